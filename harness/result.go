@@ -1,0 +1,85 @@
+package harness
+
+import "time"
+
+// A Lock is the part of a Variant that a Result keeps, so that a file draws
+// after its lock is gone.
+type Lock struct {
+	Name   string `json:"name"`
+	Doc    string `json:"doc"`
+	Paper  string `json:"paper"`
+	Family Family `json:"family"`
+	Status Status `json:"status"`
+	Traits Traits `json:"traits"`
+}
+
+// Describe returns the part of v that a Result keeps.
+func (v *Variant) Describe() Lock {
+	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits}
+}
+
+// A Result is what one round of one lock under one workload gave. All times
+// are on the monotonic clock; rates and counts are of the measured window,
+// which starts after every worker has started and ends before any has stopped.
+type Result struct {
+	Lock     Lock     `json:"lock"`
+	Workload Workload `json:"workload"`
+	Round    int      `json:"round"` // 0 is the first
+
+	Started time.Time     `json:"started"` // wall clock, for humans only
+	Elapsed time.Duration `json:"elapsed"` // the measured window as it was, in ns
+
+	Ops     uint64   `json:"ops"`     // acquisitions in the window
+	Workers []uint64 `json:"workers"` // acquisitions in the window by each worker
+
+	// Handovers counts the acquisitions in the window whose predecessor was
+	// another worker; Ops - Handovers is how often an owner took the lock
+	// twice in a row.
+	Handovers uint64 `json:"handovers"`
+
+	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery
+	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery
+
+	// Owners is who held the lock, in order: bursts of Burst consecutive
+	// acquisitions, evenly spread over the window.
+	Owners []uint16 `json:"-"`
+	Burst  int      `json:"burst"`
+
+	SampleEvery int     `json:"sample_every"` // latency is timed for one turn in so many
+	ClockFloor  float64 `json:"clock_floor"`  // ns: the least time between two readings of the clock
+	ClockStep   float64 `json:"clock_step"`   // ns: the clock advances in steps of this
+	Clock       string  `json:"clock"`        // which clock timed the samples
+
+	// Overlap is the share of the measured span during which all workers ran,
+	// 0 to 1.
+	Overlap float64 `json:"overlap"`
+
+	CPU CPU `json:"cpu"` // cost to this process, servers not included
+
+	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
+
+	Violations []Violation `json:"violations,omitempty"`
+	Warnings   []Warning   `json:"warnings,omitempty"`
+}
+
+// CPU is what a window cost the measuring process.
+type CPU struct {
+	Time        time.Duration `json:"time"`        // user and system
+	Voluntary   int64         `json:"voluntary"`   // context switches while waiting
+	Involuntary int64         `json:"involuntary"` // context switches by preemption
+	Allocs      uint64        `json:"allocs"`      // heap objects
+}
+
+// A Violation is a broken promise. A Result with one is never read as a speed.
+type Violation struct {
+	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error"
+	Detail string `json:"detail"` // what was seen, in one line
+	Count  uint64 `json:"count"`  // how often, at least 1
+}
+
+// A Warning is evidence that a measurement is worth less than it looks. It
+// travels with the Result.
+type Warning struct {
+	Text   string `json:"text"`   // what is wrong, with the figure
+	Remedy string `json:"remedy"` // what to do about it
+}

@@ -1,0 +1,132 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+// A Variant describes one lock: a declarative value that a family lists in its
+// Suite. From that moment the lock is in the conformance tests, the benchmarks,
+// the command line and the charts.
+type Variant struct {
+	// Name identifies the lock everywhere: lower case, words joined by '-'.
+	// It must not end in "-digits", which benchmark tools read as GOMAXPROCS.
+	Name string
+
+	// Doc is one line, without a capital or a full stop, that says what the lock is.
+	Doc string
+
+	// Paper is the source in short form, such as "Mellor-Crummey & Scott 1991";
+	// the comment of the file that implements the lock cites it in full.
+	Paper string
+
+	Family Family
+	Status Status
+	Traits Traits
+
+	// Exactly one of Local and Remote is set.
+
+	// Local returns a new, free lock for s.Workers goroutines of one process.
+	Local func(s Setup) Local
+
+	// Remote connects one client to the servers at and returns its view of the
+	// lock called key. All clients with the same key contend for one lock.
+	Remote func(ctx context.Context, at Endpoint, key string) (Remote, error)
+}
+
+// Family groups locks by where they wait; charts give each family one hue.
+type Family string
+
+// The families.
+const (
+	Spin      Family = "spin"  // waits by polling memory
+	Blocking  Family = "mutex" // waits in the Go scheduler or the kernel
+	ZooKeeper Family = "zk"    // kept by a ZooKeeper ensemble
+	Redis     Family = "redis" // kept by Redis servers
+	Peer      Family = "peer"  // written by somebody else, for comparison
+)
+
+// Families lists every family in the order charts draw them.
+var Families = []Family{Spin, Blocking, ZooKeeper, Redis, Peer}
+
+// Status says what a variant is in the lab for. Only Recommended and Reference
+// variants may be recommended by a report.
+type Status string
+
+// The statuses.
+const (
+	Recommended Status = "recommended" // a lock to use
+	Reference   Status = "reference"   // correct, kept to compare with
+	Control     Status = "control"     // measures the harness, not a lock
+	Historical  Status = "historical"  // kept to show a published bug
+	Broken      Status = "broken"      // must fail the conformance suite
+)
+
+var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
+
+// Traits are claims. The conformance suite, the oracle and the failure
+// scenarios check them.
+type Traits struct {
+	FIFO       bool   `json:"fifo,omitempty"`        // grants in order of arrival
+	Fenced     bool   `json:"fenced,omitempty"`      // Lease.Token rises strictly in holding order
+	MaxWorkers int    `json:"max_workers,omitempty"` // most workers one lock serves; 0 is no limit
+	Needs      string `json:"needs,omitempty"`       // kind of server, see Endpoint.Kind; "" for a local lock
+}
+
+// The kinds of server that Traits.Needs and Endpoint.Kind name.
+const (
+	KindRedis     = "redis"
+	KindZooKeeper = "zookeeper"
+)
+
+var (
+	nameRE = regexp.MustCompile(`^[a-z][a-z0-9.]*(-[a-z0-9.]+)*$`)
+	tailRE = regexp.MustCompile(`-[0-9]+$`)
+)
+
+// Validate returns one error that joins every mistake in vs, or nil.
+func Validate(vs []*Variant) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, v := range vs {
+		bad := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("variant %q "+format, append([]any{v.Name}, args...)...))
+		}
+		switch {
+		case v.Name == "":
+			bad("has no name")
+		case !nameRE.MatchString(v.Name):
+			bad("is not lower-case words joined by '-'")
+		case tailRE.MatchString(v.Name):
+			bad("ends in -digits, which benchmark tools read as GOMAXPROCS")
+		case seen[v.Name]:
+			bad("is listed twice")
+		}
+		seen[v.Name] = true
+		if v.Doc == "" {
+			bad("is undocumented")
+		}
+		if v.Paper == "" {
+			bad("names no source in Paper")
+		}
+		if !slices.Contains(Families, v.Family) {
+			bad("has unknown family %q", v.Family)
+		}
+		if !slices.Contains(statuses, v.Status) {
+			bad("has unknown status %q", v.Status)
+		}
+		if (v.Local == nil) == (v.Remote == nil) {
+			bad("must set exactly one of Local and Remote")
+		}
+		if (v.Remote != nil) != (v.Traits.Needs != "") {
+			bad("must name in Traits.Needs the server it needs exactly if it is Remote")
+		}
+		if v.Traits.MaxWorkers < 0 {
+			bad("has negative MaxWorkers")
+		}
+	}
+	return errors.Join(errs...)
+}
