@@ -1,0 +1,6 @@
+// Package recorder holds what a worker writes while it is being measured: a
+// latency histogram and the owner log. One worker owns one recorder; nothing
+// here allocates, locks or reads a clock after construction.
+//
+// Rank 1. It may import harness; it must not import a lock or a file format.
+package recorder
