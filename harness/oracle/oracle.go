@@ -1,0 +1,105 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// The rules, as they appear in Violation.Rule.
+const (
+	Exclusion = "exclusion"
+	Fencing   = "fencing"
+	Liveness  = "liveness"
+	Errors    = "error"
+)
+
+// A Hold is one acquisition as its worker saw it, in ns on one monotonic
+// clock. The lock was definitely held from Acquired, when Lock had returned,
+// to Releasing, just before Unlock was called.
+type Hold struct {
+	Worker    int
+	Requested int64 // before Lock was called
+	Acquired  int64
+	Releasing int64
+	Token     uint64 // fencing token, 0 for none
+}
+
+// Sort orders holds by the time of their grant.
+func Sort(holds []Hold) {
+	slices.SortFunc(holds, func(a, b Hold) int {
+		return cmp.Or(cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.Releasing, b.Releasing))
+	})
+}
+
+// Overlaps reports each hold, of holds sorted by grant, that began while an
+// earlier one was definitely held. For locks that block until granted this
+// rule is exact: an acquisition takes effect at its return at the latest, a
+// release at its call at the earliest.
+func Overlaps(holds []Hold) []harness.Violation {
+	var n uint64
+	var first string
+	latest := -1 // the hold that ends last among those seen
+	for i, h := range holds {
+		if latest >= 0 && h.Acquired < holds[latest].Releasing {
+			if n++; n == 1 {
+				o := holds[latest]
+				first = fmt.Sprintf("worker %d was granted the lock %v before worker %d began to release it",
+					h.Worker, time.Duration(o.Releasing-h.Acquired), o.Worker)
+			}
+		}
+		if latest < 0 || h.Releasing > holds[latest].Releasing {
+			latest = i
+		}
+	}
+	return report(Exclusion, n, first)
+}
+
+// Tokens reports each hold, of holds sorted by grant, whose fencing token is
+// not greater than that of the hold before it.
+func Tokens(holds []Hold) []harness.Violation {
+	var n uint64
+	var first string
+	for i := 1; i < len(holds); i++ {
+		if a, b := holds[i-1], holds[i]; b.Token <= a.Token {
+			if n++; n == 1 {
+				first = fmt.Sprintf("worker %d got token %d after worker %d had %d", b.Worker, b.Token, a.Worker, a.Token)
+			}
+		}
+	}
+	return report(Fencing, n, first)
+}
+
+// Counter compares a plain counter that every holder incremented by reading
+// it at the start and writing it at the end of its section with the number of
+// acquisitions.
+func Counter(got, want uint64) []harness.Violation {
+	if got == want {
+		return nil
+	}
+	lost := want - got
+	if got > want {
+		lost = got - want
+	}
+	return report(Exclusion, lost, fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
+}
+
+// Stuck reports workers that did not come back from the lock within patience
+// after the last one was told to stop, although nobody was left to wait for.
+func Stuck(workers []int, patience time.Duration) []harness.Violation {
+	if len(workers) == 0 {
+		return nil
+	}
+	return report(Liveness, uint64(len(workers)),
+		fmt.Sprintf("worker %d still waited %v after the run ended: the lock is stuck", workers[0], patience))
+}
+
+func report(rule string, n uint64, detail string) []harness.Violation {
+	if n == 0 {
+		return nil
+	}
+	return []harness.Violation{{Rule: rule, Detail: detail, Count: n}}
+}
