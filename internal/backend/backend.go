@@ -1,0 +1,157 @@
+package backend
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+)
+
+// A Kind describes one kind of server: a declarative value, listed in Kinds.
+type Kind struct {
+	Name string // the name in harness.Endpoint.Kind and LOCKLAB_REQUIRE
+	Doc  string // one line, without a capital or a full stop
+	Env  string // the environment variable that names the user's servers
+
+	// parse reads the value of Env. Its errors quote no credentials.
+	parse func(text string) (harness.Endpoint, error)
+
+	// find returns the program that starts a server. The error wraps
+	// harness.ErrUnavailable and says what is missing and how to get it.
+	find func(s system) (program, error)
+
+	// command writes the configuration of the server m, which is one of all,
+	// and returns the command that starts it.
+	command func(p program, m member, all []member) (*exec.Cmd, error)
+
+	// probe returns the server's version and what identifies it; an error
+	// means that the server is not ready to serve.
+	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
+
+	// owns reports whether it was m, running as process pid, that answered,
+	// and not a stranger who took the port first.
+	owns func(a answer, m member, pid int) bool
+}
+
+// Kinds lists every kind of server.
+var Kinds = []*Kind{&redis, &zooKeeper}
+
+// A program is what find found.
+type program struct {
+	path      string // the executable
+	classPath string // for Java
+}
+
+// A member is one server of those that are started together.
+type member struct {
+	dir  string // private, exists
+	port int    // of 127.0.0.1
+}
+
+// An answer is what a server said about itself.
+type answer struct {
+	version  string
+	identity string // its process id or data directory, whichever it tells
+}
+
+// system is where the package looks for things. Tests vary it.
+type system struct {
+	getenv   func(string) string
+	lookPath func(string) (string, error)
+	glob     func(string) ([]string, error)
+	ports    func(n int) ([]int, error)
+	temp     string // where directories are made
+}
+
+func host() system {
+	return system{os.Getenv, exec.LookPath, filepath.Glob, freePorts, os.TempDir()}
+}
+
+// freePorts returns n different ports of 127.0.0.1 that were free a moment ago.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		// All listeners stay open until the end, so that no two ports are equal.
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// Start returns a running server of the kind: the user's if its environment
+// variable is set, else a new one, which the caller must Stop. When ctx ends
+// before the server is ready, Start stops it and returns the cause.
+//
+// The error wraps [harness.ErrUnavailable] if the programs to start one are
+// missing, and [harness.ErrUsage] if the user's server is named wrongly or does
+// not answer.
+func Start(ctx context.Context, kind string) (*Server, error) {
+	return start(ctx, host(), kind)
+}
+
+func start(ctx context.Context, sys system, kind string) (*Server, error) {
+	k, err := lookup(kind)
+	if err != nil {
+		return nil, err
+	}
+	if text := sys.getenv(k.Env); text != "" {
+		return connect(ctx, k, text)
+	}
+	p, err := k.find(sys)
+	if err != nil {
+		return nil, err
+	}
+	return launch(ctx, sys, k, p, 1)
+}
+
+// Available returns nil if Start could work: it looks for the programs, or
+// checks the form of the user's address, but starts and dials nothing. The
+// error wraps [harness.ErrUnavailable] or [harness.ErrUsage] and says in one
+// line what is missing and how to get it.
+func Available(kind string) error { return available(host(), kind) }
+
+func available(sys system, kind string) error {
+	k, err := lookup(kind)
+	if err != nil {
+		return err
+	}
+	if text := sys.getenv(k.Env); text != "" {
+		_, err := k.parse(text)
+		return err
+	}
+	_, err = k.find(sys)
+	return cmp.Or(errLaunch, err)
+}
+
+// Required reports whether LOCKLAB_REQUIRE, a comma-separated list, names kind:
+// then a test that cannot have it fails instead of being skipped. Besides the
+// kinds of server the list may name tools, such as java and qemu.
+func Required(kind string) bool { return required(os.Getenv("LOCKLAB_REQUIRE"), kind) }
+
+func required(list, kind string) bool {
+	return slices.ContainsFunc(strings.Split(list, ","), func(name string) bool {
+		return strings.TrimSpace(name) == kind
+	})
+}
+
+func lookup(kind string) (*Kind, error) {
+	var names []string
+	for _, k := range Kinds {
+		if k.Name == kind {
+			return k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return nil, fmt.Errorf("%w: unknown kind of server %q: want one of %s", harness.ErrUsage, kind, strings.Join(names, ", "))
+}

@@ -1,0 +1,390 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// need skips or fails the test unless servers of the kind can be started.
+func need(tb testing.TB, kind string) {
+	tb.Helper()
+	sys := host()
+	sys.getenv = env() // the user's servers are not the subject here
+	if err := available(sys, kind); err != nil {
+		if Required(kind) {
+			tb.Fatalf("required: %v", err)
+		}
+		tb.Skip(err)
+	}
+}
+
+// env returns a getenv that knows only the given name, value, name, value …
+// and what finding programs takes.
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		if name == "ZOOKEEPER_HOME" || name == "JAVA_HOME" {
+			return os.Getenv(name)
+		}
+		return ""
+	}
+}
+
+// lab is the system with its temporary files in a folder of the test.
+func lab(tb testing.TB, pairs ...string) system {
+	sys := host()
+	sys.getenv = env(pairs...)
+	sys.temp = tb.TempDir()
+	return sys
+}
+
+func mustStart(tb testing.TB, sys system, kind string) *Server {
+	tb.Helper()
+	need(tb, kind)
+	s, err := start(context.Background(), sys, kind)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// answers reports whether a server of the kind serves at addr.
+func answers(kind, addr string) error {
+	k, err := lookup(kind)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, err = k.probe(ctx, harness.Endpoint{Kind: kind}, addr)
+	return err
+}
+
+func wantEmpty(tb testing.TB, dir string) {
+	tb.Helper()
+	if left, err := filepath.Glob(dir + "/*"); err != nil || len(left) > 0 {
+		tb.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	for _, k := range Kinds {
+		if !slices.Contains([]string{harness.KindRedis, harness.KindZooKeeper}, k.Name) {
+			t.Errorf("%q is not a kind of harness", k.Name)
+		}
+		if !regexp.MustCompile(`^[a-z][^.]*$`).MatchString(k.Doc) && !strings.HasPrefix(k.Doc, "a ") {
+			t.Errorf("%s: doc %q is not one line without a capital or a full stop", k.Name, k.Doc)
+		}
+		if k.Env != "LOCKLAB_"+strings.ToUpper(k.Name) {
+			t.Errorf("%s: the variable is %s", k.Name, k.Env)
+		}
+		if k.parse == nil || k.find == nil || k.command == nil || k.probe == nil || k.owns == nil {
+			t.Errorf("%s: a function is missing", k.Name)
+		}
+	}
+}
+
+func TestStartStop(t *testing.T) {
+	for _, k := range Kinds {
+		t.Run(k.Name, func(t *testing.T) {
+			sys := lab(t)
+			begin := time.Now()
+			s := mustStart(t, sys, k.Name)
+			t.Logf("%s %s: ready after %v", k.Name, s.Version(), time.Since(begin))
+			at := s.Endpoint()
+			if at.Kind != k.Name || len(at.Addrs) != 1 || len(at.Addrs[0]) != 1 {
+				t.Fatalf("endpoint is %+v", at)
+			}
+			addr := at.Addrs[0][0]
+			if !strings.HasPrefix(addr, "127.0.0.1:") {
+				t.Errorf("%s is not on loopback", addr)
+			}
+			if !s.Owned() {
+				t.Error("a server that Start started is not owned")
+			}
+			if !regexp.MustCompile(`^(valkey )?\d+\.\d+\.\d+$`).MatchString(s.Version()) {
+				t.Errorf("version is %q", s.Version())
+			}
+			at.Addrs[0][0] = "changed"
+			if s.Endpoint().Addrs[0][0] != addr {
+				t.Error("a caller can change the endpoint")
+			}
+			if err := answers(k.Name, addr); err != nil {
+				t.Error(err)
+			}
+			for range 2 {
+				if err := s.Stop(); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := answers(k.Name, addr); err == nil {
+				t.Error("answers after Stop")
+			}
+			wantEmpty(t, sys.temp)
+		})
+	}
+}
+
+func TestStopLeavesNoGoroutine(t *testing.T) {
+	for _, k := range Kinds {
+		t.Run(k.Name, func(t *testing.T) {
+			s := mustStart(t, lab(t), k.Name)
+			// The other face of the package: it asks without owning.
+			user, err := start(t.Context(), lab(t, k.Env, s.Endpoint().Addrs[0][0]), k.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(user.Stop(), s.Stop()); err != nil {
+				t.Fatal(err)
+			}
+			// A goroutine that was told to end may need a moment to do so.
+			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+				left := goroutines()
+				if len(left) == 0 {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("%d goroutines are left:\n%s", len(left), strings.Join(left, "\n\n"))
+				}
+			}
+		})
+	}
+}
+
+// goroutines returns the stacks of this package's goroutines other than those
+// of tests and spawnLoop.
+func goroutines() []string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	return slices.DeleteFunc(strings.Split(string(buf), "\n\n"), func(stack string) bool {
+		return !strings.Contains(stack, "locklab/internal/backend.") ||
+			strings.Contains(stack, "testing.tRunner") ||
+			strings.Contains(stack, "backend.spawnLoop") ||
+			strings.Contains(stack, "backend.TestMain")
+	})
+}
+
+func TestUserServer(t *testing.T) {
+	for _, k := range Kinds {
+		t.Run(k.Name, func(t *testing.T) {
+			own := mustStart(t, lab(t), k.Name)
+			addr := own.Endpoint().Addrs[0][0]
+			sys := lab(t, k.Env, addr)
+			s, err := start(t.Context(), sys, k.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Owned() {
+				t.Error("the user's server is owned")
+			}
+			if s.Version() != own.Version() {
+				t.Errorf("version is %q, want %q", s.Version(), own.Version())
+			}
+			if got := s.Endpoint().Addrs; len(got) != 1 || !slices.Equal(got[0], []string{addr}) {
+				t.Errorf("addresses are %v, want %s", got, addr)
+			}
+			if err := s.Stop(); err != nil {
+				t.Error(err)
+			}
+			if err := answers(k.Name, addr); err != nil {
+				t.Errorf("Stop touched the user's server: %v", err)
+			}
+			wantEmpty(t, sys.temp)
+		})
+	}
+}
+
+// An ensemble of which one member is up still serves; independent servers of
+// which one is down do not.
+func TestUserServersPartlyDown(t *testing.T) {
+	for kind, want := range map[string]error{harness.KindZooKeeper: nil, harness.KindRedis: harness.ErrUsage} {
+		t.Run(kind, func(t *testing.T) {
+			up := mustStart(t, lab(t), kind).Endpoint().Addrs[0][0]
+			k, _ := lookup(kind)
+			_, err := start(t.Context(), lab(t, k.Env, deadAddr(t)+","+up), kind)
+			if !errors.Is(err, want) {
+				t.Errorf("error is %v, want %v", err, want)
+			}
+		})
+	}
+}
+
+// deadAddr returns an address where nobody listens.
+func deadAddr(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// deafAddr returns an address where connections are accepted, what is said is
+// never read, and reply is all that is ever said.
+func deafAddr(t *testing.T, reply string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			c.Write([]byte(reply))
+		}
+	}()
+	return l.Addr().String()
+}
+
+func TestUserServerDoesNotAnswer(t *testing.T) {
+	for name, addr := range map[string]string{
+		"dead":    deadAddr(t),
+		"deaf":    deafAddr(t, ""),
+		"foreign": deafAddr(t, "220 mail.example.org ESMTP\r\n"),
+	} {
+		for _, k := range Kinds {
+			t.Run(name+"/"+k.Name, func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				_, err := start(ctx, lab(t, k.Env, addr), k.Name)
+				if !errors.Is(err, harness.ErrUsage) {
+					t.Fatalf("error is %v, want one that wraps ErrUsage", err)
+				}
+				want := k.Env + "=" + addr + " does not answer: "
+				if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("error is %q, want one line with %q", err, want)
+				}
+			})
+		}
+	}
+}
+
+func TestUserServerCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := start(ctx, lab(t, "LOCKLAB_REDIS", deafAddr(t, "")), harness.KindRedis)
+	if !errors.Is(err, context.Canceled) || errors.Is(err, harness.ErrUsage) {
+		t.Errorf("error is %v, want context.Canceled", err)
+	}
+}
+
+func TestNothingInstalled(t *testing.T) {
+	nowhere := func(string) (string, error) { return "", exec.ErrNotFound }
+	nothing := func(string) ([]string, error) { return nil, nil }
+	onlyJava := func(name string) (string, error) {
+		if name == "java" {
+			return "/opt/java/bin/java", nil
+		}
+		return "", exec.ErrNotFound
+	}
+	tests := map[string]struct {
+		kind string
+		look func(string) (string, error)
+		env  []string
+		want []string
+	}{
+		"redis":          {harness.KindRedis, nowhere, nil, []string{"redis-server", "scripts/deps redis", "LOCKLAB_REDIS="}},
+		"java":           {harness.KindZooKeeper, nowhere, nil, []string{"no java", "scripts/deps zookeeper", "LOCKLAB_ZOOKEEPER="}},
+		"zookeeper":      {harness.KindZooKeeper, onlyJava, nil, []string{"no ZooKeeper", "scripts/deps zookeeper", "LOCKLAB_ZOOKEEPER="}},
+		"zookeeper home": {harness.KindZooKeeper, onlyJava, []string{"ZOOKEEPER_HOME", "/opt/zk"}, []string{"ZOOKEEPER_HOME=/opt/zk", "unpacked release"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			sys := system{env(append(test.env, "ZOOKEEPER_HOME", "", "JAVA_HOME", "")...), test.look, nothing, freePorts, t.TempDir()}
+			_, startErr := start(t.Context(), sys, test.kind)
+			for _, err := range []error{available(sys, test.kind), startErr} {
+				if !errors.Is(err, harness.ErrUnavailable) {
+					t.Fatalf("error is %v, want one that wraps ErrUnavailable", err)
+				}
+				for _, want := range test.want {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%q does not say %q", err, want)
+					}
+				}
+				if strings.Contains(err.Error(), "\n") {
+					t.Errorf("%q is not one line", err)
+				}
+			}
+		})
+	}
+}
+
+func TestUnknownKind(t *testing.T) {
+	_, err := Start(t.Context(), "etcd")
+	for _, err := range []error{err, Available("etcd")} {
+		if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "redis, zookeeper") {
+			t.Errorf("error is %v", err)
+		}
+	}
+}
+
+func TestAvailableReadsTheAddress(t *testing.T) {
+	if err := available(lab(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis); err != nil {
+		t.Error(err)
+	}
+	if err := available(lab(t, "LOCKLAB_ZOOKEEPER", "host"), harness.KindZooKeeper); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("error is %v, want ErrUsage", err)
+	}
+}
+
+func TestRequired(t *testing.T) {
+	for list, want := range map[string][]string{
+		"":                 nil,
+		"redis":            {"redis"},
+		"zookeeper, java":  {"zookeeper", "java"},
+		",redis-server,,":  nil,
+		"qemu,redis,other": {"redis", "qemu"},
+	} {
+		for _, kind := range []string{"redis", "zookeeper", "java", "qemu"} {
+			if got := required(list, kind); got != slices.Contains(want, kind) {
+				t.Errorf("%q requires %s: %t", list, kind, got)
+			}
+		}
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	for _, k := range Kinds {
+		b.Run("server="+k.Name, func(b *testing.B) {
+			need(b, k.Name)
+			sys := lab(b)
+			for b.Loop() {
+				s, err := start(b.Context(), sys, k.Name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := s.Stop(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+//go:build linux || darwin || freebsd
+
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// errLaunch is why servers cannot be started on this system: they can.
+var errLaunch error
+
+const (
+	readyTime = 30 * time.Second // for a server to start; see BenchmarkStart for what it takes
+	portTries = 5
+)
+
+var errPortTaken = errors.New("address in use")
+
+// launch starts n servers of the kind that know each other and waits until all
+// are ready. A port that was free a moment ago may be taken by the time the
+// server binds it; then it tries others.
+func launch(ctx context.Context, sys system, k *Kind, p program, n int) (*Server, error) {
+	sweep(sys.temp)
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
+	defer cancel()
+	for try := 1; ; try++ {
+		s, err := launchOnce(ctx, sys, k, p, n)
+		if err == nil {
+			return s, nil
+		}
+		if try == portTries || !errors.Is(err, errPortTaken) {
+			return nil, fmt.Errorf("backend: start %s (%s): %w", k.Name, p.path, err)
+		}
+	}
+}
+
+// A group is the servers that are started together, with the directory that
+// theirs are in.
+type group struct {
+	dir   *workdir
+	procs []*process
+}
+
+// stop ends all servers and returns when nothing is left of them.
+func (g *group) stop() error {
+	for _, p := range g.procs {
+		p.kill()
+	}
+	for _, p := range g.procs {
+		<-p.done
+	}
+	return g.dir.remove()
+}
+
+func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *Server, err error) {
+	dir, err := newWorkdir(sys.temp, k.Name)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.stop())
+		}
+	}()
+	members, err := newMembers(sys, dir.path, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		cmd, err := k.command(p, m, members)
+		if err != nil {
+			return nil, err
+		}
+		proc, err := spawn(cmd, m.dir)
+		if err != nil {
+			return nil, err
+		}
+		g.procs = append(g.procs, proc)
+	}
+	s := &Server{endpoint: harness.Endpoint{Kind: k.Name}, stop: sync.OnceValue(g.stop)}
+	var addrs []string
+	for i, m := range members {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port))
+		if s.version, err = ready(ctx, k, s.endpoint, addr, m, g.procs[i]); err != nil {
+			return nil, err
+		}
+		addrs = append(addrs, addr)
+		s.pids = append(s.pids, g.procs[i].pid)
+	}
+	s.endpoint.Addrs = [][]string{addrs}
+	return s, nil
+}
+
+// ready polls a server until it serves and returns its version. A server that
+// is starting may accept a connection and never answer, so an attempt is cut
+// short; on a busy machine an answer may take long, so the next one gets more.
+func ready(ctx context.Context, k *Kind, at harness.Endpoint, addr string, m member, p *process) (string, error) {
+	limit := 100 * time.Millisecond
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		actx, cancel := context.WithTimeout(ctx, limit)
+		a, err := k.probe(actx, at, addr)
+		unanswered := actx.Err() != nil
+		cancel()
+		switch {
+		case err == nil && k.owns(a, m, p.pid):
+			return a.version, nil
+		case err == nil:
+			return "", fmt.Errorf("%w: somebody else's server answers on %s", errPortTaken, addr)
+		case unanswered:
+			limit *= 2
+		}
+		select {
+		case <-p.done:
+			return "", p.reason()
+		case <-ctx.Done():
+			return "", fmt.Errorf("%w: %w; %s", context.Cause(ctx), err, p.said())
+		case <-time.After(pause):
+		}
+	}
+}
+
+// newMembers makes a directory and finds a free port for each of n servers.
+func newMembers(sys system, dir string, n int) ([]member, error) {
+	ports, err := sys.ports(n)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]member, n)
+	for i := range members {
+		members[i] = member{filepath.Join(dir, strconv.Itoa(i+1)), ports[i]}
+		if err := os.Mkdir(members[i].dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}

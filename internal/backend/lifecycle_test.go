@@ -1,0 +1,289 @@
+//go:build linux || darwin || freebsd
+
+package backend
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"locklab/harness"
+)
+
+// The owner of a server, whose every way to end is tested, is this test binary
+// with these variables set.
+const (
+	ownerKind = "BACKEND_TEST_OWNER_KIND" // of server
+	ownerWay  = "BACKEND_TEST_OWNER_WAY"  // to end
+)
+
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(ownerKind); kind != "" {
+		if err := own(kind, os.Getenv(ownerWay)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// own starts a server, prints its process id and ends in the way named.
+func own(kind, way string) error {
+	ctx, cancel := signal.NotifyContext(context.Background(), unix.SIGINT)
+	if way == "unhandled" {
+		cancel() // SIGINT ends the process at once
+	}
+	defer cancel()
+	s, err := Start(context.Background(), kind)
+	if err != nil {
+		return err
+	}
+	defer s.Stop()
+	pid := s.PIDs()[0]
+	fmt.Println(pid)
+	switch way {
+	case "panic":
+		panic("as asked")
+	case "exit":
+		os.Exit(3)
+	case "unhandled", "killed":
+		select {}
+	case "handled":
+		<-ctx.Done()
+		time.Sleep(50 * time.Millisecond) // for the signal to do its harm
+		if !alive(pid) {
+			return errors.New("the signal ended the server before its owner did")
+		}
+	case "crashed":
+		unix.Kill(pid, unix.SIGKILL)
+	case "stopped":
+		unix.Kill(pid, unix.SIGSTOP)
+	}
+	return nil
+}
+
+// Ways for an owner to end. After each of them no server is left, and after the
+// next Start no directory.
+var ways = []struct {
+	name    string
+	signal  syscall.Signal // sent to the owner's process group, as a terminal does
+	orderly bool           // the owner runs its defers: nothing is left even before the next Start
+}{
+	{"return", 0, true},
+	{"crashed", 0, true},
+	{"stopped", 0, true},
+	{"handled", unix.SIGINT, true},
+	{"unhandled", unix.SIGINT, false},
+	{"killed", unix.SIGKILL, false},
+	{"panic", 0, false},
+	{"exit", 0, false},
+}
+
+func TestOwnerEnds(t *testing.T) {
+	for _, way := range ways {
+		for _, k := range Kinds {
+			t.Run(way.name+"/"+k.Name, func(t *testing.T) {
+				if !way.orderly && runtime.GOOS != "linux" {
+					t.Skip("only Linux has a parent-death signal")
+				}
+				need(t, k.Name)
+				temp := t.TempDir()
+				owner, pid, stderr := startOwner(t, k.Name, way.name, temp)
+				if way.signal != 0 {
+					unix.Kill(-owner.Process.Pid, way.signal)
+				}
+				if err := owner.Wait(); way.orderly != (err == nil) {
+					t.Errorf("the owner ended with %v, and said %q", err, stderr)
+				}
+				if !gone(pid) {
+					t.Errorf("server %d is still there", pid)
+					unix.Kill(pid, unix.SIGKILL)
+				}
+				if !way.orderly {
+					sys := lab(t)
+					sys.temp = temp
+					if err := mustStart(t, sys, k.Name).Stop(); err != nil {
+						t.Error(err)
+					}
+				}
+				wantEmpty(t, temp)
+			})
+		}
+	}
+}
+
+// startOwner runs an owner until its server is up.
+func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pid int, stderr *bytes.Buffer) {
+	t.Helper()
+	cmd, stderr = exec.Command(os.Args[0]), new(bytes.Buffer)
+	cmd.Env = append(os.Environ(), ownerKind+"="+kind, ownerWay+"="+way, "TMPDIR="+temp, "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stderr = stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatalf("the owner of the server: %v: %v: %s", err, cmd.Wait(), stderr)
+	}
+	return cmd, pid, stderr
+}
+
+// gone waits for a process to end.
+func gone(pid int) bool {
+	for deadline := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// alive reports whether the process exists and is not a zombie that its new
+// parent has yet to reap.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil {
+		_, after, _ := bytes.Cut(stat, []byte(") "))
+		return !bytes.HasPrefix(after, []byte("Z"))
+	}
+	return unix.Kill(pid, 0) == nil
+}
+
+// Stop returns when the process is gone, not when it has been told to go.
+func TestStopWaits(t *testing.T) {
+	for _, k := range Kinds {
+		t.Run(k.Name, func(t *testing.T) {
+			s := mustStart(t, lab(t), k.Name)
+			if err := s.Stop(); err != nil {
+				t.Error(err)
+			}
+			if err := unix.Kill(s.PIDs()[0], 0); err != unix.ESRCH {
+				t.Errorf("process %d is still there (%v)", s.PIDs()[0], err)
+			}
+		})
+	}
+}
+
+func TestStopAfterCrash(t *testing.T) {
+	sys := lab(t)
+	s := mustStart(t, sys, harness.KindRedis)
+	unix.Kill(s.PIDs()[0], unix.SIGKILL)
+	if !gone(s.PIDs()[0]) {
+		t.Fatal("the server does not die")
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	wantEmpty(t, sys.temp)
+}
+
+// script makes an executable and a system in which it is redis-server.
+func script(t *testing.T, text string) system {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "redis-server")
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sys := lab(t)
+	sys.lookPath = func(string) (string, error) { return path, nil }
+	return sys
+}
+
+func TestStartFails(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"says why":       {"#!/bin/sh\necho the dog ate it >&2\nexit 3\n", `exit status 3; it printed "the dog ate it"`},
+		"says nothing":   {"#!/bin/sh\n", "the server ended"},
+		"is killed":      {"#!/bin/sh\nkill -9 $$\n", "signal: killed"},
+		"not executable": {"\x00\x01", "exec format error"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			sys := script(t, test.text)
+			_, err := start(t.Context(), sys, harness.KindRedis)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "redis-server") {
+				t.Errorf("error is %v, want %q", err, test.want)
+			}
+			if errors.Is(err, harness.ErrUnavailable) || errors.Is(err, harness.ErrUsage) {
+				t.Errorf("%v would be skipped or blamed on the user", err)
+			}
+			wantEmpty(t, sys.temp)
+		})
+	}
+}
+
+func TestStartCancelled(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	sys := script(t, "#!/bin/sh\necho $$ >"+pidFile+".new && mv "+pidFile+".new "+pidFile+"\nwhile :; do sleep 1; done\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for range 1000 {
+			if _, err := os.Stat(pidFile); err == nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	_, err := start(ctx, sys, harness.KindRedis)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v, want context.Canceled", err)
+	}
+	text, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !gone(pid) {
+		t.Errorf("process %d is still there", pid)
+	}
+	wantEmpty(t, sys.temp)
+}
+
+// The port that was chosen is taken: by a server of the same kind, which would
+// answer in place of ours, or by something that is no server.
+func TestPortTaken(t *testing.T) {
+	for _, k := range Kinds {
+		other := mustStart(t, lab(t), k.Name).Endpoint().Addrs[0][0]
+		for name, taken := range map[string]string{"same": other, "deaf": deafAddr(t, "")} {
+			t.Run(k.Name+"/"+name, func(t *testing.T) {
+				sys := lab(t)
+				calls := 0
+				sys.ports = func(n int) ([]int, error) {
+					if calls++; calls > 2 {
+						return freePorts(n)
+					}
+					_, port, _ := net.SplitHostPort(taken)
+					p, err := strconv.Atoi(port)
+					return []int{p}, err
+				}
+				s := mustStart(t, sys, k.Name)
+				if got := s.Endpoint().Addrs[0][0]; calls != 3 || got == taken {
+					t.Errorf("ports were asked for %d times and %s is used, want 3 times and another than %s", calls, got, taken)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package backend
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+)
+
+var redis = Kind{
+	Name:    harness.KindRedis,
+	Doc:     "redis-server or valkey-server, in memory only",
+	Env:     "LOCKLAB_REDIS",
+	parse:   parseRedis,
+	find:    findRedis,
+	command: redisCommand,
+	probe:   probeRedis,
+	owns: func(a answer, _ member, pid int) bool {
+		return a.identity == strconv.Itoa(pid)
+	},
+}
+
+// parseRedis reads host:port[,host:port], which are independent servers, or one
+// redis:// or rediss:// URL (https://www.iana.org/assignments/uri-schemes/prov/redis),
+// rediss being TLS.
+func parseRedis(text string) (harness.Endpoint, error) {
+	bad := func(why string) (harness.Endpoint, error) {
+		return harness.Endpoint{}, fmt.Errorf("%w: LOCKLAB_REDIS: %s", harness.ErrUsage, why)
+	}
+	at := harness.Endpoint{Kind: harness.KindRedis}
+	if !strings.Contains(text, "://") {
+		addrs, err := hostPorts(text)
+		if err != nil {
+			return bad(err.Error() + " or redis://user:password@host:port/")
+		}
+		for _, addr := range addrs {
+			at.Addrs = append(at.Addrs, []string{addr})
+		}
+		return at, nil
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil: // it quotes the text, password and all
+		return bad("not a URL of the form redis://user:password@host:port/")
+	case u.Scheme != "redis" && u.Scheme != "rediss":
+		return bad(fmt.Sprintf("unknown scheme %q: want redis or rediss", u.Scheme))
+	case u.Hostname() == "":
+		return bad("the URL names no host")
+	case strings.Contains(u.Hostname(), ":") && !strings.HasPrefix(u.Host, "["):
+		return bad("the URL names more than one port")
+	case strings.Trim(u.Path, "/") != "" && u.Path != "/0":
+		return bad("the URL names a database: the lab uses database 0 only")
+	case u.RawQuery != "" || u.Fragment != "":
+		return bad("the URL has options: the lab knows none")
+	}
+	port := u.Port()
+	if port == "" {
+		port = "6379"
+	}
+	at.Addrs = [][]string{{net.JoinHostPort(u.Hostname(), port)}}
+	at.Username = u.User.Username()
+	at.Password, _ = u.User.Password()
+	if u.Scheme == "rediss" {
+		at.TLS = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	}
+	return at, nil
+}
+
+func findRedis(s system) (program, error) {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := s.lookPath(name); err == nil {
+			return program{path: path}, nil
+		}
+	}
+	return program{}, fmt.Errorf("%w: no redis-server or valkey-server on PATH: run scripts/deps redis, or set LOCKLAB_REDIS=host:port", harness.ErrUnavailable)
+}
+
+// redisCommand keeps everything in memory: a lock that is measured through a
+// disk measures the disk.
+func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
+	cmd := exec.Command(p.path,
+		"--bind", "127.0.0.1",
+		"--port", strconv.Itoa(m.port),
+		"--protected-mode", "yes",
+		"--dir", m.dir,
+		"--save", "",
+		"--appendonly", "no",
+		"--daemonize", "no",
+		"--loglevel", "warning",
+	)
+	// Redis 7.2 does not start under a locale that the machine lacks.
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	return cmd, nil
+}
+
+// probeRedis says PING, which fails while a server loads its data or wants a
+// password, and reads the version from INFO. A user's server may forbid INFO:
+// then the version is unknown.
+func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, error) {
+	conn, err := dial(ctx, addr, at.TLS)
+	if err != nil {
+		return answer{}, err
+	}
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	do := func(args ...string) (string, error) {
+		if _, err := conn.Write(redisRequest(args)); err != nil {
+			return "", err
+		}
+		return readRedisReply(r)
+	}
+	if at.Password != "" {
+		auth := []string{"AUTH", at.Password}
+		if at.Username != "" {
+			auth = []string{"AUTH", at.Username, at.Password}
+		}
+		if _, err := do(auth...); err != nil {
+			return answer{}, err
+		}
+	}
+	if _, err := do("PING"); err != nil {
+		return answer{}, err
+	}
+	info, err := do("INFO", "server")
+	if err != nil && !errors.Is(err, errRedis) {
+		return answer{}, err
+	}
+	return redisAnswer(info), nil
+}
+
+// redisAnswer reads the text of INFO. Valkey calls itself Redis 7.2.4 for the
+// sake of old clients and tells its own version besides.
+func redisAnswer(info string) answer {
+	fields := make(map[string]string)
+	for line := range strings.Lines(info) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	version := fields["redis_version"]
+	if v := fields["valkey_version"]; v != "" {
+		version = "valkey " + v
+	}
+	if version == "" {
+		version = "unknown"
+	}
+	return answer{version: version, identity: fields["process_id"]}
+}
+
+// errRedis is a reply that is an error.
+var errRedis = errors.New("redis says")
+
+// redisRequest encodes a command (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+func redisRequest(args []string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "*%d\r\n", len(args))
+	for _, arg := range args {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return b.Bytes()
+}
+
+// readRedisReply reads a simple string, an error or a bulk string: all that the
+// probe can get.
+func readRedisReply(r *bufio.Reader) (string, error) {
+	line, err := r.ReadSlice('\n') // at most the reader's buffer
+	if err != nil {
+		return "", fmt.Errorf("no Redis reply: %w", err)
+	}
+	text := strings.TrimRight(string(line), "\r\n")
+	switch {
+	case strings.HasPrefix(text, "+"):
+		return text[1:], nil
+	case strings.HasPrefix(text, "-"):
+		return "", fmt.Errorf("%w: %s", errRedis, text[1:])
+	case strings.HasPrefix(text, "$"):
+		const most = 64 << 10 // INFO server is about 600 bytes
+		n, err := strconv.Atoi(text[1:])
+		if err != nil || n < 0 || n > most {
+			return "", errors.New("no Redis reply: bad length")
+		}
+		body := make([]byte, n+len("\r\n"))
+		if _, err := io.ReadFull(r, body); err != nil {
+			return "", fmt.Errorf("no Redis reply: %w", err)
+		}
+		return string(body[:n]), nil
+	}
+	return "", errors.New("not a Redis server: unexpected reply")
+}

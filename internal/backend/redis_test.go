@@ -1,0 +1,250 @@
+package backend
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+func TestParseRedis(t *testing.T) {
+	for text, want := range map[string]struct {
+		addrs          string
+		user, password string
+		tls            string
+	}{
+		"localhost:6379":                    {addrs: "localhost:6379"},
+		" a:1, [::1]:2 ":                    {addrs: "a:1 [::1]:2"},
+		"redis://a":                         {addrs: "a:6379"},
+		"redis://a:1/0":                     {addrs: "a:1"},
+		"redis://lab:p%40ss%2Cword@a:1/":    {addrs: "a:1", user: "lab", password: "p@ss,word"},
+		"rediss://:pw@redis.example.org:99": {addrs: "redis.example.org:99", password: "pw", tls: "redis.example.org"},
+	} {
+		at, err := parseRedis(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var addrs []string
+		for _, list := range at.Addrs {
+			addrs = append(addrs, strings.Join(list, ","))
+		}
+		if got := strings.Join(addrs, " "); got != want.addrs || at.Username != want.user || at.Password != want.password {
+			t.Errorf("%q is read as %s, %q, %q", text, got, at.Username, at.Password)
+		}
+		if (at.TLS != nil) != (want.tls != "") || at.TLS != nil && at.TLS.ServerName != want.tls {
+			t.Errorf("%q: TLS is %+v", text, at.TLS)
+		}
+	}
+}
+
+// What cannot be read may hold a password all the same.
+func TestParseRedisKeepsSecrets(t *testing.T) {
+	for _, text := range []string{
+		"secret", "host", ":6379", "host:", "secret@host:1", "user:secret@host:1", "a:1,,b:2", "host:1/secret",
+		"redis://user:secret@host:port/", "redis://user:secret@host:1:2", "redis://u:%zzsecret@host:1",
+		"redis://:secret@", "redis://:secret@host/1", "redis://:secret@host?db=1", "redis://:secret@host#x",
+		"http://:secret@host:1", "redis://u:secret@h\n:1",
+	} {
+		_, err := parseRedis(text)
+		if !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%q: error is %v, want ErrUsage", text, err)
+		} else if msg := err.Error(); strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
+			t.Errorf("%q: %q shows the secret or more than a line", text, msg)
+		}
+	}
+}
+
+func FuzzParseRedis(f *testing.F) {
+	for _, text := range []string{"a:1,b:2", "redis://u:p@h:1/0", "rediss://h", "[::1]:1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		at, err := parseRedis(text)
+		if err != nil {
+			if !errors.Is(err, harness.ErrUsage) {
+				t.Errorf("%v does not wrap ErrUsage", err)
+			}
+			return
+		}
+		if len(at.Addrs) == 0 {
+			t.Error("no address")
+		}
+		for _, list := range at.Addrs {
+			if host, port, err := net.SplitHostPort(list[0]); len(list) != 1 || err != nil || host == "" || port == "" {
+				t.Errorf("%q is read as %q", text, list)
+			}
+		}
+	})
+}
+
+func TestReadRedisReply(t *testing.T) {
+	for reply, want := range map[string]string{
+		"+OK\r\n":              "OK",
+		"$5\r\na\r\nbc\r\n":    "a\r\nbc",
+		"-NOAUTH no\r\n":       "error: redis says: NOAUTH no",
+		"$-1\r\n":              "error: no Redis reply: bad length",
+		"$99999999999\r\n":     "error: no Redis reply: bad length",
+		"$5\r\nab":             "error: no Redis reply: unexpected EOF",
+		"+OK":                  "error: no Redis reply: EOF",
+		"HTTP/1.1 400 Bad\r\n": "error: not a Redis server: unexpected reply",
+	} {
+		got, err := readRedisReply(bufio.NewReader(strings.NewReader(reply)))
+		if err != nil {
+			got = "error: " + err.Error()
+		}
+		if got != want {
+			t.Errorf("%q is read as %q, want %q", reply, got, want)
+		}
+	}
+}
+
+func TestRedisAnswer(t *testing.T) {
+	for info, want := range map[string]answer{
+		"# Server\r\nredis_version:7.0.15\r\nprocess_id:12\r\n":                 {"7.0.15", "12"},
+		"redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n": {"valkey 8.0.1", ""},
+		"": {"unknown", ""},
+	} {
+		if got := redisAnswer(info); got != want {
+			t.Errorf("%q is read as %+v, want %+v", info, got, want)
+		}
+	}
+}
+
+// launchRedis starts a redis-server that differs from those of Start in
+// arguments, and needs at to talk to.
+func launchRedis(t *testing.T, at harness.Endpoint, args func(m member) []string) string {
+	t.Helper()
+	need(t, harness.KindRedis)
+	sys := lab(t)
+	p, err := findRedis(sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := redis
+	k.command = func(p program, m member, all []member) (*exec.Cmd, error) {
+		cmd, err := redisCommand(p, m, all)
+		cmd.Args = append(cmd.Args, args(m)...)
+		return cmd, err
+	}
+	k.probe = func(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
+		return probeRedis(ctx, at, addr)
+	}
+	k.owns = func(answer, member, int) bool { return true }
+	s, err := launch(t.Context(), sys, &k, p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Stop() })
+	return s.Endpoint().Addrs[0][0]
+}
+
+func TestUserRedisWithPassword(t *testing.T) {
+	addr := launchRedis(t, harness.Endpoint{Password: "s3cret"}, func(member) []string {
+		return []string{"--requirepass", "s3cret", "--user", "lab", "on", ">other", "~locklab:*", "+ping"}
+	})
+	for url, want := range map[string]string{
+		"redis://:s3cret@" + addr:        "",
+		"redis://default:s3cret@" + addr: "",
+		"redis://lab:other@" + addr:      "", // may not use INFO
+		"redis://:wr0ng@" + addr:         "WRONGPASS",
+		addr:                             "NOAUTH",
+	} {
+		s, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", url), harness.KindRedis)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", url, err)
+			} else if unknown := s.Version() == "unknown"; unknown != strings.Contains(url, "lab:") {
+				t.Errorf("%s: version is %s", url, s.Version())
+			}
+			continue
+		}
+		if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error is %v, want %s", url, err, want)
+		} else if strings.Contains(err.Error(), "wr0ng") || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q shows a password", err)
+		}
+	}
+}
+
+func TestUserRedisWithTLS(t *testing.T) {
+	cert, key, roots := certificate(t)
+	at := harness.Endpoint{TLS: &tls.Config{ServerName: "127.0.0.1", RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	need(t, harness.KindRedis)
+	if out, _ := exec.Command(mustFindRedis(t), "--tls-port", "bad", "--port", "0").CombinedOutput(); !strings.Contains(string(out), "tls-port") || strings.Contains(string(out), "Bad directive") {
+		t.Skip("this redis-server was built without TLS")
+	}
+	addr := launchRedis(t, at, func(m member) []string {
+		return []string{"--port", "0", "--tls-port", strconv.Itoa(m.port), "--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no"}
+	})
+	// The certificate is not one that the machine trusts, and that is the proof
+	// that it is checked.
+	_, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis)
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok || !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("error is %v, want a refused certificate", err)
+	}
+	if _, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", addr), harness.KindRedis); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("plain TCP: error is %v", err)
+	}
+}
+
+func mustFindRedis(t *testing.T) string {
+	p, err := findRedis(host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.path
+}
+
+// certificate makes a certificate for 127.0.0.1 that signs itself.
+func certificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotAfter:     time.Now().Add(time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots = x509.NewCertPool()
+	roots.AddCert(parsed)
+	return write("cert", "CERTIFICATE", der), write("key", "PRIVATE KEY", keyDER), roots
+}

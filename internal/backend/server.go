@@ -1,0 +1,52 @@
+package backend
+
+import (
+	"slices"
+
+	"locklab/harness"
+)
+
+// A Server is a running server, or an ensemble of them. Its methods may be
+// called by any goroutine.
+type Server struct {
+	endpoint harness.Endpoint
+	version  string
+	pids     []int
+	stop     func() error // nil for the user's
+}
+
+// Endpoint says how to reach the server.
+func (s *Server) Endpoint() harness.Endpoint {
+	at := s.endpoint
+	at.Addrs = make([][]string, len(s.endpoint.Addrs))
+	for i, list := range s.endpoint.Addrs {
+		at.Addrs[i] = slices.Clone(list)
+	}
+	if at.TLS != nil {
+		at.TLS = at.TLS.Clone()
+	}
+	return at
+}
+
+// Version is what the server says about itself, such as "7.0.15", or "unknown"
+// if it does not tell.
+func (s *Server) Version() string { return s.version }
+
+// Owned reports whether the lab started the server. On a server that is not
+// owned the lab touches only names under its own run id and never uses FLUSH,
+// CONFIG, DEBUG or signals.
+func (s *Server) Owned() bool { return s.stop != nil }
+
+// PIDs returns the process ids in the order of the addresses, for those who
+// want to hurt the server. It is nil for the user's.
+func (s *Server) PIDs() []int { return slices.Clone(s.pids) }
+
+// Stop ends the server and returns when its process is gone and its directory
+// removed. It does nothing to the user's server. Further calls return what the
+// first one did.
+func (s *Server) Stop() error {
+	if s.stop == nil {
+		return nil
+	}
+	return s.stop()
+}

@@ -1,0 +1,271 @@
+package backend
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"locklab/harness"
+)
+
+var zooKeeper = Kind{
+	Name:    harness.KindZooKeeper,
+	Doc:     "a ZooKeeper server, its log not forced to disk",
+	Env:     "LOCKLAB_ZOOKEEPER",
+	parse:   parseZooKeeper,
+	find:    findZooKeeper,
+	command: zooKeeperCommand,
+	probe:   probeZooKeeper,
+	owns: func(a answer, m member, _ int) bool {
+		return strings.HasPrefix(a.identity, m.dir+string(filepath.Separator))
+	},
+}
+
+// parseZooKeeper reads host:port[,host:port], which are one ensemble.
+func parseZooKeeper(text string) (harness.Endpoint, error) {
+	addrs, err := hostPorts(text)
+	if err != nil {
+		return harness.Endpoint{}, fmt.Errorf("%w: LOCKLAB_ZOOKEEPER: %w", harness.ErrUsage, err)
+	}
+	return harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{addrs}}, nil
+}
+
+// homebrew is where Homebrew links its packages: on Apple silicon, on Intel and
+// on Linux.
+var homebrew = []string{"/opt/homebrew/opt", "/usr/local/opt", "/home/linuxbrew/.linuxbrew/opt"}
+
+// findZooKeeper looks for a release in ZOOKEEPER_HOME, then for Debian's jars,
+// then for Homebrew's.
+func findZooKeeper(s system) (program, error) {
+	java, err := findJava(s)
+	if err != nil {
+		return program{}, err
+	}
+	const get = "run scripts/deps zookeeper, or set LOCKLAB_ZOOKEEPER=host:port"
+	releases := []string{s.getenv("ZOOKEEPER_HOME")}
+	if releases[0] == "" {
+		const debian = "/usr/share/java/"
+		if found, _ := s.glob(debian + "zookeeper.jar"); len(found) > 0 {
+			// The jar's manifest names the rest; a wildcard would load, slowly,
+			// every Java library of the machine.
+			return program{path: java, classPath: debian + "zookeeper.jar:" + debian + "slf4j-simple.jar"}, nil
+		}
+		releases = nil
+		for _, opt := range homebrew {
+			releases = append(releases, opt+"/zookeeper/libexec")
+		}
+	}
+	for _, home := range releases {
+		for _, lib := range []string{home + "/lib", home} {
+			if found, _ := s.glob(lib + "/zookeeper-[0-9]*.jar"); len(found) > 0 {
+				return program{path: java, classPath: found[0] + ":" + home + "/lib/*"}, nil
+			}
+		}
+	}
+	if home := s.getenv("ZOOKEEPER_HOME"); home != "" {
+		return program{}, fmt.Errorf("%w: no zookeeper-*.jar in ZOOKEEPER_HOME=%s or its lib: it should name an unpacked release, or %s", harness.ErrUnavailable, home, get)
+	}
+	return program{}, fmt.Errorf("%w: no ZooKeeper in /usr/share/java, Homebrew or ZOOKEEPER_HOME: %s", harness.ErrUnavailable, get)
+}
+
+// findJava looks in JAVA_HOME, then in Homebrew, which keeps its Java off PATH,
+// then on PATH.
+func findJava(s system) (string, error) {
+	patterns := []string{}
+	if home := s.getenv("JAVA_HOME"); home != "" {
+		patterns = append(patterns, home+"/bin/java")
+	}
+	for _, opt := range homebrew {
+		patterns = append(patterns, opt+"/openjdk/bin/java")
+	}
+	for _, pattern := range patterns {
+		if found, _ := s.glob(pattern); len(found) > 0 {
+			return found[0], nil
+		}
+	}
+	path, err := s.lookPath("java")
+	if err == nil && runtime.GOOS == "darwin" && path == "/usr/bin/java" {
+		// macOS always has that file; without a Java it only says so.
+		if found, _ := s.glob("/Library/Java/JavaVirtualMachines/*"); len(found) == 0 {
+			err = exec.ErrNotFound
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: no java on PATH, which ZooKeeper runs on: run scripts/deps zookeeper, or set LOCKLAB_ZOOKEEPER=host:port", harness.ErrUnavailable)
+	}
+	return path, nil
+}
+
+// zooKeeperConfig is for measuring locks and for quick failures:
+//
+//   - tickTime is the grain of session expiry and half of the shortest session
+//     timeout: 500 ms allow sessions of 2 to 4 s that end when they should.
+//   - maxClientCnxns is 60 per client address by default, which one loopback
+//     client with a session per worker passes at once.
+//   - snapCount keeps snapshots, which stall requests, out of measured windows.
+//   - the commands are those that the lab asks: identity, version, counters.
+const zooKeeperConfig = `tickTime=500
+minSessionTimeout=1000
+maxSessionTimeout=60000
+initLimit=20
+syncLimit=4
+clientPortAddress=127.0.0.1
+maxClientCnxns=0
+snapCount=10000000
+admin.enableServer=false
+4lw.commands.whitelist=conf,cons,mntr,ruok,srvr,wchs
+`
+
+// zooKeeperLoggers is configuration by file name. Releases differ in their
+// logger; each prints errors, which a failed start quotes, and no warnings: there
+// is one, with a stack trace, for every connection that breaks.
+var zooKeeperLoggers = map[string]string{
+	"logback.xml": `<configuration>
+<appender name="C" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%msg%n%ex{short}</pattern></encoder></appender>
+<root level="ERROR"><appender-ref ref="C"/></root>
+</configuration>
+`,
+	"log4j.properties": `log4j.rootLogger=ERROR, C
+log4j.appender.C=org.apache.log4j.ConsoleAppender
+log4j.appender.C.layout=org.apache.log4j.PatternLayout
+log4j.appender.C.layout.ConversionPattern=%m%n
+`,
+	"simplelogger.properties": `org.slf4j.simpleLogger.defaultLogLevel=error
+`,
+}
+
+func zooKeeperCommand(p program, m member, _ []member) (*exec.Cmd, error) {
+	config := filepath.Join(m.dir, "zoo.cfg")
+	text := zooKeeperConfig + fmt.Sprintf("clientPort=%d\ndataDir=%s\n", m.port, filepath.Join(m.dir, "data"))
+	files := map[string]string{config: text}
+	for name, text := range zooKeeperLoggers {
+		files[filepath.Join(m.dir, name)] = text
+	}
+	for path, text := range files {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return exec.Command(p.path,
+		"-Xmx128m", "-XX:+UseSerialGC",
+		"-XX:-UsePerfData",              // else a kill leaves a file in the machine's temporary directory
+		"-Djava.io.tmpdir="+m.dir,       // where native libraries are unpacked
+		"-Dzookeeper.forceSync=no",      // measures the protocol, not the disk
+		"-Dzookeeper.preAllocSize=1024", // KiB; the default of 64 MiB is slow to write
+		"-cp", m.dir+":"+p.classPath,
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
+	), nil
+}
+
+// probeZooKeeper opens and closes a session, which only a server that serves
+// can grant, and then asks for version and data directory. A user's server may
+// forbid these questions: then they are unknown.
+func probeZooKeeper(ctx context.Context, _ harness.Endpoint, addr string) (answer, error) {
+	if err := handshake(ctx, addr); err != nil {
+		return answer{}, err
+	}
+	a := answer{version: "unknown"}
+	text, err := fourLetters(ctx, addr, "srvr")
+	if err != nil {
+		return answer{}, err
+	}
+	if m := zooKeeperVersion.FindStringSubmatch(text); m != nil {
+		a.version = m[1]
+	}
+	text, err = fourLetters(ctx, addr, "conf")
+	if err != nil {
+		return answer{}, err
+	}
+	if m := zooKeeperDataDir.FindStringSubmatch(text); m != nil {
+		a.identity = m[1]
+	}
+	return a, nil
+}
+
+var (
+	zooKeeperVersion = regexp.MustCompile(`(?m)^Zookeeper version: ([0-9][0-9.]*)`)
+	zooKeeperDataDir = regexp.MustCompile(`(?m)^dataDir=(.*)$`)
+)
+
+// fourLetters sends a four-letter command and returns what the server says
+// before it hangs up.
+func fourLetters(ctx context.Context, addr, command string) (string, error) {
+	conn, err := dial(ctx, addr, nil)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, command); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(conn, 64<<10))
+	return string(text), err
+}
+
+// handshake opens a session and closes it again: ConnectRequest,
+// ConnectResponse, then a request of type closeSession
+// (zookeeper-jute/src/main/resources/zookeeper.jute, ZooDefs.OpCode).
+func handshake(ctx context.Context, addr string) error {
+	conn, err := dial(ctx, addr, nil)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	be := binary.BigEndian
+	const (
+		sessionTimeout = 4000 // ms, in case closing fails
+		closeSession   = -11
+	)
+	var b []byte
+	b = be.AppendUint32(b, 45)             // length of the rest
+	b = be.AppendUint32(b, 0)              // protocol version
+	b = be.AppendUint64(b, 0)              // last zxid seen
+	b = be.AppendUint32(b, sessionTimeout) //
+	b = be.AppendUint64(b, 0)              // session id: a new one
+	b = be.AppendUint32(b, 16)             // length of the password
+	b = append(b, make([]byte, 16)...)     // the password
+	b = append(b, 0)                       // not content with a read-only server
+	if _, err := conn.Write(b); err != nil {
+		return err
+	}
+	reply, err := readFrame(conn)
+	if err != nil {
+		return fmt.Errorf("no ZooKeeper session: %w", err)
+	}
+	// ConnectResponse: protocol version, timeout (0 if refused), session id …
+	if len(reply) < 16 || be.Uint32(reply[4:]) == 0 {
+		return errors.New("no ZooKeeper session: refused")
+	}
+	b = be.AppendUint32(nil, 8)
+	b = be.AppendUint32(b, 1) // request number
+	b = append(b, 0xff, 0xff, 0xff, 0x100+closeSession)
+	if _, err := conn.Write(b); err != nil {
+		return err
+	}
+	_, err = readFrame(conn)
+	return err
+}
+
+// readFrame reads a message with its length before it.
+func readFrame(r io.Reader) ([]byte, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	const most = 1024 // the replies to a handshake have at most 41 bytes
+	n := binary.BigEndian.Uint32(size[:])
+	if n > most {
+		return nil, errors.New("not a ZooKeeper server: bad length")
+	}
+	frame := make([]byte, n)
+	_, err := io.ReadFull(r, frame)
+	return frame, err
+}

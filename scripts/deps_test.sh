@@ -1,0 +1,59 @@
+#!/bin/sh
+# deps_test runs deps where redis and qemu are missing and apt-get is a program
+# that only notes how it was called. Nothing is installed.
+set -eu
+cd "$(dirname "$0")"
+bin=$(mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+for tool in sh id uname sed grep date mktemp paste rm ls tail chmod timeout flock; do
+	ln -s "$(command -v $tool)" "$bin/$tool"
+done
+cat >"$bin/apt-get" <<END
+#!/bin/sh
+shift 3 # -q -o DPkg::Lock::Timeout=30
+[ -e /usr/sbin/policy-rc.d ] && services=quiet || services=started
+echo "\$* (services \$services)" >>$bin/calls
+exit "\${APT_STATUS:-0}"
+END
+chmod +x "$bin/apt-get"
+
+failed=0
+policy() { ls -l /usr/sbin/policy-rc.d 2>/dev/null || echo none; }
+
+# check runs deps with the variables and arguments after -- and compares.
+check() { # name, status, a part of the output, all calls of apt-get, --, ...
+	name=$1 status=$2 output=$3 calls=$4
+	shift 5
+	: >"$bin/calls"
+	before=$(policy)
+	got=0
+	env -i PATH="$bin" "$@" >"$bin/output" 2>&1 || got=$?
+	if [ "$got" = "$status" ] && grep -qF -- "$output" "$bin/output" &&
+		[ "$(cat "$bin/calls")" = "$calls" ] && [ "$(policy)" = "$before" ]; then
+		echo "ok   $name"
+	else
+		failed=1
+		echo "FAIL $name: status $got, policy-rc.d was $before, is $(policy); output and calls:"
+		cat "$bin/output" "$bin/calls"
+	fi
+}
+
+update='update (services quiet)'
+get='install --download-only -y --no-install-recommends redis-server qemu-user-static (services quiet)'
+unpack='install --no-download -y --no-install-recommends redis-server qemu-user-static (services quiet)'
+
+check 'usage' 2 "unknown program 'postgres'" '' -- sh ./deps redis postgres
+check 'named server' 0 'the server that LOCKLAB_REDIS names' '' -- LOCKLAB_REDIS=redis://:pw@h:1 sh ./deps redis
+check 'look only' 0 'apt-get install --no-install-recommends redis-server qemu-user-static' '' -- LOCKLAB_NO_INSTALL=1 sh ./deps redis qemu
+check 'bad ZOOKEEPER_HOME' 0 'no zookeeper-*.jar in ZOOKEEPER_HOME' '' -- ZOOKEEPER_HOME="$bin" sh ./deps zookeeper
+check 'no Go' 0 'https://go.dev/dl/' '' -- LOCKLAB_NO_INSTALL=1 sh ./deps redis
+if [ "$(id -u)" = 0 ]; then
+	check 'install' 0 'missing: redis qemu' "$update
+$get
+$unpack" -- sh ./deps redis qemu
+	check 'install fails' 0 'missing: redis qemu' "$update" -- APT_STATUS=100 sh ./deps redis qemu
+else
+	check 'not root' 0 'run: sudo apt-get install' '' -- sh ./deps redis qemu
+	echo 'skip install: only root may'
+fi
+exit $failed
