@@ -1,0 +1,54 @@
+//go:build gc && !purego
+
+package atomics
+
+var archSuite = []*Primitive{{
+	Name:      "lock-cmpxchg",
+	Doc:       "x86 locked instructions; loads and stores are plain moves",
+	Source:    "Intel SDM vol. 2, CMPXCHG, XADD and XCHG; vol. 3A, Locked Atomic Operations and Memory Ordering",
+	Insn:      "LOCK CMPXCHG",
+	Available: always,
+
+	CompareAndSwap32: lockCmpxchg32,
+	CompareAndSwap64: lockCmpxchg64,
+	Swap32:           xchg32,
+	Swap64:           xchg64,
+	Add32:            lockXadd32,
+	Add64:            lockXadd64,
+	LoadAcquire32:    movLoad32,
+	LoadAcquire64:    movLoad64,
+	StoreRelease32:   movStore32,
+	StoreRelease64:   movStore64,
+}}
+
+// The functions below are in cas_amd64.s, one instruction each.
+
+//go:noescape
+func lockCmpxchg32(p *uint32, old, new uint32) (swapped bool)
+
+//go:noescape
+func lockCmpxchg64(p *uint64, old, new uint64) (swapped bool)
+
+//go:noescape
+func xchg32(p *uint32, new uint32) (old uint32)
+
+//go:noescape
+func xchg64(p *uint64, new uint64) (old uint64)
+
+//go:noescape
+func lockXadd32(p *uint32, delta uint32) (new uint32)
+
+//go:noescape
+func lockXadd64(p *uint64, delta uint64) (new uint64)
+
+//go:noescape
+func movLoad32(p *uint32) (v uint32)
+
+//go:noescape
+func movLoad64(p *uint64) (v uint64)
+
+//go:noescape
+func movStore32(p *uint32, v uint32)
+
+//go:noescape
+func movStore64(p *uint64, v uint64)

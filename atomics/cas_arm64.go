@@ -1,0 +1,92 @@
+//go:build gc && !purego
+
+package atomics
+
+import "golang.org/x/sys/cpu"
+
+// Both primitives share LDAR and STLR, which every arm64 CPU has.
+var archSuite = []*Primitive{{
+	Name:      "ldaxr-stlxr",
+	Doc:       "arm64 load-exclusive and store-exclusive, retried until the store succeeds",
+	Source:    "Arm Architecture Reference Manual (DDI 0487), LDAXR, STLXR and Synchronization and semaphores",
+	Insn:      "LDAXR/STLXR",
+	Available: always,
+
+	CompareAndSwap32: ldaxrCAS32,
+	CompareAndSwap64: ldaxrCAS64,
+	Swap32:           ldaxrSwap32,
+	Swap64:           ldaxrSwap64,
+	Add32:            ldaxrAdd32,
+	Add64:            ldaxrAdd64,
+	LoadAcquire32:    ldar32,
+	LoadAcquire64:    ldar64,
+	StoreRelease32:   stlr32,
+	StoreRelease64:   stlr64,
+}, {
+	Name:      "casal",
+	Doc:       "arm64 single-instruction atomics (FEAT_LSE, Armv8.1)",
+	Source:    "Arm Architecture Reference Manual (DDI 0487), CASAL, SWPAL and LDADDAL",
+	Insn:      "CASAL",
+	Available: func() bool { return cpu.ARM64.HasATOMICS },
+
+	CompareAndSwap32: casal32,
+	CompareAndSwap64: casal64,
+	Swap32:           swpal32,
+	Swap64:           swpal64,
+	Add32:            ldaddal32,
+	Add64:            ldaddal64,
+	LoadAcquire32:    ldar32,
+	LoadAcquire64:    ldar64,
+	StoreRelease32:   stlr32,
+	StoreRelease64:   stlr64,
+}}
+
+// The functions below are in cas_arm64.s.
+
+//go:noescape
+func ldaxrCAS32(p *uint32, old, new uint32) (swapped bool)
+
+//go:noescape
+func ldaxrCAS64(p *uint64, old, new uint64) (swapped bool)
+
+//go:noescape
+func ldaxrSwap32(p *uint32, new uint32) (old uint32)
+
+//go:noescape
+func ldaxrSwap64(p *uint64, new uint64) (old uint64)
+
+//go:noescape
+func ldaxrAdd32(p *uint32, delta uint32) (new uint32)
+
+//go:noescape
+func ldaxrAdd64(p *uint64, delta uint64) (new uint64)
+
+//go:noescape
+func casal32(p *uint32, old, new uint32) (swapped bool)
+
+//go:noescape
+func casal64(p *uint64, old, new uint64) (swapped bool)
+
+//go:noescape
+func swpal32(p *uint32, new uint32) (old uint32)
+
+//go:noescape
+func swpal64(p *uint64, new uint64) (old uint64)
+
+//go:noescape
+func ldaddal32(p *uint32, delta uint32) (new uint32)
+
+//go:noescape
+func ldaddal64(p *uint64, delta uint64) (new uint64)
+
+//go:noescape
+func ldar32(p *uint32) (v uint32)
+
+//go:noescape
+func ldar64(p *uint64) (v uint64)
+
+//go:noescape
+func stlr32(p *uint32, v uint32)
+
+//go:noescape
+func stlr64(p *uint64, v uint64)

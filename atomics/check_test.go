@@ -1,0 +1,339 @@
+package atomics
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// This file holds the checker of primitives. TestPrimitive applies it to those
+// of the Suite, TestCheckRejects to broken ones.
+
+// ops are the functions of a Primitive for one width.
+type ops[T uint32 | uint64] struct {
+	cas   func(p *T, old, new T) bool
+	swap  func(p *T, new T) T
+	add   func(p *T, delta T) T
+	load  func(p *T) T
+	store func(p *T, v T)
+}
+
+func ops32(p *Primitive) ops[uint32] {
+	return ops[uint32]{p.CompareAndSwap32, p.Swap32, p.Add32, p.LoadAcquire32, p.StoreRelease32}
+}
+
+func ops64(p *Primitive) ops[uint64] {
+	return ops[uint64]{p.CompareAndSwap64, p.Swap64, p.Add64, p.LoadAcquire64, p.StoreRelease64}
+}
+
+// check returns what is wrong with p: first on one goroutine, and only if
+// nothing is, on several, where a wrong primitive may do anything. visible says
+// that the race detector sees what p orders, so that it needs no help.
+func check(p *Primitive, visible bool) error {
+	random := rand.NewChaCha8([32]byte([]byte("the same scripts in every run...")))
+	for range 200 {
+		script := make([]byte, 40*stepSize)
+		random.Read(script)
+		if err := differ(p, script); err != nil {
+			return err
+		}
+	}
+	h32, h64 := hammer[uint32]{ops32(p), visible}, hammer[uint64]{ops64(p), visible}
+	return errors.Join(h32.all(), h64.all())
+}
+
+// differ runs script on p and on the reference, in both widths, and returns
+// the first difference.
+func differ(p *Primitive, script []byte) error {
+	if err := differWidth(ops32(p), ops32(Reference), script); err != nil {
+		return fmt.Errorf("32 bits: %w", err)
+	}
+	if err := differWidth(ops64(p), ops64(Reference), script); err != nil {
+		return fmt.Errorf("64 bits: %w", err)
+	}
+	return nil
+}
+
+// stepSize is the number of bytes of one step of a script: the operation, how
+// to choose its operands, and 8 bytes for them.
+const stepSize = 10
+
+func differWidth[T uint32 | uint64](got, want ops[T], script []byte) error {
+	// The word is in the middle. Its neighbours must stay as they are.
+	const guard = 0xA5A5A5A5
+	g, w := &[3]T{guard, 0, guard}, &[3]T{guard, 0, guard}
+	if unsafe.Sizeof(T(0)) == 8 { // at a multiple of 8 also on 32-bit platforms
+		g, w = new([3]T), new([3]T)
+		*g, *w = [3]T{guard, 0, guard}, [3]T{guard, 0, guard}
+	}
+	for ; len(script) >= stepSize; script = script[stepSize:] {
+		a, b := operands(w[1], script[1], script[2:stepSize])
+		var name string
+		var rg, rw any
+		switch script[0] % 5 {
+		case 0:
+			name, rg, rw = "CompareAndSwap", got.cas(&g[1], a, b), want.cas(&w[1], a, b)
+		case 1:
+			name, rg, rw = "Swap", got.swap(&g[1], b), want.swap(&w[1], b)
+		case 2:
+			name, rg, rw = "Add", got.add(&g[1], b), want.add(&w[1], b)
+		case 3:
+			name, rg, rw = "LoadAcquire", got.load(&g[1]), want.load(&w[1])
+		case 4:
+			name = "StoreRelease"
+			got.store(&g[1], b)
+			want.store(&w[1], b)
+		}
+		if rg != rw {
+			return fmt.Errorf("%s(%#x, %#x) returns %#x, want %#x", name, a, b, rg, rw)
+		}
+		if *g != *w {
+			return fmt.Errorf("%s(%#x, %#x) leaves %#x in memory, want %#x", name, a, b, *g, *w)
+		}
+	}
+	return nil
+}
+
+// operands chooses what to compare with and what to write. Half of the first
+// are the value in the word and a quarter differ from it in one bit; some of
+// the second are at an end of the range.
+func operands[T uint32 | uint64](now T, how byte, data []byte) (a, b T) {
+	bits := 8 * unsafe.Sizeof(now)
+	v := binary.LittleEndian.Uint64(data)
+	switch a, b = T(v>>3), T(v); how & 3 {
+	case 0, 1:
+		a = now
+	case 2:
+		a = now ^ 1<<(uintptr(data[0])%bits)
+	}
+	switch how >> 2 & 7 {
+	case 0:
+		b = 0
+	case 1:
+		b = ^T(0)
+	case 2:
+		b = 1
+	case 3:
+		b = now ^ 1<<(bits-1)
+	}
+	return a, b
+}
+
+// A hammer drives the operations from several goroutines at once.
+type hammer[T uint32 | uint64] struct {
+	ops[T]
+	visible bool
+}
+
+const (
+	workers   = 4
+	batch     = 100  // operations of a worker between two looks at the others
+	enough    = 300  // batches during which another worker finished one
+	lockTurns = 2000 // acquisitions of a worker
+)
+
+func (h hammer[T]) all() error {
+	bits := unsafe.Sizeof(T(0)) * 8
+	var errs []error
+	for _, part := range []struct {
+		name string
+		run  func() error
+	}{
+		{"CompareAndSwap", h.casCounts},
+		{"Add", h.addCounts},
+		{"Swap", h.swapKeeps},
+		{"lock", h.lockExcludes},
+		{"hand-over", h.releasePublishes},
+	} {
+		if err := part.run(); err != nil {
+			errs = append(errs, fmt.Errorf("%s, %d bits, %d goroutines: %w", part.name, bits, workers, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// casCounts increments a word by CompareAndSwap; no increment may be lost.
+func (h hammer[T]) casCounts() error {
+	word := new(T)
+	n := crowd(func(int) {
+		for {
+			if old := h.load(word); h.cas(word, old, old+1) {
+				return
+			}
+		}
+	})
+	return expect("sum", h.load(word), T(n))
+}
+
+// addCounts increments a word by Add; no two may get the same result.
+func (h hammer[T]) addCounts() error {
+	word := new(T)
+	var sums [workers]T
+	n := crowd(func(i int) { sums[i] += h.add(word, 1) })
+	return errors.Join(
+		expect("sum", h.load(word), T(n)),
+		expect("sum of the results", total(sums), T(n*(n+1)/2)),
+	)
+}
+
+// swapKeeps passes distinct tokens through a word; each must come out once.
+func (h hammer[T]) swapKeeps() error {
+	word := new(T)
+	var token, in, out [workers]T
+	crowd(func(i int) {
+		token[i] += workers
+		in[i] += token[i] + T(i)
+		out[i] += h.swap(word, token[i]+T(i))
+	})
+	return expect("sum of the tokens that came out", total(out)+h.load(word), total(in))
+}
+
+// lockExcludes guards plain memory with a spin lock of CompareAndSwap and
+// StoreRelease.
+func (h hammer[T]) lockExcludes() error {
+	word := new(T)
+	var stuck [workers]error
+	var count, inside int // guarded by word
+	overlaps := 0         // guarded by word
+	together(func(i int) {
+		for turn := range lockTurns {
+			if stuck[i] = wait(func() bool { return h.cas(word, 0, 1) }); stuck[i] != nil {
+				return
+			}
+			h.acquired(word)
+			inside++
+			count++
+			if turn%8 == 0 {
+				runtime.Gosched()
+			}
+			if inside != 1 {
+				overlaps++
+			}
+			inside--
+			h.releasing(word)
+			h.store(word, 0)
+		}
+	})
+	return errors.Join(errors.Join(stuck[:]...),
+		expect("two inside", overlaps, 0),
+		expect("count", count, workers*lockTurns))
+}
+
+// releasePublishes hands plain memory back and forth between two goroutines by
+// StoreRelease and LoadAcquire alone.
+func (h hammer[T]) releasePublishes() error {
+	word := new(T)
+	var data T // guarded by word: even is the turn of 0, odd of 1
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() {
+			for turn := T(i); turn < lockTurns; turn += 2 {
+				if errs[i] = wait(func() bool { return h.load(word) == turn }); errs[i] != nil {
+					return
+				}
+				h.acquired(word)
+				errs[i] = errors.Join(errs[i], expect("data", data, turn))
+				data = turn + 1
+				h.releasing(word)
+				h.store(word, turn+1)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs[:]...)
+}
+
+func (h hammer[T]) acquired(word *T) {
+	if !h.visible {
+		raceAcquire(unsafe.Pointer(word))
+	}
+}
+
+func (h hammer[T]) releasing(word *T) {
+	if !h.visible {
+		raceRelease(unsafe.Pointer(word))
+	}
+}
+
+// crowd calls operation(0) to operation(workers-1), each from its own goroutine
+// over and over, and returns the number of calls. It goes on until the
+// goroutines have truly run in parallel, which on a busy machine takes a while,
+// or for 200 ms (20 ms with -short), as on a machine with one CPU.
+func crowd(operation func(i int)) (calls uint64) {
+	var batches, overlaps atomic.Uint64
+	limit := 200 * time.Millisecond
+	if testing.Short() {
+		limit /= 10
+	}
+	deadline := time.Now().Add(limit)
+	together(func(i int) {
+		for last := uint64(0); overlaps.Load() < enough; {
+			for range batch {
+				operation(i)
+			}
+			now := batches.Add(1)
+			if now != last+1 { // somebody else finished a batch meanwhile
+				overlaps.Add(1)
+			}
+			if last = now; now%64 == 0 && time.Now().After(deadline) {
+				overlaps.Store(enough)
+			}
+		}
+	})
+	return batches.Load() * batch
+}
+
+// together runs f(0) to f(workers-1) and waits for all. None starts before the
+// last has arrived.
+func together(f func(i int)) {
+	var arrived atomic.Int32
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			for arrived.Add(1); arrived.Load() < workers; {
+				runtime.Gosched()
+			}
+			f(i)
+		})
+	}
+	wg.Wait()
+}
+
+// wait spins until done, or for as long as no sound primitive needs.
+func wait(done func() bool) error {
+	var deadline time.Time
+	for i := 1; !done(); i++ {
+		runtime.Gosched()
+		if i%10_000 != 0 {
+			continue
+		}
+		if now := time.Now(); deadline.IsZero() {
+			deadline = now.Add(time.Minute)
+		} else if now.After(deadline) {
+			return errors.New("stuck")
+		}
+	}
+	return nil
+}
+
+func total[T uint32 | uint64](vs [workers]T) (sum T) {
+	for _, v := range vs {
+		sum += v
+	}
+	return sum
+}
+
+func expect[T comparable](what string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("%s is %v, want %v", what, got, want)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+// Package atomics is the ground that every local lock stands on:
+//
+//   - [Uint32] and [Uint64] are the words that locks are made of. They inline
+//     to sync/atomic, and add StoreRelease, the cheap store that frees a lock;
+//   - [SpinHint] is the pause inside a spin loop, [CacheLinePad] keeps two words
+//     out of one cache line;
+//   - [Ticks] reads the cycle counter;
+//   - a [Primitive] is compare-and-swap with its relatives written by hand for
+//     one instruction sequence (LOCK CMPXCHG, LDAXR/STLXR, CASAL). [Suite] lists
+//     those of this architecture, so that they can be tested against each other
+//     and measured.
+//
+// Locks use the words, not the primitives: the compiler emits the same
+// instructions inline, and a call to assembly costs more than it could save.
+// The one exception is StoreRelease on amd64.
+//
+// # Build tags
+//
+// There is assembly for amd64 and arm64. The tag purego, another compiler than
+// gc and every other architecture leave it out and use sync/atomic and time.
+//
+// Under -race the words are sync/atomic only, because the race detector cannot
+// see assembly.
+//
+// The tag systematic calls a hook before each operation on a word, so that a
+// test can decide the order of the operations of several goroutines and walk
+// through all of them. It explores the very code that is shipped; see
+// SetScheduler, which only that build has. It is for tests: the hook is slow.
+//
+// # Rank
+//
+// Rank 0. It imports the standard library and golang.org/x/sys/cpu, and must
+// never import another package of this module.
+package atomics

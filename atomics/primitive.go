@@ -1,0 +1,191 @@
+package atomics
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sys/cpu"
+)
+
+// A Primitive is compare-and-swap, and what a lock needs beside it, in the
+// instructions of one family. It is a declarative value that [Suite] lists;
+// from then on it is compared with sync/atomic, tested on several goroutines
+// and measured.
+//
+// Pointers must be aligned to the size of their word. All functions but
+// LoadAcquire and StoreRelease order memory as [sync/atomic] does. The race
+// detector does not see assembly: it reports as a race what only a Primitive
+// orders.
+type Primitive struct {
+	// Name identifies the primitive: lower case, words joined by '-'. It must
+	// not end in "-digits", which benchmark tools read as GOMAXPROCS.
+	Name string
+
+	// Doc is one line, without a capital or a full stop, that says what it is.
+	Doc string
+
+	// Source is where the instructions are specified.
+	Source string
+
+	// Insn is the instruction that compares and swaps, as [CASName] gives it.
+	Insn string
+
+	// Available reports whether this CPU has the instructions. Where it has
+	// not, calling a function of the Primitive ends the process.
+	Available func() bool
+
+	// CompareAndSwap sets *p to new if it is old, and reports whether it did.
+	CompareAndSwap32 func(p *uint32, old, new uint32) (swapped bool)
+	CompareAndSwap64 func(p *uint64, old, new uint64) (swapped bool)
+
+	// Swap sets *p to new and returns the value before.
+	Swap32 func(p *uint32, new uint32) (old uint32)
+	Swap64 func(p *uint64, new uint64) (old uint64)
+
+	// Add adds delta to *p and returns the new value.
+	Add32 func(p *uint32, delta uint32) (new uint32)
+	Add64 func(p *uint64, delta uint64) (new uint64)
+
+	// LoadAcquire returns *p; memory accesses after it stay after it.
+	LoadAcquire32 func(p *uint32) uint32
+	LoadAcquire64 func(p *uint64) uint64
+
+	// StoreRelease sets *p to v; memory accesses before it stay before it. A
+	// load after it may take its value earlier: see [Uint32.StoreRelease].
+	StoreRelease32 func(p *uint32, v uint32)
+	StoreRelease64 func(p *uint64, v uint64)
+}
+
+// Reference is sync/atomic, which the compiler turns into instructions itself.
+// Every other primitive is tested against it.
+var Reference = &Primitive{
+	Name:      "sync-atomic",
+	Doc:       "the standard library, inlined by the compiler",
+	Source:    "the Go memory model, https://go.dev/ref/mem",
+	Insn:      CASName(),
+	Available: always,
+
+	CompareAndSwap32: atomic.CompareAndSwapUint32,
+	CompareAndSwap64: atomic.CompareAndSwapUint64,
+	Swap32:           atomic.SwapUint32,
+	Swap64:           atomic.SwapUint64,
+	Add32:            atomic.AddUint32,
+	Add64:            atomic.AddUint64,
+	LoadAcquire32:    atomic.LoadUint32,
+	LoadAcquire64:    atomic.LoadUint64,
+	StoreRelease32:   atomic.StoreUint32,
+	StoreRelease64:   atomic.StoreUint64,
+}
+
+// Suite lists every primitive that this build has for its architecture, the
+// reference first. This CPU may lack some: see [Primitive.Available].
+var Suite = append([]*Primitive{Reference}, archSuite...)
+
+func always() bool { return true }
+
+// Best returns the primitive of [Suite] that is written in the instructions
+// the compiler emits for the words on this CPU; the reference, if this build
+// has no assembly.
+func Best() *Primitive {
+	for _, p := range Suite[1:] {
+		if p.Insn == CASName() {
+			return p
+		}
+	}
+	return Reference
+}
+
+// CASName names the instruction, or the pair of them, that a CompareAndSwap of
+// the words executes on this CPU, such as "LOCK CMPXCHG", "CASAL" or
+// "LDAXR/STLXR". It is "sync/atomic" where that depends on more than the CPU.
+//
+// On arm64 it asks golang.org/x/sys/cpu, as the Go runtime asks its own copy of
+// that package, which binary code for both ways it runs.
+func CASName() string {
+	switch runtime.GOARCH {
+	case "386", "amd64":
+		return "LOCK CMPXCHG"
+	case "arm64":
+		return choose(cpu.ARM64.HasATOMICS, "CASAL", "LDAXR/STLXR")
+	case "loong64":
+		return choose(cpu.Loong64.HasLAMCAS, "AMCAS_DB", "LL/SC")
+	case "ppc64", "ppc64le":
+		return "LWARX/STWCX."
+	case "riscv64":
+		return "LR/SC"
+	case "s390x":
+		return "CS"
+	}
+	return "sync/atomic"
+}
+
+func choose(has bool, yes, no string) string {
+	if has {
+		return yes
+	}
+	return no
+}
+
+var (
+	nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	tailRE = regexp.MustCompile(`-[0-9]+$`)
+)
+
+// Validate returns one error that joins every mistake in ps, or nil.
+func Validate(ps []*Primitive) error {
+	var errs []error
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("atomics: "+format, args...))
+	}
+	if len(ps) == 0 || ps[0] != Reference {
+		bad("the first primitive is not the reference")
+	}
+	seen := make(map[string]bool)
+	for _, p := range ps {
+		switch {
+		case !nameRE.MatchString(p.Name):
+			bad("name %q is not lower-case words joined by '-'", p.Name)
+		case tailRE.MatchString(p.Name):
+			bad("name %q ends in -digits, which benchmark tools read as GOMAXPROCS", p.Name)
+		case seen[p.Name]:
+			bad("%s is listed twice", p.Name)
+		}
+		seen[p.Name] = true
+		for _, missing := range p.missing() {
+			bad("%s has no %s", p.Name, missing)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// missing names the fields that are not set, Name aside.
+func (p *Primitive) missing() []string {
+	var names []string
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"Doc", p.Doc != ""},
+		{"Source", p.Source != ""},
+		{"Insn", p.Insn != ""},
+		{"Available", p.Available != nil},
+		{"CompareAndSwap32", p.CompareAndSwap32 != nil},
+		{"CompareAndSwap64", p.CompareAndSwap64 != nil},
+		{"Swap32", p.Swap32 != nil},
+		{"Swap64", p.Swap64 != nil},
+		{"Add32", p.Add32 != nil},
+		{"Add64", p.Add64 != nil},
+		{"LoadAcquire32", p.LoadAcquire32 != nil},
+		{"LoadAcquire64", p.LoadAcquire64 != nil},
+		{"StoreRelease32", p.StoreRelease32 != nil},
+		{"StoreRelease64", p.StoreRelease64 != nil},
+	} {
+		if !f.set {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,175 @@
+package atomics
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"unsafe"
+)
+
+func TestSuiteIsValid(t *testing.T) {
+	if err := Validate(Suite); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestValidateRejects(t *testing.T) {
+	named := func(name string) *Primitive {
+		p := *Reference
+		p.Name = name
+		return &p
+	}
+	lacking := func(change func(*Primitive)) *Primitive {
+		p := named("lacking")
+		change(p)
+		return p
+	}
+	for want, ps := range map[string][]*Primitive{
+		"first primitive":                {named("other"), Reference},
+		"the first":                      nil,
+		`""`:                             {Reference, named("")},
+		`"Upper"`:                        {Reference, named("Upper")},
+		`"cas-32" ends in -digits`:       {Reference, named("cas-32")},
+		"sync-atomic is listed twice":    {Reference, named("sync-atomic")},
+		"lacking has no Doc":             {Reference, lacking(func(p *Primitive) { p.Doc = "" })},
+		"lacking has no Source":          {Reference, lacking(func(p *Primitive) { p.Source = "" })},
+		"lacking has no Insn":            {Reference, lacking(func(p *Primitive) { p.Insn = "" })},
+		"lacking has no Available":       {Reference, lacking(func(p *Primitive) { p.Available = nil })},
+		"lacking has no CompareAndSwap3": {Reference, lacking(func(p *Primitive) { p.CompareAndSwap32 = nil })},
+		"lacking has no StoreRelease64":  {Reference, lacking(func(p *Primitive) { p.StoreRelease64 = nil })},
+	} {
+		if err := Validate(ps); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestPrimitive(t *testing.T) {
+	for _, p := range Suite {
+		t.Run(p.Name, func(t *testing.T) {
+			if !p.Available() {
+				t.Skipf("this CPU lacks %s", p.Insn)
+			}
+			if err := check(p, p == Reference); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func FuzzPrimitive(f *testing.F) {
+	f.Add([]byte("\x02\x0f12345678\x00\x00abcdefgh\x01\x02ABCDEFGH\x04\x0f87654321\x03\x00hgfedcba"))
+	f.Fuzz(func(t *testing.T, script []byte) {
+		for _, p := range Suite {
+			if !p.Available() {
+				continue // TestPrimitive says so
+			}
+			if err := differ(p, script); err != nil {
+				t.Errorf("%s: %v", p.Name, err)
+			}
+		}
+	})
+}
+
+// mutants are the reference with one small change for the worse.
+var mutants = map[string]struct {
+	change func(*Primitive)
+	want   string // in the error
+	races  bool   // breaks the lock, which the race detector would report
+}{
+	"swap without comparing": {want: "CompareAndSwap", change: func(p *Primitive) {
+		p.CompareAndSwap32 = func(p *uint32, _, new uint32) bool { atomic.StoreUint32(p, new); return true }
+	}},
+	"compare half of the word": {want: "CompareAndSwap", change: func(p *Primitive) {
+		p.CompareAndSwap64 = func(p *uint64, old, new uint64) bool {
+			v := atomic.LoadUint64(p)
+			return uint32(v) == uint32(old) && atomic.CompareAndSwapUint64(p, v, new)
+		}
+	}},
+	"write the neighbour": {want: "StoreRelease", change: func(p *Primitive) {
+		p.StoreRelease32 = func(p *uint32, v uint32) { *p, *(*uint32)(unsafe.Add(unsafe.Pointer(p), 4)) = v, 0 }
+	}},
+	"drop the store": {want: "StoreRelease", change: func(p *Primitive) {
+		p.StoreRelease64 = func(*uint64, uint64) {}
+	}},
+	"return the old sum": {want: "Add", change: func(p *Primitive) {
+		p.Add32 = func(p *uint32, delta uint32) uint32 { return atomic.AddUint32(p, delta) - delta }
+	}},
+	"return the new value": {want: "Swap", change: func(p *Primitive) {
+		p.Swap64 = func(p *uint64, new uint64) uint64 { atomic.SwapUint64(p, new); return new }
+	}},
+	"load half of the word": {want: "LoadAcquire", change: func(p *Primitive) {
+		p.LoadAcquire64 = func(p *uint64) uint64 { return uint64(uint32(atomic.LoadUint64(p))) }
+	}},
+	"compare, then swap": {want: "CompareAndSwap, 32 bits, 4 goroutines", races: true, change: func(p *Primitive) {
+		p.CompareAndSwap32 = func(p *uint32, old, new uint32) bool {
+			if atomic.LoadUint32(p) != old {
+				return false
+			}
+			runtime.Gosched()
+			atomic.StoreUint32(p, new)
+			return true
+		}
+	}},
+	"take a free lock without care": {want: "lock, 64 bits, 4 goroutines", races: true, change: func(p *Primitive) {
+		p.CompareAndSwap64 = func(p *uint64, old, new uint64) bool {
+			if old != 0 || new != 1 {
+				return atomic.CompareAndSwapUint64(p, old, new)
+			}
+			free := atomic.LoadUint64(p) == 0
+			runtime.Gosched()
+			if free {
+				atomic.StoreUint64(p, new)
+			}
+			return free
+		}
+	}},
+	"load, then add": {want: "Add, 32 bits, 4 goroutines", change: func(p *Primitive) {
+		p.Add32 = func(p *uint32, delta uint32) uint32 {
+			v := atomic.LoadUint32(p) + delta
+			runtime.Gosched()
+			atomic.StoreUint32(p, v)
+			return v
+		}
+	}},
+	"load, then store": {want: "Swap, 64 bits, 4 goroutines", change: func(p *Primitive) {
+		p.Swap64 = func(p *uint64, new uint64) uint64 {
+			v := atomic.LoadUint64(p)
+			runtime.Gosched()
+			atomic.StoreUint64(p, new)
+			return v
+		}
+	}},
+}
+
+// TestCheckRejects shows that check sees what is wrong with each mutant.
+func TestCheckRejects(t *testing.T) {
+	for name, m := range mutants {
+		t.Run(strings.ReplaceAll(name, ", ", " "), func(t *testing.T) {
+			if m.races && raceEnabled {
+				t.Skip("it breaks a lock on purpose, which the race detector reports; it runs without -race")
+			}
+			p := *Reference
+			m.change(&p)
+			if err := check(&p, true); err == nil || !strings.Contains(err.Error(), m.want) {
+				t.Errorf("check says %v, want %q", err, m.want)
+			}
+		})
+	}
+}
+
+func TestBest(t *testing.T) {
+	best := Best()
+	t.Logf("%s/%s: CASName is %s, Best is %s", runtime.GOOS, runtime.GOARCH, CASName(), best.Name)
+	if !slices.Contains(Suite, best) || !best.Available() {
+		t.Errorf("%s is not an available primitive of the suite", best.Name)
+	}
+	if best.Insn != CASName() {
+		t.Errorf("Best compares and swaps by %s, the words by %s", best.Insn, CASName())
+	}
+	if len(Suite) > 1 && best == Reference {
+		t.Error("Best is the reference, though this build has assembly")
+	}
+}

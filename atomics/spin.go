@@ -1,0 +1,25 @@
+package atomics
+
+// maxSpin keeps one SpinHint near 3 µs on the slowest PAUSE known (140 cycles
+// on Intel since Skylake, at 3 GHz).
+const maxSpin = 64
+
+// SpinHint waits a moment inside a spin loop: n times the instruction by which
+// a CPU steps aside for its neighbour. n is taken as at most 64; 0 and less do
+// nothing.
+//
+// n is bounded because a goroutine inside assembly has no safe point: whoever
+// stops the world, the garbage collector above all, waits until it is out.
+// Bounding n is not enough in a loop that spins for long, which spends nearly
+// all of its time in here: call runtime.Gosched about every 16 rounds.
+//
+//   - amd64: PAUSE, between 10 and 140 cycles by model.
+//   - arm64: ISB. YIELD, the hint meant for this, is a NOP on nearly all cores;
+//     ISB drains the pipeline, tens of cycles. The Go runtime made the same
+//     choice in 1.26 (golang.org/issue/69232).
+//   - elsewhere, and under the tag purego: an empty loop, a cycle or so a turn.
+//   - under the tag systematic: one call of the Scheduler, and no wait.
+func SpinHint(n int) { pause(hints(n)) }
+
+// hints returns how many hints n stands for.
+func hints(n int) uint32 { return uint32(min(max(n, 0), maxSpin)) }

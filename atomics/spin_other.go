@@ -1,0 +1,10 @@
+//go:build !systematic && !((amd64 || arm64) && gc && !purego)
+
+package atomics
+
+// pause passes a little time. The compiler keeps an empty loop; nothing but
+// speed depends on it.
+func pause(n uint32) {
+	for range n {
+	}
+}

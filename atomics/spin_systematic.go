@@ -1,0 +1,11 @@
+//go:build systematic
+
+package atomics
+
+// pause tells the scheduler, once, that this goroutine has nothing to do until
+// another one moves.
+func pause(n uint32) {
+	if n > 0 {
+		schedule(OpSpin, nil)
+	}
+}

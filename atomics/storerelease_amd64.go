@@ -1,0 +1,15 @@
+//go:build gc && !purego && !race && !systematic
+
+package atomics
+
+import "sync/atomic"
+
+// storeRelease32 is a plain MOV: see [Uint32.StoreRelease].
+//
+//go:noescape
+func storeRelease32(p *atomic.Uint32, v uint32)
+
+// storeRelease64 is a plain MOV: see [Uint32.StoreRelease].
+//
+//go:noescape
+func storeRelease64(p *atomic.Uint64, v uint64)

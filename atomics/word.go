@@ -1,0 +1,73 @@
+//go:build !systematic
+
+package atomics
+
+import "sync/atomic"
+
+// A Uint32 is a 32-bit word shared by goroutines. The zero value is 0. It must
+// not be copied after its first use.
+//
+// Load, Store, CompareAndSwap, Swap and Add are those of [sync/atomic]: all of
+// them, on all words, happen in one order that every goroutine agrees on
+// (sequential consistency), and an operation that observes the effect of
+// another happens after it. [Uint32.StoreRelease] is weaker.
+type Uint32 struct{ v atomic.Uint32 }
+
+// Load returns the value.
+func (x *Uint32) Load() uint32 { return x.v.Load() }
+
+// Store sets the value to v. On amd64 it is an XCHG, which waits until the
+// CPU's store buffer is empty.
+func (x *Uint32) Store(v uint32) { x.v.Store(v) }
+
+// StoreRelease sets the value to v, for the holder of a lock who gives it back.
+// What the goroutine did before is visible to whoever loads v or swaps it out
+// of the word; in that it equals Store.
+//
+// It is weaker than Store in one way: a Load of another word that follows in
+// the same goroutine may take its value before v is visible to others. Never
+// use it where Unlock then looks for sleepers (a futex, a queue of parked
+// goroutines): the look could miss one who sleeps because it saw the lock
+// still taken, and nobody would wake it.
+//
+// On amd64 it is a plain MOV in assembly, about half the price of an
+// uncontended lock and unlock; CPUs of that architecture make stores visible in
+// program order. That the compiler keeps memory accesses before the call rests
+// on what it does today: it does not move them across a call to assembly. The
+// Go memory model does not promise it, so the locks' conformance tests watch
+// it. On other architectures, and under the race detector and the tags purego
+// and systematic, it is Store.
+func (x *Uint32) StoreRelease(v uint32) { storeRelease32(&x.v, v) }
+
+// CompareAndSwap sets the value to new if it is old, and reports whether it did.
+func (x *Uint32) CompareAndSwap(old, new uint32) bool { return x.v.CompareAndSwap(old, new) }
+
+// Swap sets the value to v and returns the one before.
+func (x *Uint32) Swap(v uint32) uint32 { return x.v.Swap(v) }
+
+// Add adds delta, modulo 1<<32, and returns the new value. To subtract d, add -d.
+func (x *Uint32) Add(delta uint32) uint32 { return x.v.Add(delta) }
+
+// A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit
+// platforms too. The zero value is 0. It must not be copied after its first
+// use. Its operations are ordered as those of [Uint32].
+type Uint64 struct{ v atomic.Uint64 }
+
+// Load returns the value.
+func (x *Uint64) Load() uint64 { return x.v.Load() }
+
+// Store sets the value to v.
+func (x *Uint64) Store(v uint64) { x.v.Store(v) }
+
+// StoreRelease sets the value to v, for the holder of a lock who gives it back.
+// It is weaker than Store: read the rule of [Uint32.StoreRelease] first.
+func (x *Uint64) StoreRelease(v uint64) { storeRelease64(&x.v, v) }
+
+// CompareAndSwap sets the value to new if it is old, and reports whether it did.
+func (x *Uint64) CompareAndSwap(old, new uint64) bool { return x.v.CompareAndSwap(old, new) }
+
+// Swap sets the value to v and returns the one before.
+func (x *Uint64) Swap(v uint64) uint64 { return x.v.Swap(v) }
+
+// Add adds delta, modulo 1<<64, and returns the new value. To subtract d, add -d.
+func (x *Uint64) Add(delta uint64) uint64 { return x.v.Add(delta) }
