@@ -1,0 +1,211 @@
+package machine
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"locklab/atomics"
+)
+
+// A Clock times short spans with the fastest counter of the machine. Get one
+// from [Calibrate]; the zero value turns every delta into 0 ns. It is immutable
+// and may be copied and shared.
+//
+// Two readings are not ordered with the memory accesses around them more
+// strictly than [atomics.Ticks] says.
+type Clock struct {
+	hz     float64 // ticks per second
+	period float64 // ns per tick
+	floor  float64 // ns
+	step   float64 // ns
+}
+
+func newClock(hz float64) Clock { return Clock{hz: hz, period: 1e9 / hz} }
+
+// Calibrate returns a clock whose rate is known to a few parts per million. It
+// takes about 40 ms where the rate must be measured, else less than 5 ms, and
+// more on a machine whose clock advances in steps of microseconds.
+//
+// The rate comes from atomics.ClockHz where the machine states it: on arm64
+// Linux takes the rate of its own clock from the same register. Elsewhere the
+// counter is compared with Go's monotonic clock, which the system may slew by
+// up to 500 ppm to follow network time.
+func Calibrate() Clock {
+	hz := atomics.ClockHz()
+	if hz <= 0 {
+		hz = measureHz()
+	}
+	c := newClock(hz)
+	c.floor = c.period * readingTicks()
+	c.step = c.period * stepTicks(deltas())
+	return c
+}
+
+// Now returns the counter, in ticks from an arbitrary start. It inlines to
+// [atomics.Ticks]. Only differences mean something.
+func (Clock) Now() uint64 { return atomics.Ticks() }
+
+// Nanoseconds converts the difference of two readings, later minus earlier, to
+// the nearest nanosecond. It takes about 2 ns. A difference below zero, which
+// as a uint64 is very large, is 0: readings on two cores may disagree by tens
+// of nanoseconds, so a span that starts on one and ends on another can seem to
+// end before it began.
+func (c Clock) Nanoseconds(ticks uint64) int64 {
+	return int64(float64(max(0, int64(ticks)))*c.period + 0.5)
+}
+
+// Name says what the clock reads: "RDTSC", "CNTVCT_EL0" or "monotonic".
+func (Clock) Name() string { return atomics.ClockName() }
+
+// Hz returns the rate of the clock in ticks per second.
+func (c Clock) Hz() float64 { return c.hz }
+
+// Floor returns the time from one reading to the next, back to back, in ns. A
+// timed span contains one of it, so a span near the floor is not known. It is
+// the median over chains of many readings: the difference of a single pair
+// shows the step of the clock, not the cost of reading it.
+func (c Clock) Floor() float64 { return c.floor }
+
+// Step returns by how much the clock advances when it advances, in ns: the
+// greatest number of which every observed difference is a multiple, give or
+// take a tick. A clock may count many ticks at a time; the TSC of some AMD
+// machines moves every 10 ns.
+func (c Clock) Step() float64 { return c.step }
+
+// measureHz returns the median rate of three spans, so that one bad span, such
+// as a guest that was stopped, does not count.
+func measureHz() float64 {
+	const span = 12 * time.Millisecond
+	epoch := time.Now()
+	var rates []float64
+	for len(rates) < 3 {
+		ns0, ticks0 := pair(epoch)
+		time.Sleep(span)
+		ns1, ticks1 := pair(epoch)
+		if d := int64(ticks1 - ticks0); d > 0 && ns1 > ns0 {
+			rates = append(rates, float64(d)/float64(ns1-ns0)*1e9)
+		}
+	}
+	slices.Sort(rates)
+	return rates[1]
+}
+
+// pair reads both clocks at one moment: of many tries the one in which the two
+// readings of the monotonic clock around the counter are closest together. It
+// is off by at most half that distance, some 30 ns.
+func pair(epoch time.Time) (ns int64, ticks uint64) {
+	best := int64(math.MaxInt64)
+	for range 50 {
+		a := int64(time.Since(epoch))
+		t := atomics.Ticks()
+		b := int64(time.Since(epoch))
+		if b-a < best {
+			best, ns, ticks = b-a, a+(b-a)/2, t
+		}
+	}
+	return ns, ticks
+}
+
+// readingTicks returns what one reading costs, in ticks.
+func readingTicks() float64 {
+	const chains, links = 63, 64
+	var costs []float64
+	sum := 0.0
+	for range chains {
+		first := atomics.Ticks()
+		last := first
+		for range links {
+			last = atomics.Ticks()
+		}
+		cost := float64(max(0, int64(last-first))) / links
+		costs = append(costs, cost)
+		sum += cost
+	}
+	slices.Sort(costs)
+	if median := costs[chains/2]; median > 0 {
+		return median
+	}
+	return sum / chains // most chains fit between two steps of the clock
+}
+
+// deltas returns how often which difference of two successive readings was
+// seen. The distance of the readings is varied, lest their regularity pass for
+// a step of the clock.
+func deltas() map[uint64]int {
+	const enough, limit = 8192, 20 * time.Millisecond
+	seen := make(map[uint64]int)
+	start := time.Now()
+	before := atomics.Ticks()
+	for positive, i := 0, 0; positive < enough; i++ {
+		Do(i & 15)
+		now := atomics.Ticks()
+		if d := int64(now - before); d > 0 {
+			seen[uint64(d)]++
+			positive++
+		}
+		before = now
+		if i&255 == 255 && time.Since(start) > limit {
+			break
+		}
+	}
+	return seen
+}
+
+// stepTicks returns the step of a clock, in ticks, from differences and how
+// often each was seen; 0 if there are none.
+//
+// A step of s ticks, s not an integer, shows as differences of k*s rounded up
+// or down, so neighbouring integers belong to one multiple. Three in a row
+// cannot, and mean that the clock counts single ticks. Differences seen only a
+// few times are left out: they come from a change of core or a correction.
+func stepTicks(seen map[uint64]int) float64 {
+	values := usual(seen)
+	type multiple struct{ ticks, count float64 }
+	var multiples []multiple
+	step, previous := math.Inf(1), 0.0
+	for len(values) > 0 {
+		run, count, sum := 0, 0.0, 0.0
+		for run < len(values) && values[run] == values[0]+uint64(run) {
+			n := float64(seen[values[run]])
+			count += n
+			sum += n * float64(values[run])
+			run++
+		}
+		if run > 2 {
+			return 1
+		}
+		values = values[run:]
+		m := multiple{sum / count, count}
+		step = min(step, m.ticks-previous)
+		previous = m.ticks
+		multiples = append(multiples, m)
+	}
+	// The smallest gap says how many steps each multiple is; all of them
+	// together say more exactly how long a step is.
+	var ticks, steps float64
+	for _, m := range multiples {
+		ticks += m.count * m.ticks
+		steps += m.count * math.Round(m.ticks/step)
+	}
+	if steps == 0 {
+		return 0
+	}
+	return ticks / steps
+}
+
+// usual returns the values seen more than once in 500 times, in rising order.
+func usual(seen map[uint64]int) []uint64 {
+	total := 0
+	for _, n := range seen {
+		total += n
+	}
+	var values []uint64
+	for v, n := range seen {
+		if n > total/500 {
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	return values
+}

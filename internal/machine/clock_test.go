@@ -1,0 +1,148 @@
+package machine
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"locklab/atomics"
+)
+
+// eventually retries a measurement that a busy machine can spoil.
+func eventually(t *testing.T, tries int, measure func() (ok bool, got string)) {
+	t.Helper()
+	for range tries {
+		ok, got := measure()
+		if ok {
+			return
+		}
+		t.Log(got)
+	}
+	t.Errorf("%d tries, none good", tries)
+}
+
+func TestClockAgreesWithMonotonicClock(t *testing.T) {
+	c := Calibrate()
+	t.Logf("%s %.6g Hz, floor %.3g ns, step %.3g ns", c.Name(), c.Hz(), c.Floor(), c.Step())
+	eventually(t, 10, func() (bool, string) {
+		start, ticks := time.Now(), c.Now()
+		time.Sleep(50 * time.Millisecond)
+		got, want := time.Duration(c.Nanoseconds(c.Now()-ticks)), time.Since(start)
+		off := float64(got)/float64(want) - 1
+		return math.Abs(off) < 0.002, time.Duration(got-want).String() + " apart"
+	})
+}
+
+func TestClockIsMonotonicOnOneThread(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	c := Calibrate()
+	before := c.Now()
+	for range 200_000 {
+		now := c.Now()
+		if int64(now-before) < 0 {
+			t.Fatalf("went back by %d ticks", before-now)
+		}
+		before = now
+	}
+}
+
+func TestCalibrateTwiceAgrees(t *testing.T) {
+	eventually(t, 3, func() (bool, string) {
+		a, b := Calibrate(), Calibrate()
+		ratio := a.Hz() / b.Hz()
+		t.Logf("rates differ by %.2g", ratio-1)
+		return math.Abs(ratio-1) < 1e-3, "too far"
+	})
+}
+
+func TestCalibrateKnowsTheClock(t *testing.T) {
+	c := Calibrate()
+	if c.Name() != atomics.ClockName() {
+		t.Errorf("name %q, want %q", c.Name(), atomics.ClockName())
+	}
+	if hz := atomics.ClockHz(); hz > 0 && math.Abs(c.Hz()/hz-1) > 1e-9 {
+		t.Errorf("%v Hz, though the machine says %v", c.Hz(), hz)
+	}
+	if c.Floor() <= 0 || c.Floor() > 1e6 || c.Step() <= 0 || c.Step() > 1e8 {
+		t.Errorf("floor %v ns, step %v ns", c.Floor(), c.Step())
+	}
+}
+
+func TestNanoseconds(t *testing.T) {
+	c := newClock(2.5e9)
+	for _, tc := range []struct {
+		ticks uint64
+		want  int64
+	}{
+		{0, 0},
+		{1, 0},
+		{2, 1},
+		{25, 10},
+		{9_000_000_000_000, 3_600_000_000_000}, // an hour
+		{^uint64(0), 0},                        // -1
+		{1 << 63, 0},
+		{^uint64(0) - 1000, 0}, // the other core is ahead
+	} {
+		if got := c.Nanoseconds(tc.ticks); got != tc.want {
+			t.Errorf("Nanoseconds(%d) = %d, want %d", int64(tc.ticks), got, tc.want)
+		}
+	}
+	if got := newClock(24e6).Nanoseconds(24e6 * 86400 * 365); got != 365*86400e9 {
+		t.Errorf("a year of a 24 MHz clock is %d ns", got)
+	}
+	if got := (Clock{}).Nanoseconds(1 << 40); got != 0 {
+		t.Errorf("the zero clock says %d", got)
+	}
+}
+
+// TestStepTicks simulates clocks that move by s ticks at a time.
+func TestStepTicks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, s := range []float64{1, 2, 10, 16, 24.45, 26, 41.67, 1000} {
+		seen := make(map[uint64]int)
+		now, before := 0.0, 0.0
+		for n := 0; n < 8192; {
+			now += 20 + 60*rng.Float64()
+			reading := math.Floor(math.Floor(now/s) * s)
+			if d := uint64(reading - before); d > 0 {
+				seen[d]++
+				n++
+			}
+			before = reading
+		}
+		seen[7919]++ // one interruption, and one change of core
+		seen[uint64(s)+3]++
+		if got := stepTicks(seen); math.Abs(got/s-1) > 0.01 {
+			t.Errorf("a step of %v ticks reads as %v", s, got)
+		}
+	}
+}
+
+func TestStepTicksOfFewDeltas(t *testing.T) {
+	for _, tc := range []struct {
+		seen map[uint64]int
+		want float64
+	}{
+		{nil, 0},
+		{map[uint64]int{41: 1, 42: 2}, (41 + 42*2) / 3.0},
+		{map[uint64]int{100: 5}, 100},
+	} {
+		if got := stepTicks(tc.seen); math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("stepTicks(%v) = %v, want %v", tc.seen, got, tc.want)
+		}
+	}
+}
+
+func TestHotPathsDoNotAllocate(t *testing.T) {
+	c, r := Calibrate(), NewRandom(1)
+	if n := testing.AllocsPerRun(100, func() {
+		start := c.Now()
+		Do(ExpIterations(r, 10))
+		c.Nanoseconds(c.Now() - start)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,55 @@
+package machine
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxCPU bounds the processor numbers that are believed; Linux has at most
+// 8192.
+const maxCPU = 1 << 16
+
+// parseCPUList reads the list format of Linux, such as "0-3,8": sorted, without
+// duplicates, nil for text that is not a list. See
+// https://docs.kernel.org/admin-guide/kernel-parameters.html#cpu-lists.
+func parseCPUList(text string) []int {
+	var cpus []int
+	for part := range strings.SplitSeq(strings.TrimSpace(text), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		a, err1 := strconv.ParseUint(first, 10, 32)
+		b, err2 := strconv.ParseUint(last, 10, 32)
+		if err1 != nil || err2 != nil || b < a || b >= maxCPU || len(cpus) > maxCPU {
+			return nil
+		}
+		for cpu := a; cpu <= b; cpu++ {
+			cpus = append(cpus, int(cpu))
+		}
+	}
+	slices.Sort(cpus)
+	return slices.Compact(cpus)
+}
+
+// readText returns the content of a file without the space around it, "" if it
+// cannot be read or is absurdly long: /proc/cpuinfo has 2 KiB a processor.
+func readText(fsys fs.FS, format string, args ...any) string {
+	b, err := fs.ReadFile(fsys, fmt.Sprintf(format, args...))
+	if err != nil || len(b) > 16<<20 {
+		return ""
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(b), "?"))
+}
+
+// readInt returns the number in a file, and -1 if there is none.
+func readInt(fsys fs.FS, format string, args ...any) int {
+	n, err := strconv.Atoi(readText(fsys, format, args...))
+	if err != nil {
+		return -1
+	}
+	return n
+}

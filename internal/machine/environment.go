@@ -1,0 +1,115 @@
+package machine
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"locklab/atomics"
+)
+
+// An Environment is what a reader must know of a machine before a number
+// measured on it means anything. A field that could not be read is zero.
+type Environment struct {
+	OS          string  `json:"os"`
+	Arch        string  `json:"arch"`
+	Kernel      string  `json:"kernel,omitempty"`      // release, such as "6.18.2-generic"
+	CPU         string  `json:"cpu,omitempty"`         // model name
+	CPUs        int     `json:"cpus"`                  // logical processors this process may use
+	Cores       int     `json:"cores,omitempty"`       // physical cores among them
+	Sockets     int     `json:"sockets,omitempty"`     // packages among them
+	NUMANodes   int     `json:"numa_nodes,omitempty"`  // memory nodes among them
+	MemoryMiB   int     `json:"memory_mib,omitempty"`  // of the machine, whatever a container may use
+	Virtual     string  `json:"virtual,omitempty"`     // hypervisor, if the machine is a guest: "KVM", "Hyper-V", "unknown hypervisor"
+	Container   bool    `json:"container,omitempty"`   // inside a container
+	CPULimit    float64 `json:"cpu_limit,omitempty"`   // processors the cgroup allows; 0 is no limit
+	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" where the kernel offers none; several are joined by '+'
+	Turbo       string  `json:"turbo,omitempty"`       // "on", "off"
+	Clocksource string  `json:"clocksource,omitempty"` // what the kernel itself keeps time by: "tsc", "arch_sys_counter", "hpet"
+	Clock       string  `json:"clock,omitempty"`       // what times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
+	ClockHz     float64 `json:"clock_hz,omitempty"`
+	ClockFloor  float64 `json:"clock_floor,omitempty"` // ns: the least time between two readings
+	ClockStep   float64 `json:"clock_step,omitempty"`  // ns: the clock advances in steps of this
+	Atomics     string  `json:"atomics,omitempty"`     // the CAS in use: "LOCK CMPXCHG", "CASAL", "LDAXR/STLXR"
+	GOMAXPROCS  int     `json:"gomaxprocs"`
+	Go          string  `json:"go"` // runtime.Version
+}
+
+// Capture reads the environment of this process. It calibrates a clock, which
+// takes as long as [Calibrate] says.
+func Capture() Environment {
+	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	readEnvironment(&e, hostFS(), allowedCPUs())
+	c := Calibrate()
+	e.Clock, e.ClockHz, e.ClockFloor, e.ClockStep = c.Name(), c.Hz(), c.Floor(), c.Step()
+	e.Atomics = atomics.CASName()
+	e.GOMAXPROCS, e.Go = runtime.GOMAXPROCS(0), runtime.Version()
+	return e
+}
+
+// String returns the environment in one line for the foot of a chart, such as
+// "AMD EPYC 7B13 · 2 CPUs (1 socket) · linux 6.18 amd64 · go1.26.8 · KVM guest".
+func (e Environment) String() string {
+	var parts []string
+	if name := shortCPU(e.CPU); name != "" {
+		parts = append(parts, name)
+	}
+	cpus := plural(e.CPUs, "CPU")
+	var inside []string
+	if e.Cores > 0 && e.Cores != e.CPUs {
+		inside = append(inside, plural(e.Cores, "core"))
+	}
+	if e.Sockets > 0 {
+		inside = append(inside, plural(e.Sockets, "socket"))
+	}
+	if len(inside) > 0 {
+		cpus += " (" + strings.Join(inside, ", ") + ")"
+	}
+	parts = append(parts, cpus)
+	if e.CPULimit > 0 {
+		parts = append(parts, fmt.Sprintf("limit %.3g CPUs", e.CPULimit))
+	}
+	system := e.OS
+	if v := shortKernel(e.Kernel); v != "" {
+		system += " " + v
+	}
+	parts = append(parts, system+" "+e.Arch, e.Go)
+	if e.Virtual != "" {
+		parts = append(parts, e.Virtual+" guest")
+	}
+	if e.Container {
+		parts = append(parts, "container")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// shortCPU drops from a model name what the line says elsewhere or nobody
+// needs: marks, the clock rate, the number of cores.
+func shortCPU(model string) string {
+	model, _, _ = strings.Cut(model, " @ ")
+	model = strings.NewReplacer("(R)", "", "(TM)", "", "(tm)", "").Replace(model)
+	var words []string
+	for word := range strings.FieldsSeq(model) {
+		if word != "CPU" && word != "Processor" && !strings.HasSuffix(word, "-Core") {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// shortKernel returns the first two numbers of a release: "6.18" of
+// "6.18.2-generic".
+func shortKernel(release string) string {
+	parts := strings.SplitN(release, ".", 3)
+	if len(parts) < 2 {
+		return release
+	}
+	return parts[0] + "." + parts[1]
+}

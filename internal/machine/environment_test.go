@@ -1,0 +1,230 @@
+package machine
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode/utf8"
+
+	"locklab/harness"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestFixtures compares everything that is derived from the files of a machine
+// with testdata/*.golden.
+func TestFixtures(t *testing.T) {
+	for _, f := range fixtures(t) {
+		t.Run(f.name, func(t *testing.T) {
+			e := f.read()
+			var got bytes.Buffer
+			fmt.Fprintf(&got, "%v\norder %v\n", e, readPlaces(f.fsys, f.cpus).cpus())
+			enc := json.NewEncoder(&got)
+			enc.SetIndent("", "  ")
+			if err := enc.Encode(e); err != nil {
+				t.Fatal(err)
+			}
+			if ws := e.Warnings(); f.name == "quiet" && len(ws) > 0 {
+				t.Errorf("warnings about a machine without fault: %+v", ws)
+			}
+			for _, w := range e.Warnings() {
+				fmt.Fprintf(&got, "warning: %s\n remedy: %s\n", w.Text, w.Remedy)
+			}
+			golden := filepath.Join("testdata", f.name+".golden")
+			if *update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("run with -update if this is right:\n got:\n%s\nwant:\n%s", got.Bytes(), want)
+			}
+		})
+	}
+}
+
+// worst returns an environment that deserves every warning.
+func worst() Environment {
+	return Environment{OS: "linux", Arch: "amd64", CPUs: 1, Cores: 4, CPULimit: 0.5, Governor: "powersave",
+		Turbo: "on", Virtual: "KVM", Clock: "RDTSC", Clocksource: "hpet", ClockFloor: 12, ClockStep: 10}
+}
+
+func TestWarnings(t *testing.T) {
+	several := worst()
+	several.CPUs, several.Clock = 8, "monotonic"
+	for _, tc := range []struct {
+		name string
+		e    Environment
+		want []string // a part of each text, in order
+	}{
+		{"nothing known", Environment{CPUs: 4}, nil},
+		{"worst", worst(), []string{"one processor", "control group allows 0.5", `"powersave"`, "turbo", "KVM guest", "hpet", "steps of 10 ns"}},
+		{"several", several, []string{"0.5 of 8", `"powersave"`, "turbo", "8 processors share 4 cores", "KVM guest", "system's clock", "steps of 10 ns"}},
+		{"roomy limit", Environment{CPUs: 2, CPULimit: 2}, nil},
+		{"no cpufreq", Environment{CPUs: 2, Governor: "none"}, nil},
+		{"mixed governors", Environment{CPUs: 2, Governor: "performance+powersave"}, []string{"performance+powersave"}},
+		{"arm64 has no TSC to distrust", Environment{CPUs: 2, Clock: "CNTVCT_EL0", Clocksource: "jiffies"}, nil},
+		{"step at the limit", Environment{CPUs: 2, ClockStep: 5}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			checkWarnings(t, tc.e.Warnings(), tc.want)
+		})
+	}
+}
+
+// checkWarnings checks that ws are the wanted ones, each a sentence with a
+// remedy, and all different.
+func checkWarnings(t *testing.T, ws []harness.Warning, want []string) {
+	t.Helper()
+	if len(ws) != len(want) {
+		t.Fatalf("got %d warnings, want %d: %+v", len(ws), len(want), ws)
+	}
+	seen := make(map[string]bool)
+	for i, w := range ws {
+		if !strings.Contains(w.Text, want[i]) {
+			t.Errorf("warning %d is %q, want one about %q", i, w.Text, want[i])
+		}
+		for _, s := range []string{w.Text, w.Remedy} {
+			if s == "" || seen[s] || strings.HasSuffix(s, ".") || strings.Contains(s, "\n") {
+				t.Errorf("%q is empty, said twice, or not one sentence without a full stop", s)
+			}
+			seen[s] = true
+		}
+	}
+}
+
+func TestCapture(t *testing.T) {
+	e := Capture()
+	t.Log(e)
+	if e.OS != runtime.GOOS || e.Arch != runtime.GOARCH || e.Go != runtime.Version() || e.GOMAXPROCS < 1 {
+		t.Errorf("not this program: %+v", e)
+	}
+	if e.CPUs != len(CPUOrder()) {
+		t.Errorf("%d CPUs, but the order has %d", e.CPUs, len(CPUOrder()))
+	}
+	if e.Clock == "" || e.ClockHz <= 0 || e.ClockFloor <= 0 || e.ClockStep <= 0 || e.Atomics == "" {
+		t.Errorf("nothing about the clock or CAS: %+v", e)
+	}
+	if runtime.GOOS == "linux" && (e.Kernel == "" || e.MemoryMiB == 0 || e.Governor == "") {
+		t.Errorf("Linux, but its files were not read: %+v", e)
+	}
+}
+
+func TestShortNames(t *testing.T) {
+	for _, tc := range []struct{ model, want string }{
+		{"Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz", "Intel Xeon Gold 6230"},
+		{"AMD EPYC 7B13 64-Core Processor", "AMD EPYC 7B13"},
+		{"Intel(R) Core(TM) i7-8650U CPU @ 1.90GHz", "Intel Core i7-8650U"},
+		{"Arm Neoverse-N1", "Arm Neoverse-N1"},
+		{"", ""},
+	} {
+		if got := shortCPU(tc.model); got != tc.want {
+			t.Errorf("shortCPU(%q) = %q, want %q", tc.model, got, tc.want)
+		}
+	}
+	for release, want := range map[string]string{"6.18.2-generic": "6.18", "6": "6", "": "", "5.15.0": "5.15"} {
+		if got := shortKernel(release); got != want {
+			t.Errorf("shortKernel(%q) = %q, want %q", release, got, want)
+		}
+	}
+}
+
+func TestHypervisorByArch(t *testing.T) {
+	dmi := fstest.MapFS{"sys/class/dmi/id/sys_vendor": {Data: []byte("QEMU\n")}}
+	for _, tc := range []struct {
+		arch, kernel, flags, want string
+		fsys                      fs.FS
+	}{
+		{"amd64", "6.1", "fpu", "", dmi}, // an emulator would set the flag
+		{"amd64", "6.1", "fpu hypervisor", "QEMU", dmi},
+		{"amd64", "6.1", "fpu hypervisor", "unknown hypervisor", fstest.MapFS{}},
+		{"amd64", "5.15.90.1-microsoft-standard-WSL2", "hypervisor", "Hyper-V", fstest.MapFS{}},
+		{"arm64", "6.1", "", "QEMU", dmi},
+		{"arm64", "6.1", "", "", fstest.MapFS{}},
+	} {
+		got := readHypervisor(tc.fsys, tc.arch, tc.kernel, map[string]string{"flags": tc.flags})
+		if got != tc.want {
+			t.Errorf("%s %s flags %q: %q, want %q", tc.arch, tc.kernel, tc.flags, got, tc.want)
+		}
+	}
+}
+
+func TestCPULimit(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		files map[string]string
+		want  float64
+	}{
+		{"the parent is tighter", map[string]string{
+			"proc/self/cgroup":          "0::/a/b\n",
+			"sys/fs/cgroup/a/cpu.max":   "50000 100000\n",
+			"sys/fs/cgroup/a/b/cpu.max": "200000 100000\n",
+		}, 0.5},
+		{"version 1", map[string]string{
+			"proc/self/cgroup": "4:cpu,cpuacct:/docker/abc\n0::/\n",
+			"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us":  "250000\n",
+			"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n",
+		}, 2.5},
+		{"cpuset is not cpu", map[string]string{
+			"proc/self/cgroup":                    "3:cpuset:/\n",
+			"sys/fs/cgroup/cpu/cpu.cfs_quota_us":  "250000\n",
+			"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+		}, 0},
+		{"no limit", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, 0},
+		{"period of nothing", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "5 0\n"}, 0},
+		{"garbage", map[string]string{"proc/self/cgroup": "::::\n0::\x00\n", "sys/fs/cgroup/cpu.max": "a b\n"}, 0},
+	} {
+		fsys := fstest.MapFS{}
+		for name, text := range tc.files {
+			fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got := readCPULimit(fsys); got != tc.want {
+			t.Errorf("%s: limit %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// FuzzReadEnvironment gives every file the same content: nothing may panic, and
+// what comes out can be written as JSON.
+func FuzzReadEnvironment(f *testing.F) {
+	paths := make(map[string]bool)
+	for _, fix := range fixtures(f) {
+		for path, file := range fix.fsys {
+			paths[path] = true
+			f.Add(string(file.Data))
+		}
+	}
+	f.Add("18446744073709551616 1")
+	f.Add("0::/..//../a\n1:cpu:\n:::")
+	f.Add("0-4294967295,1-0")
+	f.Fuzz(func(t *testing.T, content string) {
+		fsys := fstest.MapFS{}
+		for path := range paths {
+			fsys[path] = &fstest.MapFile{Data: []byte(content)}
+		}
+		for _, arch := range []string{"amd64", "arm64"} {
+			e := Environment{OS: "linux", Arch: arch}
+			readEnvironment(&e, fsys, []int{0, 1, 3})
+			if e.MemoryMiB < 0 || e.CPULimit < 0 || e.Cores > 3 || e.Sockets > 3 || !utf8.ValidString(e.String()) {
+				t.Errorf("impossible environment %+v", e)
+			}
+			if _, err := json.Marshal(e); err != nil {
+				t.Error(err)
+			}
+			e.Warnings()
+		}
+		observe(fsys, []int{0, 1})
+	})
+}

@@ -1,0 +1,153 @@
+package machine
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// readHypervisor names what the machine is a guest of, "" if it is bare metal
+// or nothing tells.
+func readHypervisor(fsys fs.FS, arch, kernel string, info map[string]string) string {
+	name := hypervisorName(fsys, kernel)
+	if arch != "amd64" && arch != "386" {
+		return name
+	}
+	// CPUID leaf 1, ECX bit 31, which every hypervisor sets and no bare machine
+	// has: the metal instances of clouds carry the vendor's name too.
+	switch {
+	case !slices.Contains(strings.Fields(info["flags"]), "hypervisor"):
+		return ""
+	case name == "":
+		return "unknown hypervisor"
+	}
+	return name
+}
+
+// hypervisorName looks for marks of a hypervisor in what the firmware and the
+// kernel say.
+func hypervisorName(fsys fs.FS, kernel string) string {
+	if strings.Contains(strings.ToLower(kernel), "microsoft") { // WSL
+		return "Hyper-V"
+	}
+	const dmi = "sys/class/dmi/id/"
+	marks := strings.Join([]string{
+		readText(fsys, "sys/hypervisor/type"),
+		readText(fsys, dmi+"sys_vendor"),
+		readText(fsys, dmi+"product_name"),
+		readText(fsys, dmi+"bios_vendor"),
+		readText(fsys, "proc/device-tree/compatible"),
+		readText(fsys, "proc/device-tree/hypervisor/compatible"),
+		readText(fsys, "sys/devices/system/clocksource/clocksource0/available_clocksource"),
+	}, "\n")
+	for _, h := range []struct{ mark, name string }{
+		// The more specific first: clouds name themselves, not what they run.
+		{".metal", ""},
+		{"VMware", "VMware"},
+		{"VirtualBox", "VirtualBox"},
+		{"innotek", "VirtualBox"},
+		{"Parallels", "Parallels"},
+		{"hyperv_clocksource", "Hyper-V"},
+		{"Virtual Machine", "Hyper-V"},
+		{"kvm-clock", "KVM"},
+		{"linux,kvm", "KVM"},
+		{"KVM", "KVM"},
+		{"Google Compute Engine", "KVM"},
+		{"Amazon EC2", "KVM"},
+		{"Alibaba Cloud", "KVM"},
+		{"OpenStack", "KVM"},
+		{"Apple Virtualization", "Apple"},
+		{"xen", "Xen"},
+		{"Xen", "Xen"},
+		{"QEMU", "QEMU"},
+		{"linux,dummy-virt", "QEMU"},
+	} {
+		if strings.Contains(marks, h.mark) {
+			return h.name
+		}
+	}
+	return ""
+}
+
+// inContainer looks for the marks that container engines leave.
+func inContainer(fsys fs.FS) bool {
+	for _, file := range []string{".dockerenv", "run/.containerenv", "run/systemd/container"} {
+		if _, err := fs.Stat(fsys, file); err == nil {
+			return true
+		}
+	}
+	groups := readText(fsys, "proc/1/cgroup") + readText(fsys, "proc/self/cgroup")
+	for _, mark := range []string{"docker", "kubepods", "containerd", "libpod", "lxc"} {
+		if strings.Contains(groups, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// cgroupDirs returns the directories of this process's control groups for the
+// processor and of all groups they are in, of both versions of cgroups. Inside
+// a container the path can be that of the host, which is not there: the root,
+// which is then the container's own, is always included.
+func cgroupDirs(fsys fs.FS) []string {
+	dirs := []string{}
+	for line := range strings.Lines(readText(fsys, "proc/self/cgroup")) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		var mounts []string
+		switch controllers := strings.Split(parts[1], ","); {
+		case parts[0] == "0" && parts[1] == "": // version 2
+			mounts = []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
+		case slices.Contains(controllers, "cpu"): // version 1
+			mounts = []string{"sys/fs/cgroup/" + parts[1], "sys/fs/cgroup/cpu"}
+		}
+		for _, mount := range mounts {
+			// Clean also removes the leading ".." of groups outside a namespace.
+			for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
+				if full := mount + strings.TrimSuffix(dir, "/"); fs.ValidPath(full) && !slices.Contains(dirs, full) {
+					dirs = append(dirs, full)
+				}
+				if dir == "/" {
+					break
+				}
+			}
+		}
+	}
+	return dirs
+}
+
+// readCPULimit returns how many processors' worth of time the control groups
+// allow, 0 for no limit. The tightest of the groups counts.
+func readCPULimit(fsys fs.FS) float64 {
+	limit := 0.0
+	for _, dir := range cgroupDirs(fsys) {
+		for _, text := range []string{
+			readText(fsys, "%s/cpu.max", dir),
+			readText(fsys, "%s/cpu.cfs_quota_us", dir) + " " + readText(fsys, "%s/cpu.cfs_period_us", dir),
+		} {
+			if l := parseQuota(text); l > 0 && (limit == 0 || l < limit) {
+				limit = l
+			}
+		}
+	}
+	return limit
+}
+
+// parseQuota reads "quota period", both in µs, and returns quota/period; 0 if
+// the quota is "max" or -1 or the text is something else.
+func parseQuota(text string) float64 {
+	fields := strings.Fields(text)
+	if len(fields) != 2 {
+		return 0
+	}
+	quota, err1 := strconv.ParseUint(fields[0], 10, 63)
+	period, err2 := strconv.ParseUint(fields[1], 10, 63)
+	if err1 != nil || err2 != nil || period == 0 {
+		return 0
+	}
+	return float64(quota) / float64(period)
+}

@@ -1,0 +1,234 @@
+package machine
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Watcher notes what disturbs the machine between [Watch] and Stop. It runs
+// nothing in between. Each end takes 0.3 ms on a small machine; half of that
+// grows with the number of processors.
+type Watcher struct {
+	cpus   []int
+	before observation
+}
+
+// Watch begins to watch the processors this process may use.
+func Watch() *Watcher {
+	cpus := allowedCPUs()
+	return &Watcher{cpus, observe(hostFS(), cpus)}
+}
+
+// Stop returns what disturbed the machine since Watch, each with what to do
+// about it; nil if nothing did or the system does not tell.
+func (w *Watcher) Stop() []harness.Warning {
+	return compare(w.before, observe(hostFS(), w.cpus))
+}
+
+// An observation is the state of the counters at one moment. A counter that
+// could not be read is -1.
+type observation struct {
+	at       time.Time
+	speed    float64       // iterations of Do in one ns
+	own      time.Duration // CPU time of this process
+	busy     int64         // ticks that this process's processors spent on any process
+	steal    int64         // ticks that the host gave to other guests
+	total    int64         // all ticks
+	pressure int64         // µs in which a task waited for a processor
+	throttle int64         // times a control group was stopped at its CPU limit
+	hot      int64         // times a processor slowed down because of heat
+}
+
+func observe(fsys fs.FS, cpus []int) observation {
+	o := observation{speed: speed(), own: ProcessUsage().CPU()}
+	o.busy, o.steal, o.total = parseStat(readText(fsys, "proc/stat"), cpus)
+	o.pressure = parsePressure(readText(fsys, "proc/pressure/cpu"))
+	o.throttle = readThrottle(fsys)
+	o.hot = readHeat(fsys, cpus)
+	o.at = time.Now()
+	return o
+}
+
+// Above these shares of the window a disturbance is reported.
+const (
+	maxSteal    = 0.01
+	maxPressure = 0.10
+	maxOthers   = 0.10
+	maxSpeed    = 0.15 // change of speed
+)
+
+// compare returns what happened between two observations.
+func compare(a, b observation) []harness.Warning {
+	var ws []harness.Warning
+	warn := func(remedy, format string, args ...any) {
+		ws = append(ws, harness.Warning{Text: fmt.Sprintf(format, args...), Remedy: remedy})
+	}
+	since := func(a, b int64) int64 {
+		if a < 0 || b < 0 {
+			return 0
+		}
+		return max(0, b-a)
+	}
+	total := float64(since(a.total, b.total))
+	// One tick, 10 ms, is too coarse to tell anything about a short window.
+	if steal := since(a.steal, b.steal); steal > 1 && float64(steal) > maxSteal*total {
+		warn("use a machine whose processors are not shared, or measure longer",
+			"the host gave %.0f %% of the processor time to other guests", 100*float64(steal)/total)
+	}
+	if others := othersShare(a, b, total); others > maxOthers {
+		warn("stop other programs; measure locks kept by servers with the servers on another machine",
+			"other processes, the servers of a remote lock among them, used %.0f %% of the processor time", 100*others)
+	}
+	if window := b.at.Sub(a.at); window > 0 {
+		if waited := float64(since(a.pressure, b.pressure)) / float64(window.Microseconds()+1); waited > maxPressure {
+			warn("stop other programs, or use no more threads than processors",
+				"some thread waited for a processor during %.0f %% of the window", 100*min(1, waited))
+		}
+	}
+	if n := since(a.throttle, b.throttle); n > 0 {
+		warn("lift the CPU limit of the container, or use fewer workers",
+			"the control group was stopped %s because its CPU limit was used up", plural(int(n), "time"))
+	}
+	if n := since(a.hot, b.hot); n > 0 {
+		warn("cool the machine, or switch turbo off",
+			"processors slowed down %s because of heat", plural(int(n), "time"))
+	}
+	if a.speed > 0 && b.speed > 0 && math.Abs(b.speed/a.speed-1) > maxSpeed {
+		warn("set the frequency governor to performance and switch turbo off; on a guest, measure again",
+			"the processor ran at %.0f %% of the speed it had before the window", 100*b.speed/a.speed)
+	}
+	return ws
+}
+
+// othersShare returns which share of all ticks other processes used.
+func othersShare(a, b observation, total float64) float64 {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
+	if a.busy < 0 || b.busy < 0 || total == 0 {
+		return 0
+	}
+	own := float64(b.own-a.own) / float64(tick)
+	// Of both, the start and the end of the window fall inside a tick.
+	others := float64(b.busy-a.busy) - own - 2
+	return max(0, others/total)
+}
+
+// speed returns how fast the processor computes right now: the best of a few
+// tries, so that an interruption does not count.
+func speed() float64 {
+	const iterations, tries = 5_000, 8
+	best := time.Duration(math.MaxInt64)
+	for range tries {
+		start := time.Now()
+		Do(iterations)
+		best = min(best, time.Since(start))
+	}
+	if best <= 0 {
+		return 0 // the clock is too coarse
+	}
+	return iterations / float64(best)
+}
+
+// parseStat returns from /proc/stat the ticks that cpus spent on processes, had
+// stolen by the host, and had in all; -1 each if none of them is listed. See
+// proc_stat(5).
+func parseStat(text string, cpus []int) (busy, steal, total int64) {
+	wanted := make(map[string]bool, len(cpus))
+	for _, cpu := range cpus {
+		wanted["cpu"+strconv.Itoa(cpu)] = true
+	}
+	found := false
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		// user nice system idle iowait irq softirq steal; guest time, which
+		// follows, is part of user.
+		const system, idle, iowait, stolen = 2, 3, 4, 7
+		if len(fields) < 2+stolen || !wanted[fields[0]] {
+			continue
+		}
+		found = true
+		for i, field := range fields[1 : 2+stolen] {
+			n, err := strconv.ParseInt(field, 10, 64)
+			if err != nil || n < 0 || n > math.MaxInt64>>20 {
+				return -1, -1, -1
+			}
+			total += n
+			switch {
+			case i <= system:
+				busy += n
+			case i == stolen:
+				steal += n
+			}
+		}
+	}
+	if !found {
+		return -1, -1, -1
+	}
+	return busy, steal, total
+}
+
+// parsePressure returns from /proc/pressure/cpu for how many µs some task
+// waited, -1 if it does not say. See
+// https://docs.kernel.org/accounting/psi.html.
+func parsePressure(text string) int64 {
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "some" {
+			for _, field := range fields[1:] {
+				if value, ok := strings.CutPrefix(field, "total="); ok {
+					return parseCount(value)
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// readThrottle returns how often the control groups of this process were
+// stopped, -1 if none has a limit to be stopped by.
+func readThrottle(fsys fs.FS) int64 {
+	sum := int64(-1)
+	for _, dir := range cgroupDirs(fsys) {
+		for line := range strings.Lines(readText(fsys, "%s/cpu.stat", dir)) {
+			if value, ok := strings.CutPrefix(line, "nr_throttled "); ok {
+				sum = add(sum, parseCount(strings.TrimSpace(value)))
+			}
+		}
+	}
+	return sum
+}
+
+// readHeat returns how often the cores of cpus slowed down because of heat, -1
+// where nobody counts. Sibling threads count the same events.
+func readHeat(fsys fs.FS, cpus []int) int64 {
+	sum := int64(-1)
+	for _, cpu := range cpus {
+		n := readText(fsys, "sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_count", cpu)
+		if n == "" {
+			break // a machine has it on all processors or on none
+		}
+		sum = add(sum, parseCount(n))
+	}
+	return sum
+}
+
+// parseCount returns a count from 0, -1 if text is not one or is absurd.
+func parseCount(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>20 {
+		return -1
+	}
+	return n
+}
+
+// add returns the sum of two counts, of which -1 is none.
+func add(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return max(a, b)
+	}
+	return a + b
+}

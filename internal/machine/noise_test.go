@@ -1,0 +1,129 @@
+package machine
+
+import (
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// quietStart is an observation, and quietEnd one a second later on two idle
+// processors.
+var (
+	quietStart = observation{at: time.Unix(100, 0), speed: 1, own: time.Second,
+		busy: 40_000, steal: 10, total: 50_000, pressure: 7000, throttle: 3, hot: 5}
+	quietEnd = observation{at: time.Unix(101, 0), speed: 1, own: time.Second,
+		busy: 40_000, steal: 10, total: 50_200, pressure: 7000, throttle: 3, hot: 5}
+)
+
+// unknown is an observation on a system that tells nothing.
+func unknown(at time.Time) observation {
+	return observation{at: at, busy: -1, steal: -1, total: -1, pressure: -1, throttle: -1, hot: -1}
+}
+
+func TestCompare(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(start, end *observation)
+		want   []string
+	}{
+		{"quiet", func(*observation, *observation) {}, nil},
+		{"steal", func(_, o *observation) { o.steal += 6 }, []string{"the host gave 3 %"}},
+		{"one tick of steal is nothing", func(_, o *observation) { o.steal++; o.total = 50_020 }, nil},
+		{"others", func(_, o *observation) { o.busy += 102 }, []string{"used 50 % of"}},
+		{"this process is not others", func(_, o *observation) { o.busy += 102; o.own += time.Second }, nil},
+		{"a few others", func(_, o *observation) { o.busy += 20 }, nil},
+		{"pressure", func(_, o *observation) { o.pressure += 500_000 }, []string{"during 50 %"}},
+		{"some pressure", func(_, o *observation) { o.pressure += 90_000 }, nil},
+		{"throttled", func(_, o *observation) { o.throttle++ }, []string{"stopped 1 time because"}},
+		{"hot", func(_, o *observation) { o.hot += 2 }, []string{"slowed down 2 times"}},
+		{"slower", func(_, o *observation) { o.speed = 0.8 }, []string{"80 % of the speed"}},
+		{"faster", func(_, o *observation) { o.speed = 1.3 }, []string{"130 % of the speed"}},
+		{"a little slower", func(_, o *observation) { o.speed = 0.9 }, nil},
+		{"everything", func(_, o *observation) {
+			o.steal, o.busy, o.pressure, o.throttle, o.hot, o.speed = 60, 40_100, 1e6, 4, 6, 0.5
+		}, []string{"host", "other processes", "waited", "stopped", "heat", "50 % of the speed"}},
+		{"unknown at the start", func(o, _ *observation) { *o = unknown(o.at) }, nil},
+		{"unknown at the end", func(_, o *observation) { *o = unknown(o.at) }, nil},
+		{"counters restart", func(_, o *observation) { o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot = 0, 0, 0, 0, 0, 0 }, nil},
+		{"no time", func(a, b *observation) { *b = *a }, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, b := quietStart, quietEnd
+			tc.change(&a, &b)
+			checkWarnings(t, compare(a, b), tc.want)
+		})
+	}
+}
+
+func TestObserveReadsCounters(t *testing.T) {
+	f := readFixture(t, "testdata/container.txtar")
+	f.fsys["proc/stat"] = &fstest.MapFile{Data: []byte(`cpu  9999 9 9999 99999 999 9 99 999 0 0
+cpu0 100 1 100 1000 10 1 10 100 0 0
+cpu2 1 2 3 4 5 6 7 8 9 10
+cpu3 10 20 30 40 50 60 70 80
+cpu5 x
+intr 1 2 3
+`)}
+	f.fsys["proc/pressure/cpu"] = &fstest.MapFile{Data: []byte("some avg10=1.49 avg60=8.19 avg300=5.99 total=43852547\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9\n")}
+	for cpu, n := range []string{2: "4", 3: "5", 5: "6", 6: "7"} {
+		f.fsys["sys/devices/system/cpu/cpu"+string(rune('0'+cpu))+"/thermal_throttle/core_throttle_count"] = &fstest.MapFile{Data: []byte(n)}
+	}
+	o := observe(f.fsys, f.cpus)
+	got := []int64{o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot}
+	// Of processors 2 and 3; busy is user, nice and system.
+	want := []int64{11 * (1 + 2 + 3), 11 * 8, 11 * 36, 43852547, 3, 22}
+	if !slices.Equal(got, want) {
+		t.Errorf("busy, steal, total, pressure, throttle, hot are %v, want %v", got, want)
+	}
+	if o.speed <= 0 && runtime.GOARCH != "wasm" {
+		t.Errorf("speed %v", o.speed)
+	}
+}
+
+func TestObserveWithoutFiles(t *testing.T) {
+	o := observe(fstest.MapFS{}, []int{0})
+	if got := []int64{o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot}; !slices.Equal(got, []int64{-1, -1, -1, -1, -1, -1}) {
+		t.Errorf("read %v from nothing", got)
+	}
+	o.speed = 1
+	if ws := compare(o, o); ws != nil {
+		t.Errorf("missing files made %+v", ws)
+	}
+}
+
+// TestWatchSeesOtherProcesses starts programs that do nothing but use the
+// processors.
+func TestWatchSeesOtherProcesses(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skipf("%s does not tell what other processes use", runtime.GOOS)
+	}
+	if observe(hostFS(), allowedCPUs()).busy < 0 {
+		t.Skip("no /proc/stat")
+	}
+	for range len(allowedCPUs())/3 + 1 {
+		cmd := exec.Command("sh", "-c", "while :; do :; done")
+		if err := cmd.Start(); err != nil {
+			t.Skipf("cannot start a program to be disturbed by: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+			_ = cmd.Wait() // ends because it was killed
+		})
+	}
+	w := Watch()
+	time.Sleep(300 * time.Millisecond)
+	ws := w.Stop()
+	for _, warning := range ws {
+		t.Log(warning.Text)
+		if strings.Contains(warning.Text, "other processes") {
+			return
+		}
+	}
+	t.Errorf("nothing about other processes in %+v", ws)
+}

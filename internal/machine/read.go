@@ -1,0 +1,137 @@
+package machine
+
+import (
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// readEnvironment fills in what the files of Linux under fsys say of a machine,
+// for a process that may use cpus. e.OS and e.Arch are set.
+func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
+	e.CPUs = len(cpus)
+	if e.OS != "linux" {
+		return
+	}
+	info := parseCPUInfo(readText(fsys, "proc/cpuinfo"))
+	e.Kernel = readText(fsys, "proc/sys/kernel/osrelease")
+	e.CPU = readModel(fsys, info)
+	e.MemoryMiB = parseMemTotal(readText(fsys, "proc/meminfo"))
+	e.Virtual = readHypervisor(fsys, e.Arch, e.Kernel, info)
+	e.Container = inContainer(fsys)
+	e.CPULimit = readCPULimit(fsys)
+	e.Governor = readGovernor(fsys, cpus)
+	e.Turbo = readTurbo(fsys)
+	e.Clocksource = readText(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource")
+	if _, err := fs.Stat(fsys, "sys/devices/system/cpu/cpu0/topology"); err == nil {
+		ps := readPlaces(fsys, cpus)
+		e.Cores = ps.count(func(p place) int { return p.core })
+		e.Sockets = ps.count(func(p place) int { return p.socket })
+		e.NUMANodes = ps.count(func(p place) int { return p.node })
+	}
+}
+
+// parseCPUInfo returns the first value of each key in /proc/cpuinfo.
+func parseCPUInfo(text string) map[string]string {
+	info := make(map[string]string)
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(line, ":")
+		key = strings.ToLower(strings.TrimSpace(key))
+		if _, seen := info[key]; ok && !seen {
+			info[key] = strings.TrimSpace(value)
+		}
+	}
+	return info
+}
+
+// readModel returns the name of the processor: as /proc/cpuinfo has it, or from
+// the numbers that arm64 gives instead, or that of the board.
+func readModel(fsys fs.FS, info map[string]string) string {
+	for _, key := range []string{"model name", "cpu model", "uarch"} {
+		if name := info[key]; name != "" {
+			return name
+		}
+	}
+	implementer, part := info["cpu implementer"], info["cpu part"]
+	if name := armParts[implementer+" "+part]; name != "" {
+		return name
+	}
+	if name := info["cpu"]; name != "" { // POWER
+		return name
+	}
+	if part != "" {
+		return "arm implementer " + implementer + " part " + part
+	}
+	return strings.TrimRight(readText(fsys, "proc/device-tree/model"), "\x00")
+}
+
+// armParts names processors by the implementer and part number of their
+// MIDR_EL1 register, as in the tables of util-linux (sys-utils/lscpu-arm.c).
+var armParts = map[string]string{
+	"0x41 0xd03": "Arm Cortex-A53",
+	"0x41 0xd05": "Arm Cortex-A55",
+	"0x41 0xd07": "Arm Cortex-A57",
+	"0x41 0xd08": "Arm Cortex-A72",
+	"0x41 0xd0b": "Arm Cortex-A76",
+	"0x41 0xd0c": "Arm Neoverse-N1",
+	"0x41 0xd40": "Arm Neoverse-V1",
+	"0x41 0xd41": "Arm Cortex-A78",
+	"0x41 0xd44": "Arm Cortex-X1",
+	"0x41 0xd49": "Arm Neoverse-N2",
+	"0x41 0xd4f": "Arm Neoverse-V2",
+	"0x43 0x0af": "Cavium ThunderX2",
+	"0x46 0x001": "Fujitsu A64FX",
+	"0x48 0xd01": "HiSilicon TaiShan v110",
+	"0xc0 0xac3": "Ampere-1",
+	"0xc0 0xac4": "Ampere-1a",
+}
+
+// parseMemTotal returns the MemTotal of /proc/meminfo in MiB, 0 if there is
+// none.
+func parseMemTotal(text string) int {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[0] == "MemTotal:" && fields[2] == "kB" {
+			kib, err := strconv.Atoi(fields[1])
+			if err == nil && kib > 0 {
+				return kib / 1024
+			}
+		}
+	}
+	return 0
+}
+
+// readGovernor returns the frequency policies of cpus, joined by '+'.
+func readGovernor(fsys fs.FS, cpus []int) string {
+	var all []string
+	for _, cpu := range cpus {
+		if g := readText(fsys, "sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", cpu); g != "" {
+			all = append(all, g)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if _, err := fs.Stat(fsys, "sys/devices/system/cpu"); err == nil && len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, "+")
+}
+
+// readTurbo returns "on" or "off" where the kernel has a switch for frequencies
+// above the nominal one.
+func readTurbo(fsys fs.FS) string {
+	for _, s := range []struct{ file, on, off string }{
+		{"intel_pstate/no_turbo", "0", "1"},
+		{"cpufreq/boost", "1", "0"},
+		{"cpufreq/policy0/boost", "1", "0"}, // amd-pstate
+	} {
+		switch readText(fsys, "sys/devices/system/cpu/%s", s.file) {
+		case s.on:
+			return "on"
+		case s.off:
+			return "off"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,124 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestCPUOrderRules checks on every fixture, and on every choice of two or more
+// of its processors, what the order promises.
+func TestCPUOrderRules(t *testing.T) {
+	for _, f := range fixtures(t) {
+		for choice := 1; choice < 1<<len(f.cpus); choice++ {
+			var cpus []int
+			for i, cpu := range f.cpus {
+				if choice>>i&1 == 1 {
+					cpus = append(cpus, cpu)
+				}
+			}
+			ps := readPlaces(f.fsys, cpus)
+			order := ps.cpus()
+			if slices.Sort(order); !slices.Equal(order, cpus) {
+				t.Fatalf("%s: %v is not an order of %v", f.name, ps.cpus(), cpus)
+			}
+			cores := ps.count(func(p place) int { return p.core })
+			if first := ps[:cores]; first.count(func(p place) int { return p.core }) != cores {
+				t.Errorf("%s: %v puts siblings before the last core", f.name, ps.cpus())
+			}
+			for _, key := range []func(place) int{
+				func(p place) int { return p.socket },
+				func(p place) int { return p.cache },
+			} {
+				if n := changes(ps[:cores], key); n != ps[:cores].count(key)-1 {
+					t.Errorf("%s: %v leaves a socket or cache and comes back", f.name, ps.cpus())
+				}
+			}
+		}
+	}
+}
+
+func changes(ps places, key func(place) int) (n int) {
+	for i := range len(ps) - 1 {
+		if key(ps[i]) != key(ps[i+1]) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestCPUOrderBySocketAlone(t *testing.T) {
+	fsys := fstest.MapFS{}
+	for cpu, socket := range []string{"0", "1", "0", "1"} {
+		fsys[fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu)] = &fstest.MapFile{Data: []byte(socket)}
+	}
+	if got, want := readPlaces(fsys, []int{0, 1, 2, 3}).cpus(), []int{0, 2, 1, 3}; !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
+	}
+}
+
+func TestCPUOrderOfThisMachine(t *testing.T) {
+	order, allowed := CPUOrder(), allowedCPUs()
+	if len(order) == 0 {
+		t.Fatal("no processors")
+	}
+	if slices.Sort(order); !slices.Equal(order, allowed) {
+		t.Errorf("order %v of processors %v", order, allowed)
+	}
+}
+
+func TestReadPlacesDistrustsFiles(t *testing.T) {
+	fsys := fstest.MapFS{
+		"sys/devices/system/cpu/cpu4/topology/core_cpus_list": {Data: []byte("0-1\n")}, // not 4
+		"sys/devices/system/node/nodeX/cpulist":               {Data: []byte("4\n")},
+	}
+	ps := readPlaces(fsys, []int{4, 5})
+	if want := (place{cpu: 4, core: 4}); ps[0] != want {
+		t.Errorf("got %+v, want %+v", ps[0], want)
+	}
+}
+
+func TestParseCPUList(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want []int
+	}{
+		{"0\n", []int{0}},
+		{"0-3,8", []int{0, 1, 2, 3, 8}},
+		{"8,0-1,1", []int{0, 1, 8}},
+		{"", nil},
+		{"3-1", nil},
+		{"0-", nil},
+		{"-1", nil},
+		{"0,x", nil},
+		{"0-4294967295", nil},
+		{"65536", nil},
+	} {
+		if got := parseCPUList(tc.text); !slices.Equal(got, tc.want) {
+			t.Errorf("parseCPUList(%q) = %v, want %v", tc.text, got, tc.want)
+		}
+	}
+}
+
+func FuzzParseCPUList(f *testing.F) {
+	for _, text := range []string{"", "0", "0-3,8\n", "1,1", "5-2", "0-4294967295", strings.Repeat("0-65535,", 100)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		cpus := parseCPUList(text)
+		if !slices.IsSorted(cpus) || len(slices.Compact(slices.Clone(cpus))) != len(cpus) {
+			t.Errorf("%v is not sorted or has duplicates", cpus)
+		}
+		if len(cpus) == 0 {
+			return
+		}
+		if cpus[0] < 0 || cpus[len(cpus)-1] >= maxCPU {
+			t.Errorf("absurd processors %d to %d", cpus[0], cpus[len(cpus)-1])
+		}
+		if again := strings.ReplaceAll(strings.Trim(fmt.Sprint(cpus), "[]"), " ", ","); !slices.Equal(parseCPUList(again), cpus) {
+			t.Errorf("%q is read differently when written out", text)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package machine
+
+func processUsage() Usage { return Usage{} }

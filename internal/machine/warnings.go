@@ -1,0 +1,78 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness"
+)
+
+// maxStep is the clock step, in ns, above which single short spans are not
+// known.
+const maxStep = 5
+
+// Warnings returns what about the machine makes figures measured on it worth
+// less, each with what to do about it. No two are the same.
+func (e Environment) Warnings() []harness.Warning {
+	var ws []harness.Warning
+	warn := func(when bool, text, remedy string) {
+		if when {
+			ws = append(ws, harness.Warning{Text: text, Remedy: remedy})
+		}
+	}
+	warn(e.CPUs == 1,
+		"this process has one processor, so no two workers ever run at the same time",
+		"use a machine, or a container, with at least two processors")
+	warn(e.CPULimit > 0 && e.CPULimit < float64(e.CPUs),
+		fmt.Sprintf("the control group allows %.3g of %s, and stops all threads when that is used up", e.CPULimit, plural(e.CPUs, "processor")),
+		"lift the CPU limit of the container, or allow it whole processors by a cpuset")
+	warn(e.Governor != "" && e.Governor != "none" && e.Governor != "performance",
+		fmt.Sprintf("the frequency governor is %q, so the processor speed follows the load", e.Governor),
+		"run: sudo cpupower frequency-set -g performance")
+	warn(e.Turbo == "on",
+		"turbo is on, so a core runs faster while the others are idle",
+		"switch it off: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost")
+	warn(e.Cores > 0 && e.Cores < e.CPUs,
+		fmt.Sprintf("%s share %s, so workers slow each other down without meeting at the lock", plural(e.CPUs, "processor"), plural(e.Cores, "core")),
+		"use no more workers than cores with --pin cpu, or switch off the sibling threads: echo off | sudo tee /sys/devices/system/cpu/smt/control")
+	warn(e.Virtual != "",
+		fmt.Sprintf("this is a %s guest, and the host may move its processors between cores and give them to others", e.Virtual),
+		"use bare metal, or compare locks only within one run")
+	ws = append(ws, e.clockWarnings()...)
+	return ws
+}
+
+// clockWarnings are the warnings about what times the samples.
+func (e Environment) clockWarnings() []harness.Warning {
+	var ws []harness.Warning
+	if e.Clock == "monotonic" {
+		ws = append(ws, harness.Warning{
+			Text:   fmt.Sprintf("samples are timed by the system's clock, not by a cycle counter: one reading takes %.0f ns", e.ClockFloor),
+			Remedy: "use amd64 or arm64, and build without the tag purego",
+		})
+	}
+	if e.Clock == "RDTSC" && e.distrustsTSC() {
+		ws = append(ws, harness.Warning{
+			Text:   fmt.Sprintf("the kernel keeps time by %s, as it does when it finds the time-stamp counter unstable, and that counter times the samples", e.Clocksource),
+			Remedy: "build with the tag purego, or use another machine",
+		})
+	}
+	if e.ClockStep > maxStep {
+		ws = append(ws, harness.Warning{
+			Text:   fmt.Sprintf("the clock advances in steps of %.3g ns, so a single span below %.0f ns is not known", e.ClockStep, 5*(e.ClockFloor+e.ClockStep)),
+			Remedy: "read short spans from the throughput, not from the percentiles",
+		})
+	}
+	return ws
+}
+
+// distrustsTSC reports whether Linux chose one of the clocks that it falls back
+// to when its watchdog finds the TSC out of step.
+func (e Environment) distrustsTSC() bool {
+	for _, fallback := range []string{"hpet", "acpi_pm", "jiffies", "pit"} {
+		if strings.HasSuffix(e.Clocksource, fallback) { // also "refined-jiffies"
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package machine
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"locklab/atomics"
+)
+
+// Work is CPU work of known length: how long one iteration of [Do] takes on
+// this machine. Get it from [CalibrateWork]; the zero value knows nothing and
+// asks for 0 iterations. It is immutable and may be shared.
+type Work struct {
+	perNs float64 // iterations in one nanosecond
+}
+
+// CalibrateWork measures Do with c, in about 10 ms: 5 ms to bring the processor
+// to speed, then the median of many short spans, so that preemption does not
+// count.
+func CalibrateWork(c Clock) Work {
+	const iterations, samples = 20_000, 201
+	for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
+		Do(iterations)
+	}
+	spans := make([]int64, samples)
+	for i := range spans {
+		start := c.Now()
+		Do(iterations)
+		spans[i] = c.Nanoseconds(c.Now() - start)
+	}
+	slices.Sort(spans)
+	median := spans[samples/2]
+	if median <= 0 {
+		// The clock is too coarse for one span (a browser's): time them together.
+		start := time.Now()
+		for range samples {
+			Do(iterations)
+		}
+		median = max(1, int64(time.Since(start))/samples)
+	}
+	return Work{perNs: iterations / float64(median)}
+}
+
+// Iterations returns how many iterations of Do take d: 0 for d <= 0, else at
+// least 1. It does not fall as d grows. The call of Do, about 2 ns, is not
+// counted.
+func (w Work) Iterations(d time.Duration) int {
+	if d <= 0 || w.perNs <= 0 {
+		return 0
+	}
+	return max(1, toInt(float64(d)*w.perNs))
+}
+
+// toInt returns the integer nearest to x >= 0, or a very large one where int is
+// too small for it: 32 bits hold a second of work.
+func toInt(x float64) int {
+	return int(min(x+0.5, math.MaxInt/2))
+}
+
+// Do keeps the processor busy for the given number of iterations, of about 1 ns
+// each; 0 and less do nothing. It touches no memory and may be preempted.
+//
+// An iteration is one multiplication that needs the result of the one before.
+// Its time is the latency of the multiplier, which hardly depends on how the
+// loop is aligned or on a sibling thread, as the time of an empty loop does.
+//
+// A processor that executes out of order may begin what follows before the work
+// is done, some tens of nanoseconds ahead. It cannot free a lock early: a store
+// is seen by others only after all instructions before it are complete.
+//
+//go:noinline
+func Do(iterations int) {
+	x := uint64(iterations) | 1
+	for range iterations {
+		x *= 6364136223846793005
+	}
+	// Nobody needs x, but the compiler does not know that odd numbers have an
+	// odd product, so it cannot drop the multiplications.
+	if x == 0 {
+		panic("machine: the product of odd numbers is even")
+	}
+}
+
+// Random is a source of random numbers for one goroutine: no lock, no
+// allocation, and alone in its cache lines so that the sources of two workers
+// do not disturb each other. Get it from [NewRandom]; do not copy it.
+//
+// The numbers are those of SplitMix64 (Steele, Lea and Flood, "Fast Splittable
+// Pseudorandom Number Generators", OOPSLA 2014).
+type Random struct {
+	_     atomics.CacheLinePad
+	state uint64
+	shape *rand.Rand // gives the numbers of this source other distributions
+	_     atomics.CacheLinePad
+}
+
+// NewRandom returns a source. Neighbouring seeds give unrelated numbers.
+func NewRandom(seed uint64) *Random {
+	r := &Random{state: seed}
+	r.shape = rand.New(r)
+	return r
+}
+
+// Uint64 returns 64 random bits.
+func (r *Random) Uint64() uint64 {
+	r.state += 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+	z := r.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Exp returns a positive number from the exponential distribution with the
+// given mean. The ziggurat of math/rand/v2 takes 5 ns, a logarithm 11 ns, and a
+// worker spends it while it holds the lock.
+func (r *Random) Exp(mean float64) float64 { return mean * r.shape.ExpFloat64() }
+
+// ExpIterations returns a number of iterations for [Do] whose mean is mean,
+// from the exponential distribution, rounded to the nearest integer.
+func ExpIterations(r *Random, mean int) int {
+	return toInt(r.Exp(float64(mean)))
+}

@@ -1,0 +1,167 @@
+package machine
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+// took returns the median time of Do(n), in ns.
+func took(c Clock, n int) float64 {
+	spans := make([]int64, 31)
+	for i := range spans {
+		start := c.Now()
+		Do(n)
+		spans[i] = c.Nanoseconds(c.Now() - start)
+	}
+	slices.Sort(spans)
+	return float64(spans[len(spans)/2])
+}
+
+// TestDoIsMonotone also fails if the compiler removes the whole loop.
+func TestDoIsMonotone(t *testing.T) {
+	c := Calibrate()
+	for _, n := range []int{5000, 50_000} {
+		eventually(t, 10, func() (bool, string) {
+			one, ten := took(c, n), took(c, 10*n)
+			ratio := ten / one
+			return ratio > 8 && ratio < 12, fmt.Sprintf("Do(%d) takes %v ns, ten times that %v ns", n, one, ten)
+		})
+	}
+}
+
+func TestDoOfNothing(t *testing.T) {
+	Do(0)
+	Do(-1) // returns
+	Do(math.MinInt)
+}
+
+func TestIterations(t *testing.T) {
+	w := CalibrateWork(Calibrate())
+	t.Logf("%.4g iterations a ns", w.perNs)
+	if w.Iterations(0) != 0 || w.Iterations(-time.Second) != 0 || (Work{}).Iterations(time.Second) != 0 {
+		t.Error("work for no time")
+	}
+	if w.Iterations(1) < 1 {
+		t.Error("no work for 1 ns")
+	}
+	if n := w.Iterations(math.MaxInt64); n < w.Iterations(time.Second) {
+		t.Errorf("%d iterations for three centuries", n)
+	}
+	last := 0
+	for d := time.Duration(1); d < time.Second; d += 1 + d/7 {
+		n := w.Iterations(d)
+		if n < last {
+			t.Fatalf("%v takes %d iterations, less than a shorter span", d, n)
+		}
+		last = n
+	}
+}
+
+func TestWorkLastsAsLongAsAsked(t *testing.T) {
+	c := Calibrate()
+	w := CalibrateWork(c)
+	for _, d := range []time.Duration{10 * time.Microsecond, 200 * time.Microsecond} {
+		eventually(t, 10, func() (bool, string) {
+			got := took(c, w.Iterations(d))
+			return math.Abs(got/float64(d)-1) < 0.1, fmt.Sprintf("%v of work lasts %v ns", d, got)
+		})
+	}
+}
+
+// TestRandomIsSplitMix64 compares with the numbers of the authors' reference
+// code, https://prng.di.unimi.it/splitmix64.c.
+func TestRandomIsSplitMix64(t *testing.T) {
+	r := NewRandom(1234567)
+	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423,
+		4593380528125082431, 16408922859458223821} {
+		if got := r.Uint64(); got != want {
+			t.Errorf("number %d is %d, want %d", i, got, want)
+		}
+	}
+}
+
+func TestExpIsExponential(t *testing.T) {
+	const n, mean = 200_000, 100.0
+	r := NewRandom(7)
+	var sum, squares float64
+	beyond := [3]int{} // one, two and three means
+	for range n {
+		x := r.Exp(mean)
+		if x <= 0 || math.IsInf(x, 0) {
+			t.Fatalf("got %v", x)
+		}
+		sum += x
+		squares += x * x
+		for i := range beyond {
+			if x > float64(i+1)*mean {
+				beyond[i]++
+			}
+		}
+	}
+	near := func(what string, got, want float64) {
+		if math.Abs(got/want-1) > 0.05 {
+			t.Errorf("%s is %v, want %v", what, got, want)
+		}
+	}
+	near("mean", sum/n, mean)
+	near("mean square", squares/n, 2*mean*mean)
+	for i, count := range beyond {
+		near(fmt.Sprintf("share beyond %d means", i+1), float64(count)/n, math.Exp(-float64(i+1)))
+	}
+}
+
+func TestExpIterations(t *testing.T) {
+	r := NewRandom(8)
+	for _, mean := range []int{0, 3, 100, 100_000} {
+		var sum int64
+		const n = 100_000
+		for range n {
+			x := ExpIterations(r, mean)
+			if x < 0 {
+				t.Fatalf("%d iterations", x)
+			}
+			sum += int64(x)
+		}
+		if got := float64(sum) / n; math.Abs(got-float64(mean)) > 0.05*float64(mean) {
+			t.Errorf("mean of %d iterations is %v", mean, got)
+		}
+	}
+}
+
+// TestNeighbouringSeeds checks that the sources of two workers, whose seeds
+// differ by 1, have nothing in common: half of their bits differ.
+func TestNeighbouringSeeds(t *testing.T) {
+	a, b := NewRandom(100), NewRandom(101)
+	const n = 10_000
+	ones := 0
+	for range n {
+		for x := a.Uint64() ^ b.Uint64(); x != 0; x &= x - 1 {
+			ones++
+		}
+	}
+	if got := float64(ones) / (64 * n); math.Abs(got-0.5) > 0.01 {
+		t.Errorf("%.3f of the bits differ", got)
+	}
+}
+
+func TestProcessUsage(t *testing.T) {
+	before := ProcessUsage()
+	for start := time.Now(); time.Since(start) < 30*time.Millisecond; {
+		Do(1000)
+	}
+	after := ProcessUsage()
+	if after == (Usage{}) {
+		t.Skipf("%s does not tell what a process used", runtime.GOOS)
+	}
+	if d := after.Sub(before); d.CPU() <= 0 || d.Voluntary < 0 || d.Involuntary < 0 {
+		t.Errorf("30 ms of work used %+v", d)
+	}
+	got := Usage{5, 7, 11, 13}.Sub(Usage{1, 2, 3, 4})
+	if want := (Usage{4, 5, 8, 9}); got != want || got.CPU() != 9 {
+		t.Errorf("Sub gave %+v, want %+v", got, want)
+	}
+}
