@@ -1,0 +1,109 @@
+package resultfile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"locklab/harness"
+)
+
+// The files of a run.
+const (
+	ManifestName = "manifest.json"
+	ResultsName  = "results.jsonl"
+	BenchName    = "bench.txt"
+)
+
+// maxLine bounds one line of results.jsonl, so that a damaged file cannot
+// take all memory.
+const maxLine = 16 << 20
+
+// Load reads the run in directory dir. Lines that cannot be read are named in
+// Run.Damage and skipped. An error wraps harness.ErrUsage if dir holds no run
+// or a run that this version cannot read.
+func Load(dir string) (*Run, error) {
+	run := new(Run)
+	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ManifestName)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resultfile: %w", err)
+	}
+	if err := json.Unmarshal(text, &run.Manifest); err != nil {
+		return nil, fmt.Errorf("%w: %s is damaged: %v", harness.ErrUsage, filepath.Join(dir, ManifestName), err)
+	}
+	if run.Manifest.Schema > Schema {
+		return nil, fmt.Errorf("%w: %s has schema %d, this program reads up to %d: use a newer one",
+			harness.ErrUsage, dir, run.Manifest.Schema, Schema)
+	}
+	f, err := os.Open(filepath.Join(dir, ResultsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ResultsName)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("resultfile: %w", err)
+	}
+	defer f.Close()
+	run.Results, run.Damage, err = ReadResults(f)
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// ReadResults reads the lines of results.jsonl. Each line that cannot be read
+// is skipped and gives a sentence in damage.
+func ReadResults(r io.Reader) (results []*harness.Result, damage []string, err error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		text, whole, err := readLine(in)
+		if err != nil {
+			return nil, nil, fmt.Errorf("resultfile: %w", err)
+		}
+		if len(text) == 0 && !whole {
+			return results, damage, nil
+		}
+		res, err := Decode(text)
+		switch {
+		case len(bytes.TrimSpace(text)) == 0:
+		case err != nil && !whole:
+			damage = append(damage, fmt.Sprintf("line %d is cut short, as after a crash; it was skipped", n))
+		case err != nil:
+			damage = append(damage, fmt.Sprintf("line %d was skipped: %v", n, err))
+		case res == nil:
+			damage = append(damage, fmt.Sprintf("line %d was skipped: it is of a kind that this version does not know", n))
+		default:
+			results = append(results, res)
+		}
+		if !whole {
+			return results, damage, nil
+		}
+	}
+}
+
+// readLine returns the next line without its newline, and whether it had one.
+// What exceeds maxLine is read and dropped, which makes the line undecodable.
+func readLine(in *bufio.Reader) (text []byte, whole bool, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(text) < maxLine {
+			text = append(text, part...)
+		}
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(text, []byte("\n")), true, nil
+		case errors.Is(err, io.EOF):
+			return text, false, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, false, err
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package resultfile
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// sample returns a result with every field set.
+func sample() *harness.Result {
+	return &harness.Result{
+		Lock: harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin,
+			Status: harness.Recommended, Traits: harness.Traits{FIFO: true, MaxWorkers: 9}},
+		Workload: harness.Workload{Workers: 2, Clients: 1, Hold: harness.Span{Mean: 100, Exp: true},
+			Think: harness.Span{Mean: time.Microsecond}, Wait: harness.WaitYield, Pin: harness.PinCPU,
+			GOMAXPROCS: 2, Warmup: time.Millisecond, Window: time.Second},
+		Round: 3, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second,
+		Ops: 30, Workers: []uint64{10, 20}, Handovers: 7,
+		Wait:     harness.Histogram{{Value: 0, N: 1}, {Value: 20, N: 3}, {Value: 2049, N: 1 << 40}, {Value: 1<<36 - 1, N: 2}},
+		Handover: harness.Histogram{{Value: 100, N: 5}},
+		Owners:   []uint16{0, 1, 0, 65535}, Burst: 4,
+		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
+		CPU:        harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
+		Wire:       &harness.Counts{Requests: 90, Notifications: 4},
+		Violations: []harness.Violation{{Rule: "exclusion", Detail: "two <inside> \"at\" once\n", Count: 2}},
+		Warnings:   []harness.Warning{{Text: "steal 3 %", Remedy: "use a quiet machine"}},
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, r := range []*harness.Result{sample(), {Lock: harness.Lock{Name: "empty"}}} {
+		text, err := Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(text, []byte("\n")); n != 1 {
+			t.Fatalf("a result takes %d lines, want 1", n)
+		}
+		got, err := Decode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, r) {
+			t.Errorf("read back\n%+v\nwant\n%+v", got, r)
+		}
+	}
+}
+
+// TestSampleIsFull keeps TestRoundTrip honest when a field is added.
+func TestSampleIsFull(t *testing.T) {
+	v := reflect.ValueOf(*sample())
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("sample leaves %s zero, so TestRoundTrip does not test it", v.Type().Field(i).Name)
+		}
+	}
+}
+
+func TestDamage(t *testing.T) {
+	good, err := Encode(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, file string
+		results    int
+		damage     string // part of the one sentence wanted, "" for none
+	}{
+		{"empty", "", 0, ""},
+		{"whole", string(good) + string(good), 2, ""},
+		{"last line cut", string(good) + string(good[:len(good)/2]), 1, "line 2 is cut short"},
+		{"newline cut", string(good) + string(good[:len(good)-1]), 2, ""},
+		{"middle damaged", string(good) + "{\"schema\":1,\n" + string(good), 2, "line 2 was skipped"},
+		{"blank line", string(good) + "\n" + string(good), 2, ""},
+		{"unknown kind", `{"schema":1,"kind":"dream"}` + "\n" + string(good), 1, "kind that this version does not know"},
+		{"newer schema", `{"schema":99,"kind":"case"}` + "\n" + string(good), 1, "schema 99"},
+		{"no schema", `{"kind":"case"}` + "\n" + string(good), 1, "names no schema"},
+		{"no lock", `{"schema":1,"kind":"case"}` + "\n" + string(good), 1, "names no lock"},
+		{"bad histogram", strings.Replace(string(good), `"wait":"HIST`, `"wait":"XXXX`, 1), 0, "histogram"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			results, damage, err := ReadResults(strings.NewReader(c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(results) != c.results {
+				t.Errorf("%d results, want %d", len(results), c.results)
+			}
+			switch {
+			case c.damage == "" && len(damage) != 0:
+				t.Errorf("damage %q, want none", damage)
+			case c.damage != "" && (len(damage) != 1 || !strings.Contains(damage[0], c.damage)):
+				t.Errorf("damage %q, want one sentence with %q", damage, c.damage)
+			}
+		})
+	}
+}
+
+func TestWriterAndLoad(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := Create(dir, Manifest{Command: []string{"locklab", "run"}, Seed: 7, Rounds: 2, Cases: 1,
+		Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", GOMAXPROCS: 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok := sample()
+	ok.Violations = nil
+	for _, r := range []*harness.Result{ok, sample()} {
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What a killed run leaves must load.
+	run, err := Load(dir)
+	if err != nil || len(run.Results) != 2 || !run.Manifest.Finished.IsZero() {
+		t.Fatalf("before Finish: %v, %+v", err, run)
+	}
+	if err := w.Finish(func(m *Manifest) { m.Finished = time.Unix(9, 0).UTC(); m.Interrupted = true }); err != nil {
+		t.Fatal(err)
+	}
+	run, err = Load(dir)
+	if err != nil || !run.Manifest.Interrupted || run.Manifest.Finished.Unix() != 9 || run.Manifest.Schema != Schema {
+		t.Fatalf("after Finish: %v, %+v", err, run)
+	}
+	if _, err := Create(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("a second run in one directory: %v, want a usage error", err)
+	}
+	checkBench(t, filepath.Join(dir, BenchName))
+}
+
+// checkBench reads the benchmark lines with the parser that benchstat uses.
+func checkBench(t *testing.T, name string) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var results int
+	in := benchfmt.NewReader(f, name)
+	for in.Scan() {
+		switch rec := in.Result().(type) {
+		case *benchfmt.SyntaxError:
+			t.Errorf("benchstat cannot read: %v", rec)
+		case *benchfmt.Result:
+			results++
+			if got := string(rec.Name); !strings.HasPrefix(got, "Lock/lock=mcs/workers=2/clients=1/") || !strings.HasSuffix(got, "/hold=100ns-exp-2") {
+				t.Errorf("name %q", got)
+			}
+			if _, ok := rec.Value("acq/s"); !ok {
+				t.Errorf("no acq/s in %v", rec.Values)
+			}
+		}
+	}
+	if in.Err() != nil || results != 1 {
+		t.Errorf("%d results (%v), want 1: the violating one is not a speed", results, in.Err())
+	}
+	if in.Units().GetBetter("acq/s") != 1 || in.Units().GetBetter("p99-ns/op") != -1 {
+		t.Error("the file does not say which way acq/s and p99-ns/op are better")
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Load(dir); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("empty directory: %v", err)
+	}
+	for _, manifest := range []string{"{", `{"schema":99}`, `{"schema":1}`} {
+		if err := os.WriteFile(filepath.Join(dir, ManifestName), []byte(manifest), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("manifest %q: %v, want a usage error", manifest, err)
+		}
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(filepath.Join(file, "run"), Manifest{}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("%v, want a usage error", err)
+	}
+}
+
+// FuzzDecode demands that no line crashes the reader and that what it accepts
+// survives a round trip.
+func FuzzDecode(f *testing.F) {
+	good, err := Encode(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"wait":"HISTFAAAAA=="}`))
+	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"owners":"AAAA"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := Decode(text)
+		if err != nil || r == nil {
+			return
+		}
+		again, err := Encode(r)
+		if err != nil {
+			return // a foreign histogram can exceed our range
+		}
+		if _, err := Decode(again); err != nil {
+			t.Errorf("what was read cannot be written and read again: %v", err)
+		}
+	})
+}

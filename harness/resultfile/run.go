@@ -1,0 +1,45 @@
+package resultfile
+
+import (
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// Schema is the version of the format that this package writes. A reader
+// refuses a greater one.
+const Schema = 1
+
+// A Manifest says where the results of a run come from.
+type Manifest struct {
+	Schema   int       `json:"schema"`
+	Command  []string  `json:"command"` // the command line that repeats the run
+	Commit   string    `json:"commit"`  // of the lab; ends in "+dirty" if the tree was changed
+	Seed     uint64    `json:"seed"`    // of the order of the cases
+	Rounds   int       `json:"rounds"`  // planned
+	Cases    int       `json:"cases"`   // planned in each round
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
+
+	// Interrupted is true if the run ended before its last round.
+	Interrupted bool `json:"interrupted,omitempty"`
+
+	Machine  machine.Environment `json:"machine"`
+	Versions map[string]string   `json:"versions"` // "redis", "zookeeper", and each module the lab was built with
+	Skipped  []Skip              `json:"skipped,omitempty"`
+	Warnings []harness.Warning   `json:"warnings,omitempty"` // of the machine and of the run as a whole
+}
+
+// A Skip is a lock that was asked for and not measured, and why.
+type Skip struct {
+	Lock   string `json:"lock"`
+	Reason string `json:"reason"` // one line, with what to do about it
+}
+
+// A Run is everything that a run left on disk.
+type Run struct {
+	Manifest Manifest
+	Results  []*harness.Result // in the order they were measured
+	Damage   []string          // lines that could not be read, one sentence each; the rest is kept
+}
