@@ -1,0 +1,203 @@
+package runner
+
+import (
+	"context"
+	"runtime"
+	"runtime/metrics"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// A drive is one go of all workers of a Rig.
+type drive struct {
+	*control
+	rig     *Rig
+	tallies []*tally
+	tuning  tuning
+
+	t0, t1 snapshot // the window
+	usage  machine.Usage
+	allocs uint64
+	wire   harness.Counts
+	stuck  []int // workers that never came back
+}
+
+// run starts the workers, lets them run until the limit, and waits for them.
+// worker runs one of them; wire, if not nil, reads the traffic counters.
+func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func() harness.Counts) {
+	back := make(chan struct{}, len(d.tallies))
+	for i, t := range d.tallies {
+		go func() {
+			defer func() { t.left.Store(true); back <- struct{}{} }()
+			unpin := d.rig.pin(i)
+			defer unpin()
+			<-d.start
+			t.begin = d.now()
+			d.entered.Add(1)
+			worker(i, t)
+			t.end = d.now()
+		}()
+	}
+	if wire == nil {
+		wire = func() harness.Counts { return harness.Counts{} }
+	}
+	left := 0
+	if d.limit.Ops > 0 {
+		d.open(wire)
+		close(d.start)
+		left = d.await(ctx, back, 0)
+		d.close(wire)
+	} else {
+		close(d.start)
+		for d.entered.Load() < int64(len(d.tallies)) && ctx.Err() == nil {
+			time.Sleep(100 * time.Microsecond)
+		}
+		d.open(wire)
+		d.phase.Store(measure)
+		left = d.await(ctx, back, d.limit.Window)
+		d.close(wire)
+	}
+	d.phase.Store(stop)
+	d.join(back, left)
+}
+
+// open begins the window.
+func (d *drive) open(wire func() harness.Counts) {
+	d.wire, d.allocs, d.usage = wire(), heapObjects(), machine.ProcessUsage()
+	d.t0 = d.snapshot(d.tallies)
+}
+
+// close ends the window.
+func (d *drive) close(wire func() harness.Counts) {
+	d.t1 = d.snapshot(d.tallies)
+	d.usage = machine.ProcessUsage().Sub(d.usage)
+	d.allocs = heapObjects() - d.allocs
+	d.wire = wire().Sub(d.wire)
+}
+
+// await waits until window has passed, or for 0 until all workers are back,
+// or ctx ends; it returns how many came back.
+func (d *drive) await(ctx context.Context, back <-chan struct{}, window time.Duration) (left int) {
+	var timeout <-chan time.Time
+	if window > 0 {
+		timeout = time.After(window)
+	}
+	for left < len(d.tallies) {
+		select {
+		case <-timeout:
+			return left
+		case <-ctx.Done():
+			return left
+		case <-back:
+			left++
+		}
+	}
+	return left
+}
+
+// join waits for the workers that are not back yet, and notes those that do
+// not come.
+func (d *drive) join(back <-chan struct{}, left int) {
+	w := d.rig.job.Workload
+	limit := d.rig.job.patience() + time.Duration(w.Workers)*(w.Hold.Mean*8+w.Think.Mean*8)
+	for timeout := time.After(limit); left < len(d.tallies); left++ {
+		select {
+		case <-back:
+		case <-timeout:
+			for i, t := range d.tallies {
+				if !t.left.Load() {
+					d.stuck = append(d.stuck, i)
+				}
+			}
+			return
+		}
+	}
+}
+
+// result turns what the drive saw into a Result, but for what only one of the
+// two loops knows.
+func (d *drive) result() *harness.Result {
+	job, clock := d.rig.job, d.rig.in.Clock
+	r := &harness.Result{
+		Lock: job.Lock.Describe(), Workload: job.Workload, Started: d.epoch,
+		Elapsed:     time.Duration(d.t1.at - d.t0.at),
+		Workers:     make([]uint64, len(d.tallies)),
+		SampleEvery: d.tuning.sampleEvery,
+		Clock:       clock.Name(), ClockFloor: clock.Floor(), ClockStep: clock.Step(),
+		CPU: harness.CPU{Time: d.usage.User + d.usage.System, Voluntary: d.usage.Voluntary,
+			Involuntary: d.usage.Involuntary, Allocs: d.allocs},
+		Violations: oracle.Stuck(d.stuck, d.rig.job.patience()),
+	}
+	for i := range d.tallies {
+		r.Workers[i] = d.t1.ops[i] - d.t0.ops[i]
+		r.Handovers += d.t1.handovers[i] - d.t0.handovers[i]
+	}
+	r.Ops = sum(r.Workers)
+	if len(d.stuck) > 0 {
+		return r // the workers still write: read nothing of theirs
+	}
+	var clamped int64
+	for _, t := range d.tallies {
+		r.Wait = r.Wait.Merge(t.wait.Snapshot())
+		r.Handover = r.Handover.Merge(t.handover.Snapshot())
+		clamped += t.wait.Clamped
+	}
+	if clamped > 0 {
+		r.Warnings = append(r.Warnings, harness.Warning{
+			Text:   "some waits exceeded the histogram's 68 s and count as 68 s",
+			Remedy: "use fewer workers or a shorter hold time",
+		})
+	}
+	r.Overlap = d.overlap()
+	return r
+}
+
+// overlap returns the share of the measured span in which all workers ran:
+// the full-concurrency fraction of Arm's lockhammer, clipped to the window.
+func (d *drive) overlap() float64 {
+	begin, end := d.tallies[0].begin, d.tallies[0].end
+	first, last := begin, end
+	for _, t := range d.tallies {
+		begin, end = max(begin, t.begin), min(end, t.end)
+		first, last = min(first, t.begin), max(last, t.end)
+	}
+	if d.limit.Ops == 0 { // the span is the window, whatever came before and after
+		first, last = d.t0.at, d.t1.at
+		begin, end = max(begin, first), min(end, last)
+	}
+	if last <= first {
+		return 0
+	}
+	return max(0, float64(end-begin)/float64(last-first))
+}
+
+// heapObjects returns how many heap objects were allocated so far.
+func heapObjects() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return s[0].Value.Uint64()
+}
+
+// pin binds the calling goroutine as the workload asks and returns how to
+// undo it.
+func (r *Rig) pin(worker int) (unpin func()) {
+	switch r.job.Workload.Pin {
+	case harness.PinThread:
+		runtime.LockOSThread()
+		return runtime.UnlockOSThread
+	case harness.PinCPU:
+		runtime.LockOSThread()
+		// Not unlocked: a thread whose affinity was changed must end with
+		// its goroutine rather than go back to the pool.
+		if err := machine.PinThread(r.cpus[worker%len(r.cpus)]); err != nil {
+			r.pinErr.CompareAndSwap(nil, &err)
+		}
+	}
+	return func() {}
+}

@@ -1,0 +1,156 @@
+package runner
+
+import (
+	"context"
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/recorder"
+	"locklab/internal/machine"
+)
+
+// localLoop drives a lock inside this process.
+type localLoop struct {
+	handles []sync.Locker
+}
+
+func newLocalLoop(r *Rig) *localLoop {
+	w := r.job.Workload
+	lock := r.job.Lock.Local(harness.Setup{Workers: w.Workers, Wait: w.Wait})
+	l := new(localLoop)
+	for i := range w.Workers {
+		l.handles = append(l.handles, lock.Worker(i))
+	}
+	return l
+}
+
+func (l *localLoop) close() error { return nil }
+
+// A section is what the lock under test guards. Its fields are plain on
+// purpose: if the lock lets two workers in, increments of n get lost.
+type section struct {
+	_     atomics.CacheLinePad
+	n     uint64 // acquisitions
+	last  int    // worker that held the lock before
+	stamp uint64 // clock when the holder of a sampled acquisition released
+	_     atomics.CacheLinePad
+
+	// The owner log starts with the first acquisition that is recorded.
+	logging bool
+	base    uint64 // n of that acquisition
+	log     *recorder.OwnerLog
+}
+
+func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
+	s := &section{last: -1, log: recorder.NewOwnerLog(d.tuning.expected)}
+	d.run(ctx, func(i int, t *tally) {
+		w := newLocalWorker(d, i, t)
+		w.run(s, l.handles[i])
+	}, nil)
+	r := d.result()
+	if len(d.stuck) > 0 {
+		return r
+	}
+	var total uint64
+	for _, t := range d.tallies {
+		total += t.ops.Load()
+	}
+	r.Violations = append(r.Violations, oracle.Counter(s.n, total)...)
+	r.Owners, r.Burst = s.log.Owners(r.Ops)
+	return r
+}
+
+// A localWorker is one worker in its loop.
+type localWorker struct {
+	id          int
+	c           *control
+	t           *tally
+	clock       machine.Clock
+	mask        uint64 // sampleEvery - 1
+	hold, think spinner
+}
+
+func newLocalWorker(d *drive, i int, t *tally) *localWorker {
+	in, w := d.rig.in, d.rig.job.Workload
+	rng := machine.NewRandom(d.rig.job.Seed + uint64(i))
+	return &localWorker{
+		id: i, c: d.control, t: t, clock: in.Clock, mask: uint64(d.tuning.sampleEvery - 1),
+		hold: newSpinner(in.Work, w.Hold, rng), think: newSpinner(in.Work, w.Think, rng),
+	}
+}
+
+// run takes turns until the control says stop. The counter is read on entry
+// and written back on exit, so that any overlap of two holds can lose an
+// increment.
+func (w *localWorker) run(s *section, lock sync.Locker) {
+	turn := uint64(w.id) // staggers the workers' samples
+	for {
+		turns, recorded := w.c.next()
+		if turns == 0 {
+			return
+		}
+		var handovers uint64
+		for range turns {
+			timed := recorded && turn&w.mask == 0
+			turn++
+			var asked, got uint64
+			if timed {
+				asked = w.clock.Now()
+			}
+			lock.Lock()
+			n, other := s.n, s.last != w.id
+			passed := other && recorded && n&w.mask == 0 && n != 0
+			if timed || passed {
+				got = w.clock.Now()
+			}
+			if timed {
+				w.t.wait.Record(w.clock.Nanoseconds(got - asked))
+			}
+			if passed {
+				w.t.handover.Record(w.clock.Nanoseconds(got - s.stamp))
+			}
+			if other {
+				handovers++
+				s.last = w.id
+			}
+			if recorded && !s.logging {
+				s.logging, s.base = true, n
+			}
+			if s.logging {
+				s.log.Record(n-s.base, w.id)
+			}
+			w.hold.spend()
+			s.n = n + 1
+			if (n+1)&w.mask == 0 {
+				s.stamp = w.clock.Now()
+			}
+			lock.Unlock()
+			w.think.spend()
+		}
+		w.t.publish(uint64(turns), handovers)
+	}
+}
+
+// A spinner spends a Span as calibrated work.
+type spinner struct {
+	iterations int
+	exp        bool
+	rng        *machine.Random
+}
+
+func newSpinner(work machine.Work, s harness.Span, rng *machine.Random) spinner {
+	return spinner{iterations: work.Iterations(s.Mean), exp: s.Exp, rng: rng}
+}
+
+func (s *spinner) spend() {
+	if s.iterations == 0 {
+		return
+	}
+	n := s.iterations
+	if s.exp {
+		n = machine.ExpIterations(s.rng, n)
+	}
+	machine.Do(n)
+}

@@ -1,0 +1,223 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// Instruments are what a process calibrates once, before it measures.
+type Instruments struct {
+	Clock machine.Clock
+	Work  machine.Work
+}
+
+// Calibrate takes the time it takes to know the clock and the cost of work,
+// some tens of milliseconds.
+func Calibrate() *Instruments {
+	clock := machine.Calibrate()
+	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock)}
+}
+
+// A Job is one lock under one workload.
+type Job struct {
+	Lock     *harness.Variant
+	Workload harness.Workload
+	At       harness.Endpoint // of the servers, for remote locks
+	Key      string           // names the lock on the servers
+	Seed     uint64           // of the workers' random spans
+
+	// Patience is how long workers may take to come back after a drive, on
+	// top of their hold times, before they count as stuck; 0 is 10 s.
+	Patience time.Duration
+}
+
+func (j *Job) patience() time.Duration {
+	if j.Patience == 0 {
+		return 10 * time.Second
+	}
+	return j.Patience
+}
+
+// A Rig is a lock set up for one workload. It can be driven again and again;
+// each drive tunes the next. It belongs to one goroutine.
+type Rig struct {
+	in     *Instruments
+	job    Job
+	loop   loop
+	cpus   []int
+	pinErr atomic.Pointer[error]
+	undo   func()
+	rate   float64 // acquisitions per ns in the last drive; 0 before the first
+	dead   bool    // workers are stuck in it
+}
+
+// A loop is how a rig's workers use their lock.
+type loop interface {
+	drive(ctx context.Context, d *drive) *harness.Result
+	close() error
+}
+
+// Open sets up the lock and its workers. An error wraps harness.ErrUsage if
+// the workload or the pinning cannot be.
+func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
+	w := job.Workload
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	if m := job.Lock.Traits.MaxWorkers; m > 0 && w.Workers > m {
+		return nil, fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, job.Lock.Name, m, w.Workers)
+	}
+	r := &Rig{in: in, job: job, undo: func() {}}
+	procs := w.GOMAXPROCS
+	if w.Pin != harness.PinNone {
+		r.cpus = machine.CPUOrder()
+		if procs == 0 {
+			// Workers own their threads; one more for the coordinator.
+			procs = w.Workers + 1
+		}
+	}
+	if procs > 0 {
+		before := runtime.GOMAXPROCS(procs)
+		r.undo = func() { runtime.GOMAXPROCS(before) }
+	}
+	var err error
+	if job.Lock.Local != nil {
+		r.loop = newLocalLoop(r)
+	} else if r.loop, err = newRemoteLoop(ctx, r); err != nil {
+		r.undo()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Drive runs all workers until limit and returns what they did. A Rig whose
+// workers got stuck cannot be driven again.
+func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+	if r.dead {
+		return nil, fmt.Errorf("runner: workers are stuck in %s", r.job.Lock.Name)
+	}
+	t := r.tune(limit)
+	d := &drive{control: newControl(limit, t.batch), rig: r, tuning: t}
+	for range r.job.Workload.Workers {
+		d.tallies = append(d.tallies, new(tally))
+	}
+	res := r.loop.drive(ctx, d)
+	r.dead = len(d.stuck) > 0
+	if err := r.pinErr.Load(); err != nil {
+		return nil, fmt.Errorf("%w: cannot pin workers: %v", harness.ErrUsage, *err)
+	}
+	if res.Elapsed > 0 {
+		r.rate = float64(res.Ops) / float64(res.Elapsed)
+	}
+	return res, nil
+}
+
+// Close ends the lock and its clients.
+func (r *Rig) Close() error {
+	r.undo()
+	if r.dead {
+		return nil // closing would wait for the workers that are stuck
+	}
+	return r.loop.close()
+}
+
+// Timing may cost this share of a turn, averaged over all turns.
+const timingShare = 0.05
+
+// maxBatch is the most turns between two looks at the control.
+const maxBatch = 64
+
+// A tuning is what a drive chooses by the rate of the one before.
+type tuning struct {
+	sampleEvery int    // a power of two
+	batch       int64  // turns between two looks at the control
+	expected    uint64 // acquisitions, about
+}
+
+func (r *Rig) tune(limit Limit) tuning {
+	if r.job.Lock.Remote != nil {
+		return tuning{sampleEvery: 1, batch: 1} // a turn takes much longer than a clock reading
+	}
+	t := tuning{sampleEvery: maxBatch, batch: maxBatch, expected: uint64(limit.Ops)}
+	if r.rate == 0 {
+		if limit.Ops == 0 {
+			t.batch = 8
+		}
+		return t
+	}
+	turn := float64(r.job.Workload.Workers) / r.rate // ns, of one worker
+	cost := 2*r.in.Clock.Floor() + 10                // two readings and a record
+	t.sampleEvery = powerOfTwo(cost / (timingShare * turn))
+	if limit.Ops == 0 {
+		t.expected = uint64(r.rate * float64(limit.Window) * 1.25)
+		t.batch = max(1, min(maxBatch, int64(float64(limit.Window)*0.002/turn)))
+	}
+	return t
+}
+
+// powerOfTwo returns the least power of two that is at least x, from 1 to 1024.
+func powerOfTwo(x float64) int {
+	n := max(1, min(1024, int(x+0.999)))
+	return 1 << bits.Len(uint(n-1))
+}
+
+// leastWarmup is driven even if no warm-up is wanted, to tune the window.
+const leastWarmup = 2 * time.Millisecond
+
+// Measure sets up job in this process, warms it up, measures it and takes it
+// down.
+func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
+	rig, err := Open(ctx, in, job)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := rig.Close(); err == nil && cerr != nil {
+			err = cerr
+		}
+	}()
+	res, err = rig.Drive(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)})
+	if err != nil || len(res.Violations) > 0 {
+		return res, err
+	}
+	runtime.GC()
+	noise := machine.Watch()
+	res, err = rig.Drive(ctx, Limit{Window: job.Workload.Window})
+	if err != nil {
+		return nil, err
+	}
+	res.Warnings = append(res.Warnings, noise.Stop()...)
+	res.Warnings = append(res.Warnings, doubts(res)...)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// minOverlap is the least share of the window in which all workers must have
+// run for the result to mean what its name says.
+const minOverlap = 0.95
+
+// doubts returns what the result itself shows to be wrong with it.
+func doubts(r *harness.Result) (ws []harness.Warning) {
+	if r.Overlap < minOverlap {
+		ws = append(ws, harness.Warning{
+			Text:   fmt.Sprintf("all workers ran together for only %.0f %% of the window", 100*r.Overlap),
+			Remedy: "use a longer --duration, and look at the run's errors",
+		})
+	}
+	if r.Elapsed > 2*r.Workload.Window+50*time.Millisecond {
+		ws = append(ws, harness.Warning{
+			Text:   "a window lasted more than twice as long as asked: the coordinator got no CPU",
+			Remedy: "use a machine with more processors, or fewer workers",
+		})
+	}
+	return ws
+}

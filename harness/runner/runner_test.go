@@ -1,0 +1,270 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// The locks of these tests: one that works, and one for every promise that
+// can be broken.
+var (
+	good = &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
+	busted = &harness.Variant{Name: "busted", Doc: "does nothing", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(nothing{}) }}
+	stuck = &harness.Variant{Name: "stuck", Doc: "forgets a waiter", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(forgetful)) }}
+	hang = &harness.Variant{Name: "hang", Doc: "never gets ready", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { select {} }}
+	crash = &harness.Variant{Name: "crash", Doc: "panics", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { panic("no such luck") }}
+	single = &harness.Variant{Name: "single", Doc: "for one worker", Paper: "none", Family: harness.Blocking, Status: harness.Control,
+		Traits: harness.Traits{MaxWorkers: 1}, Local: good.Local}
+)
+
+type nothing struct{}
+
+func (nothing) Lock()   {}
+func (nothing) Unlock() {}
+
+// forgetful never grants the lock again after its thousandth acquisition.
+type forgetful struct {
+	mu sync.Mutex
+	n  atomic.Int64
+}
+
+func (f *forgetful) Lock() {
+	if f.n.Add(1) > 1000 {
+		select {}
+	}
+	f.mu.Lock()
+}
+func (f *forgetful) Unlock() { f.mu.Unlock() }
+
+func TestMain(m *testing.M) {
+	Main([]*harness.Variant{good, busted, stuck, hang, crash, single})
+	os.Exit(m.Run())
+}
+
+var instruments = sync.OnceValue(Calibrate)
+
+func workload(workers int) harness.Workload {
+	return harness.Workload{Workers: workers, Hold: harness.Span{Mean: 200 * time.Nanosecond},
+		Warmup: 5 * time.Millisecond, Window: 60 * time.Millisecond}
+}
+
+func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) *harness.Result {
+	t.Helper()
+	res, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Seed: 1, Patience: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func TestLocal(t *testing.T) {
+	for _, w := range []harness.Workload{
+		workload(1), workload(4),
+		{Workers: 3, Think: harness.Span{Mean: time.Microsecond, Exp: true}, Window: 50 * time.Millisecond},
+		{Workers: 2, Pin: harness.PinThread, Window: 50 * time.Millisecond},
+		{Workers: 2, Pin: harness.PinCPU, Window: 50 * time.Millisecond},
+		{Workers: 4, GOMAXPROCS: 1, Window: 50 * time.Millisecond},
+	} {
+		t.Run(w.Name(), func(t *testing.T) { checkSound(t, measureLocal(t, good, w)) })
+	}
+}
+
+// checkSound demands of a good lock's result that its parts agree.
+func checkSound(t *testing.T, r *harness.Result) {
+	t.Helper()
+	if len(r.Violations) > 0 {
+		t.Fatalf("violations %v", r.Violations)
+	}
+	if r.Ops == 0 || r.Ops != sum(r.Workers) || len(r.Workers) != r.Workload.Workers {
+		t.Errorf("%d acquisitions, by worker %v", r.Ops, r.Workers)
+	}
+	if r.Elapsed < r.Workload.Window {
+		t.Errorf("the window lasted %v, want at least %v", r.Elapsed, r.Workload.Window)
+	}
+	if r.Wait.Count() == 0 {
+		t.Error("no wait was sampled")
+	}
+	if r.Overlap < 0.9 || r.Overlap > 1 {
+		t.Errorf("overlap %v", r.Overlap)
+	}
+	if r.Handovers > r.Ops || r.Workload.Workers == 1 && r.Handovers > 1 {
+		t.Errorf("%d hand-overs in %d acquisitions by %d workers", r.Handovers, r.Ops, r.Workload.Workers)
+	}
+	if len(r.Owners) == 0 || r.Burst == 0 || len(r.Owners)%r.Burst != 0 {
+		t.Errorf("owner log of %d in bursts of %d", len(r.Owners), r.Burst)
+	}
+	for _, o := range r.Owners {
+		if int(o) >= r.Workload.Workers {
+			t.Fatalf("owner log names worker %d", o)
+		}
+	}
+	if r.CPU.Time <= 0 || r.Clock == "" || r.SampleEvery < 1 {
+		t.Errorf("cost %+v, clock %q, one sample in %d", r.CPU, r.Clock, r.SampleEvery)
+	}
+}
+
+func TestOpsLimit(t *testing.T) {
+	rig, err := Open(t.Context(), instruments(), Job{Lock: good, Workload: workload(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rig.Close()
+	for _, n := range []int64{1, 63, 64, 65, 10_000} {
+		res, err := rig.Drive(t.Context(), Limit{Ops: n})
+		if err != nil || res.Ops != uint64(n) || len(res.Violations) > 0 {
+			t.Errorf("%d acquisitions asked, got %d, %v, %v", n, res.Ops, res.Violations, err)
+		}
+	}
+}
+
+// TestViolations shows that a run of a broken lock says so.
+func TestViolations(t *testing.T) {
+	for _, c := range []struct {
+		lock *harness.Variant
+		rule string
+	}{{busted, "exclusion"}, {stuck, "liveness"}} {
+		t.Run(c.lock.Name, func(t *testing.T) {
+			if c.lock == busted && raceEnabled {
+				t.Skip("under the race detector a lock that does nothing ends the process; the conformance suite tests that")
+			}
+			res := measureLocal(t, c.lock, workload(4))
+			if !slices.ContainsFunc(res.Violations, func(v harness.Violation) bool { return v.Rule == c.rule }) {
+				t.Errorf("violations %v, want %s", res.Violations, c.rule)
+			}
+		})
+	}
+}
+
+func plan(rounds int, locks ...*harness.Variant) *Plan {
+	p := &Plan{Rounds: rounds, Seed: 42, RunID: "test"}
+	for _, v := range locks {
+		p.Cases = append(p.Cases, Case{v, workload(1)})
+	}
+	return p
+}
+
+func TestPlan(t *testing.T) {
+	p := plan(3, good, single)
+	var seen []string
+	err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result == nil {
+			return nil
+		}
+		checkSound(t, at.Result)
+		if at.Result.Lock.Name != at.Case.Lock.Name || at.Result.Round != at.Round {
+			t.Errorf("asked for %s in round %d, got %s in %d", at.Case.Lock.Name, at.Round, at.Result.Lock.Name, at.Result.Round)
+		}
+		seen = append(seen, fmt.Sprint(at.Round, at.Case.Lock.Name))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(seen)
+	if want := []string{"0good", "0single", "1good", "1single", "2good", "2single"}; !slices.Equal(seen, want) {
+		t.Errorf("measured %v, want %v", seen, want)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	p := plan(1, slices.Repeat([]*harness.Variant{good}, 20)...)
+	if slices.Equal(p.order(0), p.order(1)) {
+		t.Error("two rounds have the same order")
+	}
+	if !slices.Equal(p.order(3), p.order(3)) {
+		t.Error("one seed gives two orders")
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	many := plan(1, single)
+	many.Cases[0].Workload.Workers = 2
+	remote := plan(1, &harness.Variant{Name: "far", Traits: harness.Traits{Needs: harness.KindRedis}})
+	for name, p := range map[string]*Plan{
+		"empty": plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
+		"too many workers": many, "no server": remote,
+		"bad workload": {Rounds: 1, Cases: []Case{{good, harness.Workload{Workers: -1}}}},
+	} {
+		if err := p.Run(t.Context(), func(Progress) error { return nil }); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s: %v, want a usage error", name, err)
+		}
+	}
+}
+
+// TestHungProcess shows that a lock which hangs its process becomes a finding.
+func TestHungProcess(t *testing.T) {
+	p := plan(1, hang)
+	p.Cases[0].Workload.Window, p.Patience = time.Millisecond, time.Millisecond
+	var got []harness.Violation
+	err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result != nil {
+			got = at.Result.Violations
+		}
+		return nil
+	})
+	if err != nil || len(got) != 1 || got[0].Rule != "liveness" {
+		t.Errorf("%v, violations %v", err, got)
+	}
+}
+
+func TestCrashedProcess(t *testing.T) {
+	err := plan(1, crash).Run(t.Context(), func(Progress) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "no such luck") {
+		t.Errorf("%v, want what the process said", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := plan(1, good)
+	p.Cases[0].Workload.Window = time.Minute
+	begin := time.Now()
+	err := p.Run(ctx, func(at Progress) error {
+		time.AfterFunc(200*time.Millisecond, cancel)
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || time.Since(begin) > 20*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+}
+
+// TestOrphan shows that a measuring process ends when its parent does, whose
+// end closes the pipe.
+func TestOrphan(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in, `{"Lock":"hang","Workload":{"workers":1,"window":1}}`)
+	time.Sleep(300 * time.Millisecond)
+	in.Close()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitOrphan {
+		t.Errorf("%v, want exit status %d", err, exitOrphan)
+	}
+}
