@@ -1,0 +1,10 @@
+// Command testcount runs "go test" once for each of its arguments and ends by
+// counting what passed, what failed and what was skipped, by reason, so that a
+// skip is never silent.
+//
+//	testcount './...' '-tags purego ./atomics'
+//
+// The exit status is 1 if a test or a build failed.
+//
+// Rank 0. It imports the standard library only.
+package main

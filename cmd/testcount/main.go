@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// An event is a line of "go test -json"; see "go doc test2json".
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Elapsed float64 // s
+	Output  string
+}
+
+// A tally counts the tests of all runs.
+type tally struct {
+	out            io.Writer
+	passed, failed int
+	skipped        map[string][]string // reason to tests
+	said           map[string][]string // output of the tests under way
+}
+
+func main() {
+	t := &tally{out: os.Stdout, skipped: make(map[string][]string)}
+	ok := len(os.Args) > 1
+	for _, args := range os.Args[1:] {
+		fmt.Println("go test", args)
+		cmd := exec.Command("go", append([]string{"test", "-json"}, strings.Fields(args)...)...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "testcount:", err)
+			os.Exit(1)
+		}
+		t.read(out)
+		if err := cmd.Wait(); err != nil {
+			ok = false
+		}
+	}
+	t.summary()
+	if !ok || t.failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// read follows one run and prints a line a package, and all that a failing
+// test said.
+func (t *tally) read(in io.Reader) {
+	t.said = make(map[string][]string)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			fmt.Fprintln(t.out, lines.Text()) // not of test2json: show it
+			continue
+		}
+		t.add(e)
+	}
+}
+
+func (t *tally) add(e event) {
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output":
+		t.said[key] = append(t.said[key], e.Output)
+		return
+	case "build-output":
+		fmt.Fprint(t.out, e.Output)
+		return
+	case "pass":
+		if e.Test != "" {
+			t.passed++
+		}
+	case "fail":
+		// A package fails with its tests; it counts by itself only if none did.
+		if e.Test != "" || !t.failedIn(e.Package) {
+			t.failed++
+			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
+		}
+		t.said[e.Package+" failed"] = nil
+	case "skip":
+		if e.Test != "" {
+			reason := skipReason(t.said[key])
+			t.skipped[reason] = append(t.skipped[reason], strings.TrimPrefix(e.Package, "locklab/")+" "+e.Test)
+		}
+	default:
+		return
+	}
+	if e.Test == "" && e.Action != "skip" {
+		fmt.Fprintf(t.out, "%-5s %7.1f s  %s\n", e.Action, e.Elapsed, e.Package)
+	}
+	delete(t.said, key)
+}
+
+func (t *tally) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
+
+// skipReason returns what a test said last before it was skipped.
+func skipReason(said []string) string {
+	for _, line := range slices.Backward(said) {
+		text := strings.TrimSpace(line)
+		if text == "" || strings.HasPrefix(text, "--- ") || strings.HasPrefix(text, "=== ") {
+			continue
+		}
+		// file_test.go:12: reason
+		if _, reason, ok := strings.Cut(text, ".go:"); ok {
+			_, reason, _ = strings.Cut(reason, ": ")
+			return reason
+		}
+		return text
+	}
+	return "no reason given"
+}
+
+func (t *tally) summary() {
+	total := 0
+	reasons := slices.SortedFunc(maps.Keys(t.skipped), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(t.skipped[b]), len(t.skipped[a])), cmp.Compare(a, b))
+	})
+	for _, reason := range reasons {
+		tests := t.skipped[reason]
+		total += len(tests)
+		fmt.Fprintf(t.out, "skipped %d: %s (%s)\n", len(tests), reason, first(tests))
+	}
+	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, total)
+}
+
+// first names the first few tests.
+func first(tests []string) string {
+	const few = 3
+	if len(tests) <= few {
+		return strings.Join(tests, ", ")
+	}
+	return strings.Join(tests[:few], ", ") + ", …"
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTally(t *testing.T) {
+	var out strings.Builder
+	c := &tally{out: &out, skipped: make(map[string][]string)}
+	c.read(strings.NewReader(`{"Action":"run","Package":"locklab/a","Test":"TestOne"}
+{"Action":"output","Package":"locklab/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
+{"Action":"pass","Package":"locklab/a","Test":"TestOne"}
+{"Action":"output","Package":"locklab/a","Test":"TestTwo","Output":"    a_test.go:12: redis: no redis-server on PATH\n"}
+{"Action":"output","Package":"locklab/a","Test":"TestTwo","Output":"--- SKIP: TestTwo (0.00s)\n"}
+{"Action":"skip","Package":"locklab/a","Test":"TestTwo"}
+{"Action":"output","Package":"locklab/a","Test":"TestThree","Output":"    a_test.go:20: broken\n"}
+{"Action":"fail","Package":"locklab/a","Test":"TestThree"}
+{"Action":"fail","Package":"locklab/a","Elapsed":1.5}
+{"Action":"build-output","ImportPath":"locklab/b","Output":"b.go:1: no\n"}
+{"Action":"fail","Package":"locklab/b"}
+not JSON
+`))
+	c.summary()
+	for _, want := range []string{
+		"a_test.go:20: broken", "b.go:1: no", "not JSON",
+		"skipped 1: redis: no redis-server on PATH (a TestTwo)",
+		"\n1 passed, 2 failed, 1 skipped\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "TestOne") {
+		t.Errorf("a passing test is shown:\n%s", out.String())
+	}
+}
