@@ -28,7 +28,8 @@ func (h Histogram) Quantile(q float64) float64 {
 	if total == 0 {
 		return math.NaN()
 	}
-	rank := max(1, int64(math.Ceil(q*float64(total))))
+	// 0.07 of 100 is 7, not what the product of the two floats rounds up to.
+	rank := max(1, int64(math.Ceil(q*float64(total)*(1-1e-15))))
 	var seen int64
 	for _, b := range h {
 		if seen += b.N; seen >= rank {

@@ -1,0 +1,120 @@
+package harness_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"locklab/harness"
+)
+
+// histogram counts values, which it sorts.
+func histogram(values []int64) harness.Histogram {
+	slices.Sort(values)
+	var h harness.Histogram
+	for _, v := range values {
+		if n := len(h); n > 0 && h[n-1].Value == v {
+			h[n-1].N++
+		} else {
+			h = append(h, harness.Bucket{Value: v, N: 1})
+		}
+	}
+	return h
+}
+
+// quantile is the definition, on a sorted slice: the smallest value such that
+// at least a share q of all is at most that value.
+func quantile(sorted []int64, q float64) float64 {
+	for i, v := range sorted {
+		if float64(i+1) >= q*float64(len(sorted)) {
+			return float64(v)
+		}
+	}
+	return float64(sorted[len(sorted)-1])
+}
+
+func values(rnd *rand.Rand, n int) []int64 {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = rnd.Int64N(1 + rnd.Int64N(1000)) // many equal, some large
+	}
+	return out
+}
+
+func TestHistogramAgainstSlice(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		vs := values(rnd, 1+rnd.IntN(200))
+		h := histogram(vs)
+		if got := h.Count(); got != int64(len(vs)) {
+			t.Fatalf("Count of %v = %d, want %d", vs, got, len(vs))
+		}
+		var sum float64
+		for _, v := range vs {
+			sum += float64(v)
+		}
+		if got, want := h.Mean(), sum/float64(len(vs)); math.Abs(got-want) > 1e-9*max(1, want) {
+			t.Fatalf("Mean of %v = %v, want %v", vs, got, want)
+		}
+		for _, q := range []float64{0, 0.001, 0.25, 0.5, 0.9, 0.99, 0.999, 1, rnd.Float64()} {
+			if got, want := h.Quantile(q), quantile(vs, q); got != want {
+				t.Fatalf("Quantile(%v) of %v = %v, want %v", q, vs, got, want)
+			}
+		}
+	}
+}
+
+func TestHistogramMerge(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		a, b := values(rnd, rnd.IntN(50)), values(rnd, rnd.IntN(50))
+		ha, hb := histogram(a), histogram(b)
+		before := slices.Clone(ha)
+		want := histogram(slices.Concat(a, b))
+		if got := ha.Merge(hb); !slices.Equal(got, want) {
+			t.Fatalf("%v merged with %v is %v, want %v", ha, hb, got, want)
+		}
+		if got := hb.Merge(ha); !slices.Equal(got, want) {
+			t.Fatalf("%v merged with %v is %v, want %v", hb, ha, got, want)
+		}
+		if !slices.Equal(ha, before) {
+			t.Fatalf("Merge changed its receiver from %v to %v", before, ha)
+		}
+	}
+}
+
+// TestMergeOwnsItsMemory checks that a merged histogram shares no memory with
+// its parts, not even with an empty one beside it.
+func TestMergeOwnsItsMemory(t *testing.T) {
+	for _, other := range []harness.Histogram{nil, {{Value: 2, N: 1}}} {
+		h := harness.Histogram{{Value: 1, N: 1}}
+		for _, m := range []harness.Histogram{h.Merge(other), other.Merge(h)} {
+			m[0].N = 99
+			if h[0].N != 1 {
+				t.Fatalf("merging with %v shares memory", other)
+			}
+		}
+	}
+}
+
+func TestEmptyHistogram(t *testing.T) {
+	var h harness.Histogram
+	if !math.IsNaN(h.Quantile(0.5)) || !math.IsNaN(h.Mean()) || h.Count() != 0 {
+		t.Errorf("empty: Quantile %v, Mean %v, Count %d; want NaN, NaN, 0", h.Quantile(0.5), h.Mean(), h.Count())
+	}
+}
+
+// TestQuantileIsExact takes shares whose product with the count is whole, but
+// not in floating point.
+func TestQuantileIsExact(t *testing.T) {
+	var h harness.Histogram
+	for v := range int64(100) {
+		h = append(h, harness.Bucket{Value: v + 1, N: 1})
+	}
+	for percent := 1; percent <= 100; percent++ {
+		if got := h.Quantile(float64(percent) / 100); got != float64(percent) {
+			t.Errorf("%d %% of 1 to 100 are at most %v", percent, got)
+		}
+	}
+}

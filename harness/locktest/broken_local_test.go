@@ -1,0 +1,264 @@
+package locktest
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"locklab/harness"
+)
+
+// Locks that are broken on purpose. Each makes one mistake that locks are known
+// for. Their waiters end when the lock is abandoned, so that a lock that is
+// stuck does not burn processors for the rest of the test.
+
+// A breakage is a broken lock and the rule that must catch it.
+type breakage struct {
+	name   string
+	rule   string
+	stuck  bool // the rule sees that the lock is stuck
+	traits harness.Traits
+	local  func(q *quitter, workers int) harness.Local
+}
+
+var breakages = []breakage{
+	{"no-op", "exclusion", false, harness.Traits{}, func(*quitter, int) harness.Local { return harness.Shared(noop{}) }},
+	{"no-op", "lost-update", false, harness.Traits{}, func(*quitter, int) harness.Local { return harness.Shared(noop{}) }},
+	{"load-then-store", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&loadThenStore{q: q}) }},
+	{"load-then-store", "lost-update", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&loadThenStore{q: q}) }},
+	{"load-yield-store", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local {
+		return harness.Shared(&loadThenStore{q: q, between: runtime.Gosched})
+	}},
+	{"early-ticket", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&brokenTicket{q: q, early: 1}) }},
+	{"double-grant", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&brokenTicket{q: q, doubleEvery: 1000}) }},
+	{"lost-release", "liveness", true, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&lostRelease{q: q}) }},
+	{"lost-successor", "liveness", true, harness.Traits{}, func(q *quitter, n int) harness.Local { return newForgetfulMCS(q, n) }},
+	{"own-node-again", "liveness", true, harness.Traits{}, func(q *quitter, n int) harness.Local { return newStingyCLH(q, n) }},
+	{"single-use", "reuse", true, harness.Traits{}, func(q *quitter, n int) harness.Local { return newSingleUse(q, n) }},
+	{"barging", "fifo", false, harness.Traits{FIFO: true}, func(q *quitter, _ int) harness.Local { return harness.Shared(&brokenTAS{q: q}) }},
+	{"parking-barger", "fifo", false, harness.Traits{FIFO: true}, func(*quitter, int) harness.Local { return harness.Shared(new(sync.Mutex)) }},
+	{"try-takes-all", "try", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&tryTakesAll{brokenTAS{q: q}}) }},
+	{"try-refuses-all", "try", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&tryRefusesAll{brokenTAS{q: q}}) }},
+	{"try-stays-in-line", "try", true, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&tryStaysInLine{brokenTicket{q: q}}) }},
+}
+
+// A quitter ends the goroutines that wait for an abandoned lock.
+type quitter struct{ quit atomic.Bool }
+
+// wait yields, or ends the goroutine.
+func (q *quitter) wait() {
+	if q.quit.Load() {
+		runtime.Goexit()
+	}
+	runtime.Gosched()
+}
+
+// variant makes a variant of b whose locks all end with the returned quitter.
+func (b breakage) variant() (*harness.Variant, *quitter) {
+	q := new(quitter)
+	return &harness.Variant{
+		Name: b.name, Doc: "broken on purpose", Paper: "none",
+		Family: harness.Spin, Status: harness.Broken, Traits: b.traits,
+		Local: func(s harness.Setup) harness.Local { return b.local(q, s.Workers) },
+	}, q
+}
+
+// perWorker is a Local with a handle for each worker.
+type perWorker []sync.Locker
+
+func (p perWorker) Worker(i int) sync.Locker { return p[i] }
+
+// noop excludes nobody.
+type noop struct{}
+
+func (noop) Lock()   {}
+func (noop) Unlock() {}
+
+// brokenTAS is correct but for what embeds it.
+type brokenTAS struct {
+	q    *quitter
+	held atomic.Bool
+}
+
+func (l *brokenTAS) Lock() {
+	for !l.held.CompareAndSwap(false, true) {
+		l.q.wait()
+	}
+}
+func (l *brokenTAS) Unlock() { l.held.Store(false) }
+
+// loadThenStore looks and takes in two steps.
+type loadThenStore struct {
+	q       *quitter
+	between func()
+	held    atomic.Bool
+}
+
+func (l *loadThenStore) Lock() {
+	for l.held.Load() {
+		l.q.wait()
+	}
+	if l.between != nil {
+		l.between()
+	}
+	l.held.Store(true)
+}
+func (l *loadThenStore) Unlock() { l.held.Store(false) }
+
+// brokenTicket serves early, or now and then two at once.
+type brokenTicket struct {
+	q             *quitter
+	early         uint32
+	doubleEvery   uint32
+	next, serving atomic.Uint32
+}
+
+func (l *brokenTicket) Lock() { l.await(l.next.Add(1) - 1) }
+
+func (l *brokenTicket) await(mine uint32) {
+	for int32(mine-l.serving.Load()) > int32(l.early) {
+		l.q.wait()
+	}
+}
+
+func (l *brokenTicket) Unlock() {
+	n := l.serving.Add(1)
+	if l.doubleEvery > 0 && n%l.doubleEvery == 0 {
+		l.serving.Add(1)
+	}
+}
+
+// lostRelease forgets one release in a thousand.
+type lostRelease struct {
+	q     *quitter
+	turns atomic.Uint32
+	held  atomic.Bool
+}
+
+func (l *lostRelease) Lock() {
+	for !l.held.CompareAndSwap(false, true) {
+		l.q.wait()
+	}
+}
+
+func (l *lostRelease) Unlock() {
+	if l.turns.Add(1)%1000 != 0 {
+		l.held.Store(false)
+	}
+}
+
+// forgetfulMCS is MCS whose Unlock sees no successor and frees the lock by a
+// store: who queues up in between is never woken.
+type forgetfulMCS struct {
+	q     *quitter
+	tail  atomic.Pointer[mcsNode]
+	nodes []mcsNode
+}
+
+type mcsNode struct {
+	lock    *forgetfulMCS
+	next    atomic.Pointer[mcsNode]
+	granted atomic.Bool
+}
+
+func newForgetfulMCS(q *quitter, workers int) harness.Local {
+	l := &forgetfulMCS{q: q, nodes: make([]mcsNode, workers)}
+	for i := range l.nodes {
+		l.nodes[i].lock = l
+	}
+	return l
+}
+
+func (l *forgetfulMCS) Worker(i int) sync.Locker { return &l.nodes[i] }
+
+func (n *mcsNode) Lock() {
+	n.next.Store(nil)
+	n.granted.Store(false)
+	if pred := n.lock.tail.Swap(n); pred != nil {
+		pred.next.Store(n)
+		for !n.granted.Load() {
+			n.lock.q.wait()
+		}
+	}
+}
+
+func (n *mcsNode) Unlock() {
+	if next := n.next.Load(); next != nil {
+		next.granted.Store(true)
+		return
+	}
+	n.lock.tail.Store(nil)
+}
+
+// stingyCLH is CLH whose workers keep their own nodes: a worker that comes back
+// before its successor has looked makes the node busy again under its eyes.
+type stingyCLH struct {
+	q    *quitter
+	tail atomic.Pointer[clhNode]
+}
+
+type clhNode struct{ busy atomic.Bool }
+
+type clhWorker struct {
+	lock *stingyCLH
+	mine *clhNode
+}
+
+func newStingyCLH(q *quitter, workers int) harness.Local {
+	l := &stingyCLH{q: q}
+	l.tail.Store(new(clhNode))
+	p := make(perWorker, workers)
+	for i := range p {
+		p[i] = &clhWorker{l, new(clhNode)}
+	}
+	return p
+}
+
+func (h *clhWorker) Lock() {
+	h.mine.busy.Store(true)
+	for pred := h.lock.tail.Swap(h.mine); pred.busy.Load(); {
+		h.lock.q.wait()
+	}
+}
+func (h *clhWorker) Unlock() { h.mine.busy.Store(false) }
+
+// singleUse has handles that work once.
+type singleUse struct {
+	lock *brokenTAS
+	used bool
+}
+
+func newSingleUse(q *quitter, workers int) harness.Local {
+	l := &brokenTAS{q: q}
+	p := make(perWorker, workers)
+	for i := range p {
+		p[i] = &singleUse{lock: l}
+	}
+	return p
+}
+
+func (h *singleUse) Lock() {
+	if h.used {
+		h.lock.held.Store(true) // as if the node were still in the queue
+	}
+	h.used = true
+	h.lock.Lock()
+}
+func (h *singleUse) Unlock() { h.lock.Unlock() }
+
+// tryTakesAll reports success whoever holds the lock.
+type tryTakesAll struct{ brokenTAS }
+
+func (l *tryTakesAll) TryLock() bool { l.held.Store(true); return true }
+
+// tryRefusesAll reports failure though the lock is free.
+type tryRefusesAll struct{ brokenTAS }
+
+func (l *tryRefusesAll) TryLock() bool { return false }
+
+// tryStaysInLine draws a ticket and walks away.
+type tryStaysInLine struct{ brokenTicket }
+
+func (l *tryStaysInLine) TryLock() bool {
+	return l.next.Add(1)-1 == l.serving.Load()
+}

@@ -1,0 +1,111 @@
+//go:build !race
+
+package locktest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// tries is how often each broken lock must be rejected, and the correct lock
+// accepted, in a row.
+const tries = 20
+
+// persistence is the stress time for each try; a try ends with the first
+// failure, so only a machine that is busy with other things needs it: see
+// DefaultStress.
+const persistence = 5 * time.Second
+
+// hasty is the patience with a lock that must be found stuck: it stays so for
+// any patience. All other locks get the default, since what they fail must not
+// come from the machine.
+const hasty = 100 * time.Millisecond
+
+// patience returns how long to wait for b.
+func (b breakage) patience() time.Duration {
+	if b.stuck {
+		return hasty
+	}
+	return DefaultPatience
+}
+
+// rule returns the rule called name.
+func rule(t *testing.T, name string) Rule {
+	t.Helper()
+	i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		t.Fatalf("no rule %q", name)
+	}
+	return Rules[i]
+}
+
+func TestBrokenLocalIsRejected(t *testing.T) {
+	n := tries
+	if testing.Short() {
+		n = 3
+	}
+	for _, b := range breakages {
+		t.Run(b.name+"/"+b.rule, func(t *testing.T) {
+			r := rule(t, b.rule)
+			if slices.Contains([]string{"fifo", "reuse", "try"}, b.rule) {
+				t.Parallel() // nothing here depends on chance, and much time is spent waiting
+			}
+			rejected, start := 0, time.Now()
+			var last error
+			for range n {
+				if err := b.try(t.Context(), r); err != nil {
+					rejected++
+					last = err
+				}
+			}
+			t.Logf("rejected %d of %d, %v each; the last: %v", rejected, n, time.Since(start)/time.Duration(n), last)
+			if rejected != n {
+				t.Errorf("%q was rejected for breaking %q only %d times of %d", b.name, b.rule, rejected, n)
+			}
+		})
+	}
+}
+
+// try returns the failure of the rule r that b must break, or nil.
+func (b breakage) try(ctx context.Context, r Rule) error {
+	v, q := b.variant()
+	defer q.quit.Store(true)
+	var f *Failure
+	err := r.apply(ctx, Subject{Variant: v, Stress: persistence, Patience: b.patience()})
+	if r.Applies(v) && errors.As(err, &f) && f.Rule.Name == r.Name {
+		return f
+	}
+	return nil
+}
+
+// TestCorrectIsAccepted is the control: what rejects everything proves nothing.
+func TestCorrectIsAccepted(t *testing.T) {
+	n := tries
+	if testing.Short() {
+		n = 1
+	}
+	for k := range n {
+		if err := Check(t.Context(), Subject{Variant: control(), Stress: DefaultStress / 3}); err != nil {
+			t.Errorf("try %d: %v", k, err)
+		}
+	}
+}
+
+// TestEveryRuleRejectsSomething keeps a rule that cannot fail out of the suite.
+func TestEveryRuleRejectsSomething(t *testing.T) {
+	caught := make(map[string]bool)
+	for _, b := range breakages {
+		caught[b.rule] = true
+	}
+	for _, name := range faults {
+		caught[name] = true
+	}
+	for _, r := range Rules {
+		if !caught[r.Name] {
+			t.Errorf("no broken lock shows that rule %q can fail", r.Name)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package locktest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// limits end a drive: after window, or after so many turns of each worker.
+type limits struct {
+	window   time.Duration // 0: no limit
+	turns    uint64        // 0: no limit
+	patience time.Duration // without any turn, the lock is stuck
+}
+
+// A stuckError says who waits for a lock that nobody gets.
+type stuckError struct {
+	waiting  []string
+	patience time.Duration
+}
+
+func (e *stuckError) Error() string {
+	return fmt.Sprintf("no turn for %v; unfinished: %s", e.patience, strings.Join(e.waiting, ", "))
+}
+
+// A worker counts its finished turns, on a cache line of its own.
+type worker struct {
+	turns atomic.Uint64
+	done  atomic.Bool
+	_     [128]byte
+}
+
+// A crew is workers that take turns with a lock.
+type crew struct {
+	workers []worker
+	stop    atomic.Bool
+	fail    sync.Once
+	err     error // the first failure of a turn
+}
+
+// drive lets n workers start together and repeat turn until the limits end it
+// or a turn fails. It returns the number of turns of each worker, and the first
+// failure, a stuckError if nobody finished a turn for limits.patience, or nil.
+//
+// The context of a turn ends with the first failure. Workers stuck in a local
+// lock cannot be stopped: they stay behind when drive returns a stuckError.
+func drive(ctx context.Context, n int, lim limits, turn func(ctx context.Context, i int) error) ([]uint64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &crew{workers: make([]worker, n)}
+	var ready, wg sync.WaitGroup
+	start := make(chan struct{})
+	ready.Add(n)
+	for i := range n {
+		wg.Go(func() {
+			ready.Done()
+			<-start
+			c.work(ctx, i, lim.turns, turn, cancel)
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	ready.Wait()
+	close(start)
+	if err := c.watch(lim, done); err != nil {
+		return nil, err
+	}
+	turns := make([]uint64, n)
+	for i := range turns {
+		turns[i] = c.workers[i].turns.Load()
+	}
+	return turns, c.err
+}
+
+func (c *crew) work(ctx context.Context, i int, turns uint64, turn func(context.Context, int) error, cancel func()) {
+	w := &c.workers[i]
+	defer w.done.Store(true)
+	for k := uint64(0); !c.stop.Load() && (turns == 0 || k < turns); k++ {
+		if err := turn(ctx, i); err != nil {
+			c.fail.Do(func() { c.err = err })
+			c.stop.Store(true)
+			cancel()
+			return
+		}
+		w.turns.Store(k + 1)
+	}
+}
+
+// watch returns nil once done is closed, or a stuckError.
+func (c *crew) watch(lim limits, done <-chan struct{}) error {
+	var window <-chan time.Time
+	if lim.window > 0 {
+		window = time.After(lim.window)
+	}
+	tick := time.NewTicker(min(lim.patience/8, 100*time.Millisecond))
+	defer tick.Stop()
+	last, since := uint64(0), time.Now()
+	for {
+		select {
+		case <-done:
+			return nil
+		case <-window:
+			c.stop.Store(true)
+		case <-tick.C:
+			if now := c.total(); now != last {
+				last, since = now, time.Now()
+			} else if time.Since(since) > lim.patience {
+				c.stop.Store(true)
+				return c.stuck(lim.patience)
+			}
+		}
+	}
+}
+
+func (c *crew) total() (n uint64) {
+	for i := range c.workers {
+		n += c.workers[i].turns.Load()
+	}
+	return n
+}
+
+func (c *crew) stuck(patience time.Duration) error {
+	e := &stuckError{patience: patience}
+	for i := range c.workers {
+		if w := &c.workers[i]; !w.done.Load() {
+			e.waiting = append(e.waiting, fmt.Sprintf("worker %d after %d turns", i, w.turns.Load()))
+		}
+	}
+	return e
+}

@@ -1,0 +1,66 @@
+package locktest
+
+import (
+	"errors"
+	"testing"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// Endpoint starts a server of the given kind for the duration of tb, or uses
+// the one that the user names in the environment, and says where it is. If
+// there is none to be had it skips tb and says why, or fails it if
+// LOCKLAB_REQUIRE names the kind.
+func Endpoint(tb testing.TB, kind string) harness.Endpoint {
+	tb.Helper()
+	return newServers(tb).endpoint(tb, kind)
+}
+
+// servers starts each kind of server once and stops it when its owner ends.
+type servers struct {
+	owner testing.TB
+	known map[string]started
+}
+
+type started struct {
+	at  harness.Endpoint
+	err error
+}
+
+func newServers(owner testing.TB) *servers {
+	return &servers{owner, make(map[string]started)}
+}
+
+// endpoint skips or fails tb, which may be a subtest of the owner, if there is
+// no such server.
+func (s *servers) endpoint(tb testing.TB, kind string) harness.Endpoint {
+	tb.Helper()
+	st, ok := s.known[kind]
+	if !ok {
+		st = s.start(kind)
+		s.known[kind] = st
+	}
+	switch {
+	case st.err == nil:
+		return st.at
+	case errors.Is(st.err, harness.ErrUnavailable) && !backend.Required(kind):
+		tb.Skipf("no %s: %v", kind, st.err)
+	default:
+		tb.Fatalf("no %s: %v", kind, st.err)
+	}
+	panic("unreachable")
+}
+
+func (s *servers) start(kind string) started {
+	server, err := backend.Start(s.owner.Context(), kind)
+	if err != nil {
+		return started{err: err}
+	}
+	s.owner.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			s.owner.Errorf("stop %s: %v", kind, err)
+		}
+	})
+	return started{at: server.Endpoint()}
+}

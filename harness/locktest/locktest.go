@@ -1,0 +1,187 @@
+package locktest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Rule is one promise of the contract and the check that tries to break it.
+type Rule struct {
+	Name string // lower case, words joined by '-'
+	Why  string // which promise a lock that fails has broken, one sentence
+
+	// Applies reports whether v makes this promise.
+	Applies func(v *harness.Variant) bool
+
+	// Check returns nil if the lock kept its promise, a [NotApplicable] if it
+	// turned out not to make it, and otherwise what it did wrong.
+	Check func(ctx context.Context, s Subject) error
+}
+
+// A Subject is a lock under test and how hard to try.
+type Subject struct {
+	Variant *harness.Variant
+	At      harness.Endpoint // the servers of a remote lock
+
+	// Stress is how long a check that depends on chance tries, in all; 0 is
+	// DefaultStress.
+	Stress time.Duration
+
+	// Patience is how long nobody may get a lock for which somebody waits
+	// before it counts as stuck; 0 is DefaultPatience.
+	Patience time.Duration
+}
+
+// Defaults of a Subject.
+const (
+	// DefaultStress keeps a test run short. Measured on two processors, where
+	// a test-and-set that looks and takes in two steps is the hardest to
+	// catch: the exclusion rule caught it 100 of 100 times on an idle machine,
+	// but only 47 of 100 beside six busy processes. Five seconds caught it
+	// every time in both cases.
+	DefaultStress = 200 * time.Millisecond
+
+	// DefaultPatience is far above any pause of a busy machine, since a
+	// failure here must mean a lock that is stuck.
+	DefaultPatience = 20 * time.Second
+)
+
+// StressEnv names the environment variable that overrides DefaultStress in
+// [Run]: a duration such as 30s.
+const StressEnv = "LOCKLAB_STRESS"
+
+func (s Subject) stress() time.Duration   { return cmp.Or(s.Stress, DefaultStress) }
+func (s Subject) patience() time.Duration { return cmp.Or(s.Patience, DefaultPatience) }
+
+// A Failure is a promise that a lock broke.
+type Failure struct {
+	Variant string // the lock's name
+	Rule    Rule   // the promise
+	Err     error  // what the lock did
+}
+
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s breaks %q: %v\n\tthe promise: %s", f.Variant, f.Rule.Name, f.Err, f.Rule.Why)
+}
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// NotApplicable is why a rule could not be checked. It is no failure.
+type NotApplicable string
+
+func (n NotApplicable) Error() string { return string(n) }
+
+// Check tries every rule that applies to s and returns one error that joins a
+// [Failure] for each promise broken, or nil.
+func Check(ctx context.Context, s Subject) error {
+	var errs []error
+	for _, r := range Rules {
+		if !r.Applies(s.Variant) {
+			continue
+		}
+		if err := r.apply(ctx, s); err != nil && !isNotApplicable(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// apply checks one rule; the error is a Failure or NotApplicable.
+func (r Rule) apply(ctx context.Context, s Subject) error {
+	err := r.Check(ctx, s)
+	if err == nil || isNotApplicable(err) {
+		return err
+	}
+	// A lock can get stuck under any check.
+	var stuck *stuckError
+	if errors.As(err, &stuck) {
+		r = liveness
+	}
+	return &Failure{s.Variant.Name, r, err}
+}
+
+func isNotApplicable(err error) bool {
+	var n NotApplicable
+	return errors.As(err, &n)
+}
+
+// Run tests every variant of suite, one subtest per variant and rule. It
+// starts the servers that the suite needs; where it cannot, it skips the
+// variants that need them and says why, unless LOCKLAB_REQUIRE names them.
+//
+// A Broken variant must fail. A Historical one may: what it breaks is logged,
+// and it is for its family's own tests to show the published bug.
+func Run(t *testing.T, suite []*harness.Variant) {
+	t.Helper()
+	if err := harness.Validate(suite); err != nil {
+		t.Fatal(err)
+	}
+	stress, err := stressFromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stress == 0 && testing.Short() {
+		stress = DefaultStress / 5 // a smoke test
+	}
+	servers := newServers(t)
+	for _, v := range suite {
+		t.Run(v.Name, func(t *testing.T) {
+			s := Subject{Variant: v, Stress: stress}
+			if v.Traits.Needs != "" {
+				s.At = servers.endpoint(t, v.Traits.Needs)
+			}
+			runOne(t, s)
+		})
+	}
+}
+
+func runOne(t *testing.T, s Subject) {
+	switch s.Variant.Status {
+	case harness.Broken:
+		if err := verdict(t.Context(), s); err != nil {
+			t.Error(err)
+		}
+	case harness.Historical:
+		t.Logf("historical lock, for the record: %v", Check(t.Context(), s))
+	default:
+		for _, r := range Rules {
+			if r.Applies(s.Variant) {
+				t.Run(r.Name, func(t *testing.T) {
+					if err := r.apply(t.Context(), s); isNotApplicable(err) {
+						t.Skip(err)
+					} else if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// verdict inverts Check for a lock that must fail.
+func verdict(ctx context.Context, s Subject) error {
+	if Check(ctx, s) == nil {
+		return fmt.Errorf("%s has status %q, but it kept every promise", s.Variant.Name, s.Variant.Status)
+	}
+	return nil
+}
+
+// stressFromEnv returns 0 if the environment says nothing.
+func stressFromEnv() (time.Duration, error) {
+	text := os.Getenv(StressEnv)
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%w: %s=%q: want a duration above 0, such as 30s", harness.ErrUsage, StressEnv, text)
+	}
+	return d, nil
+}

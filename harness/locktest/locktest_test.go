@@ -1,0 +1,132 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// control is a correct lock.
+func control() *harness.Variant {
+	return &harness.Variant{
+		Name: "control", Doc: "correct", Paper: "none",
+		Family: harness.Blocking, Status: harness.Reference,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
+	}
+}
+
+func TestCorrectRemoteIsAccepted(t *testing.T) {
+	m := newMemoryServer(none)
+	defer close(m.quit)
+	if err := Check(t.Context(), Subject{Variant: m.variant()}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRulesAreComplete(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, r := range Rules {
+		if r.Name == "" || r.Why == "" || r.Applies == nil || r.Check == nil || seen[r.Name] {
+			t.Errorf("rule %q lacks a field or is listed twice", r.Name)
+		}
+		seen[r.Name] = true
+	}
+}
+
+// TestRunJudgesByStatus runs the suite as families do, on locks of each status.
+func TestRunJudgesByStatus(t *testing.T) {
+	recommended, historical := control(), control()
+	recommended.Name, recommended.Status = "recommended", harness.Recommended
+	historical.Name, historical.Status = "historical", harness.Historical
+	Run(t, []*harness.Variant{recommended, historical})
+}
+
+func TestVerdictInverts(t *testing.T) {
+	v := control()
+	if err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); err == nil {
+		t.Error("a correct lock with status broken must fail the suite")
+	}
+	v.Local = func(harness.Setup) harness.Local { return harness.Shared(noTry{new(sync.Mutex)}) }
+	if err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); err != nil {
+		t.Errorf("a broken lock with status broken must pass the suite: %v", err)
+	}
+}
+
+// noTry is broken in a way that needs no chance and no race.
+type noTry struct{ *sync.Mutex }
+
+func (noTry) TryLock() bool { return false }
+
+func TestFailureExplains(t *testing.T) {
+	v := control()
+	v.Local = func(harness.Setup) harness.Local { return harness.Shared(noTry{new(sync.Mutex)}) }
+	err := Check(t.Context(), Subject{Variant: v, Stress: time.Millisecond})
+	var f *Failure
+	if !errors.As(err, &f) || f.Rule.Name != "try" {
+		t.Fatalf("got %v, want a Failure of rule try", err)
+	}
+	for _, want := range []string{"control", `"try"`, "TryLock refused a free lock", f.Rule.Why} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the message lacks %q: %v", want, err)
+		}
+	}
+}
+
+func TestNotApplicableIsNoFailure(t *testing.T) {
+	v := control()
+	v.Traits = harness.Traits{FIFO: true, MaxWorkers: 1}
+	v.Local = func(harness.Setup) harness.Local { return harness.Shared(noop{}) }
+	if err := Check(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); err != nil {
+		t.Errorf("for one worker a lock may do nothing: %v", err)
+	}
+}
+
+func TestStressFromEnv(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": 0, "30s": 30 * time.Second, "1m": time.Minute} {
+		t.Setenv(StressEnv, text)
+		if got, err := stressFromEnv(); err != nil || got != want {
+			t.Errorf("%s=%q: got %v, %v; want %v", StressEnv, text, got, err, want)
+		}
+	}
+	for _, text := range []string{"30", "-1s", "0", "long"} {
+		t.Setenv(StressEnv, text)
+		if got, err := stressFromEnv(); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s=%q: got %v, %v; want an error that wraps ErrUsage", StressEnv, text, got, err)
+		}
+	}
+}
+
+// TestDriveNamesWhoWaits also covers the turns limit, and that a failing turn
+// ends the context of the others.
+func TestDriveNamesWhoWaits(t *testing.T) {
+	var mu sync.Mutex
+	mu.Lock()
+	defer mu.Unlock() // lets worker 1 go
+	_, err := drive(t.Context(), 2, limits{turns: 3, patience: 50 * time.Millisecond}, func(_ context.Context, i int) error {
+		if i == 1 {
+			mu.Lock()
+			mu.Unlock() //lint:ignore SA2001 only the wait matters
+		}
+		return nil
+	})
+	var stuck *stuckError
+	if !errors.As(err, &stuck) || len(stuck.waiting) != 1 || stuck.waiting[0] != "worker 1 after 0 turns" {
+		t.Errorf("got %v, want worker 1 after 0 turns", err)
+	}
+	boom := errors.New("boom")
+	_, err = drive(t.Context(), 2, limits{patience: time.Minute}, func(ctx context.Context, i int) error {
+		if i == 1 {
+			return boom
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if !errors.Is(err, boom) {
+		t.Errorf("got %v, want the first failure", err)
+	}
+}

@@ -1,0 +1,71 @@
+//go:build race
+
+package locktest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// raceChild names the environment variable that makes this binary a child that
+// drives one lock. A race would fail the test that meets it, so the test that
+// wants one looks at it from outside.
+const raceChild = "LOCKTEST_RACE_CHILD"
+
+// raceExit is the exit status of a process in which the race detector has
+// reported something (GORACE exitcode).
+const raceExit = 66
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(raceChild); name != "" {
+		driveForRace(name)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// driveForRace runs the check whose guarded counter is plain memory. What the
+// check itself says is no matter here.
+func driveForRace(name string) {
+	v := control()
+	for _, b := range breakages {
+		if b.name == name {
+			v, _ = b.variant()
+		}
+	}
+	_ = lostUpdateLocal(context.Background(), Subject{Variant: v})
+}
+
+// TestRaceDetector shows that under -race the suite's own memory accesses tell
+// a lock that synchronizes from one that does not.
+func TestRaceDetector(t *testing.T) {
+	for _, test := range []struct {
+		lock  string
+		races bool
+	}{
+		{"control", false},
+		{"no-op", true},
+		{"load-then-store", true},
+		{"early-ticket", true},
+	} {
+		t.Run(test.lock, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), raceChild+"="+test.lock, "GORACE=")
+			out, err := cmd.CombinedOutput()
+			status := 0
+			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+				status = exit.ExitCode()
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			reported := bytes.Contains(out, []byte("WARNING: DATA RACE")) && status == raceExit
+			if reported != test.races || !test.races && status != 0 {
+				t.Errorf("race reported: %v, want %v; exit status %d, output:\n%s", reported, test.races, status, out)
+			}
+		})
+	}
+}

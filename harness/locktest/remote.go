@@ -1,0 +1,185 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"locklab/harness"
+)
+
+// crowds returns how workers of a remote lock spread over clients: one alone,
+// each with its own client, and several behind each client.
+func crowds(v *harness.Variant) []crowd {
+	out := []crowd{{1, 1}}
+	if n := atMost(v, 4); n > 1 {
+		out = append(out, crowd{n, 1}, crowd{n, 2})
+	}
+	return out
+}
+
+// A crowd is workers, so many per client.
+type crowd struct{ workers, per int }
+
+func (c crowd) String() string { return fmt.Sprintf("workers=%d per-client=%d", c.workers, c.per) }
+
+// eachCrowd runs check in a new room for every crowd, with all of the stress
+// time, since a turn takes long, and says for which it failed.
+func eachCrowd(ctx context.Context, s Subject, check func(r *room, lim limits) error) error {
+	for _, c := range crowds(s.Variant) {
+		lim := limits{window: s.stress(), patience: s.patience()}
+		err := inRoom(ctx, s, func(r *room) error {
+			if err := r.fill(c.workers, c.per); err != nil {
+				return err
+			}
+			return check(r, lim)
+		})
+		if err != nil {
+			return fmt.Errorf("%v: %w", c, err)
+		}
+	}
+	return nil
+}
+
+// visit takes the lock as worker i, calls stay with the lease, and releases it.
+// A wait that ends with ctx is an error; the crew watches for locks that are
+// stuck.
+func (r *room) visit(ctx context.Context, i int, stay func(harness.Lease) error) error {
+	lease, err := r.sessions[i].Lock(ctx)
+	if err != nil {
+		return fmt.Errorf("worker %d: Lock: %w", i, err)
+	}
+	entered := time.Now()
+	err = stay(lease)
+	if lost := lease.Err(); err == nil && lost != nil {
+		err = fmt.Errorf("worker %d lost the lock after holding it for %v: %w", i, time.Since(entered), lost)
+	}
+	return errors.Join(err, r.unlock(lease))
+}
+
+// linger passes time inside: mostly none, now and then a while, so that the
+// requests of others meet a held lock.
+func linger(turn uint64) {
+	if turn%4 == 3 {
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func livenessRemote(ctx context.Context, s Subject) error {
+	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+		lim = limits{turns: 10, patience: lim.patience}
+		_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
+			return r.visit(ctx, i, func(harness.Lease) error {
+				time.Sleep(time.Millisecond) // so that waiters queue up
+				return nil
+			})
+		})
+		return err
+	})
+}
+
+func exclusionRemote(ctx context.Context, s Subject) error {
+	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+		var in inside
+		var turn uint64 // guarded by the lock
+		_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
+			return r.visit(ctx, i, func(harness.Lease) error {
+				return in.visit(i, func() { linger(turn); turn++ })
+			})
+		})
+		return err
+	})
+}
+
+func lostUpdateRemote(ctx context.Context, s Subject) error {
+	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+		var n uint64 // plain memory, guarded by the lock and nothing else
+		turns, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
+			return r.visit(ctx, i, func(harness.Lease) error {
+				seen := n
+				linger(seen)
+				n = seen + 1
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+		return compare(n, turns)
+	})
+}
+
+// reuseRemote runs without contention, where the order of turns is known.
+func reuseRemote(ctx context.Context, s Subject) error {
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(r.atMost(3), 2); err != nil {
+			return err
+		}
+		for range 3 {
+			for _, i := range []int{0, 0, 1, 2, 1} {
+				if err := r.turn(min(i, len(r.sessions)-1)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func fifoRemote(ctx context.Context, s Subject) error {
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(r.atMost(queue), 1); err != nil {
+			return err
+		}
+		return inOrder(ctx, s, len(r.sessions), 20*time.Millisecond, func(ctx context.Context, i int, visit func()) error {
+			return r.visit(ctx, i, func(harness.Lease) error { visit(); return nil })
+		})
+	})
+}
+
+// fencingRemote lets some waiters give up, and some rounds start with nobody
+// in line, since recipes take another path then.
+func fencingRemote(ctx context.Context, s Subject) error {
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(r.atMost(4), 2); err != nil {
+			return err
+		}
+		var last, holder = uint64(0), -1 // guarded by the lock
+		rise := func(i int, token uint64) error {
+			if token <= last {
+				return fmt.Errorf("worker %d holds token %d after worker %d held %d", i, token, holder, last)
+			}
+			last, holder = token, i
+			return nil
+		}
+		for range 5 {
+			lim := limits{turns: 6, patience: s.patience()}
+			_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
+				return r.fencedTurn(ctx, i, rise)
+			})
+			if err != nil {
+				return err
+			}
+			if err := r.visit(ctx, 0, func(l harness.Lease) error { return rise(0, l.Token()) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fencedTurn tries for a short time, and then with patience.
+func (r *room) fencedTurn(ctx context.Context, i int, rise func(int, uint64) error) error {
+	stay := func(l harness.Lease) error {
+		time.Sleep(time.Millisecond)
+		return rise(i, l.Token())
+	}
+	short, cancel := context.WithTimeout(ctx, time.Duration(1+i)*2*time.Millisecond)
+	defer cancel()
+	err := r.visit(short, i, stay)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = r.visit(ctx, i, stay)
+	}
+	return err
+}

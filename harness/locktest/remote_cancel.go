@@ -1,0 +1,161 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"locklab/harness"
+)
+
+func cancelRemote(ctx context.Context, s Subject) error {
+	return inCompany(ctx, s, func(r *room) error {
+		for _, step := range []struct {
+			name string
+			run  func(*room) error
+		}{
+			{"context ended before Lock", cancelledBefore},
+			{"deadline while waiting", giveUpAtDeadline},
+			{"cancelled in the middle of the queue", cancelledInQueue},
+			{"cancelled while the lock is released", cancelledAtRelease},
+		} {
+			if err := step.run(r); err != nil {
+				return fmt.Errorf("%s: %w", step.name, err)
+			}
+			// Whoever gave up has left: everybody gets the lock.
+			for _, i := range []int{2, 1, 0} {
+				if err := r.turn(i); err != nil {
+					return fmt.Errorf("%s: afterwards: %w", step.name, err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// A grant is what a Lock returned.
+type grant struct {
+	lease harness.Lease
+	err   error
+}
+
+// wait starts Lock as worker i in a goroutine of its own. It waits under ctx
+// alone; the caller must end ctx or let it have the lock.
+func (r *room) wait(ctx context.Context, i int) <-chan grant {
+	got := make(chan grant, 1)
+	go func() {
+		lease, err := r.sessions[i].Lock(ctx)
+		got <- grant{lease, err}
+	}()
+	return got
+}
+
+// answer returns what a Lock whose context has ended returned.
+func (r *room) answer(got <-chan grant) (grant, error) {
+	select {
+	case g := <-got:
+		return g, nil
+	case <-time.After(r.s.patience()):
+		return grant{}, fmt.Errorf("waits on: Lock has not returned %v after its context ended", r.s.patience())
+	}
+}
+
+// gaveUp checks that Lock returned the error of its context.
+func (r *room) gaveUp(ctx context.Context, got <-chan grant) error {
+	g, err := r.answer(got)
+	switch {
+	case err != nil:
+		return err
+	case g.err == nil:
+		return errors.Join(fmt.Errorf("took the lock under a context that has ended"), r.unlock(g.lease))
+	case !errors.Is(g.err, ctx.Err()):
+		return fmt.Errorf("gave up with %w, for which errors.Is(err, ctx.Err()) is false: the context's error is %q", g.err, ctx.Err())
+	}
+	return nil
+}
+
+func cancelledBefore(r *room) error {
+	ctx, cancel := context.WithCancel(r.ctx)
+	cancel()
+	return r.gaveUp(ctx, r.wait(ctx, 0))
+}
+
+func giveUpAtDeadline(r *room) error {
+	lease, err := r.lock(0)
+	if err != nil {
+		return err
+	}
+	for _, i := range []int{1, 2} { // of the holder's client, and of another
+		ctx, cancel := context.WithTimeout(r.ctx, soon/4)
+		got := r.wait(ctx, i)
+		<-ctx.Done()
+		err = errors.Join(err, r.gaveUp(ctx, got))
+		cancel()
+	}
+	return errors.Join(err, r.unlock(lease))
+}
+
+// cancelledInQueue takes the middle one of three out of the queue.
+func cancelledInQueue(r *room) error {
+	lease, err := r.lock(0)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	middle := r.wait(ctx, 1)
+	time.Sleep(soon / 4)
+	patient, done := context.WithTimeout(r.ctx, r.s.patience())
+	defer done()
+	last := r.wait(patient, 2)
+	time.Sleep(soon / 4)
+	cancel()
+	err = r.gaveUp(ctx, middle)
+	if err = errors.Join(err, r.unlock(lease)); err != nil {
+		return err
+	}
+	g := <-last
+	if g.err != nil {
+		return fmt.Errorf("who waited behind the one that gave up does not get the lock: %w", g.err)
+	}
+	return r.unlock(g.lease)
+}
+
+// cancelledAtRelease lets the end of the wait and the grant race.
+func cancelledAtRelease(r *room) error {
+	for k := range 10 {
+		lease, err := r.lock(0)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancel(r.ctx)
+		i := 1 + k/2%2 // of the holder's client, or of another
+		got := r.wait(ctx, i)
+		time.Sleep(time.Duration(k) * 2 * time.Millisecond)
+		if k%2 == 0 {
+			cancel() // the waiter has yet to notice when the lock is released
+		} else {
+			go cancel()
+		}
+		if err := r.unlock(lease); err != nil {
+			return err
+		}
+		g, err := r.answer(got)
+		switch {
+		case err != nil:
+			return err
+		case g.err == nil: // it was granted first: fine
+			err = r.unlock(g.lease)
+		case !errors.Is(g.err, context.Canceled):
+			err = fmt.Errorf("gave up with %w, not the context's error", g.err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.turn(3 - i); err != nil {
+			return fmt.Errorf("in round %d: %w", k, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"locklab/harness"
+)
+
+// inCompany runs check in a room of three workers: 0 and 1 behind one client,
+// 2 behind another.
+func inCompany(ctx context.Context, s Subject, check func(r *room) error) error {
+	if n := atMost(s.Variant, 3); n < 3 {
+		return NotApplicable(fmt.Sprintf("needs three workers: the lock serves at most %d", n))
+	}
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(3, 2); err != nil {
+			return err
+		}
+		return check(r)
+	})
+}
+
+func ownerRemote(ctx context.Context, s Subject) error {
+	return inCompany(ctx, s, func(r *room) error {
+		first, err := r.lock(0)
+		if err != nil {
+			return err
+		}
+		if err := r.unlock(first); err != nil {
+			return err
+		}
+		if err := r.refused(first, "a released lease while the lock is free"); err != nil {
+			return err
+		}
+		// The next holder may be in another client, in the same, or the same worker.
+		for _, next := range []int{2, 1, 0} {
+			if err := r.staleUnlock(first, next); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// staleUnlock checks that a stale lease cannot release the lock of worker next.
+func (r *room) staleUnlock(stale harness.Lease, next int) error {
+	lease, err := r.lock(next)
+	if err != nil {
+		return err
+	}
+	if err := r.refused(stale, fmt.Sprintf("a stale lease while worker %d holds the lock", next)); err != nil {
+		return err
+	}
+	if err := r.held((next + 1) % 3); err != nil {
+		return fmt.Errorf("after Unlock of a stale lease: %w", err)
+	}
+	if err := lease.Err(); err != nil {
+		return fmt.Errorf("after Unlock of a stale lease the holder's Err is %w", err)
+	}
+	return r.unlock(lease)
+}
+
+// refused checks that Unlock of a lease without a lock wraps ErrNotHeld.
+func (r *room) refused(l harness.Lease, what string) error {
+	ctx, cancel := r.patient()
+	defer cancel()
+	switch err := l.Unlock(ctx); {
+	case err == nil:
+		return fmt.Errorf("the Unlock of %s returned nil", what)
+	case !errors.Is(err, harness.ErrNotHeld):
+		return fmt.Errorf("the Unlock of %s returned %w, which does not wrap ErrNotHeld", what, err)
+	}
+	return nil
+}
+
+func unlockCancelledRemote(ctx context.Context, s Subject) error {
+	return inCompany(ctx, s, func(r *room) error {
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		past, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
+		defer cancel()
+		for _, end := range []context.Context{over, past} {
+			lease, err := r.lock(0)
+			if err != nil {
+				return err
+			}
+			if err := lease.Unlock(end); err != nil {
+				return fmt.Errorf("the Unlock under a context that has ended (%w): %w", end.Err(), err)
+			}
+			for _, i := range []int{2, 1} {
+				if err := r.turn(i); err != nil {
+					return fmt.Errorf("after Unlock under a context that has ended (%w): %w", end.Err(), err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func leaseRemote(ctx context.Context, s Subject) error {
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(r.atMost(2), 2); err != nil {
+			return err
+		}
+		for _, i := range []int{0, len(r.sessions) - 1, 0} {
+			lease, err := r.lock(i)
+			if err != nil {
+				return err
+			}
+			if err := alive(lease); err != nil {
+				return err
+			}
+			if err := r.unlock(lease); err != nil {
+				return err
+			}
+			if err := r.ended(lease); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// alive checks a lease that holds the lock.
+func alive(l harness.Lease) error {
+	if err := l.Err(); err != nil {
+		return fmt.Errorf("a lease that holds the lock has Err %w, want nil", err)
+	}
+	select {
+	case <-l.Done():
+		return fmt.Errorf("a lease that holds the lock has Done closed")
+	default:
+	}
+	if until, ok := l.Deadline(); ok && !until.After(time.Now()) {
+		return fmt.Errorf("a new lease has a Deadline %v ago", time.Since(until))
+	}
+	return nil
+}
+
+// ended checks a lease that has been released.
+func (r *room) ended(l harness.Lease) error {
+	select {
+	case <-l.Done():
+	case <-time.After(r.s.patience()):
+		return fmt.Errorf("a released lease has Done open")
+	}
+	if err := l.Err(); !errors.Is(err, harness.ErrReleased) {
+		return fmt.Errorf("a released lease has Err %v, want ErrReleased", err)
+	}
+	return nil
+}
+
+func tryRemote(ctx context.Context, s Subject) error {
+	return inCompany(ctx, s, func(r *room) error {
+		if _, ok := r.sessions[0].(harness.TrySession); !ok {
+			return NotApplicable("the lock has no TryLock")
+		}
+		for _, i := range []int{0, 2, 1} {
+			lease, err := r.try(i)
+			if err != nil {
+				return fmt.Errorf("worker %d: TryLock of a free lock: %w", i, err)
+			}
+			if err := alive(lease); err != nil {
+				return err
+			}
+			if err := r.tryRefused((i + 1) % 3); err != nil {
+				return err
+			}
+			if err := r.unlock(lease); err != nil {
+				return err
+			}
+			if err := r.turn((i + 2) % 3); err != nil {
+				return fmt.Errorf("after TryLock: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+func (r *room) try(i int) (harness.Lease, error) {
+	ctx, cancel := r.patient()
+	defer cancel()
+	return r.sessions[i].(harness.TrySession).TryLock(ctx)
+}
+
+// tryRefused checks TryLock of a held lock.
+func (r *room) tryRefused(i int) error {
+	switch lease, err := r.try(i); {
+	case err == nil:
+		return errors.Join(fmt.Errorf("worker %d: TryLock took a held lock", i), r.unlock(lease))
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("worker %d: TryLock waits for a held lock", i)
+	case !errors.Is(err, harness.ErrNotAcquired):
+		return fmt.Errorf("worker %d: TryLock of a held lock returned %w, which does not wrap ErrNotAcquired", i, err)
+	}
+	return nil
+}

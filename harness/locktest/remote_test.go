@@ -1,0 +1,40 @@
+//go:build !race
+
+package locktest
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// remotePatience is enough for a server in memory, and bounds how long a lock
+// that is stuck on purpose takes.
+const remotePatience = time.Second
+
+// faults names the rule that must catch each fault.
+var faults = map[fault]string{
+	grantsAll: "exclusion", grantsAtRandom: "lost-update", losesWakeUps: "liveness", servesLast: "fifo",
+	leavesGhost: "cancel", dropsGrant: "cancel", ignoresContext: "cancel", hidesContextError: "cancel", takesWhenEnded: "cancel",
+	staleUnlockFrees: "owner", doubleUnlockNil: "owner", unlockObeysCtx: "unlock-cancelled",
+	doneStaysOpen: "lease", doneIsClosed: "lease", errStaysNil: "lease",
+	tokenStays: "fencing", tokenOfArrival: "fencing",
+	tryWaits: "try", tryHidesReason: "try", tryStays: "try",
+	clientLeaks: "close", closeEndsAll: "close",
+}
+
+func TestBrokenRemoteIsRejected(t *testing.T) {
+	for f, name := range faults {
+		t.Run(string(f), func(t *testing.T) {
+			m := newMemoryServer(f)
+			defer close(m.quit)
+			r := rule(t, name)
+			err := r.apply(t.Context(), Subject{Variant: m.variant(), Patience: remotePatience})
+			var broken *Failure
+			if !errors.As(err, &broken) || broken.Rule.Name != name {
+				t.Fatalf("rule %q does not reject it: %v", name, err)
+			}
+			t.Log(err)
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package locktest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"locklab/harness"
+)
+
+// soon is how long a check waits to see that something does not happen.
+const soon = 300 * time.Millisecond
+
+// A room is the clients and sessions that contend for one lock, whose key no
+// other check uses.
+type room struct {
+	ctx      context.Context
+	s        Subject
+	key      string
+	clients  []harness.Remote
+	sessions []harness.Session
+}
+
+// inRoom runs check in a new room and then closes everything in it, the
+// sessions first.
+func inRoom(ctx context.Context, s Subject, check func(r *room) error) error {
+	r := &room{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
+	err := check(r)
+	return errors.Join(err, r.close())
+}
+
+func (r *room) close() error {
+	var errs []error
+	for _, s := range r.sessions {
+		errs = append(errs, s.Close())
+	}
+	for _, c := range r.clients {
+		errs = append(errs, c.Close())
+	}
+	r.sessions, r.clients = nil, nil
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	return nil
+}
+
+// patient returns a context for one request.
+func (r *room) patient() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.ctx, r.s.patience())
+}
+
+// client connects one more client.
+func (r *room) client() (harness.Remote, error) {
+	ctx, cancel := r.patient()
+	defer cancel()
+	c, err := r.s.Variant.Remote(ctx, r.s.At, r.key)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	r.clients = append(r.clients, c)
+	return c, nil
+}
+
+// join adds a worker to c.
+func (r *room) join(c harness.Remote) (harness.Session, error) {
+	ctx, cancel := r.patient()
+	defer cancel()
+	s, err := c.Join(ctx, len(r.sessions))
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	r.sessions = append(r.sessions, s)
+	return s, nil
+}
+
+// fill adds workers until the room has n, spread over clients so that there
+// are per workers in each.
+func (r *room) fill(n, per int) error {
+	for len(r.sessions) < n {
+		if len(r.sessions)%per == 0 {
+			if _, err := r.client(); err != nil {
+				return err
+			}
+		}
+		if _, err := r.join(r.clients[len(r.clients)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atMost returns n, or fewer if the lock serves fewer.
+func (r *room) atMost(n int) int { return atMost(r.s.Variant, n) }
+
+// lock takes the lock as worker i, who has no reason to wait for long.
+func (r *room) lock(i int) (harness.Lease, error) {
+	ctx, cancel := r.patient()
+	defer cancel()
+	lease, err := r.sessions[i].Lock(ctx)
+	switch {
+	case err == nil && lease == nil:
+		return nil, fmt.Errorf("worker %d: Lock returned neither a lease nor an error", i)
+	case errors.Is(err, context.DeadlineExceeded) && r.ctx.Err() == nil:
+		return nil, fmt.Errorf("worker %d does not get the lock within %v although nobody holds it", i, r.s.patience())
+	case err != nil:
+		return nil, fmt.Errorf("worker %d: Lock: %w", i, err)
+	}
+	return lease, nil
+}
+
+// unlock releases a lease that holds the lock.
+func (r *room) unlock(l harness.Lease) error {
+	ctx, cancel := r.patient()
+	defer cancel()
+	if err := l.Unlock(ctx); err != nil {
+		return fmt.Errorf("the holder's Unlock: %w", err)
+	}
+	return nil
+}
+
+// turn takes and releases the lock as worker i.
+func (r *room) turn(i int) error {
+	lease, err := r.lock(i)
+	if err != nil {
+		return err
+	}
+	return r.unlock(lease)
+}
+
+// held returns an error unless somebody holds the lock: worker i tries to take
+// it for a moment.
+func (r *room) held(i int) error {
+	ctx, cancel := context.WithTimeout(r.ctx, soon)
+	defer cancel()
+	lease, err := r.sessions[i].Lock(ctx)
+	switch {
+	case err == nil:
+		return errors.Join(fmt.Errorf("worker %d got the lock while another worker held it", i), r.unlock(lease))
+	case !errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("worker %d: Lock for %v of a held lock: %w, which is not the context's error", i, soon, err)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package locktest
+
+import (
+	"context"
+
+	"locklab/harness"
+)
+
+// Rules lists every promise, the ones that others rest on first.
+var Rules = []Rule{
+	liveness,
+	{
+		Name:    "exclusion",
+		Why:     "between Lock and Unlock no other worker is inside",
+		Applies: all,
+		Check:   either(exclusionLocal, exclusionRemote),
+	},
+	{
+		Name:    "lost-update",
+		Why:     "what the holder wrote before Unlock is what the next holder reads after Lock",
+		Applies: all,
+		Check:   either(lostUpdateLocal, lostUpdateRemote),
+	},
+	{
+		Name:    "reuse",
+		Why:     "a worker can take the lock again after it has released it, in any order with others",
+		Applies: all,
+		Check:   either(reuseLocal, reuseRemote),
+	},
+	{
+		Name:    "try",
+		Why:     "TryLock takes a free lock, refuses a held one without waiting, and leaves nothing behind",
+		Applies: all,
+		Check:   either(tryLocal, tryRemote),
+	},
+	{
+		Name:    "fifo",
+		Why:     "the variant claims Traits.FIFO: the lock is granted in the order of arrival",
+		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },
+		Check:   either(fifoLocal, fifoRemote),
+	},
+	{
+		Name:    "cancel",
+		Why:     "a waiter whose context ends gives up with the context's error and leaves nothing that blocks others",
+		Applies: isRemote,
+		Check:   cancelRemote,
+	},
+	{
+		Name:    "owner",
+		Why:     "only the lease that holds the lock can release it; any other Unlock wraps ErrNotHeld and changes nothing",
+		Applies: isRemote,
+		Check:   ownerRemote,
+	},
+	{
+		Name:    "unlock-cancelled",
+		Why:     "Unlock releases the lock even if its context has ended",
+		Applies: isRemote,
+		Check:   unlockCancelledRemote,
+	},
+	{
+		Name:    "lease",
+		Why:     "Done, Err and Deadline of a lease say whether it holds the lock, and why it ended",
+		Applies: isRemote,
+		Check:   leaseRemote,
+	},
+	{
+		Name:    "fencing",
+		Why:     "the variant claims Traits.Fenced: tokens rise strictly in holding order",
+		Applies: func(v *harness.Variant) bool { return v.Traits.Fenced },
+		Check:   fencingRemote,
+	},
+	{
+		Name:    "close",
+		Why:     "closing a session leaves the others working, and closing a client ends every goroutine it started",
+		Applies: isRemote,
+		Check:   closeRemote,
+	},
+}
+
+// liveness has a name since any check may find a lock stuck.
+var liveness = Rule{
+	Name:    "liveness",
+	Why:     "everybody who waits gets the lock in the end",
+	Applies: all,
+	Check:   either(livenessLocal, livenessRemote),
+}
+
+func all(*harness.Variant) bool        { return true }
+func isRemote(v *harness.Variant) bool { return v.Remote != nil }
+
+// either picks the check that fits the kind of lock.
+func either(local, remote func(context.Context, Subject) error) func(context.Context, Subject) error {
+	return func(ctx context.Context, s Subject) error {
+		if s.Variant.Local != nil {
+			return local(ctx, s)
+		}
+		return remote(ctx, s)
+	}
+}
