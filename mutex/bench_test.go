@@ -1,0 +1,11 @@
+package mutex_test
+
+import (
+	"testing"
+
+	"locklab/harness/lockbench"
+	"locklab/mutex"
+)
+
+func TestMain(m *testing.M)      { lockbench.Main(m) }
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, mutex.Suite) }

@@ -1,0 +1,80 @@
+package mutex
+
+import (
+	"context"
+
+	"locklab/harness"
+)
+
+var channel = &harness.Variant{
+	Name:   "chan",
+	Doc:    "a channel with room for one: who can send holds the lock",
+	Paper:  "Go memory model 2022",
+	Family: harness.Blocking,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(harness.Setup) harness.Local { return harness.Shared(NewChan()) },
+}
+
+// Chan is a lock made of a channel that holds one element: sending takes it,
+// receiving frees it. Waiters are served first come, first served.
+//
+// # Trade-offs
+//
+// The only lock here whose waiter can give up: see [Chan.LockContext]. Without
+// contention it costs about ten times [sync.Mutex]. Under contention each turn
+// is a switch of goroutines, since a receiver hands the room straight to the
+// first waiter; in return nobody starves.
+//
+// # Memory ordering
+//
+// On a channel with room for C, the k-th receive is synchronized before the
+// completion of the k+C-th send. With C = 1: an Unlock is synchronized before
+// the Lock that follows it.
+//
+// # References
+//
+// The Go memory model, version of June 6, 2022, section "Channel
+// communication", https://go.dev/ref/mem. The order of service is that of the
+// queue of senders in runtime/chan.go (Go 1.26).
+type Chan struct{ room chan struct{} }
+
+// NewChan returns a free lock.
+func NewChan() *Chan { return &Chan{room: make(chan struct{}, 1)} }
+
+// Lock takes the lock and waits for it if need be.
+func (l *Chan) Lock() { l.room <- struct{}{} }
+
+// LockContext takes the lock and returns nil, or gives up when ctx ends and
+// returns the cause, [context.Cause]. It does not take the lock under a
+// context that has ended already.
+func (l *Chan) LockContext(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case l.room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (l *Chan) TryLock() bool {
+	select {
+	case l.room <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Unlock releases the lock. It panics if nobody holds it.
+func (l *Chan) Unlock() {
+	select {
+	case <-l.room:
+	default:
+		panic("mutex: Unlock of a Chan that is not locked")
+	}
+}

@@ -1,0 +1,34 @@
+package mutex
+
+import (
+	"sync"
+
+	"locklab/harness"
+)
+
+// syncMutex is the lock of the standard library: one compare-and-swap when
+// nobody holds it, a short spin, then a queue of parked goroutines.
+//
+// # Trade-offs
+//
+// A running goroutine may take the lock before one that has just been woken,
+// which makes it fast, and unfair for short times. A waiter that fails for
+// 1 ms switches the lock to strict hand-over from the front of the queue.
+//
+// # Memory ordering
+//
+// The n-th Unlock is synchronized before the return of the m-th Lock, n < m:
+// the Go memory model, section "Locks".
+//
+// # References
+//
+// The Go standard library, package sync; the policy is the comment "Mutex
+// fairness" in internal/sync/mutex.go (Go 1.24 and later).
+var syncMutex = &harness.Variant{
+	Name:   "sync-mutex",
+	Doc:    "the mutex of the Go standard library",
+	Paper:  "Go standard library, package sync",
+	Family: harness.Blocking,
+	Status: harness.Recommended,
+	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
+}

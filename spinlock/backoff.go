@@ -1,0 +1,82 @@
+package spinlock
+
+import (
+	"math/rand/v2"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var backoff = &harness.Variant{
+	Name:   "ttas-backoff",
+	Doc:    "test-and-test-and-set; who fails stays away for a random time that doubles",
+	Paper:  "Anderson 1990",
+	Family: harness.Spin,
+	Status: harness.Recommended,
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&Backoff{Wait: s.Wait}) },
+}
+
+// maxBackoff bounds the delay between two looks, in units of the wait policy.
+// Anderson proposes the number of processors as the bound; a fixed one of the
+// same size keeps the lock one word.
+const maxBackoff = 16
+
+// Backoff is a test-and-test-and-set lock whose waiters back off: after each
+// failure a waiter stays away for a random time, the mean of which doubles up
+// to a bound, and in the end yields its processor before each look. Service is
+// in no order. The zero value is free.
+//
+// # Trade-offs
+//
+// The lock of this package to try first. Release costs the same with any
+// number of waiters, since few look at the same time, and it survives more
+// waiters than processors. In return a lock can stay free while all its
+// waiters stay away, and who came late may well go first.
+//
+// # Memory ordering
+//
+// The CompareAndSwap that takes the lock pairs with the release store of the
+// Unlock before it. The reads that wait order nothing.
+//
+// # References
+//
+// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for
+// Shared-Memory Multiprocessors", IEEE Transactions on Parallel and
+// Distributed Systems 1(1), January 1990, pages 6-16: delay after noticing
+// that a released lock was taken by another. DOI 10.1109/71.80120.
+//
+// Anant Agarwal and Mathews Cherian, "Adaptive Backoff Synchronization
+// Techniques", Proceedings of the 16th International Symposium on Computer
+// Architecture (ISCA), 1989, pages 396-406. DOI 10.1145/74925.74970.
+type Backoff struct {
+	// Wait says how a waiter passes a unit of its delay. Set it before first use.
+	Wait harness.WaitPolicy
+
+	_    atomics.CacheLinePad
+	held atomics.Uint32 // 0 free, 1 held
+	_    atomics.CacheLinePad
+}
+
+// Lock takes the lock and waits for it if need be.
+func (l *Backoff) Lock() {
+	if !l.TryLock() {
+		l.lockSlow()
+	}
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (l *Backoff) lockSlow() {
+	w := newWaiter(l.Wait)
+	for limit := 1; ; limit = min(2*limit, maxBackoff) {
+		w.delay(1 + rand.IntN(limit))
+		if l.TryLock() {
+			return
+		}
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (l *Backoff) TryLock() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }
+
+// Unlock releases the lock, which the caller must hold.
+func (l *Backoff) Unlock() { l.held.StoreRelease(0) }

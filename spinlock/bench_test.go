@@ -1,0 +1,11 @@
+package spinlock_test
+
+import (
+	"testing"
+
+	"locklab/harness/lockbench"
+	"locklab/spinlock"
+)
+
+func TestMain(m *testing.M)      { lockbench.Main(m) }
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, spinlock.Suite) }

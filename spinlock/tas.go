@@ -1,0 +1,64 @@
+package spinlock
+
+import (
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var tas = &harness.Variant{
+	Name:   "tas",
+	Doc:    "test-and-set: every look is a compare-and-swap",
+	Paper:  "Anderson 1990",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TAS{Wait: s.Wait}) },
+}
+
+// TAS is a test-and-set lock: one word, taken by whoever swaps it from 0 to 1
+// first. Service is in no order. The zero value is free.
+//
+// # Trade-offs
+//
+// The smallest and, without contention, the fastest lock. Under contention
+// every look takes the cache line away from the holder, who needs it to
+// release; the cost of one acquisition grows with the number of waiters.
+//
+// # Memory ordering
+//
+// The CompareAndSwap that takes the lock is sequentially consistent and pairs
+// with the release store of the Unlock before it.
+//
+// # References
+//
+// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for
+// Shared-Memory Multiprocessors", IEEE Transactions on Parallel and
+// Distributed Systems 1(1), January 1990, pages 6-16: the lock it calls spin
+// on test-and-set. DOI 10.1109/71.80120.
+type TAS struct {
+	// Wait says what a waiter does between two looks. Set it before first use.
+	Wait harness.WaitPolicy
+
+	_    atomics.CacheLinePad
+	held atomics.Uint32 // 0 free, 1 held
+	_    atomics.CacheLinePad
+}
+
+// Lock takes the lock and waits for it if need be.
+func (l *TAS) Lock() {
+	if !l.held.CompareAndSwap(0, 1) {
+		l.lockSlow()
+	}
+}
+
+// lockSlow is apart so that the fast path can be inlined.
+func (l *TAS) lockSlow() {
+	for w := newWaiter(l.Wait); !l.held.CompareAndSwap(0, 1); {
+		w.wait()
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (l *TAS) TryLock() bool { return l.held.CompareAndSwap(0, 1) }
+
+// Unlock releases the lock, which the caller must hold.
+func (l *TAS) Unlock() { l.held.StoreRelease(0) }

@@ -1,0 +1,65 @@
+package spinlock
+
+import (
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var ttas = &harness.Variant{
+	Name:   "ttas",
+	Doc:    "test-and-test-and-set: waiters read, and swap only when the lock looks free",
+	Paper:  "Rudolph & Segall 1984",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TTAS{Wait: s.Wait}) },
+}
+
+// TTAS is a test-and-test-and-set lock: a waiter polls by plain reads, which
+// its own cache answers, and tries to swap only when it reads 0. Service is in
+// no order. The zero value is free.
+//
+// # Trade-offs
+//
+// Waiting costs the holder nothing until the release. Then all waiters miss,
+// read 0 and swap at once: a burst of traffic that grows with their number,
+// paid at every release. [Backoff] is the cure.
+//
+// # Memory ordering
+//
+// The CompareAndSwap that takes the lock pairs with the release store of the
+// Unlock before it. The reads that wait order nothing.
+//
+// # References
+//
+// Larry Rudolph and Zary Segall, "Dynamic Decentralized Cache Schemes for
+// MIMD Parallel Processors", Proceedings of the 11th International Symposium
+// on Computer Architecture (ISCA), 1984, pages 340-347: the synchronization
+// instruction test-and-test-and-set. DOI 10.1145/800015.808203.
+type TTAS struct {
+	// Wait says what a waiter does between two looks. Set it before first use.
+	Wait harness.WaitPolicy
+
+	_    atomics.CacheLinePad
+	held atomics.Uint32 // 0 free, 1 held
+	_    atomics.CacheLinePad
+}
+
+// Lock takes the lock and waits for it if need be.
+func (l *TTAS) Lock() {
+	if !l.TryLock() {
+		l.lockSlow()
+	}
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (l *TTAS) lockSlow() {
+	for w := newWaiter(l.Wait); !l.TryLock(); {
+		w.wait()
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (l *TTAS) TryLock() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }
+
+// Unlock releases the lock, which the caller must hold.
+func (l *TTAS) Unlock() { l.held.StoreRelease(0) }
