@@ -1,0 +1,172 @@
+package layers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ranks is the house plan: a package imports only packages of a lower rank.
+// Paths are relative to the module.
+var ranks = map[string]int{
+	"atomics":       0,
+	"harness":       0,
+	"cmd/testcount": 0,
+
+	"harness/recorder":    1,
+	"harness/oracle":      1,
+	"internal/machine":    1,
+	"internal/backend":    1,
+	"internal/faultproxy": 1,
+	"internal/wire":       1,
+	"internal/layers":     1,
+
+	"atomics/experiment": 2,
+	"harness/metric":     2,
+	"harness/locktest":   2,
+	"spinlock":           2,
+	"mutex":              2,
+	"zklock":             2,
+	"redislock":          2,
+	"peers":              2,
+
+	"harness/resultfile": 3,
+
+	"harness/runner": 4,
+	"reports":        4,
+
+	"harness/lockbench": 5,
+	"harness/chaos":     5,
+	"internal/catalog":  5,
+
+	"cmd/locklab": 6,
+}
+
+// A ban is an import that ranks would allow. It covers indirect imports.
+type ban struct {
+	from string
+	to   []string
+	why  string
+}
+
+var locks = []string{"spinlock", "mutex", "zklock", "redislock", "peers"}
+
+var bans = []ban{
+	{"reports", locks, "a report is drawn from a file, which must still draw after its locks are gone"},
+	{"harness/resultfile", locks, "a file must be readable after its locks are gone"},
+	{"harness/locktest", locks, "the judge must not know the parties"},
+}
+
+// standardOnly lists packages that import nothing from other modules.
+var standardOnly = []string{"harness", "cmd/testcount"}
+
+// checkRanks returns every import in pkgs that the plan forbids, and every
+// package that the plan does not know.
+func checkRanks(pkgs []pkg) error {
+	var errs []error
+	for _, p := range pkgs {
+		rank, ok := ranks[p.rel]
+		if !ok {
+			errs = append(errs, fmt.Errorf("package %s has no rank: place it in the table in internal/layers/ranks.go", p.rel))
+			continue
+		}
+		for _, imp := range p.own {
+			if r, ok := ranks[imp]; ok && r >= rank {
+				errs = append(errs, fmt.Errorf("%s (rank %d) imports %s (rank %d): a package imports only lower ranks", p.rel, rank, imp, r))
+			}
+		}
+		if len(p.foreign) > 0 && slices.Contains(standardOnly, p.rel) {
+			errs = append(errs, fmt.Errorf("%s imports %s: it may import the standard library and this module only", p.rel, strings.Join(p.foreign, ", ")))
+		}
+	}
+	return errors.Join(append(errs, checkBans(pkgs))...)
+}
+
+func checkBans(pkgs []pkg) error {
+	var errs []error
+	for _, b := range bans {
+		for path := range reach(pkgs, b.from) {
+			if slices.Contains(b.to, path) {
+				errs = append(errs, fmt.Errorf("%s depends on %s: %s", b.from, path, b.why))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// reach returns the packages of this module that from imports, directly or not.
+func reach(pkgs []pkg, from string) map[string]bool {
+	seen := make(map[string]bool)
+	var visit func(string)
+	visit = func(path string) {
+		for _, p := range pkgs {
+			if p.rel != path {
+				continue
+			}
+			for _, imp := range p.own {
+				if !seen[imp] {
+					seen[imp] = true
+					visit(imp)
+				}
+			}
+		}
+	}
+	visit(from)
+	return seen
+}
+
+// checkDocs returns an error for each package whose doc.go does not say the
+// rank that the plan gives it.
+func checkDocs(pkgs []pkg) error {
+	var errs []error
+	for _, p := range pkgs {
+		rank, ok := ranks[p.rel]
+		if !ok {
+			continue // checkRanks says so
+		}
+		text, err := os.ReadFile(filepath.Join(p.dir, "doc.go"))
+		want := fmt.Sprintf("Rank %d.", rank)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s has no doc.go, which says what the package is and %q", p.rel, want))
+		case !strings.Contains(string(text), want):
+			errs = append(errs, fmt.Errorf("%s/doc.go does not contain %q", p.rel, want))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkModules compares the modules that pkgs import with the accepted ones,
+// one path per line.
+func checkModules(pkgs []pkg, accepted string) error {
+	want := strings.Fields(accepted)
+	got := modules(pkgs)
+	var errs []error
+	for _, m := range got {
+		if !slices.Contains(want, m) {
+			errs = append(errs, fmt.Errorf("new dependency %s: if it is wanted, say why in docs/decisions and accept it by\n\tgo test ./internal/layers -run TestModules -update", m))
+		}
+	}
+	for _, m := range want {
+		if !slices.Contains(got, m) {
+			errs = append(errs, fmt.Errorf("dependency %s is not used any more: drop it by\n\tgo test ./internal/layers -run TestModules -update", m))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// modules returns the sorted paths of the modules that pkgs and their tests
+// import themselves.
+func modules(pkgs []pkg) []string {
+	set := make(map[string]bool)
+	for _, p := range pkgs {
+		for _, m := range p.modules {
+			set[m] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}

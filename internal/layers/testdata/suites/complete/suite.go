@@ -1,0 +1,5 @@
+package complete
+
+import "locklab/harness"
+
+var Suite = []*harness.Variant{tas, made}
