@@ -23,6 +23,7 @@ var ranks = map[string]int{
 	"internal/backend":    1,
 	"internal/faultproxy": 1,
 	"internal/wire":       1,
+	"internal/lease":      1,
 	"internal/layers":     1,
 
 	"atomics/experiment": 2,

@@ -1,0 +1,117 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// Do calls f while it holds the lock that lock takes. The context of f ends
+// with ctx, and when the lock is lost; its cause is then Lease.Err. Do returns
+// what went wrong, in f and in releasing the lock.
+func Do[L harness.Lease](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
+	l, err := lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Unlock(ctx)) }()
+	inside, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-l.Done():
+			cancel(l.Err())
+		case <-inside.Done():
+		}
+	})
+	defer watch.Wait()
+	defer cancel(nil)
+	return f(inside, l)
+}
+
+// Locker returns a sync.Locker that takes its leases by lock. Its methods
+// panic where lock and Unlock return an error; Unlock of a Locker that is not
+// locked panics with notHeld.
+func Locker[L harness.Lease](lock func(context.Context) (L, error), notHeld error) sync.Locker {
+	return &locker[L]{lock: lock, notHeld: notHeld}
+}
+
+type locker[L harness.Lease] struct {
+	// mu keeps the other users of this locker out until the holder has come to
+	// Unlock, even when the lease is over: Unlock could not tell theirs apart.
+	mu      sync.Mutex
+	lock    func(context.Context) (L, error)
+	notHeld error
+
+	held  bool
+	lease L
+}
+
+func (k *locker[L]) Lock() {
+	k.mu.Lock()
+	l, err := k.lock(context.Background())
+	if err != nil {
+		k.mu.Unlock()
+		panic(err)
+	}
+	k.held, k.lease = true, l
+}
+
+func (k *locker[L]) Unlock() {
+	if !k.held {
+		panic(k.notHeld)
+	}
+	k.held = false
+	defer k.mu.Unlock()
+	if err := k.lease.Unlock(context.Background()); err != nil {
+		panic(err)
+	}
+}
+
+// grace is how long a Lock whose context has ended waits for its request to be
+// withdrawn, which goes on after that without it.
+const grace = 100 * time.Millisecond
+
+// Await runs acquire, which client libraries may block for long, in a goroutine
+// that spawn starts, and waits for it until ctx has ended and a moment more has
+// passed. A lease that comes later is handed to drop. spawn returns false if
+// it starts nothing any more; the error is then closed.
+func Await[L any](ctx context.Context, spawn func(func()) bool, closed error, acquire func() (L, error), drop func(L)) (l L, err error) {
+	if err := ctx.Err(); err != nil {
+		return l, err
+	}
+	type result struct {
+		l   L
+		err error
+	}
+	got, left := make(chan result), make(chan struct{})
+	if !spawn(func() {
+		l, err := acquire()
+		select {
+		case got <- result{l, err}:
+		case <-left:
+			if err == nil {
+				drop(l)
+			}
+		}
+	}) {
+		return l, closed
+	}
+	select {
+	case r := <-got:
+		return r.l, r.err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case r := <-got:
+		return r.l, r.err
+	case <-timer.C:
+		close(left)
+		return l, ctx.Err()
+	}
+}

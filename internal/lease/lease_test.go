@@ -1,0 +1,156 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"locklab/harness"
+)
+
+// A fake lease ends when it is told to.
+type fake struct {
+	alive  context.Context
+	end    context.CancelCauseFunc
+	unlock error
+}
+
+func newFake() *fake {
+	f := new(fake)
+	f.alive, f.end = context.WithCancelCause(context.Background())
+	return f
+}
+
+func (f *fake) Unlock(context.Context) error { f.end(harness.ErrReleased); return f.unlock }
+func (f *fake) Token() uint64                { return 0 }
+func (f *fake) Done() <-chan struct{}        { return f.alive.Done() }
+func (f *fake) Err() error                   { return context.Cause(f.alive) }
+func (f *fake) Deadline() (time.Time, bool)  { return time.Time{}, false }
+
+func (f *fake) lock(context.Context) (*fake, error) { return f, nil }
+
+var errTest = errors.New("test")
+
+func TestDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		if err := Do(t.Context(), f.lock, func(ctx context.Context, l *fake) error { return ctx.Err() }); err != nil {
+			t.Error(err)
+		}
+		if f.Err() != harness.ErrReleased {
+			t.Errorf("the lease ended with %v", f.Err())
+		}
+
+		f = newFake()
+		f.unlock = harness.ErrNotHeld
+		err := Do(t.Context(), f.lock, func(ctx context.Context, l *fake) error {
+			f.end(harness.ErrLost)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if !errors.Is(err, harness.ErrLost) || !errors.Is(err, harness.ErrNotHeld) {
+			t.Errorf("lost inside: %v", err)
+		}
+
+		err = Do(t.Context(), func(context.Context) (*fake, error) { return nil, errTest },
+			func(context.Context, *fake) error { t.Error("f was called without the lock"); return nil })
+		if err != errTest {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDoPanics shows that a panic in f releases the lock.
+func TestDoPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		func() {
+			defer func() { recover() }()
+			Do(t.Context(), f.lock, func(context.Context, *fake) error { panic("no") })
+		}()
+		if f.Err() != harness.ErrReleased {
+			t.Errorf("the lease ended with %v", f.Err())
+		}
+	})
+}
+
+func TestLocker(t *testing.T) {
+	mustPanic := func(want error, f func()) {
+		t.Helper()
+		defer func() {
+			if got := recover(); got != want {
+				t.Errorf("panic %v, want %v", got, want)
+			}
+		}()
+		f()
+	}
+	f := newFake()
+	k := Locker(f.lock, harness.ErrNotHeld)
+	mustPanic(harness.ErrNotHeld, k.Unlock)
+	k.Lock()
+	k.Unlock()
+	f.unlock = errTest
+	k.Lock()
+	mustPanic(errTest, k.Unlock)
+	k.Lock() // the panic left it usable
+	fails := Locker(func(context.Context) (*fake, error) { return nil, errTest }, harness.ErrNotHeld)
+	mustPanic(errTest, fails.Lock)
+	mustPanic(errTest, fails.Lock)
+}
+
+func TestAwait(t *testing.T) {
+	spawn := func(f func()) bool { go f(); return true }
+	for _, c := range []struct {
+		name          string
+		takes, cancel time.Duration // 0 is at once; -1 is never
+		fail          error
+		want          error
+		after         time.Duration
+		dropped       bool
+	}{
+		{"at once", 0, -1, nil, nil, 0, false},
+		{"fails", 0, -1, errTest, errTest, 0, false},
+		{"slow", time.Hour, -1, nil, nil, time.Hour, false},
+		{"cancelled before", 0, 0, nil, context.Canceled, 0, false},
+		{"withdrawn in time", time.Second + grace/2, time.Second, errTest, errTest, time.Second + grace/2, false},
+		{"granted in time", time.Second + grace/2, time.Second, nil, nil, time.Second + grace/2, false},
+		{"granted too late", time.Minute, time.Second, nil, context.Canceled, time.Second + grace, true},
+		{"failed too late", time.Minute, time.Second, errTest, context.Canceled, time.Second + grace, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				switch {
+				case c.cancel == 0:
+					cancel()
+				case c.cancel > 0:
+					time.AfterFunc(c.cancel, cancel)
+				}
+				var mu sync.Mutex
+				dropped := false
+				begin := time.Now()
+				_, err := Await(ctx, spawn, errTest, func() (int, error) {
+					time.Sleep(c.takes)
+					return 7, c.fail
+				}, func(int) { mu.Lock(); dropped = true; mu.Unlock() })
+				if !errors.Is(err, c.want) || time.Since(begin) != c.after {
+					t.Errorf("%v after %v, want %v after %v", err, time.Since(begin), c.want, c.after)
+				}
+				time.Sleep(2 * time.Hour)
+				mu.Lock()
+				defer mu.Unlock()
+				if dropped != c.dropped {
+					t.Errorf("dropped is %v", dropped)
+				}
+			})
+		})
+	}
+	if _, err := Await(t.Context(), func(func()) bool { return false }, errTest,
+		func() (int, error) { return 0, nil }, func(int) {}); err != errTest {
+		t.Errorf("closed: %v", err)
+	}
+}

@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Operation codes and xids that serve the connection, not the lock.
+// (ZooDefs.OpCode and ClientCnxn in the ZooKeeper source.)
+const (
+	opPing         = 11
+	opAuth         = 100
+	opSetWatches   = 101
+	opSetWatches2  = 105
+	opCloseSession = -11
+
+	xidNotification = -1
+)
+
+// conn is one TCP connection to a ZooKeeper server. It counts the packets that
+// pass and notes when the server last heard from us.
+type conn struct {
+	net.Conn
+	owner *ZooKeeperConn
+
+	out, in  frames
+	outCount int // frames begun in each direction; the first is the handshake
+	inCount  int
+	dead     time.Time // a handshake must be over by then
+
+	mu      sync.Mutex
+	pending []sent // requests without an answer, oldest first
+}
+
+// sent is a request on its way.
+type sent struct {
+	xid int32
+	at  time.Time
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	// Noted before it is sent: the answer may be read before Write returns.
+	now := time.Now()
+	c.out.pass(p, func(head []byte) { c.wrote(head, now) })
+	return c.Conn.Write(p)
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.in.pass(p[:n], c.read)
+	return n, err
+}
+
+// SetReadDeadline shortens the client library's deadline for the handshake,
+// ten times its receive timeout. A stopped server still accepts connections,
+// and would hold the client longer than its session lives.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if c.inCount == 0 && (t.IsZero() || t.After(c.dead)) {
+		t = c.dead
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *conn) wrote(head []byte, at time.Time) {
+	c.outCount++
+	xid, ok := word(head, 0)
+	op, ok2 := word(head, 1)
+	if c.outCount == 1 || !ok || !ok2 {
+		return
+	}
+	switch op {
+	case opPing, opAuth, opSetWatches, opSetWatches2, opCloseSession:
+	default:
+		c.owner.counter.requests.Add(1)
+	}
+	c.mu.Lock()
+	c.pending = append(c.pending, sent{xid, at})
+	c.mu.Unlock()
+}
+
+func (c *conn) read(head []byte) {
+	c.inCount++
+	if c.inCount == 1 {
+		if ms, ok := word(head, 1); ok && ms > 0 {
+			c.owner.timeout.Store(int64(time.Duration(ms) * time.Millisecond))
+		}
+		return
+	}
+	xid, ok := word(head, 0)
+	switch {
+	case !ok:
+	case xid == xidNotification:
+		c.owner.counter.notifications.Add(1)
+	default:
+		c.answered(xid)
+	}
+}
+
+// answered notes that the server has heard the oldest request with that xid.
+// Pings share one xid and are answered in order.
+func (c *conn) answered(xid int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.pending, func(s sent) bool { return s.xid == xid })
+	if i < 0 {
+		return
+	}
+	c.owner.heard(c.pending[i].at)
+	c.pending = slices.Delete(c.pending, i, i+1)
+}

@@ -1,0 +1,60 @@
+package wire
+
+import "encoding/binary"
+
+// A frame of the ZooKeeper protocol is a body behind its length as a 32-bit
+// big-endian number. Every body but the two of the handshake starts with the
+// xid of its request; in requests the operation code follows.
+// (zookeeper.jute, in the ZooKeeper source.)
+const (
+	lengthBytes = 4
+	headBytes   = 8 // as much of a body as anybody here wants to see
+)
+
+// frames follows one direction of a connection, however its bytes are split
+// into reads or writes. The zero value stands before the first frame.
+type frames struct {
+	buf  [lengthBytes + headBytes]byte
+	have int    // bytes in buf
+	skip uint32 // bytes of the current body that are still to pass unread
+}
+
+// pass takes the next bytes of the stream. It calls seen with the first bytes
+// of each body, headBytes or the whole body if that is shorter, as soon as
+// they have passed.
+func (f *frames) pass(p []byte, seen func(head []byte)) {
+	for len(p) > 0 {
+		if f.skip > 0 {
+			n := min(f.skip, uint32(min(len(p), 1<<30)))
+			f.skip -= n
+			p = p[n:]
+			continue
+		}
+		end := lengthBytes
+		if f.have >= lengthBytes {
+			end += int(min(f.length(), headBytes))
+		}
+		n := copy(f.buf[f.have:end], p)
+		f.have += n
+		p = p[n:]
+		if f.have < lengthBytes {
+			continue
+		}
+		if head := int(min(f.length(), headBytes)); f.have == lengthBytes+head {
+			f.have = 0
+			f.skip = f.length() - uint32(head)
+			seen(f.buf[lengthBytes : lengthBytes+head])
+		}
+	}
+}
+
+// length is the length of the current body, once lengthBytes have passed.
+func (f *frames) length() uint32 { return binary.BigEndian.Uint32(f.buf[:lengthBytes]) }
+
+// word returns 32-bit field i of a head, and false if the head ends before it.
+func word(head []byte, i int) (int32, bool) {
+	if len(head) < 4*i+4 {
+		return 0, false
+	}
+	return int32(binary.BigEndian.Uint32(head[4*i:])), true
+}

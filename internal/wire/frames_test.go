@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"testing"
+)
+
+// heads is the obvious parser, which needs the whole stream: the first bytes
+// of every body whose head is complete.
+func heads(stream []byte) [][]byte {
+	var out [][]byte
+	for len(stream) >= lengthBytes {
+		size := binary.BigEndian.Uint32(stream)
+		body := stream[lengthBytes:]
+		head := int(min(size, headBytes))
+		if len(body) < head {
+			break
+		}
+		out = append(out, body[:head])
+		if uint64(len(body)) < uint64(size) {
+			break
+		}
+		stream = body[size:]
+	}
+	return out
+}
+
+// FuzzFrames cuts a stream into pieces whose lengths cuts gives, and expects
+// what the obvious parser finds in the whole.
+func FuzzFrames(f *testing.F) {
+	stream := slices.Concat(
+		frame(nil), frame([]byte{1}), frame([]byte("12345678")), frame([]byte("123456789")),
+		frame(make([]byte, 300)), frame(nil))
+	f.Add(stream, []byte{1})
+	f.Add(stream, []byte{3, 0, 7})
+	f.Add(stream, []byte{255})
+	f.Add(stream[:len(stream)-302], []byte{2, 9})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5, 6, 7, 8, 9}, []byte{5})
+	f.Fuzz(func(t *testing.T, stream, cuts []byte) {
+		var got [][]byte
+		var p frames
+		rest := stream
+		for i := 0; len(rest) > 0; i++ {
+			n := len(rest)
+			if len(cuts) > 0 {
+				n = min(n, max(1, int(cuts[i%len(cuts)])))
+			}
+			p.pass(rest[:n], func(head []byte) { got = append(got, bytes.Clone(head)) })
+			rest = rest[n:]
+		}
+		if want := heads(stream); !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Fatalf("stream %x cut at %v:\n got %x\nwant %x", stream, cuts, got, want)
+		}
+	})
+}
+
+// frame returns body behind its length.
+func frame(body []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+}
+
+// words returns 32-bit numbers as the protocol writes them.
+func words(ns ...int32) []byte {
+	var b []byte
+	for _, n := range ns {
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}

@@ -1,0 +1,309 @@
+package wire_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/wire"
+)
+
+// noLeaks fails t if goroutines are left when it ends.
+func noLeaks(t *testing.T) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				buf := make([]byte, 1<<20)
+				t.Errorf("%d goroutines more than before:\n%s", runtime.NumGoroutine()-before, buf[:runtime.Stack(buf, true)])
+				return
+			}
+		}
+	})
+}
+
+func TestRedisCounts(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	noLeaks(t)
+	client, counter, err := wire.Redis(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx := t.Context()
+	expect := func(what string, want uint64) {
+		t.Helper()
+		if got := counter.Counts(); got != (harness.Counts{Requests: want}) {
+			t.Errorf("after %s: counts %+v, want %d requests", what, got, want)
+		}
+	}
+	key := "locklab:wire-test:" + t.Name()
+	must := func(err error) {
+		t.Helper()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			t.Fatal(err)
+		}
+	}
+	must(client.Set(ctx, key, "x", time.Minute).Err())
+	expect("one command on a new connection", 1)
+	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Get(ctx, key)
+		p.Get(ctx, key)
+		p.Del(ctx, key)
+		return nil
+	})
+	must(err)
+	expect("three commands in a pipeline", 4)
+	must(client.Get(ctx, key).Err()) // not there: a reply like any other
+	expect("a missing key", 5)
+}
+
+// TestRedisCredentials: the password reaches the server, and no error.
+func TestRedisCredentials(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	noLeaks(t)
+	at.Username, at.Password = "locklab-nobody", "wrong-secret"
+	client, _, err := wire.Redis(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	err = client.Ping(t.Context()).Err()
+	if !redis.HasErrorPrefix(err, "WRONGPASS") {
+		t.Errorf("Ping with wrong credentials = %v, want WRONGPASS", err)
+	}
+	if err != nil && strings.Contains(err.Error(), at.Password) {
+		t.Errorf("the error shows the password: %v", err)
+	}
+}
+
+// tlsFront lets at be reached over TLS for the duration of t.
+func tlsFront(t *testing.T, at harness.Endpoint) harness.Endpoint {
+	t.Helper()
+	web := httptest.NewTLSServer(nil) // for its certificate
+	defer web.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	to := at.Addrs[0][0]
+	wg.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				client.Close()
+				return
+			}
+			for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
+				wg.Go(func() {
+					io.Copy(pair[0], pair[1])
+					pair[0].Close()
+				})
+			}
+		}
+	})
+	t.Cleanup(func() { l.Close(); wg.Wait() })
+	pool := x509.NewCertPool()
+	pool.AddCert(web.Certificate())
+	at.Addrs = [][]string{{l.Addr().String()}}
+	at.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return at
+}
+
+func TestTLS(t *testing.T) {
+	t.Run("redis", func(t *testing.T) {
+		at := locktest.Endpoint(t, harness.KindRedis)
+		noLeaks(t)
+		client, _, err := wire.Redis(tlsFront(t, at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("zookeeper", func(t *testing.T) {
+		at := locktest.Endpoint(t, harness.KindZooKeeper)
+		noLeaks(t)
+		at = tlsFront(t, at)
+		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		if _, _, err := z.Exists("/"); err != nil {
+			t.Error(err)
+		}
+		if got := z.Counts().Requests; got != 1 {
+			t.Errorf("over TLS one request counts as %d", got)
+		}
+		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12} // knows no such authority
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{}); !errors.Is(err, harness.ErrUnavailable) {
+			t.Errorf("a server with an unknown certificate: %v, want ErrUnavailable", err)
+		}
+	})
+}
+
+func TestZooKeeperCounts(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	t.Run("counts", func(t *testing.T) { zooKeeperCounts(t, at) })
+	t.Run("close", func(t *testing.T) { closeWaits(t, at) })
+	t.Run("credentials", func(t *testing.T) {
+		noLeaks(t)
+		at := at
+		at.Username, at.Password = "locklab", "secret"
+		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		if got := z.Counts(); got != (harness.Counts{}) {
+			t.Errorf("authentication counts as %+v", got)
+		}
+		node := "/locklab-wire-secret"
+		if _, err := z.Create(node, nil, zk.FlagEphemeral, zk.AuthACL(zk.PermAll)); err != nil {
+			t.Fatalf("create with the ACL of the credentials: %v", err)
+		}
+		at.Username = ""
+		stranger, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stranger.Close()
+		if _, _, err := stranger.Get(node); !errors.Is(err, zk.ErrNoAuth) {
+			t.Errorf("a stranger reads the node: %v", err)
+		}
+	})
+}
+
+// closeWaits: Close returns after the library has ended, in every state.
+func closeWaits(t *testing.T, at harness.Endpoint) {
+	noLeaks(t)
+	for range 5 {
+		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if z.Close(); !z.Ended() {
+			t.Fatal("Close returned before the library's goroutines ended")
+		}
+		z.Close()
+	}
+}
+
+func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
+	noLeaks(t)
+	at.SessionTimeout = time.Second // pings while the test waits
+	var sessions atomic.Int32
+	z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{OnEvent: func(ev zk.Event) {
+		if ev.State == zk.StateHasSession {
+			sessions.Add(1)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if sessions.Load() != 1 {
+		t.Errorf("OnEvent saw %d sessions begin, want 1", sessions.Load())
+	}
+	began := time.Now()
+	node := "/locklab-wire-counts"
+	_, _, wake, err := z.ExistsW(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Create(node, make([]byte, 5000), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	<-wake
+	if err := z.Delete(node, -1); err != nil {
+		t.Fatal(err)
+	}
+	asked := z.LastContact()
+	if !asked.After(began) || asked.After(time.Now()) {
+		t.Errorf("last contact %v after the test began", asked.Sub(began))
+	}
+	for deadline := time.Now().Add(10 * time.Second); !z.LastContact().After(asked); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no ping for 10 s moves the last contact")
+		}
+	}
+	if got, want := z.Counts(), (harness.Counts{Requests: 3, Notifications: 1}); got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
+	if d := z.SessionTimeout(); d < time.Second || d > time.Minute {
+		t.Errorf("session timeout %v", d)
+	}
+}
+
+// TestZooKeeperSilentServer: a stopped server accepts connections and says
+// nothing. The client must leave it while a session would live.
+func TestZooKeeperSilentServer(t *testing.T) {
+	noLeaks(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	accepted := make(chan net.Conn, 100)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				close(accepted)
+				return
+			}
+			accepted <- c
+		}
+	}()
+	at := harness.Endpoint{
+		Kind: harness.KindZooKeeper, Addrs: [][]string{{l.Addr().String()}},
+		SessionTimeout: 3 * time.Second,
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+		done <- err
+	}()
+	<-accepted
+	select {
+	case <-accepted: // it came again; the library by itself would wait for 20 s
+	case <-ctx.Done():
+		t.Error("the client stays with a server that does not answer")
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, harness.ErrUnavailable) || !errors.Is(err, ctx.Err()) {
+		t.Errorf("error %v, want ErrUnavailable and %v", err, ctx.Err())
+	}
+	l.Close()
+	for c := range accepted {
+		c.Close()
+	}
+}

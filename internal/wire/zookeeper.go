@@ -1,0 +1,196 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// DefaultSessionTimeout is what [ZooKeeper] asks the server for if the
+// endpoint names none: long enough for a garbage collector or a leader
+// election, short enough that a crashed holder does not stop a service.
+const DefaultSessionTimeout = 10 * time.Second
+
+// ZooKeeperOptions is how to connect to ZooKeeper. The zero value is usable.
+type ZooKeeperOptions struct {
+	// OnEvent is called with every event of the connection, in order, on the
+	// library's own goroutines: it must not block and not call the
+	// connection. Unlike the library's channel it misses none. nil is fine.
+	OnEvent func(zk.Event)
+
+	// Counter counts the traffic; nil gives the connection its own.
+	Counter *Counter
+}
+
+// A ZooKeeperConn is a client of a ZooKeeper ensemble: one session at a time,
+// over one TCP connection at a time. It reconnects by itself.
+type ZooKeeperConn struct {
+	*zk.Conn
+	counter *Counter
+	events  <-chan zk.Event // closed when the library's last goroutine has ended
+
+	timeout atomic.Int64 // ns, as negotiated
+
+	mu      sync.Mutex
+	contact time.Time
+	now     *conn // the latest TCP connection
+
+	dialing context.Context // ends with Close
+	stop    context.CancelFunc
+}
+
+// ZooKeeper connects to the ensemble in the first list of at.Addrs and waits
+// for a session until ctx ends; the error then wraps ErrUnavailable and
+// ctx.Err(). Counted are packets sent, but not the handshake, pings,
+// authentication, re-registration of watches after a reconnect, and the end of
+// the session; and watch events received. With at.Username set, the session
+// authenticates by digest. The caller closes the connection.
+func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*ZooKeeperConn, error) {
+	addrs, err := first(at, harness.KindZooKeeper)
+	if err != nil {
+		return nil, err
+	}
+	timeout := at.SessionTimeout
+	if timeout == 0 {
+		timeout = DefaultSessionTimeout
+	}
+	z := &ZooKeeperConn{counter: o.Counter, contact: time.Now()}
+	if z.counter == nil {
+		z.counter = new(Counter)
+	}
+	z.timeout.Store(int64(timeout))
+	z.dialing, z.stop = context.WithCancel(context.Background())
+
+	ready := make(chan struct{})
+	var once sync.Once
+	onEvent := func(ev zk.Event) {
+		if o.OnEvent != nil {
+			o.OnEvent(ev)
+		}
+		if ev.Type == zk.EventSession && ev.State == zk.StateHasSession {
+			once.Do(func() { close(ready) })
+		}
+	}
+	z.Conn, z.events, err = zk.Connect(addrs, timeout,
+		zk.WithDialer(z.dialer(at.TLS)), zk.WithEventCallback(onEvent),
+		zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		z.stop()
+		return nil, fmt.Errorf("wire: %w", err)
+	}
+	select {
+	case <-ready:
+		err = z.authenticate(ctx, at)
+	case <-ctx.Done():
+		err = fmt.Errorf("wire: no session with ZooKeeper at %v: %w", addrs, errors.Join(harness.ErrUnavailable, ctx.Err()))
+	}
+	if err != nil {
+		z.Close()
+		return nil, err
+	}
+	return z, nil
+}
+
+// authenticate presents the endpoint's credentials, if it has any. The library
+// presents them again after each reconnect.
+func (z *ZooKeeperConn) authenticate(ctx context.Context, at harness.Endpoint) error {
+	if at.Username == "" {
+		return nil
+	}
+	done := make(chan error, 1)
+	go func() { done <- z.AddAuth("digest", []byte(at.Username+":"+at.Password)) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("wire: ZooKeeper refused the credentials: %w", err)
+		}
+		return nil
+	case <-ctx.Done(): // the caller closes z, which ends the goroutine
+		return fmt.Errorf("wire: ZooKeeper did not answer to the credentials: %w", ctx.Err())
+	}
+}
+
+// dialer returns the function that opens TCP connections for the library.
+func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
+	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(z.dialing, timeout)
+		defer cancel()
+		var raw net.Conn
+		var err error
+		if config != nil {
+			raw, err = (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+		} else {
+			raw, err = new(net.Dialer).DialContext(ctx, network, address)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{Conn: raw, owner: z, dead: time.Now().Add(max(z.SessionTimeout()/3, 200*time.Millisecond))}
+		z.mu.Lock()
+		old := z.now
+		z.now = c
+		z.mu.Unlock()
+		if old != nil {
+			old.Close() // the library forgets the one on which its session expired
+		}
+		if z.dialing.Err() != nil { // Close has looked already
+			c.Close()
+		}
+		return c, nil
+	}
+}
+
+// Counts returns the traffic of the connection's Counter.
+func (z *ZooKeeperConn) Counts() harness.Counts { return z.counter.Counts() }
+
+// SessionTimeout returns what the server granted: it ends the session when it
+// has not heard from the client for that long.
+func (z *ZooKeeperConn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
+
+// LastContact returns the latest time at which this client sent a packet that
+// the server has answered. The server has heard from the client then or later,
+// so while [time.Since] of it is under SessionTimeout the session is alive,
+// clock drift and SessionExpired events aside.
+func (z *ZooKeeperConn) LastContact() time.Time {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.contact
+}
+
+func (z *ZooKeeperConn) heard(at time.Time) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if at.After(z.contact) {
+		z.contact = at
+	}
+}
+
+// Close ends the session, or leaves it to time out if no server answers within
+// a second or two, and returns when every goroutine of the connection has
+// ended. Calls in progress fail with [zk.ErrConnectionClosed].
+func (z *ZooKeeperConn) Close() {
+	z.Conn.Close()
+	z.stop()
+	z.mu.Lock()
+	now := z.now
+	z.mu.Unlock()
+	if now != nil {
+		now.Close()
+	}
+	for range z.events { // nobody reads it before; the library drops what does not fit
+	}
+}
+
+// silent is a logger that a library's package-wide default would not be.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}

@@ -1,0 +1,233 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/wire"
+)
+
+// goZooKeeper is zk.Lock of github.com/go-zookeeper/zk, as it is: a protected
+// ephemeral sequential node, a list, a data watch on the next lower one, and a
+// list again. Three requests alone, five and a watch event behind others.
+//
+// # What the adapter adds
+//
+// A context. zk.Lock has none, and its waiter cannot be withdrawn. So every
+// worker has a session of its own, and a Lock whose context ends closes that
+// session, with which its ticket goes; the next Lock opens a new one and
+// counts that in its time.
+//
+// A loss signal, as far as the library's own events go: Done closes when the
+// server has said that the session expired. Until the client is connected
+// again nobody tells it, and others may hold the lock by then.
+//
+// # What it leaves alone
+//
+// After a failed request zk.Lock returns without removing its ticket, which
+// then blocks everybody, itself included, until the session ends. A foreign
+// child of the lock's node makes every Lock fail.
+//
+// # References
+//
+// github.com/go-zookeeper/zk v1.0.4, lock.go.
+var goZooKeeper = &harness.Variant{
+	Name:   "go-zookeeper-lock",
+	Doc:    "zk.Lock of github.com/go-zookeeper/zk v1.0.4, unmodified",
+	Paper:  "go-zookeeper/zk v1.0.4, lock.go",
+	Family: harness.Peer,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
+	Remote: newZKClient,
+}
+
+var (
+	errNotHeld  = fmt.Errorf("peers: %w", harness.ErrNotHeld)
+	errLost     = fmt.Errorf("peers: %w", harness.ErrLost)
+	errReleased = fmt.Errorf("peers: %w", harness.ErrReleased)
+)
+
+// zkUnlockWait bounds Unlock.
+const zkUnlockWait = 2 * time.Second
+
+// zkClient is the sessions of the workers of one client.
+type zkClient struct {
+	wire.Counter // of all sessions together
+	at           harness.Endpoint
+	path         string
+
+	mu    sync.Mutex
+	spare *zkConn // opened to see that there are servers; the first worker's
+}
+
+var (
+	_ harness.Remote  = (*zkClient)(nil)
+	_ harness.Counter = (*zkClient)(nil)
+)
+
+func newZKClient(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+	r := &zkClient{at: at, path: "/locklab/" + key}
+	conn, err := r.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.spare = conn
+	return r, nil
+}
+
+// zkConn is a connection and the end of its session.
+type zkConn struct {
+	*wire.ZooKeeperConn
+	alive context.Context // ends when the server says that the session expired
+}
+
+func (r *zkClient) dial(ctx context.Context) (*zkConn, error) {
+	alive, end := context.WithCancelCause(context.Background())
+	conn, err := wire.ZooKeeper(ctx, r.at, wire.ZooKeeperOptions{
+		Counter: &r.Counter,
+		OnEvent: func(ev zk.Event) {
+			if ev.Type == zk.EventSession && ev.State == zk.StateExpired {
+				end(fmt.Errorf("%w: the session expired", errLost))
+			}
+		},
+	})
+	if err != nil {
+		end(nil)
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	return &zkConn{conn, alive}, nil
+}
+
+func (r *zkClient) Join(context.Context, int) (harness.Session, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &zkSession{r: r, conn: r.spare}
+	r.spare = nil
+	return s, nil
+}
+
+func (r *zkClient) Close() error {
+	if r.spare != nil {
+		r.spare.Close()
+	}
+	return nil
+}
+
+// zkSession is one worker.
+type zkSession struct {
+	r    *zkClient
+	conn *zkConn // nil until the next Lock
+}
+
+var _ harness.Session = (*zkSession)(nil)
+
+func (s *zkSession) Lock(ctx context.Context) (harness.Lease, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("peers: lock %s: %w", s.r.path, ctx.Err())
+	}
+	if s.conn != nil && s.conn.alive.Err() != nil {
+		s.conn.Close() // its lease would end before it began
+		s.conn = nil
+	}
+	if s.conn == nil {
+		conn, err := s.r.dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.conn = conn
+	}
+	l := zk.NewLock(s.conn.Conn, s.r.path, s.acl())
+	done := make(chan error, 1)
+	go func() { done <- l.Lock() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return nil, fmt.Errorf("peers: lock %s: %w", s.r.path, err)
+		}
+		return newZKLease(s.conn, l), nil
+	case <-ctx.Done():
+		s.conn.Close()
+		s.conn = nil
+		<-done
+		return nil, fmt.Errorf("peers: lock %s: %w", s.r.path, ctx.Err())
+	}
+}
+
+func (s *zkSession) acl() []zk.ACL {
+	if s.r.at.Username != "" {
+		return zk.AuthACL(zk.PermAll)
+	}
+	return zk.WorldACL(zk.PermAll)
+}
+
+// Close removes the lock's node, if nobody else is there, and ends the session.
+func (s *zkSession) Close() error {
+	if s.conn == nil {
+		return nil
+	}
+	if s.conn.State() == zk.StateHasSession {
+		// An error means that it is in use or gone.
+		_ = s.conn.Delete(s.r.path, -1)
+	}
+	s.conn.Close()
+	s.conn = nil
+	return nil
+}
+
+// zkLease is one acquisition.
+type zkLease struct {
+	l        *zk.Lock
+	alive    context.Context
+	end      context.CancelCauseFunc
+	unlocked atomic.Bool
+	stop     func() bool
+}
+
+var _ harness.Lease = (*zkLease)(nil)
+
+func newZKLease(conn *zkConn, l *zk.Lock) *zkLease {
+	k := &zkLease{l: l}
+	k.alive, k.end = context.WithCancelCause(context.Background())
+	k.stop = context.AfterFunc(conn.alive, func() { k.end(context.Cause(conn.alive)) })
+	return k
+}
+
+func (k *zkLease) Unlock(context.Context) error {
+	if k.unlocked.Swap(true) {
+		return fmt.Errorf("%w: unlocked before", errNotHeld)
+	}
+	k.stop()
+	done := make(chan error, 1)
+	go func() { done <- k.l.Unlock() }()
+	timer := time.NewTimer(zkUnlockWait)
+	defer timer.Stop()
+	var err error
+	select {
+	case err = <-done:
+	case <-timer.C:
+		err = fmt.Errorf("no server has answered for %v", zkUnlockWait)
+	}
+	switch {
+	case err == nil:
+		k.end(errReleased)
+	case errors.Is(err, zk.ErrNoNode):
+		k.end(fmt.Errorf("%w: %w", errLost, err))
+		return fmt.Errorf("%w: %w", errNotHeld, err)
+	default:
+		k.end(fmt.Errorf("%w: %w", errLost, err))
+		return fmt.Errorf("peers: unlock: %w", err)
+	}
+	return nil
+}
+
+func (k *zkLease) Token() uint64               { return 0 }
+func (k *zkLease) Done() <-chan struct{}       { return k.alive.Done() }
+func (k *zkLease) Err() error                  { return context.Cause(k.alive) }
+func (k *zkLease) Deadline() (time.Time, bool) { return time.Time{}, false }

@@ -1,0 +1,8 @@
+package peers
+
+import "locklab/harness"
+
+// Suite lists every peer.
+var Suite = []*harness.Variant{
+	goZooKeeper,
+}

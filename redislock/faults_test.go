@@ -1,0 +1,201 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+func lostReplyToLock(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at), dial(t, at)
+	key := newKey()
+	m := redislock.New(c, key, redislock.Options{})
+	unlock(t, lock(t, m))
+	c.lose.Store(1)
+	l := lock(t, m)
+	if owner(t, watch, key) == "" {
+		t.Error("the lock is not held")
+	}
+	unlock(t, l)
+	if got := owner(t, watch, key); got != "" {
+		t.Errorf("orphan %q", got)
+	}
+}
+
+// lostReplyRetried leaves the retry to the client library, as its default is.
+func lostReplyRetried(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = 3 }), dial(t, at)
+	key := newKey()
+	m := redislock.New(c, key, redislock.Options{})
+	unlock(t, lock(t, m))
+	c.lose.Store(1)
+	l, err := m.TryLock(t.Context())
+	if err != nil {
+		t.Fatalf("TryLock of a free lock: %v", err)
+	}
+	unlock(t, l)
+	if got := owner(t, watch, key); got != "" {
+		t.Errorf("orphan %q", got)
+	}
+}
+
+func lostRepliesGiveUp(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at), dial(t, at)
+	key := newKey()
+	m := redislock.New(c, key, redislock.Options{Poll: time.Millisecond})
+	unlock(t, lock(t, m))
+	// Each failed request costs the reply to it; a new connection's handshake
+	// is a reply too, and its failure fails the request.
+	c.lose.Store(3)
+	if l, err := m.Lock(t.Context()); err == nil {
+		t.Fatalf("Lock = %v after three lost replies", l)
+	}
+	if got := owner(t, watch, key); got != "" {
+		t.Errorf("orphan %q", got)
+	}
+}
+
+func lostReplyToUnlock(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	m := redislock.New(c, newKey(), redislock.Options{})
+	l := lock(t, m)
+	c.lose.Store(1)
+	unlock(t, l)
+	if err := l.Err(); !errors.Is(err, redislock.ErrReleased) {
+		t.Errorf("Err = %v, want ErrReleased", err)
+	}
+}
+
+// silentServer: the request takes effect, the answer never comes.
+func silentServer(t *testing.T, at harness.Endpoint) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	giveUpOnSilence(t, at, ctx)
+}
+
+func cancelSilentServer(t *testing.T, at harness.Endpoint) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	time.AfterFunc(100*time.Millisecond, cancel)
+	giveUpOnSilence(t, at, ctx)
+}
+
+func giveUpOnSilence(t *testing.T, at harness.Endpoint, ctx context.Context) {
+	// The client itself, as a user may configure it, ignores contexts.
+	c := dial(t, at, func(o *redis.Options) {
+		o.ContextTimeoutEnabled = false
+		o.ReadTimeout = time.Second
+	})
+	watch := dial(t, at)
+	key := newKey()
+	m := redislock.New(c, key, redislock.Options{})
+	unlock(t, lock(t, m))
+	c.stall.Store(true)
+	began := time.Now()
+	_, err := m.Lock(ctx)
+	if !errors.Is(err, ctx.Err()) || ctx.Err() == nil {
+		t.Fatalf("Lock = %v, want %v", err, ctx.Err())
+	}
+	if took := time.Since(began); took > 900*time.Millisecond {
+		t.Errorf("Lock returned after %v: it waited for the server", took)
+	}
+	if owner(t, watch, key) == "" {
+		t.Error("the test shows nothing: the request has not taken effect")
+	}
+	c.stall.Store(false)
+	eventually(t, "the orphan is deleted in the background", func() bool { return owner(t, watch, key) == "" })
+}
+
+// lateReply: the lock is granted to a Lock that nobody waits for any more.
+func lateReply(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, func(o *redis.Options) { o.ContextTimeoutEnabled = false })
+	watch := dial(t, at)
+	key := newKey()
+	m := redislock.New(c, key, redislock.Options{})
+	unlock(t, lock(t, m))
+	c.delay.Store(int64(500 * time.Millisecond))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("Lock = %v, want %v", err, context.DeadlineExceeded)
+	}
+	if owner(t, watch, key) == "" {
+		t.Error("the test shows nothing: the request has not taken effect")
+	}
+	c.delay.Store(0)
+	eventually(t, "the lock is released in the background", func() bool { return owner(t, watch, key) == "" })
+}
+
+// slowServer: the lease counts from the request, not from its reply.
+func slowServer(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	const lease, delay = 2 * time.Second, time.Second
+	m := redislock.New(c, newKey(), redislock.Options{Lease: lease})
+	unlock(t, lock(t, m))
+	c.delay.Store(int64(delay))
+	asked := time.Now()
+	l := lock(t, m)
+	c.delay.Store(0)
+	if until, _ := l.Deadline(); until.Sub(asked) > lease+delay/2 {
+		t.Errorf("the deadline is %v after the request, with a lease of %v", until.Sub(asked), lease)
+	}
+	unlock(t, l)
+}
+
+// slowerThanLease: no lease begins after its end.
+func slowerThanLease(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at), dial(t, at)
+	key := newKey()
+	m := redislock.New(c, key, redislock.Options{Lease: 50 * time.Millisecond})
+	unlock(t, lock(t, m))
+	c.delay.Store(int64(100 * time.Millisecond))
+	if l, err := m.Lock(t.Context()); err == nil {
+		t.Errorf("Lock = a lease that %v", l.Err())
+	}
+	c.delay.Store(0)
+	if got := owner(t, watch, key); got != "" {
+		t.Errorf("orphan %q", got)
+	}
+}
+
+// wrongType: an answer that is an error is final.
+func wrongType(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	if err := c.LPush(t.Context(), key, "x").Err(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Del(context.WithoutCancel(t.Context()), key)
+	before := c.Counts()
+	_, err := redislock.New(c, key, redislock.Options{}).Lock(t.Context())
+	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		t.Errorf("Lock = %v, want the server's WRONGTYPE", err)
+	}
+	if got := c.Counts().Sub(before).Requests; got > 2 { // NOSCRIPT included
+		t.Errorf("%d requests for a final answer", got)
+	}
+}
+
+func serverGone(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	defer dial(t, at).Del(context.WithoutCancel(t.Context()), key)
+	m := redislock.New(c, key, redislock.Options{Poll: time.Millisecond})
+	l := lock(t, m)
+	c.Client.Close()
+	if _, err := m.Lock(t.Context()); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("Lock = %v, want %v", err, redis.ErrClosed)
+	}
+	if err := l.Unlock(t.Context()); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("Unlock = %v, want %v", err, redis.ErrClosed)
+	}
+	if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
+		t.Errorf("Err = %v, want ErrLost", err)
+	}
+}

@@ -1,0 +1,29 @@
+package redislock
+
+import (
+	"fmt"
+
+	"locklab/harness"
+)
+
+// Suite lists every lock of the family.
+var Suite = []*harness.Variant{
+	poll,
+}
+
+// The errors of this package. Errors of the client library are wrapped as they
+// are.
+var (
+	// ErrNotHeld is returned by Unlock if the lock was lost or has been
+	// released before.
+	ErrNotHeld = fmt.Errorf("redislock: %w", harness.ErrNotHeld)
+
+	// ErrNotAcquired is returned by TryLock while somebody else holds the lock.
+	ErrNotAcquired = fmt.Errorf("redislock: %w", harness.ErrNotAcquired)
+
+	// ErrLost is why a lease ended without Unlock.
+	ErrLost = fmt.Errorf("redislock: %w", harness.ErrLost)
+
+	// ErrReleased is why a lease ended by Unlock.
+	ErrReleased = fmt.Errorf("redislock: %w", harness.ErrReleased)
+)

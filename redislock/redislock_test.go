@@ -1,0 +1,262 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// TestServer runs every test that needs a server against one.
+func TestServer(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests", requests},
+		{"no script", noScript},
+		{"foreign delete", foreignDelete},
+		{"expiry", expiry},
+		{"expiry and successor", expiryAndSuccessor},
+		{"lost reply to Lock", lostReplyToLock},
+		{"lost reply to Lock of a retrying client", lostReplyRetried},
+		{"lost replies until Lock gives up", lostRepliesGiveUp},
+		{"lost reply to Unlock", lostReplyToUnlock},
+		{"deadline with a silent server", silentServer},
+		{"cancel with a silent server", cancelSilentServer},
+		{"late reply", lateReply},
+		{"slow server", slowServer},
+		{"slower than the lease", slowerThanLease},
+		{"wrong type", wrongType},
+		{"server gone", serverGone},
+		{"Do", doEndsWithLease},
+		{"Locker", locker},
+		{"Locker past its lease", lockerPastLease},
+		{"examples", examples},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+func lock(t *testing.T, m *redislock.Mutex) *redislock.Lease {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := m.Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func unlock(t *testing.T, l *redislock.Lease) {
+	t.Helper()
+	if err := l.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lost expects a lease that has ended, and an Unlock that says so.
+func lost(t *testing.T, l *redislock.Lease) {
+	t.Helper()
+	err := l.Unlock(t.Context())
+	if !errors.Is(err, redislock.ErrNotHeld) || !errors.Is(err, harness.ErrNotHeld) {
+		t.Errorf("Unlock = %v, want ErrNotHeld", err)
+	}
+	select {
+	case <-l.Done():
+	default:
+		t.Error("Done is open")
+	}
+	if err := l.Err(); !errors.Is(err, redislock.ErrLost) || !errors.Is(err, harness.ErrLost) {
+		t.Errorf("Err = %v, want ErrLost", err)
+	}
+}
+
+func requests(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	m := redislock.New(c, newKey(), redislock.Options{})
+	unlock(t, lock(t, m)) // the server may not have the scripts yet
+	before := c.Counts()
+	for range 50 {
+		unlock(t, lock(t, m))
+	}
+	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 100}) {
+		t.Errorf("50 acquisitions cost %+v, want 2 requests each", got)
+	}
+}
+
+// noScript asks for a script that the server does not have, as after a restart.
+func noScript(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	c.Client.AddHook(forgetful{})
+	m := redislock.New(c, newKey(), redislock.Options{})
+	before := c.Counts()
+	unlock(t, lock(t, m))
+	if got := c.Counts().Sub(before).Requests; got != 4 {
+		t.Errorf("an acquisition whose scripts are unknown cost %d requests, want 4", got)
+	}
+}
+
+// forgetful is a server whose script cache is empty.
+type forgetful struct{ redis.Hook }
+
+func (forgetful) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (forgetful) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (forgetful) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" {
+			cmd.Args()[1] = "0000000000000000000000000000000000000000"
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func foreignDelete(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	m := redislock.New(c, key, redislock.Options{})
+	l := lock(t, m)
+	if err := c.Del(t.Context(), key).Err(); err != nil {
+		t.Fatal(err)
+	}
+	lost(t, l)
+	unlock(t, lock(t, m))
+}
+
+func expiry(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	const lease = 300 * time.Millisecond
+	m := redislock.New(c, key, redislock.Options{Lease: lease})
+	asked := time.Now()
+	l := lock(t, m)
+	if until, ok := l.Deadline(); !ok || until.After(time.Now().Add(lease-5*time.Millisecond)) || until.Before(asked.Add(lease/2)) {
+		t.Errorf("deadline %v after asking, %t; want less than the lease of %v by 1 %% and 2 ms", until.Sub(asked), ok, lease)
+	}
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Fatal("Done stays open")
+	}
+	if until, _ := l.Deadline(); time.Now().Before(until) {
+		t.Error("Done is closed before the deadline")
+	}
+	if owner(t, c, key) == "" && time.Since(asked) < lease {
+		t.Error("the server gave the lock away before the deadline")
+	}
+	lost(t, l)
+	eventually(t, "the key is gone", func() bool { return owner(t, c, key) == "" })
+}
+
+// expiryAndSuccessor: a holder that comes late leaves the next one alone.
+func expiryAndSuccessor(t *testing.T, at harness.Endpoint) {
+	a, b := dial(t, at), dial(t, at)
+	key := newKey()
+	late := lock(t, redislock.New(a, key, redislock.Options{Lease: 50 * time.Millisecond}))
+	next := lock(t, redislock.New(b, key, redislock.Options{}))
+	mine := owner(t, b, key)
+	lost(t, late)
+	if got := owner(t, b, key); got != mine || got == "" {
+		t.Errorf("a late Unlock changed the owner from %q to %q", mine, got)
+	}
+	if err := next.Err(); err != nil {
+		t.Errorf("the next holder's Err = %v", err)
+	}
+	unlock(t, next)
+}
+
+func doEndsWithLease(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	m := redislock.New(c, newKey(), redislock.Options{Lease: 100 * time.Millisecond})
+	boom := errors.New("boom")
+	err := redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(patience):
+			t.Error("the context outlives the lease")
+		}
+		if cause := context.Cause(ctx); !errors.Is(cause, redislock.ErrLost) {
+			t.Errorf("cause %v, want ErrLost", cause)
+		}
+		return boom
+	})
+	if !errors.Is(err, boom) || !errors.Is(err, redislock.ErrNotHeld) {
+		t.Errorf("Do = %v, want both boom and ErrNotHeld", err)
+	}
+	err = redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
+		if _, err := m.TryLock(ctx); !errors.Is(err, redislock.ErrNotAcquired) {
+			t.Errorf("TryLock inside Do = %v, want ErrNotAcquired", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("Do = %v", err)
+	}
+}
+
+func locker(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	k := redislock.Locker(redislock.New(c, key, redislock.Options{}))
+	for range 2 {
+		k.Lock()
+		if owner(t, c, key) == "" {
+			t.Error("Lock does not lock")
+		}
+		k.Unlock()
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Unlock of a lock that is not held does not panic")
+		}
+	}()
+	k.Unlock()
+}
+
+// lockerPastLease: who comes late to Unlock panics, and does not release the
+// lock of the next user of the same Locker.
+func lockerPastLease(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	k := redislock.Locker(redislock.New(c, key, redislock.Options{Lease: 100 * time.Millisecond}))
+	k.Lock()
+	next := make(chan struct{})
+	go func() {
+		k.Lock()
+		close(next)
+	}()
+	eventually(t, "the lease is over", func() bool { return owner(t, c, key) == "" })
+	func() {
+		defer func() {
+			if err, _ := recover().(error); !errors.Is(err, redislock.ErrNotHeld) {
+				t.Errorf("Unlock past the lease panics with %v, want ErrNotHeld", err)
+			}
+		}()
+		select {
+		case <-next:
+			t.Error("the next user is inside before the holder has come to Unlock")
+		case <-time.After(100 * time.Millisecond):
+		}
+		k.Unlock()
+	}()
+	select {
+	case <-next:
+		k.Unlock()
+	case <-time.After(patience):
+		t.Error("the next user does not get the lock")
+	}
+}

@@ -1,0 +1,306 @@
+package zklock
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/wire"
+)
+
+// ClientOptions is how to connect. The zero value is usable.
+type ClientOptions struct {
+	// SessionTimeout is how long the servers keep the tickets of a client
+	// they do not hear from: how long a crashed holder blocks the others.
+	// The servers bound it. 0 is 10 s.
+	SessionTimeout time.Duration
+
+	// Margin is how long before the earliest possible end of the session a
+	// holder that is cut off is told so: its time to stop. 0 is a tenth of
+	// SessionTimeout.
+	Margin time.Duration
+
+	Username, Password string      // digest authentication; none if Username is empty
+	TLS                *tls.Config // nil for plain TCP
+
+	// ACL is who may touch the nodes that this client makes. nil is every
+	// client with the same credentials, or everybody if there are none.
+	ACL []zk.ACL
+
+	_ struct{}
+}
+
+// A Client is a session with ZooKeeper, or a row of them: when one expires the
+// next begins by itself. Its methods and mutexes may be used by any number of
+// goroutines; they share its connection.
+type Client struct {
+	conn   *wire.ZooKeeperConn
+	acl    []zk.ACL
+	margin time.Duration
+
+	open context.Context // ends with Close
+	shut context.CancelFunc
+
+	mu       sync.Mutex
+	session  int             // rises when a session expires
+	isUp     bool            // a server talks to us
+	up       chan struct{}   // closed while isUp
+	leases   map[*Lease]bool // held as far as we know
+	watchdog *time.Timer     // not nil while there are leases
+	watches  map[string]<-chan zk.Event
+	sweepAt  int
+	closed   bool
+	work     sync.WaitGroup // goroutines started by spawn
+}
+
+// Dial connects to an ensemble, given as host:port of its servers, and waits
+// for a session until ctx ends. The caller closes the client.
+func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
+	return dial(ctx, harness.Endpoint{
+		Kind:           harness.KindZooKeeper,
+		Addrs:          [][]string{servers},
+		Username:       o.Username,
+		Password:       o.Password,
+		TLS:            o.TLS,
+		SessionTimeout: o.SessionTimeout,
+	}, o)
+}
+
+func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, error) {
+	c := &Client{
+		acl:     o.ACL,
+		margin:  o.Margin,
+		up:      make(chan struct{}),
+		leases:  make(map[*Lease]bool),
+		watches: make(map[string]<-chan zk.Event),
+	}
+	c.open, c.shut = context.WithCancel(context.Background())
+	if c.acl == nil && at.Username != "" {
+		c.acl = zk.AuthACL(zk.PermAll)
+	} else if c.acl == nil {
+		c.acl = zk.WorldACL(zk.PermAll)
+	}
+	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{OnEvent: c.onEvent})
+	if err != nil {
+		return nil, fmt.Errorf("zklock: %w", err)
+	}
+	c.conn = conn
+	return c, nil
+}
+
+// Close ends the client's session, and with it every lock it holds and every
+// wait for one. It returns when all its goroutines have ended, which takes a
+// second or two if no server answers; the servers then keep its tickets until
+// the session times out. It is safe to call twice. The error is always nil.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.loseAll(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+	if c.watchdog != nil {
+		c.watchdog.Stop()
+	}
+	c.mu.Unlock()
+	c.shut()
+	c.conn.Close()
+	c.work.Wait()
+	return nil
+}
+
+// Counts returns how many requests the client has sent and how many watch
+// events it has received, of all its mutexes together.
+func (c *Client) Counts() harness.Counts { return c.conn.Counts() }
+
+// spawn runs f in a goroutine that Close waits for, and reports whether the
+// client was still open.
+func (c *Client) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.work.Go(f)
+	return true
+}
+
+// onEvent follows the state of the session. The library calls it, and must not
+// be called from it.
+func (c *Client) onEvent(ev zk.Event) {
+	if ev.Type != zk.EventSession {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch ev.State {
+	case zk.StateHasSession:
+		if !c.isUp {
+			c.isUp = true
+			close(c.up)
+		}
+	case zk.StateDisconnected:
+		if c.isUp {
+			c.isUp = false
+			c.up = make(chan struct{})
+		}
+	case zk.StateExpired:
+		c.session++
+		c.loseAll(ErrSessionExpired)
+	}
+}
+
+// sessions returns how many sessions have expired.
+func (c *Client) sessions() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// A pause waits before a request is repeated, longer each time.
+type pause struct{ next time.Duration }
+
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// wait returns nil when it is time to try again and the connection is up.
+func (p *pause) wait(ctx context.Context, c *Client) error {
+	p.next = min(max(firstPause, 2*p.next), lastPause)
+	timer := time.NewTimer(p.next)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.open.Done():
+		return ErrClosed
+	}
+	c.mu.Lock()
+	up := c.up
+	c.mu.Unlock()
+	select {
+	case <-up:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.open.Done():
+		return ErrClosed
+	}
+}
+
+// errOutdated is a look that showed the own ticket at the head, but so long
+// ago that the session may be over.
+var errOutdated = errors.New("zklock: outdated view of the queue")
+
+// transient reports whether err is a matter of the connection, so that the
+// same request may succeed later.
+func transient(err error) bool {
+	return errors.Is(err, errOutdated) || errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) ||
+		errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved) ||
+		errors.Is(err, zk.ErrClosing)
+}
+
+// deadline returns until when the session surely lives, less the margin. The
+// server counts its timeout from the last packet it received, which cannot
+// have been sent later than LastContact says.
+func (c *Client) deadline() time.Time {
+	timeout := c.conn.SessionTimeout()
+	margin := c.margin
+	if margin == 0 {
+		margin = timeout / 10
+	}
+	return c.conn.LastContact().Add(timeout - margin)
+}
+
+// grant makes a lease of a ticket at the head of the queue, or returns nil if
+// the session that owns the ticket has ended or may have.
+func (c *Client) grant(t *ticket, token uint64) *Lease {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := time.Until(c.deadline())
+	if c.closed || c.session != t.session || left <= 0 {
+		return nil
+	}
+	l := &Lease{ticket: t, token: token}
+	l.alive, l.end = context.WithCancelCause(context.Background())
+	c.leases[l] = true
+	if c.watchdog == nil {
+		c.watchdog = time.AfterFunc(left, c.watch)
+	}
+	return l
+}
+
+// watch ends the leases when the session may be over, and else looks again at
+// the time when that could next be so.
+func (c *Client) watch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := time.Until(c.deadline())
+	switch {
+	case len(c.leases) == 0:
+		c.watchdog = nil
+	case left <= 0:
+		c.loseAll(fmt.Errorf("%w: no server has answered for %v", ErrLost,
+			time.Since(c.conn.LastContact()).Round(time.Millisecond)))
+		c.watchdog = nil
+	default:
+		c.watchdog.Reset(left)
+	}
+}
+
+// loseAll ends every lease. The caller holds c.mu.
+func (c *Client) loseAll(cause error) {
+	for l := range c.leases {
+		l.end(cause)
+	}
+	clear(c.leases)
+}
+
+// forget takes l, which has been released, off the list.
+func (c *Client) forget(l *Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.leases, l)
+}
+
+// watchNode returns a channel that wakes its receivers when the node at path
+// changes or goes, or the session ends, or the error zk.ErrNoNode. A watch
+// that is still pending serves every waiter: withdrawn waiters, who cannot
+// take theirs back, leave one per node and not one each.
+func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
+	c.mu.Lock()
+	wake := c.watches[path]
+	c.mu.Unlock()
+	if wake != nil && !fired(wake) {
+		return wake, nil
+	}
+	_, _, wake, err := c.conn.GetW(path)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watches[path] = wake
+	if len(c.watches) > c.sweepAt {
+		maps.DeleteFunc(c.watches, func(_ string, w <-chan zk.Event) bool { return fired(w) })
+		c.sweepAt = 2*len(c.watches) + 16
+	}
+	return wake, nil
+}
+
+// fired reports whether a watch has had its event. It may take the event, but
+// the library closes the channel behind it, which wakes the others.
+func fired(w <-chan zk.Event) bool {
+	select {
+	case <-w:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,55 @@
+// Package zklock is mutual exclusion between processes, kept by a ZooKeeper
+// ensemble: fair, without a herd, with fencing tokens, cancellable, and honest
+// about losing a lock.
+//
+//	client, err := zklock.Dial(ctx, []string{"zk1:2181", "zk2:2181", "zk3:2181"}, zklock.ClientOptions{})
+//	if err != nil {
+//		return err
+//	}
+//	defer client.Close()
+//
+//	m := client.Mutex("/locks/reindex", zklock.Options{})
+//	err = zklock.Do(ctx, m, func(ctx context.Context, lease *zklock.Lease) error {
+//		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
+//	})
+//
+// # What it promises
+//
+// Waiters are served in the order of their tickets: ephemeral sequential nodes
+// below the path of the lock. A crashed client's tickets disappear with its
+// session. Tokens rise strictly from holder to holder, so that a resource
+// which remembers the greatest token it has seen can refuse a holder that was
+// paused for longer than its session lived. No lock service can do without
+// that check, see Kleppmann, "How to do distributed locking", 2016.
+//
+// A [Lease] ends, and its Done channel closes, when the server says that the
+// session has expired, and also before that: when the server may be about to
+// expire it, by the local clock, because it has not answered for too long.
+// Deletion of a holder's node by somebody else is noticed at Unlock only.
+//
+// # Lost connections
+//
+// A waiter rides out a lost connection, at its place in the queue as long as
+// the session lives and at the end of the queue after that. If the reply to
+// its create request is lost, it finds its ticket again by the unique part of
+// its name. No error leaves a ticket behind that nobody owns.
+//
+// # Contexts
+//
+// The client library knows no contexts. Each Lock and Unlock therefore runs in
+// a goroutine that belongs to the [Client], and the caller stops waiting for
+// it when its context ends. The goroutine then withdraws the ticket, at once
+// if a server answers, else when one does; failing all, the ticket goes with
+// the session. ZooKeeper watches cannot be taken back by this library, so the
+// tickets of one client share one watch for each node they wait on, and it
+// ends with that node. Close ends everything.
+//
+// # Other libraries
+//
+// Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex
+// and go-zookeeper's zk.Lock can contend for the same path. Children with
+// other names are ignored.
+//
+// Rank 2. It imports harness, internal/lease and internal/wire, and must never
+// import another family, a runner or a report.
+package zklock

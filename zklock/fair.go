@@ -1,0 +1,69 @@
+package zklock
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// fair is the lock recipe of the ZooKeeper documentation: everybody waits for
+// the ticket just ahead, so a release wakes one waiter.
+//
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets. The owner of the lowest holds the lock.
+//  3. Watch the next lower ticket. If it is gone already go to 2.
+//  4. When the watch fires go to 2. Never take the lock without looking: the
+//     ticket ahead may have been that of a waiter who gave up.
+//
+// Three requests for acquire and release alone; five and one watch event
+// behind others, whatever their number, though the list grows with it.
+//
+// The ticket ahead is watched by getData, not exists: asked of a missing node,
+// exists leaves a watch behind that never fires.
+//
+// # References
+//
+// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks.
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
+// internet-scale systems", USENIX ATC 2010, §2.4, "Simple Locks without Herd
+// Effect".
+var fair = &harness.Variant{
+	Name:   "zk-fair",
+	Doc:    "queue of ephemeral tickets, each waiter watches the one ahead",
+	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
+	Family: harness.ZooKeeper,
+	Status: harness.Recommended,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: remote(lookFair),
+}
+
+func lookFair(t *ticket) (view, error) {
+	c := t.m.c
+	for {
+		names, stat, err := c.conn.Children(t.m.path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return view{gone: true}, nil
+		}
+		if err != nil {
+			return view{}, fmt.Errorf("zklock: list %s: %w", t.m.path, err)
+		}
+		ahead, present := t.ahead(names)
+		if !present {
+			return view{gone: true}, nil
+		}
+		if ahead == "" {
+			return view{head: true, token: uint64(stat.Pzxid)}, nil
+		}
+		wake, err := c.watchNode(t.m.path + "/" + ahead)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue
+		}
+		if err != nil {
+			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.m.path, ahead, err)
+		}
+		return view{wake: wake}, nil
+	}
+}

@@ -1,0 +1,107 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Lease is one acquisition of a [Mutex]. Its methods may be used by any
+// number of goroutines.
+type Lease struct {
+	ticket *ticket
+	token  uint64
+
+	alive    context.Context // ends with the lease; the cause says why
+	end      context.CancelCauseFunc
+	unlocked atomic.Bool
+}
+
+var _ harness.Lease = (*Lease)(nil)
+
+// unlockWait bounds Unlock.
+const unlockWait = 2 * time.Second
+
+// Unlock releases the lock with one request, whatever has become of ctx, and
+// waits at most two seconds for the answer; after that it goes on in the
+// background and the error says so. The error wraps ErrNotHeld if the lock was
+// lost, even if only possibly, or has been released.
+//
+// A lost lease is to be unlocked like any other: the session may have lived
+// on, and keeps the others out until then. Its Unlock waits for nothing.
+func (l *Lease) Unlock(context.Context) error {
+	if l.unlocked.Swap(true) {
+		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
+	}
+	lost := l.lost()
+	done := make(chan error, 1)
+	if !l.ticket.m.c.spawn(func() { done <- l.release() }) {
+		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
+	}
+	if lost != nil {
+		return lost
+	}
+	timer := time.NewTimer(unlockWait)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		if lost := l.lost(); lost != nil {
+			return lost
+		}
+		return fmt.Errorf("zklock: unlock %s: no server has answered for %v; still trying", l.ticket.m.path, unlockWait)
+	}
+}
+
+// lost returns the error of Unlock if the lease has ended without it.
+func (l *Lease) lost() error {
+	if cause := l.Err(); cause != nil && !errors.Is(cause, ErrReleased) {
+		return fmt.Errorf("%w: %w", ErrNotHeld, cause)
+	}
+	return nil
+}
+
+// release removes the ticket and ends the lease.
+func (l *Lease) release() error {
+	removed, err := l.ticket.withdraw()
+	switch {
+	case err != nil:
+		l.end(fmt.Errorf("%w: %w", ErrLost, err))
+	case removed:
+		l.end(ErrReleased)
+	default:
+		l.end(fmt.Errorf("%w: its node was gone", ErrLost))
+	}
+	l.ticket.m.c.forget(l)
+	return l.lost()
+}
+
+// Token returns the fencing token: it rises strictly from holder to holder of
+// the same path, also when the path was removed and made again in between. It
+// is the zxid of the last change to the queue that this holder saw when it
+// found itself at the head. By then its predecessor's ticket had gone, which
+// is such a change, and the predecessor had seen that ticket, its own, in place.
+func (l *Lease) Token() uint64 { return l.token }
+
+// Done is closed when the lock is released or may have been lost.
+func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
+
+// Err is nil while the lock is held, then why it ended: ErrReleased, or an
+// error that wraps ErrLost.
+func (l *Lease) Err() error { return context.Cause(l.alive) }
+
+// Deadline returns until when the session surely lives, less the margin, by
+// what is known now: it moves on as long as the servers answer. Once the lease
+// has ended it is the zero time. A holder that looks at it right before it acts
+// closes the gap between a pause of its process and the closing of Done.
+func (l *Lease) Deadline() (time.Time, bool) {
+	if l.Err() != nil {
+		return time.Time{}, true
+	}
+	return l.ticket.m.c.deadline(), true
+}

@@ -1,0 +1,397 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// TestQueue runs every test of the queue against one server.
+func TestQueue(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests alone", requestsAlone},
+		{"requests behind others", requestsBehindOthers},
+		{"waiter in the middle dies", middleWaiterDies},
+		{"first waiter cancels", func(t *testing.T, at harness.Endpoint) { waiterCancels(t, at, 0) }},
+		{"waiter in the middle cancels", func(t *testing.T, at harness.Endpoint) { waiterCancels(t, at, 1) }},
+		{"waiters give up again and again", watchesShared},
+		{"data of the ticket ahead changes", aheadChanges},
+		{"foreign children", foreignChildren},
+		{"own node removed while waiting", ownNodeRemoved},
+		{"parent removed and made again", parentMadeAgain},
+		{"containers", containers},
+		{"zk.Lock on the same path", besideZKLock},
+		{"Do", doEnds},
+		{"Locker", locker},
+		{"examples", examples},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+func requestsAlone(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m)) // makes the parents
+	before := c.Counts()
+	for range 20 {
+		unlock(t, lock(t, m))
+	}
+	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 60}) {
+		t.Errorf("20 acquisitions cost %+v, want 3 requests each", got)
+	}
+}
+
+func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
+	for _, v := range zklock.Suite {
+		requests, notifications := contendedCost(t, at, v)
+		t.Logf("%s: %.2f requests and %.2f notifications for each of 4 contenders", v.Name, requests, notifications)
+		switch v.Name {
+		case "zk-fair":
+			if requests < 4.7 || requests > 5.3 || notifications < 0.7 || notifications > 1.3 {
+				t.Errorf("%s costs %.2f requests and %.2f notifications, want 5 and 1", v.Name, requests, notifications)
+			}
+		case "zk-herd": // every waiter hears of the arrival and of the departure of every other
+			if notifications < 2 {
+				t.Errorf("%s has only %.2f notifications: no herd", v.Name, notifications)
+			}
+		}
+	}
+}
+
+// contendedCost returns the wire traffic of an acquisition among four clients
+// who queue again at once.
+func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (requests, notifications float64) {
+	const workers, turns = 4, 25
+	key := newPath()[len("/locklab/"):]
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var total harness.Counts
+	for i := range workers {
+		r, err := v.Remote(t.Context(), at, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		s, err := r.Join(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for range turns {
+				l, err := s.Lock(t.Context())
+				if err == nil {
+					err = l.Unlock(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total = total.Add(r.(harness.Counter).Counts())
+		})
+	}
+	wg.Wait()
+	return float64(total.Requests) / (workers * turns), float64(total.Notifications) / (workers * turns)
+}
+
+// middleWaiterDies: its follower is woken and must not take the lock.
+func middleWaiterDies(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	path := newPath()
+	var ms []*zklock.Mutex
+	var cs []*zklock.Client
+	for range 3 {
+		cs = append(cs, dial(t, at, zklock.ClientOptions{}))
+		ms = append(ms, cs[len(cs)-1].Mutex(path, zklock.Options{}))
+	}
+	head := lock(t, ms[0])
+	middle := waiting(t, t.Context(), ms[1], see, 2)
+	last := waiting(t, t.Context(), ms[2], see, 3)
+	cs[1].Close()
+	if r := <-middle; !errors.Is(r.err, zklock.ErrClosed) {
+		t.Errorf("Lock of a closed client = %v, want ErrClosed", r.err)
+	}
+	queued(t, see, path, 2)
+	empty(t, last)
+	unlock(t, head)
+	unlock(t, take(t, last))
+	queued(t, see, path, 0)
+}
+
+// waiterCancels takes a waiter out of a queue of a holder and two.
+func waiterCancels(t *testing.T, at harness.Endpoint, who int) {
+	see := raw(t, at)
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	path := newPath()
+	head := lock(t, c.Mutex(path, zklock.Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ctxs := []context.Context{t.Context(), t.Context()}
+	ctxs[who] = ctx
+	waiters := []<-chan result{
+		waiting(t, ctxs[0], d.Mutex(path, zklock.Options{}), see, 2),
+		waiting(t, ctxs[1], c.Mutex(path, zklock.Options{}), see, 3),
+	}
+	before := queue(t, see, path)
+	cancel()
+	if r := <-waiters[who]; !errors.Is(r.err, context.Canceled) {
+		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
+	}
+	after := queued(t, see, path, 2)
+	if want := before[1+(1-who)]; after[0] != before[0] || after[1] != want {
+		t.Errorf("after the cancellation the queue is %q, want %q and %q", after, before[0], want)
+	}
+	empty(t, waiters[1-who])
+	unlock(t, head)
+	unlock(t, take(t, waiters[1-who]))
+	queued(t, see, path, 0)
+}
+
+// watchesShared: a watch cannot be taken back, but those who give up do not
+// leave one each.
+func watchesShared(t *testing.T, at harness.Endpoint) {
+	holder, c := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	see := raw(t, at)
+	path := newPath()
+	m := c.Mutex(path, zklock.Options{})
+	l := lock(t, holder.Mutex(path, zklock.Options{}))
+	start := c.Counts()
+	const waiters = 10
+	for range waiters {
+		ctx, cancel := context.WithCancel(t.Context())
+		got := waiting(t, ctx, m, see, 2)
+		cancel()
+		if r := <-got; !errors.Is(r.err, context.Canceled) {
+			t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
+		}
+	}
+	// Each creates, lists and deletes; one of them watches.
+	if got := c.Counts().Sub(start).Requests; got > 3*waiters+1 {
+		t.Errorf("%d waiters who gave up cost %d requests, want at most %d", waiters, got, 3*waiters+1)
+	}
+	next := waiting(t, t.Context(), m, see, 2) // on the same watch
+	empty(t, next)
+	unlock(t, l)
+	unlock(t, take(t, next))
+	if got := c.Counts().Sub(start).Notifications; got != 1 {
+		t.Errorf("%d watch events, want 1", got)
+	}
+	// The next predecessor has a watch of its own.
+	l = lock(t, holder.Mutex(path, zklock.Options{}))
+	next = waiting(t, t.Context(), m, see, 2)
+	empty(t, next)
+	unlock(t, l)
+	unlock(t, take(t, next))
+}
+
+// aheadChanges: the watch on the ticket ahead fires although it stays. The
+// waiter looks, sets a new watch, and waits on.
+func aheadChanges(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	l := lock(t, m)
+	ahead := queue(t, see, m.Path())[0]
+	next := waiting(t, t.Context(), m, see, 2)
+	before := c.Counts()
+	for k := range uint64(2) {
+		if _, err := see.Set(m.Path()+"/"+ahead, []byte("x"), -1); err != nil {
+			t.Fatal(err)
+		}
+		empty(t, next)
+		if got, want := c.Counts().Sub(before), (harness.Counts{Requests: 2 * (k + 1), Notifications: k + 1}); got != want {
+			t.Errorf("after %d changes: %+v more, want %+v", k+1, got, want)
+		}
+	}
+	unlock(t, l)
+	unlock(t, take(t, next))
+}
+
+func foreignChildren(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	for _, name := range []string{
+		"foreign", "_c_x", "lock-", "lock-abc", "lock-00000000001", "lock-000000001", "clock-0000000000",
+		"lock-+000000000", "lock--000000000", "lock-9999999999", "read-lock-0000000000x", "0000000000",
+	} {
+		if _, err := see.Create(m.Path()+"/"+name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatalf("create %s: %v", name, err)
+		}
+	}
+	n := len(queue(t, see, m.Path()))
+	head := lock(t, m)
+	next := waiting(t, t.Context(), m, see, n+2)
+	empty(t, next)
+	unlock(t, head)
+	unlock(t, take(t, next))
+	queued(t, see, m.Path(), n)
+}
+
+// ownNodeRemoved: who finds its ticket gone queues again; the holder whose
+// ticket is gone does not hold the lock.
+func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lock(t, m)
+	next := waiting(t, t.Context(), m, see, 2)
+	nodes := queue(t, see, m.Path())
+	remove := func(name string) {
+		if err := see.Delete(m.Path()+"/"+name, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove(nodes[1])
+	remove(nodes[0])
+	second := take(t, next)
+	if nodes := queue(t, see, m.Path()); len(nodes) != 1 {
+		t.Errorf("the queue is %q, want one ticket", nodes)
+	}
+	lost(t, head)
+	if second.Err() != nil {
+		t.Errorf("the second holder's Err = %v", second.Err())
+	}
+	if second.Token() <= head.Token() {
+		t.Errorf("token %d after %d", second.Token(), head.Token())
+	}
+	unlock(t, second)
+	queued(t, see, m.Path(), 0)
+}
+
+// parentMadeAgain: the sequence starts again, the tokens do not.
+func parentMadeAgain(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	var last uint64
+	for round := range 4 {
+		for range 3 {
+			l := lock(t, m)
+			if l.Token() <= last {
+				t.Errorf("round %d: token %d after %d", round, l.Token(), last)
+			}
+			last = l.Token()
+			unlock(t, l)
+		}
+		if err := see.Delete(m.Path(), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// containers: a node does not tell whether it is a container, so the test
+// looks at the requests.
+func containers(t *testing.T, at harness.Endpoint) {
+	const opCreate, opCreateContainer = 1, 19 // ZooDefs.OpCode
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{})
+	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{})))
+	if n := p.asked(opCreateContainer); n != 0 {
+		t.Errorf("%d containers were asked for, want none", n)
+	}
+	plain := p.asked(opCreate)
+	unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{Container: true})))
+	if n := p.asked(opCreateContainer); n != 5 { // those that exist, too
+		t.Errorf("%d containers were asked for, want 5", n)
+	}
+	if n := p.asked(opCreate) - plain; n != 2 { // in vain, and again
+		t.Errorf("%d plain nodes were asked for, want the ticket, twice", n)
+	}
+}
+
+// besideZKLock lets a mutex and zk.Lock, which names and orders its tickets as
+// Curator does, contend for one path.
+func besideZKLock(t *testing.T, at harness.Endpoint) {
+	const turns = 20
+	path := newPath()
+	mine, theirs := dial(t, at, zklock.ClientOptions{}), raw(t, at)
+	m := mine.Mutex(path, zklock.Options{})
+	var inside, mineIn, theirsIn int // guarded by the lock
+	visit := func(count *int) {
+		if inside++; inside != 1 {
+			t.Errorf("%d are inside", inside)
+		}
+		*count++
+		inside--
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range turns {
+			err := zklock.Do(t.Context(), m, func(context.Context, *zklock.Lease) error {
+				visit(&mineIn)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	wg.Go(func() {
+		for range turns {
+			l := zk.NewLock(theirs.Conn, path, zk.WorldACL(zk.PermAll))
+			if err := l.Lock(); err != nil {
+				t.Error(err)
+				return
+			}
+			visit(&theirsIn)
+			if err := l.Unlock(); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	wg.Wait()
+	if mineIn != turns || theirsIn != turns {
+		t.Errorf("%d and %d turns, want %d each", mineIn, theirsIn, turns)
+	}
+	// And in order: a zk.Lock behind a mutex behind a zk.Lock.
+	order := make(chan string, 3)
+	first := zk.NewLock(theirs.Conn, path, zk.WorldACL(zk.PermAll))
+	if err := first.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	see := raw(t, at)
+	second := waiting(t, t.Context(), m, see, 2)
+	third := zk.NewLock(theirs.Conn, path, zk.WorldACL(zk.PermAll))
+	wg.Go(func() {
+		if err := third.Lock(); err != nil {
+			t.Error(err)
+		}
+		order <- "third"
+		if err := third.Unlock(); err != nil {
+			t.Error(err)
+		}
+	})
+	queued(t, see, path, 3)
+	if err := first.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	l := take(t, second)
+	order <- "second"
+	unlock(t, l)
+	wg.Wait()
+	if got := fmt.Sprint(<-order, " ", <-order); got != "second third" {
+		t.Errorf("order of service: %s", got)
+	}
+}

@@ -1,0 +1,79 @@
+package zklock
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+func TestSequence(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		want int32
+		ok   bool
+	}{
+		{"_c_0123456789abcdef0123456789abcdef-lock-0000000000", 0, true},
+		{"_c_0b6b0a4e-6a7e-4e0c-8b9a-3c1d2e3f4a5b-lock-0000000042", 42, true}, // Curator's
+		{"lock-2147483647", math.MaxInt32, true},
+		{"x-lock--2147483648", math.MinInt32, true}, // after the greatest
+		{"x-lock--000000001", -1, true},             // a billion later
+		{"x-lock--0000000001", 0, false},
+		{"x-lock--000000000", 0, false},
+		{"lock-lock-0000000007", 7, true},
+		{"clock-0000000001", 0, false},
+		{"lock-00000000001", 0, false},
+		{"lock-000000001", 0, false},
+		{"lock-2147483648", 0, false},
+		{"lock-+000000001", 0, false},
+		{"lock-", 0, false},
+		{"lock--", 0, false},
+		{"_c_x", 0, false},
+		{"", 0, false},
+	} {
+		if got, ok := sequence(test.name); ok && got != test.want || ok != test.ok {
+			t.Errorf("sequence(%q) = %d, %t, want %d, %t", test.name, got, ok, test.want, test.ok)
+		}
+	}
+}
+
+// FuzzSequence: every number that the server can append is read back, behind
+// any name of ours, and no name breaks the parser.
+func FuzzSequence(f *testing.F) {
+	f.Add("_c_x-lock-", int32(1))
+	f.Add("lock--lock-", int32(math.MinInt32))
+	f.Fuzz(func(t *testing.T, name string, n int32) {
+		sequence(name)
+		full := fmt.Sprintf("%s-lock-%010d", name, n)
+		if got, ok := sequence(full); !ok || got != n {
+			t.Errorf("sequence(%q) = %d, %t, want %d", full, got, ok, n)
+		}
+	})
+}
+
+func TestAhead(t *testing.T) {
+	// The counter goes round in 32 bits.
+	const last, first = "a-lock-2147483647", "b-lock--2147483648"
+	const minus, zero = "c-lock--000000001", "d-lock-0000000000"
+	for _, test := range []struct {
+		own     string
+		names   []string
+		want    string
+		present bool
+	}{
+		{"x-lock-0000000005", []string{"x-lock-0000000005"}, "", true},
+		{"x-lock-0000000005", []string{"y-lock-0000000006", "x-lock-0000000005"}, "", true},
+		{"x-lock-0000000005", []string{"y-lock-0000000003", "z-lock-0000000004", "x-lock-0000000005", "w-lock-0000000001"}, "z-lock-0000000004", true},
+		{"x-lock-0000000005", []string{"y-lock-0000000003"}, "y-lock-0000000003", false},
+		{"x-lock-0000000005", nil, "", false},
+		{"x-lock-0000000005", []string{"foreign", "x-lock-0000000005", "0000000001"}, "", true},
+		{first, []string{first, last}, last, true},
+		{zero, []string{zero, minus}, minus, true},
+		{minus, []string{zero, minus}, "", true},
+		{last, []string{first, last}, "", true},
+	} {
+		own := &ticket{node: test.own}
+		if got, present := own.ahead(test.names); got != test.want || present != test.present {
+			t.Errorf("ahead of %s in %q: %q, %t, want %q, %t", test.own, test.names, got, present, test.want, test.present)
+		}
+	}
+}

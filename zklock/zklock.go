@@ -1,0 +1,37 @@
+package zklock
+
+import (
+	"errors"
+	"fmt"
+
+	"locklab/harness"
+)
+
+// Suite lists every lock of the family.
+var Suite = []*harness.Variant{
+	fair,
+	herd,
+}
+
+// The errors of this package. Errors of the client library are wrapped as they
+// are, so that errors.Is(err, zk.ErrNoAuth) works.
+var (
+	// ErrNotHeld is returned by Unlock if the lock was lost or has been
+	// released before.
+	ErrNotHeld = fmt.Errorf("zklock: %w", harness.ErrNotHeld)
+
+	// ErrNotAcquired is returned by TryLock while somebody else holds the lock.
+	ErrNotAcquired = fmt.Errorf("zklock: %w", harness.ErrNotAcquired)
+
+	// ErrLost is why a lease ended without Unlock.
+	ErrLost = fmt.Errorf("zklock: %w", harness.ErrLost)
+
+	// ErrReleased is why a lease ended by Unlock.
+	ErrReleased = fmt.Errorf("zklock: %w", harness.ErrReleased)
+
+	// ErrSessionExpired is ErrLost because the servers ended the session.
+	ErrSessionExpired = fmt.Errorf("%w: the session expired", ErrLost)
+
+	// ErrClosed is returned by methods of a Mutex whose Client was closed.
+	ErrClosed = errors.New("zklock: the client is closed")
+)
