@@ -1,0 +1,48 @@
+package metric
+
+import "locklab/harness"
+
+// CPU is the processor time of the measuring process, user and system, per
+// acquisition, in nanoseconds. Waiting by polling costs here what waiting
+// asleep does not. It includes the critical section where that is calibrated
+// work, and never includes servers.
+//
+// Source: getrusage(2); the use as a cost of waiting is that of A. Karlin,
+// K. Li, M. Manasse, S. Owicki, "Empirical Studies of Competitive Spinning for
+// a Shared-Memory Multiprocessor", SOSP 1991.
+var CPU = &Metric{
+	Name:   "cpu",
+	Unit:   "cpu-ns/op",
+	Doc:    "processor time of the measuring process per acquisition",
+	Paper:  "Karlin et al. 1991",
+	Better: Lower,
+	Of: func(r *harness.Result) (float64, bool) {
+		v, ok := per(float64(r.CPU.Time.Nanoseconds()), r.Ops)
+		return v, ok && r.CPU.Time > 0
+	},
+}
+
+// Switches is the voluntary context switches per acquisition: how often a
+// thread of the process gave up its processor in order to wait.
+var Switches = &Metric{
+	Name:   "switches",
+	Unit:   "switches/op",
+	Doc:    "voluntary context switches per acquisition",
+	Paper:  "getrusage(2), ru_nvcsw",
+	Better: Lower,
+	Of: func(r *harness.Result) (float64, bool) {
+		return per(float64(r.CPU.Voluntary), r.Ops)
+	},
+}
+
+// Allocs is the heap objects allocated per acquisition.
+var Allocs = &Metric{
+	Name:   "allocs",
+	Unit:   "allocs/op",
+	Doc:    "heap objects allocated per acquisition",
+	Paper:  "Go runtime/metrics, /gc/heap/allocs:objects",
+	Better: Lower,
+	Of: func(r *harness.Result) (float64, bool) {
+		return per(float64(r.CPU.Allocs), r.Ops)
+	},
+}

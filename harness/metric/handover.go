@@ -1,0 +1,35 @@
+package metric
+
+import "locklab/harness"
+
+// Handovers is how often per second the lock went from one worker to another.
+// Unlike [Throughput] it cannot be raised by an owner that takes the lock back
+// at once, which is what a slow lock invites: it then seldom changes hands.
+//
+// Source: the node hand-offs of Z. Radović, E. Hagersten, "Hierarchical Backoff
+// Locks for Nonuniform Communication Architectures", HPCA 2003, counted
+// between workers instead of NUMA nodes.
+var Handovers = &Metric{
+	Name:   "handovers",
+	Unit:   "handovers/s",
+	Doc:    "acquisitions per second whose predecessor was another worker",
+	Paper:  "Radović & Hagersten 2003",
+	Better: Higher,
+	Of: func(r *harness.Result) (float64, bool) {
+		return float64(r.Handovers) / r.Elapsed.Seconds(), r.Elapsed > 0 && len(r.Workers) > 1
+	},
+}
+
+// HandoverTime is the median time from release to the grant of another worker,
+// in nanoseconds: how long the lock lies idle while somebody waits for it.
+//
+// Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go),
+// which measures that time for two threads.
+var HandoverTime = &Metric{
+	Name:   "handover-time",
+	Unit:   "handover-ns/op",
+	Doc:    "median time from release to the grant of another worker",
+	Paper:  "Go runtime, BenchmarkMutexHandoff",
+	Better: Lower,
+	Of:     func(r *harness.Result) (float64, bool) { return Quantile(r.Handover, 0.5) },
+}

@@ -1,0 +1,61 @@
+package metric
+
+import (
+	"math"
+
+	"locklab/harness"
+)
+
+// The quantiles of the time from request to grant, in nanoseconds. They are
+// those of the sampled acquisitions, and missing where the samples do not
+// resolve them. A figure under [Floor] is the clock's, not the lock's. The
+// largest sample is not the longest wait, so no maximum is given.
+//
+// Source: G. Tene, "How NOT to Measure Latency", 2013: quote quantiles of the
+// whole distribution, and only those that the number of samples supports.
+var (
+	P50  = wait("wait-p50", "p50-ns/op", "half of the sampled acquisitions waited no longer", 0.5)
+	P99  = wait("wait-p99", "p99-ns/op", "99 in 100 sampled acquisitions waited no longer", 0.99)
+	P999 = wait("wait-p999", "p999-ns/op", "999 in 1000 sampled acquisitions waited no longer", 0.999)
+)
+
+func wait(name, unit, doc string, q float64) *Metric {
+	return &Metric{
+		Name:   name,
+		Unit:   unit,
+		Doc:    doc,
+		Paper:  "Tene 2013",
+		Better: Lower,
+		Of:     func(r *harness.Result) (float64, bool) { return Quantile(r.Wait, q) },
+	}
+}
+
+// beyond is how many observations must lie above a quantile to quote it: with
+// ten, the count above the true quantile is known to about a third.
+const beyond = 10
+
+// Quantile returns quantile q of h, and false if fewer than ten observations
+// lie above it.
+func Quantile(h harness.Histogram, q float64) (value float64, ok bool) {
+	if q > Resolved(h.Count()) {
+		return math.NaN(), false
+	}
+	return h.Quantile(q), true
+}
+
+// Resolved returns the greatest quantile that n observations can tell, 0 if
+// they can tell none.
+func Resolved(n int64) float64 {
+	if n <= beyond {
+		return 0
+	}
+	return 1 - float64(beyond)/float64(n)
+}
+
+// Floor returns the least latency, in nanoseconds, whose quantiles r's clock
+// can tell apart: five times its floor and step together. What is measured
+// below it is reported as "at most the floor"; the floor is never subtracted,
+// because quantiles of a difference are not differences of quantiles.
+func Floor(r *harness.Result) float64 {
+	return 5 * (r.ClockFloor + r.ClockStep)
+}

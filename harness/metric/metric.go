@@ -1,0 +1,103 @@
+package metric
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"locklab/harness"
+)
+
+// A Metric is one figure of a result.
+type Metric struct {
+	// Name identifies the metric in tables: lower case, words joined by '-'.
+	Name string
+
+	// Unit is the unit that benchmark lines carry. It has no space, and a part
+	// of it reads "ns" only if the figure is in nanoseconds, which benchstat
+	// then shows in seconds.
+	Unit string
+
+	// Doc is one line, without a capital or a full stop, that says what the
+	// figure is.
+	Doc string
+
+	// Paper is the source of the definition in short form.
+	Paper string
+
+	// Better says which way is better: "higher", "lower", or "" if neither.
+	Better string
+
+	// Of returns the figure, and false if r does not hold enough to say it.
+	// It does not judge r: a caller drops results with violations first.
+	Of func(r *harness.Result) (value float64, ok bool)
+}
+
+// The values of Metric.Better.
+const (
+	Higher = "higher"
+	Lower  = "lower"
+)
+
+// Suite lists every metric in the order of a benchmark line.
+var Suite = []*Metric{
+	Time, Throughput,
+	P50, P99, P999,
+	Handovers, HandoverTime,
+	Jain, BusyHalf, Spread, MinMax,
+	StreakP50, StreakP99, LWSS, Reacquire, GapP99,
+	CPU, Switches, Allocs,
+	Requests, Notifications,
+	Overlap,
+}
+
+var (
+	nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	unitRE = regexp.MustCompile(`^[a-z0-9%]+([-/][a-z0-9%]+)*$`)
+)
+
+// Validate returns one error that joins every mistake in ms, or nil.
+func Validate(ms []*Metric) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, m := range ms {
+		bad := func(format string, args ...any) {
+			errs = append(errs, fmt.Errorf("metric %q "+format, append([]any{m.Name}, args...)...))
+		}
+		switch {
+		case !nameRE.MatchString(m.Name):
+			bad("is not lower-case words joined by '-'")
+		case seen["name "+m.Name]:
+			bad("is listed twice")
+		}
+		switch {
+		case !unitRE.MatchString(m.Unit):
+			bad("has unit %q, which is not words joined by '-' or '/'", m.Unit)
+		case seen["unit "+m.Unit]:
+			bad("shares its unit %q with another metric", m.Unit)
+		}
+		seen["name "+m.Name], seen["unit "+m.Unit] = true, true
+		if m.Doc == "" {
+			bad("is undocumented")
+		}
+		if m.Paper == "" {
+			bad("names no source in Paper")
+		}
+		if !slices.Contains([]string{Higher, Lower, ""}, m.Better) {
+			bad("has Better %q", m.Better)
+		}
+		if m.Of == nil {
+			bad("has no function")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// per returns total/ops, and false if there were no operations.
+func per(total float64, ops uint64) (float64, bool) {
+	if ops == 0 {
+		return 0, false
+	}
+	return total / float64(ops), true
+}

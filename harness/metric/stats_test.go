@@ -1,0 +1,112 @@
+package metric
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestMedianRank checks the ranks and levels of the 95 % interval against sums
+// of binomial coefficients in rational arithmetic.
+func TestMedianRank(t *testing.T) {
+	for _, c := range []struct {
+		n, rank int
+		level   float64
+	}{
+		{1, 1, 0}, {2, 1, 0.5}, {3, 1, 0.75}, {5, 1, 0.9375}, {6, 1, 0.96875}, {8, 1, 0.9921875},
+		{9, 2, 0.9609375}, {10, 2, 0.978515625}, {12, 3, 0.96142578125}, {15, 4, 0.96484375},
+		{20, 6, 0.958610534668}, {25, 8, 0.956714749336}, {100, 40, 0.964799799782},
+	} {
+		rank, level := medianRank(c.n, 0.95)
+		if rank != c.rank || math.Abs(level-c.level) > 1e-9 {
+			t.Errorf("n=%d: got rank %d at %.12f, want %d at %.12f", c.n, rank, level, c.rank, c.level)
+		}
+	}
+}
+
+func TestMinRounds(t *testing.T) {
+	for level, want := range map[float64]int{0.5: 2, 0.75: 3, 0.95: 6, 0.99: 8, 1 - 0.05/20: 10} {
+		n := MinRounds(level)
+		if n != want {
+			t.Errorf("MinRounds(%v) is %d, want %d", level, n, want)
+		}
+		if _, got := medianRank(n, level); got < level {
+			t.Errorf("%d rounds reach %v, not %v", n, got, level)
+		}
+		if _, got := medianRank(n-1, level); got >= level {
+			t.Errorf("%d rounds reach %v already", n-1, got)
+		}
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	s := Summarize([]float64{10, 9, 8, 7, 6, 5, math.NaN(), 4, 3, 2, 1})
+	if want := (Summary{Median: 5.5, Lo: 2, Hi: 9, Confidence: s.Confidence, N: 10}); s != want {
+		t.Errorf("got %+v, want %+v", s, want)
+	}
+	if math.Abs(s.Spread()-3.5/5.5) > 1e-12 {
+		t.Errorf("spread is %v, want %v", s.Spread(), 3.5/5.5)
+	}
+	if s := Summarize([]float64{3, 1, 2}); s.Lo != 1 || s.Hi != 3 || s.Confidence != 0.75 {
+		t.Errorf("three values: got %+v, want their range at 0.75", s)
+	}
+	for _, xs := range [][]float64{nil, {math.NaN()}} {
+		if s := Summarize(xs); s.N != 0 || !math.IsNaN(s.Median) || !math.IsNaN(s.Lo) || !math.IsNaN(s.Hi) {
+			t.Errorf("Summarize(%v) = %+v, want NaN with N 0", xs, s)
+		}
+	}
+	xs := []float64{3, 1, 2}
+	Summarize(xs)
+	if xs[0] != 3 {
+		t.Error("Summarize reordered its argument")
+	}
+}
+
+// TestCoverage draws from a skewed distribution with a known median and counts
+// how often the interval holds it.
+func TestCoverage(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const runs, n = 20000, 10
+	held := 0
+	for range runs {
+		xs := make([]float64, n)
+		for i := range xs {
+			xs[i] = math.Exp(2 * rng.NormFloat64()) // median 1
+		}
+		if s := Summarize(xs); s.Lo <= 1 && 1 <= s.Hi {
+			held++
+		}
+	}
+	// 97.85 % expected; five standard errors are 0.5 points.
+	if got := float64(held) / runs; math.Abs(got-0.9785) > 0.005 {
+		t.Errorf("the interval held the median in %.2f %% of runs, want 97.85 %%", 100*got)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	// Rounds that differ by a factor of 30, in which a is always 1.2 times b.
+	var a, b []float64
+	for i := range 10 {
+		base := math.Pow(1.4, float64(i))
+		a, b = append(a, 1.2*base*(1+0.001*float64(i))), append(b, base)
+	}
+	if c := Compare(a, b, 0.95); !c.Greater() || c.Less() || math.Abs(c.Median-1.2) > 0.01 {
+		t.Errorf("paired: got %+v, want 1.2 and greater", c)
+	}
+	if c := Compare(b, a, 0.95); !c.Less() || c.Greater() {
+		t.Errorf("turned round: got %+v, want less", c)
+	}
+	if c := Compare(a, a, 0.95); c.Greater() || c.Less() || !c.Enough() {
+		t.Errorf("with itself: got %+v, want neither, from enough rounds", c)
+	}
+	// Ten rounds reach 99.8 %, not 99.9 %: however clear, no verdict.
+	if c := Compare(a, b, 0.999); c.Enough() || c.Greater() {
+		t.Errorf("at 99.9 %%: got %+v, want too few rounds", c)
+	}
+	if c := Compare([]float64{0, 1, math.NaN()}, []float64{0, 0, 1}, 0.5); c.N != 1 || !math.IsInf(c.Median, 1) {
+		t.Errorf("zeros: got %+v, want one infinite ratio", c)
+	}
+	if c := Compare(nil, nil, 0.95); c.Enough() || c.Greater() || c.Less() {
+		t.Errorf("nothing: got %+v, want no verdict", c)
+	}
+}

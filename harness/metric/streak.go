@@ -1,0 +1,33 @@
+package metric
+
+// The streaks: how many times in a row the same worker took the lock, weighted
+// by time. The median answers: pick a moment at random; how long is the run of
+// acquisitions by one worker that it falls into? A lock that is handed over
+// every time has 1.
+//
+// Source: the "streak" of BenchmarkMutexCapture in the Go runtime
+// (runtime/runtime_test.go).
+var (
+	StreakP50 = short("streak-p50", "streak-p50",
+		"half of the time falls into runs by one worker no longer than this, in acquisitions",
+		"Go runtime, BenchmarkMutexCapture", "",
+		func(log owners) (float64, bool) { return weighted(streaks(log), 0.5), true })
+	StreakP99 = short("streak-p99", "streak-p99",
+		"99 % of the time falls into runs by one worker no longer than this, in acquisitions",
+		"Go runtime, BenchmarkMutexCapture", "",
+		func(log owners) (float64, bool) { return weighted(streaks(log), 0.99), true })
+)
+
+// streaks returns the length of every run of acquisitions by one worker.
+func streaks(log owners) (lengths []int) {
+	for burst := range log.bursts() {
+		start := 0
+		for i := 1; i <= len(burst); i++ {
+			if i == len(burst) || burst[i] != burst[start] {
+				lengths = append(lengths, i-start)
+				start = i
+			}
+		}
+	}
+	return lengths
+}
