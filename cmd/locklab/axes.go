@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+)
+
+// axes are the workload axes as the user gave them. A list that is empty
+// stands for its default.
+type axes struct {
+	workers    []int
+	clients    []int
+	hold       []harness.Span // default: 100ns for local locks, 0 for remote ones
+	think      []harness.Span
+	wait       []harness.WaitPolicy
+	pin        []harness.Pin
+	gomaxprocs []int
+}
+
+// defaultHold is how long a local lock is held: enough for a few cache misses.
+const defaultHold = 100 * time.Nanosecond
+
+// cases crosses the axes with the locks. Cases that a lock cannot run are
+// left out: more workers than it serves, more clients than workers.
+func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
+	for _, v := range locks {
+		for _, w := range a.workloads(v, cpus) {
+			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) {
+				cases = append(cases, runner.Case{Lock: v, Workload: w})
+			}
+		}
+	}
+	return cases
+}
+
+// workloads returns every combination of the axes that makes sense for v.
+func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
+	remote := v.Traits.Needs != ""
+	hold := harness.Span{Mean: defaultHold}
+	workers := localWorkers(cpus)
+	clients, waits, pins := []int{0}, or(a.wait, harness.WaitAdaptive), or(a.pin, harness.PinNone)
+	if remote {
+		hold, workers = harness.Span{}, remoteWorkers
+		// Waiting and pinning are about threads; a remote lock waits for the network.
+		clients, waits, pins = or(a.clients, 0), []harness.WaitPolicy{harness.WaitAdaptive}, []harness.Pin{harness.PinNone}
+	}
+	if v.Family != harness.Spin {
+		waits = []harness.WaitPolicy{harness.WaitAdaptive}
+	}
+	ws := []harness.Workload{{}}
+	ws = cross(ws, or(a.workers, workers...), func(w *harness.Workload, x int) { w.Workers = x })
+	ws = cross(ws, clients, func(w *harness.Workload, x int) { w.Clients = x })
+	ws = cross(ws, or(a.hold, hold), func(w *harness.Workload, x harness.Span) { w.Hold = x })
+	ws = cross(ws, or(a.think, harness.Span{}), func(w *harness.Workload, x harness.Span) { w.Think = x })
+	ws = cross(ws, waits, func(w *harness.Workload, x harness.WaitPolicy) { w.Wait = x })
+	ws = cross(ws, pins, func(w *harness.Workload, x harness.Pin) { w.Pin = x })
+	return cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
+}
+
+// cross returns every workload of ws with every value of one axis.
+func cross[T any](ws []harness.Workload, values []T, set func(*harness.Workload, T)) (out []harness.Workload) {
+	for _, w := range ws {
+		for _, x := range values {
+			set(&w, x)
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func or[T any](given []T, otherwise ...T) []T {
+	if len(given) > 0 {
+		return given
+	}
+	return otherwise
+}
+
+// localWorkers returns 1, 2, 4 … up to twice the processors, and four times:
+// the last two show what happens when there are more workers than processors.
+func localWorkers(cpus int) (ns []int) {
+	for n := 1; n <= 2*cpus; n *= 2 {
+		ns = append(ns, n)
+	}
+	if last := ns[len(ns)-1]; last < 4*cpus {
+		ns = append(ns, 4*cpus)
+	}
+	return ns
+}
+
+// remoteWorkers are the worker counts for remote locks, whose contention does
+// not depend on the processors of the client.
+var remoteWorkers = []int{1, 2, 8}
+
+// parseList reads a comma-separated list, each word by parse.
+func parseList[T any](flag, text string, parse func(string) (T, error)) (out []T, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		x, err := parse(strings.TrimSpace(word))
+		if err != nil {
+			return nil, fmt.Errorf("%w (in --%s %s)", err, flag, text)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// parseCount reads a number of at least 1.
+func parseCount(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%w: %q is not a number of 1 or more", harness.ErrUsage, text)
+	}
+	return n, nil
+}
+
+// parseName reads one of the names of an axis.
+func parseName[T interface {
+	~string
+	String() string
+}](all []T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		var names []string
+		for _, x := range all {
+			if x.String() == text {
+				return x, nil
+			}
+			names = append(names, x.String())
+		}
+		return "", fmt.Errorf("%w: %q is none of %s", harness.ErrUsage, text, strings.Join(names, ", "))
+	}
+}

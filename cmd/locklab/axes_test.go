@@ -1,0 +1,57 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+)
+
+func TestWorkers(t *testing.T) {
+	for cpus, want := range map[int][]int{1: {1, 2, 4}, 2: {1, 2, 4, 8}, 6: {1, 2, 4, 8, 24}, 16: {1, 2, 4, 8, 16, 32, 64}} {
+		if got := localWorkers(cpus); !slices.Equal(got, want) {
+			t.Errorf("%d processors: %v, want %v", cpus, got, want)
+		}
+	}
+}
+
+func TestCasesAreDistinct(t *testing.T) {
+	local := func(harness.Setup) harness.Local { return nil }
+	locks := []*harness.Variant{
+		{Name: "spin", Family: harness.Spin, Local: local},
+		{Name: "one", Family: harness.Blocking, Local: local, Traits: harness.Traits{MaxWorkers: 1}},
+		{Name: "far", Family: harness.Redis, Remote: nil, Traits: harness.Traits{Needs: harness.KindRedis}},
+	}
+	a := axes{workers: []int{1, 4}, hold: []harness.Span{{}, {Mean: time.Microsecond}},
+		wait: []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield}, pin: harness.Pins, gomaxprocs: []int{1, 2}}
+	seen := make(map[string]int)
+	for _, c := range a.cases(locks, 2) {
+		seen[c.Lock.Name]++
+		if seen[c.Name()]++; seen[c.Name()] > 1 {
+			t.Errorf("%s is planned twice", c.Name())
+		}
+	}
+	// workers x hold x gomaxprocs x pin, and wait for spin locks only
+	if seen["spin"] != 2*2*2*3*2 || seen["one"] != 1*2*2*3 {
+		t.Errorf("%d cases of spin, %d of one", seen["spin"], seen["one"])
+	}
+}
+
+func TestFit(t *testing.T) {
+	v := &harness.Variant{Name: "x", Family: harness.Spin}
+	for _, budget := range []time.Duration{20 * time.Second, time.Minute, 5 * time.Minute} {
+		p := &runner.Plan{Rounds: 5}
+		for range 10 {
+			p.Cases = append(p.Cases, runner.Case{Lock: v, Workload: harness.Workload{Workers: 1}})
+		}
+		o := runOptions{budget: budget}
+		if err := o.fit(p); err != nil {
+			t.Fatal(err)
+		}
+		if e := p.Estimate(); e < budget*9/10 || e > budget*11/10 {
+			t.Errorf("a budget of %v gives a run of %v", budget, e)
+		}
+	}
+}

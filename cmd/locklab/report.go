@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/reports"
+)
+
+// reportName is the report's file in the directory of its run.
+const reportName = "index.html"
+
+func reportCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Draw the report of an earlier run again",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%w: report needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				out = filepath.Join(args[0], reportName)
+			}
+			run, err := resultfile.Load(args[0])
+			if err != nil {
+				return err
+			}
+			return writeReport(cmd.OutOrStdout(), run, out)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default DIR/"+reportName+")")
+	return cmd
+}
+
+// writeReport writes the report of run to file and its verdict to out.
+func writeReport(out io.Writer, run *resultfile.Run, file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("%w: cannot write the report: %v", harness.ErrUsage, err)
+	}
+	defer f.Close()
+	if err := reports.WriteHTML(f, run); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("locklab: %w", err)
+	}
+	if err := reports.WriteVerdict(out, run, width(out)); err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		abs = file
+	}
+	_, err = fmt.Fprintf(out, "\nreport: %s\n", abs)
+	return err
+}
+
+// width returns how wide out is, in characters.
+func width(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 100
+}
