@@ -1,0 +1,55 @@
+# locklab. `make` lists the targets.
+
+GO      ?= go
+BUILD   := build
+REPORT  ?= $(BUILD)/report
+BUDGET  ?= 4m30s
+ROUNDS  ?= 9
+COUNT   ?= 1
+COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
+LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+
+.DEFAULT_GOAL := help
+.PHONY: help build report test race bench lint golden clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build build/locklab
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
+
+report: ## install what is missing, measure every lock on real servers (5 minutes), write build/report/index.html
+	scripts/deps redis zookeeper
+	$(MAKE) --no-print-directory build
+	$(BUILD)/locklab run --rounds $(ROUNDS) --budget $(BUDGET) --out $(REPORT) --replace
+
+test: ## install what is missing and run every test; counts what was skipped, and why
+	scripts/deps redis zookeeper qemu
+	$(GO) vet ./...
+	$(GO) run ./cmd/testcount './...' '-tags purego ./atomics ./spinlock' '-tags systematic ./atomics ./spinlock'
+
+race: ## run the tests under the race detector
+	$(GO) run ./cmd/testcount '-race ./...'
+
+bench: ## run the benchmarks of every lock package, COUNT times, into build/bench.txt, and summarise them
+	@mkdir -p $(BUILD)
+	$(GO) test -run '^$$' -bench . -count $(COUNT) ./spinlock ./mutex ./zklock ./redislock ./peers | tee $(BUILD)/bench.txt
+	$(GO) run $(BENCHSTAT) $(BUILD)/bench.txt
+
+lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy go.mod
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
+	$(GO) vet ./...
+	GOARCH=arm64 $(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+
+golden: ## write the golden files anew, and show what changed
+	$(GO) test ./reports ./internal/layers -update
+	git --no-pager diff --stat
+
+clean: ## remove build/
+	rm -rf $(BUILD)
