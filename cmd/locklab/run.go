@@ -221,9 +221,8 @@ func (o runOptions) fit(p *runner.Plan) error {
 	}
 	o.setWindows(p, 2*minWindow)
 	perMin := p.Estimate() - low // what one more minWindow costs
-	if perMin > 0 {
-		o.setWindows(p, minWindow+time.Duration(float64(minWindow)*float64(o.budget-low)/float64(perMin)))
-	}
+	more := time.Duration(float64(minWindow) * float64(o.budget-low) / float64(perMin))
+	o.setWindows(p, (minWindow + more).Truncate(time.Millisecond))
 	return nil
 }
 

@@ -1,0 +1,75 @@
+package reports
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+)
+
+// TestAnswers compares the answers of charts with what is known of a made-up
+// run.
+func TestAnswers(t *testing.T) {
+	steady := with(fast("steady", 1e6), func(m *model) { m.noise = 0 })
+	falling := with(steady, func(m *model) {
+		m.lock.Name, m.skew = "falling", 4
+		m.rate = func(w int) float64 { return 4e6 / math.Pow(float64(w), 2) }
+	})
+	control := with(steady, func(m *model) {
+		m.lock.Name, m.lock.Status, m.rate = "nothing", harness.Control, constant(1e9)
+	})
+	run := synthesize(3, 10, 2, []int{1, 2, 8}, steady, falling, control)
+	g := groups(run)[0]
+	answers := make(map[string]string)
+	for _, c := range Suite {
+		answers[c.Name] = strings.ReplaceAll(c.draw(g).answer, nb, " ")
+	}
+	// 8 workers: steady has 1 M/s, falling 4/64 of 1 M/s, which is 1.6 % of its rate alone.
+	for name, want := range map[string][]string{
+		"throughput": {"From 1 worker to 8, steady keeps most of its rate (100 %) and falling least (1.6 %).", "steady has the highest median (1 M/s), 16 times that of falling"},
+		"wait":       {"With 8 workers, p99 is lowest for steady", "highest for falling"},
+		"fairness":   {"With 8 workers, 1 of 2 locks share nearly equally (Jain 95 % or more): steady. The least fair is falling"},
+		"shares":     {"With 8 workers, the busiest worker of falling takes", "every worker of steady gets 9"},
+	} {
+		for _, w := range want {
+			if !strings.Contains(answers[name], w) {
+				t.Errorf("%s answers %q, want it to have %q", name, answers[name], w)
+			}
+		}
+		if strings.Contains(answers[name], "nothing") {
+			t.Errorf("%s names a control: %q", name, answers[name])
+		}
+	}
+}
+
+// TestWaitAnswerIsTrue: with too few samples of one lock, no quantile may be
+// called the highest that this lock might exceed.
+func TestWaitAnswerIsTrue(t *testing.T) {
+	quick := fast("quick", 1e6)
+	slow := with(fast("slow", 1e3), func(m *model) { m.noise = 0 }) // 15 samples a round, 150 in all: p90
+	g := groups(synthesize(3, 10, 2, []int{1, 8}, quick, slow))[0]
+	got := drawWait(g).answer
+	if !strings.Contains(got, "p90 is lowest for quick") || !strings.Contains(got, "highest for slow") {
+		t.Errorf("got %q, want p90, which both locks resolve", got)
+	}
+	// 64 acquisitions a round are one sample each: nothing of slow is known.
+	slow.rate = constant(64)
+	g = groups(synthesize(3, 10, 2, []int{1, 8}, quick, slow))[0]
+	if got := drawWait(g).answer; !strings.Contains(got, "of the 1 of 2 locks with enough samples") {
+		t.Errorf("got %q, want it to say that one lock has too few samples", got)
+	}
+}
+
+// TestFloorIsNotALatency: below the clock's floor no figure is quoted.
+func TestFloorIsNotALatency(t *testing.T) {
+	h := harness.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
+	for _, c := range []struct {
+		q, floor float64
+		want     string
+	}{{0.5, 150, "≤ 150 ns"}, {0.9, 150, "900 ns"}, {0.5, 0, "7 ns"}, {0.9999, 150, unknown}} {
+		if got := strings.ReplaceAll(quoted(h, c.q, c.floor), nb, " "); got != c.want {
+			t.Errorf("q %v, floor %v: got %q, want %q", c.q, c.floor, got, c.want)
+		}
+	}
+}

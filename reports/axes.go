@@ -1,0 +1,154 @@
+package reports
+
+import (
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A drawing adapts a function to plot.Plotter.
+type drawing func(c draw.Canvas, p *plot.Plot)
+
+// Plot calls f.
+func (f drawing) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// A warp is a scale: plot.Normalizer through a function that must rise.
+// plot.LogScale panics outside its domain; a warp never does.
+type warp func(x float64) float64
+
+// Normalize maps from to 0 and to to 1.
+func (f warp) Normalize(from, to, x float64) float64 {
+	lo, hi := f(from), f(to)
+	if !(hi > lo) {
+		return 0.5
+	}
+	return (f(x) - lo) / (hi - lo)
+}
+
+// logarithm is a log scale; what is not positive sits at the least positive
+// number there is.
+func logarithm(x float64) float64 { return math.Log(math.Max(x, math.SmallestNonzeroFloat64)) }
+
+// tail spreads quantiles q so that every further nine takes the same room.
+func tail(q float64) float64 { return -math.Log10(math.Max(1-q, 1e-9)) }
+
+// newPlot returns an empty plot in house style over the given ranges. Its axis
+// titles are drawn by place.
+func newPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = xMin, xMax, yMin, yMax
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle = draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.75)}
+		a.Tick.LineStyle = draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.6)}
+		a.Tick.Length = vg.Points(4)
+		a.Tick.Label.Font = typeset(9, muted, 0, 0).Font
+		a.Tick.Label.Color = muted.rgba()
+		a.Padding = vg.Points(4)
+	}
+	return p
+}
+
+// place draws p on c with its axis titles set horizontally: the y title above
+// the axis, the x title below the data. (gonum/plot rotates the y title and,
+// on a log scale, reserves room for it in the wrong place.)
+func place(p *plot.Plot, c draw.Canvas, xTitle, yTitle string) {
+	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
+	in := c
+	if yTitle != "" {
+		in = draw.Crop(in, 0, 0, 0, -vg.Points(18))
+	}
+	if xTitle != "" {
+		in = draw.Crop(in, 0, 0, vg.Points(16), 0)
+	}
+	p.Draw(in)
+	data := p.DataCanvas(in)
+	c.FillText(typeset(9, ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, yTitle)
+	c.FillText(typeset(9, ink, draw.XCenter, draw.YBottom), vg.Point{X: data.Center().X, Y: c.Min.Y}, xTitle)
+}
+
+// gridlines draws a light line at every labelled tick of the y axis, and of
+// the x axis if both.
+func gridlines(both bool) drawing {
+	return func(c draw.Canvas, p *plot.Plot) {
+		st := draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}
+		trX, trY := p.Transforms(&c)
+		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+			if !t.IsMinor() {
+				c.StrokeLine2(st, c.Min.X, trY(t.Value), c.Max.X, trY(t.Value))
+			}
+		}
+		if !both {
+			return
+		}
+		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+			if !t.IsMinor() {
+				c.StrokeLine2(st, trX(t.Value), c.Min.Y, trX(t.Value), c.Max.Y)
+			}
+		}
+	}
+}
+
+// rect returns the corners of a rectangle.
+func rect(x0, y0, x1, y1 vg.Length) []vg.Point {
+	return []vg.Point{{X: x0, Y: y0}, {X: x1, Y: y0}, {X: x1, Y: y1}, {X: x0, Y: y1}}
+}
+
+// logTicks returns ticks for a log axis from lo to hi, labelled by format: at
+// powers of ten, all of them if there are not too many, and at 2 and 5 where
+// there are few.
+func logTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks {
+	var ticks plot.ConstantTicks
+	decades := math.Log10(hi) - math.Log10(lo)
+	every := math.Ceil(decades / 10)
+	for d := math.Floor(math.Log10(lo)); d <= math.Ceil(math.Log10(hi)); d++ {
+		if math.Mod(d, every) != 0 {
+			continue
+		}
+		for i := 1; i < 10; i++ {
+			v := float64(i) * math.Pow(10, d)
+			if v < lo*0.9999 || v > hi*1.0001 {
+				continue
+			}
+			label := ""
+			if i == 1 || decades < 3 && (i == 2 || i == 5) || decades < 0.6 {
+				label = format(v)
+			}
+			ticks = append(ticks, plot.Tick{Value: v, Label: label})
+		}
+	}
+	return ticks
+}
+
+// logRange widens the positive range of values a little, so that no line lies
+// on the frame and a constant still has a range.
+func logRange(lo, hi float64) (from, to float64) {
+	if !(lo > 0) || math.IsInf(hi, 0) || !(hi >= lo) {
+		return 1, 10
+	}
+	pad := math.Max(math.Pow(hi/lo, 0.06), 1.12)
+	if hi/lo < 2 {
+		pad = 1.5
+	}
+	return math.Max(lo/pad, 1e-300), math.Min(hi*pad, 1e300)
+}
+
+// workerTicks labels the numbers of workers on a log axis, leaving out labels
+// that would run into each other.
+func workerTicks(workers []int) plot.ConstantTicks {
+	var ticks plot.ConstantTicks
+	lo, hi := logarithm(float64(workers[0])), logarithm(float64(workers[len(workers)-1]))
+	last := math.Inf(-1)
+	for i, w := range workers {
+		at, label := logarithm(float64(w)), ""
+		room := hi-lo == 0 || (at-last)/(hi-lo) > 0.045 && (i == len(workers)-1 || (hi-at)/(hi-lo) > 0.045)
+		if room {
+			label, last = strconv.Itoa(w), at
+		}
+		ticks = append(ticks, plot.Tick{Value: float64(w), Label: label})
+	}
+	return ticks
+}

@@ -1,0 +1,118 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// JainLocal and JainRemote draw Jain's fairness index over the number of
+// workers.
+var (
+	JainLocal = &Chart{
+		Name:  "fairness",
+		Title: "Does every worker get its turn?",
+		Doc:   jainDoc,
+		draw:  drawJain,
+	}
+	JainRemote = &Chart{
+		Name:   "fairness-distributed",
+		Title:  "Does every worker of a distributed lock get its turn?",
+		Doc:    jainDoc,
+		Remote: true,
+		draw:   drawJain,
+	}
+)
+
+const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally."
+
+// fair is Jain's index, in percent, from which on a lock counts as fair.
+const fair = 95
+
+func drawJain(g *group) picture {
+	l := &lineChart{g: g, m: metric.Jain, figure: percent, yTitle: "Jain index of the workers' acquisitions (100 % = equal shares)", under: oneOwner}
+	l.add()
+	l.lines = slices.DeleteFunc(l.lines, func(ln line) bool { return ln.s.lock.Status == harness.Control })
+	if len(l.lines) == 0 {
+		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
+	}
+	return picture{answer: jainAnswer(g), height: l.height(), body: l.body, numbers: jainTable(g)}
+}
+
+// oneOwner draws the least possible index: one of n workers has everything.
+func oneOwner(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	var pts []vg.Point
+	for i := range 101 {
+		x := p.X.Min * math.Pow(p.X.Max/p.X.Min, float64(i)/100)
+		pts = append(pts, vg.Point{X: trX(x), Y: trY(min(100, 100/x))})
+	}
+	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, pts)
+	at := pts[30]
+	c.FillText(typeset(7.5, muted, draw.XRight, draw.YTop), vg.Point{X: at.X - 2, Y: at.Y - 2}, "1/n: one worker has it all")
+}
+
+func jainAnswer(g *group) string {
+	w := g.crowd()
+	type index struct {
+		name string
+		v    float64
+	}
+	var all []index
+	var fairNames []string
+	for _, s := range g.at(w) {
+		v := s.cells[w].summary(metric.Jain)
+		if v.N == 0 || s.lock.Status == harness.Control {
+			continue
+		}
+		all = append(all, index{s.lock.Name, v.Median})
+		if v.Median >= fair {
+			fairNames = append(fairNames, s.lock.Name)
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Sprintf("No lock was measured with %s, the most here.", g.unit(w))
+	}
+	worst := slices.MinFunc(all, func(a, b index) int { return cmp.Compare(a.v, b.v) })
+	switch n := len(fairNames); {
+	case n == len(all):
+		return fmt.Sprintf("With %s, yes: every lock shares nearly equally (Jain %s or more).", g.unit(w), percent(worst.v))
+	case n == 0:
+		return fmt.Sprintf("With %s, no lock shares nearly equally (Jain %d %% or more). The least fair is %s (%s).",
+			g.unit(w), fair, worst.name, percent(worst.v))
+	default:
+		return fmt.Sprintf("With %s, %d of %d locks share nearly equally (Jain %d %% or more): %s. The least fair is %s (%s).",
+			g.unit(w), n, len(all), fair, list(fairNames, 8), worst.name, percent(worst.v))
+	}
+}
+
+func jainTable(g *group) table {
+	columns := []*metric.Metric{metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP99}
+	t := table{head: []string{"lock", "workers", metric.Jain.Name, "interval"}}
+	for _, m := range columns {
+		t.head = append(t.head, m.Name)
+	}
+	for _, s := range g.series {
+		for _, w := range g.workers {
+			v := s.cells[w].summary(metric.Jain)
+			if v.N == 0 {
+				continue
+			}
+			row := []string{s.lock.Name, strconv.Itoa(w), percent(v.Median), interval(v, percent)}
+			for _, m := range columns {
+				row = append(row, cellText(m, s.cells[w].summary(m)))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}

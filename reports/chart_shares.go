@@ -1,0 +1,185 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// SharesLocal and SharesRemote draw what each worker got, at the greatest
+// number of workers that the most locks share.
+var (
+	SharesLocal = &Chart{
+		Name:  "shares",
+		Title: "How unequal are the workers' shares?",
+		Doc:   sharesDoc,
+		draw:  drawShares,
+	}
+	SharesRemote = &Chart{
+		Name:   "shares-distributed",
+		Title:  "How unequal are the workers' shares of a distributed lock?",
+		Doc:    sharesDoc,
+		Remote: true,
+		draw:   drawShares,
+	}
+)
+
+const sharesDoc = "One bar a worker, busiest first: its acquisitions divided by an equal share, the median over the rounds of the worker at that place. The line is an equal share. Least fair lock first."
+
+// A tile is one lock's bars.
+type tile struct {
+	s    *series
+	bars []float64 // times an equal share, descending
+	jain float64   // median, percent
+}
+
+func drawShares(g *group) picture {
+	w := g.crowd()
+	var tiles []tile
+	for _, s := range g.at(w) {
+		if v := s.cells[w].summary(metric.Jain); v.N > 0 && s.lock.Status != harness.Control {
+			tiles = append(tiles, tile{s, s.cells[w].bars(), v.Median})
+		}
+	}
+	if len(tiles) == 0 {
+		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
+	}
+	slices.SortStableFunc(tiles, func(a, b tile) int { return cmp.Compare(a.jain, b.jain) })
+	rows := (len(tiles) + tileColumns - 1) / tileColumns
+	return picture{
+		answer:  sharesAnswer(g, w, tiles),
+		height:  vg.Length(rows)*96 + 34,
+		body:    func(c draw.Canvas) error { return sharesBody(c, rows, tiles) },
+		numbers: sharesTable(tiles),
+	}
+}
+
+// bars returns the shares of the busiest worker, the second and so on, each as
+// the median over the rounds, in equal shares.
+func (c *cell) bars() []float64 {
+	var ranks [][]float64
+	for _, i := range c.order() {
+		workers := slices.Clone(c.rounds[i].Workers)
+		slices.Sort(workers)
+		var sum float64
+		for _, n := range workers {
+			sum += float64(n)
+		}
+		if sum == 0 {
+			continue
+		}
+		for rank, n := range slices.Backward(workers) {
+			rank = len(workers) - 1 - rank
+			if rank == len(ranks) {
+				ranks = append(ranks, nil)
+			}
+			ranks[rank] = append(ranks[rank], float64(n)*float64(len(workers))/sum)
+		}
+	}
+	bars := make([]float64, len(ranks))
+	for rank, xs := range ranks {
+		bars[rank] = metric.Summarize(xs).Median
+	}
+	return bars
+}
+
+func sharesAnswer(g *group, w int, tiles []tile) string {
+	worst, best := tiles[0], tiles[len(tiles)-1]
+	text := fmt.Sprintf("With %s, the busiest worker of %s takes %s its equal share", g.unit(w), worst.s.lock.Name, times(worst.bars[0]))
+	switch least := worst.bars[len(worst.bars)-1]; {
+	case least == 0:
+		text += " and the least served one gets nothing."
+	default:
+		text += fmt.Sprintf(" and the least served one %s of it.", percent(100*least))
+	}
+	if len(tiles) > 1 {
+		lo, hi := percent(100*best.bars[len(best.bars)-1]), percent(100*best.bars[0])
+		if lo != hi {
+			hi = lo + " to " + hi
+		}
+		text += fmt.Sprintf(" At the other end, every worker of %s gets %s.", best.s.lock.Name, hi)
+	}
+	return text
+}
+
+// tileColumns is how many locks stand side by side.
+const tileColumns = 5
+
+func sharesBody(c draw.Canvas, rows int, tiles []tile) error {
+	top := 2.0
+	for _, t := range tiles {
+		top = max(top, t.bars[0])
+	}
+	top = min(math.Ceil(top), 8)
+	c.FillText(typeset(9, ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, "acquisitions of a worker ÷ equal share")
+	c = draw.Crop(c, 26, 0, 0, -vg.Points(16))
+	gapX, high := vg.Length(12), c.Size().Y/vg.Length(rows)
+	wide := (c.Size().X - gapX*(tileColumns-1)) / tileColumns
+	for i, t := range tiles {
+		col, row := i%tileColumns, i/tileColumns
+		x, y := c.Min.X+vg.Length(col)*(wide+gapX), c.Max.Y-vg.Length(row)*high
+		box := draw.Crop(c, 0, 0, 0, 0)
+		box.Min, box.Max = vg.Point{X: x, Y: y - high + 12}, vg.Point{X: x + wide, Y: y - 18}
+		t.draw(box, top, col == 0)
+	}
+	return nil
+}
+
+// draw draws one tile; scale says whether it carries the scale.
+func (t tile) draw(c draw.Canvas, top float64, scale bool) {
+	p := newPlot(0, float64(len(t.bars)), 0, top)
+	trX, trY := p.Transforms(&c)
+	step := math.Ceil(top / 4)
+	for v := 0.0; v <= top; v += step {
+		c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, c.Min.X, trY(v), c.Max.X, trY(v))
+		if scale {
+			c.FillText(typeset(8, muted, draw.XRight, draw.YCenter), vg.Point{X: c.Min.X - 4, Y: trY(v)}, figures(v)+"×")
+		}
+	}
+	name := typeset(8.5, ink, draw.XLeft, draw.YBottom)
+	if t.s.look.strong {
+		name = bold(name)
+	}
+	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
+	jain := "Jain " + percent(t.jain)
+	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y + 4}, shorten(name, t.s.lock.Name, c.Size().X-right.Width(jain)-6))
+	c.FillText(right, vg.Point{X: c.Max.X, Y: c.Max.Y + 4}, jain)
+
+	// All bars are one path: a page holds thousands of them.
+	var bars vg.Path
+	for i, v := range t.bars {
+		x0, x1, y := trX(float64(i)+0.08), trX(float64(i)+0.92), trY(min(v, top))
+		bars.Move(vg.Point{X: x0, Y: c.Min.Y})
+		bars.Line(vg.Point{X: x0, Y: y})
+		bars.Line(vg.Point{X: x1, Y: y})
+		bars.Line(vg.Point{X: x1, Y: c.Min.Y})
+		bars.Close()
+	}
+	c.SetColor(t.s.look.hue.rgba())
+	c.Fill(bars)
+	if t.bars[0] > top {
+		c.FillText(typeset(7.5, ink, draw.XLeft, draw.YTop), vg.Point{X: trX(1) + 3, Y: c.Max.Y}, "↑ "+figures(t.bars[0])+"×")
+	}
+	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, c.Min.X, trY(1), c.Max.X, trY(1))
+}
+
+func sharesTable(tiles []tile) table {
+	t := table{head: []string{"lock", "workers", "jain", "busiest", "second", "middle", "least"}}
+	for _, x := range tiles {
+		n := len(x.bars)
+		row := []string{x.s.lock.Name, strconv.Itoa(n), percent(x.jain)}
+		for _, i := range []int{0, min(1, n-1), n / 2, n - 1} {
+			row = append(row, figures(x.bars[i])+"×")
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}

@@ -1,0 +1,147 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// ThroughputLocal and ThroughputRemote draw acquisitions per second over the
+// number of workers.
+var (
+	ThroughputLocal = &Chart{
+		Name:  "throughput",
+		Title: "Which lock keeps its throughput as workers are added?",
+		Doc:   lineDoc,
+		draw:  drawThroughput,
+	}
+	ThroughputRemote = &Chart{
+		Name:   "throughput-distributed",
+		Title:  "Which distributed lock keeps its throughput as workers are added?",
+		Doc:    lineDoc + " An owner that takes the lock back at once counts like any other: see hand-overs in the table.",
+		Remote: true,
+		draw:   drawThroughput,
+	}
+)
+
+const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; bold: a lock to use, the others are there to compare."
+
+func drawThroughput(g *group) picture {
+	l := &lineChart{g: g, m: metric.Throughput, log: true, format: si, figure: perSecond, yTitle: "acquisitions per second, all workers together (log scale)"}
+	l.add()
+	if len(l.lines) == 0 {
+		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
+	}
+	answer := throughputAnswer(g)
+	if g.remote {
+		answer += handoverAnswer(g)
+	}
+	return picture{answer: answer, height: l.height(), body: l.body, numbers: throughputTable(g)}
+}
+
+// throughputAnswer compares the rates with the fewest and the most workers.
+func throughputAnswer(g *group) string {
+	first, last := g.workers[0], g.workers[len(g.workers)-1]
+	type kept struct {
+		name         string
+		from, to, by float64
+	}
+	var ks []kept
+	for _, s := range g.series {
+		a, b := s.cells[first].summary(metric.Throughput), s.cells[last].summary(metric.Throughput)
+		if s.lock.Status != harness.Control && b.Median > 0 {
+			ks = append(ks, kept{s.lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
+		}
+	}
+	if len(ks) == 0 {
+		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
+	}
+	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.to, a.to) })
+	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, perSecond(ks[0].to))
+	if len(ks) > 1 {
+		end := ks[len(ks)-1]
+		most = fmt.Sprintf("With %s, %s has the highest median (%s), %s that of %s, the lowest (%s).",
+			g.unit(last), ks[0].name, perSecond(ks[0].to), times(ks[0].to/end.to), end.name, perSecond(end.to))
+	}
+	ks = slices.DeleteFunc(ks, func(k kept) bool { return !(k.from > 0) })
+	if first == last || len(ks) < 2 {
+		return most
+	}
+	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.by, a.by) })
+	best, worst := ks[0], ks[len(ks)-1]
+	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
+		g.unit(first), last, best.name, percent(best.by), worst.name, percent(worst.by), most)
+}
+
+// handoverAnswer names the lock that changes hands most often.
+func handoverAnswer(g *group) string {
+	w := g.workers[len(g.workers)-1]
+	best, most := "", 0.0
+	for _, s := range g.at(w) {
+		if v := s.cells[w].summary(metric.Handovers); v.Median > most && s.lock.Status != harness.Control {
+			best, most = s.lock.Name, v.Median
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" By hand-overs to another worker, %s leads (%s).", best, perSecond(most))
+}
+
+func throughputTable(g *group) table {
+	columns := []*metric.Metric{metric.Time, metric.CPU, metric.Switches, metric.Allocs, metric.HandoverTime, metric.Overlap}
+	if g.remote {
+		columns = []*metric.Metric{metric.Handovers, metric.HandoverTime, metric.Requests, metric.Notifications, metric.CPU, metric.Overlap}
+	}
+	t := table{head: []string{"lock", "workers", "rounds", metric.Throughput.Unit, "interval"}}
+	for _, m := range columns {
+		t.head = append(t.head, m.Name)
+	}
+	for _, s := range g.series {
+		for _, w := range g.workers {
+			c := s.cells[w]
+			if c == nil {
+				continue
+			}
+			v := c.summary(metric.Throughput)
+			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds)), si(v.Median), interval(v, si)}
+			for _, m := range columns {
+				row = append(row, cellText(m, c.summary(m)))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}
+
+// cellText formats the median of v as a figure of m, with its unit where that
+// is a time or a share.
+func cellText(m *metric.Metric, v metric.Summary) string {
+	switch {
+	case v.N == 0:
+		return unknown
+	case strings.HasSuffix(m.Unit, "ns/op"):
+		return nanos(v.Median)
+	case strings.HasSuffix(m.Unit, "%"):
+		return percent(v.Median)
+	}
+	return si(v.Median)
+}
+
+// interval formats the bounds of v, and what they are worth if it is less than
+// 95 %.
+func interval(v metric.Summary, format func(float64) string) string {
+	if v.N == 0 {
+		return unknown
+	}
+	text := format(v.Lo) + " to " + format(v.Hi)
+	if v.Confidence < 0.95 {
+		text += fmt.Sprintf(" (%.0f %%)", 100*v.Confidence)
+	}
+	return text
+}

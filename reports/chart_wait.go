@@ -1,0 +1,285 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// WaitLocal and WaitRemote draw how long an acquisition waits: all quantiles
+// at the greatest number of workers that the most locks share.
+var (
+	WaitLocal = &Chart{
+		Name:  "wait",
+		Title: "How long can one acquisition take?",
+		Doc:   waitDoc,
+		draw:  drawWait,
+	}
+	WaitRemote = &Chart{
+		Name:   "wait-distributed",
+		Title:  "How long can one acquisition of a distributed lock take?",
+		Doc:    waitDoc,
+		Remote: true,
+		draw:   drawWait,
+	}
+)
+
+const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and 99.9 %. Thin and pale: fewer than ten samples lie above, so the run does not resolve it. Grey floor: the clock cannot tell such times apart."
+
+// marked are the quantiles that carry a marker and a column in the table.
+var marked = []float64{0.5, 0.9, 0.99, 0.999}
+
+// A curve is the distribution of one lock's waits.
+type curve struct {
+	s *series
+	h harness.Histogram
+	n int64
+}
+
+func drawWait(g *group) picture {
+	w := g.crowd()
+	var curves []curve
+	for _, s := range g.at(w) {
+		if h := s.cells[w].waits(); h.Count() > 0 {
+			curves = append(curves, curve{s, h, h.Count()})
+		}
+	}
+	if len(curves) == 0 {
+		return nothing("No wait was timed with %s.", g.unit(w))
+	}
+	return picture{
+		answer:  waitAnswer(g, w, curves),
+		height:  max(310, vg.Length(len(curves))*labelGap+50),
+		body:    func(c draw.Canvas) error { return waitBody(c, g, curves) },
+		numbers: waitTable(g),
+	}
+}
+
+// quoted formats quantile q of h: "≤ floor" below what the clock resolves,
+// and a dash above what the samples do.
+func quoted(h harness.Histogram, q, floor float64) string {
+	v, ok := metric.Quantile(h, q)
+	switch {
+	case !ok:
+		return unknown
+	case v < floor:
+		return "≤ " + nanos(floor)
+	}
+	return nanos(v)
+}
+
+// shared returns the greatest quantile that every curve resolves, of those that
+// are worth comparing, and true. If there is none, it returns the median, for
+// the curves that resolve it, and false.
+func shared(curves []curve) (q float64, all bool) {
+	least := 1.0
+	for _, c := range curves {
+		least = min(least, metric.Resolved(c.n))
+	}
+	for _, q := range []float64{0.99, 0.9, 0.5} {
+		if q <= least {
+			return q, true
+		}
+	}
+	return 0.5, false
+}
+
+func waitAnswer(g *group, w int, curves []curve) string {
+	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return c.s.lock.Status == harness.Control })
+	floor := g.floor()
+	whole := 0 // locks that ran, whether they were timed or not
+	for _, s := range g.at(w) {
+		if s.lock.Status != harness.Control {
+			whole++
+		}
+	}
+	q, all := shared(curves)
+	of := ""
+	if !all || len(curves) < whole {
+		curves = slices.DeleteFunc(curves, func(c curve) bool { _, ok := metric.Quantile(c.h, q); return !ok })
+		of = fmt.Sprintf(" (of the %d of %d locks with enough samples)", len(curves), whole)
+	}
+	if len(curves) == 0 {
+		return fmt.Sprintf("With %s, too few waits were timed to quote a quantile.", g.unit(w))
+	}
+	at := func(c curve) float64 { return max(floor, c.h.Quantile(q)) }
+	slices.SortStableFunc(curves, func(a, b curve) int { return cmp.Compare(at(a), at(b)) })
+	least, most := curves[0], curves[len(curves)-1]
+	switch {
+	case len(curves) == 1:
+		return fmt.Sprintf("With %s, %s of %s is %s%s.", g.unit(w), quantileName(q), least.s.lock.Name, quoted(least.h, q, floor), of)
+	case at(least) == at(most):
+		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), quoted(least.h, q, floor), of)
+	}
+	ratio := times(at(most) / at(least))
+	if least.h.Quantile(q) < floor {
+		ratio = "more than " + ratio
+	}
+	return fmt.Sprintf("With %s, %s is lowest for %s (%s) and highest for %s (%s): %s as long%s.", g.unit(w), quantileName(q),
+		least.s.lock.Name, quoted(least.h, q, floor), most.s.lock.Name, quoted(most.h, q, floor), ratio, of)
+}
+
+// quantileName returns "p99" for 0.99.
+func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
+
+// waitRange returns the ranges of both axes.
+func waitRange(curves []curve, floor float64) (qMax, lo, hi float64) {
+	qMax, lo, hi = 0.99, math.Inf(1), 1
+	for _, c := range curves {
+		qMax = max(qMax, 1-1/float64(c.n))
+		lo = min(lo, max(1, c.h.Quantile(0)))
+		hi = max(hi, c.h.Quantile(1))
+	}
+	if lo < floor { // show that there is a floor, not what lies under it
+		_, hi = logRange(floor, max(hi, 2*floor))
+		return min(qMax, 0.99999), floor / 5, hi
+	}
+	lo, hi = logRange(lo, hi)
+	return min(qMax, 0.99999), lo, hi
+}
+
+func waitBody(c draw.Canvas, g *group, curves []curve) error {
+	floor := g.floor()
+	qMax, lo, hi := waitRange(curves, floor)
+	p := newPlot(0, qMax, lo, hi)
+	p.X.Scale, p.Y.Scale = warp(tail), warp(logarithm)
+	p.Y.Tick.Marker = logTicks(lo, hi, nanos)
+	var xs plot.ConstantTicks
+	for _, q := range []float64{0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999} {
+		if q <= qMax {
+			xs = append(xs, plot.Tick{Value: q, Label: strconv.FormatFloat(math.Round(q*1e5)/1e3, 'f', -1, 64) + " %"})
+		}
+	}
+	p.X.Tick.Marker = xs
+	q, _ := shared(curves)
+	labels := make([]endLabel, len(curves))
+	for i, cv := range curves {
+		labels[i] = endLabel{text: cv.s.lock.Name + labelSep + quoted(cv.h, q, floor), look: cv.s.look}
+	}
+	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }))
+	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
+		for i, cv := range curves {
+			labels[i].y = cv.draw(c, p, floor)
+		}
+		for i := range curves {
+			curves[i].marks(c, p, floor)
+		}
+		drawLabels(c, c.Max.X, labels)
+		c.FillText(typeset(7.5, muted, draw.XLeft, draw.YBottom), vg.Point{X: c.Max.X + labelLead, Y: c.Max.Y + 12}, quantileName(q))
+	}))
+	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), "share of the acquisitions that waited no longer (log scale of the rest)",
+		fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.crowd())))
+	return nil
+}
+
+// floorZone draws the grid, and shades the times that the clock cannot tell
+// apart.
+func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
+	if floor <= p.Y.Min {
+		gridlines(true)(c, p)
+		return
+	}
+	_, trY := p.Transforms(&c)
+	y := min(trY(floor), c.Max.Y)
+	c.FillPolygon(shade.rgba(), rect(c.Min.X, c.Min.Y, c.Max.X, y))
+	gridlines(true)(c, p)
+	st := typeset(7.5, muted, draw.XLeft, draw.YTop)
+	text := fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))
+	at := vg.Point{X: c.Min.X + 8, Y: y - 3}
+	c.FillPolygon(shade.rgba(), rect(at.X-2, at.Y-9, at.X+st.Width(text)+2, at.Y+1))
+	c.FillText(st, at, text)
+}
+
+// draw draws the curve, its unresolved tail thin, and returns where it ends.
+func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
+	trX, trY := p.Transforms(&c)
+	resolved, last := metric.Resolved(cv.n), 1-1/float64(cv.n)
+	at := func(q float64) vg.Point {
+		return vg.Point{X: trX(min(q, p.X.Max)), Y: height(c, trY, cv.h.Quantile(q), floor)}
+	}
+	var sure, rest []vg.Point
+	for e := 0.0; ; e += 0.02 {
+		q := 1 - math.Pow(10, -e)
+		if q >= min(last, p.X.Max) {
+			break
+		}
+		switch pt := at(q); {
+		case q <= resolved:
+			sure = appendStep(sure, pt)
+		default:
+			rest = appendStep(rest, pt)
+		}
+	}
+	end := at(min(last, p.X.Max))
+	switch {
+	case last <= resolved || p.X.Max <= resolved:
+		sure = append(sure, end)
+	default:
+		if len(sure) > 0 {
+			rest = append([]vg.Point{sure[len(sure)-1]}, rest...)
+		}
+		rest = append(rest, end)
+	}
+	c.StrokeLines(cv.s.look.line(), sure)
+	c.StrokeLines(draw.LineStyle{Color: cv.s.look.hue.alpha(110), Width: vg.Points(0.8)}, rest)
+	if end.X < c.Max.X-1 {
+		c.StrokeLine2(draw.LineStyle{Color: cv.s.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
+	}
+	return end.Y
+}
+
+// height returns where a wait of v is drawn: below the floor all are the same.
+func height(c draw.Canvas, trY func(float64) vg.Length, v, floor float64) vg.Length {
+	if v < floor {
+		return c.Min.Y + 5
+	}
+	return max(c.Min.Y, min(trY(v), c.Max.Y))
+}
+
+// appendStep appends pt to pts. Of three points at one height the middle one
+// says nothing and goes.
+func appendStep(pts []vg.Point, pt vg.Point) []vg.Point {
+	if n := len(pts); n > 1 && pts[n-1].Y == pt.Y && pts[n-2].Y == pt.Y {
+		pts[n-1] = pt
+		return pts
+	}
+	return append(pts, pt)
+}
+
+// marks draws the markers of the resolved quantiles.
+func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
+	trX, trY := p.Transforms(&c)
+	for _, q := range marked {
+		if v, ok := metric.Quantile(cv.h, q); ok && q <= p.X.Max {
+			cv.s.look.mark(c, vg.Point{X: trX(q), Y: height(c, trY, v, floor)})
+		}
+	}
+}
+
+func waitTable(g *group) table {
+	floor := g.floor()
+	t := table{head: []string{"lock", "workers", "samples", "p50", "p90", "p99", "p99.9"}}
+	for _, s := range g.series {
+		for _, w := range g.workers {
+			if s.cells[w] == nil {
+				continue
+			}
+			h := s.cells[w].waits()
+			row := []string{s.lock.Name, strconv.Itoa(w), strconv.FormatInt(h.Count(), 10)}
+			for _, q := range marked {
+				row = append(row, quoted(h, q, floor))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}

@@ -1,0 +1,11 @@
+// Package reports draws what a run left on disk: a verdict, charts, and one
+// self-contained page that holds both with the evidence for them.
+//
+// Each chart is a [Chart] in [Suite], in its own file chart_*.go. Its title is
+// a question and its subtitle the answer, computed from the data. The same run
+// always gives the same bytes.
+//
+// Rank 4. It may import harness, metric, resultfile and internal/machine; it
+// must not import a lock, a runner or a backend: an old file still draws after
+// its lock is gone.
+package reports

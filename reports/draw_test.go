@@ -1,0 +1,220 @@
+package reports
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+)
+
+// TestSpread checks labels at random heights: in order, apart, inside.
+func TestSpread(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		labels := make([]endLabel, 1+rng.IntN(30))
+		for i := range labels {
+			labels[i].y = vg.Length(rng.Float64() * 300)
+			if rng.IntN(3) == 0 {
+				labels[i].y = 100
+			}
+		}
+		const gap, lo, hi = 10, -6, 306
+		pos := spread(labels, gap, lo, hi)
+		order := make([]int, len(labels))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return int(math.Copysign(1, float64(pos[a]-pos[b]))) })
+		for k := 1; k < len(order); k++ {
+			a, b := order[k-1], order[k]
+			if pos[b]-pos[a] < gap-1e-6 {
+				t.Fatalf("labels at %v and %v are less than %v apart", pos[a], pos[b], gap)
+			}
+			if labels[a].y > labels[b].y {
+				t.Fatalf("label for %v is below that for %v", labels[a].y, labels[b].y)
+			}
+		}
+		if first, last := pos[order[0]], pos[order[len(order)-1]]; first < lo-1e-6 || last > hi+1e-6 {
+			t.Fatalf("labels reach from %v to %v, outside %v to %v", first, last, lo, hi)
+		}
+	}
+	// A lone label stays at its line; a crowd that does not fit shares the room.
+	if pos := spread([]endLabel{{y: 50}}, 10, 0, 300); pos[0] != 50 {
+		t.Errorf("a lone label moved to %v", pos[0])
+	}
+	crowd := spread(make([]endLabel, 50), 10, 0, 98)
+	if slices.Max(crowd) > 98.001 || slices.Min(crowd) < -0.001 {
+		t.Errorf("a crowd reaches from %v to %v, outside 0 to 98", slices.Min(crowd), slices.Max(crowd))
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{perSecond(28.94e6), "28.9 M/s"}, {perSecond(999_960), "1 M/s"}, {perSecond(999_000), "999 k/s"},
+		{perSecond(4.25), "4.25 /s"}, {perSecond(math.NaN()), "–"}, {perSecond(1e15), "1000 T/s"},
+		{nanos(0.42), "0.42 ns"}, {nanos(697.8), "698 ns"}, {nanos(999.8), "1 µs"}, {nanos(1340), "1.34 µs"}, {nanos(2.5e9), "2.5 s"},
+		{percent(100), "100 %"}, {percent(99.6), "99.6 %"}, {percent(99.97), "100 %"}, {percent(42.4), "42 %"},
+		{percent(1.04), "1 %"}, {percent(0.04), "< 0.1 %"}, {percent(0), "0 %"},
+		{times(1.04), "1 times"}, {times(2.55), "2.5 times"}, {times(146), "150 times"}, {times(104321), "100 000 times"},
+		{figures(0.00123), "0.00123"}, {figures(12.34), "12.3"}, {figures(0), "0"}, {figures(math.Inf(1)), "∞"},
+		{list([]string{"a"}, 3), "a"}, {list([]string{"a", "b", "c"}, 3), "a, b and c"}, {list([]string{"a", "b", "c", "d"}, 3), "a, b and 2 more"},
+		{plural(1, "round"), "1 round"}, {plural(0, "round"), "0 rounds"},
+		{sentence("µs are short"), "Μs are short."}, {sentence("done."), "Done."}, {sentence(""), ""},
+		{quote("a-b=1,2"), "a-b=1,2"}, {quote("a b"), "'a b'"}, {quote("it's"), `'it'\''s'`}, {quote(""), "''"},
+	} {
+		if got := strings.ReplaceAll(c.got, nb, " "); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestAxes(t *testing.T) {
+	if lo, hi := logRange(5, 5); lo >= 5 || hi <= 5 {
+		t.Errorf("a constant has the range %v to %v", lo, hi)
+	}
+	for _, bad := range [][2]float64{{0, 0}, {math.Inf(1), 0}, {math.NaN(), 1}, {1, math.Inf(1)}} {
+		if lo, hi := logRange(bad[0], bad[1]); !(lo > 0 && hi > lo) {
+			t.Errorf("logRange(%v) is %v to %v", bad, lo, hi)
+		}
+	}
+	for _, ticks := range [][2]float64{{1e-300, 1e300}, {20, 3e6}, {5, 6}} {
+		labelled := 0
+		for _, tick := range logTicks(ticks[0], ticks[1], si) {
+			if tick.Value < ticks[0]*0.999 || tick.Value > ticks[1]*1.001 {
+				t.Errorf("a tick at %v lies outside %v", tick.Value, ticks)
+			}
+			if tick.Label != "" {
+				labelled++
+			}
+		}
+		if labelled < 2 {
+			t.Errorf("%v has %d labels", ticks, labelled)
+		}
+	}
+	// Labels of crowded worker counts must not touch; first and last stay.
+	ticks := workerTicks([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16})
+	if ticks[0].Label != "1" || ticks[len(ticks)-1].Label != "16" || ticks[len(ticks)-2].Label != "" {
+		t.Errorf("labels are %v", ticks)
+	}
+}
+
+func TestLooksDiffer(t *testing.T) {
+	var results []*harness.Result
+	for i := range 28 {
+		results = append(results, &harness.Result{Lock: local(string(rune('a'+i)), harness.Spin, harness.Recommended)})
+	}
+	type sight struct {
+		dash   int
+		marker any
+	}
+	seen := make(map[sight]string)
+	for name, l := range assignLooks(results) {
+		s := sight{slices.IndexFunc(dashes, func(d []vg.Length) bool { return slices.Equal(d, l.dash) }), l.marker}
+		if seen[s] != "" {
+			t.Errorf("%s looks like %s", name, seen[s])
+		}
+		seen[s] = name
+	}
+}
+
+// FuzzReport draws runs made of arbitrary numbers. It must never panic, and
+// never write a figure that is none.
+func FuzzReport(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte("a run of one lock with one worker and a wait or two"))
+	f.Add(slices.Repeat([]byte{0xff}, 400))
+	f.Add(slices.Repeat([]byte{0, 1, 2, 0x7f, 0x80, 9, 33}, 90))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 2000 {
+			t.Skip("longer inputs say nothing new")
+		}
+		run := scramble(data)
+		for _, g := range groups(run) {
+			for _, c := range Suite {
+				if pic := c.draw(g); pic.height > 0 {
+					svg, err := inline(pic, "x", c.Title, pic.answer)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+						t.Errorf("chart %s has a coordinate that is none", c.Name)
+					}
+				}
+			}
+		}
+		render(t, run)
+	})
+}
+
+// scramble makes a run of the bytes of data.
+func scramble(data []byte) *resultfile.Run {
+	next := func() uint64 {
+		var b [8]byte
+		n := copy(b[:], data)
+		data = data[n:]
+		return binary.LittleEndian.Uint64(b[:])
+	}
+	float := func() float64 { return math.Float64frombits(next()) }
+	run := &resultfile.Run{Manifest: resultfile.Manifest{
+		Machine: machine.Environment{CPUs: int(int8(next())), GOMAXPROCS: int(int8(next())), ClockFloor: float(), Clock: "x"},
+		Rounds:  int(int8(next())), Cases: int(int8(next())),
+	}}
+	for len(data) > 0 {
+		flags := next()
+		lock := local(string(rune('a'+flags%3)), harness.Families[flags>>2%5], []harness.Status{harness.Recommended, harness.Reference, harness.Control}[flags>>5%3])
+		if flags>>8%3 == 0 {
+			lock.Traits.Needs = "redis"
+		}
+		r := &harness.Result{
+			Lock: lock, Round: int(flags >> 12 % 12), Elapsed: time.Duration(next()), Ops: next(), Handovers: next(),
+			ClockFloor: float(), ClockStep: float(), Overlap: float(), CPU: harness.CPU{Time: time.Duration(next())},
+			Workload: harness.Workload{Workers: 1 << (flags >> 16 % 13), Hold: harness.Span{Mean: time.Duration(flags >> 20 % 2)}},
+			Burst:    int(int8(flags >> 24)), Owners: []uint16{0, 1, 1, 0, uint16(flags >> 28)},
+		}
+		for range flags >> 32 % 5 {
+			r.Workers = append(r.Workers, next())
+		}
+		for range flags >> 36 % 4 {
+			r.Wait = append(r.Wait, harness.Bucket{Value: int64(next()), N: int64(next())})
+		}
+		if flags>>40%64 == 1 {
+			r.Violations = []harness.Violation{{Rule: "exclusion"}}
+		}
+		run.Results = append(run.Results, r)
+	}
+	return run
+}
+
+func TestWarpOfNoRange(t *testing.T) {
+	for _, c := range []struct{ from, to, x, want float64 }{{1, 100, 10, 0.5}, {7, 7, 7, 0.5}, {9, 3, 4, 0.5}, {1, 8, 1, 0}} {
+		if got := warp(logarithm).Normalize(c.from, c.to, c.x); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v from %v to %v is at %v, want %v", c.x, c.from, c.to, got, c.want)
+		}
+	}
+	if got := warp(logarithm).Normalize(1, 10, 0); math.IsNaN(got) || math.IsInf(got, 0) || got >= 0 {
+		t.Errorf("zero on a log axis is at %v, want a finite place under it", got)
+	}
+}
+
+// TestBelowTheFloor: times that the clock cannot tell apart lie at one height.
+func TestBelowTheFloor(t *testing.T) {
+	var c draw.Canvas
+	c.Max = vg.Point{X: 100, Y: 100}
+	linear := func(v float64) vg.Length { return vg.Length(v) }
+	if a, b := height(c, linear, 1, 50), height(c, linear, 49, 50); a != b || a >= 50 {
+		t.Errorf("1 and 49 lie at %v and %v, want one height under the floor of 50", a, b)
+	}
+	if a, b := height(c, linear, 60, 50), height(c, linear, 1e9, 50); a != 60 || b != 100 {
+		t.Errorf("60 and 1e9 lie at %v and %v, want 60 and the frame at 100", a, b)
+	}
+}

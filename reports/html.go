@@ -1,0 +1,159 @@
+package reports
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"locklab/harness/resultfile"
+)
+
+//go:embed report.html.tmpl
+var reportText string
+
+// document is what the template reads.
+type document struct {
+	Title    string
+	Origin   string
+	Tokens   []paint
+	Verdicts []verdict
+	Rule     string
+	Refusals []refusal
+	Quality  quality
+	Sections []section
+	Broken   []breach
+	Facts    []fact
+	Modules  []fact
+	Command  string
+	Rounds   int
+	Remote   bool
+}
+
+// A paint is a token with its values as CSS.
+type paint struct {
+	Name        string
+	Light, Dark template.CSS
+}
+
+// A section is the charts of one group.
+type section struct {
+	Title   string
+	Figures []figure
+}
+
+// A figure is a chart with its texts.
+type figure struct {
+	ID, Title, Answer, Doc string
+	SVG                    template.HTML // drawn by this package; its texts are escaped
+	Head                   []string
+	Rows                   [][]string
+}
+
+// A breach is a violation in the table of broken promises.
+type breach struct {
+	Lock, Workload, Rule, Detail string
+	Round                        int
+	Count                        uint64
+}
+
+// WriteHTML writes the report of run as one self-contained page: it needs no
+// script, no network and no other file.
+func WriteHTML(w io.Writer, run *resultfile.Run) error {
+	doc, err := compose(run)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	t, err := template.New("report").Parse(reportText)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	// The page is whole or not written at all.
+	var buf bytes.Buffer
+	if err := t.Execute(&buf, doc); err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	if _, err := w.Write(buf.Bytes()); err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	return nil
+}
+
+func compose(run *resultfile.Run) (*document, error) {
+	doc := &document{
+		Title:    "Which lock for which contention?",
+		Origin:   origin(run),
+		Verdicts: verdicts(run),
+		Rule:     ruleText,
+		Refusals: refusals(run),
+		Quality:  assess(run),
+		Broken:   breaches(run),
+		Facts:    environment(run),
+		Modules:  modules(run),
+		Command:  command(run),
+		Rounds:   roundsSeen(run),
+	}
+	for _, t := range tokens {
+		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
+	}
+	seen := make(map[bool]bool)
+	for i, g := range groups(run) {
+		first := !seen[g.remote]
+		seen[g.remote] = true
+		doc.Remote = doc.Remote || g.remote
+		if !first && len(g.workers) < 2 {
+			continue // one point is no curve; the verdict table has it
+		}
+		s, err := draft(g, i)
+		if err != nil {
+			return nil, err
+		}
+		doc.Sections = append(doc.Sections, s)
+	}
+	if doc.Remote {
+		doc.Rule += " " + handoverText
+	}
+	return doc, nil
+}
+
+// draft draws the charts of g, group number i of the page.
+func draft(g *group, i int) (section, error) {
+	s := section{Title: "Local locks"}
+	if g.remote {
+		s.Title = "Distributed locks"
+	}
+	s.Title += ", " + g.axes
+	for _, c := range Suite {
+		if c.Remote != g.remote {
+			continue
+		}
+		pic := c.draw(g)
+		f := figure{
+			ID: fmt.Sprintf("%s-%d", c.Name, i), Title: c.Title, Answer: pic.answer, Doc: c.Doc,
+			Head: pic.numbers.head, Rows: pic.numbers.rows,
+		}
+		if pic.height > 0 {
+			svg, err := inline(pic, f.ID, c.Title, pic.answer)
+			if err != nil {
+				return s, fmt.Errorf("chart %s: %w", c.Name, err)
+			}
+			f.SVG = template.HTML(svg)
+		}
+		s.Figures = append(s.Figures, f)
+	}
+	return s, nil
+}
+
+// breaches lists the violations of run.
+func breaches(run *resultfile.Run) (out []breach) {
+	for _, r := range run.Results {
+		for _, v := range r.Violations {
+			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b breach) int { return strings.Compare(a.Lock, b.Lock) })
+	return out
+}

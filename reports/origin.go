@@ -1,0 +1,196 @@
+package reports
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+)
+
+// origin returns the line under every chart: where its figures come from.
+func origin(run *resultfile.Run) string {
+	m := run.Manifest
+	parts := append([]string{hardware(m.Machine)}, software(m.Machine)...)
+	if w := windows(run); w != "" {
+		parts = append(parts, w)
+	}
+	if m.Commit != "" {
+		parts = append(parts, "locklab "+m.Commit)
+	}
+	if !m.Started.IsZero() {
+		parts = append(parts, m.Started.UTC().Format(time.DateOnly))
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// hardware names the machine: "AMD EPYC 7B13, 2 CPUs (1 core), guest of kvm".
+func hardware(e machine.Environment) string {
+	var parts []string
+	if e.CPU != "" {
+		parts = append(parts, e.CPU)
+	} else if e.Arch != "" {
+		parts = append(parts, e.Arch)
+	}
+	if e.CPUs > 0 {
+		text := plural(e.CPUs, "CPU")
+		if e.Cores > 0 && e.Cores != e.CPUs {
+			text += " (" + plural(e.Cores, "core") + ")"
+		}
+		parts = append(parts, text)
+	}
+	if e.Sockets > 1 {
+		parts = append(parts, plural(e.Sockets, "socket"))
+	}
+	if e.Virtual != "" {
+		parts = append(parts, "guest of "+e.Virtual)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func software(e machine.Environment) []string {
+	out := []string{strings.TrimSpace(e.OS + " " + e.Kernel), e.Go}
+	if e.GOMAXPROCS > 0 {
+		out = append(out, fmt.Sprintf("GOMAXPROCS %d", e.GOMAXPROCS))
+	}
+	if e.Governor != "" && e.Governor != "none" {
+		out = append(out, "governor "+e.Governor)
+	}
+	if e.Turbo != "" {
+		out = append(out, "turbo "+e.Turbo)
+	}
+	if e.Clock != "" {
+		out = append(out, fmt.Sprintf("clock %s, floor %s, step %s", e.Clock, nanos(e.ClockFloor), nanos(e.ClockStep)))
+	}
+	return out
+}
+
+// windows says how many rounds there were and how long each case was measured:
+// "10 rounds of 200ms, shuffled".
+func windows(run *resultfile.Run) string {
+	n := roundsSeen(run)
+	if n == 0 {
+		return ""
+	}
+	lo, hi := run.Results[0].Workload.Window, run.Results[0].Workload.Window
+	for _, r := range run.Results {
+		lo, hi = min(lo, r.Workload.Window), max(hi, r.Workload.Window)
+	}
+	span := hi.String()
+	if lo != hi {
+		span = lo.String() + " to " + span
+	}
+	return plural(n, "round") + " of " + span + ", shuffled"
+}
+
+// roundsSeen returns in how many rounds anything was measured.
+func roundsSeen(run *resultfile.Run) int {
+	rounds := make(map[int]bool)
+	for _, r := range run.Results {
+		rounds[r.Round] = true
+	}
+	return len(rounds)
+}
+
+// A fact is a line of the table of the environment.
+type fact struct{ Name, Value string }
+
+// environment lists all that is known of where and how the run was measured.
+func environment(run *resultfile.Run) []fact {
+	m := run.Manifest
+	facts := append(machineFacts(m.Machine), fact{"locklab", m.Commit})
+	for _, f := range versions(run) {
+		if !strings.Contains(f.Name, "/") {
+			facts = append(facts, f)
+		}
+	}
+	facts = append(facts,
+		fact{"measured", windows(run)},
+		fact{"cases per round", count(m.Cases)},
+		fact{"seed", strconv.FormatUint(m.Seed, 10)},
+		fact{"started", moment(m.Started)},
+		fact{"finished", moment(m.Finished)},
+	)
+	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+}
+
+// machineFacts lists what is known of the machine; what is not is empty.
+func machineFacts(e machine.Environment) []fact {
+	facts := []fact{
+		{"processor", e.CPU},
+		{"logical CPUs", count(e.CPUs)},
+		{"physical cores", count(e.Cores)},
+		{"sockets", count(e.Sockets)},
+		{"memory nodes", count(e.NUMANodes)},
+		{"memory, MiB", count(e.MemoryMiB)},
+		{"hypervisor", e.Virtual},
+		{"container", map[bool]string{true: "yes"}[e.Container]},
+		{"system", strings.TrimSpace(e.OS + " " + e.Arch + " " + e.Kernel)},
+		{"governor", e.Governor},
+		{"turbo", e.Turbo},
+		{"kernel clock", e.Clocksource},
+		{"clock of the samples", e.Clock},
+		{"atomic instruction", e.Atomics},
+		{"Go", e.Go},
+		{"GOMAXPROCS", count(e.GOMAXPROCS)},
+	}
+	if e.CPULimit > 0 {
+		facts = append(facts, fact{"CPU limit", figures(e.CPULimit)})
+	}
+	if e.Clock != "" {
+		facts = append(facts, fact{"clock floor, step", nanos(e.ClockFloor) + ", " + nanos(e.ClockStep)})
+	}
+	return facts
+}
+
+// count formats n, "" if it is zero and so not known.
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// moment formats t, "" if it is zero.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// versions lists the servers, whose names have no slash, and the modules that
+// the lab was built with, whose names have one.
+func versions(run *resultfile.Run) (out []fact) {
+	for _, name := range slices.Sorted(maps.Keys(run.Manifest.Versions)) {
+		out = append(out, fact{name, run.Manifest.Versions[name]})
+	}
+	return out
+}
+
+// modules lists the modules that the lab was built with.
+func modules(run *resultfile.Run) []fact {
+	return slices.DeleteFunc(versions(run), func(f fact) bool { return !strings.Contains(f.Name, "/") })
+}
+
+// command returns the command line that repeats the run, quoted for a shell.
+func command(run *resultfile.Run) string {
+	var words []string
+	for _, w := range run.Manifest.Command {
+		words = append(words, quote(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote quotes a word for a POSIX shell, if need be.
+func quote(w string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
+	if w != "" && strings.Trim(w, plain) == "" {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}

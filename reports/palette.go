@@ -1,0 +1,137 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+)
+
+// A token is a colour with a meaning. Charts are drawn in the light value;
+// inside a page each token becomes a CSS variable of its name, and the reader's
+// theme chooses between light and dark.
+type token struct {
+	name        string
+	light, dark uint32 // 0xRRGGBB
+}
+
+// The palette. The five that tell series apart keep an OKLab distance of 12 or
+// more from each other for normal, protan, deutan and tritan vision, and a
+// contrast of 3:1 or more with the paper; a test checks both.
+var (
+	ink   = token{"ink", 0x1F2328, 0xE6EDF3}
+	blue  = token{"blue", 0x1950CD, 0x2D9BEC}
+	rust  = token{"rust", 0xAA3F09, 0xE27727}
+	sage  = token{"sage", 0x63A185, 0x8ED98A}
+	plum  = token{"plum", 0x673B6C, 0xA16D87}
+	paper = token{"paper", 0xFFFFFF, 0x0D1117}
+	muted = token{"muted", 0x59636E, 0x9198A1}
+	grid  = token{"grid", 0xE4E7EB, 0x262C36}
+	axis  = token{"axis", 0x8C959F, 0x656C76}
+	warm  = token{"warm", 0xFFF4E0, 0x2B2111}
+	shade = token{"shade", 0xF3F4F6, 0x151B23}
+)
+
+// tokens lists the palette.
+var tokens = []token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade}
+
+// rgba returns the light value of t.
+func (t token) rgba() color.NRGBA { return t.alpha(255) }
+
+// alpha returns the light value of t, as opaque as a, 1 to 255.
+func (t token) alpha(a uint8) color.NRGBA {
+	return color.NRGBA{R: uint8(t.light >> 16), G: uint8(t.light >> 8), B: uint8(t.light), A: a}
+}
+
+func css(rgb uint32) string { return fmt.Sprintf("#%06X", rgb) }
+
+// A look is how a lock is drawn in every chart of a report: the hue is its
+// family, the dash and the marker are its own.
+type look struct {
+	name   string
+	family int // index in harness.Families
+	hue    token
+	dash   []vg.Length
+	marker draw.GlyphDrawer
+	strong bool // a lock to use; others are drawn thinner
+}
+
+var hues = map[harness.Family]token{
+	harness.Spin:      blue,
+	harness.Blocking:  rust,
+	harness.ZooKeeper: sage,
+	harness.Redis:     plum,
+	harness.Peer:      ink,
+}
+
+// Seven markers and four dashes share no factor, so 28 locks of a family
+// differ.
+var (
+	markers = []draw.GlyphDrawer{
+		draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
+		draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{},
+	}
+	dashes = [][]vg.Length{nil, {6, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}}
+)
+
+// assignLooks gives every lock its look: the same one in every chart.
+func assignLooks(results []*harness.Result) map[string]look {
+	locks := make(map[string]harness.Lock)
+	var names []string
+	for _, r := range results {
+		if _, ok := locks[r.Lock.Name]; !ok {
+			names = append(names, r.Lock.Name)
+		}
+		locks[r.Lock.Name] = r.Lock
+	}
+	slices.Sort(names)
+	looks := make(map[string]look)
+	members := make(map[harness.Family]int)
+	for _, name := range names {
+		lock := locks[name]
+		hue, known := hues[lock.Family]
+		if !known {
+			hue = ink
+		}
+		l := look{name: name, family: slices.Index(harness.Families, lock.Family), hue: hue, strong: lock.Status == harness.Recommended}
+		if lock.Status == harness.Control {
+			l.hue, l.dash, l.marker = muted, dashes[2], draw.CrossGlyph{}
+		} else {
+			i := members[lock.Family]
+			members[lock.Family]++
+			l.dash, l.marker = dashes[i%len(dashes)], markers[i%len(markers)]
+		}
+		looks[name] = l
+	}
+	return looks
+}
+
+// compare orders looks by family, then by name.
+func (l look) compare(m look) int {
+	return cmp.Or(cmp.Compare(l.family, m.family), cmp.Compare(l.name, m.name))
+}
+
+// line returns the style of l's line.
+func (l look) line() draw.LineStyle {
+	w := vg.Points(1.1)
+	if l.strong {
+		w = vg.Points(1.9)
+	}
+	return draw.LineStyle{Color: l.hue.rgba(), Width: w, Dashes: l.dash}
+}
+
+// mark draws l's marker at p on a disc of paper, which keeps it readable on
+// top of other lines.
+func (l look) mark(c draw.Canvas, p vg.Point) {
+	r := vg.Points(2.3)
+	if l.strong {
+		r = vg.Points(2.8)
+	}
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: r + vg.Points(1.1), Shape: draw.CircleGlyph{}}, p)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: l.hue.rgba(), Radius: r, Shape: l.marker}, p)
+}

@@ -1,0 +1,114 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// quality is the evidence for and against a run.
+type quality struct {
+	Partial  string    // why the run is not whole, or ""
+	Warnings []warning // most frequent first
+	Skipped  []resultfile.Skip
+	Damage   []string
+}
+
+// A warning is one kind of warning.
+type warning struct {
+	harness.Warning        // one of them
+	Where           string // "the run", or in how many results
+	count           int
+}
+
+var figureRE = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
+
+// assess collects the warnings of run. Those that differ in nothing but their
+// figures are one kind.
+func assess(run *resultfile.Run) quality {
+	q := quality{Partial: partial(run), Skipped: run.Manifest.Skipped, Damage: run.Damage}
+	index := make(map[harness.Warning]int)
+	add := func(w harness.Warning, n int) {
+		kind := harness.Warning{Text: figureRE.ReplaceAllString(w.Text, "#"), Remedy: w.Remedy}
+		i, known := index[kind]
+		if !known {
+			i = len(q.Warnings)
+			index[kind] = i
+			q.Warnings = append(q.Warnings, warning{Warning: w})
+		}
+		q.Warnings[i].count += n
+	}
+	for _, w := range run.Manifest.Warnings {
+		add(harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)}, 0)
+	}
+	for _, r := range run.Results {
+		for _, w := range r.Warnings {
+			add(harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)}, 1)
+		}
+	}
+	for i, w := range q.Warnings {
+		q.Warnings[i].Where = "the whole run"
+		if w.count > 0 {
+			q.Warnings[i].Where = fmt.Sprintf("%d of %s", w.count, plural(len(run.Results), "result"))
+		}
+	}
+	slices.SortStableFunc(q.Warnings, func(a, b warning) int {
+		if (a.count == 0) != (b.count == 0) {
+			return cmp.Compare(a.count, b.count) // what concerns the whole run comes first
+		}
+		return cmp.Compare(b.count, a.count)
+	})
+	return q
+}
+
+// partial says how far a run got that did not end, or "".
+func partial(run *resultfile.Run) string {
+	m := run.Manifest
+	if !m.Interrupted && !m.Finished.IsZero() {
+		return ""
+	}
+	per := make(map[int]int)
+	for _, r := range run.Results {
+		per[r.Round]++
+	}
+	whole := 0
+	for _, n := range per {
+		if m.Cases > 0 && n >= m.Cases {
+			whole++
+		}
+	}
+	return fmt.Sprintf("Partial run: %d of %s complete, %d of %d cases measured.",
+		whole, plural(m.Rounds, "round"), len(run.Results), m.Rounds*m.Cases)
+}
+
+// Good reports whether nothing speaks against the run.
+func (q quality) Good() bool {
+	return q.Partial == "" && len(q.Warnings) == 0 && len(q.Skipped) == 0 && len(q.Damage) == 0
+}
+
+// Headline sums q up.
+func (q quality) Headline() string {
+	if q.Good() {
+		return "Run quality: nothing to report."
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		noun string
+	}{{len(q.Warnings), "kind"}, {len(q.Skipped), "lock"}, {len(q.Damage), "line"}} {
+		if p.n == 0 {
+			continue
+		}
+		parts = append(parts, plural(p.n, p.noun)+map[string]string{
+			"kind": " of warning", "lock": " not measured", "line": " of the file damaged",
+		}[p.noun])
+	}
+	if len(parts) == 0 {
+		return "Run quality: the run did not end."
+	}
+	return "Run quality: " + list(parts, 3) + "."
+}

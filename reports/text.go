@@ -1,0 +1,119 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"locklab/harness/resultfile"
+)
+
+// minText is the least width that WriteVerdict fills; narrower terminals wrap.
+const minText = 60
+
+// WriteVerdict writes the verdict on run, and the evidence against it, as text
+// no wider than width columns, 60 at least.
+func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
+	t := &textWriter{width: max(width, minText)}
+	t.line("Which lock for which contention?")
+	t.line(origin(run))
+	vs := verdicts(run)
+	if len(vs) == 0 {
+		t.gap()
+		t.line("This run has no result that a verdict could rest on.")
+	}
+	for _, v := range vs {
+		t.gap()
+		t.verdict(v)
+	}
+	if bad := refusals(run); len(bad) > 0 {
+		t.gap()
+		t.line("Not considered")
+		for _, r := range bad {
+			t.item(r.Lock + ": " + r.Reason)
+		}
+	}
+	t.gap()
+	t.quality(assess(run))
+	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), nb, " ")); err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	return nil
+}
+
+// A textWriter lays out lines.
+type textWriter struct {
+	buf   strings.Builder
+	width int
+}
+
+func (t *textWriter) gap() { t.buf.WriteByte('\n') }
+
+// line writes s, wrapped.
+func (t *textWriter) line(s string) { t.wrapped("", "", s) }
+
+// item writes s as an item of a list, wrapped.
+func (t *textWriter) item(s string) { t.wrapped("  - ", "    ", s) }
+
+// field writes a value under its name, wrapped; an empty one is left out.
+func (t *textWriter) field(name, s string) {
+	if s != "" {
+		t.wrapped(fmt.Sprintf("  %-9s ", name), strings.Repeat(" ", 12), s)
+	}
+}
+
+// wrapped writes s behind first, and its further lines behind rest.
+func (t *textWriter) wrapped(first, rest, s string) {
+	cur := first
+	for i, word := range words(s) {
+		switch {
+		case i == 0:
+			cur += word
+		case utf8.RuneCountInString(cur)+1+utf8.RuneCountInString(word) > t.width:
+			t.buf.WriteString(cur + "\n")
+			cur = rest + word
+		default:
+			cur += " " + word
+		}
+	}
+	t.buf.WriteString(cur + "\n")
+}
+
+func (t *textWriter) verdict(v verdict) {
+	t.line(strings.ToUpper(v.Situation[:1]) + v.Situation[1:] + " (" + v.Setting + ")")
+	if v.Use == "" {
+		t.field("use", v.Why)
+		for _, n := range v.Notes {
+			t.field("note", n)
+		}
+		return
+	}
+	t.field("use", v.Use)
+	t.field("as good", strings.Join(v.Ties, ", "))
+	figures := []string{v.Rate, "p99 wait " + v.P99}
+	if v.Jain != unknown {
+		figures = append(figures, "Jain "+v.Jain)
+	}
+	t.field("figures", strings.Join(append(figures, v.Cost+" per acquisition"), ", "))
+	t.field("how sure", v.Why)
+	for _, n := range v.Notes {
+		t.field("note", n)
+	}
+}
+
+func (t *textWriter) quality(q quality) {
+	t.line(q.Headline())
+	if q.Partial != "" {
+		t.item(q.Partial)
+	}
+	for _, w := range q.Warnings {
+		t.item(fmt.Sprintf("%s In %s. %s", w.Text, w.Where, w.Remedy))
+	}
+	for _, s := range q.Skipped {
+		t.item(s.Lock + " not measured: " + s.Reason)
+	}
+	for _, d := range q.Damage {
+		t.item(d)
+	}
+}
