@@ -150,40 +150,6 @@ func ExampleNewMCS() {
 	// Output: 4000
 }
 
-// BenchmarkWait compares the wait policies with as many workers as processors,
-// and with more. Busy is left out where its waiters would keep the next owner
-// from running.
-func BenchmarkWait(b *testing.B) {
-	procs := runtime.GOMAXPROCS(0)
-	for _, v := range spinlock.Suite {
-		for _, wait := range harness.WaitPolicies {
-			for _, workers := range []int{procs, 4 * procs} {
-				if wait == harness.WaitBusy && workers > procs {
-					continue
-				}
-				b.Run(fmt.Sprintf("lock=%s/wait=%s/workers=%d/hold=0s", v.Name, wait, workers), func(b *testing.B) {
-					l := v.Local(harness.Setup{Workers: workers, Wait: wait})
-					var left atomics.Uint32
-					left.Store(uint32(b.N))
-					var wg sync.WaitGroup
-					for i := range workers {
-						wg.Go(func() {
-							for h := l.Worker(i); int32(left.Add(^uint32(63))) > -64; {
-								for range 64 {
-									h.Lock()
-									//lint:ignore SA2001 the turn is what is measured
-									h.Unlock()
-								}
-							}
-						})
-					}
-					wg.Wait()
-				})
-			}
-		}
-	}
-}
-
 // BenchmarkStopTheWorld measures how long the runtime needs to stop a waiter,
 // once per policy.
 func BenchmarkStopTheWorld(b *testing.B) {

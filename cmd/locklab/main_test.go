@@ -13,6 +13,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/internal/catalog"
+	"locklab/reports"
 )
 
 // asMain makes the test binary behave as the command.
@@ -60,6 +61,10 @@ func quick(args ...string) []string {
 }
 
 func TestUsageErrors(t *testing.T) {
+	testRun, err := filepath.Abs("../../reports/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -88,6 +93,7 @@ func TestUsageErrors(t *testing.T) {
 		{"frobnicate", `"frobnicate"`},
 		{"report", "one run"},
 		{"report nowhere", "holds no run"},
+		{"report " + testRun + " --png " + file, "cannot write"},
 		{"list nosuch", `"nosuch"`},
 		{"env extra", `"extra"`},
 	} {
@@ -173,6 +179,16 @@ func TestRun(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(cmd.Dir, "again.html"))
 	if err != nil || !strings.Contains(string(page), "cut short") {
 		t.Errorf("the report does not say that a line is cut short (%v)", err)
+	}
+
+	if _, stderr, status := output(t, locklab(t, "report", dir, "--png", filepath.Join(cmd.Dir, "png"))); status != 0 {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	for _, c := range reports.Suite {
+		text, err := os.ReadFile(filepath.Join(cmd.Dir, "png", c.Name+".png"))
+		if err != nil || !strings.HasPrefix(string(text), "\x89PNG") {
+			t.Errorf("no picture of %s (%v)", c.Name, err)
+		}
 	}
 }
 

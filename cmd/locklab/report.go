@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +19,7 @@ import (
 const reportName = "index.html"
 
 func reportCommand() *cobra.Command {
-	var out string
+	var out, pictures string
 	cmd := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Draw the report of an earlier run again",
@@ -36,11 +37,35 @@ func reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if pictures != "" {
+				if err := writePictures(run, pictures); err != nil {
+					return err
+				}
+			}
 			return writeReport(cmd.OutOrStdout(), run, out)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default DIR/"+reportName+")")
+	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart as a PNG file into this directory")
 	return cmd
+}
+
+// writePictures writes every chart of run that has something to draw to
+// dir/NAME.png.
+func writePictures(run *resultfile.Run, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("%w: cannot write pictures: %v", harness.ErrUsage, err)
+	}
+	for _, c := range reports.Suite {
+		var png bytes.Buffer
+		if err := reports.WritePNG(&png, run, c.Name); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.Name+".png"), png.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("%w: cannot write pictures: %v", harness.ErrUsage, err)
+		}
+	}
+	return nil
 }
 
 // writeReport writes the report of run to file and its verdict to out.
