@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
@@ -259,6 +260,21 @@ func TestInterrupt(t *testing.T) {
 	}
 	if !strings.Contains(stdout.String(), reportName) {
 		t.Error("no report was written")
+	}
+}
+
+// TestInterruptEarly sends Ctrl-C while the servers start.
+func TestInterruptEarly(t *testing.T) {
+	fake := t.TempDir() // a server that never gets ready
+	if err := os.WriteFile(filepath.Join(fake, "redis-server"), []byte("#!/bin/sh\necho started >&2\nexec sleep 60\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := locklab(t, quick("--locks", "redis-poll")...)
+	cmd.Env = append(cmd.Env, "PATH="+fake+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
+	time.AfterFunc(500*time.Millisecond, func() { cmd.Process.Signal(os.Interrupt) })
+	_, stderr, status := output(t, cmd)
+	if status != exitInterrupted || !strings.Contains(stderr, "before anything was measured") {
+		t.Errorf("exit status %d, said %q", status, stderr)
 	}
 }
 

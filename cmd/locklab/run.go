@@ -97,6 +97,11 @@ func run(ctx context.Context, o runOptions, seeded bool, stdout, stderr io.Write
 		return err
 	}
 	servers, skipped, err := startServers(ctx, plan)
+	if ctx.Err() != nil {
+		servers.stop()
+		fmt.Fprintln(stderr, "interrupted before anything was measured")
+		return errInterrupted
+	}
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,9 @@ func drop(p *runner.Plan, kind, reason string) (skipped []resultfile.Skip) {
 }
 
 func (s *servers) stop() {
+	if s == nil {
+		return
+	}
 	for _, srv := range s.running {
 		srv.Stop() // what cannot be stopped dies with this process
 	}
