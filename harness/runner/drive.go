@@ -78,17 +78,22 @@ func (d *drive) close(wire func() harness.Counts) {
 	d.wire = wire().Sub(d.wire)
 }
 
-// await waits until window has passed, or for 0 until all workers are back,
-// or ctx ends; it returns how many came back.
+// await waits until window has passed, or for 0 until all workers are back or
+// none gets on any more, or ctx ends; it returns how many came back.
 func (d *drive) await(ctx context.Context, back <-chan struct{}, window time.Duration) (left int) {
-	var timeout <-chan time.Time
-	if window > 0 {
-		timeout = time.After(window)
+	timeout := time.After(window)
+	patience := d.rig.job.patience()
+	if window == 0 {
+		timeout = time.After(patience)
 	}
-	for left < len(d.tallies) {
+	for done := uint64(0); left < len(d.tallies); {
 		select {
 		case <-timeout:
-			return left
+			now := sum(d.snapshot(d.tallies).ops)
+			if window > 0 || now == done {
+				return left
+			}
+			done, timeout = now, time.After(patience)
 		case <-ctx.Done():
 			return left
 		case <-back:

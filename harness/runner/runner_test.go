@@ -133,6 +133,23 @@ func TestOpsLimit(t *testing.T) {
 	}
 }
 
+// TestOpsLimitStuck shows that a drive without a window ends too when the lock
+// is stuck.
+func TestOpsLimitStuck(t *testing.T) {
+	rig, err := Open(t.Context(), instruments(), Job{Lock: stuck, Workload: workload(2), Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rig.Close()
+	res, err := rig.Drive(t.Context(), Limit{Ops: 1 << 20})
+	if err != nil || len(res.Violations) == 0 || res.Violations[0].Rule != "liveness" {
+		t.Errorf("%v, violations %v", err, res.Violations)
+	}
+	if _, err := rig.Drive(t.Context(), Limit{Ops: 1}); err == nil {
+		t.Error("a rig with stuck workers was driven again")
+	}
+}
+
 // TestViolations shows that a run of a broken lock says so.
 func TestViolations(t *testing.T) {
 	for _, c := range []struct {
