@@ -75,7 +75,7 @@ func TestRanksReject(t *testing.T) {
 		{"downward", []pkg{{rel: "spinlock", own: []string{"atomics", "harness"}}}, ""},
 		{"upward", []pkg{{rel: "spinlock", own: []string{"harness/runner"}}}, "spinlock (rank 2) imports harness/runner (rank 4)"},
 		{"same rank", []pkg{{rel: "spinlock", own: []string{"mutex"}}}, "spinlock (rank 2) imports mutex (rank 2)"},
-		{"unranked", []pkg{{rel: "util"}}, "package util has no rank"},
+		{"unranked", []pkg{{rel: "stray"}}, "package stray has no rank"},
 		{"foreign module", []pkg{{rel: "harness", foreign: []string{"golang.org/x/sys/unix"}}}, "harness imports golang.org/x/sys/unix"},
 		{"foreign module where allowed", []pkg{{rel: "internal/machine", foreign: []string{"golang.org/x/sys/unix"}}}, ""},
 		{"report of a lock", []pkg{{rel: "reports", own: []string{"zklock"}}}, "reports depends on zklock"},
@@ -97,7 +97,7 @@ func TestListFixture(t *testing.T) {
 		want  []string
 	}{
 		{build{}, []string{
-			"package util has no rank",
+			"package stray has no rank",
 			"atomics (rank 0) imports spinlock (rank 2)",
 			"harness (rank 0) imports spinlock (rank 2)", // from an internal test
 		}},
