@@ -13,10 +13,10 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test race bench lint golden clean
+.PHONY: help build report test test-arches race bench lint golden clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
@@ -29,7 +29,11 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount './...' '-tags purego ./atomics ./spinlock' '-tags systematic ./atomics ./spinlock'
+	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock'
+
+test-arches: ## run the assembly of six architectures under qemu
+	scripts/deps qemu
+	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics
 
 race: ## run the tests under the race detector
 	$(GO) run ./cmd/testcount '-race ./...'
@@ -42,7 +46,7 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
 	$(GO) vet ./...
-	GOARCH=arm64 $(GO) vet ./...
+	for arch in arm64 riscv64 ppc64le s390x loong64; do GOARCH=$$arch $(GO) vet ./... || exit 1; done
 	GOOS=darwin $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff

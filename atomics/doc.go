@@ -6,9 +6,9 @@
 //     out of one cache line;
 //   - [Ticks] reads the cycle counter;
 //   - a [Primitive] is compare-and-swap with its relatives written by hand for
-//     one instruction sequence (LOCK CMPXCHG, LDAXR/STLXR, CASAL). [Suite] lists
-//     those of this architecture, so that they can be tested against each other
-//     and measured.
+//     one instruction sequence (LOCK CMPXCHG, LDAXR/STLXR, CASAL, LR/SC). [Suite]
+//     lists those of this architecture, so that they can be tested against each
+//     other and measured.
 //
 // Locks use the words, not the primitives: the compiler emits the same
 // instructions inline, and a call to assembly costs more than it could save.
@@ -16,8 +16,14 @@
 //
 // # Build tags
 //
-// There is assembly for amd64 and arm64. The tag purego, another compiler than
-// gc and every other architecture leave it out and use sync/atomic and time.
+// The primitives are in assembly on amd64, arm64, loong64, ppc64le, riscv64 and
+// s390x, the spin hint on amd64, arm64 and riscv64, the cycle counter on amd64
+// and arm64. The tag purego, another compiler than gc and every other
+// architecture leave it out and use sync/atomic and time.
+//
+// The tests of an amd64 machine run the assembly of the others under qemu. That
+// shows that an instruction is encoded and used as meant. It shows nothing about
+// memory order: there the source that a Primitive names must be trusted.
 //
 // Under -race the words are sync/atomic only, because the race detector cannot
 // see assembly.

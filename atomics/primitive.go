@@ -102,8 +102,8 @@ func Best() *Primitive {
 // the words executes on this CPU, such as "LOCK CMPXCHG", "CASAL" or
 // "LDAXR/STLXR". It is "sync/atomic" where that depends on more than the CPU.
 //
-// On arm64 it asks golang.org/x/sys/cpu, as the Go runtime asks its own copy of
-// that package, which binary code for both ways it runs.
+// On arm64 and loong64 it asks golang.org/x/sys/cpu, as the Go runtime asks its
+// own copy of that package, which binary code for both ways it runs.
 func CASName() string {
 	switch runtime.GOARCH {
 	case "386", "amd64":

@@ -3,57 +3,144 @@ package atomics
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestARM64UnderQEMU runs the tests of this package as an arm64 program on an
-// emulated CPU with FEAT_LSE and on one without. It shows that the instructions
-// are encoded and used as meant. It shows nothing about memory order: the
-// emulator keeps that of the host.
-func TestARM64UnderQEMU(t *testing.T) {
+// An emulated CPU runs the tests of this package.
+type emulated struct {
+	cpu  string // as qemu names it
+	best string // the line of TestBest; empty if it depends on the version of qemu
+	skip string // the primitive that this CPU lacks
+}
+
+// targets are the architectures that qemu stands in for.
+var targets = []struct {
+	goarch, qemu, clock string
+	cpus                []emulated
+}{
+	{"arm64", "aarch64", "CNTVCT_EL0", []emulated{
+		{"cortex-a57", "CASName is LDAXR/STLXR, Best is ldaxr-stlxr", "casal"}, // Armv8.0
+		{"neoverse-n1", "CASName is CASAL, Best is casal", ""},                 // Armv8.2
+	}},
+	{"loong64", "loongarch64", "monotonic", []emulated{
+		{"la464", "CASName is LL/SC, Best is ll-sc", "amcas-db"},
+		{"max", "", ""}, // has AMCAS_DB as of qemu 11; qemu 7 knows no such CPU
+	}},
+	{"ppc64le", "ppc64le", "monotonic", []emulated{
+		{"power8", "CASName is LWARX/STWCX., Best is lwarx-stwcx", ""},
+		{"power9", "CASName is LWARX/STWCX., Best is lwarx-stwcx", ""},
+		{"power10", "CASName is LWARX/STWCX., Best is lwarx-stwcx", ""},
+	}},
+	{"riscv64", "riscv64", "monotonic", []emulated{
+		{"rv64", "CASName is LR/SC, Best is lr-sc", ""},
+		{"sifive-u54", "CASName is LR/SC, Best is lr-sc", ""},
+	}},
+	{"s390x", "s390x", "monotonic", []emulated{
+		{"max", "CASName is CS, Best is cs", ""},
+	}},
+}
+
+// beyond says why a primitive may be covered by no run.
+var beyond = map[string]string{
+	"amcas-db": "no CPU of this qemu has AMCAS_DB: qemu 11 has one",
+}
+
+// TestUnderQEMU runs the tests of this package as a program for another
+// architecture, on emulated CPUs with and without what its primitives need, and
+// fails if a primitive passed on none. It shows that the instructions are
+// encoded and used as meant. It shows nothing about memory order: the emulator
+// keeps that of the host.
+func TestUnderQEMU(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
-	qemu, err := exec.LookPath("qemu-aarch64-static")
-	if err != nil {
-		const reason = "qemu-aarch64-static not on PATH: apt-get install qemu-user-static"
-		if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "qemu") {
-			t.Fatal(reason)
-		}
-		t.Skip(reason)
-	}
-	binary := testBinary(t, "arm64")
-	for _, on := range []struct {
-		cpu  string
-		want []string // lines of the verbose output
-	}{
-		{"cortex-a57", []string{ // Armv8.0
-			"--- PASS: TestPrimitive/ldaxr-stlxr",
-			"--- SKIP: TestPrimitive/casal",
-			"this CPU lacks CASAL",
-			"CASName is LDAXR/STLXR, Best is ldaxr-stlxr",
-		}},
-		{"neoverse-n1", []string{ // Armv8.2
-			"--- PASS: TestPrimitive/ldaxr-stlxr",
-			"--- PASS: TestPrimitive/casal",
-			"CASName is CASAL, Best is casal",
-		}},
-	} {
-		t.Run(on.cpu, func(t *testing.T) {
-			// What asks the toolchain, or tests the checker, does not depend on the CPU.
-			out, err := exec.CommandContext(t.Context(), qemu, "-cpu", on.cpu, binary,
-				"-test.v", "-test.short", "-test.skip=^Test(Toolchain|ARM64|CheckRejects)").CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
+	for _, target := range targets {
+		t.Run(target.goarch, func(t *testing.T) {
+			t.Parallel()
+			qemu := lookQEMU(t, target.qemu)
+			binary := testBinary(t, target.goarch)
+			passed := make(map[string]bool) // every primitive seen; true if it passed somewhere
+			for _, on := range target.cpus {
+				t.Run(on.cpu, func(t *testing.T) {
+					out := on.run(t, qemu, binary)
+					for _, want := range []string{on.best, "--- PASS: TestWords", target.clock + ": ", "\nPASS\n"} {
+						if !strings.Contains(out, want) {
+							t.Errorf("no %q in the output:\n%s", want, out)
+						}
+					}
+					on.results(t, out, passed)
+				})
 			}
-			for _, want := range append(on.want, "--- PASS: TestWords", "CNTVCT_EL0: ", "\nPASS\n") {
-				if !strings.Contains(string(out), want) {
-					t.Errorf("no %q in the output:\n%s", want, out)
+			for name, ok := range passed {
+				if !ok {
+					t.Run(name, func(t *testing.T) { uncovered(t, name) })
 				}
 			}
 		})
 	}
+}
+
+// lookQEMU finds the emulator, which some systems install without "-static".
+func lookQEMU(t *testing.T, arch string) (path string) {
+	t.Helper()
+	for _, name := range []string{"qemu-" + arch + "-static", "qemu-" + arch} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	reason := "qemu-" + arch + "-static not on PATH: apt-get install qemu-user-static"
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "qemu") {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+	return ""
+}
+
+// run returns what binary prints on this CPU. It leaves out the tests that ask
+// the toolchain, or try the checker: they do not depend on the CPU.
+func (on emulated) run(t *testing.T, qemu, binary string) string {
+	t.Helper()
+	if on.best == "" {
+		// qemu 7 lists its CPUs and then exits with 1.
+		cpus, _ := exec.CommandContext(t.Context(), qemu, "-cpu", "help").CombinedOutput()
+		if !slices.Contains(strings.Fields(string(cpus)), on.cpu) {
+			t.Skipf("this qemu has no CPU %q", on.cpu)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), qemu, "-cpu", on.cpu, binary,
+		"-test.v", "-test.short", "-test.skip=^Test(Toolchain|UnderQEMU|CheckRejects)").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+var resultRE = regexp.MustCompile(`--- (PASS|SKIP|FAIL): TestPrimitive/(\S+)`)
+
+// results adds what out says of each primitive to passed.
+func (on emulated) results(t *testing.T, out string, passed map[string]bool) {
+	t.Helper()
+	found := resultRE.FindAllStringSubmatch(out, -1)
+	if len(found) < 2 {
+		t.Errorf("only %v were tested: the reference and one more should be:\n%s", found, out)
+	}
+	for _, result := range found {
+		status, name := result[1], result[2]
+		passed[name] = passed[name] || status == "PASS"
+		if skipped := status == "SKIP"; on.best != "" && skipped != (name == on.skip) {
+			t.Errorf("%s: %s, but what this CPU should skip is %q", name, status, on.skip)
+		}
+	}
+}
+
+// uncovered fails, or skips if the emulator is to blame.
+func uncovered(t *testing.T, name string) {
+	if reason := beyond[name]; reason != "" {
+		t.Skip(reason)
+	}
+	t.Error("no run covered this primitive")
 }

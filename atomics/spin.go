@@ -17,6 +17,7 @@ const maxSpin = 64
 //   - arm64: ISB. YIELD, the hint meant for this, is a NOP on nearly all cores;
 //     ISB drains the pipeline, tens of cycles. The Go runtime made the same
 //     choice in 1.26 (golang.org/issue/69232).
+//   - riscv64: PAUSE, which a CPU without Zihintpause takes for a NOP.
 //   - elsewhere, and under the tag purego: an empty loop, a cycle or so a turn.
 //   - under the tag systematic: one call of the Scheduler, and no wait.
 func SpinHint(n int) { pause(hints(n)) }

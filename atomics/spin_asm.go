@@ -1,4 +1,4 @@
-//go:build (amd64 || arm64) && gc && !purego && !systematic
+//go:build (amd64 || arm64 || riscv64) && gc && !purego && !systematic
 
 package atomics
 

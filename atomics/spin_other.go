@@ -1,4 +1,4 @@
-//go:build !systematic && !((amd64 || arm64) && gc && !purego)
+//go:build !systematic && !((amd64 || arm64 || riscv64) && gc && !purego)
 
 package atomics
 

