@@ -1,9 +1,10 @@
 // Command locklab measures locks and draws what it measured.
 //
-//	locklab list      the locks, their sources and claims
-//	locklab run       measure locks and write a report
-//	locklab report    draw the report of an earlier run again
-//	locklab env       what this machine is, and what will disturb a measurement
+//	locklab list        the locks, their sources and claims
+//	locklab run         measure locks and write a report
+//	locklab report      draw the report of an earlier run again
+//	locklab hardware    what this machine's atomic instructions are and do
+//	locklab env         what this machine is, and what will disturb a measurement
 //
 // The exit status is 0 when all went well, 1 when a lock broke a promise or
 // something failed, 2 when the input was wrong, 130 after Ctrl-C.

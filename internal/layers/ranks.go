@@ -17,6 +17,7 @@ var ranks = map[string]int{
 	"harness":       0,
 	"cmd/testcount": 0,
 
+	"atomics/evidence":    1,
 	"harness/recorder":    1,
 	"harness/oracle":      1,
 	"internal/machine":    1,

@@ -1,0 +1,232 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/atomics"
+)
+
+// A fact is what the marked instructions of an operation must be.
+type fact struct {
+	name, operation string
+	marked          string // a pattern of their mnemonics, in order, joined by blanks
+}
+
+// facts are by architecture. Those of sync/atomic are what gc makes of it, for
+// arm64 with the check for FEAT_LSE or without it.
+var facts = map[string][]fact{
+	"amd64": {
+		{"sync-atomic", "CompareAndSwap32", `LOCK CMPXCHGL`},
+		{"sync-atomic", "Swap32", `XCHGL`},
+		{"sync-atomic", "Add32", `LOCK XADDL`},
+		{"sync-atomic", "LoadAcquire32", ``},
+		{"sync-atomic", "StoreRelease32", `XCHGL`},
+		{"lock-cmpxchg", "CompareAndSwap32", `LOCK CMPXCHGL`},
+		{"lock-cmpxchg", "Swap32", `XCHGL`},
+		{"lock-cmpxchg", "Add32", `LOCK XADDL`},
+		{"lock-cmpxchg", "LoadAcquire32", ``},
+		{"lock-cmpxchg", "StoreRelease32", ``},
+	},
+	"arm64": {
+		{"sync-atomic", "CompareAndSwap32", `CASALW( LDAXRW STLXRW)?`},
+		{"sync-atomic", "Swap32", `SWPALW( LDAXRW STLXRW)?`},
+		{"sync-atomic", "Add32", `LDADDALW( LDAXRW STLXRW)?`},
+		{"sync-atomic", "StoreRelease32", ``},
+		{"ldaxr-stlxr", "CompareAndSwap32", `LDAXRW STLXRW`},
+		{"ldaxr-stlxr", "Swap32", `LDAXRW STLXRW`},
+		{"ldaxr-stlxr", "Add32", `LDAXRW STLXRW`},
+		{"ldaxr-stlxr", "StoreRelease32", ``},
+		{"casal", "CompareAndSwap32", `CASALW`},
+		{"casal", "Swap32", `SWPALW`},
+		{"casal", "Add32", `LDADDALW`},
+	},
+	"riscv64": {
+		{"sync-atomic", "CompareAndSwap32", `LRW.AQ SCW.RL`},
+		{"sync-atomic", "StoreRelease32", `AMOSWAPW.AQRL`},
+		{"lr-sc", "CompareAndSwap32", `LRW.AQ SCW.RL`},
+		{"lr-sc", "Add32", `AMOADDW.AQRL`},
+		{"lr-sc", "StoreRelease32", ``},
+	},
+	"ppc64le": {
+		{"sync-atomic", "CompareAndSwap32", `LWAR STWCCC`},
+		{"sync-atomic", "StoreRelease32", ``},
+		{"lwarx-stwcx", "CompareAndSwap32", `LWAR STWCCC`},
+		{"lwarx-stwcx", "StoreRelease32", ``},
+	},
+	"s390x": {
+		{"sync-atomic", "CompareAndSwap32", `CS`},
+		{"sync-atomic", "Add32", `LAA`},
+		{"sync-atomic", "StoreRelease32", ``},
+		{"cs", "CompareAndSwap32", `CS`},
+		{"cs", "StoreRelease32", ``},
+	},
+	"loong64": {
+		{"sync-atomic", "CompareAndSwap32", `AMCASDBW LL SC`},
+		{"sync-atomic", "StoreRelease32", `AMSWAPDBW`},
+		{"ll-sc", "CompareAndSwap32", `LL SC`},
+		{"ll-sc", "StoreRelease32", ``},
+		{"amcas-db", "CompareAndSwap32", `AMCASDBW`},
+	},
+}
+
+// capturing returns what Capture does, or skips the test where it cannot.
+func capturing(t *testing.T) []Listing {
+	t.Helper()
+	ls, err := Capture()
+	if native == nil && errors.Is(err, ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ls
+}
+
+func TestFacts(t *testing.T) {
+	ls := capturing(t)
+	for _, f := range facts[runtime.GOARCH] {
+		t.Run(f.name+"/"+f.operation, func(t *testing.T) {
+			switch {
+			case f.name == atomics.Reference.Name && raceEnabled:
+				t.Skip("under -race sync/atomic is a call of the detector")
+			case f.name == atomics.Reference.Name && testing.CoverMode() != "":
+				t.Skip("under -cover the counters of the coverage are in the listing")
+			case f.name != atomics.Reference.Name && len(atomics.Suite) == 1:
+				t.Skip("this build has no assembly")
+			}
+			l := find(t, ls, f.name, f.operation)
+			if got := marked(l); !regexp.MustCompile("^(" + f.marked + ")$").MatchString(got) {
+				t.Errorf("the marked instructions are %q, want %q:\n%s", got, f.marked, print(t, l))
+			}
+		})
+	}
+}
+
+// TestPrimitives checks what holds on every architecture: each operation that
+// reads and writes has a marked instruction, and ends in a return that was
+// decoded; and the listing is that of the function, not of a wrapper around it.
+func TestPrimitives(t *testing.T) {
+	ls := capturing(t)
+	if want := 5 * len(atomics.Suite); len(ls) != want {
+		t.Errorf("%d listings, want %d", len(ls), want)
+	}
+	for _, l := range ls {
+		if l.Name == atomics.Reference.Name && raceEnabled {
+			continue // TestFacts says why
+		}
+		if len(l.Lines) == 0 {
+			t.Errorf("%s %s is empty", l.Name, l.Operation)
+			continue
+		}
+		switch l.Operation {
+		case "CompareAndSwap32", "Swap32", "Add32":
+			if marked(l) == "" {
+				t.Errorf("nothing is marked:\n%s", print(t, l))
+			}
+		}
+		if last := l.Lines[len(l.Lines)-1].Text; last != "RET" {
+			t.Errorf("it ends in %q, not in RET:\n%s", last, print(t, l))
+		}
+		for _, line := range l.Lines {
+			if strings.HasPrefix(line.Text, "WORD") || strings.HasPrefix(line.Text, "BYTE") {
+				t.Errorf("%x is not decoded:\n%s", line.Bytes, print(t, l))
+			}
+			if strings.Contains(line.Text, l.Source+"(SB)") {
+				t.Errorf("this is a wrapper:\n%s", print(t, l))
+			}
+			if line.Atomic && line.Note == "" {
+				t.Errorf("%s has no note", line.Text)
+			}
+		}
+	}
+}
+
+func find(t *testing.T, ls []Listing, name, operation string) Listing {
+	t.Helper()
+	i := slices.IndexFunc(ls, func(l Listing) bool { return l.Name == name && l.Operation == operation })
+	if i < 0 {
+		t.Fatalf("no listing of %s %s", name, operation)
+	}
+	return ls[i]
+}
+
+// marked returns the mnemonics of the marked lines.
+func marked(l Listing) string {
+	var ops []string
+	for _, line := range l.Lines {
+		if line.Atomic {
+			ops = append(ops, regexp.MustCompile(`^(LOCK )?\S+`).FindString(line.Text))
+		}
+	}
+	return strings.Join(ops, " ")
+}
+
+func print(t *testing.T, l Listing) string {
+	t.Helper()
+	var out strings.Builder
+	if err := Write(&out, []Listing{l}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestUnsupported(t *testing.T) {
+	ls, err := capture(nil)
+	if !errors.Is(err, ErrUnsupported) || !errors.Is(err, errors.ErrUnsupported) || len(ls) > 0 || !strings.Contains(err.Error(), runtime.GOARCH) {
+		t.Errorf("%d listings, error %v", len(ls), err)
+	}
+}
+
+// TestUndecoded shows that what no decoder knows is printed as it is.
+func TestUndecoded(t *testing.T) {
+	ignorant := func([]byte, uint64, func(uint64) (string, uint64)) (string, int) { return "", 0 }
+	words := binary.NativeEndian.AppendUint32(nil, 0x88e0fc41)
+	words = binary.NativeEndian.AppendUint32(words, 1)
+	for _, c := range []struct {
+		quantum int
+		code    []byte
+		want    string
+	}{
+		{4, words, "WORD $0x88e0fc41|WORD $0x00000001"},
+		{2, []byte{0x80, 0x82, 0x07}, "BYTE $0x8082|BYTE $0x07"},
+	} {
+		a := &isa{padding: make([]byte, c.quantum), decode: ignorant}
+		var got []string
+		for _, line := range a.lines(c.code, nil) {
+			got = append(got, line.Text)
+		}
+		if text := strings.Join(got, "|"); text != c.want {
+			t.Errorf("got %q, want %q", text, c.want)
+		}
+	}
+}
+
+// FuzzLines checks that decoding neither fails nor loses a byte, whatever it
+// meets.
+func FuzzLines(f *testing.F) {
+	if native == nil {
+		f.Skip("no decoder for this architecture")
+	}
+	f.Add(text(locate(atomics.Suite[len(atomics.Suite)-1].CompareAndSwap32)))
+	f.Add([]byte{0xf0, 0x0f, 0xb1})
+	f.Add([]byte{0x41, 0xfc, 0xe0, 0x88})
+	f.Fuzz(func(t *testing.T, code []byte) {
+		var all []byte
+		for _, line := range native.lines(code, func(uint64) (string, uint64) { return "", 0 }) {
+			if line.Offset != len(all) || line.Text == "" {
+				t.Errorf("line %+v stands at %d", line, len(all))
+			}
+			all = append(all, line.Bytes...)
+		}
+		if !bytes.Equal(all, code) {
+			t.Errorf("decoded %x of %x", all, code)
+		}
+	})
+}

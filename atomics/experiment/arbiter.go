@@ -1,0 +1,282 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"locklab/internal/machine"
+)
+
+var arbiter = &Experiment{
+	Name:     "arbiter",
+	Question: "Can a circuit of switches pick one of several contenders, does it always, and is it fair?",
+	Method: "A simulation, round by round, of contenders that always want the grant: who pulls opens the paths of all others, " +
+		"so a path is closed only for one who pulls alone. Two arbiters that see all requests are set beside it.",
+	Source:    "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
+	Available: always,
+	Run:       runArbiter,
+}
+
+// none is the winner of a round without a grant.
+const none = -1
+
+// grant is the mutual-exclusion circuit. The path of a contender is closed if
+// its own switch is pulled and the switch of every other is not. It returns the
+// contender with a closed path, and how many there are.
+func grant(pulls []bool) (winner, closed int) {
+	pulled := 0
+	for _, p := range pulls {
+		if p {
+			pulled++
+		}
+	}
+	winner = none
+	for i, p := range pulls {
+		if othersPulled := pulled - 1; p && othersPulled == 0 {
+			winner = i
+			closed++
+		}
+	}
+	return winner, closed
+}
+
+// A policy decides who pulls, or who is granted. start returns a function that
+// plays one round for n contenders.
+type policy struct {
+	name    string
+	start   func(n int, random *machine.Random) func() (winner, closed int)
+	predict func(n int) float64 // rounds for a grant in the long run; nil if no formula is known
+}
+
+var policies = []policy{
+	{"circuit, all pull in every round", pullTogether, func(n int) float64 { return expectedRounds(n, 1) }},
+	{"circuit, each pulls with probability 1/N", pullOneInN, func(n int) float64 { return expectedRounds(n, 1/float64(n)) }},
+	{"circuit, binary exponential backoff", backOff, nil},
+	{"fixed priority", fixedPriority, func(int) float64 { return 1 }},
+	{"round robin", roundRobin, func(int) float64 { return 1 }},
+}
+
+// expectedRounds returns the mean number of rounds until exactly one of n pulls
+// when each does with probability p on its own: 1/(n p (1-p)^(n-1)). It is
+// infinite if that never happens.
+func expectedRounds(n int, p float64) float64 {
+	return 1 / (float64(n) * p * math.Pow(1-p, float64(n-1)))
+}
+
+func pullTogether(n int, random *machine.Random) func() (int, int) {
+	return pullWithProbability(n, 1, random)
+}
+
+func pullOneInN(n int, random *machine.Random) func() (int, int) {
+	return pullWithProbability(n, 1/float64(n), random)
+}
+
+func pullWithProbability(n int, p float64, random *machine.Random) func() (int, int) {
+	pulls := make([]bool, n)
+	return func() (int, int) {
+		for i := range pulls {
+			pulls[i] = uniform(random) < p
+		}
+		return grant(pulls)
+	}
+}
+
+// uniform returns a number from 0 to below 1.
+func uniform(random *machine.Random) float64 { return float64(random.Uint64()>>11) / (1 << 53) }
+
+// backOff lets a contender that was not alone stay away for a random number of
+// rounds below a bound that doubles each time, up to 1024, and begins anew when
+// it wins.
+func backOff(n int, random *machine.Random) func() (int, int) {
+	const most = 1024
+	type contender struct{ away, bound uint64 }
+	contenders := make([]contender, n)
+	for i := range contenders {
+		contenders[i].bound = 1
+	}
+	pulls := make([]bool, n)
+	return func() (int, int) {
+		for i := range pulls {
+			pulls[i] = contenders[i].away == 0
+		}
+		winner, closed := grant(pulls)
+		for i := range contenders {
+			c := &contenders[i]
+			switch {
+			case !pulls[i]:
+				c.away--
+			case i == winner:
+				c.bound = 1
+			default:
+				c.bound = min(2*c.bound, most)
+				c.away = random.Uint64() % c.bound
+			}
+		}
+		return winner, closed
+	}
+}
+
+// fixedPriority grants the first of those who ask, and all ask.
+func fixedPriority(int, *machine.Random) func() (int, int) {
+	return func() (int, int) { return 0, 1 }
+}
+
+// roundRobin grants the next of those who ask after the last winner, and all
+// ask.
+func roundRobin(n int, _ *machine.Random) func() (int, int) {
+	last := n - 1
+	return func() (int, int) {
+		last = (last + 1) % n
+		return last, 1
+	}
+}
+
+// A game is what rounds under one policy came to.
+type game struct {
+	rounds, grants, double int // double counts rounds with two closed paths
+	wins                   []int
+}
+
+func play(rounds, n int, round func() (winner, closed int)) game {
+	g := game{rounds: rounds, wins: make([]int, n)}
+	for range rounds {
+		switch winner, closed := round(); {
+		case closed > 1:
+			g.double++
+		case closed == 1:
+			g.grants++
+			g.wins[winner]++
+		}
+	}
+	return g
+}
+
+// roundsPerGrant is infinite if nothing was granted.
+func (g game) roundsPerGrant() float64 { return float64(g.rounds) / float64(g.grants) }
+
+// jain returns the fairness index of the wins, from 1/n (one has all) to 1 (all
+// have as many); Jain, Chiu and Hawe, DEC TR-301, 1984. It is 0 without wins.
+func (g game) jain() float64 {
+	var sum, squares float64
+	for _, w := range g.wins {
+		sum += float64(w)
+		squares += float64(w) * float64(w)
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / (float64(len(g.wins)) * squares)
+}
+
+// An arbiterCell is one policy with one number of contenders.
+type arbiterCell struct {
+	label        string
+	n            int
+	start        func(n int, random *machine.Random) func() (int, int)
+	predicted    float64 // 0 if there is no formula
+	rounds, jain []float64
+	total        game // of all repeats; wins are not kept
+}
+
+func (c *arbiterCell) measure(seed uint64) {
+	const rounds = 20_000
+	g := play(rounds, c.n, c.start(c.n, machine.NewRandom(seed)))
+	c.rounds = append(c.rounds, g.roundsPerGrant())
+	c.jain = append(c.jain, g.jain())
+	c.total.rounds += g.rounds
+	c.total.grants += g.grants
+	c.total.double += g.double
+}
+
+// The sizes and probabilities that are played.
+const arbiterSize = 8
+
+var (
+	arbiterSizes  = []int{2, 4, 8, 16, 64}
+	probabilities = []float64{1. / 64, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1}
+)
+
+func runArbiter(ctx context.Context, o Options) (*Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	var byPolicy, byProbability, bySize []*arbiterCell
+	for _, p := range policies {
+		c := &arbiterCell{label: p.name, n: arbiterSize, start: p.start}
+		if p.predict != nil {
+			c.predicted = p.predict(arbiterSize)
+		}
+		byPolicy = append(byPolicy, c)
+	}
+	for _, p := range probabilities {
+		byProbability = append(byProbability, &arbiterCell{label: number(p), n: arbiterSize, predicted: expectedRounds(arbiterSize, p),
+			start: func(n int, r *machine.Random) func() (int, int) { return pullWithProbability(n, p, r) }})
+	}
+	for _, n := range arbiterSizes {
+		bySize = append(bySize, &arbiterCell{label: strconv.Itoa(n), n: n, predicted: expectedRounds(n, 1/float64(n)), start: pullOneInN})
+	}
+	done, err := repeat(ctx, o, func(round int) error {
+		for _, cells := range [][]*arbiterCell{byPolicy, byProbability, bySize} {
+			for i, c := range cells {
+				c.measure(o.Seed ^ uint64(round)<<8 ^ uint64(i))
+			}
+		}
+		return nil
+	})
+	if done == 0 {
+		return nil, err
+	}
+	return &Finding{
+		Answer: arbiterAnswer(byPolicy),
+		Tables: []Table{
+			arbiterTable(fmt.Sprintf("%d contenders", arbiterSize), "policy", byPolicy),
+			arbiterTable(fmt.Sprintf("circuit, %d contenders that pull with a probability", arbiterSize), "probability", byProbability),
+			arbiterTable("circuit, N contenders that pull with probability 1/N", "N", bySize),
+		},
+		Notes: []string{
+			fmt.Sprintf("a simulation: it says nothing of this machine, and seed %d gives the same figures again", o.Seed),
+			"the formula is 1/(N p (1-p)^(N-1)); at p = 1/N it rises to e = 2.72 with N",
+		},
+	}, err
+}
+
+func arbiterTable(caption, label string, cells []*arbiterCell) Table {
+	t := Table{Caption: caption, Label: label,
+		Columns: []Column{{Name: "rounds for a grant"}, {Name: "by the formula"}, {Name: "Jain index"}}}
+	for _, c := range cells {
+		formula, jain := Cell{Text: "-"}, Cell{Text: "-"}
+		if c.predicted > 0 {
+			formula = summarize([]float64{c.predicted})
+		}
+		if c.total.grants > 0 {
+			jain = summarize(c.jain)
+		}
+		t.Rows = append(t.Rows, Row{c.label, []Cell{summarize(c.rounds), formula, jain}})
+	}
+	return t
+}
+
+// arbiterAnswer says for each policy how long and how fair, and whether two
+// ever won.
+func arbiterAnswer(cells []*arbiterCell) string {
+	var rounds, double int
+	text := ""
+	for _, c := range cells {
+		rounds += c.total.rounds
+		double += c.total.double
+		if text != "" {
+			text += "; "
+		}
+		text += c.label + ": "
+		if c.total.grants == 0 {
+			text += fmt.Sprintf("no grant in %s rounds", number(float64(c.total.rounds)))
+			continue
+		}
+		text += fmt.Sprintf("%s rounds for a grant, Jain index %s",
+			number(summarize(c.rounds).Median), number(summarize(c.jain).Median))
+	}
+	return fmt.Sprintf("Two won at once in %d of %s rounds with %d contenders; %s.", double, number(float64(rounds)), arbiterSize, text)
+}

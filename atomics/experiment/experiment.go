@@ -1,0 +1,145 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"locklab/internal/machine"
+)
+
+// An Experiment is one question to the hardware, or to a model of it.
+type Experiment struct {
+	Name     string // as in "locklab hardware NAME"
+	Question string // one sentence that ends with a question mark
+	Method   string // how it is answered, one or two sentences
+	Source   string // who asked or described it first
+	OptIn    string // why it must be asked for by name; "" runs by default
+
+	// Available is nil if this machine can run the experiment, else why not.
+	Available func() error
+
+	// Run measures. If ctx ends early it returns what the finished repeats
+	// show, or nil if there is none, with the error of ctx.
+	Run func(ctx context.Context, o Options) (*Finding, error)
+}
+
+// Options bound an experiment. The zero value is ready to use.
+type Options struct {
+	Repeats int           // how often everything is measured; 0 is 5
+	Budget  time.Duration // how long to measure in all, about; 0 is 3 s
+	Seed    uint64        // of whatever is random; 0 is a seed like any other
+}
+
+const (
+	defaultRepeats = 5
+	defaultBudget  = 3 * time.Second
+)
+
+// ErrOptions says that an option makes no sense.
+var ErrOptions = errors.New("experiment: bad option")
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Repeats < 0 || o.Budget < 0 {
+		return o, fmt.Errorf("%w: repeats %d, budget %v: want 0 or more", ErrOptions, o.Repeats, o.Budget)
+	}
+	if o.Repeats == 0 {
+		o.Repeats = defaultRepeats
+	}
+	if o.Budget == 0 {
+		o.Budget = defaultBudget
+	}
+	return o, nil
+}
+
+// share returns the time for one of n cells in one repeat.
+func (o Options) share(n int) time.Duration {
+	return max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(n))
+}
+
+// A Finding is what an experiment found, as plain data.
+type Finding struct {
+	Answer string   `json:"answer"` // one sentence computed from the tables
+	Tables []Table  `json:"tables"`
+	Notes  []string `json:"notes,omitempty"` // what it ran on, and what limits it
+}
+
+// A Table has one cell for each column in each row.
+type Table struct {
+	Caption string   `json:"caption"`
+	Label   string   `json:"label"` // heading of the row labels
+	Columns []Column `json:"columns"`
+	Rows    []Row    `json:"rows"`
+}
+
+// A Column is a quantity and its unit, "" for a plain number.
+type Column struct {
+	Name string `json:"name"`
+	Unit string `json:"unit,omitempty"`
+}
+
+// A Row is what was measured of one thing.
+type Row struct {
+	Label string `json:"label"`
+	Cells []Cell `json:"cells"`
+}
+
+// A Cell is one figure: the median of N repeats, with the least and the
+// greatest of them. N is 0 if there is no figure. Text, if not empty, is shown
+// instead.
+type Cell struct {
+	Median float64 `json:"median"`
+	Lo     float64 `json:"lo"`
+	Hi     float64 `json:"hi"`
+	N      int     `json:"n"`
+	Text   string  `json:"text,omitempty"`
+}
+
+// summarize returns the cell of samples. Infinite samples, which JSON has no
+// number for, become text.
+func summarize(samples []float64) Cell {
+	if len(samples) == 0 {
+		return Cell{Text: "-"}
+	}
+	s := slices.Sorted(slices.Values(samples))
+	if math.IsInf(s[len(s)-1], 1) {
+		return Cell{Text: "never"}
+	}
+	mid := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	return Cell{Median: mid, Lo: s[0], Hi: s[len(s)-1], N: len(s)}
+}
+
+// exact returns the cell of a figure that is known, not measured.
+func exact(x float64) Cell { return Cell{Median: x, Lo: x, Hi: x, N: 1} }
+
+// Suite lists the experiments in the order in which to run and read them.
+var Suite = []*Experiment{lostUpdates, arbiter, falseSharing, litmus, cost, coreToCore}
+
+func always() error { return nil }
+
+// needTwoCPUs is for experiments about what one CPU sees of another.
+func needTwoCPUs() error {
+	if n := len(machine.CPUOrder()); n < 2 {
+		return fmt.Errorf("experiment: needs two CPUs, this process may use %d", n)
+	}
+	return nil
+}
+
+// repeat calls measure o.Repeats times. An interrupted call counts for nothing:
+// measure must keep what it found only if it returns nil. It returns how many
+// calls finished, and an error if that is none or ctx ended.
+func repeat(ctx context.Context, o Options, measure func(round int) error) (done int, err error) {
+	for done < o.Repeats {
+		if err := ctx.Err(); err != nil {
+			return done, err
+		}
+		if err := measure(done); err != nil {
+			return done, err
+		}
+		done++
+	}
+	return done, nil
+}

@@ -1,0 +1,214 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"locklab/atomics"
+)
+
+var litmus = &Experiment{
+	Name:     "litmus",
+	Question: "In which order does a CPU see what another CPU stored, and does Peterson's lock work without a fence?",
+	Method: "Two threads on two CPUs meet, and each makes two accesses to two shared words; the outcomes that no order of the four accesses explains are counted. " +
+		"Then both take Peterson's lock, which stands and falls with that order.",
+	Source:    "Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, x86-TSO, CACM 2010; Peterson, Information Processing Letters 12, 1981",
+	Available: litmusAvailable,
+	Run:       runLitmus,
+}
+
+// A line is a word with a cache line of its own. The assembly knows its size.
+type line struct {
+	v uint64
+	_ [56]byte
+}
+
+// A litmusThread plays the turns from up to below to. In a turn it writes the
+// number of the turn to mine, waits until theirs is at least that, accesses
+// first and then second, and notes in seen what it loaded. If it has waited for
+// about a millisecond it returns early; next is the turn to go on with. first,
+// second and seen are arrays, indexed by the turn.
+type litmusThread func(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+// A litmusTest is a pair of threads and the outcome that shows reordering. The
+// second thread gets the two words in the opposite order.
+type litmusTest struct {
+	name    string
+	allowed bool // x86 allows the outcome
+	threads [2]litmusThread
+	relaxed func(seen0, seen1 uint64) bool
+}
+
+// neitherSaw: each stored one word, and neither saw the other's.
+func neitherSaw(seen0, seen1 uint64) bool { return seen0 == 0 && seen1 == 0 }
+
+// bothSaw: each loaded what the other stored only afterwards.
+func bothSaw(seen0, seen1 uint64) bool { return seen0 == 1 && seen1 == 1 }
+
+// flagWithoutData: the reader saw the second store (1) and not the first (2).
+func flagWithoutData(_, seen1 uint64) bool { return seen1 == 1 }
+
+// A petersonLock takes and frees Peterson's lock as casBody.lock does its own;
+// mine and theirs are the flags of the two threads, and the ids are 1 and 2.
+type petersonLock struct {
+	name  string
+	sound bool // it must never fail
+	run   func(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+}
+
+// turnsPerStep turns fit into the second level cache, with all lines.
+const turnsPerStep = 2048
+
+// An arena is what the threads of a litmus test meet in, for one step. Turns
+// count from 1, because 0 says that a thread has not begun.
+type arena struct {
+	x, y [turnsPerStep + 1]line
+	seen [2][turnsPerStep + 1]uint64
+	_    atomics.CacheLinePad
+	at   [2]line // the turn of each thread
+	_    atomics.CacheLinePad
+}
+
+// play runs all turns of test once and returns how many were relaxed.
+func (a *arena) play(c *crew, test litmusTest) (relaxed uint64) {
+	*a = arena{}
+	c.step(func(i int) {
+		first, second := &a.x[0], &a.y[0]
+		if i == 1 {
+			first, second = second, first
+		}
+		for next := uint64(1); next <= turnsPerStep; {
+			next = test.threads[i](first, second, &a.seen[i][0], &a.at[i].v, &a.at[1-i].v, next, turnsPerStep+1)
+		}
+	})
+	for turn := 1; turn <= turnsPerStep; turn++ {
+		if test.relaxed(a.seen[0][turn], a.seen[1][turn]) {
+			relaxed++
+		}
+	}
+	return relaxed
+}
+
+// A litmusCell counts, in all repeats, and keeps a rate per million for each.
+type litmusCell struct {
+	total, bad uint64
+	rate       []float64
+}
+
+func (c *litmusCell) add(total, bad uint64) {
+	c.total += total
+	c.bad += bad
+	c.rate = append(c.rate, perMillion(bad, total))
+}
+
+// measure calls step, which returns counts of its own, for about span.
+func (c *litmusCell) measure(ctx context.Context, span time.Duration, step func() (total, bad uint64)) error {
+	var total, bad uint64
+	for start := time.Now(); total == 0 || time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t, b := step()
+		total += t
+		bad += b
+	}
+	c.add(total, bad)
+	return nil
+}
+
+// enterPeterson runs one step of lock. Two inside are seen by the name that one
+// overwrites, or by the increment that one loses: which of them shows depends
+// on how long the stores take to leave their buffers.
+func enterPeterson(c *crew, lock petersonLock) (entered, violated uint64) {
+	const limit, patience, turns = 1 << 14, 1 << 18, holdTurns
+	var s guarded
+	var flags [2]line
+	var in, bad [2]uint64
+	c.step(func(i int) {
+		in[i], bad[i] = lock.run(&s, &flags[i].v, &flags[1-i].v, uint64(i+1), limit, patience, turns)
+	})
+	entered = in[0] + in[1]
+	return entered, max(bad[0]+bad[1], entered-s.counter)
+}
+
+func runLitmus(ctx context.Context, o Options) (*Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := litmusAvailable(); err != nil {
+		return nil, err
+	}
+	places := placements()
+	apart := places[len(places)-1]
+	crew, err := newCrew(apart.cpus[:]...)
+	if err != nil {
+		return nil, err
+	}
+	defer crew.close()
+	tests, locks := make([]litmusCell, len(litmusTests)), make([]litmusCell, len(petersonLocks))
+	span := o.share(len(tests) + len(locks))
+	meeting := new(arena)
+	done, err := repeat(ctx, o, func(int) error {
+		for i, test := range litmusTests {
+			err := tests[i].measure(ctx, span, func() (uint64, uint64) { return turnsPerStep, meeting.play(crew, test) })
+			if err != nil {
+				return err
+			}
+		}
+		for i, lock := range petersonLocks {
+			if err := locks[i].measure(ctx, span, func() (uint64, uint64) { return enterPeterson(crew, lock) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if done == 0 {
+		return nil, err
+	}
+	return &Finding{
+		Answer: litmusAnswer(tests, locks),
+		Tables: litmusTables(tests, locks, done),
+		Notes:  ranOn(apart),
+	}, err
+}
+
+func litmusTables(tests, locks []litmusCell, done int) []Table {
+	outcomes := Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
+		Columns: []Column{{Name: "x86"}, {Name: "turns"}, {Name: "seen", Unit: "per million"}}}
+	for i, test := range litmusTests {
+		allowed := "forbids"
+		if test.allowed {
+			allowed = "allows"
+		}
+		outcomes.Rows = append(outcomes.Rows, Row{test.name,
+			[]Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate[:done])}})
+	}
+	entries := Table{Caption: "A lock of loads and stores", Label: "lock",
+		Columns: []Column{{Name: "entries"}, {Name: "two inside", Unit: "per million"}}}
+	for i, lock := range petersonLocks {
+		entries.Rows = append(entries.Rows, Row{lock.name, []Cell{exact(float64(locks[i].total)), summarize(locks[i].rate[:done])}})
+	}
+	return []Table{outcomes, entries}
+}
+
+// litmusAnswer says how often each outcome was seen.
+func litmusAnswer(tests, locks []litmusCell) string {
+	var parts []string
+	for i, test := range litmusTests {
+		parts = append(parts, fmt.Sprintf("%s: %s", test.name, tests[i].count("turns")))
+	}
+	for i, lock := range petersonLocks {
+		parts = append(parts, fmt.Sprintf("%s: two inside %s", lock.name, locks[i].count("entries")))
+	}
+	return "Seen out of order or broken: " + strings.Join(parts, "; ") + "."
+}
+
+func (c *litmusCell) count(unit string) string {
+	if c.bad == 0 {
+		return fmt.Sprintf("never in %s %s", number(float64(c.total)), unit)
+	}
+	return fmt.Sprintf("%s times in a million %s", number(perMillion(c.bad, c.total)), unit)
+}

@@ -1,0 +1,46 @@
+//go:build gc && !purego
+
+package experiment
+
+// litmusTests are the classic ones, with plain moves and with what orders them.
+var litmusTests = []litmusTest{
+	{name: "store buffering, MOV", allowed: true, relaxed: neitherSaw, threads: [2]litmusThread{storeLoad, storeLoad}},
+	{name: "store buffering, MOV and MFENCE", relaxed: neitherSaw, threads: [2]litmusThread{storeFenceLoad, storeFenceLoad}},
+	{name: "store buffering, XCHG", relaxed: neitherSaw, threads: [2]litmusThread{exchangeLoad, exchangeLoad}},
+	{name: "message passing, MOV", relaxed: flagWithoutData, threads: [2]litmusThread{storeStore, loadLoad}},
+	{name: "load buffering, MOV", relaxed: bothSaw, threads: [2]litmusThread{loadStore, loadStore}},
+}
+
+// petersonLocks differ in what is between the stores and the loads of an entry.
+var petersonLocks = []petersonLock{
+	{name: "Peterson's lock, MOV", run: petersonPlain},
+	{name: "Peterson's lock, MOV and MFENCE", sound: true, run: petersonFenced},
+}
+
+func litmusAvailable() error { return needTwoCPUs() }
+
+// The functions below are in litmus_amd64.s.
+
+//go:noescape
+func storeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func exchangeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+
+//go:noescape
+func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)

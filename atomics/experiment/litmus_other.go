@@ -1,0 +1,16 @@
+//go:build !(amd64 && gc && !purego)
+
+package experiment
+
+import "errors"
+
+// Go has no access that is both free of data races and free to be reordered, so
+// there is nothing to test without assembly.
+var (
+	litmusTests   []litmusTest
+	petersonLocks []petersonLock
+)
+
+var errNoAssembly = errors.New("experiment: litmus tests need assembly, which this build has not (it is written for amd64, without the tag purego)")
+
+func litmusAvailable() error { return errNoAssembly }

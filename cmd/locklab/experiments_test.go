@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"locklab/atomics/experiment"
+)
+
+// The arbiter is a simulation: it runs on every machine.
+
+func TestExperiment(t *testing.T) {
+	stdout, stderr, status := output(t, locklab(t, "hardware", "arbiter", "--repeats", "1", "--seed", "3"))
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d, said %q", status, stderr)
+	}
+	for _, e := range experiment.Suite {
+		if shown := strings.Contains(stdout, e.Question) && strings.Contains(stdout, e.Method); shown != (e.Name == "arbiter") {
+			t.Errorf("%s: question and method shown is %v:\n%s", e.Name, shown, stdout)
+		}
+	}
+	for _, want := range []string{"round robin", "\nnote: ", "\nanswer: "} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in\n%s", want, stdout)
+		}
+	}
+}
+
+func TestExperimentJSON(t *testing.T) {
+	stdout, stderr, status := output(t, locklab(t, "hardware", "arbiter", "--json", "--repeats", "2"))
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d, said %q", status, stderr)
+	}
+	var f experiment.Finding
+	if err := json.Unmarshal([]byte(stdout), &f); err != nil {
+		t.Fatalf("%v in\n%s", err, stdout)
+	}
+	if f.Answer == "" || len(f.Tables) == 0 || f.Tables[0].Rows[1].Cells[0].N != 2 {
+		t.Errorf("found %+v", f)
+	}
+}
+
+func TestExperimentCommands(t *testing.T) {
+	names := make(map[string]bool)
+	for _, cmd := range experimentCommands() {
+		names[cmd.Name()] = cmd.Short != ""
+	}
+	for _, e := range experiment.Suite {
+		if !names[e.Name] {
+			t.Errorf("no command %s", e.Name)
+		}
+	}
+}
+
+func TestExperimentUsageErrors(t *testing.T) {
+	for _, args := range []string{"hardware arbiter --repeats -1", "hardware arbiter --budget -1s", "hardware arbiter --no-such-flag", "hardware arbiter extra"} {
+		_, stderr, status := output(t, locklab(t, strings.Fields(args)...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") {
+			t.Errorf("%s: exit status %d, said %q", args, status, stderr)
+		}
+	}
+}
+
+// TestExperimentInterrupt shows that Ctrl-C prints what finished repeats found.
+func TestExperimentInterrupt(t *testing.T) {
+	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if said.Len() == 0 { // it has begun
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said.WriteString(lines.Text() + "\n")
+	}
+	_ = cmd.Wait() // the status says it
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(said.String(), "interrupted: ") {
+		t.Errorf("exit status %d, said %q", status, said.String())
+	}
+}
