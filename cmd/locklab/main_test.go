@@ -271,10 +271,18 @@ func TestInterruptEarly(t *testing.T) {
 	}
 	cmd := locklab(t, quick("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "PATH="+fake+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
-	time.AfterFunc(500*time.Millisecond, func() { cmd.Process.Signal(os.Interrupt) })
-	_, stderr, status := output(t, cmd)
-	if status != exitInterrupted || !strings.Contains(stderr, "before anything was measured") {
-		t.Errorf("exit status %d, said %q", status, stderr)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stderr.String(), "before anything was measured") {
+		t.Errorf("exit status %d, said %q", status, stderr.String())
 	}
 }
 
