@@ -91,6 +91,9 @@ func TestLocker(t *testing.T) {
 	k := Locker(f.lock, harness.ErrNotHeld)
 	mustPanic(harness.ErrNotHeld, k.Unlock)
 	k.Lock()
+	if f.Err() != nil {
+		t.Errorf("locked, the lease says %v", f.Err())
+	}
 	k.Unlock()
 	f.unlock = errTest
 	k.Lock()
