@@ -1,0 +1,67 @@
+package harness_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+)
+
+// contextual is a mutex in the shape of a remote lock.
+type contextual interface {
+	Lock(ctx context.Context) error
+	Unlock(ctx context.Context) error
+}
+
+type adapted struct{ sync.Locker }
+
+func (a adapted) Lock(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.Locker.Lock()
+	return nil
+}
+
+func (a adapted) Unlock(context.Context) error { a.Locker.Unlock(); return nil }
+
+// The types behind these interfaces must stay unknown to the compiler, which
+// would else call the methods directly.
+
+//go:noinline
+func newLocker() sync.Locker { return new(sync.Mutex) }
+
+//go:noinline
+func newContextual() contextual { return adapted{newLocker()} }
+
+// BenchmarkDispatch is one uncontended turn of sync.Mutex, called directly,
+// through sync.Locker as the local loop calls it, and through an adapter to
+// the shape of a remote lock, as a single loop for all locks would.
+func BenchmarkDispatch(b *testing.B) {
+	b.Run("via=direct", func(b *testing.B) {
+		var mu sync.Mutex
+		for b.Loop() {
+			mu.Lock()
+			//lint:ignore SA2001 the turn is what is measured
+			mu.Unlock()
+		}
+	})
+	b.Run("via=locker", func(b *testing.B) {
+		l := newLocker()
+		for b.Loop() {
+			l.Lock()
+			//lint:ignore SA2001 the turn is what is measured
+			l.Unlock()
+		}
+	})
+	b.Run("via=context", func(b *testing.B) {
+		l := newContextual()
+		for b.Loop() {
+			if err := l.Lock(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			if err := l.Unlock(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
