@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 
+	"locklab/harness"
 	"locklab/internal/machine"
 )
 
@@ -198,7 +199,7 @@ var (
 	probabilities = []float64{1. / 64, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1}
 )
 
-func runArbiter(ctx context.Context, o Options) (*Finding, error) {
+func runArbiter(ctx context.Context, o Options) (*harness.Finding, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -229,9 +230,9 @@ func runArbiter(ctx context.Context, o Options) (*Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	return &Finding{
+	return &harness.Finding{
 		Answer: arbiterAnswer(byPolicy),
-		Tables: []Table{
+		Tables: []harness.Table{
 			arbiterTable(fmt.Sprintf("%d contenders", arbiterSize), "policy", byPolicy),
 			arbiterTable(fmt.Sprintf("circuit, %d contenders that pull with a probability", arbiterSize), "probability", byProbability),
 			arbiterTable("circuit, N contenders that pull with probability 1/N", "N", bySize),
@@ -243,18 +244,18 @@ func runArbiter(ctx context.Context, o Options) (*Finding, error) {
 	}, err
 }
 
-func arbiterTable(caption, label string, cells []*arbiterCell) Table {
-	t := Table{Caption: caption, Label: label,
-		Columns: []Column{{Name: "rounds for a grant"}, {Name: "by the formula"}, {Name: "Jain index"}}}
+func arbiterTable(caption, label string, cells []*arbiterCell) harness.Table {
+	t := harness.Table{Caption: caption, Label: label,
+		Columns: []harness.Column{{Name: "rounds for a grant"}, {Name: "by the formula"}, {Name: "Jain index"}}}
 	for _, c := range cells {
-		formula, jain := Cell{Text: "-"}, Cell{Text: "-"}
+		formula, jain := harness.Cell{Text: "-"}, harness.Cell{Text: "-"}
 		if c.predicted > 0 {
 			formula = summarize([]float64{c.predicted})
 		}
 		if c.total.grants > 0 {
 			jain = summarize(c.jain)
 		}
-		t.Rows = append(t.Rows, Row{c.label, []Cell{summarize(c.rounds), formula, jain}})
+		t.Rows = append(t.Rows, harness.Row{Label: c.label, Cells: []harness.Cell{summarize(c.rounds), formula, jain}})
 	}
 	return t
 }

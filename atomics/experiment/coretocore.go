@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness"
 )
 
 var coreToCore = &Experiment{
@@ -87,7 +88,7 @@ func pairsOf(cpus []int) []*hopCell {
 	return cells
 }
 
-func runCoreToCore(ctx context.Context, o Options) (*Finding, error) {
+func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -109,12 +110,12 @@ func runCoreToCore(ctx context.Context, o Options) (*Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	t := Table{Caption: "One way, by a spin on compare-and-swap", Label: "CPUs", Columns: []Column{{Name: "time", Unit: "ns"}}}
+	t := harness.Table{Caption: "One way, by a spin on compare-and-swap", Label: "CPUs", Columns: []harness.Column{{Name: "time", Unit: "ns"}}}
 	for _, c := range cells {
 		c.ns = c.ns[:done]
-		t.Rows = append(t.Rows, Row{fmt.Sprintf("%d and %d", c.cpus[0], c.cpus[1]), []Cell{summarize(c.ns)}})
+		t.Rows = append(t.Rows, harness.Row{Label: fmt.Sprintf("%d and %d", c.cpus[0], c.cpus[1]), Cells: []harness.Cell{summarize(c.ns)}})
 	}
-	f := &Finding{Answer: hopAnswer(cells), Tables: []Table{t}, Notes: ranOn()}
+	f := &harness.Finding{Answer: hopAnswer(cells), Tables: []harness.Table{t}, Notes: ranOn()}
 	if len(cpus) > maxPaired {
 		f.Notes = append(f.Notes, fmt.Sprintf("more than %d CPUs: only pairs with CPU %d", maxPaired, cpus[0]))
 	}

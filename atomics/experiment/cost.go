@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness"
 	"locklab/internal/machine"
 )
 
@@ -127,7 +128,7 @@ func allCPUs() []int {
 	return cpus
 }
 
-func runCost(ctx context.Context, o Options) (*Finding, error) {
+func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -152,14 +153,14 @@ func runCost(ctx context.Context, o Options) (*Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	t := Table{Caption: "Time of one operation", Label: "operation",
-		Columns: []Column{{Name: "alone", Unit: "ns"}, {Name: "all CPUs", Unit: "ns"}, {Name: "times alone"}}}
+	t := harness.Table{Caption: "Time of one operation", Label: "operation",
+		Columns: []harness.Column{{Name: "alone", Unit: "ns"}, {Name: "all CPUs", Unit: "ns"}, {Name: "times alone"}}}
 	for _, c := range cells {
 		c.alone, c.shared = c.alone[:done], c.shared[:done]
-		t.Rows = append(t.Rows, Row{c.op.name, []Cell{summarize(c.alone), summarize(c.shared), summarize(ratios(c.shared, c.alone))}})
+		t.Rows = append(t.Rows, harness.Row{Label: c.op.name, Cells: []harness.Cell{summarize(c.alone), summarize(c.shared), summarize(ratios(c.shared, c.alone))}})
 	}
 	notes := append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus))
-	return &Finding{Answer: costAnswer(cells), Tables: []Table{t}, Notes: notes}, err
+	return &harness.Finding{Answer: costAnswer(cells), Tables: []harness.Table{t}, Notes: notes}, err
 }
 
 // costAnswer names the operations that suffer least and most. cells is not

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"locklab/harness"
 	"locklab/internal/machine"
 )
 
@@ -24,7 +25,22 @@ type Experiment struct {
 
 	// Run measures. If ctx ends early it returns what the finished repeats
 	// show, or nil if there is none, with the error of ctx.
-	Run func(ctx context.Context, o Options) (*Finding, error)
+	// [Run] fills in the rest of the finding.
+	Run func(ctx context.Context, o Options) (*harness.Finding, error)
+}
+
+// Run runs e and completes what it found: its name, question, method, source
+// and times. Like e.Run it returns a finding and an error if ctx ended after
+// something was measured.
+func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
+	started := time.Now()
+	f, err := e.Run(ctx, o)
+	if f == nil {
+		return nil, err
+	}
+	f.Name, f.Question, f.Method, f.Source = e.Name, e.Question, e.Method, e.Source
+	f.Started, f.Elapsed, f.Interrupted = started.UTC().Round(0), time.Since(started), err != nil
+	return f, err
 }
 
 // Options bound an experiment. The zero value is ready to use.
@@ -32,6 +48,20 @@ type Options struct {
 	Repeats int           // how often everything is measured; 0 is 5
 	Budget  time.Duration // how long to measure in all, about; 0 is 3 s
 	Seed    uint64        // of whatever is random; 0 is a seed like any other
+
+	// Locks are the locks of the lab that an experiment about locks runs; nil
+	// leaves that part out.
+	Locks []*harness.Variant
+
+	// Progress, if not nil, is called from time to time by an experiment that
+	// takes long, with how many of its parts are done.
+	Progress func(done, total int)
+
+	// Earlier holds the finished parts of an interrupted run, which are not
+	// measured again. Keep, if not nil, is given each part that is finished; an
+	// error of it ends the experiment.
+	Earlier []harness.Sample
+	Keep    func(harness.Sample) error
 }
 
 const (
@@ -60,60 +90,22 @@ func (o Options) share(n int) time.Duration {
 	return max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(n))
 }
 
-// A Finding is what an experiment found, as plain data.
-type Finding struct {
-	Answer string   `json:"answer"` // one sentence computed from the tables
-	Tables []Table  `json:"tables"`
-	Notes  []string `json:"notes,omitempty"` // what it ran on, and what limits it
-}
-
-// A Table has one cell for each column in each row.
-type Table struct {
-	Caption string   `json:"caption"`
-	Label   string   `json:"label"` // heading of the row labels
-	Columns []Column `json:"columns"`
-	Rows    []Row    `json:"rows"`
-}
-
-// A Column is a quantity and its unit, "" for a plain number.
-type Column struct {
-	Name string `json:"name"`
-	Unit string `json:"unit,omitempty"`
-}
-
-// A Row is what was measured of one thing.
-type Row struct {
-	Label string `json:"label"`
-	Cells []Cell `json:"cells"`
-}
-
-// A Cell is one figure: the median of N repeats, with the least and the
-// greatest of them. N is 0 if there is no figure. Text, if not empty, is shown
-// instead.
-type Cell struct {
-	Median float64 `json:"median"`
-	Lo     float64 `json:"lo"`
-	Hi     float64 `json:"hi"`
-	N      int     `json:"n"`
-	Text   string  `json:"text,omitempty"`
-}
-
 // summarize returns the cell of samples. Infinite samples, which JSON has no
 // number for, become text.
-func summarize(samples []float64) Cell {
+func summarize(samples []float64) harness.Cell {
 	if len(samples) == 0 {
-		return Cell{Text: "-"}
+		return harness.Cell{Text: "-"}
 	}
 	s := slices.Sorted(slices.Values(samples))
 	if math.IsInf(s[len(s)-1], 1) {
-		return Cell{Text: "never"}
+		return harness.Cell{Text: "never"}
 	}
 	mid := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-	return Cell{Median: mid, Lo: s[0], Hi: s[len(s)-1], N: len(s)}
+	return harness.Cell{Median: mid, Lo: s[0], Hi: s[len(s)-1], N: len(s)}
 }
 
 // exact returns the cell of a figure that is known, not measured.
-func exact(x float64) Cell { return Cell{Median: x, Lo: x, Hi: x, N: 1} }
+func exact(x float64) harness.Cell { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1} }
 
 // Suite lists the experiments in the order in which to run and read them.
 var Suite = []*Experiment{lostUpdates, arbiter, falseSharing, litmus, cost, coreToCore}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"locklab/harness"
 )
 
 // checkExperiment returns what is wrong with e, "" for nothing.
@@ -90,7 +92,7 @@ func TestSuiteRuns(t *testing.T) {
 	}
 }
 
-func checkFinding(f *Finding) string {
+func checkFinding(f *harness.Finding) string {
 	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
 		return "no answer"
 	}
@@ -113,7 +115,7 @@ func checkFinding(f *Finding) string {
 	if err != nil {
 		return err.Error()
 	}
-	back := new(Finding)
+	back := new(harness.Finding)
 	if err := json.Unmarshal(data, back); err != nil {
 		return err.Error()
 	}
@@ -124,20 +126,20 @@ func checkFinding(f *Finding) string {
 }
 
 func TestCheckFindingSeesFaults(t *testing.T) {
-	good := func() *Finding {
-		return &Finding{Answer: "Yes.", Tables: []Table{{Caption: "c", Label: "l",
-			Columns: []Column{{Name: "n"}}, Rows: []Row{{"r", []Cell{exact(1)}}}}}}
+	good := func() *harness.Finding {
+		return &harness.Finding{Answer: "Yes.", Tables: []harness.Table{{Caption: "c", Label: "l",
+			Columns: []harness.Column{{Name: "n"}}, Rows: []harness.Row{{Label: "r", Cells: []harness.Cell{exact(1)}}}}}}
 	}
 	if text := checkFinding(good()); text != "" {
 		t.Fatal(text)
 	}
-	for name, spoil := range map[string]func(*Finding){
-		"answer":   func(f *Finding) { f.Answer = "" },
-		"caption":  func(f *Finding) { f.Tables[0].Caption = "" },
-		"columns":  func(f *Finding) { f.Tables[0].Columns = nil },
-		"figure":   func(f *Finding) { f.Tables[0].Rows[0].Cells[0].N = 0 },
-		"nan":      func(f *Finding) { f.Tables[0].Rows[0].Cells[0].Median = math.NaN() },
-		"infinity": func(f *Finding) { f.Tables[0].Rows[0].Cells[0].Hi = math.Inf(1) },
+	for name, spoil := range map[string]func(*harness.Finding){
+		"answer":   func(f *harness.Finding) { f.Answer = "" },
+		"caption":  func(f *harness.Finding) { f.Tables[0].Caption = "" },
+		"columns":  func(f *harness.Finding) { f.Tables[0].Columns = nil },
+		"figure":   func(f *harness.Finding) { f.Tables[0].Rows[0].Cells[0].N = 0 },
+		"nan":      func(f *harness.Finding) { f.Tables[0].Rows[0].Cells[0].Median = math.NaN() },
+		"infinity": func(f *harness.Finding) { f.Tables[0].Rows[0].Cells[0].Hi = math.Inf(1) },
 	} {
 		f := good()
 		spoil(f)
@@ -190,14 +192,14 @@ func TestSuiteRefusesBadOptions(t *testing.T) {
 func TestSummarize(t *testing.T) {
 	for _, test := range []struct {
 		samples []float64
-		want    Cell
+		want    harness.Cell
 		text    string
 	}{
-		{nil, Cell{Text: "-"}, "-"},
-		{[]float64{3}, Cell{3, 3, 3, 1, ""}, "3"},
-		{[]float64{3, 1}, Cell{2, 1, 3, 2, ""}, "2 [1..3]"},
-		{[]float64{412345, 1, 999_999}, Cell{412345, 1, 999_999, 3, ""}, "412 k [1..1.00 M]"},
-		{[]float64{1, math.Inf(1)}, Cell{Text: "never"}, "never"},
+		{nil, harness.Cell{Text: "-"}, "-"},
+		{[]float64{3}, harness.Cell{Median: 3, Lo: 3, Hi: 3, N: 1}, "3"},
+		{[]float64{3, 1}, harness.Cell{Median: 2, Lo: 1, Hi: 3, N: 2}, "2 [1..3]"},
+		{[]float64{412345, 1, 999_999}, harness.Cell{Median: 412345, Lo: 1, Hi: 999_999, N: 3}, "412 k [1..1.00 M]"},
+		{[]float64{1, math.Inf(1)}, harness.Cell{Text: "never"}, "never"},
 	} {
 		if got := summarize(test.samples); got != test.want || got.String() != test.text {
 			t.Errorf("summarize(%v) = %+v, %q", test.samples, got, got)
@@ -217,15 +219,15 @@ func TestNumber(t *testing.T) {
 }
 
 func ExampleWrite() {
-	f := &Finding{
+	f := &harness.Finding{
 		Answer: "B takes 3.00 times as long as A.",
-		Tables: []Table{{
+		Tables: []harness.Table{{
 			Caption: "Time of one operation",
 			Label:   "operation",
-			Columns: []Column{{Name: "time", Unit: "ns"}, {Name: "to A"}},
-			Rows: []Row{
-				{"A", []Cell{{Median: 2.5, Lo: 2, Hi: 3, N: 5}, {Text: "1"}}},
-				{"B", []Cell{{Median: 7.5, Lo: 6.5, Hi: 9, N: 5}, {Median: 3, Lo: 3, Hi: 3, N: 5}}},
+			Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "to A"}},
+			Rows: []harness.Row{
+				{Label: "A", Cells: []harness.Cell{{Median: 2.5, Lo: 2, Hi: 3, N: 5}, {Text: "1"}}},
+				{Label: "B", Cells: []harness.Cell{{Median: 7.5, Lo: 6.5, Hi: 9, N: 5}, {Median: 3, Lo: 3, Hi: 3, N: 5}}},
 			},
 		}},
 		Notes: []string{"ran on paper"},

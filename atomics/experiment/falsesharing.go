@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"locklab/harness"
 )
 
 var falseSharing = &Experiment{
@@ -84,7 +86,7 @@ func (c *sharingCell) measure(ctx context.Context, cpus [2]int, span time.Durati
 	return err
 }
 
-func runFalseSharing(ctx context.Context, o Options) (*Finding, error) {
+func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func runFalseSharing(ctx context.Context, o Options) (*Finding, error) {
 	for _, c := range cells {
 		c.ns = c.ns[:done]
 	}
-	f := &Finding{Notes: ranOn(apart)}
+	f := &harness.Finding{Notes: ranOn(apart)}
 	var answers []string
 	for i, inc := range increments {
 		group := cells[i*len(cells)/len(increments):][:len(cells)/len(increments)]
@@ -127,14 +129,14 @@ func runFalseSharing(ctx context.Context, o Options) (*Finding, error) {
 }
 
 // sharingTable shows cells, the first of which is alone.
-func sharingTable(inc increment, cells []*sharingCell) Table {
-	t := Table{Caption: inc.name, Label: "bytes apart", Columns: []Column{{Name: "time", Unit: "ns"}, {Name: "times alone"}}}
+func sharingTable(inc increment, cells []*sharingCell) harness.Table {
+	t := harness.Table{Caption: inc.name, Label: "bytes apart", Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "times alone"}}}
 	for _, c := range cells {
 		label := fmt.Sprint(c.distance)
 		if c.distance == 0 {
 			label = "alone"
 		}
-		t.Rows = append(t.Rows, Row{label, []Cell{summarize(c.ns), summarize(ratios(c.ns, cells[0].ns))}})
+		t.Rows = append(t.Rows, harness.Row{Label: label, Cells: []harness.Cell{summarize(c.ns), summarize(ratios(c.ns, cells[0].ns))}})
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness"
 )
 
 var litmus = &Experiment{
@@ -133,7 +134,7 @@ func enterPeterson(c *crew, lock petersonLock) (entered, violated uint64) {
 	return entered, max(bad[0]+bad[1], entered-s.counter)
 }
 
-func runLitmus(ctx context.Context, o Options) (*Finding, error) {
+func runLitmus(ctx context.Context, o Options) (*harness.Finding, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -168,30 +169,30 @@ func runLitmus(ctx context.Context, o Options) (*Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	return &Finding{
+	return &harness.Finding{
 		Answer: litmusAnswer(tests, locks),
 		Tables: litmusTables(tests, locks, done),
 		Notes:  ranOn(apart),
 	}, err
 }
 
-func litmusTables(tests, locks []litmusCell, done int) []Table {
-	outcomes := Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
-		Columns: []Column{{Name: "x86"}, {Name: "turns"}, {Name: "seen", Unit: "per million"}}}
+func litmusTables(tests, locks []litmusCell, done int) []harness.Table {
+	outcomes := harness.Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
+		Columns: []harness.Column{{Name: "x86"}, {Name: "turns"}, {Name: "seen", Unit: "per million"}}}
 	for i, test := range litmusTests {
 		allowed := "forbids"
 		if test.allowed {
 			allowed = "allows"
 		}
-		outcomes.Rows = append(outcomes.Rows, Row{test.name,
-			[]Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate[:done])}})
+		outcomes.Rows = append(outcomes.Rows, harness.Row{Label: test.name,
+			Cells: []harness.Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate[:done])}})
 	}
-	entries := Table{Caption: "A lock of loads and stores", Label: "lock",
-		Columns: []Column{{Name: "entries"}, {Name: "two inside", Unit: "per million"}}}
+	entries := harness.Table{Caption: "A lock of loads and stores", Label: "lock",
+		Columns: []harness.Column{{Name: "entries"}, {Name: "two inside", Unit: "per million"}}}
 	for i, lock := range petersonLocks {
-		entries.Rows = append(entries.Rows, Row{lock.name, []Cell{exact(float64(locks[i].total)), summarize(locks[i].rate[:done])}})
+		entries.Rows = append(entries.Rows, harness.Row{Label: lock.name, Cells: []harness.Cell{exact(float64(locks[i].total)), summarize(locks[i].rate[:done])}})
 	}
-	return []Table{outcomes, entries}
+	return []harness.Table{outcomes, entries}
 }
 
 // litmusAnswer says how often each outcome was seen.

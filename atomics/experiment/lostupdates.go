@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"locklab/harness"
 )
 
 var lostUpdates = &Experiment{
@@ -28,7 +30,7 @@ type casCell struct {
 	lostRate, violatedRate, forgotRate, stallRate []float64 // per million, a figure for each repeat
 }
 
-func runLostUpdates(ctx context.Context, o Options) (*Finding, error) {
+func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func runLostUpdates(ctx context.Context, o Options) (*Finding, error) {
 	for _, c := range cells {
 		c.keep(done)
 	}
-	f := &Finding{Tables: lostTables(cells), Notes: ranOn(places...), Answer: lostAnswer(cells)}
+	f := &harness.Finding{Tables: lostTables(cells), Notes: ranOn(places...), Answer: lostAnswer(cells)}
 	if len(places) == 1 && places[0].shared {
 		f.Notes = append(f.Notes, "this process may use one CPU, so the question about two is open")
 	}
@@ -153,18 +155,18 @@ func perMillion(part, whole uint64) float64 {
 	return float64(part) / float64(whole) * 1e6
 }
 
-func lostTables(cells []*casCell) []Table {
-	counter := Table{Caption: "A counter that both threads raise", Label: "on",
-		Columns: []Column{{Name: "compare-and-swap"}, {Name: "updates"}, {Name: "lost", Unit: "per million"}}}
-	spin := Table{Caption: "A spin lock built on it", Label: "on",
-		Columns: []Column{{Name: "compare-and-swap"}, {Name: "entries"}, {Name: "two inside", Unit: "per million"},
+func lostTables(cells []*casCell) []harness.Table {
+	counter := harness.Table{Caption: "A counter that both threads raise", Label: "on",
+		Columns: []harness.Column{{Name: "compare-and-swap"}, {Name: "updates"}, {Name: "lost", Unit: "per million"}}}
+	spin := harness.Table{Caption: "A spin lock built on it", Label: "on",
+		Columns: []harness.Column{{Name: "compare-and-swap"}, {Name: "entries"}, {Name: "two inside", Unit: "per million"},
 			{Name: "lost increments", Unit: "per million"}, {Name: "lost unlocks", Unit: "per million"}}}
 	for _, c := range cells {
-		counter.Rows = append(counter.Rows, Row{c.place.name, []Cell{{Text: c.body.name}, exact(float64(c.updates)), summarize(c.lostRate)}})
-		spin.Rows = append(spin.Rows, Row{c.place.name, []Cell{{Text: c.body.name}, exact(float64(c.entered)),
+		counter.Rows = append(counter.Rows, harness.Row{Label: c.place.name, Cells: []harness.Cell{{Text: c.body.name}, exact(float64(c.updates)), summarize(c.lostRate)}})
+		spin.Rows = append(spin.Rows, harness.Row{Label: c.place.name, Cells: []harness.Cell{{Text: c.body.name}, exact(float64(c.entered)),
 			summarize(c.violatedRate), summarize(c.forgotRate), summarize(c.stallRate)}})
 	}
-	return []Table{counter, spin}
+	return []harness.Table{counter, spin}
 }
 
 // lostAnswer says for each body what was lost, most CPUs first.

@@ -75,7 +75,7 @@ func runExperiment(ctx context.Context, out io.Writer, e *experiment.Experiment,
 	if !asJSON {
 		fmt.Fprintf(out, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
 	}
-	found, err := e.Run(ctx, o)
+	found, err := experiment.Run(ctx, e, o)
 	if found != nil {
 		err = errors.Join(err, printFinding(out, found, asJSON))
 	}
@@ -91,7 +91,7 @@ func runExperiment(ctx context.Context, out io.Writer, e *experiment.Experiment,
 	return err
 }
 
-func printFinding(out io.Writer, f *experiment.Finding, asJSON bool) error {
+func printFinding(out io.Writer, f *harness.Finding, asJSON bool) error {
 	if !asJSON {
 		return experiment.Write(out, f)
 	}

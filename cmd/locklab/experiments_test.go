@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/atomics/experiment"
+	"locklab/harness"
 )
 
 // The arbiter is a simulation: it runs on every machine.
@@ -34,7 +35,7 @@ func TestExperimentJSON(t *testing.T) {
 	if status != 0 || stderr != "" {
 		t.Fatalf("exit status %d, said %q", status, stderr)
 	}
-	var f experiment.Finding
+	var f harness.Finding
 	if err := json.Unmarshal([]byte(stdout), &f); err != nil {
 		t.Fatalf("%v in\n%s", err, stdout)
 	}
