@@ -14,22 +14,49 @@ import (
 	"locklab/harness"
 )
 
-// kindCase marks a line that holds the Result of one case and round.
-const kindCase = "case"
+// The kinds of lines.
+const (
+	kindCase       = "case"       // the Result of one case and round
+	kindExperiment = "experiment" // a Finding
+	kindSample     = "sample"     // a finished part of an experiment that was under way
+)
 
-// A line is one line of results.jsonl.
-type line struct {
+// A Record is what one line holds: exactly one field is set, or none if the line
+// is of a kind that this version does not know.
+type Record struct {
+	Result  *harness.Result
+	Finding *harness.Finding
+	Sample  *harness.Sample
+}
+
+// A header is how every line begins.
+type header struct {
 	Schema int    `json:"schema"`
 	Kind   string `json:"kind"`
-	*harness.Result
-	Wait     string `json:"wait,omitempty"`     // HdrHistogram V2, compressed, base64; ns
-	Handover string `json:"handover,omitempty"` // the same
-	Owners   string `json:"owners,omitempty"`   // DEFLATE of one uvarint an owner, base64
 }
+
+// The lines of each kind. A Result needs help with what is packed.
+type (
+	caseLine struct {
+		header
+		*harness.Result
+		Wait     string `json:"wait,omitempty"`     // HdrHistogram V2, compressed, base64; ns
+		Handover string `json:"handover,omitempty"` // the same
+		Owners   string `json:"owners,omitempty"`   // DEFLATE of one uvarint an owner, base64
+	}
+	findingLine struct {
+		header
+		*harness.Finding
+	}
+	sampleLine struct {
+		header
+		*harness.Sample
+	}
+)
 
 // Encode returns r as one line of results.jsonl, with its newline.
 func Encode(r *harness.Result) ([]byte, error) {
-	l := line{Schema: Schema, Kind: kindCase, Result: r}
+	l := caseLine{header: header{Schema, kindCase}, Result: r}
 	var err error
 	if l.Wait, err = encodeHistogram(r.Wait); err != nil {
 		return nil, err
@@ -40,6 +67,20 @@ func Encode(r *harness.Result) ([]byte, error) {
 	if l.Owners, err = encodeOwners(r.Owners); err != nil {
 		return nil, err
 	}
+	return encodeLine(l)
+}
+
+// EncodeFinding returns f as one line of results.jsonl, with its newline.
+func EncodeFinding(f *harness.Finding) ([]byte, error) {
+	return encodeLine(findingLine{header{Schema, kindExperiment}, f})
+}
+
+// EncodeSample returns s as one line of results.jsonl, with its newline.
+func EncodeSample(s harness.Sample) ([]byte, error) {
+	return encodeLine(sampleLine{header{Schema, kindSample}, &s})
+}
+
+func encodeLine(l any) ([]byte, error) {
 	out, err := json.Marshal(l)
 	if err != nil {
 		return nil, fmt.Errorf("resultfile: %w", err)
@@ -47,21 +88,52 @@ func Encode(r *harness.Result) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// Decode reads one line of results.jsonl. A line of a kind that this version
-// does not know gives a nil Result and no error.
-func Decode(text []byte) (*harness.Result, error) {
-	l := line{Result: new(harness.Result)}
+// Decode reads one line of results.jsonl.
+func Decode(text []byte) (Record, error) {
+	var h header
+	if err := json.Unmarshal(text, &h); err != nil {
+		return Record{}, fmt.Errorf("resultfile: %w", err)
+	}
+	switch {
+	case h.Schema < 1:
+		return Record{}, fmt.Errorf("resultfile: the line names no schema")
+	case h.Schema > Schema:
+		return Record{}, fmt.Errorf("resultfile: the line has schema %d, this program reads up to %d", h.Schema, Schema)
+	}
+	switch h.Kind {
+	case kindCase:
+		r, err := decodeCase(text)
+		return Record{Result: r}, err
+	case kindExperiment:
+		l := findingLine{Finding: new(harness.Finding)}
+		err := decodeLine(text, &l, func() bool { return l.Finding != nil && l.Name != "" })
+		return Record{Finding: l.Finding}, err
+	case kindSample:
+		l := sampleLine{Sample: new(harness.Sample)}
+		err := decodeLine(text, &l, func() bool { return l.Sample != nil && l.Experiment != "" })
+		return Record{Sample: l.Sample}, err
+	default:
+		return Record{}, nil
+	}
+}
+
+// decodeLine reads text into l and asks whether it names what it is about.
+func decodeLine(text []byte, l any, named func() bool) error {
+	if err := json.Unmarshal(text, l); err != nil {
+		return fmt.Errorf("resultfile: %w", err)
+	}
+	if !named() {
+		return fmt.Errorf("resultfile: the line names no experiment")
+	}
+	return nil
+}
+
+func decodeCase(text []byte) (*harness.Result, error) {
+	l := caseLine{Result: new(harness.Result)}
 	if err := json.Unmarshal(text, &l); err != nil {
 		return nil, fmt.Errorf("resultfile: %w", err)
 	}
-	switch {
-	case l.Schema < 1:
-		return nil, fmt.Errorf("resultfile: the line names no schema")
-	case l.Schema > Schema:
-		return nil, fmt.Errorf("resultfile: the line has schema %d, this program reads up to %d", l.Schema, Schema)
-	case l.Kind != kindCase:
-		return nil, nil
-	case l.Result == nil || l.Lock.Name == "":
+	if l.Result == nil || l.Lock.Name == "" {
 		return nil, fmt.Errorf("resultfile: the line names no lock")
 	}
 	r := l.Result

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"locklab/harness"
 )
@@ -52,41 +53,56 @@ func Load(dir string) (*Run, error) {
 		return nil, fmt.Errorf("resultfile: %w", err)
 	}
 	defer f.Close()
-	run.Results, run.Damage, err = ReadResults(f)
-	if err != nil {
+	if err := run.read(f); err != nil {
 		return nil, err
 	}
 	return run, nil
 }
 
-// ReadResults reads the lines of results.jsonl. Each line that cannot be read
-// is skipped and gives a sentence in damage.
-func ReadResults(r io.Reader) (results []*harness.Result, damage []string, err error) {
-	in := bufio.NewReaderSize(r, 1<<16)
+// read adds the lines of results.jsonl to r. Each line that cannot be read is
+// skipped and gives a sentence in r.Damage.
+func (r *Run) read(file io.Reader) error {
+	in := bufio.NewReaderSize(file, 1<<16)
+	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, fmt.Sprintf(format, args...)) }
 	for n := 1; ; n++ {
 		text, whole, err := readLine(in)
 		if err != nil {
-			return nil, nil, fmt.Errorf("resultfile: %w", err)
+			return fmt.Errorf("resultfile: %w", err)
 		}
 		if len(text) == 0 && !whole {
-			return results, damage, nil
+			return nil
 		}
-		res, err := Decode(text)
+		record, err := Decode(text)
 		switch {
 		case len(bytes.TrimSpace(text)) == 0:
 		case err != nil && !whole:
-			damage = append(damage, fmt.Sprintf("line %d is cut short, as after a crash; it was skipped", n))
+			damaged("line %d is cut short, as after a crash; it was skipped", n)
 		case err != nil:
-			damage = append(damage, fmt.Sprintf("line %d was skipped: %v", n, err))
-		case res == nil:
-			damage = append(damage, fmt.Sprintf("line %d was skipped: it is of a kind that this version does not know", n))
-		default:
-			results = append(results, res)
+			damaged("line %d was skipped: %v", n, err)
+		case !r.add(record):
+			damaged("line %d was skipped: it is of a kind that this version does not know", n)
 		}
 		if !whole {
-			return results, damage, nil
+			return nil
 		}
 	}
+}
+
+// add keeps what a line holds and reports whether it holds anything.
+func (r *Run) add(record Record) bool {
+	switch {
+	case record.Result != nil:
+		r.Results = append(r.Results, record.Result)
+	case record.Finding != nil:
+		// The experiment was run again, or was resumed.
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *harness.Finding) bool { return f.Name == record.Finding.Name })
+		r.Findings = append(r.Findings, record.Finding)
+	case record.Sample != nil:
+		r.Samples = append(r.Samples, *record.Sample)
+	default:
+		return false
+	}
+	return true
 }
 
 // readLine returns the next line without its newline, and whether it had one.

@@ -50,8 +50,8 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(got, r) {
-			t.Errorf("read back\n%+v\nwant\n%+v", got, r)
+		if !reflect.DeepEqual(got, Record{Result: r}) {
+			t.Errorf("read back\n%+v\nwant\n%+v", got.Result, r)
 		}
 	}
 }
@@ -86,15 +86,18 @@ func TestDamage(t *testing.T) {
 		{"newer schema", `{"schema":99,"kind":"case"}` + "\n" + string(good), 1, "schema 99"},
 		{"no schema", `{"kind":"case"}` + "\n" + string(good), 1, "names no schema"},
 		{"no lock", `{"schema":1,"kind":"case"}` + "\n" + string(good), 1, "names no lock"},
+		{"no experiment", `{"schema":1,"kind":"experiment"}` + "\n" + string(good), 1, "names no experiment"},
+		{"sample of nothing", `{"schema":1,"kind":"sample","key":"0-1"}` + "\n" + string(good), 1, "names no experiment"},
 		{"bad histogram", strings.Replace(string(good), `"wait":"HIST`, `"wait":"XXXX`, 1), 0, "histogram"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			results, damage, err := ReadResults(strings.NewReader(c.file))
-			if err != nil {
+			var run Run
+			if err := run.read(strings.NewReader(c.file)); err != nil {
 				t.Fatal(err)
 			}
-			if len(results) != c.results {
-				t.Errorf("%d results, want %d", len(results), c.results)
+			damage := run.Damage
+			if len(run.Results) != c.results {
+				t.Errorf("%d results, want %d", len(run.Results), c.results)
 			}
 			switch {
 			case c.damage == "" && len(damage) != 0:
@@ -203,14 +206,19 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
+	if good, err = EncodeFinding(finding()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"schema":1,"kind":"sample","experiment":"x","key":"y","values":[1]}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"wait":"HISTFAAAAA=="}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"owners":"AAAA"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Decode(text)
-		if err != nil || r == nil {
+		if err != nil || r == (Record{}) {
 			return
 		}
-		again, err := Encode(r)
+		again, err := encodeRecord(r)
 		if err != nil {
 			return // a foreign histogram can exceed our range
 		}

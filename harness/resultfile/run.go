@@ -1,6 +1,7 @@
 package resultfile
 
 import (
+	"fmt"
 	"time"
 
 	"locklab/harness"
@@ -31,6 +32,21 @@ type Manifest struct {
 	Warnings []harness.Warning   `json:"warnings,omitempty"` // of the machine and of the run as a whole
 }
 
+// differs says in a few words why results measured under n do not belong beside
+// those of m, or nothing if they do.
+func (m Manifest) differs(n Manifest) string {
+	a, b := m.Machine, n.Machine
+	switch {
+	case a.CPU != b.CPU || a.CPUs != b.CPUs || a.Arch != b.Arch:
+		return fmt.Sprintf("it was measured on %d x %s (%s), this is %d x %s (%s)", a.CPUs, a.CPU, a.Arch, b.CPUs, b.CPU, b.Arch)
+	case a.Kernel != b.Kernel:
+		return fmt.Sprintf("it was measured under kernel %s, this is %s", a.Kernel, b.Kernel)
+	case m.Commit != n.Commit:
+		return fmt.Sprintf("it was measured by commit %s, this is %s", m.Commit, n.Commit)
+	}
+	return ""
+}
+
 // A Skip is a lock that was asked for and not measured, and why.
 type Skip struct {
 	Lock   string `json:"lock"`
@@ -41,5 +57,11 @@ type Skip struct {
 type Run struct {
 	Manifest Manifest
 	Results  []*harness.Result // in the order they were measured
-	Damage   []string          // lines that could not be read, one sentence each; the rest is kept
+
+	// Findings are what the experiments about the hardware found, one of each:
+	// the last. Samples are the finished parts of those that take long.
+	Findings []*harness.Finding
+	Samples  []harness.Sample
+
+	Damage []string // lines that could not be read, one sentence each; the rest is kept
 }

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"locklab/harness"
 )
@@ -50,17 +52,72 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	return w, nil
 }
 
+// Resume goes on with the run in directory dir, which is of the same lab and
+// machine as m, and returns what it holds. The error wraps harness.ErrUsage if
+// dir holds no run, or one of another machine or commit.
+func Resume(dir string, m Manifest) (*Writer, *Run, error) {
+	run, err := Load(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if why := run.Manifest.differs(m); why != "" {
+		return nil, nil, fmt.Errorf("%w: cannot go on with the run in %s: %s; choose another directory", harness.ErrUsage, dir, why)
+	}
+	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_APPEND|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
+	}
+	bench, err := os.OpenFile(filepath.Join(dir, BenchName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err), results.Close())
+	}
+	w := &Writer{dir: dir, manifest: run.Manifest, results: results, bench: bench, lines: NewBench(bench, m.Machine)}
+	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
+	if err := errors.Join(endLine(results), w.writeManifest()); err != nil {
+		return nil, nil, errors.Join(err, w.close())
+	}
+	return w, run, nil
+}
+
+// endLine ends a last line that a crash cut short, so that the next one stands
+// alone.
+func endLine(f *os.File) error {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, size-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.Write([]byte("\n"))
+	return err
+}
+
 // Append adds the result of one case and round.
 func (w *Writer) Append(r *harness.Result) error {
-	text, err := Encode(r)
+	if err := w.write(Encode(r)); err != nil {
+		return err
+	}
+	return w.lines.Result(r)
+}
+
+// AppendFinding adds what an experiment found.
+func (w *Writer) AppendFinding(f *harness.Finding) error { return w.write(EncodeFinding(f)) }
+
+// AppendSample adds a finished part of an experiment.
+func (w *Writer) AppendSample(s harness.Sample) error { return w.write(EncodeSample(s)) }
+
+// write adds a line. One write a line: a crash can cut the last line, never mix
+// two.
+func (w *Writer) write(line []byte, err error) error {
 	if err != nil {
 		return err
 	}
-	// One write a line: a crash can cut the last line, never mix two.
-	if _, err := w.results.Write(text); err != nil {
+	if _, err := w.results.Write(line); err != nil {
 		return fmt.Errorf("resultfile: %w", err)
 	}
-	return w.lines.Result(r)
+	return nil
 }
 
 // Finish completes the manifest by edit and closes the run.

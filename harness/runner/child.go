@@ -162,7 +162,11 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 	case werr != nil:
 		return nil, fmt.Errorf("runner: %w", werr)
 	}
-	return resultfile.Decode(bytes.TrimSpace(stdout.Bytes()))
+	record, err := resultfile.Decode(bytes.TrimSpace(stdout.Bytes()))
+	if err == nil && record.Result == nil {
+		err = errors.New("runner: a measuring process did not print a result")
+	}
+	return record.Result, err
 }
 
 // childError makes one line of what a failed measuring process said.

@@ -1,0 +1,143 @@
+package resultfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// finding returns a finding with every field set.
+func finding() *harness.Finding {
+	return &harness.Finding{
+		Name: "core-to-core", Question: "How far?", Method: "Two threads.", Source: "somebody",
+		Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
+		Answer: "Far \"enough\".", Listing: "LOCK\nCMPXCHG <AX>", Notes: []string{"on paper"},
+		Warnings: []harness.Warning{{Text: "noise", Remedy: "quiet"}},
+		Tables: []harness.Table{{Caption: "one way", Label: "CPU", Chart: harness.Heat, Log: true,
+			Columns: []harness.Column{{Name: "0", Unit: "ns", Plot: true}},
+			Rows:    []harness.Row{{Label: "0", X: 8, Cells: []harness.Cell{{Median: 2, Lo: 1, Hi: 3, N: 5}, {Text: "never"}, {}}}}}},
+	}
+}
+
+func TestFindingRoundTrip(t *testing.T) {
+	v := reflect.ValueOf(*finding())
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("finding leaves %s zero, so this does not test it", v.Type().Field(i).Name)
+		}
+	}
+	sample := harness.Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}
+	for _, want := range []Record{{Finding: finding()}, {Sample: &sample}} {
+		text, err := encodeRecord(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("read back\n%+v\nwant\n%+v (%v)", got, want, err)
+		}
+	}
+}
+
+func encodeRecord(r Record) ([]byte, error) {
+	switch {
+	case r.Finding != nil:
+		return EncodeFinding(r.Finding)
+	case r.Sample != nil:
+		return EncodeSample(*r.Sample)
+	}
+	return Encode(r.Result)
+}
+
+// TestResume cuts a run short in the middle of a line, as a crash does, goes on
+// with it, and expects all that was whole and what came later.
+func TestResume(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
+	w, err := Create(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"0-1", "0-2"} {
+		if err := w.AppendSample(harness.Sample{Experiment: "e", Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(func(m *Manifest) { m.Interrupted = true }); err != nil {
+		t.Fatal(err)
+	}
+	cutShort(t, filepath.Join(dir, ResultsName), 5)
+	w, run, err := Resume(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Samples) != 1 || run.Samples[0].Key != "0-1" {
+		t.Errorf("went on with %+v, want the one sample that is whole", run.Samples)
+	}
+	f := finding()
+	for range 2 { // the second replaces the first
+		if err := errors.Join(w.AppendSample(harness.Sample{Experiment: "e", Key: "0-2"}), w.AppendFinding(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(func(m *Manifest) { m.Finished = time.Unix(9, 0).UTC() }); err != nil {
+		t.Fatal(err)
+	}
+	run, err = Load(dir)
+	if err != nil || len(run.Samples) != 3 || len(run.Findings) != 1 || run.Manifest.Interrupted {
+		t.Errorf("%d samples, %d findings, interrupted %v (%v)", len(run.Samples), len(run.Findings), run.Manifest.Interrupted, err)
+	}
+	if len(run.Damage) != 1 {
+		t.Errorf("damage %q, want the line that was cut", run.Damage)
+	}
+}
+
+func cutShort(t *testing.T, name string, by int64) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err == nil {
+		err = os.Truncate(name, info.Size()-by)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestResumeRefuses: figures of two machines or two programs do not go into one
+// file.
+func TestResumeRefuses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	m := Manifest{Commit: "abc", Machine: machine.Environment{Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
+	if _, _, err := Resume(dir, m); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("no run: %v, want a usage error", err)
+	}
+	w, err := Create(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(func(*Manifest) {}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		edit func(*Manifest)
+		want string
+	}{
+		{func(m *Manifest) { m.Machine.CPU = "Test 8" }, "Test 8"},
+		{func(m *Manifest) { m.Machine.CPUs = 2 }, "2 x"},
+		{func(m *Manifest) { m.Machine.Kernel = "7" }, "kernel 6"},
+		{func(m *Manifest) { m.Commit = "def" }, "commit abc"},
+	} {
+		other := m
+		c.edit(&other)
+		if _, _, err := Resume(dir, other); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want a usage error with %q", err, c.want)
+		}
+	}
+}
