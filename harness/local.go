@@ -6,6 +6,12 @@ import "sync"
 type Setup struct {
 	Workers int        // how many workers will call Local.Worker; at least 1
 	Wait    WaitPolicy // how a waiter waits, for locks that poll
+	Pin     Pin        // how the workers are bound, which is how a waiter gives its processor up
+
+	// Nodes[i] is on which node of the machine worker i stays: processors that
+	// share a last-level cache, numbered from 0. It is nil if the workers are
+	// not bound to processors, or all to one node.
+	Nodes []int
 }
 
 // A Local is a lock inside one process.
@@ -23,34 +29,48 @@ type TryLocker interface {
 	TryLock() bool
 }
 
-// Shared makes a Local of a lock that keeps nothing per worker: every worker
-// gets the lock itself.
-func Shared(l sync.Locker) Local { return shared{l} }
+// An RWLocker is a handle of a lock that lets readers share: any number of
+// them, or one writer by Lock. Unlock must not be called for an RLock, nor
+// RUnlock for a Lock.
+type RWLocker interface {
+	sync.Locker
+	RLock()
+	RUnlock()
+}
 
-type shared struct{ l sync.Locker }
+// An OptimisticReader is a handle whose readers do not keep writers out. They
+// read between ReadBegin and ReadRetry, and if that says true a writer came
+// between and what they read is worth nothing: they begin again. What is guarded
+// must be read atomically, word by word.
+type OptimisticReader interface {
+	sync.Locker
+	ReadBegin() (version uint64)
+	ReadRetry(version uint64) bool
+}
 
-func (s shared) Worker(int) sync.Locker { return s.l }
-
-// WaitPolicy says what a polling waiter does between two looks at the lock.
-// The zero value is WaitAdaptive.
+// WaitPolicy says what a waiter does between two looks at the lock. The zero
+// value is WaitAdaptive.
 type WaitPolicy string
 
-// The wait policies. Why the default yields: on plain goroutines a FIFO lock
-// whose waiters never do comes to a standstill as soon as there are more
-// workers than processors, because the next owner is not running. With 8
-// workers on 2 processors ticket and mcs made at most 30 turns a second instead
-// of half a million:
+// The wait policies. Why the default does not just spin: a lock that serves in
+// order of arrival whose waiters never yield comes to a standstill as soon as
+// there are more workers than processors, because the next owner is not running:
 //
-//	locklab run --locks ticket,mcs --wait busy,adaptive --workers 8 --hold 0
+//	locklab run --locks ticket,mcs --wait spin,adaptive --workers 8 --hold 0
+//
+// A goroutine gives its processor to another goroutine by runtime.Gosched; a
+// goroutine bound to a thread has to ask the operating system, by sched_yield.
 const (
-	WaitAdaptive WaitPolicy = ""      // a few spin hints, then runtime.Gosched before each look
-	WaitBusy     WaitPolicy = "busy"  // look again at once
-	WaitPause    WaitPolicy = "pause" // one spin hint (PAUSE, ISB) between looks
-	WaitYield    WaitPolicy = "yield" // runtime.Gosched between looks
+	WaitAdaptive   WaitPolicy = ""            // what suits the lock, see its documentation: mostly a few spin hints, then a yield before each look
+	WaitSpin       WaitPolicy = "spin"        // look again at once
+	WaitPause      WaitPolicy = "pause"       // one spin hint (PAUSE, ISB) between looks
+	WaitYield      WaitPolicy = "yield"       // runtime.Gosched between looks
+	WaitSchedYield WaitPolicy = "sched-yield" // sched_yield(2) between looks; runtime.Gosched where there is none
+	WaitPark       WaitPolicy = "park"        // sleep until woken; a lock that cannot wake its waiters yields instead, and says so
 )
 
 // WaitPolicies lists every policy, default first.
-var WaitPolicies = []WaitPolicy{WaitAdaptive, WaitBusy, WaitPause, WaitYield}
+var WaitPolicies = []WaitPolicy{WaitAdaptive, WaitSpin, WaitPause, WaitYield, WaitSchedYield, WaitPark}
 
 // String returns the policy's name; "adaptive" for the zero value.
 func (p WaitPolicy) String() string {
@@ -59,3 +79,11 @@ func (p WaitPolicy) String() string {
 	}
 	return string(p)
 }
+
+// Shared makes a Local of a lock that keeps nothing per worker: every worker
+// gets the lock itself.
+func Shared(l sync.Locker) Local { return shared{l} }
+
+type shared struct{ l sync.Locker }
+
+func (s shared) Worker(int) sync.Locker { return s.l }

@@ -71,6 +71,9 @@ var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
 // scenarios check them.
 type Traits struct {
 	FIFO       bool   `json:"fifo,omitempty"`        // grants in order of arrival
+	ReadWrite  bool   `json:"read_write,omitempty"`  // readers share: handles are RWLockers or OptimisticReaders
+	Reentrant  bool   `json:"reentrant,omitempty"`   // its owner may take it again, and frees it as often
+	Permits    int    `json:"permits,omitempty"`     // how many may hold it at once; 0 is one
 	Fenced     bool   `json:"fenced,omitempty"`      // Lease.Token rises strictly in holding order
 	MaxWorkers int    `json:"max_workers,omitempty"` // most workers one lock serves; 0 is no limit
 	Needs      string `json:"needs,omitempty"`       // kind of server, see Endpoint.Kind; "" for a local lock
@@ -126,6 +129,9 @@ func Validate(vs []*Variant) error {
 		}
 		if v.Traits.MaxWorkers < 0 {
 			bad("has negative MaxWorkers")
+		}
+		if v.Traits.Permits < 0 {
+			bad("has negative Permits")
 		}
 	}
 	return errors.Join(errs...)

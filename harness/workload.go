@@ -24,6 +24,18 @@ type Workload struct {
 
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"` // 0 keeps the runtime's own choice
 
+	// Reads is how many turns in a hundred only read. A lock that lets readers
+	// share does; any other is taken as for a write.
+	Reads int `json:"reads,omitempty"`
+
+	// Locks is over how many locks of the kind the workers spread, each turn at
+	// random; 0 is one.
+	Locks int `json:"locks,omitempty"`
+
+	// Garbage adds a goroutine that allocates, so that the garbage collector
+	// runs in the window. Otherwise it does not.
+	Garbage bool `json:"garbage,omitempty"`
+
 	Warmup time.Duration `json:"warmup"` // driven but not measured
 	Window time.Duration `json:"window"` // measured
 }
@@ -42,6 +54,9 @@ func (w Workload) Name() string {
 	add(w.Wait != WaitAdaptive, "wait=%s", w.Wait)
 	add(w.Pin != PinNone, "pin=%s", w.Pin)
 	add(w.GOMAXPROCS != 0, "procs=%d", w.GOMAXPROCS)
+	add(w.Reads != 0, "reads=%d%%", w.Reads)
+	add(w.Locks > 1, "locks=%d", w.Locks)
+	add(w.Garbage, "gc=%s", "on")
 	add(w.Think.Mean != 0, "think=%s", w.Think)
 	return strings.Join(append(parts, "hold="+w.Hold.String()), "/")
 }
@@ -102,6 +117,7 @@ func ParseSpan(text string) (Span, error) {
 // maxima that keep a typing mistake from taking the machine down.
 const (
 	maxWorkers = 4096
+	maxLocks   = 1 << 16
 	maxSpan    = time.Minute
 )
 
@@ -125,6 +141,10 @@ func (w Workload) Validate() error {
 		return bad("pin is %q: want one of %v", w.Pin, Pins)
 	case w.GOMAXPROCS < 0:
 		return bad("gomaxprocs is %d: want 1 or more, or 0 for the runtime's choice", w.GOMAXPROCS)
+	case w.Reads < 0 || w.Reads > 100:
+		return bad("reads is %d: want 0 to 100, a share in percent", w.Reads)
+	case w.Locks < 0 || w.Locks > maxLocks:
+		return bad("locks is %d: want 1 to %d", w.Locks, maxLocks)
 	case w.Warmup < 0:
 		return bad("warmup is %v: want 0 or more", w.Warmup)
 	case w.Window <= 0:

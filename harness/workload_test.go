@@ -20,8 +20,9 @@ func TestWorkloadName(t *testing.T) {
 			Workers: 4, Clients: 2, GOMAXPROCS: 3,
 			Hold:  harness.Span{Mean: time.Minute},
 			Think: harness.Span{Mean: 1500, Exp: true},
-			Wait:  harness.WaitBusy, Pin: harness.PinCPU,
-		}, "workers=4/clients=2/wait=busy/pin=cpu/procs=3/think=1.5µs-exp/hold=1m"},
+			Wait:  harness.WaitSpin, Pin: harness.PinCPU,
+			Reads: 90, Locks: 64, Garbage: true,
+		}, "workers=4/clients=2/wait=spin/pin=cpu/procs=3/reads=90%/locks=64/gc=on/think=1.5µs-exp/hold=1m"},
 	} {
 		if got := test.w.Name(); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
@@ -41,6 +42,7 @@ func TestWorkloadValidate(t *testing.T) {
 			w.Clients, w.GOMAXPROCS, w.Warmup = 2, 4, time.Second
 			w.Hold, w.Think = harness.Span{Mean: time.Minute}, harness.Span{Mean: time.Minute, Exp: true}
 			w.Wait, w.Pin = harness.WaitYield, harness.PinThread
+			w.Reads, w.Locks, w.Garbage = 100, 1<<16, true
 		}, ""},
 		{"no workers", func(w *harness.Workload) { w.Workers = 0 }, "workers is 0"},
 		{"too many workers", func(w *harness.Workload) { w.Workers = 4097 }, "workers is 4097"},
@@ -53,6 +55,10 @@ func TestWorkloadValidate(t *testing.T) {
 		{"strange wait", func(w *harness.Workload) { w.Wait = "adaptive" }, `wait is "adaptive"`},
 		{"strange pin", func(w *harness.Workload) { w.Pin = "core" }, `pin is "core"`},
 		{"negative procs", func(w *harness.Workload) { w.GOMAXPROCS = -1 }, "gomaxprocs is -1"},
+		{"negative reads", func(w *harness.Workload) { w.Reads = -1 }, "reads is -1"},
+		{"more than all reads", func(w *harness.Workload) { w.Reads = 101 }, "reads is 101"},
+		{"negative locks", func(w *harness.Workload) { w.Locks = -1 }, "locks is -1"},
+		{"too many locks", func(w *harness.Workload) { w.Locks = 1<<16 + 1 }, "locks is 65537"},
 		{"negative warm-up", func(w *harness.Workload) { w.Warmup = -1 }, "warmup is -1ns"},
 		{"no window", func(w *harness.Workload) { w.Window = 0 }, "window is 0s"},
 	} {

@@ -21,7 +21,7 @@
 //     such a lock collapses as soon as there are more waiters than processors.
 //   - A waiter can stop the world from stopping. The runtime cannot interrupt
 //     a goroutine inside assembly, and that is where a spin hint spends its
-//     time. Every policy except [harness.WaitBusy] therefore calls
+//     time. Every policy except [harness.WaitSpin] therefore calls
 //     [runtime.Gosched] after a bounded number of hints, and busy has no hints.
 //   - GOMAXPROCS(1) makes polling useless: the holder cannot run meanwhile.
 //     Only waiters that yield make progress at once; others wait for

@@ -36,7 +36,7 @@ type waiter struct {
 // newWaiter returns a waiter that follows p. An unknown policy is adaptive.
 func newWaiter(p harness.WaitPolicy) waiter {
 	switch p {
-	case harness.WaitBusy:
+	case harness.WaitSpin:
 		return waiter{hints: 0, looks: math.MaxInt, refill: math.MaxInt}
 	case harness.WaitPause:
 		return waiter{hints: 1, looks: pauseLooks - 1, refill: pauseLooks - 1}

@@ -81,7 +81,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --workers x", `"x"`},
 		{"run --workers 99999 --locks tas", "99999"},
 		{"run --hold fast", `"fast"`},
-		{"run --wait never", "adaptive, busy, pause, yield"},
+		{"run --wait never", "adaptive, spin, pause, yield, sched-yield, park"},
 		{"run --pin here", "none, thread, cpu"},
 		{"run --rounds 0 --locks tas", "rounds is 0"},
 		{"run --duration -1s", "--duration"},

@@ -73,7 +73,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
 	f.StringVar(&o.think, "think", "", "time between release and next request (default 0)")
-	f.StringVar(&o.wait, "wait", "", "how spin locks wait: adaptive, busy, pause, yield (default adaptive)")
+	f.StringVar(&o.wait, "wait", "", "how spin locks wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
 	f.StringVar(&o.pin, "pin", "", "workers to threads: none, thread, cpu (default none)")
 	f.StringVar(&o.gomaxprocs, "gomaxprocs", "", "processors the Go scheduler uses (default: its own choice)")
 	f.IntVar(&o.rounds, "rounds", defaultRounds, "how often each case is measured")

@@ -32,7 +32,7 @@ func shapes(v *harness.Variant) []shape {
 	}
 	if v.Family == harness.Spin {
 		out = append(out,
-			shape{atMost(v, min(2, runtime.GOMAXPROCS(0))), harness.WaitBusy},
+			shape{atMost(v, min(2, runtime.GOMAXPROCS(0))), harness.WaitSpin},
 			shape{atMost(v, 4), harness.WaitPause},
 			shape{atMost(v, 4), harness.WaitYield})
 	}
