@@ -6,83 +6,157 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"locklab/atomics/experiment"
 	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+	"locklab/spinlock"
 )
 
-// experimentCommands returns one subcommand of "locklab hardware" for each
-// experiment.
-func experimentCommands() (cmds []*cobra.Command) {
-	for _, e := range experiment.Suite {
-		cmds = append(cmds, experimentCommand(e))
-	}
-	return cmds
+// A hardwareRun runs experiments about the hardware, prints what they find, and
+// keeps it if there is a directory to keep it in.
+type hardwareRun struct {
+	options         experiment.Options
+	json            bool
+	out             string // directory; "" only prints
+	resume, replace bool
+	evidence        bool // begin with the listing of instructions
+	named           bool // the experiments were asked for by name
+
+	file    *resultfile.Writer // nil only prints
+	earlier *resultfile.Run    // what an interrupted run left; nil if there is none
 }
 
-func experimentCommand(e *experiment.Experiment) *cobra.Command {
-	var o experiment.Options
-	var asJSON bool
-	long := e.Question + "\n\n" + e.Method + "\n\nSource: " + e.Source
-	if e.OptIn != "" {
-		long += "\n\nIt runs only when asked for by name: " + e.OptIn
+// run runs the experiments of suite and writes the report, even if it was
+// interrupted.
+func (h *hardwareRun) run(ctx context.Context, suite []*experiment.Experiment, stdout, stderr io.Writer) error {
+	if err := h.open(); err != nil {
+		return err
 	}
-	cmd := &cobra.Command{
-		Use:   e.Name,
-		Short: e.Question,
-		Long:  long,
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.Available(); err != nil {
-				return err
-			}
-			return runExperiment(cmd.Context(), cmd.OutOrStdout(), e, o, asJSON)
-		},
+	err := h.runAll(ctx, suite, stdout, stderr)
+	if h.file == nil {
+		return err
 	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.IntVar(&o.Repeats, "repeats", 0, "how often everything is measured (default 5)")
-	f.DurationVar(&o.Budget, "budget", 0, "how long to measure, about (default 3s)")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of whatever is random")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
+	err = errors.Join(err, h.file.Finish(func(m *resultfile.Manifest) {
+		m.Finished, m.Interrupted = time.Now().UTC(), err != nil
+	}))
+	if rerr := reportRun(io.Discard, h.out); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	if !h.json {
+		fmt.Fprintln(stdout, reportLine(filepath.Join(h.out, reportName)))
+	}
+	if errors.Is(err, errInterrupted) {
+		fmt.Fprintf(stderr, "interrupted: %s holds what was finished; add --resume to go on\n", h.out)
+	}
+	return err
 }
 
-// runAllExperiments runs the experiments that need not be asked for by name,
-// and prints what they found to out. One that this machine cannot run is
-// skipped with its reason.
-func runAllExperiments(ctx context.Context, out io.Writer) error {
-	for _, e := range experiment.Suite {
-		if e.OptIn != "" {
+// open starts the directory, or goes on with it.
+func (h *hardwareRun) open() error {
+	switch {
+	case h.out == "" && (h.resume || h.replace):
+		return fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
+	case h.out == "":
+		return nil
+	case h.resume && h.replace:
+		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+	}
+	env := machine.Capture()
+	m := resultfile.Manifest{
+		Command: append([]string{"locklab"}, os.Args[1:]...), Commit: machine.BuildCommit(), Seed: h.options.Seed,
+		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
+	}
+	var err error
+	if h.resume {
+		h.file, h.earlier, err = resultfile.Resume(h.out, m)
+		return err
+	}
+	if h.replace {
+		if err := moveAside(h.out); err != nil {
+			return err
+		}
+	}
+	h.file, err = resultfile.Create(h.out, m)
+	return err
+}
+
+// runAll runs the experiments one after the other. One that must be asked for by
+// name is left out unless it was; one that this machine cannot run is skipped
+// with its reason.
+func (h *hardwareRun) runAll(ctx context.Context, suite []*experiment.Experiment, stdout, stderr io.Writer) error {
+	if h.evidence {
+		if f, err := evidenceFinding(); err != nil {
+			fmt.Fprintf(stderr, "evidence: skipped: %v\n", err)
+		} else if err := h.keep(f); err != nil {
+			return err
+		}
+	}
+	for _, e := range suite {
+		if e.OptIn != "" && !h.named {
 			continue
 		}
 		if err := e.Available(); err != nil {
-			fmt.Fprintf(out, "%s: skipped: %v\n\n", e.Name, err)
+			fmt.Fprintf(stdout, "%s: skipped: %v\n\n", e.Name, err)
 			continue
 		}
-		if err := runExperiment(ctx, out, e, experiment.Options{}, false); err != nil {
+		if h.finished(e) {
+			fmt.Fprintf(stdout, "%s: finished before\n\n", e.Name)
+			continue
+		}
+		if err := h.runOne(ctx, e, stdout, stderr); err != nil {
 			return err
 		}
-		fmt.Fprintln(out)
+		if !h.json {
+			fmt.Fprintln(stdout)
+		}
 	}
 	return nil
 }
 
-// runExperiment runs e and prints what it found, even if it was interrupted.
-func runExperiment(ctx context.Context, out io.Writer, e *experiment.Experiment, o experiment.Options, asJSON bool) error {
-	if !asJSON {
-		fmt.Fprintf(out, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
+// finished reports whether an earlier run has e whole.
+func (h *hardwareRun) finished(e *experiment.Experiment) bool {
+	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *harness.Finding) bool {
+		return f.Name == e.Name && !f.Interrupted
+	})
+}
+
+// runOne runs e, and prints and keeps what it found, even if it was interrupted.
+func (h *hardwareRun) runOne(ctx context.Context, e *experiment.Experiment, stdout, stderr io.Writer) error {
+	if !h.json {
+		fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
+	}
+	o := h.options
+	o.Locks = spinlock.Suite
+	show := &partProgress{out: stderr, name: e.Name}
+	o.Progress = show.update
+	if h.file != nil {
+		o.Keep = h.file.AppendSample
+	}
+	if h.earlier != nil {
+		for _, s := range h.earlier.Samples {
+			if s.Experiment == e.Name {
+				o.Earlier = append(o.Earlier, s)
+			}
+		}
 	}
 	found, err := experiment.Run(ctx, e, o)
+	show.close()
 	if found != nil {
-		err = errors.Join(err, printFinding(out, found, asJSON))
+		err = errors.Join(err, h.keep(found), h.print(stdout, found))
 	}
 	switch {
 	case ctx.Err() != nil:
-		if !asJSON {
-			fmt.Fprintln(out, "interrupted: only what was finished by then is shown")
+		if !h.json {
+			fmt.Fprintln(stdout, "interrupted: only what was finished by then is shown")
 		}
 		return errInterrupted
 	case errors.Is(err, experiment.ErrOptions):
@@ -91,11 +165,53 @@ func runExperiment(ctx context.Context, out io.Writer, e *experiment.Experiment,
 	return err
 }
 
-func printFinding(out io.Writer, f *harness.Finding, asJSON bool) error {
-	if !asJSON {
+func (h *hardwareRun) keep(f *harness.Finding) error {
+	if h.file == nil {
+		return nil
+	}
+	return h.file.AppendFinding(f)
+}
+
+func (h *hardwareRun) print(out io.Writer, f *harness.Finding) error {
+	if !h.json {
 		return experiment.Write(out, f)
 	}
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
 	return enc.Encode(f)
+}
+
+// A partProgress shows how many parts of an experiment are done: a bar on a
+// terminal, elsewhere a line for every tenth of an experiment that takes long.
+type partProgress struct {
+	out   io.Writer
+	name  string
+	bar   *progressbar.ProgressBar
+	since time.Time
+	tenth int
+}
+
+func (p *partProgress) update(done, total int) {
+	if p.since.IsZero() {
+		p.since = time.Now()
+		if f, ok := p.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.out), progressbar.OptionFullWidth(),
+				progressbar.OptionShowCount(), progressbar.OptionSetDescription(p.name), progressbar.OptionClearOnFinish())
+		}
+	}
+	if p.bar != nil {
+		p.bar.Set(done) // an error means only that the bar could not be drawn
+		return
+	}
+	const long = 10 * time.Second
+	if tenth := 10 * done / max(1, total); tenth > p.tenth && time.Since(p.since) > long {
+		p.tenth = tenth
+		fmt.Fprintf(p.out, "%s: %d of %d\n", p.name, done, total)
+	}
+}
+
+func (p *partProgress) close() {
+	if p.bar != nil {
+		p.bar.Exit() // likewise
+	}
 }

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"locklab/atomics/experiment"
 	"locklab/harness"
+	"locklab/harness/resultfile"
 )
 
 // The arbiter is a simulation: it runs on every machine.
@@ -46,7 +48,7 @@ func TestExperimentJSON(t *testing.T) {
 
 func TestExperimentCommands(t *testing.T) {
 	names := make(map[string]bool)
-	for _, cmd := range experimentCommands() {
+	for _, cmd := range hardwareCommand().Commands() {
 		names[cmd.Name()] = cmd.Short != ""
 	}
 	for _, e := range experiment.Suite {
@@ -57,7 +59,8 @@ func TestExperimentCommands(t *testing.T) {
 }
 
 func TestExperimentUsageErrors(t *testing.T) {
-	for _, args := range []string{"hardware arbiter --repeats -1", "hardware arbiter --budget -1s", "hardware arbiter --no-such-flag", "hardware arbiter extra"} {
+	for _, args := range []string{"hardware arbiter --repeats -1", "hardware arbiter --budget -1s", "hardware arbiter --no-such-flag", "hardware arbiter extra",
+		"hardware arbiter --resume", "hardware arbiter --replace", "hardware arbiter --resume --replace -o " + t.TempDir(), "hardware arbiter --resume -o " + t.TempDir()} {
 		_, stderr, status := output(t, locklab(t, strings.Fields(args)...))
 		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") {
 			t.Errorf("%s: exit status %d, said %q", args, status, stderr)
@@ -87,5 +90,43 @@ func TestExperimentInterrupt(t *testing.T) {
 	_ = cmd.Wait() // the status says it
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(said.String(), "interrupted: ") {
 		t.Errorf("exit status %d, said %q", status, said.String())
+	}
+}
+
+// TestExperimentKept follows a finding into a directory and its report.
+func TestExperimentKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	args := []string{"hardware", "arbiter", "--repeats", "1", "-o", dir}
+	stdout, stderr, status := output(t, locklab(t, args...))
+	if status != 0 || stderr != "" || !strings.Contains(stdout, "report: "+dir) {
+		t.Fatalf("exit status %d, said %q, printed\n%s", status, stderr, stdout)
+	}
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Findings) != 1 || run.Findings[0].Name != "arbiter" || run.Manifest.Finished.IsZero() || run.Manifest.Interrupted {
+		t.Errorf("kept %+v, manifest %+v", run.Findings, run.Manifest)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, reportName))
+	if err != nil || !strings.Contains(string(page), run.Findings[0].Question) {
+		t.Errorf("the report does not ask %q (%v)", run.Findings[0].Question, err)
+	}
+	for _, c := range []struct {
+		flag   string
+		status int
+		want   string
+	}{
+		{"", exitUsage, "already holds a run"},
+		{"--resume", 0, "finished before"},
+		{"--replace", 0, "answer: "},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append(args, strings.Fields(c.flag)...)...))
+		if status != c.status || !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("%q: exit status %d, said %q, printed %q; want %d and %q", c.flag, status, stderr, stdout, c.status, c.want)
+		}
+	}
+	if !resultfile.Exists(dir + ".previous") {
+		t.Error("the replaced run is gone")
 	}
 }

@@ -84,12 +84,16 @@ func writeReport(out io.Writer, run *resultfile.Run, file string) error {
 	if err := reports.WriteVerdict(out, run, width(out)); err != nil {
 		return err
 	}
-	abs, err := filepath.Abs(file)
-	if err != nil {
-		abs = file
-	}
-	_, err = fmt.Fprintf(out, "\nreport: %s\n", abs)
+	_, err = fmt.Fprintf(out, "\n%s\n", reportLine(file))
 	return err
+}
+
+// reportLine says where a report is.
+func reportLine(file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	return "report: " + file
 }
 
 // width returns how wide out is, in characters.

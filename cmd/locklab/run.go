@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"locklab/atomics/experiment"
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
@@ -29,6 +30,7 @@ type runOptions struct {
 	duration, warmup time.Duration
 	budget           time.Duration
 	seed             uint64
+	hardware         bool
 	out              string
 	replace          bool
 }
@@ -81,6 +83,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
 	f.DurationVar(&o.budget, "budget", 0, "choose the windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
+	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 	return cmd
@@ -117,6 +120,13 @@ func run(ctx context.Context, o runOptions, seeded bool, stdout, stderr io.Write
 		return err
 	}
 	violated, err := measure(ctx, plan, out, stderr)
+	if o.hardware && err == nil && ctx.Err() == nil {
+		fmt.Fprintln(stderr, "what the hardware does: half a minute")
+		h := hardwareRun{file: out, evidence: true}
+		if err = h.runAll(ctx, experiment.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
+			err = nil
+		}
+	}
 	interrupted := ctx.Err() != nil
 	err = errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
 		m.Finished, m.Interrupted = time.Now().UTC(), interrupted || err != nil
@@ -258,10 +268,9 @@ func (o runOptions) create(p *runner.Plan, s *servers, skipped []resultfile.Skip
 	if dir == "" {
 		dir = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
 	}
-	if o.replace && resultfile.Exists(dir) {
-		previous := dir + ".previous"
-		if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
-			return "", nil, fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
+	if o.replace {
+		if err := moveAside(dir); err != nil {
+			return "", nil, err
 		}
 	}
 	env := machine.Capture()
@@ -275,4 +284,16 @@ func (o runOptions) create(p *runner.Plan, s *servers, skipped []resultfile.Skip
 		Skipped: skipped, Warnings: env.Warnings(),
 	})
 	return dir, out, err
+}
+
+// moveAside makes room for a run in dir: an earlier one becomes DIR.previous.
+func moveAside(dir string) error {
+	if !resultfile.Exists(dir) {
+		return nil
+	}
+	previous := dir + ".previous"
+	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
+		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
+	}
+	return nil
 }
