@@ -20,6 +20,9 @@ type axes struct {
 	wait       []harness.WaitPolicy
 	pin        []harness.Pin
 	gomaxprocs []int
+	reads      []int
+	spread     []int
+	gc         []bool
 }
 
 // defaultHold is how long a local lock is held: enough for a few cache misses.
@@ -59,7 +62,13 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, or(a.think, harness.Span{}), func(w *harness.Workload, x harness.Span) { w.Think = x })
 	ws = cross(ws, waits, func(w *harness.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, pins, func(w *harness.Workload, x harness.Pin) { w.Pin = x })
-	return cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
+	ws = cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
+	if remote {
+		return ws // the rest is about memory that threads share
+	}
+	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
+	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
+	return cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
 }
 
 // cross returns every workload of ws with every value of one axis.
@@ -80,16 +89,13 @@ func or[T any](given []T, otherwise ...T) []T {
 	return otherwise
 }
 
-// localWorkers returns 1, 2, 4 … up to twice the processors, and four times:
-// the last two show what happens when there are more workers than processors.
+// localWorkers returns 1, 2, 4 … up to the processors, and two, four and eight
+// times as many: the last show what happens when workers outnumber processors.
 func localWorkers(cpus int) (ns []int) {
-	for n := 1; n <= 2*cpus; n *= 2 {
+	for n := 1; n < cpus; n *= 2 {
 		ns = append(ns, n)
 	}
-	if last := ns[len(ns)-1]; last < 4*cpus {
-		ns = append(ns, 4*cpus)
-	}
-	return ns
+	return append(ns, cpus, 2*cpus, 4*cpus, 8*cpus)
 }
 
 // remoteWorkers are the worker counts for remote locks, whose contention does
@@ -118,6 +124,22 @@ func parseCount(text string) (int, error) {
 		return 0, fmt.Errorf("%w: %q is not a number of 1 or more", harness.ErrUsage, text)
 	}
 	return n, nil
+}
+
+// parsePercent reads a whole number from 0 to 100, with or without its sign.
+func parsePercent(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
+	if err != nil || n < 0 || n > 100 {
+		return 0, fmt.Errorf("%w: %q is not a percentage from 0 to 100", harness.ErrUsage, text)
+	}
+	return n, nil
+}
+
+func parseSwitch(text string) (bool, error) {
+	if text != "on" && text != "off" {
+		return false, fmt.Errorf("%w: %q is neither on nor off", harness.ErrUsage, text)
+	}
+	return text == "on", nil
 }
 
 // parseName reads one of the names of an axis.

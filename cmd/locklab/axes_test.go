@@ -10,7 +10,7 @@ import (
 )
 
 func TestWorkers(t *testing.T) {
-	for cpus, want := range map[int][]int{1: {1, 2, 4}, 2: {1, 2, 4, 8}, 6: {1, 2, 4, 8, 24}, 16: {1, 2, 4, 8, 16, 32, 64}} {
+	for cpus, want := range map[int][]int{1: {1, 2, 4, 8}, 2: {1, 2, 4, 8, 16}, 6: {1, 2, 4, 6, 12, 24, 48}, 16: {1, 2, 4, 8, 16, 32, 64, 128}} {
 		if got := localWorkers(cpus); !slices.Equal(got, want) {
 			t.Errorf("%d processors: %v, want %v", cpus, got, want)
 		}
@@ -25,7 +25,8 @@ func TestCasesAreDistinct(t *testing.T) {
 		{Name: "far", Family: harness.Redis, Remote: nil, Traits: harness.Traits{Needs: harness.KindRedis}},
 	}
 	a := axes{workers: []int{1, 4}, hold: []harness.Span{{}, {Mean: time.Microsecond}},
-		wait: []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield}, pin: harness.Pins, gomaxprocs: []int{1, 2}}
+		wait: []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield}, pin: harness.Pins, gomaxprocs: []int{1, 2},
+		reads: []int{0, 90}, spread: []int{1, 64}, gc: []bool{false, true}}
 	seen := make(map[string]int)
 	for _, c := range a.cases(locks, 2) {
 		seen[c.Lock.Name]++
@@ -33,9 +34,10 @@ func TestCasesAreDistinct(t *testing.T) {
 			t.Errorf("%s is planned twice", c.Name())
 		}
 	}
-	// workers x hold x gomaxprocs x pin, and wait for spin locks only
-	if seen["spin"] != 2*2*2*3*2 || seen["one"] != 1*2*2*3 {
-		t.Errorf("%d cases of spin, %d of one", seen["spin"], seen["one"])
+	// workers x hold x gomaxprocs, for local locks x pin x reads x spread x gc,
+	// and wait for spin locks only
+	if seen["spin"] != 2*2*2*3*8*2 || seen["one"] != 1*2*2*3*8 || seen["far"] != 2*2*2 {
+		t.Errorf("%d cases of spin, %d of one, %d of far", seen["spin"], seen["one"], seen["far"])
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 
 // runOptions are the flags of "locklab run".
 type runOptions struct {
-	locks, workers, clients, hold, think, wait, pin, gomaxprocs string
+	locks, workers, clients, hold, think, wait, pin, gomaxprocs, reads, spread, gc string
 
 	rounds           int
 	duration, warmup time.Duration
@@ -71,13 +71,16 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families or statuses; a leading '-' takes away")
-	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 4 per processor; remote 1,2,8)")
+	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
 	f.StringVar(&o.think, "think", "", "time between release and next request (default 0)")
 	f.StringVar(&o.wait, "wait", "", "how spin locks wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
 	f.StringVar(&o.pin, "pin", "", "workers to threads: none, thread, cpu (default none)")
 	f.StringVar(&o.gomaxprocs, "gomaxprocs", "", "processors the Go scheduler uses (default: its own choice)")
+	f.StringVar(&o.reads, "read", "", "turns in a hundred that only read, such as 90 (default 0)")
+	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each turn at random (default 1)")
+	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
 	f.IntVar(&o.rounds, "rounds", defaultRounds, "how often each case is measured")
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
@@ -257,6 +260,12 @@ func (o runOptions) axes() (a axes, err error) {
 	a.pin, err = parseList("pin", o.pin, parseName(harness.Pins))
 	list(err)
 	a.gomaxprocs, err = parseList("gomaxprocs", o.gomaxprocs, parseCount)
+	list(err)
+	a.reads, err = parseList("read", o.reads, parsePercent)
+	list(err)
+	a.spread, err = parseList("spread", o.spread, parseCount)
+	list(err)
+	a.gc, err = parseList("gc", o.gc, parseSwitch)
 	list(err)
 	return a, errors.Join(errs...)
 }

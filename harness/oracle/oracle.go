@@ -87,6 +87,12 @@ func Counter(got, want uint64) []harness.Violation {
 	return report(Exclusion, lost, fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
 }
 
+// Torn reports how often somebody inside found the two halves of what the lock
+// guards unequal: a writer was inside too.
+func Torn(n uint64) []harness.Violation {
+	return report(Exclusion, n, "what the lock guards was found half written")
+}
+
 // Stuck reports workers that did not come back from the lock within patience
 // after the last one was told to stop, although nobody was left to wait for.
 func Stuck(workers []int, patience time.Duration) []harness.Violation {

@@ -18,7 +18,7 @@ type localLoop struct {
 
 func newLocalLoop(r *Rig) *localLoop {
 	w := r.job.Workload
-	lock := r.job.Lock.Local(harness.Setup{Workers: w.Workers, Wait: w.Wait})
+	lock := r.job.Lock.Local(r.setup())
 	l := new(localLoop)
 	for i := range w.Workers {
 		l.handles = append(l.handles, lock.Worker(i))

@@ -51,8 +51,8 @@ func (p *Plan) Validate() error {
 		if err := c.Workload.Validate(); err != nil {
 			return err
 		}
-		if m := c.Lock.Traits.MaxWorkers; m > 0 && c.Workload.Workers > m {
-			return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, c.Lock.Name, m, c.Workload.Workers)
+		if err := fits(c.Lock, c.Workload); err != nil {
+			return err
 		}
 		if kind := c.Lock.Traits.Needs; kind != "" {
 			if _, ok := p.Endpoints[kind]; !ok {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -71,8 +72,8 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
-	if m := job.Lock.Traits.MaxWorkers; m > 0 && w.Workers > m {
-		return nil, fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, job.Lock.Name, m, w.Workers)
+	if err := fits(job.Lock, w); err != nil {
+		return nil, err
 	}
 	r := &Rig{in: in, job: job, undo: func() {}}
 	procs := w.GOMAXPROCS
@@ -88,13 +89,63 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 		r.undo = func() { runtime.GOMAXPROCS(before) }
 	}
 	var err error
-	if job.Lock.Local != nil {
+	if w.Garbage {
+		stop, percent := litter(), debug.SetGCPercent(garbagePercent)
+		undo := r.undo
+		r.undo = func() { stop(); debug.SetGCPercent(percent); undo() }
+	}
+	if job.Lock.Local != nil && (w.Locks > 1 || w.Reads > 0) {
+		r.loop = newMixedLoop(r)
+	} else if job.Lock.Local != nil {
 		r.loop = newLocalLoop(r)
 	} else if r.loop, err = newRemoteLoop(ctx, r); err != nil {
 		r.undo()
 		return nil, err
 	}
 	return r, nil
+}
+
+// fits reports why v cannot be driven by w, as an error that wraps
+// harness.ErrUsage.
+func fits(v *harness.Variant, w harness.Workload) error {
+	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
+		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
+	}
+	if v.Remote != nil && (w.Reads > 0 || w.Locks > 1 || w.Garbage) {
+		return fmt.Errorf("%w: reads, locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
+	}
+	return nil
+}
+
+// setup is what the constructor of a local lock is told.
+func (r *Rig) setup() harness.Setup {
+	w := r.job.Workload
+	return harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: w.Pin}
+}
+
+// garbagePercent is Go's own default for GOGC.
+const garbagePercent = 100
+
+// litter starts a goroutine that allocates about 250 MB a second, which makes
+// the collector run some tens of times a second, and returns how to end it.
+func litter() (stop func()) {
+	const size, pause = 256 << 10, time.Millisecond
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var keep []byte
+		for tick := time.NewTicker(pause); ; {
+			select {
+			case <-done:
+				tick.Stop()
+				runtime.KeepAlive(keep)
+				return
+			case <-tick.C:
+				keep = make([]byte, size)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
 }
 
 // Drive runs all workers until limit and returns what they did. A Rig whose

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +34,40 @@ var (
 	single = &harness.Variant{Name: "single", Doc: "for one worker", Paper: "none", Family: harness.Blocking, Status: harness.Control,
 		Traits: harness.Traits{MaxWorkers: 1}, Local: good.Local}
 )
+
+// Locks with readers, and what is wrong with two of them.
+var (
+	readers = &harness.Variant{Name: "readers", Doc: "a lock for readers and writers", Paper: "none", Family: harness.Blocking,
+		Status: harness.Reference, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) }}
+	optimist = &harness.Variant{Name: "optimist", Doc: "a sequence lock", Paper: "none", Family: harness.Blocking,
+		Status: harness.Reference, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sequence)) }}
+	forgetsReaders = &harness.Variant{Name: "forgets-readers", Doc: "readers do not keep writers out", Paper: "none", Family: harness.Blocking,
+		Status: harness.Broken, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(rudeReaders)) }}
+	believes = &harness.Variant{Name: "believes", Doc: "a sequence lock whose readers never begin again", Paper: "none", Family: harness.Blocking,
+		Status: harness.Broken, Traits: harness.Traits{ReadWrite: true},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(&sequence{believes: true}) }}
+)
+
+type rudeReaders struct{ sync.Mutex }
+
+func (*rudeReaders) RLock()   {}
+func (*rudeReaders) RUnlock() {}
+
+type sequence struct {
+	mu       sync.Mutex
+	n        atomic.Uint64
+	believes bool
+}
+
+func (s *sequence) Lock()             { s.mu.Lock(); s.n.Add(1) }
+func (s *sequence) Unlock()           { s.n.Add(1); s.mu.Unlock() }
+func (s *sequence) ReadBegin() uint64 { return s.n.Load() }
+func (s *sequence) ReadRetry(version uint64) bool {
+	return !s.believes && (version&1 != 0 || s.n.Load() != version)
+}
 
 type nothing struct{}
 
@@ -82,6 +118,60 @@ func TestLocal(t *testing.T) {
 		{Workers: 4, GOMAXPROCS: 1, Window: 50 * time.Millisecond},
 	} {
 		t.Run(w.Name(), func(t *testing.T) { checkSound(t, measureLocal(t, good, w)) })
+	}
+}
+
+// TestMixed drives locks of every kind of reader by the axes that mix turns.
+func TestMixed(t *testing.T) {
+	window := 50 * time.Millisecond
+	for _, v := range []*harness.Variant{good, readers, optimist} {
+		for _, w := range []harness.Workload{
+			{Workers: 4, Reads: 50, Window: window}, {Workers: 2, Reads: 100, Window: window},
+			{Workers: 4, Locks: 8, Window: window}, {Workers: 3, Locks: 2, Reads: 90, Garbage: true, Window: window},
+		} {
+			t.Run(v.Name+"/"+w.Name(), func(t *testing.T) {
+				r := measureLocal(t, v, w)
+				if len(r.Violations) > 0 || r.Ops == 0 || r.Wait.Count() == 0 || r.Handovers > r.Ops || len(r.Owners) > 0 {
+					t.Errorf("%d acquisitions, %d hand-overs, %d waits, %d owners, violations %v",
+						r.Ops, r.Handovers, r.Wait.Count(), len(r.Owners), r.Violations)
+				}
+			})
+		}
+	}
+	for _, v := range []*harness.Variant{busted, forgetsReaders, believes} {
+		t.Run(v.Name, func(t *testing.T) {
+			w := workload(4)
+			w.Reads = 50
+			if r := measureLocal(t, v, w); !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == "exclusion" }) {
+				t.Errorf("violations %v, want exclusion", r.Violations)
+			}
+		})
+	}
+}
+
+// TestGarbage shows that the axis makes the collector run in the window, and
+// that closing the rig ends it.
+func TestGarbage(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	collections := func() uint32 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.NumGC
+	}
+	rig, err := Open(t.Context(), instruments(), Job{Lock: good, Workload: harness.Workload{Workers: 1, Garbage: true, Window: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before := collections(); collections() == before; {
+		if _, err := rig.Drive(t.Context(), Limit{Window: 20 * time.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rig.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if percent := debug.SetGCPercent(-1); percent != -1 {
+		t.Errorf("GOGC is %d after the rig was closed, was off before", percent)
 	}
 }
 
@@ -213,8 +303,11 @@ func TestPlanRefuses(t *testing.T) {
 	many := plan(1, single)
 	many.Cases[0].Workload.Workers = 2
 	remote := plan(1, &harness.Variant{Name: "far", Traits: harness.Traits{Needs: harness.KindRedis}})
+	shared := plan(1, &harness.Variant{Name: "far", Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return nil, nil }})
+	shared.Cases[0].Workload.Reads = 50
 	for name, p := range map[string]*Plan{
-		"empty": plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
+		"reads of a remote lock": shared,
+		"empty":                  plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
 		"too many workers": many, "no server": remote,
 		"bad workload": {Rounds: 1, Cases: []Case{{good, harness.Workload{Workers: -1}}}},
 	} {

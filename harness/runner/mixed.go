@@ -1,0 +1,228 @@
+package runner
+
+import (
+	"context"
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// mixedLoop drives locks inside this process whose turns are not all alike: some
+// only read, or they spread over several locks. It has no owner log, and
+// hand-overs are counted among writers of one lock.
+type mixedLoop struct {
+	locks []mixedLock
+	reads int // turns in a hundred
+}
+
+// A mixedLock is one lock with what it guards.
+type mixedLock struct {
+	handles []sync.Locker // by worker
+	data    *sharedData
+}
+
+// sharedData is what a lock of a mixedLoop guards. A writer makes the halves
+// unequal and then equal again; a reader that finds them unequal was inside
+// together with a writer. The words are atomic, because the readers of a
+// sequence lock look while a writer writes, but a writer's store is a plain one
+// and its increment is two steps, so that two writers still lose increments.
+type sharedData struct {
+	_           atomics.CacheLinePad
+	left, right atomics.Uint64 // writes
+	last        atomics.Uint32 // worker that wrote last, plus one
+	_           atomics.CacheLinePad
+}
+
+func newMixedLoop(r *Rig) *mixedLoop {
+	w := r.job.Workload
+	l := &mixedLoop{reads: w.Reads}
+	for range max(1, w.Locks) {
+		lock := mixedLock{data: new(sharedData)}
+		local := r.job.Lock.Local(r.setup())
+		for i := range w.Workers {
+			lock.handles = append(lock.handles, local.Worker(i))
+		}
+		l.locks = append(l.locks, lock)
+	}
+	return l
+}
+
+func (l *mixedLoop) close() error { return nil }
+
+func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
+	before := l.writes()
+	workers := make([]*mixedWorker, len(d.tallies))
+	for i, t := range d.tallies {
+		workers[i] = l.newWorker(d, i, t)
+	}
+	d.run(ctx, func(i int, _ *tally) { workers[i].run() }, nil)
+	r := d.result()
+	if len(d.stuck) > 0 {
+		return r
+	}
+	var writes, torn uint64
+	for _, w := range workers {
+		writes += w.writes
+		torn += w.torn
+	}
+	r.Violations = append(r.Violations, oracle.Counter(l.writes()-before, writes)...)
+	r.Violations = append(r.Violations, oracle.Torn(torn)...)
+	return r
+}
+
+// writes returns what the counters of all locks say together.
+func (l *mixedLoop) writes() (n uint64) {
+	for _, lock := range l.locks {
+		n += lock.data.left.Load()
+	}
+	return n
+}
+
+// A mixedWorker is one worker in its loop.
+type mixedWorker struct {
+	_ atomics.CacheLinePad
+	localWorker
+	rng   *machine.Random
+	turns []mixedTurn // by lock
+	reads uint64      // turns in a hundred
+
+	writes, torn uint64
+	_            atomics.CacheLinePad // the counts change at every turn
+}
+
+// A mixedTurn is how a worker writes and reads under one lock.
+type mixedTurn struct {
+	lock       sync.Locker
+	shared     harness.RWLocker         // nil if readers do not share
+	optimistic harness.OptimisticReader // nil if they keep writers out
+	data       *sharedData
+}
+
+func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
+	w := &mixedWorker{
+		localWorker: *newLocalWorker(d, i, t),
+		rng:         machine.NewRandom(d.rig.job.Seed + uint64(i) + 1<<32),
+		reads:       uint64(l.reads),
+	}
+	for _, lock := range l.locks {
+		t := mixedTurn{lock: lock.handles[i], data: lock.data}
+		t.shared, _ = t.lock.(harness.RWLocker)
+		t.optimistic, _ = t.lock.(harness.OptimisticReader)
+		w.turns = append(w.turns, t)
+	}
+	return w
+}
+
+// run takes turns until the control says stop.
+func (w *mixedWorker) run() {
+	turn := uint64(w.id) // staggers the workers' samples
+	for {
+		turns, recorded := w.c.next()
+		if turns == 0 {
+			return
+		}
+		var handovers uint64
+		for range turns {
+			timed := recorded && turn&w.mask == 0
+			turn++
+			dice := w.rng.Uint64()
+			// The high and the low half of the number are unrelated.
+			t := &w.turns[(dice>>32)*uint64(len(w.turns))>>32]
+			var asked uint64
+			if timed {
+				asked = w.clock.Now()
+			}
+			if dice&0xffffffff*100>>32 < w.reads {
+				w.read(t, asked, timed)
+			} else if w.write(t, asked, timed) {
+				handovers++
+			}
+			w.think.spend()
+		}
+		w.t.publish(uint64(turns), handovers)
+	}
+}
+
+// granted records how long a timed turn waited.
+func (w *mixedWorker) granted(asked uint64, timed bool) {
+	if timed {
+		w.t.wait.Record(w.clock.Nanoseconds(w.clock.Now() - asked))
+	}
+}
+
+// write takes t's lock and changes what it guards. It reports whether another
+// worker wrote before.
+func (w *mixedWorker) write(t *mixedTurn, asked uint64, timed bool) (passed bool) {
+	t.lock.Lock()
+	w.granted(asked, timed)
+	n := t.data.left.Load()
+	if t.data.right.Load() != n {
+		w.torn++
+	}
+	t.data.left.StoreRelease(n + 1)
+	me := uint32(w.id) + 1
+	if passed = t.data.last.Load() != me; passed {
+		t.data.last.StoreRelease(me)
+	}
+	w.hold.spend()
+	t.data.right.StoreRelease(n + 1)
+	t.lock.Unlock()
+	w.writes++
+	return passed
+}
+
+// look reads what t's lock guards and reports whether it was whole.
+func (w *mixedWorker) look(t *mixedTurn) bool {
+	n := t.data.left.Load()
+	w.hold.spend()
+	return t.data.right.Load() == n
+}
+
+func (w *mixedWorker) check(whole bool) {
+	if !whole {
+		w.torn++
+	}
+}
+
+// read takes t's lock for reading, or for writing if it knows no readers, and
+// looks.
+func (w *mixedWorker) read(t *mixedTurn, asked uint64, timed bool) {
+	switch {
+	case t.optimistic != nil:
+		w.readOptimistically(t, asked, timed)
+	case t.shared != nil:
+		t.shared.RLock()
+		w.granted(asked, timed)
+		w.check(w.look(t))
+		t.shared.RUnlock()
+	default:
+		t.lock.Lock()
+		w.granted(asked, timed)
+		w.check(w.look(t))
+		t.lock.Unlock()
+	}
+}
+
+// readOptimistically reads until no writer came between. Its wait lasts until
+// the reading that counts began.
+func (w *mixedWorker) readOptimistically(t *mixedTurn, asked uint64, timed bool) {
+	for {
+		version := t.optimistic.ReadBegin()
+		var begun uint64
+		if timed {
+			begun = w.clock.Now()
+		}
+		whole := w.look(t)
+		if t.optimistic.ReadRetry(version) {
+			continue
+		}
+		if timed {
+			w.t.wait.Record(w.clock.Nanoseconds(begun - asked))
+		}
+		w.check(whole)
+		return
+	}
+}
