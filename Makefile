@@ -33,7 +33,7 @@ test: ## install what is missing and run every test; counts what was skipped, an
 
 test-arches: ## run the assembly of six architectures under qemu
 	scripts/deps qemu
-	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics
+	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment
 
 race: ## run the tests under the race detector
 	$(GO) run ./cmd/testcount '-race ./...'

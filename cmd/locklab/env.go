@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -19,32 +23,159 @@ func envCommand() *cobra.Command {
 		Short: "Show what this machine is, which servers are at hand, and what will disturb a measurement",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			env := machine.Capture()
+			s := lookAround()
 			if asJSON {
 				enc := json.NewEncoder(cmd.OutOrStdout())
 				enc.SetIndent("", "  ")
-				return enc.Encode(env)
+				return enc.Encode(s)
 			}
-			return printEnv(cmd.OutOrStdout(), env)
+			return s.print(cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func printEnv(out io.Writer, env machine.Environment) error {
-	fmt.Fprintln(out, env)
-	fmt.Fprintf(out, "clock %s: floor %.1f ns, step %.1f ns; compare-and-swap: %s\n",
-		env.Clock, env.ClockFloor, env.ClockStep, env.Atomics)
+// A surrounding is all that the lab knows of where it runs. In JSON the fields
+// of the environment stand beside the others.
+type surrounding struct {
+	machine.Environment
+	Topology machine.Topology  `json:"topology"`
+	Servers  []server          `json:"servers"`
+	Warnings []harness.Warning `json:"warnings"`
+}
+
+// A server is a kind of server that locks are kept on.
+type server struct {
+	Kind   string `json:"kind"`
+	Reason string `json:"reason,omitempty"` // why there is none, "" if there is
+}
+
+func lookAround() surrounding {
+	env := machine.Capture()
+	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Warnings: env.Warnings()}
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
+		v := server{Kind: kind}
 		if err := backend.Available(kind); err != nil {
-			fmt.Fprintf(out, "%s: missing: %v\n", kind, err)
-		} else {
-			fmt.Fprintf(out, "%s: at hand\n", kind)
+			v.Reason = err.Error()
 		}
+		s.Servers = append(s.Servers, v)
 	}
-	for _, w := range env.Warnings() {
+	return s
+}
+
+// A fact is a line of the table: something known under a heading.
+type fact struct{ heading, name, value string }
+
+// print writes the machine in a line, all facts in aligned columns, and the
+// warnings.
+func (s surrounding) print(out io.Writer) error {
+	fmt.Fprintln(out, s.Environment)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	heading := ""
+	for _, f := range s.facts() {
+		if f.heading == heading {
+			f.heading = ""
+		} else {
+			heading = f.heading
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.heading, f.name, f.value)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("locklab: %w", err)
+	}
+	for _, w := range s.Warnings {
 		fmt.Fprintf(out, "warning: %s\n  remedy: %s\n", w.Text, w.Remedy)
 	}
 	return nil
+}
+
+func (s surrounding) facts() []fact {
+	facts := clockFacts(s.Environment)
+	facts = append(facts, fact{"atomics", "compare-and-swap", s.Atomics})
+	for _, c := range s.Caches {
+		facts = append(facts, fact{"caches", c.Name(), c.Detail()})
+	}
+	if len(s.Caches) == 0 {
+		facts = append(facts, fact{"caches", "", "not known: the system does not tell"})
+	}
+	facts = append(facts, topologyFacts(s.Topology)...)
+	for _, e := range s.Events {
+		value := atHand(e.Reason, "n/a")
+		if e.UserOnly {
+			value += ", in user mode only"
+		}
+		facts = append(facts, fact{"events", e.Event, value})
+	}
+	for _, v := range s.Servers {
+		facts = append(facts, fact{"servers", v.Kind, atHand(v.Reason, "missing")})
+	}
+	return facts
+}
+
+// atHand says that something is there or, with a reason, that it is not.
+func atHand(reason, missing string) string {
+	if reason == "" {
+		return "at hand"
+	}
+	return missing + ": " + reason
+}
+
+func clockFacts(e machine.Environment) []fact {
+	rate := "stated by the machine"
+	if e.ClockRate == "measured" {
+		rate = fmt.Sprintf("measured; measurements differ by %.2g ppm", e.ClockError)
+	}
+	between := "not measured: " + e.Skew.Reason
+	if s := e.Skew; s.CPUs > 0 {
+		between = fmt.Sprintf("%d of %d within %.0f ns of the first; the farthest is %.0f ns off, give or take %.0f; backward steps: %d",
+			s.CPUs, e.CPUs, s.Bound, s.Offset, s.Error, s.Backward)
+	}
+	return []fact{
+		{"clock", "reads", fmt.Sprintf("%s, %.6g MHz", e.Clock, e.ClockHz/1e6)},
+		{"clock", "rate", rate},
+		{"clock", "floor", fmt.Sprintf("%.1f ns from one reading to the next", e.ClockFloor)},
+		{"clock", "step", fmt.Sprintf("%.1f ns", e.ClockStep)},
+		{"clock", "across CPUs", between},
+	}
+}
+
+// topologyFacts says which processors are near each other. Of what the system
+// does not tell it says nothing.
+func topologyFacts(t machine.Topology) []fact {
+	facts := []fact{{"CPUs", "order of workers", cpuList(t.CPUs())}}
+	previous := len(t)
+	for _, r := range []machine.Relation{machine.SMTSiblings, machine.SameCache, machine.SameNode, machine.SamePackage} {
+		groups := t.Groups(r)
+		if len(groups) == previous {
+			continue // nobody is nearer
+		}
+		previous = len(groups)
+		var lists []string
+		for _, g := range groups {
+			slices.Sort(g)
+			lists = append(lists, cpuList(g))
+		}
+		facts = append(facts, fact{"CPUs", r.String(), strings.Join(lists, " | ")})
+	}
+	return facts
+}
+
+// cpuList writes processors as Linux does: "0-3,8". A run is three at least.
+func cpuList(cpus []int) string {
+	var parts []string
+	for len(cpus) > 0 {
+		n := 1
+		for n < len(cpus) && cpus[n] == cpus[0]+n {
+			n++
+		}
+		if n < 3 {
+			n = 1
+			parts = append(parts, strconv.Itoa(cpus[0]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", cpus[0], cpus[n-1]))
+		}
+		cpus = cpus[n:]
+	}
+	return strings.Join(parts, ",")
 }

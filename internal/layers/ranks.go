@@ -26,6 +26,8 @@ var ranks = map[string]int{
 	"internal/wire":       1,
 	"internal/lease":      1,
 	"internal/layers":     1,
+	"internal/explore":    1,
+	"internal/twin":       1,
 
 	"atomics/experiment": 2,
 	"harness/metric":     2,

@@ -49,3 +49,33 @@ func BenchmarkRandom(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkMeasureSkew(b *testing.B) {
+	c := Calibrate()
+	for b.Loop() {
+		MeasureSkew(c)
+	}
+}
+
+func BenchmarkThreadUsage(b *testing.B) {
+	for b.Loop() {
+		ThreadUsage()
+	}
+}
+
+func BenchmarkCounters(b *testing.B) {
+	for _, scope := range []Scope{ThisThread, WholeProcess} {
+		b.Run(fmt.Sprintf("scope=%d/open", scope), func(b *testing.B) {
+			for b.Loop() {
+				OpenCounters(scope).Close()
+			}
+		})
+		b.Run(fmt.Sprintf("scope=%d/read", scope), func(b *testing.B) {
+			c := OpenCounters(scope)
+			defer c.Close()
+			for b.Loop() {
+				c.Read()
+			}
+		})
+	}
+}

@@ -19,6 +19,8 @@ type Clock struct {
 	period float64 // ns per tick
 	floor  float64 // ns
 	step   float64 // ns
+	err    float64 // ppm
+	stated bool    // the rate
 }
 
 func newClock(hz float64) Clock { return Clock{hz: hz, period: 1e9 / hz} }
@@ -32,11 +34,13 @@ func newClock(hz float64) Clock { return Clock{hz: hz, period: 1e9 / hz} }
 // counter is compared with Go's monotonic clock, which the system may slew by
 // up to 500 ppm to follow network time.
 func Calibrate() Clock {
-	hz := atomics.ClockHz()
-	if hz <= 0 {
-		hz = measureHz()
+	hz, err := atomics.ClockHz(), 0.0
+	stated := hz > 0
+	if !stated {
+		hz, err = measureHz()
 	}
 	c := newClock(hz)
+	c.err, c.stated = err, stated
 	c.floor = c.period * readingTicks()
 	c.step = c.period * stepTicks(deltas())
 	return c
@@ -61,6 +65,17 @@ func (Clock) Name() string { return atomics.ClockName() }
 // Hz returns the rate of the clock in ticks per second.
 func (c Clock) Hz() float64 { return c.hz }
 
+// RateError returns how far apart independent calibrations of the rate were, in
+// parts per million: greatest less least. It is 0 where the machine states the
+// rate; see [Clock.Stated]. An error that all calibrations share is not in it,
+// such as the up to 500 ppm by which the system may slew the clock they compare
+// with.
+func (c Clock) RateError() float64 { return c.err }
+
+// Stated reports whether the machine states the rate of the clock, so that it
+// was not measured.
+func (c Clock) Stated() bool { return c.stated }
+
 // Floor returns the time from one reading to the next, back to back, in ns. A
 // timed span contains one of it, so a span near the floor is not known. It is
 // the median over chains of many readings: the difference of a single pair
@@ -73,9 +88,8 @@ func (c Clock) Floor() float64 { return c.floor }
 // machines moves every 10 ns.
 func (c Clock) Step() float64 { return c.step }
 
-// measureHz returns the median rate of three spans, so that one bad span, such
-// as a guest that was stopped, does not count.
-func measureHz() float64 {
+// measureHz returns what [agree] makes of the rates of three spans.
+func measureHz() (hz, ppm float64) {
 	const span = 12 * time.Millisecond
 	epoch := time.Now()
 	var rates []float64
@@ -87,8 +101,16 @@ func measureHz() float64 {
 			rates = append(rates, float64(d)/float64(ns1-ns0)*1e9)
 		}
 	}
+	return agree(rates)
+}
+
+// agree returns the median of some rates, so that one bad span, such as a guest
+// that was stopped, does not count, and by how many ppm of that the greatest
+// exceeds the least.
+func agree(rates []float64) (median, ppm float64) {
 	slices.Sort(rates)
-	return rates[1]
+	median = rates[len(rates)/2]
+	return median, (rates[len(rates)-1] - rates[0]) / median * 1e6
 }
 
 // pair reads both clocks at one moment: of many tries the one in which the two

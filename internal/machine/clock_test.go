@@ -71,6 +71,31 @@ func TestCalibrateKnowsTheClock(t *testing.T) {
 	}
 }
 
+func TestAgree(t *testing.T) {
+	for _, tc := range []struct {
+		rates       []float64
+		median, ppm float64
+	}{
+		{[]float64{2e9, 2e9, 2e9}, 2e9, 0},
+		{[]float64{2.0002e9, 1.9998e9, 2e9}, 2e9, 200},
+		{[]float64{1e9, 2e9, 2e9}, 2e9, 500_000}, // a span was cut short
+	} {
+		median, ppm := agree(tc.rates)
+		if median != tc.median || math.Abs(ppm-tc.ppm) > 1e-6 {
+			t.Errorf("%v: %v, %v ppm; want %v, %v ppm", tc.rates, median, ppm, tc.median, tc.ppm)
+		}
+	}
+}
+
+// TestRateError checks that a rate is either stated or measured, and that what
+// is measured differs from one time to the next.
+func TestRateError(t *testing.T) {
+	c := Calibrate()
+	if stated := atomics.ClockHz() > 0; c.Stated() != stated || (c.RateError() == 0) != stated {
+		t.Errorf("stated %v, though the machine says %v Hz; error %v ppm", c.Stated(), atomics.ClockHz(), c.RateError())
+	}
+}
+
 func TestNanoseconds(t *testing.T) {
 	c := newClock(2.5e9)
 	for _, tc := range []struct {

@@ -26,7 +26,14 @@ func TestFixtures(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			e := f.read()
 			var got bytes.Buffer
-			fmt.Fprintf(&got, "%v\norder %v\n", e, readPlaces(f.fsys, f.cpus).cpus())
+			topology := readTopology(f.fsys, f.cpus)
+			fmt.Fprintf(&got, "%v\norder %v\n", e, topology.CPUs())
+			for _, r := range []Relation{SMTSiblings, SameCache, SameNode, SamePackage} {
+				fmt.Fprintf(&got, "within %q %v\n", r, topology.Groups(r))
+			}
+			for _, c := range e.Caches {
+				fmt.Fprintf(&got, "%s: %s\n", c.Name(), c.Detail())
+			}
 			enc := json.NewEncoder(&got)
 			enc.SetIndent("", "  ")
 			if err := enc.Encode(e); err != nil {
@@ -58,7 +65,9 @@ func TestFixtures(t *testing.T) {
 // worst returns an environment that deserves every warning.
 func worst() Environment {
 	return Environment{OS: "linux", Arch: "amd64", CPUs: 1, Cores: 4, CPULimit: 0.5, Governor: "powersave",
-		Turbo: "on", Virtual: "KVM", Clock: "RDTSC", Clocksource: "hpet", ClockFloor: 12, ClockStep: 10}
+		Turbo: "on", Capacities: "446+1024", Virtual: "KVM", Clock: "RDTSC", Clocksource: "hpet",
+		ClockFloor: 12, ClockStep: 10, ClockError: 150,
+		Skew: Skew{Offset: 900, Error: 80, Bound: 980, CPUs: 2}}
 }
 
 func TestWarnings(t *testing.T) {
@@ -70,13 +79,18 @@ func TestWarnings(t *testing.T) {
 		want []string // a part of each text, in order
 	}{
 		{"nothing known", Environment{CPUs: 4}, nil},
-		{"worst", worst(), []string{"one processor", "control group allows 0.5", `"powersave"`, "turbo", "KVM guest", "hpet", "steps of 10 ns"}},
-		{"several", several, []string{"0.5 of 8", `"powersave"`, "turbo", "8 processors share 4 cores", "KVM guest", "system's clock", "steps of 10 ns"}},
+		{"worst", worst(), []string{"one processor", "control group allows 0.5", `"powersave"`, "turbo", "446+1024", "KVM guest", "hpet", "steps of 10 ns", "150 ppm", "900 ns apart"}},
+		{"several", several, []string{"0.5 of 8", `"powersave"`, "turbo", "8 processors share 4 cores", "446+1024", "KVM guest", "system's clock", "steps of 10 ns", "150 ppm", "900 ns apart"}},
 		{"roomy limit", Environment{CPUs: 2, CPULimit: 2}, nil},
 		{"no cpufreq", Environment{CPUs: 2, Governor: "none"}, nil},
 		{"mixed governors", Environment{CPUs: 2, Governor: "performance+powersave"}, []string{"performance+powersave"}},
 		{"arm64 has no TSC to distrust", Environment{CPUs: 2, Clock: "CNTVCT_EL0", Clocksource: "jiffies"}, nil},
 		{"step at the limit", Environment{CPUs: 2, ClockStep: 5}, nil},
+		{"rate at the limit", Environment{CPUs: 2, ClockError: 100}, nil},
+		{"skew within its error", Environment{CPUs: 2, Skew: Skew{Offset: 150, Error: 100, Bound: 250}}, nil},
+		{"skew proven", Environment{CPUs: 2, Skew: Skew{Offset: 201, Error: 100, Bound: 301}}, []string{"201 ns apart, give or take 100 ns"}},
+		{"skew not known", Environment{CPUs: 2, Skew: Skew{Offset: 20, Error: 1000, Bound: 1020}}, []string{"may be up to 1020 ns apart"}},
+		{"skew not measured", Environment{CPUs: 2, Skew: Skew{Reason: "busy"}}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			checkWarnings(t, tc.e.Warnings(), tc.want)
@@ -116,6 +130,12 @@ func TestCapture(t *testing.T) {
 	}
 	if e.Clock == "" || e.ClockHz <= 0 || e.ClockFloor <= 0 || e.ClockStep <= 0 || e.Atomics == "" {
 		t.Errorf("nothing about the clock or CAS: %+v", e)
+	}
+	if e.ClockRate == "" || (e.Skew.CPUs < 2) == (e.Skew.Reason == "") {
+		t.Errorf("rate %q, skew %+v", e.ClockRate, e.Skew)
+	}
+	if len(e.Events) != len(EventNames()) {
+		t.Errorf("%d events: %+v", len(e.Events), e.Events)
 	}
 	if runtime.GOOS == "linux" && (e.Kernel == "" || e.MemoryMiB == 0 || e.Governor == "") {
 		t.Errorf("Linux, but its files were not read: %+v", e)
@@ -224,6 +244,15 @@ func FuzzReadEnvironment(f *testing.F) {
 				t.Error(err)
 			}
 			e.Warnings()
+			topology := readTopology(fsys, []int{0, 1, 3})
+			for r := SameCPU; r <= Unknown; r++ {
+				topology.Groups(r)
+			}
+			for _, c := range e.Caches {
+				if c.KiB < 0 || c.Line < 0 || c.Count < 1 || c.Count > 3*maxIndex {
+					t.Errorf("impossible cache %+v", c)
+				}
+			}
 		}
 		observe(fsys, []int{0, 1})
 	})

@@ -14,21 +14,24 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	if e.OS != "linux" {
 		return
 	}
-	info := parseCPUInfo(readText(fsys, "proc/cpuinfo"))
+	cpuinfo := readText(fsys, "proc/cpuinfo")
+	info, parts := parseCPUInfo(cpuinfo), parseArmParts(cpuinfo)
 	e.Kernel = readText(fsys, "proc/sys/kernel/osrelease")
-	e.CPU = readModel(fsys, info)
+	e.CPU = readModel(fsys, info, parts)
 	e.MemoryMiB = parseMemTotal(readText(fsys, "proc/meminfo"))
 	e.Virtual = readHypervisor(fsys, e.Arch, e.Kernel, info)
 	e.Container = inContainer(fsys)
 	e.CPULimit = readCPULimit(fsys)
 	e.Governor = readGovernor(fsys, cpus)
 	e.Turbo = readTurbo(fsys)
+	e.Capacities = readCapacities(fsys, cpus)
+	e.Caches = readCaches(fsys, cpus)
 	e.Clocksource = readText(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource")
 	if _, err := fs.Stat(fsys, "sys/devices/system/cpu/cpu0/topology"); err == nil {
-		ps := readPlaces(fsys, cpus)
-		e.Cores = ps.count(func(p place) int { return p.core })
-		e.Sockets = ps.count(func(p place) int { return p.socket })
-		e.NUMANodes = ps.count(func(p place) int { return p.node })
+		t := readTopology(fsys, cpus)
+		e.Cores = t.count(func(p Place) int { return p.Core })
+		e.Sockets = t.count(func(p Place) int { return p.Package })
+		e.NUMANodes = t.count(func(p Place) int { return p.Node })
 	}
 }
 
@@ -45,23 +48,45 @@ func parseCPUInfo(text string) map[string]string {
 	return info
 }
 
+// parseArmParts returns implementer and part number of every kind of core in
+// /proc/cpuinfo, as [armParts] has them: a big.LITTLE machine has several.
+func parseArmParts(text string) (parts []string) {
+	implementer := ""
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
+		switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
+		case "CPU implementer":
+			implementer = value
+		case "CPU part":
+			parts = append(parts, implementer+" "+value)
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
 // readModel returns the name of the processor: as /proc/cpuinfo has it, or from
 // the numbers that arm64 gives instead, or that of the board.
-func readModel(fsys fs.FS, info map[string]string) string {
+func readModel(fsys fs.FS, info map[string]string, parts []string) string {
 	for _, key := range []string{"model name", "cpu model", "uarch"} {
 		if name := info[key]; name != "" {
 			return name
 		}
 	}
-	implementer, part := info["cpu implementer"], info["cpu part"]
-	if name := armParts[implementer+" "+part]; name != "" {
-		return name
-	}
 	if name := info["cpu"]; name != "" { // POWER
 		return name
 	}
-	if part != "" {
-		return "arm implementer " + implementer + " part " + part
+	var names []string
+	for _, part := range parts {
+		name := armParts[part]
+		if name == "" {
+			implementer, number, _ := strings.Cut(part, " ")
+			name = "arm implementer " + implementer + " part " + number
+		}
+		names = append(names, name)
+	}
+	if len(names) > 0 {
+		return strings.Join(names, " + ")
 	}
 	return strings.TrimRight(readText(fsys, "proc/device-tree/model"), "\x00")
 }
@@ -116,6 +141,28 @@ func readGovernor(fsys fs.FS, cpus []int) string {
 		return "none"
 	}
 	return strings.Join(all, "+")
+}
+
+// readCapacities returns the speeds of cpus, the fastest of the machine being
+// 1024, joined by '+'; "" if they are alike within a tenth, as cores of one kind
+// are, or nobody tells. See
+// https://docs.kernel.org/scheduler/sched-capacity.html.
+func readCapacities(fsys fs.FS, cpus []int) string {
+	var all []int
+	for _, cpu := range cpus {
+		if c := readInt(fsys, "sys/devices/system/cpu/cpu%d/cpu_capacity", cpu); c > 0 {
+			all = append(all, c)
+		}
+	}
+	if len(all) == 0 || slices.Min(all) >= slices.Max(all)/10*9 {
+		return ""
+	}
+	slices.Sort(all)
+	var texts []string
+	for _, c := range slices.Compact(all) {
+		texts = append(texts, strconv.Itoa(c))
+	}
+	return strings.Join(texts, "+")
 }
 
 // readTurbo returns "on" or "off" where the kernel has a switch for frequencies

@@ -15,9 +15,7 @@ import (
 // one package and one last-level cache together, then the sibling threads in
 // the same order. So few workers share caches but no core. It is never empty;
 // where the system does not tell, it is 0 to runtime.NumCPU()-1.
-func CPUOrder() []int {
-	return readPlaces(hostFS(), allowedCPUs()).cpus()
-}
+func CPUOrder() []int { return ReadTopology().CPUs() }
 
 // PinThread binds the calling thread to one processor, numbered as in
 // [CPUOrder]. The caller has called runtime.LockOSThread and never unlocks: the
@@ -41,64 +39,79 @@ func allowedCPUs() []int {
 	return cpus
 }
 
-// A place is where a processor sits. A core and a cache are named by the lowest
-// number of the processors that share them.
-type place struct {
-	cpu    int
-	thread int // which of the usable threads of its core, 0 is the first
-	core   int
-	cache  int // last level
-	node   int // of memory
-	socket int
+// untold stands for what the system does not tell of a [Place].
+const untold = -1
+
+// A Place is where a processor sits. Two processors with the same number for a
+// part of the machine share it, unless the number is -1: then the system does
+// not tell. A core and a cache are named by the lowest number of the processors
+// that share them.
+type Place struct {
+	CPU     int `json:"cpu"`
+	Thread  int `json:"thread"`     // which of the usable threads of its core, 0 is the first
+	Core    int `json:"core"`       // never -1: what is unknown is a core of its own
+	Cache   int `json:"last_cache"` // last-level cache
+	Node    int `json:"node"`       // memory node
+	Package int `json:"package"`    // socket
 }
 
-// places are the places of some processors, in the order of [CPUOrder].
-type places []place
+// A Topology is where processors sit, in the order of [CPUOrder]. Get it from
+// [ReadTopology].
+type Topology []Place
 
-// readPlaces reads where cpus sit. What cannot be read is as if every
-// processor were a core of its own, all on one socket.
-func readPlaces(fsys fs.FS, cpus []int) places {
-	nodes := readNodes(fsys)
-	ps := make(places, 0, len(cpus))
-	for _, cpu := range cpus {
-		siblings := readSiblings(fsys, cpu)
-		p := place{cpu: cpu, core: siblings[0], node: nodes[cpu], cache: readLastCache(fsys, cpu)}
-		for _, s := range siblings {
-			if s < cpu && slices.Contains(cpus, s) {
-				p.thread++
-			}
-		}
-		// Some arm64 machines say -1.
-		p.socket = max(0, readInt(fsys, "sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu))
-		ps = append(ps, p)
-	}
-	slices.SortFunc(ps, func(a, b place) int {
-		return cmp.Or(
-			cmp.Compare(a.thread, b.thread),
-			cmp.Compare(a.socket, b.socket),
-			cmp.Compare(a.node, b.node),
-			cmp.Compare(a.cache, b.cache),
-			cmp.Compare(a.core, b.core),
-			cmp.Compare(a.cpu, b.cpu))
-	})
-	return ps
-}
+// ReadTopology returns where the processors sit that this process may use. It
+// is never empty. On systems other than Linux only the numbers of the
+// processors are known.
+func ReadTopology() Topology { return readTopology(hostFS(), allowedCPUs()) }
 
-func (ps places) cpus() []int {
-	cpus := make([]int, len(ps))
-	for i, p := range ps {
-		cpus[i] = p.cpu
+// CPUs returns the numbers of the processors.
+func (t Topology) CPUs() []int {
+	cpus := make([]int, len(t))
+	for i, p := range t {
+		cpus[i] = p.CPU
 	}
 	return cpus
 }
 
 // count returns how many different values key has.
-func (ps places) count(key func(place) int) int {
+func (t Topology) count(key func(Place) int) int {
 	seen := make(map[int]bool)
-	for _, p := range ps {
+	for _, p := range t {
 		seen[key(p)] = true
 	}
 	return len(seen)
+}
+
+// readTopology reads where cpus sit. What cannot be read is as if every
+// processor were a core of its own, with all else unknown.
+func readTopology(fsys fs.FS, cpus []int) Topology {
+	nodes := readNodes(fsys)
+	t := make(Topology, 0, len(cpus))
+	for _, cpu := range cpus {
+		siblings := readSiblings(fsys, cpu)
+		p := Place{CPU: cpu, Core: siblings[0], Cache: readLastCache(fsys, cpu), Node: untold}
+		for _, s := range siblings {
+			if s < cpu && slices.Contains(cpus, s) {
+				p.Thread++
+			}
+		}
+		if node, ok := nodes[cpu]; ok {
+			p.Node = node
+		}
+		// Some arm64 machines say -1.
+		p.Package = max(untold, readInt(fsys, "sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu))
+		t = append(t, p)
+	}
+	slices.SortFunc(t, func(a, b Place) int {
+		return cmp.Or(
+			cmp.Compare(a.Thread, b.Thread),
+			cmp.Compare(a.Package, b.Package),
+			cmp.Compare(a.Node, b.Node),
+			cmp.Compare(a.Cache, b.Cache),
+			cmp.Compare(a.Core, b.Core),
+			cmp.Compare(a.CPU, b.CPU))
+	})
+	return t
 }
 
 // readSiblings returns the threads of cpu's core, cpu included, in rising order.
@@ -111,24 +124,6 @@ func readSiblings(fsys fs.FS, cpu int) []int {
 		}
 	}
 	return []int{cpu}
-}
-
-// readLastCache returns the lowest processor that shares cpu's cache of the
-// highest level, 0 if that is unknown.
-func readLastCache(fsys fs.FS, cpu int) int {
-	last, level := 0, 0
-	for i := range 10 {
-		const index = "sys/devices/system/cpu/cpu%d/cache/index%d/"
-		l := readInt(fsys, index+"level", cpu, i)
-		if l < 0 {
-			break
-		}
-		shared := parseCPUList(readText(fsys, index+"shared_cpu_list", cpu, i))
-		if l > level && len(shared) > 0 {
-			last, level = shared[0], l
-		}
-	}
-	return last
 }
 
 // readNodes returns the memory node of each processor.

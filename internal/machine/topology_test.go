@@ -19,28 +19,28 @@ func TestCPUOrderRules(t *testing.T) {
 					cpus = append(cpus, cpu)
 				}
 			}
-			ps := readPlaces(f.fsys, cpus)
-			order := ps.cpus()
+			ps := readTopology(f.fsys, cpus)
+			order := ps.CPUs()
 			if slices.Sort(order); !slices.Equal(order, cpus) {
-				t.Fatalf("%s: %v is not an order of %v", f.name, ps.cpus(), cpus)
+				t.Fatalf("%s: %v is not an order of %v", f.name, ps.CPUs(), cpus)
 			}
-			cores := ps.count(func(p place) int { return p.core })
-			if first := ps[:cores]; first.count(func(p place) int { return p.core }) != cores {
-				t.Errorf("%s: %v puts siblings before the last core", f.name, ps.cpus())
+			cores := ps.count(func(p Place) int { return p.Core })
+			if first := ps[:cores]; first.count(func(p Place) int { return p.Core }) != cores {
+				t.Errorf("%s: %v puts siblings before the last core", f.name, ps.CPUs())
 			}
-			for _, key := range []func(place) int{
-				func(p place) int { return p.socket },
-				func(p place) int { return p.cache },
+			for _, key := range []func(Place) int{
+				func(p Place) int { return p.Package },
+				func(p Place) int { return p.Cache },
 			} {
 				if n := changes(ps[:cores], key); n != ps[:cores].count(key)-1 {
-					t.Errorf("%s: %v leaves a socket or cache and comes back", f.name, ps.cpus())
+					t.Errorf("%s: %v leaves a socket or cache and comes back", f.name, ps.CPUs())
 				}
 			}
 		}
 	}
 }
 
-func changes(ps places, key func(place) int) (n int) {
+func changes(ps Topology, key func(Place) int) (n int) {
 	for i := range len(ps) - 1 {
 		if key(ps[i]) != key(ps[i+1]) {
 			n++
@@ -54,7 +54,7 @@ func TestCPUOrderBySocketAlone(t *testing.T) {
 	for cpu, socket := range []string{"0", "1", "0", "1"} {
 		fsys[fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu)] = &fstest.MapFile{Data: []byte(socket)}
 	}
-	if got, want := readPlaces(fsys, []int{0, 1, 2, 3}).cpus(), []int{0, 2, 1, 3}; !slices.Equal(got, want) {
+	if got, want := readTopology(fsys, []int{0, 1, 2, 3}).CPUs(), []int{0, 2, 1, 3}; !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
 }
@@ -69,13 +69,13 @@ func TestCPUOrderOfThisMachine(t *testing.T) {
 	}
 }
 
-func TestReadPlacesDistrustsFiles(t *testing.T) {
+func TestReadTopologyDistrustsFiles(t *testing.T) {
 	fsys := fstest.MapFS{
 		"sys/devices/system/cpu/cpu4/topology/core_cpus_list": {Data: []byte("0-1\n")}, // not 4
 		"sys/devices/system/node/nodeX/cpulist":               {Data: []byte("4\n")},
 	}
-	ps := readPlaces(fsys, []int{4, 5})
-	if want := (place{cpu: 4, core: 4}); ps[0] != want {
+	ps := readTopology(fsys, []int{4, 5})
+	if want := (Place{CPU: 4, Core: 4, Cache: -1, Node: -1, Package: -1}); ps[0] != want {
 		t.Errorf("got %+v, want %+v", ps[0], want)
 	}
 }

@@ -9,12 +9,19 @@ import (
 )
 
 func processUsage() Usage {
+	u, _ := usageOf(unix.RUSAGE_SELF)
+	return u
+}
+
+// usageOf returns the usage of whom getrusage knows as who.
+func usageOf(who int) (Usage, bool) {
 	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
-		return Usage{}
+	if unix.Getrusage(who, &r) != nil {
+		return Usage{}, false
 	}
 	return Usage{
 		User: time.Duration(r.Utime.Nano()), System: time.Duration(r.Stime.Nano()),
 		Voluntary: int64(r.Nvcsw), Involuntary: int64(r.Nivcsw),
-	}
+		MinorFaults: int64(r.Minflt), MajorFaults: int64(r.Majflt),
+	}, true
 }

@@ -11,6 +11,18 @@ import (
 // known.
 const maxStep = 5
 
+// maxRateError is the spread, in ppm, above which the rate of the clock is not
+// known as well as it should be: a quartz crystal is good to about 100 ppm.
+const maxRateError = 100
+
+// Both in ns: a disagreement between the clocks of processors that is proven,
+// and one that cannot be ruled out. Below the first it disappears in what the
+// clock can tell at all; see metric.Floor.
+const (
+	maxSkew      = 100
+	maxSkewBound = 1000
+)
+
 // Warnings returns what about the machine makes figures measured on it worth
 // less, each with what to do about it. No two are the same.
 func (e Environment) Warnings() []harness.Warning {
@@ -35,6 +47,9 @@ func (e Environment) Warnings() []harness.Warning {
 	warn(e.Cores > 0 && e.Cores < e.CPUs,
 		fmt.Sprintf("%s share %s, so workers slow each other down without meeting at the lock", plural(e.CPUs, "processor"), plural(e.Cores, "core")),
 		"use no more workers than cores with --pin cpu, or switch off the sibling threads: echo off | sudo tee /sys/devices/system/cpu/smt/control")
+	warn(e.Capacities != "",
+		fmt.Sprintf("the processors are not alike: their speeds are %s, so equal workers do not get equal shares", e.Capacities),
+		"let the lab use processors of one kind, by taskset -c")
 	warn(e.Virtual != "",
 		fmt.Sprintf("this is a %s guest, and the host may move its processors between cores and give them to others", e.Virtual),
 		"use bare metal, or compare locks only within one run")
@@ -61,6 +76,24 @@ func (e Environment) clockWarnings() []harness.Warning {
 		ws = append(ws, harness.Warning{
 			Text:   fmt.Sprintf("the clock advances in steps of %.3g ns, so a single span below %.0f ns is not known", e.ClockStep, 5*(e.ClockFloor+e.ClockStep)),
 			Remedy: "read short spans from the throughput, not from the percentiles",
+		})
+	}
+	if e.ClockError > maxRateError {
+		ws = append(ws, harness.Warning{
+			Text:   fmt.Sprintf("measurements of the clock's rate differ by %.0f ppm, and so may all times", e.ClockError),
+			Remedy: "stop other programs and run again",
+		})
+	}
+	const remedy = "read nothing from hand-over times shorter than that, or use processors of one package, by taskset -c"
+	if s := e.Skew; s.Offset-s.Error > maxSkew {
+		ws = append(ws, harness.Warning{
+			Text:   fmt.Sprintf("the clocks of two processors are %.0f ns apart, give or take %.0f ns", s.Offset, s.Error),
+			Remedy: remedy,
+		})
+	} else if s.Bound > maxSkewBound {
+		ws = append(ws, harness.Warning{
+			Text:   fmt.Sprintf("the clocks of two processors may be up to %.0f ns apart: messages between them are too slow to tell", s.Bound),
+			Remedy: remedy,
 		})
 	}
 	return ws

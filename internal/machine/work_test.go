@@ -3,7 +3,6 @@ package machine
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -145,23 +144,5 @@ func TestNeighbouringSeeds(t *testing.T) {
 	}
 	if got := float64(ones) / (64 * n); math.Abs(got-0.5) > 0.01 {
 		t.Errorf("%.3f of the bits differ", got)
-	}
-}
-
-func TestProcessUsage(t *testing.T) {
-	before := ProcessUsage()
-	for start := time.Now(); time.Since(start) < 30*time.Millisecond; {
-		Do(1000)
-	}
-	after := ProcessUsage()
-	if after == (Usage{}) {
-		t.Skipf("%s does not tell what a process used", runtime.GOOS)
-	}
-	if d := after.Sub(before); d.CPU() <= 0 || d.Voluntary < 0 || d.Involuntary < 0 {
-		t.Errorf("30 ms of work used %+v", d)
-	}
-	got := Usage{5, 7, 11, 13}.Sub(Usage{1, 2, 3, 4})
-	if want := (Usage{4, 5, 8, 9}); got != want || got.CPU() != 9 {
-		t.Errorf("Sub gave %+v, want %+v", got, want)
 	}
 }

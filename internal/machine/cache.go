@@ -1,0 +1,142 @@
+package machine
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Cache is one kind of cache: level, type and size. What could not be read is
+// zero; many arm64 machines tell only who shares it.
+type Cache struct {
+	Level  int    `json:"level"`            // 1 is next to the core
+	Type   string `json:"type,omitempty"`   // "data", "instruction", "unified"
+	KiB    int    `json:"kib,omitempty"`    // of one such cache
+	Line   int    `json:"line,omitempty"`   // bytes that move together from core to core
+	Shared int    `json:"shared,omitempty"` // logical processors that share one, if known
+	Count  int    `json:"count"`            // how many there are of it under the processors this process may use
+}
+
+// Name returns such as "L3 unified".
+func (c Cache) Name() string {
+	if c.Type == "" {
+		return fmt.Sprintf("L%d", c.Level)
+	}
+	return fmt.Sprintf("L%d %s", c.Level, c.Type)
+}
+
+// Detail returns such as "4 of 1024 KiB, lines of 64 B, 2 CPUs share one".
+func (c Cache) Detail() string {
+	text := strconv.Itoa(c.Count)
+	if c.KiB > 0 {
+		text += fmt.Sprintf(" of %d KiB", c.KiB)
+	}
+	if c.Line > 0 {
+		text += fmt.Sprintf(", lines of %d B", c.Line)
+	}
+	switch {
+	case c.Shared == 1:
+		text += ", one CPU each"
+	case c.Shared > 1:
+		text += fmt.Sprintf(", %d CPUs share one", c.Shared)
+	}
+	return text
+}
+
+// maxIndex bounds the caches of one processor: all known have at most 5.
+const maxIndex = 10
+
+// sysCache is where Linux tells of a cache of a processor. See its
+// Documentation/ABI/testing/sysfs-devices-system-cpu.
+const sysCache = "sys/devices/system/cpu/cpu%d/cache/index%d/"
+
+// readCacheLevel returns the level of cache i of a processor, -1 after the
+// last, and the processors that share it, none if that is unknown.
+func readCacheLevel(fsys fs.FS, cpu, i int) (level int, shared []int) {
+	level = readInt(fsys, sysCache+"level", cpu, i)
+	if level < 1 {
+		return -1, nil
+	}
+	shared = parseCPUList(readText(fsys, sysCache+"shared_cpu_list", cpu, i))
+	if !slices.Contains(shared, cpu) {
+		shared = nil
+	}
+	return level, shared
+}
+
+// readLastCache returns the lowest processor that shares cpu's cache of the
+// highest level, -1 if that is unknown.
+func readLastCache(fsys fs.FS, cpu int) int {
+	last, highest := untold, 0
+	for i := range maxIndex {
+		level, shared := readCacheLevel(fsys, cpu, i)
+		if level < 0 {
+			break
+		}
+		if level > highest && len(shared) > 0 {
+			last, highest = shared[0], level
+		}
+	}
+	return last
+}
+
+// readCaches returns the kinds of caches of cpus, the nearest first. Cores that
+// are not alike have caches of several kinds at one level.
+func readCaches(fsys fs.FS, cpus []int) []Cache {
+	type instance struct{ index, first int } // the lowest processor that shares it
+	seen := make(map[instance]bool)
+	count := make(map[Cache]int)
+	for _, cpu := range cpus {
+		for i := range maxIndex {
+			level, shared := readCacheLevel(fsys, cpu, i)
+			if level < 0 {
+				break
+			}
+			one := instance{i, cpu}
+			if len(shared) > 0 {
+				one.first = shared[0]
+			}
+			if seen[one] {
+				continue
+			}
+			seen[one] = true
+			count[Cache{
+				Level:  level,
+				Type:   strings.ToLower(readText(fsys, sysCache+"type", cpu, i)),
+				KiB:    parseKiB(readText(fsys, sysCache+"size", cpu, i)),
+				Line:   max(0, readInt(fsys, sysCache+"coherency_line_size", cpu, i)),
+				Shared: len(shared),
+			}]++
+		}
+	}
+	caches := make([]Cache, 0, len(count))
+	for c, n := range count {
+		c.Count = n
+		caches = append(caches, c)
+	}
+	slices.SortFunc(caches, func(a, b Cache) int {
+		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.KiB, b.KiB), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Shared, b.Shared))
+	})
+	return caches
+}
+
+// parseKiB reads a size such as "32K" or "8M", 0 if it is not one.
+func parseKiB(text string) int {
+	for _, unit := range []struct {
+		suffix string
+		kib    int
+	}{{"K", 1}, {"M", 1 << 10}, {"G", 1 << 20}} {
+		if digits, ok := strings.CutSuffix(text, unit.suffix); ok {
+			n, err := strconv.ParseUint(digits, 10, 31)
+			if err != nil || n > (1<<31-1)/uint64(unit.kib) {
+				return 0
+			}
+			return int(n) * unit.kib
+		}
+	}
+	return 0
+}

@@ -1,0 +1,124 @@
+package machine
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestRelation(t *testing.T) {
+	at := func(cpu, core, cache, node, pkg int) Place {
+		return Place{CPU: cpu, Core: core, Cache: cache, Node: node, Package: pkg}
+	}
+	here := at(0, 0, 0, 0, 0)
+	for _, tc := range []struct {
+		a, b Place
+		want Relation
+	}{
+		{here, here, SameCPU},
+		{here, at(1, 0, 0, 0, 0), SMTSiblings},
+		{here, at(1, 1, 0, 0, 0), SameCache},
+		{here, at(1, 1, 0, 1, 1), SameCache}, // the cache is believed
+		{here, at(1, 1, 1, 0, 0), SameNode},
+		{here, at(1, 1, 1, 1, 0), SamePackage},
+		{here, at(1, 1, 1, 1, 1), OtherPackage},
+		{here, at(1, 1, 1, 0, 1), OtherPackage}, // a guest with one node for two sockets
+		{at(0, 0, -1, 0, 0), at(1, 1, -1, 0, 0), SameNode},
+		{at(0, 0, -1, -1, 0), at(1, 1, -1, -1, 0), SamePackage},
+		{at(0, 0, -1, -1, 0), at(1, 1, -1, 0, 0), SamePackage},
+		{at(0, 0, -1, -1, 0), at(1, 1, -1, -1, 1), OtherPackage},
+		{at(0, 0, -1, 0, -1), at(1, 1, -1, 0, -1), SameNode},
+		{at(0, 0, -1, 0, -1), at(1, 1, -1, 1, -1), OtherNode},
+		{at(0, 0, -1, -1, -1), at(1, 1, -1, -1, -1), Unknown},
+		{at(0, 0, -1, -1, -1), at(1, 1, -1, -1, 0), Unknown},
+		{at(0, 0, -1, -1, -1), here, SameCPU},
+	} {
+		if got := tc.a.Relation(tc.b); got != tc.want {
+			t.Errorf("%+v and %+v: %v, want %v", tc.a, tc.b, got, tc.want)
+		}
+		if got := tc.b.Relation(tc.a); got != tc.want {
+			t.Errorf("%+v and %+v: %v, want %v", tc.b, tc.a, got, tc.want)
+		}
+	}
+}
+
+func TestRelationOfFixtures(t *testing.T) {
+	for _, tc := range []struct {
+		fixture string
+		a, b    int
+		want    Relation
+	}{
+		{"intel", 3, 3, SameCPU},
+		{"intel", 0, 4, SMTSiblings},
+		{"intel", 0, 2, SameCache},
+		{"intel", 0, 6, SameCache},
+		{"intel", 0, 1, OtherPackage},
+		{"biglittle", 0, 3, SameCache},
+		{"biglittle", 1, 2, SameCache},
+		{"biglittle", 0, 1, SamePackage},
+		{"biglittle", 0, 6, Unknown}, // not there
+		{"biglittle", 9, 9, SameCPU},
+		{"empty", 0, 1, Unknown},
+		{"empty", 1, 1, SameCPU},
+	} {
+		f := readFixture(t, "testdata/"+tc.fixture+".txtar")
+		topology := readTopology(f.fsys, f.cpus)
+		if got := topology.Relation(tc.a, tc.b); got != tc.want {
+			t.Errorf("%s: CPUs %d and %d: %v, want %v", tc.fixture, tc.a, tc.b, got, tc.want)
+		}
+	}
+}
+
+func TestRelationNames(t *testing.T) {
+	var names []string
+	for r := SameCPU; r <= Unknown; r++ {
+		names = append(names, r.String())
+	}
+	if len(names) != len(relationNames) || slices.Contains(names, "") {
+		t.Errorf("names %q", names)
+	}
+	if n := len(slices.Compact(slices.Sorted(slices.Values(names)))); n != len(names) {
+		t.Errorf("%d of %d names differ", n, len(names))
+	}
+	for _, r := range []Relation{-1, Unknown + 1} {
+		if r.String() != "unknown" {
+			t.Errorf("relation %d is %q", int(r), r)
+		}
+	}
+}
+
+// TestGroups checks on every fixture that a wider relation makes no more
+// groups, and that every processor is in exactly one.
+func TestGroups(t *testing.T) {
+	for _, f := range fixtures(t) {
+		topology := readTopology(f.fsys, f.cpus)
+		last := len(topology)
+		for r := SameCPU; r <= Unknown; r++ {
+			groups := topology.Groups(r)
+			if len(groups) > last || len(groups) == 0 {
+				t.Errorf("%s: %d groups within %v, %d within less", f.name, len(groups), r, last)
+			}
+			last = len(groups)
+			all := slices.Concat(groups...)
+			if slices.Sort(all); !slices.Equal(all, f.cpus) {
+				t.Errorf("%s: groups within %v hold %v of %v", f.name, r, all, f.cpus)
+			}
+			for _, group := range groups {
+				for _, cpu := range group {
+					if got := topology.Relation(group[0], cpu); got > r {
+						t.Errorf("%s: CPUs %d and %d are in one group within %v, but are %v", f.name, group[0], cpu, r, got)
+					}
+				}
+			}
+		}
+		if last != 1 {
+			t.Errorf("%s: %d groups of anything", f.name, last)
+		}
+	}
+}
+
+func TestReadTopologyOfThisMachine(t *testing.T) {
+	topology := ReadTopology()
+	if !slices.Equal(topology.CPUs(), CPUOrder()) {
+		t.Errorf("topology %+v in another order than %v", topology, CPUOrder())
+	}
+}

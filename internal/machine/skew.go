@@ -1,0 +1,227 @@
+package machine
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/atomics"
+)
+
+// A Skew is by how much the counters of different processors disagree, in ns.
+// It bounds the error of a span that begins on one processor and ends on
+// another, such as a hand-over. Get it from [MeasureSkew].
+//
+// A message cannot arrive before it was sent. So the least time seen from the
+// first processor to another, and the least time back, bound the offset of the
+// other: it lies within half the shortest round trip of half their difference.
+// Nothing is assumed of how the round trip divides into its two ways. Source:
+// the clock filter of D. Mills, "Internet Time Synchronization: the Network
+// Time Protocol", IEEE Transactions on Communications 39(10), 1991.
+type Skew struct {
+	Offset   float64 `json:"offset_ns,omitempty"` // of the processor that disagrees most with the first of CPUOrder, without its sign
+	Error    float64 `json:"error_ns,omitempty"`  // the true offset of that processor is within this of Offset
+	Bound    float64 `json:"bound_ns,omitempty"`  // all processors compared agree with the first within this
+	CPUs     int     `json:"cpus"`                // processors compared, the first among them; 0 if none were
+	Backward int     `json:"backward,omitempty"`  // messages that arrived before they were sent, by the counters
+	Reason   string  `json:"reason,omitempty"`    // why nothing was measured
+}
+
+const (
+	skewRounds = 1000 // round trips with each processor, some 0.3 ms
+	skewEnough = 50   // of them are enough where the time runs out
+
+	skewBudget   = 20 * time.Millisecond // for all processors together
+	skewPatience = 4 * time.Millisecond  // for one, more than a time slice
+)
+
+// MeasureSkew compares the counters of the processors this process may use with
+// that of the first in [CPUOrder], each for about half a millisecond. After 20 ms
+// it stops: on a large machine it compares a sample from all over the order. It
+// runs two threads, which end with it, and changes no setting of the process.
+func MeasureSkew(c Clock) Skew { return measureSkew(c, CPUOrder(), 0) }
+
+// measureSkew adds shift ticks to the counters of all processors but the first.
+func measureSkew(c Clock, cpus []int, shift uint64) Skew {
+	switch {
+	case len(cpus) < 2:
+		return Skew{Reason: "this process has one processor"}
+	case runtime.GOMAXPROCS(0) < 2:
+		return Skew{Reason: "GOMAXPROCS is 1, so no two threads run at once"}
+	}
+	s := session{start: time.Now(), shift: shift, jobs: make(chan *rally), ready: make(chan error), results: make(chan transit)}
+	var skew Skew
+	var threads sync.WaitGroup
+	threads.Go(s.follow)
+	threads.Go(func() { skew = s.lead(c, cpus) })
+	threads.Wait()
+	return skew
+}
+
+// A session is two threads that compare one pair of processors after another:
+// the leader stays on the first processor, the follower goes from one to the
+// next.
+type session struct {
+	start   time.Time
+	shift   uint64
+	jobs    chan *rally // to the follower
+	ready   chan error  // from it: it is on its processor
+	results chan transit
+}
+
+// follow is the follower's thread.
+func (s *session) follow() {
+	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	for r := range s.jobs {
+		err := PinThread(r.cpu)
+		s.ready <- err
+		if err == nil {
+			s.results <- volley(&r.there, &r.back, false, s.shift)
+		}
+	}
+}
+
+// lead is the leader's thread.
+func (s *session) lead(c Clock, cpus []int) (skew Skew) {
+	runtime.LockOSThread()
+	defer close(s.jobs)
+	if err := PinThread(cpus[0]); err != nil {
+		return Skew{Reason: unpinned(err)}
+	}
+	queue := slices.Collect(scattered(cpus[1:]))
+	for len(queue) > 0 && time.Since(s.start) < skewBudget {
+		r := &rally{cpu: queue[0]}
+		queue = queue[1:]
+		s.jobs <- r
+		if err := <-s.ready; err != nil {
+			return Skew{Reason: unpinned(err)}
+		}
+		back := volley(&r.back, &r.there, true, 0)
+		there := <-s.results
+		if min(there.received, back.received) < skewEnough {
+			queue = append(queue, r.cpu) // the other thread was not running
+			continue
+		}
+		skew.add(c, there, back)
+	}
+	if skew.CPUs == 0 {
+		return Skew{Reason: "no two threads ran at once: the machine is busy"}
+	}
+	return skew
+}
+
+// unpinned says why nothing was measured after PinThread failed.
+func unpinned(err error) string {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return "threads cannot be bound to processors on " + runtime.GOOS
+	}
+	return strings.TrimPrefix(err.Error(), "machine: ")
+}
+
+// add counts in one more processor.
+func (s *Skew) add(c Clock, there, back transit) {
+	offset, err := there.offset(back)
+	// A reading is early by up to a step of the clock.
+	o, e := math.Abs(offset)*c.period, err*c.period+c.step
+	if s.CPUs == 0 || o > s.Offset {
+		s.Offset, s.Error = o, e
+	}
+	s.Bound = max(s.Bound, o+e)
+	s.CPUs = max(s.CPUs, 1) + 1
+	s.Backward += there.backward + back.backward
+}
+
+// scattered yields all of cpus, so that the first few come from everywhere: in
+// the order of van der Corput's sequence.
+func scattered(cpus []int) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		width := bits.Len(uint(len(cpus) - 1))
+		for i := range 1 << width {
+			at := int(bits.Reverse64(uint64(i)) >> 1 >> (63 - width))
+			if at < len(cpus) && !yield(cpus[at]) {
+				return
+			}
+		}
+	}
+}
+
+// A rally is the two words by which two threads send each other the time, each
+// in a cache line of its own.
+type rally struct {
+	cpu   int // the follower's
+	_     atomics.CacheLinePad
+	there atomic.Uint64 // written by the leader
+	_     atomics.CacheLinePad
+	back  atomic.Uint64 // written by the follower
+	_     atomics.CacheLinePad
+}
+
+// A transit is what the messages of one direction took, in ticks.
+type transit struct {
+	least    int64
+	received int
+	backward int // took less than nothing
+}
+
+func (t *transit) add(ticks int64) {
+	if t.received == 0 || ticks < t.least {
+		t.least = ticks
+	}
+	t.received++
+	if ticks < 0 {
+		t.backward++
+	}
+}
+
+// offset returns how far the counter at the far end of there is ahead, and by
+// how much that may be wrong, both in ticks.
+func (t transit) offset(back transit) (offset, err float64) {
+	there, home := float64(t.least), float64(back.least)
+	return (there - home) / 2, (there + home) / 2
+}
+
+// volley sends the time through out and takes it from in, in turns. A message
+// is the time doubled, and in the lowest bit the parity of the round, by which
+// the other side knows that it is new: two readings of a coarse clock may be
+// equal. A reading serves twice, as the end of one way and the start of the
+// next.
+func volley(in, out *atomic.Uint64, serves bool, shift uint64) (t transit) {
+	start := time.Now()
+	now := stamp() + shift
+	for round := range uint64(skewRounds) {
+		turn := (round + 1) & 1
+		if serves {
+			out.Store(now<<1 | turn)
+		}
+		sent, ok := await(in, turn, start)
+		if !ok {
+			break
+		}
+		now = stamp() + shift
+		t.add(int64(now<<1-sent&^1) >> 1)
+		if !serves {
+			out.Store(now<<1 | turn)
+		}
+	}
+	return t
+}
+
+// await waits for a message of the given parity, but not for long: the other
+// thread may have lost its processor. The loop is Go, which a garbage collection
+// can interrupt; a pause instruction would only add to the round trip.
+func await(in *atomic.Uint64, turn uint64, start time.Time) (message uint64, ok bool) {
+	for i := 1; ; i++ {
+		if m := in.Load(); m&1 == turn {
+			return m, true
+		}
+		if i&1023 == 0 && time.Since(start) > skewPatience {
+			return 0, false
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package machine
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// work computes for a while.
+func work(d time.Duration) {
+	for start := time.Now(); time.Since(start) < d; {
+		Do(1000)
+	}
+}
+
+func TestProcessUsage(t *testing.T) {
+	before := ProcessUsage()
+	work(30 * time.Millisecond)
+	after := ProcessUsage()
+	if after == (Usage{}) {
+		t.Skipf("%s does not tell what a process used", runtime.GOOS)
+	}
+	if d := after.Sub(before); d.CPU() <= 0 || d.Voluntary < 0 || d.Involuntary < 0 {
+		t.Errorf("30 ms of work used %+v", d)
+	}
+}
+
+func TestUsageSub(t *testing.T) {
+	got := Usage{5, 7, 11, 13, 17, 19}.Sub(Usage{1, 2, 3, 4, 5, 6})
+	if want := (Usage{4, 5, 8, 9, 12, 13}); got != want || got.CPU() != 9 {
+		t.Errorf("Sub gave %+v, want %+v", got, want)
+	}
+}
+
+// TestThreadUsage checks that a thread is charged for its own work, and not for
+// that of another.
+func TestThreadUsage(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, ok := ThreadUsage()
+	if !ok {
+		if runtime.GOOS == "linux" {
+			t.Error("Linux does not tell what a thread used")
+		}
+		t.Skipf("%s does not tell what a thread used", runtime.GOOS)
+	}
+	done := make(chan Usage)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		first, _ := ThreadUsage()
+		work(40 * time.Millisecond)
+		last, _ := ThreadUsage()
+		done <- last.Sub(first)
+	}()
+	other := <-done
+	waited, _ := ThreadUsage()
+	waited = waited.Sub(before)
+	work(40 * time.Millisecond)
+	after, _ := ThreadUsage()
+	worked := after.Sub(before).Sub(waited)
+
+	if worked.CPU() <= 0 || other.CPU() <= 0 {
+		t.Errorf("work of 40 ms was charged as %v and %v", worked.CPU(), other.CPU())
+	}
+	if waited.CPU() >= other.CPU() {
+		t.Errorf("a thread that waited for 40 ms was charged %v, the one that worked %v", waited.CPU(), other.CPU())
+	}
+	if waited.Voluntary < 1 {
+		t.Errorf("a thread waited without a voluntary switch: %+v", waited)
+	}
+}
+
+// TestThreadUsageCountsFaults touches memory for the first time, which costs a
+// minor fault a page, or one for all if the kernel has huge pages.
+func TestThreadUsageCountsFaults(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, ok := ThreadUsage()
+	if !ok {
+		t.Skipf("%s does not tell what a thread used", runtime.GOOS)
+	}
+	const size, page = 16 << 20, 4 << 10
+	memory := make([]byte, size)
+	for i := 0; i < size; i += page {
+		memory[i]++
+	}
+	after, _ := ThreadUsage()
+	if d := after.Sub(before); d.MinorFaults < 1 {
+		t.Errorf("%d fresh bytes cost %+v", len(memory), d)
+	}
+}

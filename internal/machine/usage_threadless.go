@@ -1,0 +1,5 @@
+//go:build !linux && !freebsd
+
+package machine
+
+func threadUsage() (Usage, bool) { return Usage{}, false }
