@@ -152,3 +152,31 @@ func workerTicks(workers []int) plot.ConstantTicks {
 	}
 	return ticks
 }
+
+// linearTicks returns up to seven labelled ticks at round figures from lo to hi.
+func linearTicks(lo, hi float64, format func(float64) string) plot.ConstantTicks {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/6)))
+	for _, f := range []float64{1, 2, 2.5, 5, 10} {
+		if (hi-lo)/(step*f) <= 6 {
+			step *= f
+			break
+		}
+	}
+	var ticks plot.ConstantTicks
+	for i := math.Ceil(lo / step); i*step <= hi && len(ticks) < 9; i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: format(i * step)})
+	}
+	return ticks
+}
+
+// roundDown returns the greatest of 1, 2 and 5 times a power of ten that is not
+// above v > 0.
+func roundDown(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, f := range []float64{5, 2} {
+		if f*unit <= v {
+			return f * unit
+		}
+	}
+	return unit
+}

@@ -80,8 +80,8 @@ func Validate(cs []*Chart) error {
 }
 
 // find returns the chart called name; the error wraps harness.ErrUsage and
-// names those there are.
-func find(name string) (*Chart, error) {
+// names those there are, with others that a run has.
+func find(name string, others ...string) (*Chart, error) {
 	var names []string
 	for _, c := range Suite {
 		if c.Name == name {
@@ -89,5 +89,5 @@ func find(name string) (*Chart, error) {
 		}
 		names = append(names, c.Name)
 	}
-	return nil, fmt.Errorf("%w: there is no chart %q; there are %s", harness.ErrUsage, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w: there is no chart %q; there are %s", harness.ErrUsage, name, strings.Join(append(names, others...), ", "))
 }

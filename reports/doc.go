@@ -5,6 +5,10 @@
 // a question and its subtitle the answer, computed from the data. The same run
 // always gives the same bytes.
 //
+// What the experiments about the hardware found is drawn from the tables of
+// their findings, by the painter of the kind that a table asks for: bars, lines
+// or a field of cells ([FindingCharts] names these charts).
+//
 // Rank 4. It may import harness, metric, resultfile and internal/machine; it
 // must not import a lock, a runner or a backend: an old file still draws after
 // its lock is gone.

@@ -152,6 +152,17 @@ func FuzzReport(f *testing.F) {
 				}
 			}
 		}
+		for _, f := range run.Findings {
+			for _, table := range f.Tables {
+				pic, _ := drawTable(table)
+				if pic.height == 0 {
+					continue
+				}
+				if svg, err := inline(pic, "x", "x", "x"); err != nil || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+					t.Errorf("table %+v: error %v, or a coordinate that is none", table, err)
+				}
+			}
+		}
 		render(t, run)
 	})
 }
@@ -191,8 +202,33 @@ func scramble(data []byte) *resultfile.Run {
 			r.Violations = []harness.Violation{{Rule: "exclusion"}}
 		}
 		run.Results = append(run.Results, r)
+		run.Findings = append(run.Findings, &harness.Finding{Name: string(rune('a' + flags%4)), Tables: []harness.Table{scrambleTable(flags, next)}})
 	}
 	return run
+}
+
+// scrambleTable makes a table whose rows need not have a cell for each column.
+func scrambleTable(flags uint64, next func() uint64) harness.Table {
+	float := func() float64 { return math.Float64frombits(next()) }
+	t := harness.Table{Caption: "c", Chart: painters[flags%3].kind, Log: flags>>2&1 == 0}
+	for i := range flags >> 4 % 5 {
+		t.Columns = append(t.Columns, harness.Column{Name: string(rune('a' + i)), Unit: []string{"", "ns", "%"}[flags>>8%3], Plot: flags>>i&1 == 0})
+	}
+	for i := range flags >> 12 % 6 {
+		r := harness.Row{Label: string(rune('a' + i%3)), X: float64(i)}
+		if flags>>16&3 == 0 {
+			r.X = float()
+		}
+		for k := range flags >> 20 % 6 {
+			c := harness.Cell{Median: float(), Lo: float(), Hi: float(), N: int(int8(flags >> (k + i)))}
+			if flags>>24&1 == 0 { // figures of one size are likelier to be drawn
+				c.Median, c.N = float64(next()%1000), 5
+			}
+			r.Cells = append(r.Cells, c)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t
 }
 
 func TestWarpOfNoRange(t *testing.T) {
@@ -203,6 +239,24 @@ func TestWarpOfNoRange(t *testing.T) {
 	}
 	if got := warp(logarithm).Normalize(1, 10, 0); math.IsNaN(got) || math.IsInf(got, 0) || got >= 0 {
 		t.Errorf("zero on a log axis is at %v, want a finite place under it", got)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	st := typeset(9, ink, 0, 0)
+	for _, c := range []struct {
+		text string
+		w    vg.Length
+	}{{"short", 100}, {"a long name that does not fit", 60}, {"ä€𝄞ä€𝄞ä€𝄞ä€𝄞ä€𝄞", 40}, {strings.Repeat("x", 1<<20), 50}, {"x y", 0}} {
+		got := shorten(st, c.text, c.w)
+		whole := st.Width(c.text) <= c.w
+		cut, marked := strings.CutSuffix(got, "…")
+		if whole != (got == c.text) || !whole && (!marked || !strings.HasPrefix(c.text, cut)) || st.Width(got) > max(c.w, st.Width("…")) {
+			t.Errorf("%.40q to %v: got %q", c.text, c.w, got)
+		}
+		if next := []rune(strings.TrimPrefix(c.text, cut)); !whole && cut != "" && st.Width(cut+string(next[:1])+"…") <= c.w {
+			t.Errorf("%.40q to %v: got %q, which has room for more", c.text, c.w, got)
+		}
 	}
 }
 

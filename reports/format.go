@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
@@ -153,11 +154,8 @@ func shorten(st text.Style, s string, w vg.Length) string {
 	if st.Width(s) <= w {
 		return s
 	}
+	// The text may come from anywhere and be very long.
 	runes := []rune(s)
-	for n := len(runes); n > 1; n-- {
-		if cut := string(runes[:n-1]) + "…"; st.Width(cut) <= w {
-			return cut
-		}
-	}
-	return "…"
+	n := sort.Search(len(runes), func(n int) bool { return st.Width(string(runes[:n])+"…") > w })
+	return string(runes[:max(0, n-1)]) + "…"
 }

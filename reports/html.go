@@ -24,13 +24,15 @@ type document struct {
 	Rule     string
 	Refusals []refusal
 	Quality  quality
-	Sections []section
+	Local    []section
+	Hardware []study
+	Served   []section // of distributed locks
+	Measured bool      // there are results, or nothing at all
 	Broken   []breach
 	Facts    []fact
 	Modules  []fact
 	Command  string
 	Rounds   int
-	Remote   bool
 }
 
 // A paint is a token with its values as CSS.
@@ -99,24 +101,42 @@ func compose(run *resultfile.Run) (*document, error) {
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}
+	if err := doc.drawLocks(groups(run)); err != nil {
+		return nil, err
+	}
+	if doc.Served != nil {
+		doc.Rule += " " + handoverText
+	}
+	var err error
+	if doc.Hardware, err = studies(run); err != nil {
+		return nil, err
+	}
+	if doc.Measured = len(run.Results) > 0 || doc.Hardware == nil; !doc.Measured {
+		doc.Title = "What does this machine's hardware do?"
+	}
+	return doc, nil
+}
+
+// drawLocks draws the sections of gs.
+func (doc *document) drawLocks(gs []*group) error {
 	seen := make(map[bool]bool)
-	for i, g := range groups(run) {
+	for i, g := range gs {
 		first := !seen[g.remote]
 		seen[g.remote] = true
-		doc.Remote = doc.Remote || g.remote
 		if !first && len(g.workers) < 2 {
 			continue // one point is no curve; the verdict table has it
 		}
 		s, err := draft(g, i)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		doc.Sections = append(doc.Sections, s)
+		if g.remote {
+			doc.Served = append(doc.Served, s)
+		} else {
+			doc.Local = append(doc.Local, s)
+		}
 	}
-	if doc.Remote {
-		doc.Rule += " " + handoverText
-	}
-	return doc, nil
+	return nil
 }
 
 // draft draws the charts of g, group number i of the page.

@@ -144,6 +144,17 @@ func machineFacts(e machine.Environment) []fact {
 	if e.Clock != "" {
 		facts = append(facts, fact{"clock floor, step", nanos(e.ClockFloor) + ", " + nanos(e.ClockStep)})
 	}
+	if e.ClockRate == "measured" {
+		facts = append(facts, fact{"clock rate", "measured; measurements differ by " + figures(e.ClockError) + " ppm"})
+	}
+	if s := e.Skew; s.CPUs > 0 {
+		facts = append(facts, fact{"clocks across CPUs", "within " + nanos(s.Bound) + " of the first, " + plural(s.CPUs, "CPU") + " compared"})
+	} else if s.Reason != "" {
+		facts = append(facts, fact{"clocks across CPUs", "not compared: " + s.Reason})
+	}
+	for _, c := range e.Caches {
+		facts = append(facts, fact{c.Name(), c.Detail()})
+	}
 	return facts
 }
 

@@ -38,7 +38,7 @@ var (
 )
 
 // tokens lists the palette.
-var tokens = []token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade}
+var tokens = append([]token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade}, heat...)
 
 // rgba returns the light value of t.
 func (t token) rgba() color.NRGBA { return t.alpha(255) }

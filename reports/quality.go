@@ -56,6 +56,7 @@ func assess(run *resultfile.Run) quality {
 			q.Warnings[i].Where = fmt.Sprintf("%d of %s", w.count, plural(len(run.Results), "result"))
 		}
 	}
+	q.Warnings = append(q.Warnings, experimental(run)...)
 	slices.SortStableFunc(q.Warnings, func(a, b warning) int {
 		if (a.count == 0) != (b.count == 0) {
 			return cmp.Compare(a.count, b.count) // what concerns the whole run comes first
@@ -65,11 +66,38 @@ func assess(run *resultfile.Run) quality {
 	return q
 }
 
+// experimental returns the warnings of the hardware experiments, each kind once.
+func experimental(run *resultfile.Run) (out []warning) {
+	where := make(map[harness.Warning][]string)
+	for _, f := range findings(run) {
+		for _, w := range f.Warnings {
+			w = harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)}
+			if where[w] == nil {
+				out = append(out, warning{Warning: w, count: 1})
+			}
+			if !slices.Contains(where[w], f.Name) {
+				where[w] = append(where[w], f.Name)
+			}
+		}
+	}
+	for i, w := range out {
+		names := where[w.Warning]
+		out[i].Where = "experiment " + names[0]
+		if len(names) > 1 {
+			out[i].Where = "experiments " + list(names, 4)
+		}
+	}
+	return out
+}
+
 // partial says how far a run got that did not end, or "".
 func partial(run *resultfile.Run) string {
 	m := run.Manifest
 	if !m.Interrupted && !m.Finished.IsZero() {
 		return ""
+	}
+	if n := len(findings(run)); m.Cases == 0 && len(run.Results) == 0 && n > 0 {
+		return fmt.Sprintf("Partial run: it ended after %s.", plural(n, "experiment"))
 	}
 	per := make(map[int]int)
 	for _, r := range run.Results {

@@ -18,9 +18,9 @@ import (
 // dpi is the resolution of a PNG.
 const dpi = 144
 
-// WritePNG draws the named chart of run, with its question, answer and origin,
-// as a PNG of 144 dots per inch. The error wraps harness.ErrUsage if there is
-// no chart of that name.
+// WritePNG draws the named chart of run, of [Suite] or of [FindingCharts], with
+// its question, answer and origin, as a PNG of 144 dots per inch. The error
+// wraps harness.ErrUsage if there is no chart of that name.
 func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
@@ -52,9 +52,17 @@ func WriteSVG(w io.Writer, run *resultfile.Run, chart string) error {
 	return nil
 }
 
-// standalone returns the page of a chart of the group with the most cases.
+// standalone returns the page of a chart: of an experiment, or of the group with
+// the most cases.
 func standalone(run *resultfile.Run, name string) (page, error) {
-	chart, err := find(name)
+	var names []string
+	for _, c := range findingCharts(run) {
+		if c.name == name {
+			return c.standalone(run), nil
+		}
+		names = append(names, c.name)
+	}
+	chart, err := find(name, names...)
 	if err != nil {
 		return page{}, err
 	}

@@ -49,11 +49,14 @@ const (
 	titleSize  = 14
 	answerSize = 10
 	footSize   = 7
+
+	captionStep = vg.Length(answerSize * 1.35)
 )
 
 // A page is a picture that stands alone.
 type page struct {
 	title, answer, note, foot string
+	caption                   string // over the picture, if it needs one
 	pic                       picture
 }
 
@@ -73,7 +76,14 @@ func (p page) layout() (title, answer, foot []string, around vg.Length) {
 		vg.Length(len(title))*titleSize*1.35 +
 		vg.Length(len(answer))*answerSize*1.35 + 8 +
 		vg.Length(len(foot))*footSize*1.4 + 10
+	if p.caption != "" {
+		around += 6 + vg.Length(len(p.captionLines()))*captionStep
+	}
 	return title, answer, foot, around
+}
+
+func (p page) captionLines() []string {
+	return wrap(bold(typeset(answerSize, ink, draw.XLeft, draw.YTop)), p.caption, width-2*margin)
 }
 
 // height returns the height of the whole page.
@@ -99,6 +109,11 @@ func (p page) draw(c draw.Canvas) error {
 	lines(st, title, titleSize*1.35)
 	lines(sa, answer, answerSize*1.35)
 	y -= 8
+	if p.caption != "" {
+		y -= 4
+		lines(bold(typeset(answerSize, ink, draw.XLeft, draw.YTop)), p.captionLines(), captionStep)
+		y -= 2
+	}
 	if p.pic.height > 0 {
 		body := c
 		body.Max.Y, body.Min.Y = y, y-p.pic.height
@@ -111,4 +126,18 @@ func (p page) draw(c draw.Canvas) error {
 	y -= 6
 	lines(sf, foot, footSize*1.4)
 	return nil
+}
+
+// wrapShort wraps s into at most n lines no wider than w; what does not fit
+// ends in an ellipsis.
+func wrapShort(st text.Style, s string, w vg.Length, n int) []string {
+	lines := wrap(st, s, w)
+	if len(lines) > n {
+		lines = lines[:n]
+		lines[n-1] += " …"
+	}
+	for i, l := range lines {
+		lines[i] = shorten(st, l, w)
+	}
+	return lines
 }

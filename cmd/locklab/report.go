@@ -50,18 +50,23 @@ func reportCommand() *cobra.Command {
 	return cmd
 }
 
-// writePictures writes every chart of run that has something to draw to
-// dir/NAME.png.
+// writePictures writes every chart of run to dir/NAME.png.
 func writePictures(run *resultfile.Run, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("%w: cannot write pictures: %v", harness.ErrUsage, err)
 	}
-	for _, c := range reports.Suite {
+	names := reports.FindingCharts(run)
+	if len(run.Results) > 0 || len(names) == 0 {
+		for _, c := range reports.Suite {
+			names = append(names, c.Name)
+		}
+	}
+	for _, name := range names {
 		var png bytes.Buffer
-		if err := reports.WritePNG(&png, run, c.Name); err != nil {
+		if err := reports.WritePNG(&png, run, name); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, c.Name+".png"), png.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), png.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("%w: cannot write pictures: %v", harness.ErrUsage, err)
 		}
 	}

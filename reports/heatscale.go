@@ -1,0 +1,110 @@
+package reports
+
+import (
+	"math"
+	"slices"
+)
+
+// heat are the colours of a field, from the least figure to the greatest: pale
+// to dark on paper, dark to pale on a dark page. Their lightness rises in even
+// steps of OKLab, so that the order shows without the hues; a test checks the
+// order, the steps for colour-blind readers, and that text can be read on each.
+var heat = []token{
+	{"heat0", 0xF6F4C5, 0x221B4E},
+	{"heat1", 0xCCE4A6, 0x222C6B},
+	{"heat2", 0x8CD19E, 0x1E4483},
+	{"heat3", 0x59C0AE, 0x185B92},
+	{"heat4", 0x2AA3B7, 0x137298},
+	{"heat5", 0x1B77AC, 0x089A9A},
+	{"heat6", 0x20569A, 0x45BB8F},
+	{"heat7", 0x27377D, 0x97D375},
+	{"heat8", 0x251C55, 0xE8E67B},
+}
+
+// textOn returns the colour of text on heat[i]: both themes change sides between
+// the same two colours.
+func textOn(i int) token {
+	if i <= 4 {
+		return ink
+	}
+	return paper
+}
+
+// A heatScale sorts figures into classes of one colour each.
+type heatScale struct {
+	bounds []float64 // ascending; class i is from bounds[i] to below bounds[i+1]
+}
+
+// The steps of a scale in a decade, finest first: the preferred numbers R20, R10
+// and R5 of ISO 3, then rounder ones.
+var heatSteps = [][]float64{
+	{1, 1.12, 1.25, 1.4, 1.6, 1.8, 2, 2.24, 2.5, 2.8, 3.15, 3.55, 4, 4.5, 5, 5.6, 6.3, 7.1, 8, 9},
+	{1, 1.25, 1.6, 2, 2.5, 3.15, 4, 5, 6.3, 8},
+	{1, 1.6, 2.5, 4, 6.3},
+	{1, 2, 5},
+	{1, 3},
+	{1},
+}
+
+// newHeatScale returns the finest scale of round bounds that covers the
+// positive range lo to hi with no more classes than there are colours.
+func newHeatScale(lo, hi float64) heatScale {
+	from, to := math.Floor(math.Log10(lo)), math.Ceil(math.Log10(hi))
+	for _, steps := range heatSteps {
+		var all []float64
+		for d := from; d <= to && len(all) < 200; d++ {
+			for _, s := range steps {
+				all = append(all, s*math.Pow(10, d))
+			}
+		}
+		if b := enclose(append(all, math.Pow(10, to+1)), lo, hi); b != nil {
+			return heatScale{b}
+		}
+	}
+	every := math.Ceil((to - from + 1) / float64(len(heat)))
+	var all []float64
+	for d := from; d < to+2*every; d += every {
+		all = append(all, math.Pow(10, d))
+	}
+	return heatScale{enclose(all, lo, hi)}
+}
+
+// enclose returns the part of bounds that covers lo to hi, or nil if that takes
+// more classes than there are colours.
+func enclose(bounds []float64, lo, hi float64) []float64 {
+	first, last := 0, len(bounds)-1
+	for first+1 < last && bounds[first+1] <= lo {
+		first++
+	}
+	for last-1 > first && bounds[last-1] > hi {
+		last--
+	}
+	if last-first > len(heat) {
+		return nil
+	}
+	return slices.Clone(bounds[first : last+1])
+}
+
+// classes returns how many classes there are.
+func (h heatScale) classes() int { return len(h.bounds) - 1 }
+
+// class returns the class of v.
+func (h heatScale) class(v float64) int {
+	i, exact := slices.BinarySearch(h.bounds, v)
+	if !exact {
+		i--
+	}
+	return max(0, min(i, h.classes()-1))
+}
+
+// colour returns the index in heat of the colour of a class. Few classes are
+// near each other in figures, and so in colour.
+func (h heatScale) colour(class int) int {
+	n := h.classes()
+	if n == 1 {
+		return 2
+	}
+	last := float64(len(heat) - 1)
+	step := math.Min(2, last/float64(n-1))
+	return int(math.Round((last-step*float64(n-1))/2 + step*float64(class)))
+}

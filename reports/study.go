@@ -1,0 +1,231 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// What a table of the page holds at most; results.jsonl has the rest.
+const (
+	mostHeatColumns = 24 // of a field: a wider one is read as a map
+	mostTableRows   = 400
+)
+
+// A study is what the page says of one finding.
+type study struct {
+	ID, Title, Answer string
+	Interrupted       string // "" if the experiment ended
+	Warnings          []harness.Warning
+	Plates            []plate
+	Listing           string
+	Method, Source    string
+	Took              string
+	Notes             []string
+}
+
+// A plate is a table of a finding, drawn if it asks for that.
+type plate struct {
+	ID, Caption string
+	SVG         template.HTML // drawn by this package; its texts are escaped
+	How         string        // to read it
+	Blank       string        // why a table that is to be drawn is not
+	Head        []string
+	Rows        []plateRow
+	Omitted     string // what is not in Rows, and where it is
+}
+
+// A plateRow is a row of figures and words.
+type plateRow struct {
+	Name  string
+	Cells []plateCell
+}
+
+// A plateCell is text; Words is true for what is no figure.
+type plateCell struct {
+	Text  string
+	Words bool
+}
+
+// stopped is said of an experiment that ended early.
+const stopped = "Interrupted: the figures are of what was finished."
+
+// A findingChart is a table that is to be drawn, with its name.
+type findingChart struct {
+	name    string
+	finding *harness.Finding
+	table   harness.Table
+}
+
+// FindingCharts returns the names of the charts of the hardware experiments of
+// run that have something to draw; [WritePNG] and [WriteSVG] take them like
+// those of [Suite]. They are the experiment's name and, for its second and
+// further charts, "-2" and so on.
+func FindingCharts(run *resultfile.Run) (names []string) {
+	for _, c := range findingCharts(run) {
+		if pic, _ := drawTable(c.table); pic.height > 0 {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// findingCharts lists the tables of run that are to be drawn. No two have the
+// same name, and none that of a chart of the Suite.
+func findingCharts(run *resultfile.Run) (out []findingChart) {
+	taken := make(map[string]bool)
+	for _, c := range Suite {
+		taken[c.Name] = true
+	}
+	for i, f := range findings(run) {
+		n := 0
+		for _, t := range f.Tables {
+			if t.Chart == harness.NoChart {
+				continue
+			}
+			n++
+			name := slug(f, i)
+			if n > 1 {
+				name = fmt.Sprintf("%s-%d", name, n)
+			}
+			for taken[name] {
+				name = "hardware-" + name
+			}
+			taken[name] = true
+			out = append(out, findingChart{name, f, t})
+		}
+	}
+	return out
+}
+
+// findings returns what the experiments of run found.
+func findings(run *resultfile.Run) []*harness.Finding {
+	return slices.DeleteFunc(slices.Clone(run.Findings), func(f *harness.Finding) bool { return f == nil })
+}
+
+// slug returns the name of f, number i of the run, as part of an address or of
+// a file's name. One that is not fit for that is replaced.
+func slug(f *harness.Finding, i int) string {
+	if !nameRE.MatchString(f.Name) || len(f.Name) > 60 {
+		return fmt.Sprintf("finding-%d", i+1)
+	}
+	return f.Name
+}
+
+// title returns the question of f.
+func title(f *harness.Finding) string {
+	switch {
+	case f.Question != "":
+		return f.Question
+	case f.Name != "":
+		return f.Name
+	}
+	return "An experiment without a question"
+}
+
+// answer returns the answer of f.
+func answer(f *harness.Finding) string {
+	if f.Answer == "" {
+		return "The experiment gave no answer."
+	}
+	return f.Answer
+}
+
+// studies draws every finding of run.
+func studies(run *resultfile.Run) (out []study, err error) {
+	for i, f := range findings(run) {
+		s := study{
+			// The number keeps addresses apart if two findings have one name.
+			ID: fmt.Sprintf("hardware-%d-%s", i+1, slug(f, i)), Title: title(f), Answer: answer(f),
+			Listing: f.Listing, Method: f.Method, Source: sentence(f.Source), Notes: f.Notes,
+		}
+		if f.Interrupted {
+			s.Interrupted = stopped
+		}
+		if f.Elapsed > 0 {
+			s.Took = f.Elapsed.Round(max(time.Millisecond, f.Elapsed.Truncate(10*time.Second)/100)).String()
+		}
+		for _, w := range f.Warnings {
+			s.Warnings = append(s.Warnings, harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)})
+		}
+		for k, t := range f.Tables {
+			p, err := newPlate(t, f, fmt.Sprintf("%s-%d", s.ID, k+1))
+			if err != nil {
+				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
+			}
+			s.Plates = append(s.Plates, p)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// newPlate draws t, a table of f, and formats its figures.
+func newPlate(t harness.Table, f *harness.Finding, id string) (plate, error) {
+	p := plate{ID: id, Caption: t.Caption}
+	if p.Caption == "" {
+		p.Caption = "Figures"
+	}
+	if t.Chart != harness.NoChart {
+		pic, how := drawTable(t)
+		p.How, p.Blank = how, pic.answer
+		if pic.height > 0 {
+			svg, err := inline(pic, id, p.Caption, answer(f))
+			if err != nil {
+				return p, fmt.Errorf("table %q: %w", t.Caption, err)
+			}
+			p.SVG = template.HTML(svg)
+		}
+	}
+	if t.Chart == harness.Heat && len(t.Columns) > mostHeatColumns {
+		p.Omitted = fmt.Sprintf("%d by %d figures are too many to read here; results.jsonl has them.", len(t.Rows), len(t.Columns))
+		return p, nil
+	}
+	p.fill(t)
+	return p, nil
+}
+
+// fill formats the figures of t.
+func (p *plate) fill(t harness.Table) {
+	p.Head = []string{t.Label}
+	for _, c := range t.Columns {
+		name := c.Name
+		if c.Unit != "" {
+			name += ", " + c.Unit
+		}
+		p.Head = append(p.Head, name)
+	}
+	rows := t.Rows
+	if len(rows) > mostTableRows {
+		rows = rows[:mostTableRows]
+		p.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", mostTableRows, len(t.Rows))
+	}
+	for _, r := range rows {
+		row := plateRow{Name: r.Label}
+		for j := range t.Columns { // a short row is filled up, a long one cut
+			c := plateCell{Text: unknown}
+			if j < len(r.Cells) {
+				c = plateCell{cellFigure(r.Cells[j]), r.Cells[j].Text != ""}
+			}
+			row.Cells = append(row.Cells, c)
+		}
+		p.Rows = append(p.Rows, row)
+	}
+}
+
+// standalone returns the chart as a page of its own.
+func (c findingChart) standalone(run *resultfile.Run) page {
+	p := page{title: title(c.finding), answer: answer(c.finding), caption: c.table.Caption, foot: origin(run)}
+	p.pic, p.note = drawTable(c.table)
+	if p.pic.height == 0 {
+		p.caption += ": " + p.pic.answer
+	}
+	if c.finding.Interrupted {
+		p.note = stopped + " " + p.note
+	}
+	return p
+}
