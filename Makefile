@@ -13,7 +13,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches race bench lint golden clean
+.PHONY: help build report test test-arches race bench bench-c lint golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 	@mkdir -p $(BUILD)
 	$(GO) test -run '^$$' -bench . -count $(COUNT) ./spinlock ./mutex ./zklock ./redislock ./peers | tee $(BUILD)/bench.txt
 	$(GO) run $(BENCHSTAT) $(BUILD)/bench.txt
+
+bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks
+	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./atomics/experiment ./spinlock
 
 lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }

@@ -27,6 +27,11 @@ type Variant struct {
 	Status Status
 	Traits Traits
 
+	// Unavailable says why this build or this system cannot run the lock, such
+	// as "a system call of Linux"; it is "" where it can. A lock that cannot run
+	// is listed and skipped with this reason; Local and Remote must not be called.
+	Unavailable string
+
 	// Exactly one of Local and Remote is set.
 
 	// Local returns a new, free lock for s.Workers goroutines of one process.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 
 	"locklab/harness"
 	"locklab/internal/machine"
@@ -14,10 +13,12 @@ var arbiter = &Experiment{
 	Name:     "arbiter",
 	Question: "Can a circuit of switches pick one of several contenders, does it always, and is it fair?",
 	Method: "A simulation, round by round, of contenders that always want the grant: who pulls opens the paths of all others, " +
-		"so a path is closed only for one who pulls alone. Two arbiters that see all requests are set beside it.",
-	Source:    "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
-	Available: always,
-	Run:       runArbiter,
+		"so a path is closed only for one who pulls alone. Three ways to pull are played with 2 to 64 contenders, " +
+		"and beside them two arbiters that see all requests.",
+	Simulation: true,
+	Source:     "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
+	Available:  always,
+	Run:        runArbiter,
 }
 
 // none is the winner of a round without a grant.
@@ -52,9 +53,9 @@ type policy struct {
 }
 
 var policies = []policy{
-	{"circuit, all pull in every round", pullTogether, func(n int) float64 { return expectedRounds(n, 1) }},
-	{"circuit, each pulls with probability 1/N", pullOneInN, func(n int) float64 { return expectedRounds(n, 1/float64(n)) }},
-	{"circuit, binary exponential backoff", backOff, nil},
+	{"all pull in every round", pullTogether, func(n int) float64 { return expectedRounds(n, 1) }},
+	{"each pulls with probability 1/N", pullOneInN, func(n int) float64 { return expectedRounds(n, 1/float64(n)) }},
+	{"binary exponential backoff", backOff, nil},
 	{"fixed priority", fixedPriority, func(int) float64 { return 1 }},
 	{"round robin", roundRobin, func(int) float64 { return 1 }},
 }
@@ -173,10 +174,8 @@ func (g game) jain() float64 {
 
 // An arbiterCell is one policy with one number of contenders.
 type arbiterCell struct {
-	label        string
+	policy
 	n            int
-	start        func(n int, random *machine.Random) func() (int, int)
-	predicted    float64 // 0 if there is no formula
 	rounds, jain []float64
 	total        game // of all repeats; wins are not kept
 }
@@ -191,38 +190,50 @@ func (c *arbiterCell) measure(seed uint64) {
 	c.total.double += g.double
 }
 
-// The sizes and probabilities that are played.
+// The sizes and probabilities that are played. arbiterSize is one of the sizes.
 const arbiterSize = 8
 
 var (
-	arbiterSizes  = []int{2, 4, 8, 16, 64}
-	probabilities = []float64{1. / 64, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1}
+	arbiterSizes  = []int{2, 4, 8, 16, 32, 64}
+	probabilities = []float64{1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1}
 )
+
+// arbiterCells returns the policies at each size, and the probabilities at one.
+func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
+	for _, n := range arbiterSizes {
+		var row []*arbiterCell
+		for _, p := range policies {
+			row = append(row, &arbiterCell{policy: p, n: n})
+		}
+		bySize = append(bySize, row)
+	}
+	for _, p := range probabilities {
+		byProbability = append(byProbability, &arbiterCell{n: arbiterSize, policy: policy{fraction(p),
+			func(n int, r *machine.Random) func() (int, int) { return pullWithProbability(n, p, r) },
+			func(n int) float64 { return expectedRounds(n, p) }}})
+	}
+	return bySize, byProbability
+}
+
+// fraction writes p, which is 1 over an integer.
+func fraction(p float64) string {
+	if p == 1 {
+		return "1"
+	}
+	return fmt.Sprintf("1/%.0f", 1/p)
+}
 
 func runArbiter(ctx context.Context, o Options) (*harness.Finding, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	var byPolicy, byProbability, bySize []*arbiterCell
-	for _, p := range policies {
-		c := &arbiterCell{label: p.name, n: arbiterSize, start: p.start}
-		if p.predict != nil {
-			c.predicted = p.predict(arbiterSize)
-		}
-		byPolicy = append(byPolicy, c)
-	}
-	for _, p := range probabilities {
-		byProbability = append(byProbability, &arbiterCell{label: number(p), n: arbiterSize, predicted: expectedRounds(arbiterSize, p),
-			start: func(n int, r *machine.Random) func() (int, int) { return pullWithProbability(n, p, r) }})
-	}
-	for _, n := range arbiterSizes {
-		bySize = append(bySize, &arbiterCell{label: strconv.Itoa(n), n: n, predicted: expectedRounds(n, 1/float64(n)), start: pullOneInN})
-	}
+	bySize, byProbability := arbiterCells()
+	groups := append([][]*arbiterCell{byProbability}, bySize...)
 	done, err := repeat(ctx, o, func(round int) error {
-		for _, cells := range [][]*arbiterCell{byPolicy, byProbability, bySize} {
-			for i, c := range cells {
-				c.measure(o.Seed ^ uint64(round)<<8 ^ uint64(i))
+		for i, cells := range groups {
+			for j, c := range cells {
+				c.measure(o.Seed ^ uint64(round)<<16 ^ uint64(i)<<8 ^ uint64(j))
 			}
 		}
 		return nil
@@ -230,54 +241,5 @@ func runArbiter(ctx context.Context, o Options) (*harness.Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	return &harness.Finding{
-		Answer: arbiterAnswer(byPolicy),
-		Tables: []harness.Table{
-			arbiterTable(fmt.Sprintf("%d contenders", arbiterSize), "policy", byPolicy),
-			arbiterTable(fmt.Sprintf("circuit, %d contenders that pull with a probability", arbiterSize), "probability", byProbability),
-			arbiterTable("circuit, N contenders that pull with probability 1/N", "N", bySize),
-		},
-		Notes: []string{
-			fmt.Sprintf("a simulation: it says nothing of this machine, and seed %d gives the same figures again", o.Seed),
-			"the formula is 1/(N p (1-p)^(N-1)); at p = 1/N it rises to e = 2.72 with N",
-		},
-	}, err
-}
-
-func arbiterTable(caption, label string, cells []*arbiterCell) harness.Table {
-	t := harness.Table{Caption: caption, Label: label,
-		Columns: []harness.Column{{Name: "rounds for a grant"}, {Name: "by the formula"}, {Name: "Jain index"}}}
-	for _, c := range cells {
-		formula, jain := harness.Cell{Text: "-"}, harness.Cell{Text: "-"}
-		if c.predicted > 0 {
-			formula = summarize([]float64{c.predicted})
-		}
-		if c.total.grants > 0 {
-			jain = summarize(c.jain)
-		}
-		t.Rows = append(t.Rows, harness.Row{Label: c.label, Cells: []harness.Cell{summarize(c.rounds), formula, jain}})
-	}
-	return t
-}
-
-// arbiterAnswer says for each policy how long and how fair, and whether two
-// ever won.
-func arbiterAnswer(cells []*arbiterCell) string {
-	var rounds, double int
-	text := ""
-	for _, c := range cells {
-		rounds += c.total.rounds
-		double += c.total.double
-		if text != "" {
-			text += "; "
-		}
-		text += c.label + ": "
-		if c.total.grants == 0 {
-			text += fmt.Sprintf("no grant in %s rounds", number(float64(c.total.rounds)))
-			continue
-		}
-		text += fmt.Sprintf("%s rounds for a grant, Jain index %s",
-			number(summarize(c.rounds).Median), number(summarize(c.jain).Median))
-	}
-	return fmt.Sprintf("Two won at once in %d of %s rounds with %d contenders; %s.", double, number(float64(rounds)), arbiterSize, text)
+	return arbiterFinding(bySize, byProbability, o.Seed), err
 }

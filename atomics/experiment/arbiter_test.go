@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/quick"
 
+	"locklab/harness"
 	"locklab/internal/machine"
 )
 
@@ -115,7 +116,7 @@ func TestPolicies(t *testing.T) {
 		}
 		results[p.name] = g
 	}
-	if g := results["circuit, all pull in every round"]; g.grants != 0 {
+	if g := results["all pull in every round"]; g.grants != 0 {
 		t.Errorf("all pull, and %d were granted", g.grants)
 	}
 	if g := results["fixed priority"]; math.Abs(g.jain()-1./n) > 1e-9 {
@@ -124,10 +125,10 @@ func TestPolicies(t *testing.T) {
 	if g := results["round robin"]; g.jain() != 1 {
 		t.Errorf("round robin: Jain %v", g.jain())
 	}
-	if g := results["circuit, each pulls with probability 1/N"]; g.jain() < 0.99 {
+	if g := results["each pulls with probability 1/N"]; g.jain() < 0.99 {
 		t.Errorf("independent probability: Jain %v", g.jain())
 	}
-	if g := results["circuit, binary exponential backoff"]; g.grants == 0 {
+	if g := results["binary exponential backoff"]; g.grants == 0 {
 		t.Error("backoff: no grant")
 	}
 }
@@ -156,5 +157,35 @@ func TestArbiterRepeats(t *testing.T) {
 	}
 	if !strings.Contains(first, "no grant in 20.0 k rounds") {
 		t.Errorf("the answer does not tell of the livelock: %s", first)
+	}
+}
+
+// TestArbiterTables: every policy is played at every size, and what never is
+// granted is said in words.
+func TestArbiterTables(t *testing.T) {
+	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds, jain := f.Tables[1], f.Tables[2]
+	if len(rounds.Rows) != len(arbiterSizes) || len(jain.Rows) != len(arbiterSizes) {
+		t.Fatalf("%d and %d rows", len(rounds.Rows), len(jain.Rows))
+	}
+	for i, n := range arbiterSizes {
+		near := func(what string, c harness.Cell, want, off float64) {
+			if c.N != 1 || math.Abs(c.Median/want-1) > off {
+				t.Errorf("N=%d: %s is %v, want %.3f", n, what, c, want)
+			}
+		}
+		r, j := rounds.Rows[i].Cells, jain.Rows[i].Cells
+		if rounds.Rows[i].X != float64(n) || r[0].Text != "never" || j[0].Text != "-" {
+			t.Errorf("N=%d: %+v, %+v", n, rounds.Rows[i], jain.Rows[i])
+		}
+		near("rounds at 1/N", r[1], expectedRounds(n, 1/float64(n)), 0.05)
+		near("formula", r[len(policies)], expectedRounds(n, 1/float64(n)), 0)
+		near("rounds by priority", r[3], 1, 0)
+		near("Jain at 1/N", j[1], 1, 0.05)
+		near("Jain by priority", j[3], 1/float64(n), 1e-9)
+		near("Jain in turn", j[4], 1, 1e-3) // the last turn is not whole
 	}
 }

@@ -5,7 +5,7 @@ import "locklab/atomics"
 // A casBody is one way to write "if the word holds what I saw, replace it".
 type casBody struct {
 	name   string
-	single bool // one instruction, which an interrupt cannot split
+	single bool // an interrupt cannot split it: one instruction, or a store that fails after one
 	atomic bool // no other CPU can come between either
 
 	// add tries attempts times to raise *p by one: it loads *p, then does the

@@ -1,94 +1,38 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"runtime"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
-	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/machine"
 )
 
 var coreToCore = &Experiment{
-	Name:     "core-to-core",
+	Name:     coreToCoreName,
 	Question: "How long does a word take from one CPU to another?",
-	Method: "Two bound threads hand a word to and fro: each spins on a compare-and-swap, without looking first. " +
-		"The time of a round trip is halved; every pair of CPUs and every sample has a fresh cache line.",
+	Method: "Two bound threads hand a word to and fro by CAS-spin: each tries a compare-and-swap until it succeeds, without looking first. " +
+		"The time of a round trip is halved. Every pair of CPUs is visited several times, in an order of chance; " +
+		"a sample is about 0.25 ms on a cache line that was not used before. " +
+		"Some pairs are measured by load, then CAS as well, block beside block: there a thread tries only when it has seen its turn.",
 	Source:    "Viennot, core-to-core-latency, 2022",
 	Available: needTwoCPUs,
 	Run:       runCoreToCore,
 }
 
-// A hopCell is one pair of CPUs.
-type hopCell struct {
-	cpus [2]int
-	ns   []float64 // one way, a figure for each repeat
-}
-
-// hand does one thread's part of hops round trips: it turns me into the other.
-func hand(w *atomics.Uint64, me uint64, hops int) {
-	for range hops {
-		for !w.CompareAndSwap(me, 1-me) {
-		}
-	}
-}
-
-// measure takes samples for about span and keeps their median: a few of them
-// were disturbed.
-func (c *hopCell) measure(ctx context.Context, span time.Duration) error {
-	const (
-		hops  = 2000 // about 0.1 ms
-		least = 31   // samples
-	)
-	crew, err := newCrew(c.cpus[:]...)
-	if err != nil {
-		return err
-	}
-	defer crew.close()
-	var samples []float64
-	for start := time.Now(); len(samples) < least || time.Since(start) < span; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		line := new(struct {
-			_ atomics.CacheLinePad
-			w atomics.Uint64
-			_ atomics.CacheLinePad
-		})
-		var took [2]time.Duration
-		crew.step(func(i int) {
-			hand(&line.w, uint64(i), 1) // both are here now
-			start := time.Now()
-			hand(&line.w, uint64(i), hops)
-			took[i] = time.Since(start)
-		})
-		samples = append(samples, float64(took[1])/(2*hops))
-		runtime.KeepAlive(line)
-	}
-	slices.Sort(samples)
-	c.ns = append(c.ns, samples[len(samples)/2])
-	return nil
-}
-
-// Beyond so many CPUs only the pairs with the first are measured.
-const maxPaired = 16
-
-func pairsOf(cpus []int) []*hopCell {
-	var cells []*hopCell
-	for i, a := range cpus {
-		for _, b := range cpus[i+1:] {
-			cells = append(cells, &hopCell{cpus: [2]int{a, b}})
-		}
-		if len(cpus) > maxPaired {
-			break
-		}
-	}
-	return cells
-}
-
+// runCoreToCore measures for o.Budget, about; 0 is [hopBudget] of the number of
+// pairs. o.Repeats is how often a pair is visited if there is time.
+//
+// A finished pair is kept as the samples of CAS-spin in ns, with a key such as
+// "3-17". A pair of both algorithms is kept before that as "3-17 both": the
+// medians of neighbouring blocks in ns, CAS-spin and load, then CAS, in turn.
 func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
+	ownBudget := o.Budget == 0
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -96,43 +40,96 @@ func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	if err := needTwoCPUs(); err != nil {
 		return nil, err
 	}
-	cpus := allCPUs()
-	cells := pairsOf(cpus)
-	span := o.share(len(cells))
-	done, err := repeat(ctx, o, func(int) error {
-		for _, c := range cells {
-			if err := c.measure(ctx, span); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if done == 0 {
-		return nil, err
+	cpus, relation := hopCPUs()
+	pairs := shuffledPairs(cpus, relation, o.Seed)
+	if ownBudget {
+		o.Budget = hopBudget(len(pairs))
 	}
-	t := harness.Table{Caption: "One way, by a spin on compare-and-swap", Label: "CPUs", Columns: []harness.Column{{Name: "time", Unit: "ns"}}}
-	for _, c := range cells {
-		c.ns = c.ns[:done]
-		t.Rows = append(t.Rows, harness.Row{Label: fmt.Sprintf("%d and %d", c.cpus[0], c.cpus[1]), Cells: []harness.Cell{summarize(c.ns)}})
+	takeEarlier(pairs, o.Earlier)
+	rig := newHopRig()
+	defer rig.close()
+	survey := &hopSurvey{pairs: pairs, visits: o.Repeats, budget: o.Budget, seed: o.Seed,
+		visit: rig.visit, now: time.Now, advance: o.Progress}
+	if o.Keep != nil {
+		survey.keep = func(p *hopPair) error { return keepPair(p, o.Keep) }
 	}
-	f := &harness.Finding{Answer: hopAnswer(cells), Tables: []harness.Table{t}, Notes: ranOn()}
-	if len(cpus) > maxPaired {
-		f.Notes = append(f.Notes, fmt.Sprintf("more than %d CPUs: only pairs with CPU %d", maxPaired, cpus[0]))
+	err = survey.run(ctx)
+	f := hopFinding(cpus, pairs)
+	if f == nil && err == nil {
+		err = fmt.Errorf("experiment: core-to-core: no pair of CPUs gave %d samples in %v: other programs preempt the threads; stop them or give a larger budget", hopLeast, o.Budget)
 	}
 	return f, err
 }
 
-// hopAnswer compares the pairs, or for a single one its repeats.
-func hopAnswer(cells []*hopCell) string {
-	first := summarize(cells[0].ns)
-	if len(cells) == 1 {
-		return fmt.Sprintf("%s ns one way; the slowest repeat took %s times as long as the fastest.", number(first.Median), number(first.Hi/first.Lo))
+// hopCPUs returns the processors so that near ones are together, and how near
+// two of them are. Where threads cannot be bound it returns two negative numbers
+// for two threads wherever the system puts them.
+func hopCPUs() ([]int, func(a, b int) machine.Relation) {
+	t := machine.ReadTopology()
+	if allCPUs()[0] == unbound {
+		return []int{-1, -2}, t.Relation
 	}
-	near, far := first.Median, first.Median
-	for _, c := range cells {
-		m := summarize(c.ns).Median
-		near, far = min(near, m), max(far, m)
+	slices.SortStableFunc(t, func(a, b machine.Place) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Cache, b.Cache),
+			cmp.Compare(a.Core, b.Core), cmp.Compare(a.Thread, b.Thread))
+	})
+	places := make(map[int]machine.Place)
+	for _, p := range t {
+		places[p.CPU] = p
 	}
-	return fmt.Sprintf("%s ns one way between the nearest CPUs and %s ns between the farthest, %s times as long.",
-		number(near), number(far), number(far/near))
+	return t.CPUs(), func(a, b int) machine.Relation { return places[a].Relation(places[b]) }
 }
+
+func cpuName(cpu int) string {
+	if cpu < 0 {
+		return fmt.Sprintf("thread %d", -cpu)
+	}
+	return fmt.Sprintf("CPU %d", cpu)
+}
+
+const bothSuffix = " both"
+
+func (p *hopPair) key() string { return fmt.Sprintf("%d-%d", p.cpus[0], p.cpus[1]) }
+
+// names is such as "CPU 3 and CPU 17".
+func (p *hopPair) names() string { return cpuName(p.cpus[0]) + " and " + cpuName(p.cpus[1]) }
+
+func keepPair(p *hopPair, keep func(harness.Sample) error) error {
+	if len(p.both) > 0 {
+		if err := keep(harness.Sample{Experiment: coreToCoreName, Key: p.key() + bothSuffix, Values: p.both}); err != nil {
+			return err
+		}
+	}
+	return keep(harness.Sample{Experiment: coreToCoreName, Key: p.key(), Values: p.cas})
+}
+
+const coreToCoreName = "core-to-core"
+
+// takeEarlier gives pairs what an earlier run has finished. What makes no sense
+// or belongs to CPUs that this process may not use is left out.
+func takeEarlier(pairs []*hopPair, earlier []harness.Sample) {
+	byKey := make(map[string]*hopPair)
+	for _, p := range pairs {
+		byKey[p.key()] = p
+	}
+	for _, s := range earlier {
+		key, both := strings.CutSuffix(s.Key, bothSuffix)
+		p := byKey[key]
+		if p == nil || s.Experiment != coreToCoreName || slices.ContainsFunc(s.Values, notATime) {
+			continue
+		}
+		switch {
+		case both && len(s.Values)%2 == 0:
+			p.both = slices.Clone(s.Values)
+		case !both && len(s.Values) >= hopLeast:
+			p.cas, p.done = slices.Clone(s.Values), true
+		}
+	}
+	for _, p := range pairs {
+		if !p.done {
+			p.both = nil // of a pair that is measured again
+		}
+	}
+}
+
+func notATime(x float64) bool { return !(x > 0) || math.IsInf(x, 1) }

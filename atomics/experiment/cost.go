@@ -12,109 +12,179 @@ import (
 
 var cost = &Experiment{
 	Name:     "cost",
-	Question: "What does an operation on a shared word cost, alone and with all CPUs on one line?",
-	Method: "Each operation runs in a loop, on one CPU and then on all of them at one word; batches are timed, " +
-		"so a figure is a mean with the loop in it, and loads that overlap take less than one takes. What counts is the ratio within one run.",
+	Question: "What does an operation on a shared word cost, alone and with more and more CPUs on one line?",
+	Method: "Each operation runs in a loop, on one CPU and then on two, four and so on up to all of them at one word; batches are timed, " +
+		"so a figure is a mean with the loop in it, and loads that overlap take less than one takes. What counts is the ratio within one run. " +
+		"Then a lock that nobody else wants is taken and freed in several ways, in short blocks in turn.",
 	Source:    "David, Guerraoui and Trigonakis, Everything You Always Wanted to Know About Synchronization, SOSP 2013",
 	Available: needTwoCPUs,
 	Run:       runCost,
 }
 
-// An operation does one thing n times to w, which holds 0 unless the operation
-// is an add. A hit writes the 0 that is there, so it hits under contention too.
+// An operation does one thing n times to the word of w, which holds 0 unless
+// the operation is an add. A hit writes the 0 that is there, so it hits under
+// contention too.
 type operation struct {
-	name string
-	run  func(w *atomics.Uint64, n int)
+	name    string
+	private bool // plain Go, for one CPU only: on several it would be a data race
+	run     func(w *costWords, n int)
+}
+
+// costWords are two words, each in a line of its own.
+type costWords struct {
+	_     atomics.CacheLinePad
+	word  atomics.Uint64
+	_     atomics.CacheLinePad
+	plain uint64
+	read  uint64 // keeps what was read of plain
+	_     atomics.CacheLinePad
 }
 
 var operations = []operation{
-	{"load", loadWord},
-	{"store-release", storeReleaseWord},
-	{"store", storeWord},
-	{"add", addWord},
-	{"CAS that hits", hitWord},
-	{"CAS that misses", missWord},
-	{"swap", swapWord},
+	{"plain load", true, loadPlainly},
+	{"plain store", true, storePlainly},
+	{"load", false, loadWord},
+	{"store-release", false, storeReleaseWord},
+	{"store", false, storeWord},
+	{"add", false, addWord},
+	{"CAS that hits", false, hitWord},
+	{"CAS that misses", false, missWord},
+	{"swap", false, swapWord},
 }
 
 // The loops are functions of their own so that each operation is inlined into
-// one.
+// one. The compiler moves no access to memory out of a loop.
 
-func loadWord(w *atomics.Uint64, n int) {
+func loadPlainly(w *costWords, n int) {
+	var read uint64
 	for range n {
-		w.Load()
+		read |= w.plain
+	}
+	w.read = read
+}
+
+func storePlainly(w *costWords, n int) {
+	for range n {
+		w.plain = 0
 	}
 }
 
-func storeReleaseWord(w *atomics.Uint64, n int) {
+func loadWord(w *costWords, n int) {
 	for range n {
-		w.StoreRelease(0)
+		w.word.Load()
 	}
 }
 
-func storeWord(w *atomics.Uint64, n int) {
+func storeReleaseWord(w *costWords, n int) {
 	for range n {
-		w.Store(0)
+		w.word.StoreRelease(0)
 	}
 }
 
-func addWord(w *atomics.Uint64, n int) {
+func storeWord(w *costWords, n int) {
 	for range n {
-		w.Add(1)
+		w.word.Store(0)
 	}
 }
 
-func hitWord(w *atomics.Uint64, n int) {
+func addWord(w *costWords, n int) {
 	for range n {
-		w.CompareAndSwap(0, 0)
+		w.word.Add(1)
 	}
 }
 
-func missWord(w *atomics.Uint64, n int) {
+func hitWord(w *costWords, n int) {
 	for range n {
-		w.CompareAndSwap(1, 1)
+		w.word.CompareAndSwap(0, 0)
 	}
 }
 
-func swapWord(w *atomics.Uint64, n int) {
+func missWord(w *costWords, n int) {
 	for range n {
-		w.Swap(0)
+		w.word.CompareAndSwap(1, 1)
 	}
 }
 
-// A costCell is what one operation took, a figure for each repeat.
+func swapWord(w *costWords, n int) {
+	for range n {
+		w.word.Swap(0)
+	}
+}
+
+// crowds returns with how many of n CPUs to measure: the powers of two up to 64,
+// and all.
+func crowds(n int) []int {
+	const most = 64
+	var steps []int
+	for k := 1; k < n && k <= most; k *= 2 {
+		steps = append(steps, k)
+	}
+	return append(steps, n)
+}
+
+// A costCell is what one operation took.
 type costCell struct {
-	op            operation
-	alone, shared []float64 // ns
+	op     operation
+	crowds []int       // of CPUs; only the first, 1, if the operation is private
+	ns     [][]float64 // for each crowd, a figure for each repeat
+
+	// cycles of the cores, for one CPU and for all, a figure for each repeat;
+	// empty where they cannot be counted.
+	cycles [2][]float64
 }
 
-// measure times the operation alone and, right after, on all CPUs.
-func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration) error {
-	alone, err := timeOperation(ctx, c.op, cpus[:1], span)
-	if err != nil {
-		return err
+func newCostCell(op operation, crowds []int) *costCell {
+	if op.private {
+		crowds = crowds[:1]
 	}
-	shared, err := timeOperation(ctx, c.op, cpus, span)
-	if err != nil {
-		return err
+	return &costCell{op: op, crowds: crowds, ns: make([][]float64, len(crowds))}
+}
+
+// measure times the operation with each crowd, one right after the other.
+func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration, counted bool) error {
+	for i, crowd := range c.crowds {
+		ns, cycles, err := timeOperation(ctx, c.op, cpus[:crowd], span, counted)
+		if err != nil {
+			return err
+		}
+		c.ns[i] = append(c.ns[i], ns)
+		if !counted {
+			continue
+		}
+		switch i {
+		case 0:
+			c.cycles[0] = append(c.cycles[0], cycles)
+		case len(c.crowds) - 1:
+			c.cycles[1] = append(c.cycles[1], cycles)
+		}
 	}
-	c.alone = append(c.alone, alone)
-	c.shared = append(c.shared, shared)
 	return nil
 }
 
-func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration) (float64, error) {
+// timeOperation returns what op takes on cpus together: ns, and cycles of the
+// core if they are counted, else 0.
+func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration, counted bool) (ns, cycles float64, err error) {
 	crew, err := newCrew(cpus...)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer crew.close()
-	var line struct {
-		_ atomics.CacheLinePad
-		w atomics.Uint64
-		_ atomics.CacheLinePad
+	words := new(costWords)
+	run := func(_, n int) { op.run(words, n) }
+	if ns, err = timed(ctx, crew, span, run); err == nil && counted {
+		cycles, err = countedPerOperation(crew, coreCycles, run)
 	}
-	return timed(ctx, crew, span, func(_, n int) { op.run(&line.w, n) })
+	return ns, cycles, err
+}
+
+// keep drops the figures of an interrupted repeat.
+func (c *costCell) keep(repeats int) {
+	for i := range c.ns {
+		c.ns[i] = c.ns[i][:repeats]
+	}
+	for i, counts := range c.cycles {
+		c.cycles[i] = counts[:min(repeats, len(counts))]
+	}
 }
 
 // allCPUs returns the CPUs to bind threads to, or as many times unbound.
@@ -138,44 +208,34 @@ func runCost(ctx context.Context, o Options) (*harness.Finding, error) {
 	}
 	cpus := allCPUs()
 	var cells []*costCell
+	parts := 0
 	for _, op := range operations {
-		cells = append(cells, &costCell{op: op})
+		c := newCostCell(op, crowds(len(cpus)))
+		cells = append(cells, c)
+		parts += len(c.crowds)
 	}
-	span := o.share(2 * len(cells))
+	fast := &fastPathCell{paths: fastPaths()}
+	counted, reason := countable(coreCycles)
+	span := o.share(parts + len(fast.paths))
 	done, err := repeat(ctx, o, func(int) error {
 		for _, c := range cells {
-			if err := c.measure(ctx, cpus, span); err != nil {
+			if err := c.measure(ctx, cpus, span, counted); err != nil {
 				return err
 			}
 		}
-		return nil
+		return fast.measure(ctx, cpus[0], span*time.Duration(len(fast.paths)))
 	})
 	if done == 0 {
 		return nil, err
 	}
-	t := harness.Table{Caption: "Time of one operation", Label: "operation",
-		Columns: []harness.Column{{Name: "alone", Unit: "ns"}, {Name: "all CPUs", Unit: "ns"}, {Name: "times alone"}}}
 	for _, c := range cells {
-		c.alone, c.shared = c.alone[:done], c.shared[:done]
-		t.Rows = append(t.Rows, harness.Row{Label: c.op.name, Cells: []harness.Cell{summarize(c.alone), summarize(c.shared), summarize(ratios(c.shared, c.alone))}})
+		c.keep(done)
 	}
-	notes := append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus))
-	return &harness.Finding{Answer: costAnswer(cells), Tables: []harness.Table{t}, Notes: notes}, err
-}
-
-// costAnswer names the operations that suffer least and most. cells is not
-// empty.
-func costAnswer(cells []*costCell) string {
-	ratio := func(c *costCell) float64 { return summarize(ratios(c.shared, c.alone)).Median }
-	least, most := cells[0], cells[0]
-	for _, c := range cells {
-		if ratio(c) < ratio(least) {
-			least = c
-		}
-		if ratio(c) > ratio(most) {
-			most = c
-		}
-	}
-	return fmt.Sprintf("With all CPUs on one line an operation takes between %s times (%s) and %s times (%s) what it takes alone.",
-		number(ratio(least)), least.op.name, number(ratio(most)), most.op.name)
+	ticks := newTickScale()
+	return &harness.Finding{
+		Answer: costAnswer(cells) + " " + fast.answer(),
+		Tables: []harness.Table{crowdTable(cells), costTable(cells, len(cpus)), cycleTable(cells, ticks), fast.table()},
+		Notes: append(ranOn(), fmt.Sprintf("compare-and-swap is %s; all CPUs are the CPUs %v", atomics.CASName(), cpus),
+			ticks.note(), reason),
+	}, err
 }

@@ -101,25 +101,25 @@ func (c *crew) close() {
 // unbound stands for a CPU where threads cannot be bound to one.
 const unbound = -1
 
-// A placement says where two threads run.
+// A placement says where two threads or more run.
 type placement struct {
 	name   string
-	cpus   [2]int
-	shared bool // both on one CPU
+	cpus   []int // of each thread
+	shared bool  // all on one CPU
 }
 
-// placements returns what this machine offers: both threads on one CPU, and on
-// two; where threads cannot be bound only "not bound".
+// placements returns what this machine offers for two threads: both on one CPU,
+// and on two; where threads cannot be bound only "not bound".
 func placements() []placement {
 	cpus := machine.CPUOrder()
 	if c, err := newCrew(cpus[0]); err != nil {
-		return []placement{{name: "not bound", cpus: [2]int{unbound, unbound}}}
+		return []placement{{name: "not bound", cpus: []int{unbound, unbound}}}
 	} else {
 		c.close()
 	}
-	ps := []placement{{name: "one CPU", cpus: [2]int{cpus[0], cpus[0]}, shared: true}}
+	ps := []placement{{name: "one CPU", cpus: []int{cpus[0], cpus[0]}, shared: true}}
 	if len(cpus) > 1 {
-		ps = append(ps, placement{name: "two CPUs", cpus: [2]int{cpus[0], cpus[1]}})
+		ps = append(ps, placement{name: "two CPUs", cpus: []int{cpus[0], cpus[1]}})
 	}
 	return ps
 }
@@ -128,10 +128,13 @@ func placements() []placement {
 func ranOn(ps ...placement) []string {
 	notes := []string{"ran on " + machine.Capture().String()}
 	for _, p := range ps {
-		if p.cpus[0] == unbound {
+		switch {
+		case p.cpus[0] == unbound:
 			notes = append(notes, "threads are not bound: this system does not offer it")
-		} else {
+		case len(p.cpus) == 2:
 			notes = append(notes, fmt.Sprintf("%s: CPU %d and CPU %d", p.name, p.cpus[0], p.cpus[1]))
+		default:
+			notes = append(notes, fmt.Sprintf("%s: %d threads, each on a CPU of its own", p.name, len(p.cpus)))
 		}
 	}
 	return notes

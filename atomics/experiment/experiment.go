@@ -20,6 +20,10 @@ type Experiment struct {
 	Source   string // who asked or described it first
 	OptIn    string // why it must be asked for by name; "" runs by default
 
+	// Simulation says that it asks a model: what disturbs the machine does not
+	// change the figures.
+	Simulation bool
+
 	// Available is nil if this machine can run the experiment, else why not.
 	Available func() error
 
@@ -30,13 +34,16 @@ type Experiment struct {
 }
 
 // Run runs e and completes what it found: its name, question, method, source
-// and times. Like e.Run it returns a finding and an error if ctx ended after
-// something was measured.
+// and times, and what disturbed the machine meanwhile. Like e.Run it returns a
+// finding and an error if ctx ended after something was measured.
 func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
-	started := time.Now()
+	started, noise := time.Now(), machine.Watch()
 	f, err := e.Run(ctx, o)
 	if f == nil {
 		return nil, err
+	}
+	if !e.Simulation {
+		f.Warnings = append(f.Warnings, noise.Stop()...)
 	}
 	f.Name, f.Question, f.Method, f.Source = e.Name, e.Question, e.Method, e.Source
 	f.Started, f.Elapsed, f.Interrupted = started.UTC().Round(0), time.Since(started), err != nil
@@ -46,7 +53,7 @@ func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error
 // Options bound an experiment. The zero value is ready to use.
 type Options struct {
 	Repeats int           // how often everything is measured; 0 is 5
-	Budget  time.Duration // how long to measure in all, about; 0 is 3 s
+	Budget  time.Duration // how long to measure in all, about; 0 is 3 s, or what the experiment says
 	Seed    uint64        // of whatever is random; 0 is a seed like any other
 
 	// Locks are the locks of the lab that an experiment about locks runs; nil
@@ -108,7 +115,7 @@ func summarize(samples []float64) harness.Cell {
 func exact(x float64) harness.Cell { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1} }
 
 // Suite lists the experiments in the order in which to run and read them.
-var Suite = []*Experiment{lostUpdates, arbiter, falseSharing, litmus, cost, coreToCore}
+var Suite = []*Experiment{lostUpdates, splitLock, litmus, falseSharing, coreToCore, arbiter, cost}
 
 func always() error { return nil }
 

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,19 +66,30 @@ func TestSuiteCheckSeesFaults(t *testing.T) {
 }
 
 // brief makes an experiment short; what it finds is still complete.
-var brief = Options{Repeats: 1, Budget: 10 * time.Millisecond}
+var brief = Options{Repeats: 1, Budget: 50 * time.Millisecond}
 
 // TestSuiteRuns runs every experiment and checks the form of what it finds.
 func TestSuiteRuns(t *testing.T) {
 	for _, e := range Suite {
+		if e.OptIn != "" {
+			continue // its own test runs a harmless form of it
+		}
 		t.Run(e.Name, func(t *testing.T) {
 			if err := e.Available(); err != nil {
 				t.Skip(err)
 			}
 			procs := runtime.GOMAXPROCS(0)
-			f, err := e.Run(t.Context(), brief)
+			f, err := Run(t.Context(), e, brief)
+			// On a busy machine too little may be seen in so short a time.
+			for o := brief; err != nil && o.Budget < 5*time.Second; {
+				o.Budget *= 5
+				f, err = Run(t.Context(), e, o)
+			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			if f.Name != e.Name || f.Question != e.Question || f.Method != e.Method || f.Source != e.Source || f.Elapsed <= 0 || f.Interrupted {
+				t.Errorf("found %+v", f)
 			}
 			if text := checkFinding(f); text != "" {
 				t.Errorf("%s: %+v", text, f)
@@ -92,24 +104,20 @@ func TestSuiteRuns(t *testing.T) {
 	}
 }
 
+// checkFinding returns what is wrong with the form of f, "" for nothing.
 func checkFinding(f *harness.Finding) string {
 	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
 		return "no answer"
 	}
+	drawn := false
 	for _, table := range f.Tables {
-		if table.Caption == "" || table.Label == "" || len(table.Rows) == 0 {
-			return "a table without caption, label or rows"
+		if text := checkTable(table); text != "" {
+			return table.Caption + ": " + text
 		}
-		for _, row := range table.Rows {
-			if len(row.Cells) != len(table.Columns) {
-				return "a row without a cell for each column"
-			}
-			for _, c := range row.Cells {
-				if c.Text == "" && (c.N == 0 || c.Lo > c.Median || c.Median > c.Hi || math.IsNaN(c.Median)) {
-					return "a cell that is no figure"
-				}
-			}
-		}
+		drawn = drawn || table.Chart != harness.NoChart
+	}
+	if !drawn {
+		return "nothing is drawn"
 	}
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -125,24 +133,124 @@ func checkFinding(f *harness.Finding) string {
 	return ""
 }
 
+// checkTable returns what is wrong with the form of t, "" for nothing.
+func checkTable(t harness.Table) string {
+	if t.Caption == "" || t.Label == "" || len(t.Rows) == 0 {
+		return "a table without caption, label or rows"
+	}
+	for _, row := range t.Rows {
+		if row.Label == "" {
+			return "a row without a label"
+		}
+		if len(row.Cells) != len(t.Columns) {
+			return "a row without a cell for each column"
+		}
+		for _, c := range row.Cells {
+			if empty := t.Chart == harness.Heat && c == (harness.Cell{}); empty || c.Text != "" {
+				continue // a field need not be full
+			}
+			if c.N == 0 || c.Lo > c.Median || c.Median > c.Hi || math.IsNaN(c.Median) {
+				return "a cell that is no figure"
+			}
+		}
+	}
+	return checkChart(t)
+}
+
+// checkChart returns why t cannot be drawn as it says, "" if it can.
+func checkChart(t harness.Table) string {
+	var plotted []harness.Column
+	figure := false
+	for i, c := range t.Columns {
+		if c.Plot {
+			plotted = append(plotted, c)
+			figure = figure || slices.ContainsFunc(t.Rows, func(r harness.Row) bool { return r.Cells[i].N > 0 && r.Cells[i].Text == "" })
+		}
+	}
+	if t.Chart == harness.NoChart {
+		if len(plotted) > 0 || t.Log {
+			return "how to draw it, and no chart"
+		}
+		return ""
+	}
+	switch {
+	case !figure:
+		return "a chart of no figure"
+	case slices.ContainsFunc(plotted, func(c harness.Column) bool { return c.Unit != plotted[0].Unit }):
+		return "a chart of two units"
+	}
+	switch t.Chart {
+	case harness.Bars:
+		labels := make(map[string]bool)
+		for _, r := range t.Rows {
+			if labels[r.Label] {
+				return "two bars of one name"
+			}
+			labels[r.Label] = true
+		}
+	case harness.Lines:
+		for i, r := range t.Rows {
+			if r.X <= 0 || i > 0 && r.X <= t.Rows[i-1].X {
+				return "lines whose X do not rise"
+			}
+		}
+	case harness.Heat:
+		if len(t.Columns) != len(t.Rows) || len(plotted) != len(t.Columns) {
+			return "a field that is not square"
+		}
+	default:
+		return "an unknown chart"
+	}
+	return ""
+}
+
 func TestCheckFindingSeesFaults(t *testing.T) {
 	good := func() *harness.Finding {
-		return &harness.Finding{Answer: "Yes.", Tables: []harness.Table{{Caption: "c", Label: "l",
-			Columns: []harness.Column{{Name: "n"}}, Rows: []harness.Row{{Label: "r", Cells: []harness.Cell{exact(1)}}}}}}
+		return &harness.Finding{Answer: "Yes.", Tables: []harness.Table{{Caption: "c", Label: "l", Chart: harness.Bars,
+			Columns: []harness.Column{{Name: "n", Unit: "ns", Plot: true}, {Name: "m", Unit: "ns", Plot: true}},
+			Rows:    []harness.Row{{Label: "r", X: 1, Cells: []harness.Cell{exact(1), exact(3)}}, {Label: "s", X: 2, Cells: []harness.Cell{exact(2), exact(4)}}}}}}
 	}
-	if text := checkFinding(good()); text != "" {
-		t.Fatal(text)
+	for _, chart := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
+		f := good()
+		f.Tables[0].Chart = chart
+		if text := checkFinding(f); text != "" {
+			t.Fatalf("%s: %s", chart, text)
+		}
 	}
-	for name, spoil := range map[string]func(*harness.Finding){
-		"answer":   func(f *harness.Finding) { f.Answer = "" },
-		"caption":  func(f *harness.Finding) { f.Tables[0].Caption = "" },
-		"columns":  func(f *harness.Finding) { f.Tables[0].Columns = nil },
-		"figure":   func(f *harness.Finding) { f.Tables[0].Rows[0].Cells[0].N = 0 },
-		"nan":      func(f *harness.Finding) { f.Tables[0].Rows[0].Cells[0].Median = math.NaN() },
-		"infinity": func(f *harness.Finding) { f.Tables[0].Rows[0].Cells[0].Hi = math.Inf(1) },
+	for name, spoil := range map[string]func(*harness.Finding, *harness.Table){
+		"answer":     func(f *harness.Finding, _ *harness.Table) { f.Answer = "" },
+		"caption":    func(_ *harness.Finding, t *harness.Table) { t.Caption = "" },
+		"row label":  func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Label = "" },
+		"columns":    func(_ *harness.Finding, t *harness.Table) { t.Columns = t.Columns[:1] },
+		"figure":     func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].N = 0 },
+		"nan":        func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].Median = math.NaN() },
+		"infinity":   func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].Hi = math.Inf(1) },
+		"no chart":   func(f *harness.Finding, _ *harness.Table) { f.Tables = nil },
+		"left plots": func(_ *harness.Finding, t *harness.Table) { t.Chart = harness.NoChart },
+		"nothing plotted": func(_ *harness.Finding, t *harness.Table) {
+			t.Columns[0].Plot, t.Columns[1].Plot = false, false
+		},
+		"only text": func(_ *harness.Finding, t *harness.Table) {
+			t.Columns[1].Plot = false
+			t.Rows[0].Cells[0].Text, t.Rows[1].Cells[0].Text = "never", "never"
+		},
+		"units":     func(_ *harness.Finding, t *harness.Table) { t.Columns[0].Unit = "s" },
+		"same bars": func(_ *harness.Finding, t *harness.Table) { t.Rows[1].Label = "r" },
+		"chart":     func(_ *harness.Finding, t *harness.Table) { t.Chart = "pie" },
+		"x falls":   func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Rows[1].X = harness.Lines, 1 },
+		"x is 0":    func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Rows[0].X = harness.Lines, 0 },
+		"empty field": func(_ *harness.Finding, t *harness.Table) {
+			t.Chart = harness.Heat
+			clear(t.Rows[0].Cells)
+			clear(t.Rows[1].Cells)
+		},
+		"not square": func(_ *harness.Finding, t *harness.Table) {
+			t.Chart, t.Rows = harness.Heat, t.Rows[:1]
+		},
+		"hidden column": func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Columns[0].Plot = harness.Heat, false },
 	} {
 		f := good()
-		spoil(f)
+		spoil(f, &f.Tables[0])
 		if checkFinding(f) == "" {
 			t.Errorf("a bad %s goes unseen", name)
 		}
@@ -154,6 +262,9 @@ func TestCheckFindingSeesFaults(t *testing.T) {
 func TestSuiteIsInterruptible(t *testing.T) {
 	const long = time.Hour
 	for _, e := range Suite {
+		if e.OptIn != "" {
+			continue // its own test runs a harmless form of it
+		}
 		t.Run(e.Name, func(t *testing.T) {
 			if err := e.Available(); err != nil {
 				t.Skip(err)
@@ -215,6 +326,27 @@ func TestNumber(t *testing.T) {
 		if got := number(x); got != want {
 			t.Errorf("number(%v) = %q, want %q", x, got, want)
 		}
+	}
+}
+
+// TestWriteField shows that a large field does not flood the terminal.
+func TestWriteField(t *testing.T) {
+	field := func(n int) int {
+		table := harness.Table{Caption: "field", Chart: harness.Heat}
+		for range n {
+			table.Columns = append(table.Columns, harness.Column{Name: "c"})
+		}
+		for range n {
+			table.Rows = append(table.Rows, harness.Row{Label: "r", Cells: make([]harness.Cell, n)})
+		}
+		var out strings.Builder
+		if err := Write(&out, &harness.Finding{Tables: []harness.Table{table}}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(out.String(), "\n")
+	}
+	if small, large := field(maxField), field(maxField+1); small <= maxField || large >= maxField {
+		t.Errorf("%d rows print %d lines, %d print %d", maxField, small, maxField+1, large)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ var falseSharing = &Experiment{
 }
 
 // distances between the two counters, in bytes.
-var distances = []int{8, 32, 56, 64, 128, 256}
+var distances = []int{8, 16, 24, 32, 40, 48, 56, 64, 128, 192, 256}
 
 // An increment raises *p n times.
 type increment struct {
@@ -68,8 +69,20 @@ type sharingCell struct {
 	ns       []float64 // a figure for each repeat
 }
 
-func (c *sharingCell) measure(ctx context.Context, cpus [2]int, span time.Duration) error {
-	threads := cpus[:]
+// sharingCells returns a group for each kind of increment, alone first.
+func sharingCells() (groups [][]*sharingCell) {
+	for _, inc := range increments {
+		group := []*sharingCell{{inc: inc}}
+		for _, d := range distances {
+			group = append(group, &sharingCell{inc: inc, distance: d})
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func (c *sharingCell) measure(ctx context.Context, cpus []int, span time.Duration) error {
+	threads := cpus
 	if c.distance == 0 {
 		threads = cpus[:1]
 	}
@@ -96,17 +109,14 @@ func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	}
 	places := placements()
 	apart := places[len(places)-1]
-	var cells []*sharingCell
-	for _, inc := range increments {
-		for _, d := range append([]int{0}, distances...) {
-			cells = append(cells, &sharingCell{inc: inc, distance: d})
-		}
-	}
-	span := o.share(len(cells))
+	groups := sharingCells()
+	span := o.share(len(groups) * len(groups[0]))
 	done, err := repeat(ctx, o, func(int) error {
-		for _, c := range cells {
-			if err := c.measure(ctx, apart.cpus, span); err != nil {
-				return err
+		for _, group := range groups {
+			for _, c := range group {
+				if err := c.measure(ctx, apart.cpus, span); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -114,31 +124,48 @@ func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
 	if done == 0 {
 		return nil, err
 	}
-	for _, c := range cells {
-		c.ns = c.ns[:done]
+	for _, group := range groups {
+		for _, c := range group {
+			c.ns = c.ns[:done]
+		}
 	}
-	f := &harness.Finding{Notes: ranOn(apart)}
 	var answers []string
 	for i, inc := range increments {
-		group := cells[i*len(cells)/len(increments):][:len(cells)/len(increments)]
-		f.Tables = append(f.Tables, sharingTable(inc, group))
-		answers = append(answers, sharingAnswer(inc, group))
+		answers = append(answers, sharingAnswer(inc, groups[i]))
 	}
-	f.Answer = strings.Join(answers, "; ") + "."
-	return f, err
+	answer := strings.Join(answers, "; ") + "."
+	return &harness.Finding{
+		Answer: strings.ToUpper(answer[:1]) + answer[1:],
+		Tables: sharingTables(groups),
+		Notes:  ranOn(apart),
+	}, err
 }
 
-// sharingTable shows cells, the first of which is alone.
-func sharingTable(inc increment, cells []*sharingCell) harness.Table {
-	t := harness.Table{Caption: inc.name, Label: "bytes apart", Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "times alone"}}}
-	for _, c := range cells {
-		label := fmt.Sprint(c.distance)
-		if c.distance == 0 {
+// sharingTables show groups, a column each: as multiples of the time alone, and
+// in ns. The first cell of a group is alone.
+func sharingTables(groups [][]*sharingCell) []harness.Table {
+	multiple := harness.Table{Caption: "Time of one increment, as a multiple of the time alone, by how far apart the counters are", Label: "bytes apart", Chart: harness.Lines, Log: true}
+	time := harness.Table{Caption: "Time of one increment", Label: "bytes apart"}
+	for _, group := range groups {
+		multiple.Columns = append(multiple.Columns, harness.Column{Name: group[0].inc.name, Unit: "times alone", Plot: true})
+		time.Columns = append(time.Columns, harness.Column{Name: group[0].inc.name, Unit: "ns"})
+	}
+	for i, first := range groups[0] {
+		at, label := harness.Row{Label: strconv.Itoa(first.distance), X: float64(first.distance)}, strconv.Itoa(first.distance)
+		if first.distance == 0 {
 			label = "alone"
 		}
-		t.Rows = append(t.Rows, harness.Row{Label: label, Cells: []harness.Cell{summarize(c.ns), summarize(ratios(c.ns, cells[0].ns))}})
+		in := harness.Row{Label: label}
+		for _, group := range groups {
+			at.Cells = append(at.Cells, summarize(ratios(group[i].ns, group[0].ns)))
+			in.Cells = append(in.Cells, summarize(group[i].ns))
+		}
+		if first.distance > 0 {
+			multiple.Rows = append(multiple.Rows, at)
+		}
+		time.Rows = append(time.Rows, in)
 	}
-	return t
+	return []harness.Table{multiple, time}
 }
 
 // sharingAnswer says what sharing a line costs and from which distance on it

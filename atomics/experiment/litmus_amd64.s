@@ -42,13 +42,30 @@
 	MOVQ $1, 0(two); \
 	XORL v0, v0
 
+#define STORE_FENCE_STORE \
+	MOVQ $1, 0(one); \
+	SFENCE; \
+	MOVQ $1, 0(two); \
+	XORL v0, v0
+
 #define LOAD_LOAD \
 	MOVQ 0(one), v0; \
 	MOVQ 0(two), v1; \
 	LEAQ (v0)(v1*2), v0
 
+#define LOAD_FENCE_LOAD \
+	MOVQ 0(one), v0; \
+	LFENCE; \
+	MOVQ 0(two), v1; \
+	LEAQ (v0)(v1*2), v0
+
 #define LOAD_STORE \
 	MOVQ 0(one), v0; \
+	MOVQ $1, 0(two)
+
+#define LOAD_FENCE_STORE \
+	MOVQ 0(one), v0; \
+	MFENCE; \
 	MOVQ $1, 0(two)
 
 // Turn i starts when both threads have written i to their words.
@@ -129,6 +146,19 @@ TEXT ·storeStore(SB), NOSPLIT|NOFRAME, $0-64
 	MOVQ i, next+56(FP)
 	RET
 
+// func storeFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+TEXT ·storeFenceStore(SB), NOSPLIT|NOFRAME, $0-64
+	MOVQ first+0(FP), one
+	MOVQ second+8(FP), two
+	MOVQ seen+16(FP), notes
+	MOVQ mine+24(FP), here
+	MOVQ theirs+32(FP), there
+	MOVQ from+40(FP), i
+	MOVQ to+48(FP), end
+	LITMUS(STORE_FENCE_STORE)
+	MOVQ i, next+56(FP)
+	RET
+
 // func loadLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 TEXT ·loadLoad(SB), NOSPLIT|NOFRAME, $0-64
 	MOVQ first+0(FP), one
@@ -142,6 +172,19 @@ TEXT ·loadLoad(SB), NOSPLIT|NOFRAME, $0-64
 	MOVQ i, next+56(FP)
 	RET
 
+// func loadFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+TEXT ·loadFenceLoad(SB), NOSPLIT|NOFRAME, $0-64
+	MOVQ first+0(FP), one
+	MOVQ second+8(FP), two
+	MOVQ seen+16(FP), notes
+	MOVQ mine+24(FP), here
+	MOVQ theirs+32(FP), there
+	MOVQ from+40(FP), i
+	MOVQ to+48(FP), end
+	LITMUS(LOAD_FENCE_LOAD)
+	MOVQ i, next+56(FP)
+	RET
+
 // func loadStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 TEXT ·loadStore(SB), NOSPLIT|NOFRAME, $0-64
 	MOVQ first+0(FP), one
@@ -152,5 +195,18 @@ TEXT ·loadStore(SB), NOSPLIT|NOFRAME, $0-64
 	MOVQ from+40(FP), i
 	MOVQ to+48(FP), end
 	LITMUS(LOAD_STORE)
+	MOVQ i, next+56(FP)
+	RET
+
+// func loadFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+TEXT ·loadFenceStore(SB), NOSPLIT|NOFRAME, $0-64
+	MOVQ first+0(FP), one
+	MOVQ second+8(FP), two
+	MOVQ seen+16(FP), notes
+	MOVQ mine+24(FP), here
+	MOVQ theirs+32(FP), there
+	MOVQ from+40(FP), i
+	MOVQ to+48(FP), end
+	LITMUS(LOAD_FENCE_STORE)
 	MOVQ i, next+56(FP)
 	RET

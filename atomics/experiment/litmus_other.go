@@ -1,8 +1,10 @@
-//go:build !(amd64 && gc && !purego)
+//go:build !((amd64 || arm64 || riscv64) && gc && !purego)
 
 package experiment
 
 import "errors"
+
+const memoryModel = "this architecture"
 
 // Go has no access that is both free of data races and free to be reordered, so
 // there is nothing to test without assembly.
@@ -11,6 +13,6 @@ var (
 	petersonLocks []petersonLock
 )
 
-var errNoAssembly = errors.New("experiment: litmus tests need assembly, which this build has not (it is written for amd64, without the tag purego)")
+var errNoAssembly = errors.New("experiment: litmus tests need assembly, which this build has not (it is written for amd64, arm64 and riscv64, for gc and without the tag purego)")
 
 func litmusAvailable() error { return errNoAssembly }

@@ -1,7 +1,11 @@
 package experiment
 
 import (
+	"os"
+	"runtime"
+	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -31,16 +35,57 @@ func seenWithin(play func() uint64) bool {
 	return false
 }
 
-// TestLitmus: what x86 allows is seen, which also proves that the count sees
-// it, and what it forbids is not.
+// brokenByEmulator says why the emulator of this program breaks what the named
+// test or lock forbids, "" if it should not or there is none. qemu-user on amd64
+// puts a fence before a store-release and another after a load-acquire, and none
+// between the two (seen with qemu 7.2 and "-d out_asm").
+func brokenByEmulator(name string) string {
+	if translated(os.DirFS("/"), runtime.GOARCH) && (name == "store buffering, STLR and LDAR" || name == "Peterson's lock, STLR and LDAR") {
+		return "an emulator runs this, and it does not keep a load-acquire behind a store-release"
+	}
+	return ""
+}
+
+func TestTranslated(t *testing.T) {
+	for _, test := range []struct {
+		goarch, kernel, cpuinfo string
+		want                    bool
+	}{
+		{"amd64", "x86_64", "vendor_id : AuthenticAMD", false},
+		{"arm64", "x86_64", "", true},
+		{"arm64", "aarch64", "", false},
+		{"riscv64", "aarch64", "", true},
+		{"arm64", "", "vendor_id : AuthenticAMD", true},
+		{"arm64", "", "CPU implementer : 0x41", false},
+		{"amd64", "", "vendor_id : AuthenticAMD", false},
+		{"386", "x86_64", "", false},
+		{"arm64", "", "", false},
+	} {
+		root := fstest.MapFS{"proc/cpuinfo": file(test.cpuinfo), "proc/sys/kernel/arch": file(test.kernel)}
+		if got := translated(root, test.goarch); got != test.want {
+			t.Errorf("%+v: translated is %v", test, got)
+		}
+	}
+}
+
+// TestLitmus: what the memory model forbids is not seen. What every machine
+// shows is, which also proves that the count sees it. The rest it may show.
 func TestLitmus(t *testing.T) {
 	c := pairApart(t)
 	a := new(arena)
 	for _, test := range litmusTests {
-		if test.allowed {
+		if test.certain {
 			if !seenWithin(func() uint64 { return a.play(c, test) }) {
 				t.Errorf("%s: never seen", test.name)
 			}
+			continue
+		}
+		if test.allowed {
+			a.play(c, test)
+			continue
+		}
+		if why := brokenByEmulator(test.name); why != "" {
+			t.Logf("%s: not judged: %s", test.name, why)
 			continue
 		}
 		for range 20 {
@@ -62,6 +107,10 @@ func TestPetersonNeedsAFence(t *testing.T) {
 			if !seenWithin(enter) {
 				t.Errorf("%s: never two inside", lock.name)
 			}
+			continue
+		}
+		if why := brokenByEmulator(lock.name); why != "" {
+			t.Logf("%s: not judged: %s", lock.name, why)
 			continue
 		}
 		for range 30 {
@@ -119,5 +168,53 @@ func TestRelaxedOutcomes(t *testing.T) {
 		if len(got) != len(test.want) || got[0] != test.want[0] {
 			t.Errorf("%s: relaxed are %v, want %v", test.name, got, test.want)
 		}
+	}
+}
+
+// TestLitmusAnswer checks that the answer follows the figures.
+func TestLitmusAnswer(t *testing.T) {
+	if len(litmusTests) == 0 {
+		t.Skip(litmusAvailable())
+	}
+	cells := func(n int) []litmusCell {
+		cells := make([]litmusCell, n)
+		for i := range cells {
+			cells[i].total = 1e6
+		}
+		return cells
+	}
+	tests, locks := cells(len(litmusTests)), cells(len(petersonLocks))
+	tests[0].bad, locks[0].bad, tests[2].total = 5, 7, 4000
+	a, b := litmusTests[0].name+" (5 in a million turns)", "two inside "+petersonLocks[0].name+" (7 in a million entries)"
+	got := litmusAnswer(tests, locks)
+	if want := "Seen, as " + memoryModel + " allows: " + a + "; " + b + ". Never seen in 4000 turns or more: " + litmusTests[1].name + "; "; !strings.HasPrefix(got, want) {
+		t.Errorf("answer is %q, want %q", got, want)
+	}
+	if strings.Contains(got, "forbids") || !strings.HasSuffix(got, petersonLocks[len(petersonLocks)-1].name+".") {
+		t.Errorf("answer is %q", got)
+	}
+	tests[1].bad = 2
+	if got, want := litmusAnswer(tests, locks), "Seen although "+memoryModel+" forbids it: "+litmusTests[1].name+" (2 in a million turns). Seen, "; !strings.HasPrefix(got, want) {
+		t.Errorf("answer is %q, want %q", got, want)
+	}
+}
+
+// TestLitmusLists: what the answer and the chart take for granted.
+func TestLitmusLists(t *testing.T) {
+	names := make(map[string]bool)
+	for i, test := range litmusTests {
+		if names[test.name] || test.relaxed == nil || test.threads[0] == nil || test.threads[1] == nil {
+			t.Errorf("%s: twice, or incomplete", test.name)
+		}
+		if test.certain && !test.allowed || (i == 0) != test.certain {
+			t.Errorf("%s: allowed %v, certain %v", test.name, test.allowed, test.certain)
+		}
+		names[test.name] = true
+	}
+	for i, lock := range petersonLocks {
+		if names[lock.name] || lock.sound != (i > 0) {
+			t.Errorf("%s: twice, or sound is %v", lock.name, lock.sound)
+		}
+		names[lock.name] = true
 	}
 }

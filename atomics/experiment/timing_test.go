@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
 
-	"locklab/atomics"
 	"locklab/internal/machine"
 )
 
@@ -100,13 +98,13 @@ func TestIncrementsCount(t *testing.T) {
 
 func TestOperationsLeaveZero(t *testing.T) {
 	for _, op := range operations {
-		var w atomics.Uint64
+		w := new(costWords)
 		want := uint64(0)
 		if op.name == "add" {
 			want = 7
 		}
-		if op.run(&w, 7); w.Load() != want {
-			t.Errorf("%s leaves %d", op.name, w.Load())
+		if op.run(w, 7); w.word.Load() != want || w.plain != 0 || w.read != 0 {
+			t.Errorf("%s leaves %d, %d and %d", op.name, w.word.Load(), w.plain, w.read)
 		}
 	}
 }
@@ -133,48 +131,36 @@ func TestSharingAnswer(t *testing.T) {
 	}
 }
 
-func TestCostAnswer(t *testing.T) {
-	cells := []*costCell{
-		{op: operation{name: "load"}, alone: []float64{1}, shared: []float64{1}},
-		{op: operation{name: "swap"}, alone: []float64{2}, shared: []float64{12}},
-		{op: operation{name: "add"}, alone: []float64{2}, shared: []float64{8}},
-	}
-	if got := costAnswer(cells); !strings.Contains(got, "between 1 times (load) and 6 times (swap)") {
-		t.Errorf("answer is %q", got)
-	}
-}
-
-func TestPairsOf(t *testing.T) {
-	for _, test := range []struct{ cpus, want int }{{2, 1}, {4, 6}, {maxPaired, maxPaired * (maxPaired - 1) / 2}, {64, 63}} {
-		cpus := make([]int, test.cpus)
-		for i := range cpus {
-			cpus[i] = 2 * i
-		}
-		cells := pairsOf(cpus)
-		seen := make(map[[2]int]bool)
-		for _, c := range cells {
-			seen[c.cpus] = c.cpus[0] < c.cpus[1]
-		}
-		if len(cells) != test.want || len(seen) != test.want {
-			t.Errorf("%d CPUs: %d pairs, %d different, want %d", test.cpus, len(cells), len(seen), test.want)
-		}
-	}
-}
-
-func TestHopAnswer(t *testing.T) {
-	one := &hopCell{ns: []float64{30, 60, 20}}
-	two := &hopCell{ns: []float64{90}}
-	if got, want := hopAnswer([]*hopCell{one}), "30 ns one way; the slowest repeat took 3 times as long as the fastest."; got != want {
-		t.Errorf("answer is %q, want %q", got, want)
-	}
-	if got, want := hopAnswer([]*hopCell{one, two}), "30 ns one way between the nearest CPUs and 90 ns between the farthest, 3 times as long."; got != want {
-		t.Errorf("answer is %q, want %q", got, want)
-	}
-}
-
 // TestNeedTwoCPUs keeps the reason in step with the machine.
 func TestNeedTwoCPUs(t *testing.T) {
 	if got, want := needTwoCPUs() == nil, len(machine.CPUOrder()) >= 2; got != want {
 		t.Errorf("available %v with the CPUs %v", got, machine.CPUOrder())
+	}
+}
+
+// TestSharingTables: the first cell of a group is alone, which has no distance
+// and is not drawn.
+func TestSharingTables(t *testing.T) {
+	groups := sharingCells()
+	for g, group := range groups {
+		for i, c := range group {
+			c.ns = []float64{float64((g + 1) * (i + 2))} // alone 2 and 4
+		}
+	}
+	tables := sharingTables(groups)
+	for _, table := range tables {
+		if text := checkTable(table); text != "" {
+			t.Errorf("%s: %s", table.Caption, text)
+		}
+	}
+	multiple, ns := tables[0], tables[1]
+	if len(multiple.Rows) != len(distances) || len(ns.Rows) != len(distances)+1 {
+		t.Fatalf("%d and %d rows", len(multiple.Rows), len(ns.Rows))
+	}
+	if r := multiple.Rows[1]; r.X != 16 || r.Cells[0].Median != 2 || r.Cells[1].Median != 2 {
+		t.Errorf("at 16 bytes: %+v", r)
+	}
+	if r := ns.Rows[2]; ns.Rows[0].Label != "alone" || r.Label != "16" || r.Cells[0].Median != 4 || r.Cells[1].Median != 8 {
+		t.Errorf("at 16 bytes: %+v", r)
 	}
 }

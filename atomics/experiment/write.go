@@ -25,8 +25,16 @@ func Write(w io.Writer, f *harness.Finding) error {
 	return err
 }
 
+// maxField is the most rows of a field of cells that are printed: more do not
+// fit into a terminal. JSON, result files and charts have them all.
+const maxField = 16
+
 func writeTable(out *bytes.Buffer, t harness.Table) {
 	fmt.Fprintln(out, t.Caption)
+	if t.Chart == harness.Heat && len(t.Rows) > maxField {
+		fmt.Fprintf(out, "  %d rows: see them as a chart, with --out, or with --json\n", len(t.Rows))
+		return
+	}
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	head := []string{"  " + t.Label}
 	for _, c := range t.Columns {

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"runtime"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -32,7 +35,7 @@ func listCommand() *cobra.Command {
 			return listTable(cmd.OutOrStdout(), locks, verbose)
 		},
 	}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show sources too")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show sources and sizes too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -41,17 +44,57 @@ func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	head := "LOCK\tFAMILY\tSTATUS\tCLAIMS\tWHAT IT IS"
 	if verbose {
-		head += "\tSOURCE"
+		head += "\tHEAP BYTES, ABOUT\tSOURCE"
 	}
 	fmt.Fprintln(w, head)
 	for _, v := range locks {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", v.Name, v.Family, v.Status, claims(v.Traits), v.Doc)
+		doc := v.Doc
+		if v.Unavailable != "" {
+			doc += " (not here: " + v.Unavailable + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", v.Name, v.Family, v.Status, claims(v.Traits), doc)
 		if verbose {
-			fmt.Fprintf(w, "\t%s", v.Paper)
+			fmt.Fprintf(w, "\t%s\t%s", footprint(v), v.Paper)
 		}
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
+}
+
+// footprint says how many bytes a local lock takes on the heap, and how many
+// more for each worker: padding for the most part, so that no two words with
+// different writers share a cache line.
+func footprint(v *harness.Variant) string {
+	if v.Local == nil || v.Unavailable != "" {
+		return "-"
+	}
+	const few, more = 1, 17
+	if most := v.Traits.MaxWorkers; most > 0 && most < more {
+		return fmt.Sprintf("%d for %d", heapBytes(v, most), most)
+	}
+	a, b := heapBytes(v, few), heapBytes(v, more)
+	if b <= a {
+		return strconv.FormatUint(a, 10)
+	}
+	return fmt.Sprintf("%d + %d a worker", a-(b-a)/(more-few), (b-a)/(more-few))
+}
+
+// heapBytes returns what a lock for so many workers allocates: the least of a
+// few tries, since other goroutines may allocate too.
+func heapBytes(v *harness.Variant, workers int) uint64 {
+	least := uint64(math.MaxUint64)
+	for range 5 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		l := v.Local(harness.Setup{Workers: workers})
+		for i := range workers {
+			l.Worker(i)
+		}
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+		runtime.KeepAlive(l)
+	}
+	return least
 }
 
 // claims names the traits of a lock in a few words.
@@ -62,6 +105,15 @@ func claims(t harness.Traits) string {
 	}
 	if t.Fenced {
 		words = append(words, "fenced")
+	}
+	if t.ReadWrite {
+		words = append(words, "readers share")
+	}
+	if t.Reentrant {
+		words = append(words, "reentrant")
+	}
+	if t.Permits > 1 {
+		words = append(words, fmt.Sprintf("permits=%d", t.Permits))
 	}
 	if t.MaxWorkers > 0 {
 		words = append(words, fmt.Sprintf("workers≤%d", t.MaxWorkers))

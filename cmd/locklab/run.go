@@ -182,7 +182,7 @@ func reportRun(stdout io.Writer, dir string) error {
 
 // plan turns the flags into a plan, without servers.
 func (o runOptions) plan() (*runner.Plan, error) {
-	locks, err := catalog.Select(catalog.All(), strings.Split(o.locks, ","))
+	locks, err := catalog.Select(catalog.All(), strings.FieldsFunc(o.locks, func(r rune) bool { return r == ',' || r == '|' }))
 	if err != nil {
 		return nil, err
 	}

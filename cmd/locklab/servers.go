@@ -23,12 +23,17 @@ type servers struct {
 func startServers(ctx context.Context, p *runner.Plan) (*servers, []resultfile.Skip, error) {
 	s := &servers{running: make(map[string]*backend.Server)}
 	p.Endpoints = make(map[string]harness.Endpoint)
-	var skipped []resultfile.Skip
+	skipped := drop(p, func(v *harness.Variant) string { return v.Unavailable })
 	for _, kind := range p.Needs() {
 		srv, err := backend.Start(ctx, kind)
 		switch {
 		case errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind):
-			skipped = append(skipped, drop(p, kind, err.Error())...)
+			skipped = append(skipped, drop(p, func(v *harness.Variant) string {
+				if v.Traits.Needs != kind {
+					return ""
+				}
+				return err.Error()
+			})...)
 		case err != nil:
 			s.stop()
 			return nil, nil, err
@@ -44,17 +49,14 @@ func startServers(ctx context.Context, p *runner.Plan) (*servers, []resultfile.S
 	return s, skipped, nil
 }
 
-// drop takes the locks that need kind out of p.
-func drop(p *runner.Plan, kind, reason string) (skipped []resultfile.Skip) {
+// drop takes the locks for which why gives a reason out of p.
+func drop(p *runner.Plan, why func(v *harness.Variant) string) (skipped []resultfile.Skip) {
 	p.Cases = slices.DeleteFunc(p.Cases, func(c runner.Case) bool {
-		if c.Lock.Traits.Needs != kind {
-			return false
-		}
-		s := resultfile.Skip{Lock: c.Lock.Name, Reason: reason}
-		if !slices.Contains(skipped, s) {
+		s := resultfile.Skip{Lock: c.Lock.Name, Reason: why(c.Lock)}
+		if s.Reason != "" && !slices.Contains(skipped, s) {
 			skipped = append(skipped, s)
 		}
-		return true
+		return s.Reason != ""
 	})
 	return skipped
 }

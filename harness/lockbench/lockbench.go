@@ -68,6 +68,9 @@ func Run(b *testing.B, suite []*harness.Variant) {
 				w.Warmup = remoteWarmup
 			}
 			b.Run("lock="+v.Name+"/"+w.Name(), func(b *testing.B) {
+				if v.Unavailable != "" {
+					b.Skip(v.Unavailable)
+				}
 				bench(b, in(), runner.Job{Lock: v, Workload: w, At: servers[v.Traits.Needs], Seed: 1})
 			})
 		}

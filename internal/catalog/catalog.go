@@ -59,7 +59,9 @@ func matches(v *harness.Variant, word string) bool {
 	case "remote":
 		return v.Remote != nil
 	}
-	return word == v.Name || word == string(v.Family) || word == string(v.Status)
+	// "sync.Mutex" is how Go programmers know the lock called sync-mutex.
+	name := strings.ToLower(strings.ReplaceAll(word, ".", "-"))
+	return name == v.Name || word == string(v.Family) || word == string(v.Status)
 }
 
 // suggest returns a hint at a name that contains the word or is contained in

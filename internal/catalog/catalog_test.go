@@ -27,7 +27,7 @@ func TestSelect(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
 		{"all", "abc"}, {"a", "a"}, {"c,a", "ac"}, {"a,a", "a"}, {"spin", "ab"}, {"recommended", "ac"},
 		{"local", "ab"}, {"remote", "c"}, {"all,-b", "ac"}, {"spin,-recommended", "b"},
-		{"nosuch", "error"}, {"", "error"}, {"a,nosuch", "error"}, {"a,-a", "error"}, {"all,-nosuch", "error"},
+		{"A", "a"}, {"nosuch", "error"}, {"", "error"}, {"a,nosuch", "error"}, {"a,-a", "error"}, {"all,-nosuch", "error"},
 	} {
 		got, err := Select(all, strings.Split(c.words, ","))
 		if err != nil {

@@ -1,0 +1,49 @@
+package experiment_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"locklab/atomics/experiment"
+	"locklab/harness"
+	"locklab/spinlock"
+)
+
+// TestSpinLocksKeepTheSectionToOne runs every spin lock of the lab on one CPU,
+// on one thread and on all CPUs.
+func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
+	for _, e := range experiment.Suite {
+		if e.Name != "lost-updates" {
+			continue
+		}
+		f, err := experiment.Run(t.Context(), e, experiment.Options{Repeats: 1, Budget: 10 * time.Millisecond, Locks: spinlock.Suite})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := f.Tables[2]
+		if len(table.Rows) == 0 {
+			t.Fatal("no locks")
+		}
+		for _, r := range table.Rows {
+			for i, c := range r.Cells {
+				// A cell is a number of entries, a rate of failures, or text
+				// where the lock cannot run.
+				if isRate := table.Columns[i].Unit != ""; c.Text == "" && isRate != (c.Hi == 0) {
+					t.Errorf("%s: %s: %v", r.Label, table.Columns[i].Name, c)
+				}
+			}
+		}
+		show(t, f)
+		return
+	}
+	t.Fatal("no such experiment")
+}
+
+func show(t *testing.T, f *harness.Finding) {
+	var out bytes.Buffer
+	if err := experiment.Write(&out, f); err != nil {
+		t.Error(err)
+	}
+	t.Log(out.String())
+}

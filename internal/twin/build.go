@@ -1,0 +1,103 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNoCompiler says that this machine has no C compiler that works. The error
+// that wraps it says why.
+var ErrNoCompiler = errors.New("twin: no C compiler")
+
+// Options say how to build a twin. The zero value is ready to use.
+type Options struct {
+	Compiler string   // the command and its first arguments; "" is $CC, or else cc
+	Flags    []string // nil is -O2
+}
+
+// command returns the compiler as words.
+func (o Options) command() []string {
+	for _, s := range []string{o.Compiler, os.Getenv("CC")} {
+		if words := strings.Fields(s); len(words) > 0 {
+			return words
+		}
+	}
+	return []string{"cc"}
+}
+
+// build compiles p in dir and returns the path of the program.
+func build(ctx context.Context, dir string, p *Program, o Options) (string, error) {
+	words := o.command()
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return "", fmt.Errorf("%w: %w: install gcc or clang, or name one in CC", ErrNoCompiler, err)
+	}
+	if err := unpack(dir); err != nil {
+		return "", err
+	}
+	flags := o.Flags
+	if flags == nil {
+		flags = []string{"-O2"}
+	}
+	out := filepath.Join(dir, "twin.exe") // Windows wants a suffix, nobody else minds
+	said, err := compile(ctx, dir, words, flags, p.File, out)
+	if err == nil {
+		return out, nil
+	}
+	// A compiler without headers or linker is as good as none.
+	if said, err := compile(ctx, dir, words, flags, "hello.c", out); err != nil && ctx.Err() == nil {
+		return "", fmt.Errorf("%w: %s builds no program: %w: %s", ErrNoCompiler, words[0], err, said)
+	}
+	return "", fmt.Errorf("twin: cannot build %s: %w: %s", p.File, err, said)
+}
+
+// compile builds one source and returns the end of what the compiler said.
+func compile(ctx context.Context, dir string, words, flags []string, file, out string) (string, error) {
+	args := append(append([]string{}, words[1:]...), "-std=c11", "-pthread")
+	args = append(append(args, flags...), "-o", out, file)
+	cmd := exec.CommandContext(ctx, words[0], args...)
+	cmd.Dir = dir
+	said, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return last(said), err
+}
+
+// last returns the end of text in one line.
+func last(text []byte) string {
+	const most = 600 // bytes
+	if len(text) > most {
+		text = text[len(text)-most:]
+	}
+	line := strings.ToValidUTF8(strings.Join(strings.Fields(string(text)), " "), "")
+	if line == "" {
+		return "it said nothing"
+	}
+	return line
+}
+
+// unpack writes the sources to dir, and the least program that needs what they
+// need.
+func unpack(dir string) error {
+	files, err := fs.Glob(sources, "c/*")
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		text, err := sources.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o600); err != nil {
+			return err
+		}
+	}
+	const hello = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n"
+	return os.WriteFile(filepath.Join(dir, "hello.c"), []byte(hello), 0o600)
+}

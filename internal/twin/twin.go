@@ -1,0 +1,231 @@
+package twin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Twin is a C program that runs as a child and measures on demand. Its
+// methods may be called by several goroutines; measurements wait for each other.
+// Close it.
+type Twin struct {
+	program *Program
+	dir     string
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	stderr  tail
+
+	lines  chan string   // of the child, closed at the end of its output
+	killed chan struct{} // closed when nobody reads lines any more
+	gone   chan struct{} // closed when the child is gone and waited for
+	ended  error         // valid after gone
+	kill   func()
+	forget func() bool // the context
+	mu     sync.Mutex  // held from a command to its answer
+}
+
+// A Reading is the answer to one measurement.
+type Reading struct {
+	Elapsed time.Duration // of the measured part
+	Ops     []int64       // of each thread in that time
+}
+
+// NsPerOp returns the elapsed time in ns for one operation of whichever thread.
+func (r Reading) NsPerOp() float64 {
+	sum := int64(0)
+	for _, n := range r.Ops {
+		sum += n
+	}
+	return float64(r.Elapsed) / float64(sum)
+}
+
+// Unbound stands for a thread that is not bound to a CPU.
+const Unbound = -1
+
+// ErrEnded says that the child is gone.
+var ErrEnded = errors.New("twin: the C program has ended")
+
+// Start builds p and starts it. The child ends when ctx does. The error wraps
+// [ErrNoCompiler] if this machine cannot build C.
+func Start(ctx context.Context, p *Program, o Options) (*Twin, error) {
+	dir, err := os.MkdirTemp("", "locklab-twin-")
+	if err != nil {
+		return nil, fmt.Errorf("twin: %w", err)
+	}
+	path, err := build(ctx, dir, p, o)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	t := &Twin{program: p, dir: dir, lines: make(chan string), killed: make(chan struct{}), gone: make(chan struct{})}
+	if err := t.launch(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("twin: start %s: %w", p.File, err), os.RemoveAll(dir))
+	}
+	t.forget = context.AfterFunc(ctx, t.kill)
+	if err := t.greet(ctx); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	// A program that runs needs no file, except on Windows, where Close removes it.
+	_ = os.RemoveAll(dir)
+	return t, nil
+}
+
+// launch starts the child and the goroutine that reads it and waits for it.
+func (t *Twin) launch(path string) error {
+	t.cmd = exec.Command(path)
+	t.cmd.SysProcAttr = attributes()
+	t.cmd.Stderr = &t.stderr
+	var err error
+	if t.stdin, err = t.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	stdout, err := t.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	t.kill = sync.OnceFunc(func() {
+		close(t.killed)
+		_ = t.cmd.Process.Kill() // it may be gone already
+	})
+	started := make(chan error)
+	go t.own(stdout, started)
+	return <-started
+}
+
+// own is the life of the child. Its thread must live as long: see attributes.
+func (t *Twin) own(stdout io.Reader, started chan<- error) {
+	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	err := t.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	s := bufio.NewScanner(stdout)
+	for s.Scan() {
+		select {
+		case t.lines <- s.Text():
+		case <-t.killed:
+		}
+	}
+	close(t.lines)
+	t.ended = t.cmd.Wait()
+	close(t.gone)
+}
+
+// greet reads the first line of the child.
+func (t *Twin) greet(ctx context.Context) error {
+	line, err := t.read(ctx)
+	if err != nil {
+		return err
+	}
+	want := strings.Join(append([]string{"twin 1", t.program.Topic}, t.program.Cases...), " ")
+	if line != want {
+		return fmt.Errorf("twin: %s said %q, want %q", t.program.File, line, want)
+	}
+	return nil
+}
+
+// read returns the next line. A child that is late for ctx is killed: an answer
+// that comes later would be taken for that of the next command.
+func (t *Twin) read(ctx context.Context) (string, error) {
+	select {
+	case line, ok := <-t.lines:
+		if ok {
+			return line, nil
+		}
+		<-t.gone
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		return "", fmt.Errorf("%w: %v: %s", ErrEnded, t.ended, last(t.stderr.bytes()))
+	case <-ctx.Done():
+		t.kill()
+		return "", ctx.Err()
+	}
+}
+
+// ask sends one command and returns the words of a good answer.
+func (t *Twin) ask(ctx context.Context, command string) ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// If the child is gone, read says so better.
+	_, _ = io.WriteString(t.stdin, command+"\n")
+	line, err := t.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(line)
+	if len(words) == 0 || words[0] != "ok" {
+		return nil, fmt.Errorf("twin: %s: asked to %s: %s", t.program.File, command, line)
+	}
+	return words[1:], nil
+}
+
+// Run measures a case of the program for about span, from 1 ms to a minute,
+// with a thread for each of cpus, bound to that CPU unless it is [Unbound]. If
+// ctx ends first, so does the child, and every later call returns [ErrEnded].
+func (t *Twin) Run(ctx context.Context, name string, cpus []int, span time.Duration) (Reading, error) {
+	list := make([]string, len(cpus))
+	for i, cpu := range cpus {
+		if list[i] = "-"; cpu != Unbound {
+			list[i] = strconv.Itoa(cpu)
+		}
+	}
+	words, err := t.ask(ctx, fmt.Sprintf("run %s %s %d", name, strings.Join(list, ","), span.Milliseconds()))
+	if err != nil {
+		return Reading{}, err
+	}
+	return parseReading(words, len(cpus))
+}
+
+func parseReading(words []string, threads int) (Reading, error) {
+	var r Reading
+	for i, word := range words {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil || n < 0 {
+			return Reading{}, fmt.Errorf("twin: %q in an answer is no count", word)
+		}
+		if i == 0 {
+			r.Elapsed = time.Duration(n)
+		} else {
+			r.Ops = append(r.Ops, n)
+		}
+	}
+	if len(r.Ops) != threads || r.Elapsed == 0 {
+		return Reading{}, fmt.Errorf("twin: the answer %q is not a time and %d counts", words, threads)
+	}
+	return r, nil
+}
+
+// Compiler returns the version of the compiler that built the program.
+func (t *Twin) Compiler(ctx context.Context) (string, error) {
+	words, err := t.ask(ctx, "compiler")
+	return strings.Join(words, " "), err
+}
+
+// Close ends the child and waits until it is gone. Calling it again does
+// nothing.
+func (t *Twin) Close() error {
+	t.forget()
+	_ = t.stdin.Close() // may be closed already
+	const patience = time.Second
+	select {
+	case <-t.gone:
+	case <-time.After(patience):
+	}
+	t.kill()
+	<-t.gone
+	return os.RemoveAll(t.dir)
+}

@@ -1,0 +1,82 @@
+package twin
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const ownerVariable = "LOCKLAB_TWIN_OWNER"
+
+// TestMain is also the owner that TestDiesWithOwner kills.
+func TestMain(m *testing.M) {
+	if os.Getenv(ownerVariable) == "" {
+		os.Exit(m.Run())
+	}
+	tw, err := Start(context.Background(), CoreToCore, Options{})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(tw.cmd.Process.Pid)
+	_, err = tw.Run(context.Background(), "cas-spin", []int{Unbound, Unbound}, time.Minute)
+	fmt.Println(err)
+}
+
+// TestDiesWithOwner kills an owner in the middle of a measurement of a minute.
+func TestDiesWithOwner(t *testing.T) {
+	needCompiler(t)
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), ownerVariable+"=1")
+	stdout, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, readErr := bufio.NewReader(stdout).ReadString('\n')
+	for deadline := time.Now().Add(10 * time.Second); threads(line) < 3 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond) // until it measures
+	}
+	if err := errors.Join(readErr, owner.Process.Kill()); err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Wait(); err == nil {
+		t.Error("the owner was not killed")
+	}
+	if _, err := strconv.Atoi(strings.TrimSpace(line)); err != nil {
+		t.Fatalf("the owner said %q", line)
+	}
+	for deadline := time.Now().Add(20 * time.Second); threads(line) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %s outlives its owner", line)
+		}
+	}
+}
+
+// threads returns how many threads of a process run, 0 if it is gone or only
+// waits for somebody to take note.
+func threads(pid string) int {
+	text, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// The name in parentheses may hold blanks.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	if fields[0] == "Z" || fields[0] == "X" {
+		return 0
+	}
+	n, err := strconv.Atoi(fields[17])
+	if err != nil {
+		return 0
+	}
+	return n
+}

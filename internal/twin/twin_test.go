@@ -1,0 +1,299 @@
+package twin
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// compiler is the error of a first try.
+var compiler = sync.OnceValue(func() error {
+	tw, err := Start(context.Background(), CoreToCore, Options{})
+	if err != nil {
+		return err
+	}
+	return tw.Close()
+})
+
+// needCompiler skips the test, with the reason, where there is none.
+func needCompiler(t *testing.T) {
+	t.Helper()
+	if err := compiler(); errors.Is(err, ErrNoCompiler) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts p, or skips the test with the reason.
+func start(t *testing.T, p *Program) *Twin {
+	t.Helper()
+	needCompiler(t)
+	tw, err := Start(t.Context(), p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tw
+}
+
+// checkPrograms returns what is wrong with ps, "" for nothing.
+func checkPrograms(ps []*Program) string {
+	topics, files := make(map[string]bool), make(map[string]bool)
+	for _, p := range ps {
+		name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+		switch _, err := fs.Stat(sources, "c/"+p.File); {
+		case !name.MatchString(p.Topic) || topics[p.Topic]:
+			return "bad topic " + p.Topic
+		case !strings.HasSuffix(p.Doc, "."):
+			return p.Topic + " has no doc"
+		case err != nil || files[p.File]:
+			return p.Topic + " has no source of its own"
+		case len(p.Cases) == 0 || !slices.ContainsFunc(p.Cases, name.MatchString):
+			return p.Topic + " has bad cases"
+		}
+		topics[p.Topic], files[p.File] = true, true
+	}
+	all, err := fs.Glob(sources, "c/*.c")
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(all) != len(ps):
+		return "a source is not listed in Programs"
+	}
+	return ""
+}
+
+func TestPrograms(t *testing.T) {
+	if text := checkPrograms(Programs); text != "" {
+		t.Error(text)
+	}
+	good := *CoreToCore
+	for name, bad := range map[string][]*Program{
+		"topic":   {{Topic: "Core", Doc: good.Doc, File: good.File, Cases: good.Cases}},
+		"doc":     {{Topic: good.Topic, File: good.File, Cases: good.Cases}},
+		"file":    {{Topic: good.Topic, Doc: good.Doc, File: "none.c", Cases: good.Cases}},
+		"cases":   {{Topic: good.Topic, Doc: good.Doc, File: good.File}},
+		"twice":   {&good, &good},
+		"missing": {},
+	} {
+		if checkPrograms(bad) == "" {
+			t.Errorf("a bad %s goes unseen", name)
+		}
+	}
+}
+
+// TestCases runs every case of every program.
+func TestCases(t *testing.T) {
+	for _, p := range Programs {
+		tw := start(t, p)
+		if v, err := tw.Compiler(t.Context()); err != nil || v == "" {
+			t.Errorf("%s: compiler %q, error %v", p.Topic, v, err)
+		}
+		for _, name := range p.Cases {
+			r, err := tw.Run(t.Context(), name, []int{Unbound, Unbound}, time.Millisecond)
+			if err != nil {
+				t.Fatalf("%s %s: %v", p.Topic, name, err)
+			}
+			if ns := r.NsPerOp(); r.Ops[0] == 0 || !(ns > 0) {
+				t.Errorf("%s %s: %+v, %v ns for an operation", p.Topic, name, r, ns)
+			}
+			// Who hands the word over waits until it is handed back.
+			if p == CoreToCore && r.Ops[0] != r.Ops[1] {
+				t.Errorf("%s %s: %+v", p.Topic, name, r)
+			}
+		}
+	}
+}
+
+// TestRefusals: a bad command has an answer that says why, and the child goes
+// on.
+func TestRefusals(t *testing.T) {
+	tw := start(t, CoreToCore)
+	two := []int{Unbound, Unbound}
+	for _, test := range []struct {
+		name string
+		cpus []int
+		span time.Duration
+		want string
+	}{
+		{"none", two, time.Millisecond, "no case none"},
+		{"cas-spin", two[:1], time.Millisecond, "2 to 2 CPUs"},
+		{"cas-spin", nil, time.Millisecond, "2 to 2 CPUs"},
+		{"cas-spin", make([]int, 300), time.Millisecond, "2 to 2 CPUs"},
+		{"cas-spin", []int{0, 1 << 19}, time.Millisecond, "cannot bind a thread to CPU 524288"},
+		{"cas-spin", []int{0, -7}, time.Millisecond, "2 to 2 CPUs"},
+		{"cas-spin", two, 0, "1 to 60000 milliseconds"},
+		{"cas-spin", two, time.Hour, "1 to 60000 milliseconds"},
+	} {
+		_, err := tw.Run(t.Context(), test.name, test.cpus, test.span)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s on %d CPUs for %v: error is %v, want %q", test.name, len(test.cpus), test.span, err, test.want)
+		}
+	}
+	if _, err := tw.ask(t.Context(), "sing"); err == nil || !strings.Contains(err.Error(), "run and compiler") {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := tw.Run(t.Context(), "cas-spin", two, time.Millisecond); err != nil {
+		t.Errorf("after bad commands: %v", err)
+	}
+}
+
+func TestParseReading(t *testing.T) {
+	if r, err := parseReading([]string{"120", "3", "1"}, 2); err != nil || r.Elapsed != 120 || r.NsPerOp() != 30 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, words := range [][]string{{}, {"120"}, {"120", "3"}, {"120", "3", "1", "1"}, {"0", "3", "1"}, {"x", "3", "1"}, {"120", "3", "-1"}} {
+		if r, err := parseReading(words, 2); err == nil {
+			t.Errorf("%q is %+v", words, r)
+		}
+	}
+}
+
+func TestNoCompiler(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "cc")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho stdio.h is missing >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ cc, want string }{{"no-such-compiler", "install gcc or clang"}}
+	if runtime.GOOS != "windows" {
+		tests = append(tests, struct{ cc, want string }{broken, "stdio.h is missing"})
+	}
+	for _, test := range tests {
+		_, err := Start(t.Context(), CoreToCore, Options{Compiler: test.cc})
+		if !errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error is %v, want %q", test.cc, err, test.want)
+		}
+		t.Setenv("CC", test.cc+" -m64")
+		if _, err := Start(t.Context(), CoreToCore, Options{}); !errors.Is(err, ErrNoCompiler) {
+			t.Errorf("CC=%s: error is %v", test.cc, err)
+		}
+	}
+}
+
+// TestBrokenSource: that is our fault, not a machine without a compiler.
+func TestBrokenSource(t *testing.T) {
+	needCompiler(t)
+	_, err := Start(t.Context(), CoreToCore, Options{Flags: []string{"-DTWIN_H"}}) // hides twin.h
+	if err == nil || errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), "core_to_core.c") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestWrongProgram: what does not speak the protocol is refused.
+func TestWrongProgram(t *testing.T) {
+	needCompiler(t)
+	p := *CoreToCore
+	p.Cases = []string{"other"}
+	if _, err := Start(t.Context(), &p, Options{}); err == nil || !strings.Contains(err.Error(), `want "twin 1 core-to-core other"`) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestLeavesNothing(t *testing.T) {
+	needCompiler(t)
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	before := runtime.NumGoroutine()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	tw, err := Start(ctx, CoreToCore, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 && runtime.GOOS != "windows" {
+		t.Errorf("while it runs: %v, %v", left, err)
+	}
+	for range 2 {
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if tw.cmd.ProcessState == nil {
+		t.Error("the child was not waited for")
+	}
+	if _, err := tw.Compiler(t.Context()); !errors.Is(err, ErrEnded) {
+		t.Errorf("after Close: %v", err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("after Close: %v, %v", left, err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+		}
+	}
+}
+
+// TestContexts: the end of either context ends a measurement of a minute.
+func TestContexts(t *testing.T) {
+	needCompiler(t)
+	for _, name := range []string{"of Start", "of Run"} {
+		begin, cancelStart := context.WithCancel(t.Context())
+		defer cancelStart()
+		run, cancelRun := context.WithCancel(t.Context())
+		defer cancelRun()
+		tw, err := Start(begin, CoreToCore, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ErrEnded
+		end := cancelStart
+		if name == "of Run" {
+			want, end = context.Canceled, cancelRun
+		}
+		time.AfterFunc(20*time.Millisecond, end)
+		if _, err := tw.Run(run, "cas-spin", []int{Unbound, Unbound}, time.Minute); !errors.Is(err, want) {
+			t.Errorf("context %s: error is %v, want %v", name, err, want)
+		}
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	var tl tail
+	for range 3 {
+		if _, err := tl.Write([]byte(strings.Repeat("x", 3<<10))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := tl.Write([]byte("end")); err != nil {
+		t.Fatal(err)
+	}
+	if got := tl.bytes(); len(got) != 4<<10 || !strings.HasSuffix(string(got), "xend") {
+		t.Errorf("%d bytes are left", len(got))
+	}
+	if got := last([]byte(strings.Repeat("a b\n", 1000))); len(got) > 600 || strings.Contains(got, "\n") {
+		t.Errorf("last is %q", got)
+	}
+}
+
+// TestCompilerWarnsOfNothing keeps the sources clean.
+func TestCompilerWarnsOfNothing(t *testing.T) {
+	needCompiler(t)
+	for _, p := range Programs {
+		tw, err := Start(t.Context(), p, Options{Flags: []string{"-O1", "-Wall", "-Wextra", "-Werror"}})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
