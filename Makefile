@@ -29,7 +29,7 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock'
+	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock ./internal/explore'
 
 test-arches: ## run the assembly of six architectures under qemu
 	scripts/deps qemu
@@ -51,6 +51,7 @@ lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy 
 	$(GO) vet ./...
 	for arch in arm64 riscv64 ppc64le s390x loong64; do GOARCH=$$arch $(GO) vet ./... || exit 1; done
 	GOOS=darwin $(GO) vet ./...
+	$(GO) vet -tags systematic ./atomics ./spinlock ./internal/explore
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff
 

@@ -4,6 +4,8 @@
 //     to sync/atomic, and add StoreRelease, the cheap store that frees a lock;
 //   - [SpinHint] is the pause inside a spin loop, [CacheLinePad] keeps two words
 //     out of one cache line;
+//   - a [Parker] lets a goroutine sleep until another one wakes it, [Yield] and
+//     [YieldThread] let others run;
 //   - [Ticks] reads the cycle counter;
 //   - a [Primitive] is compare-and-swap with its relatives written by hand for
 //     one instruction sequence (LOCK CMPXCHG, LDAXR/STLXR, CASAL, LR/SC). [Suite]
@@ -28,10 +30,11 @@
 // Under -race the words are sync/atomic only, because the race detector cannot
 // see assembly.
 //
-// The tag systematic calls a hook before each operation on a word, so that a
-// test can decide the order of the operations of several goroutines and walk
-// through all of them. It explores the very code that is shipped; see
-// SetScheduler, which only that build has. It is for tests: the hook is slow.
+// The tag systematic has a Scheduler do each operation on a word, so that a test
+// decides the order of the operations of several goroutines, and when a plain
+// store is seen, and walks through all of it. It explores the very code that is
+// shipped; see SetScheduler, which only that build has, and internal/explore. It
+// is for tests: the hook is slow.
 //
 // # Rank
 //

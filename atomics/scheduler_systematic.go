@@ -8,10 +8,11 @@ import (
 	"unsafe"
 )
 
-// An Op is an operation that a [Scheduler] is told of.
+// An Op is an operation that a [Scheduler] is asked to do.
 type Op uint8
 
-// The operations. All but OpSpin are methods of [Uint32] and [Uint64].
+// The operations. The first six are methods of [Uint32] and [Uint64]. A
+// [Parker] is made of these and of the last two.
 const (
 	OpLoad Op = iota
 	OpStore
@@ -19,10 +20,14 @@ const (
 	OpCompareAndSwap
 	OpSwap
 	OpAdd
-	OpSpin // SpinHint: the goroutine waits for another one
+	OpSpin    // SpinHint: the goroutine waits for another one
+	OpAcquire // a Parker's sleep: wait until the word is above 0, and take 1
+	OpRelease // the end of a Parker's sleep: add 1
 )
 
-var opNames = [...]string{"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint"}
+var opNames = [...]string{
+	"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint", "Acquire", "Release",
+}
 
 // String returns the name of the method or function.
 func (op Op) String() string {
@@ -32,18 +37,98 @@ func (op Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(op))
 }
 
-// A Scheduler is called before an operation, on the goroutine that is about to
-// do it. The operation happens when the call returns, so a Scheduler orders
-// the operations of several goroutines by letting their calls return one at a
-// time. addr is the word, nil for OpSpin; it is a pointer and not a number, so
-// that the word stays where it is and one address is one word.
-type Scheduler func(op Op, addr unsafe.Pointer)
+// A Word names a word. Two of them are equal if they name the same one. The
+// zero Word names none. A Word keeps its word where it is, so that one address
+// stays one word.
+type Word struct {
+	u32 *atomic.Uint32
+	u64 *atomic.Uint64
+}
+
+func word32(p *atomic.Uint32) Word { return Word{u32: p} }
+func word64(p *atomic.Uint64) Word { return Word{u64: p} }
+
+// Get returns the value.
+func (w Word) Get() uint64 {
+	switch {
+	case w.u32 != nil:
+		return uint64(w.u32.Load())
+	case w.u64 != nil:
+		return w.u64.Load()
+	}
+	return 0
+}
+
+// Set sets the value to v, modulo 1<<32 for a [Uint32].
+func (w Word) Set(v uint64) {
+	switch {
+	case w.u32 != nil:
+		w.u32.Store(uint32(v))
+	case w.u64 != nil:
+		w.u64.Store(v)
+	}
+}
+
+// Address returns where the word is. Its [Uint32] or [Uint64] is there too.
+func (w Word) Address() uintptr {
+	if w.u32 != nil {
+		return uintptr(unsafe.Pointer(w.u32))
+	}
+	return uintptr(unsafe.Pointer(w.u64))
+}
+
+// An Access is one operation on one word that has not happened yet.
+type Access struct {
+	Op   Op
+	Word Word   // the zero Word for OpSpin
+	Old  uint64 // what OpCompareAndSwap expects
+	New  uint64 // what the operation stores or adds
+}
+
+// After returns the value of the word after the access, if before is the one
+// that the access finds.
+func (a Access) After(before uint64) uint64 {
+	after := before
+	switch a.Op {
+	case OpStore, OpStoreRelease, OpSwap:
+		after = a.New
+	case OpCompareAndSwap:
+		if before == a.Old {
+			after = a.New
+		}
+	case OpAdd:
+		after = before + a.New
+	case OpAcquire:
+		after = before - 1
+	case OpRelease:
+		after = before + 1
+	}
+	if a.Word.u32 != nil {
+		after = uint64(uint32(after))
+	}
+	return after
+}
+
+// A Scheduler does the operations on words in place of the CPU. It is called
+// on the goroutine whose operation it is, returns when that operation has
+// happened, and returns the value that the operation found in the word. So it
+// orders the operations of several goroutines by letting its calls return one
+// at a time. The simplest one lets the operation happen at once:
+//
+//	func(a Access) uint64 {
+//		before := a.Word.Get()
+//		a.Word.Set(a.After(before))
+//		return before
+//	}
+//
+// It must not do an OpAcquire that finds 0.
+type Scheduler func(a Access) (before uint64)
 
 var scheduler atomic.Pointer[Scheduler]
 
-// SetScheduler makes the operations on all words and SpinHint call s first, in
-// every goroutine of the process, until restore brings the one before back. A
-// nil s calls nothing, as at the start. Set and restore it while no goroutine
+// SetScheduler makes s do the operations on all words, in every goroutine of
+// the process, until restore brings the scheduler before back. With a nil s
+// the CPU does them, as at the start. Set and restore it while no goroutine
 // works on a word.
 //
 // It exists for a schedule explorer: a test that runs the goroutines of a lock
@@ -60,8 +145,11 @@ func SetScheduler(s Scheduler) (restore func()) {
 	return func() { scheduler.Store(before) }
 }
 
-func schedule(op Op, addr unsafe.Pointer) {
-	if s := scheduler.Load(); s != nil {
-		(*s)(op, addr)
+// schedule asks the scheduler, if there is one, to do an operation.
+func schedule(op Op, w Word, old, new uint64) (before uint64, ok bool) {
+	s := scheduler.Load()
+	if s == nil {
+		return 0, false
 	}
+	return (*s)(Access{Op: op, Word: w, Old: old, New: new}), true
 }

@@ -4,97 +4,172 @@ package atomics
 
 import (
 	"slices"
+	"sync"
 	"testing"
-	"unsafe"
 )
 
-// An event is one call of a Scheduler, with the value of the word at the time.
-type event struct {
-	op    Op
-	addr  unsafe.Pointer
-	value uint64
+// atOnce is the simplest Scheduler.
+func atOnce(a Access) uint64 {
+	before := a.Word.Get()
+	a.Word.Set(a.After(before))
+	return before
 }
 
-// A step is one operation and what it must do to its word.
+// A step is one operation, what it must tell the scheduler and do to its word.
 type step struct {
-	do    func() any
-	want  any // the result
-	after uint64
-	op    Op
+	do       func() any
+	want     any // the result
+	after    uint64
+	op       Op
+	old, new uint64
 }
 
 func steps32(w *Uint32) []step {
 	return []step{
-		{func() any { return w.Load() }, uint32(0), 0, OpLoad},
-		{func() any { w.Store(3); return nil }, nil, 3, OpStore},
-		{func() any { w.StoreRelease(4); return nil }, nil, 4, OpStoreRelease},
-		{func() any { return w.CompareAndSwap(9, 1) }, false, 4, OpCompareAndSwap},
-		{func() any { return w.CompareAndSwap(4, 5) }, true, 5, OpCompareAndSwap},
-		{func() any { return w.Swap(6) }, uint32(5), 6, OpSwap},
-		{func() any { return w.Add(^uint32(0)) }, uint32(5), 5, OpAdd},
+		{func() any { return w.Load() }, uint32(0), 0, OpLoad, 0, 0},
+		{func() any { w.Store(3); return nil }, nil, 3, OpStore, 0, 3},
+		{func() any { w.StoreRelease(4); return nil }, nil, 4, OpStoreRelease, 0, 4},
+		{func() any { return w.CompareAndSwap(9, 1) }, false, 4, OpCompareAndSwap, 9, 1},
+		{func() any { return w.CompareAndSwap(4, 5) }, true, 5, OpCompareAndSwap, 4, 5},
+		{func() any { return w.Swap(6) }, uint32(5), 6, OpSwap, 0, 6},
+		{func() any { return w.Add(^uint32(0)) }, uint32(5), 5, OpAdd, 0, 1<<32 - 1},
 	}
 }
 
 func steps64(w *Uint64) []step {
 	return []step{
-		{func() any { return w.Load() }, uint64(0), 0, OpLoad},
-		{func() any { w.Store(3); return nil }, nil, 3, OpStore},
-		{func() any { w.StoreRelease(1 << 40); return nil }, nil, 1 << 40, OpStoreRelease},
-		{func() any { return w.CompareAndSwap(0, 1) }, false, 1 << 40, OpCompareAndSwap},
-		{func() any { return w.CompareAndSwap(1<<40, 5) }, true, 5, OpCompareAndSwap},
-		{func() any { return w.Swap(6) }, uint64(5), 6, OpSwap},
-		{func() any { return w.Add(^uint64(0)) }, uint64(5), 5, OpAdd},
+		{func() any { return w.Load() }, uint64(0), 0, OpLoad, 0, 0},
+		{func() any { w.Store(3); return nil }, nil, 3, OpStore, 0, 3},
+		{func() any { w.StoreRelease(1 << 40); return nil }, nil, 1 << 40, OpStoreRelease, 0, 1 << 40},
+		{func() any { return w.CompareAndSwap(0, 1) }, false, 1 << 40, OpCompareAndSwap, 0, 1},
+		{func() any { return w.CompareAndSwap(1<<40, 5) }, true, 5, OpCompareAndSwap, 1 << 40, 5},
+		{func() any { return w.Swap(6) }, uint64(5), 6, OpSwap, 0, 6},
+		{func() any { return w.Add(^uint64(0)) }, uint64(5), 5, OpAdd, 0, 1<<64 - 1},
 	}
 }
 
-// TestEveryOperationCallsTheScheduler checks that each operation calls it
-// exactly once, with its own name and word, before it does anything.
-func TestEveryOperationCallsTheScheduler(t *testing.T) {
+// TestEveryOperationIsTheSchedulers checks that each operation asks the
+// scheduler exactly once, with its own name, word and operands, and returns
+// what follows from the scheduler's answer; and that without a scheduler it
+// does the same to its word.
+func TestEveryOperationIsTheSchedulers(t *testing.T) {
+	for _, scheduled := range []bool{true, false} {
+		var w32 Uint32
+		var w64 Uint64
+		for _, word := range []struct {
+			name  string
+			word  Word
+			steps []step
+		}{
+			{"Uint32", word32(&w32.v), steps32(&w32)},
+			{"Uint64", word64(&w64.v), steps64(&w64)},
+		} {
+			var seen, want []Access
+			restore := func() {}
+			if scheduled {
+				restore = SetScheduler(func(a Access) uint64 {
+					seen = append(seen, a)
+					return atOnce(a)
+				})
+			}
+			for _, s := range word.steps {
+				seen, want = nil, nil
+				if scheduled {
+					want = []Access{{Op: s.op, Word: word.word, Old: s.old, New: s.new}}
+				}
+				if got := s.do(); got != s.want || word.word.Get() != s.after {
+					t.Errorf("scheduled=%t %s.%v returns %v, want %v, and leaves %d, want %d",
+						scheduled, word.name, s.op, got, s.want, word.word.Get(), s.after)
+				}
+				if !slices.Equal(seen, want) {
+					t.Errorf("scheduled=%t %s.%v: scheduler saw %v, want %v", scheduled, word.name, s.op, seen, want)
+				}
+			}
+			restore()
+		}
+	}
+}
+
+// TestSchedulerAnswers checks that an operation believes the scheduler, not
+// the word: that is how a store that is not yet visible stays hidden.
+func TestSchedulerAnswers(t *testing.T) {
+	var w Uint32
+	defer SetScheduler(func(Access) uint64 { return 7 })()
+	if got := w.Load(); got != 7 {
+		t.Errorf("Load returns %d, want the scheduler's 7", got)
+	}
+	if got := w.Swap(1); got != 7 {
+		t.Errorf("Swap returns %d, want the scheduler's 7", got)
+	}
+	if got := w.Add(2); got != 9 {
+		t.Errorf("Add returns %d, want 2 more than the scheduler's 7", got)
+	}
+	if !w.CompareAndSwap(7, 1) || w.CompareAndSwap(0, 1) {
+		t.Error("CompareAndSwap does not go by the scheduler's 7")
+	}
+	w.Store(3)
+	if got := w.v.Load(); got != 0 {
+		t.Errorf("Store left %d in the word behind the scheduler's back", got)
+	}
+}
+
+func TestWordsOfDifferentSizes(t *testing.T) {
 	var w32 Uint32
 	var w64 Uint64
-	for _, word := range []struct {
-		name  string
-		addr  unsafe.Pointer
-		value func() uint64
-		steps []step
-	}{
-		{"Uint32", unsafe.Pointer(&w32), func() uint64 { return uint64(w32.v.Load()) }, steps32(&w32)},
-		{"Uint64", unsafe.Pointer(&w64), func() uint64 { return w64.v.Load() }, steps64(&w64)},
-	} {
-		var events []event
-		restore := SetScheduler(func(op Op, addr unsafe.Pointer) {
-			events = append(events, event{op, addr, word.value()})
-		})
-		for _, s := range word.steps {
-			events = nil
-			want := event{s.op, word.addr, word.value()}
-			got := s.do()
-			if got != s.want || word.value() != s.after {
-				t.Errorf("%s.%v returns %v, want %v, and leaves %d, want %d", word.name, s.op, got, s.want, word.value(), s.after)
-			}
-			if len(events) != 1 || events[0] != want {
-				t.Errorf("%s.%v: scheduler saw %v, want once %v", word.name, s.op, events, want)
-			}
+	for _, test := range []struct {
+		w    Word
+		want uint64
+	}{{word32(&w32.v), 1}, {word64(&w64.v), 1<<32 + 1}, {Word{}, 0}} {
+		if test.w.Set(1<<32 + 1); test.w.Get() != test.want {
+			t.Errorf("word is %d, want %d", test.w.Get(), test.want)
 		}
-		restore()
+	}
+	over := Access{Op: OpAdd, Word: word32(&w32.v), New: 1}
+	if got := over.After(1<<32 - 1); got != 0 {
+		t.Errorf("a Uint32 overflows to %d, want 0", got)
 	}
 }
 
 func TestSpinHintCallsTheScheduler(t *testing.T) {
-	var events []event
-	defer SetScheduler(func(op Op, addr unsafe.Pointer) { events = append(events, event{op: op, addr: addr}) })()
-	for n, want := range map[int][]event{-1: nil, 0: nil, 1: {{op: OpSpin}}, 1000: {{op: OpSpin}}} {
-		events = nil
-		if SpinHint(n); !slices.Equal(events, want) {
-			t.Errorf("SpinHint(%d): scheduler saw %v, want %v", n, events, want)
+	var seen []Access
+	defer SetScheduler(func(a Access) uint64 { seen = append(seen, a); return 0 })()
+	for n, want := range map[int][]Access{-1: nil, 0: nil, 1: {{Op: OpSpin}}, 1000: {{Op: OpSpin}}} {
+		seen = nil
+		if SpinHint(n); !slices.Equal(seen, want) {
+			t.Errorf("SpinHint(%d): scheduler saw %v, want %v", n, seen, want)
 		}
+	}
+}
+
+// TestParkerUnderAScheduler walks through both ways to wake an owner, with a
+// scheduler that has to know of the sleep: nothing else would end it.
+func TestParkerUnderAScheduler(t *testing.T) {
+	p := NewParker()
+	var ops []Op
+	defer SetScheduler(func(a Access) uint64 {
+		ops = append(ops, a.Op)
+		if a.Op == OpAcquire && a.Word.Get() == 0 {
+			p.Unpark() // another goroutine's part
+		}
+		return atOnce(a)
+	})()
+
+	p.Unpark()
+	p.Park()
+	if want := []Op{OpSwap, OpAdd}; !slices.Equal(ops, want) {
+		t.Errorf("Unpark and Park did %v, want %v", ops, want)
+	}
+	ops = nil
+	p.Park()
+	if want := []Op{OpAdd, OpAcquire, OpSwap, OpRelease, OpSwap}; !slices.Equal(ops, want) {
+		t.Errorf("Park that sleeps and Unpark did %v, want %v", ops, want)
 	}
 }
 
 func TestSetSchedulerNests(t *testing.T) {
 	var w Uint32
 	var calls [2]int
-	count := func(i int) Scheduler { return func(Op, unsafe.Pointer) { calls[i]++ } }
+	count := func(i int) Scheduler { return func(a Access) uint64 { calls[i]++; return atOnce(a) } }
 
 	w.Load()
 	outer := SetScheduler(count(0))
@@ -121,30 +196,28 @@ func TestSchedulerDecidesTheOrder(t *testing.T) {
 	increment := func() { w.Store(w.Load() + 1) }
 	held, letGo := make(chan struct{}), make(chan struct{})
 	first := true
-	defer SetScheduler(func(op Op, _ unsafe.Pointer) {
-		if op == OpStore && first {
+	defer SetScheduler(func(a Access) uint64 {
+		if a.Op == OpStore && first {
 			first = false
 			close(held)
 			<-letGo
 		}
+		return atOnce(a)
 	})()
 
-	done := make(chan struct{})
-	go func() {
-		increment()
-		close(done)
-	}()
+	var wg sync.WaitGroup
+	wg.Go(increment)
 	<-held
 	increment()
 	close(letGo)
-	<-done
+	wg.Wait()
 	if got := w.Load(); got != 1 {
 		t.Errorf("two increments give %d, want 1: one was to be lost", got)
 	}
 }
 
 func TestOpString(t *testing.T) {
-	for op, want := range map[Op]string{OpLoad: "Load", OpStoreRelease: "StoreRelease", OpSpin: "SpinHint", 99: "Op(99)"} {
+	for op, want := range map[Op]string{OpLoad: "Load", OpSpin: "SpinHint", OpRelease: "Release", 99: "Op(99)"} {
 		if got := op.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

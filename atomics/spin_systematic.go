@@ -6,6 +6,6 @@ package atomics
 // another one moves.
 func pause(n uint32) {
 	if n > 0 {
-		schedule(OpSpin, nil)
+		schedule(OpSpin, Word{}, 0, 0)
 	}
 }

@@ -35,8 +35,9 @@ func (x *Uint32) Store(v uint32) { x.v.Store(v) }
 // program order. That the compiler keeps memory accesses before the call rests
 // on what it does today: it does not move them across a call to assembly. The
 // Go memory model does not promise it, so the locks' conformance tests watch
-// it. On other architectures, and under the race detector and the tags purego
-// and systematic, it is Store.
+// it. On other architectures, and under the race detector and the tag purego,
+// it is Store. Under the tag systematic the Scheduler decides when others see
+// it.
 func (x *Uint32) StoreRelease(v uint32) { storeRelease32(&x.v, v) }
 
 // CompareAndSwap sets the value to new if it is old, and reports whether it did.

@@ -1,0 +1,179 @@
+package atomics
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// parked waits until the owner of p sleeps, or is about to: it has given its
+// last chance away to leave Park without a wake-up.
+func parked(p *Parker) {
+	for p.state.Load() != parkerParked {
+		runtime.Gosched()
+	}
+}
+
+func TestParkTakesAWaitingPermit(t *testing.T) {
+	p := NewParker()
+	for range 3 {
+		p.Unpark()
+		p.Park() // a deadlock, if it does not return at once
+	}
+	if got := p.state.Load(); got != parkerEmpty {
+		t.Errorf("state %d after as many parks as permits, want empty", got)
+	}
+}
+
+// TestParkerHoldsOnePermit gives three permits, of which one Park must take all.
+func TestParkerHoldsOnePermit(t *testing.T) {
+	p := NewParker()
+	for range 3 {
+		p.Unpark()
+	}
+	p.Park()
+	var wg sync.WaitGroup
+	returned := make(chan struct{})
+	wg.Go(func() {
+		p.Park()
+		close(returned)
+	})
+	parked(p) // a second permit would have let it through
+	select {
+	case <-returned:
+		t.Error("a second Park returned, although one Park takes all permits")
+	case <-time.After(time.Millisecond):
+	}
+	p.Unpark()
+	wg.Wait()
+}
+
+// TestUnparkWhileAwakeOrAsleep wakes the owner many times, now before it
+// sleeps and now after, and demands that what was written before the Unpark is
+// seen. The race detector looks too.
+func TestUnparkWhileAwakeOrAsleep(t *testing.T) {
+	for _, locked := range []bool{false, true} {
+		rounds := 20_000
+		if locked {
+			rounds = 300 // a wake-up of a thread takes 100 times as long
+		}
+		ping, pong := NewParker(), NewParker()
+		var message int
+		var wg sync.WaitGroup
+		run := func(round func(i int)) {
+			wg.Go(func() {
+				if locked {
+					runtime.LockOSThread() // the thread ends with its goroutine
+				}
+				for i := range rounds {
+					round(i)
+				}
+			})
+		}
+		run(func(i int) {
+			ping.Park()
+			if message != i {
+				t.Errorf("locked=%t: round %d reads message %d", locked, i, message)
+			}
+			if i%3 == 0 {
+				runtime.Gosched()
+			}
+			pong.Unpark()
+		})
+		run(func(i int) {
+			message = i
+			ping.Unpark()
+			if i%5 == 0 {
+				runtime.Gosched()
+			}
+			pong.Park()
+		})
+		wg.Wait()
+	}
+}
+
+// TestManyUnparkOne has several goroutines wake one owner, so that most permits
+// meet one that is there already. None may be lost: the owner must learn of
+// every goroutine's last word.
+func TestManyUnparkOne(t *testing.T) {
+	const wakers, rounds = 3, 2000
+	p := NewParker()
+	var done Uint32
+	var wg sync.WaitGroup
+	for range wakers {
+		wg.Go(func() {
+			for range rounds {
+				done.Add(1)
+				p.Unpark()
+			}
+		})
+	}
+	for done.Load() < wakers*rounds {
+		p.Park() // for ever, if the last permit is lost
+	}
+	wg.Wait()
+}
+
+func TestParkDoesNotAllocate(t *testing.T) {
+	ping, pong := NewParker(), NewParker()
+	stop := false
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			ping.Park()
+			if stop {
+				return
+			}
+			pong.Unpark()
+		}
+	})
+	if n := testing.AllocsPerRun(200, func() {
+		ping.Unpark()
+		pong.Park()
+	}); n != 0 {
+		t.Errorf("%v allocations per wake-up and sleep, want none", n)
+	}
+	stop = true
+	ping.Unpark()
+	wg.Wait()
+}
+
+// BenchmarkParker measures a permit that nobody waits for, and the way there
+// and back between two goroutines, free or locked to their threads.
+func BenchmarkParker(b *testing.B) {
+	b.Run("way=permit", func(b *testing.B) {
+		p := NewParker()
+		for b.Loop() {
+			p.Unpark()
+			p.Park()
+		}
+	})
+	for _, locked := range []bool{false, true} {
+		name := map[bool]string{false: "way=goroutine", true: "way=thread"}[locked]
+		b.Run(name, func(b *testing.B) {
+			ping, pong := NewParker(), NewParker()
+			stop := false
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if locked {
+					runtime.LockOSThread()
+				}
+				for ping.Park(); !stop; ping.Park() {
+					pong.Unpark()
+				}
+			})
+			if locked {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+			}
+			for b.Loop() {
+				ping.Unpark()
+				pong.Park()
+			}
+			stop = true
+			ping.Unpark()
+			wg.Wait()
+		})
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux && !systematic
+
+package atomics
+
+import "runtime"
+
+func yieldThread() { runtime.Gosched() }

@@ -1,0 +1,16 @@
+//go:build systematic
+
+package atomics
+
+import "runtime"
+
+// Yield tells the scheduler that this goroutine has nothing to do until another
+// one moves. Without a scheduler it is that of the normal build.
+func Yield() {
+	if _, ok := schedule(OpSpin, Word{}, 0, 0); !ok {
+		runtime.Gosched()
+	}
+}
+
+// YieldThread is [Yield] in this build.
+func YieldThread() { Yield() }

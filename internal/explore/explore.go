@@ -1,0 +1,240 @@
+//go:build systematic
+
+package explore
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// What a schedule can be guilty of. A [Failure] wraps one of them.
+var (
+	ErrExclusion = errors.New("explore: too many inside at once")
+	ErrDeadlock  = errors.New("explore: deadlock: nobody can go on, and what they wait for never changes")
+	ErrLivelock  = errors.New("explore: livelock: steps without end")
+	ErrOrder     = errors.New("explore: out of order: one who asked later went first")
+	ErrFinal     = errors.New("explore: wrong result when all have finished")
+	ErrPanic     = errors.New("explore: panic")
+)
+
+// ErrReplay says that a string of decisions does not fit a program.
+var ErrReplay = errors.New("explore: these decisions do not fit this program")
+
+// MaxWorkers bounds the workers of a program.
+const MaxWorkers = 8
+
+// What Limits can hold, and what it holds if it says nothing.
+const (
+	maxPreemptions = 200
+	maxReorderings = 7
+	defaultSteps   = 5000
+)
+
+// A Program is a set of workers and what they share. It is made anew for each
+// schedule, and must do the same each time if the words give the same answers:
+// no time, no map order. A random number may decide how long a SpinHint is,
+// but not what happens next.
+type Program struct {
+	// Workers are the functions whose operations on words are interleaved.
+	// They must not start goroutines, nor block in anything but a Parker.
+	Workers []func(*Worker)
+	// Shared holds the words, for their names in a trace. It may be nil.
+	Shared any
+	// Final is called when all workers have returned. It may be nil.
+	Final func() error
+	// Permits is how many may be inside at once by Enter; 0 is one.
+	Permits int
+	// FIFO demands that a worker who waits when another one asks goes first.
+	FIFO bool
+}
+
+// Limits bound the exploration. All schedules within them are covered.
+type Limits struct {
+	// Preemptions is how often a schedule may stop a worker who could go on;
+	// at most 200.
+	Preemptions int
+	// Reorderings is how often a schedule may let a worker go on although a
+	// StoreRelease of its own is not yet visible to others; at most 7.
+	Reorderings int
+	// Steps is how many operations a schedule may have before it counts as a
+	// livelock; 0 is 5000. It must be more than a worker may wait in vain, 1000.
+	Steps int
+	// Schedules ends the exploration early; 0 is no limit.
+	Schedules int
+}
+
+// A Report says what was explored.
+type Report struct {
+	Schedules int      // how many were run, whole or until they met a known state
+	States    int      // how many different states were met
+	Steps     int      // operations in all schedules
+	Complete  bool     // all schedules within the limits are covered, or one has failed
+	Failure   *Failure // the first schedule that failed, one with the fewest preemptions and reorderings; or nil
+}
+
+// A Failure is a schedule that went wrong. As an error it is the whole story.
+type Failure struct {
+	Err         error  // wraps one of the errors of this package
+	Decisions   string // what Replay takes
+	Preemptions int
+	Reorderings int
+	Trace       string // one line an operation
+}
+
+// Error returns what went wrong, and each step that led there.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%v\nafter %d preemptions and %d reorderings:\n%sreplay: %s", f.Err, f.Preemptions, f.Reorderings, f.Trace, f.Decisions)
+}
+
+// Unwrap returns f.Err.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// An explorer walks through the schedules of one program.
+type explorer struct {
+	build  func() Program
+	limits Limits
+	todo   [][]item          // by preemptions and reorderings, together
+	seen   map[uint64]budget // states; nil forgets them
+	idle   map[uint64]bool   // wait loops that never end by themselves
+	crew   []*coroutine      // for the workers of all schedules
+	report Report
+}
+
+// An item is a schedule to run: the first n decisions of another one, and then
+// next instead of what that one did.
+type item struct {
+	path  []decision
+	n     int
+	next  decision
+	sites []uint64 // of the waits up to there
+}
+
+// Explore runs the program under every schedule within the limits, those with
+// the fewest preemptions and reorderings first, and stops at the first failure.
+// It calls build once for each. While it runs it owns the operations on all
+// words of the process (see [atomics.SetScheduler]), so nothing else may use
+// any, and no other exploration may run.
+func Explore(build func() Program, limits Limits) Report {
+	e := newExplorer(build, limits)
+	e.seen = make(map[uint64]budget)
+	return e.all()
+}
+
+func newExplorer(build func() Program, limits Limits) *explorer {
+	limits.Preemptions = min(limits.Preemptions, maxPreemptions)
+	limits.Reorderings = min(limits.Reorderings, maxReorderings)
+	limits.Steps = cmp.Or(limits.Steps, defaultSteps)
+	return &explorer{
+		build:  build,
+		limits: limits,
+		todo:   make([][]item, limits.Preemptions+limits.Reorderings+1),
+		idle:   make(map[uint64]bool),
+	}
+}
+
+// all runs all schedules and ends the explorer.
+func (e *explorer) all() Report {
+	e.report.Complete = true
+	defer e.dismiss()
+	e.explore()
+	return e.report
+}
+
+func (e *explorer) explore() {
+	e.run(item{})
+	for cost := range e.todo {
+		for len(e.todo[cost]) > 0 && e.report.Failure == nil {
+			if e.limits.Schedules > 0 && e.report.Schedules >= e.limits.Schedules {
+				e.report.Complete = false
+				return
+			}
+			last := len(e.todo[cost]) - 1
+			next := e.todo[cost][last]
+			e.todo[cost] = e.todo[cost][:last]
+			e.run(next)
+		}
+	}
+}
+
+// run runs one schedule: the decisions of it, and then the first choice at
+// every point, while it puts the other choices on the list.
+func (e *explorer) run(it item) {
+	var prefix []decision
+	if it.n > 0 || it.next != 0 {
+		prefix = append(append(make([]decision, 0, 2*it.n+64), it.path[:it.n]...), it.next)
+	}
+	r := newRun(e, prefix)
+	r.known = it.sites
+	r.execute()
+	e.report.Schedules++
+	e.report.Steps += r.steps
+	e.report.States = len(e.seen)
+	if r.err != nil {
+		e.report.Failure = e.explain(r)
+	}
+}
+
+// explain runs the schedule of r again and notes what happens.
+func (e *explorer) explain(r *run) *Failure {
+	again := newRun(e, r.path)
+	again.trace = &trace{}
+	again.execute()
+	if again.err == nil || again.err.Error() != r.err.Error() {
+		r.err = fmt.Errorf("%w (when run again: %v; the program does not repeat itself, or its workers race on memory outside words)", r.err, again.err)
+	}
+	return again.failure(r.err)
+}
+
+// failure says how r failed, by err.
+func (r *run) failure(err error) *Failure {
+	return &Failure{
+		Err: err, Decisions: encode(r.path), Trace: r.story,
+		Preemptions: r.preemptions, Reorderings: r.reorderings,
+	}
+}
+
+// Replay runs one schedule, such as [Failure.Decisions], and goes on by itself
+// where the decisions end. The error wraps ErrReplay if they do not fit.
+func Replay(build func() Program, limits Limits, decisions string) (Report, error) {
+	path, err := parse(decisions)
+	if err != nil {
+		return Report{}, err
+	}
+	e := newExplorer(build, limits)
+	defer e.dismiss()
+	r := newRun(e, path)
+	r.trace = &trace{}
+	r.execute()
+	report := Report{Schedules: 1, Steps: r.steps}
+	switch left := len(r.prefix) - len(r.path); {
+	case errors.Is(r.err, ErrReplay):
+		return report, r.err
+	case r.err != nil:
+		report.Failure = r.failure(r.err)
+	case left > 0:
+		return report, fmt.Errorf("%w: all workers have finished, and %d decisions are left over", ErrReplay, left)
+	}
+	return report, nil
+}
+
+// A budget says for each number of reorderings, from 0, with how few
+// preemptions a state was reached, plus one; 0 is never.
+type budget [maxReorderings + 1]uint8
+
+// met notes that a state was reached and reports whether it was before, at no
+// greater cost: then all that can follow is known.
+func (e *explorer) met(state uint64, preemptions, reorderings int) bool {
+	if e.seen == nil {
+		return false
+	}
+	b := e.seen[state]
+	for _, p := range b[:reorderings+1] {
+		if p > 0 && int(p) <= preemptions+1 {
+			return true
+		}
+	}
+	b[reorderings] = uint8(preemptions + 1)
+	e.seen[state] = b
+	return false
+}

@@ -1,0 +1,274 @@
+//go:build systematic
+
+package explore_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/internal/explore"
+)
+
+// increments returns a program that counts without a lock.
+func increments() explore.Program {
+	var count atomics.Uint32
+	add := func(*explore.Worker) { count.Store(count.Load() + 1) }
+	return explore.Program{
+		Workers: []func(*explore.Worker){add, add},
+		Shared:  &struct{ count *atomics.Uint32 }{&count},
+		Final: func() error {
+			if n := count.Load(); n != 2 {
+				return fmt.Errorf("%d counted, want 2", n)
+			}
+			return nil
+		},
+	}
+}
+
+func TestLostUpdate(t *testing.T) {
+	r := explore.Explore(increments, limits)
+	if r.Failure == nil || !errors.Is(r.Failure, explore.ErrFinal) || r.Failure.Preemptions != 1 {
+		t.Fatalf("got %+v, want a lost update after one preemption", r)
+	}
+	const want = `explore: wrong result when all have finished: 1 counted, want 2
+after 1 preemptions and 0 reorderings:
+   1  worker 1  count.Load() = 0
+   2  worker 1  is preempted
+   3  worker 0  count.Load() = 0
+   4  worker 0  count.Store(1), was 0
+   5  worker 1  count.Store(1), was 1
+replay: 1 0*2 1`
+	if got := r.Failure.Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestTraceOfStoreBuffer checks that a trace tells of a store that is late.
+func TestTraceOfStoreBuffer(t *testing.T) {
+	v := &harness.Variant{Local: func(s harness.Setup) harness.Local { return newParking(s.Workers, plainRelease) }}
+	r := explore.Explore(explore.Lock(v, explore.Use{Turns: []int{1, 1}}), limits)
+	if r.Failure == nil {
+		t.Fatal("no failure")
+	}
+	for _, want := range []string{"goes on before its stores are visible", "= 0 is visible now, was 1", "sleeps on", "calls Lock", "is inside", "leaves"} {
+		if !strings.Contains(r.Failure.Trace, want) {
+			t.Errorf("no %q in\n%s", want, r.Failure.Trace)
+		}
+	}
+}
+
+// TestFewest checks that a failure is one with the fewest preemptions and
+// reorderings: with one less of either there is none.
+func TestFewest(t *testing.T) {
+	for _, m := range mutants {
+		f := explore.Explore(m.program(m.bug), limits).Failure
+		if f == nil {
+			continue // TestMutantsAreKilled says so
+		}
+		for _, less := range []explore.Limits{
+			{Preemptions: f.Preemptions - 1, Reorderings: f.Reorderings},
+			{Preemptions: f.Preemptions, Reorderings: f.Reorderings - 1},
+		} {
+			if less.Preemptions < 0 || less.Reorderings < 0 {
+				continue
+			}
+			if r := explore.Explore(m.program(m.bug), less); r.Failure != nil {
+				t.Errorf("%s: %s: %d preemptions and %d reorderings are enough: %v", m.lock, m.bug, less.Preemptions, less.Reorderings, r.Failure)
+			}
+		}
+	}
+}
+
+func TestPanicIsAFailure(t *testing.T) {
+	r := explore.Explore(func() explore.Program {
+		var word atomics.Uint32
+		return explore.Program{Workers: []func(*explore.Worker){
+			func(*explore.Worker) { word.Store(1) },
+			func(*explore.Worker) {
+				if word.Load() == 1 {
+					panic("out of nodes")
+				}
+			},
+		}}
+	}, limits)
+	if r.Failure == nil || !errors.Is(r.Failure, explore.ErrPanic) || !strings.Contains(r.Failure.Error(), "worker 1: out of nodes") {
+		t.Errorf("got %v, want the panic", r.Failure)
+	}
+}
+
+// TestSchedulesEndTheExploration checks that a cut exploration says so.
+func TestSchedulesEndTheExploration(t *testing.T) {
+	m := mutants[0]
+	if r := explore.Explore(m.program(""), explore.Limits{Preemptions: 3, Schedules: 2}); r.Complete || r.Schedules != 2 {
+		t.Errorf("got %+v, want an incomplete exploration of 2 schedules", r)
+	}
+	if r := explore.Explore(m.program(""), explore.Limits{Preemptions: 3}); !r.Complete || r.Schedules <= 2 {
+		t.Errorf("got %+v, want a complete exploration", r)
+	}
+}
+
+// TestWaitersWhoWrite explores a lock whose waiters change the word that they
+// wait for. Without fairness two of them wake each other for ever.
+func TestWaitersWhoWrite(t *testing.T) {
+	v := &harness.Variant{Local: func(harness.Setup) harness.Local {
+		var users atomics.Uint32
+		return harness.Shared(funcs{
+			lock: func() {
+				for users.Add(1) != 1 {
+					users.Add(^uint32(0))
+					atomics.SpinHint(1)
+				}
+			},
+			unlock: func() { users.Add(^uint32(0)) },
+		})
+	}}
+	r := explore.Explore(explore.Lock(v, explore.Use{Turns: []int{1, 1, 1}}), explore.Limits{Preemptions: 2, Schedules: 100_000})
+	if r.Failure != nil || !r.Complete {
+		t.Errorf("got %+v, want a complete exploration and no failure", r)
+	}
+}
+
+// TestWaitersWithoutHint explores waiters who look again and again at once. They
+// must count as waiting: else who never gets the lock would run for ever.
+func TestWaitersWithoutHint(t *testing.T) {
+	for name, looks := range map[string]func(*atomics.Uint32) bool{
+		"Load":           func(held *atomics.Uint32) bool { return held.Load() == 0 && held.CompareAndSwap(0, 1) },
+		"CompareAndSwap": func(held *atomics.Uint32) bool { return held.CompareAndSwap(0, 1) },
+		"Swap":           func(held *atomics.Uint32) bool { return held.Swap(1) == 0 },
+	} {
+		for _, frees := range []bool{true, false} {
+			r := explore.Explore(func() explore.Program {
+				var held atomics.Uint32
+				turn := func(*explore.Worker) {
+					for !looks(&held) {
+					}
+					if frees {
+						held.StoreRelease(0)
+					}
+				}
+				return explore.Program{Workers: []func(*explore.Worker){turn, turn}}
+			}, limits)
+			switch {
+			case frees && r.Failure != nil:
+				t.Errorf("%s: %v", name, r.Failure)
+			case !frees && (r.Failure == nil || !errors.Is(r.Failure, explore.ErrDeadlock)):
+				t.Errorf("%s: got %v, want a deadlock", name, r.Failure)
+			}
+		}
+	}
+}
+
+// TestParker explores the Parker itself: one worker sleeps until two others
+// have each said twice that they are done; and two take turns, where each Park
+// must return by the Unpark that is meant.
+func TestParker(t *testing.T) {
+	for name, build := range map[string]func() explore.Program{"many wake one": manyWakeOne, "in turn": inTurn} {
+		if r := explore.Explore(build, limits); r.Failure != nil || !r.Complete {
+			t.Errorf("%s: complete %t, %v", name, r.Complete, r.Failure)
+		}
+	}
+}
+
+// manyWakeOne tells by plain stores: an Unpark must show them even if it finds
+// a permit there already.
+func manyWakeOne() explore.Program {
+	p := atomics.NewParker()
+	var done [2]atomics.Uint32
+	wake := func(w *explore.Worker) {
+		for i := range 2 {
+			done[w.ID()].StoreRelease(uint32(i + 1))
+			p.Unpark()
+		}
+	}
+	return explore.Program{Shared: p, Workers: []func(*explore.Worker){wake, wake, func(*explore.Worker) {
+		for done[0].Load()+done[1].Load() < 4 {
+			p.Park()
+		}
+	}}}
+}
+
+func inTurn() explore.Program {
+	ping, pong := atomics.NewParker(), atomics.NewParker()
+	var round atomics.Uint32
+	return explore.Program{Shared: [2]*atomics.Parker{ping, pong}, Workers: []func(*explore.Worker){
+		func(*explore.Worker) {
+			for range 3 {
+				round.Add(1)
+				ping.Unpark()
+				pong.Park()
+			}
+		},
+		func(w *explore.Worker) {
+			for i := range 3 {
+				ping.Park()
+				if n := round.Load(); n != uint32(i+1) {
+					w.Fail(fmt.Errorf("Park %d returns in round %d", i+1, n))
+				}
+				pong.Unpark()
+			}
+		},
+	}}
+}
+
+func TestReplayRefuses(t *testing.T) {
+	for decisions, want := range map[string]string{
+		"worker":  `"worker" is not a worker's number`,
+		"9":       `"9" is not a worker's number`,
+		"-1":      `"-1" is not a worker's number`,
+		"0*":      `"0*" must end in *n`,
+		"0*0":     `"0*0" must end in *n`,
+		"0*9e9":   `"0*9e9" must end in *n`,
+		"5":       "there is no worker 5",
+		"0*3":     `decision 3 is "0", which is not possible there`,
+		"out1":    `decision 1 is "out1", which is not possible`,
+		"flush0":  `decision 1 is "flush0", which is not possible`,
+		"late0":   `decision 1 is "late0", which is not possible`,
+		"0*2 1*3": "1 decisions are left over",
+	} {
+		_, err := explore.Replay(increments, limits, decisions)
+		if !errors.Is(err, explore.ErrReplay) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", decisions, err, want)
+		}
+	}
+	if r, err := explore.Replay(increments, limits, "0*2 1*2"); err != nil || r.Failure != nil {
+		t.Errorf("a good schedule: got %v, %v", r.Failure, err)
+	}
+}
+
+// TestProgramMustRepeatItself explores one that changes from run to run.
+func TestProgramMustRepeatItself(t *testing.T) {
+	runs := 0
+	r := explore.Explore(func() explore.Program {
+		runs++
+		bad := runs == 2
+		p := increments()
+		p.Final = func() error {
+			if bad {
+				return errors.New("once")
+			}
+			return nil
+		}
+		return p
+	}, limits)
+	if r.Failure == nil || !strings.Contains(r.Failure.Error(), "does not repeat itself") {
+		t.Errorf("got %v, want a failure that says that the program does not repeat itself", r.Failure)
+	}
+}
+
+// TestGoroutinesEnd checks that an exploration leaves none behind, whether it
+// fails or not.
+func TestGoroutinesEnd(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for _, m := range mutants[:3] {
+		explore.Explore(m.program(m.bug), limits)
+		explore.Explore(m.program(""), limits)
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines, there were %d", after, before)
+	}
+}

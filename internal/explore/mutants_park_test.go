@@ -1,0 +1,250 @@
+//go:build systematic
+
+package explore_test
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+// Bugs of locks whose waiters sleep.
+const (
+	plainRelease  bug = "frees the lock by a plain store and then looks for sleepers"
+	plainAnnounce bug = "announces its sleep by a plain store and then looks at the lock"
+	sleepsBlindly bug = "sleeps without another look at the lock"
+	wakesEarly    bug = "wakes before it frees the lock"
+	trustsPermit  bug = "takes a wake-up for the lock"
+	wakesNobody   bug = "wakes nobody if the lock was not contended when it looked first"
+)
+
+// parking is a test-and-set lock whose waiters sleep: a waiter announces itself
+// and looks again before it sleeps, and Unlock wakes whoever has announced itself.
+type parking struct {
+	bug      bug
+	spins    int // looks before the sleep
+	held     atomics.Uint32
+	sleeping []atomics.Uint32
+	parkers  []*atomics.Parker
+}
+
+func newParking(n int, b bug) harness.Local { return newSpinThenPark(n, b, 0) }
+
+func newSpinning(n int, b bug) harness.Local { return newSpinThenPark(n, b, 5) }
+
+func newSpinThenPark(n int, b bug, spins int) harness.Local {
+	l := &parking{bug: b, spins: spins, sleeping: make([]atomics.Uint32, n)}
+	for range n {
+		l.parkers = append(l.parkers, atomics.NewParker())
+	}
+	return perWorker(func(i int) sync.Locker {
+		return funcs{lock: func() { l.lock(i) }, unlock: func() { l.unlock(i) }}
+	})
+}
+
+func (l *parking) lock(i int) {
+	for range l.spins {
+		if l.held.CompareAndSwap(0, 1) {
+			return
+		}
+		atomics.SpinHint(1)
+	}
+	for !l.held.CompareAndSwap(0, 1) {
+		if l.bug == plainAnnounce {
+			l.sleeping[i].StoreRelease(1)
+		} else {
+			l.sleeping[i].Store(1)
+		}
+		if l.bug == sleepsBlindly || l.held.Load() != 0 {
+			l.parkers[i].Park()
+			if l.bug == trustsPermit {
+				l.sleeping[i].Store(0)
+				return
+			}
+		}
+		l.sleeping[i].Store(0)
+	}
+}
+
+func (l *parking) unlock(i int) {
+	switch l.bug {
+	case wakesEarly:
+		l.wake(i)
+		l.held.Store(0)
+	case plainRelease:
+		l.held.StoreRelease(0)
+		l.wake(i)
+	default:
+		l.held.Store(0)
+		l.wake(i)
+	}
+}
+
+func (l *parking) wake(i int) {
+	for j := range l.sleeping {
+		if j != i && l.sleeping[j].Load() != 0 {
+			l.parkers[j].Unpark()
+		}
+	}
+}
+
+// futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free,
+// 1 held, 2 held and perhaps somebody sleeps. All sleep in one place, here a
+// parker each.
+type futex struct {
+	*parking
+	state atomics.Uint32
+}
+
+func newFutex(n int, b bug) harness.Local {
+	l := &futex{parking: newParkingOf(n)}
+	return perWorker(func(i int) sync.Locker {
+		return funcs{
+			lock: func() {
+				if l.state.CompareAndSwap(0, 1) {
+					return
+				}
+				for l.state.Swap(2) != 0 {
+					l.sleep(i)
+				}
+			},
+			unlock: func() {
+				if b == wakesNobody {
+					contended := l.state.Load() == 2
+					l.state.Store(0)
+					if contended {
+						l.wake(i)
+					}
+					return
+				}
+				if l.state.Swap(0) == 2 {
+					l.wake(i)
+				}
+			},
+		}
+	})
+}
+
+func newParkingOf(n int) *parking {
+	l := &parking{sleeping: make([]atomics.Uint32, n)}
+	for range n {
+		l.parkers = append(l.parkers, atomics.NewParker())
+	}
+	return l
+}
+
+// sleep is FUTEX_WAIT for 2.
+func (l *futex) sleep(i int) {
+	l.sleeping[i].Store(1)
+	if l.state.Load() == 2 {
+		l.parkers[i].Park()
+	}
+	l.sleeping[i].Store(0)
+}
+
+// Bugs of locks whose readers share, or do not lock at all.
+const (
+	readerBlind bug = "lets a reader in that did not look for a writer again"
+	evenAlways  bug = "does not say that a write is under way"
+	noRetry     bug = "does not let a reader read again"
+)
+
+// rw counts readers; its writer comes first, and waits until they are gone.
+type rw struct {
+	bug             bug
+	writer, readers atomics.Uint32
+}
+
+func newRW(_ int, b bug) harness.Local { return harness.Shared(&rw{bug: b}) }
+
+func (l *rw) Lock() {
+	for !l.writer.CompareAndSwap(0, 1) {
+		atomics.SpinHint(1)
+	}
+	for l.readers.Load() != 0 {
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *rw) Unlock() { l.writer.StoreRelease(0) }
+
+func (l *rw) RLock() {
+	for {
+		for l.writer.Load() != 0 {
+			atomics.SpinHint(1)
+		}
+		l.readers.Add(1)
+		if l.bug == readerBlind || l.writer.Load() == 0 {
+			return
+		}
+		l.readers.Add(^uint32(0))
+	}
+}
+
+func (l *rw) RUnlock() { l.readers.Add(^uint32(0)) }
+
+// seq is a sequence lock: its version is odd during a write.
+type seq struct {
+	ttas
+	version atomics.Uint64
+}
+
+func newSeq(_ int, b bug) harness.Local {
+	l := &seq{}
+	l.bug = b
+	return harness.Shared(l)
+}
+
+func (l *seq) Lock() {
+	l.ttas.Lock()
+	if l.bug != evenAlways {
+		l.version.StoreRelease(l.version.Load() + 1)
+	}
+}
+
+func (l *seq) Unlock() {
+	if l.bug != evenAlways {
+		l.version.StoreRelease(l.version.Load() + 1)
+	}
+	l.ttas.Unlock()
+}
+
+func (l *seq) ReadBegin() uint64 {
+	for {
+		if v := l.version.Load(); v%2 == 0 {
+			return v
+		}
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *seq) ReadRetry(version uint64) bool {
+	return l.bug != noRetry && l.version.Load() != version
+}
+
+// Bugs of a lock that lets two in.
+const oneTooMany bug = "lets one more in than it has permits"
+
+// permits is a counting semaphore.
+type permits struct{ left atomics.Uint32 }
+
+func newPermits(_ int, b bug) harness.Local {
+	l := &permits{}
+	l.left.Store(2)
+	if b == oneTooMany {
+		l.left.Store(3)
+	}
+	return harness.Shared(l)
+}
+
+func (l *permits) Lock() {
+	for {
+		if n := l.left.Load(); n > 0 && l.left.CompareAndSwap(n, n-1) {
+			return
+		}
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *permits) Unlock() { l.left.Add(1) }

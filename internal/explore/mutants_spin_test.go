@@ -1,0 +1,244 @@
+//go:build systematic
+
+package explore_test
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+// perWorker makes a Local of one handle per worker.
+type perWorker func(i int) sync.Locker
+
+func (f perWorker) Worker(i int) sync.Locker { return f(i) }
+
+// funcs is a handle made of two functions.
+type funcs struct{ lock, unlock func() }
+
+func (f funcs) Lock()   { f.lock() }
+func (f funcs) Unlock() { f.unlock() }
+
+// A bug is what is wrong with a lock; "" is nothing.
+type bug string
+
+// Bugs of test-and-set locks.
+const (
+	loadThenStore bug = "takes the lock by a load and a store"
+	noRecheck     bug = "takes the lock after the wait without a second look"
+	freesTwice    bug = "frees the lock a second time when it is no longer its own"
+	freesNever    bug = "frees the lock only if nobody has looked at it"
+	innerFrees    bug = "is freed by the inner of two unlocks"
+)
+
+type tas struct {
+	bug         bug
+	held, looks atomics.Uint32
+	owner       atomics.Uint32
+	depth       int
+}
+
+func newTAS(_ int, b bug) harness.Local { return harness.Shared(&tas{bug: b}) }
+
+func (l *tas) Lock() {
+	for {
+		switch {
+		case l.bug == loadThenStore && l.held.Load() == 0:
+			l.held.Store(1)
+			return
+		case l.bug != loadThenStore && l.held.CompareAndSwap(0, 1):
+			return
+		}
+		if l.bug == freesNever {
+			l.looks.Add(1)
+		}
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *tas) Unlock() {
+	if l.bug == freesNever && l.looks.Load() != 0 {
+		return
+	}
+	l.held.StoreRelease(0)
+	if l.bug == freesTwice {
+		l.held.StoreRelease(0)
+	}
+}
+
+type ttas struct {
+	bug  bug
+	held atomics.Uint32
+}
+
+func newTTAS(_ int, b bug) harness.Local { return harness.Shared(&ttas{bug: b}) }
+
+func (l *ttas) Lock() {
+	for !l.TryLock() {
+		for l.held.Load() != 0 {
+			atomics.SpinHint(1)
+		}
+		if l.bug == noRecheck {
+			l.held.Store(1)
+			return
+		}
+	}
+}
+
+func (l *ttas) TryLock() bool { return l.held.CompareAndSwap(0, 1) }
+func (l *ttas) Unlock()       { l.held.StoreRelease(0) }
+
+// Bugs of the ticket lock.
+const (
+	sameTicket  bug = "draws a number by a load and a store"
+	earlyServe  bug = "goes in when the one before it is served"
+	skipsNumber bug = "serves the next number but one"
+	drawsAgain  bug = "draws a new number before each look"
+	anyOrder    bug = "serves whom it likes, and claims the order of arrival"
+)
+
+type ticket struct {
+	bug           bug
+	next, serving atomics.Uint32
+}
+
+func newTicket(_ int, b bug) harness.Local { return harness.Shared(&ticket{bug: b}) }
+
+func (l *ticket) draw() uint32 {
+	if l.bug == sameTicket {
+		mine := l.next.Load()
+		l.next.Store(mine + 1)
+		return mine
+	}
+	return l.next.Add(1) - 1
+}
+
+func (l *ticket) Lock() {
+	if l.bug == anyOrder {
+		for !l.next.CompareAndSwap(0, 1) {
+			atomics.SpinHint(1)
+		}
+		return
+	}
+	for mine := l.draw(); ; atomics.SpinHint(1) {
+		ahead := mine - l.serving.Load()
+		if ahead == 0 || l.bug == earlyServe && ahead == 1 {
+			return
+		}
+		if l.bug == drawsAgain {
+			mine = l.draw()
+		}
+	}
+}
+
+func (l *ticket) Unlock() {
+	switch l.bug {
+	case anyOrder:
+		l.next.StoreRelease(0)
+	case skipsNumber:
+		l.serving.StoreRelease(l.serving.Load() + 2)
+	default:
+		l.serving.StoreRelease(l.serving.Load() + 1)
+	}
+}
+
+// Bugs of locks made of loads and stores.
+const (
+	noFence    bug = "stores without a fence before it looks at the other"
+	turnFirst  bug = "gives the turn away before it says that it is interested"
+	noChoosing bug = "does not say that it is choosing a number"
+)
+
+// newPeterson is the lock of G. L. Peterson, "Myths About the Mutual Exclusion
+// Problem", 1981, for two.
+func newPeterson(_ int, b bug) harness.Local {
+	var interested [2]atomics.Uint32
+	var turn atomics.Uint32
+	return perWorker(func(i int) sync.Locker {
+		other := uint32(1 - i)
+		return funcs{
+			lock: func() {
+				switch b {
+				case noFence:
+					interested[i].StoreRelease(1)
+					turn.StoreRelease(other)
+				case turnFirst:
+					turn.Store(other)
+					interested[i].Store(1)
+				default:
+					interested[i].StoreRelease(1)
+					turn.Store(other)
+				}
+				for interested[other].Load() == 1 && turn.Load() == other {
+					atomics.SpinHint(1)
+				}
+			},
+			unlock: func() { interested[i].StoreRelease(0) },
+		}
+	})
+}
+
+// newBakery is the lock of Leslie Lamport, "A New Solution of Dijkstra's
+// Concurrent Programming Problem", 1974.
+func newBakery(n int, b bug) harness.Local {
+	choosing, number := make([]atomics.Uint32, n), make([]atomics.Uint32, n)
+	store := func(w *atomics.Uint32, v uint32) {
+		if b == noFence {
+			w.StoreRelease(v)
+		} else {
+			w.Store(v)
+		}
+	}
+	return perWorker(func(i int) sync.Locker {
+		return funcs{
+			lock: func() {
+				if b != noChoosing {
+					store(&choosing[i], 1)
+				}
+				last := uint32(0)
+				for j := range number {
+					last = max(last, number[j].Load())
+				}
+				mine := last + 1
+				store(&number[i], mine)
+				choosing[i].StoreRelease(0)
+				for j := range number {
+					for choosing[j].Load() == 1 {
+						atomics.SpinHint(1)
+					}
+					for j != i {
+						other := number[j].Load()
+						if other == 0 || mine < other || mine == other && i < j {
+							break
+						}
+						atomics.SpinHint(1)
+					}
+				}
+			},
+			unlock: func() { number[i].StoreRelease(0) },
+		}
+	})
+}
+
+// newReentrant lets its owner in again.
+func newReentrant(_ int, b bug) harness.Local {
+	l := &tas{}
+	return perWorker(func(i int) sync.Locker {
+		return funcs{
+			lock: func() {
+				if l.owner.Load() != uint32(i)+1 {
+					l.Lock()
+					l.owner.StoreRelease(uint32(i) + 1)
+				}
+				l.depth++
+			},
+			unlock: func() {
+				if l.depth--; l.depth == 0 || b == innerFrees {
+					l.owner.StoreRelease(0)
+					l.Unlock()
+				}
+			},
+		}
+	})
+}

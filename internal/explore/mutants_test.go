@@ -1,0 +1,112 @@
+//go:build systematic
+
+package explore_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"locklab/harness"
+	"locklab/internal/explore"
+)
+
+// A mutant is a lock with a bug in it that the explorer must find, in the
+// program in which it must find it. The same lock without the bug must pass.
+type mutant struct {
+	lock    string
+	make    func(workers int, b bug) harness.Local
+	bug     bug
+	workers int
+	turns   int
+	want    error
+	traits  harness.Traits
+	// buffered says that the bug is harmless where stores are visible at once.
+	buffered bool
+}
+
+var mutants = []mutant{
+	{lock: "tas", make: newTAS, bug: loadThenStore, workers: 2, turns: 1, want: explore.ErrExclusion},
+	{lock: "tas", make: newTAS, bug: freesTwice, workers: 3, turns: 1, want: explore.ErrExclusion},
+	{lock: "tas", make: newTAS, bug: freesNever, workers: 2, turns: 1, want: explore.ErrLivelock},
+	{lock: "ttas", make: newTTAS, bug: noRecheck, workers: 3, turns: 1, want: explore.ErrExclusion},
+	{lock: "reentrant", make: newReentrant, bug: innerFrees, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{Reentrant: true}},
+
+	{lock: "ticket", make: newTicket, bug: sameTicket, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "ticket", make: newTicket, bug: earlyServe, workers: 2, turns: 1, want: explore.ErrExclusion},
+	{lock: "ticket", make: newTicket, bug: skipsNumber, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "ticket", make: newTicket, bug: drawsAgain, workers: 2, turns: 1, want: explore.ErrLivelock},
+	{lock: "ticket", make: newTicket, bug: anyOrder, workers: 3, turns: 1, want: explore.ErrOrder, traits: harness.Traits{FIFO: true}},
+
+	{lock: "peterson", make: newPeterson, bug: noFence, workers: 2, turns: 1, want: explore.ErrExclusion, buffered: true},
+	{lock: "peterson", make: newPeterson, bug: turnFirst, workers: 2, turns: 1, want: explore.ErrExclusion},
+	{lock: "bakery", make: newBakery, bug: noChoosing, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+	{lock: "bakery", make: newBakery, bug: noFence, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}, buffered: true},
+
+	{lock: "mcs", make: newMCS, bug: tailByStore, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "mcs", make: newMCS, bug: armsLate, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "mcs", make: newMCS, bug: lostSuccessor, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "mcs", make: newMCS, bug: staleLink, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh", make: newCLH, bug: ownNodeAgain, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh", make: newCLH, bug: busyLate, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+
+	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
+	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
+	{lock: "parking", make: newParking, bug: sleepsBlindly, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "parking", make: newParking, bug: wakesEarly, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "parking", make: newParking, bug: trustsPermit, workers: 3, turns: 1, want: explore.ErrExclusion},
+	{lock: "spin-then-park", make: newSpinning, bug: sleepsBlindly, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "futex", make: newFutex, bug: wakesNobody, workers: 2, turns: 1, want: explore.ErrDeadlock},
+
+	{lock: "rw", make: newRW, bug: readerBlind, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
+	{lock: "seq", make: newSeq, bug: evenAlways, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
+	{lock: "seq", make: newSeq, bug: noRetry, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
+	{lock: "permits", make: newPermits, bug: oneTooMany, workers: 3, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{Permits: 2}},
+}
+
+var limits = explore.Limits{Preemptions: 3, Reorderings: 2}
+
+// program returns the program of m, with the bug or without.
+func (m mutant) program(b bug) func() explore.Program {
+	v := &harness.Variant{Traits: m.traits, Local: func(s harness.Setup) harness.Local { return m.make(s.Workers, b) }}
+	return explore.Lock(v, explore.Use{Turns: slices.Repeat([]int{m.turns}, m.workers)})
+}
+
+func TestMutantsAreKilled(t *testing.T) {
+	for _, m := range mutants {
+		r := explore.Explore(m.program(m.bug), limits)
+		if r.Failure == nil {
+			t.Errorf("%s: survives: %s (%d schedules, complete %t)", m.lock, m.bug, r.Schedules, r.Complete)
+			continue
+		}
+		t.Logf("%-14s %-60s %d preemptions, %d reorderings, %d schedules: %v", m.lock, m.bug, r.Failure.Preemptions, r.Failure.Reorderings, r.Schedules, r.Failure.Err)
+		if !errors.Is(r.Failure, m.want) {
+			t.Errorf("%s: %s: want %v, got %v", m.lock, m.bug, m.want, r.Failure)
+		}
+		again, err := explore.Replay(m.program(m.bug), limits, r.Failure.Decisions)
+		if err != nil || again.Failure == nil || again.Failure.Error() != r.Failure.Error() {
+			t.Errorf("%s: %s: replay gives %v, %v, want the same as before, %v", m.lock, m.bug, err, again.Failure, r.Failure)
+		}
+	}
+}
+
+func TestTwinsPass(t *testing.T) {
+	for _, m := range mutants {
+		r := explore.Explore(m.program(""), limits)
+		if r.Failure != nil || !r.Complete {
+			t.Errorf("%s without the bug %q: complete %t, %v", m.lock, m.bug, r.Complete, r.Failure)
+		}
+		t.Logf("%-14s %d workers x %d: %d schedules, %d states", m.lock, m.workers, m.turns, r.Schedules, r.States)
+	}
+}
+
+// TestBuffersKill checks that it is the store buffer, and nothing else, by
+// which the explorer finds a missing fence.
+func TestBuffersKill(t *testing.T) {
+	for _, m := range mutants {
+		r := explore.Explore(m.program(m.bug), explore.Limits{Preemptions: limits.Preemptions})
+		if passes := r.Failure == nil; passes != m.buffered {
+			t.Errorf("%s: %s: without store buffers it passes: %t, want %t: %v", m.lock, m.bug, passes, m.buffered, r.Failure)
+		}
+	}
+}

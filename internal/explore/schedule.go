@@ -1,0 +1,237 @@
+//go:build systematic
+
+package explore
+
+import (
+	"fmt"
+
+	"locklab/atomics"
+)
+
+// choose decides what happens next, does what is not a worker's operation, and
+// returns the worker whose operation is next; nil ends the run.
+func (r *run) choose() *Worker {
+	for r.err == nil {
+		if w := r.goesLate(); w != nil || r.err != nil {
+			return w
+		}
+		able := r.ableSet()
+		r.fair.observe(able)
+		able &^= r.fair.behind(able)
+		choices := r.choices(able)
+		if len(choices) == 0 {
+			if able == 0 && !r.finished() {
+				r.err = ErrDeadlock
+			}
+			return nil
+		}
+		d := choices[0].decision
+		if len(r.path) < len(r.prefix) {
+			d = r.prefix[len(r.path)]
+		} else if r.trace == nil {
+			if r.covered() {
+				return nil
+			}
+			for _, c := range choices[1:] {
+				r.later(c)
+			}
+		}
+		if w := r.take(d, able); w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+// covered ends the run if it has met a known state, and reports whether it has.
+func (r *run) covered() bool {
+	if r.e.met(r.state(), r.preemptions, r.reorderings) {
+		r.err = errCovered
+	}
+	return r.err != nil
+}
+
+// A choice is a decision and what it costs.
+type choice struct {
+	decision    decision
+	preemptions int
+	reorderings int
+}
+
+// later puts a choice that is not taken now on the list, if it is within the
+// limits.
+func (r *run) later(c choice) {
+	p, o := r.preemptions+c.preemptions, r.reorderings+c.reorderings
+	if p > r.e.limits.Preemptions || o > r.e.limits.Reorderings {
+		return
+	}
+	r.e.todo[p+o] = append(r.e.todo[p+o], item{
+		path: r.path, n: len(r.path), next: c.decision, sites: r.sites,
+	})
+}
+
+// goesLate decides about the stores of the current worker that it has just
+// done. Either they become visible now, or it goes on first: then it is the
+// one that is returned, and its stores are late. In between lies nothing: that
+// others run while the stores are invisible and the worker has not gone on is
+// the same as that they ran before the stores.
+func (r *run) goesLate() *Worker {
+	if r.current < 0 {
+		return nil
+	}
+	w := r.workers[r.current]
+	if len(w.buffer) == 0 || w.late {
+		return nil
+	}
+	late := decideLate | decision(w.id)
+	if r.able(w) && passes(w.pending.Op) {
+		switch {
+		case len(r.path) < len(r.prefix):
+			if r.prefix[len(r.path)] == late {
+				r.path = append(r.path, late)
+				r.reorderings++
+				w.late = true
+				r.noteText(w, "goes on before its stores are visible")
+				return w
+			}
+		case r.trace == nil:
+			if r.covered() {
+				return nil
+			}
+			r.later(choice{decision: late, reorderings: 1})
+		}
+	}
+	for len(w.buffer) > 0 {
+		r.flush(w)
+	}
+	return nil
+}
+
+// passes reports whether op may overtake stores that came before it.
+func passes(op atomics.Op) bool {
+	return op == atomics.OpLoad || op == atomics.OpStoreRelease || op == opLeave
+}
+
+// ableSet returns the workers that can go on, a bit for each.
+func (r *run) ableSet() (set uint8) {
+	for i, w := range r.workers {
+		if r.able(w) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// choices lists what can happen next, what costs nothing first.
+func (r *run) choices(able uint8) []choice {
+	list := r.scratch[:0]
+	n := len(r.workers)
+	stop := 0 // a preemption
+	if r.current >= 0 && able&(1<<r.current) != 0 {
+		stop = 1
+		list = append(list, choice{decision: decideStep | decision(r.current)})
+	}
+	for i := 1; i <= n; i++ {
+		w := (r.current + i) % n
+		if w != r.current && able&(1<<w) != 0 {
+			list = append(list, choice{decideStep | decision(w), stop, 0})
+		}
+	}
+	for _, w := range r.workers {
+		// While a worker runs on, nobody sees when its stores arrive.
+		if len(w.buffer) > 0 && (w.id != r.current || stop == 0) {
+			list = append(list, choice{decision: decideFlush | decision(w.id)})
+		}
+	}
+	alone := len(list) == 0
+	for _, w := range r.workers {
+		if w.done || !w.waits || w.stuck || r.able(w) || r.e.idle[w.site] && !alone {
+			continue
+		}
+		cost := stop
+		if w.id == r.current {
+			cost = 0
+		}
+		list = append(list, choice{decideOut | decision(w.id), cost, 0})
+	}
+	r.scratch = list
+	return list
+}
+
+// take carries out a decision and returns the worker who goes on by it.
+func (r *run) take(d decision, able uint8) *Worker {
+	if d.worker() >= len(r.workers) {
+		r.err = fmt.Errorf("%w: there is no worker %d", ErrReplay, d.worker())
+		return nil
+	}
+	w := r.workers[d.worker()]
+	ok := false
+	switch d.kind() {
+	case decideStep:
+		ok = able&(1<<w.id) != 0
+	case decideFlush:
+		ok = len(w.buffer) > 0
+	case decideOut:
+		ok = !w.done && w.waits && !r.able(w)
+	}
+	if !ok {
+		r.err = fmt.Errorf("%w: decision %d is %q, which is not possible there", ErrReplay, len(r.path)+1, encode([]decision{d}))
+		return nil
+	}
+	r.path = append(r.path, d)
+	if d.kind() == decideFlush {
+		r.flush(w)
+		return nil
+	}
+	if d.kind() == decideOut {
+		w.out = 1
+		w.last = able == 0 && !r.buffered()
+	}
+	if r.current >= 0 && w.id != r.current && able&(1<<r.current) != 0 {
+		r.preemptions++
+		r.notePreemption(r.current)
+	}
+	return w
+}
+
+// buffered reports whether any store is still invisible.
+func (r *run) buffered() bool {
+	for _, w := range r.workers {
+		if len(w.buffer) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) finished() bool {
+	for _, w := range r.workers {
+		if !w.done {
+			return false
+		}
+	}
+	return true
+}
+
+// state returns a hash of all that decides how the run can go on: see the
+// package comment, under Known states.
+func (r *run) state() uint64 {
+	h := mix(r.memory.sum, uint64(r.current+1))
+	alive := uint8(0)
+	for _, w := range r.workers {
+		if !w.done {
+			alive |= 1 << w.id
+		}
+		// Whether anybody has written matters to who waits for nothing in particular.
+		stirred := w.stirred && w.waits && len(w.looks) == 0
+		flags := uint64(len(w.buffer)) << 8
+		for i, flag := range [...]bool{w.late, w.done, w.waits, stirred, w.stuck} {
+			if flag {
+				flags |= 1 << i
+			}
+		}
+		h = mix(h, w.history)
+		h = mix(h, flags)
+	}
+	return mix(mix(h, r.fair.state(alive)), r.section.state())
+}

@@ -1,0 +1,216 @@
+//go:build systematic
+
+package explore
+
+import (
+	"fmt"
+	"runtime"
+
+	"locklab/atomics"
+)
+
+// Events that are part of a worker's history beside the writes it reads.
+const (
+	eventSpin uint64 = iota + 1
+	eventLeave
+	eventStore
+	eventForward
+	eventWrite
+)
+
+// The numbers behind waiting.
+const (
+	// patience is how many looks in a row may find the same before a worker
+	// counts as waiting, although it calls no SpinHint. It is more than one
+	// acquisition does without waiting.
+	patience = 10
+	// inVain is how many operations a worker does while nothing changes before
+	// its wait counts as one that never ends by itself.
+	inVain = 1000
+)
+
+// A Worker is one of the workers of a [Program], in one schedule.
+type Worker struct {
+	run *run
+	id  int
+	co  *coroutine
+
+	started bool
+	done    bool
+	joined  bool           // its next operation belongs to the last one
+	pending atomics.Access // what it is about to do
+
+	// history is a hash of all that the worker did and of which writes it
+	// read: since workers are deterministic, it stands for their local state.
+	history uint64
+	buffer  []entry // StoreReleases that others do not see yet
+	late    bool    // the worker has gone on since
+
+	looks   []look // what it has read since it last began to wait
+	waits   bool   // it is about to spin: it has nothing to do until there is news
+	stirred bool   // somebody else has written since it began to wait
+	site    uint64 // the call stack of the wait
+	out     int    // operations done in vain, since it was told to
+	stuck   bool   // it was told to, and it was in vain
+	last    bool   // it was told to because nobody else could go on
+}
+
+// A look is a cell that a worker has read.
+type look struct {
+	cell    int
+	version uint64
+	times   int // in a row, without a write of its own
+}
+
+// ID returns the number of the worker, from 0.
+func (w *Worker) ID() int { return w.id }
+
+func (w *Worker) happens(event uint64) { w.history = mix(w.history, event) }
+
+// look notes that w has read a version of cell c.
+func (w *Worker) look(c int, version uint64) {
+	for i := range w.looks {
+		l := &w.looks[i]
+		if l.cell != c {
+			continue
+		}
+		if l.version != version {
+			l.version, l.times = version, 0
+		}
+		l.times++
+		return
+	}
+	w.looks = append(w.looks, look{c, version, 1})
+}
+
+// knows notes that w has written cell c itself: that is no news.
+func (w *Worker) knows(c int, version uint64) {
+	for i := range w.looks {
+		if w.looks[i].cell == c {
+			w.looks[i].version = version
+		}
+	}
+}
+
+// acts notes that w has done more than look.
+func (w *Worker) acts() {
+	for i := range w.looks {
+		w.looks[i].times = 0
+	}
+}
+
+// arrive is called when w has a new pending operation.
+func (r *run) arrive(w *Worker) {
+	switch w.pending.Op {
+	case atomics.OpSpin:
+		w.waits = true
+	case atomics.OpLoad, atomics.OpCompareAndSwap, atomics.OpSwap:
+		w.waits = r.looksAgain(w)
+	case atomics.OpAcquire:
+		if !r.able(w) {
+			r.section.waiting(w)
+		}
+	}
+	if !w.waits {
+		return
+	}
+	w.stirred = false
+	if w.out == 0 {
+		r.section.waiting(w)
+		w.site = r.site()
+		r.fair.yields(w.id, r.ableSet())
+	}
+}
+
+// looksAgain reports whether w is about to look at what it has looked at often
+// enough, and will again find the same.
+func (r *run) looksAgain(w *Worker) bool {
+	if !r.idles(w) {
+		return false
+	}
+	for _, l := range w.looks {
+		if l.times >= patience && r.memory.cells[l.cell].word == w.pending.Word {
+			return l.version == r.memory.cells[l.cell].version
+		}
+	}
+	return false
+}
+
+// idles reports whether the pending operation of w changes nothing.
+func (r *run) idles(w *Worker) bool {
+	switch a := w.pending; a.Op {
+	case atomics.OpSpin, atomics.OpLoad:
+		return true
+	case atomics.OpCompareAndSwap, atomics.OpSwap, atomics.OpAdd:
+		before := a.Word.Get()
+		return len(w.buffer) == 0 && a.After(before) == before
+	}
+	return false
+}
+
+// able reports whether w can do its pending operation, and has reason to.
+func (r *run) able(w *Worker) bool {
+	switch {
+	case w.done:
+		return false
+	case w.waits:
+		return r.news(w)
+	case w.pending.Op == atomics.OpAcquire:
+		return w.pending.Word.Get() > 0
+	}
+	return true
+}
+
+// news reports whether something that w has looked at is different now. If it
+// has looked at nothing, any write is news.
+func (r *run) news(w *Worker) bool {
+	for _, l := range w.looks {
+		if r.memory.cells[l.cell].version != l.version {
+			return true
+		}
+	}
+	return len(w.looks) == 0 && w.stirred
+}
+
+// goesOut reports whether w, told to wait until it does something else, goes
+// on waiting.
+func (r *run) goesOut(w *Worker) bool {
+	if w.out == 0 {
+		return false
+	}
+	w.out++
+	if r.idles(w) && w.out <= inVain {
+		return true
+	}
+	vain := r.idles(w)
+	if r.trace != nil {
+		r.noteText(w, fmt.Sprintf("waits and looks, %d operations in vain", w.out-1))
+	}
+	w.out = 0
+	if vain {
+		r.e.idle[w.site] = true
+		w.stuck = true
+		if !w.last && r.trace == nil {
+			r.fail(errCovered) // as if it had just waited
+			w.suspend()
+		}
+	}
+	return false
+}
+
+// site returns a hash of the stack, which names a wait loop and who called it.
+// That is slow, so while r repeats the beginning of another run, it takes the
+// sites from there.
+func (r *run) site() uint64 {
+	h := uint64(0)
+	if n := len(r.sites); len(r.path) < len(r.prefix) && n < len(r.known) {
+		h = r.known[n]
+	} else {
+		var pcs [16]uintptr
+		for _, pc := range pcs[:runtime.Callers(5, pcs[:])] {
+			h = mix(h, uint64(pc))
+		}
+	}
+	r.sites = append(r.sites, h)
+	return h
+}
