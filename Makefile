@@ -13,7 +13,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches race bench bench-c lint golden clean
+.PHONY: help build report test test-arches models race bench bench-c lint golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ test: ## install what is missing and run every test; counts what was skipped, an
 test-arches: ## run the assembly of six architectures under qemu
 	scripts/deps qemu
 	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment
+
+models: ## check Promela models of ticket, mcs and clh, and broken ones, with Spin; installs it
+	scripts/deps spin
+	spinlock/models/check
 
 race: ## run the tests under the race detector
 	$(GO) run ./cmd/testcount '-race ./...'

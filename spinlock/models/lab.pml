@@ -1,0 +1,140 @@
+/*
+ * What every model shares: the memory that the lock's words are in, and the
+ * laboratory that watches the workers.
+ *
+ * The memory is that of amd64, total store order: a store goes into a buffer of
+ * its worker's own, which empties into memory oldest first, some time later. A
+ * worker's loads find its own newest store, others find what is in memory. A
+ * LOCKed instruction waits until its worker's buffer is empty. (Scott
+ * Owens, Susmit Sarkar and Peter Sewell, "A Better x86 Memory Model: x86-TSO",
+ * TPHOLs 2009, LNCS 5674, pages 391-407.)
+ *
+ * A model defines before it includes this file
+ *
+ *	N      the number of workers
+ *	WORDS  the number of words that the lock uses, named 0 to WORDS-1
+ *
+ * and may be given
+ *
+ *	SC            stores reach memory at once
+ *	UNORDERED     a store may overtake the one before it: the plain store of a
+ *	              machine where that is no release store
+ *	FULL_WAITS    a store into a full buffer waits; without it that is an error,
+ *	              so the size of the buffers is no limit of what is proved
+ *	STARVATION    the property is that worker 0 gets in; the workers are alike,
+ *	              so that stands for all
+ */
+
+#define SIZE 4     /* of a store buffer */
+#define DATA WORDS /* what the lock guards */
+
+typedef Stores { byte n; byte word[SIZE]; byte value[SIZE] };
+
+byte memory[WORDS + 1];
+Stores stores[N];
+
+/* --- operations; mine are the stores of the worker whose operation it is --- */
+
+#define mine stores[_pid]
+
+/* newest is the value of store i if it is to word w, else of an older one. */
+#define newest(i, w, older) (mine.n > i && mine.word[i] == w -> mine.value[i] : older)
+#define load(w) newest(3, w, newest(2, w, newest(1, w, newest(0, w, memory[w]))))
+
+/* fenced is when a LOCKed instruction or a fence can go on. */
+#define fenced (mine.n == 0)
+
+/* room is what a step with a store in it begins with. */
+#ifdef FULL_WAITS
+#define room (mine.n < SIZE)
+#else
+#define room true
+#endif
+
+/* put is a store, as a part of a step. */
+inline put(w, v) {
+#ifdef SC
+	memory[w] = v
+#else
+	assert(mine.n < SIZE);
+	mine.word[mine.n] = w;
+	mine.value[mine.n] = v;
+	mine.n++
+#endif
+}
+
+#define store(w, v) d_step { room -> put(w, v) }
+
+/* drop takes store i out of the buffer of worker b. What is left behind is set
+   to 0: states that differ there alone would be explored twice. */
+inline drop(b, i) {
+	memory[stores[b].word[i]] = stores[b].value[i];
+	stores[b].n--;
+	k = i;
+	do
+	:: k < stores[b].n ->
+		stores[b].word[k] = stores[b].word[k + 1];
+		stores[b].value[k] = stores[b].value[k + 1];
+		k++
+	:: else -> break
+	od;
+	stores[b].word[k] = 0;
+	stores[b].value[k] = 0;
+	k = 0
+}
+
+#ifdef SC
+#define BUFFERS
+#else
+#define BUFFERS active [N] proctype Buffer() { drain() }
+#endif
+
+/* Each buffer is a process, so that weak fairness empties each. */
+inline drain() {
+	byte k;
+end:	do
+	:: d_step { stores[_pid - N].n > 0 -> drop(_pid - N, 0) }
+#ifdef UNORDERED
+	:: d_step { stores[_pid - N].n > 1 && stores[_pid - N].word[0] != stores[_pid - N].word[1] -> drop(_pid - N, 1) }
+#endif
+	od
+}
+
+/* --- the watch: steps of a worker that are no operations of the lock --------- */
+
+byte inside;                 /* how many workers hold the lock */
+bit latest;                  /* what the last holder left in DATA */
+chan arrived = [N] of { byte }; /* who has been through the doorway, in order */
+bit wants;                   /* worker 0 has come and is not in */
+
+#ifdef STARVATION
+#define COME d_step { wants = (_pid == 0 -> 1 : wants) } ->
+ltl starvation { [] (wants -> <> !wants) }
+#else
+#define COME
+#endif
+
+/* arrive belongs to the step that decides the order. */
+inline arrive() { arrived!_pid }
+
+inline enter() {
+	assert(inside == 0);
+	inside++;
+#ifdef STARVATION
+	wants = (_pid == 0 -> 0 : wants)
+#endif
+}
+
+/* enterInOrder is enter for a lock that serves first come, first served. */
+inline enterInOrder() {
+	enter();
+	assert(arrived?[eval(_pid)]);
+	arrived?_
+}
+
+/* section is what the holder does: it finds what the last one left, and changes
+   it by a plain store. */
+#define section d_step { room -> assert(load(DATA) == latest); latest = 1 - latest; put(DATA, latest) }
+
+/* leave belongs to the first step of the release. */
+inline leave() { inside-- }
