@@ -15,6 +15,10 @@ import (
 // that wraps it says why.
 var ErrNoCompiler = errors.New("twin: no C compiler")
 
+// ErrNoHeader says that a header which the program needs is not there. The error
+// that wraps it says which, and how to get it.
+var ErrNoHeader = errors.New("twin: missing C header")
+
 // Options say how to build a twin. The zero value is ready to use.
 type Options struct {
 	Compiler string   // the command and its first arguments; "" is $CC, or else cc
@@ -53,7 +57,21 @@ func build(ctx context.Context, dir string, p *Program, o Options) (string, erro
 	if said, err := compile(ctx, dir, words, flags, "hello.c", out); err != nil && ctx.Err() == nil {
 		return "", fmt.Errorf("%w: %s builds no program: %w: %s", ErrNoCompiler, words[0], err, said)
 	}
+	if header, _, _ := strings.Cut(p.Needs, ":"); p.Needs != "" && ctx.Err() == nil && !hasHeader(ctx, dir, words, header) {
+		return "", fmt.Errorf("%w: %s", ErrNoHeader, p.Needs)
+	}
 	return "", fmt.Errorf("twin: cannot build %s: %w: %s", p.File, err, said)
+}
+
+// hasHeader reports whether a program that includes header builds.
+func hasHeader(ctx context.Context, dir string, words []string, header string) bool {
+	const name = "header.c"
+	text := "#include <" + header + ">\nint main(void) { return 0; }\n"
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		return true
+	}
+	_, err := compile(ctx, dir, words, nil, name, filepath.Join(dir, "header.exe"))
+	return err == nil
 }
 
 // compile builds one source and returns the end of what the compiler said.

@@ -8,7 +8,8 @@
 // neighbours in time compare.
 //
 // Figures of C are for benchmarks and tests. No measurement of the lab needs a
-// compiler: without one Start returns [ErrNoCompiler].
+// compiler: without one Start returns [ErrNoCompiler], and without a header that
+// a program needs [ErrNoHeader].
 //
 // # Protocol
 //

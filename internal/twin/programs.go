@@ -8,6 +8,7 @@ type Program struct {
 	Doc   string   // one sentence
 	File  string   // in the directory c
 	Cases []string // what it can run
+	Needs string   // a header beside those of C11 and POSIX, and how to get it; "" for none
 }
 
 // CoreToCore hands a word between two threads. An operation is one way.
@@ -18,8 +19,26 @@ var CoreToCore = &Program{
 	Cases: []string{"cas-spin", "load-then-cas"},
 }
 
+// Locks takes and frees a lock. An operation is an acquisition with its release.
+// A run in which two threads were inside at once ends the program.
+var Locks = &Program{
+	Topic: "locks",
+	Doc:   "The textbook spin locks, step for step as package spinlock has them, and the mutex of the C library.",
+	File:  "locks.c",
+	Cases: []string{"tas", "tas-xchg", "ttas", "ticket", "mcs", "clh", "pthread-mutex"},
+}
+
+// ConcurrencyKit does what Locks does, by locks that others wrote.
+var ConcurrencyKit = &Program{
+	Topic: "concurrency-kit",
+	Doc:   "The spin locks of Concurrency Kit, as shipped.",
+	File:  "ck.c",
+	Cases: []string{"ck-fas", "ck-cas", "ck-ticket", "ck-mcs", "ck-clh"},
+	Needs: "ck_spinlock.h: install libck-dev, see concurrencykit.org",
+}
+
 // Programs lists what can be built.
-var Programs = []*Program{CoreToCore}
+var Programs = []*Program{CoreToCore, Locks, ConcurrencyKit}
 
 //go:embed c/*.c c/*.h
 var sources embed.FS
