@@ -61,9 +61,9 @@ type WaitPolicy string
 // A goroutine gives its processor to another goroutine by runtime.Gosched; a
 // goroutine bound to a thread has to ask the operating system, by sched_yield.
 const (
-	WaitAdaptive   WaitPolicy = ""            // what suits the lock, see its documentation: mostly a few spin hints, then a yield before each look
+	WaitAdaptive   WaitPolicy = ""            // a few spin hints, then sleep if the lock can wake its waiters, else a yield before each look
 	WaitSpin       WaitPolicy = "spin"        // look again at once
-	WaitPause      WaitPolicy = "pause"       // one spin hint (PAUSE, ISB) between looks
+	WaitPause      WaitPolicy = "pause"       // one spin hint (PAUSE, ISB) between looks, and a yield now and then
 	WaitYield      WaitPolicy = "yield"       // runtime.Gosched between looks
 	WaitSchedYield WaitPolicy = "sched-yield" // sched_yield(2) between looks; runtime.Gosched where there is none
 	WaitPark       WaitPolicy = "park"        // sleep until woken; a lock that cannot wake its waiters yields instead, and says so

@@ -1,6 +1,9 @@
 package harness
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A Lock is the part of a Variant that a Result keeps, so that a file draws
 // after its lock is gone.
@@ -40,6 +43,12 @@ type Result struct {
 	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery
 	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery
 
+	// Where the rest of a sampled turn went, by the clock. A hold is from grant
+	// to release and includes what the lab does in the section; a think is what
+	// the workload asked for and the time in which the worker had no processor.
+	Hold  Spans `json:"hold,omitzero"`
+	Think Spans `json:"think,omitzero"` // empty if the workload has no think time
+
 	// Owners is who held the lock, in order: bursts of Burst consecutive
 	// acquisitions, evenly spread over the window.
 	Owners []uint16 `json:"-"`
@@ -49,6 +58,14 @@ type Result struct {
 	ClockFloor  float64 `json:"clock_floor"`  // ns: the least time between two readings of the clock
 	ClockStep   float64 `json:"clock_step"`   // ns: the clock advances in steps of this
 	Clock       string  `json:"clock"`        // which clock timed the samples
+
+	// Transfer is how long a word took from one processor to another by
+	// compare-and-swap, one way, in ns: the median of samples taken right before
+	// and right after the window, on the first two processors of the workers'
+	// order. It is 0 if that was not measured: of remote locks, with one
+	// processor, where threads cannot be bound, or because the machine was too
+	// busy.
+	Transfer float64 `json:"transfer,omitempty"`
 
 	// Overlap is the share of the measured span during which all workers ran,
 	// 0 to 1.
@@ -60,6 +77,41 @@ type Result struct {
 
 	Violations []Violation `json:"violations,omitempty"`
 	Warnings   []Warning   `json:"warnings,omitempty"`
+}
+
+// Spans is how long some spans took together. The zero value has none.
+type Spans struct {
+	N   int64         `json:"n"`
+	Sum time.Duration `json:"sum"` // ns
+}
+
+// Add counts one more span of ns nanoseconds.
+func (s *Spans) Add(ns int64) { s.N++; s.Sum += time.Duration(ns) }
+
+// Merge returns the spans of s and t together.
+func (s Spans) Merge(t Spans) Spans { return Spans{s.N + t.N, s.Sum + t.Sum} }
+
+// Mean returns the average length in ns; NaN if there are none.
+func (s Spans) Mean() float64 {
+	if s.N == 0 {
+		return math.NaN()
+	}
+	return float64(s.Sum) / float64(s.N)
+}
+
+// Overhead is what the lab itself costs a worker, in ns a turn, with a lock
+// that does nothing and no contention.
+type Overhead struct {
+	Turn float64 `json:"turn"` // the loop: counter, last owner, dispatch
+
+	// Log is what the owner log adds to a turn that it keeps; to others it adds
+	// a test. When the owner changes, the log's cache line moves along, which is
+	// not in it.
+	Log float64 `json:"log"`
+
+	// Timing is what timing adds to a turn that is timed, which is one in
+	// Result.SampleEvery.
+	Timing float64 `json:"timing"`
 }
 
 // CPU is what a window cost the measuring process.

@@ -96,7 +96,7 @@ func jainAnswer(g *group) string {
 }
 
 func jainTable(g *group) table {
-	columns := []*metric.Metric{metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP99}
+	columns := []*metric.Metric{metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
 	t := table{head: []string{"lock", "workers", metric.Jain.Name, "interval"}}
 	for _, m := range columns {
 		t.head = append(t.head, m.Name)

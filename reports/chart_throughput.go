@@ -94,7 +94,8 @@ func handoverAnswer(g *group) string {
 }
 
 func throughputTable(g *group) table {
-	columns := []*metric.Metric{metric.Time, metric.CPU, metric.Switches, metric.Allocs, metric.HandoverTime, metric.Overlap}
+	columns := []*metric.Metric{metric.Time, metric.CPU, metric.Switches, metric.Allocs,
+		metric.HandoverTime, metric.HandoverTransfers, metric.Hold, metric.HoldShare, metric.WaitShare, metric.Overlap}
 	if g.remote {
 		columns = []*metric.Metric{metric.Handovers, metric.HandoverTime, metric.Requests, metric.Notifications, metric.CPU, metric.Overlap}
 	}
@@ -125,6 +126,9 @@ func cellText(m *metric.Metric, v metric.Summary) string {
 	switch {
 	case v.N == 0:
 		return unknown
+	case v.AtMost:
+		v.AtMost = false
+		return "≤ " + cellText(m, v)
 	case strings.HasSuffix(m.Unit, "ns/op"):
 		return nanos(v.Median)
 	case strings.HasSuffix(m.Unit, "%"):

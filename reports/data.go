@@ -162,15 +162,13 @@ func (c *cell) order() []int { return slices.Sorted(maps.Keys(c.rounds)) }
 
 // summary returns what the rounds of c say about m; N is 0 if they say nothing.
 func (c *cell) summary(m *metric.Metric) metric.Summary {
-	var xs []float64
+	var rounds []*harness.Result
 	if c != nil {
 		for _, i := range c.order() {
-			if x, ok := m.Of(c.rounds[i]); ok {
-				xs = append(xs, x)
-			}
+			rounds = append(rounds, c.rounds[i])
 		}
 	}
-	return metric.Summarize(xs)
+	return m.Summary(rounds)
 }
 
 // pairs returns m of the rounds that a and b both have, in order.

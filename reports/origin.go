@@ -108,6 +108,9 @@ func environment(run *resultfile.Run) []fact {
 			facts = append(facts, f)
 		}
 	}
+	if o := m.Overhead; o.Turn > 0 {
+		facts = append(facts, fact{"the lab's own cost", nanos(o.Turn) + " a turn; " + nanos(o.Log) + " more if it is kept in the owner log, " + nanos(o.Timing) + " more if it is timed"})
+	}
 	facts = append(facts,
 		fact{"measured", windows(run)},
 		fact{"cases per round", count(m.Cases)},

@@ -13,7 +13,7 @@ var backoff = &harness.Variant{
 	Paper:  "Anderson 1990",
 	Family: harness.Spin,
 	Status: harness.Recommended,
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&Backoff{Wait: s.Wait}) },
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&Backoff{Wait: s.Wait, Pin: s.Pin}) },
 }
 
 // maxBackoff bounds the delay between two looks, in units of the wait policy.
@@ -52,6 +52,10 @@ type Backoff struct {
 	// Wait says how a waiter passes a unit of its delay. Set it before first use.
 	Wait harness.WaitPolicy
 
+	// Pin says how the goroutines are bound that use the lock, which is how a
+	// waiter gives its processor up. Set it before first use.
+	Pin harness.Pin
+
 	_    atomics.CacheLinePad
 	held atomics.Uint32 // 0 free, 1 held
 	_    atomics.CacheLinePad
@@ -66,7 +70,7 @@ func (l *Backoff) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (l *Backoff) lockSlow() {
-	w := newWaiter(l.Wait)
+	w := newWaiter(l.Wait, l.Pin)
 	for limit := 1; ; limit = min(2*limit, maxBackoff) {
 		w.delay(1 + rand.IntN(limit))
 		if l.TryLock() {

@@ -14,7 +14,7 @@ var clh = &harness.Variant{
 	Family: harness.Spin,
 	Status: harness.Recommended,
 	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return NewCLH(s.Workers, s.Wait) },
+	Local:  func(s harness.Setup) harness.Local { return NewCLH(s) },
 }
 
 // CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps
@@ -29,10 +29,15 @@ var clh = &harness.Variant{
 // its predecessor allocated, which on machines with far memory may be the far
 // one; on others the line moves into the waiter's cache either way.
 //
+// A worker that had to wait itself looks for a sleeping successor when it
+// unlocks, and offers that in time; one that did not releases by a plain store.
+// So adaptive goroutines sleep in the queue, except for the first behind a
+// holder that came in without waiting, which polls.
+//
 // # Memory ordering
 //
 // The load of busy that ends a wait pairs with the release store of the
-// predecessor's Unlock. The Swap of tail is sequentially consistent, so a node
+// predecessor's Unlock; a wake-up comes after that store. The Swap of tail is sequentially consistent, so a node
 // reads busy before any other worker can learn its index. Unlock leaves the
 // node to whoever polls it, and takes over the predecessor's, which nobody
 // polls any more.
@@ -47,8 +52,9 @@ var clh = &harness.Variant{
 // Processing Symposium (IPPS), 1994, pages 165-171, the lock LH.
 // DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
-	wait    harness.WaitPolicy
+	waiter  waiter    // how a wait begins
 	nodes   []clhNode // one more than workers: nodes[0] is the free lock's tail
+	berths  []berth   // berths[i] is for who waits for nodes[i]
 	workers []clhWorker
 
 	_    atomics.CacheLinePad
@@ -66,12 +72,18 @@ type clhNode struct {
 type clhWorker struct {
 	lock       *CLH
 	mine, pred uint32 // the node this worker queues with, and the one it polls
+	hosts      bool   // it has offered its successor a place to sleep
 	_          atomics.CacheLinePad
 }
 
-// NewCLH returns a free lock for the given number of workers, at least 1.
-func NewCLH(workers int, wait harness.WaitPolicy) *CLH {
-	l := &CLH{wait: wait, nodes: make([]clhNode, workers+1), workers: make([]clhWorker, workers)}
+// NewCLH returns a free lock for s.Workers workers, at least 1.
+func NewCLH(s harness.Setup) *CLH {
+	l := &CLH{
+		waiter:  newSleeper(s),
+		nodes:   make([]clhNode, s.Workers+1),
+		berths:  newBerths(s.Workers + 1),
+		workers: make([]clhWorker, s.Workers),
+	}
 	for i := range l.workers {
 		l.workers[i] = clhWorker{lock: l, mine: uint32(i) + 1}
 	}
@@ -94,14 +106,36 @@ func (h *clhWorker) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (h *clhWorker) lockSlow() {
-	pred := &h.lock.nodes[h.pred].busy
-	for w := newWaiter(h.lock.wait); pred.Load() != 0; {
-		w.wait()
+	l := h.lock
+	w := l.waiter
+	if w.sleeps {
+		l.berths[h.mine].offer(0)
+		h.hosts = true
+	}
+	for pred := &l.nodes[h.pred].busy; pred.Load() != 0; {
+		if !w.tired() || !l.berths[h.pred].sleep(0) {
+			w.wait()
+		}
 	}
 }
 
 // Unlock lets the next in the queue in.
 func (h *clhWorker) Unlock() {
-	h.lock.nodes[h.mine].busy.StoreRelease(0)
+	if h.hosts {
+		h.unlockHost()
+	} else {
+		h.lock.nodes[h.mine].busy.StoreRelease(0)
+	}
 	h.mine = h.pred
+}
+
+// unlockHost wakes the next in the queue if it sleeps.
+func (h *clhWorker) unlockHost() {
+	l, mine := h.lock, h.mine
+	h.hosts = false
+	taken := l.berths[mine].close()
+	l.nodes[mine].busy.StoreRelease(0)
+	if taken {
+		l.berths[mine].wake()
+	}
 }

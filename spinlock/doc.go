@@ -18,22 +18,43 @@
 //     processor after about 10 ms, and garbage collection stops all of them.
 //     Everybody else then waits for a lock whose holder is not running. In a
 //     first-come first-served lock the next owner too must be running, so
-//     such a lock collapses as soon as there are more waiters than processors.
+//     such a lock collapses as soon as there are more waiters than processors,
+//     unless they sleep: then the releaser makes the next owner run.
 //   - A waiter can stop the world from stopping. The runtime cannot interrupt
 //     a goroutine inside assembly, and that is where a spin hint spends its
-//     time. Every policy except [harness.WaitSpin] therefore calls
-//     [runtime.Gosched] after a bounded number of hints, and busy has no hints.
+//     time. Here a waiter passes through a Go function at each look, where the
+//     runtime can stop it. BenchmarkStopTheWorld shows the difference: with a
+//     waiter on every processor a stop takes 0.01 to 0.1 ms (or a time slice of
+//     the operating system, if other programs compete), with loops that only
+//     call the spin hint 15 to 170.
 //   - GOMAXPROCS(1) makes polling useless: the holder cannot run meanwhile.
-//     Only waiters that yield make progress at once; others wait for
+//     Only waiters that yield or sleep make progress at once; others wait for
 //     preemption, 10 ms at a time.
-//   - Gosched is cheap, about 0.1 µs, on a plain goroutine. After
+//   - [runtime.Gosched] is cheap, about 0.1 µs, on a plain goroutine. After
 //     [runtime.LockOSThread] it hands the processor to another thread and
-//     costs about 60 µs, so a locked waiter that yields is slow to notice a
-//     release.
+//     costs about 60 µs, and waking the goroutine up nearly as much. Such a
+//     goroutine had better yield its thread, which takes 1 µs, if GOMAXPROCS
+//     is greater than the number of these goroutines: tell the lock by its
+//     field Pin, or [harness.Setup].
 //   - The address of a word is all that a waiter polls. Every lock keeps its
 //     words on cache lines of their own ([atomics.CacheLinePad] on both
 //     sides), since the Go allocator packs small objects side by side. A lock
-//     therefore takes some hundred bytes.
+//     therefore takes some hundred bytes, and those with a node, a flag or a
+//     place to sleep per worker that many times more.
+//
+// # How waiters wait
+//
+// By default ([harness.WaitAdaptive]) a waiter looks a few times, about 1 µs,
+// and then lets others run. In locks that know whom to wake it sleeps until it
+// is woken: [MCS], [K42], [CLH], [Hapax] and [Anderson], and [Ticket],
+// [ProportionalTicket] and [TWA] if made by their constructors. If there are
+// more workers than processors it does so at once. In the other locks, which
+// serve in no order, it yields before each further look. Goroutines locked to
+// threads yield their threads. [harness.WaitPark] means to sleep at once where
+// that is possible and to yield where it is not; the other policies do what
+// they say, and pause yields once every 16 looks.
+//
+// No waiter ever sleeps for a time.
 //
 // # Promises
 //

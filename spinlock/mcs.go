@@ -14,7 +14,7 @@ var mcs = &harness.Variant{
 	Family: harness.Spin,
 	Status: harness.Recommended,
 	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return NewMCS(s.Workers, s.Wait) },
+	Local:  func(s harness.Setup) harness.Local { return NewMCS(s) },
 }
 
 // MCS is the queue lock of Mellor-Crummey and Scott: arrivals link their nodes
@@ -25,9 +25,11 @@ var mcs = &harness.Variant{
 //
 // A release touches one waiter's cache line, whatever the number of waiters:
 // the lock for many processors and strict order. It costs two read-modify-write
-// instructions per turn even when nobody waits, a node per worker, and, like
-// every first-come first-served lock, it must yield when there are more
-// waiters than processors.
+// instructions per turn even when nobody waits, and a node per worker.
+//
+// Whoever hands the lock over knows to whom, so waiters can sleep: adaptive
+// goroutines do, at once if there are more workers than processors, else after
+// a few looks.
 //
 // Nodes are linked by index, not by pointer: sync/atomic stores a pointer
 // through the garbage collector's write barrier, which more than doubles the
@@ -36,10 +38,10 @@ var mcs = &harness.Variant{
 // # Memory ordering
 //
 // Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the
-// Unlock that set it to none. Taking it from a predecessor: the load of granted
-// that ends the wait pairs with the release store of that Unlock. The Swap is
-// sequentially consistent, so a node is in its idle state, all words 0, before
-// any other worker can learn its index.
+// Unlock that set it to none. Taking it from a predecessor: the load of grant
+// that ends the wait, or the wake-up, pairs with the Swap of grant in that
+// Unlock. The Swap of tail is sequentially consistent, so a node is in its idle
+// state, all words 0, before any other worker can learn its index.
 //
 // # References
 //
@@ -48,8 +50,8 @@ var mcs = &harness.Variant{
 // Computer Systems 9(1), February 1991, pages 21-65, section 2.4, algorithm 5.
 // DOI 10.1145/103727.103729.
 type MCS struct {
-	wait  harness.WaitPolicy
-	nodes []mcsNode // nodes[0] is none
+	waiter waiter    // how a wait begins
+	nodes  []mcsNode // nodes[0] is none
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
@@ -59,18 +61,18 @@ type MCS struct {
 // mcsNode is a worker's place in the queue. Its words are 0 whenever the worker
 // neither holds nor waits.
 type mcsNode struct {
-	lock    *MCS
-	id      uint32         // index of this node in lock.nodes
-	next    atomics.Uint32 // who comes after this worker; written by that worker, once
-	granted atomics.Uint32 // 1 tells this worker that the lock is its own
-	_       atomics.CacheLinePad
+	lock  *MCS
+	id    uint32         // index of this node in lock.nodes
+	next  atomics.Uint32 // who comes after this worker; written by that worker, once
+	grant grant
+	_     atomics.CacheLinePad
 }
 
-// NewMCS returns a free lock for the given number of workers, at least 1.
-func NewMCS(workers int, wait harness.WaitPolicy) *MCS {
-	l := &MCS{wait: wait, nodes: make([]mcsNode, workers+1)}
+// NewMCS returns a free lock for s.Workers workers, at least 1.
+func NewMCS(s harness.Setup) *MCS {
+	l := &MCS{waiter: newSleeper(s), nodes: make([]mcsNode, s.Workers+1)}
 	for i := range l.nodes {
-		l.nodes[i].lock, l.nodes[i].id = l, uint32(i)
+		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
 	}
 	return l
 }
@@ -89,10 +91,7 @@ func (n *mcsNode) Lock() {
 // lockSlow is apart so that the fast path stays small.
 func (n *mcsNode) lockSlow(pred uint32) {
 	n.lock.nodes[pred].next.StoreRelease(n.id)
-	for w := newWaiter(n.lock.wait); n.granted.Load() == 0; {
-		w.wait()
-	}
-	n.granted.StoreRelease(0)
+	n.grant.await(n.lock.waiter)
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
@@ -105,20 +104,8 @@ func (n *mcsNode) Unlock() {
 		if n.lock.tail.CompareAndSwap(n.id, 0) {
 			return
 		}
-		next = n.successor()
+		next = successor(&n.next, n.lock.waiter)
 	}
 	n.next.StoreRelease(0)
-	n.lock.nodes[next].granted.StoreRelease(1)
-}
-
-// successor waits for a worker that has queued up behind n but has not said so
-// yet: it is between its two instructions, so the wait is short unless it was
-// preempted there.
-func (n *mcsNode) successor() uint32 {
-	for w := newWaiter(n.lock.wait); ; {
-		w.wait()
-		if next := n.next.Load(); next != 0 {
-			return next
-		}
-	}
+	n.lock.nodes[next].grant.give()
 }

@@ -5,9 +5,21 @@ import "locklab/harness"
 // Suite is the table of contents of this package, simplest first.
 var Suite = []*harness.Variant{
 	tas,
+	tasXchg,
 	ttas,
 	backoff,
 	ticket,
+	ticketProp,
+	twa,
+	anderson,
 	mcs,
+	k42,
 	clh,
+	hapax,
+	hemlock,
+	reciprocating,
+	malthusian,
+	cohort,
+	peterson, petersonNoFence,
+	bakery, bakeryNoFence,
 }

@@ -16,12 +16,21 @@ import (
 // The types that promise a ready zero value and TryLock.
 var (
 	_ tryLocker = (*spinlock.TAS)(nil)
+	_ tryLocker = (*spinlock.ExchangeTAS)(nil)
 	_ tryLocker = (*spinlock.TTAS)(nil)
 	_ tryLocker = (*spinlock.Backoff)(nil)
 	_ tryLocker = (*spinlock.Ticket)(nil)
-	_ tryLocker = spinlock.NewMCS(1, harness.WaitAdaptive).Worker(0).(tryLocker)
+	_ tryLocker = (*spinlock.ProportionalTicket)(nil)
+	_ tryLocker = (*spinlock.TWA)(nil)
+	_ tryLocker = (*spinlock.Anderson)(nil)
+	_ tryLocker = spinlock.NewMCS(harness.Setup{Workers: 1}).Worker(0).(tryLocker)
+
+	_ tryLocker = spinlock.NewK42(harness.Setup{Workers: 1}).Worker(0).(tryLocker)
+	_ tryLocker = spinlock.NewHapax(harness.Setup{Workers: 1}, spinlock.NewHapaxSpace(1)).Worker(0).(tryLocker)
 
 	_ harness.Local = (*spinlock.MCS)(nil)
+	_ harness.Local = (*spinlock.K42)(nil)
+	_ harness.Local = (*spinlock.Hapax)(nil)
 	_ harness.Local = (*spinlock.CLH)(nil)
 )
 
@@ -70,20 +79,10 @@ func TestWaitersYield(t *testing.T) {
 			if wait == harness.WaitSpin {
 				continue // the one policy that does not promise it
 			}
-			l := v.Local(harness.Setup{Workers: 2, Wait: wait})
 			start := time.Now()
-			var wg sync.WaitGroup
-			for i := range 2 {
-				wg.Go(func() {
-					h := l.Worker(i)
-					for range turns {
-						h.Lock()
-						runtime.Gosched() // to the waiter, who must give the processor back
-						h.Unlock()
-					}
-				})
-			}
-			wg.Wait()
+			takeTurns(v.Local(harness.Setup{Workers: 2, Wait: wait}), 2, harness.PinNone, turns, func() {
+				runtime.Gosched() // to the waiter, who must give the processor back
+			})
 			if d, stuck := time.Since(start), turns*10*time.Millisecond; d > stuck {
 				t.Errorf("%s wait=%s: %d turns took %v: the waiter keeps the processor", v.Name, wait, 2*turns, d)
 			}
@@ -91,16 +90,41 @@ func TestWaitersYield(t *testing.T) {
 	}
 }
 
+// takeTurns lets each of the workers do visit under the lock, turns times.
+func takeTurns(l harness.Local, workers int, pin harness.Pin, turns int, visit func()) {
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			if pin != harness.PinNone {
+				runtime.LockOSThread() // for good: the thread ends with the goroutine
+			}
+			h := l.Worker(i)
+			for range turns {
+				h.Lock()
+				visit()
+				h.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // TestOwnCacheLines checks that no two locks side by side share a line that
 // either of them writes.
 func TestOwnCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
-		"TAS":     unsafe.Sizeof(spinlock.TAS{}),
-		"TTAS":    unsafe.Sizeof(spinlock.TTAS{}),
-		"Backoff": unsafe.Sizeof(spinlock.Backoff{}),
-		"Ticket":  unsafe.Sizeof(spinlock.Ticket{}),
-		"MCS":     unsafe.Sizeof(spinlock.MCS{}),
-		"CLH":     unsafe.Sizeof(spinlock.CLH{}),
+		"TAS":                unsafe.Sizeof(spinlock.TAS{}),
+		"TTAS":               unsafe.Sizeof(spinlock.TTAS{}),
+		"Backoff":            unsafe.Sizeof(spinlock.Backoff{}),
+		"Ticket":             unsafe.Sizeof(spinlock.Ticket{}),
+		"ExchangeTAS":        unsafe.Sizeof(spinlock.ExchangeTAS{}),
+		"ProportionalTicket": unsafe.Sizeof(spinlock.ProportionalTicket{}),
+		"TWA":                unsafe.Sizeof(spinlock.TWA{}),
+		"Anderson":           unsafe.Sizeof(spinlock.Anderson{}),
+		"MCS":                unsafe.Sizeof(spinlock.MCS{}),
+		"K42":                unsafe.Sizeof(spinlock.K42{}),
+		"Hapax":              unsafe.Sizeof(spinlock.Hapax{}),
+		"CLH":                unsafe.Sizeof(spinlock.CLH{}),
 	} {
 		if size < 2*atomics.CacheLine {
 			t.Errorf("%s has %d bytes: no room for padding on both sides of its word", name, size)
@@ -130,7 +154,7 @@ func ExampleBackoff() {
 
 func ExampleNewMCS() {
 	const workers = 4
-	lock := spinlock.NewMCS(workers, harness.WaitAdaptive)
+	lock := spinlock.NewMCS(harness.Setup{Workers: workers})
 	var (
 		total int
 		wg    sync.WaitGroup
@@ -148,26 +172,4 @@ func ExampleNewMCS() {
 	wg.Wait()
 	fmt.Println(total)
 	// Output: 4000
-}
-
-// BenchmarkStopTheWorld measures how long the runtime needs to stop a waiter,
-// once per policy.
-func BenchmarkStopTheWorld(b *testing.B) {
-	for _, wait := range harness.WaitPolicies {
-		b.Run(fmt.Sprintf("wait=%s", wait), func(b *testing.B) {
-			l := spinlock.TTAS{Wait: wait}
-			l.Lock()
-			var wg sync.WaitGroup
-			wg.Go(func() {
-				l.Lock()
-				defer l.Unlock()
-			})
-			var stats runtime.MemStats
-			for b.Loop() {
-				runtime.ReadMemStats(&stats)
-			}
-			l.Unlock()
-			wg.Wait()
-		})
-	}
 }

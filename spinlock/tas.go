@@ -11,7 +11,7 @@ var tas = &harness.Variant{
 	Paper:  "Anderson 1990",
 	Family: harness.Spin,
 	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TAS{Wait: s.Wait}) },
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TAS{Wait: s.Wait, Pin: s.Pin}) },
 }
 
 // TAS is a test-and-set lock: one word, taken by whoever swaps it from 0 to 1
@@ -38,6 +38,10 @@ type TAS struct {
 	// Wait says what a waiter does between two looks. Set it before first use.
 	Wait harness.WaitPolicy
 
+	// Pin says how the goroutines are bound that use the lock, which is how a
+	// waiter gives its processor up. Set it before first use.
+	Pin harness.Pin
+
 	_    atomics.CacheLinePad
 	held atomics.Uint32 // 0 free, 1 held
 	_    atomics.CacheLinePad
@@ -52,7 +56,7 @@ func (l *TAS) Lock() {
 
 // lockSlow is apart so that the fast path can be inlined.
 func (l *TAS) lockSlow() {
-	for w := newWaiter(l.Wait); !l.held.CompareAndSwap(0, 1); {
+	for w := newWaiter(l.Wait, l.Pin); !l.held.CompareAndSwap(0, 1); {
 		w.wait()
 	}
 }

@@ -1,6 +1,8 @@
 package spinlock
 
 import (
+	"math/bits"
+
 	"locklab/atomics"
 	"locklab/harness"
 )
@@ -12,7 +14,7 @@ var ticket = &harness.Variant{
 	Family: harness.Spin,
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&Ticket{Wait: s.Wait}) },
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(NewTicket(s)) },
 }
 
 // Ticket is a ticket lock: Lock draws a number and waits until it is served.
@@ -26,10 +28,14 @@ var ticket = &harness.Variant{
 // waiters than processors the lock collapses unless they yield: the next owner
 // is probably not running, and nobody may go before it.
 //
+// A lock from [NewTicket] knows how many goroutines use it, and has a place for
+// each to sleep: adaptive goroutines do, except for the first behind a holder
+// that came in without waiting, which polls. Those of the zero value yield.
+//
 // # Memory ordering
 //
 // The load of serving that ends a wait pairs with the release store of the
-// Unlock before it. Only the holder writes serving, so a store is enough. The
+// Unlock before it; a wake-up comes after that store. Only the holder writes serving, so a store is enough. The
 // numbers wrap: at most 2^32 - 1 goroutines may hold or wait at a time.
 //
 // # References
@@ -47,11 +53,46 @@ type Ticket struct {
 	// Wait says what a waiter does between two looks. Set it before first use.
 	Wait harness.WaitPolicy
 
+	// Pin says how the goroutines are bound that use the lock, which is how a
+	// waiter gives its processor up. Set it before first use.
+	Pin harness.Pin
+
+	bunkhouse
+
 	_       atomics.CacheLinePad
 	next    atomics.Uint32 // the number the next goroutine draws
 	_       atomics.CacheLinePad
 	serving atomics.Uint32 // the number whose turn it is; next if the lock is free
+	hosts   bool           // its holder has offered the next a place to sleep; guarded by the lock
 	_       atomics.CacheLinePad
+}
+
+// A bunkhouse holds the berths of a lock that serves by numbers. Number n is
+// the host of berth n modulo their number, which is so large that no two who
+// hold or wait share one. The zero value has none: then nobody sleeps.
+type bunkhouse struct {
+	sleeper waiter // how a wait begins, if there are berths
+	berths  []berth
+}
+
+func newBunkhouse(s harness.Setup) bunkhouse {
+	b := bunkhouse{sleeper: newSleeper(s)}
+	if b.sleeper.sleeps {
+		b.berths = newBerths(slots(s.Workers))
+	}
+	return b
+}
+
+// slots returns the least power of two that is at least n.
+func slots(n int) int { return 1 << bits.Len(uint(n-1)) }
+
+func (b *bunkhouse) of(number uint32) *berth { return &b.berths[number&uint32(len(b.berths)-1)] }
+
+// NewTicket returns a free lock for at most s.Workers goroutines at a time, at
+// least 1, whose waiters can sleep. The zero value serves any number, but its
+// waiters only ever yield.
+func NewTicket(s harness.Setup) *Ticket {
+	return &Ticket{Wait: s.Wait, Pin: s.Pin, bunkhouse: newBunkhouse(s)}
 }
 
 // Lock takes the lock and waits for it if need be.
@@ -63,9 +104,27 @@ func (l *Ticket) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (l *Ticket) lockSlow(mine uint32) {
-	for w := newWaiter(l.Wait); l.serving.Load() != mine; {
-		w.wait()
+	w := l.begin(mine)
+	for l.serving.Load() != mine {
+		if !l.sleep(&w, mine) {
+			w.wait()
+		}
 	}
+	l.hosts = w.sleeps
+}
+
+// begin begins the wait of a number.
+func (l *Ticket) begin(mine uint32) waiter {
+	if l.berths == nil {
+		return newWaiter(l.Wait, l.Pin)
+	}
+	l.of(mine).offer(mine)
+	return l.sleeper
+}
+
+// sleep sleeps through the turn before mine, or reports false at once.
+func (l *Ticket) sleep(w *waiter, mine uint32) bool {
+	return w.tired() && l.of(mine-1).sleep(mine-1)
 }
 
 // TryLock takes the lock if it is free and reports whether it did. It draws a
@@ -76,4 +135,21 @@ func (l *Ticket) TryLock() bool {
 }
 
 // Unlock releases the lock, which the caller must hold.
-func (l *Ticket) Unlock() { l.serving.StoreRelease(l.serving.Load() + 1) }
+func (l *Ticket) Unlock() {
+	if mine := l.serving.Load(); l.hosts {
+		l.unlockHost(mine)
+	} else {
+		l.serving.StoreRelease(mine + 1)
+	}
+}
+
+// unlockHost wakes the next number if it sleeps.
+func (l *Ticket) unlockHost(mine uint32) {
+	l.hosts = false
+	host := l.of(mine)
+	taken := host.close()
+	l.serving.StoreRelease(mine + 1)
+	if taken {
+		host.wake()
+	}
+}

@@ -11,7 +11,7 @@ var ttas = &harness.Variant{
 	Paper:  "Rudolph & Segall 1984",
 	Family: harness.Spin,
 	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TTAS{Wait: s.Wait}) },
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TTAS{Wait: s.Wait, Pin: s.Pin}) },
 }
 
 // TTAS is a test-and-test-and-set lock: a waiter polls by plain reads, which
@@ -39,6 +39,10 @@ type TTAS struct {
 	// Wait says what a waiter does between two looks. Set it before first use.
 	Wait harness.WaitPolicy
 
+	// Pin says how the goroutines are bound that use the lock, which is how a
+	// waiter gives its processor up. Set it before first use.
+	Pin harness.Pin
+
 	_    atomics.CacheLinePad
 	held atomics.Uint32 // 0 free, 1 held
 	_    atomics.CacheLinePad
@@ -53,7 +57,7 @@ func (l *TTAS) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (l *TTAS) lockSlow() {
-	for w := newWaiter(l.Wait); !l.TryLock(); {
+	for w := newWaiter(l.Wait, l.Pin); !l.TryLock(); {
 		w.wait()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/harness/runner"
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 )
@@ -41,6 +42,7 @@ func envCommand() *cobra.Command {
 type surrounding struct {
 	machine.Environment
 	Topology machine.Topology  `json:"topology"`
+	Overhead harness.Overhead  `json:"overhead"`
 	Servers  []server          `json:"servers"`
 	Warnings []harness.Warning `json:"warnings"`
 }
@@ -53,7 +55,7 @@ type server struct {
 
 func lookAround() surrounding {
 	env := machine.Capture()
-	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Warnings: env.Warnings()}
+	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: runner.Calibrate().Overhead(), Warnings: env.Warnings()}
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
 		v := server{Kind: kind}
 		if err := backend.Available(kind); err != nil {
@@ -100,6 +102,8 @@ func (s surrounding) facts() []fact {
 		facts = append(facts, fact{"caches", "", "not known: the system does not tell"})
 	}
 	facts = append(facts, topologyFacts(s.Topology)...)
+	facts = append(facts, fact{"the lab", "turn of a local lock", fmt.Sprintf("%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed",
+		s.Overhead.Turn, s.Overhead.Log, s.Overhead.Timing)})
 	for _, e := range s.Events {
 		value := atHand(e.Reason, "n/a")
 		if e.UserOnly {

@@ -289,7 +289,7 @@ func (o runOptions) create(p *runner.Plan, s *servers, skipped []resultfile.Skip
 	}
 	out, err := resultfile.Create(dir, resultfile.Manifest{
 		Command: append([]string{"locklab"}, os.Args[1:]...), Commit: machine.BuildCommit(), Seed: o.seed,
-		Rounds: p.Rounds, Cases: len(p.Cases), Started: now, Machine: env, Versions: versions,
+		Rounds: p.Rounds, Cases: len(p.Cases), Started: now, Machine: env, Overhead: runner.Calibrate().Overhead(), Versions: versions,
 		Skipped: skipped, Warnings: env.Warnings(),
 	})
 	return dir, out, err

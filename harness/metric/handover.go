@@ -21,15 +21,16 @@ var Handovers = &Metric{
 }
 
 // HandoverTime is the median time from release to the grant of another worker,
-// in nanoseconds: how long the lock lies idle while somebody waits for it.
+// in nanoseconds: how long the lock lies idle while somebody waits for it. Where
+// workers think, it includes the time in which nobody asked. Under [Floor] it is
+// missing.
 //
 // Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go),
 // which measures that time for two threads.
-var HandoverTime = &Metric{
+var HandoverTime = floored(&Metric{
 	Name:   "handover-time",
 	Unit:   "handover-ns/op",
 	Doc:    "median time from release to the grant of another worker",
 	Paper:  "Go runtime, BenchmarkMutexHandoff",
 	Better: Lower,
-	Of:     func(r *harness.Result) (float64, bool) { return Quantile(r.Handover, 0.5) },
-}
+}, func(r *harness.Result) (float64, bool) { return Quantile(r.Handover, 0.5) }, Floor)

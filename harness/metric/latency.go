@@ -8,8 +8,9 @@ import (
 
 // The quantiles of the time from request to grant, in nanoseconds. They are
 // those of the sampled acquisitions, and missing where the samples do not
-// resolve them. A figure under [Floor] is the clock's, not the lock's. The
-// largest sample is not the longest wait, so no maximum is given.
+// resolve them. A figure under [Floor] is the clock's, not the lock's, and
+// missing too: AtMost gives the floor. The largest sample is not the longest
+// wait, so no maximum is given.
 //
 // Source: G. Tene, "How NOT to Measure Latency", 2013: quote quantiles of the
 // whole distribution, and only those that the number of samples supports.
@@ -20,14 +21,25 @@ var (
 )
 
 func wait(name, unit, doc string, q float64) *Metric {
-	return &Metric{
-		Name:   name,
-		Unit:   unit,
-		Doc:    doc,
-		Paper:  "Tene 2013",
-		Better: Lower,
-		Of:     func(r *harness.Result) (float64, bool) { return Quantile(r.Wait, q) },
+	of := func(r *harness.Result) (float64, bool) { return Quantile(r.Wait, q) }
+	return floored(&Metric{Name: name, Unit: unit, Doc: doc, Paper: "Tene 2013", Better: Lower}, of, Floor)
+}
+
+// floored gives m the figure of, unless that is under the floor of its result:
+// then m has only a bound.
+func floored(m *Metric, of func(r *harness.Result) (float64, bool), floor func(r *harness.Result) float64) *Metric {
+	m.Of = func(r *harness.Result) (float64, bool) {
+		v, ok := of(r)
+		if !ok || v < floor(r) {
+			return math.NaN(), false
+		}
+		return v, true
 	}
+	m.AtMost = func(r *harness.Result) (float64, bool) {
+		v, ok := of(r)
+		return floor(r), ok && v < floor(r)
+	}
+	return m
 }
 
 // beyond is how many observations must lie above a quantile to quote it: with
@@ -35,7 +47,8 @@ func wait(name, unit, doc string, q float64) *Metric {
 const beyond = 10
 
 // Quantile returns quantile q of h, and false if fewer than ten observations
-// lie above it.
+// lie above it. It does not know the clock: a value under [Floor] is not to be
+// quoted.
 func Quantile(h harness.Histogram, q float64) (value float64, ok bool) {
 	if q > Resolved(h.Count()) {
 		return math.NaN(), false
@@ -58,4 +71,14 @@ func Resolved(n int64) float64 {
 // because quantiles of a difference are not differences of quantiles.
 func Floor(r *harness.Result) float64 {
 	return 5 * (r.ClockFloor + r.ClockStep)
+}
+
+// MeanFloor returns the least mean of n spans, in nanoseconds, that r's clock
+// can tell. A mean is known better than a quantile. The steps of the clock fall
+// anywhere in a span, so their error averages out over n spans; what remains is
+// that each span contains one reading of the clock, which at the floor is a
+// fifth of the figure. It is not subtracted, because a processor executes a
+// part of it together with what is timed.
+func MeanFloor(r *harness.Result, n int64) float64 {
+	return 5 * (r.ClockFloor + r.ClockStep/math.Sqrt(float64(max(1, n))))
 }

@@ -3,6 +3,7 @@ package metric
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 
@@ -32,6 +33,33 @@ type Metric struct {
 	// Of returns the figure, and false if r does not hold enough to say it.
 	// It does not judge r: a caller drops results with violations first.
 	Of func(r *harness.Result) (value float64, ok bool)
+
+	// AtMost is set for times that the clock of r may not resolve. Where Of has
+	// no figure for that reason, it returns the bound that the figure is not
+	// above, and true. See [Metric.Summary].
+	AtMost func(r *harness.Result) (bound float64, ok bool)
+}
+
+// Summary returns what rs, the rounds of one case, say about m together. A round
+// that gives only a bound counts as that bound: to leave it out would leave the
+// slow rounds. Where the median is no more than such a bound, AtMost of the
+// summary is set, and the median is to be shown as "at most".
+func (m *Metric) Summary(rs []*harness.Result) Summary {
+	var xs []float64
+	bound := math.Inf(-1)
+	for _, r := range rs {
+		if x, ok := m.Of(r); ok {
+			xs = append(xs, x)
+		} else if m.AtMost == nil {
+			continue
+		} else if x, ok := m.AtMost(r); ok {
+			xs = append(xs, x)
+			bound = max(bound, x)
+		}
+	}
+	s := Summarize(xs)
+	s.AtMost = s.Median <= bound
+	return s
 }
 
 // The values of Metric.Better.
@@ -44,9 +72,10 @@ const (
 var Suite = []*Metric{
 	Time, Throughput,
 	P50, P99, P999,
-	Handovers, HandoverTime,
+	Handovers, HandoverTime, HandoverMean, HandoverTransfers,
+	Hold, HoldShare, WaitShare,
 	Jain, BusyHalf, Spread, MinMax,
-	StreakP50, StreakP99, LWSS, Reacquire, GapP99,
+	StreakP50, StreakP99, LWSS, Reacquire, GapP50, GapP99, BypassP99, Bypass,
 	CPU, Switches, Allocs,
 	Requests, Notifications,
 	Overlap,

@@ -108,6 +108,43 @@ func TestByHand(t *testing.T) {
 		{Reacquire, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
 		{Reacquire, log(5, 2, 0, 0, 0, 1, 0), 0},
 		{Reacquire, log(4, 2, 0, 1, 0, 0), 0.5},
+		// Stretches without 0: 1 and 3, without 1: 1 1 1, without 2: 4 and 1. Of the
+		// 12 in all, 5 are in stretches of 1, 8 in those up to 3.
+		{GapP50, log(6, 3, 0, 1, 0, 1, 2, 1), 3},
+		{GapP99, log(6, 3, 0, 1, 0, 1, 2, 1), 4},
+		{GapP50, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
+
+		// Rotation: nobody is passed twice.
+		{Bypass, log(6, 3, 0, 1, 2, 0, 1, 2), 1},
+		{Bypass, log(6, 3, 0, 1, 2, 2, 1, 0), 2}, // 2 passes 0 and 1 twice
+		// Between two turns of 2 come 0 0 1 0 1: 0 three times.
+		{Bypass, log(7, 3, 2, 0, 0, 1, 0, 1, 2), 3},
+		// Worker 1 never comes: it was passed at least five times.
+		{Bypass, log(5, 2, 0, 0, 0, 0, 0), 5},
+		// What is cut by the end of a burst counts, and is not joined across it.
+		{Bypass, log(4, 2, 1, 0, 0, 0, 0, 1, 0, 1), 3},
+		{Bypass, log(4, 2, 0, 1, 0, 0, 0, 0, 1, 0), 2},
+
+		// Stretches: 0 before 1 has one 0, 0 to 0 has one 1, then 0 0 0 0 by itself
+		// and 1 passed four times: of 1 1 4, the greatest is 99 %.
+		{BypassP99, log(6, 2, 0, 1, 0, 0, 0, 0), 4},
+		{BypassP99, log(4, 2, 0, 1, 0, 1), 1},
+		{BypassP99, once(log(400, 2), 300, 19), 1},
+		{Bypass, once(log(400, 2), 300, 19), 19},
+		{BypassP99, log(2, 2, 0, 0), 2},
+
+		{HandoverMean, result(20), 21}, // 2, 4 … 40
+		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: 8}, 2.5},
+		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
+		// Two workers and 100 turns in 20 us: a turn is 400 ns.
+		{HoldShare, turns(2, 100, 0), 25},
+		{WaitShare, turns(2, 100, 0), 75},
+		{HoldShare, turns(2, 100, 240), 25},
+		{WaitShare, turns(2, 100, 240), 15},
+		{WaitShare, turns(2, 100, 310), 0}, // 102.5 % in all
+		// Readers and the holders of other locks hold at the same time.
+		{Hold, beside(turns(3, 220, 0), 50, 0), 100}, {Hold, beside(turns(3, 220, 0), 0, 2), 100},
+
 		// Worker 1 never runs: its wait is the burst.
 		{GapP99, log(4, 2, 0, 0, 0, 0), 4},
 		// Rotation of three: edges give 1 and 2, the middle gives 2.
@@ -118,6 +155,35 @@ func TestByHand(t *testing.T) {
 			t.Errorf("%s of %v %v: got %v, %v; want %v", c.m.Name, c.r.Workers, c.r.Owners, got, ok, c.want)
 		}
 	}
+}
+
+// once returns r with a rotation of two workers in which worker 0 takes the lock
+// run times in a row once, from the acquisition at on.
+func once(r *harness.Result, at, run int) *harness.Result {
+	for i := range r.Burst {
+		owner := uint16(i % 2)
+		if i >= at && i < at+run {
+			owner = 0
+		}
+		r.Owners = append(r.Owners, owner)
+	}
+	return r
+}
+
+// turns returns a result of 20 us in which holds took 100 ns each.
+func turns(workers int, ops uint64, think time.Duration) *harness.Result {
+	r := &harness.Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
+		Hold: harness.Spans{N: 20, Sum: 2000}}
+	if think > 0 {
+		r.Workload.Think.Mean = think
+		r.Think = harness.Spans{N: 20, Sum: 20 * think}
+	}
+	return r
+}
+
+func beside(r *harness.Result, reads, locks int) *harness.Result {
+	r.Workload.Reads, r.Workload.Locks = reads, locks
+	return r
 }
 
 // TestTooLittle demands that a metric says so when it cannot know.
@@ -137,6 +203,22 @@ func TestTooLittle(t *testing.T) {
 		{CPU, &harness.Result{Ops: 9}},
 		{LWSS, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 3)}},
 		{Reacquire, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 2)}},
+		{Bypass, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // nobody to be passed by
+		{Bypass, &harness.Result{Burst: 2, Workers: make([]uint64, 2)}},
+		{Bypass, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
+		{HandoverMean, result(10)},
+		{HandoverTransfers, result(20)}, // no transfer was measured
+		{HandoverTransfers, &harness.Result{Handover: result(19).Handover, Transfer: 8}},
+		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: math.NaN()}},
+		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},
+		{WaitShare, turns(2, 100, 330)}, // 107.5 % in all: the samples are not the window
+		{HoldShare, turns(1, 220, 0)},   // holds longer than the window
+		{Hold, turns(3, 220, 0)}, {HoldShare, turns(3, 220, 0)},
+		{HandoverMean, &harness.Result{Handover: result(20).Handover, Handovers: 100, Elapsed: 1900}}, // 2100 ns
+		{HoldShare, turns(2, 201, 0)},   // a turn of 199 ns: a reading is more than 5 points
+		{WaitShare, turns(2, 101, 200)}, // three readings in one of 396 ns
+		{WaitShare, &harness.Result{Ops: 5, Elapsed: 1, Workers: make([]uint64, 2), Hold: harness.Spans{N: 10, Sum: 1}}},
+		{HoldShare, &harness.Result{Hold: harness.Spans{N: 20, Sum: 1}, Elapsed: 1, Workers: make([]uint64, 2)}},
 		{GapP99, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},    // no worker 9
 		{StreakP50, &harness.Result{Owners: []uint16{0, 1}, Burst: 4, Workers: make([]uint64, 2)}}, // no whole burst
 	} {
@@ -206,7 +288,8 @@ func TestShortTermExtremes(t *testing.T) {
 		fair, captured_ float64
 	}{
 		{StreakP50, 1, burst}, {StreakP99, 1, burst},
-		{LWSS, 100, 100. / workers}, {Reacquire, workers - 1, 0}, {GapP99, workers - 1, burst},
+		{LWSS, 100, 100. / workers}, {Reacquire, workers - 1, 0},
+		{GapP50, workers - 1, burst}, {GapP99, workers - 1, burst}, {Bypass, 1, burst}, {BypassP99, 1, burst},
 	} {
 		if v, ok := c.m.Of(fair); !ok || v != c.fair {
 			t.Errorf("%s of a rotation: got %v, %v; want %v", c.m.Name, v, ok, c.fair)
@@ -214,11 +297,5 @@ func TestShortTermExtremes(t *testing.T) {
 		if v, ok := c.m.Of(captured); !ok || v != c.captured_ {
 			t.Errorf("%s of a captured lock: got %v, %v; want %v", c.m.Name, v, ok, c.captured_)
 		}
-	}
-}
-
-func TestFloor(t *testing.T) {
-	if got := Floor(&harness.Result{ClockFloor: 20, ClockStep: 10}); got != 150 {
-		t.Errorf("got %v, want 150", got)
 	}
 }

@@ -15,6 +15,10 @@ type Summary struct {
 	Confidence float64
 
 	N int // rounds that gave a figure
+
+	// AtMost says that the median is only a bound: the clock cannot tell what
+	// is below. Only [Metric.Summary] sets it.
+	AtMost bool
 }
 
 // Spread returns the greater distance from the median to a bound as a share of

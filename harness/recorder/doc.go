@@ -2,5 +2,6 @@
 // latency histogram and the owner log. One worker owns one recorder; nothing
 // here allocates, locks or reads a clock after construction.
 //
-// Rank 1. It may import harness; it must not import a lock or a file format.
+// Rank 1. It may import harness and atomics; it must not import a lock or a file
+// format.
 package recorder

@@ -1,6 +1,10 @@
 package recorder
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"locklab/atomics"
+)
 
 // The owner log keeps this many bursts of this many consecutive acquisitions.
 const (
@@ -13,8 +17,10 @@ const (
 // acquisitions spread evenly over a run. It is written under the lock that it
 // logs, at the price of one store in a burst and one test outside.
 type OwnerLog struct {
-	ids    [bursts * Burst]uint16
 	stride uint // log2 of how many bursts' worth of acquisitions share one logged burst
+	_      atomics.CacheLinePad
+	ids    [bursts * Burst]uint16
+	_      atomics.CacheLinePad // the owners write ids, and all read stride
 }
 
 // NewOwnerLog returns a log for about expected acquisitions.

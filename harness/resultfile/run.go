@@ -27,7 +27,8 @@ type Manifest struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 
 	Machine  machine.Environment `json:"machine"`
-	Versions map[string]string   `json:"versions"` // "redis", "zookeeper", and each module the lab was built with
+	Overhead harness.Overhead    `json:"overhead,omitzero"` // of the lab itself, in a turn of a local lock
+	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
 	Skipped  []Skip              `json:"skipped,omitempty"`
 	Warnings []harness.Warning   `json:"warnings,omitempty"` // of the machine and of the run as a whole
 }

@@ -34,6 +34,7 @@ type spec struct {
 	Round    int
 	Seed     uint64
 	Key      string
+	Machine  surveyed
 
 	At                 harness.Endpoint
 	Username, Password string
@@ -110,7 +111,7 @@ func child(suite []*harness.Variant, in io.Reader, out io.Writer) error {
 	// keeps a long run of a lock that allocates from eating the machine.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(1 << 30)
-	res, err := Measure(context.Background(), Calibrate(), Job{
+	res, err := Measure(context.Background(), s.Machine.instruments(), Job{
 		Lock: lock, Workload: s.Workload, At: s.endpoint(), Key: s.Key, Seed: s.Seed,
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness"
 	"locklab/harness/recorder"
 )
 
@@ -67,9 +68,11 @@ type tally struct {
 	left      atomic.Bool
 	_         atomics.CacheLinePad
 
-	begin, end int64 // ns since epoch, in the loop
-	wait       recorder.Histogram
-	handover   recorder.Histogram
+	begin, end  int64         // ns since epoch, in the loop
+	hold, think harness.Spans // of timed turns
+	wait        recorder.Histogram
+	handover    recorder.Histogram
+	_           atomics.CacheLinePad
 }
 
 // publish adds a batch to what the coordinator can see.
@@ -85,12 +88,25 @@ type snapshot struct {
 	ops, handovers []uint64
 }
 
-func (c *control) snapshot(ts []*tally) snapshot {
-	s := snapshot{at: c.now(), ops: make([]uint64, len(ts)), handovers: make([]uint64, len(ts))}
+// newSnapshot makes room for n tallies.
+func newSnapshot(n int) snapshot {
+	return snapshot{ops: make([]uint64, n), handovers: make([]uint64, n)}
+}
+
+// take reads the tallies. It allocates nothing: it is part of the window.
+func (s *snapshot) take(c *control, ts []*tally) {
+	s.at = c.now()
 	for i, t := range ts {
 		s.ops[i], s.handovers[i] = t.ops.Load(), t.handovers.Load()
 	}
-	return s
+}
+
+// published returns how many acquisitions ts have published.
+func published(ts []*tally) (total uint64) {
+	for _, t := range ts {
+		total += t.ops.Load()
+	}
+	return total
 }
 
 func sum(xs []uint64) (total uint64) {

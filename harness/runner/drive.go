@@ -20,6 +20,7 @@ type drive struct {
 
 	t0, t1 snapshot // the window
 	usage  machine.Usage
+	heap   heapCounter
 	allocs uint64
 	wire   harness.Counts
 	stuck  []int // workers that never came back
@@ -41,6 +42,8 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 			t.end = d.now()
 		}()
 	}
+	d.t0, d.t1, d.heap = newSnapshot(len(d.tallies)), newSnapshot(len(d.tallies)), newHeapCounter()
+	timeout := d.timer()
 	if wire == nil {
 		wire = func() harness.Counts { return harness.Counts{} }
 	}
@@ -48,7 +51,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 	if d.limit.Ops > 0 {
 		d.open(wire)
 		close(d.start)
-		left = d.await(ctx, back, 0)
+		left = d.await(ctx, back, timeout)
 		d.close(wire)
 	} else {
 		close(d.start)
@@ -57,7 +60,8 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		}
 		d.open(wire)
 		d.phase.Store(measure)
-		left = d.await(ctx, back, d.limit.Window)
+		timeout.Reset(d.limit.Window)
+		left = d.await(ctx, back, timeout)
 		d.close(wire)
 	}
 	d.phase.Store(stop)
@@ -66,34 +70,42 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 
 // open begins the window.
 func (d *drive) open(wire func() harness.Counts) {
-	d.wire, d.allocs, d.usage = wire(), heapObjects(), machine.ProcessUsage()
-	d.t0 = d.snapshot(d.tallies)
+	d.wire, d.usage = wire(), machine.ProcessUsage()
+	d.allocs = d.heap.objects()
+	d.t0.take(d.control, d.tallies)
 }
 
 // close ends the window.
 func (d *drive) close(wire func() harness.Counts) {
-	d.t1 = d.snapshot(d.tallies)
+	d.t1.take(d.control, d.tallies)
+	d.allocs = d.heap.objects() - d.allocs
 	d.usage = machine.ProcessUsage().Sub(d.usage)
-	d.allocs = heapObjects() - d.allocs
 	d.wire = wire().Sub(d.wire)
 }
 
-// await waits until window has passed, or for 0 until all workers are back or
-// none gets on any more, or ctx ends; it returns how many came back.
-func (d *drive) await(ctx context.Context, back <-chan struct{}, window time.Duration) (left int) {
-	timeout := time.After(window)
-	patience := d.rig.job.patience()
-	if window == 0 {
-		timeout = time.After(patience)
+// timer returns what ends the window, or the patience with workers that have
+// no window. It is made before the window, which counts objects.
+func (d *drive) timer() *time.Timer {
+	if d.limit.Ops > 0 {
+		return time.NewTimer(d.rig.job.patience())
 	}
+	return time.NewTimer(d.limit.Window)
+}
+
+// await waits until the window is over, or without one until all workers are
+// back or none gets on any more, or until ctx ends; it returns how many came
+// back.
+func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.Timer) (left int) {
+	defer timeout.Stop()
 	for done := uint64(0); left < len(d.tallies); {
 		select {
-		case <-timeout:
-			now := sum(d.snapshot(d.tallies).ops)
-			if window > 0 || now == done {
+		case <-timeout.C:
+			now := published(d.tallies)
+			if d.limit.Ops == 0 || now == done {
 				return left
 			}
-			done, timeout = now, time.After(patience)
+			done = now
+			timeout.Reset(d.rig.job.patience())
 		case <-ctx.Done():
 			return left
 		case <-back:
@@ -148,6 +160,7 @@ func (d *drive) result() *harness.Result {
 	for _, t := range d.tallies {
 		r.Wait = r.Wait.Merge(t.wait.Snapshot())
 		r.Handover = r.Handover.Merge(t.handover.Snapshot())
+		r.Hold, r.Think = r.Hold.Merge(t.hold), r.Think.Merge(t.think)
 		clamped += t.wait.Clamped
 	}
 	if clamped > 0 {
@@ -179,14 +192,22 @@ func (d *drive) overlap() float64 {
 	return max(0, float64(end-begin)/float64(last-first))
 }
 
-// heapObjects returns how many heap objects were allocated so far.
-func heapObjects() uint64 {
-	s := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
-	metrics.Read(s)
-	if s[0].Value.Kind() != metrics.KindUint64 {
+// A heapCounter reads how many heap objects were allocated so far.
+type heapCounter []metrics.Sample
+
+// newHeapCounter reads once, because the first reading allocates.
+func newHeapCounter() heapCounter {
+	h := heapCounter{{Name: "/gc/heap/allocs:objects"}}
+	h.objects()
+	return h
+}
+
+func (h heapCounter) objects() uint64 {
+	metrics.Read(h)
+	if h[0].Value.Kind() != metrics.KindUint64 {
 		return 0
 	}
-	return s[0].Value.Uint64()
+	return h[0].Value.Uint64()
 }
 
 // pin binds the calling goroutine as the workload asks and returns how to

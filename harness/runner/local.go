@@ -41,14 +41,17 @@ type section struct {
 	logging bool
 	base    uint64 // n of that acquisition
 	log     *recorder.OwnerLog
+	_       atomics.CacheLinePad // every turn reads the three
 }
 
 func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	s := &section{last: -1, log: recorder.NewOwnerLog(d.tuning.expected)}
-	d.run(ctx, func(i int, t *tally) {
-		w := newLocalWorker(d, i, t)
-		w.run(s, l.handles[i])
-	}, nil)
+	// What a worker needs is allocated before the window, which counts objects.
+	workers := make([]*localWorker, len(d.tallies))
+	for i, t := range d.tallies {
+		workers[i] = newLocalWorker(d, i, t)
+	}
+	d.run(ctx, func(i int, _ *tally) { workers[i].run(s, l.handles[i]) }, nil)
 	r := d.result()
 	if len(d.stuck) > 0 {
 		return r
@@ -70,6 +73,9 @@ type localWorker struct {
 	clock       machine.Clock
 	mask        uint64 // sampleEvery - 1
 	hold, think spinner
+
+	asked, got, left uint64               // readings of the clock in a timed turn
+	_                atomics.CacheLinePad // the readings change
 }
 
 func newLocalWorker(d *drive, i int, t *tally) *localWorker {
@@ -81,56 +87,88 @@ func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 	}
 }
 
-// run takes turns until the control says stop. The counter is read on entry
-// and written back on exit, so that any overlap of two holds can lose an
-// increment.
+// run takes turns until the control says stop.
 func (w *localWorker) run(s *section, lock sync.Locker) {
-	turn := uint64(w.id) // staggers the workers' samples
+	first := uint64(w.id) // staggers the workers' samples
 	for {
 		turns, recorded := w.c.next()
 		if turns == 0 {
 			return
 		}
-		var handovers uint64
-		for range turns {
-			timed := recorded && turn&w.mask == 0
-			turn++
-			var asked, got uint64
-			if timed {
-				asked = w.clock.Now()
-			}
-			lock.Lock()
-			n, other := s.n, s.last != w.id
-			passed := other && recorded && n&w.mask == 0 && n != 0
-			if timed || passed {
-				got = w.clock.Now()
-			}
-			if timed {
-				w.t.wait.Record(w.clock.Nanoseconds(got - asked))
-			}
-			if passed {
-				w.t.handover.Record(w.clock.Nanoseconds(got - s.stamp))
-			}
-			if other {
-				handovers++
-				s.last = w.id
-			}
-			if recorded && !s.logging {
-				s.logging, s.base = true, n
-			}
-			if s.logging {
-				s.log.Record(n-s.base, w.id)
-			}
-			w.hold.spend()
-			s.n = n + 1
-			if (n+1)&w.mask == 0 {
-				s.stamp = w.clock.Now()
-			}
-			lock.Unlock()
-			w.think.spend()
-		}
+		handovers := w.batch(s, lock, first, uint64(turns), recorded)
+		first += uint64(turns)
 		w.t.publish(uint64(turns), handovers)
 	}
+}
+
+// batch takes turns, of which the first has the number first, and returns how
+// many found the lock with another worker before. The counter is read on entry
+// and written back on exit, so that any overlap of two holds can lose an
+// increment. Inside the section a sampled turn only reads the clock: what it
+// read is worked up after the release. The readings are kept in w, because a
+// variable that lives across the calls would cost every turn.
+func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, recorded bool) (handovers uint64) {
+	for turn, end := first, first+turns; turn != end; turn++ {
+		timed := recorded && turn&w.mask == 0
+		if timed {
+			w.asked = w.clock.Now()
+		}
+		lock.Lock()
+		n, other := s.n, s.last != w.id
+		if timed {
+			w.got = w.clock.Now()
+		}
+		if other {
+			if n&w.mask == 0 && recorded && n != 0 {
+				w.passed(s)
+			}
+			handovers++
+			s.last = w.id
+		}
+		if recorded && !s.logging {
+			s.logging, s.base = true, n
+		}
+		if s.logging {
+			s.log.Record(n-s.base, w.id)
+		}
+		w.hold.spend()
+		s.n = n + 1
+		if (n+1)&w.mask == 0 {
+			s.stamp = w.clock.Now()
+		}
+		if timed {
+			w.left = w.clock.Now()
+		}
+		lock.Unlock()
+		if timed {
+			w.record()
+		} else {
+			w.think.spend()
+		}
+	}
+	return handovers
+}
+
+// passed notes the time since the other worker's release.
+func (w *localWorker) passed(s *section) {
+	w.t.handover.Record(w.clock.Nanoseconds(w.clock.Now() - s.stamp))
+}
+
+// record notes what a timed turn read, and thinks.
+func (w *localWorker) record() {
+	w.t.wait.Record(w.clock.Nanoseconds(w.got - w.asked))
+	w.t.hold.Add(w.clock.Nanoseconds(w.left - w.got))
+	w.timedThink()
+}
+
+// timedThink thinks by the clock.
+func (w *localWorker) timedThink() {
+	if w.think.iterations == 0 {
+		return
+	}
+	start := w.clock.Now()
+	w.think.work()
+	w.t.think.Add(w.clock.Nanoseconds(w.clock.Now() - start))
 }
 
 // A spinner spends a Span as calibrated work.

@@ -140,16 +140,30 @@ func (w *mixedWorker) run() {
 			} else if w.write(t, asked, timed) {
 				handovers++
 			}
-			w.think.spend()
+			if timed {
+				w.timedThink()
+			} else {
+				w.think.spend()
+			}
 		}
 		w.t.publish(uint64(turns), handovers)
 	}
 }
 
-// granted records how long a timed turn waited.
-func (w *mixedWorker) granted(asked uint64, timed bool) {
+// now reads the clock if the turn is timed.
+func (w *mixedWorker) now(timed bool) uint64 {
+	if !timed {
+		return 0
+	}
+	return w.clock.Now()
+}
+
+// record notes how long a timed turn waited and held. It is called after the
+// release, so that it does not lengthen the hold.
+func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 	if timed {
-		w.t.wait.Record(w.clock.Nanoseconds(w.clock.Now() - asked))
+		w.t.wait.Record(w.clock.Nanoseconds(got - asked))
+		w.t.hold.Add(w.clock.Nanoseconds(left - got))
 	}
 }
 
@@ -157,7 +171,7 @@ func (w *mixedWorker) granted(asked uint64, timed bool) {
 // worker wrote before.
 func (w *mixedWorker) write(t *mixedTurn, asked uint64, timed bool) (passed bool) {
 	t.lock.Lock()
-	w.granted(asked, timed)
+	got := w.now(timed)
 	n := t.data.left.Load()
 	if t.data.right.Load() != n {
 		w.torn++
@@ -169,7 +183,9 @@ func (w *mixedWorker) write(t *mixedTurn, asked uint64, timed bool) (passed bool
 	}
 	w.hold.spend()
 	t.data.right.StoreRelease(n + 1)
+	released := w.now(timed)
 	t.lock.Unlock()
+	w.record(asked, got, released, timed)
 	w.writes++
 	return passed
 }
@@ -195,14 +211,20 @@ func (w *mixedWorker) read(t *mixedTurn, asked uint64, timed bool) {
 		w.readOptimistically(t, asked, timed)
 	case t.shared != nil:
 		t.shared.RLock()
-		w.granted(asked, timed)
-		w.check(w.look(t))
+		got := w.now(timed)
+		whole := w.look(t)
+		left := w.now(timed)
 		t.shared.RUnlock()
+		w.record(asked, got, left, timed)
+		w.check(whole)
 	default:
 		t.lock.Lock()
-		w.granted(asked, timed)
-		w.check(w.look(t))
+		got := w.now(timed)
+		whole := w.look(t)
+		left := w.now(timed)
 		t.lock.Unlock()
+		w.record(asked, got, left, timed)
+		w.check(whole)
 	}
 }
 
@@ -211,17 +233,13 @@ func (w *mixedWorker) read(t *mixedTurn, asked uint64, timed bool) {
 func (w *mixedWorker) readOptimistically(t *mixedTurn, asked uint64, timed bool) {
 	for {
 		version := t.optimistic.ReadBegin()
-		var begun uint64
-		if timed {
-			begun = w.clock.Now()
-		}
+		begun := w.now(timed)
 		whole := w.look(t)
+		left := w.now(timed)
 		if t.optimistic.ReadRetry(version) {
 			continue
 		}
-		if timed {
-			w.t.wait.Record(w.clock.Nanoseconds(begun - asked))
-		}
+		w.record(asked, begun, left, timed)
 		w.check(whole)
 		return
 	}

@@ -200,11 +200,18 @@ func (w *remoteWorker) turn(ctx context.Context, t *tally, s *remoteSection, ses
 	w.holds = append(w.holds, h)
 	if recorded {
 		t.wait.Record(h.Acquired - h.Requested)
+		t.hold.Add(h.Releasing - h.Acquired)
 	}
 	if err := lease.Unlock(ctx); err != nil {
 		return 0, fmt.Errorf("worker %d: unlock: %w", w.id, err)
 	}
-	w.think.spend()
+	if w.think.span.Mean > 0 {
+		start := w.d.now()
+		w.think.spend()
+		if recorded {
+			t.think.Add(w.d.now() - start)
+		}
+	}
 	return handover, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,15 +16,37 @@ import (
 
 // Instruments are what a process calibrates once, before it measures.
 type Instruments struct {
-	Clock machine.Clock
-	Work  machine.Work
+	Clock    machine.Clock
+	Work     machine.Work
+	Topology machine.Topology
 }
 
-// Calibrate takes the time it takes to know the clock and the cost of work,
-// some tens of milliseconds.
-func Calibrate() *Instruments {
-	clock := machine.Calibrate()
-	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock)}
+// Calibrate takes the time it takes to know the clock, the cost of work and the
+// processors, some tens of milliseconds.
+func Calibrate() *Instruments { return survey().instruments() }
+
+// A surveyed is what all measuring processes of a run have in common. The first
+// process finds it out and tells the others.
+type surveyed struct {
+	Clock    machine.Rating
+	Topology machine.Topology
+}
+
+func survey() surveyed {
+	return surveyed{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology()}
+}
+
+// instruments adds what each process has to find out for itself: the speed of a
+// processor changes while a run lasts.
+func (s surveyed) instruments() *Instruments {
+	clock, ok := s.Clock.Clock()
+	if !ok {
+		clock = machine.Calibrate()
+	}
+	if len(s.Topology) == 0 {
+		s.Topology = machine.ReadTopology()
+	}
+	return &Instruments{Clock: clock, Work: machine.CalibrateWork(clock), Topology: s.Topology}
 }
 
 // A Job is one lock under one workload.
@@ -52,7 +75,7 @@ type Rig struct {
 	in     *Instruments
 	job    Job
 	loop   loop
-	cpus   []int
+	cpus   []int // in the order of the workers, if they are bound
 	pinErr atomic.Pointer[error]
 	undo   func()
 	rate   float64 // acquisitions per ns in the last drive; 0 before the first
@@ -78,7 +101,7 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	r := &Rig{in: in, job: job, undo: func() {}}
 	procs := w.GOMAXPROCS
 	if w.Pin != harness.PinNone {
-		r.cpus = machine.CPUOrder()
+		r.cpus = in.Topology.CPUs()
 		if procs == 0 {
 			// Workers own their threads; one more for the coordinator.
 			procs = w.Workers + 1
@@ -120,7 +143,40 @@ func fits(v *harness.Variant, w harness.Workload) error {
 // setup is what the constructor of a local lock is told.
 func (r *Rig) setup() harness.Setup {
 	w := r.job.Workload
-	return harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: w.Pin}
+	s := harness.Setup{Workers: w.Workers, Wait: w.Wait, Pin: w.Pin}
+	if w.Pin == harness.PinCPU {
+		s.Nodes = nodes(r.in.Topology, w.Workers)
+	}
+	return s
+}
+
+// nodes returns on which node of t each worker stays, numbered in the order in
+// which the workers come to them: processors with one last-level cache, or
+// where the system does not tell the caches, with one memory. It is nil if the
+// system tells neither or the workers stay on one node.
+func nodes(t machine.Topology, workers int) []int {
+	const untold = -1
+	used := t[:min(workers, len(t))]
+	key := func(p machine.Place) int { return p.Cache }
+	if slices.ContainsFunc(used, func(p machine.Place) bool { return p.Cache == untold }) {
+		key = func(p machine.Place) int { return p.Node }
+	}
+	numbers := make(map[int]int)
+	of := make([]int, workers)
+	for i := range of {
+		k := key(t[i%len(t)])
+		if k == untold {
+			return nil
+		}
+		if _, known := numbers[k]; !known {
+			numbers[k] = len(numbers)
+		}
+		of[i] = numbers[k]
+	}
+	if len(numbers) < 2 {
+		return nil
+	}
+	return of
 }
 
 // garbagePercent is Go's own default for GOGC.
@@ -204,13 +260,30 @@ func (r *Rig) tune(limit Limit) tuning {
 		return t
 	}
 	turn := float64(r.job.Workload.Workers) / r.rate // ns, of one worker
-	cost := 2*r.in.Clock.Floor() + 10                // two readings and a record
-	t.sampleEvery = powerOfTwo(cost / (timingShare * turn))
+	t.sampleEvery = powerOfTwo((r.timedInside()*r.rate + r.timedOutside()/turn) / timingShare)
 	if limit.Ops == 0 {
 		t.expected = uint64(r.rate * float64(limit.Window) * 1.25)
 		t.batch = max(1, min(maxBatch, int64(float64(limit.Window)*0.002/turn)))
 	}
 	return t
+}
+
+// timedInside returns about how much longer timing makes a hold, in ns: of a
+// sampled turn the reading after the grant and that before the release, and the
+// same two of a sampled hand-over. It delays all workers, so it is to be
+// compared with the time from one acquisition to the next.
+func (r *Rig) timedInside() float64 { return 4 * r.in.Clock.Floor() }
+
+// timedOutside returns about how much longer timing makes a sampled turn outside
+// the section, in ns: the reading before the request and the bookkeeping, and if
+// there is think time, the readings around that. It delays one worker.
+func (r *Rig) timedOutside() float64 {
+	const bookkeeping = 15
+	readings := 1.0
+	if r.job.Workload.Think.Mean > 0 {
+		readings += 2
+	}
+	return readings*r.in.Clock.Floor() + bookkeeping
 }
 
 // powerOfTwo returns the least power of two that is at least x, from 1 to 1024.
@@ -239,17 +312,29 @@ func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result
 		return res, err
 	}
 	runtime.GC()
+	before := rig.probe()
 	noise := machine.Watch()
 	res, err = rig.Drive(ctx, Limit{Window: job.Workload.Window})
 	if err != nil {
 		return nil, err
 	}
 	res.Warnings = append(res.Warnings, noise.Stop()...)
+	bracket(res, before, rig.probe())
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return res, nil
+}
+
+// probe returns the times of transfers between the first two processors of the
+// workers' order, nil for remote locks, which do not meet in a cache line, and if
+// workers are stuck, who may occupy the processors.
+func (r *Rig) probe() []float64 {
+	if r.job.Lock.Local == nil || r.dead {
+		return nil
+	}
+	return transfers(r.in.Clock, r.in.Topology.CPUs())
 }
 
 // minOverlap is the least share of the window in which all workers must have

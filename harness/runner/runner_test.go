@@ -100,11 +100,19 @@ func workload(workers int) harness.Workload {
 		Warmup: 5 * time.Millisecond, Window: 60 * time.Millisecond}
 }
 
-func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) *harness.Result {
+// measureLocal measures again if a busy machine gave the workers no processor in
+// the window, which is short here.
+func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) (res *harness.Result) {
 	t.Helper()
-	res, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Seed: 1, Patience: time.Second})
-	if err != nil {
-		t.Fatal(err)
+	for range 5 {
+		var err error
+		res, err = Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Seed: 1, Patience: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Ops > 0 || len(res.Violations) > 0 {
+			break
+		}
 	}
 	return res
 }
@@ -131,7 +139,7 @@ func TestMixed(t *testing.T) {
 		} {
 			t.Run(v.Name+"/"+w.Name(), func(t *testing.T) {
 				r := measureLocal(t, v, w)
-				if len(r.Violations) > 0 || r.Ops == 0 || r.Wait.Count() == 0 || r.Handovers > r.Ops || len(r.Owners) > 0 {
+				if len(r.Violations) > 0 || r.Ops == 0 || r.Wait.Count() == 0 || r.Hold.N != r.Wait.Count() || r.Handovers > r.Ops || len(r.Owners) > 0 {
 					t.Errorf("%d acquisitions, %d hand-overs, %d waits, %d owners, violations %v",
 						r.Ops, r.Handovers, r.Wait.Count(), len(r.Owners), r.Violations)
 				}
@@ -187,8 +195,11 @@ func checkSound(t *testing.T, r *harness.Result) {
 	if r.Elapsed < r.Workload.Window {
 		t.Errorf("the window lasted %v, want at least %v", r.Elapsed, r.Workload.Window)
 	}
-	if r.Wait.Count() == 0 {
-		t.Error("no wait was sampled")
+	if r.Wait.Count() == 0 || r.Hold.N != r.Wait.Count() || !(r.Hold.Mean() > 0) {
+		t.Errorf("%d waits and %d holds were sampled", r.Wait.Count(), r.Hold.N)
+	}
+	if thinks := r.Workload.Think.Mean > 0; thinks != (r.Think.N > 0) || thinks && r.Think.N != r.Wait.Count() {
+		t.Errorf("%d thinks were sampled with think %v", r.Think.N, r.Workload.Think)
 	}
 	if r.Overlap < 0.9 || r.Overlap > 1 {
 		t.Errorf("overlap %v", r.Overlap)
@@ -269,6 +280,7 @@ func plan(rounds int, locks ...*harness.Variant) *Plan {
 func TestPlan(t *testing.T) {
 	p := plan(3, good, single)
 	var seen []string
+	floors := make(map[float64]bool)
 	err := p.Run(t.Context(), func(at Progress) error {
 		if at.Result == nil {
 			return nil
@@ -278,6 +290,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("asked for %s in round %d, got %s in %d", at.Case.Lock.Name, at.Round, at.Result.Lock.Name, at.Result.Round)
 		}
 		seen = append(seen, fmt.Sprint(at.Round, at.Case.Lock.Name))
+		floors[at.Result.ClockFloor] = true
 		return nil
 	})
 	if err != nil {
@@ -286,6 +299,9 @@ func TestPlan(t *testing.T) {
 	slices.Sort(seen)
 	if want := []string{"0good", "0single", "1good", "1single", "2good", "2single"}; !slices.Equal(seen, want) {
 		t.Errorf("measured %v, want %v", seen, want)
+	}
+	if len(floors) != 1 {
+		t.Errorf("the processes of a run have clocks with the floors %v, want that of their parent", floors)
 	}
 }
 

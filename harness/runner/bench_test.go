@@ -1,0 +1,52 @@
+package runner
+
+import "testing"
+
+// BenchmarkOverhead prints what the loop costs: bare, what the owner log adds,
+// and what timing adds to a timed turn.
+func BenchmarkOverhead(b *testing.B) {
+	in := instruments()
+	var turn, log, timing []float64
+	for b.Loop() {
+		o := in.Overhead()
+		turn, log, timing = append(turn, o.Turn), append(log, o.Log), append(timing, o.Timing)
+	}
+	b.ReportMetric(median(turn), "turn-ns")
+	b.ReportMetric(median(log), "log-ns")
+	b.ReportMetric(median(timing), "timing-ns")
+	b.ReportMetric(in.Clock.Floor(), "floor-ns")
+}
+
+// BenchmarkTransfers prints what the probe around a window costs and finds.
+func BenchmarkTransfers(b *testing.B) {
+	in := instruments()
+	var ns []float64
+	failed := 0
+	for b.Loop() {
+		if samples := transfers(in.Clock, in.Topology.CPUs()); samples != nil {
+			ns = append(ns, median(samples))
+		} else {
+			failed++
+		}
+	}
+	if len(ns) > 0 {
+		b.ReportMetric(median(ns), "one-way-ns")
+	}
+	b.ReportMetric(float64(failed)/float64(b.N), "failed/op")
+}
+
+// BenchmarkInstruments is what a measuring process spends before it sets up its
+// lock, alone and with what its parent tells it.
+func BenchmarkInstruments(b *testing.B) {
+	known := survey()
+	b.Run("told=false", func(b *testing.B) {
+		for b.Loop() {
+			Calibrate()
+		}
+	})
+	b.Run("told=true", func(b *testing.B) {
+		for b.Loop() {
+			known.instruments()
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package runner
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// How long a word takes from one processor to another, by two threads that hand
+// it to and fro with compare-and-swap. A hand-over of a lock cannot take less,
+// so the one is the unit of the other. On a shared machine the time is bimodal
+// and changes within a run, which is why each window has its own, taken right
+// before and right after.
+//
+// Source of the method: N. Viennot, core-to-core-latency, 2022.
+const (
+	transferSpan    = time.Millisecond     // of a probe, about
+	transferTrips   = 128                  // round trips of a sample
+	transferMost    = 255                  // samples of a probe
+	transferLeast   = 9                    // samples that a median needs
+	transferPatient = 5 * time.Millisecond // with a thread that gets no processor
+	transferLook    = 1024                 // vain tries between two looks at the clock
+)
+
+// maxTransferChange is the ratio of the times after and before a window from
+// which they count as two regimes.
+const maxTransferChange = 1.5
+
+// A ferry is the word that two threads hand to and fro.
+type ferry struct {
+	_    atomics.CacheLinePad
+	side atomic.Uint32 // whose turn it is, 0 or 1
+	_    atomics.CacheLinePad
+	stop atomic.Bool // the leader has left
+	_    atomics.CacheLinePad
+}
+
+// transfers returns times of one way in ns, of one probe: none if there are not
+// two processors, if a thread cannot be bound, or if the two did not run at once.
+func transfers(clock machine.Clock, cpus []int) []float64 {
+	if len(cpus) < 2 || cpus[0] == cpus[1] {
+		return nil
+	}
+	if procs := runtime.GOMAXPROCS(0); procs < 2 {
+		runtime.GOMAXPROCS(2)
+		defer runtime.GOMAXPROCS(procs)
+	}
+	f := new(ferry)
+	ready := make(chan error)
+	var samples []float64
+	var both sync.WaitGroup
+	both.Go(func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		err := machine.PinThread(cpus[1])
+		ready <- err
+		if err == nil {
+			f.follow()
+		}
+	})
+	both.Go(func() {
+		runtime.LockOSThread()
+		err := machine.PinThread(cpus[0])
+		if other := <-ready; err == nil && other == nil {
+			samples = f.lead(clock)
+		}
+		f.stop.Store(true)
+	})
+	both.Wait()
+	if len(samples) < transferLeast {
+		return nil
+	}
+	return samples
+}
+
+// follow makes every 1 a 0 until the leader has left.
+func (f *ferry) follow() {
+	for {
+		for tries := 1; !f.side.CompareAndSwap(1, 0); tries++ {
+			if tries%transferLook == 0 && f.stop.Load() {
+				return
+			}
+		}
+	}
+}
+
+// lead makes every 0 a 1 and returns the time of one way in each sample.
+func (f *ferry) lead(clock machine.Clock) (samples []float64) {
+	samples = make([]float64, 0, transferMost)
+	begin := clock.Now()
+	if !f.trips(clock, begin) { // the first trips bring the line and the threads together
+		return nil
+	}
+	begin = clock.Now()
+	for len(samples) < transferMost {
+		start := clock.Now()
+		if !f.trips(clock, start) {
+			return samples
+		}
+		end := clock.Now()
+		samples = append(samples, float64(clock.Nanoseconds(end-start))/(2*transferTrips))
+		if clock.Nanoseconds(end-begin) > int64(transferSpan) {
+			return samples
+		}
+	}
+	return samples
+}
+
+// trips makes the round trips of a sample, and reports whether they ended in
+// time. The last way back belongs to the next sample as much as the way before
+// the first belongs to this one.
+func (f *ferry) trips(clock machine.Clock, start uint64) bool {
+	for range transferTrips {
+		for tries := 1; !f.side.CompareAndSwap(0, 1); tries++ {
+			if tries%transferLook == 0 && clock.Nanoseconds(clock.Now()-start) > int64(transferPatient) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bracket sets the transfer time of r from the probes before and after its
+// window, and warns if they disagree.
+func bracket(r *harness.Result, before, after []float64) {
+	if len(before) == 0 || len(after) == 0 {
+		return // one of them alone cannot tell whether the regime held
+	}
+	a, b := median(before), median(after)
+	r.Transfer = median(slices.Concat(before, after))
+	if max(a, b) > maxTransferChange*min(a, b) {
+		r.Warnings = append(r.Warnings, harness.Warning{
+			Text:   fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", a, b),
+			Remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
+		})
+	}
+}
+
+// median returns the middle of xs, which is not empty.
+func median(xs []float64) float64 {
+	sorted := slices.Sorted(slices.Values(xs))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

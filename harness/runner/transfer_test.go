@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// TestTransfers takes probes until one succeeds: on a busy machine the two
+// threads seldom run at once.
+func TestTransfers(t *testing.T) {
+	in := instruments()
+	cpus := in.Topology.CPUs()
+	if len(cpus) < 2 {
+		t.Skip("one processor")
+	}
+	if raceEnabled {
+		t.Skip("under the race detector a compare-and-swap takes microseconds, and its spinning threads stop each other")
+	}
+	done := make(chan error)
+	go func() { done <- machine.PinThread(cpus[0]) }() // some thread: it is of no use afterwards
+	if err := <-done; err != nil {
+		t.Skip(err)
+	}
+	for range 200 {
+		samples := transfers(in.Clock, cpus)
+		if samples == nil {
+			continue
+		}
+		if len(samples) < transferLeast || len(samples) > transferMost {
+			t.Errorf("%d samples", len(samples))
+		}
+		if ns := median(samples); !(ns > 0.1) || ns > float64(transferPatient) {
+			t.Errorf("a transfer takes %v ns", ns)
+		}
+		return
+	}
+	t.Error("200 probes, none good")
+}
+
+// TestTransfersWithout: where nothing can be measured a probe says so, soon.
+func TestTransfersWithout(t *testing.T) {
+	in := instruments()
+	first := in.Topology.CPUs()[0]
+	for _, cpus := range [][]int{nil, {first}, {first, first}, {first, 1 << 14}, {1 << 14, first}, {-1, -2}} {
+		if samples := transfers(in.Clock, cpus); samples != nil {
+			t.Errorf("processors %v: %d samples", cpus, len(samples))
+		}
+	}
+}
+
+// TestDeserted: neither side of a ferry waits for ever for the other.
+func TestDeserted(t *testing.T) {
+	in := instruments()
+	begin := time.Now()
+	if samples := new(ferry).lead(in.Clock); samples != nil {
+		t.Errorf("a leader alone took %d samples", len(samples))
+	}
+	f := new(ferry)
+	f.stop.Store(true)
+	f.follow()
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("they gave up after %v", took)
+	}
+}
+
+func TestBracket(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after []float64
+		want          float64
+		warns         string // part of it, "" for none
+	}{
+		{"steady", []float64{29, 30, 31}, []float64{31, 32, 33}, 31, ""},
+		{"slower", []float64{29, 30, 31}, []float64{99, 100, 101, 102, 103}, 99.5, "30 ns from one processor to the other before the window and 101 ns after"},
+		{"faster", []float64{100}, []float64{60}, 80, "100 ns"},
+		{"just not", []float64{100}, []float64{150}, 125, ""},
+		{"no second", []float64{30}, nil, 0, ""},
+		{"no first", nil, []float64{30}, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := new(harness.Result)
+			bracket(r, c.before, c.after)
+			if math.Abs(r.Transfer-c.want) > 1e-9 {
+				t.Errorf("transfer %v, want %v", r.Transfer, c.want)
+			}
+			switch {
+			case c.warns == "" && len(r.Warnings) != 0:
+				t.Errorf("warnings %v, want none", r.Warnings)
+			case c.warns != "" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Text, c.warns) || r.Warnings[0].Remedy == ""):
+				t.Errorf("warnings %v, want one with %q and a remedy", r.Warnings, c.warns)
+			}
+		})
+	}
+}
+
+// TestProbe: only locks in this process have a transfer time.
+func TestProbe(t *testing.T) {
+	in := *instruments()
+	in.Topology = machine.Topology{{CPU: 0}, {CPU: 1}}
+	far := &Rig{in: &in, job: Job{Lock: new(shelf).variant(harness.Traits{})}}
+	stuck := &Rig{in: &in, job: Job{Lock: good}, dead: true}
+	for _, r := range []*Rig{far, stuck} {
+		if samples := r.probe(); samples != nil {
+			t.Errorf("%s: %d samples", r.job.Lock.Name, len(samples))
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package machine
+
+import "math"
+
+// A Rating is what [Calibrate] found out about a clock, in a form that can be
+// handed to another process of the same machine, which then need not spend the
+// time again. It is of no use after the machine has been started anew.
+type Rating struct {
+	Hz     float64 `json:"hz"`    // ticks per second
+	Floor  float64 `json:"floor"` // ns
+	Step   float64 `json:"step"`  // ns
+	Error  float64 `json:"error,omitempty"`
+	Stated bool    `json:"stated,omitempty"`
+}
+
+// Rating returns what is known of c.
+func (c Clock) Rating() Rating { return Rating{c.hz, c.floor, c.step, c.err, c.stated} }
+
+// Clock returns the clock that r was taken from, and false if r is not that of
+// a clock, such as the zero value.
+func (r Rating) Clock() (Clock, bool) {
+	if !(r.Hz > 0) || math.IsInf(r.Hz, 1) || !(r.Floor >= 0) || !(r.Step >= 0) {
+		return Clock{}, false
+	}
+	c := newClock(r.Hz)
+	c.floor, c.step, c.err, c.stated = r.Floor, r.Step, r.Error, r.Stated
+	return c, true
+}

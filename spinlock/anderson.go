@@ -1,0 +1,137 @@
+package spinlock
+
+import (
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var anderson = &harness.Variant{
+	Name:   "anderson",
+	Doc:    "a ticket lock in which every number polls a word of its own, in an array",
+	Paper:  "Anderson 1990",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(NewAnderson(s)) },
+}
+
+// Anderson is the array-based queue lock of Anderson: Lock draws a number, as
+// in a [Ticket] lock, and polls the flag of that number, which nobody else
+// polls. Service is first come, first served. Make one with [NewAnderson].
+//
+// # Trade-offs
+//
+// The first lock in which a release disturbs one waiter only, and the simplest:
+// no links, no nodes to hand around, one read-modify-write instruction a turn.
+// The price is a cache line for each worker in each lock, a bound on the number
+// of workers, and that the lock moves through the array even if nobody waits,
+// so that an uncontended turn touches two lines that rotate.
+//
+// Like in [Ticket], adaptive goroutines sleep, except for the first behind a
+// holder that came in without waiting, which polls.
+//
+// # Memory ordering
+//
+// The load of a flag that ends a wait pairs with the release store of the
+// Unlock before it; a wake-up comes after that store. A holder takes its flag
+// down before it unlocks, so it is down when the number that shares the flag
+// is drawn, a round later.
+//
+// # References
+//
+// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for
+// Shared-Memory Multiprocessors", IEEE Transactions on Parallel and
+// Distributed Systems 1(1), January 1990, pages 6-16: queueing in shared
+// memory. DOI 10.1109/71.80120.
+type Anderson struct {
+	waiter waiter // how a wait begins
+	bunks  bunkhouse
+	flags  []andersonFlag // a power of two of them: number n has flags[n modulo that]
+
+	_     atomics.CacheLinePad
+	next  atomics.Uint32 // the number the next goroutine draws
+	_     atomics.CacheLinePad
+	mine  uint32 // the holder's number; guarded by the lock
+	hosts bool   // the holder has offered the next a place to sleep; guarded by the lock
+	_     atomics.CacheLinePad
+}
+
+// andersonFlag is up, 1, from when its number may go until it has gone.
+type andersonFlag struct {
+	up atomics.Uint32
+	_  atomics.CacheLinePad
+}
+
+// NewAnderson returns a free lock for at most s.Workers goroutines at a time,
+// at least 1. More than that break it.
+func NewAnderson(s harness.Setup) *Anderson {
+	l := &Anderson{waiter: newSleeper(s), bunks: newBunkhouse(s), flags: make([]andersonFlag, slots(s.Workers))}
+	l.flag(0).Store(1)
+	return l
+}
+
+// flag returns the flag of a number.
+func (l *Anderson) flag(number uint32) *atomics.Uint32 {
+	return &l.flags[number&uint32(len(l.flags)-1)].up
+}
+
+// Lock takes the lock and waits for it if need be.
+func (l *Anderson) Lock() {
+	mine := l.next.Add(1) - 1
+	if l.flag(mine).Load() == 0 {
+		l.lockSlow(mine)
+	}
+	l.enter(mine)
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (l *Anderson) lockSlow(mine uint32) {
+	w := l.waiter
+	if w.sleeps {
+		l.bunks.of(mine).offer(mine)
+	}
+	for flag := l.flag(mine); flag.Load() == 0; {
+		if !w.tired() || !l.bunks.of(mine-1).sleep(mine-1) {
+			w.wait()
+		}
+	}
+	l.hosts = w.sleeps
+}
+
+// enter is the first step of the holder.
+func (l *Anderson) enter(mine uint32) {
+	l.flag(mine).StoreRelease(0)
+	l.mine = mine
+}
+
+// TryLock takes the lock if it is free and reports whether it did. If the flag
+// of the next number is up and nobody draws that number meanwhile, the lock is
+// free and the number the caller's.
+func (l *Anderson) TryLock() bool {
+	mine := l.next.Load()
+	if l.flag(mine).Load() == 0 || !l.next.CompareAndSwap(mine, mine+1) {
+		return false
+	}
+	l.enter(mine)
+	return true
+}
+
+// Unlock releases the lock, which the caller must hold.
+func (l *Anderson) Unlock() {
+	if mine := l.mine; l.hosts {
+		l.unlockHost(mine)
+	} else {
+		l.flag(mine + 1).StoreRelease(1)
+	}
+}
+
+// unlockHost wakes the next number if it sleeps.
+func (l *Anderson) unlockHost(mine uint32) {
+	l.hosts = false
+	host := l.bunks.of(mine)
+	taken := host.close()
+	l.flag(mine + 1).StoreRelease(1)
+	if taken {
+		host.wake()
+	}
+}

@@ -1,0 +1,130 @@
+package spinlock
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var bakery = &harness.Variant{
+	Name:   "bakery",
+	Doc:    "everybody draws a number above all others', by loads and stores only",
+	Paper:  "Lamport 1974",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(s harness.Setup) harness.Local { return newBakery(s, true) },
+}
+
+var bakeryNoFence = &harness.Variant{
+	Name:   "bakery-nofence",
+	Doc:    "bakery without its fences: the store buffer hides the numbers",
+	Paper:  "Lamport 1974",
+	Family: harness.Spin,
+	Status: harness.Broken,
+
+	Unavailable: fenced,
+
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(s harness.Setup) harness.Local { return newBakery(s, false) },
+}
+
+// bakeryLock is Lamport's bakery: an arrival looks at the numbers of all others
+// and takes one that is greater; then it waits for everybody whose number is
+// smaller. Two may draw the same number; the lower worker goes first.
+//
+// # Trade-offs
+//
+// Like [Peterson's lock] it needs no instruction that changes a word depending
+// on what the word holds, and it serves any number of workers in order of
+// arrival; but each acquisition reads a word or two of every worker, whether or
+// not anybody contends.
+//
+// # Memory ordering
+//
+// Two stores must be visible before the loads that follow: the one that says
+// that a worker is choosing, before it looks at the numbers, and its number,
+// before it looks who else has one. Both are a Store, an XCHG on amd64;
+// bakery-nofence makes them release stores.
+//
+// The numbers are 64 bits wide. They grow as long as somebody always waits, and
+// would wrap after centuries.
+//
+// # References
+//
+// Leslie Lamport, "A New Solution of Dijkstra's Concurrent Programming Problem",
+// Communications of the ACM 17(8), August 1974, pages 453-455.
+// DOI 10.1145/361082.361093.
+//
+// [Peterson's lock]: https://doi.org/10.1016/0020-0190(81)90106-X
+type bakeryLock struct {
+	setup   harness.Setup
+	fence   bool
+	workers []bakeryWorker
+}
+
+// bakeryWorker is a worker's handle.
+type bakeryWorker struct {
+	lock     *bakeryLock
+	id       int
+	_        atomics.CacheLinePad
+	choosing atomics.Uint32 // 1 while this worker looks for its number
+	number   atomics.Uint64 // 0 if it does not want the lock
+	_        atomics.CacheLinePad
+}
+
+func newBakery(s harness.Setup, fence bool) *bakeryLock {
+	l := &bakeryLock{setup: s, fence: fence, workers: make([]bakeryWorker, s.Workers)}
+	for i := range l.workers {
+		l.workers[i].lock, l.workers[i].id = l, i
+	}
+	return l
+}
+
+// Worker returns the handle of worker i.
+func (l *bakeryLock) Worker(i int) sync.Locker { return &l.workers[i] }
+
+func (h *bakeryWorker) Lock() {
+	mine := h.draw()
+	for i := range h.lock.workers {
+		if i != h.id {
+			h.await(i, mine)
+		}
+	}
+}
+
+// draw takes a number that is greater than every number in sight.
+func (h *bakeryWorker) draw() uint64 {
+	l := h.lock
+	store := (*atomics.Uint32).Store
+	if !l.fence {
+		store = (*atomics.Uint32).StoreRelease
+	}
+	store(&h.choosing, 1)
+	var greatest uint64
+	for i := range l.workers {
+		greatest = max(greatest, l.workers[i].number.Load())
+	}
+	h.number.StoreRelease(greatest + 1)
+	store(&h.choosing, 0)
+	return greatest + 1
+}
+
+// await waits until worker i neither chooses nor goes before mine.
+func (h *bakeryWorker) await(i int, mine uint64) {
+	other := &h.lock.workers[i]
+	w := newWaiter(h.lock.setup.Wait, h.lock.setup.Pin)
+	for other.choosing.Load() != 0 {
+		w.wait()
+	}
+	for {
+		n := other.number.Load()
+		if n == 0 || n > mine || n == mine && i > h.id {
+			return
+		}
+		w.wait()
+	}
+}
+
+func (h *bakeryWorker) Unlock() { h.number.StoreRelease(0) }

@@ -1,0 +1,56 @@
+package spinlock
+
+import "locklab/atomics"
+
+// A grant is the word in which one worker waits until another one, who knows
+// it, gives it the lock.
+//
+// To give is a Swap and not a release store because it is also the look for a
+// sleeper: in one instruction, no wake-up can fall between the two. It costs
+// nothing that the transfer of the waiter's cache line does not hide.
+type grant struct {
+	state  atomics.Uint32
+	parker *atomics.Parker
+}
+
+// The states of a grant.
+const (
+	grantAwaited = 0 // also if the worker does not wait
+	grantGiven   = 1
+	grantAsleep  = 2 // the worker sleeps, or is about to
+)
+
+func newGrant() grant { return grant{parker: atomics.NewParker()} }
+
+// await waits for the grant, in the way of w.
+func (g *grant) await(w waiter) {
+	for g.state.Load() != grantGiven {
+		if w.tired() {
+			if g.state.CompareAndSwap(grantAwaited, grantAsleep) {
+				g.parker.Park()
+			}
+			break
+		}
+		w.wait()
+	}
+	g.state.StoreRelease(grantAwaited)
+}
+
+// give gives the grant, and wakes who sleeps.
+func (g *grant) give() {
+	if g.state.Swap(grantGiven) == grantAsleep {
+		g.parker.Unpark()
+	}
+}
+
+// successor returns what next becomes when it is no longer 0: the index of a
+// worker that has queued up but has not said so yet. It is between its two
+// instructions, so the wait is short unless it was preempted there.
+func successor(next *atomics.Uint32, w waiter) uint32 {
+	for {
+		w.wait()
+		if id := next.Load(); id != 0 {
+			return id
+		}
+	}
+}

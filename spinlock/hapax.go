@@ -1,0 +1,220 @@
+package spinlock
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var hapax = &harness.Variant{
+	Name:   "hapax",
+	Doc:    "a queue of values that occur once: arrivals swap theirs in and wait for the one before to depart",
+	Paper:  "Dice & Kogan 2025",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local: func(s harness.Setup) harness.Local {
+		// A space of its own, so that locks measured together share nothing.
+		return NewHapax(s, NewHapaxSpace(4*s.Workers))
+	},
+}
+
+const (
+	hapaxBlock  = 1 << 16 // values that a worker draws at once
+	hapaxSpread = 17      // slots between two blocks that follow each other
+
+	hapaxAsleep   = 1 << 63 // with a value in a slot: who waits there sleeps, or is about to
+	hapaxReserved = 1 << 63 // without
+)
+
+// A HapaxSpace is where [Hapax] locks draw values that nobody had before and
+// nobody will have again (hapax legomenon: a word that occurs once), and the
+// slots in which their waiters wait. Any number of locks share one.
+type HapaxSpace struct {
+	slots  []hapaxSlot
+	locks  atomics.Uint32 // how many locks use the space
+	_      atomics.CacheLinePad
+	blocks atomics.Uint64 // how many blocks of values are drawn
+	_      atomics.CacheLinePad
+}
+
+// hapaxSlot has the value whose departure somebody awaits there, or 0.
+type hapaxSlot struct {
+	awaited atomics.Uint64
+	sleeper *atomics.Parker // whom to wake if awaited says so; guarded by a reservation
+	_       atomics.CacheLinePad
+}
+
+// NewHapaxSpace returns a space with at least n slots, of two cache lines each.
+// The paper takes 4096 for all locks of a program. With fewer it happens more
+// often that a waiter finds its slot taken, and polls the lock instead.
+func NewHapaxSpace(n int) *HapaxSpace {
+	return &HapaxSpace{slots: make([]hapaxSlot, slots(n))}
+}
+
+// Hapax is the value-based queue lock of Dice and Kogan, in the variant with
+// visible waiters: an arrival swaps a value of its own, never used before, into
+// the lock, and learns the value of the one before it, whose departure it
+// awaits in a slot found by hashing that value. Service is first come, first
+// served. Make one with [NewHapax].
+//
+// # Trade-offs
+//
+// Nothing but numbers goes from worker to worker: no node that must outlive its
+// owner's turn, and nothing for the garbage collector to see. That is what
+// recommends it for Go. A release disturbs one waiter, like that of [MCS], and
+// does so without ever waiting for a successor. Without contention a turn takes
+// two read-modify-write instructions. Two waiters whose values share a slot
+// are the weak point: the second one polls the lock, and cannot sleep.
+//
+// A worker draws its values in blocks, some 65,000 at once. The values have 63 bits
+// and last for some thousand years.
+//
+// # Memory ordering
+//
+// Taking a free lock: the load of depart pairs with the store in the Unlock
+// before it. Taking it in a slot: the load that finds the slot changed, or the
+// wake-up, pairs with the CompareAndSwap of the Unlock that cleared it. A
+// waiter enters its value into the slot and then looks at depart; an Unlock
+// writes depart and then looks at the slot. Both writes are sequentially
+// consistent, so that one of the two sees the other.
+//
+// # References
+//
+// Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion", 2025,
+// arXiv:2511.14608, listing 5.
+type Hapax struct {
+	waiter waiter // how a wait begins
+	space  *HapaxSpace
+	salt   uint32
+
+	_       atomics.CacheLinePad
+	arrive  atomics.Uint64 // the value of the last to arrive
+	_       atomics.CacheLinePad
+	depart  atomics.Uint64 // the value of the last to depart, unless it was handed to a slot; arrive if the lock is free
+	_       atomics.CacheLinePad
+	workers []hapaxWorker
+}
+
+// hapaxWorker is a worker's handle; nobody else touches it.
+type hapaxWorker struct {
+	lock   *Hapax
+	mine   uint64 // the value of its current turn, or of the last one
+	parker *atomics.Parker
+	_      atomics.CacheLinePad
+}
+
+// NewHapax returns a free lock for s.Workers workers, at least 1, that draws
+// from space. It may be shared with other locks.
+func NewHapax(s harness.Setup, space *HapaxSpace) *Hapax {
+	l := &Hapax{waiter: newSleeper(s), space: space, salt: space.locks.Add(1), workers: make([]hapaxWorker, s.Workers)}
+	for i := range l.workers {
+		l.workers[i].lock, l.workers[i].parker = l, atomics.NewParker()
+	}
+	return l
+}
+
+// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
+// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
+func (l *Hapax) Worker(i int) sync.Locker { return &l.workers[i] }
+
+// slot returns where the departure of a value is awaited.
+func (l *Hapax) slot(value uint64) *hapaxSlot {
+	return &l.space.slots[(l.salt+uint32(value/hapaxBlock))*hapaxSpread&uint32(len(l.space.slots)-1)]
+}
+
+// next returns a value that nobody had before, and is not 0.
+func (h *hapaxWorker) next() uint64 {
+	if (h.mine+1)%hapaxBlock <= 1 { // the block is used up, or there was none
+		return h.lock.space.blocks.Add(1)*hapaxBlock + 1
+	}
+	return h.mine + 1
+}
+
+// Lock takes the lock and waits for it if need be.
+func (h *hapaxWorker) Lock() {
+	h.mine = h.next()
+	if before := h.lock.arrive.Swap(h.mine); h.lock.depart.Load() != before {
+		h.lockSlow(before)
+	}
+}
+
+// lockSlow waits until the turn before is over, whose value that is.
+func (h *hapaxWorker) lockSlow(before uint64) {
+	l := h.lock
+	w, slot := l.waiter, l.slot(before)
+	if !h.enter(slot, before) {
+		for l.depart.Load() != before { // the slot is taken
+			w.wait()
+		}
+		return
+	}
+	if l.depart.Load() == before {
+		slot.awaited.CompareAndSwap(before, 0) // or it has just been cleared
+		return
+	}
+	for slot.awaited.Load() == before {
+		if w.tired() {
+			if slot.awaited.CompareAndSwap(before, before|hapaxAsleep) {
+				h.parker.Park()
+			}
+			return
+		}
+		w.wait()
+	}
+}
+
+// enter makes slot that of h, unless it is taken. The reservation keeps others
+// out while h leaves its name, and tells nobody what it waits for.
+func (h *hapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
+	if !h.lock.waiter.sleeps {
+		return slot.awaited.CompareAndSwap(0, before)
+	}
+	if !slot.awaited.CompareAndSwap(0, hapaxReserved) {
+		return false
+	}
+	slot.sleeper = h.parker
+	slot.awaited.Store(before)
+	return true
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (h *hapaxWorker) TryLock() bool {
+	l := h.lock
+	last := l.arrive.Load()
+	if l.depart.Load() != last {
+		return false
+	}
+	mine := h.next()
+	if !l.arrive.CompareAndSwap(last, mine) {
+		return false
+	}
+	h.mine = mine
+	return true
+}
+
+// Unlock lets the next in the queue in.
+func (h *hapaxWorker) Unlock() {
+	l := h.lock
+	slot := l.slot(h.mine)
+	if slot.clear(h.mine) {
+		return
+	}
+	l.depart.Store(h.mine)
+	slot.clear(h.mine) // for who came into the slot before that
+}
+
+// clear ends the wait for a value and reports whether anybody waited.
+func (s *hapaxSlot) clear(value uint64) bool {
+	if s.awaited.Load() == value && s.awaited.CompareAndSwap(value, 0) {
+		return true
+	}
+	if s.awaited.Load() != value|hapaxAsleep {
+		return false
+	}
+	sleeper := s.sleeper // before the slot is the next one's
+	s.awaited.Store(0)
+	sleeper.Unpark()
+	return true
+}

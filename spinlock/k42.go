@@ -1,0 +1,151 @@
+package spinlock
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var k42 = &harness.Variant{
+	Name:   "k42",
+	Doc:    "an mcs queue of those who wait only: the holder leaves it and keeps no node",
+	Paper:  "Auslander et al. 2003",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(s harness.Setup) harness.Local { return NewK42(s) },
+}
+
+// K42 is the queue lock of the K42 operating system (Auslander et al.), a
+// variant of [MCS] whose holder has no place in the queue: a worker links its
+// node only to wait, takes it out when it gets the lock, and Unlock needs
+// nothing but the lock. Service is first come, first served. Make one with
+// [NewK42].
+//
+// # Trade-offs
+//
+// In C the node can lie on the stack of the function that locks, so the lock
+// keeps the interface of an ordinary mutex. In Go that is no use: a stack moves
+// when it grows, and then the link points nowhere, so here too a worker has a
+// handle with a node. What is left of it: Unlock works through any handle, and
+// a holder may be waiting for other locks with the same kind of node. Taking
+// the lock after a wait costs one more read-modify-write instruction than in
+// [MCS], to leave the queue. Arrivals compare and swap where [MCS] swaps, and
+// try again when another came first.
+//
+// Waiters sleep as in [MCS].
+//
+// # Memory ordering
+//
+// Taking a free lock: the CompareAndSwap of tail pairs with that of the Unlock
+// that freed it. Taking it from a holder: the load of grant that ends the wait,
+// or the wake-up, pairs with the Swap of grant in that Unlock. A node is in its
+// idle state, all words 0, before the CompareAndSwap that makes it known.
+//
+// # References
+//
+// Marc A. Auslander, David J. Edelsohn, Orran Y. Krieger, Bryan S. Rosenburg
+// and Robert W. Wisniewski, "Enhancement to the MCS Lock for Increased
+// Functionality and Improved Programmability", U.S. patent application
+// 20030200457, 2003 (abandoned). Pseudocode:
+// https://www.cs.rochester.edu/research/synchronization/pseudocode/ss.html
+//
+// Michael L. Scott, "Shared-Memory Synchronization", Morgan & Claypool, 2013,
+// section 4.3.1, the K42 variant. DOI 10.2200/S00499ED1V01Y201304CAC023.
+type K42 struct {
+	waiter waiter    // how a wait begins
+	nodes  []k42Node // nodes[0] is none
+
+	_    atomics.CacheLinePad
+	tail atomics.Uint32 // the last who waits; k42Alone if nobody does; 0 if the lock is free
+	_    atomics.CacheLinePad
+	head atomics.Uint32 // the first who waits, or 0; the holder's, and of who waits behind k42Alone
+	_    atomics.CacheLinePad
+}
+
+// k42Alone is the tail of a lock that is held and that nobody waits for.
+const k42Alone = 1<<32 - 1
+
+// k42Node is a worker's place in the queue. Its words are 0 whenever the worker
+// does not wait.
+type k42Node struct {
+	lock  *K42
+	id    uint32         // index of this node in lock.nodes
+	next  atomics.Uint32 // who comes after this worker; written by that worker, once
+	grant grant
+	_     atomics.CacheLinePad
+}
+
+// NewK42 returns a free lock for s.Workers workers, at least 1.
+func NewK42(s harness.Setup) *K42 {
+	l := &K42{waiter: newSleeper(s), nodes: make([]k42Node, s.Workers+1)}
+	for i := range l.nodes {
+		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
+	}
+	return l
+}
+
+// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
+// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
+func (l *K42) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+
+// Lock takes the lock and waits for it if need be.
+func (n *k42Node) Lock() {
+	if !n.TryLock() {
+		n.lockSlow()
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (n *k42Node) TryLock() bool { return n.lock.tail.CompareAndSwap(0, k42Alone) }
+
+// lockSlow queues up, unless the lock has become free.
+func (n *k42Node) lockSlow() {
+	l := n.lock
+	for {
+		switch last := l.tail.Load(); {
+		case last == 0:
+			if n.TryLock() {
+				return
+			}
+		case l.tail.CompareAndSwap(last, n.id):
+			if last == k42Alone {
+				l.head.StoreRelease(n.id)
+			} else {
+				l.nodes[last].next.StoreRelease(n.id)
+			}
+			n.grant.await(l.waiter)
+			n.leave()
+			return
+		}
+	}
+}
+
+// leave takes the node of the new holder, which is the first, out of the queue.
+func (n *k42Node) leave() {
+	l := n.lock
+	next := n.next.Load()
+	if next == 0 {
+		l.head.StoreRelease(0) // before somebody can queue up behind k42Alone
+		if l.tail.CompareAndSwap(n.id, k42Alone) {
+			return
+		}
+		next = successor(&n.next, l.waiter)
+	}
+	l.head.StoreRelease(next)
+	n.next.StoreRelease(0)
+}
+
+// Unlock hands the lock to the first who waits, or frees it.
+func (n *k42Node) Unlock() {
+	l := n.lock
+	first := l.head.Load()
+	if first == 0 {
+		if l.tail.CompareAndSwap(k42Alone, 0) {
+			return
+		}
+		first = successor(&l.head, l.waiter)
+	}
+	l.nodes[first].grant.give()
+}

@@ -1,0 +1,185 @@
+package spinlock
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var malthusian = &harness.Variant{
+	Name:   "malthusian",
+	Doc:    "an mcs queue that sets surplus waiters aside, and lets them back in now and then",
+	Paper:  "Dice 2017",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Local:  func(s harness.Setup) harness.Local { return newMalthusian(s) },
+}
+
+// malthusianLock restricts concurrency: it is an MCS queue, and a release that
+// finds two waiters behind it moves the first of them to a passive list and
+// serves the second. The few workers that are left circulate with warm caches
+// and without a queue. When the queue runs dry, the last worker set aside comes
+// back, and every thousandth release lets the one in that waits longest.
+//
+// # Trade-offs
+//
+// Throughput under contention stays that of a few workers, whatever their
+// number, and the price is fairness in the short run: who is set aside waits for
+// hundreds of turns. The goroutine scheduler restricts concurrency too, to
+// GOMAXPROCS running goroutines; compare.
+//
+// # Memory ordering
+//
+// That of [MCS]. The passive list is guarded by the lock itself.
+//
+// # References
+//
+// Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR).
+// DOI 10.1145/3064176.3064203.
+type malthusianLock struct {
+	waiter waiter           // how a wait begins
+	nodes  []malthusianNode // nodes[0] is none
+
+	_    atomics.CacheLinePad
+	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
+	_    atomics.CacheLinePad
+
+	// Only the holder of the lock uses these.
+	newest, oldest uint32 // the ends of the passive list; 0 if it is empty
+	releases       uint32
+	_              atomics.CacheLinePad
+}
+
+// malthusianNode is a worker's place in the queue or in the passive list.
+type malthusianNode struct {
+	lock  *malthusianLock
+	id    uint32
+	next  atomics.Uint32 // who comes after this worker in the queue
+	grant grant
+	_     atomics.CacheLinePad
+
+	// The passive list; only the holder of the lock uses these.
+	older, newer uint32
+	_            atomics.CacheLinePad
+}
+
+func newMalthusian(s harness.Setup) *malthusianLock {
+	l := &malthusianLock{waiter: newSleeper(s), nodes: make([]malthusianNode, s.Workers+1)}
+	for i := range l.nodes {
+		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
+	}
+	return l
+}
+
+// Worker returns the handle of worker i.
+func (l *malthusianLock) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+
+func (n *malthusianNode) Lock() {
+	if pred := n.lock.tail.Swap(n.id); pred != 0 {
+		n.lockSlow(pred)
+	}
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (n *malthusianNode) lockSlow(pred uint32) {
+	n.lock.nodes[pred].next.StoreRelease(n.id)
+	n.grant.await(n.lock.waiter)
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (n *malthusianNode) TryLock() bool { return n.lock.tail.CompareAndSwap(0, n.id) }
+
+func (n *malthusianNode) Unlock() {
+	l := n.lock
+	if l.oldest != 0 {
+		if l.releases++; l.releases%malthusianMercy == 0 {
+			n.insert(l.takeOldest())
+			return
+		}
+	}
+	next := n.next.Load()
+	if next == 0 {
+		if n.leave() {
+			return
+		}
+		next = successor(&n.next, l.waiter)
+	}
+	if after := l.nodes[next].next.Load(); after != 0 {
+		l.setAside(next)
+		next = after
+	}
+	n.handOver(next)
+}
+
+// leave ends the turn of a worker that sees nobody behind it: the passive worker
+// that came last takes its place in the queue, or the lock is free. It fails if
+// somebody has arrived.
+func (n *malthusianNode) leave() bool {
+	l := n.lock
+	p := l.newest
+	if p == 0 {
+		return l.tail.CompareAndSwap(n.id, 0)
+	}
+	l.nodes[p].next.StoreRelease(0)
+	if !l.tail.CompareAndSwap(n.id, p) {
+		return false
+	}
+	l.takeNewest()
+	n.handOver(p)
+	return true
+}
+
+// insert serves worker p next, ahead of the queue.
+func (n *malthusianNode) insert(p uint32) {
+	l := n.lock
+	next := n.next.Load()
+	if next == 0 {
+		l.nodes[p].next.StoreRelease(0)
+		if l.tail.CompareAndSwap(n.id, p) {
+			n.handOver(p)
+			return
+		}
+		next = successor(&n.next, l.waiter)
+	}
+	l.nodes[p].next.StoreRelease(next)
+	n.handOver(p)
+}
+
+func (n *malthusianNode) handOver(to uint32) {
+	n.next.StoreRelease(0)
+	n.lock.nodes[to].grant.give()
+}
+
+// setAside adds worker p to the passive list as its newest.
+func (l *malthusianLock) setAside(p uint32) {
+	l.nodes[p].older, l.nodes[p].newer = l.newest, 0
+	if l.newest != 0 {
+		l.nodes[l.newest].newer = p
+	} else {
+		l.oldest = p
+	}
+	l.newest = p
+}
+
+// takeNewest takes the newest worker out of the passive list.
+func (l *malthusianLock) takeNewest() {
+	l.newest = l.nodes[l.newest].older
+	if l.newest == 0 {
+		l.oldest = 0
+	} else {
+		l.nodes[l.newest].newer = 0
+	}
+}
+
+// takeOldest takes the oldest worker out of the passive list and returns it.
+func (l *malthusianLock) takeOldest() uint32 {
+	p := l.oldest
+	l.oldest = l.nodes[p].newer
+	if l.oldest == 0 {
+		l.newest = 0
+	} else {
+		l.nodes[l.oldest].older = 0
+	}
+	return p
+}

@@ -1,0 +1,165 @@
+package spinlock_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/spinlock"
+)
+
+// sleepers lists the locks that can wake who sleeps, and how many waiters stay
+// awake nonetheless: the first behind a holder that came in without waiting
+// polls, in the locks whose release is a plain store then.
+var sleepers = map[string]int{
+	"ticket": 1, "ticket-prop": 1, "twa": 1, "anderson": 1, "clh": 1, "mcs": 0, "k42": 0, "hapax": 0,
+	"hemlock": 0, "reciprocating": 0, "malthusian": 0, "cohort": 1,
+}
+
+// asleep counts the goroutines that sleep for a lock of this package.
+func asleep() (n int) {
+	buf := make([]byte, 1<<20)
+	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		head, frames, _ := strings.Cut(g, "\n")
+		if strings.Contains(head, "[chan receive") && strings.Contains(frames, "(*Parker).Park") && strings.Contains(frames, "spinlock.") {
+			n++
+		}
+	}
+	return n
+}
+
+// eventually waits until cond holds, and reports false if that takes too long.
+func eventually(cond func() bool) bool {
+	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestWaitersSleep looks at the state of the goroutines that wait: all of a
+// crowd must sleep, by the adaptive policy too, and nobody of the locks and
+// policies that do not promise it. Then everybody must be woken.
+func TestWaitersSleep(t *testing.T) {
+	workers := runtime.GOMAXPROCS(0) + 4
+	for _, v := range spinlock.Suite {
+		if v.Traits.MaxWorkers > 0 && v.Traits.MaxWorkers < workers {
+			continue
+		}
+		for _, wait := range harness.WaitPolicies {
+			awake, sleeps := sleepers[v.Name]
+			want := 0
+			if sleeps && (wait == harness.WaitPark || wait == harness.WaitAdaptive) {
+				want = workers - 1 - awake
+			} else if wait == harness.WaitSpin {
+				continue // would only slow the test down
+			}
+			l := v.Local(harness.Setup{Workers: workers, Wait: wait})
+			t.Run(fmt.Sprintf("%s/%s", v.Name, wait), func(t *testing.T) { sleepAndWake(t, l, workers, want) })
+		}
+	}
+}
+
+func sleepAndWake(t *testing.T, l harness.Local, workers, want int) {
+	first := l.Worker(0)
+	first.Lock()
+	var wg sync.WaitGroup
+	turns := 0
+	for i := range workers - 1 {
+		wg.Go(func() {
+			h := l.Worker(i + 1)
+			h.Lock()
+			turns++
+			h.Unlock()
+		})
+	}
+	if want == 0 {
+		time.Sleep(2 * time.Millisecond) // long enough to fall asleep by mistake
+	}
+	if !eventually(func() bool { return asleep() == want }) {
+		t.Errorf("%d of %d waiters sleep, want %d", asleep(), workers-1, want)
+	}
+	first.Unlock()
+	wg.Wait()
+	if turns != workers-1 {
+		t.Errorf("%d turns, want %d", turns, workers-1)
+	}
+}
+
+// TestNoLostWakeUp takes many turns with a queue that is now full and now
+// empty, so that waiters fall asleep while they are being served. A wake-up
+// that got lost leaves them asleep for ever.
+func TestNoLostWakeUp(t *testing.T) {
+	locks := map[string]func(s harness.Setup) harness.Local{
+		// Whoever waits meets another one in the only slot.
+		"hapax, one slot": func(s harness.Setup) harness.Local { return spinlock.NewHapax(s, spinlock.NewHapaxSpace(1)) },
+		"twa, one slot": func(s harness.Setup) harness.Local {
+			return harness.Shared(spinlock.NewTWA(s, spinlock.NewWaitingArray(1)))
+		},
+	}
+	for _, v := range spinlock.Suite {
+		if _, ok := sleepers[v.Name]; ok {
+			locks[v.Name] = v.Local
+		}
+	}
+	for name, lock := range locks {
+		for _, workers := range []int{2, 3, 5} {
+			for pin, turns := range map[harness.Pin]int{harness.PinNone: 3000, harness.PinThread: 50} {
+				s := harness.Setup{Workers: workers, Wait: harness.WaitPark, Pin: pin}
+				if err := stress(lock(s), s, turns); err != nil {
+					t.Fatalf("%s, %d workers, pin=%s: %v", name, workers, pin, err)
+				}
+			}
+		}
+	}
+}
+
+// TestSharedSpace lets the waiters of two locks meet in one array.
+func TestSharedSpace(t *testing.T) {
+	s := harness.Setup{Workers: 3, Wait: harness.WaitPark}
+	space, array := spinlock.NewHapaxSpace(2), spinlock.NewWaitingArray(2)
+	for name, pair := range map[string][2]harness.Local{
+		"hapax": {spinlock.NewHapax(s, space), spinlock.NewHapax(s, space)},
+		"twa":   {harness.Shared(spinlock.NewTWA(s, array)), harness.Shared(spinlock.NewTWA(s, array))},
+	} {
+		var wg sync.WaitGroup
+		for _, l := range pair {
+			wg.Go(func() {
+				if err := stress(l, s, 2000); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// stress lets all workers of a lock take turns. It says who is where if that
+// does not come to an end, and otherwise compares the number of turns.
+func stress(l harness.Local, s harness.Setup, turns int) error {
+	done := make(chan struct{})
+	n := 0
+	go func() {
+		defer close(done)
+		takeTurns(l, s.Workers, s.Pin, turns, func() {
+			if n++; n%7 == 0 {
+				runtime.Gosched() // the others queue up
+			}
+		})
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		buf := make([]byte, 1<<16)
+		return fmt.Errorf("nobody moves any more\n%s", buf[:runtime.Stack(buf, true)])
+	}
+	if n != s.Workers*turns {
+		return fmt.Errorf("%d turns, want %d", n, s.Workers*turns)
+	}
+	return nil
+}

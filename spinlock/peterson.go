@@ -1,0 +1,106 @@
+package spinlock
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var peterson = &harness.Variant{
+	Name:   "peterson",
+	Doc:    "two workers, loads and stores only, and one fence",
+	Paper:  "Peterson 1981",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{MaxWorkers: 2},
+	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, true) },
+}
+
+var petersonNoFence = &harness.Variant{
+	Name:   "peterson-nofence",
+	Doc:    "peterson without its fence: the store buffer lets both in",
+	Paper:  "Peterson 1981",
+	Family: harness.Spin,
+	Status: harness.Broken,
+
+	Unavailable: fenced,
+
+	Traits: harness.Traits{MaxWorkers: 2},
+	Local:  func(s harness.Setup) harness.Local { return newPeterson(s, false) },
+}
+
+// petersonLock is Peterson's algorithm for two: a worker says that it wants the
+// lock, lets the other go first, and waits as long as the other wants it and it
+// is the other's turn.
+//
+// # Trade-offs
+//
+// It is here to show what compare-and-swap is for. No instruction in it changes
+// a word depending on what the word holds, so it works on a machine without any,
+// but it serves two workers, known beforehand. On a machine whose stores wait in
+// a buffer it needs a fence, which costs as much as the compare-and-swap that it
+// avoids.
+//
+// # Memory ordering
+//
+// A worker's two stores must be visible before it looks at the other's flag: a
+// load may pass an earlier store to another word even on amd64, and if both
+// workers look too early both see a flag that is down and enter. The second
+// store is a Store, sequentially consistent, an XCHG on amd64; that orders the
+// first one too, because stores leave the buffer in order. peterson-nofence
+// makes it a release store: a plain MOV.
+//
+// # References
+//
+// Gary L. Peterson, "Myths About the Mutual Exclusion Problem", Information
+// Processing Letters 12(3), June 1981, pages 115-116, figure 1.
+// DOI 10.1016/0020-0190(81)90106-X.
+//
+// Intel SDM, volume 3A, section "Loads May Be Reordered with Earlier Stores to
+// Different Locations".
+type petersonLock struct {
+	setup   harness.Setup
+	fence   bool
+	workers [2]petersonWorker
+
+	_    atomics.CacheLinePad
+	turn atomics.Uint32 // who goes first if both want the lock
+	_    atomics.CacheLinePad
+}
+
+// petersonWorker is a worker's handle.
+type petersonWorker struct {
+	lock  *petersonLock
+	other uint32
+	_     atomics.CacheLinePad
+	wants atomics.Uint32 // 1 from before this worker looks until it unlocks
+	_     atomics.CacheLinePad
+}
+
+func newPeterson(s harness.Setup, fence bool) *petersonLock {
+	l := &petersonLock{setup: s, fence: fence}
+	for i := range l.workers {
+		l.workers[i].lock, l.workers[i].other = l, uint32(1-i)
+	}
+	return l
+}
+
+// Worker returns the handle of worker 0 or 1.
+func (l *petersonLock) Worker(i int) sync.Locker { return &l.workers[i] }
+
+func (h *petersonWorker) Lock() {
+	l := h.lock
+	h.wants.StoreRelease(1)
+	if l.fence {
+		l.turn.Store(h.other)
+	} else {
+		l.turn.StoreRelease(h.other)
+	}
+	rival := &l.workers[h.other].wants
+	for w := newWaiter(l.setup.Wait, l.setup.Pin); rival.Load() != 0 && l.turn.Load() == h.other; {
+		w.wait()
+	}
+}
+
+func (h *petersonWorker) Unlock() { h.wants.StoreRelease(0) }

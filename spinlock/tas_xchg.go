@@ -1,0 +1,73 @@
+package spinlock
+
+import (
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var tasXchg = &harness.Variant{
+	Name:   "tas-xchg",
+	Doc:    "test-and-set: every look is an unconditional swap",
+	Paper:  "Anderson 1990",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Local: func(s harness.Setup) harness.Local {
+		return harness.Shared(&ExchangeTAS{Wait: s.Wait, Pin: s.Pin})
+	},
+}
+
+// ExchangeTAS is [TAS] with an unconditional exchange in place of the
+// compare-and-swap: a waiter writes 1 over and over, and has the lock when it
+// finds that it replaced a 0. Service is in no order. The zero value is free.
+//
+// # Trade-offs
+//
+// Those of [TAS]. It is here to be compared with it: XCHG and LOCK CMPXCHG both
+// take the cache line exclusive, also when they fail, so on amd64 neither
+// spares the holder anything. On architectures with a reservation (LDAXR and
+// STLXR without LSE, LR and SC) a compare-and-swap that fails does not write,
+// and the exchange does.
+//
+// # Memory ordering
+//
+// The Swap that takes the lock is sequentially consistent and pairs with the
+// release store of the Unlock before it.
+//
+// # References
+//
+// Thomas E. Anderson, "The Performance of Spin Lock Alternatives for
+// Shared-Memory Multiprocessors", IEEE Transactions on Parallel and
+// Distributed Systems 1(1), January 1990, pages 6-16: the lock it calls spin
+// on test-and-set, by an atomic exchange. DOI 10.1109/71.80120.
+type ExchangeTAS struct {
+	// Wait says what a waiter does between two looks. Set it before first use.
+	Wait harness.WaitPolicy
+
+	// Pin says how the goroutines are bound that use the lock, which is how a
+	// waiter gives its processor up. Set it before first use.
+	Pin harness.Pin
+
+	_    atomics.CacheLinePad
+	held atomics.Uint32 // 0 free, 1 held
+	_    atomics.CacheLinePad
+}
+
+// Lock takes the lock and waits for it if need be.
+func (l *ExchangeTAS) Lock() {
+	if l.held.Swap(1) != 0 {
+		l.lockSlow()
+	}
+}
+
+// lockSlow is apart so that the fast path can be inlined.
+func (l *ExchangeTAS) lockSlow() {
+	for w := newWaiter(l.Wait, l.Pin); l.held.Swap(1) != 0; {
+		w.wait()
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (l *ExchangeTAS) TryLock() bool { return l.held.Swap(1) == 0 }
+
+// Unlock releases the lock, which the caller must hold.
+func (l *ExchangeTAS) Unlock() { l.held.StoreRelease(0) }

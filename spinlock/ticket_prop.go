@@ -1,0 +1,62 @@
+package spinlock
+
+import "locklab/harness"
+
+var ticketProp = &harness.Variant{
+	Name:   "ticket-prop",
+	Doc:    "a ticket lock whose waiters stay away the longer, the more are before them",
+	Paper:  "Mellor-Crummey & Scott 1991",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(s harness.Setup) harness.Local { return harness.Shared(NewProportionalTicket(s)) },
+}
+
+// ProportionalTicket is a [Ticket] lock with proportional backoff: between two
+// looks a waiter stays away for a time in proportion to the number of
+// goroutines that go before it. Service is first come, first served. The zero
+// value is free.
+//
+// # Trade-offs
+//
+// A ticket lock tells a waiter how far it is from its turn, which no other
+// lock does, and backoff needs no guess: whoever is far looks seldom, and a
+// release disturbs only those who are near. The unit of the delay should be
+// about the length of a section. It is fixed here, at a unit of the wait
+// policy, so sections that are much shorter leave the lock idle, and much
+// longer ones bring the traffic of [Ticket] back. A waiter that sleeps or
+// yields does not look, so the delay matters only while it polls.
+//
+// TryLock, Unlock, memory ordering and what happens with more waiters than
+// processors are as for [Ticket].
+//
+// # References
+//
+// John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable
+// Synchronization on Shared-Memory Multiprocessors", ACM Transactions on
+// Computer Systems 9(1), February 1991, pages 21-65, section 2.2, algorithm 2.
+// DOI 10.1145/103727.103729.
+type ProportionalTicket struct{ Ticket }
+
+// NewProportionalTicket is [NewTicket] for this lock.
+func NewProportionalTicket(s harness.Setup) *ProportionalTicket {
+	return &ProportionalTicket{Ticket{Wait: s.Wait, Pin: s.Pin, bunkhouse: newBunkhouse(s)}}
+}
+
+// Lock takes the lock and waits for it if need be.
+func (l *ProportionalTicket) Lock() {
+	if mine := l.next.Add(1) - 1; l.serving.Load() != mine {
+		l.lockSlow(mine)
+	}
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (l *ProportionalTicket) lockSlow(mine uint32) {
+	w := l.begin(mine)
+	for serving := l.serving.Load(); serving != mine; serving = l.serving.Load() {
+		if !l.sleep(&w, mine) {
+			w.delay(int(mine - serving)) // the difference is right across the wrap
+		}
+	}
+	l.hosts = w.sleeps
+}

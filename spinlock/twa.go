@@ -1,0 +1,133 @@
+package spinlock
+
+import (
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var twa = &harness.Variant{
+	Name:   "twa",
+	Doc:    "a ticket lock of which only the next in line polls the lock, the others an array",
+	Paper:  "Dice & Kogan 2019",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local: func(s harness.Setup) harness.Local {
+		// An array of its own, so that locks measured together share nothing.
+		return harness.Shared(NewTWA(s, NewWaitingArray(min(16*s.Workers, twaSlots))))
+	},
+}
+
+const (
+	twaNear   = 1    // who has at most so many turns to wait polls the lock itself
+	twaSlots  = 4096 // of the array that the paper shares among all locks
+	twaSpread = 127  // slots between two numbers that follow each other
+)
+
+// A WaitingArray is what [TWA] locks poll while they are far from their turn.
+// Any number of locks share one. Its slots are not padded, on purpose: numbers
+// that follow each other lie far apart, so those who meet on a cache line
+// seldom wait at the same time.
+type WaitingArray struct {
+	slots []atomics.Uint32
+	locks atomics.Uint32 // how many locks use the array
+}
+
+// NewWaitingArray returns an array of at least n slots, 4 bytes each. The paper
+// takes 4096 for all locks of a program. Fewer mean that more waiters look at
+// their lock in vain.
+func NewWaitingArray(n int) *WaitingArray {
+	return &WaitingArray{slots: make([]atomics.Uint32, slots(n))}
+}
+
+// slot returns where a number of the lock with that salt waits.
+func (a *WaitingArray) slot(salt, number uint32) *atomics.Uint32 {
+	return &a.slots[(number*twaSpread^salt)&uint32(len(a.slots)-1)]
+}
+
+// TWA is a ticket lock augmented with a waiting array: as in [Ticket], Lock
+// draws a number, but only the next in line polls the lock. Those behind it
+// poll a slot of an array, found by hashing lock and number, which changes when
+// they become the next. Service is first come, first served. Make one with
+// [NewTWA].
+//
+// # Trade-offs
+//
+// A release disturbs two waiters, whatever their number: the next owner, and
+// the one after that, which moves up from the array to the lock while the
+// owner runs. So it hands over nearly as fast as [MCS] in a crowd, without a
+// node or a handle per worker. The price is a second read-modify-write
+// instruction in each release, needed or not, on a line of the array that
+// changes from turn to turn. Two waiters that share a slot look at their locks
+// once in vain.
+//
+// Adaptive goroutines sleep as in [Ticket], and then make no use of the array.
+//
+// # Memory ordering
+//
+// As for [Ticket]. No move up can be missed: a waiter reads its slot first and
+// serving second, while a release writes serving first and changes the slot
+// second.
+//
+// # References
+//
+// Dave Dice and Alex Kogan, "TWA - Ticket Locks Augmented with a Waiting
+// Array", Euro-Par 2019: Parallel Processing, LNCS 11725, pages 334-345,
+// DOI 10.1007/978-3-030-29400-7_24, arXiv:1810.01573.
+type TWA struct {
+	Ticket
+	array *WaitingArray
+	salt  uint32
+}
+
+// NewTWA returns a free lock for at most s.Workers goroutines at a time, at
+// least 1, whose waiters poll array. It may be shared with other locks.
+func NewTWA(s harness.Setup, array *WaitingArray) *TWA {
+	return &TWA{
+		Ticket: Ticket{Wait: s.Wait, Pin: s.Pin, bunkhouse: newBunkhouse(s)},
+		array:  array,
+		salt:   array.locks.Add(1) * 0x9e3779b1, // 2^32 over the golden ratio, odd
+	}
+}
+
+// Lock takes the lock and waits for it if need be.
+func (l *TWA) Lock() {
+	if mine := l.next.Add(1) - 1; l.serving.Load() != mine {
+		l.lockSlow(mine)
+	}
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (l *TWA) lockSlow(mine uint32) {
+	w := l.begin(mine)
+	l.moveUp(&w, mine)
+	for l.serving.Load() != mine {
+		if !l.sleep(&w, mine) {
+			w.wait()
+		}
+	}
+	l.hosts = w.sleeps
+}
+
+// moveUp waits in the array until mine is near its turn.
+func (l *TWA) moveUp(w *waiter, mine uint32) {
+	for slot := l.array.slot(l.salt, mine); ; {
+		seen := slot.Load()
+		if mine-l.serving.Load() <= twaNear {
+			return
+		}
+		for slot.Load() == seen {
+			if l.sleep(w, mine) {
+				return // it is its turn already
+			}
+			w.wait()
+		}
+	}
+}
+
+// Unlock releases the lock, which the caller must hold.
+func (l *TWA) Unlock() {
+	next := l.serving.Load() + 1
+	l.Ticket.Unlock()
+	l.array.slot(l.salt, next+twaNear).Add(1)
+}
