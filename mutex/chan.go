@@ -21,10 +21,10 @@ var channel = &harness.Variant{
 //
 // # Trade-offs
 //
-// The only lock here whose waiter can give up: see [Chan.LockContext]. Without
-// contention it costs about ten times [sync.Mutex]. Under contention each turn
-// is a switch of goroutines, since a receiver hands the room straight to the
-// first waiter; in return nobody starves.
+// A lock whose waiter can give up: see [Chan.LockContext]. Without contention
+// it costs about five times [sync.Mutex]. Under contention each turn is a
+// switch of goroutines, since a receiver hands the room straight to the first
+// waiter; in return nobody starves.
 //
 // # Memory ordering
 //

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,30 +17,52 @@ import (
 type breakage struct {
 	name   string
 	rule   string
+	chance bool // the rule needs luck, and so the processors for itself
 	stuck  bool // the rule sees that the lock is stuck
 	traits harness.Traits
 	local  func(q *quitter, workers int) harness.Local
 }
 
-var breakages = []breakage{
-	{"no-op", "exclusion", false, harness.Traits{}, func(*quitter, int) harness.Local { return harness.Shared(noop{}) }},
-	{"no-op", "lost-update", false, harness.Traits{}, func(*quitter, int) harness.Local { return harness.Shared(noop{}) }},
-	{"load-then-store", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&loadThenStore{q: q}) }},
-	{"load-then-store", "lost-update", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&loadThenStore{q: q}) }},
-	{"load-yield-store", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local {
-		return harness.Shared(&loadThenStore{q: q, between: runtime.Gosched})
-	}},
-	{"early-ticket", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&brokenTicket{q: q, early: 1}) }},
-	{"double-grant", "exclusion", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&brokenTicket{q: q, doubleEvery: 1000}) }},
-	{"lost-release", "liveness", true, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&lostRelease{q: q}) }},
-	{"lost-successor", "liveness", true, harness.Traits{}, func(q *quitter, n int) harness.Local { return newForgetfulMCS(q, n) }},
-	{"own-node-again", "liveness", true, harness.Traits{}, func(q *quitter, n int) harness.Local { return newStingyCLH(q, n) }},
-	{"single-use", "reuse", true, harness.Traits{}, func(q *quitter, n int) harness.Local { return newSingleUse(q, n) }},
-	{"barging", "fifo", false, harness.Traits{FIFO: true}, func(q *quitter, _ int) harness.Local { return harness.Shared(&brokenTAS{q: q}) }},
-	{"parking-barger", "fifo", false, harness.Traits{FIFO: true}, func(*quitter, int) harness.Local { return harness.Shared(new(sync.Mutex)) }},
-	{"try-takes-all", "try", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&tryTakesAll{brokenTAS{q: q}}) }},
-	{"try-refuses-all", "try", false, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&tryRefusesAll{brokenTAS{q: q}}) }},
-	{"try-stays-in-line", "try", true, harness.Traits{}, func(q *quitter, _ int) harness.Local { return harness.Shared(&tryStaysInLine{brokenTicket{q: q}}) }},
+// shared makes a constructor of a lock without handles.
+func shared(l func(q *quitter) sync.Locker) func(*quitter, int) harness.Local {
+	return func(q *quitter, _ int) harness.Local { return harness.Shared(l(q)) }
+}
+
+var (
+	newNoop  = shared(func(*quitter) sync.Locker { return noop{} })
+	newMutex = shared(func(*quitter) sync.Locker { return new(sync.Mutex) })
+)
+
+var breakages = slices.Concat(brokenLocks, brokenClaims, brokenReaders)
+
+var brokenLocks = []breakage{
+	{name: "no-op", rule: "exclusion", chance: true, local: newNoop},
+	{name: "no-op", rule: "lost-update", chance: true, local: newNoop},
+	{name: "load-then-store", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{q: q} })},
+	{name: "load-yield-store", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker {
+		return &loadThenStore{q: q, between: runtime.Gosched}
+	})},
+	{name: "early-ticket", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q, early: 1} })},
+	{name: "double-grant", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q, doubleEvery: 1000} })},
+	{name: "uniprocessor", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &uniprocessor{brokenTAS: brokenTAS{q: q}} })},
+	{name: "lost-release", rule: "liveness", stuck: true, local: shared(func(q *quitter) sync.Locker { return &lostRelease{q: q} })},
+	{name: "lost-successor", rule: "liveness", stuck: true, local: newForgetfulMCS},
+	{name: "own-node-again", rule: "liveness", stuck: true, local: newStingyCLH},
+	{name: "single-use", rule: "reuse", stuck: true, local: newSingleUse},
+	{name: "try-takes-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryTakesAll{brokenTAS{q: q}} })},
+	{name: "try-refuses-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryRefusesAll{brokenTAS{q: q}} })},
+	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
+}
+
+// correct are locks that keep what they claim: what rejects everything proves
+// nothing.
+var correct = []breakage{
+	{name: "mutex", local: newMutex},
+	{name: "ticket", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q} })},
+	{name: "semaphore", traits: harness.Traits{FIFO: true, Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(3) })},
+	{name: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
+	{name: "readers", traits: harness.Traits{ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
+	{name: "sequence", traits: harness.Traits{ReadWrite: true}, local: newSeq(seqFaults{})},
 }
 
 // A quitter ends the goroutines that wait for an abandoned lock.
@@ -104,6 +127,15 @@ func (l *loadThenStore) Lock() {
 	l.held.Store(true)
 }
 func (l *loadThenStore) Unlock() { l.held.Store(false) }
+
+// uniprocessor believes that with one processor nobody can interfere.
+type uniprocessor struct{ brokenTAS }
+
+func (l *uniprocessor) Lock() {
+	if runtime.GOMAXPROCS(0) > 1 {
+		l.brokenTAS.Lock()
+	}
+}
 
 // brokenTicket serves early, or now and then two at once.
 type brokenTicket struct {
@@ -187,6 +219,7 @@ func (n *mcsNode) Unlock() {
 		next.granted.Store(true)
 		return
 	}
+	runtime.Gosched() // enter a successor
 	n.lock.tail.Store(nil)
 }
 

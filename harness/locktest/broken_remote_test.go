@@ -39,34 +39,67 @@ const (
 	tryStays          fault = "try-stays"           // TryLock joins the queue and leaves
 	clientLeaks       fault = "client-leaks"        // a client leaves a goroutine behind
 	closeEndsAll      fault = "close-ends-all"      // closing a session ends its client
+	onePermitMore     fault = "one-permit-more"     // a semaphore lets in one more than it claims
+	onePermitLess     fault = "one-permit-less"     // a semaphore lets in one less than it claims
+	waitsForItself    fault = "waits-for-itself"    // a reentrant lock is not
+	freesAtFirst      fault = "frees-at-first"      // a reentrant lock is free after the first of two Unlocks
 )
 
 // memoryServer keeps first-come first-served locks with fencing tokens, as a
 // server would, with one fault.
 type memoryServer struct {
-	fault fault
-	mu    sync.Mutex
-	locks map[string]*memoryLock
-	quit  chan struct{} // ends what leaks on purpose
+	fault  fault
+	claims harness.Traits
+	mu     sync.Mutex
+	locks  map[string]*memoryLock
+	quit   chan struct{} // ends what leaks on purpose
 }
 
 type memoryLock struct {
-	holder    *memoryLease
+	holders   []*memoryLease // as many as there are permits
 	queue     []*memoryLease
 	turns     int // requests
 	handOvers int
 	drawn     uint64 // tokens
 }
 
+// newMemoryServer returns a server whose locks claim what the fault is about.
 func newMemoryServer(f fault) *memoryServer {
-	return &memoryServer{fault: f, locks: make(map[string]*memoryLock), quit: make(chan struct{})}
+	var claims harness.Traits
+	switch f {
+	case onePermitMore, onePermitLess:
+		claims.Permits = 2
+	case waitsForItself, freesAtFirst:
+		claims.Reentrant = true
+	}
+	return newMemoryServerWith(f, claims)
+}
+
+func newMemoryServerWith(f fault, claims harness.Traits) *memoryServer {
+	claims.Needs = harness.KindRedis
+	if claims.Permits == 0 { // the holders of a semaphore leave in any order
+		claims.FIFO, claims.Fenced = true, true
+	}
+	return &memoryServer{fault: f, claims: claims, locks: make(map[string]*memoryLock), quit: make(chan struct{})}
+}
+
+// permits is how many the server lets in.
+func (m *memoryServer) permits() int {
+	n := max(1, m.claims.Permits)
+	switch m.fault {
+	case onePermitMore:
+		n++
+	case onePermitLess:
+		n--
+	}
+	return n
 }
 
 func (m *memoryServer) variant() *harness.Variant {
 	return &harness.Variant{
 		Name: "memory", Doc: "keeps locks in memory", Paper: "none",
 		Family: harness.Redis, Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+		Traits: m.claims,
 		Remote: func(_ context.Context, _ harness.Endpoint, key string) (harness.Remote, error) {
 			if m.fault == clientLeaks {
 				go func() { <-m.quit }()
@@ -101,11 +134,14 @@ func (s *memorySession) Close() error {
 // memoryLease is a request and, once granted is closed, a lease.
 type memoryLease struct {
 	server   *memoryServer
+	session  *memorySession
 	lock     *memoryLock
+	root     *memoryLease // the first of those that its owner has taken one after the other
 	granted  chan struct{}
 	done     chan struct{}
 	token    uint64
 	released bool // guarded by server.mu
+	depth    int  // of the root, guarded too: leases that are not released
 }
 
 // request queues up, or takes the lock if it is free.
@@ -121,13 +157,22 @@ func (s *memorySession) request() (*memoryLease, error) {
 		l = new(memoryLock)
 		m.locks[s.client.key] = l
 	}
-	r := &memoryLease{server: m, lock: l, granted: make(chan struct{}), done: make(chan struct{})}
+	r := &memoryLease{server: m, session: s, lock: l, granted: make(chan struct{}), done: make(chan struct{}), depth: 1}
+	r.root = r
+	if m.claims.Reentrant && m.fault != waitsForItself {
+		if k := slices.IndexFunc(l.holders, func(h *memoryLease) bool { return h.session == s }); k >= 0 {
+			r.root = l.holders[k]
+			r.root.depth++
+			close(r.granted)
+			return r, nil
+		}
+	}
 	if m.fault == tokenOfArrival {
 		l.drawn++
 		r.token = l.drawn
 	}
 	l.turns++
-	free := l.holder == nil && len(l.queue) == 0
+	free := len(l.holders) < m.permits() && len(l.queue) == 0
 	if free || m.fault == grantsAll || m.fault == grantsAtRandom && l.turns%5 == 0 {
 		l.grant(r)
 	} else {
@@ -136,9 +181,9 @@ func (s *memorySession) request() (*memoryLease, error) {
 	return r, nil
 }
 
-// grant makes r the holder.
+// grant makes r a holder.
 func (l *memoryLock) grant(r *memoryLease) {
-	l.holder = r
+	l.holders = append(l.holders, r)
 	switch r.server.fault {
 	case tokenOfArrival:
 	case tokenStays:
@@ -153,22 +198,24 @@ func (l *memoryLock) grant(r *memoryLease) {
 	close(r.granted)
 }
 
-// next frees the lock and grants it to whoever is next.
-func (l *memoryLock) next(f fault) {
-	l.holder = nil
+// next takes the lock from r, or from anybody if r does not hold it, and grants
+// it to whoever is next.
+func (l *memoryLock) next(r *memoryLease, f fault) {
+	k := max(0, slices.Index(l.holders, r))
+	l.holders = slices.Delete(l.holders, k, min(k+1, len(l.holders)))
 	if len(l.queue) == 0 {
 		return
 	}
 	if l.handOvers++; f == losesWakeUps && l.handOvers%5 == 0 {
 		return
 	}
-	k := 0
+	k = 0
 	if f == servesLast || f == tokenOfArrival {
 		k = len(l.queue) - 1
 	}
-	r := l.queue[k]
+	next := l.queue[k]
 	l.queue = slices.Delete(l.queue, k, k+1)
-	l.grant(r)
+	l.grant(next)
 }
 
 func (s *memorySession) Lock(ctx context.Context) (harness.Lease, error) {
@@ -213,8 +260,8 @@ func (r *memoryLease) withdraw() {
 	defer r.server.mu.Unlock()
 	if k := slices.Index(r.lock.queue, r); k >= 0 {
 		r.lock.queue = slices.Delete(r.lock.queue, k, k+1)
-	} else if r.lock.holder == r && r.server.fault != dropsGrant {
-		r.lock.next(none)
+	} else if slices.Contains(r.lock.holders, r) && r.server.fault != dropsGrant {
+		r.lock.next(r, none)
 	}
 }
 
@@ -253,7 +300,7 @@ func (r *memoryLease) Unlock(ctx context.Context) error {
 		case doubleUnlockNil:
 			return nil
 		case staleUnlockFrees:
-			r.lock.next(f)
+			r.lock.next(r, f)
 		}
 		return fmt.Errorf("memory: %w", harness.ErrNotHeld)
 	}
@@ -261,8 +308,9 @@ func (r *memoryLease) Unlock(ctx context.Context) error {
 	if f != doneStaysOpen && f != doneIsClosed {
 		close(r.done)
 	}
-	if r.lock.holder == r {
-		r.lock.next(f)
+	r.root.depth--
+	if slices.Contains(r.lock.holders, r.root) && (r.root.depth == 0 || f == freesAtFirst) {
+		r.lock.next(r.root, f)
 	}
 	return nil
 }

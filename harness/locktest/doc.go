@@ -9,6 +9,15 @@
 // run the suite anywhere. LOCKLAB_STRESS=30s makes every check that depends on
 // chance try for so long instead of [DefaultStress].
 //
+// A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
+// to it, and one that has readers must claim them. Of a lock with several
+// permits all but one are taken before the other rules try it, so they apply to
+// it unchanged. A lock that cannot run here is skipped with its reason.
+//
+// A variant whose status is Broken must fail, see [Run]. Under the race detector
+// such a lock is tried by atomic words only; for all others the detector is a
+// second judge, since most rules guard plain memory.
+//
 // A test of locks can only find what happens while it looks. The package's own
 // tests measure how often it finds the mistakes that locks are known for: they
 // run the suite on locks that are broken on purpose and demand that each is

@@ -3,6 +3,7 @@ package locktest
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ type limits struct {
 	window   time.Duration // 0: no limit
 	turns    uint64        // 0: no limit
 	patience time.Duration // without any turn, the lock is stuck
+	threads  bool          // workers are locked to their threads
 }
 
 // A stuckError says who waits for a lock that nobody gets.
@@ -58,6 +60,10 @@ func drive(ctx context.Context, n int, lim limits, turn func(ctx context.Context
 		wg.Go(func() {
 			ready.Done()
 			<-start
+			if lim.threads {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+			}
 			c.work(ctx, i, lim.turns, turn, cancel)
 		})
 	}

@@ -21,10 +21,62 @@ func control() *harness.Variant {
 }
 
 func TestCorrectRemoteIsAccepted(t *testing.T) {
-	m := newMemoryServer(none)
-	defer close(m.quit)
-	if err := Check(t.Context(), Subject{Variant: m.variant()}); err != nil {
-		t.Error(err)
+	for name, claims := range map[string]harness.Traits{
+		"lock":      {},
+		"semaphore": {Permits: 3},
+		"reentrant": {Reentrant: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemoryServerWith(none, claims)
+			defer close(m.quit)
+			if err := Check(t.Context(), Subject{Variant: m.variant(), Stress: DefaultStress / 3}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestUnavailableIsNotTouched also shows that no rule calls its constructor,
+// which is missing.
+func TestUnavailableIsNotTouched(t *testing.T) {
+	v := control()
+	v.Unavailable = "made for another machine"
+	v.Local = func(harness.Setup) harness.Local { panic("called") }
+	if err := Check(t.Context(), Subject{Variant: v}); !isNotApplicable(err) || err.Error() != v.Unavailable {
+		t.Errorf("got %v, want a NotApplicable that says why", err)
+	}
+	Run(t, []*harness.Variant{v})
+}
+
+// TestShapesCoverSetups looks at what a constructor is asked for: every way to
+// wait for a lock that polls, and for all of them workers on threads.
+func TestShapesCoverSetups(t *testing.T) {
+	for family, waits := range map[harness.Family]int{harness.Spin: len(harness.WaitPolicies), harness.Blocking: 1} {
+		var asked sync.Map
+		v := control()
+		v.Family = family
+		v.Local = func(s harness.Setup) harness.Local {
+			asked.Store(s.Wait, true)
+			asked.Store(s.Pin, true)
+			return harness.Shared(new(sync.Mutex))
+		}
+		if err := Check(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); err != nil {
+			t.Error(err)
+		}
+		n := 0
+		for _, wait := range harness.WaitPolicies {
+			if _, ok := asked.Load(wait); ok {
+				n++
+			}
+		}
+		if n != waits {
+			t.Errorf("family %s: %d wait policies tried, want %d", family, n, waits)
+		}
+		for _, pin := range []harness.Pin{harness.PinNone, harness.PinThread} {
+			if _, ok := asked.Load(pin); !ok {
+				t.Errorf("family %s: pin=%s was not tried", family, pin)
+			}
+		}
 	}
 }
 
@@ -48,11 +100,11 @@ func TestRunJudgesByStatus(t *testing.T) {
 
 func TestVerdictInverts(t *testing.T) {
 	v := control()
-	if err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); err == nil {
+	if why, err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); why != nil || err == nil {
 		t.Error("a correct lock with status broken must fail the suite")
 	}
 	v.Local = func(harness.Setup) harness.Local { return harness.Shared(noTry{new(sync.Mutex)}) }
-	if err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); err != nil {
+	if why, err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); why == nil || err != nil {
 		t.Errorf("a broken lock with status broken must pass the suite: %v", err)
 	}
 }

@@ -1,13 +1,10 @@
 package locktest
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync/atomic"
-	"time"
 )
 
 // inside is a word that says who is in the critical section. The lock under
@@ -65,6 +62,14 @@ func (p *pace) hold(i int) {
 	}
 }
 
+// reads reports whether worker i reads in its next turn: three in four, chosen
+// so that no two workers keep step.
+func (p *pace) reads(i int) bool {
+	w := &p.workers[i]
+	w.rand = w.rand*1664525 + 1013904223
+	return w.rand>>16%4 != 0
+}
+
 // think passes time outside: none, or a few steps.
 func (p *pace) think(i int) {
 	if p.thinks {
@@ -89,65 +94,4 @@ func compare(n uint64, turns []uint64) error {
 		return fmt.Errorf("%d turns incremented the guarded counter to %d: %d updates lost", want, n, int64(want-n))
 	}
 	return nil
-}
-
-// The FIFO check.
-const (
-	queue  = 7 // workers: the holder and six who queue up
-	trials = 5 // a lock without order passes all by luck once in 7!/5 = 1008 times
-)
-
-// inOrder checks that a lock serves in order of arrival. Worker 0 takes the
-// lock, the others arrive one by one, then worker 0 releases it and comes back
-// at once, which makes it the last. Nobody can see from outside when a waiter
-// has arrived, so arrivals are spaced by time, and the lock has several trials
-// with ever longer gaps; a FIFO lock passes one of them.
-//
-// turn takes the lock as worker i, calls visit inside, and releases it.
-func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, turn func(ctx context.Context, i int, visit func()) error) error {
-	if n < 3 {
-		return NotApplicable(fmt.Sprintf("no queue to speak of: the lock serves at most %d workers", n))
-	}
-	var got []int
-	for range trials {
-		var err error
-		if got, err = arrivals(ctx, s, n, gap, turn); err != nil {
-			return err
-		}
-		if slices.IsSortedFunc(got, func(a, b int) int { return (a+n-1)%n - (b+n-1)%n }) {
-			return nil
-		}
-		gap *= 2
-	}
-	return fmt.Errorf("workers 1 to %d arrived in this order and worker 0 last, but were served in the order %v, and out of order in all of %d trials", n-1, got, trials)
-}
-
-// arrivals returns the order of service of one trial.
-func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, turn func(context.Context, int, func()) error) ([]int, error) {
-	var got []int // guarded by the lock
-	arrive := make([]chan struct{}, n)
-	for i := range arrive {
-		arrive[i] = make(chan struct{})
-	}
-	_, err := drive(ctx, n, limits{turns: 1, patience: s.patience() + time.Duration(n)*gap}, func(ctx context.Context, i int) error {
-		if i > 0 {
-			select {
-			case <-arrive[i]:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			return turn(ctx, i, func() { got = append(got, i) })
-		}
-		err := turn(ctx, 0, func() {
-			for _, next := range arrive[1:] {
-				close(next)
-				time.Sleep(gap)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		return turn(ctx, 0, func() { got = append(got, 0) })
-	})
-	return got, err
 }

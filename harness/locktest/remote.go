@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"locklab/harness"
@@ -82,10 +83,10 @@ func livenessRemote(ctx context.Context, s Subject) error {
 func exclusionRemote(ctx context.Context, s Subject) error {
 	return eachCrowd(ctx, s, func(r *room, lim limits) error {
 		var in inside
-		var turn uint64 // guarded by the lock
+		var turn atomic.Uint64
 		_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
-				return in.visit(i, func() { linger(turn); turn++ })
+				return in.visit(i, func() { linger(turn.Add(1)) })
 			})
 		})
 		return err

@@ -21,11 +21,16 @@ var faults = map[fault]string{
 	tokenStays: "fencing", tokenOfArrival: "fencing",
 	tryWaits: "try", tryHidesReason: "try", tryStays: "try",
 	clientLeaks: "close", closeEndsAll: "close",
+	onePermitMore: "permits", onePermitLess: "permits",
+	waitsForItself: "reentrant", freesAtFirst: "reentrant",
 }
 
 func TestBrokenRemoteIsRejected(t *testing.T) {
 	for f, name := range faults {
 		t.Run(string(f), func(t *testing.T) {
+			if name != "close" { // which counts all goroutines
+				t.Parallel()
+			}
 			m := newMemoryServer(f)
 			defer close(m.quit)
 			r := rule(t, name)

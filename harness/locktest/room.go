@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -21,25 +22,65 @@ type room struct {
 	key      string
 	clients  []harness.Remote
 	sessions []harness.Session
+	joined   int // workers so far
+
+	// Those who hold the permits that the check must not have.
+	away   []harness.Session
+	leases []harness.Lease
 }
 
 // inRoom runs check in a new room and then closes everything in it, the
-// sessions first.
+// sessions first. Of a lock with several permits all but one are taken before:
+// what is left is a lock like others.
 func inRoom(ctx context.Context, s Subject, check func(r *room) error) error {
+	return inRoomWithout(ctx, s, spare(s.Variant), check)
+}
+
+// inRoomWithout is inRoom where so many permits are taken.
+func inRoomWithout(ctx context.Context, s Subject, permits int, check func(r *room) error) error {
 	r := &room{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
-	err := check(r)
+	err := r.take(permits)
+	if err == nil {
+		err = check(r)
+	}
 	return errors.Join(err, r.close())
+}
+
+// take takes so many permits away, for a client of its own.
+func (r *room) take(permits int) error {
+	if permits == 0 {
+		return nil
+	}
+	c, err := r.client()
+	if err != nil {
+		return err
+	}
+	for range permits {
+		if _, err := r.join(c); err != nil {
+			return err
+		}
+		lease, err := r.lock(len(r.sessions) - 1)
+		if err != nil {
+			return err
+		}
+		r.leases = append(r.leases, lease)
+	}
+	r.away, r.sessions = r.sessions, nil
+	return nil
 }
 
 func (r *room) close() error {
 	var errs []error
-	for _, s := range r.sessions {
+	for _, l := range r.leases {
+		errs = append(errs, r.unlock(l))
+	}
+	for _, s := range slices.Concat(r.sessions, r.away) {
 		errs = append(errs, s.Close())
 	}
 	for _, c := range r.clients {
 		errs = append(errs, c.Close())
 	}
-	r.sessions, r.clients = nil, nil
+	r.sessions, r.away, r.leases, r.clients = nil, nil, nil, nil
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
@@ -67,10 +108,11 @@ func (r *room) client() (harness.Remote, error) {
 func (r *room) join(c harness.Remote) (harness.Session, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
-	s, err := c.Join(ctx, len(r.sessions))
+	s, err := c.Join(ctx, r.joined)
 	if err != nil {
 		return nil, fmt.Errorf("join: %w", err)
 	}
+	r.joined++
 	r.sessions = append(r.sessions, s)
 	return s, nil
 }

@@ -20,6 +20,7 @@ var Rules = []Rule{
 		Why:     "what the holder wrote before Unlock is what the next holder reads after Lock",
 		Applies: all,
 		Check:   either(lostUpdateLocal, lostUpdateRemote),
+		plain:   true,
 	},
 	{
 		Name:    "reuse",
@@ -34,10 +35,59 @@ var Rules = []Rule{
 		Check:   either(tryLocal, tryRemote),
 	},
 	{
+		Name:    "preemption",
+		Why:     "nobody else gets in while holders and waiters are preempted, garbage is collected and GOMAXPROCS changes",
+		Applies: isLocal,
+		Check:   preemptionLocal,
+	},
+	{
+		Name:    "claims",
+		Why:     "a variant claims Traits.ReadWrite exactly if its handles have readers",
+		Applies: isLocal,
+		Check:   claimsLocal,
+	},
+	{
 		Name:    "fifo",
 		Why:     "the variant claims Traits.FIFO: the lock is granted in the order of arrival",
 		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },
 		Check:   either(fifoLocal, fifoRemote),
+	},
+	{
+		Name:    "permits",
+		Why:     "the variant claims Traits.Permits: so many hold the lock together, and never one more",
+		Applies: hasPermits,
+		Check:   either(permitsLocal, permitsRemote),
+	},
+	{
+		Name:    "reentrant",
+		Why:     "the variant claims Traits.Reentrant: its owner may take it again, and others stay out until it has freed it as often",
+		Applies: func(v *harness.Variant) bool { return v.Traits.Reentrant },
+		Check:   either(reentrantLocal, reentrantRemote),
+	},
+	{
+		Name:    "read-exclusion",
+		Why:     "the variant claims Traits.ReadWrite: between RLock and RUnlock no writer is inside, and between Lock and Unlock no reader",
+		Applies: isReadWrite,
+		Check:   readExclusion,
+	},
+	{
+		Name:    "read-snapshot",
+		Why:     "the variant claims Traits.ReadWrite: what a reader has read is what one writer left",
+		Applies: isReadWrite,
+		Check:   readSnapshot,
+		plain:   true,
+	},
+	{
+		Name:    "readers-share",
+		Why:     "the variant claims Traits.ReadWrite: a reader does not wait for other readers",
+		Applies: isReadWrite,
+		Check:   readersShare,
+	},
+	{
+		Name:    "writer-progress",
+		Why:     "the variant claims Traits.ReadWrite: a writer gets in although readers follow each other without a gap",
+		Applies: isReadWrite,
+		Check:   writerProgress,
 	},
 	{
 		Name:    "cancel",
@@ -86,6 +136,7 @@ var liveness = Rule{
 }
 
 func all(*harness.Variant) bool        { return true }
+func isLocal(v *harness.Variant) bool  { return v.Local != nil }
 func isRemote(v *harness.Variant) bool { return v.Remote != nil }
 
 // either picks the check that fits the kind of lock.

@@ -1,0 +1,174 @@
+package locktest
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"locklab/harness"
+)
+
+// brokenClaims are locks that exclude, but are not what they claim to be.
+var brokenClaims = []breakage{
+	{name: "barging", rule: "fifo", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
+	{name: "parking-barger", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newMutex},
+	{name: "mostly-in-order", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}} })},
+
+	{name: "readers-unclaimed", rule: "claims", local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
+	{name: "readers-missing", rule: "claims", traits: harness.Traits{ReadWrite: true}, local: newMutex},
+	{name: "readers-of-two-kinds", rule: "claims", traits: harness.Traits{ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(twoKinds) })},
+
+	{name: "one-permit", rule: "permits", stuck: true, traits: harness.Traits{Permits: 3}, local: newMutex},
+	{name: "four-permits", rule: "permits", traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(4) })},
+	{name: "lends-permits", rule: "permits", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return &lender{permits: newPermits(3)} })},
+	{name: "excludes-nobody", rule: "exclusion", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(5) })},
+
+	{name: "not-reentrant", rule: "reentrant", stuck: true, traits: harness.Traits{Reentrant: true}, local: newMutex},
+	{name: "freed-at-once", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, true) }},
+	{name: "everybody-enters", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
+}
+
+// mostlyInOrder is a ticket lock in which one arrival in sixteen does not queue
+// up. That is too few for the trials of the order of arrival.
+type mostlyInOrder struct {
+	brokenTAS  // who is inside
+	turns      atomic.Uint32
+	next, turn atomic.Uint32 // the queue
+	pushing    atomic.Uint32 // those who go before the queue
+	queued     bool          // the holder came by the queue; guarded by the lock
+}
+
+func (l *mostlyInOrder) Lock() {
+	queued := l.turns.Add(1)%16 != 0
+	if queued {
+		for mine := l.next.Add(1) - 1; l.turn.Load() != mine || l.pushing.Load() != 0; {
+			l.q.wait()
+		}
+		l.brokenTAS.Lock()
+	} else {
+		l.pushing.Add(1)
+		l.brokenTAS.Lock()
+		l.pushing.Add(^uint32(0))
+	}
+	l.queued = queued
+}
+
+func (l *mostlyInOrder) Unlock() {
+	queued := l.queued
+	l.brokenTAS.Unlock()
+	if queued {
+		l.turn.Add(1)
+	}
+}
+
+// twoKinds has readers of both kinds.
+type twoKinds struct{ sync.RWMutex }
+
+func (*twoKinds) ReadBegin() uint64     { return 0 }
+func (*twoKinds) ReadRetry(uint64) bool { return false }
+
+// permits is a correct semaphore of so many permits.
+type permits chan struct{}
+
+func newPermits(n int) permits { return make(permits, n) }
+func (p permits) Lock()        { p <- struct{}{} }
+func (p permits) Unlock()      { <-p }
+func (p permits) TryLock() bool {
+	select {
+	case p <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// lender gives one permit too many, but only now and then.
+type lender struct {
+	permits
+	turns atomic.Uint32
+	lent  atomic.Int32
+}
+
+func (l *lender) Lock() {
+	if l.turns.Add(1)%64 != 0 {
+		l.permits.Lock()
+		return
+	}
+	l.lent.Add(1)
+}
+
+func (l *lender) Unlock() {
+	if l.lent.Add(-1) >= 0 {
+		return
+	}
+	l.lent.Add(1)
+	l.permits.Unlock()
+}
+
+// reentrant is a lock whose owner may take it again. It is correct unless it
+// hastens.
+type reentrant struct {
+	inner  sync.Mutex
+	hasty  bool       // the first Unlock frees it
+	mu     sync.Mutex // guards the rest
+	holder *reentrantHandle
+	depth  int
+}
+
+type reentrantHandle struct{ lock *reentrant }
+
+func newReentrant(workers int, hasty bool) harness.Local {
+	l := &reentrant{hasty: hasty}
+	p := make(perWorker, workers)
+	for i := range p {
+		p[i] = &reentrantHandle{l}
+	}
+	return p
+}
+
+// again takes the lock if h owns it.
+func (h *reentrantHandle) again() bool {
+	l := h.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.holder != h {
+		return false
+	}
+	l.depth++
+	return true
+}
+
+func (h *reentrantHandle) own() {
+	l := h.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holder, l.depth = h, 1
+}
+
+func (h *reentrantHandle) Lock() {
+	if !h.again() {
+		h.lock.inner.Lock()
+		h.own()
+	}
+}
+
+func (h *reentrantHandle) TryLock() bool {
+	if h.again() {
+		return true
+	}
+	if !h.lock.inner.TryLock() {
+		return false
+	}
+	h.own()
+	return true
+}
+
+func (h *reentrantHandle) Unlock() {
+	l := h.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.depth--
+	if l.holder == h && (l.depth == 0 || l.hasty) {
+		l.holder = nil
+		l.inner.Unlock()
+	}
+}

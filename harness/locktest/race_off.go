@@ -1,0 +1,6 @@
+//go:build !race
+
+package locktest
+
+// raceDetector says whether the race detector watches.
+const raceDetector = false

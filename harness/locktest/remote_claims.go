@@ -1,0 +1,90 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"locklab/harness"
+)
+
+func permitsRemote(ctx context.Context, s Subject) error {
+	permits := s.Variant.Traits.Permits
+	n := permits + 2
+	if most := s.Variant.Traits.MaxWorkers; most > 0 && most < n {
+		return NotApplicable(fmt.Sprintf("nobody to refuse: the lock serves at most %d workers", most))
+	}
+	return inRoomWithout(ctx, s, 0, func(r *room) error {
+		if err := r.fill(n, 2); err != nil {
+			return err
+		}
+		if err := r.countPermits(permits); err != nil {
+			return err
+		}
+		var inside atomic.Int64
+		var turn atomic.Uint64
+		lim := limits{window: s.stress(), patience: s.patience()}
+		_, err := drive(ctx, n, lim, func(ctx context.Context, i int) error {
+			return r.visit(ctx, i, func(harness.Lease) error {
+				defer inside.Add(-1)
+				if k := inside.Add(1); k > int64(permits) {
+					return tooMany(k, permits)
+				}
+				linger(turn.Add(1))
+				return nil
+			})
+		})
+		return err
+	})
+}
+
+// countPermits takes all permits and checks that there is not one more.
+func (r *room) countPermits(permits int) error {
+	var leases []harness.Lease
+	for i := range permits {
+		lease, err := r.lock(i)
+		if err != nil {
+			return fmt.Errorf("%d permits are taken of the %d claimed: %w", i, permits, err)
+		}
+		leases = append(leases, lease)
+	}
+	err := r.held(permits)
+	if err != nil {
+		err = fmt.Errorf("%d permits are taken of the %d claimed: %w", permits, permits, err)
+	}
+	for _, lease := range leases {
+		err = errors.Join(err, r.unlock(lease))
+	}
+	return err
+}
+
+func reentrantRemote(ctx context.Context, s Subject) error {
+	return inCompany(ctx, s, func(r *room) error {
+		outer, err := r.lock(0)
+		if err != nil {
+			return err
+		}
+		inner, err := r.lock(0)
+		if err != nil {
+			return fmt.Errorf("its owner takes it again: %w", err)
+		}
+		if err := r.heldByOwner(); err != nil {
+			return err
+		}
+		if err := r.unlock(inner); err != nil {
+			return err
+		}
+		if err := r.heldByOwner(); err != nil {
+			return fmt.Errorf("after the first of two Unlocks: %w", err)
+		}
+		if err := r.unlock(outer); err != nil {
+			return err
+		}
+		return r.turn(2)
+	})
+}
+
+// heldByOwner checks that the lock of worker 0 keeps the others out, in its own
+// client and in another one.
+func (r *room) heldByOwner() error { return errors.Join(r.held(1), r.held(2)) }

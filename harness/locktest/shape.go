@@ -1,0 +1,196 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// A shape is one way to drive a local lock.
+type shape struct {
+	workers int
+	wait    harness.WaitPolicy
+	pin     harness.Pin
+}
+
+func (sh shape) String() string {
+	return fmt.Sprintf("workers=%d wait=%s pin=%s", sh.workers, sh.wait, sh.pin)
+}
+
+// shapes returns the ways to drive v: several worker counts, workers that are
+// locked to their threads, and for a lock that polls every other wait policy
+// too. Busy waiters need a processor for each; those that give their thread up
+// are locked to it, which is what they are for.
+func shapes(v *harness.Variant) []shape {
+	var out []shape
+	add := func(workers int, wait harness.WaitPolicy, pin harness.Pin) {
+		if sh := (shape{atMost(v, workers), wait, pin}); !slices.Contains(out, sh) {
+			out = append(out, sh)
+		}
+	}
+	for _, n := range []int{1, 2, 4, 8} {
+		add(n, harness.WaitAdaptive, harness.PinNone)
+	}
+	add(2, harness.WaitAdaptive, harness.PinThread)
+	if v.Family == harness.Spin {
+		add(min(2, runtime.GOMAXPROCS(0)), harness.WaitSpin, harness.PinNone)
+		add(4, harness.WaitPause, harness.PinNone)
+		add(4, harness.WaitYield, harness.PinNone)
+		add(4, harness.WaitSchedYield, harness.PinThread)
+		add(4, harness.WaitPark, harness.PinNone)
+	}
+	return out
+}
+
+// spare returns how many permits must be taken so that one is left.
+func spare(v *harness.Variant) int { return max(0, v.Traits.Permits-1) }
+
+// atMost returns n, or fewer if the lock serves fewer beside those who take the
+// spare permits.
+func atMost(v *harness.Variant, n int) int {
+	if most := v.Traits.MaxWorkers; most > 0 {
+		return max(1, min(n, most-spare(v)))
+	}
+	return n
+}
+
+// handles returns a new lock's handles, one per worker. Of a lock with several
+// permits all but one are taken, by nobody: what is left is a lock like others.
+func (sh shape) handles(ctx context.Context, s Subject) ([]sync.Locker, error) {
+	hs := sh.all(s.Variant, sh.workers+spare(s.Variant))
+	own, taken := hs[:sh.workers], hs[sh.workers:]
+	if len(taken) == 0 {
+		return own, nil
+	}
+	return own, alone(ctx, s, "there are permits left, but Lock has not returned", func() error {
+		for _, h := range taken {
+			h.Lock()
+		}
+		return nil
+	})
+}
+
+// all returns a new lock's n handles.
+func (sh shape) all(v *harness.Variant, n int) []sync.Locker {
+	l := v.Local(harness.Setup{Workers: n, Wait: sh.wait, Pin: sh.pin})
+	hs := make([]sync.Locker, n)
+	for i := range hs {
+		hs[i] = l.Worker(i)
+	}
+	return hs
+}
+
+// A rig is a new lock and how to drive it once.
+type rig struct {
+	hs  []sync.Locker
+	p   *pace
+	lim limits
+}
+
+// drive lets every worker repeat turn within the rig's limits.
+func (r *rig) drive(ctx context.Context, turn func(i int) error) ([]uint64, error) {
+	return drive(ctx, len(r.hs), r.lim, func(_ context.Context, i int) error { return turn(i) })
+}
+
+// eachShape runs check on a new lock of every shape and says in which it
+// failed. The limits have no end: check sets one.
+func eachShape(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
+	for _, sh := range shapes(s.Variant) {
+		if err := sh.once(ctx, s, limits{}, false, check); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once runs check on a new lock.
+func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, check func(ctx context.Context, r *rig) error) error {
+	hs, err := sh.handles(ctx, s)
+	if err == nil {
+		lim.patience, lim.threads = s.patience(), sh.pin != harness.PinNone
+		err = check(ctx, &rig{hs, newPace(sh.workers, thinks), lim})
+	}
+	if err != nil {
+		return fmt.Errorf("%v: %w", sh, err)
+	}
+	return nil
+}
+
+// eachRound divides the stress time among the shapes, and among rounds in each
+// of them. Every round has a new lock and new goroutines: most races are seen
+// soon after a start or not for long. Every other round has pauses between
+// turns, since a queue that is never empty hides what happens when it becomes
+// so.
+func eachRound(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
+	return roundsOf(ctx, s, shapes(s.Variant), check)
+}
+
+// roundsOf is eachRound with the given shapes.
+func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx context.Context, r *rig) error) error {
+	share := s.stress() / time.Duration(len(all))
+	window := max(share/10, 4*time.Millisecond)
+	for _, sh := range all {
+		end := time.Now().Add(share)
+		lim := limits{window: window}
+		if sh.workers == 1 { // no contention, nothing to find by chance
+			end, lim.window = time.Now(), time.Millisecond
+		}
+		for round := 0; round == 0 || time.Now().Before(end); round++ {
+			if err := sh.once(ctx, s, lim, round%2 == 1, check); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alone runs steps in a goroutine of their own. Nobody contends, so a step that
+// waits has met a lock that does not open; stuck says for which reason it
+// should have.
+func alone(ctx context.Context, s Subject, stuck string, steps func() error) error {
+	_, err := drive(ctx, 1, limits{turns: 1, patience: s.patience()}, func(context.Context, int) error { return steps() })
+	return notStuck(err, stuck)
+}
+
+// notStuck turns an error that says who is stuck into one that says why that is
+// against the rule.
+func notStuck(err error, why string) error {
+	var stuck *stuckError
+	if errors.As(err, &stuck) {
+		return fmt.Errorf("%s for %v", why, stuck.patience)
+	}
+	return err
+}
+
+// aMoment is how long a check of a local lock waits to see that something does
+// not happen.
+const aMoment = 5 * time.Millisecond
+
+// shutOut checks that enter waits until leave has been called: leave is called
+// after a moment, and enter must not have returned by then. It returns once
+// both have, or with the error that begins with what.
+func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) error {
+	entered := make(chan struct{})
+	_, err := drive(ctx, 2, limits{turns: 1, patience: s.patience()}, func(_ context.Context, i int) error {
+		if i == 1 {
+			enter()
+			close(entered)
+			return nil
+		}
+		var err error
+		select {
+		case <-entered:
+			err = errors.New(what)
+		case <-time.After(aMoment):
+		}
+		leave()
+		return err
+	})
+	return err
+}

@@ -1,0 +1,154 @@
+package mutex
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var bravo = &harness.Variant{
+	Name:   "bravo",
+	Doc:    "sync.RWMutex, which readers bypass by a word of their own while no writer comes",
+	Paper:  "Dice & Kogan 2019",
+	Family: harness.Blocking,
+	Status: harness.Reference,
+	Traits: harness.Traits{ReadWrite: true},
+	Local:  func(s harness.Setup) harness.Local { return NewBRAVO(new(sync.RWMutex), s) },
+}
+
+// bravoInhibit is for how long, in units of what it took to shut the bypass,
+// it stays shut: writers then lose at most about a tenth of their time to it.
+// It is the N = 9 of the paper.
+const bravoInhibit = 9
+
+// BRAVO makes readers of any readers-writer lock cheap while there are only
+// readers. A bias says that no writer is about; then a reader does not touch
+// the lock underneath, but says in a word of its own that it is inside. A
+// writer takes the lock underneath, withdraws the bias, and waits until all of
+// these words are clear.
+//
+// # Trade-offs
+//
+// Readers write to no cache line that other readers write to, so reading gets
+// faster with every processor, which a counter of readers does not. The price
+// is a writer that looks at one word per worker after a time without writers,
+// and while they keep coming the lock is the one underneath plus a load. Who
+// waits for a reader on the bypass polls.
+//
+// The paper hashes thread and lock into one table for the whole process, so
+// that a lock needs only two more words. Go has no cheap name of a thread, and
+// here workers have numbers: each lock has a table of its own with a cache line
+// per worker, no two readers collide, and locks do not disturb each other. A
+// lock is larger for it.
+//
+// # Memory ordering
+//
+// A reader stores its word and then loads the bias; a writer stores the bias
+// and then loads the word. Neither pair may be reordered, or both would go in:
+// all four are sequentially consistent. A writer that finds the word clear has
+// seen the release store of that reader's RUnlock, which looks for nobody: the
+// writer polls. Writers, and readers without the bypass, are ordered by the
+// lock underneath. The bias is set only by a reader who holds that.
+//
+// # References
+//
+// Dave Dice and Alex Kogan, "BRAVO - Biased Locking for Reader-Writer Locks",
+// USENIX Annual Technical Conference (ATC), 2019, pages 315-328, listing 1.
+// arXiv 1810.01553.
+type BRAVO struct {
+	under   harness.RWLocker
+	readers []bravoReader
+	wait    waiter // how a writer waits for a reader on the bypass
+
+	// until is when the bias may be set again, in atomics.Ticks. It is guarded
+	// by the lock underneath.
+	until uint64
+
+	_    atomics.CacheLinePad
+	bias atomics.Uint32 // 1 if readers may take the bypass
+	_    atomics.CacheLinePad
+}
+
+// bravoReader is a worker's handle.
+type bravoReader struct {
+	lock   *BRAVO
+	_      atomics.CacheLinePad
+	inside atomics.Uint32 // 1 while this worker reads on the bypass; written by it alone
+	_      atomics.CacheLinePad
+}
+
+// NewBRAVO returns a lock over under, which must be free and used for nothing
+// else, for s.Workers workers, at least 1. It pays no heed to s.Wait.
+func NewBRAVO(under harness.RWLocker, s harness.Setup) *BRAVO {
+	l := &BRAVO{
+		under:   under,
+		readers: make([]bravoReader, s.Workers),
+		wait:    newWaiter(harness.WaitAdaptive, s.Pin),
+		until:   atomics.Ticks(),
+	}
+	for i := range l.readers {
+		l.readers[i].lock = l
+	}
+	return l
+}
+
+// Worker returns the handle of worker i, 0 <= i < workers, which is a
+// [harness.RWLocker]. It is used by one goroutine at a time.
+func (l *BRAVO) Worker(i int) sync.Locker { return &l.readers[i] }
+
+// RLock takes the lock as a reader and waits for a writer if need be.
+func (r *bravoReader) RLock() {
+	if bias := &r.lock.bias; bias.Load() != 0 {
+		r.inside.Store(1)
+		if bias.Load() != 0 {
+			return
+		}
+		r.inside.StoreRelease(0) // a writer came between
+	}
+	r.rLockSlow()
+}
+
+// rLockSlow takes the lock underneath, and sets the bias unless writers have
+// been about lately.
+func (r *bravoReader) rLockSlow() {
+	l := r.lock
+	l.under.RLock()
+	if l.bias.Load() == 0 && int64(atomics.Ticks()-l.until) >= 0 {
+		l.bias.Store(1)
+	}
+}
+
+// RUnlock releases the lock, which the worker must hold as a reader.
+func (r *bravoReader) RUnlock() {
+	if r.inside.Load() != 0 {
+		r.inside.StoreRelease(0)
+		return
+	}
+	r.lock.under.RUnlock()
+}
+
+// Lock takes the lock as a writer and waits for it if need be.
+func (r *bravoReader) Lock() {
+	r.lock.under.Lock()
+	if r.lock.bias.Load() != 0 {
+		r.lock.revoke()
+	}
+}
+
+// revoke shuts the bypass and waits until nobody is on it.
+func (l *BRAVO) revoke() {
+	l.bias.Store(0)
+	start := atomics.Ticks()
+	for i := range l.readers {
+		for w := l.wait; l.readers[i].inside.Load() != 0; {
+			w.wait()
+		}
+	}
+	end := atomics.Ticks()
+	// Two processors may disagree a little about the time: not less than 0.
+	l.until = end + bravoInhibit*uint64(max(0, int64(end-start)))
+}
+
+// Unlock releases the lock, which the worker must hold as a writer.
+func (r *bravoReader) Unlock() { r.lock.under.Unlock() }

@@ -1,0 +1,139 @@
+package mutex
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+// The controls below are broken on purpose. Whatever checks locks must flag
+// them: a checker that lets one pass would let a mistake pass too. They break
+// one promise each and keep the others, without bad luck and without help from
+// the machine: on one processor or beside busy neighbours they fail as well.
+// Their words are atomic, so under the race detector it is the section that
+// races and not the lock.
+//
+// # References
+//
+// Paul E. McKenney and others, the Linux kernel, kernel/locking/locktorture.c,
+// lock_busted: a lock that does nothing, to prove that the torture test sees
+// it.
+
+// bustedTAS looks and takes in two steps, and lets others run in between.
+var bustedTAS = busted(&harness.Variant{
+	Name:  "busted-tas",
+	Doc:   "broken on purpose: sees that the lock is free, and takes it later without looking",
+	Local: func(harness.Setup) harness.Local { return harness.Shared(new(lateTaker)) },
+})
+
+// bustedHandoff now and then gives the lock to a waiter before its holder leaves.
+var bustedHandoff = busted(&harness.Variant{
+	Name:  "busted-handoff",
+	Doc:   "broken on purpose: now and then a waiter gets the lock before its holder has left",
+	Local: func(harness.Setup) harness.Local { return harness.Shared(new(impatient)) },
+})
+
+// bustedFIFO excludes, but not in the order it claims.
+var bustedFIFO = busted(&harness.Variant{
+	Name:   "busted-fifo",
+	Doc:    "broken on purpose: claims the order of arrival and serves the last one first",
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(stack)) },
+})
+
+// bustedRW is a lock for writers; its readers wait for them, but not they for
+// readers.
+var bustedRW = busted(&harness.Variant{
+	Name:   "busted-rw",
+	Doc:    "broken on purpose: writers do not wait for the readers inside",
+	Traits: harness.Traits{ReadWrite: true},
+	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(rude)) },
+})
+
+// busted fills in what these variants have in common.
+func busted(v *harness.Variant) *harness.Variant {
+	v.Paper, v.Family, v.Status = "locktorture, lock_busted", harness.Blocking, harness.Broken
+	return v
+}
+
+// A lateTaker is a test-and-set lock without the atomicity.
+type lateTaker struct{ held atomics.Uint32 }
+
+func (l *lateTaker) Lock() {
+	for l.held.Load() != 0 {
+		atomics.Yield()
+	}
+	atomics.Yield()
+	l.held.Store(1)
+}
+
+func (l *lateTaker) Unlock() { l.held.Store(0) }
+
+// An impatient is a test-and-set lock whose waiters come in while it is held,
+// every fourth time they look. Whoever leaves first then frees it for others.
+type impatient struct{ looks, held atomics.Uint32 }
+
+func (l *impatient) Lock() {
+	for !l.held.CompareAndSwap(0, 1) {
+		if l.looks.Add(1)%4 == 0 {
+			return
+		}
+		atomics.Yield()
+	}
+}
+
+func (l *impatient) Unlock() { l.held.Store(0) }
+
+// A stack wakes the last waiter first.
+type stack struct {
+	mu      sync.Mutex
+	held    bool
+	waiters []*atomics.Parker
+}
+
+func (l *stack) Lock() {
+	l.mu.Lock()
+	if !l.held {
+		l.held = true
+		l.mu.Unlock()
+		return
+	}
+	p := atomics.NewParker()
+	l.waiters = append(l.waiters, p)
+	l.mu.Unlock()
+	p.Park() // the permit is the lock
+}
+
+func (l *stack) Unlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := len(l.waiters) - 1
+	if last < 0 {
+		l.held = false
+		return
+	}
+	p := l.waiters[last]
+	l.waiters = l.waiters[:last]
+	p.Unpark()
+}
+
+// A rude is a test-and-set lock for writers. Its readers wait while a writer is
+// inside and leave no trace.
+type rude struct{ writing atomics.Uint32 }
+
+func (l *rude) Lock() {
+	for !l.writing.CompareAndSwap(0, 1) {
+		atomics.Yield()
+	}
+}
+
+func (l *rude) Unlock() { l.writing.Store(0) }
+
+func (l *rude) RLock() {
+	for l.writing.Load() != 0 {
+		atomics.Yield()
+	}
+}
+
+func (l *rude) RUnlock() {}

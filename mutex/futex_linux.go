@@ -1,0 +1,106 @@
+package mutex
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+const futexUnavailable = ""
+
+func newFutex(harness.Setup) harness.Local { return harness.Shared(new(Futex)) }
+
+// Futex is Drepper's mutex on the futex of Linux: one word, which says whether
+// the lock is free, held, or held while others sleep. Only who finds it held
+// enters the kernel, and only who leaves sleepers behind comes back to wake
+// one. Service is in no order. The zero value is free. Linux only.
+//
+// # Trade-offs
+//
+// What a C program pays for a mutex, in Go: a compare-and-swap and a swap
+// without contention. Under contention it is the wrong lock for goroutines. A
+// waiter blocks its thread, which the scheduler notices late: the processor
+// place (P) of the waiter stays idle until the monitor thread takes it away, 20
+// µs to 10 ms later, and each waiter needs a thread of its own. To wake one
+// takes tens of microseconds, where a parked goroutine takes a quarter of one.
+// It is in its element with goroutines that are locked to threads, for which
+// [sync.Mutex] must switch threads too. Use [sync.Mutex].
+//
+// # Memory ordering
+//
+// The CompareAndSwap or Swap that finds the word 0 pairs with the Swap of the
+// Unlock that put the 0 there. That Unlock must not be a release store: it
+// reads in the same instruction whether somebody sleeps, and a store that is
+// not yet visible would let a waiter fall asleep behind its back. The kernel
+// compares the word again, under its own lock, before the waiter sleeps.
+//
+// # References
+//
+// Ulrich Drepper, "Futexes Are Tricky", Red Hat, version 1.6, November 5, 2011,
+// https://www.akkadia.org/drepper/futex.pdf: the class mutex2, which is this
+// protocol, with the loop of mutex3, which marks the word by an exchange
+// instead of a compare-and-exchange. Unlock is an exchange too, one instruction
+// instead of a decrement and a store.
+//
+// Hubertus Franke, Rusty Russell and Matthew Kirkwood, "Fuss, Futexes and
+// Furwocks: Fast Userlevel Locking in Linux", Ottawa Linux Symposium, 2002.
+type Futex struct {
+	_     atomics.CacheLinePad
+	state atomics.Uint32 // futexFree, futexHeld or futexSlept
+	_     atomics.CacheLinePad
+}
+
+// The states of a Futex.
+const (
+	futexFree  = 0
+	futexHeld  = 1 // and nobody sleeps
+	futexSlept = 2 // held, and somebody may sleep
+)
+
+// Lock takes the lock and waits for it if need be.
+func (l *Futex) Lock() {
+	if !l.state.CompareAndSwap(futexFree, futexHeld) {
+		l.lockSlow()
+	}
+}
+
+// lockSlow is apart so that the fast path can be inlined. It cannot know
+// whether others sleep, so it takes the lock as if they did.
+func (l *Futex) lockSlow() {
+	for l.state.Swap(futexSlept) != futexFree {
+		futexWait(&l.state, futexSlept)
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (l *Futex) TryLock() bool { return l.state.CompareAndSwap(futexFree, futexHeld) }
+
+// Unlock releases the lock, which the caller must hold.
+func (l *Futex) Unlock() {
+	if l.state.Swap(futexFree) == futexSlept {
+		futexWake(&l.state, 1)
+	}
+}
+
+// Operations of futex(2), which golang.org/x/sys/unix does not name.
+const (
+	futexOpWait  = 0
+	futexOpWake  = 1
+	futexPrivate = 128 // for threads of one process only: spares the kernel a lookup
+)
+
+// futexWait sleeps while the word has the given value. It may also return for
+// no reason, and when a signal comes: the Go runtime sends them to preempt. So
+// no result is of interest: the caller looks again.
+func futexWait(word *atomics.Uint32, value uint32) {
+	// Syscall6 keeps the word where it is until it returns (unsafe.Pointer, 4).
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), 0, 0, 0)
+}
+
+// futexWake wakes up to n of those who sleep on the word.
+func futexWake(word *atomics.Uint32, n uint32) {
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake|futexPrivate, uintptr(n), 0, 0, 0)
+}

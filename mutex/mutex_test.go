@@ -1,0 +1,311 @@
+package mutex_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/mutex"
+)
+
+// The types that promise a ready zero value, TryLock, or readers.
+var (
+	_ tryLocker                = new(mutex.SeqLock)
+	_ harness.OptimisticReader = new(mutex.SeqLock)
+	_ harness.RWLocker         = new(mutex.PhaseFair)
+	_ harness.RWLocker         = mutex.NewBRAVO(new(sync.RWMutex), one).Worker(0).(harness.RWLocker)
+	_ tryLocker                = mutex.NewMCSPark(one).Worker(0).(tryLocker)
+	_ tryLocker                = mutex.NewSpinPark(one).Worker(0).(tryLocker)
+
+	_ harness.Local = (*mutex.MCSPark)(nil)
+	_ harness.Local = (*mutex.SpinPark)(nil)
+	_ harness.Local = (*mutex.BRAVO)(nil)
+)
+
+type tryLocker interface {
+	sync.Locker
+	harness.TryLocker
+}
+
+var one = harness.Setup{Workers: 1}
+
+// variant returns a lock of the Suite.
+func variant(tb testing.TB, name string) *harness.Variant {
+	tb.Helper()
+	i := slices.IndexFunc(mutex.Suite, func(v *harness.Variant) bool { return v.Name == name })
+	if i < 0 {
+		tb.Fatalf("no lock %q", name)
+	}
+	return mutex.Suite[i]
+}
+
+// TestNoAllocation covers the slow path too: AllocsPerRun counts what all
+// goroutines allocate, and runs them on one processor, where each meets the
+// other inside.
+func TestNoAllocation(t *testing.T) {
+	for _, v := range mutex.Suite {
+		if v.Status == harness.Broken || v.Traits.MaxWorkers == 1 || v.Unavailable != "" || v.Name == "semaphore" {
+			continue
+		}
+		l := v.Local(harness.Setup{Workers: 2})
+		turn := func(mu sync.Locker) {
+			mu.Lock()
+			runtime.Gosched() // the other meets a held lock
+			mu.Unlock()
+			if rw, ok := mu.(harness.RWLocker); ok {
+				rw.RLock()
+				runtime.Gosched()
+				rw.RUnlock()
+			}
+			runtime.Gosched() // and gets it
+		}
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for mu := l.Worker(1); !stop.Load(); {
+				turn(mu)
+			}
+		})
+		mu := l.Worker(0)
+		if n := testing.AllocsPerRun(200, func() { turn(mu) }); n != 0 {
+			t.Errorf("%s: %v allocations per turn", v.Name, n)
+		}
+		stop.Store(true)
+		wg.Wait()
+	}
+}
+
+// TestWaitersYield checks the promise that makes polling bearable: with one
+// processor and the lock held, a waiter lets the holder run. A waiter that did
+// not yield would keep the processor until the scheduler takes it away, 10 ms
+// later, at every turn.
+func TestWaitersYield(t *testing.T) {
+	const turns = 200
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, v := range mutex.Suite {
+		if v.Family != harness.Spin {
+			continue
+		}
+		for _, wait := range harness.WaitPolicies {
+			if wait == harness.WaitSpin {
+				continue // the one policy that does not promise it
+			}
+			l := v.Local(harness.Setup{Workers: 2, Wait: wait})
+			start := time.Now()
+			var wg sync.WaitGroup
+			for i := range 2 {
+				wg.Go(func() {
+					h := l.Worker(i)
+					for range turns {
+						h.Lock()
+						runtime.Gosched() // to the waiter, who must give the processor back
+						h.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			if d, stuck := time.Since(start), turns*10*time.Millisecond; d > stuck {
+				t.Errorf("%s wait=%s: %d turns took %v: the waiter keeps the processor", v.Name, wait, 2*turns, d)
+			}
+		}
+	}
+}
+
+// TestOwnCacheLines checks that no two locks side by side share a line that
+// either of them writes.
+func TestOwnCacheLines(t *testing.T) {
+	for name, size := range map[string]uintptr{
+		"SpinPark":  unsafe.Sizeof(mutex.SpinPark{}),
+		"MCSPark":   unsafe.Sizeof(mutex.MCSPark{}),
+		"PhaseFair": unsafe.Sizeof(mutex.PhaseFair{}),
+		"BRAVO":     unsafe.Sizeof(mutex.BRAVO{}),
+		"SeqLock":   unsafe.Sizeof(mutex.SeqLock{}),
+	} {
+		if size < 2*atomics.CacheLine {
+			t.Errorf("%s has %d bytes: no room for padding on both sides of its word", name, size)
+		}
+	}
+}
+
+// TestBrokenControls keeps the controls from being forgotten, or from being
+// taken for locks.
+func TestBrokenControls(t *testing.T) {
+	var got []string
+	for _, v := range mutex.Suite {
+		if v.Status == harness.Broken {
+			got = append(got, v.Name)
+		}
+	}
+	if want := []string{"busted-tas", "busted-handoff", "busted-fifo", "busted-rw"}; !slices.Equal(got, want) {
+		t.Errorf("broken locks: got %v, want %v", got, want)
+	}
+}
+
+// A countingRW counts what reaches the lock under BRAVO.
+type countingRW struct {
+	sync.RWMutex
+	reads atomic.Int64
+}
+
+func (l *countingRW) RLock() {
+	l.reads.Add(1)
+	l.RWMutex.RLock()
+}
+
+// TestBRAVOBypass counts the readers that reach the lock underneath: the first,
+// and the first ones after a writer.
+func TestBRAVOBypass(t *testing.T) {
+	under := new(countingRW)
+	l := mutex.NewBRAVO(under, harness.Setup{Workers: 2})
+	a, b := l.Worker(0).(harness.RWLocker), l.Worker(1).(harness.RWLocker)
+	read := func() {
+		for range 3 {
+			a.RLock()
+			b.RLock()
+			//lint:ignore SA2001 only which way they take matters
+			b.RUnlock()
+			a.RUnlock()
+		}
+	}
+	read()
+	if n := under.reads.Load(); n != 1 {
+		t.Errorf("%d of 6 readers reached the lock underneath, want 1: who finds no bias sets it", n)
+	}
+	a.Lock()
+	//lint:ignore SA2001 only that a writer came matters
+	a.Unlock()
+	before := under.reads.Load()
+	a.RLock()
+	if n := under.reads.Load(); n != before+1 {
+		t.Error("the first reader after a writer did not take the lock underneath: the bias is still set")
+	}
+	a.RUnlock()
+}
+
+func ExampleSeqLock() {
+	var (
+		l    mutex.SeqLock
+		x, y atomic.Int64 // guarded by l, and atomic all the same
+	)
+	move := func(by int64) {
+		l.Lock()
+		defer l.Unlock()
+		x.Add(by)
+		y.Add(by)
+	}
+	where := func() (int64, int64) {
+		for {
+			v := l.ReadBegin()
+			a, b := x.Load(), y.Load()
+			if !l.ReadRetry(v) {
+				return a, b
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 1000 {
+			move(1)
+		}
+	})
+	for range 1000 {
+		if a, b := where(); a != b {
+			fmt.Println("read half-way between two writes:", a, b)
+		}
+	}
+	wg.Wait()
+	fmt.Println(where())
+	// Output: 1000 1000
+}
+
+func ExampleNewBRAVO() {
+	const workers = 4
+	lock := mutex.NewBRAVO(new(sync.RWMutex), harness.Setup{Workers: workers})
+	names := map[string]int{"one": 1}
+	var (
+		found atomic.Int64
+		wg    sync.WaitGroup
+	)
+	for i := range workers {
+		wg.Go(func() {
+			mu := lock.Worker(i).(harness.RWLocker) // one handle per goroutine
+			for range 1000 {
+				mu.RLock()
+				found.Add(int64(names["one"]))
+				mu.RUnlock()
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println(found.Load())
+	// Output: 4000
+}
+
+// BenchmarkPair measures a lock and an unlock that nobody contends, for writing
+// and for reading, through the handle that the harness uses too.
+func BenchmarkPair(b *testing.B) {
+	for _, v := range mutex.Suite {
+		if v.Status == harness.Broken || v.Unavailable != "" {
+			continue
+		}
+		h := v.Local(one).Worker(0)
+		b.Run("lock="+v.Name+"/op=write", func(b *testing.B) {
+			for b.Loop() {
+				h.Lock()
+				//lint:ignore SA2001 only the cost of the pair matters
+				h.Unlock()
+			}
+		})
+		switch h := h.(type) {
+		case harness.RWLocker:
+			b.Run("lock="+v.Name+"/op=read", func(b *testing.B) {
+				for b.Loop() {
+					h.RLock()
+					//lint:ignore SA2001 only the cost of the pair matters
+					h.RUnlock()
+				}
+			})
+		case harness.OptimisticReader:
+			b.Run("lock="+v.Name+"/op=read", func(b *testing.B) {
+				for b.Loop() {
+					for v := h.ReadBegin(); h.ReadRetry(v); v = h.ReadBegin() {
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkReaders measures readers who share one lock, as many as there are
+// processors, and no writer.
+func BenchmarkReaders(b *testing.B) {
+	for _, name := range []string{"sync-mutex", "sync-rwmutex", "phase-fair", "bravo", "seqlock"} {
+		b.Run("lock="+name, func(b *testing.B) {
+			l := variant(b, name).Local(harness.Setup{Workers: runtime.GOMAXPROCS(0)})
+			var next atomic.Int64
+			b.RunParallel(func(pb *testing.PB) {
+				h := l.Worker(int(next.Add(1) - 1))
+				for pb.Next() {
+					switch h := h.(type) {
+					case harness.RWLocker:
+						h.RLock()
+						h.RUnlock()
+					case harness.OptimisticReader:
+						for v := h.ReadBegin(); h.ReadRetry(v); v = h.ReadBegin() {
+						}
+					default:
+						h.Lock()
+						h.Unlock()
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package mutex
+
+import (
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var phaseFair = &harness.Variant{
+	Name:   "phase-fair",
+	Doc:    "phases of readers and phases of one writer take turns, by four counters",
+	Paper:  "Brandenburg & Anderson 2010",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Traits: harness.Traits{ReadWrite: true},
+	Local: func(s harness.Setup) harness.Local {
+		return harness.Shared(&PhaseFair{Wait: s.Wait, Pin: s.Pin})
+	},
+}
+
+// PhaseFair is the ticket-based phase-fair readers-writer lock, PF-T. While
+// both kinds wait, a phase of all readers and a phase of one writer follow each
+// other: a reader waits for one writer at most, and a writer for the writers
+// before it and one phase of readers for each. Writers are served in order of
+// arrival. The zero value is free.
+//
+// # Trade-offs
+//
+// Nobody starves, whatever the mix, and the bound of a reader does not grow
+// with the number of writers. A reader costs two atomic additions, to one cache
+// line each on its way in and out, which readers on many processors share: see
+// [BRAVO] for the cure. Waiters poll, so sections must be short.
+//
+// # Memory ordering
+//
+// A reader that found no writer, or saw the phase change, has loaded what the
+// Add of the writer's Unlock stored in readersIn. A writer pairs with the Unlock
+// before it by writersOut, and with the readers that it waited for by their
+// Adds to readersOut. Only the holder writes writersOut, so a release store
+// ends the Unlock: whoever waits for it polls. The counters wrap; at most
+// 2^24 - 1 readers may be inside or wait.
+//
+// # References
+//
+// Björn B. Brandenburg and James H. Anderson, "Spin-Based Reader-Writer
+// Synchronization for Multiprocessor Real-Time Systems", Real-Time Systems
+// 46(1), September 2010, pages 25-87, the lock PF-T.
+// DOI 10.1007/s11241-010-9097-2. It was published first in Proceedings of the
+// 21st Euromicro Conference on Real-Time Systems (ECRTS), 2009, pages 184-193.
+type PhaseFair struct {
+	// Wait says what a waiter does between two looks. Set it before first use.
+	Wait harness.WaitPolicy
+
+	// Pin says how the goroutines are bound that use the lock, which is how a
+	// waiter gives its processor up. Set it before first use.
+	Pin harness.Pin
+
+	_          atomics.CacheLinePad
+	readersIn  atomics.Uint32 // readers that came, in units of phaseReader, and the writer's bits
+	_          atomics.CacheLinePad
+	readersOut atomics.Uint32 // readers that left, in the same units
+	_          atomics.CacheLinePad
+	writersIn  atomics.Uint32 // the number the next writer draws
+	_          atomics.CacheLinePad
+	writersOut atomics.Uint32 // the number of the writer whose turn it is
+	_          atomics.CacheLinePad
+}
+
+// The parts of PhaseFair.readersIn.
+const (
+	phaseNumber = 1 // the last bit of the writer's number: two in a row differ
+	phaseWriter = 2 // a writer is inside, or waits for readers to leave
+	phaseBits   = phaseNumber | phaseWriter
+	phaseReader = 1 << 8
+)
+
+// RLock takes the lock as a reader and waits for a writer if need be.
+func (l *PhaseFair) RLock() {
+	if phase := (l.readersIn.Add(phaseReader)) & phaseBits; phase != 0 {
+		l.rLockSlow(phase)
+	}
+}
+
+// rLockSlow waits for the end of one phase: no writer, or the next one.
+func (l *PhaseFair) rLockSlow(phase uint32) {
+	for w := newWaiter(l.Wait, l.Pin); l.readersIn.Load()&phaseBits == phase; {
+		w.wait()
+	}
+}
+
+// RUnlock releases the lock, which the caller must hold as a reader.
+func (l *PhaseFair) RUnlock() { l.readersOut.Add(phaseReader) }
+
+// Lock takes the lock as a writer and waits for it if need be.
+func (l *PhaseFair) Lock() {
+	mine := l.writersIn.Add(1) - 1
+	if l.writersOut.Load() != mine {
+		awaitWord(&l.writersOut, mine, newWaiter(l.Wait, l.Pin))
+	}
+	bits := phaseWriter | mine&phaseNumber
+	// Readers from here on wait; those before were so many.
+	before := l.readersIn.Add(bits) - bits
+	if l.readersOut.Load() != before {
+		awaitWord(&l.readersOut, before, newWaiter(l.Wait, l.Pin))
+	}
+}
+
+// awaitWord waits until the word has the value.
+func awaitWord(word *atomics.Uint32, value uint32, w waiter) {
+	for word.Load() != value {
+		w.wait()
+	}
+}
+
+// Unlock releases the lock, which the caller must hold as a writer. Waiting
+// readers go first.
+func (l *PhaseFair) Unlock() {
+	mine := l.writersOut.Load()
+	// The bits go before the next writer may add its own.
+	l.readersIn.Add(-(phaseWriter | mine&phaseNumber))
+	l.writersOut.StoreRelease(mine + 1)
+}

@@ -1,0 +1,84 @@
+package mutex
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestPhasesTakeTurns checks what the lock is named for. A reader that comes
+// while one writer is inside and another waits goes before the second writer;
+// a reader that comes while that one waits for readers goes after it.
+func TestPhasesTakeTurns(t *testing.T) {
+	for first := range 4 { // the phase has a number, odd or even
+		var l PhaseFair
+		for range first {
+			l.Lock()
+			//lint:ignore SA2001 only the number of the phase matters
+			l.Unlock()
+		}
+		var order []string // guarded by l, for readers by the phase
+		var wg sync.WaitGroup
+		l.Lock()
+		wg.Go(func() {
+			l.Lock()
+			order = append(order, "writer")
+			l.Unlock()
+		})
+		until(t, func() bool { return l.writersIn.Load() == uint32(first)+2 })
+		letGo := make(chan struct{})
+		wg.Go(func() {
+			l.RLock()
+			order = append(order, "early reader")
+			<-letGo
+			l.RUnlock()
+		})
+		until(t, func() bool { return l.readersIn.Load()/phaseReader == 1 })
+		l.Unlock()
+		// The second writer now waits for the reader.
+		until(t, func() bool { return l.readersIn.Load()&phaseBits == phaseWriter|uint32(first+1)&phaseNumber })
+		wg.Go(func() {
+			l.RLock()
+			order = append(order, "late reader")
+			l.RUnlock()
+		})
+		until(t, func() bool { return l.readersIn.Load()/phaseReader == 2 })
+		time.Sleep(time.Millisecond) // for anybody who does not wait
+		close(letGo)
+		wg.Wait()
+		if want := [3]string{"early reader", "writer", "late reader"}; len(order) != 3 || [3]string(order) != want {
+			t.Errorf("after %d writers: served in the order %q, want %q", first, order, want)
+		}
+	}
+}
+
+// until waits for what other goroutines are about to do.
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for start := time.Now(); !done(); runtime.Gosched() {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("it does not come to pass")
+		}
+	}
+}
+
+// TestPhaseFairWraps starts near the end of the counters.
+func TestPhaseFairWraps(t *testing.T) {
+	var l PhaseFair
+	l.readersIn.Store(1<<32 - 2*phaseReader)
+	l.readersOut.Store(1<<32 - 2*phaseReader)
+	l.writersIn.Store(1<<32 - 2)
+	l.writersOut.Store(1<<32 - 2)
+	for range 5 {
+		l.Lock()
+		//lint:ignore SA2001 only that the counters wrap matters
+		l.Unlock()
+		l.RLock()
+		//lint:ignore SA2001 only that the counters wrap matters
+		l.RUnlock()
+	}
+	if l.readersIn.Load() != 3*phaseReader || l.writersOut.Load() != 3 {
+		t.Errorf("counters after 5 turns from 2 below the end: %d readers, %d writers, want 3", l.readersIn.Load()/phaseReader, l.writersOut.Load())
+	}
+}

@@ -1,0 +1,40 @@
+package mutex
+
+import (
+	"sync"
+
+	"locklab/harness"
+)
+
+// rwMutex is the readers-writer lock of the standard library: a counter of
+// readers, and a sync.Mutex for the writers among themselves.
+//
+// # Trade-offs
+//
+// Readers share the lock, but they also share the counter: each RLock and each
+// RUnlock is an atomic addition to one word, whose cache line travels between
+// all readers. With short sections that costs more than the sharing gains, and
+// reading does not get faster with more processors. It pays where readers stay
+// for microseconds. A writer keeps new readers out while it waits for those
+// inside, so neither side starves; for that reason a goroutine must not take
+// RLock twice.
+//
+// # Memory ordering
+//
+// For every RLock there is a number n such that the n-th Unlock is synchronized
+// before its return, and the matching RUnlock before the return of the n+1-th
+// Lock: the Go memory model, section "Locks".
+//
+// # References
+//
+// The Go standard library, package sync, rwmutex.go. That the shared counter
+// does not scale is golang.org/issue/17973.
+var rwMutex = &harness.Variant{
+	Name:   "sync-rwmutex",
+	Doc:    "the readers-writer lock of the Go standard library",
+	Paper:  "Go standard library, package sync",
+	Family: harness.Blocking,
+	Status: harness.Recommended,
+	Traits: harness.Traits{ReadWrite: true},
+	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) },
+}

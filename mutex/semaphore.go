@@ -1,0 +1,53 @@
+package mutex
+
+import (
+	"context"
+
+	"golang.org/x/sync/semaphore"
+
+	"locklab/harness"
+)
+
+// weighted is the semaphore of the extended standard library with one permit:
+// a counter and a list of waiters, both guarded by a sync.Mutex.
+//
+// # Trade-offs
+//
+// A lock made of a lock: an acquisition nobody contends takes and frees the
+// mutex inside twice, between two and three times the price of using it as it
+// is, and half the price of [Chan]. Like that, it serves waiters first come,
+// first served, and lets one give up when a context ends; unlike that, a waiter
+// allocates its place in the list and a channel. What it is for is more than
+// one permit, or permits of different weight.
+//
+// # Memory ordering
+//
+// That of the mutex inside: a Release is synchronized before the Acquire that
+// takes the permit.
+//
+// # References
+//
+// The Go project, golang.org/x/sync/semaphore, type Weighted (v0.24.0): service
+// is in order since an arrival queues up wherever somebody else has. The
+// permits go back to Edsger W. Dijkstra, "Over de sequentialiteit van
+// procesbeschrijvingen" (EWD 35), 1962 or 1963.
+var weighted = &harness.Variant{
+	Name:   "semaphore",
+	Doc:    "golang.org/x/sync/semaphore with one permit",
+	Paper:  "golang.org/x/sync/semaphore",
+	Family: harness.Blocking,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true},
+	Local:  func(harness.Setup) harness.Local { return harness.Shared(permit{semaphore.NewWeighted(1)}) },
+}
+
+// permit makes a lock of a semaphore's one permit.
+type permit struct{ s *semaphore.Weighted }
+
+func (p permit) Lock() {
+	// A context that does not end leaves no other error.
+	_ = p.s.Acquire(context.Background(), 1)
+}
+
+func (p permit) TryLock() bool { return p.s.TryAcquire(1) }
+func (p permit) Unlock()       { p.s.Release(1) }

@@ -1,0 +1,209 @@
+package mutex
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var spinThenPark = &harness.Variant{
+	Name:   "spin-then-park",
+	Doc:    "polls for as long as a wake-up would take, then sleeps",
+	Paper:  "Karlin et al. 1991",
+	Family: harness.Blocking,
+	Status: harness.Reference,
+	Local:  func(s harness.Setup) harness.Local { return NewSpinPark(s) },
+}
+
+// How long a waiter polls before it parks, in looks of parkHints spin hints
+// each. Karlin et al. show that polling for as long as it costs to sleep and
+// wake up again costs at most twice what the best choice would have cost, had
+// one known how long the wait is. That is about 0.5 µs for a goroutine and
+// 25 µs for one that is locked to its thread, where the hint takes 28 ns
+// (Zen 3); hints differ by a factor of ten between CPUs, which is why no digit
+// here means much.
+const (
+	parkHints       = 4
+	parkLooks       = 4
+	parkThreadLooks = 200
+)
+
+// SpinPark is a lock whose waiters poll for a bounded time and then park, and
+// whose Unlock wakes the one that has slept longest. Who polls may take the
+// lock before one who has just been woken: service is in no order.
+//
+// # Trade-offs
+//
+// What [sync.Mutex] does, with the parts in view. Polling saves the two
+// switches of goroutines where the holder is about to leave; the bound saves
+// the processor where it is not. One waiter at a time is woken, and the next
+// only after that one has the lock or sleeps again, so under heavy contention
+// the lock stays with those who run. A worker that has bad luck each time it
+// wakes goes to the end of the queue each time; sync.Mutex has a second mode
+// against that, this lock has none.
+//
+// # Memory ordering
+//
+// Every change of state is a read-modify-write instruction, so there is one
+// order of them: a waiter lies down only in a state that says held, and the
+// Unlock that changes this state finds it there. The release must therefore
+// not be a release store. What the holder wrote before it left is seen by
+// whoever next sets the held bit; a woken waiter takes the lock like any other.
+//
+// # References
+//
+// Anna R. Karlin, Kai Li, Mark S. Manasse and Susan Owicki, "Empirical Studies
+// of Competitive Spinning for a Shared-Memory Multiprocessor", Proceedings of
+// the 13th ACM Symposium on Operating Systems Principles (SOSP), 1991, pages
+// 41-55, the fixed-spin strategy. DOI 10.1145/121132.286599.
+//
+// That only one waiter is on its way at a time is the rule of mutexWoken in the
+// Go standard library, internal/sync/mutex.go.
+type SpinPark struct {
+	looks int        // before a waiter parks
+	nodes []parkNode // nodes[0] is none
+
+	_     atomics.CacheLinePad
+	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift who lay down last
+	_     atomics.CacheLinePad
+
+	// queue is the next to be woken, linked to the one after it. It is guarded
+	// by the lock itself: Unlock moves those here who lay down since, in the
+	// order in which they came.
+	queue uint32
+	_     atomics.CacheLinePad
+}
+
+// The parts of SpinPark.state.
+const (
+	parkHeld  = 1 // somebody holds the lock
+	parkWoken = 2 // somebody who slept is awake and has yet to take the lock or lie down again
+	parkShift = 2
+)
+
+// parkNode is a worker's handle.
+type parkNode struct {
+	lock   *SpinPark
+	id     uint32 // index of this node in lock.nodes
+	parker *atomics.Parker
+
+	// next is set by the worker itself before it lies down: who lay down before
+	// it. Then it belongs to the holder.
+	next uint32
+	_    atomics.CacheLinePad
+}
+
+// NewSpinPark returns a free lock for s.Workers workers, at least 1. If s.Pin
+// says that they are locked to threads, which are slow to wake, they poll for
+// longer; if s.Wait is [harness.WaitPark] they do not poll. Other policies
+// change nothing.
+func NewSpinPark(s harness.Setup) *SpinPark {
+	l := &SpinPark{looks: parkLooks, nodes: make([]parkNode, s.Workers+1)}
+	switch {
+	case s.Wait == harness.WaitPark:
+		l.looks = 0
+	case s.Pin != harness.PinNone:
+		l.looks = parkThreadLooks
+	}
+	for i := range l.nodes {
+		l.nodes[i] = parkNode{lock: l, id: uint32(i), parker: atomics.NewParker()}
+	}
+	return l
+}
+
+// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
+// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
+func (l *SpinPark) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+
+// Lock takes the lock and waits for it if need be.
+func (n *parkNode) Lock() {
+	if !n.lock.state.CompareAndSwap(0, parkHeld) {
+		n.lockSlow()
+	}
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (n *parkNode) lockSlow() {
+	for woken := uint32(0); ; woken = parkWoken {
+		for range n.lock.looks {
+			if n.take(woken) {
+				return
+			}
+			atomics.SpinHint(parkHints)
+		}
+		if !n.lieDown(woken) {
+			return
+		}
+		n.parker.Park()
+	}
+}
+
+// take takes the lock if it is free and reports whether it did. woken is
+// parkWoken if this worker is the one who was woken, else 0.
+func (n *parkNode) take(woken uint32) bool {
+	s := n.lock.state.Load()
+	return s&parkHeld == 0 && n.lock.state.CompareAndSwap(s, s&^woken|parkHeld)
+}
+
+// lieDown puts the worker among those who are to be woken and reports true, or
+// takes the lock, if it has become free, and reports false.
+func (n *parkNode) lieDown(woken uint32) bool {
+	for {
+		if n.take(woken) {
+			return false
+		}
+		s := n.lock.state.Load()
+		if s&parkHeld == 0 {
+			continue
+		}
+		n.next = s >> parkShift
+		if n.lock.state.CompareAndSwap(s, n.id<<parkShift|s&parkWoken&^woken|parkHeld) {
+			return true
+		}
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (n *parkNode) TryLock() bool { return n.take(0) }
+
+// Unlock releases the lock, and wakes a waiter if none is on its way.
+func (n *parkNode) Unlock() {
+	if l := n.lock; l.queue != 0 || !l.state.CompareAndSwap(parkHeld, 0) {
+		l.unlockSlow()
+	}
+}
+
+func (l *SpinPark) unlockSlow() {
+	for {
+		s := l.state.Load()
+		switch {
+		case s&parkWoken != 0 || l.queue == 0 && s == parkHeld:
+			// Whoever is on its way may lie down again meanwhile: look again.
+			if l.state.CompareAndSwap(s, s&^parkHeld) {
+				return
+			}
+		case l.queue == 0:
+			if l.state.CompareAndSwap(s, parkHeld) {
+				l.queue = l.reverse(s >> parkShift)
+			}
+		default:
+			next := &l.nodes[l.queue]
+			l.queue = next.next
+			// Nobody but the holder sets parkWoken, so an addition sets it.
+			l.state.Add(parkWoken - parkHeld)
+			next.parker.Unpark()
+			return
+		}
+	}
+}
+
+// reverse turns the list that begins with the last to lie down into one that
+// begins with the first.
+func (l *SpinPark) reverse(last uint32) (first uint32) {
+	for last != 0 {
+		n := &l.nodes[last]
+		last, n.next, first = n.next, first, last
+	}
+	return first
+}
