@@ -35,6 +35,17 @@ func lockPlacements(places []placement) []lockPlacement {
 	return ps
 }
 
+// pin says how the workers are bound: a lock chooses by it how to wait.
+func (p lockPlacement) pin() harness.Pin {
+	switch {
+	case p.plain:
+		return harness.PinNone
+	case p.cpus[0] == unbound:
+		return harness.PinThread
+	}
+	return harness.PinCPU
+}
+
 // run calls work once for each worker, all at the same time, and waits for all.
 func (p lockPlacement) run(work func(i int)) error {
 	if !p.plain {
@@ -109,7 +120,7 @@ const (
 
 // measure runs the workers for about span.
 func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
-	s := newSection(c.lock, len(c.place.cpus))
+	s := newSection(c.lock, harness.Setup{Workers: len(c.place.cpus), Pin: c.place.pin()})
 	if err := s.play(ctx, c.place, max(span, leastLockSpan), lockPatience); err != nil {
 		return fmt.Errorf("experiment: %s on %s: %w", c.lock.Name, c.place.name, err)
 	}
@@ -137,11 +148,11 @@ type sectionWorker struct {
 	_                 atomics.CacheLinePad
 }
 
-func newSection(v *harness.Variant, workers int) *section {
+func newSection(v *harness.Variant, s harness.Setup) *section {
 	return &section{
-		lock:    v.Local(harness.Setup{Workers: workers}),
-		workers: make([]sectionWorker, workers),
-		begun:   make(chan struct{}, workers),
+		lock:    v.Local(s),
+		workers: make([]sectionWorker, s.Workers),
+		begun:   make(chan struct{}, s.Workers),
 	}
 }
 

@@ -130,7 +130,7 @@ func TestStuckLockIsGivenUp(t *testing.T) {
 	before := runtime.NumGoroutine()
 	d := make(door)
 	place := lockPlacement{placement: placement{name: "one thread", cpus: []int{unbound}}}
-	s := newSection(local("stuck", "", func() sync.Locker { return d }), 1)
+	s := newSection(local("stuck", "", func() sync.Locker { return d }), harness.Setup{Workers: 1})
 	if err := s.play(t.Context(), place, time.Millisecond, 10*time.Millisecond); !errors.Is(err, errStuck) {
 		t.Errorf("error is %v", err)
 	}

@@ -78,14 +78,14 @@ static void finish(struct twin_run *run) {
 
 #define LOOP(LOCK, UNLOCK) \
 	int64_t ops = 0; \
-	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) { \
+	do { /* a batch at least, however late the thread is */ \
 		for (int i = 0; i < BATCH; i++) { \
 			LOCK; \
 			*(volatile uint64_t *)&s.counter = s.counter + 1; \
 			UNLOCK; \
 		} \
 		ops += BATCH; \
-	} \
+	} while (!atomic_load_explicit(&run->stop, memory_order_relaxed)); \
 	run->count[thread].ops = ops
 
 static inline bool try_cas(void) {
