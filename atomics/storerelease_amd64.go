@@ -7,7 +7,7 @@ import "sync/atomic"
 // storeRelease32 is a plain MOV: see [Uint32.StoreRelease].
 //
 //go:noescape
-func storeRelease32(p *atomic.Uint32, v uint32)
+func storeRelease32(p *uint32, v uint32)
 
 // storeRelease64 is a plain MOV: see [Uint32.StoreRelease].
 //

@@ -5,7 +5,7 @@
 #define word	BX // address of the word
 #define val	AX // its new value
 
-// func storeRelease32(p *atomic.Uint32, v uint32)
+// func storeRelease32(p *uint32, v uint32)
 //
 //	*p = v, visible to other CPUs after every store before it
 TEXT ·storeRelease32(SB), NOSPLIT|NOFRAME, $0-12

@@ -4,6 +4,6 @@ package atomics
 
 import "sync/atomic"
 
-func storeRelease32(p *atomic.Uint32, v uint32) { p.Store(v) }
+func storeRelease32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
 func storeRelease64(p *atomic.Uint64, v uint64) { p.Store(v) }

@@ -11,14 +11,21 @@ import "sync/atomic"
 // them, on all words, happen in one order that every goroutine agrees on
 // (sequential consistency), and an operation that observes the effect of
 // another happens after it. [Uint32.StoreRelease] is weaker.
-type Uint32 struct{ v atomic.Uint32 }
+//
+// It is a plain word and not an atomic.Uint32 because a call that is inlined
+// twice counts twice against what the compiler inlines, and a lock's fast path
+// has to fit.
+type Uint32 struct {
+	_ noCopy
+	v uint32
+}
 
 // Load returns the value.
-func (x *Uint32) Load() uint32 { return x.v.Load() }
+func (x *Uint32) Load() uint32 { return atomic.LoadUint32(&x.v) }
 
 // Store sets the value to v. On amd64 it is an XCHG, which waits until the
 // CPU's store buffer is empty.
-func (x *Uint32) Store(v uint32) { x.v.Store(v) }
+func (x *Uint32) Store(v uint32) { atomic.StoreUint32(&x.v, v) }
 
 // StoreRelease sets the value to v, for the holder of a lock who gives it back.
 // What the goroutine did before is visible to whoever loads v or swaps it out
@@ -41,13 +48,22 @@ func (x *Uint32) Store(v uint32) { x.v.Store(v) }
 func (x *Uint32) StoreRelease(v uint32) { storeRelease32(&x.v, v) }
 
 // CompareAndSwap sets the value to new if it is old, and reports whether it did.
-func (x *Uint32) CompareAndSwap(old, new uint32) bool { return x.v.CompareAndSwap(old, new) }
+func (x *Uint32) CompareAndSwap(old, new uint32) bool {
+	return atomic.CompareAndSwapUint32(&x.v, old, new)
+}
 
 // Swap sets the value to v and returns the one before.
-func (x *Uint32) Swap(v uint32) uint32 { return x.v.Swap(v) }
+func (x *Uint32) Swap(v uint32) uint32 { return atomic.SwapUint32(&x.v, v) }
 
 // Add adds delta, modulo 1<<32, and returns the new value. To subtract d, add -d.
-func (x *Uint32) Add(delta uint32) uint32 { return x.v.Add(delta) }
+func (x *Uint32) Add(delta uint32) uint32 { return atomic.AddUint32(&x.v, delta) }
+
+// TestAndSet sets the value to 1 if it is 0, and reports whether it did. It looks
+// first, by a Load, and tries a CompareAndSwap only if it saw 0. The two are one
+// method so that a lock which begins like this is small enough to be inlined.
+func (x *Uint32) TestAndSet() bool {
+	return atomic.LoadUint32(&x.v) == 0 && atomic.CompareAndSwapUint32(&x.v, 0, 1)
+}
 
 // A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit
 // platforms too. The zero value is 0. It must not be copied after its first
@@ -72,3 +88,9 @@ func (x *Uint64) Swap(v uint64) uint64 { return x.v.Swap(v) }
 
 // Add adds delta, modulo 1<<64, and returns the new value. To subtract d, add -d.
 func (x *Uint64) Add(delta uint64) uint64 { return x.v.Add(delta) }
+
+// noCopy lets go vet find copies of a word.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}

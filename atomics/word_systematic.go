@@ -61,6 +61,10 @@ func (x *Uint32) Add(delta uint32) uint32 {
 	return x.v.Add(delta)
 }
 
+// TestAndSet sets the value to 1 if it is 0, by a Load and a CompareAndSwap, and
+// reports whether it did.
+func (x *Uint32) TestAndSet() bool { return x.Load() == 0 && x.CompareAndSwap(0, 1) }
+
 // A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit
 // platforms too. The zero value is 0. It must not be copied after its first
 // use. Its operations are done by the [Scheduler], and by [sync/atomic] while

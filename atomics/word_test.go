@@ -1,6 +1,7 @@
 package atomics
 
 import (
+	"sync"
 	"testing"
 	"unsafe"
 )
@@ -74,5 +75,29 @@ func TestZeroValue(t *testing.T) {
 	var w64 Uint64
 	if w32.Load() != 0 || w64.Load() != 0 || !compareAndSwap(&w32, 0, 1) {
 		t.Error("the zero value is not 0")
+	}
+}
+
+// TestTestAndSet: one of several wins, and nobody while the word is not 0.
+func TestTestAndSet(t *testing.T) {
+	var x Uint32
+	for round := range 1000 {
+		x.Store(0)
+		var won Uint32
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if x.TestAndSet() {
+					won.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if won.Load() != 1 || x.Load() != 1 {
+			t.Fatalf("round %d: %d of 4 set the word, which is %d", round, won.Load(), x.Load())
+		}
+	}
+	if x.Store(7); x.TestAndSet() || x.Load() != 7 {
+		t.Errorf("a word of 7 was set, it is %d", x.Load())
 	}
 }

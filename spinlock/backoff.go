@@ -63,7 +63,7 @@ type Backoff struct {
 
 // Lock takes the lock and waits for it if need be.
 func (l *Backoff) Lock() {
-	if !l.TryLock() {
+	if !l.held.TestAndSet() {
 		l.lockSlow()
 	}
 }
@@ -80,7 +80,7 @@ func (l *Backoff) lockSlow() {
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (l *Backoff) TryLock() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }
+func (l *Backoff) TryLock() bool { return l.held.TestAndSet() }
 
 // Unlock releases the lock, which the caller must hold.
 func (l *Backoff) Unlock() { l.held.StoreRelease(0) }

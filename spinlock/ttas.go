@@ -50,7 +50,7 @@ type TTAS struct {
 
 // Lock takes the lock and waits for it if need be.
 func (l *TTAS) Lock() {
-	if !l.TryLock() {
+	if !l.held.TestAndSet() {
 		l.lockSlow()
 	}
 }
@@ -63,7 +63,7 @@ func (l *TTAS) lockSlow() {
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (l *TTAS) TryLock() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }
+func (l *TTAS) TryLock() bool { return l.held.TestAndSet() }
 
 // Unlock releases the lock, which the caller must hold.
 func (l *TTAS) Unlock() { l.held.StoreRelease(0) }

@@ -131,6 +131,9 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 // fits reports why v cannot be driven by w, as an error that wraps
 // harness.ErrUsage.
 func fits(v *harness.Variant, w harness.Workload) error {
+	if v.Unavailable != "" {
+		return fmt.Errorf("%w: %s cannot run here: %s", harness.ErrUsage, v.Name, v.Unavailable)
+	}
 	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
 		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
 	}
