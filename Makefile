@@ -24,7 +24,7 @@ build: ## build build/locklab
 report: ## install what is missing, measure every lock on real servers (5 minutes), write build/report/index.html
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
-	$(BUILD)/locklab run --rounds $(ROUNDS) --budget $(BUDGET) --out $(REPORT) --replace
+	$(BUILD)/locklab run --hardware --rounds $(ROUNDS) --budget $(BUDGET) --out $(REPORT) --replace
 
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper qemu

@@ -324,7 +324,7 @@ func TestPlanRefuses(t *testing.T) {
 	absent := plan(1, &harness.Variant{Name: "absent", Local: good.Local, Unavailable: "made for another machine"})
 	for name, p := range map[string]*Plan{
 		"unavailable": absent, "reads of a remote lock": shared,
-		"empty":                  plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
+		"empty": plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
 		"too many workers": many, "no server": remote,
 		"bad workload": {Rounds: 1, Cases: []Case{{good, harness.Workload{Workers: -1}}}},
 	} {
