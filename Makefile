@@ -3,8 +3,8 @@
 GO      ?= go
 BUILD   := build
 REPORT  ?= $(BUILD)/report
-BUDGET  ?= 4m30s
-ROUNDS  ?= 9
+BUDGET  ?= 4m10s
+ROUNDS  ?= 11
 COUNT   ?= 1
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
 LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
@@ -55,7 +55,7 @@ lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy 
 	$(GO) vet ./...
 	for arch in arm64 riscv64 ppc64le s390x loong64; do GOARCH=$$arch $(GO) vet ./... || exit 1; done
 	GOOS=darwin $(GO) vet ./...
-	$(GO) vet -tags systematic ./atomics ./spinlock ./internal/explore
+	$(GO) vet -tags systematic ./atomics ./spinlock ./mutex ./internal/explore
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff
 
