@@ -29,7 +29,7 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./internal/explore'
+	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 
 test-arches: ## run the assembly of six architectures under qemu
 	scripts/deps qemu
