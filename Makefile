@@ -44,7 +44,7 @@ race: ## run the tests under the race detector
 
 bench: ## run the benchmarks of every lock package, COUNT times, into build/bench.txt, and summarise them
 	@mkdir -p $(BUILD)
-	$(GO) test -run '^$$' -bench . -count $(COUNT) ./spinlock ./mutex ./zklock ./redislock ./peers | tee $(BUILD)/bench.txt
+	$(GO) test -run '^$$' -bench Lock -count $(COUNT) ./spinlock ./mutex ./zklock ./redislock ./peers | tee $(BUILD)/bench.txt
 	$(GO) run $(BENCHSTAT) $(BUILD)/bench.txt
 
 bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks

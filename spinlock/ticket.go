@@ -35,8 +35,10 @@ var ticket = &harness.Variant{
 // # Memory ordering
 //
 // The load of serving that ends a wait pairs with the release store of the
-// Unlock before it; a wake-up comes after that store. Only the holder writes serving, so a store is enough. The
-// numbers wrap: at most 2^32 - 1 goroutines may hold or wait at a time.
+// Unlock before it; a wake-up comes after that store. Only the holder writes
+// serving, so a store is enough. The numbers wrap: at most 2^32 - 1 goroutines
+// may hold or wait at a time, and a TryLock must not be stopped between its load
+// and its swap while exactly 2^32 numbers are drawn.
 //
 // # References
 //

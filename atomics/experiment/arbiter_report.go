@@ -114,7 +114,7 @@ func arbiterAnswer(cells []*arbiterCell, all game) string {
 			text += fmt.Sprintf("no grant in %s rounds", number(float64(c.total.rounds)))
 			continue
 		}
-		text += fmt.Sprintf("%s rounds for a grant, Jain index %s",
+		text += fmt.Sprintf("rounds for a grant %s, Jain index %s",
 			number(summarize(c.rounds).Median), number(summarize(c.jain).Median))
 	}
 	return fmt.Sprintf("Two won at once in %d of %s rounds with 2 to %d contenders. With %d contenders, %s.",
