@@ -78,7 +78,8 @@ type Rig struct {
 	cpus   []int // in the order of the workers, if they are bound
 	pinErr atomic.Pointer[error]
 	undo   func()
-	rate   float64 // acquisitions per ns in the last drive; 0 before the first
+	rate   float64 // acquisitions per ns in the last drive; 0 before the first, or if it saw none
+	driven bool    // at least once
 	dead   bool    // workers are stuck in it
 }
 
@@ -223,6 +224,7 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	if err := r.pinErr.Load(); err != nil {
 		return nil, fmt.Errorf("%w: cannot pin workers: %v", harness.ErrUsage, *err)
 	}
+	r.driven = true
 	if res.Elapsed > 0 {
 		r.rate = float64(res.Ops) / float64(res.Elapsed)
 	}
@@ -259,6 +261,9 @@ func (r *Rig) tune(limit Limit) tuning {
 	if r.rate == 0 {
 		if limit.Ops == 0 {
 			t.batch = 8
+			if r.driven {
+				t.batch = 1 // so slow that the drive before saw no batch end
+			}
 		}
 		return t
 	}
