@@ -150,7 +150,9 @@ func (d *drive) result() *harness.Result {
 	}
 	for i := range d.tallies {
 		r.Workers[i] = d.t1.ops[i] - d.t0.ops[i]
-		r.Handovers += d.t1.handovers[i] - d.t0.handovers[i]
+		// The two counts are read one after the other, so a batch at an edge of
+		// the window may be in one of them only.
+		r.Handovers += min(d.t1.handovers[i]-d.t0.handovers[i], r.Workers[i])
 	}
 	r.Ops = sum(r.Workers)
 	if len(d.stuck) > 0 {
