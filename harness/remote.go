@@ -54,6 +54,16 @@ type TrySession interface {
 	TryLock(ctx context.Context) (Lease, error)
 }
 
+// An RWSession is a Session of a lock that lets readers share; its Lock is the
+// writer's. A variant has such sessions exactly if it claims Traits.ReadWrite.
+type RWSession interface {
+	Session
+
+	// RLock waits for the lock as a reader: its lease may overlap with those
+	// of other readers and with no writer's. In all else it is like Lock.
+	RLock(ctx context.Context) (Lease, error)
+}
+
 // A Lease is one acquisition of a remote lock.
 type Lease interface {
 	// Unlock releases the lock. It works under a cancelled ctx, whose

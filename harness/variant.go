@@ -76,7 +76,7 @@ var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
 // scenarios check them.
 type Traits struct {
 	FIFO       bool   `json:"fifo,omitempty"`        // grants in order of arrival
-	ReadWrite  bool   `json:"read_write,omitempty"`  // readers share: handles are RWLockers or OptimisticReaders
+	ReadWrite  bool   `json:"read_write,omitempty"`  // readers share: handles are RWLockers, OptimisticReaders or RWSessions
 	Reentrant  bool   `json:"reentrant,omitempty"`   // its owner may take it again, and frees it as often
 	Permits    int    `json:"permits,omitempty"`     // how many may hold it at once; 0 is one
 	Fenced     bool   `json:"fenced,omitempty"`      // Lease.Token rises strictly in holding order
