@@ -218,22 +218,21 @@ func (c *Client) deadline() time.Time {
 	return c.conn.LastContact().Add(timeout - margin)
 }
 
-// grant makes a lease of a ticket at the head of the queue, or returns nil if
-// the session that owns the ticket has ended or may have.
-func (c *Client) grant(t *ticket, token uint64) *Lease {
+// grant begins l, whose lock was gained in that session, or reports false if
+// the session has ended or may have.
+func (c *Client) grant(l *Lease, session int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := time.Until(c.deadline())
-	if c.closed || c.session != t.session || left <= 0 {
-		return nil
+	if c.closed || c.session != session || left <= 0 {
+		return false
 	}
-	l := &Lease{ticket: t, token: token}
 	l.alive, l.end = context.WithCancelCause(context.Background())
 	c.leases[l] = true
 	if c.watchdog == nil {
 		c.watchdog = time.AfterFunc(left, c.watch)
 	}
-	return l
+	return true
 }
 
 // watch ends the leases when the session may be over, and else looks again at

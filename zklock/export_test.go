@@ -6,14 +6,14 @@ import "github.com/go-zookeeper/zk"
 // ticket gets the lock though the session is said to have expired after the
 // queue was looked at.
 func GrantAfterExpiry(m *Mutex) (bool, error) {
-	t := newTicket(m)
-	if err := t.enter(); err != nil {
+	t := newTicket(&m.queue, m.p)
+	if _, err := t.enter(); err != nil {
 		return false, err
 	}
-	v, err := m.look(t)
+	v, err := m.p.look(t)
 	if err != nil || !v.head {
 		return false, err
 	}
 	m.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
-	return m.c.grant(t, v.token) != nil, nil
+	return m.c.grant(&Lease{}, t.session), nil
 }

@@ -37,18 +37,20 @@ var fair = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Recommended,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(lookFair),
+	Remote: remote(fairQueue),
 }
 
+var fairQueue = &protocol{kind: "lock-", look: lookFair}
+
 func lookFair(t *ticket) (view, error) {
-	c := t.m.c
+	c := t.q.c
 	for {
-		names, stat, err := c.conn.Children(t.m.path)
+		names, stat, err := c.conn.Children(t.q.path)
 		if errors.Is(err, zk.ErrNoNode) {
 			return view{gone: true}, nil
 		}
 		if err != nil {
-			return view{}, fmt.Errorf("zklock: list %s: %w", t.m.path, err)
+			return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
 		}
 		ahead, present := t.ahead(names)
 		if !present {
@@ -57,12 +59,12 @@ func lookFair(t *ticket) (view, error) {
 		if ahead == "" {
 			return view{head: true, token: uint64(stat.Pzxid)}, nil
 		}
-		wake, err := c.watchNode(t.m.path + "/" + ahead)
+		wake, err := c.watchNode(t.q.path + "/" + ahead)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue
 		}
 		if err != nil {
-			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.m.path, ahead, err)
+			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
 		}
 		return view{wake: wake}, nil
 	}

@@ -32,16 +32,18 @@ var herd = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(lookHerd),
+	Remote: remote(herdQueue),
 }
 
+var herdQueue = &protocol{kind: "lock-", look: lookHerd}
+
 func lookHerd(t *ticket) (view, error) {
-	names, stat, wake, err := t.m.c.conn.ChildrenW(t.m.path)
+	names, stat, wake, err := t.q.c.conn.ChildrenW(t.q.path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return view{gone: true}, nil
 	}
 	if err != nil {
-		return view{}, fmt.Errorf("zklock: list %s: %w", t.m.path, err)
+		return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
 	}
 	ahead, present := t.ahead(names)
 	return view{

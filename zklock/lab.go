@@ -10,15 +10,15 @@ import (
 // labRoot is the node below which the laboratory keeps its locks.
 const labRoot = "/locklab"
 
-// remote returns the constructor of a Variant whose waiters look that way.
-func remote(look look) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+// remote returns the constructor of a Variant that follows p.
+func remote(p *protocol) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		c, err := dial(ctx, at, ClientOptions{})
 		if err != nil {
 			return nil, err
 		}
 		m := c.Mutex(labRoot+"/"+key, Options{})
-		m.look = look
+		m.p = p
 		return &labClient{c, m}, nil
 	}
 }

@@ -13,8 +13,13 @@ import (
 // A Lease is one acquisition of a [Mutex]. Its methods may be used by any
 // number of goroutines.
 type Lease struct {
-	ticket *ticket
-	token  uint64
+	c     *Client
+	path  string
+	token uint64
+
+	// free gives the lock back and reports whether it was held until then.
+	// It is called once, in a goroutine of the client.
+	free func() (held bool, err error)
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -39,7 +44,7 @@ func (l *Lease) Unlock(context.Context) error {
 	}
 	lost := l.lost()
 	done := make(chan error, 1)
-	if !l.ticket.m.c.spawn(func() { done <- l.release() }) {
+	if !l.c.spawn(func() { done <- l.release() }) {
 		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
 	}
 	if lost != nil {
@@ -54,7 +59,7 @@ func (l *Lease) Unlock(context.Context) error {
 		if lost := l.lost(); lost != nil {
 			return lost
 		}
-		return fmt.Errorf("zklock: unlock %s: no server has answered for %v; still trying", l.ticket.m.path, unlockWait)
+		return fmt.Errorf("zklock: unlock %s: no server has answered for %v; still trying", l.path, unlockWait)
 	}
 }
 
@@ -66,18 +71,18 @@ func (l *Lease) lost() error {
 	return nil
 }
 
-// release removes the ticket and ends the lease.
+// release gives the lock back and ends the lease.
 func (l *Lease) release() error {
-	removed, err := l.ticket.withdraw()
+	held, err := l.free()
 	switch {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
-	case removed:
+	case held:
 		l.end(ErrReleased)
 	default:
 		l.end(fmt.Errorf("%w: its node was gone", ErrLost))
 	}
-	l.ticket.m.c.forget(l)
+	l.c.forget(l)
 	return l.lost()
 }
 
@@ -103,5 +108,5 @@ func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	return l.ticket.m.c.deadline(), true
+	return l.c.deadline(), true
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
-
-	"github.com/go-zookeeper/zk"
 
 	"locklab/internal/lease"
 )
@@ -26,16 +23,14 @@ type Options struct {
 // goroutines may use it; it can be locked again after any error. It is not
 // reentrant: a holder that locks it again waits for itself.
 type Mutex struct {
-	c    *Client
-	path string
-	o    Options
-	look look
+	queue
+	p *protocol
 }
 
 // Mutex returns the mutex at path, such as "/locks/reindex". Below that node
 // there should be nothing else. The node and its parents are made when needed.
 func (c *Client) Mutex(path string, o Options) *Mutex {
-	return &Mutex{c: c, path: path, o: o, look: lookFair}
+	return &Mutex{queue{c, path, o}, fairQueue}
 }
 
 // Path returns where the mutex is.
@@ -53,7 +48,7 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 	l, err := lease.Await(ctx, m.c.spawn, ErrClosed,
-		func() (*Lease, error) { return newTicket(m).lock(ctx, try) },
+		func() (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) },
 		func(l *Lease) { l.release() })
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("zklock: lock %s: %w", m.path, err)
@@ -73,62 +68,3 @@ func Do(ctx context.Context, m *Mutex, f func(ctx context.Context, l *Lease) err
 // and Unlock return an error: if the client is closed, and if the lock turns
 // out to have been lost. Code that can do better uses Lock or Do.
 func Locker(m *Mutex) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
-
-// A look reads the queue once for the owner of t.
-type look func(t *ticket) (view, error)
-
-// A view is what a look has shown.
-type view struct {
-	gone  bool            // the ticket is not in the queue any more
-	head  bool            // the ticket is the first
-	token uint64          // if head: the fencing token
-	wake  <-chan zk.Event // if neither: when to look again
-}
-
-// ahead returns the name of the last ticket before t, "" if t is the first,
-// and whether t itself is among names. Names that are not tickets are none of
-// our business.
-func (t *ticket) ahead(names []string) (name string, present bool) {
-	own, _ := sequence(t.node)
-	var best int32
-	for _, n := range names {
-		s, ok := sequence(n)
-		switch {
-		case !ok:
-		case n == t.node:
-			present = true
-		case before(s, own) && (name == "" || before(best, s)):
-			name, best = n, s
-		}
-	}
-	return name, present
-}
-
-// makeParents makes the node of the lock and those above it.
-func (m *Mutex) makeParents() error {
-	for i := 1; i <= len(m.path); i++ {
-		if i < len(m.path) && m.path[i] != '/' {
-			continue
-		}
-		var err error
-		if m.o.Container {
-			_, err = m.c.conn.CreateContainer(m.path[:i], nil, zk.FlagContainer, m.c.acl)
-		} else {
-			_, err = m.c.conn.Create(m.path[:i], nil, zk.FlagPersistent, m.c.acl)
-		}
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return fmt.Errorf("zklock: make %s: %w", m.path[:i], err)
-		}
-	}
-	return nil
-}
-
-// removeParents removes the node of the lock and those above it, below the
-// node at keep, as far as they are empty.
-func (m *Mutex) removeParents(keep string) {
-	for path := m.path; strings.HasPrefix(path, keep+"/"); path = path[:strings.LastIndexByte(path, '/')] {
-		if err := m.c.conn.Delete(path, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return
-		}
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -14,52 +13,28 @@ import (
 // A ticket is one place in the queue: an ephemeral sequential node below the
 // path of the lock, or the will to have one.
 type ticket struct {
-	m       *Mutex
+	q       *queue
+	p       *protocol
 	unique  string // start of the node's name, which nobody else uses
 	node    string // the node's name, "" while there is none that we know of
 	session int    // the client's session that owns the node
 	doubt   bool   // a create was not answered: there may be a node without our knowing
 }
 
-func newTicket(m *Mutex) *ticket {
-	return &ticket{m: m, unique: newUnique()}
+func newTicket(q *queue, p *protocol) *ticket {
+	return &ticket{q: q, p: p, unique: newUnique(p.kind)}
 }
 
 // newUnique returns the start of a ticket's name, after the example of
 // Curator's protected nodes (CreateBuilder.withProtection).
-func newUnique() string {
+func newUnique(kind string) string {
 	var guid [16]byte
 	rand.Read(guid[:]) // never fails
-	return fmt.Sprintf("_c_%x-lock-", guid)
+	return fmt.Sprintf("_c_%x-%s", guid, kind)
 }
-
-// sequence returns the number that the server put behind a ticket's name, and
-// false for names that are not tickets: of this package, of Curator's
-// InterProcessMutex or of zk.Lock.
-func sequence(name string) (int32, bool) {
-	i := strings.LastIndex(name, "lock-")
-	if i < 0 || i > 0 && name[i-1] != '-' {
-		return 0, false
-	}
-	digits := name[i+len("lock-"):]
-	n, err := strconv.ParseInt(digits, 10, 32)
-	if err != nil || digits[0] == '+' || n == 0 && digits[0] == '-' {
-		return 0, false
-	}
-	width := 10 // the server's %010d, which counts the sign
-	if n <= -1_000_000_000 {
-		width = 11
-	}
-	return int32(n), len(digits) == width
-}
-
-// before reports whether number a was given out before b. The server counts in
-// 32 bits and goes on at the smallest number after the greatest; any two
-// tickets of one queue are less than half the circle apart.
-func before(a, b int32) bool { return a-b < 0 }
 
 // path returns where the ticket's node is.
-func (t *ticket) path() string { return t.m.path + "/" + t.node }
+func (t *ticket) path() string { return t.q.path + "/" + t.node }
 
 // lock takes a place in the queue and waits at it for the lock, or, if try is
 // set, leaves at once unless it is the first. It returns without a place
@@ -72,7 +47,7 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 			return l, nil
 		}
 		if transient(err) {
-			err = again.wait(ctx, t.m.c)
+			err = again.wait(ctx, t.q.c)
 			if err == nil {
 				continue
 			}
@@ -92,22 +67,23 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case t.m.c.open.Err() != nil:
+		case t.q.c.open.Err() != nil:
 			return nil, ErrClosed
 		}
-		if err := t.enter(); err != nil {
-			return nil, err
+		v, err := t.enter()
+		if err == nil && v == (view{}) {
+			v, err = t.p.look(t)
 		}
-		v, err := t.m.look(t)
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case v.gone:
-			*t = *newTicket(t.m)
+			*t = *newTicket(t.q, t.p)
 			continue
 		case v.head:
-			if l := t.m.c.grant(t, v.token); l != nil {
+			l := &Lease{c: t.q.c, path: t.q.path, token: v.token, free: t.release}
+			if t.q.c.grant(l, t.session) {
 				return l, nil
 			}
 			return nil, errOutdated
@@ -117,54 +93,71 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		select {
 		case <-v.wake:
 		case <-ctx.Done():
-		case <-t.m.c.open.Done():
+		case <-t.q.c.open.Done():
 		}
 	}
 }
 
-// enter makes sure that the ticket has a node.
-func (t *ticket) enter() error {
-	c := t.m.c
+// enter makes sure that the ticket has a node. It returns the zero view if that
+// has not shown the queue.
+func (t *ticket) enter() (view, error) {
 	if t.doubt {
 		if err := t.find(); err != nil {
-			return err
+			return view{}, err
 		}
 	}
-	if t.node != "" && t.session != c.sessions() {
-		*t = *newTicket(t.m) // the node went with its session
+	if t.node != "" && t.session != t.q.c.sessions() {
+		*t = *newTicket(t.q, t.p) // the node went with its session
 	}
 	if t.node != "" {
-		return nil
+		return view{}, nil
 	}
-	path, err := c.conn.Create(t.m.path+"/"+t.unique, nil, zk.FlagEphemeralSequential, c.acl)
+	if t.p.enter != nil {
+		return t.p.enter(t)
+	}
+	return view{}, t.create()
+}
+
+// create makes the ticket's node.
+func (t *ticket) create() error {
+	c := t.q.c
+	return t.made(func() (string, error) {
+		return c.conn.Create(t.q.path+"/"+t.unique, nil, zk.FlagEphemeralSequential, c.acl)
+	})
+}
+
+// made makes the ticket's node by request, which returns the node's path, and
+// the parents before if they are missing.
+func (t *ticket) made(request func() (string, error)) error {
+	path, err := request()
 	for tries := 0; errors.Is(err, zk.ErrNoNode) && tries < 10; tries++ {
 		// Others may remove an empty parent between the two requests.
-		if err := t.m.makeParents(); err != nil {
+		if err := t.q.makeParents(); err != nil {
 			return err
 		}
-		path, err = c.conn.Create(t.m.path+"/"+t.unique, nil, zk.FlagEphemeralSequential, c.acl)
+		path, err = request()
 	}
 	if err != nil {
 		t.doubt = transient(err)
-		return fmt.Errorf("zklock: queue at %s: %w", t.m.path, err)
+		return fmt.Errorf("zklock: queue at %s: %w", t.q.path, err)
 	}
 	// Read after the reply: the node belongs to this session or to one that
 	// is over, and then the next look does not show it.
-	t.session = c.sessions()
+	t.session = t.q.c.sessions()
 	t.node = path[strings.LastIndexByte(path, '/')+1:]
 	return nil
 }
 
 // find ends the doubt whether a create whose reply was lost took effect.
 func (t *ticket) find() error {
-	c := t.m.c
+	c := t.q.c
 	// The connection may be to another server now, which may lag behind.
-	if _, err := c.conn.Sync(t.m.path); err != nil {
-		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.m.path, err)
+	if _, err := c.conn.Sync(t.q.path); err != nil {
+		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
-	names, _, err := c.conn.Children(t.m.path)
+	names, _, err := c.conn.Children(t.q.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.m.path, err)
+		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
 	}
 	t.doubt = false
 	for _, name := range names {
@@ -179,7 +172,20 @@ func (t *ticket) find() error {
 // connections until the node is gone, the session that owns it is over or the
 // client is closed. removed is true if the node was there until now.
 func (t *ticket) withdraw() (removed bool, err error) {
-	c := t.m.c
+	return t.leave(func(t *ticket) error { return t.q.c.conn.Delete(t.path(), -1) })
+}
+
+// release is withdraw for a holder.
+func (t *ticket) release() (held bool, err error) {
+	if t.p.remove == nil {
+		return t.withdraw()
+	}
+	return t.leave(t.p.remove)
+}
+
+// leave is withdraw by the request remove.
+func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
+	c := t.q.c
 	var again pause
 	var lostReply bool
 	for refused := 0; ; {
@@ -192,7 +198,7 @@ func (t *ticket) withdraw() (removed bool, err error) {
 		case t.node == "" || t.session != c.sessions():
 			return false, nil
 		default:
-			err = c.conn.Delete(t.path(), -1)
+			err = remove(t)
 			if errors.Is(err, zk.ErrNoNode) {
 				return lostReply, nil
 			}
@@ -205,7 +211,7 @@ func (t *ticket) withdraw() (removed bool, err error) {
 			continue // find has ended the doubt
 		}
 		if refused++; !transient(err) && refused >= 5 {
-			return false, fmt.Errorf("zklock: withdraw from %s: %w", t.m.path, err)
+			return false, fmt.Errorf("zklock: withdraw from %s: %w", t.q.path, err)
 		}
 		if err := again.wait(c.open, c); err != nil {
 			return false, ErrClosed

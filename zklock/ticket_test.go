@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestSequence(t *testing.T) {
+func TestNumber(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		want int32
@@ -30,22 +30,22 @@ func TestSequence(t *testing.T) {
 		{"_c_x", 0, false},
 		{"", 0, false},
 	} {
-		if got, ok := sequence(test.name); ok && got != test.want || ok != test.ok {
-			t.Errorf("sequence(%q) = %d, %t, want %d, %t", test.name, got, ok, test.want, test.ok)
+		if got, ok := number(test.name, "lock-"); ok && got != test.want || ok != test.ok {
+			t.Errorf("number(%q) = %d, %t, want %d, %t", test.name, got, ok, test.want, test.ok)
 		}
 	}
 }
 
-// FuzzSequence: every number that the server can append is read back, behind
+// FuzzNumber: every number that the server can append is read back, behind
 // any name of ours, and no name breaks the parser.
-func FuzzSequence(f *testing.F) {
+func FuzzNumber(f *testing.F) {
 	f.Add("_c_x-lock-", int32(1))
 	f.Add("lock--lock-", int32(math.MinInt32))
 	f.Fuzz(func(t *testing.T, name string, n int32) {
-		sequence(name)
+		number(name, "lock-")
 		full := fmt.Sprintf("%s-lock-%010d", name, n)
-		if got, ok := sequence(full); !ok || got != n {
-			t.Errorf("sequence(%q) = %d, %t, want %d", full, got, ok, n)
+		if got, ok := number(full, "lock-"); !ok || got != n {
+			t.Errorf("number(%q) = %d, %t, want %d", full, got, ok, n)
 		}
 	})
 }
@@ -71,7 +71,7 @@ func TestAhead(t *testing.T) {
 		{minus, []string{zero, minus}, "", true},
 		{last, []string{first, last}, "", true},
 	} {
-		own := &ticket{node: test.own}
+		own := &ticket{p: fairQueue, node: test.own}
 		if got, present := own.ahead(test.names); got != test.want || present != test.present {
 			t.Errorf("ahead of %s in %q: %q, %t, want %q, %t", test.own, test.names, got, present, test.want, test.present)
 		}

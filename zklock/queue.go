@@ -1,0 +1,142 @@
+package zklock
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A queue is the tickets below one node, of any kind.
+type queue struct {
+	c    *Client
+	path string
+	o    Options
+}
+
+// A protocol is what distinguishes one lock from another: what its tickets are
+// called, what a look at the queue tells the owner of one, and how a holder
+// leaves. All else, such as lost connections and replies, is the business of
+// [ticket].
+type protocol struct {
+	// kind is what a ticket's name has between its unique part and its number.
+	kind string
+
+	// enter makes the ticket's node, by ticket.create or a request of its own
+	// that does the same and may already show what a look would. nil is
+	// ticket.create. It returns the zero view if a look is needed.
+	enter func(t *ticket) (view, error)
+
+	// look reads the queue once for the owner of t.
+	look func(t *ticket) (view, error)
+
+	// remove is the request by which a holder leaves. It fails with
+	// zk.ErrNoNode if the node is gone. nil is a plain delete, by which waiters
+	// leave in any case.
+	remove func(t *ticket) error
+}
+
+// A view is what a look has shown.
+type view struct {
+	gone  bool            // the ticket is not in the queue any more
+	head  bool            // the ticket has the lock
+	token uint64          // if head: the fencing token
+	wake  <-chan zk.Event // if neither: when to look again
+}
+
+// number returns the sequence number that the server put behind a ticket's
+// name, and false for names that are not tickets of that kind, of this package,
+// of Curator or of zk.Lock.
+func number(name, kind string) (int32, bool) {
+	i := strings.LastIndex(name, kind)
+	if i < 0 || i > 0 && name[i-1] != '-' {
+		return 0, false
+	}
+	digits := name[i+len(kind):]
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || digits[0] == '+' || n == 0 && digits[0] == '-' {
+		return 0, false
+	}
+	width := 10 // the server's %010d, which counts the sign
+	if n <= -1_000_000_000 {
+		width = 11
+	}
+	return int32(n), len(digits) == width
+}
+
+// before reports whether number a was given out before b. The server counts in
+// 32 bits and goes on at the smallest number after the greatest; any two
+// tickets of one queue are less than half the circle apart.
+func before(a, b int32) bool { return a-b < 0 }
+
+// ahead returns the name of the last ticket of its kind before t, "" if t is
+// the first, and whether t itself is among names. Names that are not tickets
+// are none of our business.
+func (t *ticket) ahead(names []string) (name string, present bool) {
+	own, _ := number(t.node, t.p.kind)
+	var best int32
+	for _, n := range names {
+		s, ok := number(n, t.p.kind)
+		switch {
+		case !ok:
+		case n == t.node:
+			present = true
+		case before(s, own) && (name == "" || before(best, s)):
+			name, best = n, s
+		}
+	}
+	return name, present
+}
+
+// A place is a ticket in a queue that has several kinds.
+type place struct {
+	name, kind string
+	number     int32
+}
+
+// places returns the tickets of these kinds in order of their numbers.
+func places(names []string, kinds ...string) []place {
+	var line []place
+	for _, name := range names {
+		for _, kind := range kinds {
+			if n, ok := number(name, kind); ok {
+				line = append(line, place{name, kind, n})
+				break
+			}
+		}
+	}
+	slices.SortFunc(line, func(a, b place) int { return int(a.number - b.number) })
+	return line
+}
+
+// makeParents makes the node of the lock and those above it.
+func (q *queue) makeParents() error {
+	for i := 1; i <= len(q.path); i++ {
+		if i < len(q.path) && q.path[i] != '/' {
+			continue
+		}
+		var err error
+		if q.o.Container {
+			_, err = q.c.conn.CreateContainer(q.path[:i], nil, zk.FlagContainer, q.c.acl)
+		} else {
+			_, err = q.c.conn.Create(q.path[:i], nil, zk.FlagPersistent, q.c.acl)
+		}
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return fmt.Errorf("zklock: make %s: %w", q.path[:i], err)
+		}
+	}
+	return nil
+}
+
+// removeParents removes the node of the lock and those above it, below the
+// node at keep, as far as they are empty.
+func (q *queue) removeParents(keep string) {
+	for path := q.path; strings.HasPrefix(path, keep+"/"); path = path[:strings.LastIndexByte(path, '/')] {
+		if err := q.c.conn.Delete(path, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return
+		}
+	}
+}
