@@ -62,7 +62,7 @@ func TestUnderQEMU(t *testing.T) {
 		t.Run(target.goarch, func(t *testing.T) {
 			t.Parallel()
 			qemu := lookQEMU(t, target.qemu)
-			binary := testBinary(t, target.goarch)
+			binary := testBinary(t, target.goarch, "")
 			passed := make(map[string]bool) // every primitive seen; true if it passed somewhere
 			for _, on := range target.cpus {
 				t.Run(on.cpu, func(t *testing.T) {

@@ -1,4 +1,4 @@
-//go:build gc && !purego && !race && !systematic
+//go:build gc && (go1.28 || callrelease) && !purego && !race && !systematic
 
 package atomics
 

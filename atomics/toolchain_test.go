@@ -38,7 +38,11 @@ func TestToolchainInlines(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		for _, word := range []string{"Uint32", "Uint64"} {
-			for _, method := range []string{"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add"} {
+			methods := []string{"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add"}
+			if word == "Uint32" {
+				methods = append(methods, "TestAndSet", "AddRelease", "GuardedReset")
+			}
+			for _, method := range methods {
 				if want := "can inline (*" + word + ")." + method + "\n"; !strings.Contains(out, want) {
 					t.Errorf("%s: compiler does not say %q", arch, want)
 				}
@@ -52,11 +56,11 @@ func TestToolchainInlines(t *testing.T) {
 	}
 }
 
-// testBinary builds the test binary of this package for arch, on Linux.
-func testBinary(t *testing.T, arch string) string {
+// testBinary builds the test binary of this package for arch and tags, on Linux.
+func testBinary(t *testing.T, arch, tags string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "atomics.test")
-	out, err := goTool(t, []string{"GOOS=linux", "GOARCH=" + arch}, "test", "-c", "-o", binary, ".")
+	out, err := goTool(t, []string{"GOOS=linux", "GOARCH=" + arch}, "test", "-c", "-tags="+tags, "-o", binary, ".")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -66,7 +70,8 @@ func testBinary(t *testing.T, arch string) string {
 // TestToolchainFiles fails if a build takes assembly that it should not.
 func TestToolchainFiles(t *testing.T) {
 	for _, b := range []struct{ arch, tags, want string }{
-		{"amd64", "", "[cas_amd64.s clock_amd64.s spin_amd64.s storerelease_amd64.s]"},
+		{"amd64", "", "[cas_amd64.s clock_amd64.s spin_amd64.s]"},
+		{"amd64", "callrelease", "[cas_amd64.s clock_amd64.s spin_amd64.s storerelease_amd64.s]"},
 		{"amd64", "race", "[cas_amd64.s clock_amd64.s spin_amd64.s]"},
 		{"amd64", "systematic", "[cas_amd64.s clock_amd64.s]"},
 		{"amd64", "purego", "[]"},

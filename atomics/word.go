@@ -37,14 +37,16 @@ func (x *Uint32) Store(v uint32) { atomic.StoreUint32(&x.v, v) }
 // goroutines): the look could miss one who sleeps because it saw the lock
 // still taken, and nobody would wake it.
 //
-// On amd64 it is a plain MOV in assembly, about half the price of an
-// uncontended lock and unlock; CPUs of that architecture make stores visible in
-// program order. That the compiler keeps memory accesses before the call rests
-// on what it does today: it does not move them across a call to assembly. The
-// Go memory model does not promise it, so the locks' conformance tests watch
-// it. On other architectures, and under the race detector and the tag purego,
-// it is Store. Under the tag systematic the Scheduler decides when others see
-// it.
+// On amd64 it is a plain MOV, about half the price of an uncontended lock and
+// unlock; CPUs of that architecture make stores visible in program order. The
+// compiler must not move memory accesses from before it to behind it. The Go
+// memory model, to which it is a data race, does not promise that; the compilers
+// of Go 1.26 and 1.27 do not, since they keep stores in order and loads before
+// the next store, and a test reads their output. For later compilers the MOV is
+// a call to assembly, which they see nothing of. The locks' conformance tests
+// watch both. On other architectures, and under the race detector and the tag
+// purego, it is Store. Under the tag systematic the Scheduler decides when
+// others see it.
 func (x *Uint32) StoreRelease(v uint32) { storeRelease32(&x.v, v) }
 
 // CompareAndSwap sets the value to new if it is old, and reports whether it did.
@@ -63,6 +65,17 @@ func (x *Uint32) Add(delta uint32) uint32 { return atomic.AddUint32(&x.v, delta)
 // method so that a lock which begins like this is small enough to be inlined.
 func (x *Uint32) TestAndSet() bool {
 	return atomic.LoadUint32(&x.v) == 0 && atomic.CompareAndSwapUint32(&x.v, 0, 1)
+}
+
+// AddRelease is StoreRelease of the sum of the value and delta, for a word that
+// only the holder changes. One method for the reason of [Uint32.TestAndSet].
+func (x *Uint32) AddRelease(delta uint32) { storeRelease32(&x.v, atomic.LoadUint32(&x.v)+delta) }
+
+// GuardedReset sets other to 0 if x is 0 and other is old, and reports whether it
+// did. It looks at x first, by a Load, and tries a CompareAndSwap only if it saw
+// 0 there. One method for the reason of [Uint32.TestAndSet].
+func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
+	return atomic.LoadUint32(&x.v) == 0 && atomic.CompareAndSwapUint32(&other.v, old, 0)
 }
 
 // A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit

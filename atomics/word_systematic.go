@@ -65,6 +65,15 @@ func (x *Uint32) Add(delta uint32) uint32 {
 // reports whether it did.
 func (x *Uint32) TestAndSet() bool { return x.Load() == 0 && x.CompareAndSwap(0, 1) }
 
+// AddRelease is StoreRelease of the sum of the value, by a Load, and delta.
+func (x *Uint32) AddRelease(delta uint32) { x.StoreRelease(x.Load() + delta) }
+
+// GuardedReset sets other to 0 if x is 0 and other is old, by a Load and a
+// CompareAndSwap, and reports whether it did.
+func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
+	return x.Load() == 0 && other.CompareAndSwap(old, 0)
+}
+
 // A Uint64 is a 64-bit word shared by goroutines, aligned to 8 bytes on 32-bit
 // platforms too. The zero value is 0. It must not be copied after its first
 // use. Its operations are done by the [Scheduler], and by [sync/atomic] while

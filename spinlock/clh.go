@@ -18,8 +18,8 @@ var clh = &harness.Variant{
 }
 
 // CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps
-// its node in as the tail and polls the node that was there before. Service is
-// first come, first served.
+// itself in as the tail and polls the node of whoever was there before. Service
+// is first come, first served.
 //
 // # Trade-offs
 //
@@ -29,6 +29,14 @@ var clh = &harness.Variant{
 // its predecessor allocated, which on machines with far memory may be the far
 // one; on others the line moves into the waiter's cache either way.
 //
+// In the papers a node says that its owner is busy. That takes a store to raise
+// before the swap, and after its turn a worker must leave the node to its
+// successor, who may not have looked yet, and go on with that of its
+// predecessor. Here workers number their turns, the tail says which turn to wait
+// for, and a node says which turns are over. So nothing is raised, and a node
+// stays with its worker: before that can end another turn, its successor has had
+// one and has looked.
+//
 // A worker that had to wait itself looks for a sleeping successor when it
 // unlocks, and offers that in time; one that did not releases by a plain store.
 // So adaptive goroutines sleep in the queue, except for the first behind a
@@ -36,11 +44,10 @@ var clh = &harness.Variant{
 //
 // # Memory ordering
 //
-// The load of busy that ends a wait pairs with the release store of the
-// predecessor's Unlock; a wake-up comes after that store. The Swap of tail is sequentially consistent, so a node
-// reads busy before any other worker can learn its index. Unlock leaves the
-// node to whoever polls it, and takes over the predecessor's, which nobody
-// polls any more.
+// The load of done that ends a wait pairs with the release store of the
+// predecessor's Unlock; a wake-up comes after that store. The Swap of tail is
+// sequentially consistent. The numbers wrap, which does no harm: a waiter waits
+// for the next turn that its predecessor ends, and only for that.
 //
 // # References
 //
@@ -52,68 +59,60 @@ var clh = &harness.Variant{
 // Processing Symposium (IPPS), 1994, pages 165-171, the lock LH.
 // DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
-	waiter  waiter    // how a wait begins
-	nodes   []clhNode // one more than workers: nodes[0] is the free lock's tail
-	berths  []berth   // berths[i] is for who waits for nodes[i]
-	workers []clhWorker
+	waiter  waiter      // how a wait begins
+	workers []clhWorker // workers[0] is nobody, who came first
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // the last in the queue
+	tail atomics.Uint64 // the turn of the last in the queue
 	_    atomics.CacheLinePad
 }
 
-// clhNode belongs to the worker that has it in the queue, then to its successor.
-type clhNode struct {
-	busy atomics.Uint32 // 1 from before its owner queues up until it unlocks
-	_    atomics.CacheLinePad
-}
-
-// clhWorker is a worker's handle; nobody else touches it.
+// clhWorker is a worker's handle, and its node in the queue. Its turns have
+// numbers; what stands in tail is a turn of a worker: its id, above, and the
+// number of the turn, the lower 32 bits, which wrap.
 type clhWorker struct {
-	lock       *CLH
-	mine, pred uint32 // the node this worker queues with, and the one it polls
-	hosts      bool   // it has offered its successor a place to sleep
-	_          atomics.CacheLinePad
+	lock  *CLH
+	id    uint64 // index of this worker in lock.workers, shifted
+	hosts bool   // it has offered its successor a place to sleep; nobody else touches it
+
+	_     atomics.CacheLinePad
+	done  atomics.Uint32 // number of its turns that are over; its successor polls it
+	_     atomics.CacheLinePad
+	berth berth // for its successor
 }
 
 // NewCLH returns a free lock for s.Workers workers, at least 1.
 func NewCLH(s harness.Setup) *CLH {
-	l := &CLH{
-		waiter:  newSleeper(s),
-		nodes:   make([]clhNode, s.Workers+1),
-		berths:  newBerths(s.Workers + 1),
-		workers: make([]clhWorker, s.Workers),
-	}
+	l := &CLH{waiter: newSleeper(s), workers: make([]clhWorker, s.Workers+1)}
 	for i := range l.workers {
-		l.workers[i] = clhWorker{lock: l, mine: uint32(i) + 1}
+		h := &l.workers[i]
+		h.lock, h.id, h.berth.parker = l, uint64(i)<<32, atomics.NewParker()
 	}
 	return l
 }
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
 // one goroutine at a time.
-func (l *CLH) Worker(i int) sync.Locker { return &l.workers[i] }
+func (l *CLH) Worker(i int) sync.Locker { return &l.workers[i+1] }
 
 // Lock takes the lock and waits for it if need be.
 func (h *clhWorker) Lock() {
-	l := h.lock
-	l.nodes[h.mine].busy.StoreRelease(1)
-	h.pred = l.tail.Swap(h.mine)
-	if l.nodes[h.pred].busy.Load() != 0 {
-		h.lockSlow()
+	pred := h.lock.tail.Swap(h.id | uint64(h.done.Load()+1))
+	if h.lock.workers[pred>>32].done.Load() != uint32(pred) {
+		h.lockSlow(pred)
 	}
 }
 
 // lockSlow is apart so that the fast path stays small.
-func (h *clhWorker) lockSlow() {
-	l := h.lock
-	w := l.waiter
+func (h *clhWorker) lockSlow(pred uint64) {
+	ahead, turn := &h.lock.workers[pred>>32], uint32(pred)
+	w := h.lock.waiter
 	if w.sleeps {
-		l.berths[h.mine].offer(0)
+		h.berth.offer(h.done.Load() + 1)
 		h.hosts = true
 	}
-	for pred := &l.nodes[h.pred].busy; pred.Load() != 0; {
-		if !w.tired() || !l.berths[h.pred].sleep(0) {
+	for ahead.done.Load() != turn {
+		if !w.tired() || !ahead.berth.sleep(turn) {
 			w.wait()
 		}
 	}
@@ -124,18 +123,19 @@ func (h *clhWorker) Unlock() {
 	if h.hosts {
 		h.unlockHost()
 	} else {
-		h.lock.nodes[h.mine].busy.StoreRelease(0)
+		h.done.AddRelease(1)
 	}
-	h.mine = h.pred
 }
 
-// unlockHost wakes the next in the queue if it sleeps.
+// unlockHost wakes the next in the queue if it sleeps. Inlined it would keep
+// Unlock from being so.
+//
+//go:noinline
 func (h *clhWorker) unlockHost() {
-	l, mine := h.lock, h.mine
 	h.hosts = false
-	taken := l.berths[mine].close()
-	l.nodes[mine].busy.StoreRelease(0)
+	taken := h.berth.close()
+	h.done.AddRelease(1)
 	if taken {
-		l.berths[mine].wake()
+		h.berth.wake()
 	}
 }

@@ -61,9 +61,10 @@ type MCS struct {
 // mcsNode is a worker's place in the queue. Its words are 0 whenever the worker
 // neither holds nor waits.
 type mcsNode struct {
+	next  atomics.Uint32  // who comes after this worker; written by that worker, once
+	id    uint32          // index of this node in lock.nodes
+	tail  *atomics.Uint32 // of lock
 	lock  *MCS
-	id    uint32         // index of this node in lock.nodes
-	next  atomics.Uint32 // who comes after this worker; written by that worker, once
 	grant grant
 	_     atomics.CacheLinePad
 }
@@ -72,7 +73,7 @@ type mcsNode struct {
 func NewMCS(s harness.Setup) *MCS {
 	l := &MCS{waiter: newSleeper(s), nodes: make([]mcsNode, s.Workers+1)}
 	for i := range l.nodes {
-		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
+		l.nodes[i].lock, l.nodes[i].tail, l.nodes[i].id, l.nodes[i].grant = l, &l.tail, uint32(i), newGrant()
 	}
 	return l
 }
@@ -83,7 +84,7 @@ func (l *MCS) Worker(i int) sync.Locker { return &l.nodes[i+1] }
 
 // Lock takes the lock and waits for it if need be.
 func (n *mcsNode) Lock() {
-	if pred := n.lock.tail.Swap(n.id); pred != 0 {
+	if pred := n.tail.Swap(n.id); pred != 0 {
 		n.lockSlow(pred)
 	}
 }
@@ -95,15 +96,21 @@ func (n *mcsNode) lockSlow(pred uint32) {
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (n *mcsNode) TryLock() bool { return n.lock.tail.CompareAndSwap(0, n.id) }
+func (n *mcsNode) TryLock() bool { return n.tail.CompareAndSwap(0, n.id) }
 
 // Unlock hands the lock to the next in the queue, or frees it.
 func (n *mcsNode) Unlock() {
+	if !n.next.GuardedReset(n.tail, n.id) {
+		n.unlockSlow()
+	}
+}
+
+// unlockSlow is apart so that the fast path stays small.
+//
+//go:noinline
+func (n *mcsNode) unlockSlow() {
 	next := n.next.Load()
 	if next == 0 {
-		if n.lock.tail.CompareAndSwap(n.id, 0) {
-			return
-		}
 		next = successor(&n.next, n.lock.waiter)
 	}
 	n.next.StoreRelease(0)

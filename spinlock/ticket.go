@@ -138,16 +138,17 @@ func (l *Ticket) TryLock() bool {
 
 // Unlock releases the lock, which the caller must hold.
 func (l *Ticket) Unlock() {
-	if mine := l.serving.Load(); l.hosts {
-		l.unlockHost(mine)
+	if l.hosts {
+		l.unlockHost()
 	} else {
-		l.serving.StoreRelease(mine + 1)
+		l.serving.AddRelease(1)
 	}
 }
 
 // unlockHost wakes the next number if it sleeps.
-func (l *Ticket) unlockHost(mine uint32) {
+func (l *Ticket) unlockHost() {
 	l.hosts = false
+	mine := l.serving.Load()
 	host := l.of(mine)
 	taken := host.close()
 	l.serving.StoreRelease(mine + 1)

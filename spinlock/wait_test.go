@@ -116,7 +116,7 @@ func TestSlots(t *testing.T) {
 // TestElementsDoNotShareLines checks what lies in arrays, next to its like.
 func TestElementsDoNotShareLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
-		"berth": unsafe.Sizeof(berth{}), "mcsNode": unsafe.Sizeof(mcsNode{}), "clhNode": unsafe.Sizeof(clhNode{}),
+		"berth": unsafe.Sizeof(berth{}), "mcsNode": unsafe.Sizeof(mcsNode{}),
 		"clhWorker": unsafe.Sizeof(clhWorker{}), "andersonFlag": unsafe.Sizeof(andersonFlag{}),
 		"k42Node": unsafe.Sizeof(k42Node{}), "hapaxSlot": unsafe.Sizeof(hapaxSlot{}), "hapaxWorker": unsafe.Sizeof(hapaxWorker{}),
 	} {

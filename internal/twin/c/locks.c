@@ -1,7 +1,7 @@
 /*
- * The textbook spin locks, step for step as package spinlock has them, and the
- * mutex of the C library. An operation is one acquisition with its release; the
- * section increments a plain counter, and a run whose counter is wrong fails.
+ * The spin locks as the textbooks have them, and the mutex of the C library. An
+ * operation is one acquisition with its release; the section increments a plain
+ * counter, and a run whose counter is wrong fails.
  */
 #include "twin.h"
 
