@@ -71,7 +71,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families or statuses; a leading '-' takes away; locks for readers and writers are among them only with --read, or by name")
+	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; locks for readers and writers are among them only with --read, or by name")
 	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
