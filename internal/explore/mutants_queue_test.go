@@ -97,6 +97,37 @@ const (
 	busyLate     bug = "marks its node busy after it has queued up"
 )
 
+// Bugs of the CLH lock whose nodes count turns.
+const (
+	sameTurn bug = "queues up with the number of its last turn"
+	nextTurn bug = "waits for the turn after its predecessor's"
+)
+
+// newCountingCLH is the form in which nodes stay with their workers.
+func newCountingCLH(n int, b bug) harness.Local {
+	done, tail := make([]atomics.Uint32, n+1), new(atomics.Uint64)
+	return perWorker(func(i int) sync.Locker {
+		mine := &done[i+1]
+		return funcs{
+			lock: func() {
+				turn := mine.Load() + 1
+				if b == sameTurn {
+					turn--
+				}
+				pred := tail.Swap(uint64(i+1)<<32 | uint64(turn))
+				want := uint32(pred)
+				if b == nextTurn && pred != 0 {
+					want++
+				}
+				for done[pred>>32].Load() != want {
+					atomics.SpinHint(1)
+				}
+			},
+			unlock: func() { mine.AddRelease(1) },
+		}
+	})
+}
+
 type clh struct {
 	bug  bug
 	busy []atomics.Uint32

@@ -50,6 +50,9 @@ var mutants = []mutant{
 	{lock: "clh", make: newCLH, bug: ownNodeAgain, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 	{lock: "clh", make: newCLH, bug: busyLate, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
 
+	{lock: "clh by turns", make: newCountingCLH, bug: sameTurn, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+	{lock: "clh by turns", make: newCountingCLH, bug: nextTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+
 	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
 	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
 	{lock: "parking", make: newParking, bug: sleepsBlindly, workers: 2, turns: 1, want: explore.ErrDeadlock},
