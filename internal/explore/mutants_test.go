@@ -49,6 +49,10 @@ var mutants = []mutant{
 	{lock: "mcs", make: newMCS, bug: staleLink, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 	{lock: "clh", make: newCLH, bug: ownNodeAgain, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 	{lock: "clh", make: newCLH, bug: busyLate, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+	{lock: "fissile", make: newFissile, bug: waitsForTwo, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "fissile", make: newFissile, bug: blindTake, workers: 3, turns: 1, want: explore.ErrExclusion},
+	{lock: "fissile", make: newFissile, bug: looksLate, workers: 2, turns: 2, want: explore.ErrExclusion},
+	{lock: "fissile", make: newFissile, bug: staysCross, workers: 3, turns: 1, want: explore.ErrDeadlock},
 
 	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
 	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
