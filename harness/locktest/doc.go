@@ -6,9 +6,9 @@
 //	func TestSuite(t *testing.T) { locktest.Run(t, spinlock.Suite) }
 //
 // and for a family of local locks one of [UnderQEMU], which runs the suite on
-// emulated CPUs. [Rules] lists the promises. A check needs no *testing.T, so that [Check] can
-// run the suite anywhere. LOCKLAB_STRESS=30s makes every check that depends on
-// chance try for so long instead of [DefaultStress].
+// emulated CPUs. [Rules] lists the promises. A check needs no *testing.T, so
+// that [Check] can run the suite anywhere. LOCKLAB_STRESS=30s makes every check
+// that depends on chance try for so long instead of [DefaultStress].
 //
 // A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
