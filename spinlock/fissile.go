@@ -47,13 +47,11 @@ var fissile = &harness.Variant{
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "Fissile Locks", Networked Systems (NETYS) 2020,
-// LNCS 12129, DOI 10.1007/978-3-030-67087-0_13; arXiv:2003.05025, of which this
-// is listing 1 (in the version of May 2020 its line 48 swaps Inner where the
-// text says the outer word). Two things are not the paper's: the inner lock is
-// plain MCS instead of its variant of CNA, which prefers waiters of the same
-// NUMA node, and grace is a number of looks, not a time. The alpha looks before
-// it swaps.
+// Dave Dice and Alex Kogan, "Fissile Locks", Networked Systems (NETYS), 2020.
+// DOI 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48
+// swaps Inner and the text says the outer word. Two things are not the paper's:
+// the inner lock is plain MCS instead of its variant of CNA, which prefers
+// waiters of the same node of the machine, and the grace is a number of looks.
 type fissileLock struct {
 	waiter  waiter // how the alpha's wait begins
 	workers []fissileWorker

@@ -188,7 +188,6 @@ func (l *rw) RUnlock() { l.readers.Add(^uint32(0)) }
 const (
 	plainEntry bug = "says by a plain store that it reads, and then looks whether it may"
 	plainShut  bug = "shuts the bypass by a plain store, and then looks who is on it"
-	oneLook    bug = "goes onto the bypass without a second look whether it may"
 )
 
 // bypass is a readers-writer lock whose readers bypass it while it is open: the
@@ -218,7 +217,7 @@ func (r bypassReader) RLock() {
 		} else {
 			r.inside.Store(1)
 		}
-		if r.bug == oneLook || r.open.Load() != 0 {
+		if r.open.Load() != 0 {
 			return
 		}
 		r.inside.StoreRelease(0)

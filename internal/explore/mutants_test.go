@@ -65,7 +65,6 @@ var mutants = []mutant{
 	{lock: "rw", make: newRW, bug: readerBlind, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
 	{lock: "bypass", make: newBypass, bug: plainEntry, workers: 2, turns: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
 	{lock: "bypass", make: newBypass, bug: plainShut, workers: 2, turns: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
-	{lock: "bypass", make: newBypass, bug: oneLook, workers: 2, turns: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
 	{lock: "seq", make: newSeq, bug: evenAlways, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
 	{lock: "seq", make: newSeq, bug: noRetry, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
 	{lock: "permits", make: newPermits, bug: oneTooMany, workers: 3, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{Permits: 2}},
