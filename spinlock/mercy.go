@@ -6,5 +6,7 @@ package spinlock
 // longest is served: rarely enough not to cost throughput (the paper's figure).
 const malthusianMercy = 1000
 
-// fissileGrace is how often the alpha looks before it becomes impatient.
+// fissileGrace is how often the alpha looks before it becomes impatient: a few
+// microseconds. From 5 to 1000 looks, with 2 and 8 goroutines on two busy
+// processors, speed and fairness differed less than between two runs.
 const fissileGrace = 50
