@@ -2,7 +2,11 @@
 
 package mutex
 
-import "locklab/atomics"
+import (
+	"slices"
+
+	"locklab/atomics"
+)
 
 // A futexQueue does what the kernel does for a futex, in words and parkers, so
 // that the explorer can see it: to compare the word and to join the queue is one
@@ -11,6 +15,7 @@ import "locklab/atomics"
 type futexQueue struct {
 	held   atomics.Uint32
 	asleep []*atomics.Parker // guarded by held
+	idle   []*atomics.Parker // for the next to sleep; guarded by held
 }
 
 func (q *futexQueue) lock() {
@@ -28,20 +33,31 @@ func (q *futexQueue) wait(word *atomics.Uint32, value uint32) {
 		q.unlock()
 		return
 	}
-	p := atomics.NewParker()
+	if len(q.idle) == 0 {
+		q.idle = append(q.idle, atomics.NewParker())
+	}
+	last := len(q.idle) - 1
+	p := q.idle[last]
+	q.idle = q.idle[:last]
 	q.asleep = append(q.asleep, p)
 	q.unlock()
 	p.Park()
+	q.lock()
+	q.idle = append(q.idle, p)
+	q.unlock()
 }
 
 // wake wakes up to n of those who sleep on the word.
 func (q *futexQueue) wake(_ *atomics.Uint32, n int) {
-	q.lock()
-	n = min(n, len(q.asleep))
-	woken := q.asleep[:n]
-	q.asleep = q.asleep[n:]
-	q.unlock()
-	for _, p := range woken {
+	for range n {
+		q.lock()
+		if len(q.asleep) == 0 {
+			q.unlock()
+			return
+		}
+		p := q.asleep[0]
+		q.asleep = slices.Delete(q.asleep, 0, 1)
+		q.unlock()
 		p.Unpark()
 	}
 }

@@ -14,6 +14,9 @@ func TestFissileHandsOver(t *testing.T) {
 	l := newFissile(harness.Setup{Workers: 2})
 	holder, arrival := &l.workers[0], &l.workers[1]
 	holder.Lock()
+	if arrival.TryLock() {
+		t.Fatal("an arrival took a lock that is held")
+	}
 	holder.Unlock()
 	if !arrival.TryLock() {
 		t.Fatal("a lock that nobody waits for was not freed")
