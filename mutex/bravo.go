@@ -85,7 +85,7 @@ func NewBRAVO(under harness.RWLocker, s harness.Setup) *BRAVO {
 		under:   under,
 		readers: make([]bravoReader, s.Workers),
 		wait:    newWaiter(harness.WaitAdaptive, s.Pin),
-		until:   atomics.Ticks(),
+		until:   bravoTicks(),
 	}
 	for i := range l.readers {
 		l.readers[i].lock = l
@@ -114,7 +114,7 @@ func (r *bravoReader) RLock() {
 func (r *bravoReader) rLockSlow() {
 	l := r.lock
 	l.under.RLock()
-	if l.bias.Load() == 0 && int64(atomics.Ticks()-l.until) >= 0 {
+	if l.bias.Load() == 0 && int64(bravoTicks()-l.until) >= 0 {
 		l.bias.Store(1)
 	}
 }
@@ -139,13 +139,13 @@ func (r *bravoReader) Lock() {
 // revoke shuts the bypass and waits until nobody is on it.
 func (l *BRAVO) revoke() {
 	l.bias.Store(0)
-	start := atomics.Ticks()
+	start := bravoTicks()
 	for i := range l.readers {
 		for w := l.wait; l.readers[i].inside.Load() != 0; {
 			w.wait()
 		}
 	}
-	end := atomics.Ticks()
+	end := bravoTicks()
 	// Two processors may disagree a little about the time: not less than 0.
 	l.until = end + bravoInhibit*uint64(max(0, int64(end-start)))
 }

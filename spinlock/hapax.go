@@ -82,8 +82,10 @@ func NewHapaxSpace(n int) *HapaxSpace {
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion", 2025,
-// arXiv:2511.14608, listing 5.
+// Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion",
+// November 2025, arXiv:2511.14608, listing 5; published as "Hapax Locks:
+// Scalable Value-Based Mutual Exclusion", PPoPP 2026, pages 13-25. The listing
+// too demands the order of store and load that is under Memory ordering.
 type Hapax struct {
 	waiter waiter // how a wait begins
 	space  *HapaxSpace

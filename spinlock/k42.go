@@ -48,7 +48,8 @@ var k42 = &harness.Variant{
 // Marc A. Auslander, David J. Edelsohn, Orran Y. Krieger, Bryan S. Rosenburg
 // and Robert W. Wisniewski, "Enhancement to the MCS Lock for Increased
 // Functionality and Improved Programmability", U.S. patent application
-// 20030200457, 2003 (abandoned). Pseudocode:
+// 2003/0200457 A1, filed April 2002, published October 2003 (abandoned).
+// Pseudocode:
 // https://www.cs.rochester.edu/research/synchronization/pseudocode/ss.html
 //
 // Michael L. Scott, "Shared-Memory Synchronization", Morgan & Claypool, 2013,
