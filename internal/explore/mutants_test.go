@@ -54,7 +54,7 @@ var mutants = []mutant{
 	{lock: "fissile", make: newFissile, bug: looksLate, workers: 2, turns: 2, want: explore.ErrExclusion},
 	{lock: "fissile", make: newFissile, bug: staysCross, workers: 3, turns: 1, want: explore.ErrDeadlock},
 
-	{lock: "clh by turns", make: newCountingCLH, bug: sameTurn, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+	{lock: "clh by turns", make: newCountingCLH, bug: sameTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 	{lock: "clh by turns", make: newCountingCLH, bug: nextTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 
 	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
