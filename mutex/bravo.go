@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var bravo = &harness.Variant{
@@ -59,7 +60,7 @@ const bravoInhibit = 9
 type BRAVO struct {
 	under   harness.RWLocker
 	readers []bravoReader
-	wait    waiter // how a writer waits for a reader on the bypass
+	wait    waiting.Waiter // how a writer waits for a reader on the bypass
 
 	// until is when the bias may be set again, in atomics.Ticks. It is guarded
 	// by the lock underneath.
@@ -84,7 +85,7 @@ func NewBRAVO(under harness.RWLocker, s harness.Setup) *BRAVO {
 	l := &BRAVO{
 		under:   under,
 		readers: make([]bravoReader, s.Workers),
-		wait:    newWaiter(harness.WaitAdaptive, s.Pin),
+		wait:    waiting.New(harness.WaitAdaptive, s.Pin),
 		until:   bravoTicks(),
 	}
 	for i := range l.readers {
@@ -142,7 +143,7 @@ func (l *BRAVO) revoke() {
 	start := bravoTicks()
 	for i := range l.readers {
 		for w := l.wait; l.readers[i].inside.Load() != 0; {
-			w.wait()
+			w.Wait()
 		}
 	}
 	end := bravoTicks()

@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var fissile = &harness.Variant{
@@ -53,7 +54,7 @@ var fissile = &harness.Variant{
 // the inner lock is plain MCS instead of its variant of CNA, which prefers
 // waiters of the same node of the machine, and the grace is a number of looks.
 type fissileLock struct {
-	waiter  waiter // how the alpha's wait begins
+	waiter  waiting.Waiter // how the alpha's wait begins
 	workers []fissileWorker
 
 	_         atomics.CacheLinePad
@@ -76,7 +77,7 @@ type fissileWorker struct {
 }
 
 func newFissile(s harness.Setup) *fissileLock {
-	l := &fissileLock{waiter: newSleeper(s), workers: make([]fissileWorker, s.Workers)}
+	l := &fissileLock{waiter: waiting.NewSleeper(s), workers: make([]fissileWorker, s.Workers)}
 	queue := NewMCS(s)
 	for i := range l.workers {
 		l.workers[i] = fissileWorker{lock: l, inner: queue.Worker(i)}
@@ -112,7 +113,7 @@ func (l *fissileLock) awaitAlpha() {
 		if looks == fissileGrace {
 			l.impatient.StoreRelease(fissileHanded)
 		}
-		w.wait()
+		w.Wait()
 	}
 	l.impatient.StoreRelease(fissileFree)
 }
