@@ -32,16 +32,12 @@ var (
 const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; bold: a lock to use, the others are there to compare."
 
 func drawThroughput(g *group) picture {
-	l := &lineChart{g: g, m: metric.Throughput, log: true, format: si, figure: perSecond, yTitle: "acquisitions per second, all workers together (log scale)"}
-	l.add()
+	l := workersChart(g, metric.Throughput, logScale)
+	l.format, l.figure, l.yTitle = si, perSecond, "acquisitions per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
 	}
-	answer := throughputAnswer(g)
-	if g.remote {
-		answer += handoverAnswer(g)
-	}
-	return picture{answer: answer, height: l.height(), body: l.body, numbers: throughputTable(g)}
+	return l.picture(throughputAnswer(g), throughputTable(g))
 }
 
 // throughputAnswer compares the rates with the fewest and the most workers.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,7 +103,7 @@ func TestAxes(t *testing.T) {
 		}
 	}
 	// Labels of crowded worker counts must not touch; first and last stay.
-	ticks := workerTicks([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16})
+	ticks := stopTicks(numbered(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16), logarithm)
 	if ticks[0].Label != "1" || ticks[len(ticks)-1].Label != "16" || ticks[len(ticks)-2].Label != "" {
 		t.Errorf("labels are %v", ticks)
 	}
@@ -271,4 +272,12 @@ func TestBelowTheFloor(t *testing.T) {
 	if a, b := height(c, linear, 60, 50), height(c, linear, 1e9, 50); a != 60 || b != 100 {
 		t.Errorf("60 and 1e9 lie at %v and %v, want 60 and the frame at 100", a, b)
 	}
+}
+
+// numbered returns stops at ns.
+func numbered(ns ...int) (out []stop) {
+	for _, n := range ns {
+		out = append(out, stop{float64(n), strconv.Itoa(n)})
+	}
+	return out
 }
