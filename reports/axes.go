@@ -182,3 +182,9 @@ func roundDown(v float64) float64 {
 	}
 	return unit
 }
+
+// powerOfTen reports whether v is one.
+func powerOfTen(v float64) bool {
+	e := math.Log10(v)
+	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
+}

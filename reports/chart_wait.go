@@ -16,7 +16,7 @@ import (
 )
 
 // WaitLocal and WaitRemote draw how long an acquisition waits: all quantiles
-// at the greatest number of workers that the most locks share.
+// at the greatest number of workers at which most locks were measured.
 var (
 	WaitLocal = &Chart{
 		Name:  "wait",
@@ -213,6 +213,7 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 	}
 	m.under = func(c draw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }
 	for _, cv := range curves {
+		cv.s = alone(cv.s)
 		m.panels = append(m.panels, panel{
 			look:   cv.s.look,
 			figure: quantileName(q) + " " + quoted(cv.h, q, floor),

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"locklab/harness/resultfile"
@@ -41,9 +42,11 @@ type paint struct {
 	Light, Dark template.CSS
 }
 
-// A section is the charts of one group.
+// A section is the charts of one group, or of what sets the groups apart.
 type section struct {
 	Title   string
+	Folded  bool // the group is one of many; the page shows it when asked
+	Note    string
 	Figures []figure
 }
 
@@ -117,42 +120,64 @@ func compose(run *resultfile.Run) (*document, error) {
 	return doc, nil
 }
 
-// drawLocks draws the sections of gs.
+// drawLocks draws the sections of gs: of each kind of lock the group with the
+// most cases, what the axes change, and the other groups, folded.
 func (doc *document) drawLocks(gs []*group) error {
-	seen := make(map[bool]bool)
-	for i, g := range gs {
-		first := !seen[g.remote]
-		seen[g.remote] = true
-		if !first && len(g.workers) < 2 {
-			continue // one point is no curve; the verdict table has it
+	for _, remote := range []bool{false, true} {
+		to := &doc.Local
+		if remote {
+			to = &doc.Served
 		}
-		s, err := draft(g, i)
-		if err != nil {
-			return err
+		first := largest(gs, remote)
+		if first == nil {
+			continue
 		}
-		if g.remote {
-			doc.Served = append(doc.Served, s)
-		} else {
-			doc.Local = append(doc.Local, s)
+		for i, g := range gs {
+			if g.remote != remote || g != first && len(g.workers) < 2 {
+				continue // one point is no curve; the verdict table has it
+			}
+			s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.axes), strconv.Itoa(i), false)
+			if err != nil {
+				return err
+			}
+			s.Folded = g != first
+			*to = append(*to, s)
+			if g != first {
+				continue
+			}
+			if s, err = draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true); err != nil {
+				return err
+			}
+			*to = append(*to, s)
 		}
 	}
 	return nil
 }
 
-// draft draws the charts of g, group number i of the page.
-func draft(g *group, i int) (section, error) {
-	s := section{Title: "Local locks"}
-	if g.remote {
-		s.Title = "Distributed locks"
+// kind names the locks of a group.
+func kind(remote bool) string {
+	if remote {
+		return "Distributed locks"
 	}
-	s.Title += ", " + g.axes
+	return "Local locks"
+}
+
+// draft draws the charts of g, those across groups or the others. Their
+// addresses in the page end in id.
+func draft(g *group, title, id string, across bool) (section, error) {
+	s := section{Title: title}
+	var constant []string // what this run did not vary
 	for _, c := range Suite {
-		if c.Remote != g.remote {
+		if c.Remote != g.remote || (c.varies != nil) != across {
 			continue
 		}
 		pic := c.draw(g)
+		if across && pic.height == 0 {
+			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
+			continue
+		}
 		f := figure{
-			ID: fmt.Sprintf("%s-%d", c.Name, i), Title: c.Title, Answer: pic.answer, Doc: c.Doc,
+			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
 			Head: pic.numbers.head, Rows: pic.numbers.rows,
 		}
 		if pic.height > 0 {
@@ -163,6 +188,9 @@ func draft(g *group, i int) (section, error) {
 			f.SVG = template.HTML(svg)
 		}
 		s.Figures = append(s.Figures, f)
+	}
+	if constant != nil {
+		s.Note = "Not varied in this run, so without a chart: " + list(constant, len(constant)) + "."
 	}
 	return s, nil
 }

@@ -220,6 +220,7 @@ func (l *lineChart) frames(c draw.Canvas) error {
 		}
 	}
 	for _, ln := range l.lines {
+		ln.s = alone(ln.s)
 		m.panels = append(m.panels, panel{
 			look:   ln.s.look,
 			figure: l.end(ln),

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -50,11 +51,19 @@ type note struct {
 	text   string
 }
 
-// rows returns how many rows of frames there are.
+// alone returns s as it is drawn in a frame of its own, where no dash has to
+// tell it from others.
+func alone(s *series) *series {
+	one := *s
+	one.look.dash = nil
+	return &one
+}
+
+// panelRows returns how many rows of frames there are.
 func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
 
 // panelsHeight returns the height of n small multiples.
-func panelsHeight(n int) vg.Length { return vg.Length(panelRows(n))*panelStep + 52 }
+func panelsHeight(n int) vg.Length { return vg.Length(panelRows(n))*panelStep + 40 }
 
 // body draws the frames.
 func (m multiples) body(c draw.Canvas) error {
@@ -119,20 +128,15 @@ func (m multiples) frame(b draw.Canvas, scale, foot bool) {
 	if m.under != nil {
 		m.under(b, m.plot)
 	}
-	trX, trY := m.plot.Transforms(&b)
+	trX, _ := m.plot.Transforms(&b)
 	line := draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.75)}
 	c := b
 	c.StrokeLines(line, []vg.Point{{X: b.Min.X, Y: b.Max.Y}, b.Min, {X: b.Max.X, Y: b.Min.Y}})
-	st := typeset(8, muted, draw.XRight, draw.YCenter)
-	next := vg.Length(math.Inf(-1))
-	for _, t := range m.plot.Y.Tick.Marker.Ticks(m.plot.Y.Min, m.plot.Y.Max) {
-		if y := trY(t.Value); scale && !t.IsMinor() && y >= next {
-			c.FillText(st, vg.Point{X: b.Min.X - 5, Y: y}, t.Label)
-			next = y + 12
-		}
+	if scale {
+		m.scale(b)
 	}
-	st = typeset(8, muted, draw.XCenter, draw.YTop)
-	next = vg.Length(math.Inf(-1))
+	st := typeset(8, muted, draw.XCenter, draw.YTop)
+	next := vg.Length(math.Inf(-1))
 	for _, t := range m.plot.X.Tick.Marker.Ticks(m.plot.X.Min, m.plot.X.Max) {
 		if t.IsMinor() {
 			continue
@@ -143,6 +147,26 @@ func (m multiples) frame(b draw.Canvas, scale, foot bool) {
 		if foot && x-half >= next && x+half < b.Max.X+panelGap/2+half {
 			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
 			next = x + half + 5
+		}
+	}
+}
+
+// scale writes the figures of the y axis beside b: powers of ten first, and of
+// the others those that fit.
+func (m multiples) scale(b draw.Canvas) {
+	_, trY := m.plot.Transforms(&b)
+	st := typeset(8, muted, draw.XRight, draw.YCenter)
+	var taken []vg.Length
+	for _, tens := range []bool{true, false} {
+		for _, t := range m.plot.Y.Tick.Marker.Ticks(m.plot.Y.Min, m.plot.Y.Max) {
+			y := trY(t.Value)
+			near := func(at vg.Length) bool { return math.Abs(float64(at-y)) < 11 }
+			if t.IsMinor() || powerOfTen(t.Value) != tens || slices.ContainsFunc(taken, near) {
+				continue
+			}
+			c := b
+			c.FillText(st, vg.Point{X: b.Min.X - 5, Y: y}, t.Label)
+			taken = append(taken, y)
 		}
 	}
 }
