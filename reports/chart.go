@@ -31,9 +31,9 @@ type Chart struct {
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	ThroughputLocal, WaitLocal, JainLocal, SharesLocal,
+	ThroughputLocal, WaitLocal, JainLocal, SharesLocal, TimeLocal,
 	Pinning, WaitPolicy, Garbage, HoldLocal, ThinkLocal, Spread, Read,
-	ThroughputRemote, WaitRemote, JainRemote, SharesRemote,
+	ThroughputRemote, WaitRemote, JainRemote, SharesRemote, TimeRemote,
 	Clients, HoldRemote, ThinkRemote,
 }
 
@@ -53,6 +53,7 @@ func Charts(run *resultfile.Run) (names []string) {
 // A picture is a chart with its data: what is drawn, and what it says.
 type picture struct {
 	answer  string                    // in a sentence or two; never empty
+	load    string                    // the workload, if it is not that of the group
 	height  vg.Length                 // of the body; 0 if there is nothing to draw
 	body    func(c draw.Canvas) error // draws on a canvas of width by height
 	numbers table                     // the figures behind it

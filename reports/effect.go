@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,12 +26,13 @@ func drawEffect(d *dimension) func(g *group) picture {
 			return nothing("This run has one value of %s only; a run with %s shows what another one changes.", d.name, d.flag)
 		}
 		w := s.crowd()
+		pic := s.forest
 		if d.ordered {
-			if pic, ok := s.amounts(w); ok {
-				return pic
-			}
+			pic = s.amounts
 		}
-		return s.forest(w)
+		p := pic(w)
+		p.load = cmp.Or(s.context, "the same")
+		return p
 	}
 }
 
@@ -75,7 +77,7 @@ func (s *sweep) answer(w int) string {
 	switch {
 	case !enough:
 		e := largest(all)
-		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
+		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
 			with, says(e), e.N, plural(metric.MinRounds(e.Level), "round"))
 	case len(apart) == 0:
 		return fmt.Sprintf("%s, nothing that is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
@@ -115,7 +117,12 @@ func ofRate(r float64) string {
 }
 
 // ratios formats an interval of a ratio.
-func ratios(lo, hi float64) string { return figures(lo) + "× to " + figures(hi) + "×" }
+func ratios(lo, hi float64) string {
+	if hi < 1 {
+		return percent(100*lo) + " to " + percent(100*hi)
+	}
+	return figures(lo) + "× to " + figures(hi) + "×"
+}
 
 // table lists every effect.
 func (s *sweep) table() table {
@@ -149,9 +156,8 @@ func (s *sweep) table() table {
 	return t
 }
 
-// amounts draws the rates with w workers over the values of an amount, and
-// false if there is no rate to draw.
-func (s *sweep) amounts(w int) (picture, bool) {
+// amounts draws the rates with w workers over the values of an amount.
+func (s *sweep) amounts(w int) picture {
 	l := &lineChart{place: "at", y: logScale, format: si, figure: perSecond,
 		xTitle: strings.TrimPrefix(s.name, "the ") + " (values evenly spaced)",
 		yTitle: fmt.Sprintf("%s with %s (log scale)", s.unit(w), plural(w, "worker"))}
@@ -173,9 +179,31 @@ func (s *sweep) amounts(w int) (picture, bool) {
 		return !slices.ContainsFunc(s.all(w), func(e effect) bool { return e.s == x })
 	})
 	if len(l.lines) == 0 {
-		return picture{}, false
+		return s.forest(w)
 	}
-	return l.picture(s.answer(w), s.table()), true
+	return l.picture(s.answer(w)+l.reach(s.word), s.table())
+}
+
+// reach says how far apart the locks lie at both ends of the axis.
+func (l *lineChart) reach(word string) string {
+	at := func(i int) float64 {
+		lo, hi := math.Inf(1), 0.0
+		for _, ln := range l.lines {
+			for _, p := range ln.points {
+				if p.stop == i {
+					lo, hi = min(lo, p.Median), max(hi, p.Median)
+				}
+			}
+		}
+		return hi / lo
+	}
+	last := len(l.stops) - 1
+	a, b := at(0), at(last)
+	if len(l.lines) < 2 || !(a >= 1) || !(b >= 1) {
+		return ""
+	}
+	return fmt.Sprintf(" With %s=%s the fastest lock has %s the rate of the slowest, with %s=%s %s.",
+		word, l.stops[0].label, times(a), word, l.stops[last].label, times(b))
 }
 
 // forest draws the effects of settings that stand side by side: a row a lock, a

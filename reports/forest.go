@@ -138,7 +138,7 @@ func (f *forest) column(b draw.Canvas, i int) {
 		title += fmt.Sprintf(" on %s", plural(f.cpus, "CPU"))
 	}
 	c.FillText(bold(typeset(8.5, ink, draw.XCenter, draw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 3}, title)
-	f.grid(b, trX, logTicks(f.lo, f.hi, func(v float64) string { return figures(v) + "×" }))
+	f.grid(b, trX, logTicks(f.lo, f.hi, figures))
 	for r, s := range f.rows {
 		y := b.Max.Y - (vg.Length(r)+0.5)*f.step()
 		f.row(b, trX, y, slices.DeleteFunc(slices.Clone(f.effects[i]), func(e effect) bool { return e.s != s }))
@@ -150,19 +150,31 @@ func (f *forest) grid(b draw.Canvas, trX func(float64) vg.Length, ticks plot.Con
 	c := b
 	st := typeset(8, muted, draw.XCenter, draw.YTop)
 	var taken []vg.Length
-	for _, tens := range []bool{true, false} {
+	for rank := range 3 {
 		for _, t := range ticks {
-			x, half := trX(t.Value), st.Width(t.Label)/2+4
+			label := figures(t.Value) + "×"
+			x, half := trX(t.Value), st.Width(label)/2+4
 			near := func(at vg.Length) bool { return math.Abs(float64(at-x)) < float64(2*half) }
-			if t.IsMinor() || powerOfTen(t.Value) != tens || slices.ContainsFunc(taken, near) {
+			if tickRank(t.Value) != rank || rank == 2 && f.hi > 10*f.lo || slices.ContainsFunc(taken, near) {
 				continue
 			}
 			taken = append(taken, x)
 			c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
-			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
+			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, label)
 		}
 	}
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, trX(1), b.Min.Y, trX(1), b.Max.Y)
+}
+
+// tickRank returns 0 for a power of ten, 1 for 2 and 5 times one, else 2.
+func tickRank(v float64) int {
+	switch {
+	case powerOfTen(v):
+		return 0
+	case powerOfTen(v / 2), powerOfTen(v / 5):
+		return 1
+	}
+	return 2
 }
 
 // row draws the effects on one lock around height y.

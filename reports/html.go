@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -179,6 +180,9 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		f := figure{
 			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
 			Head: pic.numbers.head, Rows: pic.numbers.rows,
+		}
+		if across {
+			f.Doc += " Workload: " + cmp.Or(pic.load, g.axes) + "."
 		}
 		if pic.height > 0 {
 			svg, err := inline(pic, f.ID, c.Title, pic.answer)
