@@ -33,7 +33,7 @@ type Chart struct {
 var Suite = []*Chart{
 	ThroughputLocal, WaitLocal, JainLocal, SharesLocal, TimeLocal,
 	Pinning, WaitPolicy, Garbage, HoldLocal, ThinkLocal, Spread, Read,
-	ThroughputRemote, WaitRemote, JainRemote, SharesRemote, TimeRemote,
+	HandoversRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, SharesRemote, TimeRemote,
 	Clients, HoldRemote, ThinkRemote,
 }
 

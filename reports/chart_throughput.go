@@ -11,23 +11,13 @@ import (
 	"locklab/harness/metric"
 )
 
-// ThroughputLocal and ThroughputRemote draw acquisitions per second over the
-// number of workers.
-var (
-	ThroughputLocal = &Chart{
-		Name:  "throughput",
-		Title: "Which lock keeps its throughput as workers are added?",
-		Doc:   lineDoc,
-		draw:  drawThroughput,
-	}
-	ThroughputRemote = &Chart{
-		Name:   "throughput-distributed",
-		Title:  "Which distributed lock keeps its throughput as workers are added?",
-		Doc:    lineDoc + " An owner that takes the lock back at once counts like any other: see hand-overs in the table.",
-		Remote: true,
-		draw:   drawThroughput,
-	}
-)
+// ThroughputLocal draws acquisitions per second over the number of workers.
+var ThroughputLocal = &Chart{
+	Name:  "throughput",
+	Title: "Which lock keeps its throughput as workers are added?",
+	Doc:   lineDoc,
+	draw:  drawThroughput,
+}
 
 const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; bold: a lock to use, the others are there to compare."
 
@@ -42,14 +32,19 @@ func drawThroughput(g *group) picture {
 
 // throughputAnswer compares the rates with the fewest and the most workers.
 func throughputAnswer(g *group) string {
-	first, last := g.workers[0], g.workers[len(g.workers)-1]
+	return rateAnswer(g, metric.Throughput, g.workers, perSecond)
+}
+
+// rateAnswer compares m with the first and with the last of workers.
+func rateAnswer(g *group, m *metric.Metric, workers []int, rate func(float64) string) string {
+	first, last := workers[0], workers[len(workers)-1]
 	type kept struct {
 		name         string
 		from, to, by float64
 	}
 	var ks []kept
 	for _, s := range g.series {
-		a, b := s.cells[first].summary(metric.Throughput), s.cells[last].summary(metric.Throughput)
+		a, b := s.cells[first].summary(m), s.cells[last].summary(m)
 		if s.lock.Status != harness.Control && b.Median > 0 {
 			ks = append(ks, kept{s.lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
 		}
@@ -58,11 +53,11 @@ func throughputAnswer(g *group) string {
 		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
 	}
 	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.to, a.to) })
-	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, perSecond(ks[0].to))
+	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, rate(ks[0].to))
 	if len(ks) > 1 {
 		end := ks[len(ks)-1]
 		most = fmt.Sprintf("With %s, %s has the highest median (%s), %s that of %s, the lowest (%s).",
-			g.unit(last), ks[0].name, perSecond(ks[0].to), times(ks[0].to/end.to), end.name, perSecond(end.to))
+			g.unit(last), ks[0].name, rate(ks[0].to), times(ks[0].to/end.to), end.name, rate(end.to))
 	}
 	ks = slices.DeleteFunc(ks, func(k kept) bool { return !(k.from > 0) })
 	if first == last || len(ks) < 2 {
@@ -72,21 +67,6 @@ func throughputAnswer(g *group) string {
 	best, worst := ks[0], ks[len(ks)-1]
 	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
 		g.unit(first), last, best.name, percent(best.by), worst.name, percent(worst.by), most)
-}
-
-// handoverAnswer names the lock that changes hands most often.
-func handoverAnswer(g *group) string {
-	w := g.workers[len(g.workers)-1]
-	best, most := "", 0.0
-	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(metric.Handovers); v.Median > most && s.lock.Status != harness.Control {
-			best, most = s.lock.Name, v.Median
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" By hand-overs to another worker, %s leads (%s).", best, perSecond(most))
 }
 
 func throughputTable(g *group) table {

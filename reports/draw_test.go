@@ -199,6 +199,14 @@ func scramble(data []byte) *resultfile.Run {
 		for range flags >> 36 % 4 {
 			r.Wait = append(r.Wait, harness.Bucket{Value: int64(next()), N: int64(next())})
 		}
+		for range flags >> 38 % 3 {
+			r.Handover = append(r.Handover, harness.Bucket{Value: int64(next()), N: int64(next())})
+			r.Hold, r.Think = harness.Spans{N: int64(next()), Sum: time.Duration(next())}, r.Hold
+		}
+		if flags>>46&1 == 0 {
+			scrambleAxes(&r.Workload, next())
+			r.Wire = &harness.Counts{Requests: next(), Notifications: next()}
+		}
 		if flags>>40%64 == 1 {
 			r.Violations = []harness.Violation{{Rule: "exclusion"}}
 		}
@@ -206,6 +214,18 @@ func scramble(data []byte) *resultfile.Run {
 		run.Findings = append(run.Findings, &harness.Finding{Name: string(rune('a' + flags%4)), Tables: []harness.Table{scrambleTable(flags, next)}})
 	}
 	return run
+}
+
+// scrambleAxes sets the axes of w to some of their values.
+func scrambleAxes(w *harness.Workload, flags uint64) {
+	w.Pin = harness.Pins[flags%3]
+	w.Wait = harness.WaitPolicies[flags>>4%6]
+	w.Garbage = flags>>8&1 == 1
+	w.Locks, w.Reads, w.Clients = int(flags>>12%5), int(flags>>16%101), int(flags>>24%3)
+	w.Think = harness.Span{Mean: time.Duration(flags >> 28 % 2), Exp: flags>>29&1 == 1}
+	if flags>>32&1 == 1 { // values that no flag gives
+		w.Pin, w.Wait, w.Locks, w.Reads = "x", "y", -1, -7
+	}
 }
 
 // scrambleTable makes a table whose rows need not have a cell for each column.
