@@ -1,8 +1,11 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
+	"locklab/harness"
 	"locklab/harness/metric"
 )
 
@@ -24,17 +27,36 @@ func drawHandovers(g *group) picture {
 	if len(l.lines) == 0 {
 		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
 	}
-	rate := func(v float64) string { return si(v) + " hand-overs/s" }
-	return l.picture(rateAnswer(g, metric.Handovers, contended(g), rate)+retaken(g), throughputTable(g))
+	return l.picture(handoverAnswer(g)+retaken(g), throughputTable(g))
 }
 
-// contended returns the numbers of workers of g that can hand a lock over, and
-// all if there are none.
-func contended(g *group) []int {
-	if n := len(g.workers); g.workers[0] == 1 && n > 1 {
-		return g.workers[1:]
+// handoverAnswer compares the rates with the most workers.
+func handoverAnswer(g *group) string {
+	w := g.workers[len(g.workers)-1]
+	type rate struct {
+		name string
+		v    float64
 	}
-	return g.workers
+	var rs []rate
+	for _, s := range g.at(w) {
+		if v := s.cells[w].summary(metric.Handovers); v.N > 0 && s.lock.Status != harness.Control {
+			rs = append(rs, rate{s.lock.Name, v.Median})
+		}
+	}
+	if len(rs) == 0 {
+		return fmt.Sprintf("With %s, no lock was handed over.", g.unit(w))
+	}
+	slices.SortStableFunc(rs, func(a, b rate) int { return cmp.Compare(b.v, a.v) })
+	most, least := rs[0], rs[len(rs)-1]
+	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.name, perSecond(most.v))
+	switch {
+	case len(rs) == 1:
+	case least.v > 0:
+		text += fmt.Sprintf(", %s as often as %s, the least (%s)", times(most.v/least.v), least.name, perSecond(least.v))
+	default:
+		text += fmt.Sprintf("; %s is not handed over at all", least.name)
+	}
+	return text + "."
 }
 
 // retaken names the lock that its owner takes back most often, if that is more

@@ -186,7 +186,7 @@ func (h herd) String() string {
 		return fmt.Sprintf("%s from N%[2]s=%[2]s%[3]d on, the least measured.%[4]s", names, nb, h.workers[0], rule)
 	}
 	return fmt.Sprintf("%s from about N%[2]s=%[2]s%[3]s on (interpolated between %[4]d and %[5]d).%[6]s",
-		names, nb, figures(h.at), h.workers[h.index-1], h.workers[h.index], rule)
+		names, nb, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index], rule)
 }
 
 // drawCrossings marks where herds become dearer than their queues.
@@ -202,7 +202,7 @@ func drawCrossings(herds []herd) drawing {
 			c.StrokeLine2(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
 			if c.Size().X > width/3 { // a small frame has no room for words
 				c.FillText(typeset(7.5, muted, draw.XLeft, draw.YTop), vg.Point{X: x + 4, Y: y},
-					fmt.Sprintf("N"+nb+"="+nb+"%s: from here on %s is dearer than %s", figures(h.at), h.s.lock.Name, h.queue.lock.Name))
+					fmt.Sprintf("N"+nb+"="+nb+"%s: from here on %s is dearer than %s", fmt.Sprintf("%.1f", h.at), h.s.lock.Name, h.queue.lock.Name))
 				y -= 11
 			}
 		}

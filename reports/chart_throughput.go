@@ -32,19 +32,14 @@ func drawThroughput(g *group) picture {
 
 // throughputAnswer compares the rates with the fewest and the most workers.
 func throughputAnswer(g *group) string {
-	return rateAnswer(g, metric.Throughput, g.workers, perSecond)
-}
-
-// rateAnswer compares m with the first and with the last of workers.
-func rateAnswer(g *group, m *metric.Metric, workers []int, rate func(float64) string) string {
-	first, last := workers[0], workers[len(workers)-1]
+	first, last := g.workers[0], g.workers[len(g.workers)-1]
 	type kept struct {
 		name         string
 		from, to, by float64
 	}
 	var ks []kept
 	for _, s := range g.series {
-		a, b := s.cells[first].summary(m), s.cells[last].summary(m)
+		a, b := s.cells[first].summary(metric.Throughput), s.cells[last].summary(metric.Throughput)
 		if s.lock.Status != harness.Control && b.Median > 0 {
 			ks = append(ks, kept{s.lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
 		}
@@ -53,11 +48,11 @@ func rateAnswer(g *group, m *metric.Metric, workers []int, rate func(float64) st
 		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
 	}
 	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.to, a.to) })
-	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, rate(ks[0].to))
+	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, perSecond(ks[0].to))
 	if len(ks) > 1 {
 		end := ks[len(ks)-1]
 		most = fmt.Sprintf("With %s, %s has the highest median (%s), %s that of %s, the lowest (%s).",
-			g.unit(last), ks[0].name, rate(ks[0].to), times(ks[0].to/end.to), end.name, rate(end.to))
+			g.unit(last), ks[0].name, perSecond(ks[0].to), times(ks[0].to/end.to), end.name, perSecond(end.to))
 	}
 	ks = slices.DeleteFunc(ks, func(k kept) bool { return !(k.from > 0) })
 	if first == last || len(ks) < 2 {

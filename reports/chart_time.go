@@ -116,7 +116,11 @@ func timeAnswer(g *group, w int, bs []budget, untold []string) string {
 	text += "."
 	if len(bs) > 1 {
 		best := slices.MaxFunc(bs, func(a, b budget) int { return cmp.Compare(a.held, b.held) })
-		text += fmt.Sprintf(" %s is held most (%s; %s on its way).", best.s.lock.Name, percent(best.held), percent(best.handed))
+		if best.held < 1 {
+			text += " No lock is held for more than 1" + nb + "% of the time."
+		} else {
+			text += fmt.Sprintf(" %s is held most (%s; %s on its way).", best.s.lock.Name, percent(best.held), percent(best.handed))
+		}
 		half := 0
 		for _, b := range bs {
 			if b.handed > b.held {

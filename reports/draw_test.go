@@ -140,19 +140,7 @@ func FuzzReport(f *testing.F) {
 			t.Skip("longer inputs say nothing new")
 		}
 		run := scramble(data)
-		for _, g := range groups(run) {
-			for _, c := range Suite {
-				if pic := c.draw(g); pic.height > 0 {
-					svg, err := inline(pic, "x", c.Title, pic.answer)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-						t.Errorf("chart %s has a coordinate that is none", c.Name)
-					}
-				}
-			}
-		}
+		drawAll(t, run)
 		for _, f := range run.Findings {
 			for _, table := range f.Tables {
 				pic, _ := drawTable(table)
@@ -166,6 +154,97 @@ func FuzzReport(f *testing.F) {
 		}
 		render(t, run)
 	})
+}
+
+// drawAll draws every chart of every group of run, and returns how many of each
+// there were. No coordinate and no word of them may be none.
+func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
+	t.Helper()
+	drawn := make(map[string]int)
+	for _, g := range groups(run) {
+		for _, c := range Suite {
+			pic := c.draw(g)
+			if pic.height == 0 {
+				continue
+			}
+			drawn[c.Name]++
+			svg, err := inline(pic, "x", c.Title, pic.answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, bad := range []string{"NaN", "Inf", "%!"} {
+				if strings.Contains(svg, bad) {
+					t.Errorf("chart %s has %q: %s", c.Name, bad, pic.answer)
+				}
+			}
+		}
+	}
+	return drawn
+}
+
+// TestScrambled draws runs of random figures: what FuzzReport does, where chance
+// reaches every chart.
+func TestScrambled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	drawn := make(map[string]int)
+	for range 150 {
+		data := make([]byte, 8*rng.IntN(700))
+		for i := range data {
+			data[i] = byte(rng.Uint32() & rng.Uint32())
+		}
+		run := scramble(data)
+		calm := rng.IntN(2) == 0
+		for _, r := range run.Results {
+			r.Workload.Workers = 1 + r.Workload.Workers%3 // so that some of them meet
+			if calm {
+				r.Lock.Traits.Needs, r.Violations = "", nil
+				tame(rng, r)
+			}
+		}
+		for name, n := range drawAll(t, run) {
+			drawn[name] += n
+		}
+	}
+	for _, c := range Suite {
+		if drawn[c.Name] == 0 {
+			t.Errorf("chart %s was never drawn", c.Name)
+		}
+	}
+}
+
+// tame gives r one axis off its default, and figures that could be true.
+func tame(rng *rand.Rand, r *harness.Result) {
+	w := r.Workload
+	r.Workload = harness.Workload{Workers: w.Workers}
+	if rng.IntN(2) == 0 {
+		r.Lock.Traits.Needs = harness.KindRedis
+		r.Wire = &harness.Counts{Requests: rng.Uint64N(9000), Notifications: rng.Uint64N(3000)}
+	}
+	switch rng.IntN(8) {
+	case 0:
+		r.Workload.Pin = harness.Pins[rng.IntN(3)]
+	case 1:
+		r.Workload.Wait = harness.WaitPolicies[rng.IntN(3)]
+	case 2:
+		r.Workload.Garbage = true
+	case 3:
+		r.Workload.Locks = rng.IntN(4)
+	case 4:
+		r.Workload.Reads = rng.IntN(3)
+	case 5:
+		r.Workload.Think.Mean = 1
+	case 6:
+		if r.Lock.Traits.Needs != "" {
+			r.Workload.Clients = 1
+		}
+	case 7:
+		r.Workload.Hold.Mean = 1
+	}
+	r.Round %= 2
+	r.Elapsed, r.Ops, r.Handovers, r.ClockFloor, r.ClockStep = time.Second, rng.Uint64N(1000), rng.Uint64N(900), 1, 1
+	r.Hold = harness.Spans{N: 100, Sum: time.Duration(rng.Int64N(1e8))}
+	r.Handover = harness.Histogram{{Value: 1 + rng.Int64N(1e5), N: 50}}
+	r.Workers = []uint64{1, 2}
 }
 
 // scramble makes a run of the bytes of data.

@@ -22,8 +22,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goldenRun is a run that the lab measured; the goldens are drawn from it.
-const goldenRun = "testdata/run"
+// goldenRun is a run that the lab measured; the goldens are drawn from it, and
+// those of charts that need more from axesRun.
+const (
+	goldenRun = "testdata/run"
+	axesRun   = "testdata/axes"
+)
 
 // TestGolden draws every output from a real run and compares it byte by byte.
 func TestGolden(t *testing.T) {
@@ -37,6 +41,13 @@ func TestGolden(t *testing.T) {
 	}
 	for _, name := range Charts(run) {
 		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
+	}
+	axes, err := resultfile.Load(axesRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{Pinning.Name, HoldLocal.Name, TimeLocal.Name} { // the older run has no holds
+		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, axes, name) }
 	}
 	checkGolden(t, outputs)
 }
