@@ -187,13 +187,13 @@ func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
 func TestScrambled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	drawn := make(map[string]int)
-	for range 150 {
-		data := make([]byte, 8*rng.IntN(700))
+	for range 100 {
+		calm := rng.IntN(2) == 0
+		data := make([]byte, 8*rng.IntN(map[bool]int{true: 2000, false: 700}[calm]))
 		for i := range data {
 			data[i] = byte(rng.Uint32() & rng.Uint32())
 		}
 		run := scramble(data)
-		calm := rng.IntN(2) == 0
 		for _, r := range run.Results {
 			r.Workload.Workers = 1 + r.Workload.Workers%3 // so that some of them meet
 			if calm {

@@ -144,7 +144,8 @@ func (m multiples) frame(b draw.Canvas, scale, foot bool) {
 		x := trX(t.Value)
 		c.StrokeLine2(line, x, b.Min.Y, x, b.Min.Y-2.5)
 		half := st.Width(t.Label) / 2
-		if foot && x-half >= next && x+half < b.Max.X+panelGap/2+half {
+		x = min(x, b.Max.X+panelGap/2-half) // clear of the next frame's labels
+		if foot && x-half >= next {
 			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
 			next = x + half + 5
 		}
