@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -31,7 +32,7 @@ var (
 	}
 )
 
-const timeDoc = "Medians over the rounds of sampled means. A lock is held (in a section, with what the lab does there and the time in which the holder has no processor), on its way from one worker to another, or neither: free, or taken back at once by its owner. A worker holds, waits (also for a processor) or thinks. Hue: family; bold: a lock to use. Most hand-over first."
+const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Beside it, the window divided by the acquisitions. Right, a worker: it holds, waits (also for a processor) or thinks. Hue: family; bold: a lock to use. Most hand-over first."
 
 // A budget is how the time of one lock, and of its workers, divides; in
 // percent.
@@ -109,30 +110,33 @@ func drawTime(g *group) picture {
 
 func timeAnswer(g *group, w int, bs []budget, untold []string) string {
 	most := bs[0]
-	text := fmt.Sprintf("With %s, %s is held %s of the time", g.unit(w), most.s.lock.Name, percent(most.held))
-	if w > 1 {
-		text += fmt.Sprintf(" and on its way between workers %s", percent(most.handed))
+	held := slices.MaxFunc(bs, func(a, b budget) int { return cmp.Compare(a.held, b.held) })
+	text := fmt.Sprintf("With %s, ", g.unit(w))
+	if most.handed > 0 {
+		text += fmt.Sprintf("hand-overs take %s of the time of %s, which is held %s of it. ", percent(most.handed), most.s.lock.Name, percent(most.held))
 	}
-	text += "."
-	if len(bs) > 1 {
-		best := slices.MaxFunc(bs, func(a, b budget) int { return cmp.Compare(a.held, b.held) })
-		if best.held < 1 {
-			text += " No lock is held for more than 1" + nb + "% of the time."
-		} else {
-			text += fmt.Sprintf(" %s is held most (%s; %s on its way).", best.s.lock.Name, percent(best.held), percent(best.handed))
-		}
-		half := 0
+	switch {
+	case held.held < 1:
+		text += "No lock is held for more than 1" + nb + "% of the time."
+	case most.handed > 0 && held.s == most.s:
+	case most.handed > 0:
+		text += fmt.Sprintf("Held most is %s: %s, with %s in hand-overs.", held.s.lock.Name, percent(held.held), percent(held.handed))
+	default:
+		text += fmt.Sprintf("%s is held most: %s of the time.", held.s.lock.Name, percent(held.held))
+	}
+	if most.handed > 0 && len(bs) > 1 {
+		n := 0
 		for _, b := range bs {
 			if b.handed > b.held {
-				half++
+				n++
 			}
 		}
-		text += fmt.Sprintf(" %d of %s spend more time on the way than held.", half, plural(len(bs), "lock"))
+		text += fmt.Sprintf(" %d of %s spend more time in hand-overs than held.", n, plural(len(bs), "lock"))
 	}
 	if len(untold) > 0 {
 		text += fmt.Sprintf(" Not timed well enough: %s.", list(untold, 6))
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
 // The measures of the bars.
@@ -155,7 +159,7 @@ const (
 )
 
 func timeBody(c draw.Canvas, unit string, bs []budget) {
-	c = draw.Crop(c, 0, -4, 4, 0)
+	c = draw.Crop(c, 0, -12, 4, 0) // room for descenders and half a label
 	var left, right vg.Length
 	fine := typeset(8, muted, draw.XLeft, draw.YCenter)
 	for _, b := range bs {
@@ -169,7 +173,7 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 	lock.Min.X, lock.Max.X = c.Min.X+left, c.Min.X+left+wide
 	worker := c
 	worker.Min.X, worker.Max.X = lock.Max.X+right+gap, c.Max.X
-	barHead(lock, "the lock, "+unit, []tone{{toneHeld, "held"}, {toneHanded, "on its way"}, {0, "neither"}})
+	barHead(lock, "the lock, "+unit, []tone{{toneHeld, "held"}, {toneHanded, "hand-over"}, {0, "neither"}})
 	barHead(worker, "a worker", []tone{{toneHeld, "holds"}, {toneWaits, "waits"}, {0, "thinks"}})
 	for i, b := range bs {
 		y := top - (vg.Length(i)+0.5)*timeStep
@@ -179,10 +183,10 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 		if b.known {
 			stack(worker, y, b.s.look.hue, part{b.hold, toneHeld}, part{b.waitTime, toneWaits})
 		} else {
-			c.FillText(fine, vg.Point{X: worker.Min.X + 4, Y: y}, "turns too short for the clock")
+			c.FillText(fine, vg.Point{X: worker.Min.X + 4, Y: y}, "too short for the clock")
 		}
 	}
-	c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: top + 8}, "a turn")
+	c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: top + 8}, "per acq.")
 	bottom := top - vg.Length(len(bs))*timeStep
 	for _, b := range []draw.Canvas{lock, worker} {
 		for _, v := range []float64{0, 25, 50, 75, 100} {
@@ -233,7 +237,7 @@ func barHead(b draw.Canvas, title string, swatches []tone) {
 }
 
 func timeTable(g *group) table {
-	t := table{head: []string{"lock", "workers", "time of a turn", "held", "on its way", "neither", "worker holds", "worker waits", "hold", "hand-over", "mean hand-over"}}
+	t := table{head: []string{"lock", "workers", metric.Time.Unit, "held", "hand-over", "neither", "worker holds", "worker waits", "mean hold", "median hand-over", "mean hand-over"}}
 	for _, w := range g.workers {
 		bs, _ := g.budgets(w)
 		for _, b := range bs {

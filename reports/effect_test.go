@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -174,7 +175,7 @@ func TestTime(t *testing.T) {
 		r.Ops, r.Handovers, r.Elapsed = 100_000, 100_000, time.Second // 10 µs each
 	}
 	got := strings.ReplaceAll(drawTime(groups(run)[0]).answer, nb, " ")
-	if want := "With 8 workers, a is held 25 % of the time and on its way between workers 50 %."; !strings.Contains(got, want) {
+	if want := "With 8 workers, hand-overs take 50 % of the time of a, which is held 25 % of it."; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, r := range run.Results {
@@ -182,5 +183,30 @@ func TestTime(t *testing.T) {
 	}
 	if pic := drawTime(groups(run)[0]); pic.height > 0 {
 		t.Errorf("sections that overlap are drawn as if one lock had them: %s", pic.answer)
+	}
+}
+
+// TestManyGroups: a run with 120 groups gives a page that a browser opens,
+// and the page says what is not in it.
+func TestManyGroups(t *testing.T) {
+	run := &resultfile.Run{}
+	for i := range 60 {
+		part := zoo(1)
+		for _, r := range part.Results {
+			r.Workload.Think.Mean = time.Duration(i) * time.Microsecond
+		}
+		run.Results = append(run.Results, part.Results...)
+	}
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, run); err != nil {
+		t.Fatal(err)
+	}
+	if n := buf.Len(); n > 3<<20 {
+		t.Errorf("the page is %d bytes, want at most 3 MiB", n)
+	}
+	for _, want := range []string{`<details class="group">`, "Not drawn by themselves", "What does the think time change?"} {
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }

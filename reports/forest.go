@@ -74,7 +74,7 @@ func (f *forest) height() vg.Length {
 }
 
 func (f *forest) draw(c draw.Canvas) {
-	c = draw.Crop(c, 0, -4, 4, 0)
+	c = draw.Crop(c, 0, -4, 4, 0) // room for descenders
 	f.legend(c)
 	var left vg.Length
 	for _, s := range f.rows {

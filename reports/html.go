@@ -57,6 +57,7 @@ type figure struct {
 	SVG                    template.HTML // drawn by this package; its texts are escaped
 	Head                   []string
 	Rows                   [][]string
+	Omitted                string // what is not in Rows, and where it is
 }
 
 // A breach is a violation in the table of broken promises.
@@ -121,38 +122,68 @@ func compose(run *resultfile.Run) (*document, error) {
 	return doc, nil
 }
 
+// foldedRoom is how many bytes of a page folded groups may take, for each kind
+// of lock. A run may have hundreds of groups.
+const foldedRoom = 600_000
+
 // drawLocks draws the sections of gs: of each kind of lock the group with the
 // most cases, what the axes change, and the other groups, folded.
 func (doc *document) drawLocks(gs []*group) error {
 	for _, remote := range []bool{false, true} {
-		to := &doc.Local
-		if remote {
-			to = &doc.Served
-		}
 		first := largest(gs, remote)
 		if first == nil {
 			continue
 		}
+		var sections []section
+		var omitted []string
+		room := foldedRoom
 		for i, g := range gs {
 			if g.remote != remote || g != first && len(g.workers) < 2 {
 				continue // one point is no curve; the verdict table has it
+			}
+			if room <= 0 {
+				omitted = append(omitted, g.axes)
+				continue
 			}
 			s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.axes), strconv.Itoa(i), false)
 			if err != nil {
 				return err
 			}
-			s.Folded = g != first
-			*to = append(*to, s)
+			sections = append(sections, s)
 			if g != first {
+				sections[len(sections)-1].Folded = true
+				room -= s.size()
 				continue
 			}
-			if s, err = draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true); err != nil {
+			across, err := draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true)
+			if err != nil {
 				return err
 			}
-			*to = append(*to, s)
+			sections = append(sections, across)
+		}
+		if omitted != nil {
+			sections[1].Note += " Not drawn by themselves, to keep this page small: " + list(omitted, 12) + "."
+		}
+		if remote {
+			doc.Served = sections
+		} else {
+			doc.Local = sections
 		}
 	}
 	return nil
+}
+
+// size returns about how many bytes of a page s takes.
+func (s section) size() (n int) {
+	for _, f := range s.Figures {
+		n += len(f.SVG)
+		for _, row := range f.Rows {
+			for _, text := range row {
+				n += len(text) + len("<td></td>")
+			}
+		}
+	}
+	return n
 }
 
 // kind names the locks of a group.
@@ -180,6 +211,10 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		f := figure{
 			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
 			Head: pic.numbers.head, Rows: pic.numbers.rows,
+		}
+		if n := len(f.Rows); n > mostTableRows {
+			f.Rows = f.Rows[:mostTableRows]
+			f.Omitted = omission(n)
 		}
 		if across {
 			f.Doc += " Workload: " + cmp.Or(pic.load, g.axes) + "."

@@ -17,8 +17,8 @@ const mostLines = 8
 const (
 	panelColumns = 4
 	panelGap     = vg.Length(14) // between columns
-	panelStep    = vg.Length(104)
-	panelHead    = vg.Length(14) // name and figure, over the frame
+	panelStep    = vg.Length(107)
+	panelHead    = vg.Length(17) // name and figure, over the frame
 	panelFoot    = vg.Length(10) // between the frame and the next name
 	panelScale   = vg.Length(42) // left of the first column
 )
@@ -144,7 +144,7 @@ func (m multiples) frame(b draw.Canvas, scale, foot bool) {
 		x := trX(t.Value)
 		c.StrokeLine2(line, x, b.Min.Y, x, b.Min.Y-2.5)
 		half := st.Width(t.Label) / 2
-		x = min(x, b.Max.X+panelGap/2-half) // clear of the next frame's labels
+		x = min(x, b.Max.X+3-half) // clear of the next frame's labels
 		if foot && x-half >= next {
 			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
 			next = x + half + 5
@@ -180,8 +180,8 @@ func (pn panel) head(b draw.Canvas) {
 		name = bold(name)
 	}
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
-	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 2}, shorten(name, pn.look.name, b.Size().X-right.Width(pn.figure)-6))
-	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 2}, pn.figure)
+	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, shorten(name, pn.look.name, b.Size().X-right.Width(pn.figure)-6))
+	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, pn.figure)
 }
 
 // drawNotes writes what colours mean at the top right of c.

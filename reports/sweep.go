@@ -96,6 +96,7 @@ type sweep struct {
 	base     int      // index of the default, or of the least setting
 	workers  []int    // with which some lock was measured at two settings or more
 	cpus     int
+	memo     map[[2]int][]effect // by setting and workers
 }
 
 // sweep returns the groups of g's kind that differ in d only, with the most
@@ -112,7 +113,7 @@ func (d *dimension) sweep(g *group) *sweep {
 		}
 		s := byRest[context]
 		if s == nil {
-			s = &sweep{dimension: d, remote: g.remote, context: context, cpus: o.cpus}
+			s = &sweep{dimension: d, remote: g.remote, context: context, cpus: o.cpus, memo: make(map[[2]int][]effect)}
 			byRest[context] = s
 		}
 		v := d.of(o.load)
@@ -202,7 +203,17 @@ func (e effect) apart() bool { return e.Greater() || e.Less() }
 // effects returns the effects of setting number i on every lock, with w
 // workers. They are read together, so each interval is as wide as all of them
 // need (Bonferroni).
-func (s *sweep) effects(i, w int) (out []effect) {
+func (s *sweep) effects(i, w int) []effect {
+	key := [2]int{i, w}
+	es, ok := s.memo[key]
+	if !ok {
+		es = s.measure(i, w)
+		s.memo[key] = es
+	}
+	return es
+}
+
+func (s *sweep) measure(i, w int) (out []effect) {
 	m := s.metric(w)
 	type pair struct {
 		s      *series
