@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	forestDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds where they are too few for that. Pale: not apart from no effect. Hue: family; bold: a lock to use."
+	forestDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds where they are too few for that. A bar that ends at the frame goes on. Pale: not apart from no effect. Hue: family; bold: a lock to use."
 	amountDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. The values stand evenly spaced. Hue: family; marker: lock; bold: a lock to use. In the answer and the table, intervals hold at 95 % for all locks of a value together (Bonferroni)."
 )
 
@@ -80,7 +80,7 @@ func (s *sweep) answer(w int) string {
 		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
 			with, says(e), e.N, plural(metric.MinRounds(e.Level), "round"))
 	case len(apart) == 0:
-		return fmt.Sprintf("%s, nothing that is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
+		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
 	}
 	return fmt.Sprintf("%s, the largest effect is that of %s. Not apart from no effect: %s.", with, says(largest(apart)), s.notApart(w))
 }

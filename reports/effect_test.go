@@ -95,7 +95,7 @@ func TestNoEffect(t *testing.T) {
 	for _, c := range []struct {
 		rounds int
 		want   string
-	}{{10, "nothing that is beyond chance"}, {3, "But n = 3: to tell an effect from chance needs 6 rounds"}} {
+	}{{10, "no effect is beyond chance"}, {3, "But n = 3: to tell an effect from chance needs 6 rounds"}} {
 		run := vary(synthesize(1, c.rounds, 2, []int{1, 8}, fast("a", 1e6)), otherSettings["pinning"], same)
 		if got := strings.ReplaceAll(Pinning.draw(groups(run)[0]).answer, nb, " "); !strings.Contains(got, c.want) {
 			t.Errorf("%d rounds: the answer is %q, want it to have %q", c.rounds, got, c.want)

@@ -45,11 +45,7 @@ func newForest(s *sweep, w int) *forest {
 		es := s.all(n)
 		f.effects = append(f.effects, es)
 		for _, e := range es {
-			for _, v := range []float64{e.Lo, e.Median, e.Hi} {
-				if v > 0 && !math.IsInf(v, 0) {
-					f.lo, f.hi = min(f.lo, v), max(f.hi, v)
-				}
-			}
+			f.lo, f.hi = min(f.lo, e.Median), max(f.hi, e.Median)
 			if _, seen := rank[e.s]; !seen {
 				f.rows = append(f.rows, e.s)
 				rank[e.s] = 1
@@ -59,11 +55,29 @@ func newForest(s *sweep, w int) *forest {
 			}
 		}
 	}
-	f.lo, f.hi = logRange(f.lo, f.hi)
+	f.widen()
 	slices.SortStableFunc(f.rows, func(a, b *series) int {
 		return cmp.Or(cmp.Compare(rank[b], rank[a]), a.look.compare(b.look))
 	})
 	return f
+}
+
+// widen makes room for the intervals around the medians; one that is wider than
+// a few times the medians ends at the frame, so that it does not press all others
+// together.
+func (f *forest) widen() {
+	lo, hi := f.lo, f.hi
+	for _, es := range f.effects {
+		for _, e := range es {
+			if e.Lo >= f.lo/4 {
+				lo = min(lo, e.Lo)
+			}
+			if e.Hi <= f.hi*4 {
+				hi = max(hi, e.Hi)
+			}
+		}
+	}
+	f.lo, f.hi = logRange(lo, hi)
 }
 
 // step returns the height of a row.
@@ -155,7 +169,8 @@ func (f *forest) grid(b draw.Canvas, trX func(float64) vg.Length, ticks plot.Con
 			label := figures(t.Value) + "×"
 			x, half := trX(t.Value), st.Width(label)/2+4
 			near := func(at vg.Length) bool { return math.Abs(float64(at-x)) < float64(2*half) }
-			if tickRank(t.Value) != rank || rank == 2 && f.hi > 10*f.lo || slices.ContainsFunc(taken, near) {
+			if tickRank(t.Value) != rank || rank == 2 && f.hi > 10*f.lo ||
+				x-half < b.Min.X-forestGap/2 || x+half > b.Max.X+forestGap/2 || slices.ContainsFunc(taken, near) {
 				continue
 			}
 			taken = append(taken, x)
