@@ -76,11 +76,16 @@ func groups(run *resultfile.Run) []*group {
 			g.workers = slices.Insert(g.workers, i, r.Workload.Workers)
 		}
 	}
-	out := slices.Collect(maps.Values(byKey))
-	for _, g := range out {
+	return arrange(slices.Collect(maps.Values(byKey)))
+}
+
+// arrange sorts gs and what is in them, and makes those of a kind known to each
+// other.
+func arrange(gs []*group) []*group {
+	for _, g := range gs {
 		slices.SortFunc(g.series, func(a, b *series) int { return a.look.compare(b.look) })
 	}
-	slices.SortFunc(out, func(a, b *group) int {
+	slices.SortFunc(gs, func(a, b *group) int {
 		if a.remote != b.remote {
 			if b.remote {
 				return -1
@@ -90,10 +95,10 @@ func groups(run *resultfile.Run) []*group {
 		plain := cmp.Compare(strings.Count(a.axes, " "), strings.Count(b.axes, " ")) // fewer axes off their default
 		return cmp.Or(cmp.Compare(b.cases, a.cases), plain, cmp.Compare(a.axes, b.axes))
 	})
-	for _, g := range out {
-		g.all = slices.DeleteFunc(slices.Clone(out), func(o *group) bool { return o.remote != g.remote })
+	for _, g := range gs {
+		g.all = slices.DeleteFunc(slices.Clone(gs), func(o *group) bool { return o.remote != g.remote })
 	}
-	return out
+	return gs
 }
 
 // axes returns the name of w without its first part, the workers.

@@ -187,7 +187,7 @@ func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
 func TestScrambled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	drawn := make(map[string]int)
-	for range 100 {
+	for range 60 {
 		calm := rng.IntN(2) == 0
 		data := make([]byte, 8*rng.IntN(map[bool]int{true: 2000, false: 700}[calm]))
 		for i := range data {

@@ -213,14 +213,15 @@ func thin(pts []vg.Point, off vg.Length) []vg.Point {
 	}
 	a, b := pts[0], pts[len(pts)-1]
 	far, most := 0, off
-	long := vg.Length(math.Hypot(float64(b.X-a.X), float64(b.Y-a.Y)))
+	d := b.Sub(a)
+	long := d.X*d.X + d.Y*d.Y
 	for i := 1; i < len(pts)-1; i++ {
-		d := vg.Length(math.Hypot(float64(pts[i].X-a.X), float64(pts[i].Y-a.Y)))
-		if long > 0 {
-			d = vg.Length(math.Abs(float64((b.X-a.X)*(a.Y-pts[i].Y)-(a.X-pts[i].X)*(b.Y-a.Y)))) / long
+		v := pts[i].Sub(a)
+		if long > 0 { // from the nearest place on the way from a to b
+			v = v.Sub(d.Scale(max(0, min(1, (v.X*d.X+v.Y*d.Y)/long))))
 		}
-		if d > most {
-			far, most = i, d
+		if off := vg.Length(math.Hypot(float64(v.X), float64(v.Y))); off > most {
+			far, most = i, off
 		}
 	}
 	if far == 0 {
