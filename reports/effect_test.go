@@ -112,6 +112,56 @@ func TestNoEffect(t *testing.T) {
 	}
 }
 
+// TestEffectsAreReadTogether: of many locks, one may look apart by chance. The
+// interval of each is as wide as all of them need.
+func TestEffectsAreReadTogether(t *testing.T) {
+	var models []model
+	for i := range 10 {
+		models = append(models, fast(string(rune('a'+i)), 1e6))
+	}
+	run := vary(synthesize(1, 12, 2, []int{8}, models...), otherSettings["pinning"], func(string) float64 { return 1 })
+	s := byPin.sweep(groups(run)[0])
+	for _, e := range s.all(8) {
+		if e.Level < 1-0.05/10-1e-12 || e.Confidence < e.Level {
+			t.Errorf("lock %s has an interval of %v at %v, want one at 99.5 %% or more", e.s.lock.Name, e.Confidence, e.Level)
+		}
+	}
+}
+
+// TestServedByHandovers: what a setting changes for a remote lock is how often it
+// is handed over, not how often its owner takes it back.
+func TestServedByHandovers(t *testing.T) {
+	poll := model{lock: served("poll", harness.Redis, harness.KindRedis), rate: constant(5000), handed: 0.5, noise: 0.001}
+	run := vary(synthesize(1, 10, 2, []int{1, 8}, poll), otherSettings["clients-distributed"], func(string) float64 { return 1 })
+	for _, r := range run.Results {
+		if r.Workload.Clients == 1 {
+			r.Handovers /= 4
+		}
+	}
+	got := strings.ReplaceAll(Clients.draw(groups(run)[0]).answer, nb, " ")
+	if !strings.Contains(got, "4 times the rate") && !strings.Contains(got, "25 % of the rate") {
+		t.Errorf("the answer %q does not say that hand-overs fell to a quarter", got)
+	}
+}
+
+// TestUnvaried: the page has no chart of what the run did not vary, and one line
+// with the flags that would.
+func TestUnvaried(t *testing.T) {
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, synthesize(1, 3, 2, []int{1, 2}, fast("a", 1e6))); err != nil {
+		t.Fatal(err)
+	}
+	page := buf.String()
+	if strings.Contains(page, Pinning.Title) || strings.Count(page, "Not varied in this run") != 1 {
+		t.Error("the page asks what it has no answer to, or does not say once what was not varied")
+	}
+	for _, c := range Suite {
+		if c.varies != nil && !c.Remote && !strings.Contains(page, c.varies.flag) {
+			t.Errorf("the page does not name %s", c.varies.flag)
+		}
+	}
+}
+
 // TestCrossing compares with crossings that are known.
 func TestCrossing(t *testing.T) {
 	for _, c := range []struct {
