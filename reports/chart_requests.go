@@ -38,6 +38,8 @@ const (
 	// average, if a release wakes clients who then do not get the lock.
 	herdFrom = 1.5
 
+	mostHerds = 3 // that the answer speaks of
+
 	// requestsRepeat is to how many requests per acquisition two runs agree; what
 	// is less is no difference.
 	requestsRepeat = 0.1
@@ -56,10 +58,18 @@ func drawRequests(g *group) picture {
 	herds := g.herds()
 	l.under = drawCrossings(herds)
 	answer := wireAnswer(g, metric.Requests, "requests")
-	for _, h := range herds {
+	rule := ""
+	for i, h := range herds {
+		if i == mostHerds {
+			answer += fmt.Sprintf(" %d more herds are in the numbers.", len(herds)-i)
+			break
+		}
 		answer += " " + h.String()
+		if h.s.lock.Traits.Needs == harness.KindZooKeeper {
+			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
+		}
 	}
-	return l.picture(answer, wireTable(g))
+	return l.picture(answer+rule, wireTable(g))
 }
 
 func drawNotifications(g *group) picture {
@@ -173,20 +183,16 @@ func (g *group) herds() (out []herd) {
 
 // String says from how many workers on the herd costs more than the queue.
 func (h herd) String() string {
-	rule := ""
-	if h.s.lock.Traits.Needs == harness.KindZooKeeper {
-		rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
-	}
 	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.lock.Name, h.queue.lock.Name)
 	n := len(h.workers)
 	switch h.index {
 	case -1:
-		return fmt.Sprintf("%s only beyond N%[2]s=%[2]s%[3]d, if at all.%[4]s", names, nb, h.workers[n-1], rule)
+		return fmt.Sprintf("%s only beyond N%[2]s=%[2]s%[3]d, if at all.", names, nb, h.workers[n-1])
 	case 0:
-		return fmt.Sprintf("%s from N%[2]s=%[2]s%[3]d on, the least measured.%[4]s", names, nb, h.workers[0], rule)
+		return fmt.Sprintf("%s from N%[2]s=%[2]s%[3]d on, the least measured.", names, nb, h.workers[0])
 	}
-	return fmt.Sprintf("%s from about N%[2]s=%[2]s%[3]s on (interpolated between %[4]d and %[5]d).%[6]s",
-		names, nb, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index], rule)
+	return fmt.Sprintf("%s from about N%[2]s=%[2]s%[3]s on (interpolated between %[4]d and %[5]d).",
+		names, nb, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index])
 }
 
 // drawCrossings marks where herds become dearer than their queues.
