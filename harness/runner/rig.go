@@ -138,8 +138,8 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
 		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
 	}
-	if v.Remote != nil && (w.Reads > 0 || w.Locks > 1 || w.Garbage) {
-		return fmt.Errorf("%w: reads, locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
+	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
+		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
 	}
 	return nil
 }
