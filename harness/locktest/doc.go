@@ -23,6 +23,6 @@
 // run the suite on locks that are broken on purpose and demand that each is
 // rejected every time, for the right reason.
 //
-// Rank 2. The package imports harness and internal/backend, and must never
-// import a lock.
+// Rank 2. The package imports harness, harness/oracle and internal/backend, and
+// must never import a lock.
 package locktest
