@@ -56,11 +56,7 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	if len(d.stuck) > 0 {
 		return r
 	}
-	var total uint64
-	for _, t := range d.tallies {
-		total += t.ops.Load()
-	}
-	r.Violations = append(r.Violations, oracle.Counter(s.n, total)...)
+	r.Violations = append(r.Violations, oracle.Counter(s.n, acquisitions(d.tallies))...)
 	r.Owners, r.Burst = s.log.Owners(r.Ops)
 	return r
 }

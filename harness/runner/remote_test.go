@@ -156,8 +156,8 @@ type library struct {
 	mu      sync.Mutex
 	readers int
 	most    int
-	rude    bool   // readers do not wait for writers
-	lags    bool   // tokens of readers fall behind
+	rude    bool // readers do not wait for writers
+	lags    bool // tokens of readers fall behind
 }
 
 func (l *library) Join(context.Context, int) (harness.Session, error) { return l, nil }

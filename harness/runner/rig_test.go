@@ -167,7 +167,7 @@ func TestPadding(t *testing.T) {
 		{"section: start, counter", 0, unsafe.Offsetof(s.n)},
 		{"section: counter, log", unsafe.Offsetof(s.stamp) + unsafe.Sizeof(s.stamp), unsafe.Offsetof(s.logging)},
 		{"section: log, end", unsafe.Offsetof(s.log) + unsafe.Sizeof(s.log), unsafe.Sizeof(s)},
-		{"tally: start, counts", 0, unsafe.Offsetof(y.ops)},
+		{"tally: start, counts", 0, unsafe.Offsetof(y.own)},
 		{"tally: counts, samples", unsafe.Offsetof(y.left) + unsafe.Sizeof(y.left), unsafe.Offsetof(y.begin)},
 		{"tally: samples, end", unsafe.Offsetof(y.handover) + unsafe.Sizeof(y.handover), unsafe.Sizeof(y)},
 		{"control: start, phase", unsafe.Offsetof(c.entered) + unsafe.Sizeof(c.entered), unsafe.Offsetof(c.phase)},

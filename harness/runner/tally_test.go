@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// TestTallyIsReadWhole reads a tally while its worker publishes: of two counters that rise
+// together a reader that takes them one by one sees one ahead of the other.
+func TestTallyIsReadWhole(t *testing.T) {
+	const snapshots = 200_000
+	w := new(tally)
+	var stop atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := uint64(1); !stop.Load(); n = n%64 + 1 {
+			w.publish(n, n)
+			if n == 64 {
+				runtime.Gosched()
+			}
+		}
+	}()
+	c, s := newControl(Limit{Window: 1}, 1), newSnapshot(1)
+	var last counts
+	torn, fresh := 0, 0
+	for fresh < snapshots {
+		s.take(c, []*tally{w})
+		now := s.workers[0]
+		if now == last {
+			runtime.Gosched() // to the worker, if there is one processor
+			continue
+		}
+		fresh++
+		if now.handovers != now.ops || now.ops < last.ops {
+			if torn++; torn == 1 {
+				t.Errorf("%d acquisitions and %d hand-overs are published together, read %+v after %+v", now.ops, now.ops, now, last)
+			}
+		}
+		last = now
+	}
+	stop.Store(true)
+	<-done
+	if torn > 0 {
+		t.Errorf("%d of %d snapshots are torn", torn, fresh)
+	}
+}
+
+// BenchmarkPublish is what a batch pays for its counts.
+func BenchmarkPublish(b *testing.B) {
+	w := new(tally)
+	for b.Loop() {
+		w.publish(64, 1)
+	}
+}
