@@ -26,7 +26,8 @@ const (
 type control struct {
 	epoch   time.Time // all times of the drive are ns since then
 	limit   Limit
-	batch   int64 // turns between two looks
+	batch   int64 // most turns between two looks
+	first   int64 // turns of a worker's first batch; each is at most twice the one before
 	start   chan struct{}
 	entered atomic.Int64 // workers that have begun
 	_       atomics.CacheLinePad
@@ -35,8 +36,8 @@ type control struct {
 	_       atomics.CacheLinePad
 }
 
-func newControl(limit Limit, batch int64) *control {
-	c := &control{epoch: time.Now(), limit: limit, batch: batch, start: make(chan struct{})}
+func newControl(limit Limit, t tuning) *control {
+	c := &control{epoch: time.Now(), limit: limit, batch: t.batch, first: t.first, start: make(chan struct{})}
 	c.budget.Store(limit.Ops)
 	return c
 }
@@ -44,15 +45,15 @@ func newControl(limit Limit, batch int64) *control {
 // now returns ns on the monotonic clock since the drive was set up.
 func (c *control) now() int64 { return int64(time.Since(c.epoch)) }
 
-// next hands a worker its next batch: how many turns, 0 at the end, and
-// whether they are recorded.
-func (c *control) next() (turns int64, recorded bool) {
+// next hands a worker whose batch before had last turns its next one: how many
+// turns, 0 at the end, and whether they are recorded.
+func (c *control) next(last int64) (turns int64, recorded bool) {
 	phase := c.phase.Load()
 	if phase == stop {
 		return 0, false
 	}
 	if c.limit.Ops == 0 {
-		return c.batch, phase == measure
+		return min(c.batch, max(c.first, 2*last)), phase == measure
 	}
 	left := c.budget.Add(-c.batch) + c.batch
 	return max(0, min(c.batch, left)), true

@@ -116,14 +116,23 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 }
 
 // join waits for the workers that are not back yet, and notes those that do
-// not come.
+// not come although none of them has got on for the patience.
 func (d *drive) join(back <-chan struct{}, left int) {
 	w := d.rig.job.Workload
 	limit := d.rig.job.patience() + time.Duration(w.Workers)*(w.Hold.Mean*8+w.Think.Mean*8)
-	for timeout := time.After(limit); left < len(d.tallies); left++ {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	for done := acquisitions(d.tallies); left < len(d.tallies); {
 		select {
 		case <-back:
-		case <-timeout:
+			left++
+			timeout.Reset(limit)
+		case <-timeout.C:
+			if now := acquisitions(d.tallies); now != done {
+				done = now
+				timeout.Reset(limit)
+				continue
+			}
 			for i, t := range d.tallies {
 				if !t.left.Load() {
 					d.stuck = append(d.stuck, i)

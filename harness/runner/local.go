@@ -86,11 +86,7 @@ func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 // run takes turns until the control says stop.
 func (w *localWorker) run(s *section, lock sync.Locker) {
 	first := uint64(w.id) // staggers the workers' samples
-	for {
-		turns, recorded := w.c.next()
-		if turns == 0 {
-			return
-		}
+	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
 		handovers := w.batch(s, lock, first, uint64(turns), recorded)
 		first += uint64(turns)
 		w.t.publish(uint64(turns), handovers)

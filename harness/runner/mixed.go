@@ -119,11 +119,7 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 // run takes turns until the control says stop.
 func (w *mixedWorker) run() {
 	turn := uint64(w.id) // staggers the workers' samples
-	for {
-		turns, recorded := w.c.next()
-		if turns == 0 {
-			return
-		}
+	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
 		var handovers uint64
 		for range turns {
 			timed := recorded && turn&w.mask == 0

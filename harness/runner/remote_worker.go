@@ -93,11 +93,7 @@ func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 
 // run takes turns until the control says stop, ctx ends or the lock fails.
 func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
-	for {
-		turns, recorded := w.d.next()
-		if turns == 0 {
-			return
-		}
+	for turns, recorded := w.d.next(0); turns != 0; turns, recorded = w.d.next(turns) {
 		handover, err := w.turn(ctx, t, s, recorded)
 		if err != nil {
 			if ctx.Err() == nil {
