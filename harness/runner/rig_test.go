@@ -123,10 +123,13 @@ func TestOverhead(t *testing.T) {
 	}
 	o := in.Overhead()
 	t.Logf("%+v", o)
-	for _, ns := range []float64{o.Turn, o.Log, o.Timing} {
+	for _, ns := range []float64{o.Turn, o.Log, o.Timing, o.Direct, o.Locker} {
 		if !(ns >= 0) || math.IsInf(ns, 1) {
 			t.Errorf("%+v", o)
 		}
+	}
+	if o.Direct == 0 || o.Locker == 0 {
+		t.Errorf("%+v: a turn of a lock takes time", o)
 	}
 	// A timed turn reads the clock three times.
 	if o.Turn == 0 || o.Timing < in.Clock.Floor() {
