@@ -31,10 +31,13 @@ func Main(m *testing.M) {
 }
 
 // units are the metrics that a benchmark line shows, in the order of the
-// line; a result file has all of them.
+// line; a result file has all of them. A time per acquisition says little
+// without who got them, so what the owner log shows is among them.
 var units = []string{
 	"ns/op", "acq/s", "p50-ns/op", "p99-ns/op", "p999-ns/op", "handovers/s", "handover-ns/op",
-	"jain-%", "overlap-%", "cpu-ns/op", "reqs/op", "notifs/op",
+	"hold-%", "handover-%", "wait-%",
+	"jain-%", "streak-p99", "gap-p99", "lwss-%", "mttr-acq", "bypass-acq",
+	"overlap-%", "cpu-ns/op", "switches/op", "preemptions/op", "reqs/op", "notifs/op",
 }
 
 // Hold is how long a benchmark keeps a local lock. Remote locks are released
