@@ -35,7 +35,7 @@ func Main(m *testing.M) {
 // without who got them, so what the owner log shows is among them.
 var units = []string{
 	"ns/op", "acq/s", "p50-ns/op", "p99-ns/op", "p999-ns/op", "handovers/s", "handover-ns/op",
-	"hold-%", "handover-%", "wait-%",
+	"transfers/handover", "hold-%", "handover-%", "wait-%",
 	"jain-%", "streak-p99", "gap-p99", "lwss-%", "mttr-acq", "bypass-acq",
 	"overlap-%", "cpu-ns/op", "switches/op", "preemptions/op", "reqs/op", "notifs/op",
 }
@@ -98,8 +98,7 @@ func bench(b *testing.B, in *runner.Instruments, job runner.Job) {
 			b.Error(err)
 		}
 	}()
-	drive := func(limit runner.Limit) *harness.Result {
-		res, err := rig.Drive(b.Context(), limit)
+	checked := func(res *harness.Result, err error) *harness.Result {
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -108,9 +107,9 @@ func bench(b *testing.B, in *runner.Instruments, job runner.Job) {
 		}
 		return res
 	}
-	drive(runner.Limit{Window: job.Workload.Warmup})
+	checked(rig.Drive(b.Context(), runner.Limit{Window: job.Workload.Warmup}))
 	b.ResetTimer()
-	res := drive(runner.Limit{Ops: int64(b.N)})
+	res := checked(rig.DriveProbed(b.Context(), runner.Limit{Ops: int64(b.N)}))
 	b.StopTimer()
 	for _, m := range metric.Suite {
 		if !slices.Contains(units, m.Unit) {

@@ -25,7 +25,7 @@ func Tokens(holds []Hold, permits int) []harness.Violation {
 	for i := range holds {
 		h, before := &holds[i], i
 		if permits > 1 {
-			before = sort.Search(i, func(k int) bool { return holds[k].Acquired > h.Requested })
+			before = sort.Search(i, func(k int) bool { return holds[k].Acquired >= h.Requested })
 		}
 		if o := stale(h, greatest[before], written[before]); o != nil {
 			if n++; n == 1 {
