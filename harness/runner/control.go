@@ -27,7 +27,6 @@ type control struct {
 	epoch   time.Time // all times of the drive are ns since then
 	limit   Limit
 	batch   int64 // most turns between two looks
-	first   int64 // turns of a worker's first batch; each is at most twice the one before
 	start   chan struct{}
 	entered atomic.Int64 // workers that have begun
 	_       atomics.CacheLinePad
@@ -36,8 +35,8 @@ type control struct {
 	_       atomics.CacheLinePad
 }
 
-func newControl(limit Limit, t tuning) *control {
-	c := &control{epoch: time.Now(), limit: limit, batch: t.batch, first: t.first, start: make(chan struct{})}
+func newControl(limit Limit, batch int64) *control {
+	c := &control{epoch: time.Now(), limit: limit, batch: batch, start: make(chan struct{})}
 	c.budget.Store(limit.Ops)
 	return c
 }
@@ -45,15 +44,20 @@ func newControl(limit Limit, t tuning) *control {
 // now returns ns on the monotonic clock since the drive was set up.
 func (c *control) now() int64 { return int64(time.Since(c.epoch)) }
 
+// over reports whether workers are to leave.
+func (c *control) over() bool { return c.phase.Load() == stop }
+
 // next hands a worker whose batch before had last turns its next one: how many
-// turns, 0 at the end, and whether they are recorded.
+// turns, 0 at the end, and whether they are recorded. A turn may take nanoseconds
+// or, where busy waiters have no processor, a second. So batches grow only as
+// fast as they end, that none lasts much longer than all before it.
 func (c *control) next(last int64) (turns int64, recorded bool) {
 	phase := c.phase.Load()
 	if phase == stop {
 		return 0, false
 	}
 	if c.limit.Ops == 0 {
-		return min(c.batch, max(c.first, 2*last)), phase == measure
+		return min(c.batch, max(1, 2*last)), phase == measure
 	}
 	left := c.budget.Add(-c.batch) + c.batch
 	return max(0, min(c.batch, left)), true

@@ -10,29 +10,24 @@ import (
 	"locklab/harness"
 )
 
-// TestBatchesGrow: until a lock's speed is known a worker looks at the control
-// after one turn, then after two.
+// TestBatchesGrow: a worker looks at the control after one turn, then after two.
 func TestBatchesGrow(t *testing.T) {
-	for _, c := range []struct {
-		tuning tuning
-		want   []int64
-	}{
-		{tuning{batch: 64, first: 1}, []int64{1, 2, 4, 8, 16, 32, 64, 64}},
-		{tuning{batch: 64, first: 64}, []int64{64, 64}},
-		{tuning{batch: 5, first: 5}, []int64{5, 5}},
-		{tuning{batch: 1, first: 1}, []int64{1, 1}},
+	for batch, want := range map[int64][]int64{
+		64: {1, 2, 4, 8, 16, 32, 64, 64},
+		5:  {1, 2, 4, 5, 5},
+		1:  {1, 1},
 	} {
-		ctl := newControl(Limit{Window: time.Second}, c.tuning)
+		c := newControl(Limit{Window: time.Second}, batch)
 		var got []int64
-		for last := int64(0); len(got) < len(c.want); {
-			last, _ = ctl.next(last)
+		for last := int64(0); len(got) < len(want); {
+			last, _ = c.next(last)
 			got = append(got, last)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v gives batches of %v, want %v", c.tuning, got, c.want)
+		if !slices.Equal(got, want) {
+			t.Errorf("batches of %v, want %v", got, want)
 		}
-		ctl.phase.Store(stop)
-		if n, _ := ctl.next(64); n != 0 {
+		c.phase.Store(stop)
+		if n, _ := c.next(64); n != 0 {
 			t.Errorf("%d turns after the end", n)
 		}
 	}
@@ -67,5 +62,30 @@ func TestSlowIsNotStuck(t *testing.T) {
 	// Two drives.
 	if n := s.turns.Load(); n > 4*workers {
 		t.Errorf("%d turns of 30 ms for windows of %v and %v", n, w.Warmup, w.Window)
+	}
+}
+
+// TestLeavesEarly: who waited for its turn through the end of a drive takes no
+// other, whatever is left of its batch.
+func TestLeavesEarly(t *testing.T) {
+	w := instruments().bench(bareTurn).w
+	var s section
+	turns := func(last int) uint64 {
+		s.last = last
+		done, _ := w.batch(&s, noLock{}, 0, 64, false)
+		return done
+	}
+	if n := turns(1); n != 64 {
+		t.Errorf("%d turns before the end, want 64", n)
+	}
+	w.c.phase.Store(stop)
+	if n := turns(1); n != 1 {
+		t.Errorf("%d turns of one that waited, want 1", n)
+	}
+	if n := turns(w.id); n != 64 {
+		t.Errorf("%d turns of one that did not, want 64", n)
+	}
+	if s.n != 64+1+64 {
+		t.Errorf("the counter is %d", s.n)
 	}
 }

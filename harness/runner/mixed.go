@@ -120,8 +120,9 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 func (w *mixedWorker) run() {
 	turn := uint64(w.id) // staggers the workers' samples
 	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
-		var handovers uint64
-		for range turns {
+		var done, handovers uint64
+		for done < uint64(turns) && !(done > 0 && w.c.over()) {
+			done++
 			timed := recorded && turn&w.mask == 0
 			turn++
 			dice := w.rng.Uint64()
@@ -142,7 +143,7 @@ func (w *mixedWorker) run() {
 				w.think.spend()
 			}
 		}
-		w.t.publish(uint64(turns), handovers)
+		w.t.publish(done, handovers)
 	}
 }
 

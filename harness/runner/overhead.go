@@ -60,7 +60,7 @@ type bench struct {
 }
 
 func (in *Instruments) bench(kind turnKind) *bench {
-	w := &localWorker{t: new(tally), clock: in.Clock, mask: math.MaxUint64}
+	w := &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, mask: math.MaxUint64}
 	if kind == timedTurn {
 		w.mask = 0
 	}

@@ -214,7 +214,7 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 		return nil, fmt.Errorf("runner: workers are stuck in %s", r.job.Lock.Name)
 	}
 	t := r.tune(limit)
-	d := &drive{control: newControl(limit, t), rig: r, tuning: t}
+	d := &drive{control: newControl(limit, t.batch), rig: r, tuning: t}
 	for range r.job.Workload.Workers {
 		d.tallies = append(d.tallies, new(tally))
 	}
@@ -248,20 +248,15 @@ const maxBatch = 64
 type tuning struct {
 	sampleEvery int    // a power of two
 	batch       int64  // most turns between two looks at the control
-	first       int64  // turns before a worker's first look
 	expected    uint64 // acquisitions, about
 }
 
 func (r *Rig) tune(limit Limit) tuning {
 	if r.job.Lock.Remote != nil {
-		return tuning{sampleEvery: 1, batch: 1, first: 1} // a turn takes much longer than a clock reading
+		return tuning{sampleEvery: 1, batch: 1} // a turn takes much longer than a clock reading
 	}
-	t := tuning{sampleEvery: maxBatch, batch: maxBatch, first: maxBatch, expected: uint64(limit.Ops)}
+	t := tuning{sampleEvery: maxBatch, batch: maxBatch, expected: uint64(limit.Ops)}
 	if r.rate == 0 {
-		// A turn may take nanoseconds or, with busy waiters that have no
-		// processor, a second: batches grow only as fast as they end, so that
-		// none lasts much longer than all before it.
-		t.first = 1
 		return t
 	}
 	turn := float64(r.job.Workload.Workers) / r.rate // ns, of one worker
@@ -269,7 +264,6 @@ func (r *Rig) tune(limit Limit) tuning {
 	if limit.Ops == 0 {
 		t.expected = uint64(r.rate * float64(limit.Window) * 1.25)
 		t.batch = max(1, min(maxBatch, int64(float64(limit.Window)*0.002/turn)))
-		t.first = t.batch
 	}
 	return t
 }

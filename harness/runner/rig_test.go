@@ -144,7 +144,7 @@ func TestWindowAllocatesNothing(t *testing.T) {
 	think := harness.Span{Mean: 10, Exp: true}
 	b.w.hold, b.w.think = newSpinner(instruments().Work, think, machine.NewRandom(1)), newSpinner(instruments().Work, think, machine.NewRandom(2))
 	tallies := []*tally{b.w.t}
-	s, heap, c := newSnapshot(1), newHeapCounter(), newControl(Limit{Window: 1}, tuning{batch: 1, first: 1})
+	s, heap, c := newSnapshot(1), newHeapCounter(), newControl(Limit{Window: 1}, 1)
 	if n := testing.AllocsPerRun(100, func() {
 		b.w.batch(b.s, b.lock, 0, 64, true)
 		b.w.t.publish(64, 0)

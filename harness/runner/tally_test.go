@@ -22,7 +22,7 @@ func TestTallyIsReadWhole(t *testing.T) {
 			}
 		}
 	}()
-	c, s := newControl(Limit{Window: 1}, tuning{batch: 1, first: 1}), newSnapshot(1)
+	c, s := newControl(Limit{Window: 1}, 1), newSnapshot(1)
 	var last counts
 	torn, fresh := 0, 0
 	for fresh < snapshots {
