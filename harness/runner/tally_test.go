@@ -9,7 +9,7 @@ import (
 // TestTallyIsReadWhole reads a tally while its worker publishes: of two counters that rise
 // together a reader that takes them one by one sees one ahead of the other.
 func TestTallyIsReadWhole(t *testing.T) {
-	const snapshots = 200_000
+	const snapshots = 20_000
 	w := new(tally)
 	var stop atomic.Bool
 	done := make(chan struct{})
