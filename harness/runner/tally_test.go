@@ -9,7 +9,7 @@ import (
 // TestTallyIsReadWhole reads a tally while its worker publishes: of two counters that rise
 // together a reader that takes them one by one sees one ahead of the other.
 func TestTallyIsReadWhole(t *testing.T) {
-	const snapshots = 20_000
+	const snapshots = 100_000
 	w := new(tally)
 	var stop atomic.Bool
 	done := make(chan struct{})
@@ -44,6 +44,21 @@ func TestTallyIsReadWhole(t *testing.T) {
 	<-done
 	if torn > 0 {
 		t.Errorf("%d of %d snapshots are torn", torn, fresh)
+	}
+}
+
+// TestHalfPublished: a writer that has lost its processor halfway neither holds
+// a reader up nor shows it one count of the new record.
+func TestHalfPublished(t *testing.T) {
+	var p published
+	for n := uint64(1); n < 4; n++ {
+		whole := counts{2 * n, n}
+		p.set(whole)
+		// What set does before it publishes.
+		p.records[(p.version.Load()+1)&1].ops.StoreRelease(99)
+		if got := p.get(); got != whole {
+			t.Errorf("read %+v, want %+v", got, whole)
+		}
 	}
 }
 
