@@ -63,10 +63,10 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, waits, func(w *harness.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, pins, func(w *harness.Workload, x harness.Pin) { w.Pin = x })
 	ws = cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
+	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
 	if remote {
 		return ws // the rest is about memory that threads share
 	}
-	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
 	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
 	return cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
 }

@@ -24,6 +24,6 @@
 // run the suite on locks that are broken on purpose and demand that each is
 // rejected every time, for the right reason.
 //
-// Rank 2. The package imports atomics, harness, internal/backend and
-// internal/qemu, and must never import a lock.
+// Rank 2. The package imports atomics, harness, harness/oracle, internal/backend
+// and internal/qemu, and must never import a lock.
 package locktest
