@@ -1,46 +1,53 @@
-// Package redislock is mutual exclusion between processes, kept by one Redis
-// server: a lock with a lease, cancellable, without orphaned keys, and honest
-// about losing a lock.
+// Package redislock is mutual exclusion between processes, kept by Redis: fair,
+// handed over without polling, with leases that are renewed, fencing tokens,
+// cancellation, without orphaned keys, and honest about losing a lock.
 //
-//	client := redis.NewClient(&redis.Options{Addr: "redis:6379"})
-//	defer client.Close()
+//	rdb := redis.NewClient(&redis.Options{Addr: "redis:6379"})
+//	defer rdb.Close()
+//	locks := redislock.NewClient(rdb, redislock.ClientOptions{})
+//	defer locks.Close()
 //
-//	m := redislock.New(client, "locks:reindex", redislock.Options{Lease: time.Minute})
+//	m := locks.Mutex("locks:reindex", redislock.Options{})
 //	err := redislock.Do(ctx, m, func(ctx context.Context, lease *redislock.Lease) error {
-//		return reindex(ctx) // ctx ends if the lock is lost
+//		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
 //	})
 //
 // # What it promises
 //
-// The lock is one key with a random value and a time to live. While the server
-// keeps its data, at most one lease is within its Deadline: the time is counted
-// from before the request was sent, less clock drift. Past the deadline the
-// lock is lost, Done is closed, and somebody else may have it. A holder that
-// may be paused for longer, by a debugger, a hypervisor or a garbage collector,
-// and does harm after it, needs a lock with fencing tokens; this one has none.
+// While the server keeps its data, at most one lease of a [Mutex] is within its
+// Deadline: the time is counted from before the request was sent, less clock
+// drift. Waiters are served in order of arrival. Past the deadline, or when a
+// renewal finds the lock gone, the lease is lost and Done is closed, and
+// somebody else may have the lock. Tokens rise strictly from holder to holder,
+// so that a resource which remembers the greatest token it has seen can refuse a
+// holder that was paused for longer, by a debugger, a hypervisor or a garbage
+// collector. Without that check the pause does its harm, as with every lock kept
+// by a service: see Kleppmann, "How to do distributed locking", 2016.
 //
-// A server that restarts without its data, or a replica that is promoted
-// before it has the key, gives the lock away a second time. Where that is not
-// acceptable use a lock kept by consensus, such as package zklock.
+// # What it does not promise
 //
-// Waiters poll, and whoever asks first after a release gets the lock: there is
-// no order, and the holder that comes back at once tends to win.
+// A server that restarts without its data, or a replica that is promoted before
+// it has the latest writes, gives the lock away a second time, and the tokens
+// fall back with the data. They protect only while the dataset survives. Where
+// that is not acceptable use a lock kept by consensus, such as package zklock.
+// The same goes for eviction: the policy must be noeviction, or the keys of the
+// lock must be out of its reach.
 //
 // # Lost replies
 //
 // A request may fail after it has taken effect. Acquiring is therefore a
 // script that knows its own nonce again, so that a repetition, by this package
 // or by the client library, does not mistake its own key for somebody else's;
-// and a Lock that gives up in doubt deletes the key if it carries its nonce. A
-// request that the network holds back until after that can still make a key,
-// which ends with its lease.
+// and a Lock that gives up in doubt takes back what may be there. A request that
+// the network holds back until after that can still take the lock or a place in
+// the queue; the first ends with its lease, the second with the grant timeout.
 //
 // # Contexts
 //
-// Each Lock and Unlock runs its requests in a goroutine, which the caller
-// stops waiting for when its context ends, whatever the client's settings are.
-// What is left to do, at most deleting the own key, goes on there, and ends
-// after two seconds or the client's own timeouts.
+// Each Lock and Unlock runs its requests in a goroutine of the [Client], which
+// the caller stops waiting for when its context ends, whatever the settings of
+// the client library are. What is left to do goes on there, and ends after two
+// seconds or the client's own timeouts. Close ends everything.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.

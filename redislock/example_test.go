@@ -21,7 +21,11 @@ func Example() {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()
 
-	m := redislock.New(client, "locklab:{example}", redislock.Options{})
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+
+	defer locks.Close()
+
+	m := locks.Mutex("locklab:{example}", redislock.Options{})
 	err := redislock.Do(context.Background(), m, func(ctx context.Context, lease *redislock.Lease) error {
 		fmt.Println("alone") // ctx ends if the lock is lost
 		return ctx.Err()
@@ -36,7 +40,11 @@ func ExampleMutex_TryLock() {
 	defer client.Close()
 	ctx := context.Background()
 
-	m := redislock.New(client, "locklab:{example}", redislock.Options{})
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+
+	defer locks.Close()
+
+	m := locks.Mutex("locklab:{example}", redislock.Options{})
 	lease, err := m.TryLock(ctx)
 	if err != nil {
 		log.Fatal(err) // wraps ErrNotAcquired if somebody else holds the lock

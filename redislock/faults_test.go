@@ -15,7 +15,7 @@ import (
 func lostReplyToLock(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
-	m := redislock.New(c, key, redislock.Options{})
+	m := pollMutex(t, c, key, redislock.Options{})
 	unlock(t, lock(t, m))
 	c.lose.Store(1)
 	l := lock(t, m)
@@ -32,7 +32,7 @@ func lostReplyToLock(t *testing.T, at harness.Endpoint) {
 func lostReplyRetried(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = 3 }), dial(t, at)
 	key := newKey()
-	m := redislock.New(c, key, redislock.Options{})
+	m := pollMutex(t, c, key, redislock.Options{})
 	unlock(t, lock(t, m))
 	c.lose.Store(1)
 	l, err := m.TryLock(t.Context())
@@ -48,7 +48,7 @@ func lostReplyRetried(t *testing.T, at harness.Endpoint) {
 func lostRepliesGiveUp(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
-	m := redislock.New(c, key, redislock.Options{Poll: time.Millisecond})
+	m := pollMutex(t, c, key, redislock.Options{})
 	unlock(t, lock(t, m))
 	// Each failed request costs the reply to it; a new connection's handshake
 	// is a reply too, and its failure fails the request.
@@ -63,7 +63,7 @@ func lostRepliesGiveUp(t *testing.T, at harness.Endpoint) {
 
 func lostReplyToUnlock(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
-	m := redislock.New(c, newKey(), redislock.Options{})
+	m := pollMutex(t, c, newKey(), redislock.Options{})
 	l := lock(t, m)
 	c.lose.Store(1)
 	unlock(t, l)
@@ -94,7 +94,7 @@ func giveUpOnSilence(t *testing.T, at harness.Endpoint, ctx context.Context) {
 	})
 	watch := dial(t, at)
 	key := newKey()
-	m := redislock.New(c, key, redislock.Options{})
+	m := pollMutex(t, c, key, redislock.Options{})
 	unlock(t, lock(t, m))
 	c.stall.Store(true)
 	began := time.Now()
@@ -117,7 +117,7 @@ func lateReply(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, func(o *redis.Options) { o.ContextTimeoutEnabled = false })
 	watch := dial(t, at)
 	key := newKey()
-	m := redislock.New(c, key, redislock.Options{})
+	m := pollMutex(t, c, key, redislock.Options{})
 	unlock(t, lock(t, m))
 	c.delay.Store(int64(500 * time.Millisecond))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -136,7 +136,7 @@ func lateReply(t *testing.T, at harness.Endpoint) {
 func slowServer(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	const lease, delay = 2 * time.Second, time.Second
-	m := redislock.New(c, newKey(), redislock.Options{Lease: lease})
+	m := pollMutex(t, c, newKey(), redislock.Options{Lease: lease})
 	unlock(t, lock(t, m))
 	c.delay.Store(int64(delay))
 	asked := time.Now()
@@ -152,7 +152,7 @@ func slowServer(t *testing.T, at harness.Endpoint) {
 func slowerThanLease(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
-	m := redislock.New(c, key, redislock.Options{Lease: 50 * time.Millisecond})
+	m := pollMutex(t, c, key, redislock.Options{Lease: 50 * time.Millisecond})
 	unlock(t, lock(t, m))
 	c.delay.Store(int64(100 * time.Millisecond))
 	if l, err := m.Lock(t.Context()); err == nil {
@@ -173,7 +173,7 @@ func wrongType(t *testing.T, at harness.Endpoint) {
 	}
 	defer c.Del(context.WithoutCancel(t.Context()), key)
 	before := c.Counts()
-	_, err := redislock.New(c, key, redislock.Options{}).Lock(t.Context())
+	_, err := pollMutex(t, c, key, redislock.Options{}).Lock(t.Context())
 	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
 		t.Errorf("Lock = %v, want the server's WRONGTYPE", err)
 	}
@@ -186,7 +186,7 @@ func serverGone(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
 	defer dial(t, at).Del(context.WithoutCancel(t.Context()), key)
-	m := redislock.New(c, key, redislock.Options{Poll: time.Millisecond})
+	m := pollMutex(t, c, key, redislock.Options{})
 	l := lock(t, m)
 	c.Client.Close()
 	if _, err := m.Lock(t.Context()); !errors.Is(err, redis.ErrClosed) {

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -11,14 +10,25 @@ import (
 	"locklab/harness"
 )
 
-// A Lease is one acquisition of a [Mutex]. Its methods may be used by any
-// number of goroutines.
+// A Lease is one acquisition of a lock. Its methods may be used by any number
+// of goroutines.
 type Lease struct {
-	m     *Mutex
-	nonce string
+	c     *Client
+	name  string
+	token uint64
 
-	deadline time.Time
-	timer    *time.Timer // ends the lease at the deadline
+	// free gives the lock back and reports whether it was held until then.
+	free func(ctx context.Context) (held bool, err error)
+
+	// renewal makes it a whole lease again. It answers 1 if the lock was held.
+	renewal call
+	span    time.Duration // a whole lease
+	fixed   bool          // it is renewed to its whole length, but not again
+
+	// Guarded by c.mu.
+	deadline time.Time // until when the lock is surely held
+	renewAt  time.Time // when to ask for more; zero for never
+	renewing bool
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -27,27 +37,46 @@ type Lease struct {
 
 var _ harness.Lease = (*Lease)(nil)
 
-func newLease(m *Mutex) *Lease {
-	l := &Lease{m: m, nonce: rand.Text()}
+const (
+	// A lease is renewed when a third of it is over, and after that this many
+	// times within its length, should no answer come.
+	renewTries = 10
+
+	// unlockWait bounds Unlock, and what a Lock that failed may still do.
+	unlockWait = 2 * time.Second
+)
+
+// drift is how much less of a span we count than the server, whose clock may run
+// faster: one per cent and two milliseconds, as in "Distributed Locks with
+// Redis" (redis.io), the implementations of Redlock.
+func drift(span time.Duration) time.Duration { return span/100 + 2*time.Millisecond }
+
+// begin begins a lease that the server has granted for that span, of which it
+// surely had not heard before from, and reports whether any of it is left.
+func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.end = context.WithCancelCause(context.Background())
-	return l
+	l.deadline = from.Add(span - drift(span))
+	if !l.fixed || span < l.span {
+		l.renewAt = time.Now().Add(span / 3)
+	}
+	return l.c.keep(l)
 }
 
-// start begins a lease that a request sent at that time has acquired, and
-// reports whether any of it is left. The server's clock may run faster than
-// ours: one per cent and two milliseconds are taken off, as in "Distributed
-// Locks with Redis" (redis.io), the implementations of Redlock.
-func (l *Lease) start(sent time.Time) bool {
-	drift := l.m.lease/100 + 2*time.Millisecond
-	l.deadline = sent.Add(l.m.lease - drift)
-	left := time.Until(l.deadline)
-	if left <= 0 {
-		return false
+// extend notes a renewal that was sent at that time. The caller holds l.c.mu.
+func (l *Lease) extend(sent time.Time) {
+	l.deadline = sent.Add(l.span - drift(l.span))
+	l.renewAt = time.Time{}
+	if !l.fixed {
+		l.renewAt = sent.Add(l.span / 3)
 	}
-	l.timer = time.AfterFunc(left, func() {
-		l.end(fmt.Errorf("%w: its lease of %v is over", ErrLost, l.m.lease))
-	})
-	return true
+}
+
+// due returns when the watchdog must look at l. The caller holds l.c.mu.
+func (l *Lease) due() time.Time {
+	if l.renewing || l.renewAt.IsZero() || l.deadline.Before(l.renewAt) {
+		return l.deadline
+	}
+	return l.renewAt
 }
 
 // Unlock releases the lock with one request, whatever has become of ctx, and
@@ -61,32 +90,37 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	if l.unlocked.Swap(true) {
 		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
 	}
+	l.c.drop(l)
 	done := make(chan error, 1)
-	l.m.work.Go(func() { done <- l.release(ctx) })
+	if !l.c.spawn(func() { done <- l.release(ctx) }) {
+		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
+	}
 	timer := time.NewTimer(unlockWait)
 	defer timer.Stop()
 	select {
 	case err := <-done:
 		return err
 	case <-timer.C:
-		if lost := l.lost(); lost != nil {
+		l.end(fmt.Errorf("%w: no answer to Unlock for %v", ErrLost, unlockWait))
+		if lost := l.lost(); lost != nil && !time.Now().Before(l.until()) {
 			return lost
 		}
-		return fmt.Errorf("redislock: unlock %s: the server has not answered for %v", l.m.name, unlockWait)
+		return fmt.Errorf("redislock: unlock %s: the server has not answered for %v", l.name, unlockWait)
 	}
 }
 
-// release deletes the key and ends the lease.
+// release gives the lock back and ends the lease.
 func (l *Lease) release(ctx context.Context) error {
-	deleted, err := l.delete(ctx)
-	l.timer.Stop()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+	defer cancel()
+	held, err := l.free(ctx)
 	switch {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
-		if time.Now().Before(l.deadline) {
-			return fmt.Errorf("redislock: unlock %s: %w", l.m.name, err)
+		if time.Now().Before(l.until()) {
+			return fmt.Errorf("redislock: unlock %s: %w", l.name, err)
 		}
-	case deleted:
+	case held:
 		l.end(ErrReleased)
 	default:
 		l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
@@ -102,32 +136,24 @@ func (l *Lease) lost() error {
 	return nil
 }
 
-// delete deletes the key if it carries the nonce of l, whatever has become of
-// ctx, and reports whether it was there until now.
-func (l *Lease) delete(ctx context.Context) (deleted bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
-	defer cancel()
-	for failures := 0; ; {
-		deleted, err = l.m.run(ctx, releaseScript, l.nonce)
-		if err == nil {
-			// Gone after a failure: the failed request has done it.
-			return deleted || failures > 0, nil
-		}
-		if failures++; refused(err) || failures == maxFailures || !l.m.pause(ctx) {
-			return false, err
-		}
-	}
-}
+// Token returns the fencing token, which rises strictly from holder to holder
+// as long as the server keeps its data, or 0 if the lock has none.
+func (l *Lease) Token() uint64 { return l.token }
 
-// Token returns 0: the lock has no fencing token.
-func (l *Lease) Token() uint64 { return 0 }
-
-// Done is closed when the lock is released, and at the deadline.
+// Done is closed when the lock is released, when a renewal finds it lost, and at
+// the deadline.
 func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
 // error that wraps ErrLost.
 func (l *Lease) Err() error { return context.Cause(l.alive) }
 
-// Deadline returns until when the lock is surely held if it is not released.
-func (l *Lease) Deadline() (time.Time, bool) { return l.deadline, true }
+// Deadline returns until when the lock is surely held if it is not released. It
+// moves on with each renewal.
+func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
+
+func (l *Lease) until() time.Time {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.deadline
+}

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"errors"
 	"fmt"
 
 	"locklab/harness"
@@ -8,6 +9,7 @@ import (
 
 // Suite lists every lock of the family.
 var Suite = []*harness.Variant{
+	queue,
 	poll,
 }
 
@@ -26,4 +28,7 @@ var (
 
 	// ErrReleased is why a lease ended by Unlock.
 	ErrReleased = fmt.Errorf("redislock: %w", harness.ErrReleased)
+
+	// ErrClosed is returned by the methods of a lock whose Client was closed.
+	ErrClosed = errors.New("redislock: the client is closed")
 )

@@ -48,7 +48,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-func lock(t *testing.T, m *redislock.Mutex) *redislock.Lease {
+func lock(t *testing.T, m redislock.Acquirer) *redislock.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -85,7 +85,7 @@ func lost(t *testing.T, l *redislock.Lease) {
 
 func requests(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
-	m := redislock.New(c, newKey(), redislock.Options{})
+	m := pollMutex(t, c, newKey(), redislock.Options{})
 	unlock(t, lock(t, m)) // the server may not have the scripts yet
 	before := c.Counts()
 	for range 50 {
@@ -100,7 +100,7 @@ func requests(t *testing.T, at harness.Endpoint) {
 func noScript(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	c.Client.AddHook(forgetful{})
-	m := redislock.New(c, newKey(), redislock.Options{})
+	m := pollMutex(t, c, newKey(), redislock.Options{})
 	before := c.Counts()
 	unlock(t, lock(t, m))
 	if got := c.Counts().Sub(before).Requests; got != 4 {
@@ -128,7 +128,7 @@ func (forgetful) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func foreignDelete(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
-	m := redislock.New(c, key, redislock.Options{})
+	m := pollMutex(t, c, key, redislock.Options{})
 	l := lock(t, m)
 	if err := c.Del(t.Context(), key).Err(); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func expiry(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
 	const lease = 300 * time.Millisecond
-	m := redislock.New(c, key, redislock.Options{Lease: lease})
+	m := pollMutex(t, c, key, redislock.Options{Lease: lease})
 	asked := time.Now()
 	l := lock(t, m)
 	if until, ok := l.Deadline(); !ok || until.After(time.Now().Add(lease-5*time.Millisecond)) || until.Before(asked.Add(lease/2)) {
@@ -166,8 +166,8 @@ func expiry(t *testing.T, at harness.Endpoint) {
 func expiryAndSuccessor(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at), dial(t, at)
 	key := newKey()
-	late := lock(t, redislock.New(a, key, redislock.Options{Lease: 50 * time.Millisecond}))
-	next := lock(t, redislock.New(b, key, redislock.Options{}))
+	late := lock(t, pollMutex(t, a, key, redislock.Options{Lease: 50 * time.Millisecond}))
+	next := lock(t, pollMutex(t, b, key, redislock.Options{}))
 	mine := owner(t, b, key)
 	lost(t, late)
 	if got := owner(t, b, key); got != mine || got == "" {
@@ -181,7 +181,7 @@ func expiryAndSuccessor(t *testing.T, at harness.Endpoint) {
 
 func doEndsWithLease(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
-	m := redislock.New(c, newKey(), redislock.Options{Lease: 100 * time.Millisecond})
+	m := pollMutex(t, c, newKey(), redislock.Options{Lease: 100 * time.Millisecond})
 	boom := errors.New("boom")
 	err := redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
 		select {
@@ -211,7 +211,7 @@ func doEndsWithLease(t *testing.T, at harness.Endpoint) {
 func locker(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
-	k := redislock.Locker(redislock.New(c, key, redislock.Options{}))
+	k := redislock.Locker(pollMutex(t, c, key, redislock.Options{}))
 	for range 2 {
 		k.Lock()
 		if owner(t, c, key) == "" {
@@ -232,7 +232,7 @@ func locker(t *testing.T, at harness.Endpoint) {
 func lockerPastLease(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
-	k := redislock.Locker(redislock.New(c, key, redislock.Options{Lease: 100 * time.Millisecond}))
+	k := redislock.Locker(pollMutex(t, c, key, redislock.Options{Lease: 100 * time.Millisecond}))
 	k.Lock()
 	next := make(chan struct{})
 	go func() {

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/wire"
+	"locklab/redislock"
 )
 
 // patience is how long a test waits for what must happen.
@@ -118,4 +119,24 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
+}
+
+// pollMutex returns a lock of a client for the duration of t, whose leases are
+// not renewed.
+func pollMutex(t *testing.T, c *link, key string, o redislock.Options) *redislock.PollMutex {
+	t.Helper()
+	o.Fixed = true
+	return newClient(t, c).PollMutex(key, redislock.PollOptions{Options: o})
+}
+
+// newClient returns a Client over c for the duration of t.
+func newClient(t *testing.T, c *link) *redislock.Client {
+	t.Helper()
+	client := redislock.NewClient(c.Client, redislock.ClientOptions{})
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
 }

@@ -1,0 +1,221 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ClientOptions is how a Client uses Redis. The zero value is usable.
+type ClientOptions struct {
+	// Blocking is for the commands that block, with which waiters listen: one
+	// connection of it for each lock that this client waits for. The Client
+	// closes it. nil makes one after the pattern of the other client, which must
+	// then be a *redis.Client (of one server, or by Sentinel) or a
+	// *redis.ClusterClient.
+	Blocking redis.UniversalClient
+
+	_ struct{}
+}
+
+// A Client keeps what the locks of one process share: the renewal of leases,
+// and connections to listen on. Its methods and locks may be used by any number
+// of goroutines.
+type Client struct {
+	rdb  redis.UniversalClient
+	open context.Context // ends with Close
+	shut context.CancelFunc
+
+	mu       sync.Mutex
+	blocking redis.UniversalClient // nil until needed
+	leases   map[*Lease]bool
+	next     time.Time   // when the watchdog looks again; zero for never
+	watchdog *time.Timer // nil before the first lease
+	closed   bool
+	work     sync.WaitGroup // goroutines started by spawn
+}
+
+// NewClient returns a client over rdb, which it neither closes nor blocks.
+// The caller closes the Client before rdb.
+func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
+	c := &Client{rdb: rdb, blocking: o.Blocking, leases: make(map[*Lease]bool)}
+	c.open, c.shut = context.WithCancel(context.Background())
+	return c
+}
+
+// Close ends every wait for a lock and every lease, and returns when all
+// goroutines of the client have ended. The keys of leases that have not been
+// unlocked stay until the servers let them expire. It is safe to call twice. The
+// error is that of closing the connections for blocking commands.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	for l := range c.leases {
+		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+	}
+	clear(c.leases)
+	if c.watchdog != nil {
+		c.watchdog.Stop()
+	}
+	blocking := c.blocking
+	c.blocking = nil
+	c.mu.Unlock()
+	c.shut()
+	var err error
+	if blocking != nil {
+		err = blocking.Close() // ends the commands that block
+	}
+	c.work.Wait()
+	return err
+}
+
+// spawn runs f in a goroutine that Close waits for, and reports whether the
+// client was still open.
+func (c *Client) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.work.Go(f)
+	return true
+}
+
+var errNoBlocking = errors.New("redislock: this kind of client cannot be copied for blocking commands: set ClientOptions.Blocking")
+
+// listener returns the client for blocking commands.
+func (c *Client) listener() (redis.UniversalClient, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, ErrClosed
+	case c.blocking != nil:
+		return c.blocking, nil
+	}
+	switch rdb := c.rdb.(type) {
+	case *redis.Client:
+		o := *rdb.Options()
+		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = manyConnections, 0, 0, -1
+		c.blocking = redis.NewClient(&o)
+	case *redis.ClusterClient:
+		o := *rdb.Options()
+		o.PoolSize, o.MaxActiveConns, o.MinIdleConns = manyConnections, 0, 0
+		c.blocking = redis.NewClusterClient(&o)
+	default:
+		return nil, errNoBlocking
+	}
+	return c.blocking, nil
+}
+
+// manyConnections does not limit who listens.
+const manyConnections = 1 << 16
+
+// keep adds a lease to those that the watchdog looks after, and reports whether
+// any of it is left.
+func (c *Client) keep(l *Lease) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || !time.Now().Before(l.deadline) {
+		return false
+	}
+	c.leases[l] = true
+	c.lookAt(l.due())
+	return true
+}
+
+// drop takes a lease away from the watchdog.
+func (c *Client) drop(l *Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.leases, l)
+}
+
+// lookAt makes sure that the watchdog looks at that time or before. The caller
+// holds c.mu.
+func (c *Client) lookAt(at time.Time) {
+	if !c.next.IsZero() && !at.Before(c.next) {
+		return
+	}
+	c.next = at
+	if c.watchdog == nil {
+		c.watchdog = time.AfterFunc(time.Until(at), c.look)
+	} else {
+		c.watchdog.Reset(time.Until(at))
+	}
+}
+
+// look ends the leases whose time is over and renews those whose time has come,
+// all in one batch.
+func (c *Client) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.next = time.Time{}
+	now := time.Now()
+	var renew []*Lease
+	for l := range c.leases {
+		switch {
+		case !now.Before(l.deadline):
+			l.end(fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span))
+			delete(c.leases, l)
+			continue
+		case !l.renewing && !l.renewAt.IsZero() && !now.Before(l.renewAt):
+			l.renewing = true
+			renew = append(renew, l)
+		}
+		c.lookAt(l.due())
+	}
+	if len(renew) > 0 {
+		c.work.Go(func() { c.renew(renew) })
+	}
+}
+
+// renew asks for a whole lease again for each of ls.
+func (c *Client) renew(ls []*Lease) {
+	calls := make([]call, len(ls))
+	soonest := ls[0].deadline
+	for i, l := range ls {
+		calls[i] = l.renewal
+		if l.deadline.Before(soonest) {
+			soonest = l.deadline
+		}
+	}
+	ctx, cancel := context.WithDeadline(c.open, soonest)
+	defer cancel()
+	sent := time.Now()
+	replies := batch(ctx, c.rdb, calls)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, l := range ls {
+		if !c.leases[l] {
+			continue // released or over
+		}
+		l.renewing = false
+		switch n, err := replies[i].Int(); {
+		case err != nil: // there is time until the deadline
+			l.renewAt = time.Now().Add(l.span / renewTries)
+		case n != 1:
+			l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
+			delete(c.leases, l)
+			continue
+		default:
+			l.extend(sent)
+		}
+		c.lookAt(l.due())
+	}
+}
+
+// closedErr is ErrClosed once the client is closed, else nil.
+func (c *Client) closedErr() error {
+	if c.open.Err() != nil {
+		return ErrClosed
+	}
+	return nil
+}

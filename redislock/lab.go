@@ -1,0 +1,120 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/wire"
+)
+
+// A locker is a lock of this package as the laboratory uses it.
+type locker interface {
+	Lock(ctx context.Context) (*Lease, error)
+	TryLock(ctx context.Context) (*Lease, error)
+}
+
+// labPrefix begins the names of all locks of the laboratory.
+const labPrefix = "locklab:"
+
+// remote returns the constructor of a Variant whose lock is made by lock.
+func remote(lock func(c *Client, name string, o Options) locker) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		l, err := dialLab(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		l.name = labPrefix + "{" + key + "}"
+		l.lock = lock(l.c, l.name, Options{Lease: at.Lease})
+		return l, nil
+	}
+}
+
+// labClient adapts a Client and one lock to the laboratory.
+type labClient struct {
+	counters [2]*wire.Counter
+	rdb      *redis.Client
+	c        *Client
+	name     string
+	lock     locker
+}
+
+var (
+	_ harness.Remote  = (*labClient)(nil)
+	_ harness.Counter = (*labClient)(nil)
+)
+
+// dialLab connects to the server and asks whether it is there.
+func dialLab(ctx context.Context, at harness.Endpoint) (*labClient, error) {
+	r := new(labClient)
+	rdb, counter, err := wire.Redis(at)
+	if err != nil {
+		return nil, fmt.Errorf("redislock: %w", err)
+	}
+	blocking, counter2, err := wire.Redis(at, func(o *redis.Options) { o.PoolSize = manyConnections })
+	if err != nil {
+		return nil, fmt.Errorf("redislock: %w", err)
+	}
+	r.rdb, r.counters = rdb, [2]*wire.Counter{counter, counter2}
+	r.c = NewClient(rdb, ClientOptions{Blocking: blocking})
+	if err := rdb.Ping(ctx).Err(); err != nil {
+		r.c.Close()
+		rdb.Close()
+		return nil, fmt.Errorf("redislock: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
+	}
+	return r, nil
+}
+
+// Counts returns the commands sent.
+func (r *labClient) Counts() (total harness.Counts) {
+	for _, c := range r.counters {
+		total = total.Add(c.Counts())
+	}
+	return total
+}
+
+func (r *labClient) Join(context.Context, int) (harness.Session, error) {
+	return labSession{r.lock}, nil
+}
+
+// Close waits for what Lock and Unlock may have left to do, and disconnects.
+func (r *labClient) Close() error {
+	done := make(chan error, 1)
+	go func() { done <- r.c.Close() }()
+	timer := time.NewTimer(unlockWait)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return errors.Join(err, r.rdb.Close())
+	case <-timer.C:
+		err := r.rdb.Close()
+		return errors.Join(<-done, err)
+	}
+}
+
+// labSession is one worker. Workers of a client share everything.
+type labSession struct{ lock locker }
+
+var _ harness.TrySession = labSession{}
+
+func (s labSession) Lock(ctx context.Context) (harness.Lease, error) {
+	return leaseOf(s.lock.Lock(ctx))
+}
+
+func (s labSession) TryLock(ctx context.Context) (harness.Lease, error) {
+	return leaseOf(s.lock.TryLock(ctx))
+}
+
+func (labSession) Close() error { return nil }
+
+// leaseOf keeps a nil *Lease from becoming a Lease that is not nil.
+func leaseOf(l *Lease, err error) (harness.Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}

@@ -1,0 +1,164 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/lease"
+)
+
+// Defaults of Options.
+const (
+	// DefaultLease bounds how long a crashed holder blocks the others.
+	DefaultLease = 30 * time.Second
+
+	// DefaultGrant is longer than a garbage collection and a lost packet, and
+	// short enough that a waiter who died unnoticed costs little.
+	DefaultGrant = 500 * time.Millisecond
+
+	// minLease is the shortest lease: Redis counts whole milliseconds.
+	minLease = time.Millisecond
+
+	// maxName is the longest name of a lock, in bytes.
+	maxName = 1024
+)
+
+// Options is how a lock behaves. The zero value is usable.
+type Options struct {
+	// Lease is how long the servers keep the lock for a holder they do not
+	// hear from. It is sent in whole milliseconds; 0 is DefaultLease.
+	Lease time.Duration
+
+	// Fixed says that a lease is not renewed: the holder has Lease and no more.
+	// Otherwise it is renewed for as long as the process lives, from when a
+	// third of it is over.
+	Fixed bool
+
+	// Grant is how long a waiter to whom the lock was handed over may take to
+	// react, if it is about to keep it: what a waiter that died costs the
+	// others. 0 is DefaultGrant. Only locks with a queue use it.
+	Grant time.Duration
+
+	_ struct{}
+}
+
+// withDefaults returns o without zeros, or what is wrong with it or with name.
+func (o Options) withDefaults(name string) (Options, error) {
+	if o.Lease == 0 {
+		o.Lease = DefaultLease
+	}
+	if o.Grant == 0 {
+		o.Grant = DefaultGrant
+	}
+	o.Grant = min(o.Grant, o.Lease)
+	switch {
+	case name == "":
+		return o, fmt.Errorf("redislock: %w: the lock has no name", harness.ErrUsage)
+	case len(name) > maxName:
+		return o, fmt.Errorf("redislock: %w: the name of the lock has %d bytes, more than %d", harness.ErrUsage, len(name), maxName)
+	case o.Lease < minLease:
+		return o, fmt.Errorf("redislock: %w: a lease of %v: want at least %v", harness.ErrUsage, o.Lease, minLease)
+	case o.Grant < minLease:
+		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.Grant, minLease)
+	}
+	return o, nil
+}
+
+// companion returns the name of a key that belongs to the lock called name, and
+// that a cluster keeps in the same slot: what a key has between its first brace
+// and the next closing one, or else all of it, says where it is kept.
+func companion(name, what string) string {
+	_, tail, opened := strings.Cut(name, "{")
+	if inner, _, closed := strings.Cut(tail, "}"); opened && closed && inner != "" {
+		return name + ":" + what
+	}
+	return "{" + name + "}:" + what
+}
+
+// An Acquirer is a lock of this package.
+type Acquirer interface {
+	Lock(ctx context.Context) (*Lease, error)
+}
+
+// Do calls f while it holds the lock. The context of f ends with ctx, and when
+// the lock is lost; its cause is then an error that wraps ErrLost. Do returns
+// what went wrong, in f and in releasing the lock: an error that wraps
+// ErrNotHeld says that f ran, at least at its end, without the lock.
+func Do(ctx context.Context, m Acquirer, f func(ctx context.Context, l *Lease) error) error {
+	return lease.Do(ctx, m.Lock, f)
+}
+
+// Locker returns m in the shape of a sync.Locker. Its methods panic where Lock
+// and Unlock return an error: if the server fails, and if the lock turns out to
+// have been lost. Code that can do better uses Lock or Do.
+func Locker(m Acquirer) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
+
+// maxFailures is how many requests in a row may fail before Lock returns an
+// error.
+const maxFailures = 3
+
+// await runs acquire in a goroutine of c and waits for it until ctx ends.
+func (c *Client) await(ctx context.Context, name string, acquire func() (*Lease, error)) (*Lease, error) {
+	l, err := lease.Await(ctx, c.spawn, ErrClosed, acquire, func(l *Lease) { l.c.drop(l); l.release(ctx) })
+	if err != nil && err == ctx.Err() { // acquire says more
+		err = fmt.Errorf("redislock: lock %s: %w", name, err)
+	}
+	return l, err
+}
+
+// gaveUp returns the error of a Lock that failed with err: that of ctx if it has
+// ended. undo takes back what a request may have done of which we do not know,
+// if there is any.
+func gaveUp(ctx context.Context, name string, o Options, err error, undo func(context.Context) error) error {
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if !errors.Is(err, ErrNotAcquired) {
+		err = fmt.Errorf("redislock: lock %s: %w", name, err)
+	}
+	if undo == nil {
+		return err
+	}
+	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+	defer cancel()
+	if again := undo(detached); again != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w (and what it left there may stay for %v)", err, o.Lease)
+	}
+	return err
+}
+
+// persist calls f, which sends one request, until the server answers, at most
+// maxFailures times, with a pause between. again is false at first.
+func (c *Client) persist(ctx context.Context, f func(again bool) error) error {
+	for failures := 0; ; {
+		err := f(failures > 0)
+		if err == nil || refused(err) {
+			return err
+		}
+		if failures++; failures == maxFailures || !c.pause(ctx, retryPause) {
+			return err
+		}
+	}
+}
+
+// retryPause is how long to wait before a request that failed is sent again.
+const retryPause = 10 * time.Millisecond
+
+// pause waits for d and reports whether neither ctx nor the client has ended
+// before.
+func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-c.open.Done():
+	}
+	return false
+}

@@ -1,0 +1,12 @@
+-- Gives the owner a whole lease again, and tells the first waiter so, who
+-- watches for the end of it. ARGV[2] the lease in milliseconds.
+-- Returns 1, or 0 if the asking one does not own the lock.
+if owner() ~= ARGV[1] then
+  return 0
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+if first then
+  post(first, '0', tonumber(ARGV[2]))
+end
+return 1

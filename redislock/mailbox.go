@@ -1,0 +1,146 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A letter is a message to a waiter.
+type letter struct {
+	again bool          // nothing is known: ask
+	token uint64        // of the lock that the waiter has got, or 0: the lock is taken
+	time  time.Duration // of the server's clock, when it was written
+	span  time.Duration // for how long the lock is granted, or taken
+}
+
+// parseLetter reads what the script post writes.
+func parseLetter(text string) (to string, l letter, err error) {
+	var micros, millis int64
+	var rest string
+	n, _ := fmt.Sscanf(text+" .", "%s %d %d %d %s", &to, &l.token, &micros, &millis, &rest)
+	if n != 5 || rest != "." || micros < 0 || millis < 0 || millis > int64(maxSpan/time.Millisecond) {
+		return "", letter{}, fmt.Errorf("redislock: %q is not a letter", text)
+	}
+	l.time, l.span = time.Duration(micros)*time.Microsecond, time.Duration(millis)*time.Millisecond
+	return to, l, nil
+}
+
+const (
+	// maxSpan is more than anybody will ask for.
+	maxSpan = 100 * 365 * 24 * time.Hour
+
+	// mailboxLinger is how long a mailbox is read after the last waiter has gone.
+	mailboxLinger = 5 * time.Second
+
+	// stopWord is what the process writes to itself to end the reading.
+	stopWord = "stop"
+)
+
+func (m *Mutex) mailbox() string { return m.keys[3] + m.id }
+
+// listen makes sure that somebody reads the mailbox.
+func (m *Mutex) listen() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reading {
+		return nil
+	}
+	rdb, err := m.c.listener()
+	if err != nil {
+		return err
+	}
+	m.reading = m.c.spawn(func() { m.read(rdb) })
+	return nil
+}
+
+// stopListening ends the reading if there are still no waiters.
+func (m *Mutex) stopListening() {
+	m.mu.Lock()
+	over := m.reading && len(m.waiters) == 0
+	m.mu.Unlock()
+	if over {
+		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
+		defer cancel()
+		// If it does not arrive the connection is broken, which ends it too.
+		_, _ = m.c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			p.RPush(ctx, m.mailbox(), stopWord)
+			p.PExpire(ctx, m.mailbox(), 2*mailboxLinger)
+			return nil
+		})
+	}
+}
+
+// read hands letters out until there is nobody to read for.
+func (m *Mutex) read(rdb redis.UniversalClient) {
+	var pause time.Duration
+	for {
+		got, err := rdb.BLPop(m.c.open, 0, m.mailbox()).Result()
+		switch {
+		case m.c.open.Err() != nil:
+			return
+		case err != nil:
+			// Letters may be lost with the connection.
+			m.wakeAll()
+			pause = min(max(retryPause, 2*pause), time.Second)
+			if !m.c.pause(m.c.open, pause) {
+				return
+			}
+		default:
+			pause = 0
+			m.deliver(got[len(got)-1])
+		}
+		if m.stop(err != nil || got[len(got)-1] == stopWord) {
+			return
+		}
+	}
+}
+
+// stop ends the reading if that is wanted and nobody waits.
+func (m *Mutex) stop(wanted bool) bool {
+	if !wanted {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reading = len(m.waiters) > 0
+	return !m.reading
+}
+
+// deliver gives a letter to the waiter it is for. One that has left has told
+// the server so.
+func (m *Mutex) deliver(text string) {
+	to, l, err := parseLetter(text)
+	if err != nil {
+		return // stopWord, or somebody else's
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w := m.waiters[to]; w != nil {
+		w.put(l)
+	}
+}
+
+// wakeAll lets every waiter ask.
+func (m *Mutex) wakeAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.waiters {
+		w.put(letter{again: true})
+	}
+}
+
+// put leaves a letter for w, in place of one that it has not read. What grants
+// the lock is not replaced by less.
+func (w *queued) put(l letter) {
+	select {
+	case old := <-w.letter:
+		if l.token == 0 && old.token > 0 {
+			l = old
+		}
+	default:
+	}
+	w.letter <- l
+}

@@ -1,0 +1,313 @@
+package redislock
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// queue is a lock with a queue in the server: whoever releases it hands it to
+// the first waiter, in one script.
+//
+//  1. Acquire: if the lock is free and nobody waits, take it with a whole lease.
+//     Otherwise join the queue and listen to the own mailbox, a list that one
+//     blocking pop of the process reads for all of its waiters.
+//  2. Release: make the first waiter the owner, with a new token and for the
+//     grant timeout, and write that into its mailbox.
+//  3. An owner by hand-over that has not released the lock after a third of the
+//     grant timeout asks for a whole lease, as every owner does from time to time.
+//
+// Two requests alone; three for each turn behind others, of which one is the
+// blocking pop, whatever their number.
+//
+// # Who watches
+//
+// The key of the lock is the truth, messages are hints. A message counts only
+// while the time it grants lasts, reckoned from before the waiter's own request
+// was sent by the times that the server took at the request and at the grant.
+// Whoever gets no message, or a late one, or an error, asks again: the same
+// script, which knows its waiter.
+//
+// Somebody watches each owner. Who hands the lock over looks, when the grant
+// timeout is over, whether the new owner has it or has lost it, and in that case
+// hands it on. The first waiter watches the end of a longer lease, of which each
+// renewal tells it. So one that died costs the others the grant timeout, or what
+// was left of its lease if it was the owner. If two of them die within a grant
+// timeout, the new owner and who handed over, it may take up to two leases.
+// Waiters of a process that has left a message unread for the grant timeout are
+// skipped.
+//
+// # References
+//
+// The idea of a list per waiter is in use for reliable queues: Redis
+// documentation, LMOVE, section "Pattern: Reliable queue". No description of a
+// lock like this one is known to us; locklab, docs/decisions/0008-redis-queue.md,
+// says why it is safe.
+var queue = &harness.Variant{
+	Name:   "redis-queue",
+	Doc:    "queue in the server, a release hands over to the first waiter's mailbox",
+	Paper:  "locklab, docs/decisions/0008",
+	Family: harness.Redis,
+	Status: harness.Recommended,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+	Remote: remote(func(c *Client, name string, o Options) locker { return c.Mutex(name, o) }),
+}
+
+// A Mutex is a lock between all clients that use the same name on the same
+// server, first come, first served. It can be locked again after any error. It
+// is not reentrant: a holder that locks it again waits for itself.
+type Mutex struct {
+	c    *Client
+	name string
+	keys []string
+	id   string // of the mailbox
+	o    Options
+	err  error // what is wrong with name and o
+
+	mu      sync.Mutex
+	waiters map[string]*queued
+	numbers uint64
+	reading bool
+	idle    *time.Timer // ends the reading; nil before the first
+	guard   *time.Timer // looks after the latest hand-over; nil before the first
+}
+
+var (
+	queueAcquire = newScript("grant", "queue_acquire")
+	queueRelease = newScript("grant", "queue_release")
+	queueRenew   = newScript("grant", "queue_renew")
+	queueCheck   = newScript("grant", "queue_check")
+)
+
+// Mutex returns the mutex with that name: the key of the lock, such as
+// "locks:reindex". Beside it there are keys whose names begin with that name in
+// braces, unless it has braces itself, and a colon.
+func (c *Client) Mutex(name string, o Options) *Mutex {
+	m := &Mutex{c: c, name: name, id: rand.Text(), waiters: make(map[string]*queued)}
+	m.o, m.err = o.withDefaults(name)
+	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
+	return m
+}
+
+// Name returns the key of the lock.
+func (m *Mutex) Name() string { return m.name }
+
+// Lock waits for the lock until ctx ends, in order of arrival. If the server
+// cannot be reached three times in a row it returns the last error.
+//
+// Alone it takes one request, and one more if the server does not have the
+// script yet.
+func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
+
+// TryLock takes the lock if it is free and nobody waits for it. The error wraps
+// ErrNotAcquired if somebody does.
+func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+
+func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	return m.c.await(ctx, m.name, func() (*Lease, error) { return m.acquire(ctx, try) })
+}
+
+// A queued is one Lock, from its first request to its last.
+type queued struct {
+	nonce  string
+	letter chan letter // the latest; has room for one
+
+	// Of the first request that was answered.
+	sent time.Time     // by our clock
+	time time.Duration // by the server's, when it ran
+}
+
+// acquire asks for the lock until it has it, ctx ends, or the server fails. It
+// leaves a place in the queue, or the lock, behind only with a lease.
+func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
+	w := m.enter()
+	defer m.leave(w)
+	queued := false // there may be a place in the queue, or the lock, that is ours
+	giveUp := func(err error) (*Lease, error) {
+		undo := func(ctx context.Context) error { _, err := m.release(ctx, w); return err }
+		if !queued {
+			undo = nil
+		}
+		return nil, gaveUp(ctx, m.name, m.o, err, undo)
+	}
+	for failures := 0; ; {
+		l, watch, err := m.ask(ctx, w, try)
+		switch {
+		case l != nil:
+			return l, nil
+		case err != nil:
+			queued = queued || !refused(err)
+			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+				return giveUp(err)
+			}
+			watch = retryPause
+		case try:
+			return nil, ErrNotAcquired
+		default:
+			queued, failures = true, 0
+			if err := m.listen(); err != nil {
+				return giveUp(err)
+			}
+		}
+		if l := m.wait(ctx, w, watch); l != nil {
+			return l, nil
+		}
+		if err := errors.Join(ctx.Err(), m.c.closedErr()); err != nil {
+			return giveUp(err)
+		}
+	}
+}
+
+// ask sends the request of w and returns its lease, or how long to wait for a
+// letter before it is sent again.
+func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, err error) {
+	sent := time.Now()
+	reply, err := m.call(queueAcquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try).run(ctx, m.c.rdb).Int64Slice()
+	if err == nil && len(reply) != 3 {
+		err = fmt.Errorf("redislock: the server's reply has %d values, want 3", len(reply))
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	token, span := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond
+	if w.sent.IsZero() {
+		w.sent, w.time = sent, time.Duration(reply[2])*time.Microsecond
+	}
+	if token == 0 {
+		if span < 0 { // others watch; this is for the case that they died
+			return nil, 2 * m.o.Lease, nil
+		}
+		return nil, span + watchLate, nil
+	}
+	l = m.lease(w, token)
+	if !l.begin(sent, m.o.Lease) {
+		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
+	}
+	return l, 0, nil
+}
+
+// watchLate is how long after the end of somebody's time others look: Redis
+// lets a key expire when its time is over, not before.
+const watchLate = 2 * time.Millisecond
+
+// wait waits for a letter, for at most watch. It returns the lease of one that
+// grants the lock in time, or nil if it is to be asked again.
+func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease {
+	timer := time.NewTimer(watch)
+	defer timer.Stop()
+	for {
+		select {
+		case got := <-w.letter:
+			switch {
+			case got.again:
+				return nil
+			case got.token == 0:
+				timer.Reset(got.span + watchLate)
+				continue
+			}
+			l := m.lease(w, got.token)
+			granted := w.sent.Add(got.time - w.time)
+			if now := time.Now(); granted.After(now) {
+				granted = now // the server's clock was set
+			}
+			if l.begin(granted, got.span) {
+				return l
+			}
+			m.wakeAll() // this process was slow: the others may have been left out
+			return nil
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-m.c.open.Done():
+			return nil
+		}
+	}
+}
+
+func (m *Mutex) lease(w *queued, token uint64) *Lease {
+	return &Lease{
+		c: m.c, name: m.name, token: token,
+		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w) },
+		renewal: m.call(queueRenew, w, m.o.Lease.Milliseconds()),
+		span:    m.o.Lease, fixed: m.o.Fixed,
+	}
+}
+
+func (m *Mutex) call(s *script, w *queued, args ...any) call {
+	return call{s, m.keys, append([]any{w.nonce}, args...)}
+}
+
+// release takes w out of the queue, or the lock away from it, and reports
+// whether it had the lock until then.
+func (m *Mutex) release(ctx context.Context, w *queued) (held bool, err error) {
+	err = m.c.persist(ctx, func(again bool) error {
+		n, err := m.call(queueRelease, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb).Int()
+		if n == 2 {
+			m.watchOver()
+		}
+		// Gone after a failure: the failed request has done it.
+		held = err == nil && (n > 0 || again)
+		return err
+	})
+	return held, err
+}
+
+// watchOver looks after a hand-over when the grant timeout is over. A later
+// hand-over puts that off: by then the owner of the earlier one has come.
+func (m *Mutex) watchOver() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.guard == nil {
+		m.guard = time.AfterFunc(m.o.Grant+watchLate, func() { m.c.spawn(m.check) })
+	} else {
+		m.guard.Reset(m.o.Grant + watchLate)
+	}
+}
+
+// check hands the lock on if its owner's time has run out.
+func (m *Mutex) check() {
+	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
+	defer cancel()
+	// If the server does not answer there is nothing to hand on.
+	n, _ := call{queueCheck, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
+	if n == 2 {
+		m.watchOver()
+	}
+}
+
+// enter makes the waiter known to whoever reads the mailbox.
+func (m *Mutex) enter() *queued {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.numbers++
+	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10), letter: make(chan letter, 1)}
+	m.waiters[w.nonce] = w
+	if m.idle != nil {
+		m.idle.Stop()
+	}
+	return w
+}
+
+func (m *Mutex) leave(w *queued) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.waiters, w.nonce)
+	if len(m.waiters) > 0 || !m.reading {
+		return
+	}
+	if m.idle == nil {
+		m.idle = time.AfterFunc(mailboxLinger, func() { m.c.spawn(m.stopListening) })
+	} else {
+		m.idle.Reset(mailboxLinger)
+	}
+}

@@ -1,0 +1,69 @@
+package redislock
+
+import (
+	"context"
+	"embed"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/*.lua
+var luaFiles embed.FS
+
+// newScript returns the script made of these files, one behind the other.
+func newScript(names ...string) *script {
+	var source []byte
+	for _, name := range names {
+		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err) // a name that is not there, seen by the first test
+		}
+		source = append(source, text...)
+	}
+	return redis.NewScript(string(source))
+}
+
+// A call is one run of a script: what can be sent alone or in a batch.
+type call struct {
+	script *script
+	keys   []string
+	args   []any
+}
+
+// run sends the call: one request, and one more if the server does not have the
+// script yet.
+func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
+	return c.script.Run(ctx, rdb, c.keys, c.args...)
+}
+
+// batch sends all calls in one go and returns their replies.
+func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
+	if len(calls) == 1 {
+		return []*redis.Cmd{calls[0].run(ctx, rdb)}
+	}
+	replies := make([]*redis.Cmd, len(calls))
+	// The error is also that of the reply concerned.
+	_, _ = rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, c := range calls {
+			replies[i] = p.EvalSha(ctx, c.script.Hash(), c.keys, c.args...)
+		}
+		return nil
+	})
+	for i, reply := range replies {
+		if redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
+			replies[i] = calls[i].script.Eval(ctx, rdb, calls[i].keys, calls[i].args...)
+		}
+	}
+	return replies
+}
+
+// refused reports whether err is the server's answer, so that the request has
+// surely changed nothing.
+func refused(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer)
+}
+
+// A script is one of ours.
+type script = redis.Script
