@@ -65,6 +65,17 @@ func TestZooKeeperOps(t *testing.T) {
 			t.Errorf("reply %+v of %+v to %+v, want %+v", n, *got, m, c.reply)
 		}
 	}
+	// A reply belongs to the request with its xid, and of pings to the oldest.
+	var asked []Message
+	for _, xid := range []int32{-2, 50, 51, -2} {
+		asked = append(asked, z.Read(Request, frame(num(xid, zooSync), str(fmt.Sprint("/", xid)))))
+	}
+	for _, i := range []int{2, 0, 1, 3} {
+		xid := asked[i].Body.(*ZooRequest).Xid
+		if n := z.Read(Reply, frame(num(xid, 0, 77, 0), str("/"))); n.Call != asked[i].Call || n.Key != asked[i].Key {
+			t.Errorf("%+v answers %+v", n, asked[i])
+		}
+	}
 	if n := z.Read(Reply, frame(num(99, 0, 77, 0))); n.Call != 0 || n.Op != "" {
 		t.Errorf("a reply that nobody asked for: %+v", n)
 	}
