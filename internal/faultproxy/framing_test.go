@@ -26,19 +26,18 @@ func frame(parts ...[]byte) []byte {
 	return append(num(int32(len(body))), body...)
 }
 
-// TestZooKeeperOps reads what go-zookeeper does not send or ask for.
-func TestZooKeeperOps(t *testing.T) {
+// A zooCase is a request, without its xid, with its reply, without the header.
+type zooCase struct {
+	ask, answer []byte
+	want        ZooRequest
+	reply       ZooReply
+}
+
+func zooCases() []zooCase {
 	stat := slices.Concat(num(0, 1, 0, 2), make([]byte, 16), num(3, 4, 5, 0, 6, 7, 8, 0, 9))
 	wantStat := &ZooStat{Czxid: 1, Mzxid: 2, Pzxid: 9, Version: 3, Cversion: 4, Owner: 6, DataLength: 7, Children: 8}
 	acl := slices.Concat(num(1, 31), str("world"), str("anyone"))
-	z := ZooKeeper()
-	z.Read(Request, frame(num(0, 0, 0, 4000, 0, 0), str("")))
-	z.Read(Reply, frame(num(0, 4000, 0, 7), str("")))
-	for i, c := range []struct {
-		ask, answer []byte
-		want        ZooRequest
-		reply       ZooReply
-	}{
+	return []zooCase{
 		{slices.Concat(num(zooCreate2), str("/a"), str("xy"), acl, num(3)), slices.Concat(str("/a1"), stat),
 			ZooRequest{Op: "create2", Path: "/a", DataLength: 2, Flags: 3}, ZooReply{Path: "/a1", Stat: wantStat}},
 		{slices.Concat(num(zooCreateTTL), str("/a"), num(-1), acl, num(6, 0, 9)), slices.Concat(str("/a2"), stat),
@@ -52,7 +51,15 @@ func TestZooKeeperOps(t *testing.T) {
 		{num(4711), nil, ZooRequest{}, ZooReply{}},
 		{slices.Concat(num(zooGetData), str("/a")), num(3),
 			ZooRequest{Op: "getData", Path: "/a", Short: true}, ZooReply{Stat: new(ZooStat), Short: true}},
-	} {
+	}
+}
+
+// TestZooKeeperOps reads what go-zookeeper does not send or ask for.
+func TestZooKeeperOps(t *testing.T) {
+	z := ZooKeeper()
+	z.Read(Request, frame(num(0, 0, 0, 4000, 0, 0), str("")))
+	z.Read(Reply, frame(num(0, 4000, 0, 7), str("")))
+	for i, c := range zooCases() {
 		xid := int32(i + 1)
 		m := z.Read(Request, frame(num(xid), c.ask))
 		c.want.Xid = xid
@@ -90,33 +97,36 @@ func command(words ...string) []byte {
 	return b
 }
 
+// redisCases are commands and replies on one connection.
+var redisCases = []struct {
+	ask   []byte // nil: none
+	reply string // "": none yet
+	want  string // op, key, call relative to the latest request, value
+}{
+	{command("SET", "k", "a b"), "+OK\r\n", "set k 0 OK"},
+	{command("GET", "k"), "$3\r\na b\r\n", `get k 0 "a b"`},
+	{command("GET", "k"), "$-1\r\n", "get k 0 (nil)"},
+	{command("GET", "k"), "_\r\n", "get k 0 (nil)"},
+	{command("EVALSHA", "abc", "2", "k1", "k2", "x"), "-NOSCRIPT no\r\n", "evalsha k1 0 (error) NOSCRIPT no"},
+	{command("EVAL", "return 1", "0"), ":1\r\n", "eval  0 1"},
+	{command("HELLO", "3"), "%1\r\n+server\r\n$5\r\nredis\r\n", `hello 3 0 [server "redis"]`},
+	{command("HGETALL", "k"), "|1\r\n+ttl\r\n:3\r\n*1\r\n#t\r\n", "hgetall k 0 [t]"},
+	{[]byte("PING now\r\n"), "+PONG\r\n", "ping now 0 PONG"},
+	{command("GET", "a"), "", ""},
+	{command("GET", "b"), ":1\r\n", "get a -1 1"},
+	{nil, ">3\r\n+message\r\n+ch\r\n+hi\r\n", "push  0 [message ch hi]"},
+	{nil, ":2\r\n", "get b 0 2"},
+	{command("SUBSCRIBE", "ch1", "ch2"), "*3\r\n$9\r\nsubscribe\r\n$3\r\nch1\r\n:1\r\n", `subscribe ch1 0 ["subscribe" "ch1" 1]`},
+	{command("PING"), ">3\r\n$9\r\nsubscribe\r\n$3\r\nch2\r\n:2\r\n", `subscribe ch1 -1 ["subscribe" "ch2" 2]`},
+	{nil, "+PONG\r\n", "ping  0 PONG"},
+	{nil, "*3\r\n$7\r\nmessage\r\n$3\r\nch1\r\n$2\r\nhi\r\n", `push  0 ["message" "ch1" "hi"]`},
+	{nil, "+surprise\r\n", "  0 surprise"},
+}
+
 func TestRedisMessages(t *testing.T) {
 	r := Redis()
 	call := 0
-	for _, c := range []struct {
-		ask   []byte // nil: none
-		reply string // "": none yet
-		want  string // op, key, call relative to the latest request, value
-	}{
-		{command("SET", "k", "a b"), "+OK\r\n", "set k 0 OK"},
-		{command("GET", "k"), "$3\r\na b\r\n", `get k 0 "a b"`},
-		{command("GET", "k"), "$-1\r\n", "get k 0 (nil)"},
-		{command("GET", "k"), "_\r\n", "get k 0 (nil)"},
-		{command("EVALSHA", "abc", "2", "k1", "k2", "x"), "-NOSCRIPT no\r\n", "evalsha k1 0 (error) NOSCRIPT no"},
-		{command("EVAL", "return 1", "0"), ":1\r\n", "eval  0 1"},
-		{command("HELLO", "3"), "%1\r\n+server\r\n$5\r\nredis\r\n", `hello 3 0 [server "redis"]`},
-		{command("HGETALL", "k"), "|1\r\n+ttl\r\n:3\r\n*1\r\n#t\r\n", "hgetall k 0 [t]"},
-		{[]byte("PING now\r\n"), "+PONG\r\n", "ping now 0 PONG"},
-		{command("GET", "a"), "", ""},
-		{command("GET", "b"), ":1\r\n", "get a -1 1"},
-		{nil, ">3\r\n+message\r\n+ch\r\n+hi\r\n", "push  0 [message ch hi]"},
-		{nil, ":2\r\n", "get b 0 2"},
-		{command("SUBSCRIBE", "ch1", "ch2"), "*3\r\n$9\r\nsubscribe\r\n$3\r\nch1\r\n:1\r\n", `subscribe ch1 0 ["subscribe" "ch1" 1]`},
-		{command("PING"), ">3\r\n$9\r\nsubscribe\r\n$3\r\nch2\r\n:2\r\n", `subscribe ch1 -1 ["subscribe" "ch2" 2]`},
-		{nil, "+PONG\r\n", "ping  0 PONG"},
-		{nil, "*3\r\n$7\r\nmessage\r\n$3\r\nch1\r\n$2\r\nhi\r\n", `push  0 ["message" "ch1" "hi"]`},
-		{nil, "+surprise\r\n", "  0 surprise"},
-	} {
+	for _, c := range redisCases {
 		if c.ask != nil {
 			if n, err := r.Cut(Request, c.ask); n != len(c.ask) || err != nil {
 				t.Fatalf("Cut(%q) = %d, %v", c.ask, n, err)
