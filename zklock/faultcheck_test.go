@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ func TestFaultsReject(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	noLeaks(t)
 	fair := zklock.Suite[0]
+	var wg sync.WaitGroup
 	for _, c := range []struct {
 		name string
 		v    *harness.Variant
@@ -35,12 +37,15 @@ func TestFaultsReject(t *testing.T) {
 		{"a node is left behind", broken(fair, littering), "create", "still"},
 		{"the accident does not happen", fair, "exists", "shows nothing"},
 	} {
-		tr := newTrial(at, c.v)
-		tr.op, tr.do, tr.patience = c.op, faultproxy.LoseReply, 4*time.Second
-		if err := tr.run(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
-		}
+		wg.Go(func() {
+			tr := newTrial(at, c.v)
+			tr.op, tr.do, tr.patience = c.op, faultproxy.LoseReply, 5*time.Second
+			if err := tr.run(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
+			}
+		})
 	}
+	wg.Wait()
 }
 
 func named(t *testing.T, name string) *harness.Variant {
