@@ -298,26 +298,36 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// quiet is how long all must be silent to have settled.
+const quiet = 40 * time.Millisecond
+
+// The longest that clients are given to settle: those of ZooKeeper do, and
+// those of Redis may poll, or wait in a request.
 const (
-	quiet  = 30 * time.Millisecond  // without a message: all have settled
-	enough = 100 * time.Millisecond // for those who never do, and poll
+	settleZooKeeper = 5 * time.Second
+	settleRedis     = 100 * time.Millisecond
 )
 
 // settle waits until nobody says anything, and takes down what the server has.
 func (c *cast) settle(ctx context.Context, look func(context.Context) (snapshot, error)) error {
+	enough := settleRedis
+	if c.at.Kind == harness.KindZooKeeper {
+		enough = settleZooKeeper
+	}
 	for began := time.Now(); time.Since(began) < enough; {
 		if err := sleep(ctx, quiet/10); err != nil {
 			return err
 		}
-		if c.record.silence() >= quiet {
-			s, err := look(ctx)
-			if err != nil {
-				return err
-			}
-			if c.record.silence() >= quiet { // all the while
-				c.record.look(s)
-				return nil
-			}
+		if !c.record.calm() {
+			continue
+		}
+		s, err := look(ctx)
+		if err != nil {
+			return err
+		}
+		if c.record.calm() { // all the while
+			c.record.look(s)
+			return nil
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ type recorder struct {
 	began   time.Time
 	last    time.Time // message
 	events  []*event
-	open    map[callID]*event
+	open    map[callID]*event // without a reply
 }
 
 type callID struct {
@@ -90,11 +90,12 @@ func (r *recorder) stop() {
 	r.running = false
 }
 
-// silence returns how long nobody has sent anything.
-func (r *recorder) silence() time.Duration {
+// calm reports whether every request has its reply and nobody has sent
+// anything for a while.
+func (r *recorder) calm() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Since(r.last)
+	return len(r.open) == 0 && time.Since(r.last) >= quiet
 }
 
 func (r *recorder) say(client, text string) {
@@ -128,6 +129,7 @@ func (r *recorder) see(client string, s faultproxy.Sighting) {
 	if s.Dir == faultproxy.Reply && s.Call > 0 {
 		if e := r.open[id]; e != nil {
 			e.reply, e.replied = s.Body, s.At
+			delete(r.open, id)
 		}
 		return
 	}
