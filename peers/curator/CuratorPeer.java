@@ -523,7 +523,7 @@ public final class CuratorPeer {
             private final InterProcessLock lock;
             private final long hold;
             private final long think;
-            private long[] log = new long[4096]; // four times per turn
+            private long[] log = new long[3 * 4096]; // three times per turn
             private int n;
             private String error = "";
 
@@ -551,26 +551,28 @@ public final class CuratorPeer {
                 long requested = System.nanoTime();
                 lock.acquire();
                 long acquired = System.nanoTime();
-                until(acquired + hold);
+                if (hold > 0) {
+                    until(acquired + hold);
+                }
                 long releasing = System.nanoTime();
                 lock.release();
-                long released = System.nanoTime();
-                if (n + 4 > log.length) {
+                if (n + 3 > log.length) {
                     log = Arrays.copyOf(log, 2 * log.length);
                 }
                 log[n++] = requested;
                 log[n++] = acquired;
                 log[n++] = releasing;
-                log[n++] = released;
-                until(released + think);
+                if (think > 0) {
+                    until(System.nanoTime() + think);
+                }
             }
 
             void report(Line line) {
                 if (isAlive()) {
                     return;
                 }
-                for (int i = 0; i < n; i += 4) {
-                    line.append("turn " + number + " " + log[i] + " " + log[i + 1] + " " + log[i + 2] + " " + log[i + 3]);
+                for (int i = 0; i < n; i += 3) {
+                    line.append("turn " + number + " " + log[i] + " " + log[i + 1] + " " + log[i + 2]);
                 }
                 if (!error.isEmpty()) {
                     line.append("failed " + number + " " + error);

@@ -1,0 +1,56 @@
+//go:build linux || darwin || freebsd
+
+package backend
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kill ends a child that is stopped, and its children.
+func TestChildKill(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := StartChild(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Kill()
+	if n, err := out.Read(make([]byte, 16)); n == 0 || err != nil {
+		t.Fatalf("the child says nothing: %v", err)
+	}
+	if err := unix.Kill(c.PID(), unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.Done():
+		t.Fatal("Done is closed while the child lives")
+	default:
+	}
+	c.Kill()
+	select {
+	case <-c.Done():
+	default:
+		t.Error("after Kill Done is open")
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for unix.Kill(-c.PID(), 0) == nil && time.Now().Before(deadline) { // the group has a member, maybe a zombie
+		time.Sleep(10 * time.Millisecond)
+	}
+	if unix.Kill(-c.PID(), 0) == nil {
+		t.Error("a child of the child lives on")
+	}
+	c.Kill()
+}
+
+func TestChildCannotStart(t *testing.T) {
+	if _, err := StartChild(exec.Command("/nonexistent/program")); err == nil {
+		t.Error("a program that does not exist is started")
+	}
+}
