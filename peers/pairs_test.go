@@ -1,0 +1,295 @@
+package peers_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/recorder"
+	"locklab/internal/backend"
+	"locklab/peers"
+)
+
+var (
+	pairRounds  = flag.Int("pairs.rounds", 7, "rounds of BenchmarkZooKeeperPairs")
+	pairWorkers = flag.String("pairs.workers", "1,8,50", "numbers of workers in BenchmarkZooKeeperPairs, each with its own session")
+	pairWindow  = flag.Duration("pairs.window", time.Second, "how long BenchmarkZooKeeperPairs counts in each cell")
+	pairHold    = flag.Duration("pairs.hold", 0, "how long the lock is kept in BenchmarkZooKeeperPairs")
+	pairServers = flag.Int("pairs.servers", 1, "servers in the ensemble that BenchmarkZooKeeperPairs starts")
+	pairLocks   = flag.String("pairs.locks", "zk-fair,zk-handoff,go-zookeeper-lock,curator-mutex", "locks of BenchmarkZooKeeperPairs; unknown ones are left out")
+	pairBase    = flag.String("pairs.base", "go-zookeeper-lock,curator-mutex", "locks with which BenchmarkZooKeeperPairs compares the others")
+)
+
+// BenchmarkZooKeeperPairs sets ZooKeeper locks beside each other, the peers in
+// the language they were written for: Curator's workers are Java threads that
+// take no message per turn, all others goroutines, and every worker has a
+// session of its own. All share the servers. In each round every lock gets one
+// cell, in random order; two locks are compared by the ratio of their rates in
+// the same round. What is printed is the median of the rounds with their range.
+//
+//	go test -run '^$' -bench ZooKeeperPairs -benchtime 1x ./peers
+//	go test -run '^$' -bench ZooKeeperPairs -benchtime 1x ./peers -pairs.servers 3 -pairs.rounds 11
+func BenchmarkZooKeeperPairs(b *testing.B) {
+	server, err := backend.StartEnsemble(b.Context(), *pairServers)
+	if err != nil {
+		unavailable(b, harness.KindZooKeeper, err)
+	}
+	defer server.Stop()
+	at := server.Endpoint()
+	at.SessionTimeout = 30 * time.Second
+	locks := contestants(b)
+	defer keepJava(b, at)()
+	warm := false
+	for _, text := range strings.Split(*pairWorkers, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			b.Fatalf("-pairs.workers=%s: want numbers above 0, such as 1,8,50", *pairWorkers)
+		}
+		b.Run(fmt.Sprintf("servers=%d/workers=%d", len(at.Addrs[0]), n), func(b *testing.B) {
+			m := match{at: at, locks: locks, cell: cell{workers: n, hold: *pairHold}}
+			if !warm {
+				m.warmUp(b)
+				warm = true
+			}
+			for round := range *pairRounds {
+				m.round(b, round)
+			}
+			b.ReportMetric(0, "ns/op") // says nothing
+			m.report(b)
+		})
+	}
+}
+
+// unavailable skips tb, or fails it if LOCKLAB_REQUIRE names what is missing.
+func unavailable(tb testing.TB, what string, err error) {
+	tb.Helper()
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(what) {
+		tb.Skip(err)
+	}
+	tb.Fatal(err)
+}
+
+// contestants returns the locks of -pairs.locks that can run.
+func contestants(b *testing.B) []*harness.Variant {
+	var locks []*harness.Variant
+	for _, name := range strings.Split(*pairLocks, ",") {
+		v := variant(name)
+		switch {
+		case v == nil:
+			b.Logf("left out: there is no %s", name)
+		case v.Unavailable != "":
+			if backend.Required("java") {
+				b.Fatalf("%s: %s", v.Name, v.Unavailable)
+			}
+			b.Logf("left out: %s: %s", v.Name, v.Unavailable)
+		default:
+			locks = append(locks, v)
+		}
+	}
+	return locks
+}
+
+// A match is the cells of some locks with equal settings.
+type match struct {
+	at    harness.Endpoint
+	locks []*harness.Variant
+	cell  cell
+	all   [][]outcome // by round, then by lock
+}
+
+// keepJava holds Curator's process, if there is one to be had, until the
+// returned function is called: what its compiler has learned is not to be lost
+// between cells.
+func keepJava(b *testing.B, at harness.Endpoint) (release func()) {
+	v := variant("curator-mutex")
+	if v.Unavailable != "" {
+		return func() {}
+	}
+	r, err := v.Remote(b.Context(), at, newKey())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return func() { r.Close() }
+}
+
+// warmUp gives the compilers of Java, the servers' and Curator's, something to
+// compile; nothing is kept.
+func (m *match) warmUp(b *testing.B) {
+	w := *m
+	w.cell.workers = 8
+	for i := range 4 {
+		w.round(b, i)
+	}
+}
+
+// round lets every lock run once, in random order.
+func (m *match) round(b *testing.B, round int) {
+	out := make([]outcome, len(m.locks))
+	rng := rand.New(rand.NewPCG(uint64(round), uint64(m.cell.workers)))
+	for _, i := range rng.Perm(len(m.locks)) {
+		o, err := m.cell.run(b.Context(), m.locks[i], m.at)
+		if err != nil {
+			b.Fatalf("%s: %v", m.locks[i].Name, err)
+		}
+		out[i] = o
+	}
+	m.all = append(m.all, out)
+}
+
+// An outcome is the figures of one cell.
+type outcome struct {
+	rate     float64 // acquisitions per second
+	p50, p99 float64 // ms from asking to having
+	jain     float64 // percent
+	requests float64 // per acquisition
+	notices  float64 // messages of the servers that answer no request, per acquisition
+}
+
+// figures are the columns of the report.
+var figures = []struct {
+	title, unit string
+	of          func(outcome) float64
+}{
+	{"acq/s", "acq/s", func(o outcome) float64 { return o.rate }},
+	{"p50 ms", "", func(o outcome) float64 { return o.p50 }},
+	{"p99 ms", "", func(o outcome) float64 { return o.p99 }},
+	{"Jain %", "", func(o outcome) float64 { return o.jain }},
+	{"reqs/op", "reqs/op", func(o outcome) float64 { return o.requests }},
+	{"notifs/op", "", func(o outcome) float64 { return o.notices }},
+}
+
+// report prints a table and reports what a comparison of runs wants.
+func (m *match) report(b *testing.B) {
+	var t strings.Builder
+	fmt.Fprintf(&t, "medians of %d rounds of %v [lowest .. highest]\n%-20s", len(m.all), *pairWindow, "lock")
+	for _, f := range figures {
+		fmt.Fprintf(&t, "  %-28s", f.title)
+	}
+	for i, v := range m.locks {
+		fmt.Fprintf(&t, "\n%-20s", v.Name)
+		for _, f := range figures {
+			s := m.spread(func(round []outcome) float64 { return f.of(round[i]) })
+			fmt.Fprintf(&t, "  %-28s", s)
+			if f.unit != "" {
+				b.ReportMetric(s.median, v.Name+"-"+f.unit)
+			}
+		}
+	}
+	for _, base := range strings.Split(*pairBase, ",") {
+		j := slices.IndexFunc(m.locks, func(v *harness.Variant) bool { return v.Name == base })
+		for i, v := range m.locks {
+			if j < 0 || i == j {
+				continue
+			}
+			s := m.spread(func(round []outcome) float64 { return round[i].rate / round[j].rate })
+			fmt.Fprintf(&t, "\n%s does %s times as much as %s", v.Name, s, base)
+			b.ReportMetric(s.median, v.Name+":"+base)
+		}
+	}
+	b.Log(t.String())
+}
+
+// A spread is what rounds say about one figure.
+type spread struct{ median, low, high float64 }
+
+func (s spread) String() string { return fmt.Sprintf("%.4g [%.4g .. %.4g]", s.median, s.low, s.high) }
+
+func (m *match) spread(of func(round []outcome) float64) spread {
+	var xs []float64
+	for _, round := range m.all {
+		xs = append(xs, of(round))
+	}
+	slices.Sort(xs)
+	n := len(xs)
+	return spread{(xs[n/2] + xs[(n-1)/2]) / 2, xs[0], xs[n-1]}
+}
+
+// judge turns a log and what the servers counted in its window into figures.
+// A log with an overlap is an error.
+func judge(log *peers.CellLog, workers int, traffic harness.Counts) (outcome, error) {
+	if bad := oracle.Overlaps(log.Holds); len(bad) > 0 {
+		return outcome{}, fmt.Errorf("%s broken %d times: %s", bad[0].Rule, bad[0].Count, bad[0].Detail)
+	}
+	var wait recorder.Histogram
+	shares := make([]float64, workers)
+	for _, h := range log.Holds {
+		if h.Acquired >= log.Open && h.Acquired < log.Close {
+			wait.Record(h.Acquired - h.Requested)
+			shares[h.Worker]++
+		}
+	}
+	times := wait.Snapshot()
+	n := float64(times.Count())
+	if n == 0 {
+		return outcome{}, errors.New("nobody got the lock in the window")
+	}
+	var squares float64
+	for _, x := range shares {
+		squares += x * x
+	}
+	return outcome{
+		rate:     n / time.Duration(log.Close-log.Open).Seconds(),
+		p50:      times.Quantile(0.5) / 1e6,
+		p99:      times.Quantile(0.99) / 1e6,
+		jain:     100 * n * n / (float64(workers) * squares),
+		requests: float64(traffic.Requests) / n,
+		notices:  float64(traffic.Notifications) / n,
+	}, nil
+}
+
+// cellWarmup is for the queue to form.
+const cellWarmup = 300 * time.Millisecond
+
+// A cell is how a lock is driven.
+type cell struct {
+	workers int
+	hold    time.Duration
+}
+
+// run measures v once.
+func (c cell) run(ctx context.Context, v *harness.Variant, at harness.Endpoint) (outcome, error) {
+	base := time.Now()
+	var seen []harness.Counts
+	var failed error
+	edge := func() {
+		n, err := served(ctx, at)
+		seen, failed = append(seen, n), cmp.Or(failed, err)
+	}
+	drive := c.loop
+	if recipe, mode, ok := curatorCell(v.Name); ok {
+		drive = func(ctx context.Context, _ *harness.Variant, at harness.Endpoint, key string, base time.Time, edge func()) (*peers.CellLog, error) {
+			return peers.MeasureCurator(ctx, at, key, peers.CuratorCell{
+				Recipe: recipe, Mode: mode, Workers: c.workers, Warmup: cellWarmup, Window: *pairWindow, Hold: c.hold}, base, edge)
+		}
+	}
+	log, err := drive(ctx, v, at, newKey(), base, edge)
+	if err = cmp.Or(err, failed); err != nil {
+		return outcome{}, err
+	}
+	return judge(log, c.workers, seen[1].Sub(seen[0]))
+}
+
+// curatorCell says how the Java process does on its own what the variant does.
+func curatorCell(name string) (recipe, mode string, ok bool) {
+	switch name {
+	case "curator-mutex":
+		return "mutex", "session", true
+	case "curator-mutex-shared":
+		return "mutex", "instance", true
+	case "curator-semaphore-mutex":
+		return "semaphore", "session", true
+	case "curator-rw":
+		return "rw", "session", true
+	}
+	return "", "", false
+}
