@@ -67,8 +67,9 @@ func (c cell) loop(ctx context.Context, v *harness.Variant, at harness.Endpoint,
 type gathering struct {
 	clients  []harness.Remote
 	sessions []harness.Session
-	holds    [][]oracle.Hold // by worker
-	inside   func(i int) error
+	holds    [][]oracle.Hold                                  // by worker
+	reads    func(worker, turn int) bool                      // nil if nobody reads
+	inside   func(i int, read bool) (leave func(), err error) // called by holders; nil is fine
 }
 
 // gather connects a worker for each of vs to the lock called key.
@@ -105,27 +106,13 @@ func (g *gathering) close() error {
 }
 
 // turns lets every worker take the lock as long as more says of the number of
-// its next turn, and keeps what it saw.
+// its next turn, and keeps what it saw of the turns of writers.
 func (g *gathering) turns(ctx context.Context, base time.Time, hold time.Duration, more func(turn int) bool) error {
 	var group errgroup.Group
-	for i, s := range g.sessions {
+	for i := range g.sessions {
 		group.Go(func() error {
 			for n := 0; more(n); n++ {
-				h := oracle.Hold{Worker: i, Requested: int64(time.Since(base))}
-				lease, err := s.Lock(ctx)
-				if err != nil {
-					return fmt.Errorf("worker %d: %w", i, err)
-				}
-				h.Acquired = int64(time.Since(base))
-				if g.inside != nil {
-					err = g.inside(i)
-				}
-				if hold > 0 {
-					time.Sleep(hold)
-				}
-				h.Releasing = int64(time.Since(base))
-				g.holds[i] = append(g.holds[i], h)
-				if err := errors.Join(err, lease.Unlock(ctx)); err != nil {
+				if err := g.turn(ctx, base, hold, i, n); err != nil {
 					return fmt.Errorf("worker %d: %w", i, err)
 				}
 			}
@@ -133,6 +120,33 @@ func (g *gathering) turns(ctx context.Context, base time.Time, hold time.Duratio
 		})
 	}
 	return group.Wait()
+}
+
+func (g *gathering) turn(ctx context.Context, base time.Time, hold time.Duration, i, n int) error {
+	read := g.reads != nil && g.reads(i, n)
+	lock := g.sessions[i].Lock
+	if read {
+		lock = g.sessions[i].(harness.RWSession).RLock
+	}
+	h := oracle.Hold{Worker: i, Requested: int64(time.Since(base))}
+	lease, err := lock(ctx)
+	if err != nil {
+		return err
+	}
+	h.Acquired = int64(time.Since(base))
+	leave := func() {}
+	if g.inside != nil {
+		leave, err = g.inside(i, read)
+	}
+	if hold > 0 {
+		time.Sleep(hold)
+	}
+	leave()
+	h.Releasing = int64(time.Since(base))
+	if !read {
+		g.holds[i] = append(g.holds[i], h)
+	}
+	return errors.Join(err, lease.Unlock(ctx))
 }
 
 // served asks all servers of an ensemble how many packets they have received

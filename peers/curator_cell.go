@@ -49,6 +49,9 @@ func MeasureCurator(ctx context.Context, at harness.Endpoint, key string, c Cura
 }
 
 func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
+	if c.Workers < 1 {
+		return nil, fmt.Errorf("peers: %w: a cell of %d workers", harness.ErrUsage, c.Workers)
+	}
 	where, err := curatorServers(at)
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 		proc.suspect()
 		return nil, err
 	}
-	run := &cellRun{log: new(CellLog), offset: offset, edge: edge}
+	run := &cellRun{log: new(CellLog), workers: int64(c.Workers), offset: offset, edge: edge}
 	if err = run.drive(ctx, proc, append(where, c.words(key)...)); err != nil {
 		if ctx.Err() != nil {
 			proc.suspect()
@@ -126,9 +129,10 @@ func (j *javaProcess) clockOffset(ctx context.Context, base time.Time) (int64, e
 
 // A cellRun is a cell under way.
 type cellRun struct {
-	log    *CellLog
-	offset int64
-	edge   func()
+	log     *CellLog
+	workers int64
+	offset  int64
+	edge    func()
 }
 
 func (r *cellRun) drive(ctx context.Context, proc *javaProcess, pairs []string) error {
@@ -168,6 +172,9 @@ func (r *cellRun) take(text string) error {
 		var n [4]int64
 		if err := integers(rest, n[:]); err != nil {
 			return err
+		}
+		if n[0] < 0 || n[0] >= r.workers {
+			return fmt.Errorf("%q: there is no such worker", text)
 		}
 		r.log.Holds = append(r.log.Holds, oracle.Hold{Worker: int(n[0]),
 			Requested: n[1] + r.offset, Acquired: n[2] + r.offset, Releasing: n[3] + r.offset})

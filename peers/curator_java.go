@@ -39,9 +39,9 @@ var curatorJars = []string{"/usr/share/java/curator-recipes.jar", "/usr/share/ja
 // Curator on it, for systems that have no package of it.
 const CuratorEnv = "LOCKLAB_CURATOR"
 
-// findCurator returns the Java to start and its class path. It looks at files
-// only.
-func findCurator(getenv func(string) string, java func() (string, error)) (program, classPath string, err error) {
+// findCurator returns the Java to start and its class path: what getenv has
+// under CuratorEnv, else jars. It looks at files only.
+func findCurator(getenv func(string) string, java func() (string, error), jars []string) (program, classPath string, err error) {
 	const get = "run scripts/deps curator"
 	program, err = java()
 	if err != nil {
@@ -57,10 +57,10 @@ func findCurator(getenv func(string) string, java func() (string, error)) (progr
 	if classPath := getenv(CuratorEnv); classPath != "" {
 		return program, classPath, nil
 	}
-	if _, err := os.Stat(curatorJars[0]); err != nil {
-		return "", "", fmt.Errorf("%w: no %s: %s, or name Curator's jars in %s=a.jar:b.jar", harness.ErrUnavailable, curatorJars[0], get, CuratorEnv)
+	if _, err := os.Stat(jars[0]); err != nil {
+		return "", "", fmt.Errorf("%w: no %s: %s, or name Curator's jars in %s=a.jar:b.jar", harness.ErrUnavailable, jars[0], get, CuratorEnv)
 	}
-	return program, strings.Join(curatorJars, ":"), nil
+	return program, strings.Join(jars, string(filepath.ListSeparator)), nil
 }
 
 // A javaPeer is the Java process behind all clients of Curator in this process:
@@ -126,7 +126,7 @@ type javaProcess struct {
 }
 
 func startJava(ctx context.Context) (_ *javaProcess, err error) {
-	program, classPath, err := findCurator(os.Getenv, backend.Java)
+	program, classPath, err := findCurator(os.Getenv, backend.Java, curatorJars)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
@@ -261,7 +261,7 @@ func (t *start) text() string {
 
 // whyNoCurator returns why Curator cannot run here, "" if it can.
 func whyNoCurator() string {
-	if _, _, err := findCurator(os.Getenv, backend.Java); err != nil {
+	if _, _, err := findCurator(os.Getenv, backend.Java, curatorJars); err != nil {
 		return strings.TrimPrefix(err.Error(), harness.ErrUnavailable.Error()+": ")
 	}
 	return ""
