@@ -61,7 +61,7 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 		return nil, err
 	}
 	defer java.dismiss(proc)
-	ctx, cancel := context.WithTimeoutCause(ctx, javaStart+c.Warmup+c.Window+cellDrain+javaAnswer, errors.New("it did not end in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, javaStart+c.Warmup+c.Window+cellDrain+java.answer, errors.New("it did not end in time"))
 	defer cancel()
 	offset, err := proc.clockOffset(ctx, base)
 	if err != nil {
@@ -106,7 +106,7 @@ func (j *javaProcess) clockOffset(ctx context.Context, base time.Time) (int64, e
 		return 0, err
 	}
 	defer l.Close()
-	l.conn.SetDeadline(time.Now().Add(javaAnswer))
+	l.conn.SetDeadline(time.Now().Add(j.answer))
 	var offset int64
 	best := time.Duration(1<<63 - 1)
 	for range 32 {

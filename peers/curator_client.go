@@ -48,7 +48,7 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	if recipe.instance {
 		mode = "instance"
 	}
-	dctx, cancel := context.WithTimeout(ctx, javaStart+javaAnswer) // more than the process takes to say that no server answers
+	dctx, cancel := context.WithTimeout(ctx, javaStart+java.answer) // more than the process takes to say that no server answers
 	defer cancel()
 	var answer string
 	c.line, answer, err = c.proc.dial(dctx, "client", append(where, "recipe", recipe.name, "mode", mode, "path", c.path)...)
@@ -146,7 +146,7 @@ func (c *curatorClient) Join(ctx context.Context, i int) (harness.Session, error
 
 // Close ends the CuratorFramework. A process that does not answer is killed.
 func (c *curatorClient) Close() error {
-	c.line.conn.SetDeadline(time.Now().Add(javaAnswer))
+	c.line.conn.SetDeadline(time.Now().Add(c.proc.answer))
 	err := c.line.write("close")
 	<-c.heard
 	c.mu.Lock()
@@ -170,7 +170,7 @@ type curatorSession struct {
 var _ harness.TrySession = (*curatorSession)(nil)
 
 func (s *curatorSession) dial(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, javaAnswer)
+	ctx, cancel := context.WithTimeout(ctx, s.c.proc.answer)
 	defer cancel()
 	s.line, _, err = s.c.proc.dial(ctx, "worker", "client", s.c.number, "worker", strconv.Itoa(s.number))
 	return err
@@ -231,7 +231,7 @@ func (s *curatorSession) interruptible(ctx context.Context, text string) (string
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
-		s.line.conn.SetReadDeadline(time.Now().Add(javaAnswer))
+		s.line.conn.SetReadDeadline(time.Now().Add(s.c.proc.answer))
 		s.c.line.write(fmt.Sprintf("cancel %d %d", s.number, s.request))
 	})
 	answer, err := s.line.ask(text)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,12 +23,9 @@ import (
 //go:embed curator/CuratorPeer.java
 var curatorSource []byte
 
-// How long the Java process may take, and how long it stays.
-const (
-	javaStart  = 60 * time.Second // to compile its source and say HELLO, on a busy machine
-	javaAnswer = 5 * time.Second  // to answer what needs no lock
-	javaLinger = 3 * time.Second  // to stay for the next client when the last one has closed
-)
+// javaStart is how long the process may take to compile its source and say
+// HELLO, on a busy machine.
+const javaStart = 60 * time.Second
 
 // curatorJars is where Debian's libcurator-recipes-java is; the manifest names
 // what it needs. The second keeps the logger from explaining itself.
@@ -67,12 +63,15 @@ func findCurator(getenv func(string) string, java func() (string, error), jars [
 // started for the first of them, ended a moment after the last has closed, and
 // replaced if it is gone.
 type javaPeer struct {
+	answer time.Duration // for what needs no lock; a process that takes longer hangs
+	linger time.Duration // after the last client has closed
+
 	turn chan struct{} // has one element; who takes it may use the rest
 	now  *javaProcess  // nil before the first
 }
 
-func newJavaPeer() *javaPeer {
-	p := &javaPeer{turn: make(chan struct{}, 1)}
+func newJavaPeer(answer, linger time.Duration) *javaPeer {
+	p := &javaPeer{answer: answer, linger: linger, turn: make(chan struct{}, 1)}
 	p.turn <- struct{}{}
 	return p
 }
@@ -90,6 +89,7 @@ func (p *javaPeer) hire(ctx context.Context) (*javaProcess, error) {
 		if err != nil {
 			return nil, err
 		}
+		j.answer = p.answer
 		p.now = j
 	}
 	p.now.users++
@@ -103,7 +103,7 @@ func (p *javaPeer) dismiss(j *javaProcess) {
 	last := j.users == 0
 	p.turn <- struct{}{}
 	if last {
-		time.AfterFunc(javaLinger, func() { p.retire(j) })
+		time.AfterFunc(p.linger, func() { p.retire(j) })
 	}
 }
 
@@ -122,7 +122,8 @@ type javaProcess struct {
 	addr    string    // where it listens
 	token   string    // what it lets in
 	version string    // of Curator
-	users   int       // guarded by javaPeer.turn
+	answer  time.Duration
+	users   int // guarded by javaPeer.turn
 }
 
 func startJava(ctx context.Context) (_ *javaProcess, err error) {
@@ -186,13 +187,11 @@ func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 	return j, nil
 }
 
-var errNoHello = errors.New("no HELLO")
-
 // greet reads the line with which the process begins.
 func (j *javaProcess) greet(hello string) error {
 	verb, values := parseLine(hello)
 	if verb != "HELLO" || values["addr"] == "" || values["port"] == "" {
-		return fmt.Errorf("%w but %q", errNoHello, strings.TrimSpace(hello))
+		return fmt.Errorf("it says %q, want HELLO and where it listens", strings.TrimSpace(hello))
 	}
 	j.addr, j.version = net.JoinHostPort(values["addr"], values["port"]), values["version"]
 	return nil
@@ -229,7 +228,7 @@ func (j *javaProcess) kill() {
 // that does not even tell the time hangs and is killed, with which its clients
 // end too.
 func (j *javaProcess) suspect() {
-	ctx, cancel := context.WithTimeout(context.Background(), javaAnswer)
+	ctx, cancel := context.WithTimeout(context.Background(), j.answer)
 	defer cancel()
 	l, _, err := j.dial(ctx, "clock")
 	if err != nil {
