@@ -67,7 +67,7 @@ var (
 // curatorJava is the Java process of all clients in this process: a JVM takes
 // seconds to start and 100 MB. It is state of the process like the children
 // that package backend starts, and like them it has one owner.
-var curatorJava = newJavaPeer(5*time.Second, 3*time.Second)
+var curatorJava = newJavaPeer(5*time.Second, 3*time.Second, time.Second)
 
 // curatorUnavailable is why Curator cannot run here, "" if it can.
 var curatorUnavailable = whyNoCurator()

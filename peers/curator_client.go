@@ -51,7 +51,8 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	dctx, cancel := context.WithTimeout(ctx, javaStart+java.answer) // more than the process takes to say that no server answers
 	defer cancel()
 	var answer string
-	c.line, answer, err = c.proc.dial(dctx, "client", append(where, "recipe", recipe.name, "mode", mode, "path", c.path)...)
+	c.line, answer, err = c.proc.dial(dctx, "client", append(where, "recipe", recipe.name, "mode", mode, "path", c.path,
+		"warmup_ms", strconv.FormatInt(java.warmUp.Milliseconds(), 10))...)
 	if err != nil {
 		if !errors.As(err, new(*refusal)) {
 			c.proc.suspect()

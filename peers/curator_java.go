@@ -65,13 +65,14 @@ func findCurator(getenv func(string) string, java func() (string, error), jars [
 type javaPeer struct {
 	answer time.Duration // for what needs no lock; a process that takes longer hangs
 	linger time.Duration // after the last client has closed
+	warmUp time.Duration // of Java's compiler, before the first client is ready
 
 	turn chan struct{} // has one element; who takes it may use the rest
 	now  *javaProcess  // nil before the first
 }
 
-func newJavaPeer(answer, linger time.Duration) *javaPeer {
-	p := &javaPeer{answer: answer, linger: linger, turn: make(chan struct{}, 1)}
+func newJavaPeer(answer, linger, warmUp time.Duration) *javaPeer {
+	p := &javaPeer{answer: answer, linger: linger, warmUp: warmUp, turn: make(chan struct{}, 1)}
 	p.turn <- struct{}{}
 	return p
 }

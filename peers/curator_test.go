@@ -82,7 +82,7 @@ type javaStage struct {
 
 func newJavaStage(t *testing.T, at harness.Endpoint) *javaStage {
 	t.Helper()
-	s := &javaStage{java: peers.NewJavaPeer(javaAnswer, javaLinger), at: at, key: newKey()}
+	s := &javaStage{java: peers.NewJavaPeer(javaAnswer, javaLinger, 0), at: at, key: newKey()}
 	s.client = s.connect(t)
 	for i := range 2 {
 		w, err := s.client.Join(t.Context(), i)

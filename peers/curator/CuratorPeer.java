@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.curator.framework.CuratorFramework;
@@ -40,6 +41,7 @@ public final class CuratorPeer {
     private final String token;
     private final Map<Integer, Client> clients = new ConcurrentHashMap<>();
     private final AtomicInteger numbers = new AtomicInteger();
+    private final AtomicBoolean warmed = new AtomicBoolean();
 
     private CuratorPeer(String token) {
         this.token = token;
@@ -273,7 +275,29 @@ public final class CuratorPeer {
                     line.write("lost " + epoch.getAndIncrement());
                 }
             });
+            if (warmed.compareAndSet(false, true)) {
+                warmUp(how.number("warmup_ms") * 1000000);
+            }
             clients.put(number, this);
+        }
+
+        /** Lets the compiler see the lock: two threads contend for another one. */
+        private void warmUp(long ns) throws Exception {
+            String path = how.get("path") + "-warm-up";
+            long end = System.nanoTime() + ns;
+            Task turns = () -> {
+                Lock lock = new Lock(how.get("recipe"), framework, path);
+                while (System.nanoTime() < end) {
+                    lock.exclusive.acquire();
+                    lock.exclusive.release();
+                }
+            };
+            Thread other = daemon("warm-up", turns);
+            turns.run();
+            other.join();
+            if (ns > 0) {
+                sweep(path);
+            }
         }
 
         Lock lock() {
@@ -299,18 +323,20 @@ public final class CuratorPeer {
                 for (Worker w : workers.values()) {
                     w.thread.interrupt();
                 }
-                sweep(asked);
+                if (asked) {
+                    sweep(how.get("path"));
+                }
                 framework.close();
             }
             line.write("closed");
         }
 
-        /** Removes the nodes of the lock that nobody needs. */
-        private void sweep(boolean asked) {
-            for (String below : new String[] {"/locks", "/leases", ""}) {
+        /** Removes the nodes of the lock at path that nobody needs. */
+        private void sweep(String path) {
+            for (String below : how.get("recipe").equals("semaphore") ? new String[] {"/locks", "/leases", ""} : new String[] {""}) {
                 try {
-                    if (asked && framework.getZookeeperClient().isConnected() && (below.isEmpty() || how.get("recipe").equals("semaphore"))) {
-                        framework.delete().forPath(how.get("path") + below);
+                    if (framework.getZookeeperClient().isConnected()) {
+                        framework.delete().forPath(path + below);
                     }
                 } catch (Exception e) {
                     // It is in use, or gone.
