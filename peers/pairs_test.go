@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/metric"
 	"locklab/harness/oracle"
 	"locklab/harness/recorder"
 	"locklab/internal/backend"
@@ -35,7 +36,7 @@ var (
 // take no message per turn, all others goroutines, and every worker has a
 // session of its own. All share the servers. In each round every lock gets one
 // cell, in random order; two locks are compared by the ratio of their rates in
-// the same round. What is printed is the median of the rounds with their range.
+// the same round. What is printed is the median of the rounds with its interval by order statistics.
 //
 //	go test -run '^$' -bench ZooKeeperPairs -benchtime 1x ./peers
 //	go test -run '^$' -bench ZooKeeperPairs -benchtime 1x ./peers -pairs.servers 3 -pairs.rounds 11
@@ -50,8 +51,8 @@ func BenchmarkZooKeeperPairs(b *testing.B) {
 	locks := contestants(b)
 	defer keepJava(b, at)()
 	warm := false
-	for _, text := range strings.Split(*pairWorkers, ",") {
-		n, err := strconv.Atoi(text)
+	for _, word := range strings.Split(*pairWorkers, ",") {
+		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 {
 			b.Fatalf("-pairs.workers=%s: want numbers above 0, such as 1,8,50", *pairWorkers)
 		}
@@ -171,17 +172,17 @@ var figures = []struct {
 // report prints a table and reports what a comparison of runs wants.
 func (m *match) report(b *testing.B) {
 	var t strings.Builder
-	fmt.Fprintf(&t, "medians of %d rounds of %v [lowest .. highest]\n%-20s", len(m.all), *pairWindow, "lock")
+	fmt.Fprintf(&t, "medians of %d rounds of %v [95 %% interval, the extremes if there are fewer than 6 rounds]\n%-20s", len(m.all), *pairWindow, "lock")
 	for _, f := range figures {
 		fmt.Fprintf(&t, "  %-28s", f.title)
 	}
 	for i, v := range m.locks {
 		fmt.Fprintf(&t, "\n%-20s", v.Name)
 		for _, f := range figures {
-			s := m.spread(func(round []outcome) float64 { return f.of(round[i]) })
-			fmt.Fprintf(&t, "  %-28s", s)
+			s := m.over(func(round []outcome) float64 { return f.of(round[i]) })
+			fmt.Fprintf(&t, "  %-28s", text(s))
 			if f.unit != "" {
-				b.ReportMetric(s.median, v.Name+"-"+f.unit)
+				b.ReportMetric(s.Median, v.Name+"-"+f.unit)
 			}
 		}
 	}
@@ -191,28 +192,24 @@ func (m *match) report(b *testing.B) {
 			if j < 0 || i == j {
 				continue
 			}
-			s := m.spread(func(round []outcome) float64 { return round[i].rate / round[j].rate })
-			fmt.Fprintf(&t, "\n%s does %s times as much as %s", v.Name, s, base)
-			b.ReportMetric(s.median, v.Name+":"+base)
+			s := m.over(func(round []outcome) float64 { return round[i].rate / round[j].rate })
+			fmt.Fprintf(&t, "\n%s does %s times as much as %s", v.Name, text(s), base)
+			b.ReportMetric(s.Median, v.Name+":"+base)
 		}
 	}
 	b.Log(t.String())
 }
 
-// A spread is what rounds say about one figure.
-type spread struct{ median, low, high float64 }
-
-func (s spread) String() string { return fmt.Sprintf("%.4g [%.4g .. %.4g]", s.median, s.low, s.high) }
-
-func (m *match) spread(of func(round []outcome) float64) spread {
+// over summarises one figure of all rounds.
+func (m *match) over(of func(round []outcome) float64) metric.Summary {
 	var xs []float64
 	for _, round := range m.all {
 		xs = append(xs, of(round))
 	}
-	slices.Sort(xs)
-	n := len(xs)
-	return spread{(xs[n/2] + xs[(n-1)/2]) / 2, xs[0], xs[n-1]}
+	return metric.Summarize(xs)
 }
+
+func text(s metric.Summary) string { return fmt.Sprintf("%.4g [%.4g .. %.4g]", s.Median, s.Lo, s.Hi) }
 
 // judge turns a log and what the servers counted in its window into figures.
 // A log with an overlap is an error.
