@@ -14,6 +14,7 @@ import (
 // is: what the exchange over the socket finds is the difference of the two zero
 // points.
 func TestClockOffset(t *testing.T) {
+	t.Parallel()
 	needJava(t)
 	s := newJavaStage(t, locktest.Endpoint(t, harness.KindZooKeeper))
 	defer s.close(t)

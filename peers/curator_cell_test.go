@@ -15,6 +15,7 @@ import (
 // TestMeasureCurator runs every lock inside the Java process, and checks the
 // figures that are known: what an acquisition asks of the server.
 func TestMeasureCurator(t *testing.T) {
+	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	for _, c := range []struct {
@@ -61,6 +62,7 @@ func TestMeasureCurator(t *testing.T) {
 }
 
 func TestMeasureCuratorRefuses(t *testing.T) {
+	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	nowhere := at
@@ -124,6 +126,7 @@ func FuzzTakeLine(f *testing.F) {
 
 // TestCuratorNoServers does not wait for ever.
 func TestCuratorNoServers(t *testing.T) {
+	t.Parallel()
 	needJava(t)
 	dead := harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{{"127.0.0.1:1"}}, SessionTimeout: time.Second}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

@@ -42,7 +42,7 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	}
 	c := &curatorClient{java: java, recipe: recipe, path: "/locklab/" + key, heard: make(chan struct{}), leases: make(map[*curatorLease]bool)}
 	if c.proc, err = java.hire(ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (%w)", err, harness.ErrUnavailable)
 	}
 	mode := "object"
 	if recipe.instance {

@@ -37,6 +37,7 @@ var interop = []struct {
 // TestInterop lets locks of different makers contend for one path: at no time
 // do two hold it, and it goes round by the numbers of their tickets.
 func TestInterop(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	for _, group := range interop {
 		t.Run(group.name, func(t *testing.T) {
@@ -82,7 +83,7 @@ func turnsTogether() int64 {
 	case testing.Short():
 		return 200
 	}
-	return 2000
+	return 1000
 }
 
 func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads func(worker, turn int) bool) {
@@ -237,6 +238,7 @@ func TestOnlookerRejects(t *testing.T) {
 // TestInteropRejects lets a client that follows no queue hold the path: real
 // overlaps of real locks are found.
 func TestInteropRejects(t *testing.T) {
+	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

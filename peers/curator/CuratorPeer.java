@@ -513,11 +513,10 @@ public final class CuratorPeer {
             for (Turns t : workers) {
                 t.start();
             }
-            long open = System.nanoTime() + how.number("warm_ms") * 1000000;
-            long close = open + how.number("run_ms") * 1000000;
-            until(open);
-            line.write("open " + System.nanoTime());
-            until(close);
+            until(System.nanoTime() + how.number("warm_ms") * 1000000);
+            long open = System.nanoTime();
+            line.write("open " + open);
+            until(open + how.number("run_ms") * 1000000);
             line.write("close " + System.nanoTime());
             stop = true;
             long end = System.nanoTime() + how.number("drain_ms") * 1000000;
