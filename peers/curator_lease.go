@@ -40,8 +40,8 @@ func (l *curatorLease) Unlock(context.Context) error {
 		return fmt.Errorf("%w: unlocked before", errNotHeld)
 	}
 	lost := l.Err()
-	err := l.release()
 	l.s.c.forget(l)
+	err := l.release()
 	switch {
 	case lost != nil:
 		return fmt.Errorf("%w: %w", errNotHeld, lost)

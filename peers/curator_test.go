@@ -7,10 +7,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"golang.org/x/sys/unix"
 
 	"locklab/harness"
@@ -321,5 +323,32 @@ func TestCuratorLost(t *testing.T) {
 	}
 	if err := l.Unlock(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCuratorCredentials looks at a ticket of a client with a password, which
+// nobody else may remove.
+func TestCuratorCredentials(t *testing.T) {
+	t.Parallel()
+	needJava(t)
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	newJavaStage(t, at).close(t) // makes the parents, for everybody
+	at.Username, at.Password = "locklab", "se cret&=%"
+	s := newJavaStage(t, at)
+	look := newOnlooker(t, at, "/locklab/"+s.key)
+	names, _, err := look.conn.Children(look.path)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("tickets %q, %v, want one", names, err)
+	}
+	acl, _, err := look.conn.GetACL(look.path + "/" + names[0])
+	if want := zk.DigestACL(zk.PermAll, at.Username, at.Password); err != nil || !slices.Equal(acl, want) {
+		t.Errorf("the ticket's ACL is %+v, %v, want %+v", acl, err, want)
+	}
+	if err := s.lease.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.close(t)
+	if ok, _, err := look.conn.Exists(look.path); ok || err != nil {
+		t.Errorf("after Close the lock's node exists: %t, %v", ok, err)
 	}
 }
