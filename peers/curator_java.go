@@ -141,7 +141,8 @@ func startJava(ctx context.Context) (_ *javaProcess, err error) {
 	if err := os.WriteFile(source, curatorSource, 0o600); err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
-	cmd := exec.Command(program, "-Xms64m", "-Xmx256m", "-XX:+UseSerialGC",
+	cmd := exec.Command(program,
+		"-Xms128m", "-Xmx512m", // the collector is Java's own choice
 		"-XX:-UsePerfData", // else a kill leaves a file in the machine's temporary directory
 		"-cp", classPath, source)
 	ctx, cancel := context.WithTimeoutCause(ctx, javaStart, fmt.Errorf("not ready within %v", javaStart))

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,12 +44,13 @@ var (
 func BenchmarkZooKeeperPairs(b *testing.B) {
 	server, err := backend.StartEnsemble(b.Context(), *pairServers)
 	if err != nil {
+		fmt.Fprintln(os.Stderr, "BenchmarkZooKeeperPairs:", err) // a skipped benchmark says nothing
 		unavailable(b, harness.KindZooKeeper, err)
 	}
 	defer server.Stop()
 	at := server.Endpoint()
 	at.SessionTimeout = 30 * time.Second
-	locks := contestants(b)
+	locks, absent := contestants(b)
 	defer keepJava(b, at)()
 	warm := false
 	for _, word := range strings.Split(*pairWorkers, ",") {
@@ -56,8 +58,9 @@ func BenchmarkZooKeeperPairs(b *testing.B) {
 		if err != nil || n < 1 {
 			b.Fatalf("-pairs.workers=%s: want numbers above 0, such as 1,8,50", *pairWorkers)
 		}
+		var report string
 		b.Run(fmt.Sprintf("servers=%d/workers=%d", len(at.Addrs[0]), n), func(b *testing.B) {
-			m := match{at: at, locks: locks, cell: cell{workers: n, hold: *pairHold}}
+			m := match{at: at, locks: locks, absent: absent, cell: cell{workers: n, hold: *pairHold}}
 			if !warm {
 				m.warmUp(b)
 				warm = true
@@ -66,8 +69,9 @@ func BenchmarkZooKeeperPairs(b *testing.B) {
 				m.round(b, round)
 			}
 			b.ReportMetric(0, "ns/op") // says nothing
-			m.report(b)
+			report = m.report(b)
 		})
+		fmt.Print(report) // b.Log would cut it after ten lines
 	}
 }
 
@@ -80,32 +84,33 @@ func unavailable(tb testing.TB, what string, err error) {
 	tb.Fatal(err)
 }
 
-// contestants returns the locks of -pairs.locks that can run.
-func contestants(b *testing.B) []*harness.Variant {
-	var locks []*harness.Variant
+// contestants returns the locks of -pairs.locks that can run, and a line for
+// each of the others.
+func contestants(b *testing.B) (locks []*harness.Variant, absent string) {
 	for _, name := range strings.Split(*pairLocks, ",") {
 		v := variant(name)
 		switch {
 		case v == nil:
-			b.Logf("left out: there is no %s", name)
+			absent += fmt.Sprintf("\nwithout %s: there is no such lock", name)
 		case v.Unavailable != "":
 			if backend.Required("java") {
 				b.Fatalf("%s: %s", v.Name, v.Unavailable)
 			}
-			b.Logf("left out: %s: %s", v.Name, v.Unavailable)
+			absent += fmt.Sprintf("\nwithout %s: %s", name, v.Unavailable)
 		default:
 			locks = append(locks, v)
 		}
 	}
-	return locks
+	return locks, absent
 }
 
 // A match is the cells of some locks with equal settings.
 type match struct {
-	at    harness.Endpoint
-	locks []*harness.Variant
-	cell  cell
-	all   [][]outcome // by round, then by lock
+	at     harness.Endpoint
+	locks  []*harness.Variant
+	absent string // lines about those that cannot run
+	cell   cell
+	all    [][]outcome // by round, then by lock
 }
 
 // keepJava holds Curator's process, if there is one to be had, until the
@@ -169,10 +174,11 @@ var figures = []struct {
 	{"notifs/op", "", func(o outcome) float64 { return o.notices }},
 }
 
-// report prints a table and reports what a comparison of runs wants.
-func (m *match) report(b *testing.B) {
+// report reports what a comparison of runs wants and returns the whole table,
+// as comments between benchmark lines.
+func (m *match) report(b *testing.B) string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "medians of %d rounds of %v [95 %% interval, the extremes if there are fewer than 6 rounds]\n%-20s", len(m.all), *pairWindow, "lock")
+	fmt.Fprintf(&t, "%d workers, %d servers: medians of %d rounds of %v [95 %% interval, the extremes if there are fewer than 6 rounds]\n%-20s", m.cell.workers, len(m.at.Addrs[0]), len(m.all), *pairWindow, "lock")
 	for _, f := range figures {
 		fmt.Fprintf(&t, "  %-28s", f.title)
 	}
@@ -197,7 +203,7 @@ func (m *match) report(b *testing.B) {
 			b.ReportMetric(s.Median, v.Name+":"+base)
 		}
 	}
-	b.Log(t.String())
+	return "# " + strings.ReplaceAll(t.String()+m.absent, "\n", "\n# ") + "\n"
 }
 
 // over summarises one figure of all rounds.
