@@ -31,24 +31,19 @@ func TestMeasureCurator(t *testing.T) {
 		{"rw", "session", 4, 5},
 	} {
 		t.Run(c.recipe+"/"+c.mode, func(t *testing.T) {
-			var traffic []harness.Counts
-			base := time.Now()
-			edge := func() {
-				n, err := served(t.Context(), at)
-				if err != nil {
-					t.Error(err)
-				}
-				traffic = append(traffic, n)
-			}
+			m := meter{at: at, base: time.Now()}
 			log, err := peers.MeasureCurator(t.Context(), at, newKey(), peers.CuratorCell{
-				Recipe: c.recipe, Mode: c.mode, Workers: c.workers, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}, base, edge)
+				Recipe: c.recipe, Mode: c.mode, Workers: c.workers, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}, m.base, m.read)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := time.Duration(log.Close - log.Open); got < 399*time.Millisecond || log.Close > int64(time.Since(base)) || len(traffic) != 2 {
-				t.Errorf("the window is %v, %d times an edge", got, len(traffic))
+			if got := time.Duration(log.Close - log.Open); got < 399*time.Millisecond || log.Close > int64(time.Since(m.base)) {
+				t.Errorf("the window is %v", got)
 			}
-			o, err := judge(log, c.workers, traffic[1].Sub(traffic[0]))
+			o, err := judge(log, c.workers)
+			if err == nil {
+				o.requests, o.notices, err = m.perTurn(log)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,10 +89,10 @@ func TestJudgeRejects(t *testing.T) {
 		log.Holds = append(log.Holds, part.Holds...)
 		log.Close = max(log.Close, part.Close)
 	}
-	if _, err := judge(log, 2, harness.Counts{}); err == nil || !strings.Contains(err.Error(), "exclusion") {
+	if _, err := judge(log, 2); err == nil || !strings.Contains(err.Error(), "exclusion") {
 		t.Errorf("two holds that overlap: %v, want exclusion broken", err)
 	}
-	if _, err := judge(&peers.CellLog{Close: 100}, 2, harness.Counts{}); err == nil {
+	if _, err := judge(&peers.CellLog{Close: 100}, 2); err == nil {
 		t.Error("a cell in which nobody got the lock is judged")
 	}
 }

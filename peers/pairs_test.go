@@ -133,7 +133,7 @@ func keepJava(b *testing.B, at harness.Endpoint) (release func()) {
 func (m *match) warmUp(b *testing.B) {
 	w := *m
 	w.cell.workers = 8
-	for i := range 4 {
+	for i := range 6 {
 		w.round(b, i)
 	}
 }
@@ -217,9 +217,40 @@ func (m *match) over(of func(round []outcome) float64) metric.Summary {
 
 func text(s metric.Summary) string { return fmt.Sprintf("%.4g [%.4g .. %.4g]", s.Median, s.Lo, s.Hi) }
 
-// judge turns a log and what the servers counted in its window into figures.
-// A log with an overlap is an error.
-func judge(log *peers.CellLog, workers int, traffic harness.Counts) (outcome, error) {
+// A meter reads what the servers count, at the edges of a window.
+type meter struct {
+	at    harness.Endpoint
+	base  time.Time
+	times []int64 // of the readings, ns since base
+	seen  []harness.Counts
+	err   error
+}
+
+func (m *meter) read() {
+	before := time.Since(m.base)
+	n, err := served(context.Background(), m.at)
+	m.times = append(m.times, int64(before+time.Since(m.base))/2)
+	m.seen, m.err = append(m.seen, n), cmp.Or(m.err, err)
+}
+
+// perTurn returns the traffic between the two readings by the number of
+// acquisitions between them, which on a busy machine is not quite the window.
+func (m *meter) perTurn(log *peers.CellLog) (requests, notices float64, err error) {
+	if m.err != nil || len(m.seen) != 2 {
+		return 0, 0, cmp.Or(m.err, fmt.Errorf("the servers were read %d times, want 2", len(m.seen)))
+	}
+	var n float64
+	for _, h := range log.Holds {
+		if h.Acquired >= m.times[0] && h.Acquired < m.times[1] {
+			n++
+		}
+	}
+	d := m.seen[1].Sub(m.seen[0])
+	return float64(d.Requests) / n, float64(d.Notifications) / n, nil
+}
+
+// judge turns a log into figures. A log with an overlap is an error.
+func judge(log *peers.CellLog, workers int) (outcome, error) {
 	if bad := oracle.Overlaps(log.Holds); len(bad) > 0 {
 		return outcome{}, fmt.Errorf("%s broken %d times: %s", bad[0].Rule, bad[0].Count, bad[0].Detail)
 	}
@@ -241,17 +272,15 @@ func judge(log *peers.CellLog, workers int, traffic harness.Counts) (outcome, er
 		squares += x * x
 	}
 	return outcome{
-		rate:     n / time.Duration(log.Close-log.Open).Seconds(),
-		p50:      times.Quantile(0.5) / 1e6,
-		p99:      times.Quantile(0.99) / 1e6,
-		jain:     100 * n * n / (float64(workers) * squares),
-		requests: float64(traffic.Requests) / n,
-		notices:  float64(traffic.Notifications) / n,
+		rate: n / time.Duration(log.Close-log.Open).Seconds(),
+		p50:  times.Quantile(0.5) / 1e6,
+		p99:  times.Quantile(0.99) / 1e6,
+		jain: 100 * n * n / (float64(workers) * squares),
 	}, nil
 }
 
 // cellWarmup is for the queue to form.
-const cellWarmup = 300 * time.Millisecond
+const cellWarmup = 500 * time.Millisecond
 
 // A cell is how a lock is driven.
 type cell struct {
@@ -262,12 +291,7 @@ type cell struct {
 // run measures v once.
 func (c cell) run(ctx context.Context, v *harness.Variant, at harness.Endpoint) (outcome, error) {
 	base := time.Now()
-	var seen []harness.Counts
-	var failed error
-	edge := func() {
-		n, err := served(ctx, at)
-		seen, failed = append(seen, n), cmp.Or(failed, err)
-	}
+	m := meter{at: at, base: base}
 	drive := c.loop
 	if recipe, mode, ok := curatorCell(v.Name); ok {
 		drive = func(ctx context.Context, _ *harness.Variant, at harness.Endpoint, key string, base time.Time, edge func()) (*peers.CellLog, error) {
@@ -275,11 +299,15 @@ func (c cell) run(ctx context.Context, v *harness.Variant, at harness.Endpoint) 
 				Recipe: recipe, Mode: mode, Workers: c.workers, Warmup: cellWarmup, Window: *pairWindow, Hold: c.hold}, base, edge)
 		}
 	}
-	log, err := drive(ctx, v, at, newKey(), base, edge)
-	if err = cmp.Or(err, failed); err != nil {
+	log, err := drive(ctx, v, at, newKey(), base, m.read)
+	if err != nil {
 		return outcome{}, err
 	}
-	return judge(log, c.workers, seen[1].Sub(seen[0]))
+	o, err := judge(log, c.workers)
+	if err == nil {
+		o.requests, o.notices, err = m.perTurn(log)
+	}
+	return o, err
 }
 
 // curatorCell says how the Java process does on its own what the variant does.
