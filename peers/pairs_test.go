@@ -26,6 +26,7 @@ var (
 	pairRounds  = flag.Int("pairs.rounds", 7, "rounds of BenchmarkZooKeeperPairs")
 	pairWorkers = flag.String("pairs.workers", "1,8,50", "numbers of workers in BenchmarkZooKeeperPairs, each with its own session")
 	pairWindow  = flag.Duration("pairs.window", time.Second, "how long BenchmarkZooKeeperPairs counts in each cell")
+	pairWarmUp  = flag.Int("pairs.warmup", 6, "rounds at the start of BenchmarkZooKeeperPairs that do not count, for compilers at run time")
 	pairHold    = flag.Duration("pairs.hold", 0, "how long the lock is kept in BenchmarkZooKeeperPairs")
 	pairServers = flag.Int("pairs.servers", 1, "servers in the ensemble that BenchmarkZooKeeperPairs starts")
 	pairLocks   = flag.String("pairs.locks", "zk-fair,zk-handoff,go-zookeeper-lock,curator-mutex", "locks of BenchmarkZooKeeperPairs; unknown ones are left out")
@@ -133,7 +134,7 @@ func keepJava(b *testing.B, at harness.Endpoint) (release func()) {
 func (m *match) warmUp(b *testing.B) {
 	w := *m
 	w.cell.workers = 8
-	for i := range 6 {
+	for i := range *pairWarmUp {
 		w.round(b, i)
 	}
 }
