@@ -27,7 +27,7 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 	$(BUILD)/locklab run --hardware --rounds $(ROUNDS) --budget $(BUDGET) --out $(REPORT) --replace
 
 test: ## install what is missing and run every test; counts what was skipped, and why
-	scripts/deps redis zookeeper qemu
+	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
 	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 

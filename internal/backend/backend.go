@@ -53,6 +53,8 @@ type program struct {
 type member struct {
 	dir  string // private, exists
 	port int    // of 127.0.0.1
+
+	quorum, election int // ports for the others, 0 for a server that is alone
 }
 
 // An answer is what a server said about itself.
@@ -100,10 +102,24 @@ func Start(ctx context.Context, kind string) (*Server, error) {
 	return start(ctx, host(), kind)
 }
 
+// StartEnsemble is Start of a ZooKeeper ensemble of so many servers, at least
+// one: an odd number, since a majority must live. The user's servers are taken
+// as they are, however many.
+func StartEnsemble(ctx context.Context, servers int) (*Server, error) {
+	return startMany(ctx, host(), harness.KindZooKeeper, servers)
+}
+
 func start(ctx context.Context, sys system, kind string) (*Server, error) {
+	return startMany(ctx, sys, kind, 1)
+}
+
+func startMany(ctx context.Context, sys system, kind string, n int) (*Server, error) {
 	k, err := lookup(kind)
 	if err != nil {
 		return nil, err
+	}
+	if n < 1 {
+		return nil, fmt.Errorf("%w: %d servers: want at least 1", harness.ErrUsage, n)
 	}
 	if text := sys.getenv(k.Env); text != "" {
 		return connect(ctx, k, text)
@@ -112,7 +128,7 @@ func start(ctx context.Context, sys system, kind string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(ctx, sys, k, p, 1)
+	return launch(ctx, sys, k, p, n)
 }
 
 // Available returns nil if Start could work: it looks for the programs, or
