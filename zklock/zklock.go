@@ -11,6 +11,9 @@ import (
 var Suite = []*harness.Variant{
 	fair,
 	herd,
+	twoLevel,
+	localFirst,
+	cohort,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
