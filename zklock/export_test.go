@@ -17,3 +17,10 @@ func GrantAfterExpiry(m *Mutex) (bool, error) {
 	m.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
 	return m.c.grant(&Lease{}, t.session), nil
 }
+
+// Line returns how many goroutines wait in memory.
+func (k *Cohort) Line() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.line.Len()
+}
