@@ -14,6 +14,10 @@ var Suite = []*harness.Variant{
 	twoLevel,
 	localFirst,
 	cohort,
+	poll,
+	persistent,
+	writeLock,
+	booleanMutex,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
