@@ -18,6 +18,9 @@ var Suite = []*harness.Variant{
 	persistent,
 	writeLock,
 	booleanMutex,
+	fairHistorical,
+	writeLockHistorical,
+	booleanMutexHistorical,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
