@@ -1,6 +1,13 @@
 package zklock
 
-import "github.com/go-zookeeper/zk"
+import (
+	"context"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
 
 // GrantAfterExpiry queues at m, which must be free, and reports whether the
 // ticket gets the lock though the session is said to have expired after the
@@ -23,4 +30,33 @@ func (k *Cohort) Line() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.line.Len()
+}
+
+// Between makes a client of a historical lock call step between two requests.
+func Between(r harness.Remote, step func(name string)) { r.(*relic).step = step }
+
+// Depth returns how deep the Lock of zk-boolean-mutex-historical has called itself.
+func Depth(s harness.Session) int { return int(s.(*distributedLock).depth.Load()) }
+
+// OldFair is zk-fair-historical that polls at that period, whatever its key.
+func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
+	return remoteOldFair(ctx, at, key, period)
+}
+
+// OldNumber is the parser of zk-fair-historical.
+func OldNumber(path string) (int32, error) { return oldNumber(path) }
+
+// LockNumbered is Lock that also returns the number of the ticket.
+func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
+	t := newTicket(&m.queue, m.p)
+	l, err := t.lock(ctx, false)
+	n, _ := number(t.node, m.p.kind)
+	return l, n, err
+}
+
+// Busy reports whether somebody of k holds the lock or is out for it.
+func (k *Cohort) Busy() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.busy
 }
