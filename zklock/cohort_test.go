@@ -19,10 +19,7 @@ import (
 func TestCohort(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"hand-overs cost nothing", handoversAreFree},
 		{"others have their turn", othersHaveTheirTurn},
 		{"first in line gives up", firstGivesUp},
@@ -35,12 +32,7 @@ func TestCohort(t *testing.T) {
 		{"refused", cohortRefused},
 		{"close", closeCohort},
 		{"Do and Locker", cohortDoes},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // inLine starts a Lock in the background and waits until k has n in line.

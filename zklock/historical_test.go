@@ -22,10 +22,7 @@ import (
 func TestHistorical(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"persistent/a crash blocks for ever", persistentNeverRecovers},
 		{"fair/B1 loses the wake-up", func(t *testing.T, at harness.Endpoint) { losesWakeUp(t, at, "zk-fair-historical") }},
 		{"fair/B2 fails when it has become the first", failsAsFirst},
@@ -40,12 +37,7 @@ func TestHistorical(t *testing.T) {
 		{"boolean-mutex/B9 lets in its own", letsInItsOwn},
 		{"boolean-mutex/B10 owns after the session", ownsAfterSession},
 		{"boolean-mutex/B11 TryLock leaves its ticket", tryLeavesTicket},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // variant returns the lock of that name.

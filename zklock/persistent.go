@@ -9,7 +9,7 @@ import (
 // persistent is [fair] with tickets that do not go with their session. While
 // nobody dies it is as good. The ticket of a holder or waiter that crashes, or
 // only loses its session, stays until somebody removes it by hand: everybody
-// waits for ever. TestHistorical/persistent shows it.
+// waits for ever. TestHistorical shows it.
 //
 // # References
 //

@@ -192,7 +192,7 @@ const patienceWithHistorical = time.Second
 // it gets stuck, as such locks do. Where the race detector watches, rules that
 // guard plain memory are left out as in verdict.
 func record(ctx context.Context, s Subject) error {
-	s.Patience = patienceWithHistorical
+	s.Patience, s.Stress = patienceWithHistorical, cmp.Or(s.Stress, DefaultStress/5)
 	var errs []error
 	for _, r := range Rules {
 		if !r.Applies(s.Variant) || r.plain && raceDetector {
