@@ -29,6 +29,7 @@ func TestCohort(t *testing.T) {
 		{"session expires", cohortExpires},
 		{"lost but not over", cohortSuspects},
 		{"client dies", cohortDies},
+		{"storm", cohortStorm},
 		{"refused", cohortRefused},
 		{"close", closeCohort},
 		{"Do and Locker", cohortDoes},

@@ -60,3 +60,6 @@ func (k *Cohort) Busy() bool {
 	defer k.mu.Unlock()
 	return k.busy
 }
+
+// Poll makes m one whose waiters poll.
+func (m *Mutex) Poll(period time.Duration) { m.p = pollQueue(period) }
