@@ -28,6 +28,7 @@ func TestCohort(t *testing.T) {
 		{"try", tryCohort},
 		{"session expires", cohortExpires},
 		{"lost but not over", cohortSuspects},
+		{"node removed", cohortNodeRemoved},
 		{"client dies", cohortDies},
 		{"storm", cohortStorm},
 		{"refused", cohortRefused},
@@ -268,6 +269,23 @@ func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, l)
 	queued(t, see, k.Path(), 0)
+}
+
+// cohortNodeRemoved: the Unlock that gives the ticket back says that it was gone,
+// and the next goroutine goes on all the same.
+func cohortNodeRemoved(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	for _, o := range []zklock.CohortOptions{{Handovers: -1}, {Handovers: -1, LocalFirst: true}} {
+		k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), o)
+		held := lockCohort(t, k)
+		next := inLine(t, t.Context(), k, 1)
+		if err := see.Delete(k.Path()+"/"+queue(t, see, k.Path())[0], -1); err != nil {
+			t.Fatal(err)
+		}
+		lost(t, held)
+		unlock(t, take(t, next))
+		queued(t, see, k.Path(), 0)
+	}
 }
 
 // cohortDies: a client that dies with the lock and a line of waiters costs the

@@ -3,7 +3,6 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,111 +37,6 @@ func TestHistorical(t *testing.T) {
 		{"boolean-mutex/B10 owns after the session", ownsAfterSession},
 		{"boolean-mutex/B11 TryLock leaves its ticket", tryLeavesTicket},
 	})
-}
-
-// variant returns the lock of that name.
-func variant(t *testing.T, name string) *harness.Variant {
-	t.Helper()
-	i := slices.IndexFunc(zklock.Suite, func(v *harness.Variant) bool { return v.Name == name })
-	if i < 0 {
-		t.Fatalf("no lock %q", name)
-	}
-	return zklock.Suite[i]
-}
-
-// newKey returns the key of a lock that no other test uses, without a dash
-// after the path of all.
-func newKey() string { return newPath()[len("/locklab/"):] }
-
-// client connects one client of a lock for the duration of t.
-func client(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	return closed(t)(v.Remote(ctx, at, key))
-}
-
-// closed closes a client when t ends.
-func closed(t *testing.T) func(harness.Remote, error) harness.Remote {
-	return func(r harness.Remote, err error) harness.Remote {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { r.Close() })
-		return r
-	}
-}
-
-// session adds a worker to a client.
-func session(t *testing.T, r harness.Remote) harness.Session {
-	t.Helper()
-	s, err := r.Join(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// got is what a Lock in the background returned.
-type got struct {
-	l   harness.Lease
-	err error
-}
-
-// begin starts Lock in the background.
-func begin(ctx context.Context, s harness.Session) <-chan got {
-	c := make(chan got, 1)
-	go func() {
-		l, err := s.Lock(ctx)
-		c <- got{l, err}
-	}()
-	return c
-}
-
-// soon returns the lease that a Lock gets.
-func soon(t *testing.T, c <-chan got) harness.Lease {
-	t.Helper()
-	select {
-	case g := <-c:
-		if g.err != nil {
-			t.Fatal(g.err)
-		}
-		return g.l
-	case <-time.After(patience):
-		t.Fatal("Lock does not return")
-		return nil
-	}
-}
-
-// mustLock takes a lock that is free.
-func mustLock(t *testing.T, s harness.Session) harness.Lease {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	return soon(t, begin(ctx, s))
-}
-
-// mustUnlock releases a lock.
-func mustUnlock(t *testing.T, l harness.Lease) {
-	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// stuck expects a Lock that is not served for that long, and ends it.
-func stuck(t *testing.T, c <-chan got, end context.CancelFunc, d time.Duration) {
-	t.Helper()
-	select {
-	case g := <-c:
-		t.Fatalf("the hazard does not show: Lock returned %v, %v", g.l, g.err)
-	case <-time.After(d):
-	}
-	end()
-	if g := <-c; !errors.Is(g.err, context.Canceled) {
-		t.Errorf("Lock = %v, want %v", g.err, context.Canceled)
-	}
 }
 
 // persistentNeverRecovers: a holder's session ends. The next one gets a zk-fair

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -57,129 +56,6 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 60}) {
 		t.Errorf("20 acquisitions cost %+v, want 3 requests each", got)
 	}
-}
-
-func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
-	for _, v := range correct() {
-		requests, notifications := contendedCost(t, at, v)
-		t.Logf("%s: %.2f requests and %.2f notifications for each of 4 contenders", v.Name, requests, notifications)
-		switch v.Name {
-		case "zk-fair":
-			if requests < 4.7 || requests > 5.3 || notifications < 0.7 || notifications > 1.3 {
-				t.Errorf("%s costs %.2f requests and %.2f notifications, want 5 and 1", v.Name, requests, notifications)
-			}
-		case "zk-boolean-mutex", "zk-two-level", "zk-two-level-local-first", "zk-cohort":
-			costs(t, v, requests, notifications, 3)
-		case "zk-writelock": // looks for its parent and its ticket each time
-			costs(t, v, requests, notifications, 5)
-		case "zk-poll":
-			if notifications != 0 {
-				t.Errorf("%s has %.2f notifications", v.Name, notifications)
-			}
-		case "zk-herd": // every waiter hears of the arrival and of the departure of every other
-			if notifications < 2 {
-				t.Errorf("%s has only %.2f notifications: no herd", v.Name, notifications)
-			}
-		}
-	}
-}
-
-// costs expects what a turn costs alone, and two requests more for each wait,
-// of which there are some. A ticket ahead that goes before it is watched costs
-// two without a notification.
-func costs(t *testing.T, v *harness.Variant, requests, notifications, alone float64) {
-	t.Helper()
-	if more := requests - alone - 2*notifications; more < -0.05 || more > 1 || notifications < 0.2 || notifications > 1 {
-		t.Errorf("%s costs %.2f requests and %.2f notifications, want %v and 2 for each notification", v.Name, requests, notifications, alone)
-	}
-}
-
-// contendedCost returns the wire traffic of an acquisition among four clients
-// who queue again at once.
-func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (requests, notifications float64) {
-	const workers, turns = 4, 25
-	key := newPath()[len("/locklab/"):]
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var total harness.Counts
-	for i := range workers {
-		r, err := v.Remote(t.Context(), at, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		s, err := r.Join(t.Context(), i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() {
-			for range turns {
-				l, err := s.Lock(t.Context())
-				if err == nil {
-					err = l.Unlock(t.Context())
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			total = total.Add(r.(harness.Counter).Counts())
-		})
-	}
-	wg.Wait()
-	return float64(total.Requests) / (workers * turns), float64(total.Notifications) / (workers * turns)
-}
-
-// correct lists the locks of the suite that are to be relied on.
-func correct() (out []*harness.Variant) {
-	for _, v := range zklock.Suite {
-		if v.Status == harness.Recommended || v.Status == harness.Reference {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// middleWaiterDies: its follower is woken and must not take the lock, in any
-// lock that serves in order.
-func middleWaiterDies(t *testing.T, at harness.Endpoint) {
-	for _, v := range correct() {
-		if v.Traits.FIFO && v.Traits.Permits == 0 && !v.Traits.ReadWrite {
-			t.Run(v.Name, func(t *testing.T) { noLeaks(t); middleDies(t, at, v) })
-		}
-	}
-}
-
-func middleDies(t *testing.T, at harness.Endpoint, v *harness.Variant) {
-	see, key := raw(t, at), newKey()
-	path := "/locklab/" + key
-	var cs []harness.Remote
-	var ss []harness.Session
-	for range 3 {
-		c := client(t, v, at, key)
-		cs, ss = append(cs, c), append(ss, session(t, c))
-	}
-	head := mustLock(t, ss[0])
-	middle := begin(t.Context(), ss[1])
-	queued(t, see, path, 2)
-	last := begin(t.Context(), ss[2])
-	queued(t, see, path, 3)
-	time.Sleep(aWhile / 4)
-	cs[1].Close()
-	if g := <-middle; !errors.Is(g.err, zklock.ErrClosed) {
-		t.Errorf("Lock of a closed client = %v, want ErrClosed", g.err)
-	}
-	queued(t, see, path, 2)
-	select {
-	case g := <-last:
-		t.Fatalf("the one behind returned %v, %v while the first holds the lock", g.l, g.err)
-	case <-time.After(aWhile):
-	}
-	mustUnlock(t, head)
-	mustUnlock(t, soon(t, last))
-	queued(t, see, path, 0)
 }
 
 // waiterCancels takes a waiter out of a queue of a holder and two.

@@ -126,8 +126,9 @@ func isNotApplicable(err error) bool {
 // variants that need them and says why, unless LOCKLAB_REQUIRE names them. It
 // also skips variants that are not available here.
 //
-// A Broken variant must fail. A Historical one may: what it breaks is logged,
-// and it is for its family's own tests to show the published bug.
+// A Broken variant must fail. A Historical one may: what it breaks is logged, up
+// to the first time that it gets stuck, and it is for its family's own tests to
+// show the published bug.
 func Run(t *testing.T, suite []*harness.Variant) {
 	t.Helper()
 	if err := harness.Validate(suite); err != nil {
