@@ -126,9 +126,7 @@ func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	case <-k.c.open.Done():
 		err = ErrClosed
 	}
-	if t, served := k.quit(g); served && t.l != nil {
-		k.c.spawn(func() { t.l.release() })
-	}
+	k.abandon(g)
 	return nil, err
 }
 
@@ -188,6 +186,13 @@ func (k *Cohort) join() *guest {
 		k.busy = k.c.spawn(k.drive) // else the client is closed, as g will see
 	}
 	return g
+}
+
+// abandon ends the wait of g, whose turn goes on to the next if it has come.
+func (k *Cohort) abandon(g *guest) {
+	if t, served := k.quit(g); served && t.l != nil {
+		k.c.spawn(func() { t.l.release() })
+	}
 }
 
 // quit takes g out of the line, or returns its turn if that has come.

@@ -25,8 +25,10 @@ func TestCohort(t *testing.T) {
 		{"first in line gives up", firstGivesUp},
 		{"middle of the line gives up", middleGivesUp},
 		{"everybody gives up", everybodyGivesUp},
+		{"served while giving up", servedWhileGivingUp},
 		{"try", tryCohort},
 		{"session expires", cohortExpires},
+		{"session expires before the hand-over", handsOverAfterExpiry},
 		{"lost but not over", cohortSuspects},
 		{"node removed", cohortNodeRemoved},
 		{"client dies", cohortDies},
@@ -188,11 +190,21 @@ func everybodyGivesUp(t *testing.T, at harness.Endpoint) {
 			}
 		}
 	}
-	next := inLine(t, t.Context(), k, 1) // perhaps before the last ticket has gone
+	queued(t, see, k.Path(), 1)
+	next := inLine(t, t.Context(), k, 1)
 	empty(t, next)
 	queued(t, see, k.Path(), 2)
 	unlock(t, held)
 	unlock(t, take(t, next))
+	queued(t, see, k.Path(), 0)
+}
+
+// servedWhileGivingUp: the turn of one who does not want it any more goes on.
+func servedWhileGivingUp(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
+	zklock.ServeAndAbandon(k)
+	unlock(t, lockCohort(t, k))
 	queued(t, see, k.Path(), 0)
 }
 
@@ -246,6 +258,16 @@ func cohortExpires(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 	unlock(t, take(t, waiters[1]))
 	queued(t, see, k.Path(), 0)
+}
+
+// handsOverAfterExpiry: the news of the expiry comes before the holder has been
+// told and hands the ticket on, which is worth nothing any more.
+func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
+	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
+	handed, err := zklock.HandOverAfterExpiry(k)
+	if handed || err != nil {
+		t.Errorf("a ticket of an expired session is handed on: %t, %v", handed, err)
+	}
 }
 
 // cohortSuspects: a holder that is told that it may have lost the lock keeps the
@@ -309,10 +331,12 @@ func cohortDies(t *testing.T, at harness.Endpoint) {
 
 // cohortRefused: everybody in line hears why.
 func cohortRefused(t *testing.T, at harness.Endpoint) {
+	stranger := dial(t, at, zklock.ClientOptions{})
+	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is everybody's
 	owner := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
 	m := owner.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
-	k := dial(t, at, zklock.ClientOptions{}).Cohort(m.Path(), zklock.CohortOptions{})
+	k := stranger.Cohort(m.Path(), zklock.CohortOptions{})
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

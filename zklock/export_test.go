@@ -63,3 +63,24 @@ func (k *Cohort) Busy() bool {
 
 // Poll makes m one whose waiters poll.
 func (m *Mutex) Poll(period time.Duration) { m.p = pollQueue(period) }
+
+// HandOverAfterExpiry takes k, which must be free, and reports whether its
+// holder can hand it on though the session is said to have expired.
+func HandOverAfterExpiry(k *Cohort) (bool, error) {
+	t := newTicket(&k.queue, fairQueue)
+	if _, err := t.lock(context.Background(), false); err != nil {
+		return false, err
+	}
+	h := &tenure{k: k, t: t}
+	k.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	_, handed := h.handOver()
+	return handed, nil
+}
+
+// ServeAndAbandon lets somebody wait for k who is served, and gives up before
+// hearing of it.
+func ServeAndAbandon(k *Cohort) {
+	g := k.join()
+	g.turn <- <-g.turn
+	k.abandon(g)
+}
