@@ -14,8 +14,8 @@ import (
 func TestPoll(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	const stay, rounds = 60 * time.Millisecond, 3
-	for _, period := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond} {
+	const stay, rounds = 60 * time.Millisecond, 2
+	for _, period := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond} {
 		holder, waiter := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 		see, path := raw(t, at), newPath()
 		mine, theirs := holder.Mutex(path, zklock.Options{}), waiter.Mutex(path, zklock.Options{})
