@@ -121,13 +121,15 @@ func pollsInEventThread(t *testing.T, at harness.Endpoint) {
 	middle := begin(ctx, session(t, client(t, v, at, key)))
 	queued(t, see, "/locklab/"+key, 2)
 	c := closed(t)(zklock.OldFair(t.Context(), at, key, period))
+	sent := func() uint64 { return c.(harness.Counter).Counts().Requests }
+	before := sent()
 	last := begin(t.Context(), session(t, c))
-	queued(t, see, "/locklab/"+key, 3)
+	eventually(t, "it watches", func() bool { return sent() == before+4 }) // create, list, list, exists
 	time.Sleep(aWhile / 4)
-	before := c.(harness.Counter).Counts().Requests
 	cancel()
 	<-middle
-	eventually(t, "it polls", func() bool { return c.(harness.Counter).Counts().Requests > before })
+	eventually(t, "it polls", func() bool { return sent() > before+4 })
+	time.Sleep(aWhile / 4) // the server has answered
 	released := time.Now()
 	mustUnlock(t, held)
 	mustUnlock(t, soon(t, last))
