@@ -7,7 +7,8 @@ import (
 	"locklab/harness"
 )
 
-// Suite lists every lock of the family.
+// Suite lists every lock of the family. TestHistorical shows what is wrong with
+// the historical ones.
 var Suite = []*harness.Variant{
 	fair,
 	herd,
