@@ -1,6 +1,13 @@
 package zklock
 
-import "github.com/go-zookeeper/zk"
+import (
+	"context"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
 
 // GrantAfterExpiry queues at m, which must be free, and reports whether the
 // ticket gets the lock though the session is said to have expired after the
@@ -16,4 +23,64 @@ func GrantAfterExpiry(m *Mutex) (bool, error) {
 	}
 	m.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
 	return m.c.grant(&Lease{}, t.session), nil
+}
+
+// Line returns how many goroutines wait in memory.
+func (k *Cohort) Line() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.line.Len()
+}
+
+// Between makes a client of a historical lock call step between two requests.
+func Between(r harness.Remote, step func(name string)) { r.(*relic).step = step }
+
+// Depth returns how deep the Lock of zk-boolean-mutex-historical has called itself.
+func Depth(s harness.Session) int { return int(s.(*distributedLock).depth.Load()) }
+
+// OldFair is zk-fair-historical that polls at that period, whatever its key.
+func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
+	return remoteOldFair(ctx, at, key, period)
+}
+
+// OldNumber is the parser of zk-fair-historical.
+func OldNumber(path string) (int32, error) { return oldNumber(path) }
+
+// LockNumbered is Lock that also returns the number of the ticket.
+func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
+	t := newTicket(&m.queue, m.p)
+	l, err := t.lock(ctx, false)
+	n, _ := number(t.node, m.p.kind)
+	return l, n, err
+}
+
+// Busy reports whether somebody of k holds the lock or is out for it.
+func (k *Cohort) Busy() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.busy
+}
+
+// Poll makes m one whose waiters poll.
+func (m *Mutex) Poll(period time.Duration) { m.p = pollQueue(period) }
+
+// HandOverAfterExpiry takes k, which must be free, and reports whether its
+// holder can hand it on though the session is said to have expired.
+func HandOverAfterExpiry(k *Cohort) (bool, error) {
+	t := newTicket(&k.queue, fairQueue)
+	if _, err := t.lock(context.Background(), false); err != nil {
+		return false, err
+	}
+	h := &tenure{k: k, t: t}
+	k.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	_, handed := h.handOver()
+	return handed, nil
+}
+
+// ServeAndAbandon lets somebody wait for k who is served, and gives up before
+// hearing of it.
+func ServeAndAbandon(k *Cohort) {
+	g := k.join()
+	g.turn <- <-g.turn
+	k.abandon(g)
 }

@@ -39,6 +39,26 @@ func noLeaks(t *testing.T) {
 	})
 }
 
+// A serverTest is one of several that share a server.
+type serverTest struct {
+	name string
+	run  func(*testing.T, harness.Endpoint)
+}
+
+// atOnce runs tests beside each other, since they wait most of the time, and
+// fails t if all together leave goroutines.
+func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
+	t.Run("all", func(t *testing.T) {
+		noLeaks(t)
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				test.run(t, at)
+			})
+		}
+	})
+}
+
 // dial connects a client for the duration of t.
 func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Client {
 	t.Helper()

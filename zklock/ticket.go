@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -90,8 +91,13 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		case try:
 			return nil, ErrNotAcquired
 		}
+		var again <-chan time.Time
+		if v.again > 0 {
+			again = time.After(v.again)
+		}
 		select {
 		case <-v.wake:
+		case <-again:
 		case <-ctx.Done():
 		case <-t.q.c.open.Done():
 		}

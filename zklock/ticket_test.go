@@ -77,3 +77,17 @@ func TestAhead(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstToken: the tokens of the holders of one ticket fit between zxids.
+func TestFirstToken(t *testing.T) {
+	for _, zxid := range []uint64{1, 1 << 32, maxZxid - 1} {
+		mine, err1 := firstToken(zxid)
+		next, err2 := firstToken(zxid + 1)
+		if last := mine + MaxHandovers; err1 != nil || err2 != nil || mine == 0 || last < mine || last >= next {
+			t.Errorf("zxid %#x: tokens %d to %d before %d, %v, %v", zxid, mine, last, next, err1, err2)
+		}
+	}
+	if token, err := firstToken(maxZxid + 1); err == nil {
+		t.Errorf("zxid %#x becomes token %d", uint64(maxZxid+1), token)
+	}
+}

@@ -7,10 +7,21 @@ import (
 	"locklab/harness"
 )
 
-// Suite lists every lock of the family.
+// Suite lists every lock of the family. TestHistorical shows what is wrong with
+// the historical ones.
 var Suite = []*harness.Variant{
 	fair,
 	herd,
+	twoLevel,
+	localFirst,
+	cohort,
+	poll,
+	persistent,
+	writeLock,
+	booleanMutex,
+	fairHistorical,
+	writeLockHistorical,
+	booleanMutexHistorical,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
