@@ -26,8 +26,14 @@ import (
 // steps are the requests of each lock for a turn behind somebody else. The
 // connection is lost at each of them.
 var steps = map[string][]string{
-	"zk-fair": {"create", "delete", "getChildren2", "getData"},
-	"zk-herd": {"create", "delete", "getChildren2"},
+	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
+	"zk-herd":                  {"create", "delete", "getChildren2"},
+	"zk-two-level":             {"create", "delete", "getChildren2", "getData"},
+	"zk-two-level-local-first": {"create", "delete", "getChildren2", "getData"},
+	"zk-cohort":                {"create", "delete", "getChildren2", "getData"},
+	"zk-poll":                  {"create", "delete", "getChildren2"},
+	"zk-writelock":             {"create", "delete", "exists", "getChildren2"},
+	"zk-boolean-mutex":         {"create", "delete", "exists", "getChildren2"},
 }
 
 // TestFaults loses the connection at every step of every lock's protocol,

@@ -259,7 +259,7 @@ func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 
 // asked returns how many requests with that operation code have come by.
 func (p *proxy) asked(op uint32) int {
-	return p.Seen(map[uint32]string{1: "create", 19: "createContainer"}[op])
+	return p.Seen(map[uint32]string{1: "create", 12: "getChildren2", 19: "createContainer"}[op])
 }
 
 // cut breaks every connection.
