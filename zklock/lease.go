@@ -15,6 +15,7 @@ import (
 type Lease struct {
 	c     *Client
 	path  string
+	node  string // its name; "" if there is none to guard
 	token uint64
 
 	// free gives the lock back and reports whether it was held until then.
@@ -24,6 +25,7 @@ type Lease struct {
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
 	unlocked atomic.Bool
+	slow     *time.Timer // starts the guard of the node; nil if there is none
 }
 
 var _ harness.Lease = (*Lease)(nil)
@@ -73,6 +75,9 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
+	if l.slow != nil {
+		l.slow.Stop()
+	}
 	held, err := l.free()
 	switch {
 	case err != nil:

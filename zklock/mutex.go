@@ -30,7 +30,7 @@ type Mutex struct {
 // Mutex returns the mutex at path, such as "/locks/reindex". Below that node
 // there should be nothing else. The node and its parents are made when needed.
 func (c *Client) Mutex(path string, o Options) *Mutex {
-	return &Mutex{queue{c, path, o}, fairQueue}
+	return &Mutex{queue{c, path, o}, newHandoff()}
 }
 
 // Path returns where the mutex is.

@@ -45,6 +45,8 @@ type view struct {
 	head  bool            // the ticket has the lock
 	token uint64          // if head: the fencing token
 	wake  <-chan zk.Event // if neither: when to look again
+
+	ticket *ticketWatch // if not nil: what wake belongs to, and its event may be the lock
 }
 
 // number returns the sequence number that the server put behind a ticket's
