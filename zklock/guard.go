@@ -99,6 +99,9 @@ func (l *Lease) guard(own <-chan zk.Event) {
 		}
 		select {
 		case <-own:
+			if l.unlocked.Load() { // by that
+				return
+			}
 			own = nil
 		case <-l.alive.Done():
 		case <-c.open.Done():

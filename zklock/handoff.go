@@ -20,7 +20,8 @@ import (
 //     of its parent back, unchanged, by its version: the reply's numChildren is
 //     1 if there is nobody else, and then the lock is held.
 //  2. List the tickets. The owner of the lowest holds the lock.
-//  3. Watch the data of the next lower ticket. If it is gone go to 2.
+//  3. Watch the data of the next lower ticket. If it is gone go to 2, or hold
+//     the lock if there was no other.
 //  4. The watch fires. NodeDataChanged, where 3 has shown the marker and
 //     version 0 and the connection has not broken since: the lock is held. In
 //     every other case go to 2.
@@ -205,6 +206,9 @@ func (h *handoff) look(t *ticket) (view, error) {
 		}
 		w, err := c.watchTicket(t.q.path + "/" + ahead)
 		if errors.Is(err, zk.ErrNoNode) {
+			if t.countAhead(names) == 1 { // nobody comes between
+				return t.first()
+			}
 			continue
 		}
 		if err != nil {
@@ -213,6 +217,17 @@ func (h *handoff) look(t *ticket) (view, error) {
 		t.behind = max(t.behind, w.czxid)
 		return view{wake: w.wake, ticket: w}, nil
 	}
+}
+
+// countAhead returns how many tickets are ahead of t.
+func (t *ticket) countAhead(names []string) (count int) {
+	own, _ := number(t.node, t.p.kind)
+	for _, name := range names {
+		if n, ok := number(name, t.p.kind); ok && before(n, own) {
+			count++
+		}
+	}
+	return count
 }
 
 // first returns the view of the first ticket.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/go-zookeeper/zk"
 )
 
 func TestNumber(t *testing.T) {
@@ -74,6 +76,50 @@ func TestAhead(t *testing.T) {
 		own := &ticket{p: fairQueue, node: test.own}
 		if got, present := own.ahead(test.names); got != test.want || present != test.present {
 			t.Errorf("ahead of %s in %q: %q, %t, want %q, %t", test.own, test.names, got, present, test.want, test.present)
+		}
+	}
+}
+
+// TestTicketWatchShared: whoever takes the event out of the channel, all see it.
+func TestTicketWatchShared(t *testing.T) {
+	wake := make(chan zk.Event, 1)
+	w := &ticketWatch{wake: wake, sealed: true, taken: make(chan struct{})}
+	if w.fired() {
+		t.Fatal("fired before the event")
+	}
+	wake <- zk.Event{Type: zk.EventNodeDataChanged} // as the library does
+	close(wake)
+	if !w.fired() || !w.fired() {
+		t.Error("not fired after the event")
+	}
+	ev, ok := <-wake
+	if ok {
+		t.Fatal("the test shows nothing: the event was still there")
+	}
+	if got := w.take(ev, ok); got.Type != zk.EventNodeDataChanged || !w.gave(new(Client), got) {
+		t.Errorf("a later receiver sees %v", got)
+	}
+}
+
+// TestGave: of all that a watch can tell, one thing is the lock.
+func TestGave(t *testing.T) {
+	for _, test := range []struct {
+		what   string
+		event  zk.EventType
+		sealed bool
+		cuts   int
+		want   bool
+	}{
+		{"released", zk.EventNodeDataChanged, true, 0, true},
+		{"gone", zk.EventNodeDeleted, true, 0, false},
+		{"session over", zk.EventNotWatching, true, 0, false},
+		{"not sealed, or written to before", zk.EventNodeDataChanged, false, 0, false},
+		{"after a reconnect", zk.EventNodeDataChanged, true, 1, false},
+	} {
+		c := &Client{cuts: test.cuts}
+		w := &ticketWatch{sealed: test.sealed}
+		if got := w.gave(c, zk.Event{Type: test.event}); got != test.want {
+			t.Errorf("%s: the lock is given: %t, want %t", test.what, got, test.want)
 		}
 	}
 }
