@@ -36,7 +36,8 @@ import (
 // the argument in full, and models/handoff.pml every interleaving of it.
 //
 // Two requests for acquire and release alone; four and one watch event behind
-// others, whatever their number. While others come and go without meeting, three.
+// others, whatever their number, of which none is between the release and the
+// next holder. Clients who come in turn without meeting need three.
 //
 // The token is the czxid of the own ticket, which rises in the order of
 // holding, where a reply shows it (to the multi of 1, it is the parent's
@@ -46,12 +47,14 @@ import (
 //
 // # References
 //
-// The queue: Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks. The
-// hand-over by the event is not from there; no earlier description is known.
+// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks, has the queue, as
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
+// internet-scale systems", USENIX ATC 2010, §2.4. The hand-over by the event is
+// in neither; no earlier description of it is known.
 var handoffVariant = &harness.Variant{
 	Name:   "zk-handoff",
-	Doc:    "queue of ephemeral tickets, the holder's release is the next one's acquisition",
-	Paper:  "Hunt, Konar, Junqueira & Reed 2010, with a release that hands over",
+	Doc:    "queue of ephemeral tickets, the event of the release is the next one's lock",
+	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Family: harness.ZooKeeper,
 	Status: harness.Recommended,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},

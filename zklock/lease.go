@@ -10,8 +10,9 @@ import (
 	"locklab/harness"
 )
 
-// A Lease is one acquisition of a [Mutex]. Its methods may be used by any
-// number of goroutines.
+// A Lease is one acquisition of a [Mutex]. It is the owner of the lock: who has
+// it may pass it on, and any goroutine may unlock it. Its methods may be used by
+// any number of goroutines.
 type Lease struct {
 	c     *Client
 	path  string
@@ -92,10 +93,9 @@ func (l *Lease) release() error {
 }
 
 // Token returns the fencing token: it rises strictly from holder to holder of
-// the same path, also when the path was removed and made again in between. It
-// is the zxid of the last change to the queue that this holder saw when it
-// found itself at the head. By then its predecessor's ticket had gone, which
-// is such a change, and the predecessor had seen that ticket, its own, in place.
+// the same path, also when the path was removed and made again in between. Of a
+// [Mutex] it is a zxid not after the one that made this holder's ticket, and
+// after those that made the tickets of all holders before.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released or may have been lost.
