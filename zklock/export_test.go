@@ -42,6 +42,9 @@ func Sealed(c *Client) bool {
 	return c.seal.known && c.seal.acl != nil
 }
 
+// Marker is what a sealed ticket holds.
+const Marker = marker
+
 // Node returns the path of the ticket of l.
 func Node(l *Lease) string { return l.path + "/" + l.node }
 

@@ -168,17 +168,18 @@ func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
 	zklock.Unseal(c)
-	writesWhileHeld(t, see, c, 2, 0)
+	writesWhileHeld(t, see, c, string(revoke), 2, 0)
+	writesWhileHeld(t, see, c, zklock.Marker, 2, 0)
 }
 
-// writesWhileHeld writes to the ticket of a holder before and after a waiter
-// has set its watch, and expects that nobody enters.
-func writesWhileHeld(t *testing.T, see *wire.ZooKeeperConn, c *zklock.Client, after, before int) {
+// writesWhileHeld writes to the ticket of a holder, so many times before and
+// after a waiter has set its watch, and expects that nobody enters.
+func writesWhileHeld(t *testing.T, see *wire.ZooKeeperConn, c *zklock.Client, data string, after, before int) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	write := func() {
 		t.Helper()
-		if _, err := see.Set(zklock.Node(head), revoke, -1); err != nil {
+		if _, err := see.Set(zklock.Node(head), []byte(data), -1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,7 +205,8 @@ func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c := dial(t, at, zklock.ClientOptions{})
 	zklock.Forge(c)
-	writesWhileHeld(t, see, c, 2, 1)
+	writesWhileHeld(t, see, c, string(revoke), 2, 1)
+	writesWhileHeld(t, see, c, zklock.Marker, 2, 1) // the version tells
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
@@ -385,7 +387,7 @@ func TestSkipACL(t *testing.T) {
 		}
 		t.Fatal("the client trusts an ACL that the server does not enforce")
 	}
-	writesWhileHeld(t, see, c, 2, 1)
+	writesWhileHeld(t, see, c, string(revoke), 2, 1)
 	for _, name := range queue(t, see, m.Path()) {
 		t.Errorf("the probe has left %s", name)
 	}

@@ -94,8 +94,8 @@ func (l *Lease) release() error {
 
 // Token returns the fencing token: it rises strictly from holder to holder of
 // the same path, also when the path was removed and made again in between. Of a
-// [Mutex] it is a zxid not after the one that made this holder's ticket, and
-// after those that made the tickets of all holders before.
+// [Mutex] it is not greater than the zxid that made this holder's ticket, and
+// greater than those that made the tickets of all holders before.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released or may have been lost.

@@ -24,8 +24,7 @@ type Options struct {
 // reentrant: a holder that locks it again waits for itself.
 //
 // Keep it: it remembers whether it met others, and what the node of the lock
-// holds. The first acquisition of a new one costs up to four requests more, or
-// five on a new client.
+// holds, which a new one has to read first.
 type Mutex struct {
 	queue
 	p *protocol

@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -120,6 +121,25 @@ func TestGave(t *testing.T) {
 		w := &ticketWatch{sealed: test.sealed}
 		if got := w.gave(c, zk.Event{Type: test.event}); got != test.want {
 			t.Errorf("%s: the lock is given: %t, want %t", test.what, got, test.want)
+		}
+	}
+}
+
+// TestWaitDisturbed: both events are there, that the own ticket was removed and
+// that the one ahead was released. The first one counts.
+func TestWaitDisturbed(t *testing.T) {
+	fired := func(event zk.EventType) <-chan zk.Event {
+		c := make(chan zk.Event, 1)
+		c <- zk.Event{Type: event}
+		close(c)
+		return c
+	}
+	for range 100 { // select is random
+		own := &ticket{q: &queue{c: &Client{open: t.Context()}}, own: fired(zk.EventNodeDeleted)}
+		w := &ticketWatch{wake: fired(zk.EventNodeDataChanged), sealed: true, taken: make(chan struct{})}
+		v, err := own.wait(context.Background(), view{wake: w.wake, ticket: w})
+		if v != (view{}) || err != nil {
+			t.Fatalf("wait = %v, %v, want a look", v, err)
 		}
 	}
 }
