@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func TestHandoff(t *testing.T) {
 		{"data of the parent", parentData},
 		{"parent that cannot be written", parentReadOnly},
 		{"waiter behind a lost release", lostReleaseReply},
+		{"any reply lost", anyReplyLost},
 		{"waiter behind a cut", cutWaiterLists},
 		{"foreign child", foreignChildAlone},
 	} {
@@ -329,6 +331,39 @@ func lostReleaseReply(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, take(t, next))
 	queued(t, see, path, 0)
+}
+
+// anyReplyLost: a client loses one reply or event, the first, the second, and so
+// on, of its first acquisition, alone, and its second, behind another.
+func anyReplyLost(t *testing.T, at harness.Endpoint) {
+	const replies = 20 // no fewer than there are
+	for k := range int64(replies) {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			t.Parallel()
+			p, see := newProxy(t, at), raw(t, at)
+			path := newPath()
+			c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+			m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+			p.skip.Store(k)
+			p.swallow.Store(true)
+			first := lock(t, m)
+			next := waiting(t, t.Context(), n, see, 2)
+			unlock(t, first)
+			second := take(t, next)
+			next = waiting(t, t.Context(), m, see, 2)
+			empty(t, next)
+			unlock(t, second)
+			third := take(t, next)
+			unlock(t, third)
+			if second.Token() <= first.Token() || third.Token() <= second.Token() {
+				t.Errorf("tokens %d, %d, %d", first.Token(), second.Token(), third.Token())
+			}
+			queued(t, see, path, 0)
+			if k == replies-1 && !p.swallow.Load() {
+				t.Error("there may be more replies to lose")
+			}
+		})
+	}
 }
 
 // cutWaiterLists: after a reconnect nothing that a watch says is the lock.

@@ -221,6 +221,7 @@ type proxy struct {
 	to string
 
 	swallow atomic.Bool  // lose the next reply and break the connection
+	skip    atomic.Int64 // but first let so many through
 	silent  atomic.Bool  // let nothing through in either direction
 	refuse  atomic.Bool  // break new connections at once
 	delay   atomic.Int64 // ns: replies come so much later
@@ -284,7 +285,7 @@ func (p *proxy) carry(to, from net.Conn, reply bool) {
 	buf := make([]byte, 1<<16)
 	for {
 		n, err := from.Read(buf)
-		if err != nil || reply && p.swallow.Swap(false) {
+		if err != nil || reply && p.swallow.Load() && p.skip.Add(-1) < 0 && p.swallow.Swap(false) {
 			return
 		}
 		if !reply && n >= 12 { // length, xid, operation; one request at a time
