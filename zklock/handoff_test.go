@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/wire"
 	"locklab/zklock"
 )
 
@@ -129,98 +126,6 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 	if want := (harness.Counts{Requests: 1, Notifications: 1}); got != want {
 		t.Errorf("acquisition by the shared event and release cost %+v, want %+v", got, want)
 	}
-}
-
-// revoke is what Curator's Revoker writes to the node of a holder.
-var revoke = []byte("__REVOKE__")
-
-// foreignWriteSealed: a stranger cannot write to a ticket, before or after a
-// waiter watches it, and can delete it.
-func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
-	write := func() {
-		t.Helper()
-		if _, err := see.Set(zklock.Node(head), revoke, -1); !errors.Is(err, zk.ErrNoAuth) {
-			t.Errorf("a stranger writes to the ticket: %v, want %v", err, zk.ErrNoAuth)
-		}
-		if _, err := see.SetACL(zklock.Node(head), zk.WorldACL(zk.PermAll), -1); !errors.Is(err, zk.ErrNoAuth) {
-			t.Errorf("a stranger opens the ticket: %v, want %v", err, zk.ErrNoAuth)
-		}
-		if _, _, err := see.Get(zklock.Node(head)); err != nil {
-			t.Errorf("a stranger cannot watch the ticket: %v", err)
-		}
-	}
-	write()
-	next := waiting(t, t.Context(), m, see, 2)
-	write()
-	empty(t, next)
-	if err := see.Delete(zklock.Node(head), -1); err != nil { // to break the lock by hand
-		t.Fatal(err)
-	}
-	unlock(t, take(t, next))
-	lost(t, head)
-}
-
-// foreignWriteUnsealed: on servers that let everybody write there is no
-// marker, and a waiter looks whatever it hears.
-func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	zklock.Unseal(c)
-	writesWhileHeld(t, see, c, string(revoke), 2, 0)
-	writesWhileHeld(t, see, c, zklock.Marker, 2, 0)
-}
-
-// writesWhileHeld writes to the ticket of a holder, so many times before and
-// after a waiter has set its watch, and expects that nobody enters.
-func writesWhileHeld(t *testing.T, see *wire.ZooKeeperConn, c *zklock.Client, data string, after, before int) {
-	m := c.Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
-	write := func() {
-		t.Helper()
-		if _, err := see.Set(zklock.Node(head), []byte(data), -1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range before {
-		write()
-	}
-	next := waiting(t, t.Context(), m, see, 2)
-	for range after {
-		write()
-		empty(t, next)
-	}
-	if err := head.Err(); err != nil {
-		t.Errorf("the holder's Err = %v", err)
-	}
-	unlock(t, head)
-	unlock(t, take(t, next))
-	queued(t, see, m.Path(), 0)
-}
-
-// foreignWriteForged shows what the ACL is for: without it the marker and the
-// version do protect from a write before the watch, and not from one after.
-func foreignWriteForged(t *testing.T, at harness.Endpoint) {
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	zklock.Forge(c)
-	writesWhileHeld(t, see, c, string(revoke), 2, 1)
-	writesWhileHeld(t, see, c, zklock.Marker, 2, 1) // the version tells
-	m := c.Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
-	next := waiting(t, t.Context(), m, see, 2)
-	if _, err := see.Set(zklock.Node(head), revoke, -1); err != nil {
-		t.Fatal(err)
-	}
-	second := take(t, next) // "the waiter does not get the lock" would mean that the ACL is not needed
-	if head.Err() != nil || second.Err() != nil {
-		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
-	}
-	unlock(t, head)
-	unlock(t, second)
 }
 
 // estranged: the holder's own node is closed to it. It deletes it, and seals
@@ -402,109 +307,4 @@ func foreignChildAlone(t *testing.T, at harness.Endpoint) {
 	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 3 {
 		t.Errorf("an acquisition costs %d requests, want 3", got.Requests)
 	}
-}
-
-// TestSkipACL runs against a server that enforces no ACL.
-func TestSkipACL(t *testing.T) {
-	t.Setenv("JAVA_TOOL_OPTIONS", "-Dzookeeper.skipACL=yes")
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	if zklock.Sealed(c) {
-		if _, err := see.Create(m.Path()+"/x", nil, zk.FlagEphemeral, zk.DigestACL(zk.PermRead, "some", "body")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := see.Set(m.Path()+"/x", nil, -1); errors.Is(err, zk.ErrNoAuth) {
-			t.Skip("the server at hand enforces ACLs: it was not started here")
-		}
-		t.Fatal("the client trusts an ACL that the server does not enforce")
-	}
-	writesWhileHeld(t, see, c, string(revoke), 2, 1)
-	for _, name := range queue(t, see, m.Path()) {
-		t.Errorf("the probe has left %s", name)
-	}
-}
-
-// TestHandoffCost holds what zk-handoff costs behind others to its promise.
-func TestHandoffCost(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
-	for _, contenders := range []int{2, 8, 50} {
-		requests, notifications, jain := crowd(t, at, contenders, 10)
-		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition; Jain %.4f", contenders, requests, notifications, jain)
-		if contenders == 2 {
-			continue // they miss each other now and then
-		}
-		if requests > 4.1 || notifications > 1.02 || jain < 0.99 {
-			t.Errorf("%d contenders: %.3f requests and %.3f notifications an acquisition, Jain %.4f, want at most 4.1 and 1, at least 0.99",
-				contenders, requests, notifications, jain)
-		}
-	}
-}
-
-// crowd lets clients with a session each queue again at once, and returns the
-// wire traffic of an acquisition, and how equally they share, while all of them
-// are at it. It fails t if one is served out of turn.
-func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests, notifications, jain float64) {
-	t.Helper()
-	path := newPath()
-	var cs []*zklock.Client
-	for range contenders {
-		cs = append(cs, dial(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second}))
-	}
-	total := func() (sum harness.Counts) {
-		for _, c := range cs {
-			sum = sum.Add(c.Counts())
-		}
-		return sum
-	}
-	// Guarded by the lock:
-	var turns, from, to int
-	var before, after harness.Counts
-	var lastNode string
-	shares := make([]float64, contenders)
-	visit := func(i int, l *zklock.Lease) (again bool) {
-		if node := zklock.Node(l); lastNode != "" && node[len(node)-10:] <= lastNode[len(lastNode)-10:] {
-			t.Errorf("%s is served after %s", node, lastNode)
-		}
-		lastNode = zklock.Node(l)
-		switch turns++; {
-		case turns == from:
-			before = total()
-		case turns == to:
-			after = total()
-		}
-		if turns > from && turns <= to {
-			shares[i]++
-		}
-		return turns < to+2*contenders
-	}
-	from, to = 3*contenders, (3+rounds)*contenders
-	var wg sync.WaitGroup
-	for i, c := range cs {
-		m := c.Mutex(path, zklock.Options{})
-		wg.Go(func() {
-			for again := true; again; {
-				err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
-					again = visit(i, l)
-					return nil
-				})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	spent, n := after.Sub(before), float64(to-from)
-	var sum, squares float64
-	for _, s := range shares {
-		sum += s
-		squares += s * s
-	}
-	return float64(spent.Requests) / n, float64(spent.Notifications) / n, sum * sum / (float64(contenders) * squares)
 }

@@ -255,8 +255,7 @@ func foreignChildren(t *testing.T, at harness.Endpoint) {
 // ticket is gone does not hold the lock.
 func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
+	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	next := waiting(t, t.Context(), m, see, 2)
 	nodes := queue(t, see, m.Path())
@@ -285,8 +284,7 @@ func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
 // parentMadeAgain: the sequence starts again, the tokens do not.
 func parentMadeAgain(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
+	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	var last uint64
 	for round := range 4 {
 		for range 3 {

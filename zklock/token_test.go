@@ -201,7 +201,10 @@ func TestTokenRule(t *testing.T) {
 	noLeaks(t)
 	see := raw(t, at)
 	path := newPath()
-	czxid := func(l *zklock.Lease) uint64 {
+	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
+	a, b, c := mutex(), mutex(), mutex()
+	var l *zklock.Lease
+	made := func() uint64 { // the czxid of the holder's ticket
 		t.Helper()
 		_, stat, err := see.Exists(zklock.Node(l))
 		if err != nil {
@@ -209,41 +212,36 @@ func TestTokenRule(t *testing.T) {
 		}
 		return uint64(stat.Czxid)
 	}
-	want := func(what string, l *zklock.Lease, token uint64) {
+	handOver := func(to <-chan result) (ahead uint64) {
+		t.Helper()
+		ahead = made()
+		unlock(t, l)
+		l = take(t, to)
+		return ahead
+	}
+	want := func(what string, token uint64) {
 		t.Helper()
 		if l.Token() != token {
 			t.Errorf("%s: token %d, want %d", what, l.Token(), token)
 		}
 	}
-	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
-	a, b := mutex(), mutex()
-	d := dial(t, at, zklock.ClientOptions{})
 
-	first := lock(t, a)
-	want("alone, by the multi", first, czxid(first))
-	waiter := waiting(t, t.Context(), b, see, 2)
-	unlock(t, first)
-	second := take(t, waiter)
-	want("entered by the multi, and waited", second, czxid(second))
+	l = lock(t, a)
+	want("alone, by the multi", made())
+	next := waiting(t, t.Context(), b, see, 2)
+	handOver(next)
+	want("entered by the multi, and waited", made())
+	handOver(waiting(t, t.Context(), a, see, 2))
+	ahead := handOver(waiting(t, t.Context(), a, see, 2)) // it met somebody
+	want("entered plainly, behind a holder", ahead+1)
+	unlock(t, l)
+	l = lock(t, a)
+	want("entered plainly, alone", made())
 
-	waiter = waiting(t, t.Context(), a, see, 2) // met nobody before
-	unlock(t, second)
-	third := take(t, waiter)
-	waiter = waiting(t, t.Context(), a, see, 2) // met somebody
-	ahead := czxid(third)
-	unlock(t, third)
-	fourth := take(t, waiter)
-	want("entered plainly, behind a holder", fourth, ahead+1)
-	unlock(t, fourth)
-
-	fifth := lock(t, a) // met somebody, and finds nobody
-	want("entered plainly, alone", fifth, czxid(fifth))
-
-	waiter = waiting(t, t.Context(), a, see, 2)
+	next = waiting(t, t.Context(), a, see, 2)
 	ctx, cancel := context.WithCancel(t.Context())
-	quitter := waiting(t, ctx, d.Mutex(path, zklock.Options{}), see, 3)
-	names := queue(t, see, path)
-	_, stat, err := see.Exists(path + "/" + names[2])
+	quitter := waiting(t, ctx, c, see, 3)
+	_, stat, err := see.Exists(path + "/" + queue(t, see, path)[2])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,12 +251,8 @@ func TestTokenRule(t *testing.T) {
 		t.Fatalf("Lock = %v", r.err)
 	}
 	queued(t, see, path, 3)
-	ahead = czxid(fifth)
-	unlock(t, fifth)
-	sixth := take(t, waiter)
-	want("entered plainly, behind a holder again", sixth, ahead+1)
-	unlock(t, sixth)
-	seventh := take(t, last)
-	want("waited for one who gave up", seventh, uint64(stat.Czxid)+1)
-	unlock(t, seventh)
+	handOver(next)
+	handOver(last)
+	want("waited for one who gave up", uint64(stat.Czxid)+1)
+	unlock(t, l)
 }
