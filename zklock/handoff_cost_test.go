@@ -16,7 +16,7 @@ func TestHandoffCost(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	for _, contenders := range []int{2, 8, 50} {
-		requests, notifications, jain := crowd(t, at, contenders, 10)
+		requests, notifications, jain := crowd(t, at, contenders, 30)
 		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition; Jain %.4f", contenders, requests, notifications, jain)
 		if contenders == 2 {
 			continue // they miss each other now and then

@@ -2,6 +2,7 @@ package zklock_test
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -104,26 +105,32 @@ func foreignWriteForged(t *testing.T, at harness.Endpoint) {
 	unlock(t, second)
 }
 
-// TestSkipACL runs against a server that enforces no ACL.
-func TestSkipACL(t *testing.T) {
-	t.Setenv("JAVA_TOOL_OPTIONS", "-Dzookeeper.skipACL=yes")
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
-	see := raw(t, at)
-	c := dial(t, at, zklock.ClientOptions{})
-	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	if zklock.Sealed(c) {
-		if _, err := see.Create(m.Path()+"/x", nil, zk.FlagEphemeral, zk.DigestACL(zk.PermRead, "some", "body")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := see.Set(m.Path()+"/x", nil, -1); errors.Is(err, zk.ErrNoAuth) {
-			t.Skip("the server at hand enforces ACLs: it was not started here")
-		}
-		t.Fatal("the client trusts an ACL that the server does not enforce")
-	}
-	writesWhileHeld(t, see, c, string(revoke), 2, 1)
-	for _, name := range queue(t, see, m.Path()) {
-		t.Errorf("the probe has left %s", name)
+// TestSealUnavailable runs against servers that cannot keep a ticket for its
+// client: they enforce no ACL, know no identities of the kind, or hash them in
+// another way.
+func TestSealUnavailable(t *testing.T) {
+	for _, option := range []string{
+		"-Dzookeeper.skipACL=yes",
+		"-Dzookeeper.DigestAuthenticationProvider.enabled=false",
+		"-Dzookeeper.DigestAuthenticationProvider.digestAlg=SHA-256",
+	} {
+		t.Run(option, func(t *testing.T) {
+			t.Setenv("JAVA_TOOL_OPTIONS", option)
+			at := locktest.Endpoint(t, harness.KindZooKeeper)
+			if os.Getenv("LOCKLAB_ZOOKEEPER") != "" {
+				t.Skip("the server at hand was not started here, with that option")
+			}
+			c := dial(t, at, zklock.ClientOptions{})
+			m := c.Mutex(newPath(), zklock.Options{})
+			see := raw(t, at)
+			unlock(t, lock(t, m))
+			if zklock.Sealed(c) {
+				t.Fatal("the client trusts an ACL that does not protect its tickets")
+			}
+			writesWhileHeld(t, see, c, string(revoke), 2, 1)
+			for _, name := range queue(t, see, m.Path()) {
+				t.Errorf("the probe has left %s", name)
+			}
+		})
 	}
 }
