@@ -78,6 +78,9 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 }
 
 func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, error) {
+	if err := checkACL(o.ACL, at); err != nil {
+		return nil, err
+	}
 	c := &Client{
 		acl:     o.ACL,
 		margin:  o.Margin,

@@ -199,6 +199,10 @@ func refused(t *testing.T, at harness.Endpoint) {
 			}
 		}
 	}
+	if c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: zk.AuthACL(zk.PermAll)}); err == nil {
+		c.Close()
+		t.Error("an ACL for the user of a client without one is accepted")
+	}
 	// Who brings its own ACL decides alone.
 	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
 	open := d.Mutex(newPath(), zklock.Options{})

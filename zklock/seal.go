@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
 )
 
 // A seal is what lets a client make nodes that nobody else can write to: an
@@ -62,6 +64,22 @@ func (c *Client) aclsEnforced(path string) (bool, error) {
 		return true, nil
 	}
 	return false, err
+}
+
+// checkACL refuses an ACL for "whoever this client is" where it is nobody but
+// the random identity of its seal: the nodes above the tickets, which stay,
+// would be closed to everybody else.
+func checkACL(acl []zk.ACL, at harness.Endpoint) error {
+	certified := at.TLS != nil && (len(at.TLS.Certificates) > 0 || at.TLS.GetClientCertificate != nil)
+	if at.Username != "" || certified {
+		return nil
+	}
+	for _, a := range acl {
+		if a.Scheme == "auth" {
+			return errors.New("zklock: ACL has the scheme auth, but there is neither a Username nor a client certificate that it could mean")
+		}
+	}
+	return nil
 }
 
 // sealed returns acl without the right to change a node or its ACL, but for
