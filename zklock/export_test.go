@@ -84,3 +84,36 @@ func ServeAndAbandon(k *Cohort) {
 	g.turn <- <-g.turn
 	k.abandon(g)
 }
+
+// Unseal makes c one whose servers do not enforce ACLs.
+func Unseal(c *Client) { seals(c, nil) }
+
+// Forge makes c claim a seal that its tickets do not have: the ACL of their
+// lock lets everybody write.
+func Forge(c *Client) { seals(c, c.acl) }
+
+// Estrange makes c seal its tickets with an identity that the servers do not
+// take for its own.
+func Estrange(c *Client) { seals(c, sealed(c.acl, "somebody", "else")) }
+
+func seals(c *Client, acl []zk.ACL) {
+	c.seal.mu.Lock()
+	defer c.seal.mu.Unlock()
+	c.seal.known, c.seal.acl = true, acl
+}
+
+// Sealed reports whether c has found out that it can seal its tickets.
+func Sealed(c *Client) bool {
+	c.seal.mu.Lock()
+	defer c.seal.mu.Unlock()
+	return c.seal.known && c.seal.acl != nil
+}
+
+// Marker is what a sealed ticket holds.
+const Marker = marker
+
+// Node returns the path of the ticket of l.
+func Node(l *Lease) string { return l.path + "/" + l.node }
+
+// Fair makes m the lock zk-fair.
+func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }

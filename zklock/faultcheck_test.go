@@ -15,7 +15,6 @@ import (
 	"locklab/internal/faultproxy"
 	"locklab/internal/wire"
 	"locklab/peers"
-	"locklab/zklock"
 )
 
 // TestFaultsReject: the trials refuse locks that fail in each of the ways they
@@ -23,7 +22,7 @@ import (
 func TestFaultsReject(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	noLeaks(t)
-	fair := zklock.Suite[0]
+	fair := variant(t, "zk-fair")
 	var wg sync.WaitGroup
 	for _, c := range []struct {
 		name string

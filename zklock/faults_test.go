@@ -26,6 +26,7 @@ import (
 // steps are the requests of each lock for a turn behind somebody else. The
 // connection is lost at each of them.
 var steps = map[string][]string{
+	"zk-handoff":               {"getChildren2", "getData", "multi"},
 	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
 	"zk-herd":                  {"create", "delete", "getChildren2"},
 	"zk-two-level":             {"create", "delete", "getChildren2", "getData"},

@@ -162,7 +162,6 @@ func pathWithDash(t *testing.T, at harness.Endpoint) {
 // connectionIsNews: when the connection breaks, the waiter lists the queue,
 // from which nothing has gone.
 func connectionIsNews(t *testing.T, at harness.Endpoint) {
-	const opChildren2 = 12
 	p, see, key, v := newProxy(t, at), raw(t, at), newKey(), variant(t, "zk-fair-historical")
 	held := mustLock(t, session(t, client(t, v, at, key)))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -170,9 +169,9 @@ func connectionIsNews(t *testing.T, at harness.Endpoint) {
 	waiter := begin(ctx, session(t, client(t, v, p.at, key)))
 	queued(t, see, pathOf(v, key), 2)
 	time.Sleep(aWhile / 4)
-	before := p.asked(opChildren2)
+	before := p.Seen("getChildren2")
 	p.cut()
-	eventually(t, "it lists", func() bool { return p.asked(opChildren2) > before })
+	eventually(t, "it lists", func() bool { return p.Seen("getChildren2") > before })
 	mustUnlock(t, held)
 	cancel()
 	if g := <-waiter; g.err == nil {

@@ -10,7 +10,8 @@ import (
 // labRoot is the node below which the laboratory keeps its locks.
 const labRoot = "/locklab"
 
-// remote returns the constructor of a Variant that follows p.
+// remote returns the constructor of a Variant that follows p,
+// or what Client.Mutex does if p is nil.
 func remote(p *protocol) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		c, err := dial(ctx, at, ClientOptions{})
@@ -18,7 +19,9 @@ func remote(p *protocol) func(context.Context, harness.Endpoint, string) (harnes
 			return nil, err
 		}
 		m := c.Mutex(labRoot+"/"+key, Options{})
-		m.p = p
+		if p != nil {
+			m.p = p
+		}
 		return &labClient{c, m}, nil
 	}
 }

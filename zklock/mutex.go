@@ -22,15 +22,20 @@ type Options struct {
 // A Mutex is a lock between all clients that use the same path. Any number of
 // goroutines may use it; it can be locked again after any error. It is not
 // reentrant: a holder that locks it again waits for itself.
+//
+// Keep it: it remembers whether it met others, and what the node of the lock
+// holds, which a new one has to read first.
 type Mutex struct {
 	queue
 	p *protocol
 }
 
 // Mutex returns the mutex at path, such as "/locks/reindex". Below that node
-// there should be nothing else. The node and its parents are made when needed.
+// there should be nothing else; children that are no tickets are ignored. The
+// node and its parents are made when needed. The node's data is left as it is,
+// but its version rises. A path that cannot be is an error of Lock, [ErrPath].
 func (c *Client) Mutex(path string, o Options) *Mutex {
-	return &Mutex{queue{c, path, o}, fairQueue}
+	return &Mutex{queue{c, path, o}, newHandoff()}
 }
 
 // Path returns where the mutex is.
@@ -39,7 +44,9 @@ func (m *Mutex) Path() string { return m.path }
 // Lock waits for the lock until ctx ends, in order of arrival. It waits on
 // while the servers cannot be reached; only ctx bounds it.
 //
-// Alone it takes two requests; behind others four, and one watch event.
+// Alone it takes one request; behind others three, and one watch event, which
+// is the lock. Unlock takes one. Whoever waits, or holds the lock, for longer
+// than a third of the session timeout causes one request and one event more.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock takes the lock if nobody holds it or waits for it. The error wraps

@@ -1,9 +1,12 @@
 package zklock
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/go-zookeeper/zk"
 )
 
 func TestNumber(t *testing.T) {
@@ -89,5 +92,70 @@ func TestFirstToken(t *testing.T) {
 	}
 	if token, err := firstToken(maxZxid + 1); err == nil {
 		t.Errorf("zxid %#x becomes token %d", uint64(maxZxid+1), token)
+	}
+}
+
+// TestTicketWatchShared: whoever takes the event out of the channel, all see it.
+func TestTicketWatchShared(t *testing.T) {
+	wake := make(chan zk.Event, 1)
+	w := &ticketWatch{wake: wake, sealed: true, taken: make(chan struct{})}
+	if w.fired() {
+		t.Fatal("fired before the event")
+	}
+	wake <- zk.Event{Type: zk.EventNodeDataChanged} // as the library does
+	close(wake)
+	for range 2 {
+		if !w.fired() {
+			t.Error("not fired after the event")
+		}
+	}
+	ev, ok := <-wake
+	if ok {
+		t.Fatal("the test shows nothing: the event was still there")
+	}
+	if got := w.take(ev, ok); got.Type != zk.EventNodeDataChanged || !w.gave(new(Client), got) {
+		t.Errorf("a later receiver sees %v", got)
+	}
+}
+
+// TestGave: of all that a watch can tell, one thing is the lock.
+func TestGave(t *testing.T) {
+	for _, test := range []struct {
+		what   string
+		event  zk.EventType
+		sealed bool
+		cuts   int
+		want   bool
+	}{
+		{"released", zk.EventNodeDataChanged, true, 0, true},
+		{"gone", zk.EventNodeDeleted, true, 0, false},
+		{"session over", zk.EventNotWatching, true, 0, false},
+		{"not sealed, or written to before", zk.EventNodeDataChanged, false, 0, false},
+		{"after a reconnect", zk.EventNodeDataChanged, true, 1, false},
+	} {
+		c := &Client{cuts: test.cuts}
+		w := &ticketWatch{sealed: test.sealed}
+		if got := w.gave(c, zk.Event{Type: test.event}); got != test.want {
+			t.Errorf("%s: the lock is given: %t, want %t", test.what, got, test.want)
+		}
+	}
+}
+
+// TestWaitDisturbed: both events are there, that the own ticket was removed and
+// that the one ahead was released. The first one counts.
+func TestWaitDisturbed(t *testing.T) {
+	fired := func(event zk.EventType) <-chan zk.Event {
+		c := make(chan zk.Event, 1)
+		c <- zk.Event{Type: event}
+		close(c)
+		return c
+	}
+	for range 100 { // select is random
+		own := &ticket{q: &queue{c: &Client{open: t.Context()}}, own: fired(zk.EventNodeDeleted)}
+		w := &ticketWatch{wake: fired(zk.EventNodeDataChanged), sealed: true, taken: make(chan struct{})}
+		v, err := own.wait(context.Background(), view{wake: w.wake, ticket: w})
+		if v != (view{}) || err != nil {
+			t.Fatalf("wait = %v, %v, want a look", v, err)
+		}
 	}
 }
