@@ -11,6 +11,7 @@ import (
 var Suite = []*harness.Variant{
 	fair,
 	herd,
+	rw,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
