@@ -77,7 +77,7 @@ var (
 // # Fencing
 //
 // A writer's token is greater than that of every reader and every writer that
-// held the lock before. A reader's is greater than that of every writer before
+// held the lock before. A reader's is not less than that of any writer before
 // it; readers who share the lock may have equal tokens, in any order. So a
 // resource remembers two numbers, the greatest token it has seen and the
 // greatest of a writer. It lets a writer in whose token is not less than the

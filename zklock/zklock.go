@@ -10,8 +10,10 @@ import (
 // Suite lists every lock of the family.
 var Suite = []*harness.Variant{
 	fair,
+	curator,
 	herd,
 	rw,
+	rwCurator,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
