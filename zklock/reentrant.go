@@ -146,7 +146,7 @@ func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
 	case ByContext:
 		with, ok := ctx.Value(ownerKey{}).(*owners)
 		if !ok {
-			return nil, fmt.Errorf("zklock: lock %s: %w", m.path, ErrNoOwner)
+			return nil, fmt.Errorf("%w: %s", ErrNoOwner, m.path)
 		}
 		return with.of(m), nil
 	case BySession:

@@ -93,7 +93,7 @@ func (o *RWOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(c
 
 func (o *RWOwner) lock(ctx context.Context, try bool) (*Lease, error) {
 	if o.r.Count() > 0 && o.w.tenure() == nil {
-		return nil, fmt.Errorf("lock %s: %w", o.w.q.path, ErrUpgrade)
+		return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
 	}
 	return o.w.lock(ctx, try)
 }
@@ -112,12 +112,12 @@ func (o *RWOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.loc
 func (o *RWOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Count() }
 
 // downgrade is the protocol of a reader that has the lock because it, n, has it
-// as a writer.
+// as a writer: surely so when its ticket was made, if no Unlock has begun since.
 func (n *tenure) downgrade() *protocol {
 	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
 	look := func(*ticket) (view, error) {
-		if cause := n.outer.Err(); cause != nil {
-			return view{}, fmt.Errorf("zklock: read %s as its writer: %w", n.outer.path, cause)
+		if n.owner.tenure() != n {
+			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.path)
 		}
 		return view{head: true, token: n.outer.token}, nil
 	}

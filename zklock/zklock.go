@@ -14,6 +14,9 @@ var Suite = []*harness.Variant{
 	herd,
 	rw,
 	rwCurator,
+	semaphore,
+	semaphoreV2,
+	multi,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
