@@ -32,8 +32,8 @@ import (
 // leaves. Curator's first InterProcessSemaphore had it; it gave way to
 // [semaphoreV2].
 //
-// Three requests for acquire and release while nobody waits; about eight behind
-// others, whatever the number of permits and waiters.
+// Three requests for acquire and release while nobody waits; about six and two
+// watch events behind others, whatever the number of permits and waiters.
 //
 // # References
 //

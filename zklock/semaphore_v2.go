@@ -20,9 +20,8 @@ import (
 //  4. When the watch fires go to 3.
 //
 // Only the holder of the mutex watches the room, so that a release wakes one
-// waiter. That takes two tickets, and so twice as many writes as [semaphore]:
-// six requests for acquire and release while nobody waits, about ten behind
-// others.
+// waiter. That takes two tickets: six requests, of which four write, for acquire
+// and release while nobody waits, about eight behind others.
 //
 // # References
 //
