@@ -254,6 +254,9 @@ func closedInLine(t *testing.T, s *stage) {
 // unrest: connections break, replies get lost and contenders give up, at any
 // moment; nobody gets in beside a holder, and everybody gets in at the end.
 func unrest(t *testing.T, s *stage) {
+	if raceDetector {
+		t.Skip("zk v1.0.4 races with itself when it connects again: sendSetWatches reads lastZxid plainly")
+	}
 	const contenders = 4
 	p := newProxy(t, s.at)
 	var inside, turns, gaveUp atomic.Int64

@@ -73,7 +73,10 @@ func (n *tenure) awaitRevoke(f func(*Owner)) {
 			f(n.owner)
 		}
 		select {
-		case <-wake:
+		case ev := <-wake:
+			if ev.Type == zk.EventNodeDeleted {
+				return
+			}
 		case <-n.outer.Done():
 			return
 		}
