@@ -27,6 +27,19 @@
 // expire it, by the local clock, because it has not answered for too long.
 // Deletion of a holder's node by somebody else is noticed at Unlock only.
 //
+// # Kinds of lock
+//
+//   - [Client.Mutex]: one holder.
+//   - [Client.Reentrant]: one owner, who may take it again, and who can be asked
+//     for it by [Client.Revoke]. Who is an owner, a goroutine, a request, the
+//     client or its session, is up to the user.
+//   - [Client.RW]: one writer or any number of readers; [RW.Owner] for one that
+//     writes and then reads on.
+//   - [Client.Semaphore]: so many holders.
+//   - [Client.Multi]: the mutexes of several paths, without deadlock.
+//
+// All keep the promises above. [Do] and [Locker] work with each of them.
+//
 // # Lost connections
 //
 // A waiter rides out a lost connection, at its place in the queue as long as
@@ -47,8 +60,10 @@
 // # Other libraries
 //
 // Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex
-// and go-zookeeper's zk.Lock can contend for the same path. Children with
-// other names are ignored.
+// and go-zookeeper's zk.Lock can contend for the path of a Mutex, a Reentrant
+// or a Multi, Curator's InterProcessReadWriteLock for that of a RW, and its
+// InterProcessSemaphoreV2 for that of a [SemaphoreV2]. Children with other names
+// are ignored.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.

@@ -10,8 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// A Lease is one acquisition of a [Mutex]. Its methods may be used by any
-// number of goroutines.
+// A Lease is one acquisition of a lock. Its methods may be used by any number
+// of goroutines.
 type Lease struct {
 	c     *Client
 	path  string
@@ -91,6 +91,7 @@ func (l *Lease) release() error {
 // is the zxid of the last change to the queue that this holder saw when it
 // found itself at the head. By then its predecessor's ticket had gone, which
 // is such a change, and the predecessor had seen that ticket, its own, in place.
+// See [RW] and [Semaphore] on tokens of holders who share.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released or may have been lost.
