@@ -259,26 +259,8 @@ func unrest(t *testing.T, s *stage) {
 	}
 	const contenders = 4
 	p := newProxy(t, s.at)
-	var inside, turns, gaveUp atomic.Int64
+	var r rush
 	end := time.Now().Add(1500 * time.Millisecond)
-	visit := func(ctx context.Context, f taker) {
-		l, err := f(ctx)
-		if err != nil {
-			if gaveUp.Add(1); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Lock = %v", err)
-			}
-			return
-		}
-		turns.Add(1)
-		if n := inside.Add(1); n > 1 && l.Err() == nil {
-			t.Errorf("%d are inside", n)
-		}
-		time.Sleep(time.Millisecond)
-		inside.Add(-1)
-		if err := l.Unlock(ctx); errors.Is(err, zklock.ErrNotHeld) { // else it may go on in the background
-			t.Errorf("Unlock = %v", err)
-		}
-	}
 	var wg sync.WaitGroup
 	for i := range contenders {
 		at := s.at
@@ -289,12 +271,12 @@ func unrest(t *testing.T, s *stage) {
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(100))*time.Millisecond)
-				visit(ctx, f)
+				r.visit(t, ctx, f)
 				cancel()
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			visit(ctx, f)
+			r.visit(t, ctx, f)
 		})
 	}
 	for time.Now().Before(end) {
@@ -306,5 +288,27 @@ func unrest(t *testing.T, s *stage) {
 		}
 	}
 	wg.Wait()
-	t.Logf("%d turns, %d waits given up", turns.Load(), gaveUp.Load())
+	t.Logf("%d turns, %d waits given up", r.turns.Load(), r.gaveUp.Load())
+}
+
+// A rush is contenders who hurry in and out.
+type rush struct{ inside, turns, gaveUp atomic.Int64 }
+
+func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
+	l, err := f(ctx)
+	if err != nil {
+		if r.gaveUp.Add(1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Lock = %v", err)
+		}
+		return
+	}
+	r.turns.Add(1)
+	if n := r.inside.Add(1); n > 1 && l.Err() == nil {
+		t.Errorf("%d are inside", n)
+	}
+	time.Sleep(time.Millisecond)
+	r.inside.Add(-1)
+	if err := l.Unlock(ctx); errors.Is(err, zklock.ErrNotHeld) { // else it may go on in the background
+		t.Errorf("Unlock = %v", err)
+	}
 }
