@@ -58,3 +58,13 @@ func BlindRW(c *Client, path string) *RW {
 	}}
 	return m
 }
+
+// WatchesWaiter reports whether a waiter of a semaphore would wait for the
+// ticket at path, rather than look again.
+func WatchesWaiter(c *Client, path string) (bool, error) {
+	wake, err := c.watchUnheld(path)
+	return wake != nil, err
+}
+
+// HeldMark is what a holder of a semaphore writes into its ticket.
+var HeldMark = heldMark
