@@ -30,7 +30,11 @@ var multi = &harness.Variant{
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteOf(func(c *Client, path string) func() labKind {
 		m := c.Multi([]string{path + "/b", path + "/a"}, MultiOptions{})
-		return func() labKind { return labKind{queues: m.queues, lock: labLock(m.Lock), try: labLock(m.TryLock)} }
+		var queues []*queue
+		for _, one := range m.mutexes {
+			queues = append(queues, &one.queue)
+		}
+		return func() labKind { return labKind{queues: queues, lock: labLock(m.Lock), try: labLock(m.TryLock)} }
 	}),
 }
 
@@ -50,8 +54,7 @@ type MultiOptions struct {
 // A Multi is the mutexes at several paths, taken together. Each is one with
 // [Client.Mutex] of that path: whoever needs one path only takes that.
 type Multi struct {
-	c      *Client
-	queues []*queue // in the order in which they are taken
+	mutexes []*Mutex // in the order in which they are taken
 }
 
 // Multi returns the mutexes at these paths, of which one that is given twice
@@ -61,10 +64,10 @@ func (c *Client) Multi(paths []string, o MultiOptions) *Multi {
 	if !o.Ordered {
 		slices.Sort(paths)
 	}
-	m := &Multi{c: c}
+	m := new(Multi)
 	for _, path := range paths {
-		if !slices.ContainsFunc(m.queues, func(q *queue) bool { return q.path == path }) {
-			m.queues = append(m.queues, &queue{c, path, o.Options})
+		if !slices.ContainsFunc(m.mutexes, func(one *Mutex) bool { return one.path == path }) {
+			m.mutexes = append(m.mutexes, c.Mutex(path, o.Options))
 		}
 	}
 	return m
@@ -73,8 +76,8 @@ func (c *Client) Multi(paths []string, o MultiOptions) *Multi {
 // Paths returns the paths in the order in which they are taken.
 func (m *Multi) Paths() []string {
 	var paths []string
-	for _, q := range m.queues {
-		paths = append(paths, q.path)
+	for _, one := range m.mutexes {
+		paths = append(paths, one.path)
 	}
 	return paths
 }
@@ -92,14 +95,14 @@ func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) { return m.lock(c
 func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
-	if len(m.queues) == 0 {
+	if len(m.mutexes) == 0 {
 		return nil, ErrNoPath
 	}
 	joint := new(MultiLease)
-	_, err := m.queues[0].await(ctx, func() (*Lease, error) {
+	_, err := m.mutexes[0].await(ctx, func() (*Lease, error) {
 		var line []*ticket
-		for _, q := range m.queues {
-			line = append(line, newTicket(q, fairQueue))
+		for _, one := range m.mutexes {
+			line = append(line, newTicket(&one.queue, one.p))
 		}
 		parts, err := takeAll(ctx, try, line)
 		if err != nil {

@@ -86,7 +86,8 @@ type ReentrantOptions struct {
 }
 
 // A Reentrant is a [Mutex] whose owner may take it again. Curator's
-// InterProcessMutex can contend for the same path.
+// InterProcessMutex can contend for the same path, and so can a Mutex, but the
+// tokens of the two are not to be compared.
 //
 // Each Lock gives a lease of its own. All leases of one acquisition have the
 // same token and are lost together, and the lock is given back when the last
