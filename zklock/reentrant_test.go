@@ -32,7 +32,7 @@ func TestReentrant(t *testing.T) {
 		{"one of them gives up", ownerKeepsPlace},
 		{"try", ownerTries},
 		{"zk.Lock on the same path", ownerBesideZKLock},
-		{"revoke", revoke},
+		{"revoke", revokeHeard},
 		{"revoke without anybody to hear", revokeUnheard},
 		{"revoke of what is no ticket", revokeNonsense},
 	} {

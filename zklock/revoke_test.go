@@ -8,9 +8,9 @@ import (
 	"locklab/zklock"
 )
 
-// revoke: the holder hears each wish, and goes on until it unlocks; a waiter
+// revokeHeard: the holder hears each wish, and goes on until it unlocks; a waiter
 // keeps its place though the ticket ahead changes.
-func revoke(t *testing.T, at harness.Endpoint) {
+func revokeHeard(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	asked := make(chan *zklock.Owner, 10)
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{OnRevoke: func(o *zklock.Owner) { asked <- o }})
