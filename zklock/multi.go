@@ -13,7 +13,7 @@ import (
 // all agree on, and released in reverse. Two who want the same mutexes in
 // different orders would each get one and wait for the other's for ever.
 //
-// Its cost is the sum of theirs: three requests for each that is free.
+// Its cost is the sum of theirs.
 //
 // # References
 //
@@ -23,7 +23,7 @@ import (
 // InterProcessMultiLock, which takes them in the order given.
 var multi = &harness.Variant{
 	Name:   "zk-multi",
-	Doc:    "two queues like zk-fair, taken in the order of their paths and released in reverse",
+	Doc:    "two mutexes, taken in the order of their paths and released in reverse",
 	Paper:  "Coffman, Elphick & Shoshani 1971",
 	Family: harness.ZooKeeper,
 	Status: harness.Recommended,

@@ -72,17 +72,24 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 	}
 }
 
+// multiRequests: three cost three times what one does.
 func multiRequests(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	path := newPath()
+	single := c.Mutex(path+"/d", zklock.Options{})
 	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
-	unlock(t, gotAll(t, m).Lease)
-	before := c.Counts()
-	for range 10 {
-		unlock(t, gotAll(t, m).Lease)
+	cost := func(turn func()) harness.Counts {
+		turn() // makes the parents
+		before := c.Counts()
+		for range 10 {
+			turn()
+		}
+		return c.Counts().Sub(before)
 	}
-	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 90}) {
-		t.Errorf("10 acquisitions of 3 cost %+v, want 9 requests each", have)
+	one := cost(func() { unlock(t, lock(t, single)) })
+	three := cost(func() { unlock(t, gotAll(t, m).Lease) })
+	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
+		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
 	}
 }
 
