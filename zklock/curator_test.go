@@ -151,7 +151,7 @@ func (r *sharedRoom) increment(name string) {
 }
 
 func (r *sharedRoom) mutex(c *zklock.Client, path string, _, _ int) {
-	l := got(r.t, c.Reentrant(path+"/mutex", zklock.ReentrantOptions{}).Owner().Lock)
+	l := grab(r.t, c.Reentrant(path+"/mutex", zklock.ReentrantOptions{}).Owner().Lock)
 	r.increment("mutex")
 	r.mutexed.Add(1)
 	unlock(r.t, l)
@@ -162,11 +162,11 @@ func (r *sharedRoom) readWrite(c *zklock.Client, path string, i, k int) {
 	o := c.RW(path+"/rw", zklock.Options{}).Owner()
 	var write *zklock.Lease
 	if (k+i)%3 == 0 {
-		write = got(r.t, o.Lock)
+		write = grab(r.t, o.Lock)
 		r.increment("rw")
 		r.rw.Add(1)
 	}
-	read := got(r.t, o.RLock)
+	read := grab(r.t, o.RLock)
 	if write != nil {
 		unlock(r.t, write)
 	}
@@ -179,7 +179,7 @@ func (r *sharedRoom) readWrite(c *zklock.Client, path string, i, k int) {
 }
 
 func (r *sharedRoom) semaphore(c *zklock.Client, path string, i, _ int) {
-	l := got(r.t, c.SemaphoreV2(path+"/semaphore", 2, zklock.Options{}).Lock)
+	l := grab(r.t, c.SemaphoreV2(path+"/semaphore", 2, zklock.Options{}).Lock)
 	defer unlock(r.t, l)
 	mine := "holders/go" + strconv.Itoa(i)
 	r.write(mine, 0)

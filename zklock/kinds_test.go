@@ -93,7 +93,7 @@ func TestKinds(t *testing.T) {
 					defer s.deserted(t)
 					if k.spare {
 						_, away := s.contender(t, at, zklock.ClientOptions{})
-						defer unlock(t, got(t, away))
+						defer unlock(t, grab(t, away))
 					}
 					h.run(t, s)
 				})
@@ -102,8 +102,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// got takes a lock that is free, or soon will be.
-func got(t *testing.T, f taker) *zklock.Lease {
+// grab takes a lock that is free, or soon will be.
+func grab(t *testing.T, f taker) *zklock.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -153,7 +153,7 @@ func oneCancels(t *testing.T, s *stage, who int) {
 	_, a := s.contender(t, s.at, zklock.ClientOptions{})
 	_, b := s.contender(t, s.at, zklock.ClientOptions{})
 	_, c := s.contender(t, s.at, zklock.ClientOptions{})
-	held := got(t, a)
+	held := grab(t, a)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ctxs := []context.Context{t.Context(), t.Context()}
@@ -172,7 +172,7 @@ func oneDies(t *testing.T, s *stage) {
 	_, a := s.contender(t, s.at, zklock.ClientOptions{})
 	client, b := s.contender(t, s.at, zklock.ClientOptions{})
 	_, c := s.contender(t, s.at, zklock.ClientOptions{})
-	held := got(t, a)
+	held := grab(t, a)
 	middle, last := behind(t.Context(), b), behind(t.Context(), c)
 	client.Close()
 	if r := <-middle; !errors.Is(r.err, zklock.ErrClosed) {
@@ -187,10 +187,10 @@ func oneDies(t *testing.T, s *stage) {
 func repliesLost(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	_, f := s.contender(t, p.at, zklock.ClientOptions{})
-	unlock(t, got(t, f))
+	unlock(t, grab(t, f))
 	before := len(s.tickets(t))
 	p.swallow.Store(true)
-	l := got(t, f)
+	l := grab(t, f)
 	if p.swallow.Load() {
 		t.Fatal("the test shows nothing: no reply was lost")
 	}
@@ -206,7 +206,7 @@ func cutInLine(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	_, a := s.contender(t, s.at, zklock.ClientOptions{})
 	_, b := s.contender(t, p.at, zklock.ClientOptions{})
-	held := got(t, a)
+	held := grab(t, a)
 	next := behind(t.Context(), b)
 	p.refuse.Store(true)
 	p.cut()
@@ -221,7 +221,7 @@ func bothExpire(t *testing.T, s *stage) {
 	_, a := s.contender(t, p.at, o)
 	_, b := s.contender(t, p.at, o)
 	_, c := s.contender(t, s.at, zklock.ClientOptions{})
-	held := got(t, a)
+	held := grab(t, a)
 	second, third := behind(t.Context(), b), behind(t.Context(), c)
 	p.refuse.Store(true)
 	p.cut()
@@ -234,12 +234,12 @@ func bothExpire(t *testing.T, s *stage) {
 	empty(t, second)
 	unlock(t, l)
 	unlock(t, take(t, second))
-	unlock(t, got(t, a)) // in its next session
+	unlock(t, grab(t, a)) // in its next session
 }
 
 func closedInLine(t *testing.T, s *stage) {
 	c, f := s.contender(t, s.at, zklock.ClientOptions{})
-	held := got(t, f)
+	held := grab(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
 	c.Close()
 	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {

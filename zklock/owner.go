@@ -13,16 +13,16 @@ import (
 // owner waits in the queue share its place there. See [Reentrant.Owner].
 type Owner struct {
 	q       *queue
-	ticket  func() *ticket // makes the next place in the queue
-	granted func(*tenure)  // called for each grant by the servers; may be nil
+	ticket  func() *ticket    // makes the next place in the queue
+	granted func(*possession) // called for each grant by the servers; may be nil
 
 	mu     sync.Mutex
-	now    *tenure // nil if it does not hold the lock
-	flight *flight // nil if it does not wait for it
+	now    *possession // nil if it does not hold the lock
+	flight *flight     // nil if it does not wait for it
 }
 
-// A tenure is one acquisition from the servers and the leases that share it.
-type tenure struct {
+// A possession is one acquisition from the servers and the leases that share it.
+type possession struct {
 	owner *Owner
 	node  string // the ticket's
 	outer *Lease
@@ -70,8 +70,8 @@ func (o *Owner) count() (n int) {
 	return n
 }
 
-// tenure returns what o holds, nil if it does not.
-func (o *Owner) tenure() *tenure {
+// possession returns what o holds, nil if it does not.
+func (o *Owner) possession() *possession {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.now == nil || o.now.outer.Err() != nil || o.count() == 0 {
@@ -161,7 +161,7 @@ func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
 		}
 		return
 	}
-	o.now = &tenure{owner: o, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
+	o.now = &possession{owner: o, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
 	if o.granted != nil {
 		o.granted(o.now)
 	}
@@ -210,7 +210,7 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 }
 
 // hold returns one more lease. The caller holds the owner's mu.
-func (n *tenure) hold() *Lease {
+func (n *possession) hold() *Lease {
 	l := &Lease{c: n.outer.c, path: n.outer.path, token: n.outer.token}
 	l.alive, l.end = context.WithCancelCause(n.outer.alive)
 	l.free = func() (bool, error) { return n.leave(l) }
@@ -219,7 +219,7 @@ func (n *tenure) hold() *Lease {
 }
 
 // leave gives up l, and with the last lease the lock.
-func (n *tenure) leave(l *Lease) (held bool, err error) {
+func (n *possession) leave(l *Lease) (held bool, err error) {
 	o := n.owner
 	o.mu.Lock()
 	delete(n.holds, l)

@@ -119,7 +119,7 @@ func (m *Reentrant) Owner() *Owner {
 	o := &Owner{q: &m.queue}
 	o.ticket = func() *ticket { return newTicket(&m.queue, fairQueue) }
 	if m.o.OnRevoke != nil {
-		o.granted = func(n *tenure) { m.c.spawn(func() { n.awaitRevoke(m.o.OnRevoke) }) }
+		o.granted = func(n *possession) { m.c.spawn(func() { n.awaitRevoke(m.o.OnRevoke) }) }
 	}
 	return o
 }

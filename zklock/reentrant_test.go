@@ -55,7 +55,7 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 	o := m.Owner()
 	var leases []*zklock.Lease
 	for i := range 4 {
-		l := got(t, o.Lock)
+		l := grab(t, o.Lock)
 		if l.Token() == 0 || i > 0 && l.Token() != leases[0].Token() {
 			t.Errorf("the token of lease %d is %d, want that of the first", i, l.Token())
 		}
@@ -95,11 +95,11 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 	} {
 		c, m := newReentrant(t, at, newPath(), test.o)
 		o := m.Owner()
-		unlock(t, got(t, o.Lock)) // makes the parents
+		unlock(t, grab(t, o.Lock)) // makes the parents
 		before := c.Counts()
 		const turns = 5
 		for range turns {
-			outer, inner := got(t, o.Lock), got(t, o.Lock)
+			outer, inner := grab(t, o.Lock), grab(t, o.Lock)
 			time.Sleep(aWhile / 10) // OnRevoke is prepared in the background
 			unlock(t, inner)
 			unlock(t, outer)
@@ -123,11 +123,11 @@ func excluded(t *testing.T, what string, f taker) {
 func ownedByHandle(t *testing.T, at harness.Endpoint) {
 	_, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
-	l := got(t, o.Lock)
+	l := grab(t, o.Lock)
 	excluded(t, "another handle of the client", m.Owner().Lock)
-	unlock(t, got(t, o.Lock))
+	unlock(t, grab(t, o.Lock))
 	unlock(t, l)
-	unlock(t, got(t, m.Owner().Lock))
+	unlock(t, grab(t, m.Owner().Lock))
 }
 
 func ownedByContext(t *testing.T, at harness.Endpoint) {
@@ -145,14 +145,14 @@ func ownedByContext(t *testing.T, at harness.Endpoint) {
 			return l, err
 		}
 	}
-	l := got(t, with(mine, m))
+	l := grab(t, with(mine, m))
 	done := make(chan *zklock.Lease)
-	go func() { done <- got(t, with(mine, m)) }() // the owner goes with the context
+	go func() { done <- grab(t, with(mine, m)) }() // the owner goes with the context
 	unlock(t, <-done)
 	excluded(t, "another context", with(theirs, m))
-	unlock(t, got(t, with(mine, elsewhere))) // a lock of its own
+	unlock(t, grab(t, with(mine, elsewhere))) // a lock of its own
 	unlock(t, l)
-	unlock(t, got(t, with(theirs, m)))
+	unlock(t, grab(t, with(theirs, m)))
 	for _, lock := range []taker{m.Lock, m.TryLock} {
 		if _, err := lock(t.Context()); !errors.Is(err, zklock.ErrNoOwner) {
 			t.Errorf("without an owner: %v, want ErrNoOwner", err)
@@ -164,14 +164,14 @@ func ownedByClient(t *testing.T, at harness.Endpoint) {
 	path, o := newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient}
 	_, m := newReentrant(t, at, path, o)
 	_, other := newReentrant(t, at, path, o)
-	l := got(t, m.Lock)
+	l := grab(t, m.Lock)
 	done := make(chan *zklock.Lease)
-	go func() { done <- got(t, m.TryLock) }()
+	go func() { done <- grab(t, m.TryLock) }()
 	inner := <-done
 	unlock(t, l)
 	excluded(t, "another client", other.Lock)
 	unlock(t, inner)
-	unlock(t, got(t, other.Lock))
+	unlock(t, grab(t, other.Lock))
 }
 
 // ownedBySession: the next session queues anew while the leases of the last
@@ -181,13 +181,13 @@ func ownedBySession(t *testing.T, at harness.Endpoint) {
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second, Margin: -time.Hour})
 	bySession := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.BySession})
 	byClient := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient})
-	old, inner, stuck := got(t, bySession.Lock), got(t, bySession.Lock), got(t, byClient.Lock)
+	old, inner, stuck := grab(t, bySession.Lock), grab(t, bySession.Lock), grab(t, byClient.Lock)
 	if old.Token() != inner.Token() {
 		t.Error("the session takes its own lock as a stranger")
 	}
 	expire(t, raw(t, at), p, bySession.Path())
 	<-old.Done()
-	l := got(t, bySession.Lock)
+	l := grab(t, bySession.Lock)
 	if l.Token() <= old.Token() {
 		t.Errorf("token %d after %d", l.Token(), old.Token())
 	}
@@ -201,7 +201,7 @@ func ownedBySession(t *testing.T, at harness.Endpoint) {
 		t.Errorf("the client as owner, with lost leases: %v, want ErrLost", err)
 	}
 	lost(t, stuck)
-	unlock(t, got(t, byClient.Lock))
+	unlock(t, grab(t, byClient.Lock))
 }
 
 func ownerLoses(t *testing.T, at harness.Endpoint) {
@@ -209,7 +209,7 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second, Margin: -time.Hour})
 	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
-	outer, inner := got(t, o.Lock), got(t, o.Lock)
+	outer, inner := grab(t, o.Lock), grab(t, o.Lock)
 	expire(t, raw(t, at), p, m.Path())
 	for _, l := range []*zklock.Lease{inner, outer} {
 		<-l.Done()
@@ -221,7 +221,7 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	if o.Count() != 0 {
 		t.Errorf("Count = %d, want 0", o.Count())
 	}
-	l := got(t, o.Lock)
+	l := grab(t, o.Lock)
 	if l.Token() <= outer.Token() {
 		t.Errorf("token %d after %d", l.Token(), outer.Token())
 	}
@@ -234,7 +234,7 @@ func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	held := got(t, other.Lock)
+	held := grab(t, other.Lock)
 	a, b := behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
 	queued(t, see, path, 2)
 	if _, err := o.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
@@ -255,7 +255,7 @@ func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	held := got(t, other.Lock)
+	held := grab(t, other.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	a, b := behind(ctx, o.Lock), behind(t.Context(), o.Lock)
@@ -269,11 +269,11 @@ func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, held)
 	unlock(t, take(t, b))
-	held = got(t, other.Lock)
+	held = grab(t, other.Lock)
 	excluded(t, "the owner", o.Lock)
 	queued(t, see, path, 1)
 	unlock(t, held)
-	unlock(t, got(t, o.Lock))
+	unlock(t, grab(t, o.Lock))
 	queued(t, see, path, 0)
 }
 
@@ -281,12 +281,12 @@ func ownerTries(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o, other := m.Owner(), m.Owner()
-	l := got(t, o.TryLock)
+	l := grab(t, o.TryLock)
 	if _, err := other.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
 		t.Errorf("TryLock by another = %v, want ErrNotAcquired", err)
 	}
 	queued(t, see, path, 1)
-	inner := got(t, o.TryLock)
+	inner := grab(t, o.TryLock)
 	unlock(t, l)
 	unlock(t, inner)
 	queued(t, see, path, 0)
@@ -309,7 +309,7 @@ func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	locked := make(chan error, 1)
 	go func() { locked <- theirs.Lock() }()
 	queued(t, see, path, 2)
-	inner := got(t, o.Lock)
+	inner := grab(t, o.Lock)
 	unlock(t, l)
 	select {
 	case err := <-locked:

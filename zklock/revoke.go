@@ -57,7 +57,7 @@ func (c *Client) Revoke(ctx context.Context, path string) error {
 
 // awaitRevoke calls f each time that somebody asks for the lock back, as long
 // as n holds it.
-func (n *tenure) awaitRevoke(f func(*Owner)) {
+func (n *possession) awaitRevoke(f func(*Owner)) {
 	c := n.outer.c
 	var again pause
 	for n.outer.Err() == nil {

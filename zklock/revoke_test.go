@@ -17,7 +17,7 @@ func revokeHeard(t *testing.T, at harness.Endpoint) {
 	c, other := newReentrant(t, at, path, zklock.ReentrantOptions{})
 	o := m.Owner()
 	for range 2 {
-		outer, inner := got(t, o.Lock), got(t, o.Lock)
+		outer, inner := grab(t, o.Lock), grab(t, o.Lock)
 		next := behind(t.Context(), other.Owner().Lock)
 		line, err := other.Participants(t.Context())
 		if err != nil || len(line) != 2 {
@@ -58,7 +58,7 @@ func revokeUnheard(t *testing.T, at harness.Endpoint) {
 	if line, err := m.Participants(t.Context()); err != nil || len(line) != 0 {
 		t.Errorf("Participants without a node = %q, %v", line, err)
 	}
-	l := got(t, m.Owner().Lock)
+	l := grab(t, m.Owner().Lock)
 	line, err := m.Participants(t.Context())
 	if err != nil || len(line) != 1 {
 		t.Fatalf("Participants = %q, %v, want one", line, err)
@@ -73,7 +73,7 @@ func revokeUnheard(t *testing.T, at harness.Endpoint) {
 func revokeNonsense(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
-	unlock(t, got(t, m.Owner().Lock))
+	unlock(t, grab(t, m.Owner().Lock))
 	for _, path := range []string{"", "/", m.Path(), m.Path() + "/config"} {
 		if err := c.Revoke(t.Context(), path); err == nil {
 			t.Errorf("Revoke(%q) = nil", path)

@@ -75,7 +75,7 @@ func (m *RW) Owner() *RWOwner {
 	o := &RWOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
 	o.w.ticket = func() *ticket { return newTicket(&m.queue, writeQueue) }
 	o.r.ticket = func() *ticket {
-		if n := o.w.tenure(); n != nil {
+		if n := o.w.possession(); n != nil {
 			return newTicket(&m.queue, n.downgrade())
 		}
 		return newTicket(&m.queue, m.read)
@@ -92,7 +92,7 @@ func (o *RWOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx,
 func (o *RWOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *RWOwner) lock(ctx context.Context, try bool) (*Lease, error) {
-	if o.r.Count() > 0 && o.w.tenure() == nil {
+	if o.r.Count() > 0 && o.w.possession() == nil {
 		return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
 	}
 	return o.w.lock(ctx, try)
@@ -113,10 +113,10 @@ func (o *RWOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Count()
 
 // downgrade is the protocol of a reader that has the lock because it, n, has it
 // as a writer: surely so when its ticket was made, if no Unlock has begun since.
-func (n *tenure) downgrade() *protocol {
+func (n *possession) downgrade() *protocol {
 	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
 	look := func(*ticket) (view, error) {
-		if n.owner.tenure() != n {
+		if n.owner.possession() != n {
 			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.path)
 		}
 		return view{head: true, token: n.outer.token}, nil

@@ -14,9 +14,9 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	c, a := newRW(t, at, path)
 	_, b := newRW(t, at, path)
 	o := a.Owner()
-	r := got(t, o.RLock)
+	r := grab(t, o.RLock)
 	before := c.Counts()
-	again := got(t, o.RLock)
+	again := grab(t, o.RLock)
 	if have := c.Counts().Sub(before); have != (harness.Counts{}) {
 		t.Errorf("reading again costs %+v, want nothing", have)
 	}
@@ -30,8 +30,8 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	empty(t, writer)
 	unlock(t, again)
 	unlock(t, take(t, writer))
-	w := got(t, o.Lock)
-	inner := got(t, o.Lock)
+	w := grab(t, o.Lock)
+	inner := grab(t, o.Lock)
 	if writes, reads := o.Counts(); writes != 2 || reads != 0 {
 		t.Errorf("Counts = %d, %d, want 2, 0", writes, reads)
 	}
@@ -49,14 +49,14 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	_, a := newRW(t, at, path)
 	_, b := newRW(t, at, path)
 	o := a.Owner()
-	w := got(t, o.Lock)
+	w := grab(t, o.Lock)
 	sharer := behind(t.Context(), b.RLock)
 	writer := behind(t.Context(), b.Lock)
-	r := got(t, o.RLock)
+	r := grab(t, o.RLock)
 	if r.Token() != w.Token() {
 		t.Errorf("the reader's token is %d, want the writer's, %d", r.Token(), w.Token())
 	}
-	inner := got(t, o.Lock) // it still writes
+	inner := grab(t, o.Lock) // it still writes
 	unlock(t, w)
 	empty(t, sharer)
 	unlock(t, inner)
@@ -79,12 +79,12 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RW(path, zklock.Options{})
 	o := m.Owner()
-	w := got(t, o.Lock)
+	w := grab(t, o.Lock)
 	p.refuse.Store(true)
 	p.cut()
 	<-w.Done()
 	_, b := newRW(t, at, path)
-	other := got(t, b.Lock)
+	other := grab(t, b.Lock)
 	p.refuse.Store(false)
 	read := behind(t.Context(), o.RLock) // queues like anybody else
 	empty(t, read)

@@ -51,11 +51,11 @@ func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zkl
 
 func rwAlone(t *testing.T, at harness.Endpoint) {
 	c, m := newRW(t, at, newPath())
-	unlock(t, got(t, m.Lock)) // makes the parents
+	unlock(t, grab(t, m.Lock)) // makes the parents
 	before := c.Counts()
 	for range 10 {
-		unlock(t, got(t, m.Lock))
-		unlock(t, got(t, m.RLock))
+		unlock(t, grab(t, m.Lock))
+		unlock(t, grab(t, m.RLock))
 	}
 	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 60}) {
 		t.Errorf("20 acquisitions cost %+v, want 3 requests each", have)
@@ -269,7 +269,7 @@ func rwShares(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	_, a := newRW(t, at, path)
 	_, b := newRW(t, at, path)
-	first, second := got(t, a.RLock), got(t, b.RLock)
+	first, second := grab(t, a.RLock), grab(t, b.RLock)
 	writer := behind(t.Context(), b.Lock)
 	late := behind(t.Context(), a.RLock) // no reader passes a writer
 	unlock(t, second)
@@ -287,7 +287,7 @@ func nearestWriterLeaves(t *testing.T, at harness.Endpoint, dies bool) {
 	_, a := newRW(t, at, path)
 	client, b := newRW(t, at, path)
 	_, c := newRW(t, at, path)
-	held := got(t, a.Lock)
+	held := grab(t, a.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	nearest := behind(ctx, b.Lock)
@@ -312,7 +312,7 @@ func middleReaderLeaves(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
 	_, b := newRW(t, at, path)
-	first, nearest := got(t, a.RLock), got(t, b.RLock)
+	first, nearest := grab(t, a.RLock), grab(t, b.RLock)
 	writer := behind(t.Context(), a.Lock)
 	unlock(t, nearest)
 	empty(t, writer)
@@ -325,7 +325,7 @@ func readerExpires(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	reader := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RW(path, zklock.Options{})
 	_, b := newRW(t, at, path)
-	held := got(t, reader.RLock)
+	held := grab(t, reader.RLock)
 	writer := behind(t.Context(), b.Lock)
 	empty(t, writer)
 	p.refuse.Store(true)
@@ -337,17 +337,17 @@ func readerExpires(t *testing.T, at harness.Endpoint) {
 	}
 	p.refuse.Store(false)
 	unlock(t, l)
-	unlock(t, got(t, reader.RLock))
+	unlock(t, grab(t, reader.RLock))
 	queued(t, see, path, 0)
 }
 
 func readerReplyLost(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	_, m := newRW(t, p.at, path)
-	unlock(t, got(t, m.RLock))
+	unlock(t, grab(t, m.RLock))
 	for _, o := range []taker{m.RLock, m.Owner().RLock} {
 		p.swallow.Store(true)
-		l := got(t, o)
+		l := grab(t, o)
 		if p.swallow.Load() {
 			t.Fatal("the test shows nothing: no reply was lost")
 		}
@@ -357,9 +357,9 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 	}
 	// And that of a writer who reads.
 	o := m.Owner()
-	w := got(t, o.Lock)
+	w := grab(t, o.Lock)
 	p.swallow.Store(true)
-	r := got(t, o.RLock)
+	r := grab(t, o.RLock)
 	queued(t, see, path, 2)
 	unlock(t, w)
 	unlock(t, r)
@@ -376,17 +376,17 @@ func rwTry(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s = %v, want ErrNotAcquired", what, err)
 		}
 	}
-	r := got(t, a.TryRLock)
-	unlock(t, got(t, b.TryRLock))
+	r := grab(t, a.TryRLock)
+	unlock(t, grab(t, b.TryRLock))
 	refused("TryLock beside a reader", b.TryLock)
 	unlock(t, r)
-	w := got(t, a.TryLock)
+	w := grab(t, a.TryLock)
 	refused("TryRLock beside a writer", b.TryRLock)
 	refused("TryLock beside a writer", b.TryLock)
 	queued(t, see, path, 1)
 	unlock(t, w)
 	err := zklock.Do(t.Context(), a.Reader(), func(context.Context, *zklock.Lease) error {
-		unlock(t, got(t, b.TryRLock))
+		unlock(t, grab(t, b.TryRLock))
 		return nil
 	})
 	if err != nil {

@@ -59,10 +59,10 @@ func semaphoreRequests(t *testing.T, at harness.Endpoint) {
 	for _, kind := range semaphores {
 		c := dial(t, at, zklock.ClientOptions{})
 		lock, _ := kind.open(c, newPath(), 3)
-		unlock(t, got(t, lock)) // makes the parents
+		unlock(t, grab(t, lock)) // makes the parents
 		before := c.Counts()
 		for range 10 {
-			unlock(t, got(t, lock))
+			unlock(t, grab(t, lock))
 		}
 		if have := c.Counts().Sub(before).Requests; have != 10*kind.alone {
 			t.Errorf("%s: 10 acquisitions cost %d requests, want %d each", kind.name, have, kind.alone)
@@ -90,7 +90,7 @@ func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, 
 		lock, _ := open(c, path, permits)
 		wg.Go(func() {
 			for range turns {
-				unlock(t, got(t, lock))
+				unlock(t, grab(t, lock))
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 			l, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, 3)
 			return l
 		}
-		held := []*zklock.Lease{got(t, lock()), got(t, lock()), got(t, lock())}
+		held := []*zklock.Lease{grab(t, lock()), grab(t, lock()), grab(t, lock())}
 		var waiters []<-chan result
 		for range 5 {
 			waiters = append(waiters, behind(t.Context(), lock()))
@@ -146,7 +146,7 @@ func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
-	a, b := got(t, holder.Lock), got(t, holder.Lock)
+	a, b := grab(t, holder.Lock), grab(t, holder.Lock)
 	var clients []*zklock.Client
 	var waiters []<-chan result
 	for range 5 {
@@ -182,7 +182,7 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	lock, _ := semaphores[0].open(c, path, 1)
-	unlock(t, got(t, lock)) // makes the parents
+	unlock(t, grab(t, lock)) // makes the parents
 	for _, test := range []struct {
 		data []byte
 		want bool
@@ -205,9 +205,9 @@ func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
 		path := newPath()
 		c := dial(t, at, zklock.ClientOptions{})
 		lock, _ := kind.open(c, path, 2)
-		first := got(t, lock)
+		first := grab(t, lock)
 		other, try := kind.open(dial(t, at, zklock.ClientOptions{}), path, 2)
-		second := got(t, other)
+		second := grab(t, other)
 		if _, err := try(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
 			t.Errorf("%s: TryLock without a permit left = %v, want ErrNotAcquired", kind.name, err)
 		}
@@ -217,7 +217,7 @@ func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
 		lost(t, first)
 		unlock(t, take(t, next))
 		unlock(t, second)
-		unlock(t, got(t, try))
+		unlock(t, grab(t, try))
 	}
 }
 
@@ -231,7 +231,7 @@ func semaphoreBound(t *testing.T, at harness.Endpoint) {
 			lock, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, permits)
 			wg.Go(func() {
 				for range turns {
-					l := got(t, lock)
+					l := grab(t, lock)
 					n := inside.Add(1)
 					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 					}
@@ -252,7 +252,7 @@ func semaphoreBound(t *testing.T, at harness.Endpoint) {
 func semaphoreV2Nodes(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	s := dial(t, at, zklock.ClientOptions{}).SemaphoreV2(path, 1, zklock.Options{})
-	l := got(t, s.Lock)
+	l := grab(t, s.Lock)
 	next := behind(t.Context(), s.Lock)
 	last := behind(t.Context(), s.Lock)
 	leases, locks := queued(t, see, path+"/leases", 2), queued(t, see, path+"/locks", 2)
