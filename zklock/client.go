@@ -285,16 +285,31 @@ func (c *Client) forget(l *Lease) {
 // that is still pending serves every waiter: withdrawn waiters, who cannot
 // take theirs back, leave one per node and not one each.
 func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
-	c.mu.Lock()
-	wake := c.watches[path]
-	c.mu.Unlock()
-	if wake != nil && !fired(wake) {
+	if wake := c.pendingWatch(path); wake != nil {
 		return wake, nil
 	}
 	_, _, wake, err := c.conn.GetW(path)
 	if err != nil {
 		return nil, err
 	}
+	c.keepWatch(path, wake)
+	return wake, nil
+}
+
+// pendingWatch returns the watch on the node at path that serves everybody, nil
+// if there is none.
+func (c *Client) pendingWatch(path string) <-chan zk.Event {
+	c.mu.Lock()
+	wake := c.watches[path]
+	c.mu.Unlock()
+	if wake != nil && !fired(wake) {
+		return wake
+	}
+	return nil
+}
+
+// keepWatch lets wake serve everybody who waits for the node at path.
+func (c *Client) keepWatch(path string, wake <-chan zk.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watches[path] = wake
@@ -302,7 +317,6 @@ func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
 		maps.DeleteFunc(c.watches, func(_ string, w <-chan zk.Event) bool { return fired(w) })
 		c.sweepAt = 2*len(c.watches) + 16
 	}
-	return wake, nil
 }
 
 // fired reports whether a watch has had its event. It may take the event, but

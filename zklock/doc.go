@@ -40,6 +40,19 @@
 // request. Fifty of them take it ten to twenty times as often as by a Mutex, and
 // other clients still have their turn.
 //
+// # Kinds of lock
+//
+//   - [Client.Mutex]: one holder.
+//   - [Client.Reentrant]: one owner, who may take it again, and who can be asked
+//     for it by [Client.Revoke]. Who is an owner, a goroutine, a request, the
+//     client or its session, is up to the user.
+//   - [Client.RW]: one writer or any number of readers; [RW.Owner] for one that
+//     writes and then reads on.
+//   - [Client.Semaphore]: so many holders.
+//   - [Client.Multi]: the mutexes of several paths, without deadlock.
+//
+// All keep the promises above. [Do] and [Locker] work with each of them.
+//
 // # Lost connections
 //
 // A waiter rides out a lost connection, at its place in the queue as long as
@@ -60,8 +73,10 @@
 // # Other libraries
 //
 // Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex
-// and go-zookeeper's zk.Lock can contend for the same path. Children with
-// other names are ignored. Curator's Revoker cannot write to a ticket: it is
+// and go-zookeeper's zk.Lock can contend for the path of a Mutex, a Reentrant
+// or a Multi, Curator's InterProcessReadWriteLock for that of a RW, and its
+// InterProcessSemaphoreV2 for that of a [SemaphoreV2]. Children with other names
+// are ignored. Curator's Revoker cannot write to a ticket of a Mutex: it is
 // refused, unless the servers enforce no ACLs, and then nothing follows from it.
 //
 // # Access

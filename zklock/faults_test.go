@@ -29,6 +29,9 @@ var steps = map[string][]string{
 	"zk-handoff":               {"getChildren2", "getData", "multi"},
 	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
 	"zk-herd":                  {"create", "delete", "getChildren2"},
+	"zk-curator":               {"create", "delete", "getChildren2", "getData"},
+	"zk-rw":                    {"create", "delete", "getChildren2", "getData"},
+	"zk-rw-curator":            {"create", "delete", "getChildren2", "getData"},
 	"zk-two-level":             {"create", "delete", "getChildren2", "getData"},
 	"zk-two-level-local-first": {"create", "delete", "getChildren2", "getData"},
 	"zk-cohort":                {"create", "delete", "getChildren2", "getData"},
@@ -37,6 +40,10 @@ var steps = map[string][]string{
 	"zk-boolean-mutex":         {"create", "delete", "exists", "getChildren2"},
 }
 
+// Locks with more than one holder or node do not fit a trial, in which one
+// client follows another. TestKinds puts them through its hazards.
+var notTried = []string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}
+
 // TestFaults loses the connection at every step of every lock's protocol,
 // before the server hears the request and after it has done it.
 func TestFaults(t *testing.T) {
@@ -44,6 +51,9 @@ func TestFaults(t *testing.T) {
 	for _, v := range zklock.Suite {
 		if v.Status != harness.Recommended && v.Status != harness.Reference {
 			continue // kept for its faults
+		}
+		if slices.Contains(notTried, v.Name) {
+			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {
 			noLeaks(t)

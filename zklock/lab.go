@@ -41,9 +41,18 @@ func (r *labClient) Join(context.Context, int) (harness.Session, error) { return
 
 // Close removes the nodes above the tickets, if this is the last client to
 // need them, and ends the client.
-func (r *labClient) Close() error {
+func (r *labClient) Close() error { return r.closeLab(&r.m.queue) }
+
+// closeLab is Close for a client of these queues.
+func (c *Client) closeLab(queues ...*queue) error {
 	done := make(chan struct{})
-	if r.spawn(func() { r.m.removeParents(labRoot); close(done) }) {
+	tidy := func() {
+		defer close(done)
+		for _, q := range queues {
+			q.removeParents(labRoot)
+		}
+	}
+	if c.spawn(tidy) {
 		timer := time.NewTimer(unlockWait)
 		defer timer.Stop()
 		select {
@@ -51,7 +60,7 @@ func (r *labClient) Close() error {
 		case <-timer.C:
 		}
 	}
-	return r.Client.Close()
+	return c.Close()
 }
 
 // labSession is one worker. Workers of a client share everything.

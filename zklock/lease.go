@@ -10,8 +10,8 @@ import (
 	"locklab/harness"
 )
 
-// A Lease is one acquisition of a [Mutex]. It is the owner of the lock: who has
-// it may pass it on, and any goroutine may unlock it. Its methods may be used by
+// A Lease is one acquisition of a lock. It is the owner of the lock: who has it
+// may pass it on, and any goroutine may unlock it. Its methods may be used by
 // any number of goroutines.
 type Lease struct {
 	c     *Client
@@ -96,6 +96,10 @@ func (l *Lease) release() error {
 // the same path, also when the path was removed and made again in between. Of a
 // [Mutex] it is not greater than the zxid that made this holder's ticket, and
 // greater than those that made the tickets of all holders before.
+// Others take the zxid of the last change to the queue that this holder saw when
+// it found itself at the head. By then its predecessor's ticket had gone, which
+// is such a change, and the predecessor had seen that ticket, its own, in place.
+// See [RW] and [Semaphore] on tokens of holders who share.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released or may have been lost.

@@ -37,6 +37,7 @@ func TestQueue(t *testing.T) {
 		{"Do", doEnds},
 		{"Locker", locker},
 		{"examples", examples},
+		{"examples of other kinds", kindExamples},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			noLeaks(t)

@@ -12,7 +12,13 @@ import (
 var Suite = []*harness.Variant{
 	handoffVariant,
 	fair,
+	curator,
 	herd,
+	rw,
+	rwCurator,
+	semaphore,
+	semaphoreV2,
+	multi,
 	twoLevel,
 	localFirst,
 	cohort,

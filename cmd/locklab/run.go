@@ -71,7 +71,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; locks for readers and writers are among them only with --read, or by name")
+	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; locks for readers and writers are among them only with --read, or by name; semaphores that let several in only by name")
 	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
@@ -191,9 +191,12 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.locks == defaultLocks && a.reads == nil {
-		// Without readers such a lock is a slow mutex.
-		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Traits.ReadWrite })
+	if o.locks == defaultLocks {
+		// Without readers a lock for them is a slow mutex; and a semaphore that
+		// lets several in would win over locks that must not.
+		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool {
+			return v.Traits.ReadWrite && a.reads == nil || v.Traits.Permits > 1
+		})
 	}
 	for _, f := range []struct {
 		name string
