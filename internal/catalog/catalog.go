@@ -19,10 +19,21 @@ func All() []*harness.Variant {
 	return slices.Concat(spinlock.Suite, mutex.Suite, zklock.Suite, redislock.Suite, peers.Suite)
 }
 
+// defaults are the locks that are measured if nobody says which: one for each
+// idea. The others are variations, or serve another purpose.
+var defaults = []string{
+	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
+	"empty", "sync-mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
+	"sync-rwmutex", "phase-fair", "bravo", "seqlock",
+	"zk-handoff", "zk-fair", "zk-herd", "zk-cohort",
+	"redis-queue", "redis-poll", "redis-pubsub", "redis-token", "redis-cohort",
+	"go-zookeeper-lock", "redsync", "bsm-redislock", "rueidislock",
+}
+
 // Select returns the variants of all that the words name, in the order of
 // all, each once. A word is the name of a lock, a family (spin, mutex, zk,
 // redis, peer), a status (recommended, reference, control …), "local",
-// "remote" or "all", or a regular expression for the whole of a name, such as
+// "remote", "all" or "default", or a regular expression for the whole of a name, such as
 // zk-.*; words may also be joined by '|'. A leading '-' takes the matches away
 // again. The error wraps harness.ErrUsage and names the word that matches
 // nothing.
@@ -84,6 +95,8 @@ func matcher(word string) (func(*harness.Variant) bool, error) {
 	switch word {
 	case "all":
 		return func(*harness.Variant) bool { return true }, nil
+	case "default":
+		return func(v *harness.Variant) bool { return slices.Contains(defaults, v.Name) }, nil
 	case "local":
 		return func(v *harness.Variant) bool { return v.Local != nil }, nil
 	case "remote":

@@ -56,3 +56,21 @@ func TestEveryFamilyIsThere(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaults: the default choice names locks that exist, and nothing that is
+// kept for its faults.
+func TestDefaults(t *testing.T) {
+	for i, name := range defaults {
+		if slices.Contains(defaults[:i], name) {
+			t.Errorf("%s is listed twice", name)
+		}
+		at := slices.IndexFunc(All(), func(v *harness.Variant) bool { return v.Name == name })
+		if at < 0 {
+			t.Errorf("there is no lock called %s", name)
+			continue
+		}
+		if s := All()[at].Status; s == harness.Broken || s == harness.Historical {
+			t.Errorf("%s is %s", name, s)
+		}
+	}
+}
