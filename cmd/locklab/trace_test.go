@@ -112,6 +112,7 @@ func TestTraceEveryLock(t *testing.T) {
 			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {
+			t.Parallel()
 			need(t, v.Traits.Needs)
 			stdout, stderr, status := output(t, locklab(t, "trace", v.Name, "--clients", "3", "--hold", "1ms"))
 			if status != 0 {
