@@ -14,11 +14,13 @@ const (
 	// yield, and adaptiveHints the length of the pause between these looks:
 	// about 1 µs in all. With a worker per processor (two, sections of 4 to 100
 	// steps) the first-come first-served locks then make about twice as many
-	// turns as with yields alone. From 4 to 30 looks of 1 to 16 hints the
-	// differences were smaller than those between runs; with more workers than
-	// processors nothing but the yield mattered.
-	adaptiveLooks = 8
-	adaptiveHints = 4
+	// turns as with yields alone; with more workers than processors nothing but
+	// the yield matters. A longer pause is in the way of the hand-over: with two
+	// pinned workers on a Zen 5, clh took 2.1 and mcs 2.0 times as long as in C
+	// with 8 looks of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1 and 0.8 with 30 of 1
+	// (make bench-c, medians of two runs on a busy machine).
+	adaptiveLooks = 30
+	adaptiveHints = 1
 
 	// pauseLooks is how often a pausing waiter looks before it yields once. With
 	// more waiters than processors it keeps the holder from running meanwhile.
