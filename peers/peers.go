@@ -5,4 +5,12 @@ import "locklab/harness"
 // Suite lists every peer.
 var Suite = []*harness.Variant{
 	goZooKeeper,
+	redsyncDefault,
+	redsync1ms,
+	bsm100ms,
+	bsm1ms,
+	bsmExp,
+	rueidisPush,
+	rueidisMajority,
+	rueidisPoll,
 }
