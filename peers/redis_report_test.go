@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/metric"
@@ -148,19 +149,19 @@ func (m *redisMatch) claims(out io.Writer, b *testing.B, lines []redisLine, grou
 	for _, l := range lines {
 		queue = append(queue, l.queue...)
 	}
-	rate := worst(lines, func(l redisLine) (float64, int) { return -l.rate.Lo, l.rate.N })
-	late := worst(lines, func(l redisLine) (float64, int) { return l.p99.Hi, l.p99.N })
-	wait := worst(lines, func(l redisLine) (float64, int) { return l.wait.Hi, l.wait.N })
 	jain := summary(queue, result(metric.Jain, 1))
+	rate := worst(lines, func(l redisLine) metric.Summary { return l.rate.Summary }, +1)
+	wait := worst(lines, func(l redisLine) metric.Summary { return l.wait.Summary }, -1)
+	late := worst(lines, func(l redisLine) metric.Summary { return l.p99.Summary }, -1)
 	fmt.Fprint(out,
-		claim("hand-overs/s at least 1.5 times those of every peer", rate.rival.String(), rate.rate.Median, rate.rate.Lo, claimedRate),
-		claim("p99 of the waits before hand-overs at most a third of every peer's", wait.rival.String(), -wait.wait.Median, -wait.wait.Hi, -claimedP99),
-		claim("p99 of all waits at most a third of every peer's", late.rival.String(), -late.p99.Median, -late.p99.Hi, -claimedP99),
-		claim("Jain's index at least 99.9 %", "itself", jain.Median, jain.Lo, claimedJain))
+		rate.claim("hand-overs/s at least 1.5 times those of every peer", claimedRate),
+		wait.claim("p99 of the waits before hand-overs at most a third of every peer's", claimedP99),
+		late.claim("p99 of all waits at most a third of every peer's", claimedP99),
+		limit{"itself", "itself", jain.Median, jain.Lo, +1}.claim("Jain's index at least 99.9 %", claimedJain))
 	fmt.Fprintf(out, "  its p99 is %.0f bare round trips, with %d workers in line\n", summary(queue, result(metric.P99, 1)).Median/ping, m.workers)
-	b.ReportMetric(rate.rate.Median, "least-rate-ratio:"+group)
-	b.ReportMetric(wait.wait.Median, "greatest-wait-p99-ratio:"+group)
-	b.ReportMetric(late.p99.Median, "greatest-p99-ratio:"+group)
+	b.ReportMetric(rate.median, "least-rate-ratio:"+group)
+	b.ReportMetric(wait.median, "greatest-wait-p99-ratio:"+group)
+	b.ReportMetric(late.median, "greatest-p99-ratio:"+group)
 	b.ReportMetric(jain.Median, metric.Jain.Unit+":"+group)
 }
 
@@ -171,27 +172,102 @@ func ratioText(c metric.Comparison) string {
 	return fmt.Sprintf("%.3g [%.3g .. %.3g]", c.Median, c.Lo, c.Hi)
 }
 
-// worst returns the line for which bad is greatest. Lines without a round do
-// not count.
-func worst(lines []redisLine, bad func(redisLine) (value float64, rounds int)) (out redisLine) {
-	greatest := math.Inf(-1)
-	out.rival.lock = new(harness.Variant) // if there is none
+// A limit is the least favourable median, and the least favourable end of an
+// interval, of some lines: they may be of different peers.
+type limit struct {
+	medianOf, boundOf string
+	median, bound     float64
+	better            float64 // +1 if more is better, -1 if less
+}
+
+// worst returns the limit of the lines. Those without a round do not count.
+func worst(lines []redisLine, of func(redisLine) metric.Summary, better float64) limit {
+	out := limit{better: better, median: better * math.Inf(1), bound: better * math.Inf(1)}
 	for _, l := range lines {
-		if value, rounds := bad(l); rounds > 0 && value > greatest {
-			out, greatest = l, value
+		s := of(l)
+		if s.N == 0 {
+			continue
+		}
+		if s.Median*better < out.median*better {
+			out.median, out.medianOf = s.Median, l.rival.String()
+		}
+		bound := s.Lo
+		if better < 0 {
+			bound = s.Hi
+		}
+		if bound*better < out.bound*better {
+			out.bound, out.boundOf = bound, l.rival.String()
 		}
 	}
 	return out
 }
 
-// claim says whether median and the bound of its interval are at least want.
-func claim(what, where string, median, bound, want float64) string {
+// claim says whether the limit is as good as want.
+func (l limit) claim(what string, want float64) string {
 	verdict := "does not hold"
 	switch {
-	case bound >= want:
+	case l.medianOf == "":
+		verdict = "cannot be said"
+	case l.bound*l.better >= want*l.better:
 		verdict = "holds"
-	case median >= want:
-		verdict = "holds by the median, not beyond doubt"
+	case l.median*l.better >= want*l.better:
+		verdict = "holds by the medians, not beyond doubt"
 	}
-	return fmt.Sprintf("  %s: %s (%.4g, bound %.4g, beside %s)\n", what, verdict, math.Abs(median), math.Abs(bound), where)
+	return fmt.Sprintf("  %s: %s (median %.4g beside %s, bound %.4g beside %s)\n", what, verdict, l.median, l.medianOf, l.bound, l.boundOf)
+}
+
+// TestRedisReport: rounds with a broken promise are not compared, and a claim
+// holds only if the whole interval says so.
+func TestRedisReport(t *testing.T) {
+	cell := func(handovers uint64, wait float64, broken bool) redisCell {
+		c := redisCell{Result: &harness.Result{Elapsed: time.Second, Workers: make([]uint64, 2), Handovers: handovers}, waits: []float64{1, wait}}
+		if broken {
+			c.Violations = []harness.Violation{{Rule: "stuck", Count: 1}}
+		}
+		return c
+	}
+	rival := redisRival{lock: &harness.Variant{Name: "peer"}}
+	var pairs []redisPair
+	for i := range uint64(7) {
+		pairs = append(pairs, redisPair{cell(200+i, 10, false), cell(100, 40, false)})
+	}
+	pairs = append(pairs, redisPair{cell(1, 1e6, false), cell(100, 1, true)})
+	l := compareRedis(rival, pairs)
+	if l.broken != 1 || l.rate.N != 7 || len(l.peer) != 7 {
+		t.Errorf("%d rounds are broken and %d compared, want 1 and 7", l.broken, l.rate.N)
+	}
+	if got := l.rate.Median; got != 2.03 {
+		t.Errorf("ratio of hand-overs %v, want 2.03", got)
+	}
+	if got := l.wait.Median; got != 0.25 {
+		t.Errorf("ratio of waits %v, want 0.25", got)
+	}
+	// The median of fast is the worst, and the lower bound of wild.
+	fast := compareRedis(redisRival{lock: &harness.Variant{Name: "fast"}}, []redisPair{{cell(100, 1, false), cell(100, 1, false)}})
+	wild := compareRedis(redisRival{lock: &harness.Variant{Name: "wild"}}, []redisPair{
+		{cell(50, 1, false), cell(100, 1, false)}, {cell(300, 1, false), cell(100, 1, false)}, {cell(300, 1, false), cell(100, 1, false)},
+	})
+	none := compareRedis(redisRival{lock: &harness.Variant{Name: "none"}}, pairs[7:])
+	got := worst([]redisLine{l, none, fast, wild}, func(l redisLine) metric.Summary { return l.rate.Summary }, +1)
+	if want := (limit{"fast", "wild", 1, 0.5, +1}); got != want {
+		t.Errorf("the limit is %+v, want %+v", got, want)
+	}
+	for _, test := range []struct {
+		limit   limit
+		want    float64
+		verdict string
+	}{
+		{limit{"a", "b", 2, 1.6, +1}, 1.5, ": holds ("},
+		{limit{"a", "b", 2, 1.4, +1}, 1.5, "not beyond doubt"},
+		{limit{"a", "b", 1.4, 1.3, +1}, 1.5, "does not hold"},
+		{limit{"a", "b", 0.2, 0.3, -1}, claimedP99, ": holds ("},
+		{limit{"a", "b", 0.2, 0.4, -1}, claimedP99, "not beyond doubt"},
+		{limit{"a", "b", 0.4, 0.5, -1}, claimedP99, "does not hold"},
+		{limit{"a", "b", math.NaN(), math.NaN(), +1}, 1.5, "does not hold"},
+		{worst(nil, nil, +1), 1.5, "cannot be said"},
+	} {
+		if got := test.limit.claim("x", test.want); !strings.Contains(got, test.verdict) {
+			t.Errorf("%+v against %v: %q, want %q", test.limit, test.want, got, test.verdict)
+		}
+	}
 }

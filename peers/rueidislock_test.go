@@ -91,22 +91,20 @@ func redisQueue(tb testing.TB) *harness.Variant {
 const oversleepers = 8
 
 // oversleep lets workers contend for a new lock until each has had it some
-// times, and returns how many wait on although it has been free for long.
+// times, and returns how many wait on although it has been free for a second.
 func oversleep(ctx context.Context, v *harness.Variant, at harness.Endpoint, see *redis.Client) (asleep int, err error) {
-	const turns = 200
 	ctx, wake := context.WithCancel(ctx)
-	defer wake()
 	key := "peers-test-" + rand.Text()
 	var clients []harness.Remote
+	var wg sync.WaitGroup
 	defer func() {
+		wake()
+		wg.Wait()
 		for _, c := range clients {
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	var wg sync.WaitGroup
-	defer wg.Wait() // before the clients are closed
-	defer wake()
-	var done, left atomic.Int64
+	var granted, left atomic.Int64
 	left.Store(oversleepers)
 	failed := make(chan error, oversleepers)
 	for i := range oversleepers {
@@ -121,16 +119,8 @@ func oversleep(ctx context.Context, v *harness.Variant, at harness.Endpoint, see
 		}
 		wg.Go(func() {
 			defer left.Add(-1)
-			for range turns {
-				lease, err := session.Lock(ctx)
-				if err == nil {
-					done.Add(1)
-					err = lease.Unlock(ctx)
-				}
-				if err != nil {
-					failed <- err
-					return
-				}
+			if err := takeTurns(ctx, session, &granted); err != nil {
+				failed <- err
 			}
 		})
 	}
@@ -144,11 +134,26 @@ func oversleep(ctx context.Context, v *harness.Variant, at harness.Endpoint, see
 		if err != nil {
 			return 0, fmt.Errorf("look at the lock: %w", err)
 		}
-		if now := done.Load(); held > 0 || now != last {
+		if now := granted.Load(); held > 0 || now != last {
 			last, looks = now, 0
-		} else if looks++; looks == 20 { // for a second
+		} else if looks++; looks == 20 {
 			return int(left.Load()), nil
 		}
 	}
 	return 0, nil
+}
+
+// takeTurns takes the lock some times and adds to granted each time.
+func takeTurns(ctx context.Context, session harness.Session, granted *atomic.Int64) error {
+	for range 200 {
+		lease, err := session.Lock(ctx)
+		if err != nil {
+			return err
+		}
+		granted.Add(1)
+		if err := lease.Unlock(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
