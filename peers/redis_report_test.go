@@ -216,22 +216,25 @@ func (l limit) claim(what string, want float64) string {
 	return fmt.Sprintf("  %s: %s (median %.4g beside %s, bound %.4g beside %s)\n", what, verdict, l.median, l.medianOf, l.bound, l.boundOf)
 }
 
+// madeCell returns a cell with so many hand-overs in a second, a wait of 1 ns
+// and another one.
+func madeCell(handovers uint64, wait float64, broken bool) redisCell {
+	c := redisCell{Result: &harness.Result{Elapsed: time.Second, Workers: make([]uint64, 2), Handovers: handovers}, waits: []float64{1, wait}}
+	if broken {
+		c.Violations = []harness.Violation{{Rule: "stuck", Count: 1}}
+	}
+	return c
+}
+
 // TestRedisReport: rounds with a broken promise are not compared, and a claim
 // holds only if the whole interval says so.
 func TestRedisReport(t *testing.T) {
-	cell := func(handovers uint64, wait float64, broken bool) redisCell {
-		c := redisCell{Result: &harness.Result{Elapsed: time.Second, Workers: make([]uint64, 2), Handovers: handovers}, waits: []float64{1, wait}}
-		if broken {
-			c.Violations = []harness.Violation{{Rule: "stuck", Count: 1}}
-		}
-		return c
-	}
 	rival := redisRival{lock: &harness.Variant{Name: "peer"}}
 	var pairs []redisPair
 	for i := range uint64(7) {
-		pairs = append(pairs, redisPair{cell(200+i, 10, false), cell(100, 40, false)})
+		pairs = append(pairs, redisPair{madeCell(200+i, 10, false), madeCell(100, 40, false)})
 	}
-	pairs = append(pairs, redisPair{cell(1, 1e6, false), cell(100, 1, true)})
+	pairs = append(pairs, redisPair{madeCell(1, 1e6, false), madeCell(100, 1, true)})
 	l := compareRedis(rival, pairs)
 	if l.broken != 1 || l.rate.N != 7 || len(l.peer) != 7 {
 		t.Errorf("%d rounds are broken and %d compared, want 1 and 7", l.broken, l.rate.N)
@@ -243,9 +246,9 @@ func TestRedisReport(t *testing.T) {
 		t.Errorf("ratio of waits %v, want 0.25", got)
 	}
 	// The median of fast is the worst, and the lower bound of wild.
-	fast := compareRedis(redisRival{lock: &harness.Variant{Name: "fast"}}, []redisPair{{cell(100, 1, false), cell(100, 1, false)}})
+	fast := compareRedis(redisRival{lock: &harness.Variant{Name: "fast"}}, []redisPair{{madeCell(100, 1, false), madeCell(100, 1, false)}})
 	wild := compareRedis(redisRival{lock: &harness.Variant{Name: "wild"}}, []redisPair{
-		{cell(50, 1, false), cell(100, 1, false)}, {cell(300, 1, false), cell(100, 1, false)}, {cell(300, 1, false), cell(100, 1, false)},
+		{madeCell(50, 1, false), madeCell(100, 1, false)}, {madeCell(300, 1, false), madeCell(100, 1, false)}, {madeCell(300, 1, false), madeCell(100, 1, false)},
 	})
 	none := compareRedis(redisRival{lock: &harness.Variant{Name: "none"}}, pairs[7:])
 	got := worst([]redisLine{l, none, fast, wild}, func(l redisLine) metric.Summary { return l.rate.Summary }, +1)

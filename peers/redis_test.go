@@ -26,6 +26,7 @@ const redisPatience = 20 * time.Second
 type redisPeer struct {
 	name    string
 	alone   uint64 // commands of an acquisition and its release
+	again   uint64 // at most so many more: the server tells it of its own writes
 	refused uint64 // commands of an attempt that fails
 	renews  bool   // the key, while the lock is held
 	told    bool   // that its key has changed, at once
@@ -38,7 +39,7 @@ var redisPeers = []redisPeer{
 	{name: "bsm-redislock-1ms", alone: 2, refused: 1},
 	{name: "bsm-redislock-exp", alone: 2, refused: 1},
 	{name: "rueidislock", alone: 2, refused: 1, renews: true, told: true},
-	{name: "rueidislock-majority", alone: 6, refused: 1, renews: true, told: true},
+	{name: "rueidislock-majority", alone: 6, again: 3, refused: 1, renews: true, told: true},
 	{name: "rueidislock-poll", alone: 2, refused: 1, renews: true},
 }
 
@@ -175,8 +176,8 @@ func (s *redisStage) commands() {
 	for range 10 {
 		s.unlock(s.lock(session))
 	}
-	if got := count().Sub(before).Requests; got != 10*s.alone {
-		s.Errorf("10 acquisitions cost %d commands, want %d each", got, s.alone)
+	if got := count().Sub(before).Requests; got < 10*s.alone || got > 10*(s.alone+s.again) {
+		s.Errorf("10 acquisitions cost %d commands, want %d each, and at most %d more", got, s.alone, s.again)
 	}
 
 	other, waiter, done := s.join()
