@@ -26,7 +26,7 @@ const redisPatience = 20 * time.Second
 type redisPeer struct {
 	name    string
 	alone   uint64 // commands of an acquisition and its release
-	again   uint64 // at most so many more: the server tells it of its own writes
+	again   uint64 // at most so many more: it is told of its own writes, and asks twice after 20 ms
 	refused uint64 // commands of an attempt that fails
 	renews  bool   // the key, while the lock is held
 	told    bool   // that its key has changed, at once
@@ -40,7 +40,7 @@ var redisPeers = []redisPeer{
 	{name: "bsm-redislock-exp", alone: 2, refused: 1},
 	{name: "rueidislock", alone: 2, refused: 1, renews: true, told: true},
 	{name: "rueidislock-majority", alone: 6, again: 3, refused: 1, renews: true, told: true},
-	{name: "rueidislock-poll", alone: 2, refused: 1, renews: true},
+	{name: "rueidislock-poll", alone: 2, again: 3, refused: 1, renews: true},
 }
 
 // TestRedisPeers checks what the adapters add, and that the peers still do what
@@ -191,8 +191,8 @@ func (s *redisStage) commands() {
 	// What follows the answer may still be on its way.
 	refused := func() uint64 { return other.(harness.Counter).Counts().Sub(before).Requests }
 	redisEventually(s.T, "the commands of a failed attempt are sent", func() bool { return refused() >= s.refused })
-	if got := refused(); got != s.refused {
-		s.Errorf("a failed attempt costs %d commands, want %d", got, s.refused)
+	if got := refused(); got > s.refused+s.again {
+		s.Errorf("a failed attempt costs %d commands, want %d, and at most %d more", got, s.refused, s.again)
 	}
 	s.unlock(held)
 }
