@@ -5,7 +5,7 @@
 // Peers in other languages run in a child process, by the protocol of
 // docs/external-peers.md.
 //
-// Rank 2. It imports harness, harness/oracle, internal/backend, internal/wire
-// and the libraries it compares, and must never import another family, a runner
-// or a report.
+// Rank 2. It imports harness, harness/oracle, internal/backend, internal/lease,
+// internal/wire and the libraries it compares, and must never import another
+// family, a runner or a report.
 package peers

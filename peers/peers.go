@@ -9,4 +9,12 @@ var Suite = []*harness.Variant{
 	curatorMutexShared,
 	curatorSemaphoreMutex,
 	curatorRW,
+	redsyncDefault,
+	redsync1ms,
+	bsm100ms,
+	bsm1ms,
+	bsmExp,
+	rueidisPush,
+	rueidisMajority,
+	rueidisPoll,
 }

@@ -27,7 +27,7 @@ var defaults = []string{
 	"sync-rwmutex", "phase-fair", "bravo", "seqlock",
 	"zk-handoff", "zk-fair", "zk-herd", "zk-cohort",
 	"redis-queue", "redis-poll", "redis-pubsub", "redis-token", "redis-cohort",
-	"go-zookeeper-lock", "redsync", "bsm-redislock", "rueidislock",
+	"go-zookeeper-lock", "redsync-1ms", "bsm-redislock-1ms", "rueidislock-majority",
 }
 
 // Select returns the variants of all that the words name, in the order of

@@ -1,0 +1,125 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bsm/redislock"
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+)
+
+// bsm100ms is bsm/redislock, as it is: a script with SET, NX and PX, and one
+// that deletes the key if it has the own value. It does not wait by default;
+// who wants to wait gives a RetryStrategy, in its README a pause of 100 ms.
+//
+// Two commands alone, and one for each attempt behind others.
+//
+// # What the adapter adds
+//
+// A far deadline where the context has none: the library then takes the time to
+// live of the key for the deadline of the wait.
+//
+// A loss signal: Done closes when the time to live is over, reckoned from when
+// the last request was sent. The library does not say, nobody renews the key,
+// and nobody tells if it is deleted before.
+//
+// # What it leaves alone
+//
+// If the deadline of the context passes while a request is on its way, a key
+// that was set stays for its time to live. An error of the server ends Lock.
+//
+// # References
+//
+// github.com/bsm/redislock v0.9.4, redislock.go.
+var bsm100ms = newBSM(&harness.Variant{
+	Name: "bsm-redislock-100ms",
+	Doc:  "bsm/redislock v0.9.4, asks again after 100 ms, as in its README",
+}, func() redislock.RetryStrategy { return redislock.LinearBackoff(100 * time.Millisecond) })
+
+// bsm1ms asks as often as the library can be told without a busy loop.
+var bsm1ms = newBSM(&harness.Variant{
+	Name: "bsm-redislock-1ms",
+	Doc:  "bsm/redislock v0.9.4, asks again after 1 ms",
+}, func() redislock.RetryStrategy { return redislock.LinearBackoff(time.Millisecond) })
+
+// bsmExp begins with the 4 ms at which the library's exponential strategy
+// begins. Its documentation recommends no less than 16.
+var bsmExp = newBSM(&harness.Variant{
+	Name: "bsm-redislock-exp",
+	Doc:  "bsm/redislock v0.9.4, asks again after 4, 8, 16, 32 and from then on 64 ms",
+}, func() redislock.RetryStrategy {
+	return redislock.ExponentialBackoff(time.Millisecond, 64*time.Millisecond)
+})
+
+// newBSM takes a function since a strategy counts the attempts of one wait.
+func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.Variant {
+	v.Paper, v.Family, v.Status = "bsm/redislock v0.9.4, redislock.go", harness.Peer, harness.Reference
+	v.Traits.Needs = harness.KindRedis
+	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		r, err := dialRedis(ctx, at, key)
+		if err != nil {
+			return nil, err
+		}
+		r.join = func() redisLock {
+			scripts := &datedScripter{Scripter: r.rdb}
+			s := &bsmSession{scripts, redislock.New(scripts), r.key, cmp.Or(at.Lease, redisTTL), retry}
+			return s.lock
+		}
+		return r, nil
+	}
+	return v
+}
+
+// datedScripter notes when the last script was sent.
+type datedScripter struct {
+	redis.Scripter
+	sent time.Time
+}
+
+func (d *datedScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	d.sent = time.Now()
+	return d.Scripter.EvalSha(ctx, sha, keys, args...)
+}
+
+// bsmSession is one worker.
+type bsmSession struct {
+	scripts *datedScripter
+	client  *redislock.Client
+	key     string
+	ttl     time.Duration
+	retry   func() redislock.RetryStrategy
+}
+
+// farOff is a deadline that no wait reaches.
+const farOff = 1000 * time.Hour
+
+func (s *bsmSession) lock(ctx context.Context, try bool) (*redisHold, error) {
+	options := new(redislock.Options) // one attempt
+	if !try {
+		options.RetryStrategy = s.retry()
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, farOff)
+		defer cancel()
+	}
+	l, err := s.client.Obtain(ctx, s.key, s.ttl, options)
+	if errors.Is(err, redislock.ErrNotObtained) {
+		return nil, errors.Join(harness.ErrNotAcquired, err)
+	} else if err != nil {
+		return nil, err
+	}
+	free := func(ctx context.Context) (bool, error) {
+		err := l.Release(ctx)
+		if errors.Is(err, redislock.ErrLockNotHeld) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	// A hundredth for clocks that differ, as redsync has it.
+	return &redisHold{s.scripts.sent.Add(s.ttl - s.ttl/100), free}, nil
+}

@@ -1,0 +1,148 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/wire"
+)
+
+const (
+	// redisPrefix begins the names of all keys of the laboratory.
+	redisPrefix = "locklab:"
+
+	// redisTTL is the time to live of keys where the endpoint names none and
+	// the library has no default: that of redsync, so that all have the same.
+	redisTTL = 8 * time.Second
+
+	// redisUnlockWait bounds Unlock.
+	redisUnlockWait = 2 * time.Second
+)
+
+// A redisLock takes a lock by a library on top of go-redis. It makes one
+// attempt, or tries until it has the lock or ctx ends. An error wraps
+// harness.ErrNotAcquired if somebody else has the lock.
+type redisLock func(ctx context.Context, try bool) (*redisHold, error)
+
+// A redisHold is what a library says about a lock that it has taken.
+type redisHold struct {
+	until time.Time                           // the key may be gone then
+	free  func(context.Context) (bool, error) // reports whether it was held until now
+}
+
+// redisClient is one client of go-redis, by which a library takes its locks.
+type redisClient struct {
+	*wire.Counter
+	rdb *redis.Client
+	key string
+	// join returns what takes the lock for one worker.
+	join func() redisLock
+}
+
+var (
+	_ harness.Remote  = (*redisClient)(nil)
+	_ harness.Counter = (*redisClient)(nil)
+)
+
+// dialRedis connects to the server and asks whether it is there.
+func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClient, error) {
+	rdb, counter, err := wire.Redis(at)
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	if err := rdb.Ping(ctx).Err(); err != nil {
+		rdb.Close()
+		return nil, fmt.Errorf("peers: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
+	}
+	return &redisClient{Counter: counter, rdb: rdb, key: redisPrefix + key}, nil
+}
+
+func (r *redisClient) Join(context.Context, int) (harness.Session, error) {
+	return &redisSession{r.key, r.join()}, nil
+}
+
+func (r *redisClient) Close() error { return r.rdb.Close() }
+
+// redisSession is one worker.
+type redisSession struct {
+	key  string
+	lock redisLock
+}
+
+var _ harness.TrySession = (*redisSession)(nil)
+
+func (s *redisSession) Lock(ctx context.Context) (harness.Lease, error) { return s.take(ctx, false) }
+
+func (s *redisSession) TryLock(ctx context.Context) (harness.Lease, error) { return s.take(ctx, true) }
+
+func (s *redisSession) Close() error { return nil }
+
+func (s *redisSession) take(ctx context.Context, try bool) (harness.Lease, error) {
+	hold, err := s.lock(ctx, try)
+	if err != nil {
+		return nil, fmt.Errorf("peers: lock %s: %w", s.key, cause(ctx, err))
+	}
+	return newRedisLease(hold), nil
+}
+
+// cause returns the error of ctx once that has ended, else err: libraries say
+// anything, and a socket may notice the deadline first.
+func cause(ctx context.Context, err error) error {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// redisLease is one acquisition that nobody renews.
+type redisLease struct {
+	*redisHold
+	alive    context.Context
+	end      context.CancelCauseFunc
+	expiry   *time.Timer
+	unlocked atomic.Bool
+}
+
+var _ harness.Lease = (*redisLease)(nil)
+
+func newRedisLease(hold *redisHold) *redisLease {
+	l := &redisLease{redisHold: hold}
+	l.alive, l.end = context.WithCancelCause(context.Background())
+	l.expiry = time.AfterFunc(time.Until(hold.until), func() {
+		l.end(fmt.Errorf("%w: its time is over", errLost))
+	})
+	return l
+}
+
+func (l *redisLease) Unlock(ctx context.Context) error {
+	if l.unlocked.Swap(true) {
+		return fmt.Errorf("%w: unlocked before", errNotHeld)
+	}
+	l.expiry.Stop()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisUnlockWait)
+	defer cancel()
+	held, err := l.free(ctx)
+	switch {
+	case err != nil:
+		l.end(fmt.Errorf("%w: %w", errLost, err))
+		return fmt.Errorf("peers: unlock: %w", err)
+	case !held:
+		l.end(fmt.Errorf("%w: its key was gone or somebody else's", errLost))
+		return fmt.Errorf("%w: its key was gone or somebody else's", errNotHeld)
+	}
+	l.end(errReleased)
+	return nil
+}
+
+func (l *redisLease) Token() uint64               { return 0 }
+func (l *redisLease) Done() <-chan struct{}       { return l.alive.Done() }
+func (l *redisLease) Err() error                  { return context.Cause(l.alive) }
+func (l *redisLease) Deadline() (time.Time, bool) { return l.until, true }

@@ -1,0 +1,371 @@
+package peers_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/wire"
+	"locklab/peers"
+)
+
+// redisPatience is how long a test waits for what must happen.
+const redisPatience = 20 * time.Second
+
+// A redisPeer says what the documentation of a peer says in numbers.
+type redisPeer struct {
+	name    string
+	alone   uint64 // commands of an acquisition and its release
+	again   uint64 // at most so many more: it is told of its own writes, and asks twice after 20 ms
+	refused uint64 // commands of an attempt that fails
+	renews  bool   // the key, while the lock is held
+	told    bool   // that its key has changed, at once
+}
+
+var redisPeers = []redisPeer{
+	{name: "redsync", alone: 2, refused: 2},
+	{name: "redsync-1ms", alone: 2, refused: 2},
+	{name: "bsm-redislock-100ms", alone: 2, refused: 1},
+	{name: "bsm-redislock-1ms", alone: 2, refused: 1},
+	{name: "bsm-redislock-exp", alone: 2, refused: 1},
+	{name: "rueidislock", alone: 2, refused: 1, renews: true, told: true},
+	{name: "rueidislock-majority", alone: 6, again: 3, refused: 1, renews: true, told: true},
+	{name: "rueidislock-poll", alone: 2, again: 3, refused: 1, renews: true},
+}
+
+// TestRedisPeers checks what the adapters add, and that the peers still do what
+// their documentation here says.
+func TestRedisPeers(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, p := range redisPeers {
+		t.Run(p.name, func(t *testing.T) {
+			for name, run := range map[string]func(*redisStage){
+				"commands":         (*redisStage).commands,
+				"time to live":     (*redisStage).timeToLive,
+				"key removed":      (*redisStage).keyRemoved,
+				"patience":         (*redisStage).patience,
+				"no server":        (*redisStage).noServer,
+				"ends with ctx":    (*redisStage).connectEnds,
+				"wrong kind":       (*redisStage).wrongKind,
+				"wrong password":   (*redisStage).wrongPassword,
+				"nothing left":     (*redisStage).nothingLeft,
+				"cancelled holder": (*redisStage).cancelledHolder,
+			} {
+				t.Run(name, func(t *testing.T) {
+					before := runtime.NumGoroutine()
+					run(&redisStage{T: t, redisPeer: p, at: at, key: "peers-test-" + rand.Text()})
+					redisEventually(t, "all goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+				})
+			}
+		})
+	}
+	for _, v := range peers.Suite {
+		if v.Traits.Needs == harness.KindRedis && !slices.ContainsFunc(redisPeers, func(p redisPeer) bool { return p.name == v.Name }) {
+			t.Errorf("%s is not in the table", v.Name)
+		}
+	}
+}
+
+// redisStage is a lock of its own on the server.
+type redisStage struct {
+	*testing.T
+	redisPeer
+	at  harness.Endpoint
+	key string
+}
+
+// redisPeerNamed returns the variant with that name.
+func redisPeerNamed(tb testing.TB, name string) *harness.Variant {
+	tb.Helper()
+	i := slices.IndexFunc(peers.Suite, func(v *harness.Variant) bool { return v.Name == name })
+	if i < 0 {
+		tb.Fatalf("no peer is named %s", name)
+	}
+	return peers.Suite[i]
+}
+
+func redisEventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(redisPatience); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", redisPatience, what)
+		}
+	}
+}
+
+// join returns a client with one worker; close ends both.
+func (s *redisStage) join() (remote harness.Remote, session harness.Session, done func()) {
+	s.Helper()
+	remote, err := redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if session, err = remote.Join(s.Context(), 0); err != nil {
+		s.Fatal(err)
+	}
+	return remote, session, func() {
+		s.Helper()
+		if err := errors.Join(session.Close(), remote.Close()); err != nil {
+			s.Error(err)
+		}
+	}
+}
+
+func (s *redisStage) lock(session harness.Session) harness.Lease {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), redisPatience)
+	defer cancel()
+	l, err := session.Lock(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return l
+}
+
+func (s *redisStage) unlock(l harness.Lease) {
+	s.Helper()
+	if err := l.Unlock(s.Context()); err != nil {
+		s.Error(err)
+	}
+}
+
+// see returns a client that is not of the peer.
+func (s *redisStage) see() *redis.Client {
+	s.Helper()
+	client, _, err := wire.Redis(s.at)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return client
+}
+
+// keys returns the names of the keys of the lock.
+func (s *redisStage) keys() []string {
+	if !strings.HasPrefix(s.name, "rueidis") {
+		return []string{"locklab:" + s.key}
+	}
+	return []string{"locklab:0:" + s.key, "locklab:1:" + s.key, "locklab:2:" + s.key}
+}
+
+// present returns how many of them there are.
+func (s *redisStage) present(see *redis.Client) int64 {
+	s.Helper()
+	n, err := see.Exists(s.Context(), s.keys()...).Result()
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s *redisStage) commands() {
+	remote, session, done := s.join()
+	defer done()
+	s.unlock(s.lock(session)) // the scripts are known to the server from here on
+	count := remote.(harness.Counter).Counts
+	before := count()
+	for range 10 {
+		s.unlock(s.lock(session))
+	}
+	if got := count().Sub(before).Requests; got < 10*s.alone || got > 10*(s.alone+s.again) {
+		s.Errorf("10 acquisitions cost %d commands, want %d each, and at most %d more", got, s.alone, s.again)
+	}
+
+	other, waiter, done := s.join()
+	defer done()
+	s.unlock(s.lock(waiter))
+	held := s.lock(session)
+	before = other.(harness.Counter).Counts()
+	if l, err := waiter.(harness.TrySession).TryLock(s.Context()); !errors.Is(err, harness.ErrNotAcquired) {
+		s.Errorf("TryLock of a held lock = %v, %v", l, err)
+	}
+	// What follows the answer may still be on its way.
+	refused := func() uint64 { return other.(harness.Counter).Counts().Sub(before).Requests }
+	redisEventually(s.T, "the commands of a failed attempt are sent", func() bool { return refused() >= s.refused })
+	if got := refused(); got > s.refused+s.again {
+		s.Errorf("a failed attempt costs %d commands, want %d, and at most %d more", got, s.refused, s.again)
+	}
+	s.unlock(held)
+}
+
+// timeToLive: the lease ends with the time to live, if nobody renews the key.
+func (s *redisStage) timeToLive() {
+	s.at.Lease = 300 * time.Millisecond
+	_, session, done := s.join()
+	defer done()
+	l := s.lock(session)
+	if s.renews {
+		select {
+		case <-l.Done():
+			s.Errorf("the lease has ended although it is renewed: %v", l.Err())
+		case <-time.After(3 * s.at.Lease):
+		}
+		s.unlock(l)
+		return
+	}
+	if until, ok := l.Deadline(); !ok || time.Until(until) > s.at.Lease {
+		s.Errorf("the deadline is in %v, %t; the time to live is %v", time.Until(until), ok, s.at.Lease)
+	}
+	select {
+	case <-l.Done():
+	case <-time.After(redisPatience):
+		s.Fatal("Done is open after the time to live")
+	}
+	if !errors.Is(l.Err(), harness.ErrLost) {
+		s.Errorf("Err = %v, want ErrLost", l.Err())
+	}
+	next := s.lock(session) // the key expires, if a little later
+	if err := l.Unlock(s.Context()); !errors.Is(err, harness.ErrNotHeld) {
+		s.Errorf("Unlock = %v, want ErrNotHeld", err)
+	}
+	s.unlock(next)
+}
+
+// keyRemoved: somebody deletes the key under the holder.
+func (s *redisStage) keyRemoved() {
+	s.at.Lease = time.Second
+	_, session, done := s.join()
+	defer done()
+	see := s.see()
+	defer see.Close()
+	l := s.lock(session)
+	if n, err := see.Del(s.Context(), s.keys()...).Result(); n == 0 || err != nil {
+		s.Fatalf("removed %d keys: %v", n, err)
+	}
+	switch {
+	case s.renews: // told at once, or at the next renewal
+		began := time.Now()
+		select {
+		case <-l.Done():
+		case <-time.After(redisPatience):
+			s.Fatal("Done is open after the key is gone")
+		}
+		if d := time.Since(began); s.told && d > s.at.Lease/4 {
+			s.Errorf("the holder was told after %v", d)
+		}
+		if !errors.Is(l.Err(), harness.ErrLost) {
+			s.Errorf("Err = %v, want ErrLost", l.Err())
+		}
+	case l.Err() != nil:
+		s.Errorf("Err = %v: the documentation says that nobody tells", l.Err())
+	}
+	if err := l.Unlock(s.Context()); !errors.Is(err, harness.ErrNotHeld) {
+		s.Errorf("Unlock = %v, want ErrNotHeld", err)
+	}
+	if !errors.Is(l.Err(), harness.ErrLost) {
+		s.Errorf("after Unlock Err = %v, want ErrLost", l.Err())
+	}
+	s.unlock(s.lock(session))
+}
+
+// patience: a Lock without a deadline waits for longer than the time to live,
+// and for more attempts than redsync makes by default.
+func (s *redisStage) patience() {
+	s.at.Lease = 100 * time.Millisecond
+	_, session, done := s.join()
+	defer done()
+	see := s.see()
+	defer see.Close()
+	s.unlock(s.lock(session))
+	const taken = 400 * time.Millisecond
+	for _, key := range s.keys() {
+		if err := see.Set(s.Context(), key, "somebody else", taken).Err(); err != nil {
+			s.Fatal(err)
+		}
+	}
+	began := time.Now()
+	l, err := session.Lock(context.WithoutCancel(s.Context()))
+	if err != nil {
+		s.Fatal(err)
+	}
+	if d := time.Since(began); d < taken*9/10 {
+		s.Errorf("got the lock after %v although somebody else had it for %v", d, taken)
+	}
+	s.unlock(l)
+}
+
+func (s *redisStage) noServer() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	s.at.Addrs = [][]string{{addr}}
+	_, err = redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key)
+	if !errors.Is(err, harness.ErrUnavailable) {
+		s.Errorf("without a server: %v, want ErrUnavailable", err)
+	}
+}
+
+// connectEnds: a server that accepts and says nothing.
+func (s *redisStage) connectEnds() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer l.Close()
+	s.at.Addrs = [][]string{{l.Addr().String()}}
+	ctx, cancel := context.WithTimeout(s.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err = redisPeerNamed(s, s.name).Remote(ctx, s.at, s.key)
+	if d := time.Since(began); err == nil || d > 2*time.Second {
+		s.Errorf("under a context of 100 ms: %v after %v", err, d)
+	}
+}
+
+func (s *redisStage) wrongKind() {
+	s.at.Kind = harness.KindZooKeeper
+	if _, err := redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key); !errors.Is(err, harness.ErrUsage) {
+		s.Errorf("with an endpoint of ZooKeeper: %v, want ErrUsage", err)
+	}
+}
+
+func (s *redisStage) wrongPassword() {
+	s.at.Username, s.at.Password = "locklab-nobody", "wrong-secret"
+	_, err := redisPeerNamed(s, s.name).Remote(s.Context(), s.at, s.key)
+	if err == nil || !strings.Contains(err.Error(), "WRONGPASS") || strings.Contains(err.Error(), s.at.Password) {
+		s.Errorf("with a wrong password: %v, want WRONGPASS without the password", err)
+	}
+}
+
+// nothingLeft: a lock that was released leaves no key.
+func (s *redisStage) nothingLeft() {
+	_, session, done := s.join()
+	defer done()
+	see := s.see()
+	defer see.Close()
+	l := s.lock(session)
+	if s.present(see) == 0 {
+		s.Error("a lock that is held has no key")
+	}
+	s.unlock(l)
+	redisEventually(s.T, "no key is left", func() bool { return s.present(see) == 0 })
+}
+
+// cancelledHolder: the context of Lock is for the wait.
+func (s *redisStage) cancelledHolder() {
+	_, session, done := s.join()
+	defer done()
+	ctx, cancel := context.WithTimeout(s.Context(), redisPatience)
+	l, err := session.Lock(ctx)
+	cancel()
+	if err != nil {
+		s.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if l.Err() != nil {
+		s.Errorf("the end of the context of Lock ended the lease: %v", l.Err())
+	}
+	s.unlock(l)
+}

@@ -1,0 +1,94 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+
+	"locklab/harness"
+)
+
+// redsyncDefault is redsync over one server, as it is: SET with NX and PX and a
+// random value, and a script that deletes the key if it has that value. Waiters
+// ask again after 50 to 250 ms, its default, or after 1 ms.
+//
+// Two commands alone. Behind others each attempt costs two: redsync sends the
+// release after every failure, too.
+//
+// # What the adapter adds
+//
+// Patience: redsync gives up after 32 attempts, here it goes on until the
+// context ends, and says so by the context's error instead of ErrFailed.
+//
+// A redsync.Mutex for each acquisition: it keeps the value of the last one
+// only, so a late Unlock would release a later acquisition.
+//
+// A loss signal: Done closes at Mutex.Until. Nobody renews the key, and nobody
+// tells if it is deleted before.
+//
+// # What it leaves alone
+//
+// If the context ends while a command is on its way, redsync sends the release
+// under the same context, which does not go out: a key that was set stays for
+// its time to live. As long as a server does not answer, Lock goes on asking.
+//
+// # References
+//
+// github.com/go-redsync/redsync v4.15.0, mutex.go and redsync.go.
+var redsyncDefault = newRedsync(&harness.Variant{
+	Name: "redsync",
+	Doc:  "redsync v4.15.0 over one server, asks again after 50 to 250 ms, its default",
+})
+
+// redsync1ms asks as often as the library can be told without a busy loop.
+var redsync1ms = newRedsync(&harness.Variant{
+	Name: "redsync-1ms",
+	Doc:  "redsync v4.15.0 over one server, asks again after 1 ms",
+}, redsync.WithRetryDelay(time.Millisecond))
+
+func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant {
+	v.Paper, v.Family, v.Status = "go-redsync/redsync v4.15.0, mutex.go", harness.Peer, harness.Reference
+	v.Traits.Needs = harness.KindRedis
+	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		r, err := dialRedis(ctx, at, key)
+		if err != nil {
+			return nil, err
+		}
+		rs := redsync.New(goredis.NewPool(r.rdb))
+		options := append([]redsync.Option{
+			redsync.WithTries(math.MaxInt), redsync.WithExpiry(cmp.Or(at.Lease, redisTTL)),
+		}, settings...)
+		r.join = func() redisLock {
+			return func(ctx context.Context, try bool) (*redisHold, error) {
+				return redsyncLock(ctx, rs.NewMutex(r.key, options...), try)
+			}
+		}
+		return r, nil
+	}
+	return v
+}
+
+func redsyncLock(ctx context.Context, m *redsync.Mutex, try bool) (*redisHold, error) {
+	lock := m.LockContext
+	if try {
+		lock = m.TryLockContext
+	}
+	if err := lock(ctx); errors.As(err, new(*redsync.ErrTaken)) {
+		return nil, errors.Join(harness.ErrNotAcquired, err)
+	} else if err != nil {
+		return nil, err
+	}
+	free := func(ctx context.Context) (bool, error) {
+		ok, err := m.UnlockContext(ctx)
+		if errors.Is(err, redsync.ErrLockAlreadyExpired) || errors.As(err, new(*redsync.ErrTaken)) {
+			return false, nil
+		}
+		return ok, err
+	}
+	return &redisHold{m.Until(), free}, nil
+}

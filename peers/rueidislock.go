@@ -1,0 +1,257 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"locklab/harness"
+	"locklab/internal/lease"
+)
+
+// rueidisPush is rueidislock in the setting that its README gives for one
+// server: a script with SET, NX and PXAT and a random value, then GET, by which
+// the server will push an invalidation to all waiters when the key changes.
+// All of them ask again then.
+//
+// Two commands alone; behind others about one for each waiter and turn.
+//
+// # It loses wake-ups
+//
+// A failed attempt hands the key over to a goroutine and counts the failure
+// after that. If the goroutine looks at the count first, it takes the attempt
+// for a success that has ended and removes the gate by which invalidations find
+// the waiter. The waiter then sleeps on although the lock is free, until its
+// context ends. (lock.go, function try: "go monitoring" comes before
+// "failures".) TestRueidislockLosesWakeups shows it; on a machine with two
+// processors it takes some thousands of acquisitions. Hence its status: a lock
+// that may never be granted is not one to recommend. No report of this defect
+// is known to us.
+//
+// # What the adapter adds
+//
+// A context for the wait alone. In the library one context is for the wait and
+// for the hold: to end it would release the lock, and its deadline is the
+// key's. A Lock whose context ends withdraws as the library does.
+//
+// Counts: of the scripts sent, and of the keys invalidated.
+//
+// # What it leaves alone
+//
+// The library renews the key, and ends the lease when the server tells that the
+// key has changed. It does not say whether the release found the key. It
+// repeats commands by itself after a broken connection, which are not counted.
+//
+// # References
+//
+// github.com/redis/rueidis v1.0.79, rueidislock/lock.go and README.md.
+var rueidisPush = newRueidis(&harness.Variant{
+	Name:   "rueidislock",
+	Doc:    "rueidislock v1.0.79 as for one server: one key, the server tells all waiters; loses wake-ups",
+	Status: harness.Historical,
+}, func(o *rueidislock.LockerOption) {
+	o.KeyMajority, o.NoLoopTracking = 1, true
+	// There is no next key to try. The limit is for each request, and one that
+	// takes longer on a busy machine would lose a wake-up of its own: the
+	// server does not tell a client what it has deleted itself.
+	o.TryNextAfter = redisTTL
+})
+
+// rueidisMajority is the library without options: two of three keys, here on
+// one server. The race of rueidisPush would need a goroutine to stand still for
+// a whole round trip, between two lines: we have not seen it in 300,000
+// acquisitions.
+var rueidisMajority = newRueidis(&harness.Variant{
+	Name:   "rueidislock-majority",
+	Doc:    "rueidislock v1.0.79 with its defaults: two of three keys, the server tells all waiters",
+	Status: harness.Reference,
+}, func(*rueidislock.LockerOption) {})
+
+// rueidisPoll is without client-side caching, as for servers that do not offer
+// it. Waiters ask again after TryNextAfter, 20 ms by default, so a wake-up that
+// is lost is none that they need.
+var rueidisPoll = newRueidis(&harness.Variant{
+	Name:   "rueidislock-poll",
+	Doc:    "rueidislock v1.0.79 without client-side caching: one key, asks again after 20 ms",
+	Status: harness.Reference,
+}, func(o *rueidislock.LockerOption) {
+	o.KeyMajority, o.ClientOption.DisableCache = 1, true
+})
+
+func newRueidis(v *harness.Variant, set func(*rueidislock.LockerOption)) *harness.Variant {
+	v.Paper, v.Family = "redis/rueidis v1.0.79, rueidislock/lock.go", harness.Peer
+	v.Traits.Needs = harness.KindRedis
+	v.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		return dialRueidis(ctx, at, key, set)
+	}
+	return v
+}
+
+// rueidisClient is one Locker.
+type rueidisClient struct {
+	locker        rueidislock.Locker
+	key           string
+	requests      atomic.Uint64
+	notifications atomic.Uint64
+}
+
+var (
+	_ harness.Remote  = (*rueidisClient)(nil)
+	_ harness.Counter = (*rueidisClient)(nil)
+)
+
+func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(*rueidislock.LockerOption)) (*rueidisClient, error) {
+	if at.Kind != harness.KindRedis || len(at.Addrs) == 0 || len(at.Addrs[0]) != 1 {
+		return nil, fmt.Errorf("peers: %w: want an endpoint of kind %q with one address, got %q %v", harness.ErrUsage, harness.KindRedis, at.Kind, at.Addrs)
+	}
+	r := &rueidisClient{key: key}
+	o := rueidislock.LockerOption{
+		KeyPrefix:   redisPrefix[:len(redisPrefix)-1], // it adds a colon
+		KeyValidity: at.Lease,
+		ClientOption: rueidis.ClientOption{
+			InitAddress: at.Addrs[0], Username: at.Username, Password: at.Password, TLSConfig: at.TLS,
+			ForceSingleClient: true,
+		},
+		ClientBuilder: r.build,
+	}
+	set(&o)
+	// The library connects without a context.
+	start := func(f func()) bool { go f(); return true }
+	locker, err := lease.Await(ctx, start, nil, func() (rueidislock.Locker, error) { return rueidislock.NewLocker(o) }, rueidislock.Locker.Close)
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
+	}
+	r.locker = locker
+	return r, nil
+}
+
+// build makes a client that counts.
+func (r *rueidisClient) build(o rueidis.ClientOption) (rueidis.Client, error) {
+	if tell := o.OnInvalidations; tell != nil {
+		o.OnInvalidations = func(keys []rueidis.RedisMessage) {
+			r.notifications.Add(uint64(len(keys)))
+			tell(keys)
+		}
+	}
+	client, err := rueidis.NewClient(o)
+	if err != nil {
+		return nil, err
+	}
+	return &countedRueidis{client, &r.requests}, nil
+}
+
+// countedRueidis counts what the scripts of rueidislock send, which is all that
+// it sends.
+type countedRueidis struct {
+	rueidis.Client
+	requests *atomic.Uint64
+}
+
+func (c *countedRueidis) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	c.requests.Add(1)
+	return c.Client.Do(ctx, cmd)
+}
+
+// Counts returns the commands sent, and the keys that the server has said to
+// have changed.
+func (r *rueidisClient) Counts() harness.Counts {
+	return harness.Counts{Requests: r.requests.Load(), Notifications: r.notifications.Load()}
+}
+
+func (r *rueidisClient) Join(context.Context, int) (harness.Session, error) {
+	return rueidisSession{r}, nil
+}
+
+func (r *rueidisClient) Close() error {
+	r.locker.Close()
+	return nil
+}
+
+// rueidisSession is one worker. Workers of a client share everything.
+type rueidisSession struct{ r *rueidisClient }
+
+var _ harness.TrySession = rueidisSession{}
+
+func (s rueidisSession) Close() error { return nil }
+
+func (s rueidisSession) Lock(ctx context.Context) (harness.Lease, error) {
+	return s.take(ctx, s.r.locker.WithContext)
+}
+
+func (s rueidisSession) TryLock(ctx context.Context) (harness.Lease, error) {
+	return s.take(ctx, s.r.locker.TryWithContext)
+}
+
+func (s rueidisSession) take(ctx context.Context, lock func(context.Context, string) (context.Context, context.CancelFunc, error)) (harness.Lease, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("peers: lock %s: %w", s.r.key, ctx.Err())
+	}
+	hold, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, end)
+	alive, release, err := lock(hold, s.r.key)
+	if !stop() { // ctx has ended
+		if err == nil {
+			release()
+		}
+		err = ctx.Err()
+	}
+	if err != nil {
+		end()
+		if errors.Is(err, rueidislock.ErrNotLocked) {
+			err = errors.Join(harness.ErrNotAcquired, err)
+		}
+		return nil, fmt.Errorf("peers: lock %s: %w", s.r.key, err)
+	}
+	return &rueidisLease{alive: alive, release: release, end: end}, nil
+}
+
+// rueidisLease is one acquisition.
+type rueidisLease struct {
+	alive    context.Context
+	release  context.CancelFunc // returns when the library is done with the key
+	end      context.CancelFunc
+	unlocked atomic.Bool
+	released atomic.Bool // by Unlock, while it was held
+}
+
+var _ harness.Lease = (*rueidisLease)(nil)
+
+func (l *rueidisLease) Unlock(context.Context) error {
+	if l.unlocked.Swap(true) {
+		return fmt.Errorf("%w: unlocked before", errNotHeld)
+	}
+	lost := l.Err()
+	l.released.Store(lost == nil)
+	done := make(chan struct{})
+	go func() { l.release(); l.end(); close(done) }()
+	timer := time.NewTimer(redisUnlockWait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		return fmt.Errorf("peers: unlock: the server has not answered for %v", redisUnlockWait)
+	}
+	if lost != nil {
+		return fmt.Errorf("%w: %w", errNotHeld, lost)
+	}
+	return nil
+}
+
+func (l *rueidisLease) Token() uint64               { return 0 }
+func (l *rueidisLease) Done() <-chan struct{}       { return l.alive.Done() }
+func (l *rueidisLease) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+func (l *rueidisLease) Err() error {
+	switch {
+	case l.alive.Err() == nil:
+		return nil
+	case l.released.Load():
+		return errReleased
+	}
+	return fmt.Errorf("%w: its key has changed, or could not be renewed", errLost)
+}
