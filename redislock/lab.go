@@ -69,10 +69,13 @@ func dialLab(ctx context.Context, at harness.Endpoint) (*labClient, error) {
 	return r, nil
 }
 
-// Counts returns the commands sent.
+// Counts returns the commands sent and the messages published to the lock.
 func (r *labClient) Counts() (total harness.Counts) {
 	for _, c := range r.counters {
 		total = total.Add(c.Counts())
+	}
+	if m, ok := r.lock.(interface{ notifications() uint64 }); ok {
+		total.Notifications += m.notifications()
 	}
 	return total
 }

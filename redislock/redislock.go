@@ -11,6 +11,15 @@ import (
 var Suite = []*harness.Variant{
 	queue,
 	poll,
+	poll1ms,
+	poll5ms,
+	poll20ms,
+	poll100ms,
+	pollJitter,
+	pollExp,
+	pollSpin,
+	pubsub,
+	careless,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
