@@ -81,6 +81,9 @@ func (r *labClient) Counts() (total harness.Counts) {
 }
 
 func (r *labClient) Join(context.Context, int) (harness.Session, error) {
+	if rw, ok := r.lock.(*RW); ok {
+		return labReader{labSession{rw}, rw}, nil
+	}
 	return labSession{r.lock}, nil
 }
 
@@ -113,6 +116,18 @@ func (s labSession) TryLock(ctx context.Context) (harness.Lease, error) {
 }
 
 func (labSession) Close() error { return nil }
+
+// labReader is one worker of a lock that readers share.
+type labReader struct {
+	labSession
+	rw *RW
+}
+
+var _ harness.RWSession = labReader{}
+
+func (s labReader) RLock(ctx context.Context) (harness.Lease, error) {
+	return leaseOf(s.rw.RLock(ctx))
+}
 
 // leaseOf keeps a nil *Lease from becoming a Lease that is not nil.
 func leaseOf(l *Lease, err error) (harness.Lease, error) {

@@ -20,6 +20,8 @@ var Suite = []*harness.Variant{
 	pollSpin,
 	pubsub,
 	careless,
+	rw,
+	semaphore,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
