@@ -25,6 +25,8 @@ type Lease struct {
 	span    time.Duration // a whole lease
 	fixed   bool          // it is renewed to its whole length, but not again
 
+	joint *joint // what it is made of, if it is of several leases
+
 	// Guarded by c.mu.
 	deadline time.Time // until when the lock is surely held
 	renewAt  time.Time // when to ask for more; zero for never
@@ -153,6 +155,9 @@ func (l *Lease) Err() error { return context.Cause(l.alive) }
 func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
 
 func (l *Lease) until() time.Time {
+	if l.joint != nil {
+		return l.joint.until()
+	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	return l.deadline

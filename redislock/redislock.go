@@ -22,6 +22,7 @@ var Suite = []*harness.Variant{
 	careless,
 	rw,
 	semaphore,
+	multi,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they

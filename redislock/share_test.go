@@ -215,6 +215,9 @@ func sharedLostReplies(t *testing.T, at harness.Endpoint) {
 	if n := held(t, watch, key); n != 0 {
 		t.Errorf("after a lost reply to Unlock %d hold the lock, want 0", n)
 	}
+	unlock(t, lock(t, m))
+	c.lose.Store(1)
+	unlock(t, lock(t, m)) // a writer who did not know its own lock would wait for it
 	c.lose.Store(3)
 	if l, err := m.RLock(t.Context()); err == nil {
 		t.Fatalf("RLock = %v after three lost replies", l)
