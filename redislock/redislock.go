@@ -23,6 +23,7 @@ var Suite = []*harness.Variant{
 	rw,
 	semaphore,
 	multi,
+	redlock,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they

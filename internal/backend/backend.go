@@ -35,6 +35,10 @@ type Kind struct {
 	// means that the server is not ready to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
+	// alone says that servers of this kind do not know each other: several that
+	// are started together are independent, and not one ensemble.
+	alone bool
+
 	// owns reports whether it was m, running as process pid, that answered,
 	// and not a stranger who took the port first.
 	owns func(a answer, m member, pid int) bool
@@ -100,10 +104,24 @@ func Start(ctx context.Context, kind string) (*Server, error) {
 	return start(ctx, host(), kind)
 }
 
+// StartSeveral is Start for n independent servers, each with a list of its own in
+// Endpoint.Addrs. If the user names fewer it returns those: see
+// [harness.Traits.Lacks]. Only Redis servers can be more than one.
+func StartSeveral(ctx context.Context, kind string, n int) (*Server, error) {
+	return startSeveral(ctx, host(), kind, n)
+}
+
 func start(ctx context.Context, sys system, kind string) (*Server, error) {
+	return startSeveral(ctx, sys, kind, 1)
+}
+
+func startSeveral(ctx context.Context, sys system, kind string, n int) (*Server, error) {
 	k, err := lookup(kind)
 	if err != nil {
 		return nil, err
+	}
+	if n < 1 || n > 1 && !k.alone {
+		return nil, fmt.Errorf("backend: %w: cannot start %d independent servers of kind %s", harness.ErrUsage, n, kind)
 	}
 	if text := sys.getenv(k.Env); text != "" {
 		return connect(ctx, k, text)
@@ -112,7 +130,7 @@ func start(ctx context.Context, sys system, kind string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(ctx, sys, k, p, 1)
+	return launch(ctx, sys, k, p, n)
 }
 
 // Available returns nil if Start could work: it looks for the programs, or
