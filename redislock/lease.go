@@ -95,6 +95,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	l.c.drop(l)
 	done := make(chan error, 1)
 	if !l.c.spawn(func() { done <- l.release(ctx) }) {
+		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
 	}
 	timer := time.NewTimer(unlockWait)
@@ -148,7 +149,12 @@ func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
 // error that wraps ErrLost.
-func (l *Lease) Err() error { return context.Cause(l.alive) }
+func (l *Lease) Err() error {
+	if l.joint != nil {
+		l.joint.check() // the news may be on its way
+	}
+	return context.Cause(l.alive)
+}
 
 // Deadline returns until when the lock is surely held if it is not released. It
 // moves on with each renewal.

@@ -24,6 +24,7 @@ var Suite = []*harness.Variant{
 	semaphore,
 	multi,
 	redlock,
+	cohort,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
