@@ -32,6 +32,7 @@ func TestRedlock(t *testing.T) {
 		{"two keys are lost", redlockMajorityLost},
 		{"a key that comes late", redlockLate},
 		{"a lease that is renewed", redlockRenewed},
+		{"most renewals fail", redlockRenewalFails},
 		{"options", redlockOptions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -264,6 +265,34 @@ func redlockRenewed(t *testing.T, s *trio) {
 		t.Errorf("a late Unlock took keys of the next holder, who has %d, and Err %v", s.count(t, 0, 1, 2), next.Err())
 	}
 	unlock(t, next)
+}
+
+// redlockRenewalFails: a key that is renewed makes up for no other.
+func redlockRenewalFails(t *testing.T, s *trio) {
+	const lease = 900 * time.Millisecond
+	links := s.dial(t)
+	asked := time.Now()
+	l := lock(t, s.lock(t, links, redislock.Options{Lease: lease}))
+	granted := time.Now()
+	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	links[0].stall.Store(true)
+	links[1].stall.Store(true)
+	eventually(t, "the third is renewed", func() bool { return time.Since(asked) > lease*2/3 })
+	if until := deadline(l); until.After(granted.Add(lease)) {
+		t.Errorf("the deadline is %v after the grant, with a lease of %v of which most was not renewed", until.Sub(granted), lease)
+	}
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Fatal("Done stays open although two of three keys are not renewed")
+	}
+	if took := time.Since(granted); took > lease+lease/2 {
+		t.Errorf("Done is closed %v after the grant", took)
+	}
+	links[0].stall.Store(false)
+	links[1].stall.Store(false)
+	lost(t, l)
+	s.free(t, 0, 1, 2)
 }
 
 func deadline(l *redislock.Lease) time.Time {
