@@ -27,17 +27,18 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 	$(BUILD)/locklab run --hardware --rounds $(ROUNDS) --budget $(BUDGET) --out $(REPORT) --replace
 
 test: ## install what is missing and run every test; counts what was skipped, and why
-	scripts/deps redis zookeeper qemu
+	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
 	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 
-test-arches: ## run the assembly of six architectures under qemu
+test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
-	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment
+	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment ./spinlock ./mutex
 
-models: ## check Promela models of ticket, mcs and clh, and broken ones, with Spin; installs it
+models: ## check Promela models of ticket, mcs, clh and zk-handoff, and broken ones, with Spin; installs it
 	scripts/deps spin
 	spinlock/models/check
+	zklock/models/check
 
 race: ## run the tests under the race detector
 	$(GO) run ./cmd/testcount '-race ./...'

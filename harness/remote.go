@@ -60,7 +60,10 @@ type RWSession interface {
 	Session
 
 	// RLock waits for the lock as a reader: its lease may overlap with those
-	// of other readers and with no writer's. In all else it is like Lock.
+	// of other readers and with no writer's. In all else it is like Lock. Where
+	// the lock has fencing tokens, a reader's is not less than that of the
+	// writer before it and less than that of the next one; readers may have
+	// equal ones.
 	RLock(ctx context.Context) (Lease, error)
 }
 

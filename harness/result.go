@@ -112,6 +112,14 @@ type Overhead struct {
 	// Timing is what timing adds to a turn that is timed, which is one in
 	// Result.SampleEvery.
 	Timing float64 `json:"timing"`
+
+	// Direct and Locker are the Lock and Unlock of a free test-and-set lock
+	// with nothing around them: called directly, which lets the compiler inline
+	// them as in a program that names its lock's type, and through sync.Locker,
+	// as every measured turn of a local lock calls its lock. What lies between
+	// them is the price of the indirection.
+	Direct float64 `json:"direct,omitempty"`
+	Locker float64 `json:"locker,omitempty"`
 }
 
 // CPU is what a window cost the measuring process.

@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var bravo = &harness.Variant{
@@ -59,7 +60,7 @@ const bravoInhibit = 9
 type BRAVO struct {
 	under   harness.RWLocker
 	readers []bravoReader
-	wait    waiter // how a writer waits for a reader on the bypass
+	wait    waiting.Waiter // how a writer waits for a reader on the bypass
 
 	// until is when the bias may be set again, in atomics.Ticks. It is guarded
 	// by the lock underneath.
@@ -84,8 +85,8 @@ func NewBRAVO(under harness.RWLocker, s harness.Setup) *BRAVO {
 	l := &BRAVO{
 		under:   under,
 		readers: make([]bravoReader, s.Workers),
-		wait:    newWaiter(harness.WaitAdaptive, s.Pin),
-		until:   atomics.Ticks(),
+		wait:    waiting.New(harness.WaitAdaptive, s.Pin),
+		until:   bravoTicks(),
 	}
 	for i := range l.readers {
 		l.readers[i].lock = l
@@ -114,7 +115,7 @@ func (r *bravoReader) RLock() {
 func (r *bravoReader) rLockSlow() {
 	l := r.lock
 	l.under.RLock()
-	if l.bias.Load() == 0 && int64(atomics.Ticks()-l.until) >= 0 {
+	if l.bias.Load() == 0 && int64(bravoTicks()-l.until) >= 0 {
 		l.bias.Store(1)
 	}
 }
@@ -139,13 +140,13 @@ func (r *bravoReader) Lock() {
 // revoke shuts the bypass and waits until nobody is on it.
 func (l *BRAVO) revoke() {
 	l.bias.Store(0)
-	start := atomics.Ticks()
+	start := bravoTicks()
 	for i := range l.readers {
 		for w := l.wait; l.readers[i].inside.Load() != 0; {
-			w.wait()
+			w.Wait()
 		}
 	}
-	end := atomics.Ticks()
+	end := bravoTicks()
 	// Two processors may disagree a little about the time: not less than 0.
 	l.until = end + bravoInhibit*uint64(max(0, int64(end-start)))
 }

@@ -1,10 +1,6 @@
 package mutex
 
 import (
-	"unsafe"
-
-	"golang.org/x/sys/unix"
-
 	"locklab/atomics"
 	"locklab/harness"
 )
@@ -50,6 +46,7 @@ func newFutex(harness.Setup) harness.Local { return harness.Shared(new(Futex)) }
 type Futex struct {
 	_     atomics.CacheLinePad
 	state atomics.Uint32 // futexFree, futexHeld or futexSlept
+	queue futexQueue     // those who sleep on state: the kernel keeps them
 	_     atomics.CacheLinePad
 }
 
@@ -71,7 +68,7 @@ func (l *Futex) Lock() {
 // whether others sleep, so it takes the lock as if they did.
 func (l *Futex) lockSlow() {
 	for l.state.Swap(futexSlept) != futexFree {
-		futexWait(&l.state, futexSlept)
+		l.queue.wait(&l.state, futexSlept)
 	}
 }
 
@@ -81,26 +78,6 @@ func (l *Futex) TryLock() bool { return l.state.CompareAndSwap(futexFree, futexH
 // Unlock releases the lock, which the caller must hold.
 func (l *Futex) Unlock() {
 	if l.state.Swap(futexFree) == futexSlept {
-		futexWake(&l.state, 1)
+		l.queue.wake(&l.state, 1)
 	}
-}
-
-// Operations of futex(2), which golang.org/x/sys/unix does not name.
-const (
-	futexOpWait  = 0
-	futexOpWake  = 1
-	futexPrivate = 128 // for threads of one process only: spares the kernel a lookup
-)
-
-// futexWait sleeps while the word has the given value. It may also return for
-// no reason, and when a signal comes: the Go runtime sends them to preempt. So
-// no result is of interest: the caller looks again.
-func futexWait(word *atomics.Uint32, value uint32) {
-	// Syscall6 keeps the word where it is until it returns (unsafe.Pointer, 4).
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), 0, 0, 0)
-}
-
-// futexWake wakes up to n of those who sleep on the word.
-func futexWake(word *atomics.Uint32, n uint32) {
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake|futexPrivate, uintptr(n), 0, 0, 0)
 }

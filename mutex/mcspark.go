@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var mcsPark = &harness.Variant{
@@ -48,8 +49,8 @@ var mcsPark = &harness.Variant{
 // Why such a queue must not poll where there are more threads than processors:
 // Dave Dice, "Malthusian Locks", EuroSys 2017. DOI 10.1145/3064176.3064203.
 type MCSPark struct {
-	nodes []mcsNode // nodes[0] is none
-	wait  waiter    // how an Unlock waits for a successor that is half-way
+	nodes []mcsNode      // nodes[0] is none
+	wait  waiting.Waiter // how an Unlock waits for a successor that is half-way
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
@@ -68,7 +69,7 @@ type mcsNode struct {
 // NewMCSPark returns a free lock for s.Workers workers, at least 1. It pays no
 // heed to s.Wait.
 func NewMCSPark(s harness.Setup) *MCSPark {
-	l := &MCSPark{nodes: make([]mcsNode, s.Workers+1), wait: newWaiter(harness.WaitAdaptive, s.Pin)}
+	l := &MCSPark{nodes: make([]mcsNode, s.Workers+1), wait: waiting.New(harness.WaitAdaptive, s.Pin)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].parker = l, uint32(i), atomics.NewParker()
 	}
@@ -108,7 +109,7 @@ func (n *mcsNode) Unlock() {
 // preempted there.
 func (n *mcsNode) successor() uint32 {
 	for w := n.lock.wait; ; {
-		w.wait()
+		w.Wait()
 		if next := n.next.Load(); next != 0 {
 			return next
 		}

@@ -3,6 +3,7 @@ package mutex
 import (
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var phaseFair = &harness.Variant{
@@ -82,8 +83,8 @@ func (l *PhaseFair) RLock() {
 
 // rLockSlow waits for the end of one phase: no writer, or the next one.
 func (l *PhaseFair) rLockSlow(phase uint32) {
-	for w := newWaiter(l.Wait, l.Pin); l.readersIn.Load()&phaseBits == phase; {
-		w.wait()
+	for w := waiting.New(l.Wait, l.Pin); l.readersIn.Load()&phaseBits == phase; {
+		w.Wait()
 	}
 }
 
@@ -94,20 +95,20 @@ func (l *PhaseFair) RUnlock() { l.readersOut.Add(phaseReader) }
 func (l *PhaseFair) Lock() {
 	mine := l.writersIn.Add(1) - 1
 	if l.writersOut.Load() != mine {
-		awaitWord(&l.writersOut, mine, newWaiter(l.Wait, l.Pin))
+		awaitWord(&l.writersOut, mine, waiting.New(l.Wait, l.Pin))
 	}
 	bits := phaseWriter | mine&phaseNumber
 	// Readers from here on wait; those before were so many.
 	before := l.readersIn.Add(bits) - bits
 	if l.readersOut.Load() != before {
-		awaitWord(&l.readersOut, before, newWaiter(l.Wait, l.Pin))
+		awaitWord(&l.readersOut, before, waiting.New(l.Wait, l.Pin))
 	}
 }
 
 // awaitWord waits until the word has the value.
-func awaitWord(word *atomics.Uint32, value uint32, w waiter) {
+func awaitWord(word *atomics.Uint32, value uint32, w waiting.Waiter) {
 	for word.Load() != value {
-		w.wait()
+		w.Wait()
 	}
 }
 

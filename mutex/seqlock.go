@@ -3,6 +3,7 @@ package mutex
 import (
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var seqLock = &harness.Variant{
@@ -89,8 +90,8 @@ func (l *SeqLock) ReadBegin() uint64 {
 
 // readSlow is apart so that the fast path can be inlined.
 func (l *SeqLock) readSlow() uint64 {
-	for w := newWaiter(l.Wait, l.Pin); ; {
-		w.wait()
+	for w := waiting.New(l.Wait, l.Pin); ; {
+		w.Wait()
 		if v := l.version.Load(); v&1 == 0 {
 			return v
 		}
@@ -110,8 +111,8 @@ func (l *SeqLock) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (l *SeqLock) lockSlow() {
-	for w := newWaiter(l.Wait, l.Pin); !l.TryLock(); {
-		w.wait()
+	for w := waiting.New(l.Wait, l.Pin); !l.TryLock(); {
+		w.Wait()
 	}
 }
 

@@ -3,11 +3,22 @@
 package mutex_test
 
 import (
+	"slices"
 	"testing"
 
+	"locklab/harness"
 	"locklab/internal/explore"
 	"locklab/mutex"
 )
+
+// bravoOverWords is bravo over a lock that the explorer sees.
+var bravoOverWords = &harness.Variant{
+	Name:   "bravo-over-phase-fair",
+	Traits: harness.Traits{ReadWrite: true},
+	Local: func(s harness.Setup) harness.Local {
+		return mutex.NewBRAVO(&mutex.PhaseFair{Wait: s.Wait}, s)
+	},
+}
 
 // TestSystematic explores the locks that are made of words and parkers.
 func TestSystematic(t *testing.T) {
@@ -16,10 +27,10 @@ func TestSystematic(t *testing.T) {
 		plain   = "it is made of plain memory or of a mutex of the standard library"
 	)
 	explore.Suite{
-		Locks: mutex.Suite,
+		Locks: append(slices.Clone(mutex.Suite), bravoOverWords),
 		Unexplored: map[string]string{
 			"empty": "it is no lock", "chan": runtime, "sync-mutex": runtime, "semaphore": runtime, "sync-rwmutex": runtime,
-			"futex": "it waits in the kernel", "bravo": "the lock under it is sync.RWMutex, which waits in the Go runtime",
+			"bravo":      "the lock under it is sync.RWMutex, which waits in the Go runtime: see bravo-over-phase-fair",
 			"busted-tas": plain, "busted-handoff": plain, "busted-fifo": plain, "busted-rw": plain,
 		},
 	}.Run(t)

@@ -2,6 +2,10 @@
 // comparison. Each file adapts one to the contract of package harness and says
 // what the adapter adds.
 //
-// Rank 2. It imports harness, internal/wire and the libraries it compares, and
-// must never import another family, a runner or a report.
+// Peers in other languages run in a child process, by the protocol of
+// docs/external-peers.md.
+//
+// Rank 2. It imports harness, harness/oracle, internal/backend, internal/wire
+// and the libraries it compares, and must never import another family, a runner
+// or a report.
 package peers

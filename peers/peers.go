@@ -5,4 +5,8 @@ import "locklab/harness"
 // Suite lists every peer.
 var Suite = []*harness.Variant{
 	goZooKeeper,
+	curatorMutex,
+	curatorMutexShared,
+	curatorSemaphoreMutex,
+	curatorRW,
 }

@@ -50,8 +50,6 @@ func lostRepliesGiveUp(t *testing.T, at harness.Endpoint) {
 	key := newKey()
 	m := pollMutex(t, c, key, redislock.Options{})
 	unlock(t, lock(t, m))
-	// Each failed request costs the reply to it; a new connection's handshake
-	// is a reply too, and its failure fails the request.
 	c.lose.Store(3)
 	if l, err := m.Lock(t.Context()); err == nil {
 		t.Fatalf("Lock = %v after three lost replies", l)

@@ -87,8 +87,15 @@ func (r *labClient) Join(context.Context, int) (harness.Session, error) {
 	return labSession{r.lock}, nil
 }
 
+// labTokens is how long a counter of tokens stays after a client of the
+// laboratory has left. For a lock in earnest it stays for ever.
+const labTokens = time.Hour
+
 // Close waits for what Lock and Unlock may have left to do, and disconnects.
 func (r *labClient) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
+	defer cancel()
+	_ = r.rdb.PExpire(ctx, companion(r.name, "token"), labTokens).Err() // if there is one
 	done := make(chan error, 1)
 	go func() { done <- r.c.Close() }()
 	timer := time.NewTimer(unlockWait)

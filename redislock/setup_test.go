@@ -3,16 +3,14 @@ package redislock_test
 import (
 	"context"
 	"crypto/rand"
-	"io"
-	"net"
 	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	"locklab/internal/wire"
 	"locklab/redislock"
 )
@@ -39,24 +37,17 @@ func noLeaks(t *testing.T) {
 type link struct {
 	*redis.Client
 	*wire.Counter
-	lose  atomic.Int32 // so many replies from now on
-	stall atomic.Bool  // replies do not come, until the connection closes
-	delay atomic.Int64 // ns: replies come so much later
+	p     *faultproxy.Proxy // the network in between
+	lose  loss              // so many replies from now on, but none of a handshake
+	stall stall             // replies do not come, until the connection closes
+	delay latency           // ns: replies come so much later
 }
 
 // dial connects a client for the duration of t.
 func dial(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
 	t.Helper()
-	l := new(link)
-	tweak = append(tweak, func(o *redis.Options) {
-		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return &lossy{Conn: c, link: l}, nil
-		}
-	})
+	p, at := between(t, at, faultproxy.Options{})
+	l := &link{p: p, lose: loss{p}, stall: stall{p}, delay: latency{p}}
 	client, counter, err := wire.Redis(at, tweak...)
 	if err != nil {
 		t.Fatal(err)
@@ -70,33 +61,33 @@ func dial(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 	return l
 }
 
-// lossy is a connection that loses replies: the server has done what it was
-// asked, and then the connection breaks or is silent.
-type lossy struct {
-	net.Conn
-	link *link
+// between puts a proxy in front of a server for the duration of t.
+func between(t *testing.T, at harness.Endpoint, o faultproxy.Options) (*faultproxy.Proxy, harness.Endpoint) {
+	t.Helper()
+	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	at.Addrs = [][]string{{p.Addr()}}
+	return p, at
 }
 
-func (c *lossy) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if err != nil {
-		return n, err
-	}
-	time.Sleep(time.Duration(c.link.delay.Load()))
-	if c.link.stall.Load() {
-		for { // until the client's deadline, or Close
-			if _, err := c.Conn.Read(p); err != nil {
-				return 0, err
-			}
-		}
-	}
-	if c.link.lose.Add(-1) >= 0 {
-		c.Conn.Close()
-		return 0, io.ErrUnexpectedEOF
-	}
-	c.link.lose.Store(0)
-	return n, nil
+type loss struct{ p *faultproxy.Proxy }
+
+func (l loss) Store(times int) {
+	l.p.Inject(faultproxy.Fault{Times: times, Match: func(m faultproxy.Message) bool {
+		return m.Op != "hello" && m.Op != "client" && m.Op != "auth"
+	}})
 }
+
+type stall struct{ p *faultproxy.Proxy }
+
+func (s stall) Store(on bool) { s.p.BlackHole(faultproxy.Reply, on) }
+
+type latency struct{ p *faultproxy.Proxy }
+
+func (l latency) Store(ns int64) { l.p.Delay(faultproxy.Reply, time.Duration(ns)) }
 
 // newKey returns the name of a lock that no other test uses.
 func newKey() string { return "locklab:{redislock-test-" + rand.Text() + "}" }

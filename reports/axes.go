@@ -2,7 +2,6 @@ package reports
 
 import (
 	"math"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -136,19 +135,22 @@ func logRange(lo, hi float64) (from, to float64) {
 	return math.Max(lo/pad, 1e-300), math.Min(hi*pad, 1e300)
 }
 
-// workerTicks labels the numbers of workers on a log axis, leaving out labels
-// that would run into each other.
-func workerTicks(workers []int) plot.ConstantTicks {
+// stopTicks labels the stops of an axis, leaving out labels that would run into
+// each other.
+func stopTicks(stops []stop, scale warp) plot.ConstantTicks {
+	if scale == nil {
+		scale = func(x float64) float64 { return x }
+	}
 	var ticks plot.ConstantTicks
-	lo, hi := logarithm(float64(workers[0])), logarithm(float64(workers[len(workers)-1]))
+	lo, hi := scale(stops[0].at), scale(stops[len(stops)-1].at)
 	last := math.Inf(-1)
-	for i, w := range workers {
-		at, label := logarithm(float64(w)), ""
-		room := hi-lo == 0 || (at-last)/(hi-lo) > 0.045 && (i == len(workers)-1 || (hi-at)/(hi-lo) > 0.045)
+	for i, s := range stops {
+		at, label := scale(s.at), ""
+		room := hi-lo == 0 || (at-last)/(hi-lo) > 0.045 && (i == len(stops)-1 || (hi-at)/(hi-lo) > 0.045)
 		if room {
-			label, last = strconv.Itoa(w), at
+			label, last = s.label, at
 		}
-		ticks = append(ticks, plot.Tick{Value: float64(w), Label: label})
+		ticks = append(ticks, plot.Tick{Value: s.at, Label: label})
 	}
 	return ticks
 }
@@ -179,4 +181,10 @@ func roundDown(v float64) float64 {
 		}
 	}
 	return unit
+}
+
+// powerOfTen reports whether v is one.
+func powerOfTen(v float64) bool {
+	e := math.Log10(v)
+	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
+	"locklab/harness/resultfile"
 )
 
 // A Chart draws one question about the locks of a run.
@@ -19,19 +20,40 @@ type Chart struct {
 	Doc    string // how to read it: what a line, a band and a colour are
 	Remote bool   // draws the locks kept by servers; otherwise the local ones
 
+	// varies is set for a chart that compares the groups of a run with each other:
+	// they differ in it. Such a chart is drawn once, if there is more than one
+	// value of it.
+	varies *dimension
+
 	// draw makes the picture of a group, which holds at least one result.
 	draw func(g *group) picture
 }
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	ThroughputLocal, WaitLocal, JainLocal, SharesLocal,
-	ThroughputRemote, WaitRemote, JainRemote, SharesRemote,
+	ThroughputLocal, WaitLocal, JainLocal, SharesLocal, TimeLocal,
+	Pinning, WaitPolicy, Garbage, HoldLocal, ThinkLocal, Spread, Read,
+	HandoversRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, SharesRemote, TimeRemote,
+	Clients, HoldRemote, ThinkRemote,
+}
+
+// Charts returns the names of the charts of [Suite] that run is drawn in: all
+// but those that compare what the run did not vary.
+func Charts(run *resultfile.Run) (names []string) {
+	gs := groups(run)
+	for _, c := range Suite {
+		g := largest(gs, c.Remote)
+		if c.varies == nil || g != nil && c.draw(g).height > 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // A picture is a chart with its data: what is drawn, and what it says.
 type picture struct {
 	answer  string                    // in a sentence or two; never empty
+	load    string                    // the workload, if it is not that of the group
 	height  vg.Length                 // of the body; 0 if there is nothing to draw
 	body    func(c draw.Canvas) error // draws on a canvas of width by height
 	numbers table                     // the figures behind it

@@ -33,19 +33,19 @@ var (
 	}
 )
 
-const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally."
+const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all."
 
 // fair is Jain's index, in percent, from which on a lock counts as fair.
 const fair = 95
 
 func drawJain(g *group) picture {
-	l := &lineChart{g: g, m: metric.Jain, figure: percent, yTitle: "Jain index of the workers' acquisitions (100 % = equal shares)", under: oneOwner}
-	l.add()
-	l.lines = slices.DeleteFunc(l.lines, func(ln line) bool { return ln.s.lock.Status == harness.Control })
+	l := workersChart(g, metric.Jain, shareScale)
+	l.figure, l.yTitle, l.under = percent, "Jain index of the workers' acquisitions (100 % = equal shares)", oneOwner
+	l.drop(func(s *series) bool { return s.lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
 	}
-	return picture{answer: jainAnswer(g), height: l.height(), body: l.body, numbers: jainTable(g)}
+	return l.picture(jainAnswer(g), jainTable(g))
 }
 
 // oneOwner draws the least possible index: one of n workers has everything.
@@ -58,6 +58,9 @@ func oneOwner(c draw.Canvas, p *plot.Plot) {
 	}
 	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, pts)
 	at := pts[30]
+	if c.Size().X < width/3 {
+		return // a small frame has no room for words; the figure's text says it
+	}
 	c.FillText(typeset(7.5, muted, draw.XRight, draw.YTop), vg.Point{X: at.X - 2, Y: at.Y - 2}, "1/n: one worker has it all")
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // SharesLocal and SharesRemote draw what each worker got, at the greatest
-// number of workers that the most locks share.
+// number of workers at which most locks were measured.
 var (
 	SharesLocal = &Chart{
 		Name:  "shares",

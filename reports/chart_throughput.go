@@ -11,37 +11,23 @@ import (
 	"locklab/harness/metric"
 )
 
-// ThroughputLocal and ThroughputRemote draw acquisitions per second over the
-// number of workers.
-var (
-	ThroughputLocal = &Chart{
-		Name:  "throughput",
-		Title: "Which lock keeps its throughput as workers are added?",
-		Doc:   lineDoc,
-		draw:  drawThroughput,
-	}
-	ThroughputRemote = &Chart{
-		Name:   "throughput-distributed",
-		Title:  "Which distributed lock keeps its throughput as workers are added?",
-		Doc:    lineDoc + " An owner that takes the lock back at once counts like any other: see hand-overs in the table.",
-		Remote: true,
-		draw:   drawThroughput,
-	}
-)
+// ThroughputLocal draws acquisitions per second over the number of workers.
+var ThroughputLocal = &Chart{
+	Name:  "throughput",
+	Title: "Which lock keeps its throughput as workers are added?",
+	Doc:   lineDoc,
+	draw:  drawThroughput,
+}
 
 const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; bold: a lock to use, the others are there to compare."
 
 func drawThroughput(g *group) picture {
-	l := &lineChart{g: g, m: metric.Throughput, log: true, format: si, figure: perSecond, yTitle: "acquisitions per second, all workers together (log scale)"}
-	l.add()
+	l := workersChart(g, metric.Throughput, logScale)
+	l.format, l.figure, l.yTitle = si, perSecond, "acquisitions per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
 	}
-	answer := throughputAnswer(g)
-	if g.remote {
-		answer += handoverAnswer(g)
-	}
-	return picture{answer: answer, height: l.height(), body: l.body, numbers: throughputTable(g)}
+	return l.picture(throughputAnswer(g), throughputTable(g))
 }
 
 // throughputAnswer compares the rates with the fewest and the most workers.
@@ -76,21 +62,6 @@ func throughputAnswer(g *group) string {
 	best, worst := ks[0], ks[len(ks)-1]
 	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
 		g.unit(first), last, best.name, percent(best.by), worst.name, percent(worst.by), most)
-}
-
-// handoverAnswer names the lock that changes hands most often.
-func handoverAnswer(g *group) string {
-	w := g.workers[len(g.workers)-1]
-	best, most := "", 0.0
-	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(metric.Handovers); v.Median > most && s.lock.Status != harness.Control {
-			best, most = s.lock.Name, v.Median
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" By hand-overs to another worker, %s leads (%s).", best, perSecond(most))
 }
 
 func throughputTable(g *group) table {

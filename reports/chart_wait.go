@@ -16,7 +16,7 @@ import (
 )
 
 // WaitLocal and WaitRemote draw how long an acquisition waits: all quantiles
-// at the greatest number of workers that the most locks share.
+// at the greatest number of workers at which most locks were measured.
 var (
 	WaitLocal = &Chart{
 		Name:  "wait",
@@ -56,12 +56,17 @@ func drawWait(g *group) picture {
 	if len(curves) == 0 {
 		return nothing("No wait was timed with %s.", g.unit(w))
 	}
-	return picture{
+	pic := picture{
 		answer:  waitAnswer(g, w, curves),
 		height:  max(310, vg.Length(len(curves))*labelGap+50),
-		body:    func(c draw.Canvas) error { return waitBody(c, g, curves) },
+		body:    func(c draw.Canvas) error { return waitFrame(c, g, curves) },
 		numbers: waitTable(g),
 	}
+	if n := len(curves); n > mostLines {
+		pic.height = panelsHeight(n)
+		pic.body = func(c draw.Canvas) error { return waitFrames(c, g, curves) }
+	}
+	return pic
 }
 
 // quoted formats quantile q of h: "≤ floor" below what the clock resolves,
@@ -147,8 +152,8 @@ func waitRange(curves []curve, floor float64) (qMax, lo, hi float64) {
 	return min(qMax, 0.99999), lo, hi
 }
 
-func waitBody(c draw.Canvas, g *group, curves []curve) error {
-	floor := g.floor()
+// waitAxes returns an empty plot with the axes of curves.
+func waitAxes(curves []curve, floor float64) *plot.Plot {
 	qMax, lo, hi := waitRange(curves, floor)
 	p := newPlot(0, qMax, lo, hi)
 	p.X.Scale, p.Y.Scale = warp(tail), warp(logarithm)
@@ -160,12 +165,28 @@ func waitBody(c draw.Canvas, g *group, curves []curve) error {
 		}
 	}
 	p.X.Tick.Marker = xs
+	return p
+}
+
+// waitTitles returns the titles of the axes.
+func waitTitles(g *group) (x, y string) {
+	return "share of the acquisitions that waited no longer (log scale of the rest)",
+		fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.crowd()))
+}
+
+// waitFrame draws all curves in one frame.
+func waitFrame(c draw.Canvas, g *group, curves []curve) error {
+	floor := g.floor()
+	p := waitAxes(curves, floor)
 	q, _ := shared(curves)
 	labels := make([]endLabel, len(curves))
 	for i, cv := range curves {
 		labels[i] = endLabel{text: cv.s.lock.Name + labelSep + quoted(cv.h, q, floor), look: cv.s.look}
 	}
-	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }))
+	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
+		floorZone(c, p, floor)
+		floorText(c, p, floor)
+	}))
 	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
 		for i, cv := range curves {
 			labels[i].y = cv.draw(c, p, floor)
@@ -176,9 +197,37 @@ func waitBody(c draw.Canvas, g *group, curves []curve) error {
 		drawLabels(c, c.Max.X, labels)
 		c.FillText(typeset(7.5, muted, draw.XLeft, draw.YBottom), vg.Point{X: c.Max.X + labelLead, Y: c.Max.Y + 12}, quantileName(q))
 	}))
-	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), "share of the acquisitions that waited no longer (log scale of the rest)",
-		fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.crowd())))
+	x, y := waitTitles(g)
+	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), x, y)
 	return nil
+}
+
+// waitFrames draws every curve in a frame of its own.
+func waitFrames(c draw.Canvas, g *group, curves []curve) error {
+	floor := g.floor()
+	q, _ := shared(curves)
+	m := multiples{plot: waitAxes(curves, floor), notes: []note{{ghost, true, "the other locks"}}}
+	m.xTitle, m.yTitle = waitTitles(g)
+	if floor > m.plot.Y.Min {
+		m.notes = append(m.notes, note{shade, false, fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))})
+	}
+	m.under = func(c draw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }
+	for _, cv := range curves {
+		cv.s = alone(cv.s)
+		m.panels = append(m.panels, panel{
+			look:   cv.s.look,
+			figure: quantileName(q) + " " + quoted(cv.h, q, floor),
+			trace: func(c draw.Canvas, p *plot.Plot) []vg.Point {
+				sure, rest := cv.path(c, p, floor)
+				return append(sure, rest...)
+			},
+			draw: func(c draw.Canvas, p *plot.Plot) {
+				cv.draw(c, p, floor)
+				cv.marks(c, p, floor)
+			},
+		})
+	}
+	return m.body(c)
 }
 
 // floorZone draws the grid, and shades the times that the clock cannot tell
@@ -192,6 +241,15 @@ func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
 	y := min(trY(floor), c.Max.Y)
 	c.FillPolygon(shade.rgba(), rect(c.Min.X, c.Min.Y, c.Max.X, y))
 	gridlines(true)(c, p)
+}
+
+// floorText says what lies under the floor.
+func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
+	if floor <= p.Y.Min {
+		return
+	}
+	_, trY := p.Transforms(&c)
+	y := min(trY(floor), c.Max.Y)
 	st := typeset(7.5, muted, draw.XLeft, draw.YTop)
 	text := fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))
 	at := vg.Point{X: c.Min.X + 8, Y: y - 3}
@@ -199,14 +257,14 @@ func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
 	c.FillText(st, at, text)
 }
 
-// draw draws the curve, its unresolved tail thin, and returns where it ends.
-func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
+// path returns the curve: what the samples resolve, and its tail, which they
+// do not.
+func (cv curve) path(c draw.Canvas, p *plot.Plot, floor float64) (sure, rest []vg.Point) {
 	trX, trY := p.Transforms(&c)
 	resolved, last := metric.Resolved(cv.n), 1-1/float64(cv.n)
 	at := func(q float64) vg.Point {
 		return vg.Point{X: trX(min(q, p.X.Max)), Y: height(c, trY, cv.h.Quantile(q), floor)}
 	}
-	var sure, rest []vg.Point
 	for e := 0.0; ; e += 0.02 {
 		q := 1 - math.Pow(10, -e)
 		if q >= min(last, p.X.Max) {
@@ -229,12 +287,16 @@ func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
 		}
 		rest = append(rest, end)
 	}
+	return sure, rest
+}
+
+// draw draws the curve, its unresolved tail thin, and returns where it ends.
+func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
+	sure, rest := cv.path(c, p, floor)
+	all := append(sure[:len(sure):len(sure)], rest...)
 	c.StrokeLines(cv.s.look.line(), sure)
 	c.StrokeLines(draw.LineStyle{Color: cv.s.look.hue.alpha(110), Width: vg.Points(0.8)}, rest)
-	if end.X < c.Max.X-1 {
-		c.StrokeLine2(draw.LineStyle{Color: cv.s.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
-	}
-	return end.Y
+	return line{s: cv.s}.extend(c, all)
 }
 
 // height returns where a wait of v is drawn: below the floor all are the same.

@@ -15,9 +15,11 @@ import (
 // number of workers, of local locks or of those kept by servers.
 type group struct {
 	remote  bool
-	axes    string // the workload without the workers, such as "hold=100ns"
-	cpus    int    // processors that the workers of local locks share; 0 if unknown
-	workers []int  // ascending
+	axes    string           // the workload without the workers, such as "hold=100ns"
+	load    harness.Workload // the same: one of those of the group
+	all     []*group         // the groups of the run for the same kind of lock, this one among them
+	cpus    int              // processors that the workers of local locks share; 0 if unknown
+	workers []int            // ascending
 	series  []*series
 	cases   int
 }
@@ -54,7 +56,7 @@ func groups(run *resultfile.Run) []*group {
 		k := key{r.Lock.Traits.Needs != "", axes(r.Workload)}
 		g := byKey[k]
 		if g == nil {
-			g = &group{remote: k.remote, axes: k.axes, cpus: processors(run, r.Workload)}
+			g = &group{remote: k.remote, axes: k.axes, load: r.Workload, cpus: processors(run, r.Workload)}
 			byKey[k], bySeries[g] = g, make(map[string]*series)
 		}
 		s := bySeries[g][r.Lock.Name]
@@ -74,20 +76,29 @@ func groups(run *resultfile.Run) []*group {
 			g.workers = slices.Insert(g.workers, i, r.Workload.Workers)
 		}
 	}
-	out := slices.Collect(maps.Values(byKey))
-	for _, g := range out {
+	return arrange(slices.Collect(maps.Values(byKey)))
+}
+
+// arrange sorts gs and what is in them, and makes those of a kind known to each
+// other.
+func arrange(gs []*group) []*group {
+	for _, g := range gs {
 		slices.SortFunc(g.series, func(a, b *series) int { return a.look.compare(b.look) })
 	}
-	slices.SortFunc(out, func(a, b *group) int {
+	slices.SortFunc(gs, func(a, b *group) int {
 		if a.remote != b.remote {
 			if b.remote {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.cases, a.cases), cmp.Compare(a.axes, b.axes))
+		plain := cmp.Compare(strings.Count(a.axes, " "), strings.Count(b.axes, " ")) // fewer axes off their default
+		return cmp.Or(cmp.Compare(b.cases, a.cases), plain, cmp.Compare(a.axes, b.axes))
 	})
-	return out
+	for _, g := range gs {
+		g.all = slices.DeleteFunc(slices.Clone(gs), func(o *group) bool { return o.remote != g.remote })
+	}
+	return gs
 }
 
 // axes returns the name of w without its first part, the workers.
@@ -109,22 +120,26 @@ func processors(run *resultfile.Run, w harness.Workload) int {
 	return n
 }
 
-// crowd returns the number of workers at which the most locks were measured,
-// the greatest if there are several. Controls do not count.
+// crowd returns the greatest number of workers at which most locks were
+// measured: three quarters as many as where the most were. (A lock for two
+// workers must not turn every chart into one of two workers.) Controls do not
+// count.
 func (g *group) crowd() int {
-	best, most := 0, 0
-	for _, w := range g.workers {
-		n := 0
+	locks := make([]int, len(g.workers))
+	for i, w := range g.workers {
 		for _, s := range g.at(w) {
 			if s.lock.Status != harness.Control {
-				n++
+				locks[i]++
 			}
 		}
-		if n >= most {
-			best, most = w, n
+	}
+	most := slices.Max(locks)
+	for i, n := range slices.Backward(locks) {
+		if 4*n >= 3*most {
+			return g.workers[i]
 		}
 	}
-	return best
+	return g.workers[len(g.workers)-1]
 }
 
 // at returns the series that were measured with w workers.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,7 +103,7 @@ func TestAxes(t *testing.T) {
 		}
 	}
 	// Labels of crowded worker counts must not touch; first and last stay.
-	ticks := workerTicks([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16})
+	ticks := stopTicks(numbered(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16), logarithm)
 	if ticks[0].Label != "1" || ticks[len(ticks)-1].Label != "16" || ticks[len(ticks)-2].Label != "" {
 		t.Errorf("labels are %v", ticks)
 	}
@@ -139,19 +140,7 @@ func FuzzReport(f *testing.F) {
 			t.Skip("longer inputs say nothing new")
 		}
 		run := scramble(data)
-		for _, g := range groups(run) {
-			for _, c := range Suite {
-				if pic := c.draw(g); pic.height > 0 {
-					svg, err := inline(pic, "x", c.Title, pic.answer)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-						t.Errorf("chart %s has a coordinate that is none", c.Name)
-					}
-				}
-			}
-		}
+		drawAll(t, run)
 		for _, f := range run.Findings {
 			for _, table := range f.Tables {
 				pic, _ := drawTable(table)
@@ -165,6 +154,97 @@ func FuzzReport(f *testing.F) {
 		}
 		render(t, run)
 	})
+}
+
+// drawAll draws every chart of every group of run, and returns how many of each
+// there were. No coordinate and no word of them may be none.
+func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
+	t.Helper()
+	drawn := make(map[string]int)
+	for _, g := range groups(run) {
+		for _, c := range Suite {
+			pic := c.draw(g)
+			if pic.height == 0 {
+				continue
+			}
+			drawn[c.Name]++
+			svg, err := inline(pic, "x", c.Title, pic.answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, bad := range []string{"NaN", "Inf", "%!"} {
+				if strings.Contains(svg, bad) {
+					t.Errorf("chart %s has %q: %s", c.Name, bad, pic.answer)
+				}
+			}
+		}
+	}
+	return drawn
+}
+
+// TestScrambled draws runs of random figures: what FuzzReport does, where chance
+// reaches every chart.
+func TestScrambled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	drawn := make(map[string]int)
+	for range 60 {
+		calm := rng.IntN(2) == 0
+		data := make([]byte, 8*rng.IntN(map[bool]int{true: 2000, false: 700}[calm]))
+		for i := range data {
+			data[i] = byte(rng.Uint32() & rng.Uint32())
+		}
+		run := scramble(data)
+		for _, r := range run.Results {
+			r.Workload.Workers = 1 + r.Workload.Workers%3 // so that some of them meet
+			if calm {
+				r.Lock.Traits.Needs, r.Violations = "", nil
+				tame(rng, r)
+			}
+		}
+		for name, n := range drawAll(t, run) {
+			drawn[name] += n
+		}
+	}
+	for _, c := range Suite {
+		if drawn[c.Name] == 0 {
+			t.Errorf("chart %s was never drawn", c.Name)
+		}
+	}
+}
+
+// tame gives r one axis off its default, and figures that could be true.
+func tame(rng *rand.Rand, r *harness.Result) {
+	w := r.Workload
+	r.Workload = harness.Workload{Workers: w.Workers}
+	if rng.IntN(2) == 0 {
+		r.Lock.Traits.Needs = harness.KindRedis
+		r.Wire = &harness.Counts{Requests: rng.Uint64N(9000), Notifications: rng.Uint64N(3000)}
+	}
+	switch rng.IntN(8) {
+	case 0:
+		r.Workload.Pin = harness.Pins[rng.IntN(3)]
+	case 1:
+		r.Workload.Wait = harness.WaitPolicies[rng.IntN(3)]
+	case 2:
+		r.Workload.Garbage = true
+	case 3:
+		r.Workload.Locks = rng.IntN(4)
+	case 4:
+		r.Workload.Reads = rng.IntN(3)
+	case 5:
+		r.Workload.Think.Mean = 1
+	case 6:
+		if r.Lock.Traits.Needs != "" {
+			r.Workload.Clients = 1
+		}
+	case 7:
+		r.Workload.Hold.Mean = 1
+	}
+	r.Round %= 2
+	r.Elapsed, r.Ops, r.Handovers, r.ClockFloor, r.ClockStep = time.Second, rng.Uint64N(1000), rng.Uint64N(900), 1, 1
+	r.Hold = harness.Spans{N: 100, Sum: time.Duration(rng.Int64N(1e8))}
+	r.Handover = harness.Histogram{{Value: 1 + rng.Int64N(1e5), N: 50}}
+	r.Workers = []uint64{1, 2}
 }
 
 // scramble makes a run of the bytes of data.
@@ -198,6 +278,14 @@ func scramble(data []byte) *resultfile.Run {
 		for range flags >> 36 % 4 {
 			r.Wait = append(r.Wait, harness.Bucket{Value: int64(next()), N: int64(next())})
 		}
+		for range flags >> 38 % 3 {
+			r.Handover = append(r.Handover, harness.Bucket{Value: int64(next()), N: int64(next())})
+			r.Hold, r.Think = harness.Spans{N: int64(next()), Sum: time.Duration(next())}, r.Hold
+		}
+		if flags>>46&1 == 0 {
+			scrambleAxes(&r.Workload, next())
+			r.Wire = &harness.Counts{Requests: next(), Notifications: next()}
+		}
 		if flags>>40%64 == 1 {
 			r.Violations = []harness.Violation{{Rule: "exclusion"}}
 		}
@@ -205,6 +293,18 @@ func scramble(data []byte) *resultfile.Run {
 		run.Findings = append(run.Findings, &harness.Finding{Name: string(rune('a' + flags%4)), Tables: []harness.Table{scrambleTable(flags, next)}})
 	}
 	return run
+}
+
+// scrambleAxes sets the axes of w to some of their values.
+func scrambleAxes(w *harness.Workload, flags uint64) {
+	w.Pin = harness.Pins[flags%3]
+	w.Wait = harness.WaitPolicies[flags>>4%6]
+	w.Garbage = flags>>8&1 == 1
+	w.Locks, w.Reads, w.Clients = int(flags>>12%5), int(flags>>16%101), int(flags>>24%3)
+	w.Think = harness.Span{Mean: time.Duration(flags >> 28 % 2), Exp: flags>>29&1 == 1}
+	if flags>>32&1 == 1 { // values that no flag gives
+		w.Pin, w.Wait, w.Locks, w.Reads = "x", "y", -1, -7
+	}
 }
 
 // scrambleTable makes a table whose rows need not have a cell for each column.
@@ -271,4 +371,12 @@ func TestBelowTheFloor(t *testing.T) {
 	if a, b := height(c, linear, 60, 50), height(c, linear, 1e9, 50); a != 60 || b != 100 {
 		t.Errorf("60 and 1e9 lie at %v and %v, want 60 and the frame at 100", a, b)
 	}
+}
+
+// numbered returns stops at ns.
+func numbered(ns ...int) (out []stop) {
+	for _, n := range ns {
+		out = append(out, stop{float64(n), strconv.Itoa(n)})
+	}
+	return out
 }

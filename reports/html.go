@@ -2,11 +2,13 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"locklab/harness/resultfile"
@@ -41,9 +43,11 @@ type paint struct {
 	Light, Dark template.CSS
 }
 
-// A section is the charts of one group.
+// A section is the charts of one group, or of what sets the groups apart.
 type section struct {
 	Title   string
+	Folded  bool // the group is one of many; the page shows it when asked
+	Note    string
 	Figures []figure
 }
 
@@ -53,6 +57,7 @@ type figure struct {
 	SVG                    template.HTML // drawn by this package; its texts are escaped
 	Head                   []string
 	Rows                   [][]string
+	Omitted                string // what is not in Rows, and where it is
 }
 
 // A breach is a violation in the table of broken promises.
@@ -117,43 +122,102 @@ func compose(run *resultfile.Run) (*document, error) {
 	return doc, nil
 }
 
-// drawLocks draws the sections of gs.
+// foldedRoom is how many bytes of a page folded groups may take, for each kind
+// of lock. A run may have hundreds of groups.
+const foldedRoom = 600_000
+
+// drawLocks draws the sections of gs: of each kind of lock the group with the
+// most cases, what the axes change, and the other groups, folded.
 func (doc *document) drawLocks(gs []*group) error {
-	seen := make(map[bool]bool)
-	for i, g := range gs {
-		first := !seen[g.remote]
-		seen[g.remote] = true
-		if !first && len(g.workers) < 2 {
-			continue // one point is no curve; the verdict table has it
+	for _, remote := range []bool{false, true} {
+		first := largest(gs, remote)
+		if first == nil {
+			continue
 		}
-		s, err := draft(g, i)
-		if err != nil {
-			return err
+		var sections []section
+		var omitted []string
+		room := foldedRoom
+		for i, g := range gs {
+			if g.remote != remote || g != first && len(g.workers) < 2 {
+				continue // one point is no curve; the verdict table has it
+			}
+			if room <= 0 {
+				omitted = append(omitted, g.axes)
+				continue
+			}
+			s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.axes), strconv.Itoa(i), false)
+			if err != nil {
+				return err
+			}
+			sections = append(sections, s)
+			if g != first {
+				sections[len(sections)-1].Folded = true
+				room -= s.size()
+				continue
+			}
+			across, err := draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true)
+			if err != nil {
+				return err
+			}
+			sections = append(sections, across)
 		}
-		if g.remote {
-			doc.Served = append(doc.Served, s)
+		if omitted != nil {
+			sections[1].Note += " Not drawn by themselves, to keep this page small: " + list(omitted, 12) + "."
+		}
+		if remote {
+			doc.Served = sections
 		} else {
-			doc.Local = append(doc.Local, s)
+			doc.Local = sections
 		}
 	}
 	return nil
 }
 
-// draft draws the charts of g, group number i of the page.
-func draft(g *group, i int) (section, error) {
-	s := section{Title: "Local locks"}
-	if g.remote {
-		s.Title = "Distributed locks"
+// size returns about how many bytes of a page s takes.
+func (s section) size() (n int) {
+	for _, f := range s.Figures {
+		n += len(f.SVG)
+		for _, row := range f.Rows {
+			for _, text := range row {
+				n += len(text) + len("<td></td>")
+			}
+		}
 	}
-	s.Title += ", " + g.axes
+	return n
+}
+
+// kind names the locks of a group.
+func kind(remote bool) string {
+	if remote {
+		return "Distributed locks"
+	}
+	return "Local locks"
+}
+
+// draft draws the charts of g, those across groups or the others. Their
+// addresses in the page end in id.
+func draft(g *group, title, id string, across bool) (section, error) {
+	s := section{Title: title}
+	var constant []string // what this run did not vary
 	for _, c := range Suite {
-		if c.Remote != g.remote {
+		if c.Remote != g.remote || (c.varies != nil) != across {
 			continue
 		}
 		pic := c.draw(g)
+		if across && pic.height == 0 {
+			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
+			continue
+		}
 		f := figure{
-			ID: fmt.Sprintf("%s-%d", c.Name, i), Title: c.Title, Answer: pic.answer, Doc: c.Doc,
+			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
 			Head: pic.numbers.head, Rows: pic.numbers.rows,
+		}
+		if n := len(f.Rows); n > mostTableRows {
+			f.Rows = f.Rows[:mostTableRows]
+			f.Omitted = omission(n)
+		}
+		if across {
+			f.Doc += " Workload: " + cmp.Or(pic.load, g.axes) + "."
 		}
 		if pic.height > 0 {
 			svg, err := inline(pic, f.ID, c.Title, pic.answer)
@@ -163,6 +227,9 @@ func draft(g *group, i int) (section, error) {
 			f.SVG = template.HTML(svg)
 		}
 		s.Figures = append(s.Figures, f)
+	}
+	if constant != nil {
+		s.Note = "Not varied in this run, so without a chart: " + list(constant, len(constant)) + "."
 	}
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -12,68 +13,105 @@ import (
 	"locklab/harness/metric"
 )
 
-// A lineChart draws a metric over the number of workers: one line a lock.
+// A lineChart draws a figure over an axis of the workload: one line a lock, in
+// one frame, or in a frame each where they are too many for one.
 type lineChart struct {
-	g      *group
-	m      *metric.Metric
-	log    bool                   // log y axis; otherwise 0 to 100
-	yTitle string                 //
+	stops  []stop // the places of the x axis, ascending
+	xTitle string
+	xScale warp   // nil is linear
+	place  string // between a figure and the stop it is from: "with", "at"
+	cpus   int    // where more workers than these are shaded; 0 if nowhere
+
+	y      scale
+	yTitle string
 	format func(v float64) string // of the y axis
 	figure func(v float64) string // beside the line's end
-	under  drawing                // drawn before the lines; may be nil
-	lines  []line                 // filled by add
+
+	under drawing // drawn before the lines; may be nil
+	lines []line
 }
 
-// A line is one lock's medians, ascending by workers, without those that
-// cannot be drawn.
+// A scale is that of a y axis.
+type scale int
+
+const (
+	shareScale scale = iota // 0 to 100 percent
+	logScale
+	countScale // from 0 to the greatest
+)
+
+// A stop is a place of the x axis.
+type stop struct {
+	at    float64
+	label string
+}
+
+// A line is one lock's medians, ascending by stop, without those that cannot
+// be drawn.
 type line struct {
 	s      *series
 	points []linePoint
+	last   linePoint // at the last stop with a figure, drawn or not
 }
 
 type linePoint struct {
-	workers float64
+	stop int // index in lineChart.stops
 	metric.Summary
 }
 
-// add reads the lines from the group. Where the y axis is logarithmic, what is
-// not positive cannot be drawn; it is in the table.
-func (l *lineChart) add() {
-	for _, s := range l.g.series {
-		ln := line{s: s}
-		for _, w := range l.g.workers {
-			v := s.cells[w].summary(l.m)
-			if v.N == 0 || math.IsInf(v.Median, 0) || l.log && v.Median <= 0 {
-				continue
-			}
-			ln.points = append(ln.points, linePoint{float64(w), v})
-		}
-		if len(ln.points) > 0 {
-			l.lines = append(l.lines, ln)
-		}
+// workersChart returns a chart of m over the number of workers of g. Where the
+// y axis is logarithmic, what is not positive cannot be drawn; it is in the
+// table.
+func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
+	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, place: "with", y: y}
+	if !g.remote {
+		l.cpus = g.cpus
 	}
+	for _, w := range g.workers {
+		l.stops = append(l.stops, stop{float64(w), strconv.Itoa(w)})
+	}
+	for _, s := range g.series {
+		l.add(s, func(i int) metric.Summary { return s.cells[g.workers[i]].summary(m) })
+	}
+	return l
 }
 
-// endLabel names s with its median at its greatest number of workers, which it
-// names too if it is not that of the chart.
-func (l *lineChart) endLabel(s *series) string {
-	for i, w := range slices.Backward(l.g.workers) {
-		v := s.cells[w].summary(l.m)
+// add adds the line of s, whose figure at stop number i is at(i).
+func (l *lineChart) add(s *series, at func(i int) metric.Summary) {
+	ln := line{s: s}
+	for i := range l.stops {
+		v := at(i)
 		if v.N == 0 {
 			continue
 		}
-		text := s.lock.Name + labelSep + l.figure(v.Median)
-		if i < len(l.g.workers)-1 {
-			text += fmt.Sprintf(" with %d", w)
+		ln.last = linePoint{i, v}
+		if !math.IsNaN(v.Median) && !math.IsInf(v.Median, 0) && (l.y != logScale || v.Median > 0) {
+			ln.points = append(ln.points, ln.last)
 		}
-		return text
 	}
-	return s.lock.Name
+	if len(ln.points) > 0 {
+		l.lines = append(l.lines, ln)
+	}
+}
+
+// drop takes the lines away of which f is true.
+func (l *lineChart) drop(f func(s *series) bool) {
+	l.lines = slices.DeleteFunc(l.lines, func(ln line) bool { return f(ln.s) })
+}
+
+// end returns the figure at the end of ln, with its stop if that is not the
+// last of the chart.
+func (l *lineChart) end(ln line) string {
+	text := l.figure(ln.last.Median)
+	if ln.last.stop < len(l.stops)-1 {
+		text += " " + l.place + " " + l.stops[ln.last.stop].label
+	}
+	return text
 }
 
 // yRange returns the range of the y axis.
 func (l *lineChart) yRange() (lo, hi float64) {
-	if !l.log {
+	if l.y == shareScale {
 		return 0, 100
 	}
 	lo, hi = math.Inf(1), 0
@@ -83,60 +121,120 @@ func (l *lineChart) yRange() (lo, hi float64) {
 			if p.Lo > 0 {
 				lo = min(lo, p.Lo)
 			}
-			if !math.IsInf(p.Hi, 0) {
+			if !math.IsInf(p.Hi, 0) && !math.IsNaN(p.Hi) {
 				hi = max(hi, p.Hi)
 			}
 		}
 	}
+	if l.y == countScale {
+		if hi *= 1.06; !(hi > 0) || hi > 1e300 {
+			hi = 1
+		}
+		return 0, hi
+	}
 	return logRange(lo, hi)
 }
 
-// height returns the height that the labels need.
-func (l *lineChart) height() vg.Length {
-	return max(300, vg.Length(len(l.lines))*labelGap+50)
-}
-
-// body draws the chart.
-func (l *lineChart) body(c draw.Canvas) error {
-	var workers []int
+// axes returns an empty plot with the axes of l.
+func (l *lineChart) axes() *plot.Plot {
+	used := make([]bool, len(l.stops))
 	for _, ln := range l.lines {
 		for _, p := range ln.points {
-			if i, ok := slices.BinarySearch(workers, int(p.workers)); !ok {
-				workers = slices.Insert(workers, i, int(p.workers))
-			}
+			used[p.stop] = true
 		}
 	}
-	xLo, xHi := float64(workers[0]), float64(workers[len(workers)-1])
-	if xLo == xHi {
+	var stops []stop
+	for i, s := range l.stops {
+		if used[i] {
+			stops = append(stops, s)
+		}
+	}
+	xLo, xHi := stops[0].at, stops[len(stops)-1].at
+	switch {
+	case xLo < xHi:
+	case l.xScale == nil:
+		xLo, xHi = xLo-1, xHi+1
+	default:
 		xLo, xHi = xLo/2, xHi*2
 	}
 	yLo, yHi := l.yRange()
 	p := newPlot(xLo, xHi, yLo, yHi)
-	p.X.Scale, p.X.Tick.Marker = warp(logarithm), workerTicks(workers)
-	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: 25, Label: "25 %"}, {Value: 50, Label: "50 %"}, {Value: 75, Label: "75 %"}, {Value: 100, Label: "100 %"}}
-	if l.log {
-		p.Y.Scale, p.Y.Tick.Marker = warp(logarithm), logTicks(yLo, yHi, l.format)
+	if l.xScale != nil {
+		p.X.Scale = l.xScale
 	}
+	p.X.Tick.Marker = stopTicks(stops, l.xScale)
+	switch l.y {
+	case shareScale:
+		p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0 %"}, {Value: 25, Label: "25 %"}, {Value: 50, Label: "50 %"}, {Value: 75, Label: "75 %"}, {Value: 100, Label: "100 %"}}
+	case logScale:
+		p.Y.Scale, p.Y.Tick.Marker = warp(logarithm), logTicks(yLo, yHi, l.format)
+	case countScale:
+		p.Y.Tick.Marker = linearTicks(yLo, yHi, l.format)
+	}
+	return p
+}
+
+// picture returns the chart as a picture.
+func (l *lineChart) picture(answer string, numbers table) picture {
+	pic := picture{answer: answer, numbers: numbers, body: l.frame, height: max(300, vg.Length(len(l.lines))*labelGap+50)}
+	if len(l.lines) > mostLines {
+		pic.body, pic.height = l.frames, panelsHeight(len(l.lines))
+	}
+	return pic
+}
+
+// frame draws all lines in one frame.
+func (l *lineChart) frame(c draw.Canvas) error {
+	p := l.axes()
 	labels := make([]endLabel, len(l.lines))
 	for i, ln := range l.lines {
-		labels[i] = endLabel{text: l.endLabel(ln.s), look: ln.s.look}
+		labels[i] = endLabel{text: ln.s.lock.Name + labelSep + l.end(ln), look: ln.s.look}
 	}
-	p.Add(drawing(l.zone), gridlines(false))
+	p.Add(drawing(l.zone), drawing(l.zoneText), gridlines(false))
 	if l.under != nil {
 		p.Add(l.under)
 	}
 	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
-		l.drawLines(c, p, labels)
+		l.draw(c, p, l.lines)
+		for i, ln := range l.lines {
+			pts := l.trace(ln, c, p)
+			labels[i].y = ln.extend(c, pts)
+		}
 		drawLabels(c, c.Max.X, labels)
 	}))
-	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), "workers contending for one lock (log scale)", l.yTitle)
+	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), l.xTitle, l.yTitle)
 	return nil
+}
+
+// frames draws every line in a frame of its own.
+func (l *lineChart) frames(c draw.Canvas) error {
+	m := multiples{plot: l.axes(), xTitle: l.xTitle, yTitle: l.yTitle, notes: []note{{ghost, true, "the other locks"}}}
+	if p := m.plot; l.cpus >= 1 && float64(l.cpus) < p.X.Max {
+		m.notes = append(m.notes, note{warm, false, fmt.Sprintf("more workers than CPUs (%d)", l.cpus)})
+	}
+	m.under = func(c draw.Canvas, p *plot.Plot) {
+		l.zone(c, p)
+		gridlines(false)(c, p)
+		if l.under != nil {
+			l.under(c, p)
+		}
+	}
+	for _, ln := range l.lines {
+		ln.s = alone(ln.s)
+		m.panels = append(m.panels, panel{
+			look:   ln.s.look,
+			figure: l.end(ln),
+			trace:  func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) },
+			draw:   func(c draw.Canvas, p *plot.Plot) { l.draw(c, p, []line{ln}) },
+		})
+	}
+	return m.body(c)
 }
 
 // zone shades where there are more workers than processors.
 func (l *lineChart) zone(c draw.Canvas, p *plot.Plot) {
-	cpus := float64(l.g.cpus)
-	if l.g.remote || cpus < 1 || cpus >= p.X.Max {
+	cpus := float64(l.cpus)
+	if cpus < 1 || cpus >= p.X.Max {
 		return
 	}
 	trX, _ := p.Transforms(&c)
@@ -145,9 +243,18 @@ func (l *lineChart) zone(c draw.Canvas, p *plot.Plot) {
 	if cpus >= p.X.Min {
 		c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.6), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
 	}
-	// Above the frame, where no line runs.
+}
+
+// zoneText says what the zone is, above the frame, where no line runs.
+func (l *lineChart) zoneText(c draw.Canvas, p *plot.Plot) {
+	cpus := float64(l.cpus)
+	if cpus < 1 || cpus >= p.X.Max {
+		return
+	}
+	trX, _ := p.Transforms(&c)
+	x := max(trX(cpus), c.Min.X)
 	st := typeset(7.5, muted, draw.XRight, draw.YBottom)
-	for _, text := range []string{fmt.Sprintf("more workers than CPUs (%d)", l.g.cpus), "more workers than CPUs", "> CPUs"} {
+	for _, text := range []string{fmt.Sprintf("more workers than CPUs (%d)", l.cpus), "more workers than CPUs", "> CPUs"} {
 		if st.Width(text)+6 < c.Max.X-x {
 			c.FillText(st, vg.Point{X: c.Max.X, Y: c.Max.Y + 6}, text)
 			return
@@ -155,23 +262,43 @@ func (l *lineChart) zone(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// drawLines draws bands first, lines next and markers last, and sets the
-// height of each label.
-func (l *lineChart) drawLines(c draw.Canvas, p *plot.Plot, labels []endLabel) {
+// at returns where v of stop number i is drawn.
+func (l *lineChart) at(c draw.Canvas, p *plot.Plot, i int, v float64) vg.Point {
 	trX, trY := p.Transforms(&c)
-	y := func(v float64) vg.Length {
-		if math.IsNaN(v) {
-			return c.Min.Y
-		}
-		return max(c.Min.Y, min(trY(v), c.Max.Y))
+	pt := vg.Point{X: trX(l.stops[i].at), Y: c.Min.Y}
+	if !math.IsNaN(v) {
+		pt.Y = max(c.Min.Y, min(trY(v), c.Max.Y))
 	}
-	for _, ln := range l.lines {
+	return pt
+}
+
+// trace returns the medians of ln.
+func (l *lineChart) trace(ln line, c draw.Canvas, p *plot.Plot) (pts []vg.Point) {
+	for _, pt := range ln.points {
+		pts = append(pts, l.at(c, p, pt.stop, pt.Median))
+	}
+	return pts
+}
+
+// extend leads the eye from the end of ln, drawn at pts, to the edge if the lock
+// was not measured there, and returns its height.
+func (ln line) extend(c draw.Canvas, pts []vg.Point) vg.Length {
+	end := pts[len(pts)-1]
+	if end.X < c.Max.X-1 {
+		c.StrokeLine2(draw.LineStyle{Color: ln.s.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
+	}
+	return end.Y
+}
+
+// draw draws bands first, lines next and markers last.
+func (l *lineChart) draw(c draw.Canvas, p *plot.Plot, lines []line) {
+	for _, ln := range lines {
 		var band []vg.Point
 		for _, pt := range ln.points {
-			band = append(band, vg.Point{X: trX(pt.workers), Y: y(pt.Hi)})
+			band = append(band, l.at(c, p, pt.stop, pt.Hi))
 		}
 		for _, pt := range slices.Backward(ln.points) {
-			band = append(band, vg.Point{X: trX(pt.workers), Y: y(pt.Lo)})
+			band = append(band, l.at(c, p, pt.stop, pt.Lo))
 		}
 		opacity := uint8(22)
 		if ln.s.look.strong {
@@ -179,23 +306,14 @@ func (l *lineChart) drawLines(c draw.Canvas, p *plot.Plot, labels []endLabel) {
 		}
 		c.FillPolygon(ln.s.look.hue.alpha(opacity), band)
 	}
-	for i, ln := range l.lines {
-		var pts []vg.Point
-		for _, pt := range ln.points {
-			pts = append(pts, vg.Point{X: trX(pt.workers), Y: y(pt.Median)})
-		}
-		end := pts[len(pts)-1]
-		labels[i].y = end.Y
-		c.StrokeLines(ln.s.look.line(), pts)
-		if end.X < c.Max.X-1 { // the lock was not measured with the most workers
-			c.StrokeLine2(draw.LineStyle{Color: ln.s.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, end.X, end.Y, c.Max.X, end.Y)
-		}
+	for _, ln := range lines {
+		c.StrokeLines(ln.s.look.line(), l.trace(ln, c, p))
 	}
 	for _, strong := range []bool{false, true} {
-		for _, ln := range l.lines {
-			for _, pt := range ln.points {
+		for _, ln := range lines {
+			for _, pt := range l.trace(ln, c, p) {
 				if ln.s.look.strong == strong {
-					ln.s.look.mark(c, vg.Point{X: trX(pt.workers), Y: y(pt.Median)})
+					ln.s.look.mark(c, pt)
 				}
 			}
 		}

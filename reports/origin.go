@@ -110,6 +110,9 @@ func environment(run *resultfile.Run) []fact {
 	}
 	if o := m.Overhead; o.Turn > 0 {
 		facts = append(facts, fact{"the lab's own cost", nanos(o.Turn) + " a turn; " + nanos(o.Log) + " more if it is kept in the owner log, " + nanos(o.Timing) + " more if it is timed"})
+		if o.Locker > 0 {
+			facts = append(facts, fact{"a turn called directly", nanos(o.Direct) + "; " + nanos(o.Locker) + " through sync.Locker, as measured turns are called"})
+		}
 	}
 	facts = append(facts,
 		fact{"measured", windows(run)},

@@ -35,10 +35,11 @@ var (
 	axis  = token{"axis", 0x8C959F, 0x656C76}
 	warm  = token{"warm", 0xFFF4E0, 0x2B2111}
 	shade = token{"shade", 0xF3F4F6, 0x151B23}
+	ghost = token{"ghost", 0xC9CED4, 0x3D444D} // what stands behind, to compare with
 )
 
 // tokens lists the palette.
-var tokens = append([]token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade}, heat...)
+var tokens = append([]token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade, ghost}, heat...)
 
 // rgba returns the light value of t.
 func (t token) rgba() color.NRGBA { return t.alpha(255) }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -72,7 +73,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		p.pic = nothing("%s", noGroup(chart.Remote))
 	} else {
 		p.pic = chart.draw(g)
-		p.note = chart.Doc + " Workload: " + g.axes + "."
+		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.axes) + "."
 	}
 	p.answer = p.pic.answer
 	return p, nil

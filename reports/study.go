@@ -202,7 +202,7 @@ func (p *plate) fill(t harness.Table) {
 	rows := t.Rows
 	if len(rows) > mostTableRows {
 		rows = rows[:mostTableRows]
-		p.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", mostTableRows, len(t.Rows))
+		p.Omitted = omission(len(t.Rows))
 	}
 	for _, r := range rows {
 		row := plateRow{Name: r.Label}
@@ -215,6 +215,11 @@ func (p *plate) fill(t harness.Table) {
 		}
 		p.Rows = append(p.Rows, row)
 	}
+}
+
+// omission says that a table of n rows is cut.
+func omission(n int) string {
+	return fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", mostTableRows, n)
 }
 
 // standalone returns the chart as a page of its own.

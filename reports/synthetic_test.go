@@ -84,6 +84,11 @@ func (m model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 	for _, v := range slices.Sorted(maps.Keys(counts)) {
 		r.Wait = append(r.Wait, harness.Bucket{Value: v, N: counts[v]})
 	}
+	turn := 1e9 / rate
+	r.Hold = harness.Spans{N: int64(r.Ops / 64), Sum: time.Duration(0.5 * turn * float64(r.Ops/64))}
+	if n := int64(r.Handovers / 64); n > 0 {
+		r.Handover = harness.Histogram{{Value: int64(0.4*turn) + 1, N: n}}
+	}
 	r.CPU = harness.CPU{Time: time.Duration(min(workers, 2)) * time.Second, Voluntary: int64(r.Ops / 10), Allocs: r.Ops / 100}
 	if m.lock.Traits.Needs != "" {
 		r.Wire = &harness.Counts{Requests: 3 * r.Ops, Notifications: r.Ops}

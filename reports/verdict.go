@@ -41,6 +41,8 @@ const (
 	jainStep    = 5  // points of Jain's index that count as a difference
 	noiseFactor = 2  // between the bounds of a median, above which nothing is concluded
 	family95    = 0.05
+
+	mostlyReads = 50 // turns in a hundred
 )
 
 // verdicts judges every situation that the run covers.
@@ -65,6 +67,10 @@ type situation struct {
 func situations(g *group) (out []situation) {
 	add := func(name string, w int) { out = append(out, situation{g, name, w}) }
 	most := g.workers[len(g.workers)-1]
+	if g.load.Reads >= mostlyReads {
+		add(map[bool]string{false: "mostly readers", true: "distributed, mostly readers"}[g.remote], most)
+		return out
+	}
 	if g.workers[0] == 1 {
 		add(map[bool]string{false: "uncontended", true: "distributed, uncontended"}[g.remote], 1)
 	}
@@ -93,7 +99,7 @@ func situations(g *group) (out []situation) {
 
 // metric returns what s ranks by.
 func (s situation) metric() *metric.Metric {
-	if s.g.remote && s.workers > 1 {
+	if s.g.remote && s.workers > 1 && s.g.load.Reads == 0 { // readers hand nothing over
 		return metric.Handovers
 	}
 	return metric.Throughput
@@ -131,6 +137,9 @@ func (s situation) candidates(status harness.Status) (out []candidate) {
 		rate := c.summary(s.metric())
 		if x.lock.Status != status || rate.N == 0 || !(rate.Median > 0) {
 			continue
+		}
+		if x.lock.Traits.Permits > 1 {
+			continue // it lets in whom others must keep out
 		}
 		jain := 100.0
 		if v := c.summary(metric.Jain); v.N > 0 {

@@ -46,6 +46,8 @@ check 'usage' 2 "unknown program 'postgres'" '' -- sh ./deps redis postgres
 check 'named server' 0 'the server that LOCKLAB_REDIS names' '' -- LOCKLAB_REDIS=redis://:pw@h:1 sh ./deps redis
 check 'look only' 0 'apt-get install --no-install-recommends redis-server qemu-user-static' '' -- LOCKLAB_NO_INSTALL=1 sh ./deps redis qemu
 check 'Spin and its compiler' 0 'apt-get install --no-install-recommends spin gcc libc6-dev' '' -- LOCKLAB_NO_INSTALL=1 sh ./deps spin
+check 'named jars' 0 'curator: /nonexistent/a.jar:b.jar' '' -- LOCKLAB_NO_INSTALL=1 LOCKLAB_CURATOR=/nonexistent/a.jar:b.jar sh ./deps curator
+check 'compiler of Java' 0 'apt-get install --no-install-recommends default-jdk-headless' '' -- LOCKLAB_NO_INSTALL=1 LOCKLAB_CURATOR=a.jar sh ./deps curator
 check 'bad ZOOKEEPER_HOME' 0 'no zookeeper-*.jar in ZOOKEEPER_HOME' '' -- ZOOKEEPER_HOME="$bin" sh ./deps zookeeper
 check 'no Go' 0 'https://go.dev/dl/' '' -- LOCKLAB_NO_INSTALL=1 sh ./deps redis
 if [ "$(id -u)" = 0 ]; then

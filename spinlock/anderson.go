@@ -3,6 +3,7 @@ package spinlock
 import (
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var anderson = &harness.Variant{
@@ -44,7 +45,7 @@ var anderson = &harness.Variant{
 // Distributed Systems 1(1), January 1990, pages 6-16: queueing in shared
 // memory. DOI 10.1109/71.80120.
 type Anderson struct {
-	waiter waiter // how a wait begins
+	waiter waiting.Waiter // how a wait begins
 	bunks  bunkhouse
 	flags  []andersonFlag // a power of two of them: number n has flags[n modulo that]
 
@@ -65,7 +66,7 @@ type andersonFlag struct {
 // NewAnderson returns a free lock for at most s.Workers goroutines at a time,
 // at least 1. More than that break it.
 func NewAnderson(s harness.Setup) *Anderson {
-	l := &Anderson{waiter: newSleeper(s), bunks: newBunkhouse(s), flags: make([]andersonFlag, slots(s.Workers))}
+	l := &Anderson{waiter: waiting.NewSleeper(s), bunks: newBunkhouse(s), flags: make([]andersonFlag, slots(s.Workers))}
 	l.flag(0).Store(1)
 	return l
 }
@@ -87,15 +88,15 @@ func (l *Anderson) Lock() {
 // lockSlow is apart so that the fast path stays small.
 func (l *Anderson) lockSlow(mine uint32) {
 	w := l.waiter
-	if w.sleeps {
+	if w.Sleeps() {
 		l.bunks.of(mine).offer(mine)
 	}
 	for flag := l.flag(mine); flag.Load() == 0; {
-		if !w.tired() || !l.bunks.of(mine-1).sleep(mine-1) {
-			w.wait()
+		if !w.Tired() || !l.bunks.of(mine-1).sleep(mine-1) {
+			w.Wait()
 		}
 	}
-	l.hosts = w.sleeps
+	l.hosts = w.Sleeps()
 }
 
 // enter is the first step of the holder.

@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var backoff = &harness.Variant{
@@ -70,9 +71,9 @@ func (l *Backoff) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (l *Backoff) lockSlow() {
-	w := newWaiter(l.Wait, l.Pin)
+	w := waiting.New(l.Wait, l.Pin)
 	for limit := 1; ; limit = min(2*limit, maxBackoff) {
-		w.delay(1 + rand.IntN(limit))
+		w.Delay(1 + rand.IntN(limit))
 		if l.TryLock() {
 			return
 		}

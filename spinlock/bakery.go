@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var bakery = &harness.Variant{
@@ -114,16 +115,16 @@ func (h *bakeryWorker) draw() uint64 {
 // await waits until worker i neither chooses nor goes before mine.
 func (h *bakeryWorker) await(i int, mine uint64) {
 	other := &h.lock.workers[i]
-	w := newWaiter(h.lock.setup.Wait, h.lock.setup.Pin)
+	w := waiting.New(h.lock.setup.Wait, h.lock.setup.Pin)
 	for other.choosing.Load() != 0 {
-		w.wait()
+		w.Wait()
 	}
 	for {
 		n := other.number.Load()
 		if n == 0 || n > mine || n == mine && i > h.id {
 			return
 		}
-		w.wait()
+		w.Wait()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var clh = &harness.Variant{
@@ -59,8 +60,8 @@ var clh = &harness.Variant{
 // Processing Symposium (IPPS), 1994, pages 165-171, the lock LH.
 // DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
-	waiter  waiter      // how a wait begins
-	workers []clhWorker // workers[0] is nobody, who came first
+	waiter  waiting.Waiter // how a wait begins
+	workers []clhWorker    // workers[0] is nobody, who came first
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint64 // the turn of the last in the queue
@@ -83,7 +84,7 @@ type clhWorker struct {
 
 // NewCLH returns a free lock for s.Workers workers, at least 1.
 func NewCLH(s harness.Setup) *CLH {
-	l := &CLH{waiter: newSleeper(s), workers: make([]clhWorker, s.Workers+1)}
+	l := &CLH{waiter: waiting.NewSleeper(s), workers: make([]clhWorker, s.Workers+1)}
 	for i := range l.workers {
 		h := &l.workers[i]
 		h.lock, h.id, h.berth.parker = l, uint64(i)<<32, atomics.NewParker()
@@ -107,13 +108,13 @@ func (h *clhWorker) Lock() {
 func (h *clhWorker) lockSlow(pred uint64) {
 	ahead, turn := &h.lock.workers[pred>>32], uint32(pred)
 	w := h.lock.waiter
-	if w.sleeps {
+	if w.Sleeps() {
 		h.berth.offer(h.done.Load() + 1)
 		h.hosts = true
 	}
 	for ahead.done.Load() != turn {
-		if !w.tired() || !ahead.berth.sleep(turn) {
-			w.wait()
+		if !w.Tired() || !ahead.berth.sleep(turn) {
+			w.Wait()
 		}
 	}
 }

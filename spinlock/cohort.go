@@ -14,7 +14,7 @@ var cohort = &harness.Variant{
 	Paper:  "Dice, Marathe & Shavit 2012",
 	Family: harness.Spin,
 	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return newCohort(s) },
+	Local:  newCohort,
 }
 
 // cohortLock is C-TKT-TKT: a worker takes the ticket lock of its node, and then
@@ -28,8 +28,7 @@ var cohort = &harness.Variant{
 // and costs two locks instead of one where nobody of the same node waits. Which
 // node a worker is on must be known and stay so, since Go cannot ask: it comes
 // from Setup.Nodes, and workers that are not bound to processors are one node.
-// With one node there is nothing to choose and the global lock is left out: it
-// is then [Ticket] with one more indirection.
+// With one node there is nothing to choose: then it is a [Ticket] and no more.
 //
 // Service is first come, first served inside a node, and among nodes but for the
 // bound.
@@ -44,9 +43,9 @@ var cohort = &harness.Variant{
 // Technique for Designing NUMA Locks", PPoPP 2012, pages 247-256, section 3.3.
 // DOI 10.1145/2145816.2145848.
 type cohortLock struct {
-	global *Ticket // nil if there is one node
+	global *Ticket
 	nodes  []cohortNode
-	of     []int // node of each worker; nil if there is one
+	of     []int // node of each worker
 }
 
 // cohortBound is how many turns a node keeps the lock while others may wait: the
@@ -62,13 +61,11 @@ type cohortNode struct {
 	_      atomics.CacheLinePad
 }
 
-func newCohort(s harness.Setup) *cohortLock {
-	l := &cohortLock{nodes: make([]cohortNode, 1)}
-	if len(s.Nodes) > 0 {
-		if n := slices.Max(s.Nodes) + 1; n > 1 {
-			l.nodes, l.of, l.global = make([]cohortNode, n), s.Nodes, NewTicket(s)
-		}
+func newCohort(s harness.Setup) harness.Local {
+	if len(s.Nodes) == 0 || slices.Min(s.Nodes) == slices.Max(s.Nodes) {
+		return harness.Shared(NewTicket(s))
 	}
+	l := &cohortLock{global: NewTicket(s), nodes: make([]cohortNode, slices.Max(s.Nodes)+1), of: s.Nodes}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].local = l, NewTicket(s)
 	}
@@ -76,14 +73,7 @@ func newCohort(s harness.Setup) *cohortLock {
 }
 
 // Worker returns the handle of worker i: the lock of its node.
-func (l *cohortLock) Worker(i int) sync.Locker {
-	switch {
-	case l.global == nil:
-		return l.nodes[0].local
-	default:
-		return &l.nodes[l.of[i]]
-	}
-}
+func (l *cohortLock) Worker(i int) sync.Locker { return &l.nodes[l.of[i]] }
 
 func (n *cohortNode) Lock() {
 	n.local.Lock()

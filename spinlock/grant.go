@@ -1,6 +1,9 @@
 package spinlock
 
-import "locklab/atomics"
+import (
+	"locklab/atomics"
+	"locklab/internal/waiting"
+)
 
 // A grant is the word in which one worker waits until another one, who knows
 // it, gives it the lock.
@@ -23,15 +26,15 @@ const (
 func newGrant() grant { return grant{parker: atomics.NewParker()} }
 
 // await waits for the grant, in the way of w.
-func (g *grant) await(w waiter) {
+func (g *grant) await(w waiting.Waiter) {
 	for g.state.Load() != grantGiven {
-		if w.tired() {
+		if w.Tired() {
 			if g.state.CompareAndSwap(grantAwaited, grantAsleep) {
 				g.parker.Park()
 			}
 			break
 		}
-		w.wait()
+		w.Wait()
 	}
 	g.state.StoreRelease(grantAwaited)
 }
@@ -46,9 +49,9 @@ func (g *grant) give() {
 // successor returns what next becomes when it is no longer 0: the index of a
 // worker that has queued up but has not said so yet. It is between its two
 // instructions, so the wait is short unless it was preempted there.
-func successor(next *atomics.Uint32, w waiter) uint32 {
+func successor(next *atomics.Uint32, w waiting.Waiter) uint32 {
 	for {
-		w.wait()
+		w.Wait()
 		if id := next.Load(); id != 0 {
 			return id
 		}

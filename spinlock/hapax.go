@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var hapax = &harness.Variant{
@@ -82,10 +83,12 @@ func NewHapaxSpace(n int) *HapaxSpace {
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion", 2025,
-// arXiv:2511.14608, listing 5.
+// Dave Dice and Alex Kogan, "Hapax Locks: Value-Based Mutual Exclusion",
+// November 2025, arXiv:2511.14608, listing 5; published as "Hapax Locks:
+// Scalable Value-Based Mutual Exclusion", PPoPP 2026, pages 13-25. The listing
+// too demands the order of store and load that is under Memory ordering.
 type Hapax struct {
-	waiter waiter // how a wait begins
+	waiter waiting.Waiter // how a wait begins
 	space  *HapaxSpace
 	salt   uint32
 
@@ -108,7 +111,7 @@ type hapaxWorker struct {
 // NewHapax returns a free lock for s.Workers workers, at least 1, that draws
 // from space. It may be shared with other locks.
 func NewHapax(s harness.Setup, space *HapaxSpace) *Hapax {
-	l := &Hapax{waiter: newSleeper(s), space: space, salt: space.locks.Add(1), workers: make([]hapaxWorker, s.Workers)}
+	l := &Hapax{waiter: waiting.NewSleeper(s), space: space, salt: space.locks.Add(1), workers: make([]hapaxWorker, s.Workers)}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].parker = l, atomics.NewParker()
 	}
@@ -146,7 +149,7 @@ func (h *hapaxWorker) lockSlow(before uint64) {
 	w, slot := l.waiter, l.slot(before)
 	if !h.enter(slot, before) {
 		for l.depart.Load() != before { // the slot is taken
-			w.wait()
+			w.Wait()
 		}
 		return
 	}
@@ -155,20 +158,20 @@ func (h *hapaxWorker) lockSlow(before uint64) {
 		return
 	}
 	for slot.awaited.Load() == before {
-		if w.tired() {
+		if w.Tired() {
 			if slot.awaited.CompareAndSwap(before, before|hapaxAsleep) {
 				h.parker.Park()
 			}
 			return
 		}
-		w.wait()
+		w.Wait()
 	}
 }
 
 // enter makes slot that of h, unless it is taken. The reservation keeps others
 // out while h leaves its name, and tells nobody what it waits for.
 func (h *hapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
-	if !h.lock.waiter.sleeps {
+	if !h.lock.waiter.Sleeps() {
 		return slot.awaited.CompareAndSwap(0, before)
 	}
 	if !slot.awaited.CompareAndSwap(0, hapaxReserved) {

@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var hemlock = &harness.Variant{
@@ -42,7 +43,7 @@ var hemlock = &harness.Variant{
 // Dave Dice and Alex Kogan, "Hemlock: Compact and Scalable Mutual Exclusion",
 // SPAA 2021, pages 173-183, listing 1. DOI 10.1145/3409964.3461805.
 type hemlockLock struct {
-	waiter  waiter          // how a wait begins
+	waiter  waiting.Waiter  // how a wait begins
 	workers []hemlockWorker // workers[0] is none
 
 	_    atomics.CacheLinePad
@@ -60,7 +61,7 @@ type hemlockWorker struct {
 }
 
 func newHemlock(s harness.Setup) *hemlockLock {
-	l := &hemlockLock{waiter: newSleeper(s), workers: make([]hemlockWorker, s.Workers+1)}
+	l := &hemlockLock{waiter: waiting.NewSleeper(s), workers: make([]hemlockWorker, s.Workers+1)}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].id, l.workers[i].grant = l, uint32(i), newGrant()
 	}
@@ -89,6 +90,6 @@ func (h *hemlockWorker) Unlock() {
 func (h *hemlockWorker) handOver() {
 	h.grant.give()
 	for w := h.lock.waiter; h.grant.state.Load() != grantAwaited; {
-		w.wait()
+		w.Wait()
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var k42 = &harness.Variant{
@@ -48,14 +49,15 @@ var k42 = &harness.Variant{
 // Marc A. Auslander, David J. Edelsohn, Orran Y. Krieger, Bryan S. Rosenburg
 // and Robert W. Wisniewski, "Enhancement to the MCS Lock for Increased
 // Functionality and Improved Programmability", U.S. patent application
-// 20030200457, 2003 (abandoned). Pseudocode:
+// 2003/0200457 A1, filed April 2002, published October 2003 (abandoned).
+// Pseudocode:
 // https://www.cs.rochester.edu/research/synchronization/pseudocode/ss.html
 //
 // Michael L. Scott, "Shared-Memory Synchronization", Morgan & Claypool, 2013,
 // section 4.3.1, the K42 variant. DOI 10.2200/S00499ED1V01Y201304CAC023.
 type K42 struct {
-	waiter waiter    // how a wait begins
-	nodes  []k42Node // nodes[0] is none
+	waiter waiting.Waiter // how a wait begins
+	nodes  []k42Node      // nodes[0] is none
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last who waits; k42Alone if nobody does; 0 if the lock is free
@@ -79,7 +81,7 @@ type k42Node struct {
 
 // NewK42 returns a free lock for s.Workers workers, at least 1.
 func NewK42(s harness.Setup) *K42 {
-	l := &K42{waiter: newSleeper(s), nodes: make([]k42Node, s.Workers+1)}
+	l := &K42{waiter: waiting.NewSleeper(s), nodes: make([]k42Node, s.Workers+1)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
 	}

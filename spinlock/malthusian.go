@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var malthusian = &harness.Variant{
@@ -38,7 +39,7 @@ var malthusian = &harness.Variant{
 // Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR).
 // DOI 10.1145/3064176.3064203.
 type malthusianLock struct {
-	waiter waiter           // how a wait begins
+	waiter waiting.Waiter   // how a wait begins
 	nodes  []malthusianNode // nodes[0] is none
 
 	_    atomics.CacheLinePad
@@ -65,7 +66,7 @@ type malthusianNode struct {
 }
 
 func newMalthusian(s harness.Setup) *malthusianLock {
-	l := &malthusianLock{waiter: newSleeper(s), nodes: make([]malthusianNode, s.Workers+1)}
+	l := &malthusianLock{waiter: waiting.NewSleeper(s), nodes: make([]malthusianNode, s.Workers+1)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
 	}

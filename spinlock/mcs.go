@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var mcs = &harness.Variant{
@@ -50,8 +51,8 @@ var mcs = &harness.Variant{
 // Computer Systems 9(1), February 1991, pages 21-65, section 2.4, algorithm 5.
 // DOI 10.1145/103727.103729.
 type MCS struct {
-	waiter waiter    // how a wait begins
-	nodes  []mcsNode // nodes[0] is none
+	waiter waiting.Waiter // how a wait begins
+	nodes  []mcsNode      // nodes[0] is none
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
@@ -71,7 +72,7 @@ type mcsNode struct {
 
 // NewMCS returns a free lock for s.Workers workers, at least 1.
 func NewMCS(s harness.Setup) *MCS {
-	l := &MCS{waiter: newSleeper(s), nodes: make([]mcsNode, s.Workers+1)}
+	l := &MCS{waiter: waiting.NewSleeper(s), nodes: make([]mcsNode, s.Workers+1)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].tail, l.nodes[i].id, l.nodes[i].grant = l, &l.tail, uint32(i), newGrant()
 	}

@@ -2,5 +2,8 @@
 
 package spinlock
 
-// malthusianMercy is small, so that the explorer comes by.
-const malthusianMercy = 2
+// These are small, so that the explorer comes by.
+const (
+	malthusianMercy = 2
+	fissileGrace    = 1
+)

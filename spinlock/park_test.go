@@ -14,10 +14,11 @@ import (
 
 // sleepers lists the locks that can wake who sleeps, and how many waiters stay
 // awake nonetheless: the first behind a holder that came in without waiting
-// polls, in the locks whose release is a plain store then.
+// polls, in the locks whose release is a plain store then, and the alpha of
+// fissile.
 var sleepers = map[string]int{
 	"ticket": 1, "ticket-prop": 1, "twa": 1, "anderson": 1, "clh": 1, "mcs": 0, "k42": 0, "hapax": 0,
-	"hemlock": 0, "reciprocating": 0, "malthusian": 0, "cohort": 1,
+	"hemlock": 0, "reciprocating": 0, "malthusian": 0, "cohort": 1, "fissile": 1,
 }
 
 // asleep counts the goroutines that sleep for a lock of this package.

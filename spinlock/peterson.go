@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var peterson = &harness.Variant{
@@ -98,8 +99,8 @@ func (h *petersonWorker) Lock() {
 		l.turn.StoreRelease(h.other)
 	}
 	rival := &l.workers[h.other].wants
-	for w := newWaiter(l.setup.Wait, l.setup.Pin); rival.Load() != 0 && l.turn.Load() == h.other; {
-		w.wait()
+	for w := waiting.New(l.setup.Wait, l.setup.Pin); rival.Load() != 0 && l.turn.Load() == h.other; {
+		w.Wait()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var reciprocating = &harness.Variant{
@@ -44,7 +45,7 @@ var reciprocating = &harness.Variant{
 // Dave Dice and Alex Kogan, "Reciprocating Locks", PPoPP 2025,
 // DOI 10.1145/3710848.3710862; arXiv 2501.02380, listing 1.
 type reciprocatingLock struct {
-	waiter  waiter                // how a wait begins
+	waiter  waiting.Waiter        // how a wait begins
 	workers []reciprocatingWorker // 0 and 1 are nobody, see the constants
 
 	_        atomics.CacheLinePad
@@ -78,7 +79,7 @@ type reciprocatingWorker struct {
 }
 
 func newReciprocating(s harness.Setup) *reciprocatingLock {
-	l := &reciprocatingLock{waiter: newSleeper(s), workers: make([]reciprocatingWorker, s.Workers+2)}
+	l := &reciprocatingLock{waiter: waiting.NewSleeper(s), workers: make([]reciprocatingWorker, s.Workers+2)}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].id, l.workers[i].parker = l, uint32(i), atomics.NewParker()
 	}
@@ -116,8 +117,8 @@ func (h *reciprocatingWorker) await() uint32 {
 		if end := h.gate.Load(); end != gateClosed {
 			return end
 		}
-		if !w.tired() {
-			w.wait()
+		if !w.Tired() {
+			w.Wait()
 		} else if h.gate.CompareAndSwap(gateClosed, gateAsleep) {
 			h.parker.Park()
 			return h.gate.Load()

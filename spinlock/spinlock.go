@@ -19,6 +19,7 @@ var Suite = []*harness.Variant{
 	hemlock,
 	reciprocating,
 	malthusian,
+	fissile,
 	cohort,
 	peterson, petersonNoFence,
 	bakery, bakeryNoFence,

@@ -41,30 +41,44 @@ type tryLocker interface {
 
 // TestNoAllocation covers the slow path too: AllocsPerRun counts what all
 // goroutines allocate, and runs them on one processor, where each meets the
-// other inside.
+// other inside. They yield, or sleep, and are on one node of the machine or on
+// two.
 func TestNoAllocation(t *testing.T) {
 	for _, v := range spinlock.Suite {
-		l := v.Local(harness.Setup{Workers: 2})
-		turn := func(mu sync.Locker) {
-			mu.Lock()
-			runtime.Gosched() // the other meets a held lock
-			mu.Unlock()
-			runtime.Gosched() // and gets it
-		}
-		var stop atomics.Uint32
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for mu := l.Worker(1); stop.Load() == 0; {
-				turn(mu)
+		for _, s := range []harness.Setup{
+			{Workers: 2},
+			{Workers: 2, Wait: harness.WaitPark, Nodes: []int{0, 1}},
+		} {
+			if n := allocations(v.Local(s)); n != 0 {
+				t.Errorf("%s, %+v: %v allocations per turn", v.Name, s, n)
 			}
-		})
-		mu := l.Worker(0)
-		if n := testing.AllocsPerRun(200, func() { turn(mu) }); n != 0 {
-			t.Errorf("%s: %v allocations per turn", v.Name, n)
 		}
-		stop.Store(1)
-		wg.Wait()
 	}
+}
+
+// allocations lets two workers take turns and returns how often each allocates
+// in one of its own, by Lock or TryLock.
+func allocations(l harness.Local) float64 {
+	turn := func(mu sync.Locker) {
+		mu.Lock()
+		runtime.Gosched() // the other meets a held lock
+		mu.Unlock()
+		runtime.Gosched() // and gets it
+		if try, ok := mu.(harness.TryLocker); ok && try.TryLock() {
+			mu.Unlock()
+		}
+	}
+	var stop atomics.Uint32
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop.Store(1)
+	wg.Go(func() {
+		for mu := l.Worker(1); stop.Load() == 0; {
+			turn(mu)
+		}
+	})
+	mu := l.Worker(0)
+	return testing.AllocsPerRun(200, func() { turn(mu) })
 }
 
 // TestWaitersYield checks the promise that makes spinning bearable: with one

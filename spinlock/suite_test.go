@@ -10,3 +10,13 @@ import (
 
 func TestSuite(t *testing.T)         { locktest.Run(t, spinlock.Suite) }
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", spinlock.Suite) }
+
+// TestUnderQEMU runs the locks on emulated CPUs. Those who store one word, then
+// load another, and rely on that order are left out: qemu 7.2 turns STLR and
+// LDAR into a plain store and a plain load, which amd64 reorders. Hapax hangs
+// there within seconds, and no longer if the two stores that matter are swaps.
+// The other two have not been caught yet.
+func TestUnderQEMU(t *testing.T) {
+	const storeLoad = "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order"
+	locktest.UnderQEMU(t, spinlock.Suite, map[string]string{"hapax": storeLoad, "peterson": storeLoad, "bakery": storeLoad})
+}

@@ -3,6 +3,7 @@ package spinlock
 import (
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var tas = &harness.Variant{
@@ -56,8 +57,8 @@ func (l *TAS) Lock() {
 
 // lockSlow is apart so that the fast path can be inlined.
 func (l *TAS) lockSlow() {
-	for w := newWaiter(l.Wait, l.Pin); !l.held.CompareAndSwap(0, 1); {
-		w.wait()
+	for w := waiting.New(l.Wait, l.Pin); !l.held.CompareAndSwap(0, 1); {
+		w.Wait()
 	}
 }
 

@@ -3,6 +3,7 @@ package spinlock
 import (
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var tasXchg = &harness.Variant{
@@ -61,8 +62,8 @@ func (l *ExchangeTAS) Lock() {
 
 // lockSlow is apart so that the fast path can be inlined.
 func (l *ExchangeTAS) lockSlow() {
-	for w := newWaiter(l.Wait, l.Pin); l.held.Swap(1) != 0; {
-		w.wait()
+	for w := waiting.New(l.Wait, l.Pin); l.held.Swap(1) != 0; {
+		w.Wait()
 	}
 }
 

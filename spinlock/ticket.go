@@ -5,6 +5,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var ticket = &harness.Variant{
@@ -73,13 +74,13 @@ type Ticket struct {
 // the host of berth n modulo their number, which is so large that no two who
 // hold or wait share one. The zero value has none: then nobody sleeps.
 type bunkhouse struct {
-	sleeper waiter // how a wait begins, if there are berths
+	sleeper waiting.Waiter // how a wait begins, if there are berths
 	berths  []berth
 }
 
 func newBunkhouse(s harness.Setup) bunkhouse {
-	b := bunkhouse{sleeper: newSleeper(s)}
-	if b.sleeper.sleeps {
+	b := bunkhouse{sleeper: waiting.NewSleeper(s)}
+	if b.sleeper.Sleeps() {
 		b.berths = newBerths(slots(s.Workers))
 	}
 	return b
@@ -109,24 +110,24 @@ func (l *Ticket) lockSlow(mine uint32) {
 	w := l.begin(mine)
 	for l.serving.Load() != mine {
 		if !l.sleep(&w, mine) {
-			w.wait()
+			w.Wait()
 		}
 	}
-	l.hosts = w.sleeps
+	l.hosts = w.Sleeps()
 }
 
 // begin begins the wait of a number.
-func (l *Ticket) begin(mine uint32) waiter {
+func (l *Ticket) begin(mine uint32) waiting.Waiter {
 	if l.berths == nil {
-		return newWaiter(l.Wait, l.Pin)
+		return waiting.New(l.Wait, l.Pin)
 	}
 	l.of(mine).offer(mine)
 	return l.sleeper
 }
 
 // sleep sleeps through the turn before mine, or reports false at once.
-func (l *Ticket) sleep(w *waiter, mine uint32) bool {
-	return w.tired() && l.of(mine-1).sleep(mine-1)
+func (l *Ticket) sleep(w *waiting.Waiter, mine uint32) bool {
+	return w.Tired() && l.of(mine-1).sleep(mine-1)
 }
 
 // TryLock takes the lock if it is free and reports whether it did. It draws a

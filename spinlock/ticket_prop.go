@@ -55,8 +55,8 @@ func (l *ProportionalTicket) lockSlow(mine uint32) {
 	w := l.begin(mine)
 	for serving := l.serving.Load(); serving != mine; serving = l.serving.Load() {
 		if !l.sleep(&w, mine) {
-			w.delay(int(mine - serving)) // the difference is right across the wrap
+			w.Delay(int(mine - serving)) // the difference is right across the wrap
 		}
 	}
-	l.hosts = w.sleeps
+	l.hosts = w.Sleeps()
 }

@@ -3,6 +3,7 @@ package spinlock
 import (
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var ttas = &harness.Variant{
@@ -57,8 +58,8 @@ func (l *TTAS) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (l *TTAS) lockSlow() {
-	for w := newWaiter(l.Wait, l.Pin); !l.TryLock(); {
-		w.wait()
+	for w := waiting.New(l.Wait, l.Pin); !l.TryLock(); {
+		w.Wait()
 	}
 }
 

@@ -3,6 +3,7 @@ package spinlock
 import (
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 var twa = &harness.Variant{
@@ -103,14 +104,14 @@ func (l *TWA) lockSlow(mine uint32) {
 	l.moveUp(&w, mine)
 	for l.serving.Load() != mine {
 		if !l.sleep(&w, mine) {
-			w.wait()
+			w.Wait()
 		}
 	}
-	l.hosts = w.sleeps
+	l.hosts = w.Sleeps()
 }
 
 // moveUp waits in the array until mine is near its turn.
-func (l *TWA) moveUp(w *waiter, mine uint32) {
+func (l *TWA) moveUp(w *waiting.Waiter, mine uint32) {
 	for slot := l.array.slot(l.salt, mine); ; {
 		seen := slot.Load()
 		if mine-l.serving.Load() <= twaNear {
@@ -120,7 +121,7 @@ func (l *TWA) moveUp(w *waiter, mine uint32) {
 			if l.sleep(w, mine) {
 				return // it is its turn already
 			}
-			w.wait()
+			w.Wait()
 		}
 	}
 }

@@ -56,8 +56,12 @@ type Client struct {
 	watchdog *time.Timer     // not nil while there are leases
 	watches  map[string]<-chan zk.Event
 	sweepAt  int
+	cuts     int // how often the connection has broken
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
+
+	seal    seal
+	tickets ticketWatches
 }
 
 // Dial connects to an ensemble, given as host:port of its servers, and waits
@@ -74,6 +78,9 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 }
 
 func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, error) {
+	if err := checkACL(o.ACL, at); err != nil {
+		return nil, err
+	}
 	c := &Client{
 		acl:     o.ACL,
 		margin:  o.Margin,
@@ -113,6 +120,10 @@ func (c *Client) Close() error {
 	return nil
 }
 
+// SessionTimeout returns what the servers have granted, which may be more or
+// less than ClientOptions asks for.
+func (c *Client) SessionTimeout() time.Duration { return c.conn.SessionTimeout() }
+
 // Counts returns how many requests the client has sent and how many watch
 // events it has received, of all its mutexes together.
 func (c *Client) Counts() harness.Counts { return c.conn.Counts() }
@@ -144,6 +155,7 @@ func (c *Client) onEvent(ev zk.Event) {
 			close(c.up)
 		}
 	case zk.StateDisconnected:
+		c.cuts++
 		if c.isUp {
 			c.isUp = false
 			c.up = make(chan struct{})
@@ -273,16 +285,31 @@ func (c *Client) forget(l *Lease) {
 // that is still pending serves every waiter: withdrawn waiters, who cannot
 // take theirs back, leave one per node and not one each.
 func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
-	c.mu.Lock()
-	wake := c.watches[path]
-	c.mu.Unlock()
-	if wake != nil && !fired(wake) {
+	if wake := c.pendingWatch(path); wake != nil {
 		return wake, nil
 	}
 	_, _, wake, err := c.conn.GetW(path)
 	if err != nil {
 		return nil, err
 	}
+	c.keepWatch(path, wake)
+	return wake, nil
+}
+
+// pendingWatch returns the watch on the node at path that serves everybody, nil
+// if there is none.
+func (c *Client) pendingWatch(path string) <-chan zk.Event {
+	c.mu.Lock()
+	wake := c.watches[path]
+	c.mu.Unlock()
+	if wake != nil && !fired(wake) {
+		return wake
+	}
+	return nil
+}
+
+// keepWatch lets wake serve everybody who waits for the node at path.
+func (c *Client) keepWatch(path string, wake <-chan zk.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watches[path] = wake
@@ -290,7 +317,6 @@ func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
 		maps.DeleteFunc(c.watches, func(_ string, w <-chan zk.Event) bool { return fired(w) })
 		c.sweepAt = 2*len(c.watches) + 16
 	}
-	return wake, nil
 }
 
 // fired reports whether a watch has had its event. It may take the event, but

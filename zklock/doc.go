@@ -25,7 +25,33 @@
 // A [Lease] ends, and its Done channel closes, when the server says that the
 // session has expired, and also before that: when the server may be about to
 // expire it, by the local clock, because it has not answered for too long.
-// Deletion of a holder's node by somebody else is noticed at Unlock only.
+//
+// It also ends when somebody deletes the holder's ticket: at once if the lock
+// has been held for a third of the session timeout, else when it has, or at
+// Unlock. A waiter whose ticket is deleted queues again. It is told at once if
+// it has waited for a third of the session timeout; before that it may not find
+// out until it holds the lock beside another, so break locks by deleting the
+// ticket of the holder, not of a waiter. Tokens rise in that case, too.
+//
+// # Many goroutines
+//
+// Goroutines that want the same lock in one process share a [Cohort]: they
+// queue in memory, with one ticket for all, and hand the lock on without a
+// request. Fifty of them take it ten to twenty times as often as by a Mutex, and
+// other clients still have their turn.
+//
+// # Kinds of lock
+//
+//   - [Client.Mutex]: one holder.
+//   - [Client.Reentrant]: one owner, who may take it again, and who can be asked
+//     for it by [Client.Revoke]. Who is an owner, a goroutine, a request, the
+//     client or its session, is up to the user.
+//   - [Client.RW]: one writer or any number of readers; [RW.Owner] for one that
+//     writes and then reads on.
+//   - [Client.Semaphore]: so many holders.
+//   - [Client.Multi]: the mutexes of several paths, without deadlock.
+//
+// All keep the promises above. [Do] and [Locker] work with each of them.
 //
 // # Lost connections
 //
@@ -47,8 +73,20 @@
 // # Other libraries
 //
 // Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex
-// and go-zookeeper's zk.Lock can contend for the same path. Children with
-// other names are ignored.
+// and go-zookeeper's zk.Lock can contend for the path of a Mutex, a Reentrant
+// or a Multi, Curator's InterProcessReadWriteLock for that of a RW, and its
+// InterProcessSemaphoreV2 for that of a [SemaphoreV2]. Children with other names
+// are ignored. Curator's Revoker cannot write to a ticket of a Mutex: it is
+// refused, unless the servers enforce no ACLs, and then nothing follows from it.
+//
+// # Access
+//
+// A client with Username makes nodes for that user only; ACL says something
+// else. Tickets are open to the same users but for writing, which is left to
+// the client: it presents an identity of its own, made up at random, for that.
+// Servers with skipACL=yes are recognized, and the event of a release is then
+// only a hint, as in Curator. Who is not let in gets an error with [ErrNoAuth]
+// and zk.ErrNoAuth in it.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.

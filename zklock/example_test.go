@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"sync"
 	"testing"
 
 	"locklab/harness"
@@ -53,6 +54,29 @@ func ExampleMutex_TryLock() {
 	fmt.Println("why it ended:", lease.Err())
 }
 
+func ExampleClient_Cohort() {
+	ctx := context.Background()
+	client, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	k := client.Cohort("/locklab/example", zklock.CohortOptions{Handovers: 10})
+	total := 0
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			err := k.Do(ctx, func(context.Context, *zklock.Lease) error { total++; return nil })
+			if err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("turns:", total)
+}
+
 // examples runs the examples against a real server.
 func examples(t *testing.T, at harness.Endpoint) {
 	if at.Username != "" || at.TLS != nil {
@@ -63,6 +87,9 @@ func examples(t *testing.T, at harness.Endpoint) {
 	defer see.Delete("/locklab/example", -1)
 	if got, want := printed(t, Example), "alone; the resource can check the token: true\n"; got != want {
 		t.Errorf("Example printed %q, want %q", got, want)
+	}
+	if got, want := printed(t, ExampleClient_Cohort), "turns: 50\n"; got != want {
+		t.Errorf("ExampleClient_Cohort printed %q, want %q", got, want)
 	}
 	want := "again: true\nunlocked: true\nwhy it ended: zklock: lock released\n"
 	if got := printed(t, ExampleMutex_TryLock); got != want {

@@ -1,6 +1,13 @@
 package zklock
 
-import "github.com/go-zookeeper/zk"
+import (
+	"context"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
 
 // GrantAfterExpiry queues at m, which must be free, and reports whether the
 // ticket gets the lock though the session is said to have expired after the
@@ -17,3 +24,141 @@ func GrantAfterExpiry(m *Mutex) (bool, error) {
 	m.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
 	return m.c.grant(&Lease{}, t.session), nil
 }
+
+// Line returns how many goroutines wait in memory.
+func (k *Cohort) Line() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.line.Len()
+}
+
+// Between makes a client of a historical lock call step between two requests.
+func Between(r harness.Remote, step func(name string)) { r.(*relic).step = step }
+
+// Depth returns how deep the Lock of zk-boolean-mutex-historical has called itself.
+func Depth(s harness.Session) int { return int(s.(*distributedLock).depth.Load()) }
+
+// OldFair is zk-fair-historical that polls at that period, whatever its key.
+func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
+	return remoteOldFair(ctx, at, key, period)
+}
+
+// OldNumber is the parser of zk-fair-historical.
+func OldNumber(path string) (int32, error) { return oldNumber(path) }
+
+// LockNumbered is Lock that also returns the number of the ticket.
+func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
+	t := newTicket(&m.queue, m.p)
+	l, err := t.lock(ctx, false)
+	n, _ := number(t.node, m.p.kind)
+	return l, n, err
+}
+
+// Busy reports whether somebody of k holds the lock or is out for it.
+func (k *Cohort) Busy() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.busy
+}
+
+// Poll makes m one whose waiters poll.
+func (m *Mutex) Poll(period time.Duration) { m.p = pollQueue(period) }
+
+// HandOverAfterExpiry takes k, which must be free, and reports whether its
+// holder can hand it on though the session is said to have expired.
+func HandOverAfterExpiry(k *Cohort) (bool, error) {
+	t := newTicket(&k.queue, fairQueue)
+	if _, err := t.lock(context.Background(), false); err != nil {
+		return false, err
+	}
+	h := &tenure{k: k, t: t}
+	k.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	_, handed := h.handOver()
+	return handed, nil
+}
+
+// ServeAndAbandon lets somebody wait for k who is served, and gives up before
+// hearing of it.
+func ServeAndAbandon(k *Cohort) {
+	g := k.join()
+	g.turn <- <-g.turn
+	k.abandon(g)
+}
+
+// Unseal makes c one whose servers do not enforce ACLs.
+func Unseal(c *Client) { seals(c, nil) }
+
+// Forge makes c claim a seal that its tickets do not have: the ACL of their
+// lock lets everybody write.
+func Forge(c *Client) { seals(c, c.acl) }
+
+// Estrange makes c seal its tickets with an identity that the servers do not
+// take for its own.
+func Estrange(c *Client) { seals(c, sealed(c.acl, "somebody", "else")) }
+
+func seals(c *Client, acl []zk.ACL) {
+	c.seal.mu.Lock()
+	defer c.seal.mu.Unlock()
+	c.seal.known, c.seal.acl = true, acl
+}
+
+// Sealed reports whether c has found out that it can seal its tickets.
+func Sealed(c *Client) bool {
+	c.seal.mu.Lock()
+	defer c.seal.mu.Unlock()
+	return c.seal.known && c.seal.acl != nil
+}
+
+// Marker is what a sealed ticket holds.
+const Marker = marker
+
+// Node returns the path of the ticket of l.
+func Node(l *Lease) string { return l.path + "/" + l.node }
+
+// Fair makes m the lock zk-fair.
+func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }
+
+// NaiveSemaphore is a semaphore whose waiters watch the ticket as many places
+// ahead as there are permits.
+var NaiveSemaphore = &harness.Variant{
+	Name: "naive", Doc: "watches the wrong ticket", Paper: "none", Family: harness.ZooKeeper, Status: harness.Broken,
+	Traits: harness.Traits{Permits: 2, Needs: harness.KindZooKeeper},
+	Remote: remoteOf(func(c *Client, path string) func() labKind {
+		q := &queue{c, path, Options{}}
+		p := &protocol{kind: "permit-", look: func(t *ticket) (view, error) {
+			return lookLine(t, func(_ []place, i int) int { return max(-1, i-2) }, "permit-")
+		}}
+		take := func(try bool) func(context.Context) (harness.Lease, error) {
+			return labLock(func(ctx context.Context) (*Lease, error) {
+				return q.await(ctx, func() (*Lease, error) { return newTicket(q, p).lock(ctx, try) })
+			})
+		}
+		return func() labKind { return labKind{queues: []*queue{q}, lock: take(false), try: take(true)} }
+	}),
+}
+
+// FirstWriteRW is a RW that follows Curator's rule on what to watch.
+func FirstWriteRW(c *Client, path string) *RW {
+	m := c.RW(path, Options{})
+	m.read = firstReadQueue
+	return m
+}
+
+// BlindRW is a RW whose readers do not see writers.
+func BlindRW(c *Client, path string) *RW {
+	m := c.RW(path, Options{})
+	m.read = &protocol{kind: readKind, look: func(t *ticket) (view, error) {
+		return lookRead(t, func([]place, int) int { return -1 })
+	}}
+	return m
+}
+
+// WatchesWaiter reports whether a waiter of a semaphore would wait for the
+// ticket at path, rather than look again.
+func WatchesWaiter(c *Client, path string) (bool, error) {
+	wake, err := c.watchUnheld(path)
+	return wake != nil, err
+}
+
+// HeldMark is what a holder of a semaphore writes into its ticket.
+var HeldMark = heldMark

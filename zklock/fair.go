@@ -24,6 +24,11 @@ import (
 // The ticket ahead is watched by getData, not exists: asked of a missing node,
 // exists leaves a watch behind that never fires.
 //
+// The token is the zxid of the last change to the queue that the holder saw when
+// it found itself first: by then the ticket before had gone, which is such a
+// change, and its owner had seen it in place. So the tokens of zk-fair rise, but
+// not always past those of zk-handoff on the same path.
+//
 // # References
 //
 // Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Locks.
@@ -35,7 +40,7 @@ var fair = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, each waiter watches the one ahead",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Family: harness.ZooKeeper,
-	Status: harness.Recommended,
+	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remote(fairQueue),
 }

@@ -10,7 +10,8 @@ import (
 // labRoot is the node below which the laboratory keeps its locks.
 const labRoot = "/locklab"
 
-// remote returns the constructor of a Variant that follows p.
+// remote returns the constructor of a Variant that follows p,
+// or what Client.Mutex does if p is nil.
 func remote(p *protocol) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		c, err := dial(ctx, at, ClientOptions{})
@@ -18,7 +19,9 @@ func remote(p *protocol) func(context.Context, harness.Endpoint, string) (harnes
 			return nil, err
 		}
 		m := c.Mutex(labRoot+"/"+key, Options{})
-		m.p = p
+		if p != nil {
+			m.p = p
+		}
 		return &labClient{c, m}, nil
 	}
 }
@@ -38,9 +41,18 @@ func (r *labClient) Join(context.Context, int) (harness.Session, error) { return
 
 // Close removes the nodes above the tickets, if this is the last client to
 // need them, and ends the client.
-func (r *labClient) Close() error {
+func (r *labClient) Close() error { return r.closeLab(&r.m.queue) }
+
+// closeLab is Close for a client of these queues.
+func (c *Client) closeLab(queues ...*queue) error {
 	done := make(chan struct{})
-	if r.spawn(func() { r.m.removeParents(labRoot); close(done) }) {
+	tidy := func() {
+		defer close(done)
+		for _, q := range queues {
+			q.removeParents(labRoot)
+		}
+	}
+	if c.spawn(tidy) {
 		timer := time.NewTimer(unlockWait)
 		defer timer.Stop()
 		select {
@@ -48,7 +60,7 @@ func (r *labClient) Close() error {
 		case <-timer.C:
 		}
 	}
-	return r.Client.Close()
+	return c.Close()
 }
 
 // labSession is one worker. Workers of a client share everything.

@@ -10,11 +10,13 @@ import (
 	"locklab/harness"
 )
 
-// A Lease is one acquisition of a [Mutex]. Its methods may be used by any
-// number of goroutines.
+// A Lease is one acquisition of a lock. It is the owner of the lock: who has it
+// may pass it on, and any goroutine may unlock it. Its methods may be used by
+// any number of goroutines.
 type Lease struct {
 	c     *Client
 	path  string
+	node  string // its name; "" if there is none to guard
 	token uint64
 
 	// free gives the lock back and reports whether it was held until then.
@@ -24,6 +26,7 @@ type Lease struct {
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
 	unlocked atomic.Bool
+	slow     *time.Timer // starts the guard of the node; nil if there is none
 }
 
 var _ harness.Lease = (*Lease)(nil)
@@ -73,6 +76,9 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
+	if l.slow != nil {
+		l.slow.Stop()
+	}
 	held, err := l.free()
 	switch {
 	case err != nil:
@@ -87,10 +93,13 @@ func (l *Lease) release() error {
 }
 
 // Token returns the fencing token: it rises strictly from holder to holder of
-// the same path, also when the path was removed and made again in between. It
-// is the zxid of the last change to the queue that this holder saw when it
-// found itself at the head. By then its predecessor's ticket had gone, which
+// the same path, also when the path was removed and made again in between. Of a
+// [Mutex] it is not greater than the zxid that made this holder's ticket, and
+// greater than those that made the tickets of all holders before.
+// Others take the zxid of the last change to the queue that this holder saw when
+// it found itself at the head. By then its predecessor's ticket had gone, which
 // is such a change, and the predecessor had seen that ticket, its own, in place.
+// See [RW] and [Semaphore] on tokens of holders who share.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released or may have been lost.

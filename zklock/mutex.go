@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"sync"
 
+	"locklab/harness"
 	"locklab/internal/lease"
 )
 
-// Options is how a Mutex keeps its nodes. The zero value is usable.
+// Options is how a lock keeps its nodes. The zero value is usable.
 type Options struct {
 	// Container makes the missing parents of the tickets container nodes,
 	// which the server removes some time after their last child has gone.
@@ -22,15 +23,20 @@ type Options struct {
 // A Mutex is a lock between all clients that use the same path. Any number of
 // goroutines may use it; it can be locked again after any error. It is not
 // reentrant: a holder that locks it again waits for itself.
+//
+// Keep it: it remembers whether it met others, and what the node of the lock
+// holds, which a new one has to read first.
 type Mutex struct {
 	queue
 	p *protocol
 }
 
 // Mutex returns the mutex at path, such as "/locks/reindex". Below that node
-// there should be nothing else. The node and its parents are made when needed.
+// there should be nothing else; children that are no tickets are ignored. The
+// node and its parents are made when needed. The node's data is left as it is,
+// but its version rises. A path that cannot be is an error of Lock, [ErrPath].
 func (c *Client) Mutex(path string, o Options) *Mutex {
-	return &Mutex{queue{c, path, o}, fairQueue}
+	return &Mutex{queue{c, path, o}, newHandoff()}
 }
 
 // Path returns where the mutex is.
@@ -39,7 +45,9 @@ func (m *Mutex) Path() string { return m.path }
 // Lock waits for the lock until ctx ends, in order of arrival. It waits on
 // while the servers cannot be reached; only ctx bounds it.
 //
-// Alone it takes two requests; behind others four, and one watch event.
+// Alone it takes one request; behind others three, and one watch event, which
+// is the lock. Unlock takes one. Whoever waits, or holds the lock, for longer
+// than a third of the session timeout causes one request and one event more.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock takes the lock if nobody holds it or waits for it. The error wraps
@@ -47,24 +55,39 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, f
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
-	l, err := lease.Await(ctx, m.c.spawn, ErrClosed,
-		func() (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) },
-		func(l *Lease) { l.release() })
+	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) })
+}
+
+// await runs take in a goroutine of the client and waits for it as long as ctx
+// lets it.
+func (q *queue) await(ctx context.Context, take func() (*Lease, error)) (*Lease, error) {
+	l, err := lease.Await(ctx, q.c.spawn, ErrClosed, take, func(l *Lease) { l.release() })
+	return l, q.named(ctx, err)
+}
+
+// named says which lock was not taken if err is only that ctx has ended.
+func (q *queue) named(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("zklock: lock %s: %w", m.path, err)
+		return fmt.Errorf("zklock: lock %s: %w", q.path, err)
 	}
-	return l, err
+	return err
+}
+
+// A Lockable gives leases of type L: a [Mutex], [Reentrant], [Owner], [RW],
+// [RWOwner], [Semaphore], [SemaphoreV2] or [Multi].
+type Lockable[L harness.Lease] interface {
+	Lock(ctx context.Context) (L, error)
 }
 
 // Do calls f while it holds the lock. The context of f ends with ctx, and when
 // the lock is lost; its cause is then an error that wraps ErrLost. Do returns
 // what went wrong, in f and in releasing the lock: an error that wraps
 // ErrNotHeld says that f ran, at least at its end, without the lock.
-func Do(ctx context.Context, m *Mutex, f func(ctx context.Context, l *Lease) error) error {
+func Do[L harness.Lease](ctx context.Context, m Lockable[L], f func(ctx context.Context, l L) error) error {
 	return lease.Do(ctx, m.Lock, f)
 }
 
 // Locker returns m in the shape of a sync.Locker. Its methods panic where Lock
 // and Unlock return an error: if the client is closed, and if the lock turns
 // out to have been lost. Code that can do better uses Lock or Do.
-func Locker(m *Mutex) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
+func Locker[L harness.Lease](m Lockable[L]) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -45,6 +46,9 @@ type view struct {
 	head  bool            // the ticket has the lock
 	token uint64          // if head: the fencing token
 	wake  <-chan zk.Event // if neither: when to look again
+	again time.Duration   // if not 0: when to look again, wake or not
+
+	ticket *ticketWatch // if not nil: what wake belongs to, and its event may be the lock
 }
 
 // number returns the sequence number that the server put behind a ticket's

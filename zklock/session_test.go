@@ -252,14 +252,14 @@ func lateReplies(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
-	p.delay.Store(int64(300 * time.Millisecond))
+	p.delay.Store(int64(time.Second))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Lock = %v, want %v", err, context.DeadlineExceeded)
 	}
 	queued(t, see, m.Path(), 1)
-	time.Sleep(time.Second) // both replies have come
+	time.Sleep(2 * time.Second) // both replies have come, to the acquisition and to the release
 	p.delay.Store(0)
 	queued(t, see, m.Path(), 0)
 }

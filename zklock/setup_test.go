@@ -3,19 +3,16 @@ package zklock_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
-	"net"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	"locklab/internal/wire"
 	"locklab/zklock"
 )
@@ -38,6 +35,26 @@ func noLeaks(t *testing.T) {
 				t.Errorf("%d goroutines more than before:\n%s", runtime.NumGoroutine()-before, buf[:runtime.Stack(buf, true)])
 				return
 			}
+		}
+	})
+}
+
+// A serverTest is one of several that share a server.
+type serverTest struct {
+	name string
+	run  func(*testing.T, harness.Endpoint)
+}
+
+// atOnce runs tests beside each other, since they wait most of the time, and
+// fails t if all together leave goroutines.
+func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
+	t.Run("all", func(t *testing.T) {
+		noLeaks(t)
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				test.run(t, at)
+			})
 		}
 	})
 }
@@ -217,105 +234,57 @@ func lost(t *testing.T, l *zklock.Lease) {
 
 // A proxy is the network between a client and a server.
 type proxy struct {
+	*faultproxy.Proxy
 	at harness.Endpoint // the server, through the proxy
-	to string
 
-	swallow atomic.Bool  // lose the next reply and break the connection
-	silent  atomic.Bool  // let nothing through in either direction
-	refuse  atomic.Bool  // break new connections at once
-	delay   atomic.Int64 // ns: replies come so much later
-
-	mu    sync.Mutex
-	conns map[net.Conn]bool
-	ops   map[uint32]int // requests by operation code
+	swallow swallow // lose the next reply and break the connection
+	silent  toggle  // let nothing through in either direction
+	refuse  toggle  // break new connections at once
+	delay   latency // ns: replies come so much later
 }
 
 // newProxy stands in front of a server for the duration of t.
 func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fp, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{at: at, to: at.Addrs[0][0], conns: make(map[net.Conn]bool), ops: make(map[uint32]int)}
-	p.at.Addrs = [][]string{{l.Addr().String()}}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { p.serve(c) })
-		}
-	})
-	t.Cleanup(func() { l.Close(); p.cut(); wg.Wait() })
+	t.Cleanup(func() { fp.Close() })
+	p := &proxy{Proxy: fp, at: at, swallow: swallow{p: fp}, silent: fp.Partition, refuse: fp.Refuse,
+		delay: func(by time.Duration) { fp.Delay(faultproxy.Reply, by) }}
+	p.at.Addrs = [][]string{{fp.Addr()}}
 	return p
 }
 
-// serve carries one connection.
-func (p *proxy) serve(client net.Conn) {
-	defer client.Close()
-	if p.refuse.Load() {
-		return
-	}
-	server, err := net.Dial("tcp", p.to)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	p.mu.Lock()
-	p.conns[client], p.conns[server] = true, true
-	p.mu.Unlock()
-	var wg sync.WaitGroup
-	wg.Go(func() { p.carry(server, client, false) })
-	wg.Go(func() { p.carry(client, server, true) })
-	wg.Wait()
-	p.mu.Lock()
-	delete(p.conns, client)
-	delete(p.conns, server)
-	p.mu.Unlock()
-}
-
-// carry moves bytes until a connection breaks, and then breaks the other.
-func (p *proxy) carry(to, from net.Conn, reply bool) {
-	defer to.Close()
-	defer from.Close()
-	buf := make([]byte, 1<<16)
-	for {
-		n, err := from.Read(buf)
-		if err != nil || reply && p.swallow.Swap(false) {
-			return
-		}
-		if !reply && n >= 12 { // length, xid, operation; one request at a time
-			p.mu.Lock()
-			p.ops[binary.BigEndian.Uint32(buf[8:])]++
-			p.mu.Unlock()
-		}
-		if p.silent.Load() {
-			continue
-		}
-		if reply {
-			time.Sleep(time.Duration(p.delay.Load()))
-		}
-		if _, err := to.Write(buf[:n]); err != nil {
-			return
-		}
-	}
-}
-
-// asked returns how many requests with that operation code have come by.
-func (p *proxy) asked(op uint32) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ops[op]
-}
-
 // cut breaks every connection.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.conns {
-		c.Close()
+func (p *proxy) cut() { p.Reset() }
+
+type toggle func(bool)
+
+func (f toggle) Store(on bool) { f(on) }
+
+type latency func(time.Duration)
+
+func (f latency) Store(ns int64) { f(time.Duration(ns)) }
+
+// swallow loses the reply to the next request but a ping.
+type swallow struct {
+	p    *faultproxy.Proxy
+	skip int // so many pass first
+	next *faultproxy.Injection
+}
+
+func (s *swallow) Store(bool) {
+	s.next = s.p.Inject(faultproxy.Fault{Skip: s.skip, Match: func(m faultproxy.Message) bool { return m.Op != "ping" && m.Op != "connect" }})
+}
+
+// Load reports whether the reply is still to be lost.
+func (s *swallow) Load() bool {
+	select {
+	case <-s.next.Done():
+		return false
+	default:
+		return true
 	}
 }

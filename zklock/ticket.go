@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -19,6 +20,14 @@ type ticket struct {
 	node    string // the node's name, "" while there is none that we know of
 	session int    // the client's session that owns the node
 	doubt   bool   // a create was not answered: there may be a node without our knowing
+
+	// What only some protocols use.
+	sealed bool            // nobody else can write to the node
+	looked bool            // the queue was listed with the node in it
+	czxid  uint64          // of the node, 0 if we do not know
+	behind uint64          // the greatest czxid among tickets that this one waited for
+	own    <-chan zk.Event // a watch on the node, if it is slow
+	waits  time.Time       // since when
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
@@ -40,6 +49,9 @@ func (t *ticket) path() string { return t.q.path + "/" + t.node }
 // set, leaves at once unless it is the first. It returns without a place
 // unless it returns a lease.
 func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
+	if err := checkPath(t.q.path); err != nil {
+		return nil, err
+	}
 	var again pause
 	for {
 		l, err := t.attempt(ctx, try)
@@ -56,13 +68,14 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 		if lost != nil && !errors.Is(lost, ErrClosed) {
 			err = fmt.Errorf("%w (and its ticket stays until the session ends: %w)", err, lost)
 		}
-		return nil, err
+		return nil, explained(err)
 	}
 }
 
 // attempt is lock up to the first failure of a request. Called again, it goes
 // on where it was.
 func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
+	var v view
 	for {
 		switch {
 		case ctx.Err() != nil:
@@ -70,7 +83,10 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		case t.q.c.open.Err() != nil:
 			return nil, ErrClosed
 		}
-		v, err := t.enter()
+		var err error
+		if v == (view{}) {
+			v, err = t.enter()
+		}
 		if err == nil && v == (view{}) {
 			v, err = t.p.look(t)
 		}
@@ -80,20 +96,20 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		switch {
 		case v.gone:
 			*t = *newTicket(t.q, t.p)
+			v = view{}
 			continue
 		case v.head:
-			l := &Lease{c: t.q.c, path: t.q.path, token: v.token, free: t.release}
+			l := &Lease{c: t.q.c, path: t.q.path, node: t.node, token: v.token, free: t.release}
 			if t.q.c.grant(l, t.session) {
+				l.guarded(t.own)
 				return l, nil
 			}
 			return nil, errOutdated
 		case try:
 			return nil, ErrNotAcquired
 		}
-		select {
-		case <-v.wake:
-		case <-ctx.Done():
-		case <-t.q.c.open.Done():
+		if v, err = t.wait(ctx, v); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package zklock
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/go-zookeeper/zk"
 )
 
 func TestNumber(t *testing.T) {
@@ -74,6 +77,85 @@ func TestAhead(t *testing.T) {
 		own := &ticket{p: fairQueue, node: test.own}
 		if got, present := own.ahead(test.names); got != test.want || present != test.present {
 			t.Errorf("ahead of %s in %q: %q, %t, want %q, %t", test.own, test.names, got, present, test.want, test.present)
+		}
+	}
+}
+
+// TestFirstToken: the tokens of the holders of one ticket fit between zxids.
+func TestFirstToken(t *testing.T) {
+	for _, zxid := range []uint64{1, 1 << 32, maxZxid - 1} {
+		mine, err1 := firstToken(zxid)
+		next, err2 := firstToken(zxid + 1)
+		if last := mine + MaxHandovers; err1 != nil || err2 != nil || mine == 0 || last < mine || last >= next {
+			t.Errorf("zxid %#x: tokens %d to %d before %d, %v, %v", zxid, mine, last, next, err1, err2)
+		}
+	}
+	if token, err := firstToken(maxZxid + 1); err == nil {
+		t.Errorf("zxid %#x becomes token %d", uint64(maxZxid+1), token)
+	}
+}
+
+// TestTicketWatchShared: whoever takes the event out of the channel, all see it.
+func TestTicketWatchShared(t *testing.T) {
+	wake := make(chan zk.Event, 1)
+	w := &ticketWatch{wake: wake, sealed: true, taken: make(chan struct{})}
+	if w.fired() {
+		t.Fatal("fired before the event")
+	}
+	wake <- zk.Event{Type: zk.EventNodeDataChanged} // as the library does
+	close(wake)
+	for range 2 {
+		if !w.fired() {
+			t.Error("not fired after the event")
+		}
+	}
+	ev, ok := <-wake
+	if ok {
+		t.Fatal("the test shows nothing: the event was still there")
+	}
+	if got := w.take(ev, ok); got.Type != zk.EventNodeDataChanged || !w.gave(new(Client), got) {
+		t.Errorf("a later receiver sees %v", got)
+	}
+}
+
+// TestGave: of all that a watch can tell, one thing is the lock.
+func TestGave(t *testing.T) {
+	for _, test := range []struct {
+		what   string
+		event  zk.EventType
+		sealed bool
+		cuts   int
+		want   bool
+	}{
+		{"released", zk.EventNodeDataChanged, true, 0, true},
+		{"gone", zk.EventNodeDeleted, true, 0, false},
+		{"session over", zk.EventNotWatching, true, 0, false},
+		{"not sealed, or written to before", zk.EventNodeDataChanged, false, 0, false},
+		{"after a reconnect", zk.EventNodeDataChanged, true, 1, false},
+	} {
+		c := &Client{cuts: test.cuts}
+		w := &ticketWatch{sealed: test.sealed}
+		if got := w.gave(c, zk.Event{Type: test.event}); got != test.want {
+			t.Errorf("%s: the lock is given: %t, want %t", test.what, got, test.want)
+		}
+	}
+}
+
+// TestWaitDisturbed: both events are there, that the own ticket was removed and
+// that the one ahead was released. The first one counts.
+func TestWaitDisturbed(t *testing.T) {
+	fired := func(event zk.EventType) <-chan zk.Event {
+		c := make(chan zk.Event, 1)
+		c <- zk.Event{Type: event}
+		close(c)
+		return c
+	}
+	for range 100 { // select is random
+		own := &ticket{q: &queue{c: &Client{open: t.Context()}}, own: fired(zk.EventNodeDeleted)}
+		w := &ticketWatch{wake: fired(zk.EventNodeDataChanged), sealed: true, taken: make(chan struct{})}
+		v, err := own.wait(context.Background(), view{wake: w.wake, ticket: w})
+		if v != (view{}) || err != nil {
+			t.Fatalf("wait = %v, %v, want a look", v, err)
 		}
 	}
 }

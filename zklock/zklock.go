@@ -7,10 +7,28 @@ import (
 	"locklab/harness"
 )
 
-// Suite lists every lock of the family.
+// Suite lists every lock of the family. TestHistorical shows what is wrong with
+// the historical ones.
 var Suite = []*harness.Variant{
+	handoffVariant,
 	fair,
+	curator,
 	herd,
+	rw,
+	rwCurator,
+	semaphore,
+	semaphoreV2,
+	multi,
+	twoLevel,
+	localFirst,
+	cohort,
+	poll,
+	persistent,
+	writeLock,
+	booleanMutex,
+	fairHistorical,
+	writeLockHistorical,
+	booleanMutexHistorical,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they
@@ -31,6 +49,13 @@ var (
 
 	// ErrSessionExpired is ErrLost because the servers ended the session.
 	ErrSessionExpired = fmt.Errorf("%w: the session expired", ErrLost)
+
+	// ErrPath is returned where a lock would be at a path that cannot be: the
+	// servers are not asked.
+	ErrPath = errors.New("zklock: bad path")
+
+	// ErrNoAuth comes with zk.ErrNoAuth and says what to do about it.
+	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")
 
 	// ErrClosed is returned by methods of a Mutex whose Client was closed.
 	ErrClosed = errors.New("zklock: the client is closed")

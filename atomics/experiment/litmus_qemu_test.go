@@ -1,13 +1,12 @@
 package experiment
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"locklab/internal/qemu"
 )
 
 // TestUnderQEMU runs what is written in assembly for other architectures on
@@ -16,9 +15,6 @@ import (
 // nothing about weak order: on a strongly ordered host neither message passing
 // nor load buffering can fail.
 func TestUnderQEMU(t *testing.T) {
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
-	}
 	for _, target := range []struct {
 		goarch, qemu string
 		cpus         []string
@@ -28,11 +24,11 @@ func TestUnderQEMU(t *testing.T) {
 		{"riscv64", "riscv64", []string{"rv64"}, false},
 	} {
 		t.Run(target.goarch, func(t *testing.T) {
-			qemu := lookQEMU(t, target.qemu)
-			binary := testBinaryFor(t, target.goarch)
+			emulator := qemu.Find(t, target.qemu)
+			binary := qemu.TestBinary(t, target.goarch)
 			for i, cpu := range target.cpus {
 				t.Run(cpu, func(t *testing.T) {
-					out, err := exec.CommandContext(t.Context(), qemu, "-cpu", cpu, binary, "-test.v",
+					out, err := exec.CommandContext(t.Context(), emulator, "-cpu", cpu, binary, "-test.v",
 						"-test.run=^Test(Bodies|Litmus|LitmusThreadsGiveUp|PetersonNeedsAFence|OneInstructionLosesNothingOnOneCPU|OnlyAtomicBodiesSurviveTwoCPUs|HeldLockIsGivenUp|LockAlone)$").CombinedOutput()
 					if err != nil {
 						t.Fatalf("%v\n%s", err, out)
@@ -64,37 +60,4 @@ func TestBodies(t *testing.T) {
 		t.Error("the bodies do not go from no help of the hardware to all of it")
 	}
 	t.Log("bodies: " + strings.Join(names, ", "))
-}
-
-// lookQEMU finds the emulator, which some systems install without "-static".
-func lookQEMU(t *testing.T, arch string) (path string) {
-	t.Helper()
-	for _, name := range []string{"qemu-" + arch + "-static", "qemu-" + arch} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	reason := "qemu-" + arch + "-static not on PATH: apt-get install qemu-user-static"
-	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "qemu") {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
-	return ""
-}
-
-// testBinaryFor builds the tests of this package for another architecture.
-func testBinaryFor(t *testing.T, goarch string) string {
-	t.Helper()
-	tool, err := exec.LookPath("go")
-	if err != nil {
-		t.Skipf("go not on PATH: %v", err)
-	}
-	binary := filepath.Join(t.TempDir(), "experiment.test")
-	cmd := exec.CommandContext(t.Context(), tool, "test", "-c", "-o", binary, ".")
-	// Flags that this test itself was run with are not for the inner one.
-	cmd.Env = append(cmd.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+goarch)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
 }

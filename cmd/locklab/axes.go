@@ -41,6 +41,31 @@ func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 	return cases
 }
 
+// defaultReads is what readers-writer locks get if nothing is said about it:
+// without readers they are slow mutexes.
+const defaultReads = 90
+
+// defaultCases is cases for the default choice of locks. Unless the user says how
+// many turns only read, locks for readers and writers, and sync-mutex beside
+// them, are measured with most of them reading, at their default contention.
+func (a axes) defaultCases(locks []*harness.Variant, cpus int) []runner.Case {
+	if len(a.reads) > 0 {
+		return a.cases(locks, cpus)
+	}
+	var plain, shared []*harness.Variant
+	for _, v := range locks {
+		if !v.Traits.ReadWrite {
+			plain = append(plain, v)
+		}
+		if v.Traits.ReadWrite || v.Name == "sync-mutex" {
+			shared = append(shared, v)
+		}
+	}
+	readers := a
+	readers.reads, readers.workers = []int{defaultReads}, or(a.workers, cpus, 8*cpus)
+	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
+}
+
 // workloads returns every combination of the axes that makes sense for v.
 func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
@@ -63,10 +88,10 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, waits, func(w *harness.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, pins, func(w *harness.Workload, x harness.Pin) { w.Pin = x })
 	ws = cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
+	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
 	if remote {
 		return ws // the rest is about memory that threads share
 	}
-	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
 	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
 	return cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
 }

@@ -34,9 +34,9 @@ func TestCasesAreDistinct(t *testing.T) {
 			t.Errorf("%s is planned twice", c.Name())
 		}
 	}
-	// workers x hold x gomaxprocs, for local locks x pin x reads x spread x gc,
+	// workers x hold x gomaxprocs x reads, for local locks x pin x spread x gc,
 	// and wait for spin locks only
-	if seen["spin"] != 2*2*2*3*8*2 || seen["one"] != 1*2*2*3*8 || seen["far"] != 2*2*2 {
+	if seen["spin"] != 2*2*2*3*8*2 || seen["one"] != 1*2*2*3*8 || seen["far"] != 2*2*2*2 {
 		t.Errorf("%d cases of spin, %d of one, %d of far", seen["spin"], seen["one"], seen["far"])
 	}
 }

@@ -4,6 +4,7 @@
 //	locklab run         measure locks and write a report
 //	locklab report      draw the report of an earlier run again
 //	locklab hardware    what this machine's atomic instructions are and do
+//	locklab trace       how a lock kept by servers works, message by message
 //	locklab env         what this machine is, and what will disturb a measurement
 //
 // The exit status is 0 when all went well, 1 when a lock broke a promise or

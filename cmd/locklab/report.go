@@ -57,9 +57,7 @@ func writePictures(run *resultfile.Run, dir string) error {
 	}
 	names := reports.FindingCharts(run)
 	if len(run.Results) > 0 || len(names) == 0 {
-		for _, c := range reports.Suite {
-			names = append(names, c.Name)
-		}
+		names = append(names, reports.Charts(run)...)
 	}
 	for _, name := range names {
 		var png bytes.Buffer

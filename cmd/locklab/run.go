@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ type runOptions struct {
 
 // The defaults of a run.
 const (
-	defaultLocks    = "recommended,reference,control"
+	defaultLocks    = "default"
 	defaultRounds   = 10
 	defaultWindow   = 250 * time.Millisecond // for local locks
 	remoteStretch   = 3                      // a remote turn takes longer, so its window is so much longer
@@ -71,7 +70,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families or statuses; a leading '-' takes away; locks for readers and writers are among them only with --read, or by name")
+	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
 	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
@@ -183,17 +182,13 @@ func reportRun(stdout io.Writer, dir string) error {
 
 // plan turns the flags into a plan, without servers.
 func (o runOptions) plan() (*runner.Plan, error) {
-	locks, err := catalog.Select(catalog.All(), strings.FieldsFunc(o.locks, func(r rune) bool { return r == ',' || r == '|' }))
+	locks, err := catalog.Select(catalog.All(), strings.Split(o.locks, ","))
 	if err != nil {
 		return nil, err
 	}
 	a, err := o.axes()
 	if err != nil {
 		return nil, err
-	}
-	if o.locks == defaultLocks && a.reads == nil {
-		// Without readers such a lock is a slow mutex.
-		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Traits.ReadWrite })
 	}
 	for _, f := range []struct {
 		name string
@@ -203,7 +198,11 @@ func (o runOptions) plan() (*runner.Plan, error) {
 			return nil, fmt.Errorf("%w: --%s is %v: want more than 0", harness.ErrUsage, f.name, f.d)
 		}
 	}
-	p := &runner.Plan{Cases: a.cases(locks, runtime.GOMAXPROCS(0)), Rounds: o.rounds, Seed: o.seed,
+	cases := a.cases(locks, runtime.GOMAXPROCS(0))
+	if o.locks == defaultLocks {
+		cases = a.defaultCases(locks, runtime.GOMAXPROCS(0))
+	}
+	p := &runner.Plan{Cases: cases, Rounds: o.rounds, Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
 	window := o.duration
 	if window == 0 {

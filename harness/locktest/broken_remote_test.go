@@ -11,40 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// A fault is one mistake of the lock that memoryServer keeps; none is a correct
-// lock. Each is a mistake that published locks over servers have made.
-type fault string
-
-const (
-	none              fault = "none"
-	grantsAll         fault = "grants-all"          // Lock does not wait
-	grantsAtRandom    fault = "grants-too-early"    // now and then the lock is granted while it is held
-	losesWakeUps      fault = "loses-wake-ups"      // now and then a release tells nobody
-	servesLast        fault = "serves-last"         // the queue is a stack
-	leavesGhost       fault = "leaves-ghost"        // a waiter that gives up stays in the queue
-	dropsGrant        fault = "drops-grant"         // a waiter that gives up at the moment of the grant keeps it
-	ignoresContext    fault = "ignores-context"     // Lock waits on when its context ends
-	hidesContextError fault = "hides-context-error" // Lock returns an error of its own
-	takesWhenEnded    fault = "takes-when-ended"    // Lock takes a free lock under a context that has ended
-	staleUnlockFrees  fault = "stale-unlock-frees"  // any Unlock frees the lock, though it says ErrNotHeld
-	doubleUnlockNil   fault = "double-unlock-nil"   // the second Unlock reports success
-	unlockObeysCtx    fault = "unlock-obeys-ctx"    // Unlock does nothing under a context that has ended
-	doneStaysOpen     fault = "done-stays-open"     // Done is never closed
-	doneIsClosed      fault = "done-is-closed"      // Done is closed from the beginning
-	errStaysNil       fault = "err-stays-nil"       // Err is nil after Unlock
-	tokenStays        fault = "token-stays"         // all tokens are equal
-	tokenOfArrival    fault = "token-of-arrival"    // the token is drawn at the request, and waiters are served in another order
-	tryWaits          fault = "try-waits"           // TryLock waits like Lock
-	tryHidesReason    fault = "try-hides-reason"    // TryLock does not wrap ErrNotAcquired
-	tryStays          fault = "try-stays"           // TryLock joins the queue and leaves
-	clientLeaks       fault = "client-leaks"        // a client leaves a goroutine behind
-	closeEndsAll      fault = "close-ends-all"      // closing a session ends its client
-	onePermitMore     fault = "one-permit-more"     // a semaphore lets in one more than it claims
-	onePermitLess     fault = "one-permit-less"     // a semaphore lets in one less than it claims
-	waitsForItself    fault = "waits-for-itself"    // a reentrant lock is not
-	freesAtFirst      fault = "frees-at-first"      // a reentrant lock is free after the first of two Unlocks
-)
-
 // memoryServer keeps first-come first-served locks with fencing tokens, as a
 // server would, with one fault.
 type memoryServer struct {
@@ -69,8 +35,11 @@ func newMemoryServer(f fault) *memoryServer {
 	switch f {
 	case onePermitMore, onePermitLess:
 		claims.Permits = 2
-	case waitsForItself, freesAtFirst:
+	case waitsForItself, freesAtFirst, ownerIsClient:
 		claims.Reentrant = true
+	case readersMissing, readerWalksIn, readerSlipsIn, writerWalksIn, firstReaderFrees, readersExclude, writersStarve,
+		readerLeavesGhost, readerDropsGrant, gateStaysShut, staleReaderFrees, readerTokensBehind, readersTakeNext:
+		claims.ReadWrite = true
 	}
 	return newMemoryServerWith(f, claims)
 }
@@ -116,7 +85,11 @@ type memoryClient struct {
 }
 
 func (c *memoryClient) Join(context.Context, int) (harness.Session, error) {
-	return &memorySession{c}, nil
+	s := &memorySession{c}
+	if f := c.server.fault; c.server.claims.ReadWrite && f != readersMissing || f == readersUnclaimed {
+		return &memoryRWSession{s}, nil
+	}
+	return s, nil
 }
 
 func (c *memoryClient) Close() error { return nil }
@@ -140,12 +113,14 @@ type memoryLease struct {
 	granted  chan struct{}
 	done     chan struct{}
 	token    uint64
+	shared   bool // a reader's
 	released bool // guarded by server.mu
 	depth    int  // of the root, guarded too: leases that are not released
 }
 
-// request queues up, or takes the lock if it is free.
-func (s *memorySession) request() (*memoryLease, error) {
+// request queues up, or takes the lock if it is free, as a reader if shared is
+// set.
+func (s *memorySession) request(shared bool) (*memoryLease, error) {
 	m := s.client.server
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,10 +132,12 @@ func (s *memorySession) request() (*memoryLease, error) {
 		l = new(memoryLock)
 		m.locks[s.client.key] = l
 	}
-	r := &memoryLease{server: m, session: s, lock: l, granted: make(chan struct{}), done: make(chan struct{}), depth: 1}
+	r := &memoryLease{server: m, session: s, lock: l, shared: shared, granted: make(chan struct{}), done: make(chan struct{}), depth: 1}
 	r.root = r
 	if m.claims.Reentrant && m.fault != waitsForItself {
-		if k := slices.IndexFunc(l.holders, func(h *memoryLease) bool { return h.session == s }); k >= 0 {
+		if k := slices.IndexFunc(l.holders, func(h *memoryLease) bool {
+			return h.session == s || m.fault == ownerIsClient && h.session.client == s.client
+		}); k >= 0 {
 			r.root = l.holders[k]
 			r.root.depth++
 			close(r.granted)
@@ -172,7 +149,7 @@ func (s *memorySession) request() (*memoryLease, error) {
 		r.token = l.drawn
 	}
 	l.turns++
-	free := len(l.holders) < m.permits() && len(l.queue) == 0
+	free := l.admits(r) && (len(l.queue) == 0 || m.fault == writersStarve && shared)
 	if free || m.fault == grantsAll || m.fault == grantsAtRandom && l.turns%5 == 0 {
 		l.grant(r)
 	} else {
@@ -181,18 +158,41 @@ func (s *memorySession) request() (*memoryLease, error) {
 	return r, nil
 }
 
+// admits reports whether the holders let r in.
+func (l *memoryLock) admits(r *memoryLease) bool {
+	m := r.server
+	reads := func(h *memoryLease) bool { return h.shared }
+	writes := func(h *memoryLease) bool { return !h.shared }
+	switch {
+	case len(l.holders) == 0:
+		return true
+	case r.shared && m.fault == readersExclude:
+		return false
+	case r.shared:
+		return !slices.ContainsFunc(l.holders, writes) || m.fault == readerWalksIn || m.fault == readerSlipsIn && l.turns%5 == 0
+	case slices.ContainsFunc(l.holders, reads):
+		return m.fault == writerWalksIn
+	}
+	return len(l.holders) < m.permits()
+}
+
 // grant makes r a holder.
 func (l *memoryLock) grant(r *memoryLease) {
 	l.holders = append(l.holders, r)
-	switch r.server.fault {
-	case tokenOfArrival:
-	case tokenStays:
+	f := r.server.fault
+	switch {
+	case f == tokenOfArrival:
+	case f == tokenStays:
 		r.token = 1
+	case r.shared && f == readersTakeNext:
+		r.token = l.drawn + 1
+	case r.shared && f == readerTokensBehind:
+		r.token = l.drawn / 2
 	default:
 		l.drawn++
 		r.token = l.drawn
 	}
-	if r.server.fault == doneIsClosed {
+	if f == doneIsClosed {
 		close(r.done)
 	}
 	close(r.granted)
@@ -203,27 +203,45 @@ func (l *memoryLock) grant(r *memoryLease) {
 func (l *memoryLock) next(r *memoryLease, f fault) {
 	k := max(0, slices.Index(l.holders, r))
 	l.holders = slices.Delete(l.holders, k, min(k+1, len(l.holders)))
-	if len(l.queue) == 0 {
-		return
+	if r.shared && f == firstReaderFrees {
+		l.holders = nil
 	}
-	if l.handOvers++; f == losesWakeUps && l.handOvers%5 == 0 {
-		return
-	}
-	k = 0
-	if f == servesLast || f == tokenOfArrival {
-		k = len(l.queue) - 1
-	}
-	next := l.queue[k]
-	l.queue = slices.Delete(l.queue, k, k+1)
-	l.grant(next)
+	l.serve(f)
 }
 
-func (s *memorySession) Lock(ctx context.Context) (harness.Lease, error) {
+// serve grants the lock to those at the head of the queue whom its holders let
+// in.
+func (l *memoryLock) serve(f fault) {
+	for len(l.queue) > 0 {
+		k := 0
+		if f == servesLast || f == tokenOfArrival {
+			k = len(l.queue) - 1
+		}
+		next := l.queue[k]
+		if !l.admits(next) {
+			return
+		}
+		if l.handOvers++; f == losesWakeUps && l.handOvers%5 == 0 {
+			return
+		}
+		l.queue = slices.Delete(l.queue, k, k+1)
+		l.grant(next)
+	}
+}
+
+func (s *memorySession) Lock(ctx context.Context) (harness.Lease, error) { return s.lock(ctx, false) }
+
+// memoryRWSession has readers too.
+type memoryRWSession struct{ *memorySession }
+
+func (s *memoryRWSession) RLock(ctx context.Context) (harness.Lease, error) { return s.lock(ctx, true) }
+
+func (s *memorySession) lock(ctx context.Context, shared bool) (harness.Lease, error) {
 	m := s.client.server
 	if ctx.Err() != nil && m.fault != takesWhenEnded {
 		return nil, m.gaveUp(ctx)
 	}
-	r, err := s.request()
+	r, err := s.request(shared)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +258,7 @@ func (s *memorySession) Lock(ctx context.Context) (harness.Lease, error) {
 	case <-r.granted:
 		return r, nil
 	case <-ended:
-		if m.fault != leavesGhost {
+		if m.fault != leavesGhost && !(m.fault == readerLeavesGhost && shared) {
 			r.withdraw()
 		}
 		return nil, m.gaveUp(ctx)
@@ -258,9 +276,13 @@ func (m *memoryServer) gaveUp(ctx context.Context) error {
 func (r *memoryLease) withdraw() {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
+	f := r.server.fault
 	if k := slices.Index(r.lock.queue, r); k >= 0 {
 		r.lock.queue = slices.Delete(r.lock.queue, k, k+1)
-	} else if slices.Contains(r.lock.holders, r) && r.server.fault != dropsGrant {
+		if f != gateStaysShut {
+			r.lock.serve(none)
+		}
+	} else if slices.Contains(r.lock.holders, r) && f != dropsGrant && !(f == readerDropsGrant && r.shared) {
 		r.lock.next(r, none)
 	}
 }
@@ -270,7 +292,7 @@ func (s *memorySession) TryLock(ctx context.Context) (harness.Lease, error) {
 	if f == tryWaits {
 		return s.Lock(ctx)
 	}
-	r, err := s.request()
+	r, err := s.request(false)
 	if err != nil {
 		return nil, err
 	}
@@ -296,10 +318,10 @@ func (r *memoryLease) Unlock(ctx context.Context) error {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	if r.released {
-		switch f {
-		case doubleUnlockNil:
+		switch {
+		case f == doubleUnlockNil:
 			return nil
-		case staleUnlockFrees:
+		case f == staleUnlockFrees, f == staleReaderFrees && r.shared:
 			r.lock.next(r, f)
 		}
 		return fmt.Errorf("memory: %w", harness.ErrNotHeld)

@@ -5,9 +5,10 @@
 //
 //	func TestSuite(t *testing.T) { locktest.Run(t, spinlock.Suite) }
 //
-// [Rules] lists the promises. A check needs no *testing.T, so that [Check] can
-// run the suite anywhere. LOCKLAB_STRESS=30s makes every check that depends on
-// chance try for so long instead of [DefaultStress].
+// and for a family of local locks one of [UnderQEMU], which runs the suite on
+// emulated CPUs. [Rules] lists the promises. A check needs no *testing.T, so
+// that [Check] can run the suite anywhere. LOCKLAB_STRESS=30s makes every check
+// that depends on chance try for so long instead of [DefaultStress].
 //
 // A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
@@ -23,6 +24,6 @@
 // run the suite on locks that are broken on purpose and demand that each is
 // rejected every time, for the right reason.
 //
-// Rank 2. The package imports harness and internal/backend, and must never
-// import a lock.
+// Rank 2. The package imports atomics, harness, harness/oracle, internal/backend
+// and internal/qemu, and must never import a lock.
 package locktest

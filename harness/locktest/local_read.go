@@ -12,9 +12,8 @@ import (
 	"locklab/harness"
 )
 
-// isReadWrite reports whether v is a local lock that claims to have readers.
-// The contract has no readers of remote locks.
-func isReadWrite(v *harness.Variant) bool { return v.Local != nil && v.Traits.ReadWrite }
+// isReadWrite reports whether v claims to have readers.
+func isReadWrite(v *harness.Variant) bool { return v.Traits.ReadWrite }
 
 // hasReaders reports whether a handle lets its worker read.
 func hasReaders(h sync.Locker) bool {
@@ -303,7 +302,7 @@ func writerProgress(ctx context.Context, s Subject) error {
 	_, err = drive(ctx, n, limits{turns: 1, patience: s.patience()}, func(_ context.Context, i int) error {
 		if i > 0 {
 			for !over.Load() {
-				read(hs[i], func() { relay(&entries, &over, long) })
+				read(hs[i], func() { relay(&entries, &over, long, runtime.Gosched) })
 			}
 			return nil
 		}
@@ -321,10 +320,10 @@ func writerProgress(ctx context.Context, s Subject) error {
 	return notStuck(err, "readers came and went without a gap, and a writer has waited")
 }
 
-// relay is a reader's stay.
-func relay(entries *atomic.Uint64, over *atomic.Bool, long time.Duration) {
+// relay is a reader's stay, spent by calling pause.
+func relay(entries *atomic.Uint64, over *atomic.Bool, long time.Duration, pause func()) {
 	mine := entries.Add(1)
 	for start := time.Now(); entries.Load() == mine && !over.Load() && time.Since(start) < long; {
-		runtime.Gosched()
+		pause()
 	}
 }

@@ -25,6 +25,7 @@ func TestCorrectRemoteIsAccepted(t *testing.T) {
 		"lock":      {},
 		"semaphore": {Permits: 3},
 		"reentrant": {Reentrant: true},
+		"readers":   {ReadWrite: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMemoryServerWith(none, claims)

@@ -139,9 +139,16 @@ func fifoRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// fencingRemote lets some waiters give up, and some rounds start with nobody
-// in line, since recipes take another path then.
 func fencingRemote(ctx context.Context, s Subject) error {
+	if err := writersFencing(ctx, s); err != nil || !s.Variant.Traits.ReadWrite {
+		return err
+	}
+	return remoteReaders(readFencing)(ctx, s)
+}
+
+// writersFencing lets some waiters give up, and some rounds start with nobody
+// in line, since recipes take another path then.
+func writersFencing(ctx context.Context, s Subject) error {
 	return inRoom(ctx, s, func(r *room) error {
 		if err := r.fill(r.atMost(4), 2); err != nil {
 			return err

@@ -22,7 +22,12 @@ var faults = map[fault]string{
 	tryWaits: "try", tryHidesReason: "try", tryStays: "try",
 	clientLeaks: "close", closeEndsAll: "close",
 	onePermitMore: "permits", onePermitLess: "permits",
-	waitsForItself: "reentrant", freesAtFirst: "reentrant",
+	waitsForItself: "reentrant", freesAtFirst: "reentrant", ownerIsClient: "reentrant",
+	readersUnclaimed: "claims", readersMissing: "claims",
+	readerWalksIn: "read-exclusion", readerSlipsIn: "read-exclusion", writerWalksIn: "read-exclusion", firstReaderFrees: "read-exclusion",
+	readersExclude: "readers-share", writersStarve: "writer-progress",
+	readerLeavesGhost: "read-cancel", readerDropsGrant: "read-cancel", gateStaysShut: "read-cancel",
+	staleReaderFrees: "read-lease", readerTokensBehind: "fencing", readersTakeNext: "fencing",
 }
 
 func TestBrokenRemoteIsRejected(t *testing.T) {

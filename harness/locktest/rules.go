@@ -42,9 +42,9 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "claims",
-		Why:     "a variant claims Traits.ReadWrite exactly if its handles have readers",
-		Applies: isLocal,
-		Check:   claimsLocal,
+		Why:     "a variant claims Traits.ReadWrite exactly if its handles or sessions have readers",
+		Applies: all,
+		Check:   either(claimsLocal, claimsRemote),
 	},
 	{
 		Name:    "fifo",
@@ -66,14 +66,14 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "read-exclusion",
-		Why:     "the variant claims Traits.ReadWrite: between RLock and RUnlock no writer is inside, and between Lock and Unlock no reader",
+		Why:     "the variant claims Traits.ReadWrite: while a reader is inside no writer is, and while a writer is inside no reader",
 		Applies: isReadWrite,
-		Check:   readExclusion,
+		Check:   either(readExclusion, remoteReaders(readExclusionRemote)),
 	},
 	{
 		Name:    "read-snapshot",
 		Why:     "the variant claims Traits.ReadWrite: what a reader has read is what one writer left",
-		Applies: isReadWrite,
+		Applies: func(v *harness.Variant) bool { return isReadWrite(v) && isLocal(v) },
 		Check:   readSnapshot,
 		plain:   true,
 	},
@@ -81,19 +81,31 @@ var Rules = []Rule{
 		Name:    "readers-share",
 		Why:     "the variant claims Traits.ReadWrite: a reader does not wait for other readers",
 		Applies: isReadWrite,
-		Check:   readersShare,
+		Check:   either(readersShare, remoteReaders(readersShareRemote)),
 	},
 	{
 		Name:    "writer-progress",
-		Why:     "the variant claims Traits.ReadWrite: a writer gets in although readers follow each other without a gap",
-		Applies: isReadWrite,
-		Check:   writerProgress,
+		Why:     "the variant claims Traits.ReadWrite, and FIFO if it is kept by servers: a writer gets in although readers follow each other without a gap",
+		Applies: func(v *harness.Variant) bool { return isReadWrite(v) && (isLocal(v) || v.Traits.FIFO) },
+		Check:   either(writerProgress, remoteReaders(writerProgressRemote)),
 	},
 	{
 		Name:    "cancel",
 		Why:     "a waiter whose context ends gives up with the context's error and leaves nothing that blocks others",
 		Applies: isRemote,
 		Check:   cancelRemote,
+	},
+	{
+		Name:    "read-cancel",
+		Why:     "the variant claims Traits.ReadWrite: a reader or writer whose context ends leaves nothing that blocks readers or writers",
+		Applies: isRemoteReadWrite,
+		Check:   remoteReaders(readCancelRemote),
+	},
+	{
+		Name:    "read-lease",
+		Why:     "the variant claims Traits.ReadWrite: a reader's lease releases its own hold, once, and no other reader's or writer's",
+		Applies: isRemoteReadWrite,
+		Check:   remoteReaders(readLeaseRemote),
 	},
 	{
 		Name:    "owner",
@@ -115,7 +127,7 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "fencing",
-		Why:     "the variant claims Traits.Fenced: tokens rise strictly in holding order",
+		Why:     "the variant claims Traits.Fenced: tokens rise strictly in holding order; readers who share may have equal ones",
 		Applies: func(v *harness.Variant) bool { return v.Traits.Fenced },
 		Check:   fencingRemote,
 	},
@@ -138,6 +150,8 @@ var liveness = Rule{
 func all(*harness.Variant) bool        { return true }
 func isLocal(v *harness.Variant) bool  { return v.Local != nil }
 func isRemote(v *harness.Variant) bool { return v.Remote != nil }
+
+func isRemoteReadWrite(v *harness.Variant) bool { return isRemote(v) && isReadWrite(v) }
 
 // either picks the check that fits the kind of lock.
 func either(local, remote func(context.Context, Subject) error) func(context.Context, Subject) error {

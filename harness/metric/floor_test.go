@@ -25,6 +25,10 @@ func TestUnderTheFloor(t *testing.T) {
 		return &harness.Result{Hold: harness.Spans{N: n, Sum: time.Duration(mean * n)},
 			Handover: harness.Histogram{{Value: mean, N: n}}, ClockFloor: 20, ClockStep: 10}
 	}
+	in := func(r *harness.Result, elapsed time.Duration, handovers uint64) *harness.Result {
+		r.Elapsed, r.Handovers = elapsed, handovers
+		return r
+	}
 	all := func(v int64) harness.Histogram { return harness.Histogram{{Value: v, N: 20_000}} }
 	for _, c := range []struct {
 		m     *Metric
@@ -39,6 +43,9 @@ func TestUnderTheFloor(t *testing.T) {
 		{HandoverTransfers, quantile(all(40)), math.NaN(), 3}, {HandoverTransfers, quantile(all(200)), 4, 0},
 		{Hold, spans(104), math.NaN(), 105}, {Hold, spans(105), 105, 0},
 		{HandoverMean, spans(104), math.NaN(), 105}, {HandoverMean, spans(105), 105, 0},
+		{HandoverShare, in(spans(104), 1050*time.Nanosecond, 10), math.NaN(), 100},
+		{HandoverShare, in(spans(104), 2100*time.Nanosecond, 10), math.NaN(), 50},
+		{HandoverShare, in(spans(105), 2100*time.Nanosecond, 10), 50, 0},
 		{P50, quantile(nil), math.NaN(), 0},
 	} {
 		got, ok := c.m.Of(c.r)

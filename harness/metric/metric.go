@@ -73,10 +73,10 @@ var Suite = []*Metric{
 	Time, Throughput,
 	P50, P99, P999,
 	Handovers, HandoverTime, HandoverMean, HandoverTransfers,
-	Hold, HoldShare, WaitShare,
+	Hold, HoldShare, HandoverShare, WaitShare,
 	Jain, BusyHalf, Spread, MinMax,
 	StreakP50, StreakP99, LWSS, Reacquire, GapP50, GapP99, BypassP99, Bypass,
-	CPU, Switches, Allocs,
+	CPU, Switches, Preemptions, Allocs,
 	Requests, Notifications,
 	Overlap,
 }

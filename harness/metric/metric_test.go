@@ -54,7 +54,7 @@ func TestValidateRejects(t *testing.T) {
 func result(n int64) *harness.Result {
 	r := &harness.Result{
 		Ops: 100, Elapsed: 2 * time.Second, Workers: []uint64{60, 20, 20}, Handovers: 30,
-		Overlap: 0.9, CPU: harness.CPU{Time: 5 * time.Microsecond, Voluntary: 50, Allocs: 300},
+		Overlap: 0.9, CPU: harness.CPU{Time: 5 * time.Microsecond, Voluntary: 50, Involuntary: 20, Allocs: 300},
 		Wire: &harness.Counts{Requests: 450, Notifications: 110},
 	}
 	for v := range n {
@@ -90,6 +90,7 @@ func TestByHand(t *testing.T) {
 		{MinMax, result(0), 100. / 3},
 		{CPU, result(0), 50},
 		{Switches, result(0), 0.5},
+		{Preemptions, result(0), 0.2},
 		{Allocs, result(0), 3},
 		{Requests, result(0), 4.5},
 		{Notifications, result(0), 1.1},
@@ -134,6 +135,10 @@ func TestByHand(t *testing.T) {
 		{BypassP99, log(2, 2, 0, 0), 2},
 
 		{HandoverMean, result(20), 21}, // 2, 4 … 40
+		// 30 of 21 ns in 2 s, in 2 us, and in less than they take.
+		{HandoverShare, result(20), 0.0000315},
+		{HandoverShare, within(result(20), 2*time.Microsecond), 31.5},
+		{HandoverShare, within(result(20), 620*time.Nanosecond), 100},
 		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: 8}, 2.5},
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
 		// Two workers and 100 turns in 20 us: a turn is 400 ns.
@@ -143,6 +148,7 @@ func TestByHand(t *testing.T) {
 		{WaitShare, turns(2, 100, 240), 15},
 		{WaitShare, turns(2, 100, 310), 0}, // 102.5 % in all
 		// Readers and the holders of other locks hold at the same time.
+		{Hold, permits(turns(3, 220, 0), 3), 100},
 		{Hold, beside(turns(3, 220, 0), 50, 0), 100}, {Hold, beside(turns(3, 220, 0), 0, 2), 100},
 
 		// Worker 1 never runs: its wait is the burst.
@@ -181,6 +187,16 @@ func turns(workers int, ops uint64, think time.Duration) *harness.Result {
 	return r
 }
 
+func permits(r *harness.Result, n int) *harness.Result {
+	r.Lock.Traits.Permits = n
+	return r
+}
+
+func within(r *harness.Result, elapsed time.Duration) *harness.Result {
+	r.Elapsed = elapsed
+	return r
+}
+
 func beside(r *harness.Result, reads, locks int) *harness.Result {
 	r.Workload.Reads, r.Workload.Locks = reads, locks
 	return r
@@ -207,7 +223,9 @@ func TestTooLittle(t *testing.T) {
 		{Bypass, &harness.Result{Burst: 2, Workers: make([]uint64, 2)}},
 		{Bypass, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
 		{HandoverMean, result(10)},
-		{HandoverTransfers, result(20)}, // no transfer was measured
+		{HandoverShare, result(10)}, {HandoverShare, &harness.Result{Handover: result(20).Handover}},
+		{HandoverShare, within(result(20), 500*time.Nanosecond)}, // the samples are not the window
+		{HandoverTransfers, result(20)},                          // no transfer was measured
 		{HandoverTransfers, &harness.Result{Handover: result(19).Handover, Transfer: 8}},
 		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: math.NaN()}},
 		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},

@@ -36,9 +36,10 @@ const slack = 1.05
 // fitting reports whether n spans with this mean fit into the window of r one
 // after the other. If they do not, the few that were sampled are not like the
 // rest: one of them held a worker that had lost its processor for milliseconds.
-// Spans that may overlap, those of readers and of several locks, always fit.
+// Spans that may overlap, those of readers, of several permits and of several
+// locks, always fit.
 func fitting(r *harness.Result, mean float64, n uint64) bool {
-	if r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Elapsed == 0 {
+	if r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 || r.Elapsed == 0 {
 		return true
 	}
 	return mean*float64(n) <= slack*float64(r.Elapsed)

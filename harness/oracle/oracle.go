@@ -25,6 +25,7 @@ type Hold struct {
 	Requested int64 // before Lock was called
 	Acquired  int64
 	Releasing int64
+	Shared    bool   // by a reader, beside whom other readers may hold the lock
 	Token     uint64 // fencing token, 0 for none
 }
 
@@ -33,44 +34,6 @@ func Sort(holds []Hold) {
 	slices.SortFunc(holds, func(a, b Hold) int {
 		return cmp.Or(cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.Releasing, b.Releasing))
 	})
-}
-
-// Overlaps reports each hold, of holds sorted by grant, that began while an
-// earlier one was definitely held. For locks that block until granted this
-// rule is exact: an acquisition takes effect at its return at the latest, a
-// release at its call at the earliest.
-func Overlaps(holds []Hold) []harness.Violation {
-	var n uint64
-	var first string
-	latest := -1 // the hold that ends last among those seen
-	for i, h := range holds {
-		if latest >= 0 && h.Acquired < holds[latest].Releasing {
-			if n++; n == 1 {
-				o := holds[latest]
-				first = fmt.Sprintf("worker %d was granted the lock %v before worker %d began to release it",
-					h.Worker, time.Duration(o.Releasing-h.Acquired), o.Worker)
-			}
-		}
-		if latest < 0 || h.Releasing > holds[latest].Releasing {
-			latest = i
-		}
-	}
-	return report(Exclusion, n, first)
-}
-
-// Tokens reports each hold, of holds sorted by grant, whose fencing token is
-// not greater than that of the hold before it.
-func Tokens(holds []Hold) []harness.Violation {
-	var n uint64
-	var first string
-	for i := 1; i < len(holds); i++ {
-		if a, b := holds[i-1], holds[i]; b.Token <= a.Token {
-			if n++; n == 1 {
-				first = fmt.Sprintf("worker %d got token %d after worker %d had %d", b.Worker, b.Token, a.Worker, a.Token)
-			}
-		}
-	}
-	return report(Fencing, n, first)
 }
 
 // Counter compares a plain counter that every holder incremented by reading

@@ -3,17 +3,21 @@ package runner
 import "testing"
 
 // BenchmarkOverhead prints what the loop costs: bare, what the owner log adds,
-// and what timing adds to a timed turn.
+// and what timing adds to a timed turn; and a turn of a free lock called directly
+// and through sync.Locker.
 func BenchmarkOverhead(b *testing.B) {
 	in := instruments()
-	var turn, log, timing []float64
+	var turn, log, timing, direct, locker []float64
 	for b.Loop() {
 		o := in.Overhead()
 		turn, log, timing = append(turn, o.Turn), append(log, o.Log), append(timing, o.Timing)
+		direct, locker = append(direct, o.Direct), append(locker, o.Locker)
 	}
 	b.ReportMetric(median(turn), "turn-ns")
 	b.ReportMetric(median(log), "log-ns")
 	b.ReportMetric(median(timing), "timing-ns")
+	b.ReportMetric(median(direct), "via=direct-ns")
+	b.ReportMetric(median(locker), "via=locker-ns")
 	b.ReportMetric(in.Clock.Floor(), "floor-ns")
 }
 

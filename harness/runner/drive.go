@@ -100,7 +100,7 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 	for done := uint64(0); left < len(d.tallies); {
 		select {
 		case <-timeout.C:
-			now := published(d.tallies)
+			now := acquisitions(d.tallies)
 			if d.limit.Ops == 0 || now == done {
 				return left
 			}
@@ -116,14 +116,23 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 }
 
 // join waits for the workers that are not back yet, and notes those that do
-// not come.
+// not come although none of them has got on for the patience.
 func (d *drive) join(back <-chan struct{}, left int) {
 	w := d.rig.job.Workload
 	limit := d.rig.job.patience() + time.Duration(w.Workers)*(w.Hold.Mean*8+w.Think.Mean*8)
-	for timeout := time.After(limit); left < len(d.tallies); left++ {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	for done := acquisitions(d.tallies); left < len(d.tallies); {
 		select {
 		case <-back:
-		case <-timeout:
+			left++
+			timeout.Reset(limit)
+		case <-timeout.C:
+			if now := acquisitions(d.tallies); now != done {
+				done = now
+				timeout.Reset(limit)
+				continue
+			}
 			for i, t := range d.tallies {
 				if !t.left.Load() {
 					d.stuck = append(d.stuck, i)
@@ -149,10 +158,8 @@ func (d *drive) result() *harness.Result {
 		Violations: oracle.Stuck(d.stuck, d.rig.job.patience()),
 	}
 	for i := range d.tallies {
-		r.Workers[i] = d.t1.ops[i] - d.t0.ops[i]
-		// The two counts are read one after the other, so a batch at an edge of
-		// the window may be in one of them only.
-		r.Handovers += min(d.t1.handovers[i]-d.t0.handovers[i], r.Workers[i])
+		r.Workers[i] = d.t1.workers[i].ops - d.t0.workers[i].ops
+		r.Handovers += d.t1.workers[i].handovers - d.t0.workers[i].handovers
 	}
 	r.Ops = sum(r.Workers)
 	if len(d.stuck) > 0 {

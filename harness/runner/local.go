@@ -56,11 +56,7 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	if len(d.stuck) > 0 {
 		return r
 	}
-	var total uint64
-	for _, t := range d.tallies {
-		total += t.ops.Load()
-	}
-	r.Violations = append(r.Violations, oracle.Counter(s.n, total)...)
+	r.Violations = append(r.Violations, oracle.Counter(s.n, acquisitions(d.tallies))...)
 	r.Owners, r.Burst = s.log.Owners(r.Ops)
 	return r
 }
@@ -90,24 +86,22 @@ func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 // run takes turns until the control says stop.
 func (w *localWorker) run(s *section, lock sync.Locker) {
 	first := uint64(w.id) // staggers the workers' samples
-	for {
-		turns, recorded := w.c.next()
-		if turns == 0 {
-			return
-		}
-		handovers := w.batch(s, lock, first, uint64(turns), recorded)
-		first += uint64(turns)
-		w.t.publish(uint64(turns), handovers)
+	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
+		done, handovers := w.batch(s, lock, first, uint64(turns), recorded)
+		first += done
+		w.t.publish(done, handovers)
 	}
 }
 
 // batch takes turns, of which the first has the number first, and returns how
-// many found the lock with another worker before. The counter is read on entry
+// many it took and how many of them found the lock with another worker before.
+// It leaves early if the drive is over and the lock changes hands: a turn for
+// which a worker waits may take long, and nobody counts it any more. The counter is read on entry
 // and written back on exit, so that any overlap of two holds can lose an
 // increment. Inside the section a sampled turn only reads the clock: what it
 // read is worked up after the release. The readings are kept in w, because a
 // variable that lives across the calls would cost every turn.
-func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, recorded bool) (handovers uint64) {
+func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, recorded bool) (done, handovers uint64) {
 	for turn, end := first, first+turns; turn != end; turn++ {
 		timed := recorded && turn&w.mask == 0
 		if timed {
@@ -145,8 +139,11 @@ func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, r
 		} else {
 			w.think.spend()
 		}
+		if other && w.c.over() {
+			return turn + 1 - first, handovers
+		}
 	}
-	return handovers
+	return turns, handovers
 }
 
 // passed notes the time since the other worker's release.

@@ -119,13 +119,10 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 // run takes turns until the control says stop.
 func (w *mixedWorker) run() {
 	turn := uint64(w.id) // staggers the workers' samples
-	for {
-		turns, recorded := w.c.next()
-		if turns == 0 {
-			return
-		}
-		var handovers uint64
-		for range turns {
+	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
+		var done, handovers uint64
+		for done < uint64(turns) && !(done > 0 && w.c.over()) {
+			done++
 			timed := recorded && turn&w.mask == 0
 			turn++
 			dice := w.rng.Uint64()
@@ -146,7 +143,7 @@ func (w *mixedWorker) run() {
 				w.think.spend()
 			}
 		}
-		w.t.publish(uint64(turns), handovers)
+		w.t.publish(done, handovers)
 	}
 }
 

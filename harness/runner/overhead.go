@@ -4,20 +4,22 @@ import (
 	"math"
 	"sync"
 
+	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/recorder"
 )
 
 // Overhead measures what the loop around a local lock costs, in some
 // milliseconds: the loop that measures, driven by one worker with a lock that
-// does nothing, bare, with the owner log in a burst, and with each turn timed.
-// The three are taken in turns, and each figure is the median of its samples.
+// does nothing, bare, with the owner log in a burst, and with each turn timed;
+// and a lock that does something, called directly and through sync.Locker. The
+// five are taken in turns, and each figure is the median of its samples.
 func (in *Instruments) Overhead() harness.Overhead {
 	const samples = 31
-	var bare, log, timing []float64
-	kinds := []*bench{in.bench(bareTurn), in.bench(loggedTurn), in.bench(timedTurn)}
+	var bare, log, timing, direct, locker []float64
+	kinds := []*bench{in.bench(bareTurn), in.bench(loggedTurn), in.bench(timedTurn), in.bench(directTurn), in.bench(lockerTurn)}
+	ns := make([]float64, len(kinds))
 	for i := range samples + 1 {
-		var ns [3]float64
 		for j := range kinds {
 			k := (i + j) % len(kinds) // whoever comes first pays for what was before
 			ns[k] = kinds[k].sample(in)
@@ -25,21 +27,27 @@ func (in *Instruments) Overhead() harness.Overhead {
 		if i == 0 {
 			continue // touches memory for the first time
 		}
-		bare = append(bare, ns[0])
-		log = append(log, ns[1]-ns[0])
-		timing = append(timing, ns[2]-ns[1])
+		bare = append(bare, ns[bareTurn])
+		log = append(log, ns[loggedTurn]-ns[bareTurn])
+		timing = append(timing, ns[timedTurn]-ns[loggedTurn])
+		direct = append(direct, ns[directTurn])
+		locker = append(locker, ns[lockerTurn])
 	}
-	return harness.Overhead{Turn: median(bare), Log: max(0, median(log)), Timing: max(0, median(timing))}
+	return harness.Overhead{Turn: median(bare), Log: max(0, median(log)), Timing: max(0, median(timing)),
+		Direct: median(direct), Locker: median(locker)}
 }
 
-// A turnKind is what a turn is burdened with, each with what the ones before
-// are too.
+// A turnKind is what a turn is burdened with. The first three are turns of the
+// loop, each with what the ones before are burdened with too; the others are
+// turns of a lock without the loop.
 type turnKind int
 
 const (
 	bareTurn turnKind = iota
 	loggedTurn
 	timedTurn
+	directTurn
+	lockerTurn
 )
 
 // A bench is a worker with nobody to contend with and a lock that does nothing.
@@ -48,10 +56,11 @@ type bench struct {
 	w    *localWorker
 	s    *section
 	lock sync.Locker
+	word wordLock
 }
 
 func (in *Instruments) bench(kind turnKind) *bench {
-	w := &localWorker{t: new(tally), clock: in.Clock, mask: math.MaxUint64}
+	w := &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, mask: math.MaxUint64}
 	if kind == timedTurn {
 		w.mask = 0
 	}
@@ -63,7 +72,14 @@ func (in *Instruments) bench(kind turnKind) *bench {
 func (b *bench) sample(in *Instruments) float64 {
 	b.s.base = b.s.n // so that the log keeps all turns
 	start := in.Clock.Now()
-	b.w.batch(b.s, b.lock, 1, recorder.Burst, b.kind != bareTurn)
+	switch b.kind {
+	case directTurn:
+		callDirectly(&b.word, recorder.Burst)
+	case lockerTurn:
+		callLocker(&b.word, recorder.Burst)
+	default:
+		b.w.batch(b.s, b.lock, 1, recorder.Burst, b.kind != bareTurn)
+	}
 	return float64(in.Clock.Nanoseconds(in.Clock.Now()-start)) / recorder.Burst
 }
 
@@ -71,3 +87,48 @@ type noLock struct{}
 
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
+
+// A wordLock is the least that a lock can be: one worker's test-and-set lock.
+type wordLock struct {
+	_    atomics.CacheLinePad
+	held atomics.Uint32
+	_    atomics.CacheLinePad
+}
+
+// Lock is small enough to be inlined, as those of the lab's spin locks are.
+func (l *wordLock) Lock() {
+	if !l.held.CompareAndSwap(0, 1) {
+		l.wait()
+	}
+}
+
+func (l *wordLock) wait() {
+	for !l.held.CompareAndSwap(0, 1) {
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *wordLock) Unlock() { l.held.StoreRelease(0) }
+
+// callDirectly takes turns of a lock whose type the compiler knows.
+//
+//go:noinline
+func callDirectly(l *wordLock, turns int) {
+	for range turns {
+		l.Lock()
+		//lint:ignore SA2001 the turn is what is measured
+		l.Unlock()
+	}
+}
+
+// callLocker takes turns of a lock whose type it must not learn: it is not
+// inlined where the compiler would see it.
+//
+//go:noinline
+func callLocker(l sync.Locker, turns int) {
+	for range turns {
+		l.Lock()
+		//lint:ignore SA2001 the turn is what is measured
+		l.Unlock()
+	}
+}

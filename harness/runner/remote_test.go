@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,19 +13,23 @@ import (
 	"locklab/harness"
 )
 
-// A shelf is a remote lock without a server: a channel of one that all its
-// clients share. Its flags break one promise each.
+// A shelf is a remote lock without a server: a channel of as many as it has
+// permits, which all its clients share. Its flags break one promise each.
 type shelf struct {
 	free             chan struct{}
+	seats            int // more than the claimed permits
 	token            atomic.Uint64
 	open, stale, bad bool // lets everybody in; repeats its token; fails now and then
 	forgets          bool // loses the lock at the thirtieth release
+	inside, most     atomic.Int64
 	requests         atomic.Uint64
 }
 
 func (s *shelf) variant(traits harness.Traits) *harness.Variant {
-	s.free = make(chan struct{}, 1)
-	s.free <- struct{}{}
+	s.free = make(chan struct{}, max(1, traits.Permits)+s.seats)
+	for range cap(s.free) {
+		s.free <- struct{}{}
+	}
 	traits.Needs = harness.KindRedis
 	return &harness.Variant{Name: "shelf", Doc: "a channel", Paper: "none", Family: harness.Redis,
 		Status: harness.Reference, Traits: traits,
@@ -51,6 +56,8 @@ func (s *shelf) Lock(ctx context.Context) (harness.Lease, error) {
 	if s.stale {
 		token = 1
 	}
+	for k, most := s.inside.Add(1), s.most.Load(); k > most && !s.most.CompareAndSwap(most, k); most = s.most.Load() {
+	}
 	return &shelfLease{s, token}, nil
 }
 
@@ -60,6 +67,7 @@ type shelfLease struct {
 }
 
 func (l *shelfLease) Unlock(context.Context) error {
+	l.s.inside.Add(-1)
 	if n := l.s.requests.Add(1); l.s.forgets && n > 60 {
 		return nil
 	}
@@ -111,6 +119,7 @@ func TestRemoteViolations(t *testing.T) {
 		{"repeats its token", "fencing", &shelf{stale: true}, harness.Traits{Fenced: true}},
 		{"fails", "error", &shelf{bad: true}, harness.Traits{}},
 		{"loses the lock", "liveness", &shelf{forgets: true}, harness.Traits{}},
+		{"has one permit more", "exclusion", &shelf{seats: 1}, harness.Traits{Permits: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := measureRemote(t, c.shelf, c.traits)
@@ -125,5 +134,136 @@ func TestRemoteViolations(t *testing.T) {
 func TestUnclaimedFence(t *testing.T) {
 	if r := measureRemote(t, &shelf{stale: true}, harness.Traits{}); len(r.Violations) > 0 {
 		t.Errorf("violations %v", r.Violations)
+	}
+}
+
+// TestPermits drives a lock that several hold together.
+func TestPermits(t *testing.T) {
+	s := new(shelf)
+	r := measureRemote(t, s, harness.Traits{Permits: 2, Fenced: true})
+	if len(r.Violations) > 0 || r.Ops == 0 || len(r.Owners) == 0 || r.Handover.Count() != 0 {
+		t.Errorf("%d acquisitions, %d owners, %d hand-overs timed, violations %v", r.Ops, len(r.Owners), r.Handover.Count(), r.Violations)
+	}
+	if got := s.most.Load(); got != 2 {
+		t.Errorf("%d workers were inside together, want 2", got)
+	}
+}
+
+// A library is a shelf with readers: the first takes it for all, the last puts
+// it back.
+type library struct {
+	shelf
+	mu      sync.Mutex
+	readers int
+	most    int
+	rude    bool // readers do not wait for writers
+	lags    bool // tokens of readers fall behind
+}
+
+func (l *library) Join(context.Context, int) (harness.Session, error) { return l, nil }
+
+func (l *library) RLock(ctx context.Context) (harness.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.readers == 0 && !l.rude {
+		select {
+		case <-l.free:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	l.readers++
+	l.most = max(l.most, l.readers)
+	token := l.token.Load()
+	if l.lags {
+		token = 0
+	}
+	return &loan{l, shelfLease{&l.shelf, token}}, nil
+}
+
+type loan struct {
+	l *library
+	shelfLease
+}
+
+func (b *loan) Unlock(context.Context) error {
+	b.l.mu.Lock()
+	defer b.l.mu.Unlock()
+	if b.l.readers--; b.l.readers == 0 && !b.l.rude {
+		b.l.free <- struct{}{}
+	}
+	return nil
+}
+
+func measureReads(t *testing.T, l *library, percent int) *harness.Result {
+	t.Helper()
+	v := l.variant(harness.Traits{ReadWrite: true, Fenced: true})
+	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return l, nil }
+	w := harness.Workload{Workers: 4, Reads: percent, Hold: harness.Span{Mean: 100 * time.Microsecond}, Warmup: time.Millisecond, Window: 80 * time.Millisecond}
+	res, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestRemoteReads drives readers that share, of a lock that works and of others.
+func TestRemoteReads(t *testing.T) {
+	for percent, share := range map[int]bool{0: false, 50: true, 90: true, 100: true} {
+		l := new(library)
+		r := measureReads(t, l, percent)
+		if len(r.Violations) > 0 || r.Ops == 0 || r.Wait.Count() == 0 || r.Handovers > r.Ops {
+			t.Errorf("%d %% reads: %d acquisitions, violations %v", percent, r.Ops, r.Violations)
+		}
+		if percent == 100 && r.Handovers > 0 {
+			t.Errorf("%d hand-overs among writers, of whom there are none", r.Handovers)
+		}
+		if (len(r.Owners) == 0) != share {
+			t.Errorf("%d %% reads: %d owners are logged", percent, len(r.Owners))
+		}
+		if (l.most > 1) != share {
+			t.Errorf("%d %% reads: at most %d readers were inside together", percent, l.most)
+		}
+	}
+	for _, c := range []struct {
+		name, rule string
+		lock       *library
+	}{{"rude readers", "exclusion", &library{rude: true}}, {"lagging tokens", "fencing", &library{lags: true}}} {
+		if r := measureReads(t, c.lock, 50); !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == c.rule }) {
+			t.Errorf("%s: violations %v, want %s", c.name, r.Violations, c.rule)
+		}
+	}
+}
+
+// TestReadsOfAMutex: a remote lock without readers is taken as for a write.
+func TestReadsOfAMutex(t *testing.T) {
+	s := new(shelf)
+	w := harness.Workload{Workers: 3, Reads: 50, Hold: harness.Span{Mean: 50 * time.Microsecond}, Window: 50 * time.Millisecond}
+	r, err := Measure(t.Context(), instruments(), Job{Lock: s.variant(harness.Traits{Fenced: true}), Workload: w})
+	if err != nil || len(r.Violations) > 0 || r.Ops == 0 || s.most.Load() != 1 {
+		t.Errorf("%v; %d acquisitions, at most %d inside, violations %v", err, r.Ops, s.most.Load(), r.Violations)
+	}
+}
+
+// TestRemoteSection: one that a writer is in is not whole for anybody else.
+func TestRemoteSection(t *testing.T) {
+	s := newRemoteSection(harness.Traits{})
+	nothing := func() {}
+	if _, whole := s.write(1, nothing); !whole || !s.read(nothing) {
+		t.Error("a section that nobody is in is not whole")
+	}
+	var reader, writer bool
+	s.write(1, func() {
+		reader = s.read(nothing)
+		_, writer = s.write(2, nothing)
+	})
+	if reader || writer {
+		t.Errorf("inside together with a writer, a reader finds the section whole: %v, a writer: %v", reader, writer)
+	}
+	if s.read(func() { s.write(1, nothing) }) {
+		t.Error("a reader does not see that a writer came and went")
+	}
+	if got := s.right.Load(); got != 3 {
+		t.Errorf("the counter is %d after four writes of which two overlapped, want 3", got)
 	}
 }

@@ -79,7 +79,6 @@ type Rig struct {
 	pinErr atomic.Pointer[error]
 	undo   func()
 	rate   float64 // acquisitions per ns in the last drive; 0 before the first, or if it saw none
-	driven bool    // at least once
 	dead   bool    // workers are stuck in it
 }
 
@@ -138,8 +137,8 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
 		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
 	}
-	if v.Remote != nil && (w.Reads > 0 || w.Locks > 1 || w.Garbage) {
-		return fmt.Errorf("%w: reads, locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
+	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
+		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
 	}
 	return nil
 }
@@ -224,7 +223,6 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	if err := r.pinErr.Load(); err != nil {
 		return nil, fmt.Errorf("%w: cannot pin workers: %v", harness.ErrUsage, *err)
 	}
-	r.driven = true
 	if res.Elapsed > 0 {
 		r.rate = float64(res.Ops) / float64(res.Elapsed)
 	}
@@ -249,7 +247,7 @@ const maxBatch = 64
 // A tuning is what a drive chooses by the rate of the one before.
 type tuning struct {
 	sampleEvery int    // a power of two
-	batch       int64  // turns between two looks at the control
+	batch       int64  // most turns between two looks at the control
 	expected    uint64 // acquisitions, about
 }
 
@@ -259,12 +257,6 @@ func (r *Rig) tune(limit Limit) tuning {
 	}
 	t := tuning{sampleEvery: maxBatch, batch: maxBatch, expected: uint64(limit.Ops)}
 	if r.rate == 0 {
-		if limit.Ops == 0 {
-			t.batch = 8
-			if r.driven {
-				t.batch = 1 // so slow that the drive before saw no batch end
-			}
-		}
 		return t
 	}
 	turn := float64(r.job.Workload.Workers) / r.rate // ns, of one worker

@@ -123,10 +123,13 @@ func TestOverhead(t *testing.T) {
 	}
 	o := in.Overhead()
 	t.Logf("%+v", o)
-	for _, ns := range []float64{o.Turn, o.Log, o.Timing} {
+	for _, ns := range []float64{o.Turn, o.Log, o.Timing, o.Direct, o.Locker} {
 		if !(ns >= 0) || math.IsInf(ns, 1) {
 			t.Errorf("%+v", o)
 		}
+	}
+	if o.Direct == 0 || o.Locker == 0 {
+		t.Errorf("%+v: a turn of a lock takes time", o)
 	}
 	// A timed turn reads the clock three times.
 	if o.Turn == 0 || o.Timing < in.Clock.Floor() {
@@ -167,7 +170,7 @@ func TestPadding(t *testing.T) {
 		{"section: start, counter", 0, unsafe.Offsetof(s.n)},
 		{"section: counter, log", unsafe.Offsetof(s.stamp) + unsafe.Sizeof(s.stamp), unsafe.Offsetof(s.logging)},
 		{"section: log, end", unsafe.Offsetof(s.log) + unsafe.Sizeof(s.log), unsafe.Sizeof(s)},
-		{"tally: start, counts", 0, unsafe.Offsetof(y.ops)},
+		{"tally: start, counts", 0, unsafe.Offsetof(y.own)},
 		{"tally: counts, samples", unsafe.Offsetof(y.left) + unsafe.Sizeof(y.left), unsafe.Offsetof(y.begin)},
 		{"tally: samples, end", unsafe.Offsetof(y.handover) + unsafe.Sizeof(y.handover), unsafe.Sizeof(y)},
 		{"control: start, phase", unsafe.Offsetof(c.entered) + unsafe.Sizeof(c.entered), unsafe.Offsetof(c.phase)},

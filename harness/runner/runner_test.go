@@ -320,10 +320,10 @@ func TestPlanRefuses(t *testing.T) {
 	many.Cases[0].Workload.Workers = 2
 	remote := plan(1, &harness.Variant{Name: "far", Traits: harness.Traits{Needs: harness.KindRedis}})
 	shared := plan(1, &harness.Variant{Name: "far", Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return nil, nil }})
-	shared.Cases[0].Workload.Reads = 50
+	shared.Cases[0].Workload.Locks = 2
 	absent := plan(1, &harness.Variant{Name: "absent", Local: good.Local, Unavailable: "made for another machine"})
 	for name, p := range map[string]*Plan{
-		"unavailable": absent, "reads of a remote lock": shared,
+		"unavailable": absent, "several remote locks": shared,
 		"empty": plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
 		"too many workers": many, "no server": remote,
 		"bad workload": {Rounds: 1, Cases: []Case{{good, harness.Workload{Workers: -1}}}},

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -140,6 +141,18 @@ func bracket(r *harness.Result, before, after []float64) {
 			Remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
 		})
 	}
+}
+
+// DriveProbed is Drive between two probes of the time of a transfer, some
+// milliseconds, which the result then has.
+func (r *Rig) DriveProbed(ctx context.Context, limit Limit) (*harness.Result, error) {
+	before := r.probe()
+	res, err := r.Drive(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	bracket(res, before, r.probe())
+	return res, nil
 }
 
 // median returns the middle of xs, which is not empty.

@@ -57,6 +57,8 @@ type program struct {
 type member struct {
 	dir  string // private, exists
 	port int    // of 127.0.0.1
+
+	quorum, election int // ports for the others, 0 for a server that is alone
 }
 
 // An answer is what a server said about itself.
@@ -104,24 +106,38 @@ func Start(ctx context.Context, kind string) (*Server, error) {
 	return start(ctx, host(), kind)
 }
 
+// StartEnsemble is Start of a ZooKeeper ensemble of so many servers, at least
+// one: an odd number, since a majority must live. The user's servers are taken
+// as they are, however many.
+func StartEnsemble(ctx context.Context, servers int) (*Server, error) {
+	return startMany(ctx, host(), harness.KindZooKeeper, servers)
+}
+
 // StartSeveral is Start for n independent servers, each with a list of its own in
-// Endpoint.Addrs. If the user names fewer it returns those: see
+// Endpoint.Addrs. The user's servers are taken as they are, however many: see
 // [harness.Traits.Lacks]. Only Redis servers can be more than one.
 func StartSeveral(ctx context.Context, kind string, n int) (*Server, error) {
 	return startSeveral(ctx, host(), kind, n)
 }
 
-func start(ctx context.Context, sys system, kind string) (*Server, error) {
-	return startSeveral(ctx, sys, kind, 1)
+func startSeveral(ctx context.Context, sys system, kind string, n int) (*Server, error) {
+	if k, err := lookup(kind); err == nil && n > 1 && !k.alone {
+		return nil, fmt.Errorf("%w: %d independent servers of kind %s: want 1, or an ensemble", harness.ErrUsage, n, kind)
+	}
+	return startMany(ctx, sys, kind, n)
 }
 
-func startSeveral(ctx context.Context, sys system, kind string, n int) (*Server, error) {
+func start(ctx context.Context, sys system, kind string) (*Server, error) {
+	return startMany(ctx, sys, kind, 1)
+}
+
+func startMany(ctx context.Context, sys system, kind string, n int) (*Server, error) {
 	k, err := lookup(kind)
 	if err != nil {
 		return nil, err
 	}
-	if n < 1 || n > 1 && !k.alone {
-		return nil, fmt.Errorf("backend: %w: cannot start %d independent servers of kind %s", harness.ErrUsage, n, kind)
+	if n < 1 {
+		return nil, fmt.Errorf("%w: %d servers: want at least 1", harness.ErrUsage, n)
 	}
 	if text := sys.getenv(k.Env); text != "" {
 		return connect(ctx, k, text)

@@ -134,15 +134,22 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, addr string, m mem
 	}
 }
 
-// newMembers makes a directory and finds a free port for each of n servers.
+// newMembers makes a directory and finds free ports for each of n servers.
 func newMembers(sys system, dir string, n int) ([]member, error) {
-	ports, err := sys.ports(n)
+	want := n
+	if n > 1 {
+		want = 3 * n
+	}
+	ports, err := sys.ports(want)
 	if err != nil {
 		return nil, err
 	}
 	members := make([]member, n)
 	for i := range members {
-		members[i] = member{filepath.Join(dir, strconv.Itoa(i+1)), ports[i]}
+		members[i] = member{dir: filepath.Join(dir, strconv.Itoa(i+1)), port: ports[i]}
+		if n > 1 {
+			members[i].quorum, members[i].election = ports[n+i], ports[2*n+i]
+		}
 		if err := os.Mkdir(members[i].dir, 0o700); err != nil {
 			return nil, err
 		}

@@ -142,10 +142,31 @@ log4j.appender.C.layout.ConversionPattern=%m%n
 `,
 }
 
-func zooKeeperCommand(p program, m member, _ []member) (*exec.Cmd, error) {
+// zooKeeperFiles returns the configuration of m, by path. The servers of an
+// ensemble name each other and know which one they are from a file myid.
+func zooKeeperFiles(config string, m member, all []member) (map[string]string, error) {
+	data := filepath.Join(m.dir, "data")
+	text := zooKeeperConfig + fmt.Sprintf("clientPort=%d\ndataDir=%s\n", m.port, data)
+	if len(all) == 1 {
+		return map[string]string{config: text}, nil
+	}
+	files := make(map[string]string)
+	for i, other := range all {
+		text += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, other.quorum, other.election)
+		if other == m {
+			files[filepath.Join(data, "myid")] = fmt.Sprintln(i + 1)
+		}
+	}
+	files[config] = text
+	return files, os.Mkdir(data, 0o700)
+}
+
+func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	config := filepath.Join(m.dir, "zoo.cfg")
-	text := zooKeeperConfig + fmt.Sprintf("clientPort=%d\ndataDir=%s\n", m.port, filepath.Join(m.dir, "data"))
-	files := map[string]string{config: text}
+	files, err := zooKeeperFiles(config, m, all)
+	if err != nil {
+		return nil, err
+	}
 	for name, text := range zooKeeperLoggers {
 		files[filepath.Join(m.dir, name)] = text
 	}

@@ -154,3 +154,35 @@ func FuzzReadFrame(f *testing.F) {
 		}
 	})
 }
+
+// The servers of an ensemble elect one of them.
+func TestEnsemble(t *testing.T) {
+	need(t, harness.KindZooKeeper)
+	if _, err := StartEnsemble(t.Context(), 0); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("no servers: error is %v, want ErrUsage", err)
+	}
+	s, err := startMany(t.Context(), lab(t), harness.KindZooKeeper, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	addrs := s.Endpoint().Addrs
+	if len(addrs) != 1 || len(addrs[0]) != 3 || len(s.PIDs()) != 3 {
+		t.Fatalf("servers at %v, processes %v, want one list of three", addrs, s.PIDs())
+	}
+	modes := make(map[string]int)
+	for _, addr := range addrs[0] {
+		text, err := fourLetters(t.Context(), addr, "srvr")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text) {
+			if mode, ok := strings.CutPrefix(line, "Mode: "); ok {
+				modes[strings.TrimSpace(mode)]++
+			}
+		}
+	}
+	if modes["leader"] != 1 || modes["follower"] != 2 {
+		t.Errorf("modes are %v, want a leader and two followers", modes)
+	}
+}

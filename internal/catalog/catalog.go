@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,24 +19,43 @@ func All() []*harness.Variant {
 	return slices.Concat(spinlock.Suite, mutex.Suite, zklock.Suite, redislock.Suite, peers.Suite)
 }
 
+// defaults are the locks that are measured if nobody says which: one for each
+// idea. The others are variations, or serve another purpose.
+var defaults = []string{
+	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
+	"empty", "sync-mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
+	"sync-rwmutex", "phase-fair", "bravo", "seqlock",
+	"zk-handoff", "zk-fair", "zk-herd", "zk-cohort",
+	"redis-queue", "redis-poll", "redis-pubsub", "redis-token", "redis-cohort",
+	"go-zookeeper-lock", "redsync", "bsm-redislock", "rueidislock",
+}
+
 // Select returns the variants of all that the words name, in the order of
 // all, each once. A word is the name of a lock, a family (spin, mutex, zk,
 // redis, peer), a status (recommended, reference, control …), "local",
-// "remote" or "all". A leading '-' takes the matches away again. The error
-// wraps harness.ErrUsage and names the word that matches nothing.
+// "remote", "all" or "default", or a regular expression for the whole of a name, such as
+// zk-.*; words may also be joined by '|'. A leading '-' takes the matches away
+// again. The error wraps harness.ErrUsage and names the word that matches
+// nothing.
 func Select(all []*harness.Variant, words []string) ([]*harness.Variant, error) {
 	picked := make(map[*harness.Variant]bool)
 	for _, word := range words {
 		pattern, drop := strings.CutPrefix(word, "-")
-		found := false
-		for _, v := range all {
-			if matches(v, pattern) {
-				picked[v], found = !drop, true
+		for _, pattern := range alternatives(pattern) {
+			match, err := matcher(pattern)
+			if err != nil {
+				return nil, err
 			}
-		}
-		if !found {
-			return nil, fmt.Errorf("%w: no lock, family or status is called %q; 'locklab list' shows them%s",
-				harness.ErrUsage, pattern, suggest(all, pattern))
+			found := false
+			for _, v := range all {
+				if match(v) {
+					picked[v], found = !drop, true
+				}
+			}
+			if !found {
+				return nil, fmt.Errorf("%w: no lock, family or status is called %q; 'locklab list' shows them%s",
+					harness.ErrUsage, pattern, suggest(all, pattern))
+			}
 		}
 	}
 	var out []*harness.Variant
@@ -50,18 +70,51 @@ func Select(all []*harness.Variant, words []string) ([]*harness.Variant, error) 
 	return out, nil
 }
 
-func matches(v *harness.Variant, word string) bool {
+// alternatives splits a word at each '|' outside of brackets, so that a
+// misspelt alternative is seen.
+func alternatives(word string) (parts []string) {
+	depth, from := 0, 0
+	for i, r := range word {
+		switch r {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case '|':
+			if depth == 0 {
+				parts = append(parts, word[from:i])
+				from = i + 1
+			}
+		}
+	}
+	return append(parts, word[from:])
+}
+
+// matcher returns what decides whether a variant is one that the word names.
+func matcher(word string) (func(*harness.Variant) bool, error) {
 	switch word {
 	case "all":
-		return true
+		return func(*harness.Variant) bool { return true }, nil
+	case "default":
+		return func(v *harness.Variant) bool { return slices.Contains(defaults, v.Name) }, nil
 	case "local":
-		return v.Local != nil
+		return func(v *harness.Variant) bool { return v.Local != nil }, nil
 	case "remote":
-		return v.Remote != nil
+		return func(v *harness.Variant) bool { return v.Remote != nil }, nil
 	}
-	// "sync.Mutex" is how Go programmers know the lock called sync-mutex.
-	name := strings.ToLower(strings.ReplaceAll(word, ".", "-"))
-	return name == v.Name || word == string(v.Family) || word == string(v.Status)
+	re, err := regexp.Compile("^(?i:" + word + ")$")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %q is neither the name of a lock nor a regular expression: %w", harness.ErrUsage, word, err)
+	}
+	return func(v *harness.Variant) bool {
+		if word == string(v.Family) || word == string(v.Status) {
+			return true
+		}
+		// "sync.Mutex" and "zk.Lock" are how Go programmers know the locks called
+		// sync-mutex and go-zookeeper-lock: the second begins its description.
+		known, _, _ := strings.Cut(v.Doc, " ")
+		return re.MatchString(v.Name) || re.MatchString(known) && strings.Contains(known, ".")
+	}, nil
 }
 
 // suggest returns a hint at a name that contains the word or is contained in

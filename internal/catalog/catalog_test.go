@@ -22,12 +22,14 @@ func TestSelect(t *testing.T) {
 	all := []*harness.Variant{
 		{Name: "a", Family: harness.Spin, Status: harness.Recommended, Local: local},
 		{Name: "b", Family: harness.Spin, Status: harness.Reference, Local: local},
-		{Name: "c", Family: harness.Redis, Status: harness.Recommended, Remote: remote},
+		{Name: "c", Doc: "pkg.Lock as it is", Family: harness.Redis, Status: harness.Recommended, Remote: remote},
 	}
 	for _, c := range []struct{ words, want string }{
 		{"all", "abc"}, {"a", "a"}, {"c,a", "ac"}, {"a,a", "a"}, {"spin", "ab"}, {"recommended", "ac"},
 		{"local", "ab"}, {"remote", "c"}, {"all,-b", "ac"}, {"spin,-recommended", "b"},
-		{"A", "a"}, {"nosuch", "error"}, {"", "error"}, {"a,nosuch", "error"}, {"a,-a", "error"}, {"all,-nosuch", "error"},
+		{"A", "a"}, {"a|c", "ac"}, {"a|nosuch", "error"}, {"[ab]", "ab"}, {"(a|b)", "ab"}, {".*", "abc"}, {"pkg.lock", "c"},
+		{"pkg", "error"}, {"spin|c,-a", "bc"}, {"(", "error"}, {"a|", "error"},
+		{"nosuch", "error"}, {"", "error"}, {"a,nosuch", "error"}, {"a,-a", "error"}, {"all,-nosuch", "error"},
 	} {
 		got, err := Select(all, strings.Split(c.words, ","))
 		if err != nil {
@@ -51,6 +53,24 @@ func TestEveryFamilyIsThere(t *testing.T) {
 	for _, f := range harness.Families {
 		if !slices.ContainsFunc(All(), func(v *harness.Variant) bool { return v.Family == f }) {
 			t.Errorf("no lock of family %s", f)
+		}
+	}
+}
+
+// TestDefaults: the default choice names locks that exist, and nothing that is
+// kept for its faults.
+func TestDefaults(t *testing.T) {
+	for i, name := range defaults {
+		if slices.Contains(defaults[:i], name) {
+			t.Errorf("%s is listed twice", name)
+		}
+		at := slices.IndexFunc(All(), func(v *harness.Variant) bool { return v.Name == name })
+		if at < 0 {
+			t.Errorf("there is no lock called %s", name)
+			continue
+		}
+		if s := All()[at].Status; s == harness.Broken || s == harness.Historical {
+			t.Errorf("%s is %s", name, s)
 		}
 	}
 }

@@ -184,6 +184,72 @@ func (l *rw) RLock() {
 
 func (l *rw) RUnlock() { l.readers.Add(^uint32(0)) }
 
+// Bugs of a bypass for readers.
+const (
+	plainEntry bug = "says by a plain store that it reads, and then looks whether it may"
+	plainShut  bug = "shuts the bypass by a plain store, and then looks who is on it"
+)
+
+// bypass is a readers-writer lock whose readers bypass it while it is open: the
+// principle of BRAVO.
+type bypass struct {
+	bug    bug
+	under  rw
+	open   atomics.Uint32
+	inside []atomics.Uint32 // who is on the bypass
+}
+
+// bypassReader is a worker's handle.
+type bypassReader struct {
+	*bypass
+	inside *atomics.Uint32
+}
+
+func newBypass(n int, b bug) harness.Local {
+	l := &bypass{bug: b, inside: make([]atomics.Uint32, n)}
+	return perWorker(func(i int) sync.Locker { return bypassReader{l, &l.inside[i]} })
+}
+
+func (r bypassReader) RLock() {
+	if r.open.Load() != 0 {
+		if r.bug == plainEntry {
+			r.inside.StoreRelease(1)
+		} else {
+			r.inside.Store(1)
+		}
+		if r.open.Load() != 0 {
+			return
+		}
+		r.inside.StoreRelease(0)
+	}
+	r.under.RLock()
+	r.open.Store(1)
+}
+
+func (r bypassReader) RUnlock() {
+	if r.inside.Load() != 0 {
+		r.inside.StoreRelease(0)
+		return
+	}
+	r.under.RUnlock()
+}
+
+func (r bypassReader) Lock() {
+	r.under.Lock()
+	if r.bug == plainShut {
+		r.open.StoreRelease(0)
+	} else {
+		r.open.Store(0)
+	}
+	for i := range r.bypass.inside {
+		for r.bypass.inside[i].Load() != 0 {
+			atomics.SpinHint(1)
+		}
+	}
+}
+
+func (r bypassReader) Unlock() { r.under.Unlock() }
+
 // seq is a sequence lock: its version is odd during a write.
 type seq struct {
 	ttas

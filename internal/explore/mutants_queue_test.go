@@ -97,6 +97,37 @@ const (
 	busyLate     bug = "marks its node busy after it has queued up"
 )
 
+// Bugs of the CLH lock whose nodes count turns.
+const (
+	sameTurn bug = "queues up with the number of its last turn"
+	nextTurn bug = "waits for the turn after its predecessor's"
+)
+
+// newCountingCLH is the form in which nodes stay with their workers.
+func newCountingCLH(n int, b bug) harness.Local {
+	done, tail := make([]atomics.Uint32, n+1), new(atomics.Uint64)
+	return perWorker(func(i int) sync.Locker {
+		mine := &done[i+1]
+		return funcs{
+			lock: func() {
+				turn := mine.Load() + 1
+				if b == sameTurn {
+					turn--
+				}
+				pred := tail.Swap(uint64(i+1)<<32 | uint64(turn))
+				want := uint32(pred)
+				if b == nextTurn && pred != 0 {
+					want++
+				}
+				for done[pred>>32].Load() != want {
+					atomics.SpinHint(1)
+				}
+			},
+			unlock: func() { mine.AddRelease(1) },
+		}
+	})
+}
+
 type clh struct {
 	bug  bug
 	busy []atomics.Uint32
@@ -128,4 +159,77 @@ func newCLH(n int, b bug) harness.Local {
 			},
 		}
 	})
+}
+
+// Bugs of Fissile locks.
+const (
+	waitsForTwo bug = "once impatient takes the word only if it is handed over"
+	blindTake   bug = "takes the word for the alpha by a load and a store"
+	looksLate   bug = "frees the word, and then hands it over"
+	staysCross  bug = "leaves its impatience to the next alpha, who does not expect it"
+)
+
+// fissile is the lock of Dice and Kogan without its first phase: the alpha is
+// impatient at once. The word is 0 free, 1 held, or 2 left to the alpha.
+type fissile struct {
+	bug              bug
+	inner            harness.Local
+	outer, impatient atomics.Uint32
+}
+
+func newFissile(n int, b bug) harness.Local {
+	l := &fissile{bug: b, inner: newMCS(n, "")}
+	return perWorker(func(i int) sync.Locker {
+		inner := l.inner.Worker(i)
+		return funcs{
+			lock: func() {
+				if l.outer.CompareAndSwap(0, 1) {
+					return
+				}
+				inner.Lock()
+				l.await()
+				inner.Unlock()
+			},
+			unlock: l.unlock,
+		}
+	})
+}
+
+// await takes the word for the alpha.
+func (l *fissile) await() {
+	if l.bug == staysCross && l.outer.Swap(1) == 0 { // a first look that knows 0 and 1 only
+		return
+	}
+	for l.impatient.StoreRelease(2); !l.take(); {
+		atomics.SpinHint(1)
+	}
+	if l.bug != staysCross {
+		l.impatient.StoreRelease(0)
+	}
+}
+
+func (l *fissile) take() bool {
+	switch l.bug {
+	case waitsForTwo:
+		return l.outer.CompareAndSwap(2, 1)
+	case blindTake:
+		if l.outer.Load() == 1 {
+			return false
+		}
+		l.outer.Store(1)
+		return true
+	default:
+		return l.outer.Swap(1) != 1
+	}
+}
+
+func (l *fissile) unlock() {
+	if l.bug == looksLate {
+		l.outer.StoreRelease(0)
+		if l.impatient.Load() == 2 {
+			l.outer.StoreRelease(2)
+		}
+		return
+	}
+	l.outer.StoreRelease(l.impatient.Load())
 }

@@ -49,6 +49,13 @@ var mutants = []mutant{
 	{lock: "mcs", make: newMCS, bug: staleLink, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 	{lock: "clh", make: newCLH, bug: ownNodeAgain, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 	{lock: "clh", make: newCLH, bug: busyLate, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+	{lock: "fissile", make: newFissile, bug: waitsForTwo, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "fissile", make: newFissile, bug: blindTake, workers: 3, turns: 1, want: explore.ErrExclusion},
+	{lock: "fissile", make: newFissile, bug: looksLate, workers: 2, turns: 2, want: explore.ErrExclusion},
+	{lock: "fissile", make: newFissile, bug: staysCross, workers: 3, turns: 1, want: explore.ErrDeadlock},
+
+	{lock: "clh by turns", make: newCountingCLH, bug: sameTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh by turns", make: newCountingCLH, bug: nextTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 
 	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
 	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
@@ -59,6 +66,8 @@ var mutants = []mutant{
 	{lock: "futex", make: newFutex, bug: wakesNobody, workers: 2, turns: 1, want: explore.ErrDeadlock},
 
 	{lock: "rw", make: newRW, bug: readerBlind, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
+	{lock: "bypass", make: newBypass, bug: plainEntry, workers: 2, turns: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
+	{lock: "bypass", make: newBypass, bug: plainShut, workers: 2, turns: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
 	{lock: "seq", make: newSeq, bug: evenAlways, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
 	{lock: "seq", make: newSeq, bug: noRetry, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
 	{lock: "permits", make: newPermits, bug: oneTooMany, workers: 3, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{Permits: 2}},

@@ -28,6 +28,8 @@ var ranks = map[string]int{
 	"internal/layers":     1,
 	"internal/explore":    1,
 	"internal/twin":       1,
+	"internal/waiting":    1,
+	"internal/qemu":       1,
 
 	"atomics/experiment": 2,
 	"harness/metric":     2,

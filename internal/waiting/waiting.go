@@ -1,4 +1,4 @@
-package spinlock
+package waiting
 
 import (
 	"math"
@@ -34,9 +34,9 @@ const (
 	threadYields = 16
 )
 
-// A waiter is one wait for one lock: what to do between two looks at it.
+// A Waiter is one wait for one lock: what to do between two looks at it.
 // It lives on the stack of the goroutine that waits.
-type waiter struct {
+type Waiter struct {
 	hints  int  // spin hints per unit of delay; 0 is an empty Go loop
 	looks  int  // looks left before the next yield, or before the sleep
 	refill int  // looks between later yields
@@ -45,10 +45,10 @@ type waiter struct {
 	sleeps bool // sleep instead of the first yield, if the lock can wake
 }
 
-// newWaiter returns a waiter that follows p, of a lock that cannot wake who
+// New returns a waiter that follows p, of a lock that cannot wake who
 // sleeps. An unknown policy is adaptive.
-func newWaiter(p harness.WaitPolicy, pin harness.Pin) waiter {
-	w := waiter{thread: pin != harness.PinNone}
+func New(p harness.WaitPolicy, pin harness.Pin) Waiter {
+	w := Waiter{thread: pin != harness.PinNone}
 	switch p {
 	case harness.WaitSpin:
 		w.looks, w.refill = math.MaxInt, math.MaxInt
@@ -65,7 +65,7 @@ func newWaiter(p harness.WaitPolicy, pin harness.Pin) waiter {
 	return w
 }
 
-// newSleeper returns a waiter that follows s.Wait, of a lock that can wake who
+// NewSleeper returns a waiter that follows s.Wait, of a lock that can wake who
 // sleeps. By the adaptive policy goroutines sleep: at once if there are more of
 // them than processors, for then each look is at the expense of the holder.
 // Goroutines that are locked to threads yield those instead, since to wake one
@@ -76,8 +76,8 @@ func newWaiter(p harness.WaitPolicy, pin harness.Pin) waiter {
 // for 2, 4 and 16 goroutines: mcs asleep 31, 5.3, 4.5, with yields 15, 1.0,
 // 0.16; clh 19, 5.3, 4.4 and 12, 1.2, 0.10; ticket 22, 4.6, 3.9 and 15, 1.0,
 // 0.14. By the policy spin, 16 make ten turns a second.
-func newSleeper(s harness.Setup) waiter {
-	w := newWaiter(s.Wait, s.Pin)
+func NewSleeper(s harness.Setup) Waiter {
+	w := New(s.Wait, s.Pin)
 	switch s.Wait {
 	case harness.WaitSpin, harness.WaitPause, harness.WaitYield, harness.WaitSchedYield:
 	case harness.WaitPark:
@@ -92,13 +92,13 @@ func newSleeper(s harness.Setup) waiter {
 	return w
 }
 
-// tired reports whether the time has come to sleep.
-func (w *waiter) tired() bool { return w.sleeps && w.looks == 0 }
+// Tired reports whether the time has come to sleep.
+func (w *Waiter) Tired() bool { return w.sleeps && w.looks == 0 }
 
-// wait passes the time between two looks at the lock.
-func (w *waiter) wait() { w.delay(1) }
+// Wait passes the time between two looks at the lock.
+func (w *Waiter) Wait() { w.Delay(1) }
 
-// delay is wait for locks that back off: the pause is n times as long, but a
+// Delay is Wait for locks that back off: the pause is n times as long, but a
 // yield is one yield, since the scheduler decides how long that takes.
 //
 // It must stay a call, with the check of the stack that begins every Go
@@ -106,7 +106,7 @@ func (w *waiter) wait() { w.delay(1) }
 // all of its time in assembly, where it cannot be stopped.
 //
 //go:noinline
-func (w *waiter) delay(n int) {
+func (w *Waiter) Delay(n int) {
 	switch {
 	case w.looks == 0:
 		w.looks = w.refill
@@ -122,8 +122,11 @@ func (w *waiter) delay(n int) {
 	w.looks--
 }
 
+// Sleeps reports whether w sleeps when it is tired.
+func (w *Waiter) Sleeps() bool { return w.sleeps }
+
 // yield lets others have the processor.
-func (w *waiter) yield() {
+func (w *Waiter) yield() {
 	if !w.thread || w.yields == threadYields {
 		w.yields = 0
 		atomics.Yield()

@@ -1,0 +1,54 @@
+package locktest
+
+// A fault is one mistake of the lock that memoryServer keeps; none is a correct
+// lock. Each is a mistake that published locks over servers have made.
+type fault string
+
+const (
+	none              fault = "none"
+	grantsAll         fault = "grants-all"          // Lock does not wait
+	grantsAtRandom    fault = "grants-too-early"    // now and then the lock is granted while it is held
+	losesWakeUps      fault = "loses-wake-ups"      // now and then a release tells nobody
+	servesLast        fault = "serves-last"         // the queue is a stack
+	leavesGhost       fault = "leaves-ghost"        // a waiter that gives up stays in the queue
+	dropsGrant        fault = "drops-grant"         // a waiter that gives up at the moment of the grant keeps it
+	ignoresContext    fault = "ignores-context"     // Lock waits on when its context ends
+	hidesContextError fault = "hides-context-error" // Lock returns an error of its own
+	takesWhenEnded    fault = "takes-when-ended"    // Lock takes a free lock under a context that has ended
+	staleUnlockFrees  fault = "stale-unlock-frees"  // any Unlock frees the lock, though it says ErrNotHeld
+	doubleUnlockNil   fault = "double-unlock-nil"   // the second Unlock reports success
+	unlockObeysCtx    fault = "unlock-obeys-ctx"    // Unlock does nothing under a context that has ended
+	doneStaysOpen     fault = "done-stays-open"     // Done is never closed
+	doneIsClosed      fault = "done-is-closed"      // Done is closed from the beginning
+	errStaysNil       fault = "err-stays-nil"       // Err is nil after Unlock
+	tokenStays        fault = "token-stays"         // all tokens are equal
+	tokenOfArrival    fault = "token-of-arrival"    // the token is drawn at the request, and waiters are served in another order
+	tryWaits          fault = "try-waits"           // TryLock waits like Lock
+	tryHidesReason    fault = "try-hides-reason"    // TryLock does not wrap ErrNotAcquired
+	tryStays          fault = "try-stays"           // TryLock joins the queue and leaves
+	clientLeaks       fault = "client-leaks"        // a client leaves a goroutine behind
+	closeEndsAll      fault = "close-ends-all"      // closing a session ends its client
+	onePermitMore     fault = "one-permit-more"     // a semaphore lets in one more than it claims
+	onePermitLess     fault = "one-permit-less"     // a semaphore lets in one less than it claims
+	waitsForItself    fault = "waits-for-itself"    // a reentrant lock is not
+	freesAtFirst      fault = "frees-at-first"      // a reentrant lock is free after the first of two Unlocks
+	ownerIsClient     fault = "owner-is-client"     // a reentrant lock lets in whoever shares its owner's client
+)
+
+// Faults of locks for readers and writers.
+const (
+	readersUnclaimed   fault = "readers-unclaimed"    // sessions have RLock, but the lock does not say so
+	readersMissing     fault = "readers-missing"      // sessions have no RLock
+	readerWalksIn      fault = "reader-walks-in"      // RLock does not wait for a writer
+	readerSlipsIn      fault = "reader-slips-in"      // now and then RLock does not wait for a writer
+	writerWalksIn      fault = "writer-walks-in"      // Lock does not wait for readers
+	firstReaderFrees   fault = "first-reader-frees"   // the first reader to leave lets a writer in
+	readersExclude     fault = "readers-exclude"      // a reader waits for other readers
+	writersStarve      fault = "writers-starve"       // a reader joins others although a writer waits
+	readerLeavesGhost  fault = "reader-leaves-ghost"  // a reader that gives up stays in the queue
+	readerDropsGrant   fault = "reader-drops-grant"   // a reader that gives up at the moment of the grant keeps it
+	gateStaysShut      fault = "gate-stays-shut"      // a writer that gives up leaves the readers behind it waiting
+	staleReaderFrees   fault = "stale-reader-frees"   // a reader's second Unlock ends another hold
+	readerTokensBehind fault = "reader-tokens-behind" // readers have a token less than that of the writer before
+	readersTakeNext    fault = "readers-take-next"    // readers have the token of the next writer
+)

@@ -1,0 +1,114 @@
+package locktest
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/internal/qemu"
+)
+
+// An emulatedCPU is what the locks run on, and what they must find there.
+type emulatedCPU struct{ name, cas string }
+
+// emulatedCPUs are of arm64, whose compare-and-swap comes in two kinds.
+var emulatedCPUs = []emulatedCPU{
+	{"cortex-a53", "LDAXR/STLXR"}, // Armv8.0
+	{"max", "CASAL"},
+}
+
+// emulatedRules are those of which threads can break a lock that one alone
+// would not, and emulatedStress is how long each tries: the emulator takes some
+// ten times as long as the CPU.
+const (
+	emulatedRules  = "liveness|exclusion|lost-update|preemption|read-exclusion|read-snapshot"
+	emulatedStress = "50ms"
+)
+
+// UnderQEMU runs the calling package's TestSuite, of which suite must be the
+// argument, on emulated CPUs with and without atomic instructions: the rules
+// that set threads against each other, for a short time. A lock that is in
+// beyond is skipped for the reason given: the emulator is to blame. The calling
+// test must be named TestUnderQEMU.
+func UnderQEMU(t *testing.T, suite []*harness.Variant, beyond map[string]string) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the program for the emulated CPU is the same without the race detector")
+	}
+	if runtime.GOARCH == "arm64" { // natively, or inside the emulator
+		t.Logf("compare-and-swap is %s", atomics.CASName())
+		return
+	}
+	if err := checkBeyond(suite, beyond); err != nil {
+		t.Fatal(err)
+	}
+	emulator, binary := qemu.Find(t, "aarch64"), qemu.TestBinary(t, "arm64")
+	for _, cpu := range emulatedCPUs {
+		t.Run(cpu.name, func(t *testing.T) {
+			out := cpu.run(t, emulator, binary, suite, beyond)
+			if want := "compare-and-swap is " + cpu.cas + "\n"; !strings.Contains(out, want) {
+				t.Errorf("no %q in the output:\n%s", want, out)
+			}
+			results := suiteResults(out)
+			for _, v := range suite {
+				t.Run(v.Name, func(t *testing.T) {
+					switch why, ok := beyond[v.Name]; {
+					case ok:
+						t.Skip(why)
+					case results[v.Name] == "SKIP":
+						t.Skip("it cannot run there, as TestSuite on that CPU says")
+					case results[v.Name] != "PASS":
+						t.Errorf("on %s the result is %q:\n%s", cpu.name, results[v.Name], out)
+					}
+				})
+			}
+		})
+	}
+}
+
+// checkBeyond finds a name that is none, or that stands there without a reason.
+func checkBeyond(suite []*harness.Variant, beyond map[string]string) error {
+	for name, why := range beyond {
+		if why == "" || !slices.ContainsFunc(suite, func(v *harness.Variant) bool { return v.Name == name }) {
+			return fmt.Errorf("locktest: %q is no lock of the suite, or there is no reason to leave it out", name)
+		}
+	}
+	return nil
+}
+
+// run returns what the calling package's tests print on the CPU. That they fail
+// shows in the results.
+func (cpu emulatedCPU) run(t *testing.T, emulator, binary string, suite []*harness.Variant, beyond map[string]string) string {
+	t.Helper()
+	var names []string
+	for _, v := range suite {
+		if beyond[v.Name] == "" {
+			names = append(names, regexp.QuoteMeta(v.Name))
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), emulator, "-cpu", cpu.name, binary, "-test.v",
+		"-test.run=^Test(Suite|UnderQEMU)$/^("+strings.Join(names, "|")+")$/^("+emulatedRules+")$")
+	cmd.Env = append(cmd.Environ(), StressEnv+"="+emulatedStress)
+	out, err := cmd.CombinedOutput()
+	if err != nil && !strings.Contains(string(out), "--- FAIL") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+var suiteResultRE = regexp.MustCompile(`(?m)^ {4}--- (PASS|SKIP|FAIL): TestSuite/(\S+) `)
+
+// suiteResults returns the result of each lock in the output of TestSuite.
+func suiteResults(out string) map[string]string {
+	results := make(map[string]string)
+	for _, m := range suiteResultRE.FindAllStringSubmatch(out, -1) {
+		results[m[2]] = m[1]
+	}
+	return results
+}

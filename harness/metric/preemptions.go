@@ -1,0 +1,20 @@
+package metric
+
+import "locklab/harness"
+
+// Preemptions is the involuntary context switches per acquisition: how often the
+// kernel took the processor from a thread of the process that would have run on,
+// perhaps a waiter that polls, perhaps the holder that it waits for. See
+// [Switches] for those of waiters that sleep.
+//
+// Source: getrusage(2).
+var Preemptions = &Metric{
+	Name:   "preemptions",
+	Unit:   "preemptions/op",
+	Doc:    "involuntary context switches per acquisition",
+	Paper:  "getrusage(2), ru_nivcsw",
+	Better: Lower,
+	Of: func(r *harness.Result) (float64, bool) {
+		return per(float64(r.CPU.Involuntary), r.Ops)
+	},
+}

@@ -1,0 +1,103 @@
+package oracle
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+
+	"locklab/harness"
+)
+
+// Overlaps reports each hold, of holds sorted by grant, that began while others
+// were definitely held with which it may not overlap. Readers and writers never
+// overlap. Of a lock with several permits at most so many holds overlap, readers
+// or not. Of others, with permits 0 or 1, writers never overlap and readers may
+// as they like.
+//
+// For locks that block until granted this rule is exact: an acquisition takes
+// effect at its return at the latest, a release at its call at the earliest. It
+// takes time in O(n log permits).
+func Overlaps(holds []Hold, permits int) []harness.Violation {
+	seen := inside{permits: max(1, permits)}
+	var n uint64
+	var first string
+	for i := range holds {
+		h := &holds[i]
+		if o := seen.against(h); o != nil {
+			if n++; n == 1 {
+				first = seen.describe(h, o)
+			}
+		}
+		seen.add(h)
+	}
+	return report(Exclusion, n, first)
+}
+
+// inside is what must be known of the holds so far to judge the next one: who
+// of them is the last to leave.
+type inside struct {
+	permits        int
+	reader, writer *Hold   // the last of its kind to leave
+	last           leavers // of all, as many as there are permits
+}
+
+// against returns a hold that h must not overlap and does, or nil.
+func (in *inside) against(h *Hold) *Hold {
+	other := in.reader
+	if h.Shared {
+		other = in.writer
+	}
+	if other != nil && other.Releasing > h.Acquired {
+		return other
+	}
+	// If the least of as many as there are permits leaves after h has come, they
+	// are all inside.
+	if (in.permits > 1 || !h.Shared) && len(in.last) == in.permits && in.last[0].Releasing > h.Acquired {
+		return in.last[0]
+	}
+	return nil
+}
+
+func (in *inside) add(h *Hold) {
+	kind := &in.writer
+	if h.Shared {
+		kind = &in.reader
+	}
+	if *kind == nil || h.Releasing > (*kind).Releasing {
+		*kind = h
+	}
+	if len(in.last) < in.permits {
+		heap.Push(&in.last, h)
+	} else if h.Releasing > in.last[0].Releasing {
+		in.last[0] = h
+		heap.Fix(&in.last, 0)
+	}
+}
+
+// describe says how h overlaps o.
+func (in *inside) describe(h, o *Hold) string {
+	what := "the lock"
+	switch {
+	case h.Shared && !o.Shared:
+		what = "the lock for reading"
+	case o.Shared && !h.Shared:
+		what = "the lock for writing"
+	case in.permits > 1:
+		what = fmt.Sprintf("the lock, which has %d permits and as many holders,", in.permits)
+	}
+	return fmt.Sprintf("worker %d was granted %s %v before worker %d began to release it",
+		h.Worker, what, time.Duration(o.Releasing-h.Acquired), o.Worker)
+}
+
+// leavers is a heap of holds, on top the first to leave.
+type leavers []*Hold
+
+func (l leavers) Len() int           { return len(l) }
+func (l leavers) Less(i, j int) bool { return l[i].Releasing < l[j].Releasing }
+func (l leavers) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *leavers) Push(x any)        { *l = append(*l, x.(*Hold)) }
+func (l *leavers) Pop() any {
+	last := (*l)[len(*l)-1]
+	*l = (*l)[:len(*l)-1]
+	return last
+}

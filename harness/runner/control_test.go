@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// TestBatchesGrow: a worker looks at the control after one turn, then after two.
+func TestBatchesGrow(t *testing.T) {
+	for batch, want := range map[int64][]int64{
+		64: {1, 2, 4, 8, 16, 32, 64, 64},
+		5:  {1, 2, 4, 5, 5},
+		1:  {1, 1},
+	} {
+		c := newControl(Limit{Window: time.Second}, batch)
+		var got []int64
+		for last := int64(0); len(got) < len(want); {
+			last, _ = c.next(last)
+			got = append(got, last)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("batches of %v, want %v", got, want)
+		}
+		c.phase.Store(stop)
+		if n, _ := c.next(64); n != 0 {
+			t.Errorf("%d turns after the end", n)
+		}
+	}
+}
+
+// A snail is a lock that takes its time, as one does whose busy waiters have no
+// processor.
+type snail struct {
+	sync.Mutex
+	turns atomic.Int64
+}
+
+func (s *snail) Lock() {
+	s.Mutex.Lock()
+	s.turns.Add(1)
+	time.Sleep(30 * time.Millisecond)
+}
+
+// TestSlowIsNotStuck drives a lock whose waiters need longer than the patience
+// in all, though none of them needs it alone. What is under way when a drive
+// ends must be little: one turn of each worker, not a batch.
+func TestSlowIsNotStuck(t *testing.T) {
+	const workers = 8
+	s := new(snail)
+	v := &harness.Variant{Name: "snail", Doc: "is slow", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(s) }}
+	w := harness.Workload{Workers: workers, Warmup: 2 * time.Millisecond, Window: 5 * time.Millisecond}
+	r, err := Measure(t.Context(), instruments(), Job{Lock: v, Workload: w, Patience: 150 * time.Millisecond})
+	if err != nil || len(r.Violations) > 0 {
+		t.Fatalf("%v, violations %v", err, r.Violations)
+	}
+	// Two drives.
+	if n := s.turns.Load(); n > 4*workers {
+		t.Errorf("%d turns of 30 ms for windows of %v and %v", n, w.Warmup, w.Window)
+	}
+}
+
+// TestLeavesEarly: who waited for its turn through the end of a drive takes no
+// other, whatever is left of its batch.
+func TestLeavesEarly(t *testing.T) {
+	w := instruments().bench(bareTurn).w
+	var s section
+	turns := func(last int) uint64 {
+		s.last = last
+		done, _ := w.batch(&s, noLock{}, 0, 64, false)
+		return done
+	}
+	if n := turns(1); n != 64 {
+		t.Errorf("%d turns before the end, want 64", n)
+	}
+	w.c.phase.Store(stop)
+	if n := turns(1); n != 1 {
+		t.Errorf("%d turns of one that waited, want 1", n)
+	}
+	if n := turns(w.id); n != 64 {
+		t.Errorf("%d turns of one that did not, want 64", n)
+	}
+	if s.n != 64+1+64 {
+		t.Errorf("the counter is %d", s.n)
+	}
+}

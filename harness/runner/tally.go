@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"sync/atomic"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/harness/recorder"
+)
+
+// A tally is what one worker publishes while it runs, and leaves at the end.
+type tally struct {
+	_    atomics.CacheLinePad
+	own  counts // what the worker has published; nobody else looks
+	pub  published
+	left atomic.Bool
+	_    atomics.CacheLinePad
+
+	begin, end  int64         // ns since epoch, in the loop
+	hold, think harness.Spans // of timed turns
+	wait        recorder.Histogram
+	handover    recorder.Histogram
+	_           atomics.CacheLinePad
+}
+
+// counts is what a worker has done so far.
+type counts struct {
+	ops       uint64 // acquisitions
+	handovers uint64 // those whose predecessor was another worker
+}
+
+// publish adds a batch to what the coordinator can see.
+func (t *tally) publish(ops, handovers uint64) {
+	t.own.ops += ops
+	t.own.handovers += handovers
+	t.pub.set(t.own)
+}
+
+// counts returns what the worker has published. Both counts are of the same
+// batch.
+func (t *tally) counts() counts { return t.pub.get() }
+
+// published is one record of two words that one goroutine writes and others
+// read whole: a sequence lock whose writer leaves the record that is being read
+// alone and writes a second one. So a reader need not wait for a writer that has
+// lost its processor halfway, and tries again only after a whole publication.
+//
+// Memory ordering: the version is released after the words, and so are the words
+// of the next record after the version. A reader that finds the version
+// unchanged has read words that no later store can have replaced.
+type published struct {
+	version atomics.Uint64 // the newest record is that of its parity
+	records [2]struct{ ops, handovers atomics.Uint64 }
+}
+
+// set publishes c. Only one goroutine may call it.
+func (p *published) set(c counts) {
+	next := p.version.Load() + 1
+	r := &p.records[next&1]
+	r.ops.StoreRelease(c.ops)
+	r.handovers.StoreRelease(c.handovers)
+	p.version.StoreRelease(next)
+}
+
+func (p *published) get() counts {
+	for {
+		version := p.version.Load()
+		r := &p.records[version&1]
+		c := counts{r.ops.Load(), r.handovers.Load()}
+		if p.version.Load() == version {
+			return c
+		}
+	}
+}
+
+// A snapshot is the tallies at one time.
+type snapshot struct {
+	at      int64 // ns since epoch
+	workers []counts
+}
+
+// newSnapshot makes room for n tallies.
+func newSnapshot(n int) snapshot { return snapshot{workers: make([]counts, n)} }
+
+// take reads the tallies. It allocates nothing: it is part of the window.
+func (s *snapshot) take(c *control, ts []*tally) {
+	s.at = c.now()
+	for i, t := range ts {
+		s.workers[i] = t.counts()
+	}
+}
+
+// acquisitions returns how many ts have published.
+func acquisitions(ts []*tally) (total uint64) {
+	for _, t := range ts {
+		total += t.counts().ops
+	}
+	return total
+}

@@ -1,0 +1,170 @@
+package faultproxy
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"time"
+)
+
+// A link is one connection of a client, and the one to the server behind it.
+type link struct {
+	p              *Proxy
+	number         int
+	client, server *net.TCPConn
+
+	once sync.Once
+	gone chan struct{} // closed by end
+
+	// Guarded by p.mu, but for the framing's Cut.
+	framing Framing
+	lose    map[int]*Injection // calls whose reply is to be lost
+	gap     [2]bool            // a message was lost to a black hole
+}
+
+// How a link ends.
+type ending int
+
+const (
+	closeBoth   ending = iota
+	resetClient        // and close the server's side, so that it reads what it was sent
+	resetBoth
+)
+
+// end breaks the link, the first time it is called.
+func (k *link) end(how ending) {
+	k.once.Do(func() {
+		// Closed with nothing to linger for, a connection is reset.
+		if how != closeBoth {
+			k.client.SetLinger(0)
+		}
+		if how == resetBoth {
+			k.server.SetLinger(0)
+		}
+		k.client.Close()
+		k.server.Close()
+		close(k.gone)
+	})
+}
+
+// A parcel is a message on its way.
+type parcel struct {
+	raw   []byte
+	due   time.Time  // not before; zero is at once
+	fatal *Injection // not nil: break the link instead
+}
+
+// inFlight bounds how many messages of one direction are delayed at a time.
+const inFlight = 1024
+
+// carry passes messages until the link breaks.
+func (k *link) carry() {
+	var work sync.WaitGroup
+	for _, way := range []struct {
+		d        Direction
+		from, to *net.TCPConn
+	}{{Request, k.client, k.server}, {Reply, k.server, k.client}} {
+		queue := make(chan parcel, inFlight)
+		work.Go(func() { k.collect(way.d, way.from, queue) })
+		work.Go(func() { k.deliver(way.to, queue) })
+	}
+	work.Wait()
+}
+
+// collect cuts what it reads into messages, asks for the fate of each, and
+// queues those that go on.
+func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
+	defer close(queue)
+	var stream []byte
+	unread := false
+	for chunk := make([]byte, 32<<10); ; {
+		n, err := from.Read(chunk)
+		stream = append(stream, chunk[:n]...)
+		for len(stream) > 0 {
+			size := len(stream)
+			if !unread {
+				var foreign error
+				size, foreign = k.framing.Cut(d, stream)
+				if foreign != nil || size == 0 && len(stream) > maxMessage {
+					unread, size = true, len(stream)
+				}
+			}
+			if size == 0 {
+				break
+			}
+			raw := bytes.Clone(stream[:size])
+			stream = stream[size:]
+			q, passes := k.p.judge(k, d, raw, unread)
+			if !passes {
+				continue
+			}
+			select {
+			case queue <- q:
+			case <-k.gone:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// deliver writes what is queued when it is due.
+func (k *link) deliver(to *net.TCPConn, queue <-chan parcel) {
+	defer k.end(closeBoth)
+	for q := range queue {
+		if wait := time.Until(q.due); wait > 0 {
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-k.gone:
+				timer.Stop()
+				return
+			}
+		}
+		if q.fatal != nil {
+			k.end(resetClient)
+			q.fatal.hit()
+			return
+		}
+		if _, err := to.Write(q.raw); err != nil {
+			return
+		}
+	}
+}
+
+// judge decides what becomes of a message, and shows it to the observer. It
+// returns false if the message vanishes.
+func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q, passes := parcel{raw: raw}, true
+	s := Sighting{At: time.Now(), Conn: k.number, Dir: d, Size: len(raw)}
+	if p.delay[d] > 0 {
+		q.due = s.At.Add(p.delay[d])
+	}
+	if !unread {
+		s.Message = k.framing.Read(d, raw)
+	}
+	if d == Request {
+		p.seen[s.Op]++
+	}
+	switch {
+	case p.hole[d]:
+		k.gap[d], passes = true, false
+	case d == Request && !unread:
+		if i := p.struck(s.Message); i != nil && i.fault.Do == LoseRequest {
+			q.fatal = i
+		} else if i != nil {
+			k.lose[s.Call] = i
+		}
+	case d == Reply:
+		q.fatal = k.lose[s.Call] // there is no call 0
+	}
+	if p.observe != nil {
+		s.Lost = !passes || q.fatal != nil
+		p.observe(s)
+	}
+	return q, passes
+}

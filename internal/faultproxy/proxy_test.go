@@ -1,0 +1,337 @@
+package faultproxy_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/internal/faultproxy"
+)
+
+// TestProxy runs every test of what happens to messages against a real server.
+func TestProxy(t *testing.T) {
+	addr := redisAt(t)
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, addr string)
+	}{
+		{"pass", pass},
+		{"lose the reply", loseReply},
+		{"lose the request", loseRequest},
+		{"skip and repeat", skipAndRepeat},
+		{"first come", firstCome},
+		{"pipeline", pipeline},
+		{"black hole for requests", holeForRequests},
+		{"black hole for replies", holeForReplies},
+		{"delay", delay},
+		{"delayed to death", delayedToDeath},
+		{"reset", reset},
+		{"refuse", refuse},
+		{"close", closeProxy},
+		{"unread", unread},
+		{"many", many},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, addr)
+		})
+	}
+}
+
+func newKey() string { return "locklab:faultproxy-test:" + rand.Text() }
+
+func pass(t *testing.T, addr string) {
+	var l log
+	p := start(t, addr, faultproxy.Redis, &l)
+	c := connect(t, p.Addr())
+	key, big := newKey(), strings.Repeat("x", 200_000)
+	fmt.Fprintf(c, "*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n$2\r\nPX\r\n$5\r\n60000\r\n", len(key), key, len(big), big)
+	if line, err := c.ReadString('\n'); line != "+OK\r\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	c.must(t, "$200000", "GET %s", key)
+	got := make([]byte, len(big)+2)
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != big+"\r\n" {
+		t.Fatalf("what comes back is not what was sent: %v", err)
+	}
+	c.must(t, ":1", "DEL %s", key)
+	if p.Seen("set") != 1 || p.Seen("get") != 1 || p.Seen("del") != 1 || p.Conns() != 1 {
+		t.Errorf("seen %d set, %d get, %d del on %d connections", p.Seen("set"), p.Seen("get"), p.Seen("del"), p.Conns())
+	}
+	var story []string
+	for _, s := range l.all() {
+		story = append(story, fmt.Sprint(s.Conn, s.Dir, s.Op, s.Call, s.Key == key, s.Lost))
+	}
+	want := "1 request set 1 true false|1 reply set 1 true false|1 request get 2 true false|1 reply get 2 true false|1 request del 3 true false|1 reply del 3 true false"
+	if got := strings.Join(story, "|"); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+		t.Errorf("the observer saw\n%s, want\n%s", got, want)
+	}
+}
+
+func loseReply(t *testing.T, addr string) {
+	var l log
+	p, direct := start(t, addr, faultproxy.Redis, &l), connect(t, addr)
+	key := newKey()
+	c := connect(t, p.Addr())
+	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr")})
+	c.must(t, "+PONG", "PING") // another operation
+	c.broken(t, "INCR %s", key)
+	done(t, i)
+	direct.must(t, "$1", "GET %s", key) // delivered
+	if s := l.all(); !s[len(s)-1].Lost || s[len(s)-1].Op != "incr" || s[len(s)-1].Dir != faultproxy.Reply {
+		t.Errorf("the last sighting is %+v", s[len(s)-1])
+	}
+	connect(t, p.Addr()).must(t, ":2", "INCR %s", key) // once only
+	connect(t, p.Addr()).must(t, ":1", "DEL %s", key)
+}
+
+func loseRequest(t *testing.T, addr string) {
+	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+	key := newKey()
+	c := connect(t, p.Addr())
+	i := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Below(key, "incr")})
+	c.must(t, ":0", "DEL %s", key) // another operation
+	c.broken(t, "INCR %s", key)
+	done(t, i)
+	direct.must(t, "$-1", "GET %s", key) // not delivered
+	connect(t, p.Addr()).must(t, ":1", "INCR %s", key)
+	connect(t, p.Addr()).must(t, ":1", "DEL %s", key)
+}
+
+func skipAndRepeat(t *testing.T, addr string) {
+	p := start(t, addr, faultproxy.Redis, nil)
+	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("ping"), Skip: 2, Times: 2})
+	c := connect(t, p.Addr())
+	c.must(t, "+PONG", "PING")
+	c.must(t, "+PONG", "PING")
+	c.broken(t, "PING")
+	connect(t, p.Addr()).broken(t, "PING")
+	connect(t, p.Addr()).must(t, "+PONG", "PING")
+	done(t, i)
+	i = p.Inject(faultproxy.Fault{})
+	i.Remove()
+	i.Remove()
+	connect(t, p.Addr()).must(t, "+PONG", "PING")
+}
+
+// firstCome: of two faults for one request the older hits, and the younger
+// waits for the next.
+func firstCome(t *testing.T, addr string) {
+	p := start(t, addr, faultproxy.Redis, nil)
+	a, b := p.Inject(faultproxy.Fault{}), p.Inject(faultproxy.Fault{})
+	connect(t, p.Addr()).broken(t, "PING")
+	done(t, a)
+	select {
+	case <-b.Done():
+		t.Error("both faults have hit one request")
+	default:
+	}
+	connect(t, p.Addr()).broken(t, "PING")
+	done(t, b)
+}
+
+// pipeline: what was sent before the lost request arrives and is answered.
+func pipeline(t *testing.T, addr string) {
+	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+	key := newKey()
+	p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr"), Skip: 2}) // its reply
+	c := connect(t, p.Addr())
+	fmt.Fprintf(c, "INCR %[1]s\r\nINCR %[1]s\r\nINCR %[1]s\r\n", key)
+	got, err := io.ReadAll(c)
+	if string(got) != ":1\r\n:2\r\n" || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("read %q, %v; want two replies and a reset", got, err)
+	}
+	direct.must(t, "$1", "GET %s", key)
+	direct.next(t, "3")
+	direct.must(t, ":1", "DEL %s", key)
+}
+
+func holeForRequests(t *testing.T, addr string) {
+	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+	key := newKey()
+	idle, c := connect(t, p.Addr()), connect(t, p.Addr())
+	idle.must(t, "+PONG", "PING")
+	p.BlackHole(faultproxy.Request, true)
+	silent(t, c, "INCR "+key)
+	direct.must(t, "$-1", "GET %s", key)
+	p.BlackHole(faultproxy.Request, false)
+	c.broken(t, "PING")
+	idle.must(t, "+PONG", "PING") // it lost nothing
+	direct.must(t, "$-1", "GET %s", key)
+}
+
+func holeForReplies(t *testing.T, addr string) {
+	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+	key := newKey()
+	c := connect(t, p.Addr())
+	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("ping")})
+	p.BlackHole(faultproxy.Reply, true)
+	silent(t, c, "INCR "+key)
+	direct.must(t, "$1", "GET %s", key)
+	direct.next(t, "1")
+	direct.must(t, ":1", "DEL %s", key)
+	p.BlackHole(faultproxy.Reply, false)
+	c.broken(t, "PING")
+	i.Remove()
+}
+
+// silent expects no answer.
+func silent(t *testing.T, c *talk, command string) {
+	t.Helper()
+	c.SetDeadline(time.Now().Add(aWhile))
+	var timeout net.Error
+	if line, err := c.say("%s", command); !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("%s: %q, %v; want silence", command, line, err)
+	}
+	c.SetDeadline(time.Now().Add(patience))
+}
+
+// delay: latency, not throughput.
+func delay(t *testing.T, addr string) {
+	const by, n = 200 * time.Millisecond, 20
+	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
+		p := start(t, addr, faultproxy.Redis, nil)
+		c := connect(t, p.Addr())
+		c.must(t, "+PONG", "PING")
+		p.Delay(d, by)
+		key, began := newKey(), time.Now()
+		fmt.Fprint(c, strings.Repeat("INCR "+key+"\r\n", n))
+		for i := range n {
+			line, err := c.ReadString('\n')
+			if want := fmt.Sprintf(":%d\r\n", i+1); line != want {
+				t.Fatalf("%v: %q, %v; want %q", d, line, err, want)
+			}
+			if took := time.Since(began); took < by {
+				t.Errorf("%v: a reply after %v, want %v at least", d, took, by)
+			}
+		}
+		if took := time.Since(began); took > n*by/2 {
+			t.Errorf("%v: %d messages together took %v: they waited for each other", d, n, took)
+		}
+		p.Delay(d, 0)
+		began = time.Now()
+		c.must(t, ":1", "DEL %s", key)
+		if took := time.Since(began); took >= by {
+			t.Errorf("%v: %v without delay", d, took)
+		}
+	}
+}
+
+// delayedToDeath: Close does not wait for what is late.
+func delayedToDeath(t *testing.T, addr string) {
+	p := start(t, addr, faultproxy.Redis, nil)
+	c := connect(t, p.Addr())
+	p.Delay(faultproxy.Reply, time.Hour)
+	silent(t, c, "PING")
+	p.Close()
+	if _, err := c.ReadByte(); err == nil {
+		t.Error("a reply an hour too early")
+	}
+}
+
+func reset(t *testing.T, addr string) {
+	p := start(t, addr, faultproxy.Redis, nil)
+	a, b := connect(t, p.Addr()), connect(t, p.Addr())
+	a.must(t, "+PONG", "PING")
+	b.must(t, "+PONG", "PING")
+	p.Reset()
+	a.broken(t, "PING")
+	b.broken(t, "PING")
+	connect(t, p.Addr()).must(t, "+PONG", "PING")
+}
+
+func refuse(t *testing.T, addr string) {
+	p := start(t, addr, faultproxy.Redis, nil)
+	old := connect(t, p.Addr())
+	old.must(t, "+PONG", "PING")
+	p.Refuse(true)
+	refused(t, p.Addr())
+	old.must(t, "+PONG", "PING")
+	p.Refuse(false)
+	connect(t, p.Addr()).must(t, "+PONG", "PING")
+	// A server that is not there refuses too.
+	dead := start(t, p.Addr(), faultproxy.Redis, nil)
+	p.Close()
+	refused(t, dead.Addr())
+}
+
+func closeProxy(t *testing.T, addr string) {
+	p := start(t, addr, faultproxy.Redis, nil)
+	c := connect(t, p.Addr())
+	c.must(t, "+PONG", "PING")
+	for range 2 {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if p.Conns() != 0 {
+		t.Errorf("%d connections after Close", p.Conns())
+	}
+	c.broken(t, "PING")
+	if c, err := net.Dial("tcp", p.Addr()); err == nil {
+		c.Close()
+		t.Error("it listens after Close")
+	}
+}
+
+// unread: another protocol passes all the same.
+func unread(t *testing.T, addr string) {
+	var l log
+	p := start(t, addr, faultproxy.ZooKeeper, &l)
+	i := p.Inject(faultproxy.Fault{})
+	c := connect(t, p.Addr())
+	c.must(t, "+PONG", "PING")
+	c.must(t, "+PONG", "PING")
+	for _, s := range l.all() {
+		if s.Op != "" || s.Call != 0 || s.Lost {
+			t.Errorf("it understands %+v", s)
+		}
+	}
+	i.Remove()
+}
+
+// many connections at once, and accidents among them: counts stay exact.
+func many(t *testing.T, addr string) {
+	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+	const clients, turns, lost = 8, 50, 20
+	key := newKey()
+	p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr"), Skip: 100, Times: lost})
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			var c *talk
+			for range turns {
+				if c == nil {
+					var err error
+					if c, err = open(p.Addr()); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if _, err := c.say("INCR %s", key); err != nil {
+					c.Close()
+					c = nil
+				}
+			}
+			if c != nil {
+				c.Close()
+			}
+		})
+	}
+	wg.Wait()
+	// A reply may be lost among others of its connection only if they are
+	// pipelined, and these are not: each request arrived.
+	direct.must(t, "$3", "GET %s", key)
+	direct.next(t, fmt.Sprint(clients*turns))
+	direct.must(t, ":1", "DEL %s", key)
+	if got := p.Seen("incr"); got != clients*turns {
+		t.Errorf("seen %d, want %d", got, clients*turns)
+	}
+}

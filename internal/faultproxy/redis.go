@@ -1,0 +1,104 @@
+package faultproxy
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Redis returns the framing of one connection of a Redis client. Replies come
+// in the order of the commands; what a subscriber receives is told apart by its
+// first word. Commands that are answered otherwise (MONITOR, CLIENT REPLY) are
+// not understood.
+func Redis() Framing { return new(redis) }
+
+type redis struct {
+	calls int
+	open  []call // oldest first
+}
+
+func (*redis) Cut(d Direction, stream []byte) (int, error) {
+	r := &resp{b: stream}
+	if d == Request && len(stream) > 0 && stream[0] != '*' { // a command typed by hand
+		i := bytes.IndexByte(stream, '\n')
+		if i < 0 && len(stream) > 64<<10 {
+			return 0, errForeign
+		}
+		return i + 1, nil
+	}
+	r.value(0)
+	switch {
+	case r.foreign:
+		return 0, errForeign
+	case r.short:
+		return 0, nil
+	}
+	return r.at, nil
+}
+
+func (r *redis) Read(d Direction, raw []byte) Message {
+	if d == Request {
+		return r.command(raw)
+	}
+	v := readValue(raw)
+	var word string
+	if (v.Type == '*' || v.Type == '>') && len(v.Items) > 0 {
+		word = strings.ToLower(v.Items[0].Text)
+	}
+	var ok func(call) bool
+	switch {
+	case subscribes(word):
+		ok = func(c call) bool { return c.op == word }
+	case v.Type == '>', strings.HasSuffix(word, "message") && v.Type == '*' && len(v.Items) >= 3 && len(r.open) == 0:
+		return Message{Op: "push", Body: v}
+	default:
+		ok = func(c call) bool { return !subscribes(c.op) || v.Type == '-' }
+	}
+	i := slices.IndexFunc(r.open, ok)
+	if i < 0 {
+		return Message{Body: v}
+	}
+	c := &r.open[i]
+	m := Message{Op: c.op, Key: c.key, Call: c.number, Body: v}
+	if c.parts--; c.parts <= 0 || v.Type == '-' {
+		r.open = slices.Delete(r.open, i, i+1)
+	}
+	return m
+}
+
+func (r *redis) command(raw []byte) Message {
+	var words []string
+	if len(raw) > 0 && raw[0] == '*' {
+		for _, item := range readValue(raw).Items {
+			words = append(words, item.Text)
+		}
+	} else {
+		words = strings.Fields(string(raw))
+	}
+	if len(words) == 0 {
+		return Message{} // the server says nothing to that
+	}
+	r.calls++
+	c := call{number: r.calls, op: strings.ToLower(words[0]), parts: 1}
+	switch {
+	case strings.HasPrefix(c.op, "eval") || strings.HasPrefix(c.op, "fcall"): // script, number of keys, keys
+		if len(words) > 3 {
+			if n, err := strconv.Atoi(words[2]); err == nil && n > 0 {
+				c.key = words[3]
+			}
+		}
+	case len(words) > 1:
+		c.key = words[1]
+	}
+	if subscribes(c.op) {
+		c.parts = max(1, len(words)-1) // one confirmation a channel
+	}
+	r.open = append(r.open, c)
+	return Message{Op: c.op, Key: c.key, Call: c.number, Body: words}
+}
+
+// subscribes reports whether op is confirmed by messages that begin with it.
+func subscribes(op string) bool {
+	return slices.Contains([]string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"}, op)
+}

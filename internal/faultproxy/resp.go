@@ -1,0 +1,149 @@
+package faultproxy
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// A Value is a reply of Redis, or a command before it is read as one.
+type Value struct {
+	Type  byte   // the first byte of its encoding: '+', '-', ':', '$', '*', '_', '>' …
+	Text  string // a string, a number as it was written, an error; "" for null
+	Null  bool
+	Items []Value // of arrays, sets and pushes; of maps key, value, key, value …
+}
+
+// String returns the value in the manner of redis-cli, in one line.
+func (v Value) String() string {
+	switch {
+	case v.Null:
+		return "(nil)"
+	case v.Type == '-' || v.Type == '!':
+		return "(error) " + v.Text
+	case v.Type == '$' || v.Type == '=':
+		return strconv.Quote(v.Text)
+	case v.Items != nil:
+		parts := make([]string, len(v.Items))
+		for i, item := range v.Items {
+			parts[i] = item.String()
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	}
+	return v.Text
+}
+
+// maxDepth bounds how deep arrays may be nested.
+const maxDepth = 16
+
+// A resp reads the Redis serialization protocol, RESP2 and RESP3 without its
+// streamed types, which no server sends.
+// (redis.io, "Redis serialization protocol specification".)
+type resp struct {
+	b       []byte
+	at      int
+	short   bool // the message ends later
+	foreign bool // this is not RESP
+	keep    bool // build values
+}
+
+// line returns the next line without its end.
+func (r *resp) line() []byte {
+	i := bytes.Index(r.b[r.at:], []byte("\r\n"))
+	if i < 0 {
+		r.short = true
+		return nil
+	}
+	p := r.b[r.at : r.at+i]
+	r.at += i + 2
+	return p
+}
+
+// number reads a length, -1 at the least.
+func (r *resp) number(p []byte) int {
+	n, err := strconv.Atoi(string(p))
+	if err != nil || n < -1 {
+		r.foreign = true
+		return -1
+	}
+	return n
+}
+
+// value reads one value.
+func (r *resp) value(depth int) (v Value) {
+	p := r.line()
+	if r.short {
+		return v
+	}
+	if len(p) == 0 || depth > maxDepth {
+		r.foreign = true
+		return v
+	}
+	v.Type, p = p[0], p[1:]
+	switch v.Type {
+	case '+', '-', ':', ',', '#', '(':
+		v.Text = r.text(p)
+	case '_':
+		v.Null = true
+	case '$', '=', '!':
+		n := r.number(p)
+		if r.foreign || n < 0 {
+			v.Null = true
+			return v
+		}
+		if n > maxMessage {
+			r.foreign = true
+			return v
+		}
+		if len(r.b)-r.at < n+2 {
+			r.short = true
+			return v
+		}
+		v.Text = r.text(r.b[r.at : r.at+n])
+		r.at += n + 2
+	case '*', '~', '>', '%', '|':
+		r.items(p, depth, &v)
+	default:
+		r.foreign = true
+	}
+	return v
+}
+
+// items reads the elements of v, whose number p says.
+func (r *resp) items(p []byte, depth int, v *Value) {
+	n := r.number(p)
+	if r.foreign || n < 0 {
+		v.Null = true
+		return
+	}
+	if n > maxMessage {
+		r.foreign = true
+		return
+	}
+	if v.Type == '%' || v.Type == '|' {
+		n *= 2
+	}
+	v.Items = []Value{}
+	for ; n > 0 && !r.short && !r.foreign; n-- {
+		item := r.value(depth + 1)
+		if r.keep {
+			v.Items = append(v.Items, item)
+		}
+	}
+	if v.Type == '|' && !r.short && !r.foreign { // attributes stand before the value they describe
+		*v = r.value(depth + 1)
+	}
+}
+
+func (r *resp) text(p []byte) string {
+	if !r.keep {
+		return ""
+	}
+	return string(p)
+}
+
+// readValue returns the value at the start of b.
+func readValue(b []byte) Value {
+	r := &resp{b: b, keep: true}
+	return r.value(0)
+}

@@ -1,0 +1,160 @@
+package faultproxy_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
+)
+
+// patience is how long a test waits for what must happen; aWhile is how long
+// it waits to see that something does not.
+const (
+	patience = 20 * time.Second
+	aWhile   = 150 * time.Millisecond
+)
+
+// noLeaks fails t if goroutines are left when it ends.
+func noLeaks(t *testing.T) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				buf := make([]byte, 1<<20)
+				t.Errorf("%d goroutines more than before:\n%s", runtime.NumGoroutine()-before, buf[:runtime.Stack(buf, true)])
+				return
+			}
+		}
+	})
+}
+
+// A log is what an observer saw.
+type log struct {
+	mu   sync.Mutex
+	seen []faultproxy.Sighting
+}
+
+func (l *log) observe(s faultproxy.Sighting) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = append(l.seen, s)
+}
+
+// all returns what was seen so far.
+func (l *log) all() []faultproxy.Sighting {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]faultproxy.Sighting(nil), l.seen...)
+}
+
+// start puts a proxy in front of a server for the duration of t.
+func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *faultproxy.Proxy {
+	t.Helper()
+	var o faultproxy.Options
+	if l != nil {
+		o.Observe = l.observe
+	}
+	p, err := faultproxy.New(to, framing, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// A talk is a connection on which a test speaks to Redis by hand.
+type talk struct {
+	net.Conn
+	*bufio.Reader
+}
+
+func (c *talk) Read(p []byte) (int, error) { return c.Reader.Read(p) }
+
+func connect(t *testing.T, addr string) *talk {
+	t.Helper()
+	c, err := open(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func open(addr string) (*talk, error) {
+	c, err := net.DialTimeout("tcp", addr, patience)
+	if err != nil {
+		return nil, err
+	}
+	c.SetDeadline(time.Now().Add(patience))
+	return &talk{c, bufio.NewReader(c)}, nil
+}
+
+// say sends one line and returns the first line of the reply.
+func (c *talk) say(format string, args ...any) (string, error) {
+	if _, err := fmt.Fprintf(c, format+"\r\n", args...); err != nil {
+		return "", err
+	}
+	line, err := c.ReadString('\n')
+	return line, err
+}
+
+// must is say, to get a reply.
+func (c *talk) must(t *testing.T, want, format string, args ...any) {
+	t.Helper()
+	got, err := c.say(format, args...)
+	if err != nil || got != want+"\r\n" {
+		t.Fatalf("%s: %q, %v; want %q", fmt.Sprintf(format, args...), got, err, want)
+	}
+}
+
+// next expects another line of the reply.
+func (c *talk) next(t *testing.T, want string) {
+	t.Helper()
+	if got, err := c.ReadString('\n'); err != nil || got != want+"\r\n" {
+		t.Fatalf("then %q, %v; want %q", got, err, want)
+	}
+}
+
+// refused expects a new connection to be reset.
+func refused(t *testing.T, addr string) {
+	t.Helper()
+	c, err := open(addr)
+	if errors.Is(err, syscall.ECONNRESET) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.broken(t, "PING")
+}
+
+// broken expects the reset of a connection on which a command was lost.
+func (c *talk) broken(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if got, err := c.say(format, args...); !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+		t.Fatalf("%s: %q, %v; want a reset", fmt.Sprintf(format, args...), got, err)
+	}
+}
+
+// done waits for a fault to hit.
+func done(t *testing.T, i *faultproxy.Injection) {
+	t.Helper()
+	select {
+	case <-i.Done():
+	case <-time.After(patience):
+		t.Fatal("the fault does not hit")
+	}
+}
+
+func redisAt(t *testing.T) string { return locktest.Endpoint(t, harness.KindRedis).Addrs[0][0] }

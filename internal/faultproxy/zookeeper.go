@@ -1,0 +1,79 @@
+package faultproxy
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// ZooKeeper returns the framing of one connection of a ZooKeeper client: a
+// body behind its length as a 32-bit big-endian number. The first message of
+// each direction is the handshake. Every later body starts with an xid, which
+// a reply has from its request.
+func ZooKeeper() Framing { return new(zooKeeper) }
+
+type zooKeeper struct {
+	shaken [2]bool // by Direction: the handshake has passed
+	calls  int
+	open   []call // oldest first
+}
+
+const (
+	zooLength = 4
+	xidEvent  = -1
+)
+
+func (*zooKeeper) Cut(_ Direction, stream []byte) (int, error) {
+	if len(stream) < zooLength {
+		return 0, nil
+	}
+	n := binary.BigEndian.Uint32(stream)
+	switch {
+	case n > maxMessage: // a four-letter command, or no ZooKeeper at all
+		return 0, errForeign
+	case uint64(len(stream)) < zooLength+uint64(n):
+		return 0, nil
+	}
+	return zooLength + int(n), nil
+}
+
+func (z *zooKeeper) Read(d Direction, raw []byte) Message {
+	body := raw[min(zooLength, len(raw)):]
+	first := !z.shaken[d]
+	z.shaken[d] = true
+	switch {
+	case d == Request && first:
+		z.calls++
+		z.open = append(z.open, call{number: z.calls, op: "connect"})
+		return Message{Op: "connect", Call: z.calls, Body: readConnect(body)}
+	case d == Request:
+		r, code := readRequest(body)
+		c := call{op: r.Op, xid: r.Xid, code: code, key: r.Path}
+		if len(r.Ops) > 0 {
+			c.key = r.Ops[0].Path
+		}
+		z.calls++
+		c.number = z.calls
+		z.open = append(z.open, c)
+		return Message{Op: c.op, Key: c.key, Call: c.number, Body: r}
+	case first:
+		c := z.answered(func(c call) bool { return c.op == "connect" })
+		return Message{Op: "connect", Call: c.number, Body: readConnected(body)}
+	}
+	xid := (&jute{b: body}).int()
+	if xid == xidEvent {
+		e := readEvent(body)
+		return Message{Op: "event", Key: e.Path, Body: e}
+	}
+	// Pings share an xid, and are answered in order.
+	c := z.answered(func(c call) bool { return c.op != "connect" && c.xid == xid })
+	return Message{Op: c.op, Key: c.key, Call: c.number, Body: readReply(body, c.code)}
+}
+
+// answered takes the oldest call for which ok holds off the list.
+func (z *zooKeeper) answered(ok func(call) bool) (c call) {
+	if i := slices.IndexFunc(z.open, ok); i >= 0 {
+		c = z.open[i]
+		z.open = slices.Delete(z.open, i, i+1)
+	}
+	return c
+}

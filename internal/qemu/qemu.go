@@ -1,0 +1,51 @@
+package qemu
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Find returns the path of the emulator of an architecture, by qemu's name of
+// it. Without one, or on another host than linux/amd64, it skips the test, or
+// fails it if LOCKLAB_REQUIRE names qemu.
+func Find(t *testing.T, arch string) (path string) {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	for _, name := range []string{"qemu-" + arch + "-static", "qemu-" + arch} { // some systems leave "-static" out
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	reason := "qemu-" + arch + "-static not on PATH: apt-get install qemu-user-static"
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "qemu") {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+	return ""
+}
+
+// TestBinary builds the tests of the package in the working directory for
+// goarch, on Linux, and returns the path of the program, which goes with the
+// test.
+func TestBinary(t *testing.T, goarch string) (path string) {
+	t.Helper()
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skipf("go not on PATH: %v", err)
+	}
+	path = filepath.Join(t.TempDir(), "qemu.test")
+	cmd := exec.CommandContext(t.Context(), tool, "test", "-c", "-o", path, ".")
+	// Flags that the test itself was run with are not for the inner one.
+	cmd.Env = append(cmd.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+goarch)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}

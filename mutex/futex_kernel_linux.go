@@ -1,0 +1,35 @@
+//go:build !systematic
+
+package mutex
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"locklab/atomics"
+)
+
+// A futexQueue is who sleeps on a word. It is empty: the kernel finds the
+// sleepers by the word's address.
+type futexQueue struct{}
+
+// Operations of futex(2), which golang.org/x/sys/unix does not name.
+const (
+	futexOpWait  = 0
+	futexOpWake  = 1
+	futexPrivate = 128 // for threads of one process only: spares the kernel a lookup
+)
+
+// wait sleeps while the word has the given value. It may also return for no
+// reason, and when a signal comes: the Go runtime sends them to preempt. So no
+// result is of interest: the caller looks again.
+func (futexQueue) wait(word *atomics.Uint32, value uint32) {
+	// Syscall6 keeps the word where it is until it returns (unsafe.Pointer, 4).
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), 0, 0, 0)
+}
+
+// wake wakes up to n of those who sleep on the word.
+func (futexQueue) wake(word *atomics.Uint32, n int) {
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake|futexPrivate, uintptr(n), 0, 0, 0)
+}

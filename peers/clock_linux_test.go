@@ -1,0 +1,37 @@
+package peers_test
+
+import (
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+)
+
+// On Linux Java's System.nanoTime is CLOCK_MONOTONIC, as Go's monotonic time
+// is: what the exchange over the socket finds is the difference of the two zero
+// points.
+func TestClockOffset(t *testing.T) {
+	t.Parallel()
+	needJava(t)
+	s := newJavaStage(t, locktest.Endpoint(t, harness.KindZooKeeper))
+	defer s.close(t)
+	base := time.Now()
+	offset, err := s.java.ClockOffset(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ts unix.Timespec
+	before := time.Since(base)
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		t.Fatal(err)
+	}
+	want := int64(before) - ts.Nano()
+	if d := time.Duration(offset - want).Abs(); d > 5*time.Millisecond {
+		t.Errorf("Java's clock seems %v off CLOCK_MONOTONIC", d)
+	} else {
+		t.Logf("%v off", d)
+	}
+}

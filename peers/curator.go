@@ -1,0 +1,92 @@
+package peers
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+)
+
+// The locks of Apache Curator, the ZooKeeper library of the Java world, run
+// unmodified in a Java process: docs/external-peers.md describes how it is
+// driven. A Remote is one CuratorFramework, hence one session, and each of its
+// workers a Java thread, since Curator's owners are threads.
+//
+// # What the adapter adds
+//
+// Two messages over loopback per acquisition and two per release, which count
+// in every time: compare these variants with each other and, for what they ask
+// of the servers, with everybody. [MeasureCurator] measures without them.
+//
+// A context: a Lock that gives up interrupts its thread, upon which Curator
+// removes the ticket, if need be in the background a moment later.
+//
+// A loss signal: Done closes at ConnectionState.LOST, when Curator knows or
+// must assume that the session has expired.
+//
+// # What it leaves alone
+//
+// There is no fencing token. A node that somebody else removes is not missed:
+// Unlock returns nil. The parents are container nodes, which the server
+// removes when they are empty, so tickets may count from 0 again.
+//
+// # References
+//
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks:
+// InterProcessMutex, InterProcessSemaphoreMutex, InterProcessReadWriteLock,
+// LockInternals.
+// Version 5.4.0 is what Debian 12 has; another one on the class path of
+// LOCKLAB_CURATOR is measured under the same names.
+var (
+	curatorMutex = newCurator("curator-mutex",
+		"InterProcessMutex of Apache Curator, an object for each worker, in a Java process",
+		"Apache Curator 5.4.0, InterProcessMutex",
+		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex"})
+
+	// Waiters in one object wait on its monitor, and every watch wakes them
+	// all, each to list the queue again, one after the other.
+	curatorMutexShared = newCurator("curator-mutex-shared",
+		"InterProcessMutex of Apache Curator, one object shared by the threads of a client",
+		"Apache Curator 5.4.0, InterProcessMutex",
+		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex", instance: true})
+
+	// A mutex inside, around a list of leases: nine requests and four writes.
+	curatorSemaphoreMutex = newCurator("curator-semaphore-mutex",
+		"InterProcessSemaphoreMutex of Apache Curator, which any thread may release",
+		"Apache Curator 5.4.0, InterProcessSemaphoreMutex",
+		harness.Traits{FIFO: true}, curatorRecipe{name: "semaphore"})
+
+	// A reader waits for the first writer in the queue, not for the nearest
+	// before it, so readers behind several writers wake several times.
+	curatorRW = newCurator("curator-rw",
+		"InterProcessReadWriteLock of Apache Curator",
+		"Apache Curator 5.4.0, InterProcessReadWriteLock",
+		harness.Traits{FIFO: true, Reentrant: true, ReadWrite: true}, curatorRecipe{name: "rw", readWrite: true})
+)
+
+// curatorJava is the Java process of all clients in this process: a JVM takes
+// seconds to start and 100 MB. It is state of the process like the children
+// that package backend starts, and like them it has one owner.
+var curatorJava = newJavaPeer(5*time.Second, 3*time.Second, time.Second)
+
+// curatorUnavailable is why Curator cannot run here, "" if it can.
+var curatorUnavailable = whyNoCurator()
+
+// A curatorRecipe says which lock the Java process is to make.
+type curatorRecipe struct {
+	name      string // of the protocol
+	instance  bool   // one object for all workers of a client
+	readWrite bool   // has readers
+}
+
+func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRecipe) *harness.Variant {
+	traits.Needs = harness.KindZooKeeper
+	return &harness.Variant{
+		Name: name, Doc: doc, Paper: paper,
+		Family: harness.Peer, Status: harness.Reference, Traits: traits,
+		Unavailable: curatorUnavailable,
+		Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+			return newCuratorClient(ctx, curatorJava, recipe, at, key)
+		},
+	}
+}

@@ -1,0 +1,207 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// A CuratorCell is a closed loop of Curator's locks inside the Java process:
+// every worker is a thread that takes and releases the lock without a word to
+// this process, so its times are those of a Java program.
+type CuratorCell struct {
+	Recipe  string // "mutex", "semaphore", or "rw" for its writers; "" is "mutex"
+	Mode    string // "session": one each; "object": one session, a lock object each; "instance": one of both; "" is "session"
+	Workers int    // at least 1
+
+	Warmup time.Duration // before the window
+	Window time.Duration
+	Hold   time.Duration // inside the lock
+	Think  time.Duration // between turns
+}
+
+// A CellLog is what the workers of a cell did. Its times are ns since a time
+// that the caller has chosen.
+type CellLog struct {
+	Open, Close int64         // the window
+	Holds       []oracle.Hold // of the whole cell, those outside the window too, in order of grant
+}
+
+// cellDrain is how long the workers of a cell may take to end their last turns.
+const cellDrain = 10 * time.Second
+
+// MeasureCurator runs one cell on the lock called key. It calls edge twice, when
+// the window opens and when it closes, for the caller to read what the servers
+// have counted. Times are set against base; the Java process and this one read
+// the same clock of the machine or, where they do not, clocks whose difference
+// is found to within half of a loopback round trip.
+//
+// The error wraps [harness.ErrUnavailable] if Curator cannot run here. A cell
+// that does not end in time is one too, and its process is killed.
+func MeasureCurator(ctx context.Context, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
+	return measureCurator(ctx, curatorJava, at, key, c, base, edge)
+}
+
+func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
+	if c.Workers < 1 {
+		return nil, fmt.Errorf("peers: %w: a cell of %d workers", harness.ErrUsage, c.Workers)
+	}
+	where, err := curatorServers(at)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := java.hire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer java.dismiss(proc)
+	ctx, cancel := context.WithTimeoutCause(ctx, javaStart+c.Warmup+c.Window+cellDrain+java.answer, errors.New("it did not end in time"))
+	defer cancel()
+	offset, err := proc.clockOffset(ctx, base)
+	if err != nil {
+		proc.suspect()
+		return nil, err
+	}
+	run := &cellRun{log: new(CellLog), workers: int64(c.Workers), offset: offset, edge: edge}
+	if err = run.drive(ctx, proc, append(where, c.words(key)...)); err != nil {
+		if ctx.Err() != nil {
+			proc.suspect()
+			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+		return nil, fmt.Errorf("peers: cell of Curator: %w", err)
+	}
+	oracle.Sort(run.log.Holds)
+	return run.log, nil
+}
+
+// words are the cell in the words of the protocol.
+func (c CuratorCell) words(key string) []string {
+	pairs := []string{"path", "/locklab/" + key, "workers", strconv.Itoa(c.Workers)}
+	add := func(key, value, otherwise string) {
+		if value == "" {
+			value = otherwise
+		}
+		pairs = append(pairs, key, value)
+	}
+	add("recipe", c.Recipe, "mutex")
+	add("mode", c.Mode, "session")
+	for key, d := range map[string]time.Duration{"warm_ms": c.Warmup, "run_ms": c.Window, "drain_ms": cellDrain} {
+		add(key, strconv.FormatInt(d.Milliseconds(), 10), "")
+	}
+	add("hold_ns", strconv.FormatInt(int64(c.Hold), 10), "")
+	add("think_ns", strconv.FormatInt(int64(c.Think), 10), "")
+	return pairs
+}
+
+// clockOffset returns what to add to the process's clock to get ns since base.
+func (j *javaProcess) clockOffset(ctx context.Context, base time.Time) (int64, error) {
+	l, _, err := j.dial(ctx, "clock")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	l.conn.SetDeadline(time.Now().Add(j.answer))
+	var offset int64
+	best := time.Duration(1<<63 - 1)
+	for range 32 {
+		sent := time.Since(base)
+		text, err := l.ask("now")
+		trip := time.Since(base) - sent
+		if err != nil {
+			return 0, fmt.Errorf("peers: clock: %w", err)
+		}
+		now, err := strconv.ParseInt(strings.TrimPrefix(text, "now "), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("peers: clock: %w", err)
+		}
+		if trip < best {
+			best, offset = trip, int64(sent+trip/2)-now
+		}
+	}
+	return offset, nil
+}
+
+// A cellRun is a cell under way.
+type cellRun struct {
+	log     *CellLog
+	workers int64
+	offset  int64
+	edge    func()
+}
+
+func (r *cellRun) drive(ctx context.Context, proc *javaProcess, pairs []string) error {
+	l, text, err := proc.dial(ctx, "cell", pairs...)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	defer context.AfterFunc(ctx, l.Close)()
+	for text != "done" {
+		if err := r.take(text); err != nil {
+			return err
+		}
+		if text, err = l.read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads one line of what the process says about the cell.
+func (r *cellRun) take(text string) error {
+	verb, rest, _ := strings.Cut(text, " ")
+	switch verb {
+	case "open", "close":
+		var at [1]int64
+		if err := integers(rest, at[:]); err != nil {
+			return err
+		}
+		if at[0] += r.offset; verb == "open" {
+			r.log.Open = at[0]
+		} else {
+			r.log.Close = at[0]
+		}
+		r.edge()
+	case "turn":
+		var n [4]int64
+		if err := integers(rest, n[:]); err != nil {
+			return err
+		}
+		if n[0] < 0 || n[0] >= r.workers {
+			return fmt.Errorf("%q: there is no such worker", text)
+		}
+		r.log.Holds = append(r.log.Holds, oracle.Hold{Worker: int(n[0]),
+			Requested: n[1] + r.offset, Acquired: n[2] + r.offset, Releasing: n[3] + r.offset})
+	case "drained":
+		if rest != "0" {
+			return fmt.Errorf("%s workers still waited %v after the end: the lock is stuck", rest, cellDrain)
+		}
+	case "failed":
+		return fmt.Errorf("worker %s", rest)
+	default:
+		return fmt.Errorf("unexpected line %q", text)
+	}
+	return nil
+}
+
+// integers reads exactly as many decimal numbers as fit into out.
+func integers(text string, out []int64) error {
+	fields := strings.Fields(text)
+	if len(fields) != len(out) {
+		return fmt.Errorf("%q: want %d numbers", text, len(out))
+	}
+	for i, field := range fields {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+		out[i] = n
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/wire"
+)
+
+// curatorUnlockWait bounds Unlock. Curator itself retries for about as long.
+const curatorUnlockWait = 10 * time.Second
+
+// A curatorClient is one CuratorFramework.
+type curatorClient struct {
+	java   *javaPeer
+	proc   *javaProcess
+	recipe curatorRecipe
+	path   string
+	number string // by which the process knows the client
+	line   *line
+	heard  chan struct{} // closed when the process says nothing more
+
+	mu     sync.Mutex
+	leases map[*curatorLease]bool // that hold the lock
+	lost   int                    // sessions before and including this one have ended
+	dead   error                  // why all have
+}
+
+var _ harness.Remote = (*curatorClient)(nil)
+
+func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe, at harness.Endpoint, key string) (_ harness.Remote, err error) {
+	where, err := curatorServers(at)
+	if err != nil {
+		return nil, err
+	}
+	c := &curatorClient{java: java, recipe: recipe, path: "/locklab/" + key, heard: make(chan struct{}), leases: make(map[*curatorLease]bool)}
+	if c.proc, err = java.hire(ctx); err != nil {
+		return nil, fmt.Errorf("%w (%w)", err, harness.ErrUnavailable)
+	}
+	mode := "object"
+	if recipe.instance {
+		mode = "instance"
+	}
+	dctx, cancel := context.WithTimeout(ctx, javaStart+java.answer) // more than the process takes to say that no server answers
+	defer cancel()
+	var answer string
+	c.line, answer, err = c.proc.dial(dctx, "client", append(where, "recipe", recipe.name, "mode", mode, "path", c.path,
+		"warmup_ms", strconv.FormatInt(java.warmUp.Milliseconds(), 10))...)
+	if err != nil {
+		if !errors.As(err, new(*refusal)) {
+			c.proc.suspect()
+		}
+		java.dismiss(c.proc)
+		return nil, fmt.Errorf("%w (%w)", err, harness.ErrUnavailable)
+	}
+	c.number = strings.TrimPrefix(answer, "ok ")
+	go c.listen()
+	return c, nil
+}
+
+// curatorServers returns how the Java process reaches the servers.
+func curatorServers(at harness.Endpoint) ([]string, error) {
+	if at.TLS != nil {
+		return nil, fmt.Errorf("peers: %w: Curator is not set up for TLS here", harness.ErrUsage)
+	}
+	if at.Kind != harness.KindZooKeeper || len(at.Addrs) == 0 {
+		return nil, fmt.Errorf("peers: %w: Curator needs a ZooKeeper ensemble, not %q", harness.ErrUsage, at.Kind)
+	}
+	session := cmp.Or(at.SessionTimeout, wire.DefaultSessionTimeout)
+	return []string{
+		"connect", strings.Join(at.Addrs[0], ","),
+		"session_ms", strconv.FormatInt(session.Milliseconds(), 10),
+		"wait_ms", strconv.FormatInt(javaStart.Milliseconds(), 10),
+		"user", at.Username, "password", at.Password,
+	}, nil
+}
+
+// listen ends the leases of sessions that the process says are lost, and all
+// when it says nothing more.
+func (c *curatorClient) listen() {
+	defer close(c.heard)
+	for {
+		text, err := c.line.read()
+		if err != nil || text == "closed" {
+			c.end(0, fmt.Errorf("%w: Curator's process has ended", errLost))
+			return
+		}
+		if n, err := strconv.Atoi(strings.TrimPrefix(text, "lost ")); err == nil {
+			c.end(n, nil)
+		}
+	}
+}
+
+// end ends the leases of the sessions up to number lost, or all because of dead.
+func (c *curatorClient) end(lost int, dead error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost, c.dead = max(c.lost, lost), dead
+	for l := range c.leases {
+		c.judge(l)
+	}
+}
+
+// judge ends l if its session is over; c.mu is held.
+func (c *curatorClient) judge(l *curatorLease) {
+	switch {
+	case c.dead != nil:
+		l.end(c.dead)
+	case l.epoch <= c.lost:
+		l.end(fmt.Errorf("%w: Curator reports ConnectionState.LOST", errLost))
+	default:
+		return
+	}
+	delete(c.leases, l)
+}
+
+func (c *curatorClient) hold(l *curatorLease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leases[l] = true
+	c.judge(l)
+}
+
+func (c *curatorClient) forget(l *curatorLease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.leases, l)
+}
+
+func (c *curatorClient) Join(ctx context.Context, i int) (harness.Session, error) {
+	s := &curatorSession{c: c, number: i}
+	if err := s.dial(ctx); err != nil {
+		return nil, err
+	}
+	if c.recipe.readWrite {
+		return curatorRWSession{s}, nil
+	}
+	return s, nil
+}
+
+// Close ends the CuratorFramework. A process that does not answer is killed.
+func (c *curatorClient) Close() error {
+	c.line.conn.SetDeadline(time.Now().Add(c.proc.answer))
+	err := c.line.write("close")
+	<-c.heard
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.line.Close()
+	if err != nil && !c.proc.gone() {
+		c.proc.suspect()
+	}
+	c.java.dismiss(c.proc)
+	return nil
+}
+
+// A curatorSession is one worker: one thread of the Java process.
+type curatorSession struct {
+	c       *curatorClient
+	number  int
+	request int
+	line    *line // nil when it was given up
+}
+
+var _ harness.TrySession = (*curatorSession)(nil)
+
+func (s *curatorSession) dial(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.c.proc.answer)
+	defer cancel()
+	s.line, _, err = s.c.proc.dial(ctx, "worker", "client", s.c.number, "worker", strconv.Itoa(s.number))
+	return err
+}
+
+func (s *curatorSession) Lock(ctx context.Context) (harness.Lease, error) {
+	return s.acquire(ctx, "lock", -1)
+}
+
+// TryLock makes a ticket, looks, and removes it if it is not the first: Curator
+// with a timeout of 0.
+func (s *curatorSession) TryLock(ctx context.Context) (harness.Lease, error) {
+	return s.acquire(ctx, "lock", 0)
+}
+
+// A curatorRWSession is a worker of a lock with readers.
+type curatorRWSession struct{ *curatorSession }
+
+var _ harness.RWSession = curatorRWSession{}
+
+func (s curatorRWSession) RLock(ctx context.Context) (harness.Lease, error) {
+	return s.acquire(ctx, "rlock", -1)
+}
+
+// unlockVerbs says how to release what a verb has acquired.
+var unlockVerbs = map[string]string{"lock": "unlock", "rlock": "runlock"}
+
+// acquire asks for the lock, to be waited for so many milliseconds, or for ever
+// if negative.
+func (s *curatorSession) acquire(ctx context.Context, verb string, wait int) (harness.Lease, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("peers: %s %s: %w", verb, s.c.path, ctx.Err())
+	}
+	if s.line == nil {
+		if err := s.dial(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.request++
+	answer, err := s.interruptible(ctx, fmt.Sprintf("%s %d %d", verb, s.request, wait))
+	if epoch, ok := strings.CutPrefix(answer, "ok "); ok {
+		return newCuratorLease(s, unlockVerbs[verb], epoch)
+	}
+	if answer == "timeout" {
+		return nil, fmt.Errorf("peers: %s: %w", s.c.path, harness.ErrNotAcquired)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = fmt.Errorf("unexpected answer %q", answer)
+	}
+	return nil, fmt.Errorf("peers: %s %s: %w", verb, s.c.path, err)
+}
+
+// interruptible asks for something that ends early if ctx does.
+func (s *curatorSession) interruptible(ctx context.Context, text string) (string, error) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		s.line.conn.SetReadDeadline(time.Now().Add(s.c.proc.answer))
+		s.c.line.write(fmt.Sprintf("cancel %d %d", s.number, s.request))
+	})
+	answer, err := s.line.ask(text)
+	if !stop() {
+		<-done
+		s.line.conn.SetReadDeadline(time.Time{})
+	}
+	if err != nil && !errors.As(err, new(*refusal)) {
+		s.giveUp()
+	}
+	return answer, err
+}
+
+// giveUp closes a connection whose answer will not be waited for; the process
+// releases what its thread held.
+func (s *curatorSession) giveUp() {
+	s.line.Close()
+	s.line = nil
+	if !s.c.proc.gone() {
+		s.c.proc.suspect()
+	}
+}
+
+func (s *curatorSession) Close() error {
+	if s.line != nil {
+		s.line.Close()
+		s.line = nil
+	}
+	return nil
+}

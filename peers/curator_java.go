@@ -1,0 +1,269 @@
+package peers
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+//go:embed curator/CuratorPeer.java
+var curatorSource []byte
+
+// javaStart is how long the process may take to compile its source and say
+// HELLO, on a busy machine.
+const javaStart = 60 * time.Second
+
+// curatorJars is where Debian's libcurator-recipes-java is; the manifest names
+// what it needs. The second keeps the logger from explaining itself.
+var curatorJars = []string{"/usr/share/java/curator-recipes.jar", "/usr/share/java/slf4j-nop.jar"}
+
+// CuratorEnv names the environment variable that holds a class path with
+// Curator on it, for systems that have no package of it.
+const CuratorEnv = "LOCKLAB_CURATOR"
+
+// findCurator returns the Java to start and its class path: what getenv has
+// under CuratorEnv, else jars. It looks at files only.
+func findCurator(getenv func(string) string, java func() (string, error), jars []string) (program, classPath string, err error) {
+	const get = "run scripts/deps curator"
+	program, err = java()
+	if err != nil {
+		return "", "", fmt.Errorf("%w: no java, which Curator runs on: %s", harness.ErrUnavailable, get)
+	}
+	real, err := filepath.EvalSymlinks(program)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(filepath.Dir(real), "javac"))
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %s has no compiler beside it, which starts Curator's peer from its source: %s", harness.ErrUnavailable, program, get)
+	}
+	if classPath := getenv(CuratorEnv); classPath != "" {
+		return program, classPath, nil
+	}
+	if _, err := os.Stat(jars[0]); err != nil {
+		return "", "", fmt.Errorf("%w: no %s: %s, or name Curator's jars in %s=a.jar:b.jar", harness.ErrUnavailable, jars[0], get, CuratorEnv)
+	}
+	return program, strings.Join(jars, string(filepath.ListSeparator)), nil
+}
+
+// A javaPeer is the Java process behind all clients of Curator in this process:
+// started for the first of them, ended a moment after the last has closed, and
+// replaced if it is gone.
+type javaPeer struct {
+	answer time.Duration // for what needs no lock; a process that takes longer hangs
+	linger time.Duration // after the last client has closed
+	warmUp time.Duration // of Java's compiler, before the first client is ready
+
+	turn chan struct{} // has one element; who takes it may use the rest
+	now  *javaProcess  // nil before the first
+}
+
+func newJavaPeer(answer, linger, warmUp time.Duration) *javaPeer {
+	p := &javaPeer{answer: answer, linger: linger, warmUp: warmUp, turn: make(chan struct{}, 1)}
+	p.turn <- struct{}{}
+	return p
+}
+
+// hire returns the running process, to which the caller must say dismiss.
+func (p *javaPeer) hire(ctx context.Context) (*javaProcess, error) {
+	select {
+	case <-p.turn:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("peers: wait for Java: %w", ctx.Err())
+	}
+	defer func() { p.turn <- struct{}{} }()
+	if p.now == nil || p.now.gone() {
+		j, err := startJava(ctx)
+		if err != nil {
+			return nil, err
+		}
+		j.answer = p.answer
+		p.now = j
+	}
+	p.now.users++
+	return p.now, nil
+}
+
+// dismiss ends j once nobody has hired it for a while.
+func (p *javaPeer) dismiss(j *javaProcess) {
+	<-p.turn
+	j.users--
+	last := j.users == 0
+	p.turn <- struct{}{}
+	if last {
+		time.AfterFunc(p.linger, func() { p.retire(j) })
+	}
+}
+
+func (p *javaPeer) retire(j *javaProcess) {
+	<-p.turn
+	defer func() { p.turn <- struct{}{} }()
+	if j.users == 0 {
+		j.kill() // its clients have closed: there is nothing to save
+	}
+}
+
+// A javaProcess is one run of CuratorPeer.java.
+type javaProcess struct {
+	child   *backend.Child
+	stdin   io.Closer // the process ends with it
+	addr    string    // where it listens
+	token   string    // what it lets in
+	version string    // of Curator
+	answer  time.Duration
+	users   int // guarded by javaPeer.turn
+}
+
+func startJava(ctx context.Context) (_ *javaProcess, err error) {
+	program, classPath, err := findCurator(os.Getenv, backend.Java, curatorJars)
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "locklab-curator-")
+	if err != nil {
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	defer os.RemoveAll(dir) // once it runs it has read its source
+	source := filepath.Join(dir, "CuratorPeer.java")
+	if err := os.WriteFile(source, curatorSource, 0o600); err != nil {
+		return nil, fmt.Errorf("peers: %w", err)
+	}
+	cmd := exec.Command(program,
+		"-Xms128m", "-Xmx512m", // the collector is Java's own choice
+		"-XX:-UsePerfData", // else a kill leaves a file in the machine's temporary directory
+		"-cp", classPath, source)
+	ctx, cancel := context.WithTimeoutCause(ctx, javaStart, fmt.Errorf("not ready within %v", javaStart))
+	defer cancel()
+	j, err := launchJava(ctx, cmd)
+	if err != nil {
+		return nil, fmt.Errorf("peers: start Curator (%s): %w", program, err)
+	}
+	return j, nil
+}
+
+// launchJava starts cmd and waits for its HELLO.
+func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	said := new(start)
+	cmd.Stderr = said
+	j := &javaProcess{stdin: stdin, token: rand.Text()}
+	if j.child, err = backend.StartChild(cmd); err != nil {
+		return nil, err
+	}
+	hello := make(chan string, 1)
+	go func() {
+		fmt.Fprintln(stdin, j.token)
+		text, _ := bufio.NewReader(stdout).ReadString('\n')
+		hello <- text
+	}()
+	select {
+	case text := <-hello:
+		err = j.greet(text)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		j.kill()
+		return nil, fmt.Errorf("%w; it printed %q", err, said.text())
+	}
+	return j, nil
+}
+
+// greet reads the line with which the process begins.
+func (j *javaProcess) greet(hello string) error {
+	verb, values := parseLine(hello)
+	if verb != "HELLO" || values["addr"] == "" || values["port"] == "" {
+		return fmt.Errorf("it says %q, want HELLO and where it listens", strings.TrimSpace(hello))
+	}
+	j.addr, j.version = net.JoinHostPort(values["addr"], values["port"]), values["version"]
+	return nil
+}
+
+// parseLine returns the first word of a line and its key=value words.
+func parseLine(text string) (verb string, values map[string]string) {
+	values = make(map[string]string)
+	for i, word := range strings.Fields(text) {
+		if key, value, ok := strings.Cut(word, "="); ok {
+			values[key] = value
+		} else if i == 0 {
+			verb = word
+		}
+	}
+	return verb, values
+}
+
+func (j *javaProcess) gone() bool {
+	select {
+	case <-j.child.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (j *javaProcess) kill() {
+	j.child.Kill()
+	j.stdin.Close()
+}
+
+// suspect is called when something has not been answered in time: a process
+// that does not even tell the time hangs and is killed, with which its clients
+// end too.
+func (j *javaProcess) suspect() {
+	ctx, cancel := context.WithTimeout(context.Background(), j.answer)
+	defer cancel()
+	l, _, err := j.dial(ctx, "clock")
+	if err != nil {
+		j.kill()
+		return
+	}
+	l.Close()
+}
+
+// start keeps the beginning of what a process prints.
+type start struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (t *start) Write(p []byte) (int, error) {
+	const most = 2000
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(p[:min(len(p), max(0, most-t.buf.Len()))])
+	return len(p), nil
+}
+
+func (t *start) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(strings.Fields(t.buf.String()), " ")
+}
+
+// whyNoCurator returns why Curator cannot run here, "" if it can.
+func whyNoCurator() string {
+	if _, _, err := findCurator(os.Getenv, backend.Java, curatorJars); err != nil {
+		return strings.TrimPrefix(err.Error(), harness.ErrUnavailable.Error()+": ")
+	}
+	return ""
+}

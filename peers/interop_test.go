@@ -1,0 +1,274 @@
+package peers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/harness/oracle"
+	"locklab/internal/backend"
+	"locklab/internal/wire"
+)
+
+// interop lists the locks that are to be one lock when they share a path. Names
+// that no Suite has are left out, so a lock that does not exist yet may stand
+// here.
+var interop = []struct {
+	name  string
+	locks []string
+	reads func(worker, turn int) bool
+}{
+	{"mutex", []string{"curator-mutex", "go-zookeeper-lock", "zk-fair", "zk-handoff", "zk-herd"}, nil},
+	{"mutex and one object", []string{"curator-mutex-shared", "curator-mutex", "zk-fair"}, nil},
+	{"read-write", []string{"curator-rw", "zk-rw-curator"}, func(worker, turn int) bool { return (worker+turn)%4 != 0 }},
+}
+
+// TestInterop lets locks of different makers contend for one path: at no time
+// do two hold it, and it goes round by the numbers of their tickets.
+func TestInterop(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	for _, group := range interop {
+		t.Run(group.name, func(t *testing.T) {
+			var vs []*harness.Variant
+			for _, name := range group.locks {
+				switch v := variant(name); {
+				case v == nil:
+					t.Logf("without %s: there is no such lock", name)
+				case v.Unavailable != "" && backend.Required("java"):
+					t.Fatalf("%s: %s", name, v.Unavailable)
+				case v.Unavailable != "":
+					t.Logf("without %s: %s", name, v.Unavailable)
+				default:
+					vs = append(vs, v)
+				}
+			}
+			if len(vs) == 0 {
+				t.Skipf("none of %q can run", group.locks)
+			}
+			contend(t, at, slices.Repeat(vs, max(2, 4/len(vs))), group.reads)
+		})
+	}
+}
+
+// needJava fails t if LOCKLAB_REQUIRE says that Java is to be there and Curator
+// cannot run.
+func needJava(t *testing.T) {
+	t.Helper()
+	if why := variant("curator-mutex").Unavailable; why != "" {
+		if backend.Required("java") {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+}
+
+// turnsTogether is how often the workers of TestInterop take the lock, all
+// together.
+func turnsTogether() int64 {
+	switch {
+	case os.Getenv(locktest.StressEnv) != "":
+		return 10_000
+	case testing.Short():
+		return 200
+	}
+	return 1000
+}
+
+func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads func(worker, turn int) bool) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	key := newKey()
+	g, err := gather(ctx, at, key, vs)
+	defer g.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := newOnlooker(t, at, "/locklab/"+key)
+	g.inside, g.reads = look.enter, reads
+	total := turnsTogether()
+	var left atomic.Int64
+	left.Store(total)
+	start := time.Now()
+	if err := g.turns(ctx, start, 0, func(int) bool { return left.Add(-1) >= 0 }); err != nil {
+		t.Fatal(err)
+	}
+	rate := float64(total) / time.Since(start).Seconds()
+	holds := slices.Concat(g.holds...)
+	oracle.Sort(holds)
+	for _, v := range oracle.Overlaps(holds, 1) {
+		t.Errorf("%s broken %d times: %s", v.Rule, v.Count, v.Detail)
+	}
+	if n := int64(len(holds)); n != look.turns || n+look.reads.Load() != total {
+		t.Errorf("%d turns are logged, %d and %d of readers were seen, want %d", n, look.turns, look.reads.Load(), total)
+	}
+	for i, v := range vs {
+		if len(g.holds[i]) == 0 {
+			t.Errorf("a worker with %s never got the lock", v.Name)
+		}
+	}
+	t.Logf("%d workers, %.0f turns per second, %d of %d by readers", len(vs), rate, look.reads.Load(), total)
+}
+
+// An onlooker is told of all that hold one lock. When a writer does it lists
+// the queue: the least ticket is the holder's. If it were another one's, who was
+// passed over, that one would be there still at a later turn, so that the least
+// ticket would not rise.
+type onlooker struct {
+	conn    *wire.ZooKeeperConn
+	path    string
+	writing atomic.Bool
+	reading atomic.Int64 // readers inside
+	reads   atomic.Int64 // turns of readers
+
+	// Guarded by writing.
+	turns int64 // of writers
+	last  int64 // ticket
+}
+
+func newOnlooker(t *testing.T, at harness.Endpoint, path string) *onlooker {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return &onlooker{conn: conn, path: path, last: -1}
+}
+
+// enter checks one turn.
+func (o *onlooker) enter(i int, read bool) (leave func(), err error) {
+	if read {
+		o.reads.Add(1)
+		o.reading.Add(1)
+		if o.writing.Load() {
+			err = fmt.Errorf("worker %d reads while another one writes", i)
+		}
+		return func() { o.reading.Add(-1) }, err
+	}
+	if !o.writing.CompareAndSwap(false, true) {
+		return func() {}, fmt.Errorf("worker %d is inside together with another one", i)
+	}
+	if n := o.reading.Load(); n > 0 {
+		err = fmt.Errorf("worker %d writes while %d read", i, n)
+	}
+	return func() { o.writing.Store(false) }, errors.Join(err, o.look(i))
+}
+
+func (o *onlooker) look(i int) error {
+	names, _, err := o.conn.Children(o.path)
+	if err != nil {
+		return err
+	}
+	least, err := leastTicket(names)
+	if err != nil {
+		return err
+	}
+	return o.next(i, least)
+}
+
+// next notes that the least ticket at a turn of worker i has this number.
+func (o *onlooker) next(i int, ticket int64) error {
+	if ticket <= o.last {
+		return fmt.Errorf("at turn %d, of worker %d, ticket %d is the first in the queue after ticket %d was: somebody was passed over", o.turns, i, ticket, o.last)
+	}
+	o.last = ticket
+	o.turns++
+	return nil
+}
+
+// leastTicket returns the least number behind the names of tickets.
+func leastTicket(names []string) (int64, error) {
+	least := int64(-1)
+	for _, name := range names {
+		if len(name) < 10 || !strings.HasPrefix(name, "_c_") {
+			return 0, fmt.Errorf("%s is no ticket", name)
+		}
+		n, err := strconv.ParseInt(name[len(name)-10:], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s is no ticket: %w", name, err)
+		}
+		if least < 0 || n < least {
+			least = n
+		}
+	}
+	if least < 0 {
+		return 0, errors.New("somebody holds the lock, but there is no ticket")
+	}
+	return least, nil
+}
+
+// TestOnlookerRejects keeps TestInterop able to fail: locks with different
+// ideas of the order pass each other over, and are caught.
+func TestOnlookerRejects(t *testing.T) {
+	o := &onlooker{last: -1}
+	for _, c := range []struct {
+		names []string // at one turn
+		ok    bool
+	}{
+		{[]string{"_c_b-lock-0000000007", "_c_a-lock-0000000003"}, true},
+		{[]string{"_c_b-lock-0000000007", "_c_c-lock-0000000008"}, true},
+		{[]string{"_c_b-lock-0000000007"}, false}, // 8 has passed 7
+		{[]string{"_c_c-__READ__0000000009", "_c_b-lock-0000000010"}, true},
+		{nil, false},
+		{[]string{"foreign"}, false},
+	} {
+		least, err := leastTicket(c.names)
+		if err == nil {
+			err = o.next(0, least)
+		}
+		if (err == nil) != c.ok {
+			t.Errorf("%q: %v, want success to be %t", c.names, err, c.ok)
+		}
+	}
+}
+
+// TestInteropRejects lets a client that follows no queue hold the path: real
+// overlaps of real locks are found.
+func TestInteropRejects(t *testing.T) {
+	t.Parallel()
+	needJava(t)
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	key := newKey()
+	g, err := gather(ctx, at, key, []*harness.Variant{variant("curator-mutex"), variant("curator-mutex")})
+	defer g.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := newOnlooker(t, at, "/locklab/"+key)
+	g.inside = func(int, bool) (func(), error) { // takes all tickets away, the holder's too
+		leave := func() {}
+		names, _, err := look.conn.Children(look.path)
+		if err != nil {
+			return leave, err
+		}
+		for _, name := range names {
+			if err := look.conn.Delete(look.path+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+				return leave, err
+			}
+		}
+		return leave, nil
+	}
+	if err := g.turns(ctx, time.Now(), 20*time.Millisecond, func(turn int) bool { return turn < 5 }); err != nil {
+		t.Fatal(err)
+	}
+	holds := slices.Concat(g.holds...)
+	oracle.Sort(holds)
+	if len(oracle.Overlaps(holds, 1)) == 0 {
+		t.Error("the tickets of holders were removed, and no overlap is reported")
+	}
+}

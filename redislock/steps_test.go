@@ -1,0 +1,334 @@
+package redislock_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
+	"locklab/internal/wire"
+	"locklab/redislock"
+)
+
+// A step is a request at which the connection is lost.
+type step struct {
+	op   string
+	when string // one of the moments
+	bare bool   // of a server that has no scripts yet
+}
+
+// The moments of a step.
+const (
+	alone  = "alone"   // Lock of a free lock
+	behind = "behind"  // Lock of a lock that somebody else holds
+	leave  = "release" // Unlock
+)
+
+// steps are the requests of each lock.
+var steps = map[string][]step{
+	"redis-queue": {
+		{op: "evalsha", when: alone},
+		{op: "evalsha", when: behind},
+		{op: "blpop", when: behind},
+		{op: "evalsha", when: leave},
+		{op: "evalsha", when: alone, bare: true},
+		{op: "eval", when: alone, bare: true},
+		{op: "eval", when: leave, bare: true},
+	},
+	"redis-poll": {
+		{op: "evalsha", when: alone},
+		{op: "evalsha", when: behind},
+		{op: "evalsha", when: leave},
+		{op: "evalsha", when: alone, bare: true},
+		{op: "eval", when: alone, bare: true},
+		{op: "eval", when: leave, bare: true},
+	},
+}
+
+// TestSteps loses the connection at every step of every lock's protocol,
+// before the server hears the request and after it has done it.
+func TestSteps(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, v := range redislock.Suite {
+		if v.Status != harness.Recommended && v.Status != harness.Reference {
+			continue // kept for its faults
+		}
+		if len(steps[v.Name]) == 0 {
+			t.Errorf("%s has no line in steps: where is its connection to be lost?", v.Name)
+		}
+		for _, s := range steps[v.Name] {
+			for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
+				name := fmt.Sprintf("%s/%s/%s/%s", v.Name, s.when, s.op, do)
+				if s.bare {
+					name += "/bare"
+				}
+				t.Run(name, func(t *testing.T) {
+					noLeaks(t)
+					at := at
+					if s.bare {
+						if os.Getenv("LOCKLAB_REDIS") != "" {
+							t.Skip("the server of LOCKLAB_REDIS may have the scripts: not set, the lab starts one that has none")
+						}
+						at = locktest.Endpoint(t, harness.KindRedis)
+					}
+					tr := &trial{at: at, v: v, step: s, do: do, patience: patience}
+					if err := tr.run(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A trial is an accident of one client of a lock while another contends.
+type trial struct {
+	at harness.Endpoint
+	v  *harness.Variant
+	step
+	do       faultproxy.Action
+	patience time.Duration
+
+	key    string
+	p      *faultproxy.Proxy
+	hit    *faultproxy.Injection
+	a, b   harness.Session // a's connection is lost, b's is not
+	see    *redis.Client
+	inside atomic.Int32 // holders
+}
+
+// run returns what is wrong with the lock.
+func (tr *trial) run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, tr.patience)
+	defer cancel()
+	tr.key = "steps-" + rand.Text()
+	if tr.see, _, err = wire.Redis(tr.at); err != nil {
+		return err
+	}
+	defer tr.see.Close()
+	if tr.p, err = faultproxy.New(tr.at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{}); err != nil {
+		return err
+	}
+	defer tr.p.Close()
+	through := tr.at
+	through.Addrs = [][]string{{tr.p.Addr()}}
+	var ends []func() error
+	for _, join := range []struct {
+		at harness.Endpoint
+		s  *harness.Session
+	}{{through, &tr.a}, {tr.at, &tr.b}} {
+		r, err := tr.v.Remote(ctx, join.at, tr.key)
+		if err != nil {
+			return err
+		}
+		if *join.s, err = r.Join(ctx, len(ends)); err != nil {
+			return errors.Join(err, r.Close())
+		}
+		ends = append(ends, func() error { return errors.Join((*join.s).Close(), r.Close()) })
+	}
+	err = tr.story(ctx)
+	for _, end := range ends {
+		err = errors.Join(err, end())
+	}
+	return err
+}
+
+// story: a takes the lock, behind b or alone, and has an accident on the way;
+// then both go on.
+func (tr *trial) story(ctx context.Context) error {
+	var first harness.Lease
+	if tr.when == behind {
+		var err error
+		if first, err = tr.enter(ctx, tr.b); err != nil {
+			return fmt.Errorf("before the fault: %w", err)
+		}
+	}
+	if tr.when != leave {
+		tr.inject()
+	}
+	got := make(chan error, 1)
+	go func() {
+		l, err := tr.enter(ctx, tr.a)
+		if err == nil {
+			if tr.when == leave {
+				tr.inject()
+			}
+			err = tr.exit(ctx, l)
+		}
+		got <- err
+	}()
+	if first != nil {
+		select {
+		case <-tr.hit.Done():
+			time.Sleep(50 * time.Millisecond) // for more attempts
+		case <-ctx.Done():
+		}
+		if err := tr.exit(ctx, first); err != nil {
+			return errors.Join(err, <-got)
+		}
+	}
+	if err := <-got; err != nil {
+		return err
+	}
+	select {
+	case <-tr.hit.Done():
+	default:
+		return fmt.Errorf("the trial shows nothing: no %s was lost", tr.op)
+	}
+	return tr.after(ctx)
+}
+
+func (tr *trial) inject() {
+	tr.hit = tr.p.Inject(faultproxy.Fault{Do: tr.do, Match: faultproxy.Op(tr.op)})
+}
+
+// after: the lock is as good as before, and no key is left.
+func (tr *trial) after(ctx context.Context) error {
+	var g errgroup.Group
+	for _, s := range []harness.Session{tr.a, tr.b} {
+		g.Go(func() error {
+			for range 5 {
+				l, err := tr.enter(ctx, s)
+				if err == nil {
+					time.Sleep(2 * time.Millisecond)
+					err = tr.exit(ctx, l)
+				}
+				if err != nil {
+					return fmt.Errorf("after the fault: %w", err)
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for {
+		left, err := tr.left(ctx)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("nobody wants the lock, and there is still %q", left)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// left returns the keys of the lock, but for the counter of its tokens, which
+// must outlive it.
+func (tr *trial) left(ctx context.Context) (keys []string, err error) {
+	all := tr.see.Scan(context.WithoutCancel(ctx), 0, "*"+tr.key+"*", 1000).Iterator()
+	for all.Next(context.WithoutCancel(ctx)) {
+		if !strings.HasSuffix(all.Val(), ":token") {
+			keys = append(keys, all.Val())
+		}
+	}
+	return keys, all.Err()
+}
+
+func (tr *trial) enter(ctx context.Context, s harness.Session) (harness.Lease, error) {
+	l, err := s.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := tr.inside.Add(1); n > 1 {
+		return nil, fmt.Errorf("%d hold the lock at once", n)
+	}
+	return l, nil
+}
+
+func (tr *trial) exit(ctx context.Context, l harness.Lease) error {
+	tr.inside.Add(-1)
+	if err := l.Unlock(ctx); err != nil {
+		return fmt.Errorf("unlock: %w", err)
+	}
+	return nil
+}
+
+// TestStepsReject: the trials refuse locks that fail in each of the ways they
+// are there to find.
+func TestStepsReject(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	noLeaks(t)
+	for _, c := range []struct {
+		name string
+		naive
+		step
+		want string
+	}{
+		{"no fault of the lock", naive{}, step{op: "ping", when: alone}, "shows nothing"},
+		{"a lock for nobody", naive{open: true}, step{op: "set", when: behind}, "at once"},
+		{"a lost reply leaves an orphan", naive{}, step{op: "set", when: alone}, "deadline"},
+		{"a key is left behind", naive{littering: true}, step{op: "set", when: behind}, "still"},
+		{"a lost reply to the release", naive{}, step{op: "del", when: leave}, "unlock: EOF"},
+	} {
+		v := &harness.Variant{Name: "naive", Remote: func(_ context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+			client, _, err := wire.Redis(at)
+			n := c.naive
+			n.Client, n.key = client, "locklab:{"+key+"}"
+			return n, err
+		}}
+		tr := &trial{at: at, v: v, step: c.step, do: faultproxy.LoseReply, patience: time.Second}
+		err := tr.run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
+		}
+		tr.see = dial(t, at).Client
+		left, err := tr.left(t.Context())
+		if err == nil && len(left) > 0 {
+			err = tr.see.Del(t.Context(), left...).Err()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// naive is SET NX and DEL, remote, session and lease in one.
+type naive struct {
+	*redis.Client
+	key             string
+	open, littering bool
+}
+
+func (n naive) Join(context.Context, int) (harness.Session, error) { return naiveSession{n}, nil }
+
+type naiveSession struct{ naive }
+
+func (naiveSession) Close() error { return nil }
+
+func (n naiveSession) Lock(ctx context.Context) (harness.Lease, error) {
+	for ; ; time.Sleep(5 * time.Millisecond) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		taken, err := n.SetNX(ctx, n.key, rand.Text(), time.Minute).Result()
+		if n.littering {
+			n.Set(ctx, n.key+"-litter", "x", time.Minute)
+		}
+		if err == nil && (taken || n.open) {
+			return naiveLease{n}, nil
+		}
+	}
+}
+
+type naiveLease struct{ n naiveSession }
+
+func (l naiveLease) Unlock(ctx context.Context) error { return l.n.Del(ctx, l.n.key).Err() }
+func (naiveLease) Token() uint64                      { return 0 }
+func (naiveLease) Done() <-chan struct{}              { return nil }
+func (naiveLease) Err() error                         { return nil }
+func (naiveLease) Deadline() (time.Time, bool)        { return time.Time{}, false }

@@ -1,0 +1,77 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// HandoversRemote draws hand-overs per second over the number of workers: how
+// often a lock serves somebody else than the worker that just had it.
+// Acquisitions would flatter a lock whose owner takes it back while the others
+// sleep between two polls.
+var HandoversRemote = &Chart{
+	Name:   "throughput-distributed",
+	Title:  "Which distributed lock is handed over most often as workers are added?",
+	Doc:    lineDoc + " A hand-over is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
+	Remote: true,
+	draw:   drawHandovers,
+}
+
+func drawHandovers(g *group) picture {
+	l := workersChart(g, metric.Handovers, logScale)
+	l.format, l.figure, l.yTitle = si, perSecond, "hand-overs per second, all workers together (log scale)"
+	if len(l.lines) == 0 {
+		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
+	}
+	return l.picture(handoverAnswer(g)+retaken(g), throughputTable(g))
+}
+
+// handoverAnswer compares the rates with the most workers.
+func handoverAnswer(g *group) string {
+	w := g.workers[len(g.workers)-1]
+	type rate struct {
+		name string
+		v    float64
+	}
+	var rs []rate
+	for _, s := range g.at(w) {
+		if v := s.cells[w].summary(metric.Handovers); v.N > 0 && s.lock.Status != harness.Control {
+			rs = append(rs, rate{s.lock.Name, v.Median})
+		}
+	}
+	if len(rs) == 0 {
+		return fmt.Sprintf("With %s, no lock was handed over.", g.unit(w))
+	}
+	slices.SortStableFunc(rs, func(a, b rate) int { return cmp.Compare(b.v, a.v) })
+	most, least := rs[0], rs[len(rs)-1]
+	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.name, perSecond(most.v))
+	switch {
+	case len(rs) == 1:
+	case least.v > 0:
+		text += fmt.Sprintf(", %s as often as %s, the least (%s)", times(most.v/least.v), least.name, perSecond(least.v))
+	default:
+		text += fmt.Sprintf("; %s is not handed over at all", least.name)
+	}
+	return text + "."
+}
+
+// retaken names the lock that its owner takes back most often, if that is more
+// than half of the time.
+func retaken(g *group) string {
+	w := g.workers[len(g.workers)-1]
+	name, most := "", 50.0
+	for _, s := range g.at(w) {
+		ops, over := s.cells[w].summary(metric.Throughput), s.cells[w].summary(metric.Handovers)
+		if back := 100 - 100*over.Median/ops.Median; ops.N > 0 && over.N > 0 && back > most {
+			name, most = s.lock.Name, back
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Of the acquisitions of %s, %s are by the worker that has just released it.", name, percent(most))
+}

@@ -1,0 +1,20 @@
+package reports
+
+// HoldLocal and HoldRemote draw the rate over the time inside the section.
+var (
+	HoldLocal = &Chart{
+		Name:   "hold",
+		Title:  "What does the hold time change?",
+		Doc:    amountDoc,
+		varies: byHold,
+		draw:   drawEffect(byHold),
+	}
+	HoldRemote = &Chart{
+		Name:   "hold-distributed",
+		Title:  "What does the hold time change for distributed locks?",
+		Doc:    amountDoc,
+		Remote: true,
+		varies: byHold,
+		draw:   drawEffect(byHold),
+	}
+)

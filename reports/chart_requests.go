@@ -1,0 +1,253 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// RequestsRemote and NotificationsRemote draw what an acquisition costs the
+// servers, over the number of workers: a herd shows as a line that rises.
+var (
+	RequestsRemote = &Chart{
+		Name:   "requests-distributed",
+		Title:  "How many requests does an acquisition cost as workers are added?",
+		Doc:    lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 1.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat.",
+		Remote: true,
+		draw:   drawRequests,
+	}
+	NotificationsRemote = &Chart{
+		Name:   "notifications-distributed",
+		Title:  "How many clients does a release wake?",
+		Doc:    lineDoc + " Notifications are watch events and published messages, counted at the clients; of those that one release sends, one client gets the lock.",
+		Remote: true,
+		draw:   drawNotifications,
+	}
+)
+
+const (
+	// herdFrom is how many notifications an acquisition takes at least, on
+	// average, if a release wakes clients who then do not get the lock.
+	herdFrom = 1.5
+
+	mostHerds = 3 // that the answer speaks of
+
+	// requestsRepeat is to how many requests per acquisition two runs agree; what
+	// is less is no difference.
+	requestsRepeat = 0.1
+
+	// herdRule is the number of clients up to which articles on locks in ZooKeeper
+	// let every waiter watch the whole queue. They give it without a measurement.
+	herdRule = "about ten machines"
+)
+
+func drawRequests(g *group) picture {
+	l := workersChart(g, metric.Requests, countScale)
+	l.format, l.figure, l.yTitle = figures, figures, "requests per acquisition"
+	if len(l.lines) == 0 {
+		return nothing("No request was counted in this run.")
+	}
+	herds := g.herds()
+	l.under = drawCrossings(herds)
+	answer := wireAnswer(g, metric.Requests, "requests")
+	rule := ""
+	for i, h := range herds {
+		if i == mostHerds {
+			answer += fmt.Sprintf(" %d more herds are in the numbers.", len(herds)-i)
+			break
+		}
+		answer += " " + h.String()
+		if h.s.lock.Traits.Needs == harness.KindZooKeeper {
+			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
+		}
+	}
+	return l.picture(answer+rule, wireTable(g))
+}
+
+func drawNotifications(g *group) picture {
+	l := workersChart(g, metric.Notifications, countScale)
+	l.format, l.figure, l.yTitle = figures, figures, "notifications per acquisition"
+	if len(l.lines) == 0 {
+		return nothing("No notification was counted in this run.")
+	}
+	return l.picture(wireAnswer(g, metric.Notifications, "notifications"), wireTable(g))
+}
+
+// wireAnswer names the locks with the fewest and with the most messages, with
+// the most workers.
+func wireAnswer(g *group, m *metric.Metric, noun string) string {
+	w := g.crowd()
+	type cost struct {
+		name string
+		v    float64
+	}
+	var cs []cost
+	for _, s := range g.at(w) {
+		if v := s.cells[w].summary(m); v.N > 0 && s.lock.Status != harness.Control {
+			cs = append(cs, cost{s.lock.Name, v.Median})
+		}
+	}
+	if len(cs) == 0 {
+		return fmt.Sprintf("With %s, no %s were counted.", g.unit(w), noun)
+	}
+	slices.SortStableFunc(cs, func(a, b cost) int { return cmp.Compare(a.v, b.v) })
+	least, most := cs[0], cs[len(cs)-1]
+	if len(cs) == 1 {
+		return fmt.Sprintf("With %s, %s takes %s %s per acquisition.", g.unit(w), least.name, figures(least.v), noun)
+	}
+	return fmt.Sprintf("With %s, %s takes fewest (%s %s per acquisition) and %s most (%s).",
+		g.unit(w), least.name, figures(least.v), noun, most.name, figures(most.v))
+}
+
+// notified returns how many notifications an acquisition of s takes with the
+// most workers it was measured with, and false if that is not known.
+func (g *group) notified(s *series) (float64, bool) {
+	for _, w := range slices.Backward(g.workers) {
+		if v := s.cells[w].summary(metric.Notifications); v.N > 0 {
+			return v.Median, w > 1
+		}
+	}
+	return 0, false
+}
+
+// queue returns the queue without a herd that a lock with one is compared with:
+// of those on the same kind of server, one of its own family if there is one,
+// and of these the one with the fewest requests. It returns nil if s has no herd,
+// or if there is no such queue.
+func (g *group) queue(s *series) *series {
+	if n, ok := g.notified(s); !ok || n <= herdFrom {
+		return nil
+	}
+	var queues []*series
+	for _, o := range g.series {
+		n, ok := g.notified(o)
+		if ok && n <= herdFrom && o.lock.Traits.FIFO && o.lock.Traits.Needs == s.lock.Traits.Needs {
+			queues = append(queues, o)
+		}
+	}
+	if queues == nil {
+		return nil
+	}
+	last := g.workers[len(g.workers)-1]
+	cost := func(o *series) float64 { return o.cells[last].summary(metric.Requests).Median }
+	stranger := func(o *series) int {
+		if o.lock.Family == s.lock.Family {
+			return 0
+		}
+		return 1
+	}
+	return slices.MinFunc(queues, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(stranger(a), stranger(b)), cmp.Compare(cost(a), cost(b)))
+	})
+}
+
+// A herd is a lock with one, the queue that it is compared with, and where it
+// becomes the dearer one.
+type herd struct {
+	s, queue *series
+	workers  []int // with which both were measured
+	at       float64
+	index    int // of crossing
+}
+
+// herds returns the herds of g that there is a queue to compare with.
+func (g *group) herds() (out []herd) {
+	for _, s := range g.series {
+		h := herd{s: s, queue: g.queue(s)}
+		if h.queue == nil {
+			continue
+		}
+		var over []float64 // by how many requests it is surely above the queue
+		for _, w := range g.workers {
+			x, y := s.cells[w].summary(metric.Requests), h.queue.cells[w].summary(metric.Requests)
+			if x.N > 0 && y.N > 0 {
+				h.workers, over = append(h.workers, w), append(over, x.Median-y.Median-requestsRepeat)
+			}
+		}
+		if len(over) == 0 {
+			continue
+		}
+		h.at, h.index = crossing(h.workers, over)
+		out = append(out, h)
+	}
+	return out
+}
+
+// String says from how many workers on the herd costs more than the queue.
+func (h herd) String() string {
+	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.lock.Name, h.queue.lock.Name)
+	n := len(h.workers)
+	switch h.index {
+	case -1:
+		return fmt.Sprintf("%s only beyond N%[2]s=%[2]s%[3]d, if at all.", names, nb, h.workers[n-1])
+	case 0:
+		return fmt.Sprintf("%s from N%[2]s=%[2]s%[3]d on, the least measured.", names, nb, h.workers[0])
+	}
+	return fmt.Sprintf("%s from about N%[2]s=%[2]s%[3]s on (interpolated between %[4]d and %[5]d).",
+		names, nb, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index])
+}
+
+// drawCrossings marks where herds become dearer than their queues.
+func drawCrossings(herds []herd) drawing {
+	return func(c draw.Canvas, p *plot.Plot) {
+		trX, _ := p.Transforms(&c)
+		y := c.Max.Y - 4
+		for _, h := range herds {
+			if h.index <= 0 {
+				continue
+			}
+			x := trX(h.at)
+			c.StrokeLine2(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
+			if c.Size().X > width/3 { // a small frame has no room for words
+				c.FillText(typeset(7.5, muted, draw.XLeft, draw.YTop), vg.Point{X: x + 4, Y: y},
+					fmt.Sprintf("N"+nb+"="+nb+"%s: from here on %s is dearer than %s", fmt.Sprintf("%.1f", h.at), h.s.lock.Name, h.queue.lock.Name))
+				y -= 11
+			}
+		}
+	}
+}
+
+// crossing returns where over, measured at ws, rises above zero for good,
+// interpolated, and the index of the measurement from which on it is above: 0 if
+// it is from the first, -1 if it is not at the last.
+func crossing(ws []int, over []float64) (at float64, index int) {
+	i := len(over)
+	for i > 0 && over[i-1] > 0 {
+		i--
+	}
+	switch {
+	case i == len(over):
+		return 0, -1
+	case i == 0:
+		return 0, 0
+	}
+	from, to := float64(ws[i-1]), float64(ws[i])
+	return from + (to-from)*-over[i-1]/(over[i]-over[i-1]), i
+}
+
+func wireTable(g *group) table {
+	t := table{head: []string{"lock", "workers", "rounds", metric.Requests.Unit, "interval", metric.Notifications.Unit, "interval"}}
+	for _, s := range g.series {
+		for _, w := range g.workers {
+			c := s.cells[w]
+			if c == nil {
+				continue
+			}
+			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds))}
+			for _, m := range []*metric.Metric{metric.Requests, metric.Notifications} {
+				v := c.summary(m)
+				row = append(row, cellText(m, v), interval(v, figures))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}

@@ -1,0 +1,10 @@
+package reports
+
+// Spread draws the rate over the number of locks that the workers spread over.
+var Spread = &Chart{
+	Name:   "spread",
+	Title:  "What does the number of locks change?",
+	Doc:    amountDoc,
+	varies: byLocks,
+	draw:   drawEffect(byLocks),
+}

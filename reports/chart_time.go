@@ -1,0 +1,256 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// TimeLocal and TimeRemote draw what the time of a lock, and of its workers, is
+// spent on, at the greatest number of workers at which most locks were measured.
+var (
+	TimeLocal = &Chart{
+		Name:  "time",
+		Title: "Where does the time go?",
+		Doc:   timeDoc,
+		draw:  drawTime,
+	}
+	TimeRemote = &Chart{
+		Name:   "time-distributed",
+		Title:  "Where does the time of a distributed lock go?",
+		Doc:    timeDoc,
+		Remote: true,
+		draw:   drawTime,
+	}
+)
+
+const timeDoc = "Medians over the rounds of sampled means. Left, the lock: held (the section, what the lab does in it, and the time in which the holder has no processor), in hand-over from a release to the grant of another worker, or neither: free, or taken back by its owner. Beside it, the window divided by the acquisitions. Right, a worker: it holds, waits (also for a processor) or thinks. Hue: family; bold: a lock to use. Most hand-over first."
+
+// A budget is how the time of one lock, and of its workers, divides; in
+// percent.
+type budget struct {
+	s              *series
+	turn           float64 // ns of the lock per acquisition
+	held, handed   float64 // of the lock's time
+	hold, waitTime float64 // of the workers' time; NaN if that is not known
+	known          bool    // hold and waitTime are
+}
+
+// rest returns the time in which the lock is neither held nor handed over.
+func (b budget) rest() float64 { return max(0, 100-b.held-b.handed) }
+
+// timeShare is a metric of this chart only: the share of the window that n
+// spans of a mean that m gives took together.
+func timeShare(m *metric.Metric, n func(r *harness.Result) uint64) *metric.Metric {
+	return &metric.Metric{Of: func(r *harness.Result) (float64, bool) {
+		mean, ok := m.Of(r)
+		if !ok && n(r) == 0 {
+			mean, ok = 0, true // nothing took no time
+		}
+		share := 100 * mean * float64(n(r)) / float64(r.Elapsed)
+		return min(share, 100), ok && r.Elapsed > 0 && share >= 0
+	}}
+}
+
+var (
+	heldShare   = timeShare(metric.Hold, func(r *harness.Result) uint64 { return r.Ops })
+	handedShare = timeShare(metric.HandoverMean, func(r *harness.Result) uint64 { return r.Handovers })
+)
+
+// budgets returns those of the locks of g that were timed with w workers, most
+// hand-over first, and the names of the others.
+func (g *group) budgets(w int) (out []budget, untold []string) {
+	for _, s := range g.at(w) {
+		if s.lock.Status == harness.Control {
+			continue
+		}
+		c := s.cells[w]
+		held, handed, rate := c.summary(heldShare), c.summary(handedShare), c.summary(metric.Throughput)
+		if held.N == 0 || handed.N == 0 || !(rate.Median > 0) || held.Median+handed.Median > 105 {
+			untold = append(untold, s.lock.Name)
+			continue
+		}
+		b := budget{s: s, turn: 1e9 / rate.Median, held: held.Median, handed: handed.Median}
+		if hold, wait := c.summary(metric.HoldShare), c.summary(metric.WaitShare); hold.N > 0 && wait.N > 0 {
+			b.hold, b.waitTime, b.known = hold.Median, wait.Median, true
+		}
+		out = append(out, b)
+	}
+	slices.SortStableFunc(out, func(a, b budget) int { return cmp.Compare(b.handed, a.handed) })
+	return out, untold
+}
+
+func drawTime(g *group) picture {
+	w := g.crowd()
+	if g.load.Locks > 1 || g.load.Reads > 0 {
+		return nothing("Sections overlap here: the workers spread over %s or share them as readers, so the time of one lock does not add up.", plural(max(1, g.load.Locks), "lock"))
+	}
+	bs, untold := g.budgets(w)
+	if len(bs) == 0 {
+		return nothing("With %s, no lock was timed well enough to divide its time.", g.unit(w))
+	}
+	return picture{
+		answer:  timeAnswer(g, w, bs, untold),
+		height:  vg.Length(len(bs))*timeStep + 58,
+		numbers: timeTable(g),
+		body: func(c draw.Canvas) error {
+			timeBody(c, g.unit(w), bs)
+			return nil
+		},
+	}
+}
+
+func timeAnswer(g *group, w int, bs []budget, untold []string) string {
+	most := bs[0]
+	held := slices.MaxFunc(bs, func(a, b budget) int { return cmp.Compare(a.held, b.held) })
+	text := fmt.Sprintf("With %s, ", g.unit(w))
+	if most.handed > 0 {
+		text += fmt.Sprintf("hand-overs take %s of the time of %s, which is held %s of it. ", percent(most.handed), most.s.lock.Name, percent(most.held))
+	}
+	switch {
+	case held.held < 1:
+		text += "No lock is held for more than 1" + nb + "% of the time."
+	case most.handed > 0 && held.s == most.s:
+	case most.handed > 0:
+		text += fmt.Sprintf("Held most is %s: %s, with %s in hand-overs.", held.s.lock.Name, percent(held.held), percent(held.handed))
+	default:
+		text += fmt.Sprintf("%s is held most: %s of the time.", held.s.lock.Name, percent(held.held))
+	}
+	if most.handed > 0 && len(bs) > 1 {
+		n := 0
+		for _, b := range bs {
+			if b.handed > b.held {
+				n++
+			}
+		}
+		text += fmt.Sprintf(" %d of %s spend more time in hand-overs than held.", n, plural(len(bs), "lock"))
+	}
+	if len(untold) > 0 {
+		text += fmt.Sprintf(" Not timed well enough: %s.", list(untold, 6))
+	}
+	return strings.TrimSpace(text)
+}
+
+// The measures of the bars.
+const (
+	timeStep = vg.Length(15)
+	timeHead = vg.Length(34)
+)
+
+// A part is one of the bars that stand end to end.
+type part struct {
+	share   float64
+	opacity uint8
+}
+
+// The tones of a bar, from what the lock is for to what it costs.
+const (
+	toneHeld   = 255
+	toneHanded = 130
+	toneWaits  = 60
+)
+
+func timeBody(c draw.Canvas, unit string, bs []budget) {
+	c = draw.Crop(c, 0, -12, 4, 0) // room for descenders and half a label
+	var left, right vg.Length
+	fine := typeset(8, muted, draw.XLeft, draw.YCenter)
+	for _, b := range bs {
+		left = max(left, min(rowName(b.s).Width(b.s.lock.Name), width/4)+10)
+		right = max(right, fine.Width(nanos(b.turn))+8)
+	}
+	gap := vg.Length(22)
+	wide := (c.Size().X - left - right - gap) / 2
+	top := c.Max.Y - timeHead
+	lock := c
+	lock.Min.X, lock.Max.X = c.Min.X+left, c.Min.X+left+wide
+	worker := c
+	worker.Min.X, worker.Max.X = lock.Max.X+right+gap, c.Max.X
+	barHead(lock, "the lock, "+unit, []tone{{toneHeld, "held"}, {toneHanded, "hand-over"}, {0, "neither"}})
+	barHead(worker, "a worker", []tone{{toneHeld, "holds"}, {toneWaits, "waits"}, {0, "thinks"}})
+	for i, b := range bs {
+		y := top - (vg.Length(i)+0.5)*timeStep
+		c.FillText(rowName(b.s), vg.Point{X: lock.Min.X - 6, Y: y}, shorten(rowName(b.s), b.s.lock.Name, left-8))
+		stack(lock, y, b.s.look.hue, part{b.held, toneHeld}, part{b.handed, toneHanded})
+		c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: y}, nanos(b.turn))
+		if b.known {
+			stack(worker, y, b.s.look.hue, part{b.hold, toneHeld}, part{b.waitTime, toneWaits})
+		} else {
+			c.FillText(fine, vg.Point{X: worker.Min.X + 4, Y: y}, "too short for the clock")
+		}
+	}
+	c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: top + 8}, "per acq.")
+	bottom := top - vg.Length(len(bs))*timeStep
+	for _, b := range []draw.Canvas{lock, worker} {
+		for _, v := range []float64{0, 25, 50, 75, 100} {
+			x := b.Min.X + vg.Length(v/100)*b.Size().X
+			c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.6)}, x, bottom, x, bottom-3)
+			c.FillText(typeset(8, muted, draw.XCenter, draw.YTop), vg.Point{X: x, Y: bottom - 5}, fmt.Sprintf("%.0f"+nb+"%%", v))
+		}
+	}
+}
+
+// stack draws parts end to end around height y; what is missing to all is grey.
+func stack(b draw.Canvas, y vg.Length, hue token, parts ...part) {
+	half := vg.Length(4.6)
+	c := b
+	c.FillPolygon(grid.rgba(), rect(b.Min.X, y-half, b.Max.X, y+half))
+	x := b.Min.X
+	for _, p := range parts {
+		to := min(b.Max.X, x+vg.Length(p.share/100)*b.Size().X)
+		if to > x {
+			c.FillPolygon(paper.rgba(), rect(x, y-half, to, y+half))
+			c.FillPolygon(hue.alpha(p.opacity), rect(x, y-half, to, y+half))
+		}
+		x = to
+	}
+}
+
+// A tone explains a tone; 0 is the grey of the rest.
+type tone struct {
+	opacity uint8
+	text    string
+}
+
+// barHead writes a title and the meaning of the tones over b.
+func barHead(b draw.Canvas, title string, swatches []tone) {
+	c := b
+	c.FillText(bold(typeset(9, ink, draw.XLeft, draw.YTop)), vg.Point{X: b.Min.X, Y: b.Max.Y}, title)
+	st := typeset(8, muted, draw.XLeft, draw.YCenter)
+	x, y := b.Min.X, b.Max.Y-timeHead+12
+	for _, s := range swatches {
+		colour := grid.rgba()
+		if s.opacity > 0 {
+			colour = ink.alpha(s.opacity)
+		}
+		c.FillPolygon(colour, rect(x, y-4, x+12, y+4))
+		c.FillText(st, vg.Point{X: x + 16, Y: y}, s.text)
+		x += 16 + st.Width(s.text) + 12
+	}
+}
+
+func timeTable(g *group) table {
+	t := table{head: []string{"lock", "workers", metric.Time.Unit, "held", "hand-over", "neither", "worker holds", "worker waits", "mean hold", "median hand-over", "mean hand-over"}}
+	for _, w := range g.workers {
+		bs, _ := g.budgets(w)
+		for _, b := range bs {
+			c := b.s.cells[w]
+			row := []string{b.s.lock.Name, strconv.Itoa(w), nanos(b.turn), percent(b.held), percent(b.handed), percent(b.rest()), unknown, unknown}
+			if b.known {
+				row[6], row[7] = percent(b.hold), percent(b.waitTime)
+			}
+			for _, m := range []*metric.Metric{metric.Hold, metric.HandoverTime, metric.HandoverMean} {
+				row = append(row, cellText(m, c.summary(m)))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}

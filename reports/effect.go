@@ -1,0 +1,217 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness/metric"
+)
+
+const (
+	forestDoc = "Mark: the rate with the setting over the rate with the default, of the same round, median of the rounds; bar: its interval at 95 % for all locks of a setting together (Bonferroni), or the range of the rounds where they are too few for that. A bar that ends at the frame goes on. Pale: not apart from no effect. Hue: family; bold: a lock to use."
+	amountDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. The values stand evenly spaced. Hue: family; marker: lock; bold: a lock to use. In the answer and the table, intervals hold at 95 % for all locks of a value together (Bonferroni)."
+)
+
+// drawEffect returns the function of a chart of d.
+func drawEffect(d *dimension) func(g *group) picture {
+	return func(g *group) picture {
+		s := d.sweep(g)
+		if s == nil {
+			return nothing("This run has one value of %s only; a run with %s shows what another one changes.", d.name, d.flag)
+		}
+		w := s.crowd()
+		pic := s.forest
+		if d.ordered {
+			pic = s.amounts
+		}
+		p := pic(w)
+		p.load = cmp.Or(s.context, "the same")
+		return p
+	}
+}
+
+// all returns the effects of every setting with w workers.
+func (s *sweep) all(w int) (out []effect) {
+	for i := range s.settings {
+		if i != s.base {
+			out = append(out, s.effects(i, w)...)
+		}
+	}
+	return out
+}
+
+// answer names the largest effect with w workers, and says how many locks are
+// not apart from none.
+func (s *sweep) answer(w int) string {
+	all := s.all(w)
+	size := func(e effect) float64 { return math.Abs(math.Log(e.Median)) }
+	largest := func(es []effect) effect {
+		return slices.MaxFunc(es, func(a, b effect) int {
+			switch x, y := size(a), size(b); {
+			case x < y:
+				return -1
+			case x > y:
+				return 1
+			}
+			return strings.Compare(b.s.lock.Name, a.s.lock.Name)
+		})
+	}
+	var apart []effect
+	enough := false
+	for _, e := range all {
+		enough = enough || e.Enough()
+		if e.apart() {
+			apart = append(apart, e)
+		}
+	}
+	with := "With " + plural(w, "worker")
+	says := func(e effect) string {
+		return fmt.Sprintf("%s on %s: %s with %s (%s)", s.full(e.setting), e.s.lock.Name, ofRate(e.Median), s.full(s.base), ratios(e.Lo, e.Hi))
+	}
+	switch {
+	case !enough:
+		e := largest(all)
+		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
+			with, says(e), e.N, plural(metric.MinRounds(e.Level), "round"))
+	case len(apart) == 0:
+		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
+	}
+	return fmt.Sprintf("%s, the largest effect is that of %s. Not apart from no effect: %s.", with, says(largest(apart)), s.notApart(w))
+}
+
+// notApart counts the locks on which each setting has no certain effect.
+func (s *sweep) notApart(w int) string {
+	var parts []string
+	for i := range s.settings {
+		es := s.effects(i, w)
+		if i == s.base || len(es) == 0 {
+			continue
+		}
+		same := 0
+		for _, e := range es {
+			if !e.apart() {
+				same++
+			}
+		}
+		text := fmt.Sprintf("%d of %s", same, plural(len(es), "lock"))
+		if len(s.settings) > 2 {
+			text += " with " + s.full(i)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ofRate puts a ratio of rates into words.
+func ofRate(r float64) string {
+	if r >= 1 {
+		return times(r) + " the rate"
+	}
+	return percent(100*r) + " of the rate"
+}
+
+// ratios formats an interval of a ratio.
+func ratios(lo, hi float64) string {
+	if hi < 1 {
+		return percent(100*lo) + " to " + percent(100*hi)
+	}
+	return figures(lo) + "× to " + figures(hi) + "×"
+}
+
+// table lists every effect.
+func (s *sweep) table() table {
+	t := table{head: []string{"lock", "workers", s.word, "per second", "× with " + s.full(s.base), "interval", "apart from 1"}}
+	if s.remote {
+		t.head[3] = "hand-overs/s"
+	}
+	for _, w := range s.workers {
+		for _, x := range s.groups[s.base].at(w) {
+			for i, v := range s.settings {
+				row := []string{x.lock.Name, strconv.Itoa(w), v.label}
+				if i == s.base {
+					t.rows = append(t.rows, append(row, si(x.cells[w].summary(s.metric(w)).Median), "1", unknown, unknown))
+					continue
+				}
+				k := slices.IndexFunc(s.effects(i, w), func(e effect) bool { return e.s == x })
+				if k < 0 {
+					continue
+				}
+				e := s.effects(i, w)[k]
+				verdict := "no"
+				if e.apart() {
+					verdict = "yes"
+				} else if !e.Enough() {
+					verdict = fmt.Sprintf("n = %d", e.N)
+				}
+				t.rows = append(t.rows, append(row, si(e.rate.Median), figures(e.Median), ratios(e.Lo, e.Hi), verdict))
+			}
+		}
+	}
+	return t
+}
+
+// amounts draws the rates with w workers over the values of an amount.
+func (s *sweep) amounts(w int) picture {
+	l := &lineChart{place: "at", y: logScale, format: si, figure: perSecond,
+		xTitle: strings.TrimPrefix(s.name, "the ") + " (values evenly spaced)",
+		yTitle: fmt.Sprintf("%s with %s (log scale)", s.unit(w), plural(w, "worker"))}
+	for i, v := range s.settings {
+		l.stops = append(l.stops, stop{float64(i), v.label})
+	}
+	for _, x := range s.groups[s.base].at(w) {
+		cells := make([]*cell, len(s.settings))
+		for i, g := range s.groups {
+			for _, o := range g.at(w) {
+				if o.lock.Name == x.lock.Name {
+					cells[i] = o.cells[w]
+				}
+			}
+		}
+		l.add(x, func(i int) metric.Summary { return cells[i].summary(s.metric(w)) })
+	}
+	l.drop(func(x *series) bool {
+		return !slices.ContainsFunc(s.all(w), func(e effect) bool { return e.s == x })
+	})
+	if len(l.lines) == 0 {
+		return s.forest(w)
+	}
+	return l.picture(s.answer(w)+l.reach(s.word), s.table())
+}
+
+// reach says how far apart the locks lie at both ends of the axis.
+func (l *lineChart) reach(word string) string {
+	at := func(i int) float64 {
+		lo, hi := math.Inf(1), 0.0
+		for _, ln := range l.lines {
+			for _, p := range ln.points {
+				if p.stop == i {
+					lo, hi = min(lo, p.Median), max(hi, p.Median)
+				}
+			}
+		}
+		return hi / lo
+	}
+	last := len(l.stops) - 1
+	a, b := at(0), at(last)
+	if len(l.lines) < 2 || !(a >= 1) || !(b >= 1) {
+		return ""
+	}
+	return fmt.Sprintf(" With %s=%s the fastest lock has %s the rate of the slowest, with %s=%s %s.",
+		word, l.stops[0].label, times(a), word, l.stops[last].label, times(b))
+}
+
+// forest draws the effects of settings that stand side by side: a row a lock, a
+// column a number of workers.
+func (s *sweep) forest(w int) picture {
+	f := newForest(s, w)
+	return picture{answer: s.answer(w), height: f.height(), numbers: s.table(), body: func(c draw.Canvas) error {
+		f.draw(c)
+		return nil
+	}}
+}

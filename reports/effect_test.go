@@ -1,0 +1,262 @@
+package reports
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// vary returns run and, for each function, a copy of it with another workload,
+// and with the rates of some locks changed: by(lock) times as many acquisitions.
+func vary(run *resultfile.Run, set func(w *harness.Workload), by func(lock string) float64) *resultfile.Run {
+	out := *run
+	for _, r := range run.Results {
+		c := *r
+		set(&c.Workload)
+		f := by(c.Lock.Name)
+		c.Ops, c.Handovers = uint64(float64(c.Ops)*f), uint64(float64(c.Handovers)*f)
+		out.Results = append(out.Results, &c)
+	}
+	return &out
+}
+
+// dimensions is every dimension with a chart, and a way to leave its default.
+var otherSettings = map[string]func(w *harness.Workload){
+	"pinning":             func(w *harness.Workload) { w.Pin = harness.PinCPU },
+	"wait-policy":         func(w *harness.Workload) { w.Wait = harness.WaitYield },
+	"garbage":             func(w *harness.Workload) { w.Garbage = true },
+	"hold":                func(w *harness.Workload) { w.Hold.Mean = 10 * time.Microsecond },
+	"think":               func(w *harness.Workload) { w.Think.Mean = time.Microsecond },
+	"spread":              func(w *harness.Workload) { w.Locks = 4 },
+	"read":                func(w *harness.Workload) { w.Reads = 90 },
+	"hold-distributed":    func(w *harness.Workload) { w.Hold.Mean = time.Second },
+	"think-distributed":   func(w *harness.Workload) { w.Think.Mean = time.Second },
+	"clients-distributed": func(w *harness.Workload) { w.Clients = 1 },
+}
+
+// TestEffects makes each setting halve the rate of one lock of a dozen and
+// demands that its chart says so, and of no other lock.
+func TestEffects(t *testing.T) {
+	for _, c := range Suite {
+		if c.varies == nil {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			set := otherSettings[c.Name]
+			if set == nil {
+				t.Fatal("this chart has no case here")
+			}
+			var models []model
+			for _, name := range []string{"a", "b", "c", "d"} {
+				m := fast(name, 1e6)
+				if c.Remote {
+					m.lock = served(name, harness.Redis, harness.KindRedis)
+				}
+				m.handed, m.noise = 0.5, 0.001
+				models = append(models, m)
+			}
+			half := func(lock string) float64 {
+				if lock == "c" {
+					return 0.5
+				}
+				return 1
+			}
+			run := vary(synthesize(1, 10, 2, []int{1, 8}, models...), set, half)
+			g := largest(groups(run), c.Remote)
+			if g == nil {
+				t.Fatal("no group")
+			}
+			pic := c.draw(g)
+			if pic.height == 0 {
+				t.Fatalf("nothing is drawn: %s", pic.answer)
+			}
+			got := strings.ReplaceAll(pic.answer, nb, " ")
+			for _, want := range []string{"With 8 workers", " on c: ", "Not apart from no effect: 3 of 4 locks"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("the answer %q lacks %q", got, want)
+				}
+			}
+			if !strings.Contains(got, "50 % of the rate") && !strings.Contains(got, "2 times the rate") {
+				t.Errorf("the answer %q does not say that c has half its rate", got)
+			}
+		})
+	}
+}
+
+// TestNoEffect: what chance alone does is not called an effect, and rounds that
+// are too few decide nothing.
+func TestNoEffect(t *testing.T) {
+	same := func(string) float64 { return 1 }
+	for _, c := range []struct {
+		rounds int
+		want   string
+	}{{10, "no effect is beyond chance"}, {3, "But n = 3: to tell an effect from chance needs 6 rounds"}} {
+		run := vary(synthesize(1, c.rounds, 2, []int{1, 8}, fast("a", 1e6)), otherSettings["pinning"], same)
+		if got := strings.ReplaceAll(Pinning.draw(groups(run)[0]).answer, nb, " "); !strings.Contains(got, c.want) {
+			t.Errorf("%d rounds: the answer is %q, want it to have %q", c.rounds, got, c.want)
+		}
+	}
+	one := synthesize(1, 10, 2, []int{1, 8}, fast("a", 1e6))
+	if pic := Pinning.draw(groups(one)[0]); pic.height > 0 || !strings.Contains(pic.answer, "--pin none,cpu") {
+		t.Errorf("one value is drawn, or the answer %q does not name the flag", pic.answer)
+	}
+	for _, name := range Charts(one) {
+		if name == "pinning" {
+			t.Error("a run that does not vary the pinning has a chart of it")
+		}
+	}
+}
+
+// TestEffectsAreReadTogether: of many locks, one may look apart by chance. The
+// interval of each is as wide as all of them need.
+func TestEffectsAreReadTogether(t *testing.T) {
+	var models []model
+	for i := range 10 {
+		models = append(models, fast(string(rune('a'+i)), 1e6))
+	}
+	run := vary(synthesize(1, 12, 2, []int{8}, models...), otherSettings["pinning"], func(string) float64 { return 1 })
+	s := byPin.sweep(groups(run)[0])
+	for _, e := range s.all(8) {
+		if e.Level < 1-0.05/10-1e-12 || e.Confidence < e.Level {
+			t.Errorf("lock %s has an interval of %v at %v, want one at 99.5 %% or more", e.s.lock.Name, e.Confidence, e.Level)
+		}
+	}
+}
+
+// TestServedByHandovers: what a setting changes for a remote lock is how often it
+// is handed over, not how often its owner takes it back.
+func TestServedByHandovers(t *testing.T) {
+	poll := model{lock: served("poll", harness.Redis, harness.KindRedis), rate: constant(5000), handed: 0.5, noise: 0.001}
+	run := vary(synthesize(1, 10, 2, []int{1, 8}, poll), otherSettings["clients-distributed"], func(string) float64 { return 1 })
+	for _, r := range run.Results {
+		if r.Workload.Clients == 1 {
+			r.Handovers /= 4
+		}
+	}
+	got := strings.ReplaceAll(Clients.draw(groups(run)[0]).answer, nb, " ")
+	if !strings.Contains(got, "4 times the rate") && !strings.Contains(got, "25 % of the rate") {
+		t.Errorf("the answer %q does not say that hand-overs fell to a quarter", got)
+	}
+}
+
+// TestUnvaried: the page has no chart of what the run did not vary, and one line
+// with the flags that would.
+func TestUnvaried(t *testing.T) {
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, synthesize(1, 3, 2, []int{1, 2}, fast("a", 1e6))); err != nil {
+		t.Fatal(err)
+	}
+	page := buf.String()
+	if strings.Contains(page, Pinning.Title) || strings.Count(page, "Not varied in this run") != 1 {
+		t.Error("the page asks what it has no answer to, or does not say once what was not varied")
+	}
+	for _, c := range Suite {
+		if c.varies != nil && !c.Remote && !strings.Contains(page, c.varies.flag) {
+			t.Errorf("the page does not name %s", c.varies.flag)
+		}
+	}
+}
+
+// TestCrossing compares with crossings that are known.
+func TestCrossing(t *testing.T) {
+	for _, c := range []struct {
+		ws    []int
+		over  []float64
+		at    float64
+		index int
+	}{
+		{[]int{1, 2, 4, 8}, []float64{-1, -1, 1, 5}, 3, 2},
+		{[]int{2, 10}, []float64{-2, 6}, 4, 1},
+		{[]int{1, 2, 4}, []float64{1, -1, 3}, 2.5, 2}, // for good
+		{[]int{1, 2}, []float64{1, 2}, 0, 0},
+		{[]int{1, 2}, []float64{1, 0}, 0, -1},
+		{nil, nil, 0, -1},
+	} {
+		if at, i := crossing(c.ws, c.over); math.Abs(at-c.at) > 1e-9 || i != c.index {
+			t.Errorf("crossing(%v, %v) = %v, %d, want %v, %d", c.ws, c.over, at, i, c.at, c.index)
+		}
+	}
+}
+
+// TestHerd draws a queue with three requests and a herd with one more for each
+// worker, which cross between two and four workers.
+func TestHerd(t *testing.T) {
+	queue := model{lock: served("queue", harness.ZooKeeper, harness.KindZooKeeper), rate: constant(500), handed: 1}
+	queue.lock.Traits.FIFO = true
+	herd := queue
+	herd.lock.Name = "herd"
+	run := synthesize(1, 6, 2, []int{1, 2, 4, 8}, queue, herd)
+	for _, r := range run.Results {
+		n := uint64(r.Workload.Workers)
+		*r.Wire = harness.Counts{Requests: 5 * r.Ops, Notifications: r.Ops}
+		if r.Lock.Name == "herd" {
+			*r.Wire = harness.Counts{Requests: (2 + n) * r.Ops, Notifications: n * r.Ops}
+		}
+	}
+	g := groups(run)[0]
+	got := strings.ReplaceAll(drawRequests(g).answer, nb, " ")
+	// 2+N exceeds 5.1 at 3.1.
+	for _, want := range []string{"With 8 workers, queue takes fewest (5 requests", "herd most (10)", "from about N = 3.1 on (interpolated between 2 and 4)", "about ten machines"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the answer %q lacks %q", got, want)
+		}
+	}
+	for _, r := range run.Results {
+		r.Wire.Requests = 5 * r.Ops
+	}
+	if got := strings.ReplaceAll(drawRequests(groups(run)[0]).answer, nb, " "); !strings.Contains(got, "only beyond N = 8") {
+		t.Errorf("the answer %q does not say that no crossing was measured", got)
+	}
+}
+
+// TestTime divides a window that is known.
+func TestTime(t *testing.T) {
+	m := fast("a", 1e5)
+	m.noise, m.handed = 0, 1
+	run := synthesize(1, 3, 2, []int{1, 8}, m)
+	for _, r := range run.Results {
+		r.Hold = harness.Spans{N: 1000, Sum: 1000 * 2500}             // a quarter of a turn of 10 µs
+		r.Handover = harness.Histogram{{Value: 5000, N: 1000}}        // half of it
+		r.Ops, r.Handovers, r.Elapsed = 100_000, 100_000, time.Second // 10 µs each
+	}
+	got := strings.ReplaceAll(drawTime(groups(run)[0]).answer, nb, " ")
+	if want := "With 8 workers, hand-overs take 50 % of the time of a, which is held 25 % of it."; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, r := range run.Results {
+		r.Workload.Locks = 4
+	}
+	if pic := drawTime(groups(run)[0]); pic.height > 0 {
+		t.Errorf("sections that overlap are drawn as if one lock had them: %s", pic.answer)
+	}
+}
+
+// TestManyGroups: a run with 120 groups gives a page that a browser opens,
+// and the page says what is not in it.
+func TestManyGroups(t *testing.T) {
+	run := &resultfile.Run{}
+	for i := range 60 {
+		part := zoo(1)
+		for _, r := range part.Results {
+			r.Workload.Think.Mean = time.Duration(i) * time.Microsecond
+		}
+		run.Results = append(run.Results, part.Results...)
+	}
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, run); err != nil {
+		t.Fatal(err)
+	}
+	if n := buf.Len(); n > 3<<20 {
+		t.Errorf("the page is %d bytes, want at most 3 MiB", n)
+	}
+	for _, want := range []string{`<details class="group">`, "Not drawn by themselves", "What does the think time change?"} {
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A forest is a plot of effects with their intervals against no effect: a row
+// a lock, a column a number of workers.
+type forest struct {
+	*sweep
+	columns []int     // numbers of workers
+	rows    []*series // greatest effect first
+	effects [][]effect
+	lo, hi  float64 // range of the ratios
+}
+
+// forestMarks tell the settings of a row apart.
+var forestMarks = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{}}
+
+// The measures of a forest.
+const (
+	forestHead = vg.Length(34) // legend and names of the columns
+	forestFoot = vg.Length(34)
+	forestGap  = vg.Length(16)
+)
+
+// newForest lays out the effects with the fewest workers, one a processor and w.
+func newForest(s *sweep, w int) *forest {
+	f := &forest{sweep: s, lo: 1, hi: 1}
+	for _, n := range s.workers {
+		if n <= w && (n == s.workers[0] || n == w || !s.remote && n == s.cpus) {
+			f.columns = append(f.columns, n)
+		}
+	}
+	rank := make(map[*series]float64)
+	for _, n := range f.columns {
+		es := s.all(n)
+		f.effects = append(f.effects, es)
+		for _, e := range es {
+			f.lo, f.hi = min(f.lo, e.Median), max(f.hi, e.Median)
+			if _, seen := rank[e.s]; !seen {
+				f.rows = append(f.rows, e.s)
+				rank[e.s] = 1
+			}
+			if n == w && math.Abs(math.Log(e.Median)) > math.Abs(math.Log(rank[e.s])) {
+				rank[e.s] = e.Median
+			}
+		}
+	}
+	f.widen()
+	slices.SortStableFunc(f.rows, func(a, b *series) int {
+		return cmp.Or(cmp.Compare(rank[b], rank[a]), a.look.compare(b.look))
+	})
+	return f
+}
+
+// widen makes room for the intervals around the medians; one that is wider than
+// a few times the medians ends at the frame, so that it does not press all others
+// together.
+func (f *forest) widen() {
+	lo, hi := f.lo, f.hi
+	for _, es := range f.effects {
+		for _, e := range es {
+			if e.Lo >= f.lo/4 {
+				lo = min(lo, e.Lo)
+			}
+			if e.Hi <= f.hi*4 {
+				hi = max(hi, e.Hi)
+			}
+		}
+	}
+	f.lo, f.hi = logRange(lo, hi)
+}
+
+// step returns the height of a row.
+func (f *forest) step() vg.Length { return max(14, 6*vg.Length(len(f.settings)-1)+5) }
+
+func (f *forest) height() vg.Length {
+	return vg.Length(len(f.rows))*f.step() + forestHead + forestFoot
+}
+
+func (f *forest) draw(c draw.Canvas) {
+	c = draw.Crop(c, 0, -4, 4, 0) // room for descenders
+	f.legend(c)
+	var left vg.Length
+	for _, s := range f.rows {
+		left = max(left, min(rowName(s).Width(s.lock.Name), width/4))
+	}
+	left += 10
+	top := c.Max.Y - forestHead
+	for r, s := range f.rows {
+		y := top - (vg.Length(r)+0.5)*f.step()
+		if r%2 == 0 {
+			c.FillPolygon(shade.rgba(), rect(c.Min.X, y-f.step()/2, c.Max.X, y+f.step()/2))
+		}
+		c.FillText(rowName(s), vg.Point{X: c.Min.X + left - 6, Y: y}, shorten(rowName(s), s.lock.Name, left-8))
+	}
+	n := vg.Length(len(f.columns))
+	wide := (c.Size().X - left - forestGap*(n-1)) / n
+	for i := range f.columns {
+		b := c
+		b.Min.X = c.Min.X + left + vg.Length(i)*(wide+forestGap)
+		b.Max = vg.Point{X: b.Min.X + wide, Y: top}
+		b.Min.Y = top - vg.Length(len(f.rows))*f.step()
+		f.column(b, i)
+	}
+	c.FillText(typeset(9, ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y},
+		fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round (log scale)", f.full(f.base)))
+}
+
+// rowName returns the style of the name of s beside its row.
+func rowName(s *series) text.Style {
+	st := typeset(8.5, ink, draw.XRight, draw.YCenter)
+	if s.look.strong {
+		st = bold(st)
+	}
+	return st
+}
+
+// legend says which mark is which setting.
+func (f *forest) legend(c draw.Canvas) {
+	st := typeset(8.5, ink, draw.XLeft, draw.YTop)
+	x, y := c.Min.X, c.Max.Y
+	k := 0
+	for i := range f.settings {
+		if i == f.base {
+			continue
+		}
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: muted.rgba(), Radius: 2.8, Shape: forestMarks[k%len(forestMarks)]}, vg.Point{X: x + 4, Y: y - 6})
+		c.FillText(st, vg.Point{X: x + 11, Y: y}, f.full(i))
+		x += 11 + st.Width(f.full(i)) + 16
+		k++
+	}
+}
+
+// column draws the effects with the number of workers of column i into b.
+func (f *forest) column(b draw.Canvas, i int) {
+	p := newPlot(f.lo, f.hi, 0, 1)
+	p.X.Scale = warp(logarithm)
+	trX, _ := p.Transforms(&b)
+	c := b
+	title := plural(f.columns[i], "worker")
+	if !f.remote && f.cpus > 0 && f.columns[i] > f.cpus {
+		title += fmt.Sprintf(" on %s", plural(f.cpus, "CPU"))
+	}
+	c.FillText(bold(typeset(8.5, ink, draw.XCenter, draw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 3}, title)
+	f.grid(b, trX, logTicks(f.lo, f.hi, figures))
+	for r, s := range f.rows {
+		y := b.Max.Y - (vg.Length(r)+0.5)*f.step()
+		f.row(b, trX, y, slices.DeleteFunc(slices.Clone(f.effects[i]), func(e effect) bool { return e.s != s }))
+	}
+}
+
+// grid draws the scale of a column.
+func (f *forest) grid(b draw.Canvas, trX func(float64) vg.Length, ticks plot.ConstantTicks) {
+	c := b
+	st := typeset(8, muted, draw.XCenter, draw.YTop)
+	var taken []vg.Length
+	for rank := range 3 {
+		for _, t := range ticks {
+			label := figures(t.Value) + "×"
+			x, half := trX(t.Value), st.Width(label)/2+4
+			near := func(at vg.Length) bool { return math.Abs(float64(at-x)) < float64(2*half) }
+			if tickRank(t.Value) != rank || rank == 2 && f.hi > 10*f.lo ||
+				x-half < b.Min.X-forestGap/2 || x+half > b.Max.X+forestGap/2 || slices.ContainsFunc(taken, near) {
+				continue
+			}
+			taken = append(taken, x)
+			c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
+			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, label)
+		}
+	}
+	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, trX(1), b.Min.Y, trX(1), b.Max.Y)
+}
+
+// tickRank returns 0 for a power of ten, 1 for 2 and 5 times one, else 2.
+func tickRank(v float64) int {
+	switch {
+	case powerOfTen(v):
+		return 0
+	case powerOfTen(v / 2), powerOfTen(v / 5):
+		return 1
+	}
+	return 2
+}
+
+// row draws the effects on one lock around height y.
+func (f *forest) row(b draw.Canvas, trX func(float64) vg.Length, y vg.Length, es []effect) {
+	c := b
+	n := len(f.settings) - 1
+	at := func(v float64) vg.Length {
+		if math.IsNaN(v) {
+			return b.Min.X
+		}
+		return max(b.Min.X, min(trX(v), b.Max.X))
+	}
+	for _, e := range es {
+		k := e.setting
+		if k > f.base {
+			k--
+		}
+		y := y + (vg.Length(n-1)/2-vg.Length(k))*6
+		hue, opacity := e.s.look.hue, uint8(255)
+		if !e.apart() {
+			opacity = 120
+		}
+		c.StrokeLine2(draw.LineStyle{Color: hue.alpha(opacity), Width: vg.Points(1.2)}, at(e.Lo), y, at(e.Hi), y)
+		pt := vg.Point{X: at(e.Median), Y: y}
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: 3.2, Shape: draw.CircleGlyph{}}, pt)
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: hue.alpha(opacity), Radius: 2.5, Shape: forestMarks[k%len(forestMarks)]}, pt)
+	}
+}

@@ -1,0 +1,232 @@
+package reports
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// mostLines is how many lines one frame holds. More of them cross too often to
+// be told apart: they get a frame each.
+const mostLines = 8
+
+// The measures of small multiples.
+const (
+	panelColumns = 4
+	panelGap     = vg.Length(14) // between columns
+	panelStep    = vg.Length(107)
+	panelHead    = vg.Length(17) // name and figure, over the frame
+	panelFoot    = vg.Length(10) // between the frame and the next name
+	panelScale   = vg.Length(42) // left of the first column
+)
+
+// Multiples are small frames with the same axes, one a lock, in which that lock
+// stands out against all others.
+type multiples struct {
+	plot   *plot.Plot // the axes, with their ticks
+	under  drawing    // grid and zones, behind the lines of every frame; may be nil
+	panels []panel
+	yTitle string
+	xTitle string
+	notes  []note // what a shade or a grey line means
+}
+
+// A panel is a lock in its frame.
+type panel struct {
+	look   look
+	figure string // right of the name
+	// trace returns the lock's line in the frame c: what the other frames show
+	// in grey.
+	trace func(c draw.Canvas, p *plot.Plot) []vg.Point
+	draw  drawing // the lock itself
+}
+
+// A note explains a colour by a sample of it.
+type note struct {
+	colour token
+	line   bool // the sample is a line, not a field
+	text   string
+}
+
+// alone returns s as it is drawn in a frame of its own, where no dash has to
+// tell it from others.
+func alone(s *series) *series {
+	one := *s
+	one.look.dash = nil
+	return &one
+}
+
+// panelRows returns how many rows of frames there are.
+func panelRows(n int) int { return (n + panelColumns - 1) / panelColumns }
+
+// panelsHeight returns the height of n small multiples.
+func panelsHeight(n int) vg.Length { return vg.Length(panelRows(n))*panelStep + 40 }
+
+// body draws the frames.
+func (m multiples) body(c draw.Canvas) error {
+	c = draw.Crop(c, 0, 0, vg.Points(4), 0) // room for descenders
+	c.FillText(typeset(9, ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, m.yTitle)
+	drawNotes(c, m.notes)
+	left := vg.Length(panelScale)
+	rows := panelRows(len(m.panels))
+	wide := (c.Size().X - left - panelGap*(panelColumns-1) - 4) / panelColumns
+	c.FillText(typeset(9, ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, m.xTitle)
+
+	box := func(i int) draw.Canvas {
+		col, row := i%panelColumns, i/panelColumns
+		b := c
+		b.Min.X = c.Min.X + left + vg.Length(col)*(wide+panelGap)
+		b.Max.X = b.Min.X + wide
+		b.Max.Y = c.Max.Y - 18 - vg.Length(row)*panelStep - panelHead
+		b.Min.Y = b.Max.Y - panelStep + panelHead + panelFoot
+		return b
+	}
+	// All frames have one size, so a line is traced once and moved. It is
+	// thinned out there: in the grey nobody sees the difference, and a page
+	// holds n² of these lines.
+	origin := box(0)
+	traces := make([][]vg.Point, len(m.panels))
+	for i, pn := range m.panels {
+		traces[i] = thin(pn.trace(origin, m.plot), 0.45)
+	}
+	for i, pn := range m.panels {
+		b := box(i)
+		_, below := i/panelColumns+1, i+panelColumns < len(m.panels)
+		m.frame(b, i%panelColumns == 0, !below || i/panelColumns == rows-1)
+		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})
+		pn.draw(b, m.plot)
+		pn.head(b)
+	}
+	return nil
+}
+
+// ghosts draws all traces but number skip, moved by d, as one path.
+func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
+	var path vg.Path
+	for i, pts := range traces {
+		if i == skip || len(pts) < 2 {
+			continue
+		}
+		path.Move(pts[0].Add(d))
+		for _, pt := range pts[1:] {
+			path.Line(pt.Add(d))
+		}
+	}
+	if path == nil {
+		return
+	}
+	c.SetLineStyle(draw.LineStyle{Color: ghost.rgba(), Width: vg.Points(0.7)})
+	c.Stroke(path)
+}
+
+// frame draws the axes around b; scale and foot say whether it carries the
+// figures of the y axis and of the x axis.
+func (m multiples) frame(b draw.Canvas, scale, foot bool) {
+	if m.under != nil {
+		m.under(b, m.plot)
+	}
+	trX, _ := m.plot.Transforms(&b)
+	line := draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.75)}
+	c := b
+	c.StrokeLines(line, []vg.Point{{X: b.Min.X, Y: b.Max.Y}, b.Min, {X: b.Max.X, Y: b.Min.Y}})
+	if scale {
+		m.scale(b)
+	}
+	st := typeset(8, muted, draw.XCenter, draw.YTop)
+	next := vg.Length(math.Inf(-1))
+	for _, t := range m.plot.X.Tick.Marker.Ticks(m.plot.X.Min, m.plot.X.Max) {
+		if t.IsMinor() {
+			continue
+		}
+		x := trX(t.Value)
+		c.StrokeLine2(line, x, b.Min.Y, x, b.Min.Y-2.5)
+		half := st.Width(t.Label) / 2
+		x = min(x, b.Max.X+3-half) // clear of the next frame's labels
+		if foot && x-half >= next {
+			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
+			next = x + half + 5
+		}
+	}
+}
+
+// scale writes the figures of the y axis beside b: powers of ten first, and of
+// the others those that fit.
+func (m multiples) scale(b draw.Canvas) {
+	_, trY := m.plot.Transforms(&b)
+	st := typeset(8, muted, draw.XRight, draw.YCenter)
+	var taken []vg.Length
+	for _, tens := range []bool{true, false} {
+		for _, t := range m.plot.Y.Tick.Marker.Ticks(m.plot.Y.Min, m.plot.Y.Max) {
+			y := trY(t.Value)
+			near := func(at vg.Length) bool { return math.Abs(float64(at-y)) < 11 }
+			if t.IsMinor() || powerOfTen(t.Value) != tens || slices.ContainsFunc(taken, near) {
+				continue
+			}
+			c := b
+			c.FillText(st, vg.Point{X: b.Min.X - 5, Y: y}, t.Label)
+			taken = append(taken, y)
+		}
+	}
+}
+
+// head writes name and figure over the frame b.
+func (pn panel) head(b draw.Canvas) {
+	c := b
+	name := typeset(8.5, pn.look.hue, draw.XLeft, draw.YBottom)
+	if pn.look.strong {
+		name = bold(name)
+	}
+	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
+	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, shorten(name, pn.look.name, b.Size().X-right.Width(pn.figure)-6))
+	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, pn.figure)
+}
+
+// drawNotes writes what colours mean at the top right of c.
+func drawNotes(c draw.Canvas, notes []note) {
+	st := typeset(8, muted, draw.XLeft, draw.YTop)
+	x := c.Max.X - 4
+	for i := len(notes) - 1; i >= 0; i-- {
+		n := notes[i]
+		x -= st.Width(n.text)
+		c.FillText(st, vg.Point{X: x, Y: c.Max.Y}, n.text)
+		x -= 18
+		y := c.Max.Y - 5
+		if n.line {
+			c.StrokeLine2(draw.LineStyle{Color: n.colour.rgba(), Width: vg.Points(1.2)}, x, y, x+14, y)
+		} else {
+			c.FillPolygon(n.colour.rgba(), rect(x, y-4, x+14, y+4))
+		}
+		x -= 14
+	}
+}
+
+// thin leaves out points of a polyline from which it then differs by no more
+// than off. Source: D. Douglas, T. Peucker, "Algorithms for the reduction of the
+// number of points required to represent a digitized line or its caricature",
+// Cartographica 10(2), 1973.
+func thin(pts []vg.Point, off vg.Length) []vg.Point {
+	if len(pts) < 3 {
+		return pts
+	}
+	a, b := pts[0], pts[len(pts)-1]
+	far, most := 0, off
+	d := b.Sub(a)
+	long := d.X*d.X + d.Y*d.Y
+	for i := 1; i < len(pts)-1; i++ {
+		v := pts[i].Sub(a)
+		if long > 0 { // from the nearest place on the way from a to b
+			v = v.Sub(d.Scale(max(0, min(1, (v.X*d.X+v.Y*d.Y)/long))))
+		}
+		if off := vg.Length(math.Hypot(float64(v.X), float64(v.Y))); off > most {
+			far, most = i, off
+		}
+	}
+	if far == 0 {
+		return []vg.Point{a, b}
+	}
+	head := thin(pts[:far+1], off)
+	return append(head[:len(head)-1:len(head)-1], thin(pts[far:], off)...)
+}

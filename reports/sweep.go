@@ -1,0 +1,245 @@
+package reports
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// A dimension is a property of the workload that a run may vary. Its values are
+// compared with the default.
+type dimension struct {
+	name    string // in a sentence: "pinning"
+	word    string // in a benchmark name: "pin"
+	flag    string // of locklab run, with values that show an effect
+	ordered bool   // the values are amounts, drawn along an axis; others stand side by side
+	of      func(w harness.Workload) setting
+	clear   func(w *harness.Workload) // sets the default
+}
+
+// A setting is a value of a dimension.
+type setting struct {
+	order float64 // the values of a dimension ascend by it
+	label string
+}
+
+// The dimensions that have a chart.
+var (
+	byPin = &dimension{name: "pinning", word: "pin", flag: "--pin none,cpu",
+		of:    func(w harness.Workload) setting { return named(harness.Pins, w.Pin) },
+		clear: func(w *harness.Workload) { w.Pin = harness.PinNone }}
+	byWait = &dimension{name: "the wait policy", word: "wait", flag: "--wait adaptive,yield,park",
+		of:    func(w harness.Workload) setting { return named(harness.WaitPolicies, w.Wait) },
+		clear: func(w *harness.Workload) { w.Wait = harness.WaitAdaptive }}
+	byGarbage = &dimension{name: "garbage collection", word: "gc", flag: "--gc off,on",
+		of: func(w harness.Workload) setting {
+			if w.Garbage {
+				return setting{1, "on"}
+			}
+			return setting{0, "off"}
+		},
+		clear: func(w *harness.Workload) { w.Garbage = false }}
+	byHold = &dimension{name: "the hold time", word: "hold", flag: "--hold 0,100ns,1us", ordered: true,
+		of:    func(w harness.Workload) setting { return spanned(w.Hold) },
+		clear: func(w *harness.Workload) { w.Hold = harness.Span{} }}
+	byThink = &dimension{name: "the think time", word: "think", flag: "--think 0,1us", ordered: true,
+		of:    func(w harness.Workload) setting { return spanned(w.Think) },
+		clear: func(w *harness.Workload) { w.Think = harness.Span{} }}
+	byLocks = &dimension{name: "the number of locks", word: "locks", flag: "--spread 1,4,16", ordered: true,
+		of:    func(w harness.Workload) setting { return counted(max(1, w.Locks), "") },
+		clear: func(w *harness.Workload) { w.Locks = 0 }}
+	byReads = &dimension{name: "the share of reads", word: "reads", flag: "--read 0,50,90", ordered: true,
+		of:    func(w harness.Workload) setting { return counted(w.Reads, "%") },
+		clear: func(w *harness.Workload) { w.Reads = 0 }}
+	byClients = &dimension{name: "the number of clients", word: "clients", flag: "--clients 1,8",
+		of: func(w harness.Workload) setting {
+			if w.Clients == 0 {
+				return setting{math.MaxInt32, "one each"}
+			}
+			return counted(w.Clients, "")
+		},
+		clear: func(w *harness.Workload) { w.Clients = 0 }}
+)
+
+func named[T interface {
+	comparable
+	String() string
+}](all []T, v T) setting {
+	return setting{float64(slices.Index(all, v)), v.String()}
+}
+
+func counted(n int, unit string) setting { return setting{float64(n), strconv.Itoa(n) + unit} }
+
+func spanned(s harness.Span) setting {
+	v := setting{float64(s.Mean), s.String()}
+	if s.Mean == 0 {
+		v.label = "0"
+	}
+	if s.Exp {
+		v.order += 0.5
+	}
+	return v
+}
+
+// A sweep is the groups of a run whose workloads differ in one dimension only.
+type sweep struct {
+	*dimension
+	remote   bool
+	context  string // the rest of the workload
+	settings []setting
+	groups   []*group // by setting
+	base     int      // index of the default, or of the least setting
+	workers  []int    // with which some lock was measured at two settings or more
+	cpus     int
+	memo     map[[2]int][]effect // by setting and workers
+}
+
+// sweep returns the groups of g's kind that differ in d only, with the most
+// settings; nil if there are not two of them.
+func (d *dimension) sweep(g *group) *sweep {
+	var best *sweep
+	byRest := make(map[string]*sweep)
+	for _, o := range g.all {
+		w := o.load
+		d.clear(&w)
+		context := axes(w)
+		if d == byHold {
+			context = strings.TrimSpace(strings.TrimSuffix(context, "hold="+w.Hold.String()))
+		}
+		s := byRest[context]
+		if s == nil {
+			s = &sweep{dimension: d, remote: g.remote, context: context, cpus: o.cpus, memo: make(map[[2]int][]effect)}
+			byRest[context] = s
+		}
+		v := d.of(o.load)
+		i, found := slices.BinarySearchFunc(s.settings, v, func(a, b setting) int { return cmp.Compare(a.order, b.order) })
+		if found {
+			continue
+		}
+		s.settings = slices.Insert(s.settings, i, v)
+		s.groups = slices.Insert(s.groups, i, o)
+		if best == nil || len(s.settings) > len(best.settings) {
+			best = s
+		}
+	}
+	if best == nil || len(best.settings) < 2 {
+		return nil
+	}
+	best.base = max(0, slices.Index(best.settings, d.of(harness.Workload{})))
+	best.count()
+	if best.workers == nil {
+		return nil
+	}
+	return best
+}
+
+// count finds the numbers of workers at which there is something to compare.
+func (s *sweep) count() {
+	for _, w := range s.groups[s.base].workers {
+		for i := range s.settings {
+			if i != s.base && len(s.effects(i, w)) > 0 {
+				s.workers = append(s.workers, w)
+				break
+			}
+		}
+	}
+}
+
+// crowd is that of [group], over all settings.
+func (s *sweep) crowd() int {
+	locks := make([]int, len(s.workers))
+	for k, w := range s.workers {
+		for i := range s.settings {
+			if i != s.base {
+				locks[k] += len(s.effects(i, w))
+			}
+		}
+	}
+	most := slices.Max(locks)
+	for k, n := range slices.Backward(locks) {
+		if 4*n >= 3*most {
+			return s.workers[k]
+		}
+	}
+	return s.workers[len(s.workers)-1]
+}
+
+// metric returns what an effect is measured in, with w workers.
+func (s *sweep) metric(w int) *metric.Metric {
+	if s.remote && w > 1 {
+		return metric.Handovers
+	}
+	return metric.Throughput
+}
+
+// unit names the figures of metric.
+func (s *sweep) unit(w int) string {
+	if s.metric(w) == metric.Handovers {
+		return "hand-overs per second"
+	}
+	return "acquisitions per second"
+}
+
+// full returns setting number i as benchmark names have it.
+func (s *sweep) full(i int) string { return s.word + "=" + s.settings[i].label }
+
+// An effect is what a setting does to a lock: its rate over that with the base
+// setting, of the rounds that both have.
+type effect struct {
+	s       *series
+	setting int
+	metric.Comparison
+	rate metric.Summary // with the setting
+}
+
+// apart reports whether e is beyond chance.
+func (e effect) apart() bool { return e.Greater() || e.Less() }
+
+// effects returns the effects of setting number i on every lock, with w
+// workers. They are read together, so each interval is as wide as all of them
+// need (Bonferroni).
+func (s *sweep) effects(i, w int) []effect {
+	key := [2]int{i, w}
+	es, ok := s.memo[key]
+	if !ok {
+		es = s.measure(i, w)
+		s.memo[key] = es
+	}
+	return es
+}
+
+func (s *sweep) measure(i, w int) (out []effect) {
+	m := s.metric(w)
+	type pair struct {
+		s      *series
+		xs, ys []float64
+		rate   metric.Summary
+	}
+	var ps []pair
+	with := make(map[string]*cell)
+	for _, x := range s.groups[i].at(w) {
+		with[x.lock.Name] = x.cells[w]
+	}
+	for _, x := range s.groups[s.base].at(w) {
+		c := with[x.lock.Name]
+		if c == nil || x.lock.Status == harness.Control {
+			continue
+		}
+		if xs, ys := pairs(c, x.cells[w], m); len(xs) > 0 {
+			ps = append(ps, pair{x, xs, ys, c.summary(m)})
+		}
+	}
+	level := 1 - family95/float64(max(1, len(ps)))
+	for _, p := range ps {
+		e := effect{p.s, i, metric.Compare(p.xs, p.ys, level), p.rate}
+		if e.N > 0 && e.Median > 0 && !math.IsInf(e.Median, 0) {
+			out = append(out, e)
+		}
+	}
+	return out
+}

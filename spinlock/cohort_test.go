@@ -1,0 +1,87 @@
+package spinlock
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// TestCohortOnOneNode checks that where there is nothing to choose the lock is
+// the ticket lock itself, whose cost is the most that a lock for several nodes
+// may have on one.
+func TestCohortOnOneNode(t *testing.T) {
+	for _, tc := range []struct {
+		nodes  []int
+		ticket bool
+	}{
+		{nil, true},
+		{[]int{0, 0}, true},
+		{[]int{3, 3}, true},
+		{[]int{0, 1}, false},
+	} {
+		h := newCohort(harness.Setup{Workers: 2, Nodes: tc.nodes}).Worker(0)
+		if _, ticket := h.(*Ticket); ticket != tc.ticket {
+			t.Errorf("nodes %v: the handle is a %T", tc.nodes, h)
+		}
+	}
+}
+
+// BenchmarkCohortOneNode sets cohort beside ticket where all workers are on one
+// node, in neighbouring blocks: ticket, cohort, cohort, ticket. Both are called
+// as the lab calls them, by a sync.Locker. cohort/ticket is the median of the
+// rounds' ratios, with the quartiles; it must not be more than 1.2.
+//
+//	go test -run '^$' -bench CohortOneNode ./spinlock
+func BenchmarkCohortOneNode(b *testing.B) {
+	cpus := machine.CPUOrder()
+	for workers := 1; workers <= min(2, len(cpus)); workers++ {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) { compareCohort(b, cpus[:workers]) })
+	}
+}
+
+func compareCohort(b *testing.B, cpus []int) {
+	const (
+		block = 5 * time.Millisecond
+		least = 41 // rounds
+	)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(len(cpus) + 1))
+	ns := func(v *harness.Variant) float64 { return throughLocker(v).nsPerOp(b, cpus, block) }
+	var ratios []float64
+	round := func() {
+		t1, c1, c2, t2 := ns(ticket), ns(cohort), ns(cohort), ns(ticket)
+		ratios = append(ratios, (c1+c2)/(t1+t2))
+	}
+	for b.Loop() {
+		round()
+	}
+	for len(ratios) < least {
+		round()
+	}
+	slices.Sort(ratios)
+	n := len(ratios)
+	b.ReportMetric(0, "ns/op") // the time of a round says nothing
+	b.ReportMetric(ratios[n/2], "cohort/ticket")
+	b.ReportMetric(ratios[n/4], "cohort/ticket-p25")
+	b.ReportMetric(ratios[3*n/4], "cohort/ticket-p75")
+}
+
+// throughLocker is a contest of a variant as the lab calls it.
+func throughLocker(v *harness.Variant) contest {
+	return contest{name: v.Name, begin: func(s harness.Setup) func(*contestRun, int) {
+		l := v.Local(s)
+		return func(r *contestRun, i int) {
+			for h := l.Worker(i); r.more(i); {
+				for range contestBatch {
+					h.Lock()
+					r.counter++
+					h.Unlock()
+				}
+			}
+		}
+	}}
+}

@@ -1,0 +1,124 @@
+package spinlock
+
+import (
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/internal/waiting"
+)
+
+var fissile = &harness.Variant{
+	Name:   "fissile",
+	Doc:    "a test-and-set word for arrivals, who may pass the first of an mcs queue until it loses patience",
+	Paper:  "Dice & Kogan 2020",
+	Family: harness.Spin,
+	Status: harness.Reference,
+	Local:  func(s harness.Setup) harness.Local { return newFissile(s) },
+}
+
+// fissileLock is two locks in one. Whoever has the outer one, a test-and-set
+// word, is the owner. An arrival tries the word once and otherwise goes to the
+// inner lock, an MCS queue, whose holder, the alpha, is the only one who polls
+// the word. So arrivals may pass the whole queue, but only for the alpha's
+// grace: then it says that it is impatient, and the next release but one at the
+// latest hands the word to it instead of freeing it.
+//
+// # Trade-offs
+//
+// Without contention it is [TAS] with one more load; with contention at most one
+// waiter disturbs the word, and a turn through the queue overlaps with the
+// sections of those who pass it. A preempted waiter holds nobody up while
+// others pass. Passing is bounded in time, so nobody starves, but service is in
+// no order.
+//
+// Waiters in the queue sleep as in [MCS]. The alpha polls: a release looks at
+// one word of the lock's own line and cannot find sleepers.
+//
+// # Memory ordering
+//
+// The CompareAndSwap or Swap that takes the word pairs with the release store of
+// the Unlock before it. That store is of what Unlock has just read from
+// impatient. If this was the old 0, the word becomes free, and the alpha takes
+// it or loses it to one more arrival, whose Unlock reads the new value: all
+// that is needed is that the alpha's store is seen in the end. A word that is
+// handed over cannot be taken by anybody but the alpha, since the others
+// compare it with free; and as the alpha withdraws its impatience before it
+// leaves the queue, the next one finds no trace of it.
+//
+// # References
+//
+// Dave Dice and Alex Kogan, "Fissile Locks", Networked Systems (NETYS), 2020.
+// DOI 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48
+// swaps Inner and the text says the outer word. Two things are not the paper's:
+// the inner lock is plain MCS instead of its variant of CNA, which prefers
+// waiters of the same node of the machine, and the grace is a number of looks.
+type fissileLock struct {
+	waiter  waiting.Waiter // how the alpha's wait begins
+	workers []fissileWorker
+
+	_         atomics.CacheLinePad
+	outer     atomics.Uint32 // fissileFree, fissileHeld or fissileHanded
+	impatient atomics.Uint32 // what Unlock stores: fissileFree, or fissileHanded by order of the alpha
+	_         atomics.CacheLinePad
+}
+
+// The states of the outer word.
+const (
+	fissileFree   = 0
+	fissileHeld   = 1
+	fissileHanded = 2 // left to the alpha
+)
+
+// fissileWorker is a worker's handle.
+type fissileWorker struct {
+	lock  *fissileLock
+	inner sync.Locker // this worker's place in the queue
+}
+
+func newFissile(s harness.Setup) *fissileLock {
+	l := &fissileLock{waiter: waiting.NewSleeper(s), workers: make([]fissileWorker, s.Workers)}
+	queue := NewMCS(s)
+	for i := range l.workers {
+		l.workers[i] = fissileWorker{lock: l, inner: queue.Worker(i)}
+	}
+	return l
+}
+
+// Worker returns the handle of worker i.
+func (l *fissileLock) Worker(i int) sync.Locker { return &l.workers[i] }
+
+func (h *fissileWorker) Lock() {
+	if !h.TryLock() {
+		h.lockSlow()
+	}
+}
+
+// TryLock takes the lock if it is free and reports whether it did.
+func (h *fissileWorker) TryLock() bool {
+	return h.lock.outer.CompareAndSwap(fissileFree, fissileHeld)
+}
+
+// lockSlow is apart so that the fast path stays small.
+func (h *fissileWorker) lockSlow() {
+	h.inner.Lock()
+	h.lock.awaitAlpha()
+	h.inner.Unlock()
+}
+
+// awaitAlpha takes the outer word for the alpha.
+func (l *fissileLock) awaitAlpha() {
+	w := l.waiter
+	for looks := 0; l.outer.Load() == fissileHeld || l.outer.Swap(fissileHeld) == fissileHeld; looks++ {
+		if looks == fissileGrace {
+			l.impatient.StoreRelease(fissileHanded)
+		}
+		w.Wait()
+	}
+	l.impatient.StoreRelease(fissileFree)
+}
+
+func (h *fissileWorker) Unlock() {
+	l := h.lock
+	l.outer.StoreRelease(l.impatient.Load())
+}

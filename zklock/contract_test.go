@@ -1,0 +1,340 @@
+package zklock_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// TestContract runs the tests of what users are told: about tickets that
+// somebody removes, paths that cannot be, and servers that are not as asked.
+func TestContract(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"holder's ticket removed", heldTicketRemoved},
+		{"ticket of zk-fair's holder removed", fairTicketRemoved},
+		{"slow waiter's ticket removed", waitingTicketRemoved},
+		{"a slow holder's costs", slowHolderCosts},
+		{"unlock of a guarded lease", unlockGuarded},
+		{"bad paths", badPaths},
+		{"refused", refused},
+		{"session timeout", sessionTimeout},
+		{"wrong address", wrongAddress},
+		{"TLS", overTLS},
+		{"lease passed on", leasePassedOn},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// short is a session timeout that lets a ticket be slow soon.
+const short = time.Second
+
+// told waits until a lease ends, and returns why.
+func told(t *testing.T, l *zklock.Lease) error {
+	t.Helper()
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Fatal("Done stays open")
+	}
+	return l.Err()
+}
+
+func heldTicketRemoved(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
+	removedUnder(t, at, c.Mutex(newPath(), zklock.Options{}))
+}
+
+func fairTicketRemoved(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
+	removedUnder(t, at, zklock.Fair(c.Mutex(newPath(), zklock.Options{})))
+}
+
+// removedUnder removes the ticket of a holder at once, and that of one who has
+// held it for long.
+func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
+	see := raw(t, at)
+	for _, wait := range []time.Duration{0, short/3 + 100*time.Millisecond} {
+		l := lock(t, m)
+		time.Sleep(wait)
+		began := time.Now()
+		if err := see.Delete(zklock.Node(l), -1); err != nil {
+			t.Fatal(err)
+		}
+		if err := told(t, l); !errors.Is(err, zklock.ErrLost) {
+			t.Errorf("Err = %v, want ErrLost", err)
+		}
+		if took := time.Since(began); took > short/3+short/5 {
+			t.Errorf("the holder was told after %v", took)
+		}
+		lost(t, l)
+		unlock(t, lock(t, m))
+	}
+}
+
+// waitingTicketRemoved: a waiter who has lost its place does not take the lock
+// by the event, and queues again.
+func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	path := newPath()
+	c, d := dial(t, at, zklock.ClientOptions{SessionTimeout: short}), dial(t, at, zklock.ClientOptions{})
+	head := lock(t, d.Mutex(path, zklock.Options{}))
+	unlucky := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
+	last := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 3)
+	time.Sleep(short/3 + 100*time.Millisecond)
+	if err := see.Delete(path+"/"+queue(t, see, path)[1], -1); err != nil {
+		t.Fatal(err)
+	}
+	unlock(t, head) // the event is on its way to both
+	l := take(t, last)
+	empty(t, unlucky)
+	unlock(t, l)
+	unlock(t, take(t, unlucky))
+}
+
+// slowHolderCosts: one request and one watch event more.
+func slowHolderCosts(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	unlock(t, lock(t, m))
+	got := cost(func() {
+		l := lock(t, m)
+		time.Sleep(short)
+		unlock(t, l)
+		eventually(t, "the event has come", func() bool { return c.Counts().Notifications > 0 })
+	}, c)
+	if want := (harness.Counts{Requests: 3, Notifications: 1}); got != want {
+		t.Errorf("a long hold costs %+v, want %+v", got, want)
+	}
+}
+
+// unlockGuarded: the guard does not take a release for a loss.
+func unlockGuarded(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
+	m := c.Mutex(newPath(), zklock.Options{})
+	for k := range 6 {
+		l := lock(t, m)
+		time.Sleep(short/3 + time.Duration(k-3)*time.Millisecond) // the guard is about to look
+		unlock(t, l)
+		if err := l.Err(); !errors.Is(err, zklock.ErrReleased) {
+			t.Errorf("Err = %v, want ErrReleased", err)
+		}
+	}
+}
+
+func badPaths(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{})
+	for path, why := range map[string]string{
+		"":              "empty",
+		"locks/a":       "begin with /",
+		"/":             "root",
+		"/locks/":       "ends with /",
+		"/locks//a":     "//",
+		"//locks":       "//",
+		"/locks/../a":   "..",
+		"/locks/./a":    " .",
+		"/locks/a\nb":   "unprintable",
+		"/locks/a\x00b": "unprintable",
+		"/locks/\uf000": "unprintable",
+		"/zookeeper/a":  "/zookeeper",
+		"/zookeeper":    "/zookeeper",
+	} {
+		before := c.Counts()
+		_, err := c.Mutex(path, zklock.Options{}).Lock(t.Context())
+		if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Lock at %q = %v, want ErrPath with %q in one line", path, err, why)
+		}
+		if got := c.Counts().Sub(before); got != (harness.Counts{}) {
+			t.Errorf("Lock at %q cost %+v", path, got)
+		}
+	}
+	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
+}
+
+// refused: what to do is said, and what the servers said can be asked for.
+func refused(t *testing.T, at harness.Endpoint) {
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})))
+	path := newPath()
+	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
+	unlock(t, lock(t, c.Mutex(path, zklock.Options{})))
+	for what, o := range map[string]zklock.ClientOptions{
+		"nobody":         {},
+		"somebody else":  {Username: "other", Password: "word"},
+		"wrong password": {Username: user, Password: "wrong"},
+	} {
+		m := dial(t, at, o).Mutex(path, zklock.Options{})
+		for k := range 2 {
+			_, err := m.Lock(t.Context())
+			if !errors.Is(err, zklock.ErrNoAuth) || !errors.Is(err, zk.ErrNoAuth) {
+				t.Errorf("%s: Lock %d = %v, want ErrNoAuth", what, k, err)
+			} else if text := err.Error(); !strings.Contains(text, path) || strings.Contains(text, o.Password+"@") {
+				t.Errorf("%s: the error is %q, want the path in it", what, text)
+			}
+		}
+	}
+	if c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: zk.AuthACL(zk.PermAll)}); err == nil {
+		c.Close()
+		t.Error("an ACL for the user of a client without one is accepted")
+	}
+	// Who brings its own ACL decides alone.
+	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
+	open := d.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, open))
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(open.Path(), zklock.Options{})))
+}
+
+func sessionTimeout(t *testing.T, at harness.Endpoint) {
+	low := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Millisecond}).SessionTimeout()
+	high := dial(t, at, zklock.ClientOptions{SessionTimeout: 24 * time.Hour}).SessionTimeout()
+	if low <= time.Millisecond || high >= 24*time.Hour || low > high {
+		t.Errorf("asked for 1ms and 24h, the servers granted %v and %v", low, high)
+	}
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{SessionTimeout: time.Millisecond}).Mutex(newPath(), zklock.Options{})))
+}
+
+func wrongAddress(t *testing.T, _ harness.Endpoint) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	for what, servers := range map[string][]string{"dead": {l.Addr().String()}, "none": nil} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		c, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
+		cancel()
+		if err == nil {
+			c.Close()
+			t.Errorf("%s: Dial succeeds", what)
+		} else if what == "dead" && (!errors.Is(err, harness.ErrUnavailable) || !strings.Contains(err.Error(), servers[0])) {
+			t.Errorf("%s: Dial = %v, want ErrUnavailable and the address", what, err)
+		}
+	}
+}
+
+// overTLS goes through a TLS end point in front of the server, as users do who
+// put stunnel there: what is tested is this side.
+func overTLS(t *testing.T, at harness.Endpoint) {
+	cert, pool := selfSigned(t)
+	front, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var carriers sync.WaitGroup
+	carriers.Go(func() {
+		for {
+			outside, err := front.Accept()
+			if err != nil {
+				return
+			}
+			carriers.Go(func() {
+				defer outside.Close()
+				inside, err := net.Dial("tcp", at.Addrs[0][0])
+				if err != nil {
+					return
+				}
+				defer inside.Close()
+				carriers.Go(func() { defer inside.Close(); io.Copy(inside, outside) })
+				io.Copy(outside, inside)
+			})
+		}
+	})
+	t.Cleanup(func() { front.Close(); carriers.Wait() })
+	through := harness.Endpoint{Kind: at.Kind, Addrs: [][]string{{front.Addr().String()}}}
+	good := &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}}
+	c := dial(t, through, zklock.ClientOptions{TLS: good})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	unlock(t, lock(t, m))
+	for what, bad := range map[string]*tls.Config{
+		"no certificate":  {RootCAs: pool},
+		"unknown server":  {Certificates: []tls.Certificate{cert}},
+		"no TLS at all":   nil,
+		"wrong host name": {RootCAs: pool, Certificates: []tls.Certificate{cert}, ServerName: "elsewhere"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		c, err := zklock.Dial(ctx, through.Addrs[0], zklock.ClientOptions{TLS: bad})
+		cancel()
+		if err == nil {
+			c.Close()
+			t.Errorf("%s: Dial succeeds", what)
+		}
+	}
+}
+
+// selfSigned returns a certificate for 127.0.0.1 and for clients, and who
+// vouches for it.
+func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil || !bytes.Equal(leaf.Raw, der) {
+		t.Fatal(err)
+	}
+	pool.AddCert(leaf)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// leasePassedOn: the owner of the lock is the lease, not the goroutine.
+func leasePassedOn(t *testing.T, at harness.Endpoint) {
+	m := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
+	leases := make(chan *zklock.Lease)
+	go func() {
+		l, err := m.Lock(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		leases <- l
+	}()
+	l := <-leases
+	done := make(chan error)
+	go func() { done <- l.Unlock(t.Context()) }()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := l.Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
+		t.Errorf("second Unlock = %v, want ErrNotHeld", err)
+	}
+}

@@ -1,0 +1,169 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"testing"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+// connect is for the examples below.
+func connect(ctx context.Context) *zklock.Client {
+	client, err := zklock.Dial(ctx, servers, zklock.ClientOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client
+}
+
+// must is for the examples below.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+func ExampleReentrant() {
+	client := connect(context.Background())
+	defer client.Close()
+	m := client.Reentrant("/locklab/example", zklock.ReentrantOptions{})
+
+	ctx := zklock.WithOwner(context.Background()) // for one request, say
+	outer := must(m.Lock(ctx))
+	inner := must(m.Lock(ctx)) // somewhere deeper, at no cost
+	fmt.Println("one acquisition:", inner.Token() == outer.Token())
+
+	ofAnother := zklock.WithOwner(context.Background())
+	_, err := m.TryLock(ofAnother)
+	fmt.Println("another owner:", err)
+	fmt.Println(inner.Unlock(ctx), outer.Unlock(ctx))
+}
+
+func ExampleReentrant_Owner() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+
+	owner := client.Reentrant("/locklab/example", zklock.ReentrantOptions{}).Owner()
+	first, second := must(owner.Lock(ctx)), must(owner.Lock(ctx))
+	fmt.Println("to unlock:", owner.Count())
+	first.Unlock(ctx)
+	fmt.Println("to unlock:", owner.Count(), "and still held:", second.Err() == nil)
+	second.Unlock(ctx)
+}
+
+func ExampleClient_Revoke() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+
+	asked := make(chan struct{}, 1)
+	m := client.Reentrant("/locklab/example", zklock.ReentrantOptions{
+		OnRevoke: func(*zklock.Owner) { asked <- struct{}{} },
+	})
+	lease := must(m.Owner().Lock(ctx))
+
+	line := must(m.Participants(ctx)) // by whoever needs the lock urgently
+	if err := client.Revoke(ctx, line[0]); err != nil {
+		log.Fatal(err)
+	}
+
+	<-asked // the holder comes to a good end, and unlocks
+	fmt.Println("it was only a wish:", lease.Err() == nil, lease.Unlock(ctx) == nil)
+}
+
+func ExampleRW() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	m := client.RW("/locklab/example", zklock.Options{})
+
+	a, b := must(m.RLock(ctx)), must(m.RLock(ctx)) // readers share
+	_, err := m.TryLock(ctx)
+	fmt.Println("a writer beside them:", errors.Is(err, zklock.ErrNotAcquired))
+	a.Unlock(ctx)
+	b.Unlock(ctx)
+
+	err = zklock.Do(ctx, m.Reader(), func(ctx context.Context, lease *zklock.Lease) error {
+		return ctx.Err() // read here
+	})
+	fmt.Println("read:", err == nil)
+}
+
+func ExampleRWOwner() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	owner := client.RW("/locklab/example", zklock.Options{}).Owner()
+
+	write := must(owner.Lock(ctx))
+	read := must(owner.RLock(ctx)) // nobody can write between the two
+	write.Unlock(ctx)
+	_, err := owner.Lock(ctx)
+	fmt.Println("and back:", errors.Is(err, zklock.ErrUpgrade))
+	fmt.Println("read what it wrote:", read.Unlock(ctx) == nil)
+}
+
+func ExampleSemaphore() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	s := client.Semaphore("/locklab/example", 2, zklock.Options{})
+
+	a, b := must(s.Lock(ctx)), must(s.Lock(ctx))
+	_, err := s.TryLock(ctx)
+	fmt.Println("a third:", errors.Is(err, zklock.ErrNotAcquired))
+	b.Unlock(ctx)
+	c := must(s.TryLock(ctx))
+	fmt.Println("after one has left:", a.Unlock(ctx) == nil, c.Unlock(ctx) == nil)
+}
+
+func ExampleMulti() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+
+	accounts := client.Multi([]string{"/locklab/example/7", "/locklab/example/3"}, zklock.MultiOptions{})
+	fmt.Println(accounts.Paths())
+	err := zklock.Do(ctx, accounts, func(ctx context.Context, lease *zklock.MultiLease) error {
+		if lease.TokenOf("/locklab/example/7") == 0 {
+			return errors.New("no token")
+		}
+		return ctx.Err() // move money here; ctx ends if either lock is lost
+	})
+	fmt.Println(err)
+}
+
+// kindExamples runs the examples against a real server.
+func kindExamples(t *testing.T, at harness.Endpoint) {
+	if at.Username != "" || at.TLS != nil {
+		t.Skip("the examples connect without credentials, which the server at hand wants")
+	}
+	servers = at.Addrs[0]
+	see := raw(t, at)
+	for _, e := range []struct {
+		name string
+		run  func()
+		want string
+	}{
+		{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired\n<nil> <nil>\n"},
+		{"Reentrant_Owner", ExampleReentrant_Owner, "to unlock: 2\nto unlock: 1 and still held: true\n"},
+		{"Client_Revoke", ExampleClient_Revoke, "it was only a wish: true true\n"},
+		{"RW", ExampleRW, "a writer beside them: true\nread: true\n"},
+		{"RWOwner", ExampleRWOwner, "and back: true\nread what it wrote: true\n"},
+		{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
+		{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
+	} {
+		if have := printed(t, e.run); have != e.want {
+			t.Errorf("Example%s printed %q, want %q", e.name, have, e.want)
+		}
+		for _, path := range []string{"/3", "/7", ""} {
+			see.Delete("/locklab/example"+path, -1)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package zklock_test
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
+	"locklab/internal/wire"
+	"locklab/peers"
+)
+
+// TestFaultsReject: the trials refuse locks that fail in each of the ways they
+// are there to find.
+func TestFaultsReject(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	noLeaks(t)
+	fair := variant(t, "zk-fair")
+	var wg sync.WaitGroup
+	for _, c := range []struct {
+		name string
+		v    *harness.Variant
+		op   string
+		want string
+	}{
+		{"a lock for nobody", broken(fair, func(harness.Session, *wire.ZooKeeperConn, string) harness.Session { return open{} }), "", "at once"},
+		{"a lost reply gives up", named(t, "go-zookeeper-lock"), "getChildren2", "connection closed"},
+		{"a ghost is left in the queue", broken(named(t, "go-zookeeper-lock"), retrying), "getChildren2", "deadline"},
+		{"a node is left behind", broken(fair, littering), "create", "still"},
+		{"the accident does not happen", fair, "exists", "shows nothing"},
+	} {
+		wg.Go(func() {
+			tr := newTrial(at, c.v)
+			tr.op, tr.do, tr.patience = c.op, faultproxy.LoseReply, 5*time.Second
+			if err := tr.run(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func named(t *testing.T, name string) *harness.Variant {
+	for _, v := range peers.Suite {
+		if v.Name == name {
+			return v
+		}
+	}
+	t.Fatalf("no peer is called %s", name)
+	return nil
+}
+
+// broken returns v with a fault that wrap adds to its sessions. see is a
+// connection of the client's own.
+func broken(v *harness.Variant, wrap func(s harness.Session, see *wire.ZooKeeperConn, path string) harness.Session) *harness.Variant {
+	bad := *v
+	bad.Traits.Fenced = false
+	bad.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		r, err := v.Remote(ctx, at, key)
+		if err != nil {
+			return nil, err
+		}
+		see, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+		return &badRemote{r, see, func(s harness.Session) harness.Session { return wrap(s, see, "/locklab/"+key) }}, err
+	}
+	return &bad
+}
+
+type badRemote struct {
+	harness.Remote
+	see  *wire.ZooKeeperConn
+	wrap func(harness.Session) harness.Session
+}
+
+func (r *badRemote) Join(ctx context.Context, i int) (harness.Session, error) {
+	s, err := r.Remote.Join(ctx, i)
+	return r.wrap(s), err
+}
+
+func (r *badRemote) Close() error {
+	r.see.Close()
+	return r.Remote.Close()
+}
+
+// open lets everybody in.
+type open struct{}
+
+func (open) Lock(context.Context) (harness.Lease, error) { return open{}, nil }
+func (open) Unlock(context.Context) error                { return nil }
+func (open) Close() error                                { return nil }
+func (open) Token() uint64                               { return 0 }
+func (open) Done() <-chan struct{}                       { return nil }
+func (open) Err() error                                  { return nil }
+func (open) Deadline() (time.Time, bool)                 { return time.Time{}, false }
+
+// retrying asks again after an error, in the same session.
+func retrying(s harness.Session, _ *wire.ZooKeeperConn, _ string) harness.Session {
+	return retry{s}
+}
+
+type retry struct{ harness.Session }
+
+func (r retry) Lock(ctx context.Context) (l harness.Lease, err error) {
+	for {
+		if l, err = r.Session.Lock(ctx); err == nil || ctx.Err() != nil {
+			return l, err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// littering leaves a node with each acquisition.
+func littering(s harness.Session, see *wire.ZooKeeperConn, path string) harness.Session {
+	return litter{s, see, path}
+}
+
+type litter struct {
+	harness.Session
+	see  *wire.ZooKeeperConn
+	path string
+}
+
+func (s litter) Lock(ctx context.Context) (harness.Lease, error) {
+	l, err := s.Session.Lock(ctx)
+	if err == nil {
+		_, err = s.see.Create(s.path+"/litter-"+rand.Text(), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	}
+	return l, err
+}

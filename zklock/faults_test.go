@@ -1,0 +1,285 @@
+package zklock_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
+	"locklab/internal/wire"
+	"locklab/zklock"
+)
+
+// steps are the requests of each lock for a turn behind somebody else. The
+// connection is lost at each of them.
+var steps = map[string][]string{
+	"zk-handoff":               {"getChildren2", "getData", "multi"},
+	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
+	"zk-herd":                  {"create", "delete", "getChildren2"},
+	"zk-curator":               {"create", "delete", "getChildren2", "getData"},
+	"zk-rw":                    {"create", "delete", "getChildren2", "getData"},
+	"zk-rw-curator":            {"create", "delete", "getChildren2", "getData"},
+	"zk-two-level":             {"create", "delete", "getChildren2", "getData"},
+	"zk-two-level-local-first": {"create", "delete", "getChildren2", "getData"},
+	"zk-cohort":                {"create", "delete", "getChildren2", "getData"},
+	"zk-poll":                  {"create", "delete", "getChildren2"},
+	"zk-writelock":             {"create", "delete", "exists", "getChildren2"},
+	"zk-boolean-mutex":         {"create", "delete", "exists", "getChildren2"},
+}
+
+// Locks with more than one holder or node do not fit a trial, in which one
+// client follows another. TestKinds puts them through its hazards.
+var notTried = []string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}
+
+// TestFaults loses the connection at every step of every lock's protocol,
+// before the server hears the request and after it has done it.
+func TestFaults(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	for _, v := range zklock.Suite {
+		if v.Status != harness.Recommended && v.Status != harness.Reference {
+			continue // kept for its faults
+		}
+		if slices.Contains(notTried, v.Name) {
+			continue
+		}
+		t.Run(v.Name, func(t *testing.T) {
+			noLeaks(t)
+			testFaults(t, at, v, steps[v.Name])
+		})
+	}
+}
+
+// testFaults runs the trials of v, which sends the requests ops, at once: they
+// mostly wait for the client library to connect again.
+func testFaults(t *testing.T, at harness.Endpoint, v *harness.Variant, ops []string) {
+	none := newTrial(at, v)
+	if err := none.run(t.Context()); err != nil {
+		t.Fatalf("without a fault: %v", err)
+	}
+	if sent := none.sent(); !slices.Equal(sent, ops) {
+		t.Errorf("a turn behind somebody else sends %q; add to steps the line\n\t%q: {%s},", sent, v.Name,
+			strings.ReplaceAll(strings.Trim(fmt.Sprintf("%q", sent), "[]"), " ", ", "))
+	}
+	var wg sync.WaitGroup
+	for _, op := range ops {
+		for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
+			wg.Go(func() {
+				tr := newTrial(at, v)
+				tr.op, tr.do = op, do
+				if err := tr.run(t.Context()); err != nil {
+					t.Errorf("%s, %s: %v", op, do, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// A trial is an accident of one client of a lock while another contends.
+type trial struct {
+	at  harness.Endpoint
+	v   *harness.Variant
+	key string
+	op  string // the request at which the connection is lost; "" is none
+	do  faultproxy.Action
+
+	patience time.Duration
+	a, b     harness.Session // a's connection is lost, b's is not
+	see      *wire.ZooKeeperConn
+	inside   atomic.Int32 // holders
+
+	mu   sync.Mutex
+	last uint64          // token
+	ops  map[string]bool // of the first turn
+	over bool            // the first turn
+}
+
+func newTrial(at harness.Endpoint, v *harness.Variant) *trial {
+	return &trial{at: at, v: v, key: "faults-" + rand.Text(), patience: patience, ops: make(map[string]bool)}
+}
+
+func (tr *trial) path() string { return "/locklab/" + tr.key }
+
+// observe notes what the first client asks for.
+func (tr *trial) observe(s faultproxy.Sighting) {
+	if s.Dir == faultproxy.Request && strings.HasPrefix(s.Key, tr.path()) {
+		tr.mu.Lock()
+		defer tr.mu.Unlock()
+		if !tr.over {
+			tr.ops[s.Op] = true
+		}
+	}
+}
+
+// sent returns the requests of the first client.
+func (tr *trial) sent() []string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return slices.Sorted(maps.Keys(tr.ops))
+}
+
+// run returns what is wrong with the lock.
+func (tr *trial) run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, tr.patience)
+	defer cancel()
+	p, err := faultproxy.New(tr.at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Observe: tr.observe})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if tr.see, err = wire.ZooKeeper(ctx, tr.at, wire.ZooKeeperOptions{}); err != nil {
+		return err
+	}
+	defer tr.see.Close()
+	through := tr.at
+	through.Addrs = [][]string{{p.Addr()}}
+	var leave []func() error
+	for _, join := range []struct {
+		at harness.Endpoint
+		s  *harness.Session
+	}{{through, &tr.a}, {tr.at, &tr.b}} {
+		r, err := tr.v.Remote(ctx, join.at, tr.key)
+		if err != nil {
+			return err
+		}
+		if *join.s, err = r.Join(ctx, len(leave)); err != nil {
+			return errors.Join(err, r.Close())
+		}
+		leave = append(leave, func() error { return errors.Join((*join.s).Close(), r.Close()) })
+	}
+	err = tr.story(ctx, p)
+	for _, f := range leave {
+		err = errors.Join(err, f())
+	}
+	if err != nil {
+		return err
+	}
+	if names, _, err := tr.see.Children(tr.path()); !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("after Close %s is there, with %q (%v)", tr.path(), names, err)
+	}
+	return nil
+}
+
+// story: b holds, a queues behind it and gets its turn, and has an accident on
+// the way; then both go on.
+func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
+	held, err := tr.enter(ctx, tr.b)
+	if err != nil {
+		return fmt.Errorf("before the fault: %w", err)
+	}
+	hit := make(<-chan struct{})
+	if tr.op != "" {
+		hit = p.Inject(faultproxy.Fault{Do: tr.do, Match: faultproxy.Below(tr.path(), tr.op)}).Done()
+	}
+	got := make(chan error, 1)
+	go func() { got <- tr.turn(ctx, tr.a) }()
+	select {
+	case <-hit:
+	case <-time.After(aWhile): // it comes later, with the release
+	}
+	var early error
+	select {
+	case early = <-got:
+		got <- early
+		if tr.v.Traits.Permits > 1 {
+			early = nil
+			break
+		}
+		early = fmt.Errorf("the second holder's turn was over before the first left (%v)", early)
+	case <-time.After(aWhile):
+	}
+	if err := errors.Join(early, tr.leave(ctx, held), <-got); err != nil {
+		return err
+	}
+	tr.mu.Lock()
+	tr.over = true
+	tr.mu.Unlock()
+	if tr.op != "" {
+		select {
+		case <-hit:
+		default:
+			return fmt.Errorf("the trial shows nothing: no %s was lost", tr.op)
+		}
+	}
+	return tr.after(ctx)
+}
+
+// after: the lock is as good as before, and nobody's ticket is left.
+func (tr *trial) after(ctx context.Context) error {
+	var g errgroup.Group
+	for _, s := range []harness.Session{tr.a, tr.b} {
+		g.Go(func() error {
+			for range 5 {
+				if err := tr.turn(ctx, s); err != nil {
+					return fmt.Errorf("after the fault: %w", err)
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for {
+		names, _, err := tr.see.Children(tr.path())
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("nobody wants the lock, and there is still %q", names)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// turn takes the lock, stays a little, and leaves.
+func (tr *trial) turn(ctx context.Context, s harness.Session) error {
+	l, err := tr.enter(ctx, s)
+	if err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Millisecond)
+	return tr.leave(ctx, l)
+}
+
+func (tr *trial) enter(ctx context.Context, s harness.Session) (harness.Lease, error) {
+	l, err := s.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n := tr.inside.Add(1); n > int32(max(1, tr.v.Traits.Permits)) {
+		err = fmt.Errorf("%d hold the lock at once", n)
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if tr.v.Traits.Fenced && l.Token() <= tr.last {
+		err = errors.Join(err, fmt.Errorf("token %d after %d", l.Token(), tr.last))
+	}
+	tr.last = l.Token()
+	return l, err
+}
+
+func (tr *trial) leave(ctx context.Context, l harness.Lease) error {
+	tr.inside.Add(-1)
+	if err := l.Unlock(ctx); err != nil {
+		return fmt.Errorf("unlock: %w", err)
+	}
+	return nil
+}

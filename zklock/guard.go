@@ -1,0 +1,127 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A ticket can be removed by somebody else. A watch on it would cost every
+// acquisition a request, so it is set when a ticket, or a lease, turns out to
+// be a slow one.
+
+// guardAfter returns how old that is.
+func (c *Client) guardAfter() time.Duration { return c.conn.SessionTimeout() / 3 }
+
+// wait returns when it is time to look again, then with the zero view, or when
+// it has turned out what a look would show.
+func (t *ticket) wait(ctx context.Context, v view) (view, error) {
+	c := t.q.c
+	var slow <-chan time.Time
+	if v.ticket != nil && t.own == nil { // else nothing is decided without a look
+		if t.waits.IsZero() {
+			t.waits = time.Now()
+		}
+		timer := time.NewTimer(time.Until(t.waits.Add(c.guardAfter())))
+		defer timer.Stop()
+		slow = timer.C
+	}
+	var again <-chan time.Time
+	if v.again > 0 {
+		timer := time.NewTimer(v.again)
+		defer timer.Stop()
+		again = timer.C
+	}
+	for {
+		select {
+		case ev, ok := <-v.wake:
+			if v.ticket != nil && v.ticket.gave(c, v.ticket.take(ev, ok)) && !t.disturbed() {
+				return view{head: true, token: t.fence()}, nil
+			}
+			return view{}, nil
+		case <-again:
+			return view{}, nil
+		case <-t.own:
+			t.own = nil
+			return view{}, nil
+		case <-slow:
+			_, _, own, err := c.conn.GetW(t.path())
+			if errors.Is(err, zk.ErrNoNode) {
+				return view{gone: true}, nil
+			}
+			if err != nil {
+				return view{}, fmt.Errorf("zklock: watch %s: %w", t.path(), err)
+			}
+			t.own = own
+		case <-ctx.Done():
+			return view{}, ctx.Err()
+		case <-c.open.Done():
+			return view{}, ErrClosed
+		}
+	}
+}
+
+// disturbed reports whether the watch on the own ticket has fired. Events come
+// in the order of what they tell of.
+func (t *ticket) disturbed() bool {
+	select {
+	case <-t.own:
+		t.own = nil
+		return true
+	default:
+		return false
+	}
+}
+
+// guarded starts the guard of a lease, later or, with a watch at hand, now.
+func (l *Lease) guarded(own <-chan zk.Event) {
+	var after time.Duration
+	if own == nil {
+		after = l.c.guardAfter()
+	}
+	l.slow = time.AfterFunc(after, func() { l.c.spawn(func() { l.guard(own) }) })
+}
+
+// guard ends the lease when its node has gone.
+func (l *Lease) guard(own <-chan zk.Event) {
+	c := l.c
+	var again pause
+	for l.Err() == nil {
+		if own == nil {
+			_, _, w, err := c.conn.GetW(l.path + "/" + l.node)
+			switch {
+			case l.unlocked.Load():
+				return
+			case errors.Is(err, zk.ErrNoNode):
+				c.lose(l, fmt.Errorf("%w: its node was removed", ErrLost))
+				return
+			case err == nil:
+				own = w
+			case !transient(err) || again.wait(l.alive, c) != nil:
+				return
+			}
+			continue
+		}
+		select {
+		case <-own:
+			if l.unlocked.Load() { // by that
+				return
+			}
+			own = nil
+		case <-l.alive.Done():
+		case <-c.open.Done():
+			return
+		}
+	}
+}
+
+// lose ends a lease.
+func (c *Client) lose(l *Lease, cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.end(cause)
+	delete(c.leases, l)
+}

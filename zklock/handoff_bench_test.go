@@ -1,0 +1,204 @@
+package zklock_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// benchClient connects a client for the duration of b.
+func benchClient(b *testing.B, at harness.Endpoint) *zklock.Client {
+	b.Helper()
+	c, err := zklock.Dial(b.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: 30 * time.Second})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	return c
+}
+
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+// BenchmarkHandover sets the hand-over of zk-handoff, and of zk-fair, from the
+// call of Unlock to the return of the next Lock, beside the least that a
+// ZooKeeper can do: from the call of a delete to its watch event at another
+// session. The three take turns; the ratios are medians over the turns.
+func BenchmarkHandover(b *testing.B) {
+	at := locktest.Endpoint(b, harness.KindZooKeeper)
+	c, d := benchClient(b, at), benchClient(b, at)
+	path, fairPath, bare := newPath(), newPath(), newPath()
+	measures := []func() (time.Duration, error){
+		bareDelete(b, at, bare),
+		handover(b, c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})),
+		handover(b, zklock.Fair(c.Mutex(fairPath, zklock.Options{})), zklock.Fair(d.Mutex(fairPath, zklock.Options{}))),
+	}
+	took := make([][]float64, len(measures))
+	for b.Loop() {
+		for i, measure := range measures {
+			t, err := measure()
+			if err != nil {
+				b.Fatal(err)
+			}
+			took[i] = append(took[i], float64(t))
+		}
+	}
+	ratio := func(over int) float64 {
+		var r []float64
+		for i, t := range took[over] {
+			r = append(r, t/took[0][i])
+		}
+		return median(r)
+	}
+	b.ReportMetric(ratio(1), "handoff/bare")
+	b.ReportMetric(ratio(2), "fair/bare")
+	b.ReportMetric(median(took[1]), "handoff-ns")
+	b.ReportMetric(median(took[2]), "fair-ns")
+	b.ReportMetric(median(took[0]), "bare-ns")
+}
+
+// settle is how long the waiter has to set its watch.
+const settle = 3 * time.Millisecond
+
+// bareDelete returns a measurement of a deletion, from call to event.
+func bareDelete(b *testing.B, at harness.Endpoint, path string) func() (time.Duration, error) {
+	actor, watcher := benchConn(b, at), benchConn(b, at)
+	return func() (time.Duration, error) {
+		node, err := actor.Create("/locklab-bare-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		if err != nil {
+			return 0, err
+		}
+		_, _, wake, err := watcher.GetW(node)
+		if err != nil {
+			return 0, err
+		}
+		time.Sleep(settle)
+		done := make(chan error, 1)
+		began := time.Now()
+		go func() { done <- actor.Delete(node, -1) }()
+		<-wake
+		took := time.Since(began)
+		return took, <-done
+	}
+}
+
+func benchConn(b *testing.B, at harness.Endpoint) *zk.Conn {
+	b.Helper()
+	c, events, err := zk.Connect(at.Addrs[0], 30*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	for ev := range events {
+		if ev.State == zk.StateHasSession {
+			return c
+		}
+	}
+	b.Fatal("no session")
+	return nil
+}
+
+// handover returns a measurement of a hand-over between two clients, who change
+// places.
+func handover(b *testing.B, m, n *zklock.Mutex) func() (time.Duration, error) {
+	held, err := m.Lock(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { held.Unlock(context.Background()) })
+	return func() (time.Duration, error) {
+		m, n = n, m
+		type got struct {
+			l   *zklock.Lease
+			err error
+			at  time.Time
+		}
+		next := make(chan got, 1)
+		go func() {
+			l, err := m.Lock(b.Context())
+			next <- got{l, err, time.Now()}
+		}()
+		time.Sleep(settle)
+		began := time.Now()
+		err := held.Unlock(b.Context())
+		g := <-next
+		if err == nil {
+			err = g.err
+		}
+		held = g.l
+		return g.at.Sub(began), err
+	}
+}
+
+// BenchmarkAgainstFair sets the rate of zk-handoff beside that of zk-fair, which
+// is the protocol of Curator and zk.Lock, in rounds that take turns. Everybody
+// has a session of its own and queues again at once. An operation is a pair of
+// rounds; the ratio is the median over the pairs.
+func BenchmarkAgainstFair(b *testing.B) {
+	at := locktest.Endpoint(b, harness.KindZooKeeper)
+	for _, contenders := range []int{1, 2, 8, 50} {
+		b.Run(fmt.Sprintf("contenders=%d", contenders), func(b *testing.B) {
+			var cs []*zklock.Client
+			for range contenders {
+				cs = append(cs, benchClient(b, at))
+			}
+			same := func(m *zklock.Mutex) *zklock.Mutex { return m }
+			var ratios, ours, theirs []float64
+			for b.Loop() {
+				handoff, fair := rate(b, cs, same, round), rate(b, cs, zklock.Fair, round)
+				ours, theirs, ratios = append(ours, handoff), append(theirs, fair), append(ratios, handoff/fair)
+			}
+			b.ReportMetric(median(ratios), "handoff/fair")
+			b.ReportMetric(median(ours), "handoff-acq/s")
+			b.ReportMetric(median(theirs), "fair-acq/s")
+		})
+	}
+}
+
+// A round begins with a fifth that does not count: the mutexes are new.
+const round = 500 * time.Millisecond
+
+// rate returns the acquisitions in a second.
+func rate(b *testing.B, cs []*zklock.Client, kind func(*zklock.Mutex) *zklock.Mutex, window time.Duration) float64 {
+	path := newPath()
+	var count int                 // guarded by the lock
+	var first, last time.Duration // when they were counted; guarded by the lock
+	began := time.Now()
+	visit := func() {
+		now := time.Since(began)
+		switch {
+		case now < window/5:
+		case first == 0:
+			first = now
+		case now < window:
+			count++
+			last = now
+		}
+	}
+	var wg sync.WaitGroup
+	for _, c := range cs {
+		m := kind(c.Mutex(path, zklock.Options{}))
+		wg.Go(func() {
+			for time.Since(began) < window {
+				err := zklock.Do(b.Context(), m, func(context.Context, *zklock.Lease) error { visit(); return nil })
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(count) / (last - first).Seconds()
+}

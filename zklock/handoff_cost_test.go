@@ -1,0 +1,105 @@
+package zklock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// TestHandoffCost holds what zk-handoff costs behind others to its promise.
+func TestHandoffCost(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, contenders := range []int{2, 8, 50} {
+		requests, notifications, jain := crowd(t, at, contenders, 30)
+		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition; Jain %.4f", contenders, requests, notifications, jain)
+		if contenders == 2 {
+			continue // they miss each other now and then
+		}
+		if requests > 4.1 || notifications > 1.02 || jain < 0.99 {
+			t.Errorf("%d contenders: %.3f requests and %.3f notifications an acquisition, Jain %.4f, want at most 4.1 and 1, at least 0.99",
+				contenders, requests, notifications, jain)
+		}
+	}
+}
+
+// crowd lets clients with a session each queue again at once, and returns the
+// wire traffic of an acquisition, and how equally they share, while all of them
+// are at it. It fails t if one is served out of turn.
+func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests, notifications, jain float64) {
+	t.Helper()
+	w := &crowdWatch{t: t, from: 3 * contenders, to: (3 + rounds) * contenders, shares: make([]float64, contenders)}
+	for range contenders {
+		w.cs = append(w.cs, dial(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second}))
+	}
+	path := newPath()
+	var wg sync.WaitGroup
+	for i, c := range w.cs {
+		m := c.Mutex(path, zklock.Options{})
+		wg.Go(func() {
+			for again := true; again; {
+				err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
+					again = w.visit(i, l)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	spent, n := w.after.Sub(w.before), float64(w.to-w.from)
+	var sum, squares float64
+	for _, s := range w.shares {
+		sum += s
+		squares += s * s
+	}
+	return float64(spent.Requests) / n, float64(spent.Notifications) / n, sum * sum / (float64(contenders) * squares)
+}
+
+// A crowdWatch is what the holders of one lock do.
+type crowdWatch struct {
+	t        *testing.T
+	cs       []*zklock.Client
+	from, to int // which turns count
+
+	// Guarded by the lock that is tested:
+	turns         int
+	before, after harness.Counts
+	last          string // number of the last ticket
+	shares        []float64
+}
+
+// visit reports whether client i is to come again.
+func (w *crowdWatch) visit(i int, l *zklock.Lease) bool {
+	node := zklock.Node(l)
+	if number := node[len(node)-10:]; number <= w.last {
+		w.t.Errorf("%s is served after %s", number, w.last)
+	} else {
+		w.last = number
+	}
+	switch w.turns++; w.turns {
+	case w.from:
+		w.before = w.total()
+	case w.to:
+		w.after = w.total()
+	}
+	if w.turns > w.from && w.turns <= w.to {
+		w.shares[i]++
+	}
+	return w.turns < w.to+2*len(w.cs)
+}
+
+func (w *crowdWatch) total() (sum harness.Counts) {
+	for _, c := range w.cs {
+		sum = sum.Add(c.Counts())
+	}
+	return sum
+}

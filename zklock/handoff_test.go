@@ -1,0 +1,308 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// TestHandoff runs the tests of what zk-handoff has beyond a queue.
+func TestHandoff(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"one by one", oneByOne},
+		{"the event is the lock", eventIsLock},
+		{"every waiter of a client hears of it", sharedEvent},
+		{"foreign writes, sealed", foreignWriteSealed},
+		{"foreign writes, unsealed", foreignWriteUnsealed},
+		{"foreign writes, forged", foreignWriteForged},
+		{"identity of another kind", estranged},
+		{"credentials", sealedWithCredentials},
+		{"data of the parent", parentData},
+		{"parent that cannot be written", parentReadOnly},
+		{"waiter behind a lost release", lostReleaseReply},
+		{"any reply lost", anyReplyLost},
+		{"waiter behind a cut", cutWaiterLists},
+		{"foreign child", foreignChildAlone},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// cost returns what f costs the clients together.
+func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
+	var before []harness.Counts
+	for _, c := range cs {
+		before = append(before, c.Counts())
+	}
+	f()
+	for i, c := range cs {
+		sum = sum.Add(c.Counts().Sub(before[i]))
+	}
+	return sum
+}
+
+// oneByOne: two clients who never meet.
+func oneByOne(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+	for range 3 {
+		unlock(t, lock(t, m))
+		unlock(t, lock(t, n))
+	}
+	got := cost(func() {
+		for range 10 {
+			unlock(t, lock(t, m))
+			unlock(t, lock(t, n))
+		}
+	}, c, d)
+	if got != (harness.Counts{Requests: 60}) {
+		t.Errorf("20 acquisitions in turn cost %+v, want 3 requests each", got)
+	}
+	unlock(t, lock(t, m))
+	unlock(t, lock(t, m)) // nobody else has come since
+	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 2 {
+		t.Errorf("alone again it costs %d requests, want 2", got.Requests)
+	}
+}
+
+// eventIsLock: from the release to the lock the waiter asks nothing.
+func eventIsLock(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	path := newPath()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	head := lock(t, c.Mutex(path, zklock.Options{}))
+	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
+	var l *zklock.Lease
+	got := cost(func() {
+		unlock(t, head)
+		l = take(t, next)
+	}, c, d)
+	if want := (harness.Counts{Requests: 1, Notifications: 1}); got != want {
+		t.Errorf("the hand-over cost %+v, want %+v", got, want)
+	}
+	if l.Token() <= head.Token() {
+		t.Errorf("token %d after %d", l.Token(), head.Token())
+	}
+	unlock(t, l)
+	queued(t, see, path, 0)
+}
+
+// sharedEvent: a waiter that has given up must not take the event from the one
+// behind it, whose watch it shares.
+func sharedEvent(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	path := newPath()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	m := d.Mutex(path, zklock.Options{})
+	head := lock(t, c.Mutex(path, zklock.Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	first := waiting(t, ctx, m, see, 2)
+	second := waiting(t, t.Context(), m, see, 3)
+	cancel()
+	if r := <-first; !errors.Is(r.err, context.Canceled) {
+		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
+	}
+	empty(t, second) // it was woken, and watches the holder now
+	got := cost(func() {
+		unlock(t, head)
+		unlock(t, take(t, second))
+	}, d)
+	if want := (harness.Counts{Requests: 1, Notifications: 1}); got != want {
+		t.Errorf("acquisition by the shared event and release cost %+v, want %+v", got, want)
+	}
+}
+
+// estranged: the holder's own node is closed to it. It deletes it, and seals
+// no more.
+func estranged(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	zklock.Estrange(c)
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lock(t, m)
+	next := waiting(t, t.Context(), m, see, 2)
+	unlock(t, head)
+	unlock(t, take(t, next))
+	if zklock.Sealed(c) {
+		t.Error("the client still seals its tickets")
+	}
+	unlock(t, lock(t, m))
+	queued(t, see, m.Path(), 0)
+}
+
+// sealedWithCredentials: clients of one user hand over to each other; others
+// see nothing, and even that user cannot write to a ticket.
+func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))) // the root is everybody's
+	at.Username, at.Password = user, password
+	mine, stranger := raw(t, at), raw(t, harness.Endpoint{Kind: at.Kind, Addrs: at.Addrs})
+	o := zklock.ClientOptions{Username: user, Password: password}
+	c, d := dial(t, at, o), dial(t, at, o)
+	path := newPath()
+	head := lock(t, c.Mutex(path, zklock.Options{}))
+	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), mine, 2)
+	if _, err := mine.Set(zklock.Node(head), revoke, -1); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("the same user writes to the ticket: %v, want %v", err, zk.ErrNoAuth)
+	}
+	if _, _, err := stranger.Get(zklock.Node(head)); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("a stranger reads the ticket: %v, want %v", err, zk.ErrNoAuth)
+	}
+	if err := stranger.Delete(zklock.Node(head), -1); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("a stranger deletes the ticket: %v, want %v", err, zk.ErrNoAuth)
+	}
+	got := cost(func() {
+		unlock(t, head)
+		unlock(t, take(t, next))
+	}, d)
+	if want := (harness.Counts{Requests: 1, Notifications: 1}); got != want {
+		t.Errorf("acquisition by the event and release cost %+v, want %+v", got, want)
+	}
+}
+
+// parentData: what is in the node of the lock stays there.
+func parentData(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	var last uint64
+	for round, data := range []string{"one", "", "two"} {
+		if _, err := see.Set(m.Path(), []byte(data), -1); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 { // the first finds its version outdated
+			l := lock(t, m)
+			if l.Token() <= last {
+				t.Errorf("round %d: token %d after %d", round, l.Token(), last)
+			}
+			last = l.Token()
+			unlock(t, l)
+		}
+		got, stat, err := see.Get(m.Path())
+		if err != nil || string(got) != data {
+			t.Errorf("round %d: the data is %q, %v, want %q", round, got, err, data)
+		}
+		if stat.Version < 3 {
+			t.Errorf("round %d: version %d: the data was not written back at all", round, stat.Version)
+		}
+	}
+}
+
+// parentReadOnly: who may queue but not write to the parent does without.
+func parentReadOnly(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	if _, err := see.SetACL(m.Path(), zk.WorldACL(zk.PermAll&^zk.PermWrite), -1); err != nil {
+		t.Fatal(err)
+	}
+	unlock(t, lock(t, m))
+	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 4 { // create, list, token, release
+		t.Errorf("an acquisition costs %d requests, want 4", got.Requests)
+	}
+}
+
+// lostReleaseReply: the release was done, the holder asks again, the waiter
+// has the lock.
+func lostReleaseReply(t *testing.T, at harness.Endpoint) {
+	p, see := newProxy(t, at), raw(t, at)
+	path := newPath()
+	head := lock(t, dial(t, p.at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	next := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 2)
+	p.swallow.Store(true)
+	unlock(t, head)
+	if p.swallow.Load() {
+		t.Fatal("the test shows nothing: no reply was lost")
+	}
+	if err := head.Err(); !errors.Is(err, zklock.ErrReleased) {
+		t.Errorf("Err = %v, want ErrReleased", err)
+	}
+	unlock(t, take(t, next))
+	queued(t, see, path, 0)
+}
+
+// anyReplyLost: a client loses one reply or event, the first, the second, and so
+// on, of its first acquisition, alone, and its second, behind another.
+func anyReplyLost(t *testing.T, at harness.Endpoint) {
+	const replies = 20 // no fewer than there are
+	for k := range int64(replies) {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			t.Parallel()
+			p, see := newProxy(t, at), raw(t, at)
+			path := newPath()
+			c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+			m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+			p.swallow.skip = int(k)
+			p.swallow.Store(true)
+			first := lock(t, m)
+			next := waiting(t, t.Context(), n, see, 2)
+			unlock(t, first)
+			second := take(t, next)
+			next = waiting(t, t.Context(), m, see, 2)
+			empty(t, next)
+			unlock(t, second)
+			third := take(t, next)
+			unlock(t, third)
+			if second.Token() <= first.Token() || third.Token() <= second.Token() {
+				t.Errorf("tokens %d, %d, %d", first.Token(), second.Token(), third.Token())
+			}
+			queued(t, see, path, 0)
+			if k == replies-1 && !p.swallow.Load() {
+				t.Error("there may be more replies to lose")
+			}
+		})
+	}
+}
+
+// cutWaiterLists: after a reconnect nothing that a watch says is the lock.
+func cutWaiterLists(t *testing.T, at harness.Endpoint) {
+	p, see := newProxy(t, at), raw(t, at)
+	path := newPath()
+	d := dial(t, p.at, zklock.ClientOptions{})
+	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
+	p.cut()
+	eventually(t, "the waiter is back", func() bool { return p.Seen("setWatches") > 0 })
+	empty(t, next)
+	got := cost(func() {
+		unlock(t, head)
+		unlock(t, take(t, next))
+	}, d)
+	if want := (harness.Counts{Requests: 2, Notifications: 1}); got != want {
+		t.Errorf("the acquisition and release cost %+v, want %+v: a list first", got, want)
+	}
+}
+
+// foreignChildAlone: with a foreign child the parent never says that a ticket
+// is alone.
+func foreignChildAlone(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	if _, err := see.Create(m.Path()+"/foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	unlock(t, lock(t, m))
+	unlock(t, lock(t, m))
+	if got := cost(func() { unlock(t, lock(t, m)) }, c); got.Requests != 3 {
+		t.Errorf("an acquisition costs %d requests, want 3", got.Requests)
+	}
+}

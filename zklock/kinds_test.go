@@ -1,0 +1,314 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/wire"
+	"locklab/zklock"
+)
+
+// A taker takes a lock, for one contender.
+type taker func(context.Context) (*zklock.Lease, error)
+
+// kinds opens each kind of lock for one contender more, such that contenders
+// exclude each other.
+var kinds = []struct {
+	name  string
+	open  func(c *zklock.Client, path string) taker
+	spare bool // one permit must be taken first
+}{
+	{"mutex", func(c *zklock.Client, path string) taker { return c.Mutex(path, zklock.Options{}).Lock }, false},
+	{"owner", func(c *zklock.Client, path string) taker {
+		return c.Reentrant(path, zklock.ReentrantOptions{}).Owner().Lock
+	}, false},
+	{"owner that can be asked", func(c *zklock.Client, path string) taker {
+		return c.Reentrant(path, zklock.ReentrantOptions{OnRevoke: func(*zklock.Owner) {}}).Owner().Lock
+	}, false},
+	{"writer", func(c *zklock.Client, path string) taker { return c.RW(path, zklock.Options{}).Lock }, false},
+	{"writer who owns", func(c *zklock.Client, path string) taker { return c.RW(path, zklock.Options{}).Owner().Lock }, false},
+	{"semaphore", func(c *zklock.Client, path string) taker { return c.Semaphore(path, 2, zklock.Options{}).Lock }, true},
+	{"semaphore v2", func(c *zklock.Client, path string) taker { return c.SemaphoreV2(path, 2, zklock.Options{}).Lock }, true},
+	{"multi", func(c *zklock.Client, path string) taker {
+		m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
+		return func(ctx context.Context) (*zklock.Lease, error) {
+			l, err := m.Lock(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return l.Lease, nil
+		}
+	}, false},
+}
+
+// A stage is one lock and who contends for it.
+type stage struct {
+	at   harness.Endpoint
+	see  *wire.ZooKeeperConn
+	path string
+	open func(c *zklock.Client, path string) taker
+}
+
+// contender connects one more client.
+func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (*zklock.Client, taker) {
+	c := dial(t, at, o)
+	return c, s.open(c, s.path)
+}
+
+// TestKinds lets every kind of lock meet every hazard.
+func TestKinds(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	hazards := []struct {
+		name string
+		run  func(*testing.T, *stage)
+	}{
+		{"first waiter cancels", func(t *testing.T, s *stage) { oneCancels(t, s, 0) }},
+		{"waiter in the middle cancels", func(t *testing.T, s *stage) { oneCancels(t, s, 1) }},
+		{"waiter in the middle dies", oneDies},
+		{"replies lost", repliesLost},
+		{"connection lost while waiting", cutInLine},
+		{"sessions expire", bothExpire},
+		{"client closed", closedInLine},
+		{"unrest", unrest},
+	}
+	noLeaks(t)
+	var wg sync.WaitGroup // the tests mostly wait, and so the kinds wait together
+	defer wg.Wait()
+	for _, k := range kinds {
+		wg.Go(func() {
+			for _, h := range hazards {
+				t.Run(k.name+"/"+h.name, func(t *testing.T) {
+					s := &stage{at, raw(t, at), newPath(), k.open}
+					defer s.deserted(t)
+					if k.spare {
+						_, away := s.contender(t, at, zklock.ClientOptions{})
+						defer unlock(t, grab(t, away))
+					}
+					h.run(t, s)
+				})
+			}
+		})
+	}
+}
+
+// grab takes a lock that is free, or soon will be.
+func grab(t *testing.T, f taker) *zklock.Lease {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := f(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// behind waits for the lock in the background, and has most likely found its
+// place when behind returns.
+func behind(ctx context.Context, f taker) <-chan result {
+	got := make(chan result, 1)
+	go func() {
+		l, err := f(ctx)
+		got <- result{l, err}
+	}()
+	time.Sleep(aWhile)
+	return got
+}
+
+// deserted waits until no ticket is left.
+func (s *stage) deserted(t *testing.T) {
+	t.Helper()
+	eventually(t, "the queues are empty", func() bool { return len(s.tickets(t)) == 0 })
+}
+
+// tickets returns every ticket below the path.
+func (s *stage) tickets(t *testing.T) []string {
+	var all []string
+	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
+		names, _, err := s.see.Children(s.path + dir)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasPrefix(name, "_c_") {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+func oneCancels(t *testing.T, s *stage, who int) {
+	_, a := s.contender(t, s.at, zklock.ClientOptions{})
+	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	held := grab(t, a)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ctxs := []context.Context{t.Context(), t.Context()}
+	ctxs[who] = ctx
+	waiters := []<-chan result{behind(ctxs[0], b), behind(ctxs[1], c)}
+	cancel()
+	if r := <-waiters[who]; !errors.Is(r.err, context.Canceled) {
+		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
+	}
+	empty(t, waiters[1-who])
+	unlock(t, held)
+	unlock(t, take(t, waiters[1-who]))
+}
+
+func oneDies(t *testing.T, s *stage) {
+	_, a := s.contender(t, s.at, zklock.ClientOptions{})
+	client, b := s.contender(t, s.at, zklock.ClientOptions{})
+	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	held := grab(t, a)
+	middle, last := behind(t.Context(), b), behind(t.Context(), c)
+	client.Close()
+	if r := <-middle; !errors.Is(r.err, zklock.ErrClosed) {
+		t.Errorf("Lock of a closed client = %v, want ErrClosed", r.err)
+	}
+	empty(t, last)
+	unlock(t, held)
+	unlock(t, take(t, last))
+}
+
+// repliesLost loses the first reply to Lock, and to Unlock.
+func repliesLost(t *testing.T, s *stage) {
+	p := newProxy(t, s.at)
+	_, f := s.contender(t, p.at, zklock.ClientOptions{})
+	unlock(t, grab(t, f))
+	before := len(s.tickets(t))
+	p.swallow.Store(true)
+	l := grab(t, f)
+	if p.swallow.Load() {
+		t.Fatal("the test shows nothing: no reply was lost")
+	}
+	mine := len(s.tickets(t)) - before
+	if mine != 1 && mine != 2 { // the multi has two
+		t.Errorf("%d tickets are there, want one or two", mine)
+	}
+	p.swallow.Store(true)
+	unlock(t, l)
+}
+
+func cutInLine(t *testing.T, s *stage) {
+	p := newProxy(t, s.at)
+	_, a := s.contender(t, s.at, zklock.ClientOptions{})
+	_, b := s.contender(t, p.at, zklock.ClientOptions{})
+	held := grab(t, a)
+	next := behind(t.Context(), b)
+	p.refuse.Store(true)
+	p.cut()
+	unlock(t, held) // while the waiter cannot hear of it
+	p.refuse.Store(false)
+	unlock(t, take(t, next))
+}
+
+// bothExpire: the holder's session ends, and that of a waiter. A third goes in.
+func bothExpire(t *testing.T, s *stage) {
+	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: time.Second}
+	_, a := s.contender(t, p.at, o)
+	_, b := s.contender(t, p.at, o)
+	_, c := s.contender(t, s.at, zklock.ClientOptions{})
+	held := grab(t, a)
+	second, third := behind(t.Context(), b), behind(t.Context(), c)
+	p.refuse.Store(true)
+	p.cut()
+	l := take(t, third)
+	if l.Token() <= held.Token() {
+		t.Errorf("token %d after %d", l.Token(), held.Token())
+	}
+	lost(t, held)
+	p.refuse.Store(false)
+	empty(t, second)
+	unlock(t, l)
+	unlock(t, take(t, second))
+	unlock(t, grab(t, a)) // in its next session
+}
+
+func closedInLine(t *testing.T, s *stage) {
+	c, f := s.contender(t, s.at, zklock.ClientOptions{})
+	held := grab(t, f)
+	next := behind(t.Context(), s.open(c, s.path))
+	c.Close()
+	if r := <-next; !errors.Is(r.err, zklock.ErrClosed) {
+		t.Errorf("waiting Lock = %v, want ErrClosed", r.err)
+	}
+	if _, err := f(t.Context()); err == nil {
+		t.Error("Lock of a closed client succeeds")
+	}
+	lost(t, held)
+}
+
+// unrest: connections break, replies get lost and contenders give up, at any
+// moment; nobody gets in beside a holder, and everybody gets in at the end.
+func unrest(t *testing.T, s *stage) {
+	if raceDetector {
+		t.Skip("zk v1.0.4 races with itself when it connects again: sendSetWatches reads lastZxid plainly")
+	}
+	const contenders = 4
+	p := newProxy(t, s.at)
+	var r rush
+	end := time.Now().Add(1500 * time.Millisecond)
+	var wg sync.WaitGroup
+	for i := range contenders {
+		at := s.at
+		if i%2 == 0 {
+			at = p.at
+		}
+		_, f := s.contender(t, at, zklock.ClientOptions{})
+		wg.Go(func() {
+			for time.Now().Before(end) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(100))*time.Millisecond)
+				r.visit(t, ctx, f)
+				cancel()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			r.visit(t, ctx, f)
+		})
+	}
+	for time.Now().Before(end) {
+		time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
+		if rand.IntN(2) == 0 {
+			p.cut()
+		} else {
+			p.swallow.Store(true)
+		}
+	}
+	wg.Wait()
+	t.Logf("%d turns, %d waits given up", r.turns.Load(), r.gaveUp.Load())
+}
+
+// A rush is contenders who hurry in and out.
+type rush struct{ inside, turns, gaveUp atomic.Int64 }
+
+func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
+	l, err := f(ctx)
+	if err != nil {
+		if r.gaveUp.Add(1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Lock = %v", err)
+		}
+		return
+	}
+	r.turns.Add(1)
+	if n := r.inside.Add(1); n > 1 && l.Err() == nil {
+		t.Errorf("%d are inside", n)
+	}
+	time.Sleep(time.Millisecond)
+	r.inside.Add(-1)
+	if err := l.Unlock(ctx); errors.Is(err, zklock.ErrNotHeld) { // else it may go on in the background
+		t.Errorf("Unlock = %v", err)
+	}
+}

@@ -1,0 +1,53 @@
+package zklock
+
+import "testing"
+
+func TestPlaces(t *testing.T) {
+	line := places([]string{
+		"_c_x-__WRIT__0000000004", "foreign", "_c_y-__READ__0000000002", "_c_z-__READ__0000000003",
+		"_c_w-__WRIT__0000000001", "_c_v-lock-0000000000", "_c_u-__READ__--00000000",
+	}, readKind, writeKind)
+	var got string
+	for _, p := range line {
+		got += p.name[3:4]
+	}
+	if got != "wyzx" {
+		t.Errorf("the order is %q, want wyzx", got)
+	}
+	// The counter goes round in 32 bits.
+	line = places([]string{"_c_b-lock--2147483648", "_c_c-lock--2147483647", "_c_a-lock-2147483647"}, "lock-")
+	if len(line) != 3 || line[0].name[3] != 'a' || line[1].name[3] != 'b' {
+		t.Errorf("across the greatest number the order is %v", line)
+	}
+}
+
+// TestObstacles says for every ticket in a line of readers and writers which
+// one it waits for, by each rule.
+func TestObstacles(t *testing.T) {
+	for _, test := range []struct {
+		line           string
+		nearest, first []int // of readers; writers have the one ahead
+	}{
+		{"R", []int{-1}, []int{-1}},
+		{"RRR", []int{-1, -1, -1}, []int{-1, -1, -1}},
+		{"WRR", []int{-1, 0, 0}, []int{-1, 0, 0}},
+		{"RWRWR", []int{-1, 0, 1, 2, 3}, []int{-1, 0, 1, 2, 1}},
+		{"WWWR", []int{-1, 0, 1, 2}, []int{-1, 0, 1, 0}},
+	} {
+		var line []place
+		for _, r := range test.line {
+			line = append(line, place{kind: map[rune]string{'R': readKind, 'W': writeKind}[r]})
+		}
+		for i, p := range line {
+			if p.kind == writeKind {
+				continue
+			}
+			if got := lastWrite(line, i); got != test.nearest[i] {
+				t.Errorf("%s: the nearest writer ahead of %d is %d, want %d", test.line, i, got, test.nearest[i])
+			}
+			if got := firstWrite(line, i); got != test.first[i] {
+				t.Errorf("%s: the first writer ahead of %d is %d, want %d", test.line, i, got, test.first[i])
+			}
+		}
+	}
+}

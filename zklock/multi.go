@@ -1,0 +1,214 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+)
+
+// multi is several mutexes taken together, one after another in an order that
+// all agree on, and released in reverse. Two who want the same mutexes in
+// different orders would each get one and wait for the other's for ever.
+//
+// Its cost is the sum of theirs.
+//
+// # References
+//
+// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
+// §2.2, on the ordering of resources. doi:10.1145/356586.356588.
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// InterProcessMultiLock, which takes them in the order given.
+var multi = &harness.Variant{
+	Name:   "zk-multi",
+	Doc:    "two mutexes, taken in the order of their paths and released in reverse",
+	Paper:  "Coffman, Elphick & Shoshani 1971",
+	Family: harness.ZooKeeper,
+	Status: harness.Recommended,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: remoteOf(func(c *Client, path string) func() labKind {
+		m := c.Multi([]string{path + "/b", path + "/a"}, MultiOptions{})
+		var queues []*queue
+		for _, one := range m.mutexes {
+			queues = append(queues, &one.queue)
+		}
+		return func() labKind { return labKind{queues: queues, lock: labLock(m.Lock), try: labLock(m.TryLock)} }
+	}),
+}
+
+// MultiOptions is how a Multi takes its mutexes. The zero value is usable.
+type MultiOptions struct {
+	Options
+
+	// Ordered keeps the order of the paths as given. Everybody who takes two of
+	// them must then take them in the same order, or they may wait for each
+	// other for ever. Otherwise the paths are sorted, which anybody can do alike
+	// without knowing the others.
+	Ordered bool
+
+	_ struct{}
+}
+
+// A Multi is the mutexes at several paths, taken together. Each is one with
+// [Client.Mutex] of that path: whoever needs one path only takes that.
+type Multi struct {
+	mutexes []*Mutex // in the order in which they are taken
+}
+
+// Multi returns the mutexes at these paths, of which one that is given twice
+// counts once. See [Client.Mutex] on paths.
+func (c *Client) Multi(paths []string, o MultiOptions) *Multi {
+	paths = slices.Clone(paths)
+	if !o.Ordered {
+		slices.Sort(paths)
+	}
+	m := new(Multi)
+	for _, path := range paths {
+		if !slices.ContainsFunc(m.mutexes, func(one *Mutex) bool { return one.path == path }) {
+			m.mutexes = append(m.mutexes, c.Mutex(path, o.Options))
+		}
+	}
+	return m
+}
+
+// Paths returns the paths in the order in which they are taken.
+func (m *Multi) Paths() []string {
+	var paths []string
+	for _, one := range m.mutexes {
+		paths = append(paths, one.path)
+	}
+	return paths
+}
+
+// ErrNoPath is returned by methods of a Multi without paths.
+var ErrNoPath = fmt.Errorf("zklock: %w: no path to lock", harness.ErrUsage)
+
+// Lock takes the mutexes one after another, see [Mutex.Lock], and waits with
+// those it has for the next. If ctx ends it releases them, and if one is lost it
+// begins again.
+func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, false) }
+
+// TryLock takes the mutexes if nobody holds or waits for any of them. The error
+// wraps ErrNotAcquired if somebody does.
+func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, true) }
+
+func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
+	if len(m.mutexes) == 0 {
+		return nil, ErrNoPath
+	}
+	joint := new(MultiLease)
+	_, err := m.mutexes[0].await(ctx, func() (*Lease, error) {
+		var line []*ticket
+		for _, one := range m.mutexes {
+			line = append(line, newTicket(&one.queue, one.p))
+		}
+		parts, err := takeAll(ctx, try, line)
+		if err != nil {
+			return nil, err
+		}
+		joint.join(parts)
+		return joint.Lease, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return joint, nil
+}
+
+// takeAll takes a lease by each ticket in turn. It begins again if one of them
+// is lost meanwhile, and returns without any unless it returns all.
+func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
+	var again pause
+	for {
+		ls, err := takeOnce(ctx, try, line)
+		if err == nil {
+			return ls, nil
+		}
+		if !errors.Is(err, errLostSome) {
+			return nil, err
+		}
+		if err := again.wait(ctx, line[0].q.c); err != nil {
+			return nil, err
+		}
+		for i, t := range line {
+			line[i] = newTicket(t.q, t.p)
+		}
+	}
+}
+
+// errLostSome is why takeOnce is to be repeated.
+var errLostSome = errors.New("zklock: lost while waiting for the next")
+
+// takeOnce is takeAll up to the first loss.
+func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
+	wait, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	var ls []*Lease
+	for _, t := range line {
+		l, err := t.lock(wait, try)
+		if err == nil {
+			defer context.AfterFunc(l.alive, giveUp)()
+			ls = append(ls, l)
+			continue
+		}
+		lost := slices.ContainsFunc(ls, func(l *Lease) bool { return l.Err() != nil })
+		for _, l := range slices.Backward(ls) {
+			l.release()
+		}
+		switch {
+		case ctx.Err() != nil || !lost || errors.Is(err, ErrClosed):
+			return nil, err
+		default:
+			return nil, errLostSome
+		}
+	}
+	return ls, nil
+}
+
+// A MultiLease is one acquisition of a [Multi]. It ends when any of its mutexes
+// is lost; the others are held until it is unlocked.
+type MultiLease struct {
+	*Lease
+	parts []*Lease
+}
+
+// Token returns the fencing token of the first path, see [Multi.Paths]. It
+// rises from holder to holder of that path. Where what is guarded belongs to
+// one of the paths TokenOf that path is the one to check: others may hold that
+// path without the first.
+func (l *MultiLease) Token() uint64 { return l.Lease.Token() }
+
+// TokenOf returns the fencing token of a path, and 0 for one that is not
+// locked.
+func (l *MultiLease) TokenOf(path string) uint64 {
+	for _, part := range l.parts {
+		if part.path == path {
+			return part.token
+		}
+	}
+	return 0
+}
+
+// join makes l the lease of all parts.
+func (l *MultiLease) join(parts []*Lease) {
+	all := &Lease{c: parts[0].c, path: parts[0].path, token: parts[0].token}
+	all.alive, all.end = context.WithCancelCause(context.Background())
+	var stops []func() bool
+	for _, part := range parts {
+		stops = append(stops, context.AfterFunc(part.alive, func() { all.end(part.Err()) }))
+	}
+	all.free = func() (bool, error) {
+		for _, stop := range stops {
+			stop()
+		}
+		var errs []error
+		for _, part := range slices.Backward(parts) {
+			errs = append(errs, part.release())
+		}
+		err := errors.Join(errs...)
+		return err == nil, err
+	}
+	l.Lease, l.parts = all, parts
+}

@@ -1,0 +1,228 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// TestMulti runs every test of several mutexes against one server.
+func TestMulti(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"order", multiOrder},
+		{"requests", multiRequests},
+		{"beside single mutexes", multiBesideSingle},
+		{"partial failure", multiPartial},
+		{"nobody waits in a circle", multiCircle},
+		{"one is lost while waiting for the next", multiLosesWhileWaiting},
+		{"session expires", multiExpires},
+		{"tokens", multiTokens},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// gotAll takes mutexes that are free, or soon will be.
+func gotAll(t *testing.T, m *zklock.Multi) *zklock.MultiLease {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := m.Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func multiOrder(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{})
+	for _, test := range []struct {
+		o     zklock.MultiOptions
+		paths []string
+		want  []string
+	}{
+		{zklock.MultiOptions{}, []string{"/c", "/a", "/b", "/a"}, []string{"/a", "/b", "/c"}},
+		{zklock.MultiOptions{Ordered: true}, []string{"/c", "/a", "/c", "/b"}, []string{"/c", "/a", "/b"}},
+	} {
+		given := slices.Clone(test.paths)
+		if have := c.Multi(test.paths, test.o).Paths(); !slices.Equal(have, test.want) {
+			t.Errorf("Paths = %q, want %q", have, test.want)
+		}
+		if !slices.Equal(test.paths, given) {
+			t.Error("the caller's paths are sorted")
+		}
+	}
+	if _, err := c.Multi(nil, zklock.MultiOptions{}).Lock(t.Context()); !errors.Is(err, zklock.ErrNoPath) || !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("Lock of no paths = %v, want ErrNoPath", err)
+	}
+}
+
+// multiRequests: three cost three times what one does.
+func multiRequests(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{})
+	path := newPath()
+	single := c.Mutex(path+"/d", zklock.Options{})
+	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
+	cost := func(turn func()) harness.Counts {
+		turn() // makes the parents
+		before := c.Counts()
+		for range 10 {
+			turn()
+		}
+		return c.Counts().Sub(before)
+	}
+	one := cost(func() { unlock(t, lock(t, single)) })
+	three := cost(func() { unlock(t, gotAll(t, m).Lease) })
+	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
+		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
+	}
+}
+
+func multiBesideSingle(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
+	b := d.Mutex(path+"/b", zklock.Options{})
+	l := gotAll(t, m)
+	excluded(t, "a mutex of the second path", b.Lock)
+	unlock(t, l.Lease)
+	single := lock(t, b)
+	all := behind(t.Context(), func(ctx context.Context) (*zklock.Lease, error) {
+		l, err := m.Lock(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return l.Lease, nil
+	})
+	empty(t, all)
+	excluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
+	unlock(t, single)
+	unlock(t, take(t, all))
+	err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.MultiLease) error {
+		if l.TokenOf(path+"/b") == 0 {
+			t.Error("no token")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// multiPartial: who does not get all keeps none.
+func multiPartial(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
+	last := lock(t, d.Mutex(path+"/c", zklock.Options{}))
+	if _, err := m.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v, want ErrNotAcquired", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	defer cancel()
+	if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock = %v, want %v", err, context.DeadlineExceeded)
+	}
+	for _, name := range []string{"/a", "/b"} {
+		queued(t, see, path+name, 0)
+	}
+	queued(t, see, path+"/c", 1)
+	unlock(t, last)
+	if l, err := m.TryLock(t.Context()); err != nil {
+		t.Error(err)
+	} else {
+		unlock(t, l.Lease)
+	}
+}
+
+// multiCircle: three who each name two of three paths in an order that would
+// let them wait for each other.
+func multiCircle(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	a, b, c := path+"/a", path+"/b", path+"/c"
+	var wg sync.WaitGroup
+	for _, paths := range [][]string{{a, b}, {b, c}, {c, a}} {
+		m := dial(t, at, zklock.ClientOptions{}).Multi(paths, zklock.MultiOptions{})
+		wg.Go(func() {
+			for range 20 {
+				l := gotAll(t, m)
+				time.Sleep(time.Millisecond)
+				unlock(t, l.Lease)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// multiLosesWhileWaiting: the first mutex goes while the second is waited for.
+// It is taken again before the lease is given.
+func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
+	d := dial(t, at, zklock.ClientOptions{})
+	second := lock(t, d.Mutex(path+"/b", zklock.Options{}))
+	all := behind(t.Context(), func(ctx context.Context) (*zklock.Lease, error) {
+		l, err := m.Lock(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return l.Lease, nil
+	})
+	before := queued(t, see, path+"/a", 1)
+	expire(t, see, p, path+"/a")
+	eventually(t, "the first is taken again", func() bool {
+		now := queue(t, see, path+"/a")
+		return len(now) == 1 && now[0] != before[0]
+	})
+	unlock(t, second)
+	unlock(t, take(t, all))
+	for _, name := range []string{"/a", "/b"} {
+		queued(t, see, path+name, 0)
+	}
+}
+
+func multiExpires(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
+	l := gotAll(t, m)
+	expire(t, see, p, path+"/b")
+	<-l.Done()
+	lost(t, l.Lease)
+	next := gotAll(t, m)
+	if next.Token() <= l.Token() || next.TokenOf(path+"/b") <= l.TokenOf(path+"/b") {
+		t.Error("the tokens do not rise")
+	}
+	unlock(t, next.Lease)
+}
+
+func multiTokens(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
+	l := gotAll(t, m)
+	a, b := l.TokenOf(path+"/a"), l.TokenOf(path+"/b")
+	if l.Token() != a || a == 0 || b <= a || l.TokenOf("/other") != 0 {
+		t.Errorf("tokens %d, %d and %d", l.Token(), a, b)
+	}
+	unlock(t, l.Lease)
+	single := lock(t, c.Mutex(path+"/b", zklock.Options{}))
+	if single.Token() <= b {
+		t.Errorf("token %d after %d", single.Token(), b)
+	}
+	unlock(t, single)
+}

@@ -1,0 +1,238 @@
+package zklock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// An Owner may take again the lock that it holds, and frees it when it has
+// unlocked as often. Any number of goroutines may use it: they are one to the
+// lock, so that it excludes other owners and not them. Those who come while the
+// owner waits in the queue share its place there. See [Reentrant.Owner].
+type Owner struct {
+	q       *queue
+	ticket  func() *ticket    // makes the next place in the queue
+	granted func(*possession) // called for each grant by the servers; may be nil
+
+	mu     sync.Mutex
+	now    *possession // nil if it does not hold the lock
+	flight *flight     // nil if it does not wait for it
+}
+
+// A possession is one acquisition from the servers and the leases that share it.
+type possession struct {
+	owner *Owner
+	node  string // the ticket's
+	outer *Lease
+	holds map[*Lease]bool // guarded by owner.mu
+}
+
+// A flight is a place in the queue and those who wait at it.
+type flight struct {
+	try     bool
+	cancel  context.CancelFunc
+	done    chan struct{}           // closed when the ticket has ended or serves
+	waiters map[chan<- granted]bool // guarded by the owner's mu
+}
+
+type granted struct {
+	l   *Lease
+	err error
+}
+
+// Lock takes the lock, at once and without a request if the owner holds it,
+// else like [Mutex.Lock]. While the owner has leases that were lost the error
+// wraps ErrLost: all of them must be unlocked first.
+func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
+
+// TryLock is Lock that does not wait for others. The error wraps
+// ErrNotAcquired if somebody else holds the lock or waits for it.
+func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
+
+// Count returns how many leases the owner has yet to unlock, lost ones
+// included.
+func (o *Owner) Count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.count()
+}
+
+func (o *Owner) count() (n int) {
+	if o.now != nil {
+		for l := range o.now.holds {
+			if !l.unlocked.Load() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// possession returns what o holds, nil if it does not.
+func (o *Owner) possession() *possession {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.now == nil || o.now.outer.Err() != nil || o.count() == 0 {
+		return nil
+	}
+	return o.now
+}
+
+func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, o.q.named(ctx, err)
+		}
+		o.mu.Lock()
+		l, err := o.enter()
+		if l != nil || err != nil {
+			o.mu.Unlock()
+			return l, err
+		}
+		f := o.flight
+		if f == nil {
+			f, err = o.start(try)
+		} else if try {
+			err = fmt.Errorf("%w: its owner waits for it", ErrNotAcquired)
+		}
+		if err != nil {
+			o.mu.Unlock()
+			return nil, err
+		}
+		got := make(chan granted, 1)
+		f.waiters[got] = true
+		o.mu.Unlock()
+		g := o.wait(ctx, f, got)
+		if g.err != nil && f.try && !try {
+			continue // it was somebody else who did not want to wait
+		}
+		return g.l, o.q.named(ctx, g.err)
+	}
+}
+
+// enter returns one more lease if the owner holds the lock. The caller holds
+// o.mu.
+func (o *Owner) enter() (*Lease, error) {
+	if o.now == nil {
+		return nil, nil
+	}
+	cause := o.now.outer.Err()
+	switch {
+	case cause == nil:
+		return o.now.hold(), nil
+	case o.count() == 0:
+		o.now = nil // its last Unlock is on the way
+		return nil, nil
+	}
+	return nil, fmt.Errorf("zklock: lock %s again: %d leases are to be unlocked first: %w", o.q.path, o.count(), cause)
+}
+
+// start takes a place in the queue. The caller holds o.mu.
+func (o *Owner) start(try bool) (*flight, error) {
+	t := o.ticket()
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &flight{try: try, cancel: cancel, done: make(chan struct{}), waiters: make(map[chan<- granted]bool)}
+	if !o.q.c.spawn(func() { o.land(f, t, ctx) }) {
+		cancel()
+		return nil, ErrClosed
+	}
+	o.flight = f
+	return f, nil
+}
+
+// land waits for the lock and tells everybody who waits with it.
+func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
+	defer f.cancel()
+	defer close(f.done)
+	outer, err := t.lock(ctx, f.try)
+	o.mu.Lock()
+	if o.flight == f {
+		o.flight = nil
+	}
+	if err != nil || len(f.waiters) == 0 {
+		for got := range f.waiters {
+			got <- granted{nil, err}
+		}
+		o.mu.Unlock()
+		if outer != nil {
+			outer.release()
+		}
+		return
+	}
+	o.now = &possession{owner: o, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
+	if o.granted != nil {
+		o.granted(o.now)
+	}
+	for got := range f.waiters {
+		got <- granted{o.now.hold(), nil}
+	}
+	o.mu.Unlock()
+}
+
+// leaveWait is how long a Lock whose context has ended waits for its place in
+// the queue to be given up, which goes on after that without it.
+const leaveWait = 100 * time.Millisecond
+
+// wait waits with f until ctx ends. The last to leave gives up the place.
+func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
+	select {
+	case g := <-got:
+		return g
+	case <-ctx.Done():
+	}
+	o.mu.Lock()
+	select {
+	case g := <-got: // granted first
+		o.mu.Unlock()
+		return g
+	default:
+	}
+	delete(f.waiters, got)
+	last := len(f.waiters) == 0
+	if last {
+		f.cancel()
+		if o.flight == f {
+			o.flight = nil // who comes now queues anew
+		}
+	}
+	o.mu.Unlock()
+	if last {
+		timer := time.NewTimer(leaveWait)
+		defer timer.Stop()
+		select {
+		case <-f.done:
+		case <-timer.C:
+		}
+	}
+	return granted{nil, ctx.Err()}
+}
+
+// hold returns one more lease. The caller holds the owner's mu.
+func (n *possession) hold() *Lease {
+	l := &Lease{c: n.outer.c, path: n.outer.path, token: n.outer.token}
+	l.alive, l.end = context.WithCancelCause(n.outer.alive)
+	l.free = func() (bool, error) { return n.leave(l) }
+	n.holds[l] = true
+	return l
+}
+
+// leave gives up l, and with the last lease the lock.
+func (n *possession) leave(l *Lease) (held bool, err error) {
+	o := n.owner
+	o.mu.Lock()
+	delete(n.holds, l)
+	last := len(n.holds) == 0
+	if last && o.now == n {
+		o.now = nil
+	}
+	o.mu.Unlock()
+	if !last {
+		return n.outer.Err() == nil, nil
+	}
+	if err := n.outer.release(); err != nil { // ends l, too, for the same reason
+		return false, err
+	}
+	return true, nil
+}

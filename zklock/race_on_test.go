@@ -1,0 +1,5 @@
+//go:build race
+
+package zklock_test
+
+const raceDetector = true

@@ -1,0 +1,189 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"locklab/harness"
+)
+
+// curator is the protocol of Curator's InterProcessMutex: the queue of [fair]
+// and, in the client, an owner that may take the lock again.
+//
+//  1. An owner that holds the lock takes it again without a request.
+//  2. Else create a ticket called _c_<unique>-lock-<number>. If the reply is
+//     lost, find the ticket again by its unique part.
+//  3. List the tickets. The owner of the lowest holds the lock.
+//  4. Watch the next lower ticket by getData. If it is gone already go to 3.
+//  5. When the watch fires go to 3. When the time is up delete the own ticket.
+//  6. Delete the ticket when the owner has unlocked as often as it has locked.
+//
+// Three requests for acquire and release alone, five and one watch event
+// behind others; none for taking it again. In Curator the owner is a thread,
+// and all threads that wait with one InterProcessMutex are woken by each
+// release; here an owner is a value, and each waits for itself.
+//
+// # References
+//
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// InterProcessMutex and LockInternals.
+var curator = &harness.Variant{
+	Name:   "zk-curator",
+	Doc:    "the protocol of Curator's InterProcessMutex: the queue of zk-fair, and its owner may take it again",
+	Paper:  "Apache Curator 5.4.0, InterProcessMutex",
+	Family: harness.ZooKeeper,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: remoteOf(func(c *Client, path string) func() labKind {
+		m := c.Reentrant(path, ReentrantOptions{})
+		return func() labKind {
+			o := m.Owner()
+			return labKind{queues: []*queue{&m.queue}, lock: labLock(o.Lock), try: labLock(o.TryLock)}
+		}
+	}),
+}
+
+// Ownership says who is one owner to the methods of a [Reentrant] lock. Where
+// none of these fits, [Reentrant.Owner] makes owners by hand.
+type Ownership int
+
+const (
+	// ByContext: whoever has the owner that [WithOwner] put into the context,
+	// such as the goroutines that work on one request.
+	ByContext Ownership = iota
+
+	// ByClient: every goroutine that uses the client. It takes the lock from
+	// other clients; its goroutines enter together.
+	ByClient
+
+	// BySession is ByClient until the session expires. Then the next Lock
+	// queues anew, even if leases of the old session are still to be unlocked,
+	// where ByClient returns an error.
+	BySession
+)
+
+// ErrNoOwner is returned by methods of a Reentrant lock that is owned
+// ByContext, if the context has no owner.
+var ErrNoOwner = errors.New("zklock: no owner in the context: use WithOwner")
+
+// ReentrantOptions is how a Reentrant lock works. The zero value is usable.
+type ReentrantOptions struct {
+	Options
+
+	// Ownership says who may take the lock again. 0 is ByContext.
+	Ownership Ownership
+
+	// OnRevoke, if not nil, is called when somebody asks by [Client.Revoke], or
+	// by Curator's Revoker, that the lock be given back, once for each time.
+	// That is a wish: the owner holds the lock until it unlocks. OnRevoke runs in
+	// a goroutine that Close waits for. To be asked costs one request more for
+	// each acquisition.
+	OnRevoke func(*Owner)
+
+	_ struct{}
+}
+
+// A Reentrant is a [Mutex] whose owner may take it again. Curator's
+// InterProcessMutex can contend for the same path, and so can a Mutex, but the
+// tokens of the two are not to be compared.
+//
+// Each Lock gives a lease of its own. All leases of one acquisition have the
+// same token and are lost together, and the lock is given back when the last
+// of them is unlocked, in whatever order.
+type Reentrant struct {
+	queue
+	o ReentrantOptions
+
+	mu      sync.Mutex
+	session int    // of owner, if the lock is owned BySession
+	owner   *Owner // nil if the lock is owned ByContext
+}
+
+// Reentrant returns the lock at path. See [Client.Mutex] on paths.
+func (c *Client) Reentrant(path string, o ReentrantOptions) *Reentrant {
+	m := &Reentrant{queue: queue{c, path, o.Options}, o: o}
+	if o.Ownership != ByContext {
+		m.owner, m.session = m.Owner(), c.sessions()
+	}
+	return m
+}
+
+// Path returns where the lock is.
+func (m *Reentrant) Path() string { return m.path }
+
+// Owner returns a new owner: whoever has it may take the lock again while it
+// holds it.
+func (m *Reentrant) Owner() *Owner {
+	o := &Owner{q: &m.queue}
+	o.ticket = func() *ticket { return newTicket(&m.queue, fairQueue) }
+	if m.o.OnRevoke != nil {
+		o.granted = func(n *possession) { m.c.spawn(func() { n.awaitRevoke(m.o.OnRevoke) }) }
+	}
+	return o
+}
+
+// Lock is [Owner.Lock] for the owner that Ownership names.
+func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) {
+	o, err := m.ownerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.Lock(ctx)
+}
+
+// TryLock is [Owner.TryLock] for the owner that Ownership names.
+func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) {
+	o, err := m.ownerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.TryLock(ctx)
+}
+
+func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
+	switch m.o.Ownership {
+	case ByContext:
+		with, ok := ctx.Value(ownerKey{}).(*owners)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s", ErrNoOwner, m.path)
+		}
+		return with.of(m), nil
+	case BySession:
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if now := m.c.sessions(); now != m.session {
+			m.session, m.owner = now, m.Owner()
+		}
+		return m.owner, nil
+	default:
+		return m.owner, nil
+	}
+}
+
+// WithOwner returns a context that carries a new owner. Whoever locks with it,
+// or with a context derived from it, is that owner to every Reentrant lock that
+// is owned ByContext.
+func WithOwner(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownerKey{}, &owners{by: make(map[*Reentrant]*Owner)})
+}
+
+type ownerKey struct{}
+
+// owners is what one owner is to each lock.
+type owners struct {
+	mu sync.Mutex
+	by map[*Reentrant]*Owner
+}
+
+func (w *owners) of(m *Reentrant) *Owner {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.by[m]
+	if o == nil {
+		o = m.Owner()
+		w.by[m] = o
+	}
+	return o
+}

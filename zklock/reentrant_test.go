@@ -1,0 +1,341 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// TestReentrant runs every test of owners against one server.
+func TestReentrant(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"counts", ownerCounts},
+		{"requests", ownerRequests},
+		{"by handle", ownedByHandle},
+		{"by context", ownedByContext},
+		{"by client", ownedByClient},
+		{"by session", ownedBySession},
+		{"lost", ownerLoses},
+		{"waiters of one owner share a place", ownerSharesPlace},
+		{"one of them gives up", ownerKeepsPlace},
+		{"try", ownerTries},
+		{"zk.Lock on the same path", ownerBesideZKLock},
+		{"revoke", revokeHeard},
+		{"revoke without anybody to hear", revokeUnheard},
+		{"revoke of what is no ticket", revokeNonsense},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+func newReentrant(t *testing.T, at harness.Endpoint, path string, o zklock.ReentrantOptions) (*zklock.Client, *zklock.Reentrant) {
+	c := dial(t, at, zklock.ClientOptions{})
+	return c, c.Reentrant(path, o)
+}
+
+func ownerCounts(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	_, other := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	o := m.Owner()
+	var leases []*zklock.Lease
+	for i := range 4 {
+		l := grab(t, o.Lock)
+		if l.Token() == 0 || i > 0 && l.Token() != leases[0].Token() {
+			t.Errorf("the token of lease %d is %d, want that of the first", i, l.Token())
+		}
+		if leases = append(leases, l); o.Count() != i+1 {
+			t.Errorf("Count = %d, want %d", o.Count(), i+1)
+		}
+	}
+	next := behind(t.Context(), other.Owner().Lock)
+	for i, k := range []int{0, 2, 3, 1} { // the first is nothing special
+		empty(t, next)
+		unlock(t, leases[k])
+		if err := leases[k].Unlock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
+			t.Errorf("second Unlock = %v, want ErrNotHeld", err)
+		}
+		if err := leases[k].Err(); !errors.Is(err, zklock.ErrReleased) {
+			t.Errorf("Err = %v, want ErrReleased", err)
+		}
+		if o.Count() != 3-i {
+			t.Errorf("Count = %d, want %d", o.Count(), 3-i)
+		}
+	}
+	l := take(t, next)
+	if l.Token() <= leases[0].Token() {
+		t.Errorf("token %d after %d", l.Token(), leases[0].Token())
+	}
+	unlock(t, l)
+}
+
+func ownerRequests(t *testing.T, at harness.Endpoint) {
+	for _, test := range []struct {
+		name string
+		o    zklock.ReentrantOptions
+		want uint64
+	}{
+		{"plain", zklock.ReentrantOptions{}, 3},
+		{"with OnRevoke", zklock.ReentrantOptions{OnRevoke: func(*zklock.Owner) {}}, 4},
+	} {
+		c, m := newReentrant(t, at, newPath(), test.o)
+		o := m.Owner()
+		unlock(t, grab(t, o.Lock)) // makes the parents
+		before := c.Counts()
+		const turns = 5
+		for range turns {
+			outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+			time.Sleep(aWhile / 10) // OnRevoke is prepared in the background
+			unlock(t, inner)
+			unlock(t, outer)
+		}
+		if have := c.Counts().Sub(before).Requests; have != test.want*turns {
+			t.Errorf("%s: %d acquisitions cost %d requests, want %d each", test.name, turns, have, test.want)
+		}
+	}
+}
+
+// excluded expects f not to get the lock for a while.
+func excluded(t *testing.T, what string, f taker) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
+	defer cancel()
+	if l, err := f(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s gets %v, %v, want that it waits", what, l, err)
+	}
+}
+
+func ownedByHandle(t *testing.T, at harness.Endpoint) {
+	_, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	o := m.Owner()
+	l := grab(t, o.Lock)
+	excluded(t, "another handle of the client", m.Owner().Lock)
+	unlock(t, grab(t, o.Lock))
+	unlock(t, l)
+	unlock(t, grab(t, m.Owner().Lock))
+}
+
+func ownedByContext(t *testing.T, at harness.Endpoint) {
+	_, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	_, elsewhere := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	mine, theirs := zklock.WithOwner(t.Context()), zklock.WithOwner(t.Context())
+	with := func(owner context.Context, m *zklock.Reentrant) taker {
+		return func(ctx context.Context) (*zklock.Lease, error) {
+			owner, cancel := context.WithCancelCause(owner)
+			defer context.AfterFunc(ctx, func() { cancel(nil) })()
+			l, err := m.Lock(owner)
+			if err != nil && ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return l, err
+		}
+	}
+	l := grab(t, with(mine, m))
+	done := make(chan *zklock.Lease)
+	go func() { done <- grab(t, with(mine, m)) }() // the owner goes with the context
+	unlock(t, <-done)
+	excluded(t, "another context", with(theirs, m))
+	unlock(t, grab(t, with(mine, elsewhere))) // a lock of its own
+	unlock(t, l)
+	unlock(t, grab(t, with(theirs, m)))
+	for _, lock := range []taker{m.Lock, m.TryLock} {
+		if _, err := lock(t.Context()); !errors.Is(err, zklock.ErrNoOwner) {
+			t.Errorf("without an owner: %v, want ErrNoOwner", err)
+		}
+	}
+}
+
+func ownedByClient(t *testing.T, at harness.Endpoint) {
+	path, o := newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient}
+	_, m := newReentrant(t, at, path, o)
+	_, other := newReentrant(t, at, path, o)
+	l := grab(t, m.Lock)
+	done := make(chan *zklock.Lease)
+	go func() { done <- grab(t, m.TryLock) }()
+	inner := <-done
+	unlock(t, l)
+	excluded(t, "another client", other.Lock)
+	unlock(t, inner)
+	unlock(t, grab(t, other.Lock))
+}
+
+// ownedBySession: the next session queues anew while the leases of the last
+// are not unlocked yet; a client as owner does not.
+func ownedBySession(t *testing.T, at harness.Endpoint) {
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second, Margin: -time.Hour})
+	bySession := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.BySession})
+	byClient := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient})
+	old, inner, stuck := grab(t, bySession.Lock), grab(t, bySession.Lock), grab(t, byClient.Lock)
+	if old.Token() != inner.Token() {
+		t.Error("the session takes its own lock as a stranger")
+	}
+	expire(t, raw(t, at), p, bySession.Path())
+	<-old.Done()
+	l := grab(t, bySession.Lock)
+	if l.Token() <= old.Token() {
+		t.Errorf("token %d after %d", l.Token(), old.Token())
+	}
+	lost(t, old)
+	lost(t, inner)
+	if err := l.Err(); err != nil {
+		t.Errorf("the lease of this session ended with one of the last: %v", err)
+	}
+	unlock(t, l)
+	if _, err := byClient.Lock(t.Context()); !errors.Is(err, zklock.ErrLost) {
+		t.Errorf("the client as owner, with lost leases: %v, want ErrLost", err)
+	}
+	lost(t, stuck)
+	unlock(t, grab(t, byClient.Lock))
+}
+
+func ownerLoses(t *testing.T, at harness.Endpoint) {
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second, Margin: -time.Hour})
+	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
+	o := m.Owner()
+	outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+	expire(t, raw(t, at), p, m.Path())
+	for _, l := range []*zklock.Lease{inner, outer} {
+		<-l.Done()
+		if _, err := o.Lock(t.Context()); !errors.Is(err, zklock.ErrSessionExpired) {
+			t.Errorf("Lock by an owner with lost leases = %v, want ErrSessionExpired", err)
+		}
+		lost(t, l)
+	}
+	if o.Count() != 0 {
+		t.Errorf("Count = %d, want 0", o.Count())
+	}
+	l := grab(t, o.Lock)
+	if l.Token() <= outer.Token() {
+		t.Errorf("token %d after %d", l.Token(), outer.Token())
+	}
+	unlock(t, l)
+}
+
+// ownerSharesPlace: goroutines of one owner that wait together have one ticket,
+// and all get in.
+func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	o, other := m.Owner(), m.Owner()
+	held := grab(t, other.Lock)
+	a, b := behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
+	queued(t, see, path, 2)
+	if _, err := o.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
+		t.Errorf("TryLock beside waiters of the owner = %v, want ErrNotAcquired", err)
+	}
+	unlock(t, held)
+	first, second := take(t, a), take(t, b)
+	queued(t, see, path, 1)
+	unlock(t, first)
+	excluded(t, "another owner", other.Lock)
+	unlock(t, second)
+	queued(t, see, path, 0)
+}
+
+// ownerKeepsPlace: the place stays with those who wait on, and goes with the
+// last.
+func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	o, other := m.Owner(), m.Owner()
+	held := grab(t, other.Lock)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	a, b := behind(ctx, o.Lock), behind(t.Context(), o.Lock)
+	before := queued(t, see, path, 2)
+	cancel()
+	if r := <-a; !errors.Is(r.err, context.Canceled) {
+		t.Errorf("Lock = %v, want %v", r.err, context.Canceled)
+	}
+	if after := queued(t, see, path, 2); after[1] != before[1] {
+		t.Errorf("the place is %s, was %s", after[1], before[1])
+	}
+	unlock(t, held)
+	unlock(t, take(t, b))
+	held = grab(t, other.Lock)
+	excluded(t, "the owner", o.Lock)
+	queued(t, see, path, 1)
+	unlock(t, held)
+	unlock(t, grab(t, o.Lock))
+	queued(t, see, path, 0)
+}
+
+func ownerTries(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	o, other := m.Owner(), m.Owner()
+	l := grab(t, o.TryLock)
+	if _, err := other.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
+		t.Errorf("TryLock by another = %v, want ErrNotAcquired", err)
+	}
+	queued(t, see, path, 1)
+	inner := grab(t, o.TryLock)
+	unlock(t, l)
+	unlock(t, inner)
+	queued(t, see, path, 0)
+}
+
+func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	theirs := zk.NewLock(see.Conn, path, zk.WorldACL(zk.PermAll))
+	if err := theirs.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	o := m.Owner()
+	next := behind(t.Context(), o.Lock)
+	empty(t, next)
+	if err := theirs.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	l := take(t, next)
+	locked := make(chan error, 1)
+	go func() { locked <- theirs.Lock() }()
+	queued(t, see, path, 2)
+	inner := grab(t, o.Lock)
+	unlock(t, l)
+	select {
+	case err := <-locked:
+		t.Fatalf("zk.Lock got in beside the owner: %v", err)
+	case <-time.After(aWhile):
+	}
+	unlock(t, inner)
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expire ends the session of the client behind p, whose only ticket at path
+// goes, and lets it connect again.
+func expire(t *testing.T, see interface {
+	Children(string) ([]string, *zk.Stat, error)
+}, p *proxy, path string) {
+	t.Helper()
+	p.refuse.Store(true)
+	p.cut()
+	eventually(t, "the session expires", func() bool {
+		names, _, err := see.Children(path)
+		return err == nil && len(names) == 0
+	})
+	p.refuse.Store(false)
+}

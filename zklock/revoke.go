@@ -1,0 +1,84 @@
+package zklock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/internal/lease"
+)
+
+// revokeMark is what Curator's Revoker writes into a ticket.
+var revokeMark = []byte("__REVOKE__")
+
+// Participants returns the paths of the tickets at m in order: the holder's,
+// then those of the waiters. It is out of date when it returns; what it is good
+// for is [Client.Revoke] and people.
+func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
+	return lease.Await(ctx, m.c.spawn, ErrClosed, func() ([]string, error) {
+		names, _, err := m.c.conn.Children(m.path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("zklock: list %s: %w", m.path, err)
+		}
+		var paths []string
+		for _, p := range places(names, fairQueue.kind) {
+			paths = append(paths, m.path+"/"+p.name)
+		}
+		return paths, nil
+	}, func([]string) {})
+}
+
+// Revoke asks the owner of the ticket at path, see [Reentrant.Participants], to
+// give the lock back. It is a wish, which only holders with an OnRevoke hear,
+// and those of Curator that are Revocable. It returns nil too if the ticket is
+// gone already, and else when the wish is written, not when it is fulfilled.
+//
+// It needs the right to write to nodes of other clients.
+func (c *Client) Revoke(ctx context.Context, path string) error {
+	if _, ok := number(path[strings.LastIndexByte(path, '/')+1:], fairQueue.kind); !ok {
+		return fmt.Errorf("zklock: revoke %q: not the path of a ticket, as Participants returns them", path)
+	}
+	_, err := lease.Await(ctx, c.spawn, ErrClosed, func() (struct{}, error) {
+		_, err := c.conn.Set(path, revokeMark, -1)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return struct{}{}, fmt.Errorf("zklock: revoke %s: %w", path, err)
+		}
+		return struct{}{}, nil
+	}, func(struct{}) {})
+	return err
+}
+
+// awaitRevoke calls f each time that somebody asks for the lock back, as long
+// as n holds it.
+func (n *possession) awaitRevoke(f func(*Owner)) {
+	c := n.outer.c
+	var again pause
+	for n.outer.Err() == nil {
+		data, _, wake, err := c.conn.GetW(n.node)
+		if err != nil {
+			if !transient(err) || again.wait(n.outer.alive, c) != nil {
+				return // released, or not ours to read
+			}
+			continue
+		}
+		again = pause{}
+		if bytes.Equal(data, revokeMark) {
+			f(n.owner)
+		}
+		select {
+		case ev := <-wake:
+			if ev.Type == zk.EventNodeDeleted {
+				return
+			}
+		case <-n.outer.Done():
+			return
+		}
+	}
+}

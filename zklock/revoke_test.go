@@ -1,0 +1,85 @@
+package zklock_test
+
+import (
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+// revokeHeard: the holder hears each wish, and goes on until it unlocks; a waiter
+// keeps its place though the ticket ahead changes.
+func revokeHeard(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	asked := make(chan *zklock.Owner, 10)
+	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{OnRevoke: func(o *zklock.Owner) { asked <- o }})
+	c, other := newReentrant(t, at, path, zklock.ReentrantOptions{})
+	o := m.Owner()
+	for range 2 {
+		outer, inner := grab(t, o.Lock), grab(t, o.Lock)
+		next := behind(t.Context(), other.Owner().Lock)
+		line, err := other.Participants(t.Context())
+		if err != nil || len(line) != 2 {
+			t.Fatalf("Participants = %q, %v, want two", line, err)
+		}
+		for range 2 {
+			if err := c.Revoke(t.Context(), line[0]); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case who := <-asked:
+				if who != o {
+					t.Error("a wish to another owner")
+				}
+			case <-time.After(patience):
+				t.Fatal("the holder does not hear the wish")
+			}
+		}
+		empty(t, next)
+		if err := outer.Err(); err != nil {
+			t.Errorf("the wish has ended the lease: %v", err)
+		}
+		unlock(t, inner)
+		empty(t, next)
+		unlock(t, outer)
+		unlock(t, take(t, next))
+		if err := c.Revoke(t.Context(), line[0]); err != nil {
+			t.Errorf("Revoke of what is gone = %v, want nil", err)
+		}
+	}
+	if n := len(asked); n != 0 {
+		t.Errorf("%d wishes more than were made", n)
+	}
+}
+
+func revokeUnheard(t *testing.T, at harness.Endpoint) {
+	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	if line, err := m.Participants(t.Context()); err != nil || len(line) != 0 {
+		t.Errorf("Participants without a node = %q, %v", line, err)
+	}
+	l := grab(t, m.Owner().Lock)
+	line, err := m.Participants(t.Context())
+	if err != nil || len(line) != 1 {
+		t.Fatalf("Participants = %q, %v, want one", line, err)
+	}
+	if err := c.Revoke(t.Context(), line[0]); err != nil {
+		t.Error(err)
+	}
+	excluded(t, "another", m.Owner().Lock)
+	unlock(t, l)
+}
+
+func revokeNonsense(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
+	unlock(t, grab(t, m.Owner().Lock))
+	for _, path := range []string{"", "/", m.Path(), m.Path() + "/config"} {
+		if err := c.Revoke(t.Context(), path); err == nil {
+			t.Errorf("Revoke(%q) = nil", path)
+		}
+	}
+	if data, _, err := see.Get(m.Path()); err != nil || len(data) != 0 {
+		t.Errorf("the lock's own node has %q, %v", data, err)
+	}
+}

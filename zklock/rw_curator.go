@@ -1,0 +1,130 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// rwCurator is the protocol of Curator's InterProcessReadWriteLock: the queue
+// of [rw], but a reader watches the first writer of all, and an owner may take
+// again what it holds.
+//
+//  1. Create a ticket called _c_<unique>-__READ__<number> or …-__WRIT__<number>.
+//  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
+//     if nobody is.
+//  3. A reader watches the first writer in line, a writer the nearest ticket of
+//     either kind. If it is gone already go to 2.
+//  4. When the watch fires go to 2.
+//
+// A reader behind K writers wakes K times, and each time all readers do, so
+// that requests and watch events grow with the number of writers. It is here to
+// be measured against rw, which is the same to others on the path.
+//
+// A writer may read as well, by a ticket with the number of its write ticket,
+// which keeps its place when the latter goes (CURATOR-621, after 5.4.0). A
+// reader who asks to write waits for itself in Curator; here it is refused.
+//
+// # References
+//
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// InterProcessReadWriteLock.
+var rwCurator = &harness.Variant{
+	Name:   "zk-rw-curator",
+	Doc:    "the protocol of Curator's InterProcessReadWriteLock: a reader watches the first writer of all",
+	Paper:  "Apache Curator 5.4.0, InterProcessReadWriteLock",
+	Family: harness.ZooKeeper,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, ReadWrite: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: remoteOf(func(c *Client, path string) func() labKind {
+		m := c.RW(path, Options{})
+		m.read = firstReadQueue
+		return func() labKind {
+			o := m.Owner()
+			return labKind{[]*queue{&m.queue}, labLock(o.Lock), labLock(o.TryLock), labLock(o.RLock)}
+		}
+	}),
+}
+
+var firstReadQueue = &protocol{kind: readKind, look: func(t *ticket) (view, error) { return lookRead(t, firstWrite) }}
+
+// firstWrite returns the index of the first writer ahead of line[i], -1 if
+// there is none.
+func firstWrite(line []place, i int) int {
+	return slices.IndexFunc(line[:i], func(p place) bool { return p.kind == writeKind })
+}
+
+// ErrUpgrade is returned to an owner that reads and asks to write: it would
+// wait for itself, and two such owners for each other.
+var ErrUpgrade = errors.New("zklock: a reader cannot become a writer: unlock first")
+
+// A RWOwner may take again the lock that it holds: a reader may read, a writer
+// may write, and a writer may read, which turns it into a reader when it has
+// unlocked what it took to write. Its methods must not be called at the same
+// time; its leases may be unlocked at any time and in any order.
+type RWOwner struct{ w, r *Owner }
+
+// Owner returns a new owner of m.
+func (m *RW) Owner() *RWOwner {
+	o := &RWOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
+	o.w.ticket = func() *ticket { return newTicket(&m.queue, writeQueue) }
+	o.r.ticket = func() *ticket {
+		if n := o.w.possession(); n != nil {
+			return newTicket(&m.queue, n.downgrade())
+		}
+		return newTicket(&m.queue, m.read)
+	}
+	return o
+}
+
+// Lock takes the lock as a writer, at once if the owner has it as one, see
+// [Owner.Lock]. The error wraps ErrUpgrade if the owner only reads.
+func (o *RWOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
+
+// TryLock is Lock that does not wait for others. The error wraps
+// ErrNotAcquired if somebody else holds the lock or waits for it.
+func (o *RWOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
+
+func (o *RWOwner) lock(ctx context.Context, try bool) (*Lease, error) {
+	if o.r.Count() > 0 && o.w.possession() == nil {
+		return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
+	}
+	return o.w.lock(ctx, try)
+}
+
+// RLock takes the lock as a reader, at once and without a request if the owner
+// has it as one. If it has it as a writer that takes one request, nobody can
+// come between the two, and the reader's token is the writer's.
+func (o *RWOwner) RLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, false) }
+
+// TryRLock is RLock that does not wait for others. The error wraps
+// ErrNotAcquired if another writer holds the lock or waits for it.
+func (o *RWOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, true) }
+
+// Counts returns how many leases of each kind the owner has yet to unlock, lost
+// ones included.
+func (o *RWOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Count() }
+
+// downgrade is the protocol of a reader that has the lock because it, n, has it
+// as a writer: surely so when its ticket was made, if no Unlock has begun since.
+func (n *possession) downgrade() *protocol {
+	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
+	look := func(*ticket) (view, error) {
+		if n.owner.possession() != n {
+			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.path)
+		}
+		return view{head: true, token: n.outer.token}, nil
+	}
+	return &protocol{kind: readKind, look: look, enter: func(t *ticket) (view, error) {
+		c := t.q.c
+		return view{}, t.made(func() (string, error) {
+			return c.conn.Create(t.q.path+"/"+t.unique+number, nil, zk.FlagEphemeral, c.acl)
+		})
+	}}
+}

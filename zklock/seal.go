@@ -1,0 +1,103 @@
+package zklock
+
+import (
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// A seal is what lets a client make nodes that nobody else can write to: an
+// identity of its own, presented beside the credentials of its user, and the
+// knowledge that the servers enforce ACLs. Deleting stays a matter of the
+// parent's ACL, so whoever may break a lock by hand still can.
+type seal struct {
+	mu             sync.Mutex
+	user, password string
+	known          bool
+	acl            []zk.ACL // nil if the servers let others write all the same
+}
+
+// sealedACL returns the ACL of a sealed node below path, which must exist, or
+// nil if there is no such thing on these servers. The first call asks them: an
+// authentication, and one request that they must refuse and that changes
+// nothing.
+func (c *Client) sealedACL(path string) ([]zk.ACL, error) {
+	s := &c.seal
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known {
+		return s.acl, nil
+	}
+	if s.user == "" {
+		s.user, s.password = "zklock-"+rand.Text(), rand.Text()
+	}
+	err := c.conn.AddAuth("digest", []byte(s.user+":"+s.password))
+	enforced := err == nil
+	if err == nil {
+		enforced, err = c.aclsEnforced(path)
+	}
+	switch {
+	case transient(err) || errors.Is(err, zk.ErrNoNode):
+		return nil, err
+	case err == nil && enforced:
+		s.acl = sealed(c.acl, s.user, s.password)
+	}
+	s.known = true
+	return s.acl, nil
+}
+
+// aclsEnforced tries to write to a node of a stranger: with skipACL=yes a
+// server lets everybody.
+func (c *Client) aclsEnforced(path string) (bool, error) {
+	path += "/" + newUnique("probe")
+	_, err := c.conn.Multi(
+		&zk.CreateRequest{Path: path, Acl: zk.DigestACL(zk.PermAll, "zklock-nobody", rand.Text()), Flags: zk.FlagEphemeral},
+		&zk.SetDataRequest{Path: path, Version: -1},
+		&zk.DeleteRequest{Path: path, Version: -1},
+	)
+	if errors.Is(err, zk.ErrNoAuth) {
+		return true, nil
+	}
+	return false, err
+}
+
+// checkACL refuses an ACL for "whoever this client is" where it is nobody but
+// the random identity of its seal: the nodes above the tickets, which stay,
+// would be closed to everybody else.
+func checkACL(acl []zk.ACL, at harness.Endpoint) error {
+	certified := at.TLS != nil && (len(at.TLS.Certificates) > 0 || at.TLS.GetClientCertificate != nil)
+	if at.Username != "" || certified {
+		return nil
+	}
+	for _, a := range acl {
+		if a.Scheme == "auth" {
+			return errors.New("zklock: ACL has the scheme auth, but there is neither a Username nor a client certificate that it could mean")
+		}
+	}
+	return nil
+}
+
+// sealed returns acl without the right to change a node or its ACL, but for
+// one user, who may do everything.
+func sealed(acl []zk.ACL, user, password string) []zk.ACL {
+	var out []zk.ACL
+	for _, a := range acl {
+		if a.Perms &^= zk.PermWrite | zk.PermAdmin; a.Perms != 0 {
+			out = append(out, a)
+		}
+	}
+	return slices.Concat(out, zk.DigestACL(zk.PermAll, user, password))
+}
+
+// unseal stops the client from sealing nodes, because its own were closed to
+// it: the servers hash identities in another way.
+func (c *Client) unseal() {
+	c.seal.mu.Lock()
+	defer c.seal.mu.Unlock()
+	c.seal.acl = nil
+}

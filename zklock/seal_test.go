@@ -1,0 +1,136 @@
+package zklock_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/wire"
+	"locklab/zklock"
+)
+
+// revoke is what Curator's Revoker writes to the node of a holder.
+var revoke = []byte("__REVOKE__")
+
+// foreignWriteSealed: a stranger cannot write to a ticket, before or after a
+// waiter watches it, and can delete it.
+func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lock(t, m)
+	write := func() {
+		t.Helper()
+		if _, err := see.Set(zklock.Node(head), revoke, -1); !errors.Is(err, zk.ErrNoAuth) {
+			t.Errorf("a stranger writes to the ticket: %v, want %v", err, zk.ErrNoAuth)
+		}
+		if _, err := see.SetACL(zklock.Node(head), zk.WorldACL(zk.PermAll), -1); !errors.Is(err, zk.ErrNoAuth) {
+			t.Errorf("a stranger opens the ticket: %v, want %v", err, zk.ErrNoAuth)
+		}
+		if _, _, err := see.Get(zklock.Node(head)); err != nil {
+			t.Errorf("a stranger cannot watch the ticket: %v", err)
+		}
+	}
+	write()
+	next := waiting(t, t.Context(), m, see, 2)
+	write()
+	empty(t, next)
+	if err := see.Delete(zklock.Node(head), -1); err != nil { // to break the lock by hand
+		t.Fatal(err)
+	}
+	unlock(t, take(t, next))
+	lost(t, head)
+}
+
+// foreignWriteUnsealed: on servers that let everybody write there is no
+// marker, and a waiter looks whatever it hears.
+func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	zklock.Unseal(c)
+	writesWhileHeld(t, see, c, string(revoke), 2, 0)
+	writesWhileHeld(t, see, c, zklock.Marker, 2, 0)
+}
+
+// writesWhileHeld writes to the ticket of a holder, so many times before and
+// after a waiter has set its watch, and expects that nobody enters.
+func writesWhileHeld(t *testing.T, see *wire.ZooKeeperConn, c *zklock.Client, data string, after, before int) {
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lock(t, m)
+	write := func() {
+		t.Helper()
+		if _, err := see.Set(zklock.Node(head), []byte(data), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range before {
+		write()
+	}
+	next := waiting(t, t.Context(), m, see, 2)
+	for range after {
+		write()
+		empty(t, next)
+	}
+	if err := head.Err(); err != nil {
+		t.Errorf("the holder's Err = %v", err)
+	}
+	unlock(t, head)
+	unlock(t, take(t, next))
+	queued(t, see, m.Path(), 0)
+}
+
+// foreignWriteForged shows what the ACL is for: without it the marker and the
+// version do protect from a write before the watch, and not from one after.
+func foreignWriteForged(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	zklock.Forge(c)
+	writesWhileHeld(t, see, c, string(revoke), 2, 1)
+	writesWhileHeld(t, see, c, zklock.Marker, 2, 1) // the version tells
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lock(t, m)
+	next := waiting(t, t.Context(), m, see, 2)
+	if _, err := see.Set(zklock.Node(head), revoke, -1); err != nil {
+		t.Fatal(err)
+	}
+	second := take(t, next) // "the waiter does not get the lock" would mean that the ACL is not needed
+	if head.Err() != nil || second.Err() != nil {
+		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
+	}
+	unlock(t, head)
+	unlock(t, second)
+}
+
+// TestSealUnavailable runs against servers that cannot keep a ticket for its
+// client: they enforce no ACL, know no identities of the kind, or hash them in
+// another way.
+func TestSealUnavailable(t *testing.T) {
+	for _, option := range []string{
+		"-Dzookeeper.skipACL=yes",
+		"-Dzookeeper.DigestAuthenticationProvider.enabled=false",
+		"-Dzookeeper.DigestAuthenticationProvider.digestAlg=SHA-256",
+	} {
+		t.Run(option, func(t *testing.T) {
+			t.Setenv("JAVA_TOOL_OPTIONS", option)
+			at := locktest.Endpoint(t, harness.KindZooKeeper)
+			if os.Getenv("LOCKLAB_ZOOKEEPER") != "" {
+				t.Skip("the server at hand was not started here, with that option")
+			}
+			c := dial(t, at, zklock.ClientOptions{})
+			m := c.Mutex(newPath(), zklock.Options{})
+			see := raw(t, at)
+			unlock(t, lock(t, m))
+			if zklock.Sealed(c) {
+				t.Fatal("the client trusts an ACL that does not protect its tickets")
+			}
+			writesWhileHeld(t, see, c, string(revoke), 2, 1)
+			for _, name := range queue(t, see, m.Path()) {
+				t.Errorf("the probe has left %s", name)
+			}
+		})
+	}
+}

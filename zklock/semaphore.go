@@ -1,0 +1,195 @@
+package zklock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// semaphore is the queue of [fair] with several holders: the first k tickets
+// have a permit each.
+//
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets. The owners of the first k hold a permit. Whoever learns
+//     this and sees somebody behind writes "held" into its own ticket.
+//  3. The first waiter, whose ticket is the k+1st, lists with a watch on the
+//     list. Any other watches the ticket just ahead, and if "held" is in it, or
+//     it is gone already, goes to 2.
+//  4. When the watch fires go to 2.
+//
+// So a release, whichever of the holders it is by, wakes the first waiter, who
+// then wakes the next to take over its watch. New arrivals wake the first
+// waiter too, but nobody else.
+//
+// The obvious rule, to watch the ticket k places ahead, loses permits: holders
+// leave in any order, and if the second leaves first it wakes the second waiter
+// while the permit is the first waiter's, who sleeps on until the first holder
+// leaves. Curator's first InterProcessSemaphore had it; it gave way to
+// [semaphoreV2].
+//
+// Three requests for acquire and release while nobody waits; about six and two
+// watch events behind others, whatever the number of permits and waiters.
+//
+// # References
+//
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// LockInternals, whose maxLeases is the idea.
+var semaphore = &harness.Variant{
+	Name:   "zk-semaphore",
+	Doc:    "queue of tickets whose first two hold, only the first waiter watches them",
+	Paper:  "Apache Curator 5.4.0, LockInternals",
+	Family: harness.ZooKeeper,
+	Status: harness.Recommended,
+	Traits: harness.Traits{FIFO: true, Permits: labPermits, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: remoteOf(func(c *Client, path string) func() labKind {
+		s := c.Semaphore(path, labPermits, Options{})
+		return func() labKind {
+			return labKind{queues: []*queue{&s.queue}, lock: labLock(s.Lock), try: labLock(s.TryLock)}
+		}
+	}),
+}
+
+// labPermits is how many hold the semaphores of the laboratory.
+const labPermits = 2
+
+// A Semaphore is a lock that several clients, or goroutines of one, hold at
+// once: each has one of its permits. Permits are given in order of arrival. Any
+// number of goroutines may use it; it can be locked again after any error.
+//
+// Clients must be allowed to write to the tickets they make, see
+// [ClientOptions.ACL].
+//
+// # Fencing
+//
+// A token is greater than those of all who had their permit before this one
+// was asked for. A resource cannot use that to refuse a paused holder as long
+// as others hold permits too: there may be a greater token, and both be right.
+type Semaphore struct {
+	queue
+	permits int
+}
+
+// Semaphore returns the semaphore at path, see [Client.Mutex] on paths. All
+// clients must give the same number of permits, at least 1: with different ones
+// as many hold as the greatest allows, and some may wait longer than they must.
+func (c *Client) Semaphore(path string, permits int, o Options) *Semaphore {
+	return &Semaphore{queue{c, path, o}, max(1, permits)}
+}
+
+// Path returns where the semaphore is.
+func (s *Semaphore) Path() string { return s.path }
+
+// Lock waits for a permit until ctx ends, see [Mutex.Lock].
+func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
+
+// TryLock takes a permit if one is free. The error wraps ErrNotAcquired if
+// none is.
+func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
+
+func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
+	return s.await(ctx, func() (*Lease, error) { return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try) })
+}
+
+// heldMark is what a holder writes into its ticket for the one behind.
+var heldMark = []byte("held")
+
+// permitQueue returns the protocol of one acquisition.
+func permitQueue(permits int) *protocol {
+	w := &permitWait{permits: permits}
+	return &protocol{kind: "permit-", look: w.look}
+}
+
+// A permitWait is one acquisition.
+type permitWait struct {
+	permits int
+	waited  bool // so that its turn cannot be far: the next look watches the list
+}
+
+func (w *permitWait) look(t *ticket) (view, error) {
+	c := t.q.c
+	for {
+		v, line, err := w.list(t)
+		i := t.index(line)
+		switch {
+		case err != nil || v.gone:
+			return v, err
+		case i < 0:
+			return view{gone: true}, nil
+		case i < w.permits:
+			if i+1 < len(line) {
+				c.spawn(t.markHeld(t.path()))
+			}
+			return view{head: true, token: v.token}, nil
+		case i == w.permits && v.wake != nil:
+			return view{wake: v.wake}, nil
+		case i == w.permits:
+			w.waited = true
+			continue
+		}
+		wake, err := c.watchUnheld(t.q.path + "/" + line[i-1].name)
+		if err != nil {
+			return view{}, err
+		}
+		if wake != nil {
+			w.waited = true
+			return view{wake: wake}, nil
+		}
+	}
+}
+
+// list returns the tickets, with a watch on the list if the turn cannot be far.
+func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
+	var names []string
+	var stat *zk.Stat
+	if w.waited {
+		names, stat, v.wake, err = t.q.c.conn.ChildrenW(t.q.path)
+	} else {
+		names, stat, err = t.q.c.conn.Children(t.q.path)
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return view{gone: true}, nil, nil
+	}
+	if err != nil {
+		return view{}, nil, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+	}
+	v.token = uint64(stat.Pzxid)
+	return v, places(names, t.p.kind), nil
+}
+
+// markHeld returns a function that tells who is behind the ticket at path that
+// it is not a waiter any more. If that fails for good the node is gone, which
+// tells it too.
+func (t *ticket) markHeld(path string) func() {
+	c := t.q.c
+	return func() {
+		var again pause
+		for {
+			_, err := c.conn.Set(path, heldMark, -1)
+			if !transient(err) || again.wait(c.open, c) != nil {
+				return
+			}
+		}
+	}
+}
+
+// watchUnheld is watchNode for a waiter's ticket. It returns nil if that is a
+// holder's, or gone.
+func (c *Client) watchUnheld(path string) (<-chan zk.Event, error) {
+	if wake := c.pendingWatch(path); wake != nil {
+		return wake, nil
+	}
+	data, _, wake, err := c.conn.GetW(path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode) || err == nil && bytes.Equal(data, heldMark):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("zklock: watch %s: %w", path, err)
+	}
+	c.keepWatch(path, wake)
+	return wake, nil
+}

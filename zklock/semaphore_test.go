@@ -1,0 +1,269 @@
+package zklock_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// TestSemaphore runs every test of semaphores against one server.
+func TestSemaphore(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests", semaphoreRequests},
+		{"holders leave in any order", semaphoreOutOfOrder},
+		{"the naive rule is rejected", semaphoreNaive},
+		{"one waiter wakes", semaphoreWakesOne},
+		{"the mark came before the watch", semaphoreMarkFirst},
+		{"a holder dies", semaphoreHolderDies},
+		{"never more than permits", semaphoreBound},
+		{"nodes of v2", semaphoreV2Nodes},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// semaphores opens each kind of semaphore.
+var semaphores = []struct {
+	name string
+	open func(c *zklock.Client, path string, permits int) (lock, try taker)
+
+	alone uint64 // requests
+}{
+	{"semaphore", func(c *zklock.Client, path string, permits int) (lock, try taker) {
+		s := c.Semaphore(path, permits, zklock.Options{})
+		return s.Lock, s.TryLock
+	}, 3},
+	{"v2", func(c *zklock.Client, path string, permits int) (lock, try taker) {
+		s := c.SemaphoreV2(path, permits, zklock.Options{})
+		return s.Lock, s.TryLock
+	}, 6},
+}
+
+func semaphoreRequests(t *testing.T, at harness.Endpoint) {
+	for _, kind := range semaphores {
+		c := dial(t, at, zklock.ClientOptions{})
+		lock, _ := kind.open(c, newPath(), 3)
+		unlock(t, grab(t, lock)) // makes the parents
+		before := c.Counts()
+		for range 10 {
+			unlock(t, grab(t, lock))
+		}
+		if have := c.Counts().Sub(before).Requests; have != 10*kind.alone {
+			t.Errorf("%s: 10 acquisitions cost %d requests, want %d each", kind.name, have, kind.alone)
+		}
+		for _, permits := range []int{1, 3} {
+			requests, events := semaphoreCost(t, at, kind.open, permits)
+			t.Logf("%s: %d permits and 8 contenders: %.2f requests and %.2f events", kind.name, permits, requests, events)
+			if requests > 12 {
+				t.Errorf("%s: %.2f requests for an acquisition", kind.name, requests)
+			}
+		}
+	}
+}
+
+// semaphoreCost returns the wire traffic of an acquisition among 8 clients who
+// queue again at once.
+func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string, int) (taker, taker), permits int) (requests, events float64) {
+	const clients, turns = 8, 20
+	path := newPath()
+	var wg sync.WaitGroup
+	var all []*zklock.Client
+	for range clients {
+		c := dial(t, at, zklock.ClientOptions{})
+		all = append(all, c)
+		lock, _ := open(c, path, permits)
+		wg.Go(func() {
+			for range turns {
+				unlock(t, grab(t, lock))
+			}
+		})
+	}
+	wg.Wait()
+	var sum harness.Counts
+	for _, c := range all {
+		sum = sum.Add(c.Counts())
+	}
+	return float64(sum.Requests) / (clients * turns), float64(sum.Notifications) / (clients * turns)
+}
+
+// semaphoreOutOfOrder: whoever leaves, the first waiter gets in and no other.
+func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
+	for _, kind := range semaphores {
+		see, path := raw(t, at), newPath()
+		lock := func() taker {
+			l, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, 3)
+			return l
+		}
+		held := []*zklock.Lease{grab(t, lock()), grab(t, lock()), grab(t, lock())}
+		var waiters []<-chan result
+		for range 5 {
+			waiters = append(waiters, behind(t.Context(), lock()))
+		}
+		for _, k := range []int{1, 2, 0, 2, 1} {
+			unlock(t, held[k])
+			held[k] = take(t, waiters[0])
+			if waiters = waiters[1:]; len(waiters) > 0 {
+				empty(t, waiters[0])
+			}
+		}
+		for _, l := range held {
+			unlock(t, l)
+		}
+		(&stage{at: at, see: see, path: path}).deserted(t)
+	}
+}
+
+// semaphoreNaive shows that the conformance suite would have found the rule
+// that loses wake-ups.
+func semaphoreNaive(t *testing.T, at harness.Endpoint) {
+	s := locktest.Subject{Variant: zklock.NaiveSemaphore, At: at, Patience: time.Second}
+	err := locktest.Check(t.Context(), s)
+	var broken *locktest.Failure
+	if !errors.As(err, &broken) {
+		t.Fatalf("it passes: %v", err)
+	}
+	t.Log(broken)
+}
+
+// semaphoreWakesOne: of those who wait only the first hears of a release, and
+// the second of the first's good luck.
+func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
+	path := newPath()
+	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
+	a, b := grab(t, holder.Lock), grab(t, holder.Lock)
+	var clients []*zklock.Client
+	var waiters []<-chan result
+	for range 5 {
+		c := dial(t, at, zklock.ClientOptions{})
+		clients = append(clients, c)
+		waiters = append(waiters, behind(t.Context(), c.Semaphore(path, 2, zklock.Options{}).Lock))
+	}
+	heard := func() (n []uint64) {
+		for _, c := range clients {
+			n = append(n, c.Counts().Notifications)
+		}
+		return n
+	}
+	before := heard()
+	unlock(t, b)
+	first := take(t, waiters[0])
+	empty(t, waiters[1])
+	after := heard()
+	for i, want := range []uint64{1, 1, 0, 0, 0} {
+		if after[i]-before[i] != want {
+			t.Errorf("waiter %d heard %d events of the release, want %d", i, after[i]-before[i], want)
+		}
+	}
+	unlock(t, a)
+	unlock(t, first)
+	for _, w := range waiters[1:] {
+		unlock(t, take(t, w))
+	}
+}
+
+// semaphoreMarkFirst: between the list that shows a waiter ahead and the watch
+// on it the waiter becomes a holder. Its mark would not wake anybody any more.
+func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
+	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
+	lock, _ := semaphores[0].open(c, path, 1)
+	unlock(t, grab(t, lock)) // makes the parents
+	for _, test := range []struct {
+		data []byte
+		want bool
+	}{{nil, true}, {zklock.HeldMark, false}, {[]byte("something else"), true}} {
+		node := path + "/" + string(test.data) + "x"
+		if _, err := see.Create(node, test.data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		if have, err := zklock.WatchesWaiter(c, node); have != test.want || err != nil {
+			t.Errorf("a ticket with %q is waited for: %t, %v, want %t", test.data, have, err, test.want)
+		}
+	}
+	if have, err := zklock.WatchesWaiter(c, path+"/gone"); have || err != nil {
+		t.Errorf("a ticket that is gone is waited for: %t, %v", have, err)
+	}
+}
+
+func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
+	for _, kind := range semaphores {
+		path := newPath()
+		c := dial(t, at, zklock.ClientOptions{})
+		lock, _ := kind.open(c, path, 2)
+		first := grab(t, lock)
+		other, try := kind.open(dial(t, at, zklock.ClientOptions{}), path, 2)
+		second := grab(t, other)
+		if _, err := try(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
+			t.Errorf("%s: TryLock without a permit left = %v, want ErrNotAcquired", kind.name, err)
+		}
+		next := behind(t.Context(), other)
+		empty(t, next)
+		c.Close()
+		lost(t, first)
+		unlock(t, take(t, next))
+		unlock(t, second)
+		unlock(t, grab(t, try))
+	}
+}
+
+func semaphoreBound(t *testing.T, at harness.Endpoint) {
+	const permits, clients, turns = 3, 8, 10
+	for _, kind := range semaphores {
+		path := newPath()
+		var inside, most atomic.Int64
+		var wg sync.WaitGroup
+		for range clients {
+			lock, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, permits)
+			wg.Go(func() {
+				for range turns {
+					l := grab(t, lock)
+					n := inside.Add(1)
+					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+					}
+					time.Sleep(20 * time.Millisecond)
+					inside.Add(-1)
+					unlock(t, l)
+				}
+			})
+		}
+		wg.Wait()
+		if most.Load() != permits {
+			t.Errorf("%s: at most %d were inside at once, want %d", kind.name, most.Load(), permits)
+		}
+	}
+}
+
+// semaphoreV2Nodes: the names are those that Curator counts and orders by.
+func semaphoreV2Nodes(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	s := dial(t, at, zklock.ClientOptions{}).SemaphoreV2(path, 1, zklock.Options{})
+	l := grab(t, s.Lock)
+	next := behind(t.Context(), s.Lock)
+	last := behind(t.Context(), s.Lock)
+	leases, locks := queued(t, see, path+"/leases", 2), queued(t, see, path+"/locks", 2)
+	for _, name := range append(leases, locks...) {
+		if len(name) < 3 || name[:3] != "_c_" {
+			t.Errorf("ticket %q", name)
+		}
+	}
+	for _, w := range []<-chan result{next, last} {
+		unlock(t, l)
+		l = take(t, w)
+	}
+	unlock(t, l)
+}

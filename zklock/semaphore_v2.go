@@ -1,0 +1,100 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// semaphoreV2 is the protocol of Curator's InterProcessSemaphoreV2: a mutex
+// around a room for k.
+//
+//  1. Take the mutex at <path>/locks, which is [fair].
+//  2. Create a ticket in <path>/leases, an EPHEMERAL_SEQUENTIAL node.
+//  3. List the tickets there and watch the list. If there are at most k, the
+//     permit is taken: release the mutex.
+//  4. When the watch fires go to 3.
+//
+// Only the holder of the mutex watches the room, so that a release wakes one
+// waiter. That takes two tickets: six requests, of which four write, for acquire
+// and release while nobody waits, about eight behind others.
+//
+// # References
+//
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// InterProcessSemaphoreV2.
+var semaphoreV2 = &harness.Variant{
+	Name:   "zk-semaphore-v2",
+	Doc:    "the protocol of Curator's InterProcessSemaphoreV2: a mutex around a room for two",
+	Paper:  "Apache Curator 5.4.0, InterProcessSemaphoreV2",
+	Family: harness.ZooKeeper,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Permits: labPermits, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: remoteOf(func(c *Client, path string) func() labKind {
+		s := c.SemaphoreV2(path, labPermits, Options{})
+		return func() labKind {
+			return labKind{queues: []*queue{&s.locks, &s.leases}, lock: labLock(s.Lock), try: labLock(s.TryLock)}
+		}
+	}),
+}
+
+// A SemaphoreV2 is a [Semaphore] that shares its path with Curator's
+// InterProcessSemaphoreV2. Without Curator on the path a Semaphore is cheaper.
+type SemaphoreV2 struct {
+	path          string
+	locks, leases queue
+	room          *protocol
+}
+
+// SemaphoreV2 returns the semaphore at path, see [Client.Semaphore].
+func (c *Client) SemaphoreV2(path string, permits int, o Options) *SemaphoreV2 {
+	permits = max(1, permits)
+	return &SemaphoreV2{
+		path:   path,
+		locks:  queue{c, path + "/locks", o},
+		leases: queue{c, path + "/leases", o},
+		room:   &protocol{kind: "lease-", look: func(t *ticket) (view, error) { return lookRoom(t, permits) }},
+	}
+}
+
+// Path returns where the semaphore is.
+func (s *SemaphoreV2) Path() string { return s.path }
+
+// Lock waits for a permit until ctx ends, see [Mutex.Lock].
+func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
+
+// TryLock takes a permit if one is free and nobody else is about to take one.
+// The error wraps ErrNotAcquired if that is not so.
+func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
+
+func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
+	return s.leases.await(ctx, func() (*Lease, error) {
+		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, s.room)})
+		if err != nil {
+			return nil, err
+		}
+		ls[0].release() // if that is lost it is no longer needed
+		return ls[1], nil
+	})
+}
+
+func lookRoom(t *ticket, permits int) (view, error) {
+	names, stat, wake, err := t.q.c.conn.ChildrenW(t.q.path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return view{gone: true}, nil
+	}
+	if err != nil {
+		return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+	}
+	line := places(names, t.p.kind)
+	return view{
+		gone:  t.index(line) < 0,
+		head:  len(line) <= permits,
+		token: uint64(stat.Pzxid),
+		wake:  wake,
+	}, nil
+}

@@ -1,0 +1,190 @@
+package zklock_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// A share is what the goroutines of one client got of a lock.
+type share struct {
+	turns int
+	worst time.Duration // the longest wait of any of them
+}
+
+// shares lets clients with so many goroutines each compete for one lock for a
+// while. Turns are empty. Only time in which all of them run counts.
+func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers []int, window time.Duration) []share {
+	tb.Helper()
+	path := newPath()
+	out := make([]share, len(workers))
+	ctx, cancel := context.WithCancel(tb.Context())
+	defer cancel()
+	var start, end time.Time // set before and after the workers run
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for i, n := range workers {
+		c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer c.Close()
+		k := c.Cohort(path, o)
+		for range n {
+			wg.Go(func() {
+				<-begin
+				mine := share{}
+				for time.Now().Before(end) {
+					asked := time.Now()
+					l, err := k.Lock(ctx)
+					if err != nil {
+						tb.Error(err)
+						return
+					}
+					if got := time.Now(); got.Before(end) {
+						mine.turns++
+						mine.worst = max(mine.worst, got.Sub(asked))
+					}
+					if err := l.Unlock(ctx); err != nil {
+						tb.Error(err)
+						return
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				out[i].turns += mine.turns
+				out[i].worst = max(out[i].worst, mine.worst)
+			})
+		}
+	}
+	start = time.Now()
+	end = start.Add(window)
+	close(begin)
+	wg.Wait()
+	return out
+}
+
+// jain is the index of fairness of what the clients got.
+func jain(got []share) float64 {
+	var sum, squares float64
+	for _, s := range got {
+		x := float64(s.turns)
+		sum, squares = sum+x, squares+x*x
+	}
+	return 100 * sum * sum / (float64(len(got)) * squares)
+}
+
+// orders are the ways to leave a lock of two levels.
+var orders = []struct {
+	name string
+	o    zklock.CohortOptions
+}{
+	{"distributed-first", zklock.CohortOptions{Handovers: -1}},
+	{"local-first", zklock.CohortOptions{Handovers: -1, LocalFirst: true}},
+	{"cohort=4", zklock.CohortOptions{Handovers: 4}},
+	{"cohort=16", zklock.CohortOptions{}},
+	{"cohort=64", zklock.CohortOptions{Handovers: 64}},
+}
+
+// TestShares: a busy client does not starve one with a single goroutine, in
+// whichever order it releases.
+func TestShares(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	for _, order := range orders {
+		t.Run(order.name, func(t *testing.T) {
+			noLeaks(t)
+			got := shares(t, at, order.o, []int{20, 1}, 400*time.Millisecond)
+			t.Logf("20 goroutines: %d turns, 1 goroutine: %d turns, longest waits %v and %v",
+				got[0].turns, got[1].turns, got[0].worst, got[1].worst)
+			// The lone one has one turn after each tenure of the others, less what
+			// it misses while its next ticket is on the way.
+			tenure := 1 + max(0, order.o.Handovers)
+			if order.o.Handovers == 0 {
+				tenure += zklock.DefaultHandovers
+			}
+			if got[1].turns*tenure*3 < got[0].turns {
+				t.Errorf("the lone goroutine had %d turns beside %d: it starves", got[1].turns, got[0].turns)
+			}
+		})
+	}
+}
+
+// BenchmarkShares prints how two clients share a lock, by order of release.
+func BenchmarkShares(b *testing.B) {
+	at := locktest.Endpoint(b, harness.KindZooKeeper)
+	for _, workers := range [][]int{{25, 25}, {45, 5}, {49, 1}} {
+		for _, order := range orders {
+			b.Run(fmt.Sprintf("workers=%d+%d/order=%s", workers[0], workers[1], order.name), func(b *testing.B) {
+				const window = time.Second
+				var all []share
+				for b.Loop() {
+					all = shares(b, at, order.o, workers, window)
+				}
+				turns := all[0].turns + all[1].turns
+				b.ReportMetric(float64(turns)/window.Seconds(), "acq/s")
+				b.ReportMetric(100*float64(all[1].turns)/float64(turns), "second-%")
+				b.ReportMetric(jain(all), "jain-%")
+				b.ReportMetric(float64(all[0].worst)/1e6, "first-max-ms")
+				b.ReportMetric(float64(all[1].worst)/1e6, "second-max-ms")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// BenchmarkCohort is 50 goroutines of one client by the number of hand-overs;
+// shared=mutex is the same on a Mutex.
+func BenchmarkCohort(b *testing.B) {
+	at := locktest.Endpoint(b, harness.KindZooKeeper)
+	run := func(name string, lock func(c *zklock.Client) func(context.Context) (*zklock.Lease, error)) {
+		b.Run(name, func(b *testing.B) {
+			c, err := zklock.Dial(b.Context(), at.Addrs[0], zklock.ClientOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			take := lock(c)
+			before := c.Counts()
+			var wg sync.WaitGroup
+			turns := make(chan struct{}, b.N)
+			for range b.N {
+				turns <- struct{}{}
+			}
+			close(turns)
+			b.ResetTimer()
+			for range 50 {
+				wg.Go(func() {
+					for range turns {
+						l, err := take(b.Context())
+						if err == nil {
+							err = l.Unlock(b.Context())
+						}
+						if err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "acq/s")
+			b.ReportMetric(float64(c.Counts().Sub(before).Requests)/float64(b.N), "reqs/op")
+		})
+	}
+	run("shared=mutex", func(c *zklock.Client) func(context.Context) (*zklock.Lease, error) {
+		return c.Mutex(newPath(), zklock.Options{}).Lock
+	})
+	for _, n := range []int{-1, 1, 4, 16, 32, 64, 128, 255} {
+		run(fmt.Sprintf("handovers=%d", max(0, n)), func(c *zklock.Client) func(context.Context) (*zklock.Lease, error) {
+			return c.Cohort(newPath(), zklock.CohortOptions{Handovers: n}).Lock
+		})
+	}
+}

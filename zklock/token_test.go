@@ -1,0 +1,258 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/wire"
+	"locklab/zklock"
+)
+
+// TestTokens lets clients of every kind come and go on one path: who waits,
+// gives up or only tries, dies as a holder or as a waiter, whose tickets are
+// not sealed, and zk.Lock, while somebody removes the node of the lock whenever
+// it is empty. The tokens rise from holder to holder, and none is greater than
+// the czxid of its ticket, which is why the next one is greater.
+func TestTokens(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	noLeaks(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	w := &tokenWatch{t: t, at: at, see: raw(t, at), path: newPath(), enough: 400}
+	var wg sync.WaitGroup
+	for i, visitor := range []func(*rand.Rand){
+		w.mutex(false), w.mutex(false), w.mutex(true), w.mortal, w.mortal, w.zkLock, w.remover,
+	} {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		wg.Go(func() {
+			for !w.over() {
+				visitor(r)
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d holders with a token and %d without; the node of the lock was removed %d times", w.count, w.without, w.removals)
+	if w.removals == 0 || w.without == 0 {
+		t.Error("the test shows little")
+	}
+}
+
+// A tokenWatch watches the holders of one lock.
+type tokenWatch struct {
+	t    *testing.T
+	at   harness.Endpoint
+	see  *wire.ZooKeeperConn
+	path string
+
+	enough int
+	done   atomic.Bool
+
+	// Guarded by the lock that is tested:
+	inside, count, without, removals int
+	last                             uint64
+}
+
+func (w *tokenWatch) over() bool { return w.done.Load() || w.t.Failed() }
+
+// enter is what a holder does first. l is nil for a holder without a token.
+func (w *tokenWatch) enter(l *zklock.Lease) {
+	if w.inside++; w.inside != 1 {
+		w.t.Errorf("%d are inside", w.inside)
+	}
+	if l == nil {
+		w.without++
+		return
+	}
+	w.count++
+	there, stat, err := w.see.Exists(zklock.Node(l))
+	if err != nil || !there {
+		w.t.Errorf("the holder's ticket: %t, %v", there, err)
+		return
+	}
+	if token := l.Token(); token <= w.last || token > uint64(stat.Czxid) {
+		w.t.Errorf("token %d after %d, with czxid %d", token, w.last, stat.Czxid)
+	}
+	w.last = l.Token()
+	if w.count >= w.enough {
+		w.done.Store(true)
+	}
+}
+
+func (w *tokenWatch) leave() { w.inside-- }
+
+// visit takes the lock once, or gives up.
+func (w *tokenWatch) visit(r *rand.Rand, m *zklock.Mutex) *zklock.Lease {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	take := m.Lock
+	switch r.IntN(4) {
+	case 0:
+		take = m.TryLock
+	case 1:
+		short, cancel := context.WithTimeout(ctx, time.Duration(r.IntN(5000))*time.Microsecond)
+		defer cancel()
+		ctx = short
+	}
+	l, err := take(ctx)
+	if err != nil {
+		if !errors.Is(err, zklock.ErrNotAcquired) && !errors.Is(err, context.DeadlineExceeded) {
+			w.t.Error(err)
+		}
+		return nil
+	}
+	w.enter(l)
+	time.Sleep(time.Duration(r.IntN(1000)) * time.Microsecond)
+	w.leave()
+	return l
+}
+
+// rest lets the others meet nobody now and then.
+func rest(r *rand.Rand) {
+	if r.IntN(4) == 0 {
+		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+	}
+}
+
+// mutex returns a visitor that stays.
+func (w *tokenWatch) mutex(unsealed bool) func(*rand.Rand) {
+	c := dial(w.t, w.at, zklock.ClientOptions{})
+	if unsealed {
+		zklock.Unseal(c)
+	}
+	m := c.Mutex(w.path, zklock.Options{})
+	return func(r *rand.Rand) {
+		if l := w.visit(r, m); l != nil {
+			if err := l.Unlock(w.t.Context()); err != nil {
+				w.t.Error(err)
+			}
+		}
+		rest(r)
+	}
+}
+
+// mortal is a client whose session ends with a ticket that holds or waits.
+func (w *tokenWatch) mortal(r *rand.Rand) {
+	c := dial(w.t, w.at, zklock.ClientOptions{})
+	defer c.Close()
+	m := c.Mutex(w.path, zklock.Options{})
+	for range r.IntN(4) {
+		if l := w.visit(r, m); l != nil {
+			if err := l.Unlock(w.t.Context()); err != nil {
+				w.t.Error(err)
+			}
+		}
+	}
+	if r.IntN(2) == 0 {
+		go func() { m.Lock(w.t.Context()) }() // Close ends it
+		time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond)
+		return
+	}
+	w.visit(r, m)
+}
+
+// zkLock is a holder of another library. It cannot give up, and does not get
+// over a parent that goes away under it: then it comes back with a new session.
+func (w *tokenWatch) zkLock(r *rand.Rand) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	c, err := wire.ZooKeeper(ctx, w.at, wire.ZooKeeperOptions{})
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	defer c.Close()
+	for range 10 {
+		l := zk.NewLock(c.Conn, w.path, zk.WorldACL(zk.PermAll))
+		if w.over() || l.Lock() != nil {
+			return
+		}
+		w.enter(nil)
+		w.leave()
+		if err := l.Unlock(); err != nil {
+			w.t.Error(err)
+			return
+		}
+		rest(r)
+	}
+}
+
+// remover makes the sequence begin again.
+func (w *tokenWatch) remover(r *rand.Rand) {
+	if err := w.see.Delete(w.path, -1); err == nil {
+		w.removals++
+	}
+	time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond)
+}
+
+// TestTokenRule looks at single tokens.
+func TestTokenRule(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	defer sweep(t, at)
+	noLeaks(t)
+	see := raw(t, at)
+	path := newPath()
+	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }
+	a, b, c := mutex(), mutex(), mutex()
+	var l *zklock.Lease
+	made := func() uint64 { // the czxid of the holder's ticket
+		t.Helper()
+		_, stat, err := see.Exists(zklock.Node(l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return uint64(stat.Czxid)
+	}
+	handOver := func(to <-chan result) (ahead uint64) {
+		t.Helper()
+		ahead = made()
+		unlock(t, l)
+		l = take(t, to)
+		return ahead
+	}
+	want := func(what string, token uint64) {
+		t.Helper()
+		if l.Token() != token {
+			t.Errorf("%s: token %d, want %d", what, l.Token(), token)
+		}
+	}
+
+	l = lock(t, a)
+	want("alone, by the multi", made())
+	next := waiting(t, t.Context(), b, see, 2)
+	handOver(next)
+	want("entered by the multi, and waited", made())
+	handOver(waiting(t, t.Context(), a, see, 2))
+	ahead := handOver(waiting(t, t.Context(), a, see, 2)) // it met somebody
+	want("entered plainly, behind a holder", ahead+1)
+	unlock(t, l)
+	l = lock(t, a)
+	want("entered plainly, alone", made())
+
+	next = waiting(t, t.Context(), a, see, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	quitter := waiting(t, ctx, c, see, 3)
+	_, stat, err := see.Exists(path + "/" + queue(t, see, path)[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := waiting(t, t.Context(), a, see, 4)
+	cancel()
+	if r := <-quitter; !errors.Is(r.err, context.Canceled) {
+		t.Fatalf("Lock = %v", r.err)
+	}
+	queued(t, see, path, 3)
+	handOver(next)
+	handOver(last)
+	want("waited for one who gave up", uint64(stat.Czxid)+1)
+	unlock(t, l)
+}

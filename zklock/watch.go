@@ -1,0 +1,106 @@
+package zklock
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A ticketWatch is a watch on the data of a ticket of another, shared by all
+// who wait for it. The library gives its event to one of them; that one leaves
+// it here for the rest, who only see the channel closed.
+type ticketWatch struct {
+	wake   <-chan zk.Event
+	czxid  uint64
+	sealed bool // when the watch was set, nobody but its owner could write to it, nor had it
+	cuts   int  // of the client, before the watch was set
+
+	taken chan struct{} // closed when event is set
+	event zk.Event
+}
+
+// take completes a receive from w.wake: it returns the event to every receiver.
+func (w *ticketWatch) take(ev zk.Event, ok bool) zk.Event {
+	if ok {
+		w.event = ev
+		close(w.taken)
+	}
+	<-w.taken
+	return w.event
+}
+
+// fired reports whether the event has come.
+func (w *ticketWatch) fired() bool {
+	select {
+	case ev, ok := <-w.wake:
+		w.take(ev, ok)
+		return true
+	default:
+		return false
+	}
+}
+
+// ticketWatches are those of a client that may be pending.
+type ticketWatches struct {
+	mu      sync.Mutex
+	on      map[string]*ticketWatch
+	sweepAt int
+}
+
+// pending returns the watch on path that has not fired.
+func (s *ticketWatches) pending(path string) *ticketWatch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.on[path]; w != nil && !w.fired() {
+		return w
+	}
+	return nil
+}
+
+func (s *ticketWatches) add(path string, w *ticketWatch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.on == nil {
+		s.on = make(map[string]*ticketWatch)
+	}
+	s.on[path] = w
+	if len(s.on) > s.sweepAt {
+		maps.DeleteFunc(s.on, func(_ string, w *ticketWatch) bool { return w.fired() })
+		s.sweepAt = 2*len(s.on) + 16
+	}
+}
+
+// watchTicket watches the data of the ticket at path, or returns the error
+// zk.ErrNoNode. As in [Client.watchNode] a pending watch serves all.
+func (c *Client) watchTicket(path string) (*ticketWatch, error) {
+	if w := c.tickets.pending(path); w != nil {
+		return w, nil
+	}
+	cuts := c.cutsSoFar()
+	data, stat, wake, err := c.conn.GetW(path)
+	if err != nil {
+		return nil, err
+	}
+	w := &ticketWatch{
+		wake:   wake,
+		czxid:  uint64(stat.Czxid),
+		sealed: string(data) == marker && stat.Version == 0,
+		cuts:   cuts,
+		taken:  make(chan struct{}),
+	}
+	c.tickets.add(path, w)
+	return w, nil
+}
+
+// cutsSoFar returns how often the connection has broken.
+func (c *Client) cutsSoFar() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cuts
+}
+
+// gave reports whether ev is the release of the ticket by its holder.
+func (w *ticketWatch) gave(c *Client, ev zk.Event) bool {
+	return ev.Type == zk.EventNodeDataChanged && w.sealed && w.cuts == c.cutsSoFar()
+}
