@@ -82,6 +82,27 @@ type Traits struct {
 	Fenced     bool   `json:"fenced,omitempty"`      // Lease.Token rises strictly in holding order
 	MaxWorkers int    `json:"max_workers,omitempty"` // most workers one lock serves; 0 is no limit
 	Needs      string `json:"needs,omitempty"`       // kind of server, see Endpoint.Kind; "" for a local lock
+	Servers    int    `json:"servers,omitempty"`     // how many independent servers of that kind; 0 is one
+}
+
+// Lacks says why a variant with these traits cannot run at the servers at, or ""
+// if it can.
+func (t Traits) Lacks(at Endpoint) string {
+	if got := len(at.Addrs); got < t.Servers {
+		return fmt.Sprintf("needs %d independent servers of kind %s, and there are %d", t.Servers, t.Needs, got)
+	}
+	return ""
+}
+
+// Servers returns how many independent servers of a kind vs need, at least one.
+func Servers(vs []*Variant, kind string) int {
+	n := 1
+	for _, v := range vs {
+		if v.Traits.Needs == kind {
+			n = max(n, v.Traits.Servers)
+		}
+	}
+	return n
 }
 
 // The kinds of server that Traits.Needs and Endpoint.Kind name.
@@ -134,6 +155,9 @@ func Validate(vs []*Variant) error {
 		}
 		if v.Traits.MaxWorkers < 0 {
 			bad("has negative MaxWorkers")
+		}
+		if s := v.Traits.Servers; s < 0 || s > 0 && v.Traits.Needs == "" {
+			bad("has negative Servers, or Servers without Traits.Needs")
 		}
 		if v.Traits.Permits < 0 {
 			bad("has negative Permits")

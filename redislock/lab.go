@@ -69,15 +69,21 @@ func dialLab(ctx context.Context, at harness.Endpoint) (*labClient, error) {
 	return r, nil
 }
 
-// Counts returns the commands sent.
+// Counts returns the commands sent and the messages published to the lock.
 func (r *labClient) Counts() (total harness.Counts) {
 	for _, c := range r.counters {
 		total = total.Add(c.Counts())
+	}
+	if m, ok := r.lock.(interface{ notifications() uint64 }); ok {
+		total.Notifications += m.notifications()
 	}
 	return total
 }
 
 func (r *labClient) Join(context.Context, int) (harness.Session, error) {
+	if rw, ok := r.lock.(*RW); ok {
+		return labReader{labSession{rw}, rw}, nil
+	}
 	return labSession{r.lock}, nil
 }
 
@@ -117,6 +123,18 @@ func (s labSession) TryLock(ctx context.Context) (harness.Lease, error) {
 }
 
 func (labSession) Close() error { return nil }
+
+// labReader is one worker of a lock that readers share.
+type labReader struct {
+	labSession
+	rw *RW
+}
+
+var _ harness.RWSession = labReader{}
+
+func (s labReader) RLock(ctx context.Context) (harness.Lease, error) {
+	return leaseOf(s.rw.RLock(ctx))
+}
 
 // leaseOf keeps a nil *Lease from becoming a Lease that is not nil.
 func leaseOf(l *Lease, err error) (harness.Lease, error) {

@@ -25,6 +25,8 @@ type Lease struct {
 	span    time.Duration // a whole lease
 	fixed   bool          // it is renewed to its whole length, but not again
 
+	joint *joint // what it is made of, if it is of several leases
+
 	// Guarded by c.mu.
 	deadline time.Time // until when the lock is surely held
 	renewAt  time.Time // when to ask for more; zero for never
@@ -93,6 +95,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	l.c.drop(l)
 	done := make(chan error, 1)
 	if !l.c.spawn(func() { done <- l.release(ctx) }) {
+		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
 	}
 	timer := time.NewTimer(unlockWait)
@@ -146,13 +149,21 @@ func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 
 // Err is nil while the lock is held, then why it ended: ErrReleased, or an
 // error that wraps ErrLost.
-func (l *Lease) Err() error { return context.Cause(l.alive) }
+func (l *Lease) Err() error {
+	if l.joint != nil {
+		l.joint.check() // the news may be on its way
+	}
+	return context.Cause(l.alive)
+}
 
 // Deadline returns until when the lock is surely held if it is not released. It
 // moves on with each renewal.
 func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
 
 func (l *Lease) until() time.Time {
+	if l.joint != nil {
+		return l.joint.until()
+	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	return l.deadline

@@ -115,6 +115,9 @@ func (c *Client) await(ctx context.Context, name string, acquire func() (*Lease,
 // ended. undo takes back what a request may have done of which we do not know,
 // if there is any.
 func gaveUp(ctx context.Context, name string, o Options, err error, undo func(context.Context) error) error {
+	if until, ok := ctx.Deadline(); ok && !time.Now().Before(until) {
+		<-ctx.Done() // the client library may have looked at its watch before
+	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}

@@ -67,6 +67,7 @@ type Mutex struct {
 	name string
 	keys []string
 	id   string // of the mailbox
+	kind queueKind
 	o    Options
 	err  error // what is wrong with name and o
 
@@ -78,18 +79,25 @@ type Mutex struct {
 	guard   *time.Timer // looks after the latest hand-over; nil before the first
 }
 
-var (
-	queueAcquire = newScript("grant", "queue_acquire")
-	queueRelease = newScript("grant", "queue_release")
-	queueRenew   = newScript("grant", "queue_renew")
-	queueCheck   = newScript("grant", "queue_check")
-)
+// A queueKind is how the server keeps a queue and who holds the lock.
+type queueKind struct {
+	acquire, release, renew, check *script
+
+	tag string // ends the names of waiters
+}
+
+var exclusive = queueKind{
+	acquire: newScript("grant", "queue_acquire"),
+	release: newScript("grant", "queue_release"),
+	renew:   newScript("grant", "queue_renew"),
+	check:   newScript("grant", "queue_check"),
+}
 
 // Mutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Beside it there are keys whose names begin with that name in
 // braces, unless it has braces itself, and a colon.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, id: rand.Text(), waiters: make(map[string]*queued)}
+	m := &Mutex{c: c, name: name, id: rand.Text(), kind: exclusive, waiters: make(map[string]*queued)}
 	m.o, m.err = o.withDefaults(name)
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
 	return m
@@ -171,7 +179,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 // letter before it is sent again.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, err error) {
 	sent := time.Now()
-	reply, err := m.call(queueAcquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try).run(ctx, m.c.rdb).Int64Slice()
+	reply, err := m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try).run(ctx, m.c.rdb).Int64Slice()
 	if err == nil && len(reply) != 3 {
 		err = fmt.Errorf("redislock: the server's reply has %d values, want 3", len(reply))
 	}
@@ -238,7 +246,7 @@ func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token,
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w) },
-		renewal: m.call(queueRenew, w, m.o.Lease.Milliseconds()),
+		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
 		span:    m.o.Lease, fixed: m.o.Fixed,
 	}
 }
@@ -251,7 +259,7 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 // whether it had the lock until then.
 func (m *Mutex) release(ctx context.Context, w *queued) (held bool, err error) {
 	err = m.c.persist(ctx, func(again bool) error {
-		n, err := m.call(queueRelease, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb).Int()
+		n, err := m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb).Int()
 		if n == 2 {
 			m.watchOver()
 		}
@@ -279,7 +287,7 @@ func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
 	// If the server does not answer there is nothing to hand on.
-	n, _ := call{queueCheck, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
+	n, _ := call{m.kind.check, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 	if n == 2 {
 		m.watchOver()
 	}
@@ -290,7 +298,7 @@ func (m *Mutex) enter() *queued {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.numbers++
-	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10), letter: make(chan letter, 1)}
+	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10) + m.kind.tag, letter: make(chan letter, 1)}
 	m.waiters[w.nonce] = w
 	if m.idle != nil {
 		m.idle.Stop()

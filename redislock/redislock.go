@@ -11,6 +11,20 @@ import (
 var Suite = []*harness.Variant{
 	queue,
 	poll,
+	poll1ms,
+	poll5ms,
+	poll20ms,
+	poll100ms,
+	pollJitter,
+	pollExp,
+	pollSpin,
+	pubsub,
+	careless,
+	rw,
+	semaphore,
+	multi,
+	redlock,
+	cohort,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they

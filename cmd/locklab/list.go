@@ -118,7 +118,10 @@ func claims(t harness.Traits) string {
 	if t.MaxWorkers > 0 {
 		words = append(words, fmt.Sprintf("workers≤%d", t.MaxWorkers))
 	}
-	if t.Needs != "" {
+	switch {
+	case t.Servers > 1:
+		words = append(words, fmt.Sprintf("needs %d %s", t.Servers, t.Needs))
+	case t.Needs != "":
 		words = append(words, "needs "+t.Needs)
 	}
 	if len(words) == 0 {

@@ -25,7 +25,7 @@ func startServers(ctx context.Context, p *runner.Plan) (*servers, []resultfile.S
 	p.Endpoints = make(map[string]harness.Endpoint)
 	skipped := drop(p, func(v *harness.Variant) string { return v.Unavailable })
 	for _, kind := range p.Needs() {
-		srv, err := backend.Start(ctx, kind)
+		srv, err := backend.StartSeveral(ctx, kind, harness.Servers(p.Locks(), kind))
 		switch {
 		case errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind):
 			skipped = append(skipped, drop(p, func(v *harness.Variant) string {
@@ -40,6 +40,12 @@ func startServers(ctx context.Context, p *runner.Plan) (*servers, []resultfile.S
 		default:
 			s.running[kind] = srv
 			p.Endpoints[kind] = srv.Endpoint()
+			skipped = append(skipped, drop(p, func(v *harness.Variant) string {
+				if v.Traits.Needs != kind {
+					return ""
+				}
+				return v.Traits.Lacks(srv.Endpoint())
+			})...)
 		}
 	}
 	if len(skipped) > 0 && len(p.Cases) == 0 {

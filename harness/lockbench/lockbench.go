@@ -53,7 +53,7 @@ func Run(b *testing.B, suite []*harness.Variant) {
 	servers := make(map[string]harness.Endpoint)
 	for _, v := range suite {
 		if kind := v.Traits.Needs; kind != "" && servers[kind].Kind == "" {
-			servers[kind] = locktest.Endpoint(b, kind)
+			servers[kind] = locktest.Endpoints(b, kind, harness.Servers(suite, kind))
 		}
 	}
 	for _, v := range suite {
@@ -73,6 +73,9 @@ func Run(b *testing.B, suite []*harness.Variant) {
 			b.Run("lock="+v.Name+"/"+w.Name(), func(b *testing.B) {
 				if v.Unavailable != "" {
 					b.Skip(v.Unavailable)
+				}
+				if lacks := v.Traits.Lacks(servers[v.Traits.Needs]); lacks != "" {
+					b.Skip(lacks)
 				}
 				bench(b, in(), runner.Job{Lock: v, Workload: w, At: servers[v.Traits.Needs], Seed: 1})
 			})

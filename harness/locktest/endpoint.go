@@ -14,10 +14,17 @@ import (
 // LOCKLAB_REQUIRE names the kind.
 func Endpoint(tb testing.TB, kind string) harness.Endpoint {
 	tb.Helper()
-	return newServers(tb).endpoint(tb, kind)
+	return Endpoints(tb, kind, 1)
 }
 
-// servers starts each kind of server once and stops it when its owner ends.
+// Endpoints is Endpoint for n independent servers. Those that the user names may
+// be fewer: see [harness.Traits.Lacks].
+func Endpoints(tb testing.TB, kind string, n int) harness.Endpoint {
+	tb.Helper()
+	return newServers(tb).endpoint(tb, kind, n)
+}
+
+// servers starts the servers of each kind once, as many as are asked for first, and stops it when its owner ends.
 type servers struct {
 	owner testing.TB
 	known map[string]started
@@ -34,11 +41,11 @@ func newServers(owner testing.TB) *servers {
 
 // endpoint skips or fails tb, which may be a subtest of the owner, if there is
 // no such server.
-func (s *servers) endpoint(tb testing.TB, kind string) harness.Endpoint {
+func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
 	st, ok := s.known[kind]
 	if !ok {
-		st = s.start(kind)
+		st = s.start(kind, n)
 		s.known[kind] = st
 	}
 	switch {
@@ -52,8 +59,8 @@ func (s *servers) endpoint(tb testing.TB, kind string) harness.Endpoint {
 	panic("unreachable")
 }
 
-func (s *servers) start(kind string) started {
-	server, err := backend.Start(s.owner.Context(), kind)
+func (s *servers) start(kind string, n int) started {
+	server, err := backend.StartSeveral(s.owner.Context(), kind, n)
 	if err != nil {
 		return started{err: err}
 	}

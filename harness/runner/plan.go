@@ -166,3 +166,13 @@ func (p *Plan) Needs() (kinds []string) {
 	}
 	return kinds
 }
+
+// Locks returns the locks of the plan, each once.
+func (p *Plan) Locks() (locks []*harness.Variant) {
+	for _, c := range p.Cases {
+		if !slices.Contains(locks, c.Lock) {
+			locks = append(locks, c.Lock)
+		}
+	}
+	return locks
+}

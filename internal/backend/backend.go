@@ -35,6 +35,10 @@ type Kind struct {
 	// means that the server is not ready to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
+	// alone says that servers of this kind do not know each other: several that
+	// are started together are independent, and not one ensemble.
+	alone bool
+
 	// owns reports whether it was m, running as process pid, that answered,
 	// and not a stranger who took the port first.
 	owns func(a answer, m member, pid int) bool
@@ -107,6 +111,20 @@ func Start(ctx context.Context, kind string) (*Server, error) {
 // as they are, however many.
 func StartEnsemble(ctx context.Context, servers int) (*Server, error) {
 	return startMany(ctx, host(), harness.KindZooKeeper, servers)
+}
+
+// StartSeveral is Start for n independent servers, each with a list of its own in
+// Endpoint.Addrs. The user's servers are taken as they are, however many: see
+// [harness.Traits.Lacks]. Only Redis servers can be more than one.
+func StartSeveral(ctx context.Context, kind string, n int) (*Server, error) {
+	return startSeveral(ctx, host(), kind, n)
+}
+
+func startSeveral(ctx context.Context, sys system, kind string, n int) (*Server, error) {
+	if k, err := lookup(kind); err == nil && n > 1 && !k.alone {
+		return nil, fmt.Errorf("%w: %d independent servers of kind %s: want 1, or an ensemble", harness.ErrUsage, n, kind)
+	}
+	return startMany(ctx, sys, kind, n)
 }
 
 func start(ctx context.Context, sys system, kind string) (*Server, error) {

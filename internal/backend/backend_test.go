@@ -388,3 +388,46 @@ func BenchmarkStart(b *testing.B) {
 		})
 	}
 }
+
+// TestStartSeveral starts independent servers: each has a list of addresses of
+// its own, and its own data.
+func TestStartSeveral(t *testing.T) {
+	need(t, harness.KindRedis)
+	s, err := startSeveral(t.Context(), lab(t), harness.KindRedis, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	at := s.Endpoint()
+	seen := make(map[string]bool)
+	for _, list := range at.Addrs {
+		if len(list) != 1 || seen[list[0]] {
+			t.Errorf("addresses %v, want three lists of one each, all different", at.Addrs)
+		}
+		seen[list[0]] = true
+		if err := answers(harness.KindRedis, list[0]); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(at.Addrs) != 3 || len(s.PIDs()) != 3 {
+		t.Errorf("%d servers with %d processes, want 3", len(at.Addrs), len(s.PIDs()))
+	}
+	if why := (harness.Traits{Servers: 4}).Lacks(at); why == "" {
+		t.Error("three servers serve a lock that needs four")
+	}
+	user, err := startSeveral(t.Context(), lab(t, "LOCKLAB_REDIS", at.Addrs[0][0]), harness.KindRedis, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(user.Endpoint().Addrs); got != 1 {
+		t.Errorf("the user names one server, and there are %d", got)
+	}
+	for _, bad := range []struct {
+		kind string
+		n    int
+	}{{harness.KindRedis, 0}, {harness.KindZooKeeper, 2}} {
+		if _, err := startSeveral(t.Context(), lab(t), bad.kind, bad.n); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%d servers of kind %s: %v, want ErrUsage", bad.n, bad.kind, err)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,8 +27,8 @@ const (
 
 var errPortTaken = errors.New("address in use")
 
-// launch starts n servers of the kind that know each other and waits until all
-// are ready. A port that was free a moment ago may be taken by the time the
+// launch starts n servers of the kind, which know each other unless the kind says
+// otherwise, and waits until all are ready. A port that was free a moment ago may be taken by the time the
 // server binds it; then it tries others.
 func launch(ctx context.Context, sys system, k *Kind, p program, n int) (*Server, error) {
 	sweep(sys.temp)
@@ -99,6 +100,9 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 		s.pids = append(s.pids, g.procs[i].pid)
 	}
 	s.endpoint.Addrs = [][]string{addrs}
+	if k.alone {
+		s.endpoint.Addrs = slices.Collect(slices.Chunk(addrs, 1))
+	}
 	return s, nil
 }
 

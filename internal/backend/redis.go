@@ -26,6 +26,7 @@ var redis = Kind{
 	find:    findRedis,
 	command: redisCommand,
 	probe:   probeRedis,
+	alone:   true,
 	owns: func(a answer, _ member, pid int) bool {
 		return a.identity == strconv.Itoa(pid)
 	},

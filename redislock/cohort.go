@@ -1,0 +1,280 @@
+package redislock
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// cohort is two locks, one behind the other: the waiters of a process queue up in
+// it, first come, first served, and one place in the queue of [queue] stands for
+// all of them. Whoever releases the lock hands it to the next waiter of the same
+// process without a word to the server, for so many turns; then it goes back to the
+// server and to the next process, and this one queues up again.
+//
+//  1. Acquire: if nobody in the process has the lock or waits for it, ask the
+//     server. Otherwise join the process's own queue.
+//  2. Release: hand over to the first of that queue, if there is one, the turns are
+//     not used up, and enough of the lease is left. Otherwise release the lock in
+//     the server, and queue up there for whoever waits.
+//
+// A process with enough waiters sends two or three requests for all of its turns,
+// and a hand-over within it takes some microseconds. The price is order: a process
+// that waits lets each of the others have all of its turns first, however early its
+// own waiters came.
+//
+// # Fencing
+//
+// The server gives one token for all turns, T. That of turn n is T<<16 + n, with n
+// from 0 and below 1<<16. So tokens rise within the turns, and from those of one
+// process to those of the next, whose T is greater by 1 at least.
+//
+// # References
+//
+// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA
+// Locks", PPoPP 2012, §2, where the processes are sockets.
+// doi:10.1145/2145816.2145848.
+var cohort = &harness.Variant{
+	Name:   "redis-cohort",
+	Doc:    "a queue in each process in front of redis-queue, up to 16 turns in a row within a process",
+	Paper:  "Dice, Marathe & Shavit 2012",
+	Family: harness.Redis,
+	Status: harness.Recommended,
+	Traits: harness.Traits{Fenced: true, Needs: harness.KindRedis},
+	Remote: remote(func(c *Client, name string, o Options) locker { return c.Cohort(name, CohortOptions{Options: o}) }),
+}
+
+// CohortOptions is how a Cohort behaves. The zero value is usable.
+type CohortOptions struct {
+	Options
+
+	// Turns is how often in a row a process may have the lock while others wait,
+	// from 1 to 65536. 0 is DefaultTurns.
+	Turns int
+}
+
+const (
+	// DefaultTurns spreads the cost of a hand-over between processes over so many
+	// turns that it hardly shows.
+	DefaultTurns = 16
+
+	turnBits = 16 // of a token
+)
+
+// A Cohort is a lock between all clients that use the same name on the same
+// server, and within each of them between all who use the same Cohort: make it
+// once and keep it. It can be locked again after any error. It is not reentrant.
+//
+// It pays where several goroutines of a process want the same lock at the same
+// time. Its key is one of [Client.Mutex], which other processes may use as well;
+// but then they must not compare its tokens with those of a Cohort.
+type Cohort struct {
+	c      *Client
+	server *Mutex
+	turns  int
+	err    error
+
+	mu      sync.Mutex
+	waiting list.List // of *cohortWaiter, in order of arrival
+	busy    bool      // somebody here has the lock, or somebody asks the server for it
+	asking  context.CancelFunc
+}
+
+// A cohortWaiter is one Lock that waits for its process's turn.
+type cohortWaiter struct {
+	place *list.Element // nil once it has been served
+	got   chan turn     // has room for one
+}
+
+// A turn is what a waiter gets: turn n of a lease of the server, from 0, or an
+// error.
+type turn struct {
+	lease *Lease
+	n     int
+	err   error
+}
+
+// Cohort returns the lock with that name; see [Client.Mutex] on names.
+func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
+	m := &Cohort{c: c, server: c.Mutex(name, o.Options), turns: o.Turns}
+	if m.turns == 0 {
+		m.turns = DefaultTurns
+	}
+	m.err = m.server.err
+	if m.err == nil && (m.turns < 1 || m.turns > 1<<turnBits) {
+		m.err = fmt.Errorf("redislock: %w: %d turns in a row: want 1 to %d", harness.ErrUsage, m.turns, 1<<turnBits)
+	}
+	return m
+}
+
+// Name returns the key of the lock.
+func (m *Cohort) Name() string { return m.server.name }
+
+// Lock waits for the lock until ctx ends, within the process in order of arrival.
+// If the server cannot be reached three times in a row, all who wait in this
+// process get the last error.
+func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w := m.join()
+	select {
+	case t := <-w.got:
+		return m.begin(t)
+	case <-ctx.Done():
+	case <-m.c.open.Done():
+	}
+	if m.withdraw(w) {
+		return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, errors.Join(ctx.Err(), m.c.closedErr()))
+	}
+	return m.begin(<-w.got) // it was served meanwhile
+}
+
+// TryLock takes the lock if nobody has it or waits for it, here or elsewhere. The
+// error wraps ErrNotAcquired if somebody does.
+func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	m.mu.Lock()
+	if m.busy {
+		m.mu.Unlock()
+		return nil, ErrNotAcquired
+	}
+	m.busy = true
+	m.mu.Unlock()
+	l, err := m.server.TryLock(ctx)
+	if err != nil {
+		m.pass(turn{n: m.turns})
+		return nil, err
+	}
+	return m.begin(turn{lease: l})
+}
+
+// join enters a waiter, and asks the server if nobody does.
+func (m *Cohort) join() *cohortWaiter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &cohortWaiter{got: make(chan turn, 1)}
+	w.place = m.waiting.PushBack(w)
+	if !m.busy {
+		m.ask()
+	}
+	return w
+}
+
+// withdraw takes a waiter out and reports whether it was still there. The last one
+// takes the process's place in the queue of the server with it.
+func (m *Cohort) withdraw(w *cohortWaiter) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w.place == nil {
+		return false
+	}
+	m.waiting.Remove(w.place)
+	w.place = nil
+	if m.waiting.Len() == 0 && m.asking != nil {
+		m.asking()
+	}
+	return true
+}
+
+// ask gets the lock from the server for whoever waits by then. The caller holds
+// m.mu.
+func (m *Cohort) ask() {
+	ctx, cancel := context.WithCancel(m.c.open)
+	m.busy, m.asking = true, cancel
+	if !m.c.spawn(func() {
+		defer cancel()
+		l, err := m.server.acquire(ctx, false)
+		m.asked(l, err, ctx.Err() != nil)
+	}) {
+		cancel()
+		m.busy, m.asking = false, nil // Lock sees that the client is closed
+	}
+}
+
+// asked hands out what the server has answered. withdrawn says that the last
+// waiter had left meanwhile: those who came after that ask again.
+func (m *Cohort) asked(l *Lease, err error, withdrawn bool) {
+	m.mu.Lock()
+	m.asking = nil
+	if err != nil && !withdrawn {
+		for m.waiting.Len() > 0 {
+			m.first().got <- turn{err: err}
+		}
+	}
+	m.mu.Unlock()
+	m.pass(turn{lease: l, n: -1})
+}
+
+// first takes the first waiter out. The caller holds m.mu.
+func (m *Cohort) first() *cohortWaiter {
+	w := m.waiting.Remove(m.waiting.Front()).(*cohortWaiter)
+	w.place = nil
+	return w
+}
+
+// pass hands the lock on after turn t of a lease, within the process or to the
+// server, and returns the error of the latter.
+func (m *Cohort) pass(t turn) error {
+	m.mu.Lock()
+	next := t.n + 1
+	if l := t.lease; l != nil && m.waiting.Len() > 0 && next < m.turns && l.Err() == nil && (next == 0 || m.lasts(l)) {
+		m.first().got <- turn{lease: l, n: next}
+		m.mu.Unlock()
+		return nil
+	}
+	m.mu.Unlock()
+	var err error
+	if t.lease != nil {
+		err = t.lease.discard(context.Background())
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy = false
+	if m.waiting.Len() > 0 {
+		m.ask()
+	}
+	return err
+}
+
+// lasts reports whether enough of l is left for another turn: half of what a new
+// holder has, which is a grant that will be renewed, or else the lease.
+func (m *Cohort) lasts(l *Lease) bool {
+	least := m.server.o.Grant
+	if l.fixed {
+		least = l.span
+	}
+	return time.Until(l.until()) > least/2
+}
+
+// begin returns the lease of a turn. It ends with the server's: then the turn is
+// over too, even if its holder never comes to Unlock.
+func (m *Cohort) begin(t turn) (*Lease, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	var once sync.Once
+	var err error
+	over := func() { once.Do(func() { err = m.pass(t) }) }
+	stop := context.AfterFunc(t.lease.alive, func() { m.c.spawn(over) })
+	j := newJoint(m.c, m.server.name, 1)
+	j.add(t.lease)
+	j.all.token = t.lease.token<<turnBits | uint64(t.n)
+	j.all.free = func(context.Context) (bool, error) {
+		stop()
+		j.dissolve()
+		over()
+		return err == nil, err
+	}
+	return j.begin(), nil
+}

@@ -1,0 +1,233 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// TestCohort runs the tests of the lock with a queue in each process.
+func TestCohort(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests, order and tokens", cohortTurns},
+		{"two processes", cohortProcesses},
+		{"the last waiter leaves", cohortWithdraws},
+		{"a lease is lost", cohortLost},
+		{"the server is gone", cohortServerGone},
+		{"closed", cohortClosed},
+		{"options", cohortOptions},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// stroll lets n goroutines take turns with a lock, each so many, and calls inside
+// with each lease.
+func stroll(t *testing.T, m redislock.Acquirer, n, turns int, inside func(l *redislock.Lease)) {
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for range turns {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				l, err := m.Lock(ctx)
+				if err == nil {
+					inside(l)
+					err = l.Unlock(ctx)
+				}
+				cancel()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func cohortTurns(t *testing.T, at harness.Endpoint) {
+	const workers, each, turns = 8, 50, 10
+	c := dial(t, at)
+	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{Turns: turns})
+	unlock(t, lock(t, m)) // the server may not have the scripts yet
+	before := c.Counts()
+	var last uint64 // guarded by the lock
+	stroll(t, m, workers, each, func(l *redislock.Lease) {
+		if l.Token() <= last {
+			t.Errorf("token %d after %d", l.Token(), last)
+		}
+		last = l.Token()
+		time.Sleep(50 * time.Microsecond) // so that the others are back
+	})
+	got := c.Counts().Sub(before).Requests
+	if least, most := uint64(workers*each/turns*2), uint64(workers*each/2); got < least || got > most {
+		t.Errorf("%d turns of up to %d in a row cost %d requests, want %d to %d", workers*each, turns, got, least, most)
+	}
+	first := lock(t, m)
+	var queue []<-chan *redislock.Lease
+	for range 5 {
+		queue = append(queue, waiter(t, m))
+		time.Sleep(20 * time.Millisecond)
+	}
+	unlock(t, first)
+	for i, ch := range queue {
+		l := take(t, ch)
+		for _, later := range queue[i+1:] {
+			keptOutNow(t, later)
+		}
+		unlock(t, l)
+	}
+}
+
+// cohortProcesses: no process has more turns in a row than it may while another
+// waits, and tokens rise across them.
+func cohortProcesses(t *testing.T, at harness.Endpoint) {
+	const turns = 4
+	key := newKey()
+	var mu sync.Mutex // for the race detector; the lock guards these
+	var last, batch uint64
+	holder, streak := -1, 0
+	var wg sync.WaitGroup
+	for p := range 2 {
+		m := newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Turns: turns})
+		wg.Go(func() {
+			stroll(t, m, 3, 40, func(l *redislock.Lease) {
+				mu.Lock()
+				defer mu.Unlock()
+				if l.Token() <= last {
+					t.Errorf("token %d after %d", l.Token(), last)
+				}
+				if last = l.Token(); last>>16 == batch && holder == p {
+					streak++
+				} else if last>>16 == batch {
+					t.Errorf("two processes share the server's token %d", batch)
+				} else {
+					streak = 1
+				}
+				if holder, batch = p, last>>16; streak > turns {
+					t.Errorf("%d turns in a row, want %d at most", streak, turns)
+				}
+			})
+		})
+	}
+	wg.Wait()
+}
+
+func cohortWithdraws(t *testing.T, at harness.Endpoint) {
+	c, key := dial(t, at), newKey()
+	client := newClient(t, c)
+	m := client.Cohort(key, redislock.CohortOptions{})
+	other := lock(t, newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{}))
+	if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock of a held lock = %v", err)
+	}
+	waits := func(n int64) func() bool {
+		return func() bool { return c.ZCard(context.WithoutCancel(t.Context()), key+":queue").Val() == n }
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	gone := make(chan error, 2)
+	for range 2 {
+		go func() { _, err := m.Lock(ctx); gone <- err }()
+	}
+	eventually(t, "the process waits, once", waits(1))
+	cancel()
+	for range 2 {
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("Lock = %v, want the error of the context", err)
+		}
+	}
+	eventually(t, "nobody waits", waits(0))
+	got := waiter(t, m)
+	eventually(t, "the process waits again", waits(1))
+	unlock(t, other)
+	unlock(t, take(t, got))
+	if v := owner(t, c, key); v != "" {
+		t.Errorf("%q still has the lock", v)
+	}
+}
+
+// cohortLost: who waits in the process goes on when the lease is lost, although
+// its holder has not come to Unlock.
+func cohortLost(t *testing.T, at harness.Endpoint) {
+	c, key := dial(t, at), newKey()
+	m := newClient(t, c).Cohort(key, redislock.CohortOptions{Options: redislock.Options{Lease: 300 * time.Millisecond}})
+	l := lock(t, m)
+	got := waiter(t, m)
+	time.Sleep(50 * time.Millisecond)
+	if err := c.Del(t.Context(), key).Err(); err != nil {
+		t.Fatal(err)
+	}
+	next := take(t, got)
+	lost(t, l)
+	if err := next.Err(); err != nil || next.Token() <= l.Token() {
+		t.Errorf("the next holder's Err is %v, its token %d after %d", err, next.Token(), l.Token())
+	}
+	if owner(t, c, key) == "" {
+		t.Error("a late Unlock released the lock of the next holder")
+	}
+	unlock(t, next)
+}
+
+func cohortServerGone(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{})
+	unlock(t, lock(t, m))
+	c.Client.Close()
+	failed := make(chan error, 3)
+	for range 3 {
+		go func() { _, err := m.Lock(t.Context()); failed <- err }()
+	}
+	for range 3 {
+		select {
+		case err := <-failed:
+			if err == nil {
+				t.Error("Lock without a server")
+			}
+		case <-time.After(patience):
+			t.Fatal("Lock waits for a server that is gone")
+		}
+	}
+}
+
+func cohortClosed(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	client := redislock.NewClient(c.Client, redislock.ClientOptions{})
+	m := client.Cohort(newKey(), redislock.CohortOptions{})
+	l := lock(t, m)
+	failed := make(chan error, 1)
+	go func() { _, err := m.Lock(t.Context()); failed <- err }()
+	time.Sleep(50 * time.Millisecond)
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
+		t.Errorf("Lock of a client that is closed meanwhile = %v, want ErrClosed", err)
+	}
+	if _, err := m.Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
+		t.Errorf("Lock of a closed client = %v, want ErrClosed", err)
+	}
+	lost(t, l)
+}
+
+func cohortOptions(t *testing.T, at harness.Endpoint) {
+	client := newClient(t, dial(t, at))
+	for _, n := range []int{-1, 1<<16 + 1} {
+		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Turns: n}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%d turns: %v, want ErrUsage", n, err)
+		}
+	}
+}

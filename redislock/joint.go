@@ -1,0 +1,117 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A joint is leases that together make one: it is held as long as need of them
+// are.
+type joint struct {
+	need int
+	all  *Lease
+
+	mu    sync.Mutex
+	parts []*Lease
+	over  bool
+}
+
+// newJoint returns a joint without parts, whose lease is all. Once it is complete
+// begin must be called.
+func newJoint(c *Client, name string, need int) *joint {
+	j := &joint{need: need}
+	j.all = &Lease{c: c, name: name, joint: j}
+	j.all.alive, j.all.end = context.WithCancelCause(context.Background())
+	return j
+}
+
+// add makes l a part, or reports that it is too late for that.
+func (j *joint) add(l *Lease) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over {
+		return false
+	}
+	j.parts = append(j.parts, l)
+	if len(j.parts) > j.need { // those before have begin to look after them
+		context.AfterFunc(l.alive, j.check)
+	}
+	return true
+}
+
+// begin returns the lease of the parts, of which there are need. They may have
+// been lost already, which it then says.
+func (j *joint) begin() *Lease {
+	for _, l := range j.members() {
+		context.AfterFunc(l.alive, j.check)
+	}
+	return j.all
+}
+
+// check ends the lease if too few of the parts are left.
+func (j *joint) check() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var lost error
+	left := 0
+	for _, l := range j.parts {
+		if err := l.Err(); err != nil {
+			lost = err
+		} else {
+			left++
+		}
+	}
+	if left < j.need && !j.over {
+		j.all.end(fmt.Errorf("%w: %d of %d parts are left, fewer than %d: %w", ErrLost, left, len(j.parts), j.need, lost))
+	}
+}
+
+// members returns the parts in the order in which they were added.
+func (j *joint) members() []*Lease {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.parts)
+}
+
+// dissolve returns the parts for the last time: there will be no more of them,
+// and their end says nothing about the lease.
+func (j *joint) dissolve() []*Lease {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.over = true
+	return j.parts
+}
+
+// until returns until when enough parts are surely held.
+func (j *joint) until() time.Time {
+	var ends []time.Time
+	for _, l := range j.members() {
+		ends = append(ends, l.until())
+	}
+	if len(ends) < j.need {
+		return time.Time{}
+	}
+	slices.SortFunc(ends, time.Time.Compare)
+	return ends[len(ends)-j.need]
+}
+
+// discard gives a part back, whatever has become of it.
+func (l *Lease) discard(ctx context.Context) error {
+	l.unlocked.Store(true)
+	l.c.drop(l)
+	return l.release(ctx)
+}
+
+// unwind releases the parts one after another, the last first.
+func (j *joint) unwind(ctx context.Context) (held bool, err error) {
+	var errs []error
+	for _, l := range slices.Backward(j.dissolve()) {
+		errs = append(errs, l.discard(ctx))
+	}
+	err = errors.Join(errs...)
+	return err == nil, err
+}

@@ -1,0 +1,138 @@
+package redislock
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A keyLock is a lock that is one key with a time to live: free if the key is
+// absent, else held by whose nonce is in it. It remembers no waiters.
+type keyLock struct {
+	c    *Client
+	name string
+	o    Options
+	err  error // what is wrong with name and o
+
+	// ask takes the lock. It answers 1, or n <= 0 if the key is somebody else's
+	// and will be gone in -n milliseconds; 0 if that is not known.
+	ask *script
+
+	// free gives back what carries the nonce and reports whether it was there.
+	free func(ctx context.Context, nonce string) (held bool, err error)
+
+	// vigil returns how one Lock waits, and what to do when it is over.
+	vigil func() (wait waitFunc, end func())
+}
+
+// A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
+// left at the latest (0: not known), and reports whether to make it: false if
+// ctx or the client has ended.
+type waitFunc func(ctx context.Context, n int, left time.Duration) bool
+
+var (
+	pollAcquire = newScript("poll_acquire")
+	pollRelease = newScript("poll_release")
+	pollRenew   = newScript("poll_renew")
+)
+
+// newKeyLock returns a keyLock that is taken and released as by PollMutex.
+func newKeyLock(c *Client, name string, o Options) *keyLock {
+	k := &keyLock{c: c, name: name, ask: pollAcquire}
+	k.o, k.err = o.withDefaults(name)
+	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
+	return k
+}
+
+// Name returns the key of the lock.
+func (k *keyLock) Name() string { return k.name }
+
+// Lock waits for the lock until ctx ends. If the server cannot be reached
+// three times in a row it returns the last error.
+//
+// It takes one request for each attempt, and one more if the server does not
+// have the script yet.
+func (k *keyLock) Lock(ctx context.Context) (*Lease, error) { return k.lock(ctx, false) }
+
+// TryLock takes the lock if it is free. The error wraps ErrNotAcquired if it
+// is not.
+func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(ctx, true) }
+
+func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	return k.c.await(ctx, k.name, func() (*Lease, error) { return k.acquire(ctx, try) })
+}
+
+// acquire asks for the lock until it has it, ctx ends, or the server fails. It
+// leaves a key behind only with a lease.
+func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
+	nonce := rand.Text()
+	free := func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
+	undo := func(ctx context.Context) error { _, err := free(ctx); return err }
+	doubt := false // the key may be ours without our knowing
+	giveUp := func(err error) (*Lease, error) {
+		if !doubt {
+			undo = nil
+		}
+		return nil, gaveUp(ctx, k.name, k.o, err, undo)
+	}
+	wait, end := k.vigil()
+	defer end()
+	for attempt, failures := 1, 0; ; attempt++ {
+		l, left, err := k.attempt(ctx, nonce)
+		again := false
+		switch {
+		case l != nil:
+			l.free = free
+			return l, nil
+		case err == nil && try:
+			return nil, ErrNotAcquired
+		case err == nil:
+			doubt, failures = false, 0
+			again = wait(ctx, attempt, left)
+		default:
+			doubt = doubt || !refused(err)
+			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+				return giveUp(err)
+			}
+			again = k.c.pause(ctx, retryPause)
+		}
+		if !again {
+			return giveUp(errors.Join(ctx.Err(), k.c.closedErr()))
+		}
+	}
+}
+
+// attempt sends one request for the lock. It returns a lease, or for how long
+// somebody else has the lock, 0 if that is not known.
+func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
+	lease := k.o.Lease.Milliseconds()
+	sent := time.Now()
+	n, err := k.call(k.ask, nonce, lease).run(ctx, k.c.rdb).Int()
+	if err != nil || n <= 0 {
+		return nil, time.Duration(-n) * time.Millisecond, err
+	}
+	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed}
+	if !l.begin(sent, k.o.Lease) {
+		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
+	}
+	return l, 0, nil
+}
+
+func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
+
+// release runs a script that deletes the key if it carries the nonce, and
+// reports whether it was there until now.
+func (k *keyLock) release(ctx context.Context, s *script, nonce string, args ...any) (held bool, err error) {
+	err = k.c.persist(ctx, func(again bool) error {
+		n, err := k.call(s, append([]any{nonce}, args...)...).run(ctx, k.c.rdb).Int()
+		// Gone after a failure: the failed request has done it.
+		held = err == nil && (n == 1 || again)
+		return err
+	})
+	return held, err
+}

@@ -1,0 +1,291 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// TestKinds runs the tests of the other kinds of lock that need a server.
+func TestKinds(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"context that ends late", lateContext},
+		{"pauses of a poll", pollPauses},
+		{"release by GET and DEL", carelessRelease},
+		{"release by one script", carefulRelease},
+		{"pubsub: requests", pubsubRequests},
+		{"pubsub: a release wakes everybody", pubsubHerd},
+		{"pubsub: lost message", pubsubLostMessage},
+		{"pubsub: holder that dies", pubsubDeadHolder},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// before is a client that calls do once, before it sends the first command with
+// that name.
+type before struct {
+	name string
+	do   func()
+	once sync.Once
+}
+
+func (b *before) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == b.name {
+			b.once.Do(b.do)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// waiter starts a Lock that must succeed and delivers its lease.
+func waiter(t *testing.T, m redislock.Acquirer) <-chan *redislock.Lease {
+	t.Helper()
+	got := make(chan *redislock.Lease, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		l, err := m.Lock(ctx)
+		if err != nil {
+			t.Error(err)
+			close(got)
+			return
+		}
+		got <- l
+	}()
+	return got
+}
+
+// take returns what a waiter got.
+func take(t *testing.T, got <-chan *redislock.Lease) *redislock.Lease {
+	t.Helper()
+	l := <-got
+	if l == nil {
+		t.FailNow()
+	}
+	return l
+}
+
+// late is a context whose deadline has passed, but which has yet to notice.
+type late struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c late) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// lateContext: the client library gives up at the deadline, which is not the
+// server's fault.
+func lateContext(t *testing.T, at harness.Endpoint) {
+	m := pollMutex(t, dial(t, at), newKey(), redislock.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	time.AfterFunc(200*time.Millisecond, cancel)
+	if _, err := m.Lock(late{ctx, time.Now().Add(-time.Millisecond)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Lock past the deadline = %v, want the error of the context", err)
+	}
+}
+
+func pollPauses(t *testing.T, at harness.Endpoint) {
+	client, key := newClient(t, dial(t, at)), newKey()
+	l := lock(t, client.PollMutex(key, redislock.PollOptions{}))
+	var asked []int
+	m := client.PollMutex(key, redislock.PollOptions{Pause: func(n int) time.Duration {
+		if asked = append(asked, n); n == 3 {
+			unlock(t, l)
+		}
+		return time.Millisecond
+	}})
+	unlock(t, lock(t, m))
+	if len(asked) != 3 || asked[0] != 1 || asked[2] != 3 {
+		t.Errorf("Pause was called for %v, want 1, 2 and 3", asked)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	const first, most = time.Millisecond, 128 * time.Millisecond
+	pause := redislock.Backoff(first, most)
+	for _, test := range []struct {
+		n     int
+		bound time.Duration
+	}{
+		{-1, first}, {0, first}, {1, first}, {2, 2 * first}, {5, 16 * first}, {8, most}, {9, most}, {70, most}, {1 << 40, most},
+	} {
+		var longest time.Duration
+		for range 1000 {
+			d := pause(test.n)
+			if d < 0 || d > test.bound {
+				t.Fatalf("pause %d is %v, want at most %v", test.n, d, test.bound)
+			}
+			longest = max(longest, d)
+		}
+		if longest < test.bound/2 { // by chance once in 2^1000 runs
+			t.Errorf("the longest of 1000 pauses %d is %v, want more of %v", test.n, longest, test.bound)
+		}
+	}
+	if d := redislock.Backoff(time.Hour, time.Second)(1); d > time.Second {
+		t.Errorf("a first pause of %v, more than the most", d)
+	}
+}
+
+// release lets the lock be lost to another holder just before the first command
+// with that name is sent by Unlock of the lock that lock makes, and returns the
+// error of Unlock and whether the other still holds the lock.
+func release(t *testing.T, at harness.Endpoint, command string, lock func(*redislock.Client, string) redislock.Acquirer) (err error, held bool) {
+	a, b := dial(t, at), dial(t, at)
+	key := newKey()
+	m := lock(newClient(t, a), key)
+	warm, e := m.Lock(t.Context()) // the server has the scripts from here on
+	if e != nil {
+		t.Fatal(e)
+	}
+	unlock(t, warm)
+	l, e := m.Lock(t.Context())
+	if e != nil {
+		t.Fatal(e)
+	}
+	var next *redislock.Lease
+	a.Client.AddHook(&before{name: command, do: func() {
+		b.Del(t.Context(), key) // as if the lease were over
+		var err error
+		if next, err = newClient(t, b).PollMutex(key, redislock.PollOptions{}).TryLock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}})
+	err = l.Unlock(t.Context())
+	if next == nil {
+		t.Fatal("the test shows nothing: nobody took the lock in between")
+	}
+	held = owner(t, b, key) != ""
+	next.Unlock(t.Context())
+	return err, held
+}
+
+// carelessRelease shows what is wrong with redis-unsafe: it deletes the lock of
+// the next holder, and tells nobody.
+func carelessRelease(t *testing.T, at harness.Endpoint) {
+	err, held := release(t, at, "del", redislock.Careless)
+	if err != nil || held {
+		t.Errorf("Unlock = %v and the next holder still has the lock: %t; want nil and false, which is the published bug", err, held)
+	}
+}
+
+// carefulRelease is the same mishap with redis-poll.
+func carefulRelease(t *testing.T, at harness.Endpoint) {
+	err, held := release(t, at, "evalsha", func(c *redislock.Client, key string) redislock.Acquirer {
+		return c.PollMutex(key, redislock.PollOptions{})
+	})
+	if err == nil || !held {
+		t.Errorf("Unlock = %v and the next holder still has the lock: %t; want ErrNotHeld and true", err, held)
+	}
+}
+
+func pubsubRequests(t *testing.T, at harness.Endpoint) {
+	c, w := dial(t, at), dial(t, at)
+	key := newKey()
+	m := newClient(t, c).PubSubMutex(key, redislock.Options{})
+	unlock(t, lock(t, m)) // the server may not have the scripts yet
+	before := c.Counts()
+	for range 20 {
+		unlock(t, lock(t, m))
+	}
+	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 40}) {
+		t.Errorf("20 acquisitions cost %+v, want 2 requests each", got)
+	}
+	l := lock(t, m)
+	before = w.Counts()
+	got := waiter(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
+	time.Sleep(300 * time.Millisecond)
+	if n := w.Counts().Sub(before).Requests; n != 2 {
+		t.Errorf("a waiter sent %d requests in 300 ms, want 2: before it listens and after", n)
+	}
+	unlock(t, l)
+	unlock(t, take(t, got))
+	if n := w.Counts().Sub(before).Requests; n != 4 {
+		t.Errorf("a wait and a release cost %d requests, want 4", n)
+	}
+}
+
+func pubsubHerd(t *testing.T, at harness.Endpoint) {
+	const n = 5
+	key := newKey()
+	l := lock(t, newClient(t, dial(t, at)).PubSubMutex(key, redislock.Options{}))
+	var links []*link
+	var got []<-chan *redislock.Lease
+	for range n {
+		w := dial(t, at)
+		links = append(links, w)
+		got = append(got, waiter(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
+	}
+	sent := func() (total uint64) {
+		for _, w := range links {
+			total += w.Counts().Requests
+		}
+		return total
+	}
+	const ping = 1 // by dial
+	eventually(t, "all listen", func() bool { return sent() == n*(ping+2) })
+	time.Sleep(100 * time.Millisecond) // the last replies
+	unlock(t, l)
+	eventually(t, "all have asked again", func() bool { return sent() >= n*(ping+3) })
+	for _, ch := range got {
+		go func() { // in whichever order
+			if l := <-ch; l != nil {
+				if err := l.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	// Of k waiters left all ask at each release: n + n-1 + … + 1, and n releases.
+	eventually(t, "everybody has had the lock", func() bool { return owner(t, links[0], key) == "" && sent() >= n*(ping+2)+n*(n+1)/2+n })
+}
+
+func pubsubLostMessage(t *testing.T, at harness.Endpoint) {
+	c, w := dial(t, at), dial(t, at)
+	key := newKey()
+	l := lock(t, newClient(t, c).PubSubMutex(key, redislock.Options{}))
+	got := waiter(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
+	eventually(t, "the waiter listens", func() bool { return w.Counts().Requests == 3 })
+	time.Sleep(100 * time.Millisecond)
+	w.lose.Store(1) // what is read next is the message
+	began := time.Now()
+	unlock(t, l)
+	unlock(t, take(t, got))
+	if took := time.Since(began); took > redislock.DefaultLease/2 {
+		t.Errorf("the waiter got the lock %v after its release: it slept until the lease would have been over", took)
+	}
+}
+
+func pubsubDeadHolder(t *testing.T, at harness.Endpoint) {
+	c, w := dial(t, at), dial(t, at)
+	key := newKey()
+	const lease = 300 * time.Millisecond
+	lock(t, newClient(t, c).PubSubMutex(key, redislock.Options{Lease: lease, Fixed: true}))
+	began := time.Now()
+	unlock(t, lock(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
+	if took := time.Since(began); took > 10*lease {
+		t.Errorf("the waiter got the lock after %v, with a lease of %v", took, lease)
+	}
+}

@@ -1,0 +1,92 @@
+-- Shared by the scripts of the queue with several holders, in front of each of
+-- them and behind grant.lua, of which they use now, mailbox and post.
+-- KEYS[1] the holders: a sorted set by the end of their time.
+-- KEYS[5] their tokens: a hash. The other keys are those of grant.lua.
+-- A waiter, and a holder, is called mailbox:number:limit: it holds the lock
+-- together with limit - 1 others at most.
+
+local function limit(who)
+  return tonumber(string.match(who, '%d+$'))
+end
+
+-- Whether the waiter may hold the lock beside those who do. Those agree with each
+-- other, so that one of them speaks for all.
+local function fits(waiter)
+  local n = redis.call('ZCARD', KEYS[1])
+  return n == 0 or n < math.min(limit(waiter), limit(redis.call('ZRANGE', KEYS[1], 0, 0)[1]))
+end
+
+-- Gives a holder span milliseconds from now.
+local function prolong(who, span)
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), who)
+  for _, key in ipairs({KEYS[1], KEYS[5]}) do
+    if redis.call('PTTL', key) < tonumber(span) then
+      redis.call('PEXPIRE', key, span)
+    end
+  end
+end
+
+-- Makes who a holder for span milliseconds and returns its token.
+local function admit(who, span)
+  local token = redis.call('INCR', KEYS[3])
+  redis.call('HSET', KEYS[5], who, string.format('%.0f', token))
+  prolong(who, span)
+  return token
+end
+
+-- Returns whether who was a holder until now.
+local function dismiss(who)
+  redis.call('HDEL', KEYS[5], who)
+  return redis.call('ZREM', KEYS[1], who) == 1
+end
+
+-- Dismisses the holders whose time has run out.
+local function reap()
+  for _, who in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))) do
+    dismiss(who)
+  end
+end
+
+-- Returns the milliseconds until the first of the holders runs out of time, 0 if
+-- there are none.
+local function left()
+  local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+  return first[2] and math.max(math.ceil((first[2] - now) / 1000), 0) or 0
+end
+
+-- Tells the first waiter, who watches, when the lock can be free.
+local function tell()
+  local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+  if first then
+    post(first, '0', left())
+  end
+end
+
+-- Whether a message has lain in the waiter's mailbox for span milliseconds, so
+-- that nobody reads it any more.
+local function dead(waiter, span)
+  local oldest = redis.call('LINDEX', mailbox(waiter), 0)
+  local written = oldest and string.match(oldest, '^%S+ %d+ (%d+)')
+  return written and now - written >= span * 1000
+end
+
+-- Admits waiters for span milliseconds, within which they must ask for more, in
+-- the order of arrival, until one does not fit. Those who are dead are left out;
+-- self is admitted for lease instead, without a message. Returns the token of self,
+-- if it was among them, and whether others were.
+local function serve(span, self, lease)
+  local token, others = nil, false
+  while true do
+    local waiter = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+    if not waiter or not fits(waiter) then
+      return token, others
+    end
+    redis.call('ZREM', KEYS[2], waiter)
+    if waiter == self then
+      token = admit(self, lease)
+    elseif not dead(waiter, span) then
+      post(waiter, string.format('%.0f', admit(waiter, span)), span)
+      others = true
+    end
+  end
+end

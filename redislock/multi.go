@@ -1,0 +1,140 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+)
+
+// multi is several mutexes taken together, one after another in an order that
+// all agree on, and released in reverse. Two who want the same mutexes in
+// different orders would each get one and wait for the other's until their leases
+// end, which renewal prevents.
+//
+// Its cost is the sum of theirs: two requests for each that is free.
+//
+// Redisson's MultiLock takes its locks in the order given, each with a bounded
+// wait, and when that is over gives all of them back and begins again: no
+// deadlock, but no end either.
+//
+// # References
+//
+// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
+// §2.2, on the ordering of resources. doi:10.1145/356586.356588.
+// Redisson, org.redisson.RedissonMultiLock.
+var multi = &harness.Variant{
+	Name:   "redis-multi",
+	Doc:    "two queues like redis-queue, taken in the order of their names and released in reverse",
+	Paper:  "Coffman, Elphick & Shoshani 1971",
+	Family: harness.Redis,
+	Status: harness.Recommended,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+	Remote: remote(func(c *Client, name string, o Options) locker {
+		return c.Multi([]string{name + ":b", name + ":a"}, o)
+	}),
+}
+
+// A Multi is the mutexes with several names, taken together. Each is one with
+// [Client.Mutex] of that name: whoever needs one only takes that. It can be locked
+// again after any error. It is not reentrant.
+//
+// Its lease ends when any of the mutexes is lost; the others are held until it is
+// unlocked. Its token is that of the first name: see [Lease.TokenOf].
+type Multi struct {
+	c     *Client
+	queue []*Mutex // in the order in which they are taken
+	err   error
+}
+
+// Multi returns the mutexes with these names, of which one that is given twice
+// counts once. They are taken in the order of their names.
+func (c *Client) Multi(names []string, o Options) *Multi {
+	m := &Multi{c: c}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		part := c.Mutex(name, o)
+		if m.err == nil {
+			m.err = part.err
+		}
+		m.queue = append(m.queue, part)
+	}
+	if len(names) == 0 {
+		m.err = fmt.Errorf("redislock: %w: no name to lock", harness.ErrUsage)
+	}
+	return m
+}
+
+// Names returns the names in the order in which they are taken.
+func (m *Multi) Names() []string {
+	var names []string
+	for _, part := range m.queue {
+		names = append(names, part.name)
+	}
+	return names
+}
+
+// Lock takes the mutexes one after another, see [Mutex.Lock], and waits with
+// those it has for the next. If ctx ends it releases them, and if one is lost it
+// begins again.
+func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
+
+// TryLock takes the mutexes if all are free and nobody waits for any. The error
+// wraps ErrNotAcquired if somebody does.
+func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+
+func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	return m.c.await(ctx, m.queue[0].name, func() (*Lease, error) {
+		for {
+			l, again, err := m.acquire(ctx, try)
+			if !again {
+				return l, err
+			}
+			if !m.c.pause(ctx, retryPause) {
+				return nil, gaveUp(ctx, m.queue[0].name, m.queue[0].o, ErrClosed, nil)
+			}
+		}
+	})
+}
+
+// acquire takes all or none. If again is true one was lost while it waited for
+// the next.
+func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, err error) {
+	waiting, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	j := newJoint(m.c, m.queue[0].name, len(m.queue))
+	for _, part := range m.queue {
+		l, err := part.acquire(waiting, try)
+		if err != nil {
+			lost := slices.ContainsFunc(j.members(), func(l *Lease) bool { return l.Err() != nil })
+			_, _ = j.unwind(ctx) // what fails is over with its lease
+			return nil, lost && ctx.Err() == nil && m.c.closedErr() == nil, err
+		}
+		defer context.AfterFunc(l.alive, giveUp)()
+		j.add(l)
+	}
+	j.all.token = j.parts[0].token
+	j.all.free = j.unwind
+	return j.begin(), false, nil
+}
+
+// TokenOf returns the fencing token of one of the names of a Multi, and 0 for one
+// that is not locked by it. Where what is guarded belongs to one of the names its
+// token is the one to check: others may hold that name without the first.
+func (l *Lease) TokenOf(name string) uint64 {
+	if l.joint == nil {
+		if l.name == name {
+			return l.token
+		}
+		return 0
+	}
+	for _, part := range l.joint.members() {
+		if part.name == name {
+			return part.token
+		}
+	}
+	return 0
+}

@@ -1,0 +1,164 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// TestMulti runs the tests of several mutexes taken together.
+func TestMulti(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"names, tokens and deadline", multiNames},
+		{"opposite orders", multiOrders},
+		{"all or none", multiAllOrNone},
+		{"a part is lost while waiting", multiLostWaiting},
+		{"a part is lost while held", multiLostHeld},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+func multiNames(t *testing.T, at harness.Endpoint) {
+	client := newClient(t, dial(t, at))
+	a, b := newKey(), newKey()
+	if a > b {
+		a, b = b, a
+	}
+	m := client.Multi([]string{b, a, b}, redislock.Options{})
+	if got := m.Names(); !slices.Equal(got, []string{a, b}) {
+		t.Errorf("Names = %q, want %q", got, []string{a, b})
+	}
+	unlock(t, lock(t, client.Mutex(b, redislock.Options{}))) // so that the tokens differ
+	l := lock(t, m)
+	if l.TokenOf(a) == 0 || l.TokenOf(b) != l.TokenOf(a)+1 || l.Token() != l.TokenOf(a) || l.TokenOf("c") != 0 {
+		t.Errorf("tokens %d, %d and %d; Token is %d", l.TokenOf(a), l.TokenOf(b), l.TokenOf("c"), l.Token())
+	}
+	if until, ok := l.Deadline(); !ok || time.Until(until) < redislock.DefaultLease/2 {
+		t.Errorf("Deadline = %v from now, %t", time.Until(until), ok)
+	}
+	for _, name := range []string{a, b} {
+		if _, err := client.Mutex(name, redislock.Options{}).TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+			t.Errorf("TryLock of a part = %v", err)
+		}
+	}
+	unlock(t, l)
+	if err := l.Err(); !errors.Is(err, redislock.ErrReleased) {
+		t.Errorf("Err = %v, want ErrReleased", err)
+	}
+	if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+		t.Errorf("the second Unlock = %v, want ErrNotHeld", err)
+	}
+	for _, bad := range [][]string{nil, {a, ""}} {
+		if _, err := client.Multi(bad, redislock.Options{}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("Lock of %q = %v, want ErrUsage", bad, err)
+		}
+	}
+}
+
+func multiOrders(t *testing.T, at harness.Endpoint) {
+	a, b := newKey(), newKey()
+	done := make(chan error, 2)
+	for _, names := range [][]string{{a, b}, {b, a}} {
+		m := newClient(t, dial(t, at)).Multi(names, redislock.Options{})
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			for range 50 {
+				l, err := m.Lock(ctx)
+				if err == nil {
+					err = l.Unlock(ctx)
+				}
+				if err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func multiAllOrNone(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	client := newClient(t, c)
+	first, last := newKey(), newKey()
+	if first > last {
+		first, last = last, first
+	}
+	l := lock(t, client.Mutex(last, redislock.Options{}))
+	m := client.Multi([]string{first, last}, redislock.Options{})
+	if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v, want ErrNotAcquired", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock = %v, want the error of the context", err)
+	}
+	eventually(t, "the first is free", func() bool { return owner(t, c, first) == "" })
+	unlock(t, l)
+}
+
+// multiLostWaiting: whoever waits for the last with the first in hand, and loses
+// that, does not come back with half of it.
+func multiLostWaiting(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	client := newClient(t, c)
+	first, last := newKey(), newKey()
+	if first > last {
+		first, last = last, first
+	}
+	holder := lock(t, client.Mutex(last, redislock.Options{}))
+	got := waiter(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{Lease: 300 * time.Millisecond}))
+	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
+	stolen := owner(t, c, first)
+	if err := c.Set(t.Context(), first, "somebody 1", time.Second).Err(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // the renewal finds out
+	unlock(t, holder)
+	l := take(t, got)
+	if now := owner(t, c, first); now == stolen || now == "somebody 1" || l.Err() != nil {
+		t.Errorf("the first belongs to %q after %q, and Err is %v", now, stolen, l.Err())
+	}
+	unlock(t, l)
+}
+
+func multiLostHeld(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	a, b := newKey(), newKey()
+	l := lock(t, newClient(t, c).Multi([]string{a, b}, redislock.Options{Lease: 300 * time.Millisecond}))
+	if err := c.Del(t.Context(), b).Err(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Fatal("Done stays open although a part is lost")
+	}
+	lost(t, l)
+	for _, key := range []string{a, b} {
+		if got := owner(t, c, key); got != "" {
+			t.Errorf("%s is still held by %q", key, got)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package redislock
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+)
+
+// pubsub is [poll] whose waiters listen instead of asking: who releases the lock
+// publishes that on a channel, all waiters of all processes wake up at once and
+// ask, and all but one have done so in vain. That is a herd.
+//
+//  1. Acquire: if the key is absent, set it to a nonce with a time to live.
+//  2. Otherwise listen to the channel of the lock, with one connection for all
+//     waiters of the process, and when the server has confirmed that ask again: the
+//     lock may have been released in between.
+//  3. Wait for a message, a break of the connection, or the end of the time that
+//     the key had left, and go to 1. Messages are hints, and a key that expires
+//     sends none.
+//  4. Release: delete the key if it carries the own nonce, and publish, in one
+//     script.
+//
+// Two requests alone. With N waiters each release costs N requests and N times
+// the messages, of which the processor of the server and the holder's own next
+// request have their share; the order of service is chance.
+//
+// # References
+//
+// Redisson, org.redisson.RedissonLock: the protocol is its, without the count of
+// re-entries and the latch.
+// Redis documentation, "Redis Pub/Sub", section "Delivery semantics": at most once.
+var pubsub = &harness.Variant{
+	Name:   "redis-pubsub",
+	Doc:    "key with a nonce and a time to live, a release wakes all waiters by PUBLISH",
+	Paper:  "Redisson, RedissonLock",
+	Family: harness.Redis,
+	Status: harness.Reference,
+	Traits: harness.Traits{Needs: harness.KindRedis},
+	Remote: remote(func(c *Client, name string, o Options) locker { return c.PubSubMutex(name, o) }),
+}
+
+// A PubSubMutex is a lock between all clients that use the same name on the same
+// server, whose waiters wake up together when it is released. It can be locked
+// again after any error. It is not reentrant. [Mutex] is fairer, and costs less
+// as soon as there are two waiters.
+type PubSubMutex struct {
+	*keyLock
+	bell *bell
+}
+
+var (
+	pubsubAcquire = newScript("pubsub_acquire")
+	pubsubRelease = newScript("pubsub_release")
+)
+
+// PubSubMutex returns the mutex with that name: the key of the lock, such as
+// "locks:reindex". Its channel has the name of the lock in braces, unless it has
+// braces itself, and ":released". Make it once and keep it: each listens by a
+// connection of its own for as long as somebody waits and five seconds more.
+func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
+	m := &PubSubMutex{newKeyLock(c, name, o), newBell(c, companion(name, "released"))}
+	m.ask = pubsubAcquire
+	m.free = func(ctx context.Context, nonce string) (bool, error) {
+		return m.release(ctx, pubsubRelease, nonce, m.bell.channel)
+	}
+	m.vigil = m.listen
+	return m
+}
+
+// listen returns a wait for the bell.
+func (m *PubSubMutex) listen() (waitFunc, func()) {
+	var ring <-chan struct{} // nil before the first wait; closed if it has rung since the last attempt was sent
+	wait := func(ctx context.Context, _ int, left time.Duration) bool {
+		if ring == nil {
+			var ready bool
+			if ring, ready = m.bell.enter(); ready {
+				return true
+			}
+		}
+		if left == 0 {
+			left = m.o.Lease
+		}
+		timer := time.NewTimer(left + watchLate)
+		defer timer.Stop()
+		select {
+		case <-ring:
+			ring = m.bell.next() // before the attempt, so that nothing is missed
+			return true
+		case <-timer.C:
+			return true
+		case <-ctx.Done():
+		case <-m.c.open.Done():
+		}
+		return false
+	}
+	return wait, func() {
+		if ring != nil {
+			m.bell.leave()
+		}
+	}
+}
+
+// notifications returns how many messages came.
+func (m *PubSubMutex) notifications() uint64 { return m.bell.heard.Load() }

@@ -1,0 +1,260 @@
+package redislock
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"locklab/harness"
+)
+
+// redlock is [poll] on several independent servers: the lock is held by whoever
+// has its key on most of them, so that it outlives the loss of the others.
+//
+//  1. Acquire: ask all servers at once, with a new nonce, to take the key if it is
+//     absent. A server that does not answer within a fraction of the lease counts
+//     as one that refuses.
+//  2. With the key on a majority the lock is held until the first time at which
+//     fewer keys than that are sure, each counted from before its request was
+//     sent, less clock drift.
+//  3. Otherwise give back what there is, wait for a random time and go to 1.
+//  4. Release: delete the key on all servers where it carries the nonce.
+//
+// Each key is renewed for itself, and keys that come late are kept, so that a
+// server may fail while the lock is held. One request to each server for acquire
+// and one for release, in one round trip each: that of the slowest of the fastest
+// majority. With many contenders votes split and all begin again; who is served,
+// and when, is chance.
+//
+// # What it is worth
+//
+// It has no fencing token, as no server counts all holders: a holder that is
+// paused past its lease, or whose request the network holds back, does its harm
+// unseen. And it believes in clocks: two hold the lock if most servers' clocks
+// jump, or if one of them restarts without its data (its keys must not be lost, or
+// it must stay away for longer than a lease). Kleppmann, "How to do distributed
+// locking", 2016, makes that case, and Sanfilippo, "Is Redlock safe?", 2016, the
+// other. Where it must hold use a lock kept by consensus, such as package zklock;
+// where it saves work only, one server does too.
+//
+// # References
+//
+// Redis documentation, "Distributed Locks with Redis", section "The Redlock
+// Algorithm".
+var redlock = &harness.Variant{
+	Name:   "redis-redlock",
+	Doc:    "a key with a nonce on most of three independent servers, waiters poll in no order",
+	Paper:  "Redis documentation, Redlock",
+	Family: harness.Redis,
+	Status: harness.Reference,
+	Traits: harness.Traits{Needs: harness.KindRedis, Servers: labServers},
+	Remote: remoteRedlock,
+}
+
+// RedlockOptions is how a Redlock behaves. The zero value is usable.
+type RedlockOptions struct {
+	PollOptions
+
+	// Answer is how long a server may take to answer before it counts as one that
+	// refuses. It must be well below the lease. 0 is a tenth of the lease, but at
+	// most DefaultAnswer.
+	Answer time.Duration
+}
+
+// DefaultAnswer is long for a server that is there, and short enough that one
+// that is not does not keep its users.
+const DefaultAnswer = 200 * time.Millisecond
+
+// A Redlock is a lock between all who use the same name on the same independent
+// servers. It can be locked again after any error. It is not reentrant, and has
+// no fencing token.
+type Redlock struct {
+	keys   []*keyLock // one on each server
+	name   string
+	answer time.Duration
+	pause  func(n int) time.Duration
+	err    error // what is wrong with the options
+}
+
+// NewRedlock returns the lock with that name on the servers of these clients, one
+// for each: three or five masters that do not replicate each other. All who use the
+// lock must name the same. The caller closes the clients, see [Client.Close].
+func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
+	m := &Redlock{name: name, answer: o.Answer, pause: o.Pause}
+	if len(clients) == 0 {
+		m.err = fmt.Errorf("redislock: %w: a Redlock without servers", harness.ErrUsage)
+		return m
+	}
+	for _, c := range clients {
+		m.keys = append(m.keys, newKeyLock(c, name, o.Options))
+	}
+	if m.pause == nil {
+		m.pause = jitter(5*time.Millisecond, 15*time.Millisecond)
+	}
+	lease := m.keys[0].o.Lease
+	if m.answer == 0 {
+		m.answer = min(lease/10, DefaultAnswer)
+	}
+	m.err = m.keys[0].err
+	if m.err == nil && (m.answer <= 0 || m.answer >= lease) {
+		m.err = fmt.Errorf("redislock: %w: %v for a server to answer: want more than 0 and less than the lease of %v", harness.ErrUsage, m.answer, lease)
+	}
+	return m
+}
+
+// Name returns the key of the lock.
+func (m *Redlock) Name() string { return m.name }
+
+// Lock waits for the lock until ctx ends. If most of the servers cannot be reached
+// three times in a row it returns their errors.
+func (m *Redlock) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
+
+// TryLock makes one attempt. The error wraps ErrNotAcquired if others have the
+// key on so many servers that there is no majority left, which does not mean that
+// one of them has the lock.
+func (m *Redlock) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+
+func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	c := m.keys[0].c
+	return c.await(ctx, m.name, func() (*Lease, error) { return m.acquire(ctx, c, try) })
+}
+
+func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, error) {
+	for attempt, failures := 1, 0; ; attempt++ {
+		l, err := m.vote(ctx, c)
+		switch {
+		case l != nil:
+			return l, nil
+		case err != nil:
+			if failures++; failures == maxFailures || ctx.Err() != nil {
+				return nil, gaveUp(ctx, m.name, m.keys[0].o, err, nil)
+			}
+		case try:
+			return nil, ErrNotAcquired
+		default:
+			failures = 0
+		}
+		if !c.pause(ctx, m.pause(attempt)) {
+			return nil, gaveUp(ctx, m.name, m.keys[0].o, errors.Join(ctx.Err(), c.closedErr()), nil)
+		}
+	}
+}
+
+// A ballot is the answer of one server: a lease, or an error, or neither, which is
+// a refusal.
+type ballot struct {
+	l   *Lease
+	err error
+}
+
+// vote asks all servers once, with one nonce. It returns a lease if a majority
+// grants it, and an error if a majority cannot be had because of errors. What is
+// not needed is given back without waiting for it.
+func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
+	n := len(m.keys)
+	ballots, nonce := make(chan ballot, n), rand.Text()
+	for _, k := range m.keys {
+		if !k.c.spawn(func() { ballots <- m.ask(ctx, k, nonce) }) {
+			ballots <- ballot{err: ErrClosed}
+		}
+	}
+	j := newJoint(c, m.name, n/2+1)
+	j.all.free = m.scatter(j)
+	silence := time.NewTimer(m.answer + retryPause) // for client libraries that ignore contexts
+	defer silence.Stop()
+	granted, failed, pending := 0, 0, n
+	var errs []error
+	for open := true; open && granted < j.need && granted+pending >= j.need; {
+		select {
+		case b := <-ballots:
+			switch pending--; {
+			case b.l != nil:
+				granted++
+				j.add(b.l)
+			case b.err != nil:
+				failed++
+				errs = append(errs, b.err)
+			}
+		case <-silence.C:
+			failed += pending
+			errs = append(errs, fmt.Errorf("no answer of %d servers for %v", pending, m.answer))
+			open = false
+		case <-ctx.Done():
+			failed += pending
+			errs = append(errs, ctx.Err())
+			open = false
+		}
+	}
+	defer c.work.Go(func() { m.collect(j, ballots, pending) })
+	if granted >= j.need {
+		return j.begin(), nil
+	}
+	for _, l := range j.dissolve() {
+		m.giveBack(ctx, l)
+	}
+	if failed > n-j.need {
+		return nil, fmt.Errorf("too few of %d servers answer: %w", n, errors.Join(errs...))
+	}
+	return nil, nil
+}
+
+// ask asks one server, even if ctx ends: a key that comes after Lock has returned
+// is welcome. If it is not known what has become of that it is undone, later.
+func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string) ballot {
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
+	defer cancel()
+	l, _, err := k.attempt(short, nonce)
+	if l != nil {
+		l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
+	}
+	if err != nil && !refused(err) {
+		k.c.spawn(func() {
+			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+			defer cancel()
+			_, _ = k.free(detached, nonce) // else it is over with its lease
+		})
+	}
+	return ballot{l, err}
+}
+
+// collect makes the last ballots part of j, or gives them back if it is too late.
+func (m *Redlock) collect(j *joint, ballots <-chan ballot, n int) {
+	for range n {
+		if b := <-ballots; b.l != nil && !j.add(b.l) {
+			m.giveBack(context.Background(), b.l)
+		}
+	}
+}
+
+// giveBack releases a part in the background.
+func (m *Redlock) giveBack(ctx context.Context, l *Lease) {
+	l.c.spawn(func() { _ = l.discard(ctx) }) // what fails is over with its lease
+}
+
+// scatter returns the release of all parts at once, which is over when so many
+// have answered that the lock is surely free or surely was not held.
+func (m *Redlock) scatter(j *joint) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (held bool, err error) {
+		parts := j.dissolve()
+		answers := make(chan error, len(parts))
+		for _, l := range parts {
+			if !l.c.spawn(func() { answers <- l.discard(context.WithoutCancel(ctx)) }) {
+				answers <- ErrClosed
+			}
+		}
+		var errs []error
+		for freed := 0; freed < j.need; {
+			if err := <-answers; err == nil {
+				freed++
+			} else if errs = append(errs, err); len(parts)-len(errs) < j.need {
+				return false, errors.Join(errs...)
+			}
+		}
+		return true, nil
+	}
+}

@@ -1,0 +1,315 @@
+package redislock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// TestRedlock runs the tests of the lock on three servers.
+func TestRedlock(t *testing.T) {
+	const servers = 3
+	at := locktest.Endpoints(t, harness.KindRedis, servers)
+	if lacks := (harness.Traits{Needs: harness.KindRedis, Servers: servers}).Lacks(at); lacks != "" {
+		t.Skip(lacks)
+	}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *trio)
+	}{
+		{"requests and deadline", redlockRequests},
+		{"a server that is silent", redlockSilent},
+		{"a server that is gone", redlockMinorityGone},
+		{"two servers that are gone", redlockMajorityGone},
+		{"two keys are somebody else's", redlockTaken},
+		{"one key is lost", redlockMinorityLost},
+		{"two keys are lost", redlockMajorityLost},
+		{"a key that comes late", redlockLate},
+		{"a lease that is renewed", redlockRenewed},
+		{"most renewals fail", redlockRenewalFails},
+		{"options", redlockOptions},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, newTrio(t, at))
+		})
+	}
+}
+
+// A trio is three servers, and a connection to each to watch by.
+type trio struct {
+	at    harness.Endpoint
+	key   string
+	watch []*link
+}
+
+func newTrio(t *testing.T, at harness.Endpoint) *trio {
+	s := &trio{at: at, key: newKey()}
+	s.watch = s.dial(t)
+	return s
+}
+
+func (s *trio) dial(t *testing.T) (links []*link) {
+	t.Helper()
+	for i := range s.at.Addrs {
+		one := s.at
+		one.Addrs = s.at.Addrs[i : i+1]
+		links = append(links, dial(t, one))
+	}
+	return links
+}
+
+// lock returns a Redlock over these links.
+func (s *trio) lock(t *testing.T, links []*link, o redislock.Options) *redislock.Redlock {
+	t.Helper()
+	var clients []*redislock.Client
+	for _, l := range links {
+		clients = append(clients, newClient(t, l))
+	}
+	return redislock.NewRedlock(clients, s.key, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: o}})
+}
+
+// free waits until none of these servers has the key.
+func (s *trio) free(t *testing.T, servers ...int) {
+	t.Helper()
+	eventually(t, "the keys are gone", func() bool { return s.count(t, servers...) == 0 })
+}
+
+// count returns how many of these servers have the key.
+func (s *trio) count(t *testing.T, servers ...int) (n int) {
+	t.Helper()
+	for _, i := range servers {
+		if owner(t, s.watch[i], s.key) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// warm takes the lock once, on all servers: they may not have the scripts yet.
+func (s *trio) warm(t *testing.T, m *redislock.Redlock) {
+	t.Helper()
+	l := lock(t, m)
+	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	unlock(t, l)
+	s.free(t, 0, 1, 2)
+}
+
+func redlockRequests(t *testing.T, s *trio) {
+	links := s.dial(t)
+	m := s.lock(t, links, redislock.Options{Lease: time.Minute})
+	s.warm(t, m)
+	before := make([]harness.Counts, len(links))
+	for i, l := range links {
+		before[i] = l.Counts()
+	}
+	began := time.Now()
+	l := lock(t, m)
+	if until, ok := l.Deadline(); !ok || until.After(time.Now().Add(time.Minute-time.Minute/100)) || until.Before(began.Add(time.Minute/2)) {
+		t.Errorf("the deadline is %v after asking, %t", until.Sub(began), ok)
+	}
+	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	other := s.lock(t, s.dial(t), redislock.Options{})
+	if _, err := other.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock of a held lock = %v", err)
+	}
+	unlock(t, l)
+	s.free(t, 0, 1, 2)
+	for i, l := range links {
+		if n := l.Counts().Sub(before[i]).Requests; n != 2 {
+			t.Errorf("an acquisition cost server %d %d requests, want 2", i, n)
+		}
+	}
+}
+
+func redlockSilent(t *testing.T, s *trio) {
+	links := s.dial(t)
+	m := s.lock(t, links, redislock.Options{})
+	s.warm(t, m)
+	links[1].stall.Store(true)
+	began := time.Now()
+	l := lock(t, m)
+	if took := time.Since(began); took > redislock.DefaultAnswer {
+		t.Errorf("Lock waited for a silent server: %v", took)
+	}
+	began = time.Now()
+	unlock(t, l)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("Unlock waited for a silent server: %v", took)
+	}
+	s.free(t, 0, 2)
+}
+
+func redlockMinorityGone(t *testing.T, s *trio) {
+	links := s.dial(t)
+	m := s.lock(t, links, redislock.Options{})
+	links[0].Client.Close()
+	for range 3 {
+		unlock(t, lock(t, m))
+	}
+	s.free(t, 0, 1, 2)
+}
+
+func redlockMajorityGone(t *testing.T, s *trio) {
+	links := s.dial(t)
+	m := s.lock(t, links, redislock.Options{})
+	links[0].Client.Close()
+	links[2].Client.Close()
+	if l, err := m.Lock(t.Context()); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("Lock = %v, %v; want the servers' errors", l, err)
+	}
+	if _, err := m.TryLock(t.Context()); err == nil {
+		t.Error("TryLock took the lock by one server of three")
+	}
+	s.free(t, 1)
+}
+
+func redlockTaken(t *testing.T, s *trio) {
+	for _, i := range []int{0, 1} {
+		if err := s.watch[i].Set(t.Context(), s.key, "somebody", time.Minute).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := s.lock(t, s.dial(t), redislock.Options{})
+	if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v, want ErrNotAcquired", err)
+	}
+	s.free(t, 2)
+	got := waiter(t, m)
+	keptOut(t, "who has one key of three", got)
+	for _, i := range []int{0, 1} {
+		if v := owner(t, s.watch[i], s.key); v != "somebody" {
+			t.Errorf("server %d: somebody else's key is %q now", i, v)
+		}
+	}
+	s.watch[0].Del(t.Context(), s.key)
+	unlock(t, take(t, got))
+	s.free(t, 0, 2)
+	s.watch[1].Del(t.Context(), s.key)
+}
+
+func redlockMinorityLost(t *testing.T, s *trio) {
+	const lease = 600 * time.Millisecond
+	l := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
+	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	s.watch[0].Del(t.Context(), s.key)
+	select {
+	case <-l.Done():
+		t.Errorf("the lease has ended with one key of three: %v", l.Err())
+	case <-time.After(2 * lease):
+	}
+	unlock(t, l)
+	s.free(t, 0, 1, 2)
+}
+
+func redlockMajorityLost(t *testing.T, s *trio) {
+	l := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: 600 * time.Millisecond}))
+	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	s.watch[0].Del(t.Context(), s.key)
+	s.watch[1].Del(t.Context(), s.key)
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Fatal("Done stays open with one key of three")
+	}
+	lost(t, l)
+	s.free(t, 0, 1, 2)
+}
+
+// redlockLate: a key that comes after the majority stands in for one that is
+// lost.
+func redlockLate(t *testing.T, s *trio) {
+	const lease = 900 * time.Millisecond
+	links := s.dial(t)
+	m := s.lock(t, links, redislock.Options{Lease: lease})
+	s.warm(t, m)
+	links[2].delay.Store(int64(lease / 20)) // within the time to answer
+	l := lock(t, m)
+	links[2].delay.Store(0)
+	time.Sleep(lease / 10)
+	s.watch[0].Del(t.Context(), s.key)
+	select {
+	case <-l.Done():
+		t.Errorf("the lease has ended although two keys are left: %v", l.Err())
+	case <-time.After(2 * lease):
+	}
+	unlock(t, l)
+	s.free(t, 1, 2)
+}
+
+func redlockRenewed(t *testing.T, s *trio) {
+	const lease = 600 * time.Millisecond
+	l := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
+	got := waiter(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
+	select {
+	case <-got:
+		t.Error("the next is inside although the lease is renewed")
+	case <-time.After(2 * lease):
+	}
+	unlock(t, l)
+	unlock(t, take(t, got))
+
+	fixed := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease, Fixed: true}))
+	next := lock(t, s.lock(t, s.dial(t), redislock.Options{}))
+	if time.Now().Before(deadline(fixed)) {
+		t.Error("two hold the lock")
+	}
+	lost(t, fixed)
+	if s.count(t, 0, 1, 2) < 2 || next.Err() != nil {
+		t.Errorf("a late Unlock took keys of the next holder, who has %d, and Err %v", s.count(t, 0, 1, 2), next.Err())
+	}
+	unlock(t, next)
+}
+
+// redlockRenewalFails: a key that is renewed makes up for no other.
+func redlockRenewalFails(t *testing.T, s *trio) {
+	const lease = 900 * time.Millisecond
+	links := s.dial(t)
+	asked := time.Now()
+	l := lock(t, s.lock(t, links, redislock.Options{Lease: lease}))
+	granted := time.Now()
+	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	links[0].stall.Store(true)
+	links[1].stall.Store(true)
+	eventually(t, "the third is renewed", func() bool { return time.Since(asked) > lease*2/3 })
+	if until := deadline(l); until.After(granted.Add(lease)) {
+		t.Errorf("the deadline is %v after the grant, with a lease of %v of which most was not renewed", until.Sub(granted), lease)
+	}
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		t.Fatal("Done stays open although two of three keys are not renewed")
+	}
+	if took := time.Since(granted); took > lease+lease/2 {
+		t.Errorf("Done is closed %v after the grant", took)
+	}
+	links[0].stall.Store(false)
+	links[1].stall.Store(false)
+	lost(t, l)
+	s.free(t, 0, 1, 2)
+}
+
+func deadline(l *redislock.Lease) time.Time {
+	until, _ := l.Deadline()
+	return until
+}
+
+func redlockOptions(t *testing.T, s *trio) {
+	c := newClient(t, s.watch[0])
+	for _, m := range []*redislock.Redlock{
+		redislock.NewRedlock(nil, s.key, redislock.RedlockOptions{}),
+		redislock.NewRedlock([]*redislock.Client{c}, "", redislock.RedlockOptions{}),
+		redislock.NewRedlock([]*redislock.Client{c}, s.key, redislock.RedlockOptions{Answer: time.Hour}),
+		redislock.NewRedlock([]*redislock.Client{c}, s.key, redislock.RedlockOptions{Answer: -1}),
+	} {
+		if _, err := m.Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("Lock = %v, want ErrUsage", err)
+		}
+	}
+}

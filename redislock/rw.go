@@ -1,0 +1,79 @@
+package redislock
+
+import (
+	"context"
+	"math"
+
+	"locklab/harness"
+)
+
+// rw is [queue] with readers, who hold the lock together. Readers and writers
+// wait in one queue: a reader waits for the writers ahead of it, and a writer for
+// everybody ahead, so that neither starves. Readers that stand next to each
+// other are admitted together, by one request of the one who leaves. See shared
+// in share.go for how the server keeps it.
+//
+// Two requests alone, for readers and writers, whatever the number of readers
+// inside; three for each turn behind others.
+//
+// Redisson's RReadWriteLock keeps readers in a hash with a key for each hold, so
+// that the release of one looks at all others; and its readers and writers poll or
+// wake up together, in no order.
+//
+// # References
+//
+// Courtois, Heymans, Parnas, "Concurrent Control with 'Readers' and 'Writers'",
+// Communications of the ACM 14(10), 1971, which asks for one or the other
+// priority. doi:10.1145/362759.362813.
+// Redisson, org.redisson.RedissonReadLock and RedissonWriteLock.
+// locklab, docs/decisions/0008-redis-queue.md.
+var rw = &harness.Variant{
+	Name:   "redis-rw",
+	Doc:    "one queue of readers and writers in the server, readers next to each other are admitted together",
+	Paper:  "locklab, docs/decisions/0008",
+	Family: harness.Redis,
+	Status: harness.Recommended,
+	Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindRedis},
+	Remote: remote(func(c *Client, name string, o Options) locker { return c.RW(name, o) }),
+}
+
+// A RW is a lock between all clients that use the same name on the same server,
+// which writers hold alone and readers share. Both are served in order of
+// arrival. It can be locked again after any error. It is not reentrant: a reader
+// that locks it again may wait for a writer who waits for the reader.
+//
+// # Fencing
+//
+// A token is greater than those of all who were admitted before, reader or
+// writer. Readers who share the lock reach a resource in any order, so it
+// remembers two numbers, the greatest token it has seen and the greatest of a
+// writer. It lets a writer in whose token is not less than the first, and a reader
+// whose token is not less than the second.
+type RW struct{ write, read *Mutex }
+
+// RW returns the lock with that name; see [Client.Mutex] on names. Make it once
+// and keep it: it has a mailbox for readers and one for writers, each of which is
+// read by a connection of its own while somebody waits.
+func (c *Client) RW(name string, o Options) *RW {
+	return &RW{c.shared(name, o, 1), c.shared(name, o, math.MaxInt32)}
+}
+
+// Name returns the key of the lock.
+func (m *RW) Name() string { return m.write.Name() }
+
+// Lock waits for the lock as a writer, see [Mutex.Lock].
+func (m *RW) Lock(ctx context.Context) (*Lease, error) { return m.write.Lock(ctx) }
+
+// RLock waits for the lock as a reader, see [Mutex.Lock].
+func (m *RW) RLock(ctx context.Context) (*Lease, error) { return m.read.Lock(ctx) }
+
+// TryLock takes the lock as a writer if it is free and nobody waits for it. The
+// error wraps ErrNotAcquired if it cannot.
+func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.write.TryLock(ctx) }
+
+// TryRLock takes the lock as a reader if no writer holds it and nobody waits for
+// it. The error wraps ErrNotAcquired if it cannot.
+func (m *RW) TryRLock(ctx context.Context) (*Lease, error) { return m.read.TryLock(ctx) }
+
+// Reader returns m as its readers see it, for [Do] and [Locker].
+func (m *RW) Reader() Acquirer { return m.read }

@@ -1,0 +1,32 @@
+package redislock
+
+import "strconv"
+
+// shared returns the queue of [queue] for a lock that several may hold: whoever
+// comes with a limit holds it together with limit - 1 others at most, if those
+// agree. It is kept like this:
+//
+//   - the holders are a sorted set by the end of their time, so that each has a
+//     lease of its own, and whoever runs a script removes those that are over;
+//   - whoever releases the lock, or withdraws, admits the first waiters for as
+//     long as they fit, each with a token of its own and by a letter to its
+//     mailbox. Nobody passes a waiter that does not fit: no kind starves another;
+//   - the first waiter watches the holder whose time ends first, and is told when
+//     that one renews it.
+//
+// What a release costs the server does not depend on the number of holders, but
+// for a logarithm; it grows with the number of those whom it admits.
+func (c *Client) shared(name string, o Options, limit int) *Mutex {
+	m := c.Mutex(name, o)
+	m.kind = sharing
+	m.kind.tag = ":" + strconv.Itoa(limit)
+	m.keys = append(m.keys, companion(name, "tokens"))
+	return m
+}
+
+var sharing = queueKind{
+	acquire: newScript("grant", "share", "share_acquire"),
+	release: newScript("grant", "share", "share_release"),
+	renew:   newScript("grant", "share", "share_renew"),
+	check:   newScript("grant", "share", "share_check"),
+}

@@ -1,0 +1,286 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// TestShared runs the tests of locks with several holders.
+func TestShared(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests and keys", sharedRequests},
+		{"readers are admitted together", readersTogether},
+		{"a reader that dies", deadReader},
+		{"a reader whose lease is renewed", renewedReader},
+		{"a writer that gives up", writerGivesUp},
+		{"lost replies", sharedLostReplies},
+		{"a permit whose holder dies", deadPermit},
+		{"waiters of a process that died", deadWaiters},
+		{"permits out of range", badPermits},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// held returns how many holders the server knows.
+func held(t *testing.T, l *link, key string) int64 {
+	t.Helper()
+	n, err := l.ZCard(context.WithoutCancel(t.Context()), key).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// keptOut fails t if got delivers a lease within a moment.
+func keptOut(t *testing.T, what string, got <-chan *redislock.Lease) {
+	t.Helper()
+	select {
+	case <-got:
+		t.Errorf("%s got the lock", what)
+	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+func sharedRequests(t *testing.T, at harness.Endpoint) {
+	c, other, key := dial(t, at), dial(t, at), newKey()
+	client := newClient(t, c)
+	m, s := client.RW(key, redislock.Options{}), client.Semaphore(key+"s", 3, redislock.Options{})
+	for _, m := range []redislock.Acquirer{m, m.Reader(), s} {
+		unlock(t, lock(t, m)) // the server may not have the scripts yet
+		before := c.Counts()
+		for range 20 {
+			unlock(t, lock(t, m))
+		}
+		if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 40}) {
+			t.Errorf("%T: 20 acquisitions cost %+v, want 2 requests each", m, got)
+		}
+	}
+	writer := lock(t, m)
+	before := c.Counts()
+	got := waiter(t, newClient(t, other).RW(key, redislock.Options{}).Reader())
+	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 1 })
+	unlock(t, writer)
+	unlock(t, take(t, got))
+	if n := c.Counts().Sub(before).Requests; n < 2 || other.Counts().Requests != 1+1+1 { // ping, acquire, release
+		t.Errorf("a contended turn cost %d requests of the waiter, want 2 and its blocking pop", other.Counts().Requests-1)
+	}
+	for _, name := range []string{key, key + ":queue", key + ":tokens"} {
+		if n := c.Exists(t.Context(), name).Val(); n != 0 {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+func readersTogether(t *testing.T, at harness.Endpoint) {
+	const n = 5
+	c, key := dial(t, at), newKey()
+	m := newClient(t, c).RW(key, redislock.Options{})
+	writer := lock(t, m)
+	var got []<-chan *redislock.Lease
+	for i := range n {
+		got = append(got, waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader()))
+		eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == int64(i+1) })
+	}
+	last := waiter(t, m)
+	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == n+1 })
+	if l, err := m.TryRLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryRLock of a writer's lock = %v, %v", l, err)
+	}
+	unlock(t, writer)
+	var leases []*redislock.Lease
+	for _, ch := range got {
+		leases = append(leases, take(t, ch)) // all inside together
+	}
+	if l, err := m.TryRLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryRLock before a writer who waits = %v, %v", l, err)
+	}
+	greatest := writer.Token()
+	for _, l := range leases {
+		if l.Token() <= writer.Token() {
+			t.Errorf("a reader's token is %d after a writer's %d", l.Token(), writer.Token())
+		}
+		greatest = max(greatest, l.Token())
+		keptOutNow(t, last)
+		unlock(t, l)
+	}
+	l := take(t, last)
+	if l.Token() <= greatest {
+		t.Errorf("a writer's token is %d after a reader's %d", l.Token(), greatest)
+	}
+	unlock(t, l)
+}
+
+// keptOutNow fails t if got has delivered a lease.
+func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
+	t.Helper()
+	select {
+	case <-got:
+		t.Error("a writer is inside with readers")
+	default:
+	}
+}
+
+// deadReader: of two readers one dies and the other goes on.
+func deadReader(t *testing.T, at harness.Endpoint) {
+	const lease = 300 * time.Millisecond
+	key := newKey()
+	lock(t, newClient(t, dial(t, at)).RW(key, redislock.Options{Lease: lease, Fixed: true}).Reader())
+	alive := lock(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
+	got := waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
+	select {
+	case <-got:
+		t.Fatal("a writer is inside with a reader")
+	case <-time.After(2 * lease):
+	}
+	unlock(t, alive)
+	began := time.Now()
+	unlock(t, take(t, got))
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the writer came %v after the last reader had left", took)
+	}
+}
+
+// renewedReader: the writer watches the end of a lease, which moves.
+func renewedReader(t *testing.T, at harness.Endpoint) {
+	const lease = 300 * time.Millisecond
+	c, key := dial(t, at), newKey()
+	reader := lock(t, newClient(t, c).RW(key, redislock.Options{Lease: lease}).Reader())
+	got := waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
+	select {
+	case <-got:
+		t.Fatal("a writer is inside with a reader")
+	case <-time.After(3 * lease):
+	}
+	if err := reader.Err(); err != nil {
+		t.Errorf("the reader's lease has ended: %v", err)
+	}
+	unlock(t, reader)
+	unlock(t, take(t, got))
+}
+
+// writerGivesUp: a reader behind the writer then joins the reader inside.
+func writerGivesUp(t *testing.T, at harness.Endpoint) {
+	c, key := dial(t, at), newKey()
+	m := newClient(t, c).RW(key, redislock.Options{})
+	inside := lock(t, m.Reader())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	gone := make(chan error, 1)
+	go func() { _, err := m.Lock(ctx); gone <- err }()
+	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 1 })
+	got := waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
+	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 2 })
+	keptOut(t, "a reader behind a writer", got)
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("Lock = %v", err)
+	}
+	began := time.Now()
+	l := take(t, got)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the reader came %v after the writer had left", took)
+	}
+	if err := inside.Err(); err != nil || held(t, c, key) != 2 {
+		t.Errorf("%d hold the lock, the first reader's Err is %v; want 2 and nil", held(t, c, key), err)
+	}
+	unlock(t, l)
+	unlock(t, inside)
+}
+
+func sharedLostReplies(t *testing.T, at harness.Endpoint) {
+	c, watch, key := dial(t, at), dial(t, at), newKey()
+	m := newClient(t, c).RW(key, redislock.Options{})
+	unlock(t, lock(t, m.Reader()))
+	c.lose.Store(1)
+	l := lock(t, m.Reader())
+	if n := held(t, watch, key); n != 1 {
+		t.Errorf("after a lost reply to Lock %d hold the lock, want 1", n)
+	}
+	c.lose.Store(1)
+	unlock(t, l)
+	if n := held(t, watch, key); n != 0 {
+		t.Errorf("after a lost reply to Unlock %d hold the lock, want 0", n)
+	}
+	unlock(t, lock(t, m))
+	c.lose.Store(1)
+	unlock(t, lock(t, m)) // a writer who did not know its own lock would wait for it
+	c.lose.Store(3)
+	if l, err := m.RLock(t.Context()); err == nil {
+		t.Fatalf("RLock = %v after three lost replies", l)
+	}
+	if n := held(t, watch, key); n != 0 {
+		t.Errorf("a Lock that gave up has left %d holders", n)
+	}
+}
+
+func deadPermit(t *testing.T, at harness.Endpoint) {
+	const lease = 300 * time.Millisecond
+	key := newKey()
+	c := dial(t, at)
+	dead := lock(t, newClient(t, c).Semaphore(key, 2, redislock.Options{Lease: lease, Fixed: true}))
+	s := newClient(t, dial(t, at)).Semaphore(key, 2, redislock.Options{})
+	first := lock(t, s)
+	began := time.Now()
+	second := lock(t, s)
+	if took := time.Since(began); took < lease/2 || took > 10*lease {
+		t.Errorf("the permit of who died was given away after %v, with a lease of %v", took, lease)
+	}
+	lost(t, dead)
+	if n := held(t, c, key); n != 2 {
+		t.Errorf("%d permits are held after the Unlock of a dead one, want 2", n)
+	}
+	if _, err := s.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock without permits = %v", err)
+	}
+	unlock(t, first)
+	unlock(t, second)
+}
+
+// deadWaiters: two waiters of a process that reads its mailbox no more stand
+// before a third.
+func deadWaiters(t *testing.T, at harness.Endpoint) {
+	const grant = 100 * time.Millisecond
+	o := redislock.Options{Grant: grant}
+	c, key := dial(t, at), newKey()
+	l := lock(t, newClient(t, c).RW(key, o))
+	queue := key + ":queue"
+	// They cannot be killed here: they are entered as a process would be that
+	// died at once.
+	for i, who := range []string{"DEAD:1:1", "DEAD:2:1"} {
+		if err := c.Do(t.Context(), "ZADD", queue, i-5, who).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer c.Del(context.WithoutCancel(t.Context()), key+":mail:DEAD")
+	got := waiter(t, newClient(t, dial(t, at)).RW(key, o))
+	eventually(t, "the waiter waits", func() bool { return c.ZCard(t.Context(), queue).Val() == 3 })
+	began := time.Now()
+	unlock(t, l)
+	unlock(t, take(t, got))
+	if took := time.Since(began); took > 2*grant+5*time.Second {
+		t.Errorf("two dead waiters cost %v, with a grant timeout of %v", took, grant)
+	}
+}
+
+func badPermits(t *testing.T, at harness.Endpoint) {
+	client := newClient(t, dial(t, at))
+	for _, n := range []int{-1, 0, 1 << 30} {
+		if _, err := client.Semaphore(newKey(), n, redislock.Options{}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("a semaphore of %d permits: %v, want ErrUsage", n, err)
+		}
+	}
+}
