@@ -82,7 +82,8 @@ func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
 
 // companion returns the name of a key that belongs to the lock called name, and
 // that a cluster keeps in the same slot: what a key has between its first brace
-// and the next closing one, or else all of it, says where it is kept.
+// and the next closing one, or else all of it, says where it is kept. There is none for a
+// name with a closing brace, or an empty pair, but nothing in braces.
 func companion(name, what string) string {
 	_, tail, opened := strings.Cut(name, "{")
 	if inner, _, closed := strings.Cut(tail, "}"); opened && closed && inner != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -52,7 +53,7 @@ func parseLetter(text string) (to string, l letter, err error) {
 	var micros, millis int64
 	var rest string
 	n, _ := fmt.Sscanf(text+" .", "%s %d %d %d %s", &to, &l.token, &micros, &millis, &rest)
-	if n != 5 || rest != "." || micros < 0 || millis < 0 || millis > maxLease.Milliseconds() {
+	if n != 5 || rest != "." || micros < 0 || micros > math.MaxInt64/1000 || millis < 0 || millis > maxLease.Milliseconds() {
 		return "", letter{}, fmt.Errorf("redislock: %q is not a letter", text)
 	}
 	l.time, l.span = time.Duration(micros)*time.Microsecond, time.Duration(millis)*time.Millisecond

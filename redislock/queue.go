@@ -89,7 +89,8 @@ var (
 
 // Mutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Beside it there are keys whose names begin with that name in
-// braces, unless it has braces itself, and a colon. Make it once and keep it: each
+// braces, unless it has braces itself, and a colon. (In a cluster the name must
+// have something in braces if it has any.) Make it once and keep it: each
 // has a mailbox of its own, which is read for as long as somebody waits and five
 // seconds more.
 func (c *Client) Mutex(name string, o Options) *Mutex {

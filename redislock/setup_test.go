@@ -3,9 +3,13 @@ package redislock_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -42,20 +46,60 @@ type link struct {
 	lose  atomic.Int32 // so many replies from now on
 	stall atomic.Bool  // replies do not come, until the connection closes
 	delay atomic.Int64 // ns: replies come so much later
+
+	mu    sync.Mutex
+	addr  string          // where new connections go, if it is set; "-" for nowhere
+	conns map[*lossy]bool // those that are open
+}
+
+// redirect cuts all connections and leads new ones to addr.
+func (l *link) redirect(addr string) {
+	l.mu.Lock()
+	l.addr = addr
+	l.mu.Unlock()
+	l.cut()
+}
+
+// cut breaks all connections.
+func (l *link) cut() {
+	for _, c := range l.open() {
+		c.Conn.Close()
+	}
+}
+
+// open returns the connections that are open.
+func (l *link) open() []*lossy {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.conns))
+}
+
+func (l *link) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	l.mu.Lock()
+	if l.addr != "" {
+		addr = l.addr
+	}
+	l.mu.Unlock()
+	if addr == "-" {
+		return nil, errors.New("the test has cut this link")
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &lossy{Conn: conn, link: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[c] = true
+	return c, nil
 }
 
 // dial connects a client for the duration of t.
 func dial(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
 	t.Helper()
-	l := new(link)
+	l := &link{conns: make(map[*lossy]bool)}
 	tweak = append(tweak, func(o *redis.Options) {
-		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return &lossy{Conn: c, link: l}, nil
-		}
+		o.Dialer = l.connect
 	})
 	client, counter, err := wire.Redis(at, tweak...)
 	if err != nil {
@@ -77,6 +121,13 @@ type lossy struct {
 	link *link
 }
 
+func (c *lossy) Close() error {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	delete(c.link.conns, c)
+	return c.Conn.Close()
+}
+
 func (c *lossy) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil {
@@ -91,7 +142,7 @@ func (c *lossy) Read(p []byte) (int, error) {
 		}
 	}
 	if c.link.lose.Add(-1) >= 0 {
-		c.Conn.Close()
+		c.Close()
 		return 0, io.ErrUnexpectedEOF
 	}
 	c.link.lose.Store(0)
