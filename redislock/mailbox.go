@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -81,7 +82,11 @@ func (m *Mutex) listen() error {
 	if err != nil {
 		return err
 	}
-	m.reading = m.c.spawn(func() { m.read(rdb) })
+	read := m.read
+	if m.channel {
+		read = m.hear
+	}
+	m.reading = m.c.spawn(func() { read(rdb) })
 	return nil
 }
 
@@ -94,6 +99,10 @@ func (m *Mutex) stopListening() {
 		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 		defer cancel()
 		// If it does not arrive the connection is broken, which ends it too.
+		if m.channel {
+			_ = m.c.rdb.Publish(ctx, m.mailbox(), stopWord).Err()
+			return
+		}
 		_, _ = m.c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			p.RPush(ctx, m.mailbox(), stopWord)
 			p.PExpire(ctx, m.mailbox(), 2*mailboxLinger)
@@ -124,6 +133,7 @@ func (m *Mutex) read(rdb redis.UniversalClient) {
 		default:
 			pause = 0
 			m.deliver(got[len(got)-1])
+			runtime.Gosched() // the waiter goes on before the next request is written
 		}
 		if m.stop(err != nil || got[len(got)-1] == stopWord) {
 			return

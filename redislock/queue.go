@@ -63,12 +63,13 @@ var queue = &harness.Variant{
 // server, first come, first served. It can be locked again after any error. It
 // is not reentrant: a holder that locks it again waits for itself.
 type Mutex struct {
-	c    *Client
-	name string
-	keys []string
-	id   string // of the mailbox
-	o    Options
-	err  error // what is wrong with name and o
+	c       *Client
+	name    string
+	keys    []string
+	id      string // of the mailbox
+	channel bool   // the mailbox is a channel, not a list
+	o       Options
+	err     error // what is wrong with name and o
 
 	mu      sync.Mutex
 	clock   clock // of the server

@@ -10,7 +10,9 @@ import (
 // Suite lists every lock of the family.
 var Suite = []*harness.Variant{
 	queue,
+	queuePubsub,
 	poll,
+	token,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they

@@ -95,7 +95,7 @@ func (l *link) connect(ctx context.Context, network, addr string) (net.Conn, err
 }
 
 // dial connects a client for the duration of t.
-func dial(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
+func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
 	t.Helper()
 	l := &link{conns: make(map[*lossy]bool)}
 	tweak = append(tweak, func(o *redis.Options) {
