@@ -75,7 +75,7 @@ func FuzzParseLetter(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if to == "" || strings.ContainsAny(to, " \n") || l.time < 0 || l.span < 0 || l.span > maxLease || l.again {
+		if to == "" || strings.Contains(to, " ") || l.time < 0 || l.span < 0 || l.span > maxLease || l.again {
 			t.Errorf("%q gives %q, %+v", text, to, l)
 		}
 	})

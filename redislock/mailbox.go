@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,10 +53,13 @@ func (m *Mutex) heard(c clock) {
 
 // parseLetter reads what the script post writes.
 func parseLetter(text string) (to string, l letter, err error) {
-	var micros, millis int64
-	var rest string
-	n, _ := fmt.Sscanf(text+" .", "%s %d %d %d %s", &to, &l.token, &micros, &millis, &rest)
-	if n != 5 || rest != "." || micros < 0 || micros > math.MaxInt64/1000 || millis < 0 || millis > maxLease.Milliseconds() {
+	to, rest, _ := strings.Cut(text, " ")
+	token, rest, _ := strings.Cut(rest, " ")
+	written, span, _ := strings.Cut(rest, " ")
+	l.token, err = strconv.ParseUint(token, 10, 64)
+	micros, err2 := strconv.ParseUint(written, 10, 64)
+	millis, err3 := strconv.ParseUint(span, 10, 64)
+	if err != nil || err2 != nil || err3 != nil || to == "" || micros > math.MaxInt64/1000 || millis > uint64(maxLease.Milliseconds()) {
 		return "", letter{}, fmt.Errorf("redislock: %q is not a letter", text)
 	}
 	l.time, l.span = time.Duration(micros)*time.Microsecond, time.Duration(millis)*time.Millisecond

@@ -14,9 +14,11 @@
  *	TURNS    how often each may come; without it, as often as it likes
  *	AGAIN    waiters also ask when nothing has happened for two leases
  *
- * Any reply and any letter may be lost; then who waited for it asks again.
- * Processes come as often as they like and may stop, and exit, at any time. So a
- * waiter that relies on the others to come back is found as a deadlock.
+ *	LOSS     any reply and any letter may be lost; then who waited for it asks again
+ *	CANCEL   who waits may give up
+ *
+ * Processes may stop, and exit, whenever they have no business with the lock. So
+ * a waiter that relies on the others to come back is found as a deadlock.
  *
  * Mutants:
  *
@@ -230,6 +232,8 @@ inline read() {
 #endif
 		fi
 	fi;
+	/* Who waits is in the queue, has the lock, or will ask. */
+	assert(at[mine] != waiting || owner == mine || box[mine].old > 0 || queue??[eval(mine)]);
 	got = 0; old = 0
 }
 
@@ -242,13 +246,18 @@ active [N] proctype Process() {
 		:: owner == mine -> enter()
 		:: else -> at[mine] = waiting
 		fi }
+#ifdef LOSS
 	:: d_step { at[mine] == asking -> take(mine) } /* and does not */
+#endif
+#ifdef CANCEL
 	:: d_step { at[mine] == asking || at[mine] == waiting -> at[mine] = undoing; watch[mine] = 0 }
+#endif
 	:: d_step { at[mine] == waiting && watch[mine] -> watch[mine] = 0; at[mine] = asking }
 #ifdef AGAIN
 	:: d_step { at[mine] == waiting && crashes > 1 -> watch[mine] = 0; at[mine] = asking }
 #endif
 	:: d_step { at[mine] != dead && box[mine].n > 0 -> read() }
+#ifdef LOSS
 	:: d_step { at[mine] != dead && box[mine].n > 0 -> /* the connection breaks */
 		unbox(); got = 0; old = 0;
 #ifndef NO_WAKE
@@ -258,6 +267,7 @@ active [N] proctype Process() {
 		fi
 #endif
 		}
+#endif
 	:: d_step { at[mine] == inside && believes[mine] && owner == mine && roomy ->
 		whole = 1; by = NOBODY;
 #ifndef NO_TELL_RENEW
