@@ -35,9 +35,10 @@ test-arches: ## run the assembly of six architectures under qemu
 	scripts/deps qemu
 	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment
 
-models: ## check Promela models of ticket, mcs and clh, and broken ones, with Spin; installs it
+models: ## check Promela models of ticket, mcs, clh and redis-queue, and broken ones, with Spin; installs it
 	scripts/deps spin
 	spinlock/models/check
+	redislock/models/check
 
 race: ## run the tests under the race detector
 	$(GO) run ./cmd/testcount '-race ./...'

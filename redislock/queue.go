@@ -257,11 +257,11 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	err = m.c.persist(ctx, func(again bool) error {
 		n, err := m.call(queueRelease, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb).Int()
-		if n == 2 || err != nil && !refused(err) || n == 0 && (owned || again) {
+		if n >= 2 || err != nil && !refused(err) || n == 0 && (owned || again) {
 			m.watchOver() // it may have been handed over by a request whose reply was lost
 		}
 		// Gone after a failure: the failed request has done it.
-		held = err == nil && (n > 0 || again)
+		held = err == nil && (n == 1 || n == 2 || again)
 		return err
 	})
 	return held, err

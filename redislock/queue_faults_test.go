@@ -2,10 +2,6 @@ package redislock_test
 
 import (
 	"errors"
-	"math/rand/v2"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 

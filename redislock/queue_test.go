@@ -152,6 +152,7 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 			defer w.cancel()
 		}
 		measured.Go(func() {
+			time.Sleep(200 * time.Millisecond) // all listen
 			cost[k] = perTurn(peers, &turns, func() {
 				first.Unlock(t.Context())
 				for turns.Load() < few && t.Context().Err() == nil {

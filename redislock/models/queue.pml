@@ -15,7 +15,7 @@
  *	AGAIN    waiters also ask when nothing has happened for two leases
  *
  *	LOSS     any reply and any letter may be lost; then who waited for it asks again
- *	CANCEL   who waits may give up
+ *	CANCEL   how often who waits may give up
  *
  * Processes may stop, and exit, whenever they have no business with the lock. So
  * a waiter that relies on the others to come back is found as a deadlock.
@@ -31,12 +31,16 @@
  *	NO_REASK       who reads an old letter that is not for it does not ask
  *	TRUST          a letter counts however old it is
  *	TAKE_BACK      a release does not ask who the owner is
+ *	LEAVE_LAPSED   nor does it hand on a lock whose owner's time is over
  */
 #ifndef N
 #define N 3
 #endif
 #ifndef CRASHES
 #define CRASHES 1
+#endif
+#ifndef CANCEL
+#define CANCEL 0
 #endif
 #define ROOM 2 /* of a mailbox; nobody renews while there is none */
 #define NOBODY N
@@ -59,7 +63,7 @@ mtype at[N] = away;
 bit watch[N];    /* it was told until when the lock is taken */
 bit guard[N];    /* it looks after its latest hand-over */
 bit believes[N];
-byte crashes;
+byte crashes, cancels;
 
 byte i;
 byte first;
@@ -156,6 +160,14 @@ inline drop(p) {
 	:: owner == p ->
 #endif
 		hand(p, NOBODY); guard[p] = (owner != NOBODY -> 1 : guard[p])
+#ifndef LEAVE_LAPSED
+	:: owner == NOBODY ->
+		if
+		:: queue??[eval(p)] -> queue??eval(p)
+		:: else
+		fi;
+		hand(p, NOBODY); guard[p] = (owner != NOBODY -> 1 : guard[p])
+#endif
 	:: else ->
 		if
 		:: queue?[eval(p)] -> queue?eval(p);
@@ -249,9 +261,7 @@ active [N] proctype Process() {
 #ifdef LOSS
 	:: d_step { at[mine] == asking -> take(mine) } /* and does not */
 #endif
-#ifdef CANCEL
-	:: d_step { at[mine] == asking || at[mine] == waiting -> at[mine] = undoing; watch[mine] = 0 }
-#endif
+	:: d_step { (at[mine] == asking || at[mine] == waiting) && cancels < CANCEL -> cancels++; at[mine] = undoing; watch[mine] = 0 }
 	:: d_step { at[mine] == waiting && watch[mine] -> watch[mine] = 0; at[mine] = asking }
 #ifdef AGAIN
 	:: d_step { at[mine] == waiting && crashes > 1 -> watch[mine] = 0; at[mine] = asking }
