@@ -87,6 +87,23 @@ func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	}
 }
 
+// queueLateUnlock: who comes past its lease hands on a lock that is free, though
+// the first waiter, who should have watched, is dead.
+func queueLateUnlock(t *testing.T, at harness.Endpoint) {
+	const lease, grant = 700 * time.Millisecond, 600 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{Lease: lease, Grant: grant, Fixed: true}))
+	ghosts(t, watch, key, "GHOST:1")
+	w := enqueue(t, watch, newPeer(t, at).Mutex(key, redislock.Options{Grant: grant}))
+	<-l.Done()
+	eventually(t, "the lease is over", func() bool { return owner(t, watch, key) == "" })
+	lost(t, l)
+	left := time.Now()
+	next, came := w.lease(t)
+	between(t, "a successor", came.Sub(left), grant, grant)
+	unlock(t, next)
+}
+
 // queueGuardLeaves: Close leaves it to others to look after a hand-over.
 func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
@@ -129,7 +146,7 @@ func queueCancelFirst(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{Lease: lease, Grant: 100 * time.Millisecond}
 	p := newPeer(t, at)
 	lock(t, p.Mutex(key, o))
-	m := newPeer(t, at).Mutex(key, o)
+	m := newPeer(t, at).Mutex(key, redislock.Options{})
 	first, second := enqueue(t, watch, m), enqueue(t, watch, m)
 	time.Sleep(lease / 2) // it has been renewed
 	p.die()

@@ -41,6 +41,7 @@ func TestQueue(t *testing.T) {
 		{"dead waiters of one process", queueDeadProcess},
 		{"process cut off", queueCutOff},
 		{"owner dies", queueOwnerDies},
+		{"Unlock past the lease", queueLateUnlock},
 		{"who handed over leaves", queueGuardLeaves},
 		{"who handed over dies", queueGuardDies},
 		{"cancelled: first", queueCancelFirst},
