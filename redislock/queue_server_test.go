@@ -101,8 +101,8 @@ func TestQueueRefused(t *testing.T) {
 		begin, end func()
 	}{
 		{"read-only replica", "READONLY",
-			func() { admin.SlaveOf(t.Context(), "127.0.0.1", "1") },
-			func() { admin.SlaveOf(t.Context(), "NO", "ONE") }},
+			func() { admin.ReplicaOf(t.Context(), "127.0.0.1", "1") },
+			func() { admin.ReplicaOf(t.Context(), "NO", "ONE") }},
 		{"out of memory", "OOM",
 			func() { config("maxmemory", "1", "maxmemory-policy", "noeviction") },
 			func() { config("maxmemory", "0") }},
