@@ -35,10 +35,11 @@ test-arches: ## run the assembly of six architectures, and every lock on arm64, 
 	scripts/deps qemu
 	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment ./spinlock ./mutex
 
-models: ## check Promela models of ticket, mcs, clh and zk-handoff, and broken ones, with Spin; installs it
+models: ## check Promela models of ticket, mcs, clh, zk-handoff and redis-queue, and broken ones, with Spin; installs it
 	scripts/deps spin
 	spinlock/models/check
 	zklock/models/check
+	redislock/models/check
 
 race: ## run the tests under the race detector
 	$(GO) run ./cmd/testcount '-race ./...'

@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
 )
 
 // ClientOptions is how a Client uses Redis. The zero value is usable.
 type ClientOptions struct {
 	// Blocking is for the commands that block, with which waiters listen: one
 	// connection of it for each lock that this client waits for. The Client
-	// closes it. nil makes one after the pattern of the other client, which must
+	// closes it. It must not repeat requests (redis.Options.MaxRetries: -1): a
+	// message may be lost with a connection, and that must show. nil makes one after the pattern of the other client, which must
 	// then be a *redis.Client (of one server, or by Sentinel) or a
 	// *redis.ClusterClient.
 	Blocking redis.UniversalClient
@@ -30,11 +33,14 @@ type Client struct {
 	open context.Context // ends with Close
 	shut context.CancelFunc
 
+	misuse error // what is wrong with the options, for locks that listen
+
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
 	leases   map[*Lease]bool
-	next     time.Time   // when the watchdog looks again; zero for never
-	watchdog *time.Timer // nil before the first lease
+	guards   map[*Mutex]bool // those that look after a hand-over
+	next     time.Time       // when the watchdog looks again; zero for never
+	watchdog *time.Timer     // nil before the first lease
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 }
@@ -42,7 +48,10 @@ type Client struct {
 // NewClient returns a client over rdb, which it neither closes nor blocks.
 // The caller closes the Client before rdb.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{rdb: rdb, blocking: o.Blocking, leases: make(map[*Lease]bool)}
+	c := &Client{rdb: rdb, blocking: o.Blocking, leases: make(map[*Lease]bool), guards: make(map[*Mutex]bool)}
+	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
+		c.misuse = fmt.Errorf("redislock: %w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", harness.ErrUsage)
+	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	return c
 }
@@ -58,6 +67,9 @@ func (c *Client) Close() error {
 		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 	}
 	clear(c.leases)
+	for m := range c.guards {
+		c.work.Go(m.pass)
+	}
 	if c.watchdog != nil {
 		c.watchdog.Stop()
 	}
@@ -104,12 +116,27 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		c.blocking = redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *rdb.Options()
-		o.PoolSize, o.MaxActiveConns, o.MinIdleConns = manyConnections, 0, 0
+		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRedirects = manyConnections, 0, 0, -1
 		c.blocking = redis.NewClusterClient(&o)
 	default:
 		return nil, errNoBlocking
 	}
 	return c.blocking, nil
+}
+
+// guard notes whether m looks after a hand-over. It returns false if the client
+// is closed and nobody will.
+func (c *Client) guard(m *Mutex, on bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !on {
+		delete(c.guards, m)
+		return true
+	}
+	if !c.closed {
+		c.guards[m] = true
+	}
+	return !c.closed
 }
 
 // manyConnections does not limit who listens.

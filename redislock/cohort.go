@@ -30,8 +30,8 @@ import (
 //
 // # Fencing
 //
-// The server gives one token for all turns, T. That of turn n is T<<16 + n, with n
-// from 0 and below 1<<16. So tokens rise within the turns, and from those of one
+// The server gives one token for all turns, T. That of turn n is T<<12 + n, with n
+// from 0 and below 1<<12. So tokens rise within the turns, and from those of one
 // process to those of the next, whose T is greater by 1 at least.
 //
 // # References
@@ -54,7 +54,7 @@ type CohortOptions struct {
 	Options
 
 	// Turns is how often in a row a process may have the lock while others wait,
-	// from 1 to 65536. 0 is DefaultTurns.
+	// from 1 to 4096. 0 is DefaultTurns.
 	Turns int
 }
 
@@ -63,7 +63,7 @@ const (
 	// turns that it hardly shows.
 	DefaultTurns = 16
 
-	turnBits = 16 // of a token
+	turnBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
 )
 
 // A Cohort is a lock between all clients that use the same name on the same

@@ -27,9 +27,10 @@
 // # What it does not promise
 //
 // A server that restarts without its data, or a replica that is promoted before
-// it has the latest writes, gives the lock away a second time, and the tokens
-// fall back with the data. They protect only while the dataset survives. Where
-// that is not acceptable use a lock kept by consensus, such as package zklock.
+// it has the latest writes, gives the lock away a second time. The tokens of a
+// [Mutex] go with the server's clock, so they rise nevertheless unless that has
+// been set back, and a resource that checks them is safe. Where that is not
+// acceptable use a lock kept by consensus, such as package zklock.
 // The same goes for eviction: the policy must be noeviction, or the keys of the
 // lock must be out of its reach.
 //
@@ -41,6 +42,7 @@
 // and a Lock that gives up in doubt takes back what may be there. A request that
 // the network holds back until after that can still take the lock or a place in
 // the queue; the first ends with its lease, the second with the grant timeout.
+// What else a lock leaves in the server, a counter, ends a day after its last use.
 //
 // # Contexts
 //

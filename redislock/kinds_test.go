@@ -59,8 +59,8 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// waiter starts a Lock that must succeed and delivers its lease.
-func waiter(t *testing.T, m redislock.Acquirer) <-chan *redislock.Lease {
+// begun starts a Lock that must succeed and delivers its lease.
+func begun(t *testing.T, m redislock.Acquirer) <-chan *redislock.Lease {
 	t.Helper()
 	got := make(chan *redislock.Lease, 1)
 	go func() {
@@ -215,7 +215,7 @@ func pubsubRequests(t *testing.T, at harness.Endpoint) {
 	}
 	l := lock(t, m)
 	before = w.Counts()
-	got := waiter(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
+	got := begun(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
 	time.Sleep(300 * time.Millisecond)
 	if n := w.Counts().Sub(before).Requests; n != 2 {
 		t.Errorf("a waiter sent %d requests in 300 ms, want 2: before it listens and after", n)
@@ -236,7 +236,7 @@ func pubsubHerd(t *testing.T, at harness.Endpoint) {
 	for range n {
 		w := dial(t, at)
 		links = append(links, w)
-		got = append(got, waiter(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
+		got = append(got, begun(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
 	}
 	sent := func() (total uint64) {
 		for _, w := range links {
@@ -266,7 +266,7 @@ func pubsubLostMessage(t *testing.T, at harness.Endpoint) {
 	c, w := dial(t, at), dial(t, at)
 	key := newKey()
 	l := lock(t, newClient(t, c).PubSubMutex(key, redislock.Options{}))
-	got := waiter(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
+	got := begun(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
 	eventually(t, "the waiter listens", func() bool { return w.Counts().Requests == 3 })
 	time.Sleep(100 * time.Millisecond)
 	w.lose.Store(1) // what is read next is the message

@@ -59,7 +59,7 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.end = context.WithCancelCause(context.Background())
 	l.deadline = from.Add(span - drift(span))
 	if !l.fixed || span < l.span {
-		l.renewAt = time.Now().Add(span / 3)
+		l.renewAt = from.Add(span / 3)
 	}
 	return l.c.keep(l)
 }

@@ -21,8 +21,12 @@ const (
 	// short enough that a waiter who died unnoticed costs little.
 	DefaultGrant = 500 * time.Millisecond
 
-	// minLease is the shortest lease: Redis counts whole milliseconds.
-	minLease = time.Millisecond
+	// minLease is the shortest lease and grant timeout. Redis counts whole
+	// milliseconds, of which drift leaves out two.
+	minLease = 5 * time.Millisecond
+
+	// maxLease is more than anybody will ask for.
+	maxLease = 100 * 365 * 24 * time.Hour
 
 	// maxName is the longest name of a lock, in bytes.
 	maxName = 1024
@@ -41,7 +45,10 @@ type Options struct {
 
 	// Grant is how long a waiter to whom the lock was handed over may take to
 	// react, if it is about to keep it: what a waiter that died costs the
-	// others. 0 is DefaultGrant. Only locks with a queue use it.
+	// others. It must be well above the longest delay on the way to the server: a
+	// process that always reacts later gets the lock only when nobody else waits.
+	// All clients of a lock should agree. 0 is DefaultGrant. Only locks with a
+	// queue use it.
 	Grant time.Duration
 
 	_ struct{}
@@ -63,15 +70,23 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("redislock: %w: the name of the lock has %d bytes, more than %d", harness.ErrUsage, len(name), maxName)
 	case o.Lease < minLease:
 		return o, fmt.Errorf("redislock: %w: a lease of %v: want at least %v", harness.ErrUsage, o.Lease, minLease)
+	case o.Lease > maxLease:
+		return o, fmt.Errorf("redislock: %w: a lease of %v: want at most %v", harness.ErrUsage, o.Lease, maxLease)
 	case o.Grant < minLease:
 		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.Grant, minLease)
 	}
 	return o, nil
 }
 
+// again is how long a waiter waits in vain before it asks, so that no loss, of a
+// message or of somebody who should watch, stops it for longer: two leases, but
+// at most a minute.
+func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
+
 // companion returns the name of a key that belongs to the lock called name, and
 // that a cluster keeps in the same slot: what a key has between its first brace
-// and the next closing one, or else all of it, says where it is kept.
+// and the next closing one, or else all of it, says where it is kept. There is none for a
+// name with a closing brace, or an empty pair, but nothing in braces.
 func companion(name, what string) string {
 	_, tail, opened := strings.Cut(name, "{")
 	if inner, _, closed := strings.Cut(tail, "}"); opened && closed && inner != "" {

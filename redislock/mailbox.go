@@ -2,7 +2,12 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,14 +19,47 @@ type letter struct {
 	token uint64        // of the lock that the waiter has got, or 0: the lock is taken
 	time  time.Duration // of the server's clock, when it was written
 	span  time.Duration // for how long the lock is granted, or taken
+
+	written time.Time // not later than when it was written
+}
+
+// A clock is what is known of the server's: our time before a request was sent,
+// and the server's when it ran.
+type clock struct {
+	sent time.Time
+	time time.Duration
+}
+
+// at returns a time that is not after the one the server's clock calls t, nor
+// after now, even if one clock runs a two-thousandth faster than the other, which
+// is as much as NTP makes of it.
+func (c clock) at(t time.Duration, now time.Time) time.Time {
+	since := t - c.time
+	at := c.sent.Add(since - since.Abs()/2000)
+	if at.After(now) { // the server's clock was set
+		return now
+	}
+	return at
+}
+
+// heard notes the server's time. The latest is best: clocks drift.
+func (m *Mutex) heard(c clock) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.sent.After(m.clock.sent) {
+		m.clock = c
+	}
 }
 
 // parseLetter reads what the script post writes.
 func parseLetter(text string) (to string, l letter, err error) {
-	var micros, millis int64
-	var rest string
-	n, _ := fmt.Sscanf(text+" .", "%s %d %d %d %s", &to, &l.token, &micros, &millis, &rest)
-	if n != 5 || rest != "." || micros < 0 || millis < 0 || millis > int64(maxSpan/time.Millisecond) {
+	to, rest, _ := strings.Cut(text, " ")
+	token, rest, _ := strings.Cut(rest, " ")
+	written, span, _ := strings.Cut(rest, " ")
+	l.token, err = strconv.ParseUint(token, 10, 64)
+	micros, err2 := strconv.ParseUint(written, 10, 64)
+	millis, err3 := strconv.ParseUint(span, 10, 64)
+	if err != nil || err2 != nil || err3 != nil || to == "" || micros > math.MaxInt64/1000 || millis > uint64(maxLease.Milliseconds()) {
 		return "", letter{}, fmt.Errorf("redislock: %q is not a letter", text)
 	}
 	l.time, l.span = time.Duration(micros)*time.Microsecond, time.Duration(millis)*time.Millisecond
@@ -29,9 +67,6 @@ func parseLetter(text string) (to string, l letter, err error) {
 }
 
 const (
-	// maxSpan is more than anybody will ask for.
-	maxSpan = 100 * 365 * 24 * time.Hour
-
 	// mailboxLinger is how long a mailbox is read after the last waiter has gone.
 	mailboxLinger = 5 * time.Second
 
@@ -52,7 +87,11 @@ func (m *Mutex) listen() error {
 	if err != nil {
 		return err
 	}
-	m.reading = m.c.spawn(func() { m.read(rdb) })
+	read := m.read
+	if m.channel {
+		read = m.hear
+	}
+	m.reading = m.c.spawn(func() { read(rdb) })
 	return nil
 }
 
@@ -65,6 +104,10 @@ func (m *Mutex) stopListening() {
 		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 		defer cancel()
 		// If it does not arrive the connection is broken, which ends it too.
+		if m.channel {
+			_ = m.c.rdb.Publish(ctx, m.mailbox(), stopWord).Err()
+			return
+		}
 		_, _ = m.c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			p.RPush(ctx, m.mailbox(), stopWord)
 			p.PExpire(ctx, m.mailbox(), 2*mailboxLinger)
@@ -77,10 +120,14 @@ func (m *Mutex) stopListening() {
 func (m *Mutex) read(rdb redis.UniversalClient) {
 	var pause time.Duration
 	for {
-		got, err := rdb.BLPop(m.c.open, 0, m.mailbox()).Result()
+		// It does not wait for ever, lest letters go to a connection that is dead
+		// without either end knowing.
+		got, err := rdb.BLPop(m.c.open, max(m.o.again(), time.Second), m.mailbox()).Result()
 		switch {
 		case m.c.open.Err() != nil:
 			return
+		case errors.Is(err, redis.Nil):
+			pause = 0
 		case err != nil:
 			// Letters may be lost with the connection.
 			m.wakeAll()
@@ -91,6 +138,7 @@ func (m *Mutex) read(rdb redis.UniversalClient) {
 		default:
 			pause = 0
 			m.deliver(got[len(got)-1])
+			runtime.Gosched() // the waiter goes on before the next request is written
 		}
 		if m.stop(err != nil || got[len(got)-1] == stopWord) {
 			return
@@ -118,8 +166,13 @@ func (m *Mutex) deliver(text string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	now := time.Now()
+	l.written = m.clock.at(l.time, now)
 	if w := m.waiters[to]; w != nil {
 		w.put(l)
+	}
+	if now.Sub(l.written) >= m.o.Grant { // the waiters may have been left out
+		m.rouse()
 	}
 }
 
@@ -127,17 +180,22 @@ func (m *Mutex) deliver(text string) {
 func (m *Mutex) wakeAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.rouse()
+}
+
+// rouse is wakeAll for who holds m.mu.
+func (m *Mutex) rouse() {
 	for _, w := range m.waiters {
 		w.put(letter{again: true})
 	}
 }
 
 // put leaves a letter for w, in place of one that it has not read. What grants
-// the lock is not replaced by less.
+// the lock is not replaced by less, nor is what lets it ask by what does not.
 func (w *queued) put(l letter) {
 	select {
 	case old := <-w.letter:
-		if l.token == 0 && old.token > 0 {
+		if l.token == 0 && (old.token > 0 || old.again) {
 			l = old
 		}
 	default:

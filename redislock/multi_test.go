@@ -128,7 +128,7 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 		first, last = last, first
 	}
 	holder := lock(t, client.Mutex(last, redislock.Options{}))
-	got := waiter(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{Lease: 300 * time.Millisecond}))
+	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{Lease: 300 * time.Millisecond}))
 	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
 	stolen := owner(t, c, first)
 	if err := c.Set(t.Context(), first, "somebody 1", time.Second).Err(); err != nil {

@@ -63,15 +63,17 @@ var queue = &harness.Variant{
 // server, first come, first served. It can be locked again after any error. It
 // is not reentrant: a holder that locks it again waits for itself.
 type Mutex struct {
-	c    *Client
-	name string
-	keys []string
-	id   string // of the mailbox
-	kind queueKind
-	o    Options
-	err  error // what is wrong with name and o
+	c       *Client
+	name    string
+	keys    []string
+	id      string // of the mailbox
+	channel bool   // the mailbox is a channel, not a list
+	kind    queueKind
+	o       Options
+	err     error // what is wrong with name and o
 
 	mu      sync.Mutex
+	clock   clock // of the server
 	waiters map[string]*queued
 	numbers uint64
 	reading bool
@@ -81,7 +83,7 @@ type Mutex struct {
 
 // A queueKind is how the server keeps a queue and who holds the lock.
 type queueKind struct {
-	acquire, release, renew, check *script
+	acquire, release, renew, check, pass *script
 
 	tag string // ends the names of waiters
 }
@@ -91,14 +93,25 @@ var exclusive = queueKind{
 	release: newScript("grant", "queue_release"),
 	renew:   newScript("grant", "queue_renew"),
 	check:   newScript("grant", "queue_check"),
+	pass:    newScript("grant", "queue_pass"),
 }
 
 // Mutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Beside it there are keys whose names begin with that name in
-// braces, unless it has braces itself, and a colon.
+// braces, unless it has braces itself, and a colon. (In a cluster the name must
+// have something in braces if it has any.) Make it once and keep it: each
+// has a mailbox of its own, which is read for as long as somebody waits and five
+// seconds more.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, id: rand.Text(), kind: exclusive, waiters: make(map[string]*queued)}
-	m.o, m.err = o.withDefaults(name)
+	return c.mutex(name, rand.Text(), o)
+}
+
+// mutex returns the mutex with that name and mailbox.
+func (c *Client) mutex(name, id string, o Options) *Mutex {
+	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued)}
+	if m.o, m.err = o.withDefaults(name); m.err == nil {
+		m.err = c.misuse
+	}
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
 	return m
 }
@@ -128,10 +141,6 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 type queued struct {
 	nonce  string
 	letter chan letter // the latest; has room for one
-
-	// Of the first request that was answered.
-	sent time.Time     // by our clock
-	time time.Duration // by the server's, when it ran
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
@@ -141,7 +150,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	defer m.leave(w)
 	queued := false // there may be a place in the queue, or the lock, that is ours
 	giveUp := func(err error) (*Lease, error) {
-		undo := func(ctx context.Context) error { _, err := m.release(ctx, w); return err }
+		undo := func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err }
 		if !queued {
 			undo = nil
 		}
@@ -187,14 +196,16 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 		return nil, 0, err
 	}
 	token, span := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond
-	if w.sent.IsZero() {
-		w.sent, w.time = sent, time.Duration(reply[2])*time.Microsecond
-	}
-	if token == 0 {
-		if span < 0 { // others watch; this is for the case that they died
-			return nil, 2 * m.o.Lease, nil
-		}
-		return nil, span + watchLate, nil
+	m.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
+	switch {
+	case token > 0:
+	case span < 0: // others watch; this is for the case that they died
+		return nil, m.o.again(), nil
+	case try: // somebody died, and the lock was handed on
+		m.watchOver()
+		return nil, 0, nil
+	default:
+		return nil, min(span+watchLate, m.o.again()), nil
 	}
 	l = m.lease(w, token)
 	if !l.begin(sent, m.o.Lease) {
@@ -219,19 +230,13 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease
 			case got.again:
 				return nil
 			case got.token == 0:
-				timer.Reset(got.span + watchLate)
+				timer.Reset(min(got.span+watchLate, m.o.again()))
 				continue
 			}
-			l := m.lease(w, got.token)
-			granted := w.sent.Add(got.time - w.time)
-			if now := time.Now(); granted.After(now) {
-				granted = now // the server's clock was set
-			}
-			if l.begin(granted, got.span) {
+			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
 				return l
 			}
-			m.wakeAll() // this process was slow: the others may have been left out
-			return nil
+			return nil // it came too late
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():
@@ -245,7 +250,7 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease
 func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token,
-		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w) },
+		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
 		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
 		span:    m.o.Lease, fixed: m.o.Fixed,
 	}
@@ -256,15 +261,15 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 }
 
 // release takes w out of the queue, or the lock away from it, and reports
-// whether it had the lock until then.
-func (m *Mutex) release(ctx context.Context, w *queued) (held bool, err error) {
+// whether it had the lock until then. owned is whether it had it for us.
+func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	err = m.c.persist(ctx, func(again bool) error {
 		n, err := m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb).Int()
-		if n == 2 {
-			m.watchOver()
+		if n >= 2 || err != nil && !refused(err) || n == 0 && (owned || again) {
+			m.watchOver() // it may have been handed over by a request whose reply was lost
 		}
 		// Gone after a failure: the failed request has done it.
-		held = err == nil && (n > 0 || again)
+		held = err == nil && (n == 1 || n == 2 || again)
 		return err
 	})
 	return held, err
@@ -273,6 +278,10 @@ func (m *Mutex) release(ctx context.Context, w *queued) (held bool, err error) {
 // watchOver looks after a hand-over when the grant timeout is over. A later
 // hand-over puts that off: by then the owner of the earlier one has come.
 func (m *Mutex) watchOver() {
+	if !m.c.guard(m, true) {
+		m.pass()
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.guard == nil {
@@ -286,11 +295,27 @@ func (m *Mutex) watchOver() {
 func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
+	m.c.guard(m, false)
 	// If the server does not answer there is nothing to hand on.
-	n, _ := call{m.kind.check, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
-	if n == 2 {
-		m.watchOver()
-	}
+	_ = m.c.persist(ctx, func(again bool) error {
+		n, err := m.look(ctx, m.kind.check)
+		if n == 2 || n == 0 && again {
+			m.watchOver()
+		}
+		return err
+	})
+}
+
+// look sends a request of nobody in particular.
+func (m *Mutex) look(ctx context.Context, s *script) (int, error) {
+	return call{s, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
+}
+
+// pass leaves it to the first waiter to look after the latest hand-over.
+func (m *Mutex) pass() {
+	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
+	defer cancel()
+	_, _ = m.look(ctx, m.kind.pass) // else it is as if this process had died
 }
 
 // enter makes the waiter known to whoever reads the mailbox.

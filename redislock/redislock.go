@@ -10,6 +10,7 @@ import (
 // Suite lists every lock of the family.
 var Suite = []*harness.Variant{
 	queue,
+	queuePubsub,
 	poll,
 	poll1ms,
 	poll5ms,
@@ -25,6 +26,7 @@ var Suite = []*harness.Variant{
 	multi,
 	redlock,
 	cohort,
+	token,
 }
 
 // The errors of this package. Errors of the client library are wrapped as they

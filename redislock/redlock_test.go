@@ -181,7 +181,7 @@ func redlockTaken(t *testing.T, s *trio) {
 		t.Errorf("TryLock = %v, want ErrNotAcquired", err)
 	}
 	s.free(t, 2)
-	got := waiter(t, m)
+	got := begun(t, m)
 	keptOut(t, "who has one key of three", got)
 	for _, i := range []int{0, 1} {
 		if v := owner(t, s.watch[i], s.key); v != "somebody" {
@@ -246,7 +246,7 @@ func redlockLate(t *testing.T, s *trio) {
 func redlockRenewed(t *testing.T, s *trio) {
 	const lease = 600 * time.Millisecond
 	l := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
-	got := waiter(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
+	got := begun(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
 	select {
 	case <-got:
 		t.Error("the next is inside although the lease is renewed")

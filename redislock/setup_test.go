@@ -3,14 +3,20 @@ package redislock_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"io"
+	"maps"
+	"net"
 	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/internal/faultproxy"
 	"locklab/internal/wire"
 	"locklab/redislock"
 )
@@ -37,17 +43,64 @@ func noLeaks(t *testing.T) {
 type link struct {
 	*redis.Client
 	*wire.Counter
-	p     *faultproxy.Proxy // the network in between
-	lose  loss              // so many replies from now on, but none of a handshake
-	stall stall             // replies do not come, until the connection closes
-	delay latency           // ns: replies come so much later
+	lose  atomic.Int32 // so many replies from now on
+	stall atomic.Bool  // replies do not come, until the connection closes
+	delay atomic.Int64 // ns: replies come so much later
+
+	mu    sync.Mutex
+	addr  string          // where new connections go, if it is set; "-" for nowhere
+	conns map[*lossy]bool // those that are open
+}
+
+// redirect cuts all connections and leads new ones to addr.
+func (l *link) redirect(addr string) {
+	l.mu.Lock()
+	l.addr = addr
+	l.mu.Unlock()
+	l.cut()
+}
+
+// cut breaks all connections.
+func (l *link) cut() {
+	for _, c := range l.open() {
+		c.Conn.Close()
+	}
+}
+
+// open returns the connections that are open.
+func (l *link) open() []*lossy {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.conns))
+}
+
+func (l *link) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	l.mu.Lock()
+	if l.addr != "" {
+		addr = l.addr
+	}
+	l.mu.Unlock()
+	if addr == "-" {
+		return nil, errors.New("the test has cut this link")
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &lossy{Conn: conn, link: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conns[c] = true
+	return c, nil
 }
 
 // dial connects a client for the duration of t.
-func dial(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
+func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
 	t.Helper()
-	p, at := between(t, at, faultproxy.Options{})
-	l := &link{p: p, lose: loss{p}, stall: stall{p}, delay: latency{p}}
+	l := &link{conns: make(map[*lossy]bool)}
+	tweak = append(tweak, func(o *redis.Options) {
+		o.Dialer = l.connect
+	})
 	client, counter, err := wire.Redis(at, tweak...)
 	if err != nil {
 		t.Fatal(err)
@@ -61,33 +114,40 @@ func dial(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 	return l
 }
 
-// between puts a proxy in front of a server for the duration of t.
-func between(t *testing.T, at harness.Endpoint, o faultproxy.Options) (*faultproxy.Proxy, harness.Endpoint) {
-	t.Helper()
-	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, o)
+// lossy is a connection that loses replies: the server has done what it was
+// asked, and then the connection breaks or is silent.
+type lossy struct {
+	net.Conn
+	link *link
+}
+
+func (c *lossy) Close() error {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	delete(c.link.conns, c)
+	return c.Conn.Close()
+}
+
+func (c *lossy) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
 	if err != nil {
-		t.Fatal(err)
+		return n, err
 	}
-	t.Cleanup(func() { p.Close() })
-	at.Addrs = [][]string{{p.Addr()}}
-	return p, at
+	time.Sleep(time.Duration(c.link.delay.Load()))
+	if c.link.stall.Load() {
+		for { // until the client's deadline, or Close
+			if _, err := c.Conn.Read(p); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if c.link.lose.Add(-1) >= 0 {
+		c.Close()
+		return 0, io.ErrUnexpectedEOF
+	}
+	c.link.lose.Store(0)
+	return n, nil
 }
-
-type loss struct{ p *faultproxy.Proxy }
-
-func (l loss) Store(times int) {
-	l.p.Inject(faultproxy.Fault{Times: times, Match: func(m faultproxy.Message) bool {
-		return m.Op != "hello" && m.Op != "client" && m.Op != "auth"
-	}})
-}
-
-type stall struct{ p *faultproxy.Proxy }
-
-func (s stall) Store(on bool) { s.p.BlackHole(faultproxy.Reply, on) }
-
-type latency struct{ p *faultproxy.Proxy }
-
-func (l latency) Store(ns int64) { l.p.Delay(faultproxy.Reply, time.Duration(ns)) }
 
 // newKey returns the name of a lock that no other test uses.
 func newKey() string { return "locklab:{redislock-test-" + rand.Text() + "}" }

@@ -29,4 +29,5 @@ var sharing = queueKind{
 	release: newScript("grant", "share", "share_release"),
 	renew:   newScript("grant", "share", "share_renew"),
 	check:   newScript("grant", "share", "share_check"),
+	pass:    newScript("grant", "share", "share_pass"),
 }

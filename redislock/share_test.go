@@ -71,7 +71,7 @@ func sharedRequests(t *testing.T, at harness.Endpoint) {
 	}
 	writer := lock(t, m)
 	before := c.Counts()
-	got := waiter(t, newClient(t, other).RW(key, redislock.Options{}).Reader())
+	got := begun(t, newClient(t, other).RW(key, redislock.Options{}).Reader())
 	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 1 })
 	unlock(t, writer)
 	unlock(t, take(t, got))
@@ -92,10 +92,10 @@ func readersTogether(t *testing.T, at harness.Endpoint) {
 	writer := lock(t, m)
 	var got []<-chan *redislock.Lease
 	for i := range n {
-		got = append(got, waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader()))
+		got = append(got, begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader()))
 		eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == int64(i+1) })
 	}
-	last := waiter(t, m)
+	last := begun(t, m)
 	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == n+1 })
 	if l, err := m.TryRLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
 		t.Errorf("TryRLock of a writer's lock = %v, %v", l, err)
@@ -140,7 +140,7 @@ func deadReader(t *testing.T, at harness.Endpoint) {
 	key := newKey()
 	lock(t, newClient(t, dial(t, at)).RW(key, redislock.Options{Lease: lease, Fixed: true}).Reader())
 	alive := lock(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
-	got := waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
+	got := begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
 	select {
 	case <-got:
 		t.Fatal("a writer is inside with a reader")
@@ -159,7 +159,7 @@ func renewedReader(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	c, key := dial(t, at), newKey()
 	reader := lock(t, newClient(t, c).RW(key, redislock.Options{Lease: lease}).Reader())
-	got := waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
+	got := begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
 	select {
 	case <-got:
 		t.Fatal("a writer is inside with a reader")
@@ -182,7 +182,7 @@ func writerGivesUp(t *testing.T, at harness.Endpoint) {
 	gone := make(chan error, 1)
 	go func() { _, err := m.Lock(ctx); gone <- err }()
 	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 1 })
-	got := waiter(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
+	got := begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
 	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 2 })
 	keptOut(t, "a reader behind a writer", got)
 	cancel()
@@ -266,7 +266,7 @@ func deadWaiters(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	defer c.Del(context.WithoutCancel(t.Context()), key+":mail:DEAD")
-	got := waiter(t, newClient(t, dial(t, at)).RW(key, o))
+	got := begun(t, newClient(t, dial(t, at)).RW(key, o))
 	eventually(t, "the waiter waits", func() bool { return c.ZCard(t.Context(), queue).Val() == 3 })
 	began := time.Now()
 	unlock(t, l)

@@ -4,6 +4,7 @@
 -- KEYS[3] a counter that never falls: tokens, and places in the queue.
 -- KEYS[4] what the keys of mailboxes begin with.
 -- A waiter, and an owner, is called mailbox:number. ARGV[1] is the asking one.
+-- A mailbox is a list, or if its name begins with @ a channel.
 -- Times are in microseconds by the server's clock.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -21,24 +22,46 @@ local function mailbox(waiter)
 end
 
 -- Writes to the mailbox of a waiter: token 0 says only until when the lock is
--- taken, in span milliseconds from now.
+-- taken, in span milliseconds from now. Returns whether anybody may read it.
 local function post(waiter, token, span)
   local box = mailbox(waiter)
-  redis.call('RPUSH', box, string.format('%s %s %.0f %s', waiter, token, now, span))
+  local letter = string.format('%s %s %.0f %.0f', waiter, token, now, span)
+  if string.sub(waiter, 1, 1) == '@' then
+    return redis.call('PUBLISH', box, letter) > 0
+  end
+  redis.call('RPUSH', box, letter)
   redis.call('PEXPIRE', box, 60000 + 2 * span)
+  return true
+end
+
+-- Returns the next number of the counter, which is also at least the time: so it
+-- rises even if the counter was lost, and may be forgotten a day after it is used.
+local function number()
+  local n = math.max(now, tonumber(redis.call('GET', KEYS[3]) or 0) + 1)
+  local text = string.format('%.0f', n)
+  redis.call('SET', KEYS[3], text, 'PX', string.format('%.0f', 86400000 + (n - now) / 1000))
+  return n, text
 end
 
 -- Makes waiter the owner for span milliseconds and returns its token.
 local function own(waiter, span)
-  local token = redis.call('INCR', KEYS[3])
-  redis.call('SET', KEYS[1], waiter .. ' ' .. string.format('%.0f', token), 'PX', span)
+  local token, text = number()
+  redis.call('SET', KEYS[1], waiter .. ' ' .. text, 'PX', span)
   return token
+end
+
+-- Tells the first waiter, who watches, until when the lock is taken.
+local function tell(span)
+  local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+  if first then
+    post(first, '0', tonumber(span))
+  end
 end
 
 -- Gives the lock to the first waiter for span milliseconds, within which it must
 -- ask for more, or frees it. A waiter in whose mailbox a message has lain for
--- longer than that does not read any more, and is left out. Returns the new
--- owner and its token, or nothing. The lock goes to self without a message.
+-- that long does not read any more, and is left out. Returns the new owner, or
+-- nothing. If that is self, the caller makes it the owner.
 local function grant(span, self)
   while true do
     local waiter = redis.call('ZPOPMIN', KEYS[2])[1]
@@ -52,9 +75,9 @@ local function grant(span, self)
     local oldest = redis.call('LINDEX', mailbox(waiter), 0)
     local written = oldest and string.match(oldest, '^%S+ %d+ (%d+)')
     if not written or now - written < span * 1000 then
-      local token = own(waiter, span)
-      post(waiter, string.format('%.0f', token), span)
-      return waiter
+      if post(waiter, string.format('%.0f', own(waiter, span)), span) then
+        return waiter
+      end
     end
   end
 end

@@ -3,25 +3,31 @@
 -- ARGV[2] the lease and ARGV[3] the grant timeout in milliseconds. ARGV[4] is 1
 -- to take a place if the lock is not free.
 -- Returns {token, 0, time} if the waiter owns the lock, with a whole lease
--- ahead; else {0, span, time}: the waiter should ask again when the lock can be
--- free, in span milliseconds, or -1 if others will.
+-- ahead; else {0, span, time}: somebody should look when the lock can be free, in
+-- span milliseconds, or -1 if others will.
 local holder, token = owner()
 if holder == ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  tell(ARGV[2])
   return {tonumber(token), 0, now}
 end
 local lapsed = not holder
 if lapsed then
   holder = grant(tonumber(ARGV[3]), ARGV[1])
   if not holder or holder == ARGV[1] then
-    return {own(ARGV[1], ARGV[2]), 0, now}
+    token = own(ARGV[1], ARGV[2])
+    if holder then
+      tell(ARGV[2])
+    end
+    return {token, 0, now}
   end
 end
-if ARGV[4] ~= '1' then
-  return {0, -1, now}
-end
-if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
-  redis.call('ZADD', KEYS[2], redis.call('INCR', KEYS[3]), ARGV[1])
+if ARGV[4] == '1' then
+  if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
+    redis.call('ZADD', KEYS[2], string.format('%.0f', number()), ARGV[1])
+  end
+  -- Who waits asks again at least once a minute.
+  redis.call('PEXPIRE', KEYS[2], 600000)
 end
 if lapsed or redis.call('ZRANK', KEYS[2], ARGV[1]) == 0 then
   return {0, redis.call('PTTL', KEYS[1]), now}

@@ -1,9 +1,18 @@
--- Takes the asking waiter out of the queue, or the lock away from it and gives it
--- to the next. ARGV[2] the grant timeout in milliseconds.
--- Returns 2 if the next has the lock, 1 if it is free now, 0 if the waiter did
--- not own it.
-redis.call('ZREM', KEYS[2], ARGV[1])
-if owner() ~= ARGV[1] then
-  return 0
+-- Takes the lock away from the asking waiter and gives it to the next, or takes
+-- the waiter out of the queue. A lock whose owner's time has run out is handed on
+-- as well. ARGV[2] the grant timeout in milliseconds.
+-- Returns 2 if the next has the lock, 1 if it is free now; if the waiter did not
+-- own it, 3 if it was handed on, else 0.
+local holder = owner()
+if holder == ARGV[1] then
+  return grant(tonumber(ARGV[2])) and 2 or 1
 end
-return grant(tonumber(ARGV[2])) and 2 or 1
+local first = redis.call('ZRANK', KEYS[2], ARGV[1]) == 0
+redis.call('ZREM', KEYS[2], ARGV[1])
+if not holder then
+  return grant(tonumber(ARGV[2])) and 3 or 0
+end
+if first then -- the second watches now
+  tell(math.max(redis.call('PTTL', KEYS[1]), 0))
+end
+return 0

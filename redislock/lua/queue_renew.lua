@@ -5,8 +5,5 @@ if owner() ~= ARGV[1] then
   return 0
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
-if first then
-  post(first, '0', tonumber(ARGV[2]))
-end
+tell(ARGV[2])
 return 1

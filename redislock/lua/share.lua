@@ -1,5 +1,5 @@
 -- Shared by the scripts of the queue with several holders, in front of each of
--- them and behind grant.lua, of which they use now, mailbox and post.
+-- them and behind grant.lua, of which they use now, mailbox, post and number.
 -- KEYS[1] the holders: a sorted set by the end of their time.
 -- KEYS[5] their tokens: a hash. The other keys are those of grant.lua.
 -- A waiter, and a holder, is called mailbox:number:limit: it holds the lock
@@ -28,8 +28,8 @@ end
 
 -- Makes who a holder for span milliseconds and returns its token.
 local function admit(who, span)
-  local token = redis.call('INCR', KEYS[3])
-  redis.call('HSET', KEYS[5], who, string.format('%.0f', token))
+  local token, text = number()
+  redis.call('HSET', KEYS[5], who, text)
   prolong(who, span)
   return token
 end

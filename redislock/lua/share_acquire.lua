@@ -22,7 +22,7 @@ if redis.call('ZCARD', KEYS[2]) == 0 and fits(ARGV[1]) then
   return {admit(ARGV[1], ARGV[2]), 0, now}
 end
 if ARGV[4] == '1' and not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
-  redis.call('ZADD', KEYS[2], string.format('%.0f', redis.call('INCR', KEYS[3])), ARGV[1])
+  redis.call('ZADD', KEYS[2], string.format('%.0f', number()), ARGV[1])
 end
 if others or redis.call('ZRANK', KEYS[2], ARGV[1]) == 0 then
   return {0, left(), now}

@@ -1,0 +1,95 @@
+package redislock_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// BenchmarkHandover is the time from the call of Unlock in one process to the
+// return of Lock in another, beside its floor: a push to a list on which the other
+// blocks, from the call to the return of the pop. Turns of both alternate, and so
+// do the two directions. Clients and server are where the system puts them: on a
+// small machine both may share a CPU, or not, which changes all times but their
+// ratio little.
+func BenchmarkHandover(b *testing.B) {
+	at := locktest.Endpoint(b, harness.KindRedis)
+	c, s := newBenchPeer(b, at), newBenchPeer(b, at)
+	key := newKey()
+	m := [2]*redislock.Mutex{c.Mutex(key, redislock.Options{}), s.Mutex(key, redislock.Options{})}
+	links := [2]*peer{c, s}
+	var locks, floors []time.Duration
+	held, err := m[0].Lock(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	i := 0
+	for b.Loop() {
+		i++
+		next := m[i%2]
+		done := make(chan got, 1)
+		go func() {
+			l, err := next.Lock(b.Context())
+			done <- got{l, err, time.Now()}
+		}()
+		for waitingFor(b, links[0].link, key) == 0 {
+		}
+		time.Sleep(200 * time.Microsecond) // it listens
+		began := time.Now()
+		held.Unlock(b.Context())
+		came := <-done
+		if came.err != nil {
+			b.Fatal(came.err)
+		}
+		held, locks = came.l, append(locks, came.at.Sub(began))
+		floors = append(floors, push(b, links[(i+1)%2], links[i%2], key+":floor"))
+	}
+	held.Unlock(b.Context())
+	ratios := make([]float64, len(locks))
+	for i := range locks {
+		ratios[i] = float64(locks[i]) / float64(floors[i])
+	}
+	slices.Sort(locks)
+	slices.Sort(floors)
+	slices.Sort(ratios)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(quantile(locks, 0.5).Nanoseconds()), "handover-p50-ns")
+	b.ReportMetric(float64(quantile(floors, 0.5).Nanoseconds()), "push-p50-ns")
+	b.ReportMetric(float64(quantile(locks, 0.5))/float64(quantile(floors, 0.5)), "x-push")
+	b.ReportMetric(quantile(ratios, 0.25), "x-q25")
+	b.ReportMetric(quantile(ratios, 0.75), "x-q75")
+}
+
+func quantile[T any](sorted []T, q float64) T { return sorted[int(q*float64(len(sorted)-1))] }
+
+// push returns the time from a push to the return of the pop that waits for it.
+func push(b *testing.B, from, to *peer, key string) time.Duration {
+	done := make(chan time.Time, 1)
+	go func() {
+		to.mail.BLPop(b.Context(), time.Second, key)
+		done <- time.Now()
+	}()
+	time.Sleep(400 * time.Microsecond) // it listens
+	began := time.Now()
+	from.link.RPush(b.Context(), key, "1 2 1000000000000000 500")
+	return (<-done).Sub(began)
+}
+
+func waitingFor(b *testing.B, c *link, key string) int64 {
+	n, err := c.ZCard(b.Context(), key+":queue").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+func newBenchPeer(b *testing.B, at harness.Endpoint) *peer {
+	p := &peer{link: dial(b, at), mail: dial(b, at)}
+	p.Client = redislock.NewClient(p.link.Client, redislock.ClientOptions{Blocking: p.mail.Client})
+	b.Cleanup(func() { p.Client.Close() })
+	return p
+}

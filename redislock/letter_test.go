@@ -1,0 +1,127 @@
+package redislock
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// slot returns the hash slot of a key in a cluster: CRC-16/XMODEM of its hash
+// tag, as in the Redis cluster specification.
+func slot(key string) uint16 {
+	if _, tail, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(tail, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	var crc uint16
+	for _, b := range []byte(key) {
+		crc ^= uint16(b) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return crc % 16384
+}
+
+func TestCompanionSlot(t *testing.T) {
+	if got := slot("123456789"); got != 0x31c3 {
+		t.Fatalf("the CRC of 123456789 is %#x, want 0x31c3", got)
+	}
+	same := func(name string) bool {
+		return slot(name) == slot(companion(name, "queue")) && slot(name) == slot(companion(name, "mail:")+"ABC:1")
+	}
+	for _, name := range []string{"locks:reindex", "a", "{a}b", "a{b}c{d}", "a{b", "{{a}}", "ä", "a b", "a:1"} {
+		if !same(name) {
+			t.Errorf("%q and %q are in different slots", name, companion(name, "queue"))
+		}
+	}
+}
+
+func FuzzCompanionSlot(f *testing.F) {
+	f.Add("a{b}c")
+	f.Add("a{b")
+	f.Fuzz(func(t *testing.T, name string) {
+		other := companion(name, "queue")
+		tagged := other == name+":queue"
+		// See companion for those that no other key can be in the slot of.
+		if name != "" && (tagged || !strings.Contains(name, "}")) && slot(name) != slot(other) {
+			t.Errorf("%q and %q are in different slots", name, other)
+		}
+	})
+}
+
+func TestParseLetter(t *testing.T) {
+	to, l, err := parseLetter("ABC:7 5 1000001 500")
+	if want := (letter{token: 5, time: time.Second + time.Microsecond, span: 500 * time.Millisecond}); err != nil || to != "ABC:7" || l != want {
+		t.Errorf("%q, %+v, %v", to, l, err)
+	}
+	for _, text := range []string{"", stopWord, "a", "a 1", "a 1 2", "a 1 2 3 4", "a -1 2 3", "a 1 -2 3", "a 1 2 -3", "a 1 2 1e3", "a 1 2 0x1", "a 1 9223372036854775807 1", "a 1 2 9223372036854775807", "a\n1 2 3", "a 1 2 3\n"} {
+		if to, l, err := parseLetter(text); err == nil {
+			t.Errorf("%q is taken for a letter: %q, %+v", text, to, l)
+		}
+	}
+}
+
+func FuzzParseLetter(f *testing.F) {
+	f.Add("ABC:7 5 1000001 500")
+	f.Add("stop")
+	f.Fuzz(func(t *testing.T, text string) {
+		to, l, err := parseLetter(text)
+		if err != nil {
+			return
+		}
+		if to == "" || strings.Contains(to, " ") || l.time < 0 || l.span < 0 || l.span > maxLease || l.again {
+			t.Errorf("%q gives %q, %+v", text, to, l)
+		}
+	})
+}
+
+// TestClock: what is reckoned is never after the truth, however the clocks
+// drift within bounds, and never after now.
+func TestClock(t *testing.T) {
+	sent := time.Now()
+	for _, test := range []struct {
+		name                    string
+		wait, ahead, step, want time.Duration // want: how much too early, at most
+	}{
+		{"at once", 0, 0, 0, 0},
+		{"a minute", time.Minute, 0, 0, 31 * time.Millisecond},
+		{"a server that runs fast", time.Minute, 30 * time.Millisecond, 0, 31 * time.Millisecond},
+		{"a server that runs slow", time.Minute, -30 * time.Millisecond, 0, 61 * time.Millisecond},
+		{"a server set back", time.Minute, 0, -time.Hour, 2 * time.Hour},
+	} {
+		c := clock{sent, 1000 * time.Hour}
+		truth := sent.Add(test.wait)
+		got := c.at(c.time+test.wait+test.ahead+test.step, truth.Add(time.Second))
+		if early := truth.Sub(got); early < 0 || early > test.want {
+			t.Errorf("%s: reckoned %v before it was", test.name, early)
+		}
+	}
+	now := sent.Add(time.Second)
+	if got := (clock{sent, 0}).at(time.Hour, now); !got.Equal(now) {
+		t.Errorf("a server set forward: %v after now", got.Sub(now))
+	}
+}
+
+// TestPut: a waiter reads the letter that matters.
+func TestPut(t *testing.T) {
+	grant, news, again := letter{token: 1}, letter{span: 1}, letter{again: true}
+	for _, test := range []struct{ first, second, want letter }{
+		{grant, news, grant}, {news, grant, grant},
+		{grant, again, grant}, {again, grant, grant},
+		{again, news, again}, {news, again, again},
+		{news, letter{span: 2}, letter{span: 2}}, {grant, letter{token: 2}, letter{token: 2}},
+	} {
+		w := &queued{letter: make(chan letter, 1)}
+		w.put(test.first)
+		w.put(test.second)
+		if got := <-w.letter; got != test.want {
+			t.Errorf("%+v and then %+v: read %+v", test.first, test.second, got)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+-- Who looked after a hand-over goes away: from now on the first waiter does.
+-- Gives it the lock if the owner's time has run out. ARGV[2] the grant timeout in
+-- milliseconds.
+if not owner() then
+  grant(tonumber(ARGV[2]))
+end
+tell(math.max(redis.call('PTTL', KEYS[1]), 0))
+return 1

@@ -1,0 +1,75 @@
+package redislock_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+// queueDrain: after whatever may happen, nobody waits for a lock that is free.
+func queueDrain(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Lease: 2 * time.Second, Grant: 100 * time.Millisecond}
+	var turns, inside atomic.Int32
+	end := time.Now().Add(4 * time.Second)
+	var all sync.WaitGroup
+	for range 4 {
+		p := newPeer(t, at)
+		m := p.Mutex(key, o)
+		for range 4 {
+			all.Go(func() {
+				for time.Now().Before(end) {
+					turn(t, p, m, &inside)
+					turns.Add(1)
+				}
+			})
+		}
+	}
+	all.Wait()
+	began := time.Now()
+	eventually(t, "the lock is free and nobody waits", func() bool {
+		return owner(t, watch, key) == "" && waiting(t, watch, key) == 0
+	})
+	t.Logf("%d turns; drained %v later", turns.Load(), time.Since(began))
+	if turns.Load() < 100 {
+		t.Error("hardly anything happened")
+	}
+}
+
+// turn locks, gives up or breaks something.
+func turn(t *testing.T, p *peer, m *redislock.Mutex, inside *atomic.Int32) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	switch rand.IntN(8) {
+	case 0, 1:
+		ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
+		defer cancel()
+	case 2:
+		if rand.IntN(4) == 0 {
+			p.mail.cut()
+		}
+	case 3:
+		if rand.IntN(8) == 0 {
+			p.link.cut()
+		}
+	}
+	began := time.Now()
+	l, err := m.Lock(ctx)
+	if err != nil {
+		if time.Since(began) > patience/2 {
+			t.Error("a waiter was stuck: ", err)
+		}
+		return
+	}
+	if inside.Add(1) != 1 && l.Err() == nil {
+		t.Error("two are inside")
+	}
+	inside.Add(-1)
+	l.Unlock(ctx)
+}

@@ -1,0 +1,321 @@
+package redislock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+func queueDeadWaiter(t *testing.T, at harness.Endpoint) {
+	const grant = 300 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant})
+	l := lock(t, m)
+	w := enqueue(t, watch, m)
+	ghosts(t, watch, key, "GHOST:1")
+	unlock(t, l)
+	left := time.Now()
+	l, came := w.lease(t)
+	between(t, "getting past a dead waiter", came.Sub(left), grant, grant)
+	unlock(t, l)
+}
+
+// queueDeadProcess: waiters of a dead process cost the others one grant timeout,
+// but those of two processes cost two.
+func queueDeadProcess(t *testing.T, at harness.Endpoint) {
+	const grant = 600 * time.Millisecond
+	for processes, names := range map[int][]string{1: {"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}, 2: {"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}} {
+		watch, key := dial(t, at), newKey()
+		m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant})
+		l := lock(t, m)
+		w := enqueue(t, watch, m)
+		ghosts(t, watch, key, names...)
+		unlock(t, l)
+		left := time.Now()
+		l, came := w.lease(t)
+		cost := time.Duration(processes) * grant
+		between(t, "getting past dead waiters", came.Sub(left), cost, cost)
+		unlock(t, l)
+	}
+}
+
+// queueCutOff: the first of three waiters is of a process that has lost its
+// connections.
+func queueCutOff(t *testing.T, at harness.Endpoint) {
+	const grant = 300 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Grant: grant}
+	m := newPeer(t, at).Mutex(key, o)
+	dead := newPeer(t, at)
+	l := lock(t, m)
+	m2 := dead.Mutex(key, o)
+	w1, w2, w := enqueue(t, watch, m2), enqueue(t, watch, m2), enqueue(t, watch, m)
+	defer w1.cancel()
+	defer w2.cancel()
+	dead.die()
+	unlock(t, l)
+	left := time.Now()
+	l, came := w.lease(t)
+	between(t, "getting past a process that is cut off", came.Sub(left), grant, grant)
+	unlock(t, l)
+}
+
+// queueOwnerDies: the process is gone, by Close or without, and who waits enters
+// when its lease is over.
+func queueOwnerDies(t *testing.T, at harness.Endpoint) {
+	const lease = 600 * time.Millisecond
+	for name, end := range map[string]func(p *peer){"closed": func(p *peer) { p.Client.Close() }, "cut off": (*peer).die} {
+		watch, key := dial(t, at), newKey()
+		o := redislock.Options{Lease: lease, Grant: 100 * time.Millisecond}
+		p := newPeer(t, at)
+		l := lock(t, p.Mutex(key, o))
+		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
+		end(p)
+		left := time.Now()
+		next, came := w.lease(t)
+		between(t, "a successor, after the owner was "+name, came.Sub(left), lease/2, lease)
+		<-l.Done()
+		if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
+			t.Errorf("Err = %v", err)
+		}
+		unlock(t, next)
+	}
+}
+
+// queueLateUnlock: who comes past its lease hands on a lock that is free, though
+// the first waiter, who should have watched, is dead.
+func queueLateUnlock(t *testing.T, at harness.Endpoint) {
+	const lease, grant = 700 * time.Millisecond, 600 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{Lease: lease, Grant: grant, Fixed: true}))
+	ghosts(t, watch, key, "GHOST:1")
+	w := enqueue(t, watch, newPeer(t, at).Mutex(key, redislock.Options{Grant: grant}))
+	<-l.Done()
+	eventually(t, "the lease is over", func() bool { return owner(t, watch, key) == "" })
+	lost(t, l)
+	left := time.Now()
+	next, came := w.lease(t)
+	between(t, "a successor", came.Sub(left), grant, grant)
+	unlock(t, next)
+}
+
+// queueGuardLeaves: Close leaves it to others to look after a hand-over.
+func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
+	const grant = 300 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Grant: grant}
+	p := newPeer(t, at)
+	l := lock(t, p.Mutex(key, o))
+	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
+	ghosts(t, watch, key, "GHOST:1")
+	unlock(t, l)
+	left := time.Now()
+	if err := p.Client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, came := w.lease(t)
+	between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
+	unlock(t, l)
+}
+
+func queueGuardDies(t *testing.T, at harness.Endpoint) {
+	const lease = 700 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Lease: lease, Grant: 200 * time.Millisecond}
+	p := newPeer(t, at)
+	l := lock(t, p.Mutex(key, o))
+	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
+	ghosts(t, watch, key, "GHOST:1")
+	unlock(t, l)
+	left := time.Now()
+	p.die()
+	l, came := w.lease(t)
+	between(t, "getting past a dead waiter", came.Sub(left), 200*time.Millisecond, 2*lease)
+	unlock(t, l)
+}
+
+// queueCancelFirst: the second takes over to watch the owner.
+func queueCancelFirst(t *testing.T, at harness.Endpoint) {
+	const lease = 800 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Lease: lease, Grant: 100 * time.Millisecond}
+	p := newPeer(t, at)
+	lock(t, p.Mutex(key, o))
+	m := newPeer(t, at).Mutex(key, redislock.Options{})
+	first, second := enqueue(t, watch, m), enqueue(t, watch, m)
+	time.Sleep(lease / 2) // it has been renewed
+	p.die()
+	left := time.Now()
+	first.withdraw(t)
+	l, came := second.lease(t)
+	between(t, "a successor, after the first waiter was cancelled", came.Sub(left), 0, lease)
+	unlock(t, l)
+}
+
+func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	m := newPeer(t, at).Mutex(key, redislock.Options{})
+	l := lock(t, m)
+	a, b, c := enqueue(t, watch, m), enqueue(t, watch, m), enqueue(t, watch, m)
+	b.withdraw(t)
+	if n := waiting(t, watch, key); n != 2 {
+		t.Errorf("%d waiters are in the queue, want 2", n)
+	}
+	for _, w := range []*waiter{a, c} {
+		unlock(t, l)
+		left := time.Now()
+		var came time.Time
+		l, came = w.lease(t)
+		between(t, "a hand-over", came.Sub(left), -time.Second, 0)
+	}
+	unlock(t, l)
+}
+
+// queueCancelGranted: the lock is on the way to a waiter that goes.
+func queueCancelGranted(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Grant: 10 * time.Second}
+	slow, p := newPeer(t, at), newPeer(t, at)
+	m := p.Mutex(key, o)
+	l := lock(t, m)
+	a, b := enqueue(t, watch, slow.Mutex(key, o)), enqueue(t, watch, m)
+	slow.mail.delay.Store(int64(2 * time.Second))
+	unlock(t, l)
+	left := time.Now()
+	time.Sleep(50 * time.Millisecond)
+	a.withdraw(t)
+	l, came := b.lease(t)
+	between(t, "a hand-over past a waiter that goes", came.Sub(left), 0, 50*time.Millisecond)
+	unlock(t, l)
+	slow.mail.delay.Store(0)
+}
+
+func retrying(o *redis.Options) { o.MaxRetries = 3 }
+
+func queueLostLock(t *testing.T, at harness.Endpoint) {
+	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
+		watch, key := dial(t, at), newKey()
+		p := newPeer(t, at, tweak)
+		m := p.Mutex(key, redislock.Options{})
+		unlock(t, lock(t, m))
+		p.lose.Store(1)
+		l := lock(t, m)
+		w := enqueue(t, watch, m)
+		p.lose.Store(1)
+		other := enqueue(t, watch, m) // joins twice
+		if n := waiting(t, watch, key); n != 2 {
+			t.Errorf("repeated %s: %d are in the queue, want 2", name, n)
+		}
+		for _, w := range []*waiter{w, other} {
+			unlock(t, l)
+			l, _ = w.lease(t)
+		}
+		unlock(t, l)
+		if got := owner(t, watch, key); got != "" {
+			t.Errorf("repeated %s: orphan %q", name, got)
+		}
+	}
+}
+
+func queueLostUnlock(t *testing.T, at harness.Endpoint) {
+	const grant = 300 * time.Millisecond
+	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
+		watch, key := dial(t, at), newKey()
+		o := redislock.Options{Grant: grant}
+		p := newPeer(t, at, tweak)
+		l := lock(t, p.Mutex(key, o))
+		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
+		ghosts(t, watch, key, "GHOST:1")
+		p.lose.Store(1)
+		err := l.Unlock(t.Context())
+		if name == "by us" && err != nil || name != "by us" && err != nil && !errors.Is(err, redislock.ErrNotHeld) {
+			t.Errorf("repeated %s: Unlock = %v", name, err)
+		}
+		left := time.Now()
+		l, came := w.lease(t) // the hand-over to the ghost is looked after
+		between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
+		unlock(t, l)
+	}
+}
+
+func queueLostRenewal(t *testing.T, at harness.Endpoint) {
+	for _, tweak := range []func(*redis.Options){func(*redis.Options) {}, retrying} {
+		p := newPeer(t, at, tweak)
+		m := p.Mutex(newKey(), redislock.Options{Lease: 500 * time.Millisecond})
+		l := lock(t, m)
+		for range 3 {
+			p.lose.Store(1)
+			eventually(t, "a renewal is lost", func() bool { return p.lose.Load() <= 0 })
+		}
+		time.Sleep(300 * time.Millisecond)
+		if err := l.Err(); err != nil {
+			t.Errorf("the lease has ended: %v", err)
+		}
+		unlock(t, l)
+	}
+}
+
+// queueReaderKilled: letters may be lost with the connection.
+func queueReaderKilled(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	p := newPeer(t, at)
+	m := p.Mutex(key, redislock.Options{})
+	for range 20 {
+		l := lock(t, m)
+		w := enqueue(t, watch, m)
+		var killed int
+		eventually(t, "the reader is killed", func() bool {
+			for _, c := range p.mail.open() {
+				n, _ := watch.ClientKillByFilter(t.Context(), "ADDR", c.LocalAddr().String()).Result()
+				killed += int(n)
+			}
+			return killed > 0
+		})
+		unlock(t, l)
+		left := time.Now()
+		l, came := w.lease(t)
+		if took := came.Sub(left); took > slack {
+			t.Errorf("the waiter got on only after %v", took)
+		}
+		unlock(t, l)
+	}
+}
+
+func queueNoScript(t *testing.T, at harness.Endpoint) {
+	p := newPeer(t, at)
+	watch, key := dial(t, at), newKey()
+	p.link.AddHook(forgetful{})
+	m := p.Mutex(key, redislock.Options{Lease: 300 * time.Millisecond})
+	l := lock(t, m)
+	other := lock(t, p.Mutex(newKey(), redislock.Options{Lease: 300 * time.Millisecond}))
+	w := enqueue(t, watch, m)
+	time.Sleep(600 * time.Millisecond)
+	unlock(t, l)
+	l, _ = w.lease(t)
+	unlock(t, l)
+	unlock(t, other)
+}
+
+// queueSilent: Close ends everything, though the server does not answer.
+func queueSilent(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	p := newPeer(t, at, func(o *redis.Options) { o.ReadTimeout = time.Second })
+	m := p.Mutex(key, redislock.Options{})
+	l := lock(t, m)
+	w := enqueue(t, watch, m)
+	p.link.stall.Store(true)
+	p.mail.stall.Store(true)
+	began := time.Now()
+	go l.Unlock(t.Context())
+	time.Sleep(50 * time.Millisecond)
+	p.Client.Close()
+	between(t, "Close", time.Since(began), 0, 3*time.Second)
+	if g := <-w.got; !errors.Is(g.err, redislock.ErrClosed) {
+		t.Errorf("Lock = %v, want ErrClosed", g.err)
+	}
+}

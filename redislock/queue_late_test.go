@@ -1,0 +1,104 @@
+package redislock_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+// queueLateLetters: each letter to a process comes after its grant timeout. It
+// gets the lock when nobody else wants it.
+func queueLateLetters(t *testing.T, at harness.Endpoint) {
+	const grant, late = 100 * time.Millisecond, 150 * time.Millisecond
+	key := newKey()
+	slow, fast := newPeer(t, at), newPeer(t, at)
+	o := redislock.Options{Lease: 2 * time.Second, Grant: grant}
+	slow.mail.delay.Store(int64(late))
+	long, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	defer stop()
+	short, stop := context.WithTimeout(long, 1500*time.Millisecond)
+	defer stop()
+	var inside, slowTurns, fastTurns atomic.Int32
+	var all sync.WaitGroup
+	for i := range 6 {
+		m, turns, ctx := fast.Mutex(key, o), &fastTurns, short
+		if i < 3 {
+			m, turns, ctx = slow.Mutex(key, o), &slowTurns, long
+		}
+		all.Go(func() {
+			for {
+				l, err := m.Lock(ctx)
+				if err != nil {
+					return
+				}
+				if until, _ := l.Deadline(); !time.Now().Before(until) && l.Err() == nil {
+					t.Error("a lease has begun late")
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two are inside")
+				}
+				time.Sleep(time.Millisecond)
+				inside.Add(-1)
+				turns.Add(1)
+				l.Unlock(ctx)
+			}
+		})
+	}
+	all.Wait()
+	slow.mail.delay.Store(0)
+	t.Logf("turns of the slow and of the fast process: %d, %d", slowTurns.Load(), fastTurns.Load())
+	if slowTurns.Load() < 3 || fastTurns.Load() < 10 {
+		t.Error("nobody gets on")
+	}
+}
+
+// queueLateNews: the letter that is read late is none that grants the lock, and
+// for another waiter than those that were left out because of it.
+func queueLateNews(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Grant: 200 * time.Millisecond}
+	slow, p := newPeer(t, at), newPeer(t, at)
+	m := slow.Mutex(key, o)
+	l := lock(t, p.Mutex(key, o))
+	a, b := enqueue(t, watch, m), enqueue(t, watch, m)
+	eventually(t, "somebody reads", func() bool { return slow.mail.Counts().Requests > 1 })
+	// An old message lies in the mailbox, because another is under way.
+	slow.mail.delay.Store(int64(600 * time.Millisecond))
+	box := mailboxOf(t, watch, key)
+	for range 2 {
+		now, err := watch.Time(t.Context()).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch.RPush(t.Context(), key+":mail:"+box, box+":999 0 "+micros(now)+" 20000")
+	}
+	time.Sleep(300 * time.Millisecond)
+	unlock(t, l)
+	left := time.Now()
+	if n := waiting(t, watch, key); n != 0 {
+		t.Fatalf("the test shows nothing: %d waiters are still in the queue", n)
+	}
+	eventually(t, "they are back", func() bool { return waiting(t, watch, key) > 0 || owner(t, watch, key) != "" })
+	slow.mail.delay.Store(0)
+	l, _ = a.lease(t)
+	unlock(t, l)
+	l, came := b.lease(t)
+	between(t, "coming back", came.Sub(left), 0, 1500*time.Millisecond)
+	unlock(t, l)
+}
+
+func mailboxOf(t *testing.T, c *link, key string) string {
+	t.Helper()
+	all, err := c.ZRange(t.Context(), key+":queue", 0, 0).Result()
+	if err != nil || len(all) == 0 {
+		t.Fatal("nobody waits: ", err)
+	}
+	box, _, _ := strings.Cut(all[0], ":")
+	return box
+}

@@ -1,0 +1,91 @@
+package redislock
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+)
+
+// queuePubsub is queue with a channel in place of each mailbox. The server says
+// at once whether anybody listens, so a waiter of a process that has gone is left
+// out without a grant timeout, and no request fetches a letter: two requests for
+// each turn.
+//
+// # Trade-offs
+//
+// Nothing is kept for who does not listen at that moment: a connection that
+// breaks, or one that has just been made, means that every waiter of the process
+// asks again. What the server takes for a listener may be a dead connection,
+// which costs the grant timeout each time. In a cluster each message goes
+// to all nodes, and only those listeners count that are connected to the node of
+// the lock: for one server only. Servers drop who reads too slowly
+// (client-output-buffer-limit).
+//
+// # References
+//
+// locklab, docs/decisions/0008-redis-queue.md.
+// Redis documentation, PUBLISH and "Redis Pub/Sub", section "Delivery
+// semantics"; the rest is as in queue.
+var queuePubsub = &harness.Variant{
+	Name:   "redis-queue-pubsub",
+	Doc:    "queue in the server, a release hands over by a message on the first waiter's channel",
+	Paper:  "locklab, docs/decisions/0008",
+	Family: harness.Redis,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+	Remote: remote(func(c *Client, name string, o Options) locker {
+		m := c.mutex(name, channelMark+rand.Text(), o)
+		m.channel = true
+		return m
+	}),
+}
+
+// channelMark begins the names of mailboxes that are channels.
+const channelMark = "@"
+
+// hear hands the letters of a channel out until there is nobody to read for.
+func (m *Mutex) hear(rdb redis.UniversalClient) {
+	var pause time.Duration
+	for {
+		err := m.subscription(rdb)
+		if m.c.open.Err() != nil {
+			return
+		}
+		if m.stop(true) {
+			return
+		}
+		if err != nil {
+			pause = min(max(retryPause, 2*pause), time.Second)
+			m.c.pause(m.c.open, pause)
+		}
+	}
+}
+
+// subscription listens to the channel until it fails, or there is nobody to read
+// for.
+func (m *Mutex) subscription(rdb redis.UniversalClient) error {
+	s := rdb.Subscribe(m.c.open, m.mailbox())
+	defer s.Close()
+	stop := context.AfterFunc(m.c.open, func() { s.Close() })
+	defer stop()
+	defer m.wakeAll() // letters may be lost from now on
+	for {
+		got, err := s.Receive(m.c.open)
+		if err != nil {
+			return err
+		}
+		switch got := got.(type) {
+		case *redis.Subscription:
+			m.wakeAll() // they have been lost until now
+		case *redis.Message:
+			if got.Payload == stopWord {
+				return nil
+			}
+			m.deliver(got.Payload)
+		}
+	}
+}

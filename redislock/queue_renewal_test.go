@@ -1,0 +1,160 @@
+package redislock_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+func queueRenewal(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	p := newPeer(t, at)
+	const lease = 300 * time.Millisecond
+	l := lock(t, p.Mutex(key, redislock.Options{Lease: lease}))
+	value, before := owner(t, watch, key), p.counts()
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if until, _ := l.Deadline(); l.Err() != nil || until.After(time.Now().Add(lease)) {
+			t.Fatalf("the lease ends in %v: %v", time.Until(until), l.Err())
+		}
+		if owner(t, watch, key) != value {
+			t.Fatal("the server has lost it")
+		}
+	}
+	if n := p.counts() - before; n < 5 || n > 12 {
+		t.Errorf("%d renewals in a second, want about 10", n)
+	}
+	unlock(t, l)
+}
+
+// queueBatch: however many leases are due, there is one write to the server.
+func queueBatch(t *testing.T, at harness.Endpoint) {
+	const n = 100
+	p := newPeer(t, at)
+	leases := make([]*redislock.Lease, n)
+	for i := range leases {
+		leases[i] = lock(t, p.Mutex(newKey(), redislock.Options{Lease: 3 * time.Second}))
+	}
+	before, calls := p.counts(), p.link.PoolStats()
+	time.Sleep(1500 * time.Millisecond)
+	requests := p.counts() - before
+	now := p.link.PoolStats()
+	batches := now.Hits + now.Misses - calls.Hits - calls.Misses
+	t.Logf("%d renewals in %d batches", requests, batches)
+	if requests < n || uint64(batches) > requests/2 {
+		t.Errorf("%d renewals of %d leases went out in %d batches", requests, n, batches)
+	}
+	for _, l := range leases {
+		unlock(t, l)
+	}
+}
+
+func queueForeignDelete(t *testing.T, at harness.Endpoint) {
+	const lease = 600 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	m := newPeer(t, at).Mutex(key, redislock.Options{Lease: lease})
+	l := lock(t, m)
+	watch.Del(t.Context(), key)
+	deleted := time.Now()
+	<-l.Done()
+	between(t, "noticing", time.Since(deleted), 0, lease/3)
+	lost(t, l)
+	unlock(t, lock(t, m))
+}
+
+// queueFixed: a lease that is not renewed ends, also one that was handed over.
+func queueFixed(t *testing.T, at harness.Endpoint) {
+	const lease = 500 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	m := newPeer(t, at).Mutex(key, redislock.Options{Lease: lease, Grant: 100 * time.Millisecond, Fixed: true})
+	began := time.Now()
+	l := lock(t, m)
+	w := enqueue(t, watch, m)
+	<-l.Done()
+	between(t, "a lease", time.Since(began), lease-10*time.Millisecond, lease)
+	next, came := w.lease(t)
+	<-next.Done()
+	between(t, "a lease that was handed over", time.Since(came), lease/2, lease)
+	lost(t, l)
+	lost(t, next)
+}
+
+// queueLinger: nobody listens for long after the last waiter has gone.
+func queueLinger(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	p := newPeer(t, at)
+	m := p.Mutex(key, redislock.Options{})
+	blocked := func() bool {
+		list, err := watch.ClientList(t.Context()).Result()
+		if err != nil {
+			t.Skip("this server does not tell who is blocked: ", err)
+		}
+		for _, c := range p.mail.open() {
+			for line := range strings.Lines(list) {
+				if strings.Contains(line, " addr="+c.LocalAddr().String()+" ") && strings.Contains(line, "cmd=blpop") && strings.Contains(line, " flags=b ") {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	l := lock(t, m)
+	w := enqueue(t, watch, m)
+	eventually(t, "somebody listens", blocked)
+	unlock(t, l)
+	l, _ = w.lease(t)
+	unlock(t, l)
+	left := time.Now()
+	time.Sleep(100 * time.Millisecond)
+	if !blocked() {
+		t.Error("nobody listens any more, right after the last waiter")
+	}
+	eventually(t, "nobody listens", func() bool { return !blocked() })
+	between(t, "the end of the reading", time.Since(left), 5*time.Second, 5*time.Second)
+	l = lock(t, m)
+	w = enqueue(t, watch, m)
+	unlock(t, l)
+	l, _ = w.lease(t)
+	unlock(t, l)
+	if left, err := watch.Keys(t.Context(), strings.NewReplacer("{", "\\{").Replace(key)+":mail:*").Result(); err != nil || len(left) > 0 {
+		t.Errorf("mailboxes that are left: %q, %v", left, err)
+	}
+}
+
+// TestQueueUsage: what is asked wrongly is said, without a server.
+func TestQueueUsage(t *testing.T) {
+	p := redislock.NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), redislock.ClientOptions{})
+	defer p.Close()
+	for _, test := range []struct {
+		name string
+		o    redislock.Options
+		want string
+	}{
+		{"", redislock.Options{}, "no name"},
+		{strings.Repeat("x", 1025), redislock.Options{}, "1025 bytes"},
+		{"x", redislock.Options{Lease: time.Microsecond}, "at least"},
+		{"x", redislock.Options{Lease: 2 * time.Millisecond}, "at least"},
+		{"x", redislock.Options{Lease: -1}, "lease of -1ns"},
+		{"x", redislock.Options{Lease: 1<<63 - 1}, "at most"},
+		{"x", redislock.Options{Grant: -1}, "grant timeout of -1ns"},
+		{"x", redislock.Options{Grant: time.Microsecond}, "grant timeout of 1µs"},
+	} {
+		for _, lock := range []func() error{
+			func() error { _, err := p.Mutex(test.name, test.o).Lock(t.Context()); return err },
+			func() error { _, err := p.Mutex(test.name, test.o).TryLock(t.Context()); return err },
+		} {
+			err := lock()
+			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%.8q, %+v: error is %q, want %q", test.name, test.o, err, test.want)
+			}
+		}
+	}
+}

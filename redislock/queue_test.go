@@ -1,0 +1,299 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// TestQueue runs the tests of Mutex that need a server against one.
+func TestQueue(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests", queueRequests},
+		{"requests at any number of waiters", queueCommands},
+		{"requests while it is kept", queueCommandsKept},
+		{"a thousand waiters over one connection", queueThousand},
+		{"tokens", queueTokens},
+		{"nothing stays for ever", queueExpires},
+		{"foreign value", queueForeign},
+		{"renewal", queueRenewal},
+		{"renewals in one batch", queueBatch},
+		{"foreign delete", queueForeignDelete},
+		{"fixed", queueFixed},
+		{"reading ends", queueLinger},
+		{"blocking client that repeats", queueRepeats},
+		{"dead waiter", queueDeadWaiter},
+		{"dead waiters of one process", queueDeadProcess},
+		{"process cut off", queueCutOff},
+		{"owner dies", queueOwnerDies},
+		{"Unlock past the lease", queueLateUnlock},
+		{"who handed over leaves", queueGuardLeaves},
+		{"who handed over dies", queueGuardDies},
+		{"cancelled: first", queueCancelFirst},
+		{"cancelled: middle", queueCancelMiddle},
+		{"cancelled: letter in flight", queueCancelGranted},
+		{"lost reply to Lock", queueLostLock},
+		{"lost reply to Unlock", queueLostUnlock},
+		{"lost reply to renewal", queueLostRenewal},
+		{"reader killed", queueReaderKilled},
+		{"no script", queueNoScript},
+		{"letters read late", queueLateLetters},
+		{"late letter to another", queueLateNews},
+		{"silent server", queueSilent},
+		{"drain", queueDrain},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+func queueRequests(t *testing.T, at harness.Endpoint) {
+	p := newPeer(t, at)
+	m := p.Mutex(newKey(), redislock.Options{})
+	unlock(t, lock(t, m))
+	before := p.counts()
+	for range 50 {
+		unlock(t, lock(t, m))
+	}
+	if got := p.counts() - before; got != 100 {
+		t.Errorf("50 acquisitions cost %d requests, want 2 each", got)
+	}
+}
+
+// queueCommands: processes in a closed loop.
+func queueCommands(t *testing.T, at harness.Endpoint) {
+	for _, n := range []int{8, 50} {
+		key := newKey()
+		peers := make([]*peer, n)
+		var turns atomic.Int64
+		ctx, stop := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range peers {
+			peers[i] = newPeer(t, at)
+			m := peers[i].Mutex(key, redislock.Options{})
+			all.Go(func() {
+				for {
+					l, err := m.Lock(ctx)
+					if err != nil {
+						return
+					}
+					turns.Add(1)
+					l.Unlock(ctx)
+				}
+			})
+		}
+		eventually(t, "all have come", func() bool { return turns.Load() > int64(3*n) })
+		cost := perTurn(peers, &turns, func() {
+			from := turns.Load()
+			eventually(t, "some turns", func() bool { return turns.Load() > from+int64(20*n) })
+		})
+		stop()
+		all.Wait()
+		t.Logf("%d processes: %.3f requests an acquisition", n, cost)
+		if cost > 3.1 {
+			t.Errorf("%d processes: %.2f requests an acquisition, want at most 3.1", n, cost)
+		}
+	}
+}
+
+// perTurn returns how many requests a turn costs while wait runs.
+func perTurn(peers []*peer, turns *atomic.Int64, wait func()) float64 {
+	count := func() (sum uint64) {
+		for _, p := range peers {
+			sum += p.counts()
+		}
+		return sum
+	}
+	requests, from := count(), turns.Load()
+	wait()
+	return float64(count()-requests) / float64(turns.Load()-from)
+}
+
+// queueCommandsKept: holders keep the lock for a second.
+func queueCommandsKept(t *testing.T, at harness.Endpoint) {
+	const turn, few = time.Second, 4
+	watch := dial(t, at)
+	var cost [2]float64
+	var both, measured sync.WaitGroup
+	defer both.Wait()
+	for k, n := range []int{8, 50} {
+		key := newKey()
+		peers := make([]*peer, n+1)
+		for i := range peers {
+			peers[i] = newPeer(t, at)
+		}
+		first := lock(t, peers[n].Mutex(key, redislock.Options{}))
+		var turns atomic.Int64
+		for _, p := range peers[:n] {
+			w := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
+			both.Go(func() {
+				if g := <-w.got; g.err == nil {
+					time.Sleep(turn)
+					turns.Add(1)
+					g.l.Unlock(t.Context())
+				}
+			})
+			defer w.cancel()
+		}
+		measured.Go(func() {
+			time.Sleep(200 * time.Millisecond) // all listen
+			cost[k] = perTurn(peers, &turns, func() {
+				first.Unlock(t.Context())
+				for turns.Load() < few && t.Context().Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+			})
+		})
+	}
+	measured.Wait()
+	t.Logf("8 and 50 processes: %.2f and %.2f requests an acquisition", cost[0], cost[1])
+	if d := cost[1] - cost[0]; d > 0.5 || d < -0.5 {
+		t.Errorf("50 processes cost %.2f requests an acquisition, 8 cost %.2f", cost[1], cost[0])
+	}
+}
+
+// queueThousand: who waits needs no connection, and is served in order.
+func queueThousand(t *testing.T, at harness.Endpoint) {
+	const n = 1000
+	watch := dial(t, at)
+	p := newPeer(t, at, func(o *redis.Options) { o.PoolSize = 1 })
+	m := p.Mutex(newKey(), redislock.Options{})
+	first := lock(t, m)
+	ws := make([]*waiter, n)
+	for i := range ws {
+		ws[i] = enqueue(t, watch, m)
+	}
+	unlock(t, first)
+	for i, w := range ws {
+		l, _ := w.lease(t)
+		if i+1 < n {
+			select {
+			case <-ws[i+1].got:
+				t.Fatalf("waiter %d is served before %d has left", i+1, i)
+			default:
+			}
+		}
+		unlock(t, l)
+	}
+	for _, c := range []*link{p.link, p.mail} {
+		if open := len(c.open()); open > 1 {
+			t.Errorf("%d connections are open, want 1", open)
+		}
+	}
+}
+
+// queueTokens: they rise, whatever happens but a server that loses its data
+// while its clock falls.
+func queueTokens(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	var last uint64
+	next := func(l *redislock.Lease) {
+		t.Helper()
+		if l.Token() <= last {
+			t.Errorf("token %d after %d", l.Token(), last)
+		}
+		last = l.Token()
+	}
+	for range 3 { // each time a new process
+		p := newPeer(t, at)
+		m := p.Mutex(key, redislock.Options{})
+		l := lock(t, m)
+		next(l)
+		a, b, c := enqueue(t, watch, m), enqueue(t, watch, m), enqueue(t, watch, m)
+		b.withdraw(t)
+		unlock(t, l)
+		l, _ = a.lease(t)
+		next(l)
+		unlock(t, l)
+		l, _ = c.lease(t)
+		next(l)
+		unlock(t, l)
+		if err := p.Client.Close(); err != nil {
+			t.Error(err)
+		}
+		watch.Del(t.Context(), key+":token") // as if the data were lost
+	}
+	if err := watch.Set(t.Context(), key+":token", last+1e9, 0).Err(); err != nil { // a clock was set back
+		t.Fatal(err)
+	}
+	last += 1e9
+	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{}))
+	next(l)
+	if keep, err := watch.PTTL(t.Context(), key+":token").Result(); err != nil || keep < 24*time.Hour+900*time.Second {
+		t.Errorf("a counter a thousand seconds ahead of the clock is kept for %v, %v", keep, err)
+	}
+	unlock(t, l)
+}
+
+// queueExpires: whatever a lock leaves in the server ends by itself.
+func queueExpires(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	p := newPeer(t, at)
+	m := p.Mutex(key, redislock.Options{})
+	l := lock(t, m)
+	w := enqueue(t, watch, m)
+	ghosts(t, watch, key, "GHOST:1")
+	unlock(t, l) // writes into the mailbox of the ghost
+	l, _ = w.lease(t)
+	w = enqueue(t, watch, m)
+	for _, key := range []string{key, key + ":queue", key + ":token", key + ":mail:GHOST"} {
+		if left, err := watch.PTTL(t.Context(), key).Result(); err != nil || left <= 0 {
+			t.Errorf("%s ends in %v, %v", key, left, err)
+		}
+	}
+	w.withdraw(t)
+	unlock(t, l)
+}
+
+func queueForeign(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	for _, value := range []string{"mine", "", "a b c", "someone 5", "1 1"} {
+		key := newKey()
+		if err := c.Set(t.Context(), key, value, patience).Err(); err != nil {
+			t.Fatal(err)
+		}
+		p := newPeer(t, at)
+		m := p.Mutex(key, redislock.Options{Lease: 100 * time.Millisecond})
+		if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+			t.Errorf("%q: TryLock = %v", value, err)
+		}
+		w := enqueue(t, c, m)
+		time.Sleep(300 * time.Millisecond) // it asks again
+		w.withdraw(t)
+		if got := owner(t, c, key); got != value {
+			t.Errorf("the foreign value %q has become %q", value, got)
+		}
+		if n := waiting(t, c, key); n != 0 {
+			t.Errorf("%d waiters are left", n)
+		}
+		c.Del(t.Context(), key)
+		unlock(t, lock(t, m))
+	}
+}
+
+func queueRepeats(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	p := redislock.NewClient(c.Client, redislock.ClientOptions{Blocking: redis.NewClient(&redis.Options{Addr: at.Addrs[0][0]})})
+	defer p.Close()
+	_, err := p.Mutex(newKey(), redislock.Options{}).Lock(t.Context())
+	if !errors.Is(err, harness.ErrUsage) || !strings.Contains(fmt.Sprint(err), "MaxRetries") {
+		t.Errorf("Lock = %v, want a hint to MaxRetries", err)
+	}
+}
