@@ -10,6 +10,7 @@ import (
 // Suite lists every lock of the family.
 var Suite = []*harness.Variant{
 	queue,
+	reentrant,
 	poll,
 }
 

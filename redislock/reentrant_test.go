@@ -1,0 +1,416 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+func TestReentrant(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests", reentrantRequests},
+		{"keys", reentrantKeys},
+		{"lost replies", reentrantLostReplies},
+		{"give up in doubt", reentrantGiveUp},
+		{"expiry inside", reentrantExpiry},
+		{"renewal", reentrantRenewal},
+		{"one owner, many goroutines", reentrantGoroutines},
+		{"force", reentrantForced},
+		{"shared subscription", reentrantSubscription},
+		{"lost message", reentrantLostMessage},
+		{"a waiter that was woken gives up", reentrantPassesOn},
+		{"a closed client", reentrantClosed},
+		{"wrong name", reentrantNoName},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+func reentrantRequests(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	o := newClient(t, c).ReentrantMutex(newKey(), redislock.Options{}).Owner()
+	unlock(t, lock(t, o)) // the server may not have the scripts yet
+	before := c.Counts()
+	for range 50 {
+		unlock(t, lock(t, o))
+	}
+	alone := c.Counts().Sub(before).Requests
+	for range 50 {
+		outer := lock(t, o)
+		unlock(t, lock(t, o))
+		unlock(t, outer)
+	}
+	twice := c.Counts().Sub(before).Requests - alone
+	t.Logf("requests: %.2f for a cycle, %.2f for one with one more inside", float64(alone)/50, float64(twice)/50)
+	if alone != 100 || twice != 200 {
+		t.Errorf("50 cycles cost %d requests and %d with another one inside, want 2 each", alone, twice)
+	}
+}
+
+// reentrantKeys looks at what Redisson would see.
+func reentrantKeys(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	ctx := t.Context()
+	for _, test := range []struct{ name, channel string }{
+		{newKey(), "redisson_lock__channel:"},
+		{strings.NewReplacer("{", "", "}", "").Replace(newKey()), "redisson_lock__channel:{"},
+	} {
+		o := newClient(t, c).ReentrantMutex(test.name, redislock.Options{Lease: 10 * time.Second}).Owner()
+		channel := test.channel + test.name
+		if strings.HasSuffix(test.channel, "{") {
+			channel += "}"
+		}
+		heard := c.Subscribe(ctx, channel)
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		outer := lock(t, o)
+		inner := lock(t, o)
+		field := onlyField(t, c, test.name, "2")
+		if id, thread, ok := strings.Cut(field, ":"); !ok || len(id) != 36 || strings.Trim(thread, "0123456789") != "" {
+			t.Errorf("the owner is %q, want uuid:thread", field)
+		}
+		if ttl := c.PTTL(ctx, test.name).Val(); ttl <= 5*time.Second || ttl > 10*time.Second {
+			t.Errorf("the key lives for %v, want the lease of 10s", ttl)
+		}
+		unlock(t, outer) // in any order
+		if got := onlyField(t, c, test.name, "1"); got != field {
+			t.Errorf("the owner changed from %q to %q", field, got)
+		}
+		unlock(t, inner)
+		if n := c.Exists(ctx, test.name).Val(); n != 0 {
+			t.Error("the key is left")
+		}
+		soon, cancel := context.WithTimeout(ctx, patience)
+		m, err := heard.ReceiveMessage(soon)
+		cancel()
+		if err != nil || m.Payload != "0" {
+			t.Errorf("%s: heard %v, %v; want the message 0", channel, m, err)
+		}
+	}
+}
+
+// onlyField returns the owner of the lock, who must hold it so often.
+func onlyField(t *testing.T, c *link, name, count string) string {
+	t.Helper()
+	all, err := c.HGetAll(context.WithoutCancel(t.Context()), name).Result()
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%s = %v, %v; want one owner", name, all, err)
+	}
+	for field, n := range all {
+		if n != count {
+			t.Errorf("the owner holds the lock %s times, want %s", n, count)
+		}
+		return field
+	}
+	return ""
+}
+
+// reentrantLostReplies: what was done without our knowing is not done twice.
+func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
+	for _, retries := range []int{-1, 3} { // of the client library
+		c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = retries }), dial(t, at)
+		key := newKey()
+		o := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+		unlock(t, lock(t, o))
+		c.lose.Store(1)
+		outer := lock(t, o)
+		onlyField(t, watch, key, "1")
+		c.lose.Store(1)
+		inner := lock(t, o)
+		onlyField(t, watch, key, "2")
+		c.lose.Store(1)
+		unlock(t, inner)
+		onlyField(t, watch, key, "1")
+		if retries < 0 { // otherwise Unlock cannot tell, see there
+			c.lose.Store(1)
+		}
+		unlock(t, outer)
+		if n := watch.Exists(t.Context(), key).Val(); n != 0 {
+			t.Error("the key is left")
+		}
+	}
+}
+
+// reentrantGiveUp: a Lock inside that fails in doubt leaves the count as it was.
+func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at), dial(t, at)
+	key := newKey()
+	o := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+	outer := lock(t, o)
+	unlock(t, lock(t, o))
+	c.lose.Store(3)
+	if l, err := o.Lock(t.Context()); err == nil {
+		t.Fatalf("Lock = %v after three lost replies", l)
+	}
+	onlyField(t, watch, key, "1")
+	if err := outer.Err(); err != nil {
+		t.Errorf("the lease outside: %v", err)
+	}
+	unlock(t, outer)
+	c.lose.Store(3)
+	if l, err := o.Lock(t.Context()); err == nil {
+		t.Fatalf("Lock = %v after three lost replies", l)
+	}
+	if n := watch.Exists(t.Context(), key).Val(); n != 0 {
+		t.Error("orphan")
+	}
+}
+
+// reentrantExpiry: an owner whose lease is over starts anew, and the leases from
+// before do not release what it has now.
+func reentrantExpiry(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	a, b := m.Owner(), m.Owner()
+	late := lock(t, a)
+	c.Del(t.Context(), key) // as if the lease were over
+	next := lock(t, b)
+	if _, err := a.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock of who has lost the lock = %v, want ErrNotAcquired", err)
+	}
+	unlock(t, next)
+	again := lock(t, a)
+	if err := late.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+		t.Errorf("Unlock of a lost lease = %v, want ErrNotHeld", err)
+	}
+	onlyField(t, c, key, "1")
+	unlock(t, again)
+}
+
+func reentrantRenewal(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	const span = 400 * time.Millisecond
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{Lease: span})
+	o := m.Owner()
+	outer, inner := lock(t, o), lock(t, o)
+	rival := newClient(t, other).ReentrantMutex(key, redislock.Options{Lease: span})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*span)
+	defer cancel()
+	if l, err := rival.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock = %v, %v beside a lease that is renewed", l, err)
+	}
+	unlock(t, inner)
+	unlock(t, outer)
+	unlock(t, lock(t, rival))
+}
+
+func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	mine := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+	rival := newClient(t, other).ReentrantMutex(key, redislock.Options{}).Owner()
+	taken := lock(t, rival)
+	var all sync.WaitGroup
+	leases := make(chan *redislock.Lease, 8)
+	for range cap(leases) {
+		all.Go(func() {
+			if l, err := mine.Lock(t.Context()); err != nil {
+				t.Error(err)
+			} else {
+				leases <- l
+			}
+		})
+	}
+	time.Sleep(50 * time.Millisecond)
+	unlock(t, taken)
+	all.Wait()
+	onlyField(t, other, key, "8")
+	for range cap(leases) - 1 {
+		unlock(t, <-leases)
+	}
+	if _, err := rival.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock while one of eight is left = %v, want ErrNotAcquired", err)
+	}
+	unlock(t, <-leases)
+	unlock(t, lock(t, rival))
+}
+
+func reentrantForced(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	waiting := newClient(t, other).ReentrantMutex(key, redislock.Options{})
+	l := lock(t, m)
+	got := make(chan *redislock.Lease, 1)
+	go func() {
+		l, _ := waiting.Lock(t.Context())
+		got <- l
+	}()
+	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
+	if freed, err := waiting.ForceUnlock(t.Context()); err != nil || !freed {
+		t.Errorf("ForceUnlock = %t, %v", freed, err)
+	}
+	select {
+	case next := <-got:
+		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+			t.Errorf("Unlock = %v, want ErrNotHeld", err)
+		}
+		unlock(t, next)
+	case <-time.After(patience):
+		t.Fatal("the waiter is not woken")
+	}
+	if freed, err := waiting.ForceUnlock(t.Context()); err != nil || freed {
+		t.Errorf("ForceUnlock of a free lock = %t, %v", freed, err)
+	}
+}
+
+// listeners returns how many connections subscribe to the channel of the lock.
+func listeners(t *testing.T, c *link, key string) int64 {
+	t.Helper()
+	channel := "redisson_lock__channel:" + key
+	n, err := c.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n[channel]
+}
+
+// reentrantSubscription: waiters of a process share one subscription, which
+// ends when nobody has waited for a while.
+func reentrantSubscription(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at), dial(t, at)
+	key := newKey()
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	first := lock(t, m)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if l, err := m.Lock(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Lock = %v, %v", l, err)
+			}
+		})
+	}
+	eventually(t, "the waiters listen", func() bool { return listeners(t, watch, key) > 0 })
+	time.Sleep(50 * time.Millisecond)
+	if n := listeners(t, watch, key); n != 1 {
+		t.Errorf("20 waiters have %d subscriptions, want 1", n)
+	}
+	cancel()
+	all.Wait()
+	unlock(t, first)
+	if n := watch.Exists(t.Context(), key).Val(); n != 0 {
+		t.Error("waiters that gave up have left the key")
+	}
+	eventually(t, "the subscription ends", func() bool { return listeners(t, watch, key) == 0 })
+	unlock(t, lock(t, m))
+}
+
+// reentrantLostMessage: the connection of the subscription breaks with the
+// message in it.
+func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	l := lock(t, newClient(t, other).ReentrantMutex(key, redislock.Options{}))
+	waiting := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	unlockSoon := make(chan *redislock.Lease, 1)
+	go func() {
+		next, err := waiting.Lock(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		unlockSoon <- next
+	}()
+	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
+	time.Sleep(20 * time.Millisecond) // and has asked again
+	c.lose.Store(1)
+	unlock(t, l)
+	select {
+	case next := <-unlockSoon:
+		unlock(t, next)
+	case <-time.After(redislock.DefaultLease / 3):
+		t.Fatal("the waiter sleeps until the lease would be over")
+	}
+}
+
+// reentrantPassesOn: the message that woke a waiter who then gives up is for
+// the next one. Nothing else wakes that one before its lease is over.
+func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	holder := newClient(t, other).ReentrantMutex(key, redislock.Options{})
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	var late time.Duration
+	for range 20 {
+		l := lock(t, holder)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var done atomic.Int64
+		all.Go(func() {
+			if l, err := m.Lock(ctx); err == nil {
+				unlock(t, l)
+			}
+		})
+		time.Sleep(2 * time.Millisecond)
+		all.Go(func() {
+			if l, err := m.Lock(t.Context()); err != nil {
+				t.Error(err)
+			} else {
+				done.Store(1)
+				unlock(t, l)
+			}
+		})
+		eventually(t, "they listen", func() bool { return listeners(t, other, key) == 1 })
+		time.Sleep(5 * time.Millisecond)
+		go cancel()
+		began := time.Now()
+		unlock(t, l)
+		all.Wait()
+		late = max(late, time.Since(began))
+	}
+	if late > redislock.DefaultLease/3 {
+		t.Errorf("a waiter got the lock %v after it was free", late)
+	}
+}
+
+func reentrantClosed(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	client := newClient(t, c)
+	l := lock(t, newClient(t, other).ReentrantMutex(key, redislock.Options{}))
+	failed := make(chan error, 1)
+	go func() {
+		_, err := client.ReentrantMutex(key, redislock.Options{}).Lock(t.Context())
+		failed <- err
+	}()
+	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
+		t.Errorf("Lock = %v, want ErrClosed", err)
+	}
+	eventually(t, "the subscription ends", func() bool { return listeners(t, other, key) == 0 })
+	unlock(t, l)
+}
+
+func reentrantNoName(t *testing.T, at harness.Endpoint) {
+	m := newClient(t, dial(t, at)).ReentrantMutex("", redislock.Options{})
+	if _, err := m.Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("Lock = %v, want ErrUsage", err)
+	}
+	if _, err := m.ForceUnlock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("ForceUnlock = %v, want ErrUsage", err)
+	}
+}
