@@ -11,6 +11,7 @@ import (
 var Suite = []*harness.Variant{
 	queue,
 	reentrant,
+	redisson12,
 	poll,
 }
 

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -104,18 +105,9 @@ func (s *subscription) listen() error {
 
 // read hands out what comes, until the subscription is closed.
 func (s *subscription) read(pubsub *redis.PubSub) {
-	over := make(chan struct{})
-	defer close(over)
-	if !s.c.spawn(func() {
-		select {
-		case <-s.c.open.Done():
-			pubsub.Close() // go-redis does not heed contexts here
-		case <-over:
-		}
-	}) {
-		pubsub.Close()
-		return
-	}
+	// go-redis does not heed contexts here.
+	over := context.AfterFunc(s.c.open, func() { pubsub.Close() })
+	defer over()
 	// If it fails, Receive connects and subscribes again.
 	_ = pubsub.Subscribe(s.c.open, s.channel)
 	var pause time.Duration
