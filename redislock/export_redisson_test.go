@@ -20,9 +20,9 @@ func (r *lock12) Thread() *thread12 { return r.thread() }
 
 func (r *lock12) Wakeups() (all, inVain uint64) { return r.wakeups.Load(), r.inVain.Load() }
 
-func (r *lock12) Subscribes() uint64 { return r.entries.channel.subscribes.Load() }
+func (r *lock12) Subscribes() uint64 { return r.entries.hub.subscribes.Load() }
 
-func (r *lock12) Channel() string { return r.entries.channel.name }
+func (r *lock12) Channel() string { return r.entries.channel }
 
 func (r *lock12) ForceUnlock(ctx context.Context) error { return r.forceUnlock(ctx) }
 
@@ -63,7 +63,8 @@ func (s copiedEntries) Unsubscribe(ctx context.Context) { s.unsubscribe(ctx) }
 type countedEntries struct {
 	m       sync.Map // "" to *countedEntry
 	mu      sync.Mutex
-	channel *channel12
+	hub     *hub
+	channel string
 	before  func(string)
 }
 
@@ -73,28 +74,26 @@ type countedEntry struct {
 }
 
 func (r *lock12) CountedEntries() Entries {
-	return &countedEntries{channel: r.entries.channel, before: func(string) {}}
+	return &countedEntries{hub: r.entries.hub, channel: r.entries.channel, before: func(string) {}}
 }
 
 func (s *countedEntries) Before(f func(string)) { s.before = f }
 
 func (s *countedEntries) Subscribe(ctx context.Context) (func() int, error) {
-	mine := &countedEntry{entry12: &entry12{latch: make(chan struct{}, permits), promise: &promise12{kept: make(chan struct{})}}}
+	mine := &countedEntry{entry12: newEntry12()}
 	got, there := s.m.LoadOrStore("", mine)
 	e := got.(*countedEntry)
 	e.waiters.Add(1)
 	if !there {
 		s.mu.Lock()
-		err := s.channel.subscribe(ctx, e.entry12)
+		err := s.hub.subscribe(ctx, s.channel, e.entry12)
 		s.mu.Unlock()
 		if err != nil {
 			return nil, err
 		}
 	}
-	select {
-	case <-e.promise.kept:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.hub.await(ctx, e.entry12); err != nil {
+		return nil, err
 	}
 	return func() int { return len(e.latch) }, nil
 }
@@ -116,6 +115,29 @@ func (s *countedEntries) Unsubscribe(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, again := s.m.Load(""); !again {
-		s.channel.unsubscribe(ctx)
+		s.hub.unsubscribe(ctx, s.channel)
 	}
+}
+
+// What the tests see of Redisson's fair lock.
+
+type FairLock = fairLock
+
+func NewFairLock(c *Client, name string, o Options, wait time.Duration) *fairLock {
+	return newFairLock(c, name, o, wait)
+}
+
+func (f *fairLock) Thread() *fairThread { return f.thread() }
+
+func (f *fairLock) Asks() uint64 { return f.asks.Load() }
+
+func (t *fairThread) Field() string { return t.field }
+
+// JoinAndDie joins the queue and is not heard of again.
+func (t *fairThread) JoinAndDie(ctx context.Context) error {
+	l, _, err := t.ask(ctx, true)
+	if l != nil {
+		panic("the lock is free")
+	}
+	return err
 }

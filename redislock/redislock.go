@@ -12,6 +12,7 @@ var Suite = []*harness.Variant{
 	queue,
 	reentrant,
 	redisson12,
+	fairRedisson,
 	poll,
 }
 

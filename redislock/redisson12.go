@@ -73,7 +73,7 @@ type lock12 struct {
 // newLock12 returns a lock whose leases are never renewed; 0 is for ever.
 func newLock12(c *Client, name string, lease time.Duration) *lock12 {
 	r := &lock12{c: c, name: name, id: newUUID(), lease: lease, before: func(string) {}}
-	r.entries = &entries12{channel: &channel12{c: c, name: "redisson__lock__channel__" + name}, before: func(s string) { r.before(s) }}
+	r.entries = &entries12{hub: newHub(c), channel: "redisson__lock__channel__" + name, before: func(s string) { r.before(s) }}
 	return r
 }
 
@@ -81,13 +81,13 @@ func (r *lock12) Lock(ctx context.Context) (*Lease, error)    { return r.session
 func (r *lock12) TryLock(ctx context.Context) (*Lease, error) { return r.session().TryLock(ctx) }
 func (r *lock12) session() locker                             { return r.thread() }
 func (r *lock12) thread() *thread12                           { return &thread12{r: r, id: r.threads.Add(1)} }
-func (r *lock12) traffic() harness.Counts                     { return r.entries.channel.traffic() }
+func (r *lock12) traffic() harness.Counts                     { return r.entries.hub.traffic() }
 
 // forceUnlock frees the lock, whoever has it.
 func (r *lock12) forceUnlock(ctx context.Context) error {
 	_, err := r.c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, r.name)
-		p.Publish(ctx, r.entries.channel.name, unlockMessage)
+		p.Publish(ctx, r.entries.channel, unlockMessage)
 		return nil
 	})
 	return err
@@ -218,20 +218,11 @@ func ignoreTimeout(ctx context.Context, err error) error {
 // sleep takes a permit, and waits for one as long as pttl says.
 func (t *thread12) sleep(ctx context.Context, e *entry12, pttl time.Duration) (woken bool, err error) {
 	t.r.before("sleep")
-	if pttl >= 0 {
-		short, cancel := context.WithTimeout(ctx, pttl)
-		defer cancel()
-		ctx = short
-	}
-	select {
-	case <-e.latch:
+	woken, err = t.r.entries.hub.sleep(ctx, e, pttl)
+	if woken {
 		t.r.wakeups.Add(1)
-		return true, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-t.r.c.open.Done():
-		return false, ErrClosed
 	}
+	return woken, err
 }
 
 // unlock gives the lock back once and reports whether the thread had it.

@@ -3,12 +3,6 @@ package redislock
 import (
 	"context"
 	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"locklab/harness"
 )
 
 // entries12 is the map by which waiters of a process share one subscription:
@@ -29,7 +23,8 @@ import (
 type entries12 struct {
 	m       sync.Map   // "" to *entry12
 	mu      sync.Mutex // from what the map says to what is sent about it
-	channel *channel12
+	hub     *hub
+	channel string
 	before  func(step string)
 }
 
@@ -52,6 +47,11 @@ func (p *promise12) keep(err error) {
 		p.err = err
 		close(p.kept)
 	})
+}
+
+// newEntry12 returns an entry for one waiter.
+func newEntry12() *entry12 {
+	return &entry12{1, make(chan struct{}, permits), &promise12{kept: make(chan struct{})}}
 }
 
 // permits is how many messages may come before anybody takes one.
@@ -83,7 +83,7 @@ func (s *entries12) enter() *entry12 {
 func (s *entries12) subscribe(ctx context.Context) (*entry12, error) {
 	e := s.enter()
 	for e == nil {
-		first := &entry12{1, make(chan struct{}, permits), &promise12{kept: make(chan struct{})}}
+		first := newEntry12()
 		if _, there := s.m.LoadOrStore("", first); there {
 			e = s.enter()
 			continue
@@ -91,20 +91,13 @@ func (s *entries12) subscribe(ctx context.Context) (*entry12, error) {
 		e = first
 		s.before("subscribe")
 		s.mu.Lock()
-		err := s.channel.subscribe(ctx, first)
+		err := s.hub.subscribe(ctx, s.channel, first)
 		s.mu.Unlock()
 		if err != nil {
 			first.promise.keep(err)
 		}
 	}
-	select {
-	case <-e.promise.kept:
-		return e, e.promise.err
-	case <-ctx.Done():
-		return e, ctx.Err()
-	case <-s.channel.c.open.Done():
-		return e, ErrClosed
-	}
+	return e, s.hub.await(ctx, e)
 }
 
 // unsubscribe takes a waiter off, and ends the subscription with the last.
@@ -130,105 +123,8 @@ func (s *entries12) unsubscribe(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if _, again := s.m.Load(""); !again { // or somebody's SUBSCRIBE follows
-			s.channel.unsubscribe(ctx)
+			s.hub.unsubscribe(ctx, s.channel)
 		}
 		return
 	}
-}
-
-// channel12 is the connection by which a process subscribes to one channel.
-type channel12 struct {
-	c    *Client
-	name string
-
-	mu        sync.Mutex
-	pubsub    *redis.PubSub
-	listeners []*entry12
-	asked     []*entry12 // for confirmation, in order
-
-	subscribes, unsubscribes, messages atomic.Uint64
-}
-
-// subscribe sends SUBSCRIBE; messages are for e from its confirmation on.
-func (ch *channel12) subscribe(ctx context.Context, e *entry12) error {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	if ch.pubsub == nil {
-		rdb, err := ch.c.listener()
-		if err != nil {
-			return err
-		}
-		pubsub := rdb.Subscribe(ch.c.open)
-		if !ch.c.spawn(func() { ch.read(pubsub) }) {
-			pubsub.Close()
-			return ErrClosed
-		}
-		ch.pubsub = pubsub
-	}
-	ch.asked = append(ch.asked, e)
-	ch.subscribes.Add(1)
-	// If it fails, Receive connects and subscribes again.
-	_ = ch.pubsub.Subscribe(ctx, ch.name)
-	return nil
-}
-
-func (ch *channel12) unsubscribe(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
-	defer cancel()
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	ch.listeners = nil
-	if ch.pubsub == nil {
-		return
-	}
-	ch.unsubscribes.Add(1)
-	// If it does not arrive, messages come that nobody hears.
-	_ = ch.pubsub.Unsubscribe(ctx, ch.name)
-}
-
-func (ch *channel12) read(pubsub *redis.PubSub) {
-	over := context.AfterFunc(ch.c.open, func() { pubsub.Close() })
-	defer over()
-	var pause time.Duration
-	for {
-		got, err := pubsub.Receive(ch.c.open)
-		if err != nil {
-			pause = min(max(retryPause, 2*pause), time.Second)
-			if !ch.c.pause(ch.c.open, pause) {
-				pubsub.Close()
-				return
-			}
-			continue
-		}
-		pause = 0
-		ch.hear(got)
-	}
-}
-
-func (ch *channel12) hear(got any) {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	switch got := got.(type) {
-	case *redis.Subscription:
-		if got.Kind == "subscribe" && len(ch.asked) > 0 {
-			e := ch.asked[0]
-			ch.asked, ch.listeners = ch.asked[1:], append(ch.listeners, e)
-			e.promise.keep(nil)
-		}
-	case *redis.Message:
-		ch.messages.Add(1)
-		if got.Payload != unlockMessage {
-			return
-		}
-		for _, e := range ch.listeners {
-			select {
-			case e.latch <- struct{}{}:
-			default:
-			}
-		}
-	}
-}
-
-func (ch *channel12) traffic() harness.Counts {
-	return harness.Counts{Requests: ch.subscribes.Load() + ch.unsubscribes.Load(), Notifications: ch.messages.Load()}
 }
