@@ -141,3 +141,6 @@ func (t *fairThread) JoinAndDie(ctx context.Context) error {
 	}
 	return err
 }
+
+// Heard returns how many messages the waiters of m have got together.
+func (m *ReentrantMutex) Heard() uint64 { return m.sub.messages.Load() }

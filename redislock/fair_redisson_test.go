@@ -3,8 +3,8 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -56,10 +56,12 @@ func (s *scene) waiting() int {
 }
 
 // evalshas returns how many scripts the server has run since it started.
-func (s *scene) evalshas() (calls int) {
+func (s *scene) evalshas() int {
 	info := s.watch.Info(context.WithoutCancel(s.t.Context()), "commandstats").Val()
 	_, tail, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
-	fmt.Sscan(tail[:strings.IndexByte(tail, ',')], &calls)
+	count, _, _ := strings.Cut(tail, ",")
+	calls, err := strconv.Atoi(count)
+	s.must(err)
 	return calls
 }
 
