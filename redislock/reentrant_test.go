@@ -98,6 +98,11 @@ func reentrantKeys(t *testing.T, at harness.Endpoint) {
 		if n := c.Exists(ctx, test.name).Val(); n != 0 {
 			t.Error("the key is left")
 		}
+		next := lock(t, o)
+		if got := onlyField(t, c, test.name, "1"); got == field {
+			t.Errorf("%q again: a request from before could release it", got)
+		}
+		unlock(t, next)
 		soon, cancel := context.WithTimeout(ctx, patience)
 		m, err := heard.ReceiveMessage(soon)
 		cancel()
@@ -192,7 +197,9 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	if err := late.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
 		t.Errorf("Unlock of a lost lease = %v, want ErrNotHeld", err)
 	}
-	onlyField(t, c, key, "1")
+	inner := lock(t, a)
+	onlyField(t, c, key, "2")
+	unlock(t, inner)
 	unlock(t, again)
 }
 
@@ -232,8 +239,12 @@ func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 		})
 	}
 	time.Sleep(50 * time.Millisecond)
+	began := time.Now()
 	unlock(t, taken)
 	all.Wait()
+	if took := time.Since(began); took > redislock.DefaultLease/3 {
+		t.Errorf("one message has woken all of them after %v", took)
+	}
 	onlyField(t, other, key, "8")
 	for range cap(leases) - 1 {
 		unlock(t, <-leases)
