@@ -34,6 +34,7 @@ func TestReentrant(t *testing.T) {
 		{"a waiter that was woken gives up", reentrantPassesOn},
 		{"a closed client", reentrantClosed},
 		{"wrong name", reentrantNoName},
+		{"example", reentrantExample},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			noLeaks(t)
