@@ -24,6 +24,8 @@ import (
 //  3. Release: GET; if the count is more than one, SET one less, else MULTI, DEL,
 //     PUBLISH, EXEC.
 //
+// Six commands in three round trips alone.
+//
 // # What is wrong with it
 //
 // Between two commands the world may change, since nothing is WATCHed:
