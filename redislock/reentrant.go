@@ -146,8 +146,20 @@ type Owner struct {
 // Each has a name of its own in the server, so that a request which the network
 // delays does nothing to the next.
 type hold struct {
-	field string // the owner, as Redisson writes it: id:thread
-	count int    // leases
+	field  string          // the owner, as Redisson writes it: id:thread
+	count  int             // in the server
+	leases map[*Lease]bool // that have not been unlocked
+}
+
+// lost reports whether h is over by our clock: what the server may still have of
+// it is not taken again, since nobody would give it back.
+func (h *hold) lost() bool {
+	for l := range h.leases {
+		if l.Err() == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Lock waits for the lock until ctx ends; if this owner has it, it takes it once
@@ -184,7 +196,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.sub.join()
 	served := false
 	defer func() { m.sub.leave(w, served) }()
-	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10)}
+	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
 	doubt := false // the count may be greater by one than we know
 	giveUp := func(err error) (*Lease, error) {
 		undo := func(ctx context.Context) error { return o.undo(ctx, fresh) }
@@ -226,6 +238,9 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 	defer o.mu.Unlock()
 	m := o.m
 	for {
+		if o.hold != nil && o.hold.lost() {
+			o.hold = nil
+		}
 		h := o.hold
 		if h == nil {
 			h = fresh
@@ -251,6 +266,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
 		}
 		h.count++
+		h.leases[l] = true
 		o.hold = h
 		return l, 0, nil
 	}
@@ -274,22 +290,24 @@ func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) bool
 
 func (o *Owner) lease(h *hold) *Lease {
 	m := o.m
-	return &Lease{
+	l := &Lease{
 		c: m.c, name: m.name,
-		free:    func(ctx context.Context) (bool, error) { return o.release(ctx, h) },
 		renewal: call{reentrantRenew, []string{m.name}, []any{h.field, m.o.Lease.Milliseconds()}},
 		span:    m.o.Lease, fixed: m.o.Fixed,
 	}
+	l.free = func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) }
+	return l
 }
 
 // release gives one of h back and reports whether it was held until then.
-func (o *Owner) release(ctx context.Context, h *hold) (held bool, err error) {
+func (o *Owner) release(ctx context.Context, h *hold, l *Lease) (held bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.hold != h {
 		return false, nil // found lost by a Lock
 	}
 	h.count--
+	delete(h.leases, l)
 	if h.count == 0 {
 		o.hold = nil
 	}

@@ -26,6 +26,7 @@ func TestReentrant(t *testing.T) {
 		{"lost replies", reentrantLostReplies},
 		{"give up in doubt", reentrantGiveUp},
 		{"expiry inside", reentrantExpiry},
+		{"lost here, not yet in the server", reentrantLostHere},
 		{"renewal", reentrantRenewal},
 		{"one owner, many goroutines", reentrantGoroutines},
 		{"force", reentrantForced},
@@ -202,6 +203,24 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	onlyField(t, c, key, "2")
 	unlock(t, inner)
 	unlock(t, again)
+}
+
+// reentrantLostHere: what is over by our clock is not taken again, although the
+// server still has it.
+func reentrantLostHere(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	o := newClient(t, c).ReentrantMutex(key, redislock.Options{Lease: 100 * time.Millisecond, Fixed: true}).Owner()
+	forgotten := lock(t, o)
+	c.PExpire(t.Context(), key, time.Second)
+	<-forgotten.Done()
+	if l, err := o.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v, %v; want ErrNotAcquired", l, err)
+	}
+	unlock(t, lock(t, o))
+	if n := c.Exists(t.Context(), key).Val(); n != 0 {
+		t.Error("the key is left")
+	}
 }
 
 func reentrantRenewal(t *testing.T, at harness.Endpoint) {
