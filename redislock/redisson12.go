@@ -111,6 +111,13 @@ type thread12 struct {
 // MarshalBinary is what go-redis asks of a value.
 func (v value12) MarshalBinary() ([]byte, error) { return json.Marshal(v) }
 
+func parseValue12(text []byte) (v value12, err error) {
+	if err := json.Unmarshal(text, &v); err != nil {
+		return value12{}, fmt.Errorf("redislock: %q is not a lock: %w", text, err)
+	}
+	return v, nil
+}
+
 // held returns the value of the key if it is this thread's.
 func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 	t.r.before("get")
@@ -119,9 +126,7 @@ func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 		return v, false, nil
 	}
 	if err == nil {
-		if err = json.Unmarshal(text, &v); err != nil {
-			err = fmt.Errorf("redislock: %q is not a lock: %w", text, err)
-		}
+		v, err = parseValue12(text)
 	}
 	return v, err == nil && v.ID == t.r.id && v.ThreadID == t.id, err
 }
