@@ -69,20 +69,30 @@ func dialLab(ctx context.Context, at harness.Endpoint) (*labClient, error) {
 	return r, nil
 }
 
-// Counts returns the commands sent and the messages published to the lock.
+// Counts returns the commands sent and the messages received.
 func (r *labClient) Counts() (total harness.Counts) {
 	for _, c := range r.counters {
 		total = total.Add(c.Counts())
 	}
-	if m, ok := r.lock.(interface{ notifications() uint64 }); ok {
-		total.Notifications += m.notifications()
+	if s, ok := r.lock.(subscriber); ok {
+		total = total.Add(s.traffic())
 	}
 	return total
 }
 
+// A subscriber is a lock that subscribes: go-redis does not show that traffic to
+// the hooks of a client.
+type subscriber interface{ traffic() harness.Counts }
+
+// An owned lock has owners, one for each worker.
+type owned interface{ session() locker }
+
 func (r *labClient) Join(context.Context, int) (harness.Session, error) {
-	if rw, ok := r.lock.(*RW); ok {
-		return labReader{labSession{rw}, rw}, nil
+	switch m := r.lock.(type) {
+	case *RW:
+		return labReader{labSession{m}, m}, nil
+	case owned:
+		return labSession{m.session()}, nil
 	}
 	return labSession{r.lock}, nil
 }

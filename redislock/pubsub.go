@@ -101,5 +101,7 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 	}
 }
 
-// notifications returns how many messages came.
-func (m *PubSubMutex) notifications() uint64 { return m.bell.heard.Load() }
+// traffic returns how many messages came.
+func (m *PubSubMutex) traffic() harness.Counts {
+	return harness.Counts{Notifications: m.bell.heard.Load()}
+}

@@ -11,6 +11,9 @@ import (
 var Suite = []*harness.Variant{
 	queue,
 	queuePubsub,
+	reentrant,
+	redisson12,
+	fairRedisson,
 	poll,
 	poll1ms,
 	poll5ms,

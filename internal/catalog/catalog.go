@@ -26,7 +26,7 @@ var defaults = []string{
 	"empty", "sync-mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
 	"sync-rwmutex", "phase-fair", "bravo", "seqlock",
 	"zk-handoff", "zk-fair", "zk-herd", "zk-cohort",
-	"redis-queue", "redis-poll", "redis-pubsub", "redis-token", "redis-cohort",
+	"redis-queue", "redis-reentrant", "redis-poll-5ms", "redis-pubsub", "redis-token", "redis-cohort",
 	"go-zookeeper-lock", "redsync-1ms", "bsm-redislock-1ms", "rueidislock-majority",
 }
 

@@ -1,0 +1,238 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// A redisson does to the server what Redisson 4.7.1 does for one RLock in
+// org/redisson/RedissonLock.java (tryLockInnerAsync, unlockInnerAsync, lock),
+// RedissonBaseLock.java (unlockInnerAsync, renewExpirationAsync) and
+// pubsub/LockPubSub.java: the same keys, the same commands in the same order,
+// the same channel and messages. It is written anew from that behaviour; it is
+// not Redisson itself.
+type redisson struct {
+	*redis.Client
+	name, channel, id string
+	lease             time.Duration
+}
+
+var (
+	redissonLock = redis.NewScript(`
+local free = redis.call('exists', KEYS[1]) == 0
+if free or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+  redis.call('hincrby', KEYS[1], ARGV[2], 1)
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  return nil
+end
+return redis.call('pttl', KEYS[1])`)
+	redissonUnlock = redis.NewScript(`
+local known = redis.call('get', KEYS[3])
+if known then return tonumber(known) end
+if redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end
+local last = redis.call('hincrby', KEYS[1], ARGV[3], -1) <= 0
+if last then
+  redis.call('del', KEYS[1])
+  redis.call(ARGV[4], KEYS[2], ARGV[1])
+else
+  redis.call('pexpire', KEYS[1], ARGV[2])
+end
+redis.call('set', KEYS[3], last and 1 or 0, 'px', ARGV[5])
+return last and 1 or 0`)
+	redissonRenew = redis.NewScript(`
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return 0 end
+redis.call('pexpire', KEYS[1], ARGV[1])
+return 1`)
+)
+
+func newRedisson(c *redis.Client, name string) *redisson {
+	return &redisson{
+		Client: c, name: name, channel: "redisson_lock__channel:" + name,
+		id: "5b7a7e9e-3c43-4d5b-9d7e-2f1f5e1c0a01", lease: 30 * time.Second,
+	}
+}
+
+func (r *redisson) field(thread int) string { return fmt.Sprintf("%s:%d", r.id, thread) }
+
+// try takes the lock for a thread, or returns how long it is taken.
+func (r *redisson) try(ctx context.Context, thread int) (ok bool, left time.Duration, err error) {
+	ms, err := redissonLock.Run(ctx, r, []string{r.name}, r.lease.Milliseconds(), r.field(thread)).Int64()
+	if err == redis.Nil {
+		return true, 0, nil
+	}
+	return false, time.Duration(ms) * time.Millisecond, err
+}
+
+// lock takes the lock for a thread.
+func (r *redisson) lock(ctx context.Context, thread int) error {
+	if ok, _, err := r.try(ctx, thread); ok || err != nil {
+		return err
+	}
+	heard := r.Subscribe(ctx, r.channel)
+	defer heard.Close()
+	if _, err := heard.Receive(ctx); err != nil {
+		return err
+	}
+	for {
+		ok, left, err := r.try(ctx, thread)
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-heard.Channel():
+		case <-time.After(left):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// unlock gives the lock back once. It fails if the thread does not have it.
+func (r *redisson) unlock(ctx context.Context, thread int) error {
+	latch := "redisson_unlock_latch:" + r.name + ":" + newKey()
+	_, err := redissonUnlock.Run(ctx, r, []string{r.name, r.channel, latch},
+		0, r.lease.Milliseconds(), r.field(thread), "publish", 13500).Int64()
+	if err != nil {
+		return fmt.Errorf("attempt to unlock: %w", err)
+	}
+	return r.Del(ctx, latch).Err()
+}
+
+func (r *redisson) renew(ctx context.Context, thread int) (held bool, err error) {
+	n, err := redissonRenew.Run(ctx, r, []string{r.name}, r.lease.Milliseconds(), r.field(thread)).Int64()
+	return n == 1, err
+}
+
+// turn takes the lock twice, and stays once with a count of two, once with one.
+func (r *redisson) turn(ctx context.Context, thread int, stay func()) error {
+	for range 2 {
+		if err := r.lock(ctx, thread); err != nil {
+			return err
+		}
+	}
+	for range 2 {
+		stay()
+		if err := r.unlock(ctx, thread); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestInterop lets what Redisson does contend with redis-reentrant.
+func TestInterop(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	t.Run("turns", func(t *testing.T) { noLeaks(t); interopTurns(t, at) })
+	t.Run("steps", func(t *testing.T) { noLeaks(t); interopSteps(t, at) })
+}
+
+func interopTurns(t *testing.T, at harness.Endpoint) {
+	ours, theirs := dial(t, at), dial(t, at)
+	key := newKey()
+	m := newClient(t, ours).ReentrantMutex(key, redislock.Options{})
+	r := newRedisson(theirs.Client, key)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	const workers, turns = 3, 40
+	var inside, overlaps atomic.Int64
+	var got [2]atomic.Int64
+	stay := func(side int) {
+		if inside.Add(1) > 1 {
+			overlaps.Add(1)
+		}
+		time.Sleep(time.Millisecond)
+		inside.Add(-1)
+		got[side].Add(1)
+	}
+	var all sync.WaitGroup
+	for i := range workers {
+		all.Go(func() {
+			o := m.Owner()
+			for range turns {
+				l := lock(t, o)
+				again := lock(t, o)
+				unlock(t, l)
+				stay(0)
+				unlock(t, again)
+			}
+		})
+		all.Go(func() {
+			for range turns {
+				if err := r.turn(ctx, i, func() { stay(1) }); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("turns: ours %d, Redisson's %d; overlaps %d", got[0].Load(), got[1].Load(), overlaps.Load())
+	if overlaps.Load() > 0 {
+		t.Errorf("%d overlaps", overlaps.Load())
+	}
+	if got[0].Load() != workers*turns || got[1].Load() != 2*workers*turns {
+		t.Errorf("turns %d and %d, want %d and twice that", got[0].Load(), got[1].Load(), workers*turns)
+	}
+}
+
+// interopSteps checks both counts step by step, and both ways to be woken.
+func interopSteps(t *testing.T, at harness.Endpoint) {
+	c, theirs := dial(t, at), dial(t, at)
+	key := newKey()
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	r := newRedisson(theirs.Client, key)
+	o := m.Owner()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	kept := func(want bool, when string) {
+		t.Helper()
+		if _, err := o.TryLock(ctx); want != errors.Is(err, redislock.ErrNotAcquired) {
+			t.Fatalf("%s: TryLock = %v", when, err)
+		}
+	}
+	must := (&scene{t: t}).must
+	must(r.lock(ctx, 1))
+	must(r.lock(ctx, 1))
+	kept(true, "Redisson holds it twice")
+	must(r.unlock(ctx, 1))
+	kept(true, "Redisson holds it once")
+	if held, err := r.renew(ctx, 1); !held || err != nil {
+		t.Errorf("Redisson's renewal = %t, %v", held, err)
+	}
+	woken := make(chan *redislock.Lease, 1)
+	go func() { woken <- lock(t, o) }()
+	eventually(t, "we listen", func() bool { return listeners(t, c, key) == 1 })
+	must(r.unlock(ctx, 1))
+	outer := <-woken
+	inner := lock(t, o)
+	for _, l := range []*redislock.Lease{inner, outer} {
+		if ok, left, err := r.try(ctx, 2); ok || err != nil || left <= 0 {
+			t.Fatalf("Redisson gets our lock: %t, %v, %v", ok, left, err)
+		}
+		if l == inner {
+			unlock(t, l)
+		}
+	}
+	if err := r.unlock(ctx, 2); err == nil {
+		t.Error("Redisson releases our lock")
+	}
+	next := make(chan error, 1)
+	go func() { next <- r.lock(ctx, 2) }()
+	eventually(t, "Redisson listens", func() bool { return listeners(t, c, key) == 2 })
+	unlock(t, outer)
+	must(<-next)
+	kept(true, "Redisson holds it")
+	must(r.unlock(ctx, 2))
+	kept(false, "Redisson has released it")
+}

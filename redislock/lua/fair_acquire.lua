@@ -1,0 +1,39 @@
+-- Takes the lock for the first in the queue, or takes it once more. ARGV[5] is 1
+-- to join the queue otherwise.
+-- Returns nothing if the owner has the lock; else for how many milliseconds to
+-- wait before asking again.
+local first = head()
+local taken = redis.call('EXISTS', KEYS[1]) == 1
+if not taken and (not first or first == ARGV[1]) then
+  redis.call('LPOP', KEYS[2])
+  redis.call('ZREM', KEYS[3], ARGV[1])
+  -- One turn less to wait for all: all of them are looked at.
+  for _, waiter in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+    redis.call('ZINCRBY', KEYS[3], -tonumber(ARGV[4]), waiter)
+  end
+  redis.call('HSET', KEYS[1], ARGV[1], 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return nil
+end
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
+  redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return nil
+end
+if ARGV[5] ~= '1' then
+  return 1
+end
+if redis.call('ZSCORE', KEYS[3], ARGV[1]) then
+  -- 0 if the lock is free, whose turn it may be for a long time yet.
+  return math.max(0, redis.call('PTTL', KEYS[1]))
+end
+local last = redis.call('LINDEX', KEYS[2], -1)
+local left
+if last then
+  left = tonumber(redis.call('ZSCORE', KEYS[3], last)) - now
+else
+  left = redis.call('PTTL', KEYS[1])
+end
+redis.call('ZADD', KEYS[3], left + tonumber(ARGV[4]) + now, ARGV[1])
+redis.call('RPUSH', KEYS[2], ARGV[1])
+return left

@@ -1,0 +1,15 @@
+-- Brings the number of times that an owner holds the lock down to ARGV[2]. At 0
+-- the lock is free, and whoever listens is told.
+-- KEYS[1] the lock: a hash with one field, the owner, and its count.
+-- ARGV[1] the owner. ARGV[3] the channel. ARGV[4] the message.
+-- Returns 1, or 0 if the owner does not have the lock.
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return 0
+end
+if ARGV[2] ~= '0' then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+  return 1
+end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', ARGV[3], ARGV[4])
+return 1

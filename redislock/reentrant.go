@@ -1,0 +1,340 @@
+package redislock
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+// reentrant is Redisson's RLock as it is today, in fewer requests: a lock that
+// its owner may take again, and that Go and Java services can share.
+//
+//  1. Acquire: the key of the lock is a hash with one field, the owner, and how
+//     often it holds the lock; it lives as long as the lease. One script takes
+//     it, or takes it again, or answers how long it is taken.
+//  2. Otherwise listen to the channel of the lock, and go to 1 when a message
+//     comes, when the subscription begins, and when the time is over.
+//  3. Release: one script counts down, and at zero deletes the key and publishes.
+//
+// Two requests alone, where Redisson sends three: it writes the outcome of each
+// release into a key of its own, so that a release which is sent twice does not
+// count twice, and deletes that key afterwards. Here the requests say what the
+// count is to be, instead of by how much it changes, so that to repeat them
+// changes nothing.
+//
+// A release wakes one waiter in each process that waits, and any client that
+// asks at that moment may be faster: there is no order.
+//
+// # References
+//
+// Redisson 4.7.1, org.redisson.RedissonLock, RedissonBaseLock and
+// pubsub.LockPubSub: the key, the field, the channel and the messages.
+var reentrant = &harness.Variant{
+	Name:   "redis-reentrant",
+	Doc:    "hash of owner and count, waiters listen to a channel; shares its locks with Redisson",
+	Paper:  "Redisson 4.7.1, RedissonLock",
+	Family: harness.Redis,
+	Status: harness.Recommended,
+	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
+	Remote: remote(func(c *Client, name string, o Options) locker { return c.ReentrantMutex(name, o) }),
+}
+
+// A ReentrantMutex is a lock whose owner may take it again, between all clients
+// that use the same name on the same server, those of Redisson's RLock among
+// them. It can be locked again after any error. It is not fair, and has no
+// fencing tokens: [Mutex] has both.
+//
+// Redisson must reach the same key: without a NameMapper, and on a cluster with
+// its PUBLISH and SUBSCRIBE, not with the sharded SPUBLISH and SSUBSCRIBE. Give
+// both sides leases that suit: each renews only its own.
+type ReentrantMutex struct {
+	c    *Client
+	name string
+	id   string // of Redisson's shape: a UUID
+	o    Options
+	err  error // what is wrong with name and o
+
+	threads atomic.Int64
+	sub     *subscription
+}
+
+var (
+	reentrantAcquire = newScript("reentrant_acquire")
+	reentrantRelease = newScript("reentrant_release")
+	reentrantRenew   = newScript("reentrant_renew")
+	reentrantForce   = newScript("reentrant_force")
+)
+
+// ReentrantMutex returns the mutex with that name: the key of the lock, such as
+// "locks:reindex". All waiters of one ReentrantMutex share one subscription.
+func (c *Client) ReentrantMutex(name string, o Options) *ReentrantMutex {
+	m := &ReentrantMutex{c: c, name: name, id: newUUID()}
+	m.o, m.err = o.withDefaults(name)
+	m.sub = &subscription{c: c, channel: redissonName("redisson_lock__channel", name)}
+	return m
+}
+
+// newUUID returns a random UUID, of version 4.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// redissonName returns what Redisson calls a companion of the object called
+// name: RedissonObject.prefixName.
+func redissonName(prefix, name string) string {
+	if strings.Contains(name, "{") {
+		return prefix + ":" + name
+	}
+	return prefix + ":{" + name + "}"
+}
+
+// Name returns the key of the lock.
+func (m *ReentrantMutex) Name() string { return m.name }
+
+// Lock is the Lock of a new [Owner]: no other Lock takes the lock again.
+func (m *ReentrantMutex) Lock(ctx context.Context) (*Lease, error) { return m.Owner().Lock(ctx) }
+
+// TryLock is the TryLock of a new [Owner].
+func (m *ReentrantMutex) TryLock(ctx context.Context) (*Lease, error) { return m.Owner().TryLock(ctx) }
+
+// ForceUnlock frees the lock, whoever has it, and reports whether anybody had.
+// Its owner is told only by the next renewal and by Unlock, and may go on until
+// then beside the next owner. It is for repair by hand, when the owner is known
+// to be dead and its lease is long. It takes one request.
+func (m *ReentrantMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
+	if m.err != nil {
+		return false, m.err
+	}
+	n, err := call{reentrantForce, []string{m.name}, []any{m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
+	if err != nil {
+		return false, fmt.Errorf("redislock: force unlock %s: %w", m.name, err)
+	}
+	return n == 1, nil
+}
+
+func (m *ReentrantMutex) traffic() harness.Counts { return m.sub.traffic() }
+
+func (m *ReentrantMutex) session() locker { return m.Owner() }
+
+// Owner returns a new owner, who holds nothing.
+func (m *ReentrantMutex) Owner() *Owner { return &Owner{m: m, turn: make(chan struct{}, 1)} }
+
+// An Owner is who holds a [ReentrantMutex], as often as it has leases: what a
+// thread is in Java. Any goroutine that has it may lock and unlock as this
+// owner, and several may at once; so it can be passed on, and does not get lost
+// with a goroutine. Those who must exclude each other need an Owner each.
+type Owner struct {
+	m    *ReentrantMutex
+	turn chan struct{} // full while a Lock of this owner asks or waits
+
+	mu   sync.Mutex // one request at a time, until the count is known
+	hold *hold      // nil while it holds nothing
+}
+
+// A hold is from when an owner gets the lock to when it has none of it left.
+// Each has a name of its own in the server, so that a request which the network
+// delays does nothing to the next.
+type hold struct {
+	field  string          // the owner, as Redisson writes it: id:thread
+	count  int             // in the server
+	leases map[*Lease]bool // that have not been unlocked
+}
+
+// lost reports whether h is over by our clock: what the server may still have of
+// it is not taken again, since nobody would give it back.
+func (h *hold) lost() bool {
+	for l := range h.leases {
+		if l.Err() == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Lock waits for the lock until ctx ends; if this owner has it, it takes it once
+// more. If the server cannot be reached three times in a row it returns the last
+// error.
+//
+// Alone it takes one request, and one more if the server does not have the
+// script yet.
+func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
+
+// TryLock takes the lock if it is free or this owner's. The error wraps
+// ErrNotAcquired if it is not.
+func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
+
+func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
+	if o.m.err != nil {
+		return nil, o.m.err
+	}
+	return o.m.c.await(ctx, o.m.name, func() (*Lease, error) { return o.acquire(ctx, try) })
+}
+
+// acquire asks for the lock until it has it, ctx ends, or the server fails. It
+// leaves a count in the server only with a lease.
+func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
+	m := o.m
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
+	case <-m.c.open.Done():
+		return nil, gaveUp(ctx, m.name, m.o, ErrClosed, nil)
+	}
+	w := m.sub.join()
+	served := false
+	defer func() { m.sub.leave(w, served) }()
+	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
+	doubt := false // the count may be greater by one than we know
+	giveUp := func(err error) (*Lease, error) {
+		undo := func(ctx context.Context) error { return o.undo(ctx, fresh) }
+		if !doubt {
+			undo = nil
+		}
+		return nil, gaveUp(ctx, m.name, m.o, err, undo)
+	}
+	for failures := 0; ; {
+		l, left, err := o.ask(ctx, fresh)
+		switch {
+		case l != nil:
+			served = true
+			return l, nil
+		case err != nil:
+			doubt = doubt || !refused(err)
+			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+				return giveUp(err)
+			}
+			left = retryPause
+		case try:
+			return nil, ErrNotAcquired
+		default:
+			doubt, failures = false, 0
+			if err := m.sub.listen(); err != nil {
+				return giveUp(err)
+			}
+		}
+		if !w.wait(ctx, m.c, left) {
+			return giveUp(errors.Join(ctx.Err(), m.c.closedErr()))
+		}
+	}
+}
+
+// ask sends one request and returns the lease, or how long the lock is taken.
+// An owner that holds nothing becomes fresh.
+func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Duration, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	m := o.m
+	for {
+		if o.hold != nil && o.hold.lost() {
+			o.hold = nil
+		}
+		h := o.hold
+		if h == nil {
+			h = fresh
+		}
+		sent := time.Now()
+		reply, err := call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}.run(ctx, m.c.rdb).Int64Slice()
+		if err == nil && len(reply) != 2 {
+			err = fmt.Errorf("redislock: the server's reply has %d values, want 2", len(reply))
+		}
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case reply[0] < 0: // its leases find out by themselves
+			o.hold = nil
+			continue
+		case reply[0] == 0 && reply[1] < 0: // somebody's lock without a lease
+			return nil, m.o.Lease, nil
+		case reply[0] == 0:
+			return nil, time.Duration(reply[1])*time.Millisecond + watchLate, nil
+		}
+		l = o.lease(h)
+		if !l.begin(sent, m.o.Lease) {
+			return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
+		}
+		h.count++
+		h.leases[l] = true
+		o.hold = h
+		return l, 0, nil
+	}
+}
+
+// wait waits to be woken, for at most left, and reports whether neither ctx nor
+// the client has ended before.
+func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) bool {
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-w.woken:
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	case <-c.open.Done():
+		return false
+	}
+	return true
+}
+
+func (o *Owner) lease(h *hold) *Lease {
+	m := o.m
+	l := &Lease{
+		c: m.c, name: m.name,
+		renewal: call{reentrantRenew, []string{m.name}, []any{h.field, m.o.Lease.Milliseconds()}},
+		span:    m.o.Lease, fixed: m.o.Fixed,
+	}
+	l.free = func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) }
+	return l
+}
+
+// release gives one of h back and reports whether it was held until then.
+func (o *Owner) release(ctx context.Context, h *hold, l *Lease) (held bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hold != h {
+		return false, nil // found lost by a Lock
+	}
+	h.count--
+	delete(h.leases, l)
+	if h.count == 0 {
+		o.hold = nil
+	}
+	return o.settle(ctx, h)
+}
+
+// undo takes back what a Lock has done without our knowing.
+func (o *Owner) undo(ctx context.Context, fresh *hold) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h := o.hold
+	if h == nil {
+		h = fresh
+	}
+	_, err := o.settle(ctx, h)
+	return err
+}
+
+// settle brings the count in the server down to that of h, and reports whether
+// the owner had the lock until then. The caller holds o.mu.
+func (o *Owner) settle(ctx context.Context, h *hold) (held bool, err error) {
+	m := o.m
+	err = m.c.persist(ctx, func(again bool) error {
+		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
+		// Gone after a failure: the failed request has done it.
+		held = err == nil && (n == 1 || again && h.count == 0)
+		return err
+	})
+	return held, err
+}

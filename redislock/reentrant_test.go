@@ -1,0 +1,316 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+func TestReentrant(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests", reentrantRequests},
+		{"keys", reentrantKeys},
+		{"lost replies", reentrantLostReplies},
+		{"give up in doubt", reentrantGiveUp},
+		{"expiry inside", reentrantExpiry},
+		{"lost here, not yet in the server", reentrantLostHere},
+		{"renewal", reentrantRenewal},
+		{"one owner, many goroutines", reentrantGoroutines},
+		{"force", reentrantForced},
+		{"shared subscription", reentrantSubscription},
+		{"lost message", reentrantLostMessage},
+		{"a waiter that was woken gives up", reentrantPassesOn},
+		{"a closed client", reentrantClosed},
+		{"wrong name", reentrantNoName},
+		{"example", reentrantExample},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noLeaks(t)
+			test.run(t, at)
+		})
+	}
+}
+
+func reentrantRequests(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	o := newClient(t, c).ReentrantMutex(newKey(), redislock.Options{}).Owner()
+	unlock(t, lock(t, o)) // the server may not have the scripts yet
+	before := c.Counts()
+	for range 50 {
+		unlock(t, lock(t, o))
+	}
+	alone := c.Counts().Sub(before).Requests
+	for range 50 {
+		outer := lock(t, o)
+		unlock(t, lock(t, o))
+		unlock(t, outer)
+	}
+	twice := c.Counts().Sub(before).Requests - alone
+	t.Logf("requests: %.2f for a cycle, %.2f for one with one more inside", float64(alone)/50, float64(twice)/50)
+	if alone != 100 || twice != 200 {
+		t.Errorf("50 cycles cost %d requests and %d with another one inside, want 2 each", alone, twice)
+	}
+}
+
+// reentrantKeys looks at what Redisson would see.
+func reentrantKeys(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	ctx := t.Context()
+	for _, test := range []struct{ name, channel string }{
+		{newKey(), "redisson_lock__channel:"},
+		{strings.NewReplacer("{", "", "}", "").Replace(newKey()), "redisson_lock__channel:{"},
+	} {
+		o := newClient(t, c).ReentrantMutex(test.name, redislock.Options{Lease: 10 * time.Second}).Owner()
+		channel := test.channel + test.name
+		if strings.HasSuffix(test.channel, "{") {
+			channel += "}"
+		}
+		heard := c.Subscribe(ctx, channel)
+		defer heard.Close()
+		if _, err := heard.Receive(ctx); err != nil {
+			t.Fatal(err)
+		}
+		outer := lock(t, o)
+		inner := lock(t, o)
+		field := onlyField(t, c, test.name, "2")
+		if id, thread, ok := strings.Cut(field, ":"); !ok || len(id) != 36 || strings.Trim(thread, "0123456789") != "" {
+			t.Errorf("the owner is %q, want uuid:thread", field)
+		}
+		if ttl := c.PTTL(ctx, test.name).Val(); ttl <= 5*time.Second || ttl > 10*time.Second {
+			t.Errorf("the key lives for %v, want the lease of 10s", ttl)
+		}
+		unlock(t, outer) // in any order
+		if got := onlyField(t, c, test.name, "1"); got != field {
+			t.Errorf("the owner changed from %q to %q", field, got)
+		}
+		unlock(t, inner)
+		if n := c.Exists(ctx, test.name).Val(); n != 0 {
+			t.Error("the key is left")
+		}
+		next := lock(t, o)
+		if got := onlyField(t, c, test.name, "1"); got == field {
+			t.Errorf("%q again: a request from before could release it", got)
+		}
+		unlock(t, next)
+		soon, cancel := context.WithTimeout(ctx, patience)
+		m, err := heard.ReceiveMessage(soon)
+		cancel()
+		if err != nil || m.Payload != "0" {
+			t.Errorf("%s: heard %v, %v; want the message 0", channel, m, err)
+		}
+	}
+}
+
+// onlyField returns the owner of the lock, who must hold it so often.
+func onlyField(t *testing.T, c *link, name, count string) string {
+	t.Helper()
+	all, err := c.HGetAll(context.WithoutCancel(t.Context()), name).Result()
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%s = %v, %v; want one owner", name, all, err)
+	}
+	for field, n := range all {
+		if n != count {
+			t.Errorf("the owner holds the lock %s times, want %s", n, count)
+		}
+		return field
+	}
+	return ""
+}
+
+// reentrantLostReplies: what was done without our knowing is not done twice.
+func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
+	for _, retries := range []int{-1, 3} { // of the client library
+		c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = retries }), dial(t, at)
+		key := newKey()
+		o := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+		unlock(t, lock(t, o))
+		c.lose.Store(1)
+		outer := lock(t, o)
+		onlyField(t, watch, key, "1")
+		c.lose.Store(1)
+		inner := lock(t, o)
+		onlyField(t, watch, key, "2")
+		c.lose.Store(1)
+		unlock(t, inner)
+		onlyField(t, watch, key, "1")
+		if retries < 0 { // otherwise Unlock cannot tell, see there
+			c.lose.Store(1)
+		}
+		unlock(t, outer)
+		if n := watch.Exists(t.Context(), key).Val(); n != 0 {
+			t.Error("the key is left")
+		}
+	}
+}
+
+// reentrantGiveUp: a Lock inside that fails in doubt leaves the count as it was.
+func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at), dial(t, at)
+	key := newKey()
+	o := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+	outer := lock(t, o)
+	unlock(t, lock(t, o))
+	c.lose.Store(3)
+	if l, err := o.Lock(t.Context()); err == nil {
+		t.Fatalf("Lock = %v after three lost replies", l)
+	}
+	onlyField(t, watch, key, "1")
+	if err := outer.Err(); err != nil {
+		t.Errorf("the lease outside: %v", err)
+	}
+	unlock(t, outer)
+	c.lose.Store(3)
+	if l, err := o.Lock(t.Context()); err == nil {
+		t.Fatalf("Lock = %v after three lost replies", l)
+	}
+	if n := watch.Exists(t.Context(), key).Val(); n != 0 {
+		t.Error("orphan")
+	}
+}
+
+// reentrantExpiry: an owner whose lease is over starts anew, and the leases from
+// before do not release what it has now.
+func reentrantExpiry(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	a, b := m.Owner(), m.Owner()
+	late := lock(t, a)
+	c.Del(t.Context(), key) // as if the lease were over
+	next := lock(t, b)
+	if _, err := a.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock of who has lost the lock = %v, want ErrNotAcquired", err)
+	}
+	unlock(t, next)
+	again := lock(t, a)
+	if err := late.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+		t.Errorf("Unlock of a lost lease = %v, want ErrNotHeld", err)
+	}
+	inner := lock(t, a)
+	onlyField(t, c, key, "2")
+	unlock(t, inner)
+	unlock(t, again)
+}
+
+// reentrantLostHere: what is over by our clock is not taken again, although the
+// server still has it.
+func reentrantLostHere(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	key := newKey()
+	o := newClient(t, c).ReentrantMutex(key, redislock.Options{Lease: 100 * time.Millisecond, Fixed: true}).Owner()
+	forgotten := lock(t, o)
+	c.PExpire(t.Context(), key, time.Second)
+	<-forgotten.Done()
+	if l, err := o.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v, %v; want ErrNotAcquired", l, err)
+	}
+	unlock(t, lock(t, o))
+	if n := c.Exists(t.Context(), key).Val(); n != 0 {
+		t.Error("the key is left")
+	}
+}
+
+func reentrantRenewal(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	const span = 400 * time.Millisecond
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{Lease: span})
+	o := m.Owner()
+	outer, inner := lock(t, o), lock(t, o)
+	rival := newClient(t, other).ReentrantMutex(key, redislock.Options{Lease: span})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*span)
+	defer cancel()
+	if l, err := rival.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock = %v, %v beside a lease that is renewed", l, err)
+	}
+	unlock(t, inner)
+	unlock(t, outer)
+	unlock(t, lock(t, rival))
+}
+
+func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	mine := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+	rival := newClient(t, other).ReentrantMutex(key, redislock.Options{}).Owner()
+	taken := lock(t, rival)
+	var all sync.WaitGroup
+	leases := make(chan *redislock.Lease, 8)
+	for range cap(leases) {
+		all.Go(func() {
+			if l, err := mine.Lock(t.Context()); err != nil {
+				t.Error(err)
+			} else {
+				leases <- l
+			}
+		})
+	}
+	time.Sleep(50 * time.Millisecond)
+	began := time.Now()
+	unlock(t, taken)
+	all.Wait()
+	if took := time.Since(began); took > redislock.DefaultLease/3 {
+		t.Errorf("one message has woken all of them after %v", took)
+	}
+	onlyField(t, other, key, "8")
+	for range cap(leases) - 1 {
+		unlock(t, <-leases)
+	}
+	if _, err := rival.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock while one of eight is left = %v, want ErrNotAcquired", err)
+	}
+	unlock(t, <-leases)
+	unlock(t, lock(t, rival))
+}
+
+func reentrantForced(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	waiting := newClient(t, other).ReentrantMutex(key, redislock.Options{})
+	l := lock(t, m)
+	got := make(chan *redislock.Lease, 1)
+	go func() {
+		l, _ := waiting.Lock(t.Context())
+		got <- l
+	}()
+	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
+	if freed, err := waiting.ForceUnlock(t.Context()); err != nil || !freed {
+		t.Errorf("ForceUnlock = %t, %v", freed, err)
+	}
+	select {
+	case next := <-got:
+		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+			t.Errorf("Unlock = %v, want ErrNotHeld", err)
+		}
+		unlock(t, next)
+	case <-time.After(patience):
+		t.Fatal("the waiter is not woken")
+	}
+	if freed, err := waiting.ForceUnlock(t.Context()); err != nil || freed {
+		t.Errorf("ForceUnlock of a free lock = %t, %v", freed, err)
+	}
+}
+
+func reentrantNoName(t *testing.T, at harness.Endpoint) {
+	m := newClient(t, dial(t, at)).ReentrantMutex("", redislock.Options{})
+	if _, err := m.Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("Lock = %v, want ErrUsage", err)
+	}
+	if _, err := m.ForceUnlock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("ForceUnlock = %v, want ErrUsage", err)
+	}
+}

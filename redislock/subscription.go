@@ -1,0 +1,185 @@
+package redislock
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+)
+
+// A subscription listens to one channel for any number of waiters. It begins
+// with the first one that has to wait, and ends when there has been none for
+// mailboxLinger: so waiters that come one after the other share it too.
+//
+// Messages are hints. A waiter joins before it asks the server. If the
+// subscription lived by then, a message that follows reaches it; if it begins
+// later, or again after its connection broke, everybody is woken to ask again.
+// Only a connection that is dead without anybody's noticing hides a message for
+// longer, until the end of the lease that the waiter was told.
+type subscription struct {
+	c       *Client
+	channel string
+
+	mu      sync.Mutex
+	waiters []*listener   // in order of arrival
+	pubsub  *redis.PubSub // nil while nobody listens
+	idle    *time.Timer   // ends it; nil before the first
+
+	subscribes, messages atomic.Uint64
+}
+
+// A listener is one waiter.
+type listener struct{ woken chan struct{} } // has room for one
+
+// The messages of Redisson's locks, org.redisson.pubsub.LockPubSub.
+const (
+	unlockMessage     = "0" // the lock is free: one waiter is enough
+	readUnlockMessage = "1" // wakes every waiter
+)
+
+func (s *subscription) join() *listener {
+	w := &listener{woken: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiters = append(s.waiters, w)
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	return w
+}
+
+// leave ends the wait of w. If it goes without the lock, what woke it is for
+// another one.
+func (s *subscription) leave(w *listener, served bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.waiters, w)
+	s.waiters = slices.Delete(s.waiters, i, i+1)
+	if !served {
+		s.wakeOne()
+	}
+	if len(s.waiters) > 0 || s.pubsub == nil {
+		return
+	}
+	if s.idle == nil {
+		s.idle = time.AfterFunc(mailboxLinger, s.stop)
+	} else {
+		s.idle.Reset(mailboxLinger)
+	}
+}
+
+// stop ends the subscription if there are still no waiters.
+func (s *subscription) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiters) == 0 && s.pubsub != nil {
+		s.pubsub.Close() // ends the subscription with its connection, and read
+		s.pubsub = nil
+	}
+}
+
+// listen makes sure that the subscription lives or begins.
+func (s *subscription) listen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pubsub != nil {
+		return nil
+	}
+	rdb, err := s.c.listener()
+	if err != nil {
+		return err
+	}
+	pubsub := rdb.Subscribe(s.c.open)
+	if !s.c.spawn(func() { s.read(pubsub) }) {
+		pubsub.Close()
+		return ErrClosed
+	}
+	s.pubsub = pubsub
+	return nil
+}
+
+// read hands out what comes, until the subscription is closed.
+func (s *subscription) read(pubsub *redis.PubSub) {
+	// go-redis does not heed contexts here.
+	over := context.AfterFunc(s.c.open, func() { pubsub.Close() })
+	defer over()
+	// If it fails, Receive connects and subscribes again.
+	_ = pubsub.Subscribe(s.c.open, s.channel)
+	var pause time.Duration
+	for {
+		got, err := pubsub.Receive(s.c.open)
+		if !s.current(pubsub) {
+			return
+		}
+		if err != nil {
+			pause = min(max(retryPause, 2*pause), time.Second)
+			if !s.c.pause(s.c.open, pause) {
+				return
+			}
+			continue
+		}
+		pause = 0
+		s.hear(got)
+	}
+}
+
+// current reports whether pubsub has not been closed.
+func (s *subscription) current(pubsub *redis.PubSub) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pubsub == pubsub && s.c.open.Err() == nil
+}
+
+func (s *subscription) hear(got any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch got := got.(type) {
+	case *redis.Subscription:
+		s.subscribes.Add(1)
+		s.wakeAll() // what was published before has not been heard
+	case *redis.Message:
+		s.messages.Add(1)
+		switch got.Payload {
+		case unlockMessage:
+			s.wakeOne()
+		case readUnlockMessage:
+			s.wakeAll()
+		}
+	}
+}
+
+// wakeOne wakes the first waiter that is not awake. The caller holds s.mu.
+func (s *subscription) wakeOne() {
+	for _, w := range s.waiters {
+		if w.wake() {
+			return
+		}
+	}
+}
+
+// wakeAll wakes every waiter. The caller holds s.mu.
+func (s *subscription) wakeAll() {
+	for _, w := range s.waiters {
+		w.wake()
+	}
+}
+
+// wake reports whether w had not been woken before.
+func (w *listener) wake() bool {
+	select {
+	case w.woken <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// traffic is what the counter of the connections does not see.
+func (s *subscription) traffic() harness.Counts {
+	return harness.Counts{Requests: s.subscribes.Load(), Notifications: s.messages.Load()}
+}

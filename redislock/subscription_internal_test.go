@@ -1,0 +1,54 @@
+package redislock
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// TestSubscriptionWakes checks whom a message wakes, without a server.
+func TestSubscriptionWakes(t *testing.T) {
+	unlocked := &redis.Message{Payload: unlockMessage}
+	readUnlocked := &redis.Message{Payload: readUnlockMessage}
+	again := &redis.Subscription{Kind: "subscribe"}
+	type leaving struct {
+		who    int
+		served bool
+	}
+	for _, test := range []struct {
+		name  string
+		hear  []any
+		leave []leaving
+		want  []bool // who is awake of three; false of those who have left
+	}{
+		{"nothing", nil, nil, []bool{false, false, false}},
+		{"one message, one waiter", []any{unlocked}, nil, []bool{true, false, false}},
+		{"two messages, two waiters", []any{unlocked, unlocked}, nil, []bool{true, true, false}},
+		{"more messages than waiters", []any{unlocked, unlocked, unlocked, unlocked}, nil, []bool{true, true, true}},
+		{"readers' message", []any{readUnlocked}, nil, []bool{true, true, true}},
+		{"subscribed", []any{again}, nil, []bool{true, true, true}},
+		{"somebody else's message", []any{&redis.Message{Payload: "2"}, &redis.Pong{}}, nil, []bool{false, false, false}},
+		{"served", []any{unlocked}, []leaving{{0, true}}, []bool{false, false, false}},
+		{"gives up awake", []any{unlocked}, []leaving{{0, false}}, []bool{false, true, false}},
+		{"all give up", []any{unlocked}, []leaving{{0, false}, {1, false}, {2, false}}, []bool{false, false, false}},
+	} {
+		s := &subscription{channel: "c"}
+		waiters := []*listener{s.join(), s.join(), s.join()}
+		for _, m := range test.hear {
+			s.hear(m)
+		}
+		left := make(map[int]bool)
+		for _, l := range test.leave {
+			s.leave(waiters[l.who], l.served)
+			left[l.who] = true
+		}
+		got := make([]bool, len(waiters))
+		for i, w := range waiters {
+			got[i] = len(w.woken) > 0 && !left[i]
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: awake %v, want %v", test.name, got, test.want)
+		}
+	}
+}

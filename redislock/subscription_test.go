@@ -1,0 +1,143 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+// listeners returns how many connections subscribe to the channel of the lock.
+func listeners(t *testing.T, c *link, key string) int64 {
+	t.Helper()
+	channel := "redisson_lock__channel:" + key
+	n, err := c.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n[channel]
+}
+
+// reentrantSubscription: waiters of a process share one subscription, which
+// ends when nobody has waited for a while.
+func reentrantSubscription(t *testing.T, at harness.Endpoint) {
+	c, watch := dial(t, at), dial(t, at)
+	key := newKey()
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	first := lock(t, m)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if l, err := m.Lock(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Lock = %v, %v", l, err)
+			}
+		})
+	}
+	eventually(t, "the waiters listen", func() bool { return listeners(t, watch, key) > 0 })
+	time.Sleep(50 * time.Millisecond)
+	if n := listeners(t, watch, key); n != 1 {
+		t.Errorf("20 waiters have %d subscriptions, want 1", n)
+	}
+	cancel()
+	all.Wait()
+	unlock(t, first)
+	if n := watch.Exists(t.Context(), key).Val(); n != 0 {
+		t.Error("waiters that gave up have left the key")
+	}
+	eventually(t, "the subscription ends", func() bool { return listeners(t, watch, key) == 0 })
+	unlock(t, lock(t, m))
+}
+
+// reentrantLostMessage: the connection of the subscription breaks with the
+// message in it.
+func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	l := lock(t, newClient(t, other).ReentrantMutex(key, redislock.Options{}))
+	waiting := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	unlockSoon := make(chan *redislock.Lease, 1)
+	go func() {
+		next, err := waiting.Lock(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		unlockSoon <- next
+	}()
+	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
+	time.Sleep(20 * time.Millisecond) // and has asked again
+	c.lose.Store(1)
+	unlock(t, l)
+	select {
+	case next := <-unlockSoon:
+		unlock(t, next)
+	case <-time.After(redislock.DefaultLease / 3):
+		t.Fatal("the waiter sleeps until the lease would be over")
+	}
+}
+
+// reentrantPassesOn: the message that woke a waiter who then gives up is for
+// the next one. Nothing else wakes that one before its lease is over.
+func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	holder := newClient(t, other).ReentrantMutex(key, redislock.Options{})
+	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	var late time.Duration
+	for range 20 {
+		l := lock(t, holder)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var done atomic.Int64
+		all.Go(func() {
+			if l, err := m.Lock(ctx); err == nil {
+				unlock(t, l)
+			}
+		})
+		time.Sleep(2 * time.Millisecond)
+		all.Go(func() {
+			if l, err := m.Lock(t.Context()); err != nil {
+				t.Error(err)
+			} else {
+				done.Store(1)
+				unlock(t, l)
+			}
+		})
+		eventually(t, "they listen", func() bool { return listeners(t, other, key) == 1 })
+		time.Sleep(5 * time.Millisecond)
+		go cancel()
+		began := time.Now()
+		unlock(t, l)
+		all.Wait()
+		late = max(late, time.Since(began))
+	}
+	if late > redislock.DefaultLease/3 {
+		t.Errorf("a waiter got the lock %v after it was free", late)
+	}
+}
+
+func reentrantClosed(t *testing.T, at harness.Endpoint) {
+	c, other := dial(t, at), dial(t, at)
+	key := newKey()
+	client := newClient(t, c)
+	l := lock(t, newClient(t, other).ReentrantMutex(key, redislock.Options{}))
+	failed := make(chan error, 1)
+	go func() {
+		_, err := client.ReentrantMutex(key, redislock.Options{}).Lock(t.Context())
+		failed <- err
+	}()
+	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })
+	if err := client.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-failed; !errors.Is(err, redislock.ErrClosed) {
+		t.Errorf("Lock = %v, want ErrClosed", err)
+	}
+	eventually(t, "the subscription ends", func() bool { return listeners(t, other, key) == 0 })
+	unlock(t, l)
+}
