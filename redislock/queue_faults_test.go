@@ -246,13 +246,13 @@ func queueLostUnlock(t *testing.T, at harness.Endpoint) {
 func queueLostRenewal(t *testing.T, at harness.Endpoint) {
 	for _, tweak := range []func(*redis.Options){func(*redis.Options) {}, retrying} {
 		p := newPeer(t, at, tweak)
-		m := p.Mutex(newKey(), redislock.Options{Lease: 500 * time.Millisecond})
+		m := p.Mutex(newKey(), redislock.Options{Lease: 1500 * time.Millisecond})
 		l := lock(t, m)
-		for range 3 {
+		for range 2 {
 			p.lose.Store(1)
 			eventually(t, "a renewal is lost", func() bool { return p.lose.Load() <= 0 })
 		}
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(1200 * time.Millisecond) // past the first lease
 		if err := l.Err(); err != nil {
 			t.Errorf("the lease has ended: %v", err)
 		}

@@ -164,7 +164,7 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 	}
 	measured.Wait()
 	t.Logf("8 and 50 processes: %.2f and %.2f requests an acquisition", cost[0], cost[1])
-	if d := cost[1] - cost[0]; d > 0.5 || d < -0.5 {
+	if d := cost[1] - cost[0]; d > 0.5 || d < -1.5 { // 8 take few turns, of which the first ones cost more
 		t.Errorf("50 processes cost %.2f requests an acquisition, 8 cost %.2f", cost[1], cost[0])
 	}
 }
