@@ -29,10 +29,7 @@ import (
 func TestContract(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"holder's ticket removed", heldTicketRemoved},
 		{"ticket of zk-fair's holder removed", fairTicketRemoved},
 		{"slow waiter's ticket removed", waitingTicketRemoved},
@@ -44,12 +41,7 @@ func TestContract(t *testing.T) {
 		{"wrong address", wrongAddress},
 		{"TLS", overTLS},
 		{"lease passed on", leasePassedOn},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // short is a session timeout that lets a ticket be slow soon.

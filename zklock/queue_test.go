@@ -18,10 +18,10 @@ import (
 func TestQueue(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	// Examples have one path, and the standard output.
+	t.Run("examples", func(t *testing.T) { examples(t, at) })
+	t.Run("examples of other kinds", func(t *testing.T) { kindExamples(t, at) })
+	atOnce(t, at, []serverTest{
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
 		{"waiter in the middle dies", middleWaiterDies},
@@ -36,14 +36,7 @@ func TestQueue(t *testing.T) {
 		{"zk.Lock on the same path", besideZKLock},
 		{"Do", doEnds},
 		{"Locker", locker},
-		{"examples", examples},
-		{"examples of other kinds", kindExamples},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func requestsAlone(t *testing.T, at harness.Endpoint) {

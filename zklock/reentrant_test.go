@@ -17,10 +17,7 @@ import (
 func TestReentrant(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"counts", ownerCounts},
 		{"requests", ownerRequests},
 		{"by handle", ownedByHandle},
@@ -35,12 +32,7 @@ func TestReentrant(t *testing.T) {
 		{"revoke", revokeHeard},
 		{"revoke without anybody to hear", revokeUnheard},
 		{"revoke of what is no ticket", revokeNonsense},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func newReentrant(t *testing.T, at harness.Endpoint, path string, o zklock.ReentrantOptions) (*zklock.Client, *zklock.Reentrant) {

@@ -18,10 +18,7 @@ import (
 func TestSemaphore(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"requests", semaphoreRequests},
 		{"holders leave in any order", semaphoreOutOfOrder},
 		{"the naive rule is rejected", semaphoreNaive},
@@ -30,12 +27,7 @@ func TestSemaphore(t *testing.T) {
 		{"a holder dies", semaphoreHolderDies},
 		{"never more than permits", semaphoreBound},
 		{"nodes of v2", semaphoreV2Nodes},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // semaphores opens each kind of semaphore.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,18 +46,22 @@ type serverTest struct {
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// atOnce runs tests beside each other, since they wait most of the time, and
-// fails t if all together leave goroutines.
+// together runs tests beside each other, and not only as many as there are
+// processors, as t.Parallel would: they wait most of the time.
+func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
+	t.Helper()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, test := range tests {
+		wg.Go(func() { t.Run(test.name, func(t *testing.T) { test.run(t, at) }) })
+	}
+}
+
+// atOnce is together, and fails t if all of them leave goroutines.
 func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
-	t.Run("all", func(t *testing.T) {
-		noLeaks(t)
-		for _, test := range tests {
-			t.Run(test.name, func(t *testing.T) {
-				t.Parallel()
-				test.run(t, at)
-			})
-		}
-	})
+	t.Helper()
+	noLeaks(t)
+	together(t, at, tests)
 }
 
 // dial connects a client for the duration of t.
