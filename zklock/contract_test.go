@@ -27,6 +27,7 @@ import (
 // TestContract runs the tests of what users are told: about tickets that
 // somebody removes, paths that cannot be, and servers that are not as asked.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{

@@ -46,6 +46,7 @@ var notTried = []string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}
 // TestFaults loses the connection at every step of every lock's protocol,
 // before the server hears the request and after it has done it.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	var tests []serverTest
 	for _, v := range correct() {

@@ -15,6 +15,7 @@ import (
 
 // TestHandoff runs the tests of what zk-handoff has beyond a queue.
 func TestHandoff(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{

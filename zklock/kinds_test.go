@@ -67,6 +67,7 @@ func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOpti
 
 // TestKinds lets every kind of lock meet every hazard.
 func TestKinds(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	hazards := []struct {

@@ -15,6 +15,7 @@ import (
 
 // TestMulti runs every test of several mutexes against one server.
 func TestMulti(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{

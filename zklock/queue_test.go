@@ -16,11 +16,9 @@ import (
 
 // TestQueue runs every test of the queue against one server.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	// Examples have one path, and the standard output.
-	t.Run("examples", func(t *testing.T) { examples(t, at) })
-	t.Run("examples of other kinds", func(t *testing.T) { kindExamples(t, at) })
 	atOnce(t, at, []serverTest{
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},

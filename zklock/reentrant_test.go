@@ -15,6 +15,7 @@ import (
 
 // TestReentrant runs every test of owners against one server.
 func TestReentrant(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{

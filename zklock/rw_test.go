@@ -16,6 +16,7 @@ import (
 
 // TestRW runs every test of readers and writers against one server.
 func TestRW(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{

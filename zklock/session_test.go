@@ -15,6 +15,7 @@ import (
 
 // TestSession runs every test of broken connections and sessions.
 func TestSession(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{
