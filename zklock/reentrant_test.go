@@ -88,7 +88,9 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 	} {
 		c, m := newReentrant(t, at, newPath(), test.o)
 		o := m.Owner()
-		unlock(t, grab(t, o.Lock)) // makes the parents
+		first := grab(t, o.Lock) // makes the parents
+		time.Sleep(aWhile / 10)  // as below
+		unlock(t, first)
 		before := c.Counts()
 		const turns = 5
 		for range turns {

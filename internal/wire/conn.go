@@ -1,10 +1,13 @@
 package wire
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // Operation codes and xids that serve the connection, not the lock.
@@ -46,7 +49,13 @@ func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
 	now := time.Now()
 	c.out.pass(p, func(head []byte) { c.wrote(head, now) })
-	return c.resume.write(c.Conn, p)
+	n, err := c.resume.write(c.Conn, p)
+	if err != nil {
+		// The library hands the error of a Write to the caller of the request,
+		// but those that wait for a reply get this one.
+		err = fmt.Errorf("%w: %w", zk.ErrConnectionClosed, err)
+	}
+	return n, err
 }
 
 func (c *conn) Close() error {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // sink is a net.Conn that keeps what is written.
@@ -100,7 +102,8 @@ func TestResumption(t *testing.T) {
 	}
 }
 
-// TestResumptionCloses: a connection that is closed sends nothing more.
+// TestResumptionCloses: a connection that is closed sends nothing more, and says
+// so by the error of lost connections.
 func TestResumptionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := new(sink)
@@ -112,6 +115,9 @@ func TestResumptionCloses(t *testing.T) {
 		}
 		before := bytes.Clone(to.got)
 		c.Close()
+		if _, err := c.Write(frame(words(2, opCreate, 1))); !errors.Is(err, zk.ErrConnectionClosed) {
+			t.Errorf("Write = %v, want %v", err, zk.ErrConnectionClosed)
+		}
 		time.Sleep(2 * resumeWait)
 		if !bytes.Equal(to.got, before) {
 			t.Errorf("after Close it sent %v", to.ops())
