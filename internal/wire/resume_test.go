@@ -10,8 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 )
 
 // sink is a net.Conn that keeps what is written.
@@ -94,7 +92,7 @@ func TestResumption(t *testing.T) {
 				if got := to.ops(); !slices.Equal(got, test.want) {
 					t.Errorf("the server gets %v, want %v", got, test.want)
 				}
-				if broken := errors.Is(err, errOvertaken); broken != test.broken || to.closed != test.broken {
+				if err != nil || to.closed != test.broken {
 					t.Errorf("Write = %v, closed: %t; want that the connection breaks: %t", err, to.closed, test.broken)
 				}
 			})
@@ -102,8 +100,7 @@ func TestResumption(t *testing.T) {
 	}
 }
 
-// TestResumptionCloses: a connection that is closed sends nothing more, and says
-// so by the error of lost connections.
+// TestResumptionCloses: a connection that is closed sends nothing more.
 func TestResumptionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := new(sink)
@@ -115,12 +112,34 @@ func TestResumptionCloses(t *testing.T) {
 		}
 		before := bytes.Clone(to.got)
 		c.Close()
-		if _, err := c.Write(frame(words(2, opCreate, 1))); !errors.Is(err, zk.ErrConnectionClosed) {
-			t.Errorf("Write = %v, want %v", err, zk.ErrConnectionClosed)
-		}
 		time.Sleep(2 * resumeWait)
 		if !bytes.Equal(to.got, before) {
 			t.Errorf("after Close it sent %v", to.ops())
 		}
 	})
 }
+
+// TestWriteFails: the library hears of a Write that fails by the end of the
+// connection alone, except for the handshake.
+func TestWriteFails(t *testing.T) {
+	to := &sink{closed: true}
+	c := &conn{Conn: to, owner: &ZooKeeperConn{counter: new(Counter)}}
+	if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, 7, 0))); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Write of the handshake = %v, want %v", err, io.ErrClosedPipe)
+	}
+	to.closed = false
+	packet := frame(words(1, opAuth, 1))
+	if _, err := c.Write(packet); err != nil || to.closed {
+		t.Fatalf("Write = %v, closed: %t", err, to.closed)
+	}
+	c.resume.stop()
+	c.Conn = &broken{to}
+	if n, err := c.Write(packet); err != nil || n != len(packet) || !to.closed {
+		t.Errorf("Write = %d, %v, closed: %t, want the end of the connection alone", n, err, to.closed)
+	}
+}
+
+// broken is a sink whose Write fails while it is open.
+type broken struct{ *sink }
+
+func (*broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
