@@ -29,9 +29,9 @@ var interop = []struct {
 	locks []string
 	reads func(worker, turn int) bool
 }{
-	{"mutex", []string{"curator-mutex", "go-zookeeper-lock", "zk-fair", "zk-handoff", "zk-herd"}, nil},
+	{"mutex", []string{"curator-mutex", "go-zookeeper-lock", "zk-fair", "zk-handoff", "zk-herd", "zk-curator"}, nil},
 	{"mutex and one object", []string{"curator-mutex-shared", "curator-mutex", "zk-fair"}, nil},
-	{"read-write", []string{"curator-rw", "zk-rw-curator"}, func(worker, turn int) bool { return (worker+turn)%4 != 0 }},
+	{"read-write", []string{"curator-rw", "zk-rw", "zk-rw-curator"}, func(worker, turn int) bool { return (worker+turn)%4 != 0 }},
 }
 
 // TestInterop lets locks of different makers contend for one path: at no time

@@ -181,23 +181,26 @@ const (
 	lastPause  = time.Second
 )
 
-// wait returns nil when it is time to try again and the connection is up.
+// wait returns nil when the connection is up and it is time to try again. The
+// time begins when the connection is up, so that not everybody who has lost it
+// asks at the same moment in which the library takes up its watches.
 func (p *pause) wait(ctx context.Context, c *Client) error {
-	p.next = min(max(firstPause, 2*p.next), lastPause)
-	timer := time.NewTimer(p.next)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.open.Done():
-		return ErrClosed
-	}
 	c.mu.Lock()
 	up := c.up
 	c.mu.Unlock()
+	if err := awaited(ctx, c, up); err != nil {
+		return err
+	}
+	p.next = min(max(firstPause, 2*p.next), lastPause)
+	timer := time.NewTimer(p.next)
+	defer timer.Stop()
+	return awaited(ctx, c, timer.C)
+}
+
+// awaited returns nil when what comes, or an error if a wait ends before.
+func awaited[E any](ctx context.Context, c *Client, what <-chan E) error {
 	select {
-	case <-up:
+	case <-what:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

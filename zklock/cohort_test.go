@@ -17,6 +17,7 @@ import (
 
 // TestCohort runs every test of the lock that goroutines hand on.
 func TestCohort(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{

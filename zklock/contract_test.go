@@ -27,12 +27,10 @@ import (
 // TestContract runs the tests of what users are told: about tickets that
 // somebody removes, paths that cannot be, and servers that are not as asked.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"holder's ticket removed", heldTicketRemoved},
 		{"ticket of zk-fair's holder removed", fairTicketRemoved},
 		{"slow waiter's ticket removed", waitingTicketRemoved},
@@ -44,12 +42,7 @@ func TestContract(t *testing.T) {
 		{"wrong address", wrongAddress},
 		{"TLS", overTLS},
 		{"lease passed on", leasePassedOn},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // short is a session timeout that lets a ticket be slow soon.

@@ -25,6 +25,7 @@ import (
 // TestCurator takes the locks of this package on the paths where Curator, as it
 // is, takes its own at the same time, and asks it for a lock and is asked.
 func TestCurator(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	program, classPath := findCurator(t)
 	if at.Username != "" || at.TLS != nil {

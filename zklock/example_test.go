@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
@@ -75,6 +76,15 @@ func ExampleClient_Cohort() {
 	}
 	wg.Wait()
 	fmt.Println("turns:", total)
+}
+
+// TestExamples has no other test beside it: examples have one path, and the
+// standard output.
+func TestExamples(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	noLeaks(t)
+	examples(t, at)
+	kindExamples(t, at)
 }
 
 // examples runs the examples against a real server.

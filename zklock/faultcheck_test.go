@@ -20,6 +20,7 @@ import (
 // TestFaultsReject: the trials refuse locks that fail in each of the ways they
 // are there to find.
 func TestFaultsReject(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	noLeaks(t)
 	fair := variant(t, "zk-fair")

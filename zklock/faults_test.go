@@ -20,7 +20,6 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/wire"
-	"locklab/zklock"
 )
 
 // steps are the requests of each lock for a turn behind somebody else. The
@@ -47,19 +46,15 @@ var notTried = []string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}
 // TestFaults loses the connection at every step of every lock's protocol,
 // before the server hears the request and after it has done it.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	for _, v := range zklock.Suite {
-		if v.Status != harness.Recommended && v.Status != harness.Reference {
-			continue // kept for its faults
+	var tests []serverTest
+	for _, v := range correct() {
+		if !slices.Contains(notTried, v.Name) {
+			tests = append(tests, serverTest{v.Name, func(t *testing.T, at harness.Endpoint) { testFaults(t, at, v, steps[v.Name]) }})
 		}
-		if slices.Contains(notTried, v.Name) {
-			continue
-		}
-		t.Run(v.Name, func(t *testing.T) {
-			noLeaks(t)
-			testFaults(t, at, v, steps[v.Name])
-		})
 	}
+	atOnce(t, at, tests)
 }
 
 // testFaults runs the trials of v, which sends the requests ops, at once: they

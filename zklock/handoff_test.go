@@ -15,12 +15,10 @@ import (
 
 // TestHandoff runs the tests of what zk-handoff has beyond a queue.
 func TestHandoff(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"one by one", oneByOne},
 		{"the event is the lock", eventIsLock},
 		{"every waiter of a client hears of it", sharedEvent},
@@ -35,12 +33,7 @@ func TestHandoff(t *testing.T) {
 		{"any reply lost", anyReplyLost},
 		{"waiter behind a cut", cutWaiterLists},
 		{"foreign child", foreignChildAlone},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // cost returns what f costs the clients together.
@@ -242,33 +235,39 @@ func lostReleaseReply(t *testing.T, at harness.Endpoint) {
 // on, of its first acquisition, alone, and its second, behind another.
 func anyReplyLost(t *testing.T, at harness.Endpoint) {
 	const replies = 20 // no fewer than there are
-	for k := range int64(replies) {
-		t.Run(fmt.Sprint(k), func(t *testing.T) {
-			t.Parallel()
-			p, see := newProxy(t, at), raw(t, at)
-			path := newPath()
-			c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-			m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
-			p.swallow.skip = int(k)
-			p.swallow.Store(true)
-			first := lock(t, m)
-			next := waiting(t, t.Context(), n, see, 2)
-			unlock(t, first)
-			second := take(t, next)
-			next = waiting(t, t.Context(), m, see, 2)
-			empty(t, next)
-			unlock(t, second)
-			third := take(t, next)
-			unlock(t, third)
-			if second.Token() <= first.Token() || third.Token() <= second.Token() {
-				t.Errorf("tokens %d, %d, %d", first.Token(), second.Token(), third.Token())
-			}
-			queued(t, see, path, 0)
-			if k == replies-1 && !p.swallow.Load() {
+	var tests []serverTest
+	for k := range replies {
+		tests = append(tests, serverTest{fmt.Sprint(k), func(t *testing.T, at harness.Endpoint) {
+			if oneReplyLost(t, at, k) && k == replies-1 {
 				t.Error("there may be more replies to lose")
 			}
-		})
+		}})
 	}
+	together(t, at, tests)
+}
+
+// oneReplyLost loses reply number k, and reports whether there was one.
+func oneReplyLost(t *testing.T, at harness.Endpoint, k int) bool {
+	p, see := newProxy(t, at), raw(t, at)
+	path := newPath()
+	c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+	p.swallow.skip = k
+	p.swallow.Store(true)
+	first := lock(t, m)
+	next := waiting(t, t.Context(), n, see, 2)
+	unlock(t, first)
+	second := take(t, next)
+	next = waiting(t, t.Context(), m, see, 2)
+	empty(t, next)
+	unlock(t, second)
+	third := take(t, next)
+	unlock(t, third)
+	if second.Token() <= first.Token() || third.Token() <= second.Token() {
+		t.Errorf("tokens %d, %d, %d", first.Token(), second.Token(), third.Token())
+	}
+	queued(t, see, path, 0)
+	return !p.swallow.Load()
 }
 
 // cutWaiterLists: after a reconnect nothing that a watch says is the lock.

@@ -19,6 +19,7 @@ import (
 // TestHistorical shows the error of each historical lock, by its number in the
 // lab's list, and where it is quick that the mended lock does not have it.
 func TestHistorical(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	atOnce(t, at, []serverTest{

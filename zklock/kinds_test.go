@@ -67,6 +67,7 @@ func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOpti
 
 // TestKinds lets every kind of lock meet every hazard.
 func TestKinds(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	hazards := []struct {
@@ -82,24 +83,21 @@ func TestKinds(t *testing.T) {
 		{"client closed", closedInLine},
 		{"unrest", unrest},
 	}
-	noLeaks(t)
-	var wg sync.WaitGroup // the tests mostly wait, and so the kinds wait together
-	defer wg.Wait()
-	for _, k := range kinds {
-		wg.Go(func() {
-			for _, h := range hazards {
-				t.Run(k.name+"/"+h.name, func(t *testing.T) {
-					s := &stage{at, raw(t, at), newPath(), k.open}
-					defer s.deserted(t)
-					if k.spare {
-						_, away := s.contender(t, at, zklock.ClientOptions{})
-						defer unlock(t, grab(t, away))
-					}
-					h.run(t, s)
-				})
-			}
-		})
+	var tests []serverTest
+	for _, h := range hazards {
+		for _, k := range kinds {
+			tests = append(tests, serverTest{k.name + "/" + h.name, func(t *testing.T, at harness.Endpoint) {
+				s := &stage{at, raw(t, at), newPath(), k.open}
+				defer s.deserted(t)
+				if k.spare {
+					_, away := s.contender(t, at, zklock.ClientOptions{})
+					defer unlock(t, grab(t, away))
+				}
+				h.run(t, s)
+			}})
+		}
 	}
+	atOnce(t, at, tests)
 }
 
 // grab takes a lock that is free, or soon will be.
@@ -254,9 +252,6 @@ func closedInLine(t *testing.T, s *stage) {
 // unrest: connections break, replies get lost and contenders give up, at any
 // moment; nobody gets in beside a holder, and everybody gets in at the end.
 func unrest(t *testing.T, s *stage) {
-	if raceDetector {
-		t.Skip("zk v1.0.4 races with itself when it connects again: sendSetWatches reads lastZxid plainly")
-	}
 	const contenders = 4
 	p := newProxy(t, s.at)
 	var r rush

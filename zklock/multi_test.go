@@ -15,12 +15,10 @@ import (
 
 // TestMulti runs every test of several mutexes against one server.
 func TestMulti(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"order", multiOrder},
 		{"requests", multiRequests},
 		{"beside single mutexes", multiBesideSingle},
@@ -29,12 +27,7 @@ func TestMulti(t *testing.T) {
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
 		{"session expires", multiExpires},
 		{"tokens", multiTokens},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // gotAll takes mutexes that are free, or soon will be.

@@ -16,12 +16,10 @@ import (
 
 // TestQueue runs every test of the queue against one server.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
 		{"waiter in the middle dies", middleWaiterDies},
@@ -36,14 +34,7 @@ func TestQueue(t *testing.T) {
 		{"zk.Lock on the same path", besideZKLock},
 		{"Do", doEnds},
 		{"Locker", locker},
-		{"examples", examples},
-		{"examples of other kinds", kindExamples},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func requestsAlone(t *testing.T, at harness.Endpoint) {

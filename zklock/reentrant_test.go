@@ -15,12 +15,10 @@ import (
 
 // TestReentrant runs every test of owners against one server.
 func TestReentrant(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"counts", ownerCounts},
 		{"requests", ownerRequests},
 		{"by handle", ownedByHandle},
@@ -35,12 +33,7 @@ func TestReentrant(t *testing.T) {
 		{"revoke", revokeHeard},
 		{"revoke without anybody to hear", revokeUnheard},
 		{"revoke of what is no ticket", revokeNonsense},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func newReentrant(t *testing.T, at harness.Endpoint, path string, o zklock.ReentrantOptions) (*zklock.Client, *zklock.Reentrant) {
@@ -95,7 +88,9 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 	} {
 		c, m := newReentrant(t, at, newPath(), test.o)
 		o := m.Owner()
-		unlock(t, grab(t, o.Lock)) // makes the parents
+		first := grab(t, o.Lock) // makes the parents
+		time.Sleep(aWhile / 10)  // as below
+		unlock(t, first)
 		before := c.Counts()
 		const turns = 5
 		for range turns {

@@ -16,12 +16,10 @@ import (
 
 // TestRW runs every test of readers and writers against one server.
 func TestRW(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"requests alone", rwAlone},
 		{"requests of a reader behind writers", rwBehindWriters},
 		{"requests in a crowd", rwCrowd},
@@ -36,12 +34,7 @@ func TestRW(t *testing.T) {
 		{"owner", rwOwner},
 		{"downgrade", rwDowngrade},
 		{"downgrade after the write is lost", rwDowngradeLost},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zklock.RW) {

@@ -25,6 +25,7 @@ var seedHold = flag.Duration("seed-hold", 2*time.Millisecond, "least time that a
 //
 //	go test ./zklock -run TestSeed50 -v -seed-hold 100ms
 func TestSeed50(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	for _, test := range []struct {

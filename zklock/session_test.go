@@ -15,12 +15,10 @@ import (
 
 // TestSession runs every test of broken connections and sessions.
 func TestSession(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	atOnce(t, at, []serverTest{
 		{"lost reply to create", lostReplyToCreate},
 		{"lost reply to create and cancel", lostReplyAndCancel},
 		{"lost reply to delete", lostReplyToDelete},
@@ -33,12 +31,7 @@ func TestSession(t *testing.T) {
 		{"late replies", lateReplies},
 		{"close", closeClient},
 		{"no authority", noAuthority},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
-			test.run(t, at)
-		})
-	}
+	})
 }
 
 // lostReplyToCreate: the ticket whose creation was not confirmed is found

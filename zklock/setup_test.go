@@ -1,11 +1,15 @@
 package zklock_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
-	"runtime"
+	"fmt"
+	"runtime/pprof"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,19 +28,53 @@ const (
 	aWhile   = 200 * time.Millisecond
 )
 
-// noLeaks fails t if goroutines are left when it ends.
+// noLeaks fails t if goroutines are left when it ends that t, its subtests or
+// what they have called began: those that carry its label, which goroutines
+// inherit, so that other tests may run beside it. Those that timers begin have
+// none; TestSuite counts all.
 func noLeaks(t *testing.T) {
 	t.Helper()
-	before := runtime.NumGoroutine()
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
 	t.Cleanup(func() {
-		for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
+		pprof.SetGoroutineLabels(context.Background())
+		for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+			left := labelled(t, t.Name())
+			if len(left) == 0 {
+				return
+			}
 			if time.Now().After(deadline) {
-				buf := make([]byte, 1<<20)
-				t.Errorf("%d goroutines more than before:\n%s", runtime.NumGoroutine()-before, buf[:runtime.Stack(buf, true)])
+				t.Errorf("goroutines are left:\n%s", strings.Join(left, "\n\n"))
 				return
 			}
 		}
 	})
+}
+
+// labelled returns the stacks of the goroutines of a test.
+func labelled(t *testing.T, name string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {
+		t.Fatal(err)
+	}
+	label := fmt.Sprintf("\n# labels: {\"test\":%q}\n", name)
+	return slices.DeleteFunc(strings.Split(out.String(), "\n\n"), func(s string) bool { return !strings.Contains(s, label) })
+}
+
+// TestNoLeaks: a goroutine is found by the test that began it, in whichever way,
+// and by no other.
+func TestNoLeaks(t *testing.T) {
+	end := make(chan struct{})
+	defer close(end)
+	t.Run("a", func(t *testing.T) {
+		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
+		t.Run("sub", func(*testing.T) { go func() { go func() { <-end }() }() })
+		pprof.SetGoroutineLabels(context.Background())
+	})
+	eventually(t, "one goroutine is left", func() bool { return len(labelled(t, t.Name()+"/a")) == 1 })
+	if left := labelled(t, t.Name()+"/b"); len(left) != 0 {
+		t.Errorf("another test is blamed:\n%s", left)
+	}
 }
 
 // A serverTest is one of several that share a server.
@@ -45,18 +83,22 @@ type serverTest struct {
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// atOnce runs tests beside each other, since they wait most of the time, and
-// fails t if all together leave goroutines.
+// together runs tests beside each other, and not only as many as there are
+// processors, as t.Parallel would: they wait most of the time.
+func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
+	t.Helper()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, test := range tests {
+		wg.Go(func() { t.Run(test.name, func(t *testing.T) { test.run(t, at) }) })
+	}
+}
+
+// atOnce is together, and fails t if all of them leave goroutines.
 func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
-	t.Run("all", func(t *testing.T) {
-		noLeaks(t)
-		for _, test := range tests {
-			t.Run(test.name, func(t *testing.T) {
-				t.Parallel()
-				test.run(t, at)
-			})
-		}
-	})
+	t.Helper()
+	noLeaks(t)
+	together(t, at, tests)
 }
 
 // dial connects a client for the duration of t.

@@ -23,6 +23,7 @@ import (
 // it is empty. The tokens rise from holder to holder, and none is greater than
 // the czxid of its ticket, which is why the next one is greater.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	noLeaks(t)
@@ -196,6 +197,7 @@ func (w *tokenWatch) remover(r *rand.Rand) {
 
 // TestTokenRule looks at single tokens.
 func TestTokenRule(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
 	noLeaks(t)

@@ -87,4 +87,4 @@ func reentrantRemote(ctx context.Context, s Subject) error {
 
 // heldByOwner checks that the lock of worker 0 keeps the others out, in its own
 // client and in another one.
-func (r *room) heldByOwner() error { return errors.Join(r.held(1), r.held(2)) }
+func (r *room) heldByOwner() error { return atOnce([]int{1, 2}, r.held) }

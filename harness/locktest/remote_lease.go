@@ -1,9 +1,11 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"locklab/harness"
@@ -23,26 +25,36 @@ func inCompany(ctx context.Context, s Subject, check func(r *room) error) error 
 	})
 }
 
+// ownerRemote has a room for each case, since all they do is wait.
 func ownerRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *room) error {
-		first, err := r.lock(0)
-		if err != nil {
-			return err
-		}
-		if err := r.unlock(first); err != nil {
-			return err
-		}
-		if err := r.refused(first, "a released lease while the lock is free"); err != nil {
-			return err
-		}
-		// The next holder may be in another client, in the same, or the same worker.
-		for _, next := range []int{2, 1, 0} {
-			if err := r.staleUnlock(first, next); err != nil {
+	// The next holder may be in another client, in the same, or the same worker.
+	return atOnce([]int{2, 1, 0}, func(next int) error {
+		return inCompany(ctx, s, func(r *room) error {
+			first, err := r.lock(0)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
+			if err := r.unlock(first); err != nil {
+				return err
+			}
+			if err := r.refused(first, "a released lease while the lock is free"); err != nil {
+				return err
+			}
+			return r.staleUnlock(first, next)
+		})
 	})
+}
+
+// atOnce returns the error of the first of workers, in their order, that check
+// finds something wrong with.
+func atOnce(workers []int, check func(worker int) error) error {
+	errs := make([]error, len(workers))
+	var wg sync.WaitGroup
+	for k, i := range workers {
+		wg.Go(func() { errs[k] = check(i) })
+	}
+	wg.Wait()
+	return cmp.Or(errs...)
 }
 
 // staleUnlock checks that a stale lease cannot release the lock of worker next.

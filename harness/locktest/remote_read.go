@@ -150,10 +150,8 @@ func apart(r *room) error {
 	if err := r.unlock(first); err != nil {
 		return err
 	}
-	for _, i := range []int{0, 1} {
-		if err := r.keptOut(i, writing); err != nil {
-			return fmt.Errorf("one of two readers has left: %w", err)
-		}
+	if err := atOnce([]int{0, 1}, func(i int) error { return r.keptOut(i, writing) }); err != nil {
+		return fmt.Errorf("one of two readers has left: %w", err)
 	}
 	if err := r.unlock(second); err != nil {
 		return err
@@ -162,10 +160,8 @@ func apart(r *room) error {
 	if err != nil {
 		return fmt.Errorf("both readers have left: %w", err)
 	}
-	for _, i := range []int{1, 2} {
-		if err := r.keptOut(i, reading); err != nil {
-			return fmt.Errorf("a writer is inside: %w", err)
-		}
+	if err := atOnce([]int{1, 2}, func(i int) error { return r.keptOut(i, reading) }); err != nil {
+		return fmt.Errorf("a writer is inside: %w", err)
 	}
 	if err := r.unlock(writer); err != nil {
 		return err

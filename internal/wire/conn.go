@@ -20,7 +20,8 @@ const (
 )
 
 // conn is one TCP connection to a ZooKeeper server. It counts the packets that
-// pass and notes when the server last heard from us.
+// pass, notes when the server last heard from us, and puts them in order where
+// the library does not, see [resumption].
 type conn struct {
 	net.Conn
 	owner *ZooKeeperConn
@@ -29,6 +30,7 @@ type conn struct {
 	outCount int // frames begun in each direction; the first is the handshake
 	inCount  int
 	dead     time.Time // a handshake must be over by then
+	resume   resumption
 
 	mu      sync.Mutex
 	pending []sent // requests without an answer, oldest first
@@ -44,7 +46,22 @@ func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
 	now := time.Now()
 	c.out.pass(p, func(head []byte) { c.wrote(head, now) })
-	return c.Conn.Write(p)
+	n, err := c.resume.write(c.Conn, p)
+	if err != nil && c.outCount > 1 {
+		// The library (v1.0.4) answers a request whose Write fails twice, here
+		// and when the connection ends; the credentials that it presents again
+		// after a reconnect have room for one answer, and the client would stop
+		// for ever. So only the end of the connection tells it.
+		c.Conn.Close()
+		return len(p), nil
+	}
+	return n, err
+}
+
+func (c *conn) Close() error {
+	err := c.Conn.Close() // first, for a Write that blocks
+	c.resume.stop()
+	return err
 }
 
 func (c *conn) Read(p []byte) (int, error) {

@@ -1,0 +1,145 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// sink is a net.Conn that keeps what is written.
+type sink struct {
+	net.Conn
+	mu     sync.Mutex
+	got    []byte
+	closed bool
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, io.ErrClosedPipe
+	}
+	s.got = append(s.got, p...)
+	return len(p), nil
+}
+
+func (s *sink) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// ops returns the operations behind the handshake, in order.
+func (s *sink) ops() (out []int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, head := range heads(s.got) {
+		if op, _ := word(head, 1); i > 0 {
+			out = append(out, op)
+		}
+	}
+	return out
+}
+
+// TestResumption: of what is sent before SetWatches, only that goes out before
+// which cannot bring a zxid; without SetWatches the rest goes after a while, and
+// then they come too late.
+func TestResumption(t *testing.T) {
+	const late = 0 // stands for a while
+	for _, test := range []struct {
+		name    string
+		session int32
+		send    []int32
+		want    []int32
+		broken  bool
+	}{
+		{"a new session", 0, []int32{opCreate, opSetWatches}, []int32{opCreate, opSetWatches}, false},
+		{"requests wait", 7, []int32{opCreate, opAuth, opPing, opCreate, opSetWatches, opCreate},
+			[]int32{opAuth, opPing, opSetWatches, opCreate, opCreate, opCreate}, false},
+		{"two packets of watches", 7, []int32{opCreate, opSetWatches, opSetWatches, opCreate},
+			[]int32{opSetWatches, opCreate, opSetWatches, opCreate}, false},
+		{"SetWatches alone", 7, []int32{opSetWatches2, late, opCreate}, []int32{opSetWatches2, opCreate}, false},
+		{"none yet", 7, []int32{opCreate}, nil, false},
+		{"none", 7, []int32{opCreate, late, opCreate}, []int32{opCreate, opCreate}, false},
+		{"nothing overtakes them", 7, []int32{late, opCreate, opSetWatches}, []int32{opSetWatches, opCreate}, false},
+		{"too late", 7, []int32{opCreate, late, opSetWatches}, []int32{opCreate}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				to := new(sink)
+				c := &conn{Conn: to, owner: &ZooKeeperConn{counter: new(Counter)}}
+				defer c.Close()
+				if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, test.session, 0))); err != nil {
+					t.Fatal(err)
+				}
+				var err error
+				for i, op := range test.send {
+					if op == late {
+						time.Sleep(2 * resumeWait)
+						continue
+					}
+					_, failed := c.Write(frame(words(int32(i), op, 1, 2)))
+					err = errors.Join(err, failed)
+				}
+				if got := to.ops(); !slices.Equal(got, test.want) {
+					t.Errorf("the server gets %v, want %v", got, test.want)
+				}
+				if err != nil || to.closed != test.broken {
+					t.Errorf("Write = %v, closed: %t; want that the connection breaks: %t", err, to.closed, test.broken)
+				}
+			})
+		})
+	}
+}
+
+// TestResumptionCloses: a connection that is closed sends nothing more.
+func TestResumptionCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := new(sink)
+		c := &conn{Conn: to, owner: &ZooKeeperConn{counter: new(Counter)}}
+		for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, opCreate, 1)} {
+			if _, err := c.Write(frame(body)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := bytes.Clone(to.got)
+		c.Close()
+		time.Sleep(2 * resumeWait)
+		if !bytes.Equal(to.got, before) {
+			t.Errorf("after Close it sent %v", to.ops())
+		}
+	})
+}
+
+// TestWriteFails: the library hears of a Write that fails by the end of the
+// connection alone, except for the handshake.
+func TestWriteFails(t *testing.T) {
+	to := &sink{closed: true}
+	c := &conn{Conn: to, owner: &ZooKeeperConn{counter: new(Counter)}}
+	if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, 7, 0))); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Write of the handshake = %v, want %v", err, io.ErrClosedPipe)
+	}
+	to.closed = false
+	packet := frame(words(1, opAuth, 1))
+	if _, err := c.Write(packet); err != nil || to.closed {
+		t.Fatalf("Write = %v, closed: %t", err, to.closed)
+	}
+	c.resume.stop()
+	c.Conn = &broken{to}
+	if n, err := c.Write(packet); err != nil || n != len(packet) || !to.closed {
+		t.Errorf("Write = %d, %v, closed: %t, want the end of the connection alone", n, err, to.closed)
+	}
+}
+
+// broken is a sink whose Write fails while it is open.
+type broken struct{ *sink }
+
+func (*broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }

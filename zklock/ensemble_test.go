@@ -1,0 +1,155 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/zklock"
+)
+
+// ensemble starts three servers for the duration of t.
+func ensemble(t *testing.T) *backend.Server {
+	t.Helper()
+	server, err := backend.StartEnsemble(t.Context(), 3)
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	if !server.Owned() {
+		t.Skip("the servers at hand were not started here, and so are not to be killed")
+	}
+	return server
+}
+
+// leader returns which of these servers leads the others, -1 if none does.
+func leader(addrs []string) int {
+	return slices.IndexFunc(addrs, func(addr string) bool {
+		c, err := net.DialTimeout("tcp", addr, time.Second)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(time.Second))
+		if _, err := io.WriteString(c, "srvr"); err != nil {
+			return false
+		}
+		text, _ := io.ReadAll(c)
+		return strings.Contains(string(text), "Mode: leader")
+	})
+}
+
+// TestLeaderDies kills the leader of an ensemble while clients contend for a
+// zk-handoff: nobody gets in beside a holder, tokens rise, everybody gets on
+// soon, and no ticket is left.
+func TestLeaderDies(t *testing.T) {
+	t.Parallel()
+	server := ensemble(t)
+	noLeaks(t)
+	at := server.Endpoint()
+	addrs := at.Addrs[0]
+	const clients = 8
+	o := zklock.ClientOptions{SessionTimeout: 4 * time.Second}
+	r := &reign{turns: make([]atomic.Int64, clients)}
+	path, see := newPath(), raw(t, at)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for i := range clients {
+		m := dial(t, at, o).Mutex(path, zklock.Options{})
+		wg.Go(func() {
+			for !r.over.Load() && !t.Failed() {
+				r.visit(t, m, i)
+			}
+		})
+	}
+	defer r.over.Store(true)
+	r.everybody(t)
+	old := leader(addrs)
+	if old < 0 {
+		t.Fatal("no leader")
+	}
+	if p, err := os.FindProcess(server.PIDs()[old]); err != nil || p.Kill() != nil {
+		t.Fatalf("the leader cannot be killed (%v)", err)
+	}
+	died := time.Now()
+	eventually(t, "there is another leader", func() bool { now := leader(addrs); return now >= 0 && now != old })
+	elected := time.Since(died)
+	r.everybody(t)
+	took := time.Since(died)
+	t.Logf("another leader after %v, a turn for each of %d clients after %v; %d leases were lost",
+		elected.Round(time.Millisecond), clients, took.Round(time.Millisecond), r.lost.Load())
+	if limit := o.SessionTimeout + 6*time.Second; took > limit {
+		t.Errorf("not everybody had a turn within %v", limit)
+	}
+	r.over.Store(true)
+	wg.Wait()
+	queued(t, see, path, 0)
+}
+
+// A reign is the holders of one lock.
+type reign struct {
+	over   atomic.Bool
+	inside atomic.Int32
+	last   atomic.Uint64 // token
+	lost   atomic.Int64
+	turns  []atomic.Int64 // by client
+}
+
+// visit takes the lock as client i. A holder that no server has answered for
+// too long may lose it, but not without being told before the next one enters.
+func (r *reign) visit(t *testing.T, m *zklock.Mutex, i int) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	l, err := m.Lock(ctx)
+	if err != nil {
+		t.Errorf("Lock = %v", err)
+		return
+	}
+	if n := r.inside.Add(1); n != 1 {
+		t.Errorf("%d are inside", n)
+	}
+	if last := r.last.Swap(l.Token()); l.Token() <= last {
+		t.Errorf("token %d after %d", l.Token(), last)
+	}
+	time.Sleep(time.Millisecond)
+	r.inside.Add(-1)
+	if err := l.Unlock(ctx); err == nil {
+		r.turns[i].Add(1)
+	} else if r.lost.Add(1); !errors.Is(l.Err(), zklock.ErrLost) {
+		t.Errorf("Unlock = %v, and the lease: %v", err, l.Err())
+	}
+}
+
+// everybody waits until each client has had two turns more: the second of them
+// has begun since.
+func (r *reign) everybody(t *testing.T) {
+	t.Helper()
+	before := make([]int64, len(r.turns))
+	for i := range before {
+		before[i] = r.turns[i].Load()
+	}
+	eventually(t, "everybody has a turn", func() bool {
+		for i := range before {
+			if r.turns[i].Load() < before[i]+2 {
+				return false
+			}
+		}
+		return true
+	})
+}
