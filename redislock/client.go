@@ -139,6 +139,9 @@ func (c *Client) guard(m *Mutex, on bool) bool {
 	return !c.closed
 }
 
+// renewTogether is how much earlier than it must a lease is renewed if others are.
+const renewTogether = 20 * time.Millisecond
+
 // manyConnections does not limit who listens.
 const manyConnections = 1 << 16
 
@@ -193,7 +196,7 @@ func (c *Client) look() {
 			l.end(fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span))
 			delete(c.leases, l)
 			continue
-		case !l.renewing && !l.renewAt.IsZero() && !now.Before(l.renewAt):
+		case !l.renewing && !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.span/renewTries):
 			l.renewing = true
 			renew = append(renew, l)
 		}
