@@ -237,3 +237,18 @@ func TestTraceTree(t *testing.T) {
 		}
 	}
 }
+
+func TestTraceWords(t *testing.T) {
+	for _, c := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{"SET", "a", "b"}, "SET a b"},
+		{[]string{"SET", "a\x1b[2J", "\xff\t\n"}, `SET "a\x1b[2J" "\xff\t\n"`},
+		{[]string{"EVAL", "local x\n\treturn x", "0"}, "EVAL local x\n return x 0"},
+	} {
+		if got := words(c.command); got != c.want {
+			t.Errorf("words(%q) = %q, want %q", c.command, got, c.want)
+		}
+	}
+}

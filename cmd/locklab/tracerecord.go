@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"locklab/internal/faultproxy"
 )
@@ -179,7 +182,7 @@ func (e *event) step(tree *zooTree) (s traceStep, err error) {
 		s.Kind, s.Text = "event", zooEvent(tree.path, body)
 		tree.event(e.client, body)
 	case []string:
-		s.Kind, s.Request, s.Reply = "call", strings.Join(body, " "), "(no reply)"
+		s.Kind, s.Request, s.Reply = "call", words(body), "(no reply)"
 		if v, ok := e.reply.(faultproxy.Value); ok {
 			s.Reply = v.String()
 		}
@@ -191,6 +194,20 @@ func (e *event) step(tree *zooTree) (s traceStep, err error) {
 	}
 	s.Tree = tree.nodes()
 	return s, err
+}
+
+// words joins the words of a command. Those that are no text, such as the random
+// values of some locks, are quoted: they would break lines and columns, and
+// terminals obey some of them.
+func words(command []string) string {
+	shown := make([]string, len(command))
+	for i, word := range command {
+		shown[i] = word
+		if !utf8.ValidString(word) || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }) {
+			shown[i] = strconv.QuoteToASCII(word)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(shown, " "), "\t", " ")
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -34,11 +34,20 @@ var defaults = []string{
 // all, each once. A word is the name of a lock, a family (spin, mutex, zk,
 // redis, peer), a status (recommended, reference, control …), "local",
 // "remote", "all" or "default", or a regular expression for the whole of a name, such as
-// zk-.*; words may also be joined by '|'. A leading '-' takes the matches away
+// zk-.*, or if nothing is called that the beginning of names; words may also be
+// joined by '|'. A leading '-' takes the matches away
 // again. The error wraps harness.ErrUsage and names the word that matches
 // nothing.
 func Select(all []*harness.Variant, words []string) ([]*harness.Variant, error) {
 	picked := make(map[*harness.Variant]bool)
+	pick := func(match func(*harness.Variant) bool, in bool) (found bool) {
+		for _, v := range all {
+			if match(v) {
+				picked[v], found = in, true
+			}
+		}
+		return found
+	}
 	for _, word := range words {
 		pattern, drop := strings.CutPrefix(word, "-")
 		for _, pattern := range alternatives(pattern) {
@@ -46,11 +55,10 @@ func Select(all []*harness.Variant, words []string) ([]*harness.Variant, error) 
 			if err != nil {
 				return nil, err
 			}
-			found := false
-			for _, v := range all {
-				if match(v) {
-					picked[v], found = !drop, true
-				}
+			found := pick(match, !drop)
+			if !found && len(pattern) >= minPrefix {
+				// "curator" is all of that.
+				found = pick(func(v *harness.Variant) bool { return strings.HasPrefix(v.Name, pattern) }, !drop)
 			}
 			if !found {
 				return nil, fmt.Errorf("%w: no lock, family or status is called %q; 'locklab list' shows them%s",
@@ -69,6 +77,9 @@ func Select(all []*harness.Variant, words []string) ([]*harness.Variant, error) 
 	}
 	return out, nil
 }
+
+// minPrefix is the shortest beginning of a name, so that a slip is not one.
+const minPrefix = 3
 
 // alternatives splits a word at each '|' outside of brackets, so that a
 // misspelt alternative is seen.

@@ -22,13 +22,14 @@ func TestSelect(t *testing.T) {
 	all := []*harness.Variant{
 		{Name: "a", Family: harness.Spin, Status: harness.Recommended, Local: local},
 		{Name: "b", Family: harness.Spin, Status: harness.Reference, Local: local},
+		{Name: "peer-lock", Family: harness.Peer, Status: harness.Control, Local: local},
 		{Name: "c", Doc: "pkg.Lock as it is", Family: harness.Redis, Status: harness.Recommended, Remote: remote},
 	}
 	for _, c := range []struct{ words, want string }{
-		{"all", "abc"}, {"a", "a"}, {"c,a", "ac"}, {"a,a", "a"}, {"spin", "ab"}, {"recommended", "ac"},
-		{"local", "ab"}, {"remote", "c"}, {"all,-b", "ac"}, {"spin,-recommended", "b"},
-		{"A", "a"}, {"a|c", "ac"}, {"a|nosuch", "error"}, {"[ab]", "ab"}, {"(a|b)", "ab"}, {".*", "abc"}, {"pkg.lock", "c"},
-		{"pkg", "error"}, {"spin|c,-a", "bc"}, {"(", "error"}, {"a|", "error"},
+		{"all", "abpeer-lockc"}, {"a", "a"}, {"c,a", "ac"}, {"a,a", "a"}, {"spin", "ab"}, {"recommended", "ac"},
+		{"local", "abpeer-lock"}, {"remote", "c"}, {"all,-b", "apeer-lockc"}, {"spin,-recommended", "b"},
+		{"A", "a"}, {"a|c", "ac"}, {"a|nosuch", "error"}, {"[ab]", "ab"}, {"(a|b)", "ab"}, {".*", "abpeer-lockc"}, {"pkg.lock", "c"},
+		{"pkg", "error"}, {"pee|a", "apeer-lock"}, {"pe", "error"}, {"peers", "error"}, {"spin|c,-a", "bc"}, {"(", "error"}, {"a|", "error"},
 		{"nosuch", "error"}, {"", "error"}, {"a,nosuch", "error"}, {"a,-a", "error"}, {"all,-nosuch", "error"},
 	} {
 		got, err := Select(all, strings.Split(c.words, ","))
