@@ -87,6 +87,8 @@ func (o traceOptions) traceable(name string) (*harness.Variant, error) {
 		return nil, fmt.Errorf("%w: %s is kept in memory and sends no messages: trace tells of locks kept by servers ('locklab list remote')", harness.ErrUsage, v.Name)
 	case v.Unavailable != "":
 		return nil, fmt.Errorf("%w: %s: %s", harness.ErrUsage, v.Name, v.Unavailable)
+	case v.Traits.Servers > 1:
+		return nil, fmt.Errorf("%w: %s talks to %d servers: trace listens to one", harness.ErrUsage, v.Name, v.Traits.Servers)
 	case o.clients < 1 || o.clients > maxTraced:
 		return nil, fmt.Errorf("%w: --clients is %d: want 1 to %d", harness.ErrUsage, o.clients, maxTraced)
 	case o.hold < 0:

@@ -108,7 +108,7 @@ B delete #2 -> done |`, "\n")
 // client owns it once, and in print the same as in JSON.
 func TestTraceEveryLock(t *testing.T) {
 	for _, v := range catalog.All() {
-		if v.Remote == nil || v.Unavailable != "" || v.Status == harness.Historical || v.Status == harness.Broken {
+		if v.Remote == nil || v.Unavailable != "" || v.Status == harness.Historical || v.Status == harness.Broken || v.Traits.Servers > 1 {
 			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {
@@ -142,6 +142,7 @@ func TestTraceUsage(t *testing.T) {
 		{"trace zk-fairy", "did you mean zk-fair"},
 		{"trace tas", "kept in memory"},
 		{"trace remote", "locks"},
+		{"trace redis-redlock", "3 servers"},
 		{"trace zk-fair --clients 0", "1 to 26"},
 		{"trace zk-fair --clients 27", "1 to 26"},
 		{"trace zk-fair --hold -1s", "--hold"},
