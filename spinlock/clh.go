@@ -76,18 +76,27 @@ type clhWorker struct {
 	id    uint64 // index of this worker in lock.workers, shifted
 	hosts bool   // it has offered its successor a place to sleep; nobody else touches it
 
-	_     atomics.CacheLinePad
-	done  atomics.Uint32 // number of its turns that are over; its successor polls it
-	_     atomics.CacheLinePad
-	berth berth // for its successor
+	_    atomics.CacheLinePad
+	done atomics.Uint32 // number of its turns that are over; its successor polls it
+	_    atomics.CacheLinePad
+
+	// bed is for its successor to sleep in: 0, or a turn that this worker offers,
+	// above, and then clhBedFree or who sleeps.
+	bed    atomics.Uint64
+	parker *atomics.Parker // where it sleeps itself, whoever offered the bed
+	_      atomics.CacheLinePad
 }
+
+// clhBedFree is less than what stands for any worker that sleeps, its index and
+// one more.
+const clhBedFree = 1
 
 // NewCLH returns a free lock for s.Workers workers, at least 1.
 func NewCLH(s harness.Setup) *CLH {
 	l := &CLH{waiter: waiting.NewSleeper(s), workers: make([]clhWorker, s.Workers+1)}
 	for i := range l.workers {
 		h := &l.workers[i]
-		h.lock, h.id, h.berth.parker = l, uint64(i)<<32, atomics.NewParker()
+		h.lock, h.id, h.parker = l, uint64(i)<<32, atomics.NewParker()
 	}
 	return l
 }
@@ -109,14 +118,26 @@ func (h *clhWorker) lockSlow(pred uint64) {
 	ahead, turn := &h.lock.workers[pred>>32], uint32(pred)
 	w := h.lock.waiter
 	if w.Sleeps() {
-		h.berth.offer(h.done.Load() + 1)
+		h.bed.Store(uint64(h.done.Load()+1)<<32 | clhBedFree)
 		h.hosts = true
 	}
 	for ahead.done.Load() != turn {
-		if !w.Tired() || !ahead.berth.sleep(turn) {
+		if !w.Tired() || !h.sleep(ahead, turn) {
 			w.Wait()
 		}
 	}
+}
+
+// sleep sleeps until ahead has ended that turn and reports true; it reports false
+// at once if ahead has not offered its bed, or is unlocking. It is woken at a
+// place of its own: ahead may offer its bed again before who slept there is up.
+func (h *clhWorker) sleep(ahead *clhWorker, turn uint32) bool {
+	free := uint64(turn)<<32 | clhBedFree
+	if !ahead.bed.CompareAndSwap(free, free-clhBedFree+h.id>>32+clhBedFree) {
+		return false
+	}
+	h.parker.Park()
+	return true
 }
 
 // Unlock lets the next in the queue in.
@@ -134,9 +155,9 @@ func (h *clhWorker) Unlock() {
 //go:noinline
 func (h *clhWorker) unlockHost() {
 	h.hosts = false
-	taken := h.berth.close()
+	guest := uint32(h.bed.Swap(0))
 	h.done.AddRelease(1)
-	if taken {
-		h.berth.wake()
+	if guest > clhBedFree {
+		h.lock.workers[guest-clhBedFree].parker.Unpark()
 	}
 }
