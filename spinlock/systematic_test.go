@@ -10,14 +10,24 @@ import (
 	"locklab/spinlock"
 )
 
+// longQueue has one who sleeps behind another who sleeps, and somebody who comes
+// back behind both.
+var longQueue = []explore.Plan{{
+	Use:    explore.Use{Turns: []int{1, 2, 1, 1}, Nodes: []int{0, 1, 0, 1}, Wait: harness.WaitPark},
+	Limits: explore.Limits{Preemptions: 2},
+}}
+
 // TestSystematic explores every lock of the suite.
 func TestSystematic(t *testing.T) {
 	explore.Suite{
 		Locks: spinlock.Suite,
 		// A worker that malthusian has set aside comes back ahead of a queue only
 		// after several turns.
-		More: map[string][]explore.Plan{"malthusian": {
-			{Use: explore.Use{Turns: []int{3, 2, 2}, Wait: harness.WaitPause}, Limits: explore.Limits{Preemptions: 2}},
-		}},
+		More: map[string][]explore.Plan{
+			"malthusian": {{Use: explore.Use{Turns: []int{3, 2, 2}, Wait: harness.WaitPause}, Limits: explore.Limits{Preemptions: 2}}},
+			"mcs":        longQueue,
+			"clh":        longQueue,
+			"cohort":     longQueue,
+		},
 	}.Run(t)
 }

@@ -20,7 +20,9 @@ type Plan struct {
 
 // Plans have two workers who come again, so that what an acquisition leaves
 // behind meets the next one, and three workers, so that there is somebody in the
-// middle of a queue. Waiters poll, or they sleep if the lock can wake them.
+// middle of a queue. Waiters poll, or they sleep if the lock can wake them. In the
+// last plan somebody comes back, and is slept behind, before who slept behind it
+// the last time is up.
 var Plans = []Plan{
 	{Use{Turns: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 2}},
 	{Use{Turns: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 2}},
@@ -28,6 +30,7 @@ var Plans = []Plan{
 	{Use{Turns: []int{1, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 1}},
 	{Use{Turns: []int{1, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 1}},
 	{Use{Turns: []int{2, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPause}, Limits{Preemptions: 2, Reorderings: 1}},
+	{Use{Turns: []int{2, 2, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 2, Reorderings: 1}},
 }
 
 // A Suite is the locks of a package and what is special about some of them.
