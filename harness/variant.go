@@ -76,6 +76,7 @@ var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
 // scenarios check them.
 type Traits struct {
 	FIFO       bool   `json:"fifo,omitempty"`        // grants in order of arrival
+	Doorway    bool   `json:"doorway,omitempty"`     // with FIFO: arrives by several steps, and the order is that of their ends
 	ReadWrite  bool   `json:"read_write,omitempty"`  // readers share: handles are RWLockers, OptimisticReaders or RWSessions
 	Reentrant  bool   `json:"reentrant,omitempty"`   // its owner may take it again, and frees it as often
 	Permits    int    `json:"permits,omitempty"`     // how many may hold it at once; 0 is one
@@ -158,6 +159,9 @@ func Validate(vs []*Variant) error {
 		}
 		if s := v.Traits.Servers; s < 0 || s > 0 && v.Traits.Needs == "" {
 			bad("has negative Servers, or Servers without Traits.Needs")
+		}
+		if v.Traits.Doorway && !v.Traits.FIFO {
+			bad("has a Doorway but not FIFO, of which it is a part")
 		}
 		if v.Traits.Permits < 0 {
 			bad("has negative Permits")

@@ -50,6 +50,7 @@ func TestValidate(t *testing.T) {
 		{"remote without server", func(v *harness.Variant) { v.Local, v.Remote = nil, remote }, "Traits.Needs"},
 		{"local with server", func(v *harness.Variant) { v.Traits.Needs = harness.KindRedis }, "Traits.Needs"},
 		{"negative workers", func(v *harness.Variant) { v.Traits.MaxWorkers = -1 }, "negative MaxWorkers"},
+		{"a doorway to no queue", func(v *harness.Variant) { v.Traits.Doorway = true }, "has a Doorway but not FIFO"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := correct()

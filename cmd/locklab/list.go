@@ -100,7 +100,10 @@ func heapBytes(v *harness.Variant, workers int) uint64 {
 // claims names the traits of a lock in a few words.
 func claims(t harness.Traits) string {
 	var words []string
-	if t.FIFO {
+	switch {
+	case t.Doorway:
+		words = append(words, "fifo after a doorway")
+	case t.FIFO:
 		words = append(words, "fifo")
 	}
 	if t.Fenced {

@@ -11,7 +11,8 @@ import (
 var brokenClaims = []breakage{
 	{name: "barging", rule: "fifo", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
 	{name: "parking-barger", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newMutex},
-	{name: "mostly-in-order", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}} })},
+	{name: "mostly-in-order", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}, push: 1} })},
+	{name: "mostly-in-order-by-doorway", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true, Doorway: true}, local: shared(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}, push: 2} })},
 
 	{name: "readers-unclaimed", rule: "claims", local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
 	{name: "readers-missing", rule: "claims", traits: harness.Traits{ReadWrite: true}, local: newMutex},
@@ -27,10 +28,11 @@ var brokenClaims = []breakage{
 	{name: "everybody-enters", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
 }
 
-// mostlyInOrder is a ticket lock in which one arrival in sixteen does not queue
-// up. That is too few for the trials of the order of arrival.
+// mostlyInOrder is a ticket lock in which so many arrivals of sixteen, one after
+// another, do not queue up. That is too few for the trials of the order of arrival.
 type mostlyInOrder struct {
 	brokenTAS  // who is inside
+	push       uint32
 	turns      atomic.Uint32
 	next, turn atomic.Uint32 // the queue
 	pushing    atomic.Uint32 // those who go before the queue
@@ -38,7 +40,7 @@ type mostlyInOrder struct {
 }
 
 func (l *mostlyInOrder) Lock() {
-	queued := l.turns.Add(1)%16 != 0
+	queued := l.turns.Add(1)%16 >= l.push
 	if queued {
 		for mine := l.next.Add(1) - 1; l.turn.Load() != mine || l.pushing.Load() != 0; {
 			l.q.wait()
