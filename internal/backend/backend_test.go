@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -183,115 +182,6 @@ func goroutines() []string {
 			strings.Contains(stack, "backend.spawnLoop") ||
 			strings.Contains(stack, "backend.TestMain")
 	})
-}
-
-func TestUserServer(t *testing.T) {
-	for _, k := range Kinds {
-		t.Run(k.Name, func(t *testing.T) {
-			own := mustStart(t, lab(t), k.Name)
-			addr := own.Endpoint().Addrs[0][0]
-			sys := lab(t, k.Env, addr)
-			s, err := start(t.Context(), sys, k.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s.Owned() {
-				t.Error("the user's server is owned")
-			}
-			if s.Version() != own.Version() {
-				t.Errorf("version is %q, want %q", s.Version(), own.Version())
-			}
-			if got := s.Endpoint().Addrs; len(got) != 1 || !slices.Equal(got[0], []string{addr}) {
-				t.Errorf("addresses are %v, want %s", got, addr)
-			}
-			if err := s.Stop(); err != nil {
-				t.Error(err)
-			}
-			if err := answers(k.Name, addr); err != nil {
-				t.Errorf("Stop touched the user's server: %v", err)
-			}
-			wantEmpty(t, sys.temp)
-		})
-	}
-}
-
-// An ensemble of which one member is up still serves; independent servers of
-// which one is down do not.
-func TestUserServersPartlyDown(t *testing.T) {
-	for kind, want := range map[string]error{harness.KindZooKeeper: nil, harness.KindRedis: harness.ErrUsage} {
-		t.Run(kind, func(t *testing.T) {
-			up := mustStart(t, lab(t), kind).Endpoint().Addrs[0][0]
-			k, _ := lookup(kind)
-			_, err := start(t.Context(), lab(t, k.Env, deadAddr(t)+","+up), kind)
-			if !errors.Is(err, want) {
-				t.Errorf("error is %v, want %v", err, want)
-			}
-		})
-	}
-}
-
-// deadAddr returns an address where nobody listens.
-func deadAddr(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// deafAddr returns an address where connections are accepted, what is said is
-// never read, and reply is all that is ever said.
-func deafAddr(t *testing.T, reply string) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer c.Close()
-			c.Write([]byte(reply))
-		}
-	}()
-	return l.Addr().String()
-}
-
-func TestUserServerDoesNotAnswer(t *testing.T) {
-	for name, addr := range map[string]string{
-		"dead":    deadAddr(t),
-		"deaf":    deafAddr(t, ""),
-		"foreign": deafAddr(t, "220 mail.example.org ESMTP\r\n"),
-	} {
-		for _, k := range Kinds {
-			t.Run(name+"/"+k.Name, func(t *testing.T) {
-				t.Parallel()
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-				defer cancel()
-				_, err := start(ctx, lab(t, k.Env, addr), k.Name)
-				if !errors.Is(err, harness.ErrUsage) {
-					t.Fatalf("error is %v, want one that wraps ErrUsage", err)
-				}
-				want := k.Env + "=" + addr + " does not answer: "
-				if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-					t.Errorf("error is %q, want one line with %q", err, want)
-				}
-			})
-		}
-	}
-}
-
-func TestUserServerCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := start(ctx, lab(t, "LOCKLAB_REDIS", deafAddr(t, "")), harness.KindRedis)
-	if !errors.Is(err, context.Canceled) || errors.Is(err, harness.ErrUsage) {
-		t.Errorf("error is %v, want context.Canceled", err)
-	}
 }
 
 func TestNothingInstalled(t *testing.T) {
