@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"runtime"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 	"locklab/peers"
 )
@@ -36,15 +36,10 @@ func TestGoZooKeeper(t *testing.T) {
 		"last one removes the node":     lastOneOut,
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := runtime.NumGoroutine()
+			leaktest.All(t)
 			s := newStage(t, at)
 			run(t, s)
 			s.close(t)
-			for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("%d goroutines more than before", runtime.NumGoroutine()-before)
-				}
-			}
 		})
 	}
 }

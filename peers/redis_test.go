@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 	"locklab/peers"
 )
@@ -62,9 +62,8 @@ func TestRedisPeers(t *testing.T) {
 				"cancelled holder": (*redisStage).cancelledHolder,
 			} {
 				t.Run(name, func(t *testing.T) {
-					before := runtime.NumGoroutine()
+					leaktest.All(t)
 					run(&redisStage{T: t, redisPeer: p, at: at, key: "peers-test-" + rand.Text()})
-					redisEventually(t, "all goroutines end", func() bool { return runtime.NumGoroutine() <= before })
 				})
 			}
 		})

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -30,7 +31,7 @@ func TestFairRedisson(t *testing.T) {
 		{"dead head", fairDeadHead},
 		{"lost reply", fairLostReply},
 	} {
-		t.Run(test.name, func(t *testing.T) { noLeaks(t); test.run(t, newScene(t, at)) })
+		t.Run(test.name, func(t *testing.T) { leaktest.All(t); test.run(t, newScene(t, at)) })
 	}
 }
 

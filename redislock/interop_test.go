@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -133,8 +134,8 @@ func (r *redisson) turn(ctx context.Context, thread int, stay func()) error {
 // TestInterop lets what Redisson does contend with redis-reentrant.
 func TestInterop(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	t.Run("turns", func(t *testing.T) { noLeaks(t); interopTurns(t, at) })
-	t.Run("steps", func(t *testing.T) { noLeaks(t); interopSteps(t, at) })
+	t.Run("turns", func(t *testing.T) { leaktest.All(t); interopTurns(t, at) })
+	t.Run("steps", func(t *testing.T) { leaktest.All(t); interopSteps(t, at) })
 }
 
 func interopTurns(t *testing.T, at harness.Endpoint) {

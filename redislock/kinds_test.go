@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -31,7 +32,7 @@ func TestKinds(t *testing.T) {
 		{"pubsub: holder that dies", pubsubDeadHolder},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			test.run(t, at)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -58,7 +59,7 @@ func TestQueue(t *testing.T) {
 		{"drain", queueDrain},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			test.run(t, at)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -42,7 +43,7 @@ func TestServer(t *testing.T) {
 		{"examples", examples},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			test.run(t, at)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -30,14 +31,14 @@ func TestRedisson12(t *testing.T) {
 		{"slow subscription", twiceTheWait, onceTheWait},
 		{"permits left over", leftOver, nothingLeftOver},
 	} {
-		t.Run(test.name+"/hazard", func(t *testing.T) { noLeaks(t); test.hazard(t, newScene(t, at)) })
-		t.Run(test.name+"/redis-reentrant", func(t *testing.T) { noLeaks(t); test.without(t, newScene(t, at)) })
+		t.Run(test.name+"/hazard", func(t *testing.T) { leaktest.All(t); test.hazard(t, newScene(t, at)) })
+		t.Run(test.name+"/redis-reentrant", func(t *testing.T) { leaktest.All(t); test.without(t, newScene(t, at)) })
 	}
-	t.Run("herd of processes", func(t *testing.T) { noLeaks(t); herd12(t, newScene(t, at)) })
-	t.Run("count", func(t *testing.T) { noLeaks(t); counts12(t, newScene(t, at)) })
-	t.Run("force", func(t *testing.T) { noLeaks(t); force12(t, newScene(t, at)) })
-	t.Run("subscriptions", func(t *testing.T) { noLeaks(t); subscriptions12(t, newScene(t, at)) })
-	t.Run("last unsubscribe", func(t *testing.T) { noLeaks(t); lastUnsubscribe(t, newScene(t, at)) })
+	t.Run("herd of processes", func(t *testing.T) { leaktest.All(t); herd12(t, newScene(t, at)) })
+	t.Run("count", func(t *testing.T) { leaktest.All(t); counts12(t, newScene(t, at)) })
+	t.Run("force", func(t *testing.T) { leaktest.All(t); force12(t, newScene(t, at)) })
+	t.Run("subscriptions", func(t *testing.T) { leaktest.All(t); subscriptions12(t, newScene(t, at)) })
+	t.Run("last unsubscribe", func(t *testing.T) { leaktest.All(t); lastUnsubscribe(t, newScene(t, at)) })
 }
 
 // B17: GET shows the own value, the lease ends, somebody else takes the lock,

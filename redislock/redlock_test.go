@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -36,7 +37,7 @@ func TestRedlock(t *testing.T) {
 		{"options", redlockOptions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			test.run(t, newTrio(t, at))
 		})
 	}

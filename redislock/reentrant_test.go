@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -38,7 +39,7 @@ func TestReentrant(t *testing.T) {
 		{"example", reentrantExample},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			test.run(t, at)
 		})
 	}

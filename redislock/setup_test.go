@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,21 +22,6 @@ import (
 
 // patience is how long a test waits for what must happen.
 const patience = 20 * time.Second
-
-// noLeaks fails t if goroutines are left when it ends.
-func noLeaks(t *testing.T) {
-	t.Helper()
-	before := runtime.NumGoroutine()
-	t.Cleanup(func() {
-		for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				buf := make([]byte, 1<<20)
-				t.Errorf("%d goroutines more than before:\n%s", runtime.NumGoroutine()-before, buf[:runtime.Stack(buf, true)])
-				return
-			}
-		}
-	})
-}
 
 // A link is a client whose replies the test can lose.
 type link struct {

@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -29,7 +30,7 @@ func TestShared(t *testing.T) {
 		{"permits out of range", badPermits},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			test.run(t, at)
 		})
 	}

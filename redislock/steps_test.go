@@ -17,6 +17,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 	"locklab/redislock"
 )
@@ -101,10 +102,16 @@ var steps = map[string][]step{
 	},
 }
 
+// abreast is how many trials run beside each other: they wait most of the time.
+const abreast = 8
+
 // TestSteps loses the connection at every step of every lock's protocol,
 // before the server hears the request and after it has done it.
 func TestSteps(t *testing.T) {
 	at := locktest.Endpoints(t, harness.KindRedis, harness.Servers(redislock.Suite, harness.KindRedis))
+	leaktest.All(t)
+	var trials errgroup.Group
+	trials.SetLimit(abreast)
 	for _, v := range redislock.Suite {
 		if v.Status != harness.Recommended && v.Status != harness.Reference {
 			continue // kept for its faults
@@ -120,29 +127,42 @@ func TestSteps(t *testing.T) {
 		}
 		for _, s := range steps[v.Name] {
 			for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
-				name := fmt.Sprintf("%s/%s/%s/%s", v.Name, s.when, s.op, do)
-				if s.bare {
-					name += "/bare"
-				}
-				t.Run(name, func(t *testing.T) {
-					noLeaks(t)
-					at := at
-					if lacks := v.Traits.Lacks(at); lacks != "" {
-						t.Skip(lacks)
-					}
-					if s.bare {
-						if os.Getenv("LOCKLAB_REDIS") != "" {
-							t.Skip("the server of LOCKLAB_REDIS may have the scripts: not set, the lab starts one that has none")
-						}
-						at = locktest.Endpoint(t, harness.KindRedis)
-					}
-					tr := &trial{at: at, v: v, step: s, do: do, patience: patience}
-					if err := tr.run(t.Context()); err != nil {
-						t.Error(err)
-					}
+				trials.Go(func() error {
+					t.Run(s.name(v, do), func(t *testing.T) { s.lose(t, at, v, do) })
+					return nil
 				})
 			}
 		}
+	}
+	trials.Wait()
+}
+
+func (s step) name(v *harness.Variant, do faultproxy.Action) string {
+	name := fmt.Sprintf("%s/%s/%s/%s", v.Name, s.when, s.op, do)
+	if s.bare {
+		name += "/bare"
+	}
+	return name
+}
+
+// lose runs the trial of s.
+func (s step) lose(t *testing.T, at harness.Endpoint, v *harness.Variant, do faultproxy.Action) {
+	if !s.bare {
+		leaktest.Own(t)
+	}
+	if lacks := v.Traits.Lacks(at); lacks != "" {
+		t.Skip(lacks)
+	}
+	if s.bare {
+		if os.Getenv("LOCKLAB_REDIS") != "" {
+			t.Skip("the server of LOCKLAB_REDIS may have the scripts: not set, the lab starts one that has none")
+		}
+		at = locktest.Endpoint(t, harness.KindRedis)
+		leaktest.Own(t)
+	}
+	tr := &trial{at: at, v: v, step: s, do: do, patience: patience}
+	if err := tr.run(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -316,7 +336,7 @@ func (tr *trial) exit(ctx context.Context, l harness.Lease) error {
 // are there to find.
 func TestStepsReject(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	noLeaks(t)
+	leaktest.All(t)
 	for _, c := range []struct {
 		name string
 		naive

@@ -19,6 +19,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/backend"
+	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
 
@@ -32,7 +33,7 @@ func TestCurator(t *testing.T) {
 		t.Skip("Curator connects without credentials, which the server at hand wants")
 	}
 	defer sweep(t, at)
-	noLeaks(t)
+	leaktest.Own(t)
 	room := &sharedRoom{t: t, dir: t.TempDir()}
 	room.prepare()
 	path := newPath()

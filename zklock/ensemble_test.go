@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/backend"
+	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
 
@@ -61,7 +62,7 @@ func leader(addrs []string) int {
 func TestLeaderDies(t *testing.T) {
 	t.Parallel()
 	server := ensemble(t)
-	noLeaks(t)
+	leaktest.Own(t)
 	at := server.Endpoint()
 	addrs := at.Addrs[0]
 	const clients = 8

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
 
@@ -82,7 +83,7 @@ func ExampleClient_Cohort() {
 // standard output.
 func TestExamples(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	noLeaks(t)
+	leaktest.Own(t)
 	examples(t, at)
 	kindExamples(t, at)
 }

@@ -13,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 	"locklab/peers"
 )
@@ -22,7 +23,7 @@ import (
 func TestFaultsReject(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	noLeaks(t)
+	leaktest.Own(t)
 	fair := variant(t, "zk-fair")
 	var wg sync.WaitGroup
 	for _, c := range []struct {

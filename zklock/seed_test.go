@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
 
@@ -41,7 +42,7 @@ func TestSeed50(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.Own(t)
 			c := dial(t, at, zklock.ClientOptions{})
 			take, arrive := test.run(t, c)
 			seed50(t, c, take, arrive)

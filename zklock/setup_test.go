@@ -1,14 +1,10 @@
 package zklock_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"runtime/pprof"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 	"locklab/zklock"
 )
@@ -27,55 +24,6 @@ const (
 	patience = 30 * time.Second
 	aWhile   = 200 * time.Millisecond
 )
-
-// noLeaks fails t if goroutines are left when it ends that t, its subtests or
-// what they have called began: those that carry its label, which goroutines
-// inherit, so that other tests may run beside it. Those that timers begin have
-// none; TestSuite counts all.
-func noLeaks(t *testing.T) {
-	t.Helper()
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
-	t.Cleanup(func() {
-		pprof.SetGoroutineLabels(context.Background())
-		for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-			left := labelled(t, t.Name())
-			if len(left) == 0 {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("goroutines are left:\n%s", strings.Join(left, "\n\n"))
-				return
-			}
-		}
-	})
-}
-
-// labelled returns the stacks of the goroutines of a test.
-func labelled(t *testing.T, name string) []string {
-	t.Helper()
-	var out bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {
-		t.Fatal(err)
-	}
-	label := fmt.Sprintf("\n# labels: {\"test\":%q}\n", name)
-	return slices.DeleteFunc(strings.Split(out.String(), "\n\n"), func(s string) bool { return !strings.Contains(s, label) })
-}
-
-// TestNoLeaks: a goroutine is found by the test that began it, in whichever way,
-// and by no other.
-func TestNoLeaks(t *testing.T) {
-	end := make(chan struct{})
-	defer close(end)
-	t.Run("a", func(t *testing.T) {
-		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
-		t.Run("sub", func(*testing.T) { go func() { go func() { <-end }() }() })
-		pprof.SetGoroutineLabels(context.Background())
-	})
-	eventually(t, "one goroutine is left", func() bool { return len(labelled(t, t.Name()+"/a")) == 1 })
-	if left := labelled(t, t.Name()+"/b"); len(left) != 0 {
-		t.Errorf("another test is blamed:\n%s", left)
-	}
-}
 
 // A serverTest is one of several that share a server.
 type serverTest struct {
@@ -97,7 +45,7 @@ func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 // atOnce is together, and fails t if all of them leave goroutines.
 func atOnce(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	t.Helper()
-	noLeaks(t)
+	leaktest.Own(t)
 	together(t, at, tests)
 }
 

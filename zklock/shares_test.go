@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
 
@@ -100,7 +101,7 @@ func TestShares(t *testing.T) {
 	defer sweep(t, at)
 	for _, order := range orders {
 		t.Run(order.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.Own(t)
 			got := shares(t, at, order.o, []int{20, 1}, 400*time.Millisecond)
 			t.Logf("20 goroutines: %d turns, 1 goroutine: %d turns, longest waits %v and %v",
 				got[0].turns, got[1].turns, got[0].worst, got[1].worst)

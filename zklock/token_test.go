@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 	"locklab/zklock"
 )
@@ -26,7 +27,7 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	noLeaks(t)
+	leaktest.Own(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	w := &tokenWatch{t: t, at: at, see: raw(t, at), path: newPath(), enough: 400}
@@ -200,7 +201,7 @@ func TestTokenRule(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	defer sweep(t, at)
-	noLeaks(t)
+	leaktest.Own(t)
 	see := raw(t, at)
 	path := newPath()
 	mutex := func() *zklock.Mutex { return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}) }

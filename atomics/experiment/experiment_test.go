@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/leaktest"
 )
 
 // checkExperiment returns what is wrong with e, "" for nothing.
@@ -269,7 +270,7 @@ func TestSuiteIsInterruptible(t *testing.T) {
 			if err := e.Available(); err != nil {
 				t.Skip(err)
 			}
-			before := runtime.NumGoroutine()
+			leaktest.All(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			start := time.Now()
@@ -280,11 +281,6 @@ func TestSuiteIsInterruptible(t *testing.T) {
 			// Far more than it needs: the machine may be busy.
 			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("ended after %v", took)
-			}
-			for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
-				}
 			}
 		})
 	}

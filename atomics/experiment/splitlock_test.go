@@ -5,11 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 	"unsafe"
+
+	"locklab/internal/leaktest"
 )
 
 // harmlessPlan runs all of the experiment on little memory and inside lines:
@@ -43,16 +44,11 @@ func TestSplitLockRuns(t *testing.T) {
 
 func TestSplitLockIsInterruptible(t *testing.T) {
 	skipSplitLock(t)
-	before := runtime.NumGoroutine()
+	leaktest.All(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := runSplitLock(ctx, Options{Repeats: 1 << 30, Budget: time.Hour}, harmlessPlan()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v", err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
-		}
 	}
 }
 

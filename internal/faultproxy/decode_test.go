@@ -13,13 +13,14 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 )
 
 // TestZooKeeper reads the real traffic of the client library and a server.
 func TestZooKeeper(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	noLeaks(t)
+	leaktest.All(t)
 	at.Username, at.Password = "locklab", "secret"
 	at.SessionTimeout = time.Second // pings while the test waits
 	var l log
@@ -63,7 +64,7 @@ func TestZooKeeper(t *testing.T) {
 // reads what the client library does of its own accord.
 func TestZooKeeperReconnect(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	noLeaks(t)
+	leaktest.All(t)
 	var l log
 	p := start(t, at.Addrs[0][0], faultproxy.ZooKeeper, &l)
 	at.Addrs = [][]string{{p.Addr()}}

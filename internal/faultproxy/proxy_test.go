@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 )
 
 // TestProxy runs every test of what happens to messages against a real server.
@@ -39,7 +40,7 @@ func TestProxy(t *testing.T) {
 		{"many", many},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			test.run(t, addr)
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -22,21 +21,6 @@ const (
 	patience = 20 * time.Second
 	aWhile   = 150 * time.Millisecond
 )
-
-// noLeaks fails t if goroutines are left when it ends.
-func noLeaks(t *testing.T) {
-	t.Helper()
-	before := runtime.NumGoroutine()
-	t.Cleanup(func() {
-		for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				buf := make([]byte, 1<<20)
-				t.Errorf("%d goroutines more than before:\n%s", runtime.NumGoroutine()-before, buf[:runtime.Stack(buf, true)])
-				return
-			}
-		}
-	})
-}
 
 // A log is what an observer saw.
 type log struct {

@@ -30,6 +30,7 @@ var ranks = map[string]int{
 	"internal/twin":       1,
 	"internal/waiting":    1,
 	"internal/qemu":       1,
+	"internal/leaktest":   1,
 
 	"atomics/experiment": 2,
 	"harness/metric":     2,

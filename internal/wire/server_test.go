@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,27 +19,13 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 )
 
-// noLeaks fails t if goroutines are left when it ends.
-func noLeaks(t *testing.T) {
-	t.Helper()
-	before := runtime.NumGoroutine()
-	t.Cleanup(func() {
-		for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				buf := make([]byte, 1<<20)
-				t.Errorf("%d goroutines more than before:\n%s", runtime.NumGoroutine()-before, buf[:runtime.Stack(buf, true)])
-				return
-			}
-		}
-	})
-}
-
 func TestRedisCounts(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	noLeaks(t)
+	leaktest.All(t)
 	client, counter, err := wire.Redis(at)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +62,7 @@ func TestRedisCounts(t *testing.T) {
 // TestRedisCredentials: the password reaches the server, and no error.
 func TestRedisCredentials(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	noLeaks(t)
+	leaktest.All(t)
 	at.Username, at.Password = "locklab-nobody", "wrong-secret"
 	client, _, err := wire.Redis(at)
 	if err != nil {
@@ -134,7 +119,7 @@ func tlsFront(t *testing.T, at harness.Endpoint) harness.Endpoint {
 func TestTLS(t *testing.T) {
 	t.Run("redis", func(t *testing.T) {
 		at := locktest.Endpoint(t, harness.KindRedis)
-		noLeaks(t)
+		leaktest.All(t)
 		client, _, err := wire.Redis(tlsFront(t, at))
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +131,7 @@ func TestTLS(t *testing.T) {
 	})
 	t.Run("zookeeper", func(t *testing.T) {
 		at := locktest.Endpoint(t, harness.KindZooKeeper)
-		noLeaks(t)
+		leaktest.All(t)
 		at = tlsFront(t, at)
 		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
 		if err != nil {
@@ -173,7 +158,7 @@ func TestZooKeeperCounts(t *testing.T) {
 	t.Run("counts", func(t *testing.T) { zooKeeperCounts(t, at) })
 	t.Run("close", func(t *testing.T) { closeWaits(t, at) })
 	t.Run("credentials", func(t *testing.T) {
-		noLeaks(t)
+		leaktest.All(t)
 		at := at
 		at.Username, at.Password = "locklab", "secret"
 		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
@@ -202,7 +187,7 @@ func TestZooKeeperCounts(t *testing.T) {
 
 // closeWaits: Close returns after the library has ended, in every state.
 func closeWaits(t *testing.T, at harness.Endpoint) {
-	noLeaks(t)
+	leaktest.All(t)
 	for range 5 {
 		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
 		if err != nil {
@@ -216,7 +201,7 @@ func closeWaits(t *testing.T, at harness.Endpoint) {
 }
 
 func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
-	noLeaks(t)
+	leaktest.All(t)
 	at.SessionTimeout = time.Second // pings while the test waits
 	var sessions atomic.Int32
 	z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{OnEvent: func(ev zk.Event) {
@@ -264,7 +249,7 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 // TestZooKeeperSilentServer: a stopped server accepts connections and says
 // nothing. The client must leave it while a session would live.
 func TestZooKeeperSilentServer(t *testing.T) {
-	noLeaks(t)
+	leaktest.All(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,83 @@
+package leaktest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long goroutines have to end after their test.
+const patience = 20 * time.Second
+
+// All fails t if there are more goroutines when it ends than now. No other test
+// may run beside it.
+func All(t testing.TB) {
+	t.Helper()
+	all(t, patience)
+}
+
+func all(t testing.TB, patience time.Duration) {
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		end(t, patience, func() []string {
+			if runtime.NumGoroutine() <= before {
+				return nil
+			}
+			buf := make([]byte, 1<<20)
+			return []string{fmt.Sprintf("%d more than before", runtime.NumGoroutine()-before), string(buf[:runtime.Stack(buf, true)])}
+		})
+	})
+}
+
+// Own fails t if goroutines are left when it ends that t, its subtests or what
+// they have called began: those that carry its label, which goroutines inherit,
+// so that other tests may run beside it. Those that timers begin have none, which
+// only [All] sees.
+func Own(t testing.TB) {
+	t.Helper()
+	own(t, patience)
+}
+
+func own(t testing.TB, patience time.Duration) {
+	label(t)
+	t.Cleanup(func() {
+		pprof.SetGoroutineLabels(context.Background())
+		end(t, patience, func() []string { return labelled(t, t.Name()) })
+	})
+}
+
+// end waits until nothing is left.
+func end(t testing.TB, patience time.Duration, left func() []string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		l := left()
+		if len(l) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("goroutines are left:\n%s", strings.Join(l, "\n\n"))
+			return
+		}
+	}
+}
+
+func label(t testing.TB) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("test", t.Name())))
+}
+
+// labelled returns the stacks of the goroutines of a test.
+func labelled(t testing.TB, name string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {
+		t.Fatal(err)
+	}
+	label := fmt.Sprintf("\n# labels: {\"test\":%q}\n", name)
+	return slices.DeleteFunc(strings.Split(out.String(), "\n\n"), func(s string) bool { return !strings.Contains(s, label) })
+}
