@@ -31,21 +31,13 @@ func TestMeasureCurator(t *testing.T) {
 		{"rw", "session", 4, 5},
 	} {
 		t.Run(c.recipe+"/"+c.mode, func(t *testing.T) {
-			m := meter{at: at, base: time.Now()}
-			log, err := peers.MeasureCurator(t.Context(), at, newKey(), peers.CuratorCell{
-				Recipe: c.recipe, Mode: c.mode, Workers: c.workers, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}, m.base, m.read)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := time.Duration(log.Close - log.Open); got < 399*time.Millisecond || log.Close > int64(time.Since(m.base)) {
-				t.Errorf("the window is %v", got)
-			}
-			o, err := judge(log, c.workers)
-			if err == nil {
-				o.requests, o.notices, err = m.perTurn(log)
-			}
-			if err != nil {
-				t.Fatal(err)
+			cell := peers.CuratorCell{Recipe: c.recipe, Mode: c.mode, Workers: c.workers, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}
+			o, sharp := measureCurator(t, at, cell)
+			for tries := 1; !sharp; tries++ {
+				if tries == 20 {
+					t.Fatal("of 20 windows none has edges at which the server was read in time: the machine is too busy")
+				}
+				o, sharp = measureCurator(t, at, cell)
 			}
 			t.Logf("%+v", o)
 			// On a busy machine the queue is empty now and then, which saves two.
@@ -54,6 +46,29 @@ func TestMeasureCurator(t *testing.T) {
 			}
 		})
 	}
+}
+
+// measureCurator measures one cell, and reports whether its requests can be
+// judged: the server was read soon after either edge of the window, and there
+// were so many turns that those under way at the edges do not count.
+func measureCurator(t *testing.T, at harness.Endpoint, cell peers.CuratorCell) (o outcome, sharp bool) {
+	t.Helper()
+	m := meter{at: at, base: time.Now()}
+	log, err := peers.MeasureCurator(t.Context(), at, newKey(), cell, m.base, m.read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := time.Duration(log.Close - log.Open); got < 399*time.Millisecond || log.Close > int64(time.Since(m.base)) {
+		t.Errorf("the window is %v", got)
+	}
+	if o, err = judge(log, cell.Workers); err == nil {
+		o.requests, o.notices, err = m.perTurn(log)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := max(m.times[0]-log.Open, m.times[1]-log.Close)
+	return o, late < int64(cell.Window)/50 && o.rate*cell.Window.Seconds() > float64(10*cell.Workers)
 }
 
 func TestMeasureCuratorRefuses(t *testing.T) {
