@@ -113,7 +113,8 @@ type reign struct {
 }
 
 // visit takes the lock as client i. A holder that no server has answered for
-// too long may lose it, but not without being told before the next one enters.
+// too long may lose it, but not without being told before the next one enters;
+// and one that leaves may not hear in time that it has left.
 func (r *reign) visit(t *testing.T, m *zklock.Mutex, i int) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -132,7 +133,7 @@ func (r *reign) visit(t *testing.T, m *zklock.Mutex, i int) {
 	r.inside.Add(-1)
 	if err := l.Unlock(ctx); err == nil {
 		r.turns[i].Add(1)
-	} else if r.lost.Add(1); !errors.Is(l.Err(), zklock.ErrLost) {
+	} else if r.lost.Add(1); !errors.Is(err, zklock.ErrUnanswered) && !errors.Is(l.Err(), zklock.ErrLost) {
 		t.Errorf("Unlock = %v, and the lease: %v", err, l.Err())
 	}
 }

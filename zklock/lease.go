@@ -36,8 +36,8 @@ const unlockWait = 2 * time.Second
 
 // Unlock releases the lock with one request, whatever has become of ctx, and
 // waits at most two seconds for the answer; after that it goes on in the
-// background and the error says so. The error wraps ErrNotHeld if the lock was
-// lost, even if only possibly, or has been released.
+// background and the error wraps ErrUnanswered. The error wraps ErrNotHeld if the
+// lock was lost, even if only possibly, or has been released.
 //
 // A lost lease is to be unlocked like any other: the session may have lived
 // on, and keeps the others out until then. Its Unlock waits for nothing.
@@ -62,7 +62,7 @@ func (l *Lease) Unlock(context.Context) error {
 		if lost := l.lost(); lost != nil {
 			return lost
 		}
-		return fmt.Errorf("zklock: unlock %s: no server has answered for %v; still trying", l.path, unlockWait)
+		return fmt.Errorf("unlock %s: after %v: %w", l.path, unlockWait, ErrUnanswered)
 	}
 }
 

@@ -57,6 +57,10 @@ var (
 	// ErrNoAuth comes with zk.ErrNoAuth and says what to do about it.
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")
 
+	// ErrUnanswered is returned by Unlock if no server has answered in time. The
+	// lock is being given back in the background.
+	ErrUnanswered = errors.New("zklock: no server has answered yet; still trying")
+
 	// ErrClosed is returned by methods of a Mutex whose Client was closed.
 	ErrClosed = errors.New("zklock: the client is closed")
 )
