@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"locklab/harness"
@@ -24,9 +25,11 @@ func Endpoints(tb testing.TB, kind string, n int) harness.Endpoint {
 	return newServers(tb).endpoint(tb, kind, n)
 }
 
-// servers starts the servers of each kind once, as many as are asked for first, and stops it when its owner ends.
+// servers starts the servers of each kind once, as many as are asked for first,
+// and stops them when its owner ends.
 type servers struct {
 	owner testing.TB
+	mu    sync.Mutex // guards known
 	known map[string]started
 }
 
@@ -36,18 +39,14 @@ type started struct {
 }
 
 func newServers(owner testing.TB) *servers {
-	return &servers{owner, make(map[string]started)}
+	return &servers{owner: owner, known: make(map[string]started)}
 }
 
 // endpoint skips or fails tb, which may be a subtest of the owner, if there is
 // no such server.
 func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
-	st, ok := s.known[kind]
-	if !ok {
-		st = s.start(kind, n)
-		s.known[kind] = st
-	}
+	st := s.ask(kind, n)
 	switch {
 	case st.err == nil:
 		return st.at
@@ -57,6 +56,18 @@ func (s *servers) endpoint(tb testing.TB, kind string, n int) harness.Endpoint {
 		tb.Fatalf("no %s: %v", kind, st.err)
 	}
 	panic("unreachable")
+}
+
+// ask starts the servers, if they are not running.
+func (s *servers) ask(kind string, n int) started {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, ok := s.known[kind]
+	if !ok {
+		st = s.start(kind, n)
+		s.known[kind] = st
+	}
+	return st
 }
 
 func (s *servers) start(kind string, n int) started {

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
 )
@@ -27,6 +30,10 @@ type Rule struct {
 	// plain says that the check guards plain memory by the lock, so that the
 	// race detector too reports a lock that does not exclude.
 	plain bool
+
+	// alone says that the check counts what the whole process has, and nothing
+	// else may run beside it.
+	alone bool
 }
 
 // A Subject is a lock under test and how hard to try.
@@ -41,6 +48,10 @@ type Subject struct {
 	// Patience is how long nobody may get a lock for which somebody waits
 	// before it counts as stuck; 0 is DefaultPatience.
 	Patience time.Duration
+
+	// beside is shared by the subjects that are tested beside each other, held
+	// alone by a check that is to run alone; nil if there is one only.
+	beside *sync.RWMutex
 }
 
 // Defaults of a Subject.
@@ -104,6 +115,15 @@ func Check(ctx context.Context, s Subject) error {
 
 // apply checks one rule; the error is a Failure or NotApplicable.
 func (r Rule) apply(ctx context.Context, s Subject) error {
+	switch {
+	case s.beside == nil:
+	case r.alone:
+		s.beside.Lock()
+		defer s.beside.Unlock()
+	default:
+		s.beside.RLock()
+		defer s.beside.RUnlock()
+	}
 	err := r.Check(ctx, s)
 	if err == nil || isNotApplicable(err) {
 		return err
@@ -120,6 +140,10 @@ func isNotApplicable(err error) bool {
 	var n NotApplicable
 	return errors.As(err, &n)
 }
+
+// abreast is how many remote variants are tested beside each other, since they
+// wait for their servers most of the time.
+const abreast = 4
 
 // Run tests every variant of suite, one subtest per variant and rule. It
 // starts the servers that the suite needs; where it cannot, it skips the
@@ -142,19 +166,32 @@ func Run(t *testing.T, suite []*harness.Variant) {
 		stress = DefaultStress / 5 // a smoke test
 	}
 	servers := newServers(t)
+	var remote errgroup.Group
+	var beside sync.RWMutex
+	remote.SetLimit(abreast)
+	defer remote.Wait()
 	for _, v := range suite {
-		t.Run(v.Name, func(t *testing.T) {
+		test := func(t *testing.T) {
 			s := Subject{Variant: v, Stress: stress}
 			if v.Unavailable != "" {
 				t.Skip(v.Unavailable)
 			}
 			if v.Traits.Needs != "" {
+				s.beside = &beside
 				s.At = servers.endpoint(t, v.Traits.Needs, harness.Servers(suite, v.Traits.Needs))
 				if lacks := v.Traits.Lacks(s.At); lacks != "" {
 					t.Skip(lacks)
 				}
 			}
 			runOne(t, s)
+		}
+		if v.Traits.Needs == "" {
+			t.Run(v.Name, test)
+			continue
+		}
+		remote.Go(func() error {
+			t.Run(v.Name, test)
+			return nil
 		})
 	}
 }

@@ -136,6 +136,7 @@ var Rules = []Rule{
 		Why:     "closing a session leaves the others working, and closing a client ends every goroutine it started",
 		Applies: isRemote,
 		Check:   closeRemote,
+		alone:   true,
 	},
 }
 
