@@ -17,12 +17,18 @@ import (
 //go:embed report.html.tmpl
 var reportText string
 
+//go:embed verdict.html.tmpl
+var verdictText string // what reportText calls
+
 // document is what the template reads.
 type document struct {
 	Title    string
 	Origin   string
 	Tokens   []paint
+	Lead     []fragment // the answer in a sentence
 	Verdicts []verdict
+	Others   []verdict // of the workloads beside
+	Columns  []column
 	Rule     string
 	Refusals []refusal
 	Quality  quality
@@ -42,6 +48,18 @@ type paint struct {
 	Name        string
 	Light, Dark template.CSS
 }
+
+// A verdictTable is verdicts with the heads of their columns.
+type verdictTable struct {
+	Columns []column
+	Rows    []verdict
+}
+
+// Table returns the verdicts on the degrees of contention.
+func (doc *document) Table() verdictTable { return verdictTable{doc.Columns, doc.Verdicts} }
+
+// OtherTable returns the verdicts on the other workloads.
+func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns, doc.Others} }
 
 // A section is the charts of one group, or of what sets the groups apart.
 type section struct {
@@ -75,6 +93,9 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 		return fmt.Errorf("reports: %w", err)
 	}
 	t, err := template.New("report").Parse(reportText)
+	if err == nil {
+		t, err = t.Parse(verdictText)
+	}
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
@@ -90,10 +111,14 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 }
 
 func compose(run *resultfile.Run) (*document, error) {
+	gs := groups(run)
+	first, others := standing(gs)
 	doc := &document{
 		Title:    "Which lock for which contention?",
 		Origin:   origin(run),
-		Verdicts: verdicts(run),
+		Verdicts: judgeAll(first),
+		Others:   judgeAll(others),
+		Columns:  verdictColumns,
 		Rule:     ruleText,
 		Refusals: refusals(run),
 		Quality:  assess(run),
@@ -103,10 +128,11 @@ func compose(run *resultfile.Run) (*document, error) {
 		Command:  command(run),
 		Rounds:   roundsSeen(run),
 	}
+	doc.Lead = lead(doc.Verdicts)
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}
-	if err := doc.drawLocks(groups(run)); err != nil {
+	if err := doc.drawLocks(gs); err != nil {
 		return nil, err
 	}
 	if doc.Served != nil {

@@ -33,6 +33,9 @@ type runOptions struct {
 	hardware         bool
 	out              string
 	replace          bool
+
+	roundsGiven bool // by the user
+	strictness
 }
 
 // The defaults of a run.
@@ -65,6 +68,10 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.roundsGiven = cmd.Flags().Changed("rounds")
+			if err := o.admit(cmd.ErrOrStderr()); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o, cmd.Flags().Changed("seed"), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -81,7 +88,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f.StringVar(&o.reads, "read", "", "turns in a hundred that only read, such as 90 (default 0)")
 	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each turn at random (default 1)")
 	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
-	f.IntVar(&o.rounds, "rounds", defaultRounds, "how often each case is measured")
+	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default as often as a verdict on so many locks takes, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
 	f.DurationVar(&o.budget, "budget", 0, "choose the windows so that the whole run takes about this long")
@@ -89,6 +96,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	o.strictness.flags(f)
 	return cmd
 }
 
@@ -114,6 +122,9 @@ func run(ctx context.Context, o runOptions, seeded bool, stdout, stderr io.Write
 	defer servers.stop()
 	if err := plan.Validate(); err != nil {
 		return err
+	}
+	if text := doubt(plan); text != "" {
+		fmt.Fprintln(stderr, text)
 	}
 	for _, s := range skipped {
 		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Lock, s.Reason)
@@ -202,8 +213,9 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if o.locks == defaultLocks {
 		cases = a.defaultCases(locks, runtime.GOMAXPROCS(0))
 	}
-	p := &runner.Plan{Cases: cases, Rounds: o.rounds, Seed: o.seed,
+	p := &runner.Plan{Cases: cases, Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
+	o.setRounds(p)
 	window := o.duration
 	if window == 0 {
 		window = defaultWindow

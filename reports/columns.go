@@ -1,0 +1,16 @@
+package reports
+
+// A column of the table of verdicts, and what it says to someone who has never
+// seen one.
+type column struct{ Name, Meaning string }
+
+var verdictColumns = []column{
+	{"situation", "how many want the lock at once, compared with the CPUs there are"},
+	{"use", "the lock to take there"},
+	{"as good", "locks that these rounds do not tell apart from it"},
+	{"rate", "how often a second the lock was taken, by all workers together; below, where the true median lies with 95 %"},
+	{"wait p99", "99 of 100 requests got the lock within this time; ≤ where the clock cannot tell less"},
+	{"fairness", "how evenly the workers were served (Jain's index): 100 % is alike; with n workers, 100/n % is one that takes all"},
+	{"cost", "of taking the lock once: processor time of the program, or messages to the server"},
+	{"how sure", "what the rounds prove, and why this lock of those that tie"},
+}
