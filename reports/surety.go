@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"locklab/harness"
 	"locklab/harness/metric"
@@ -12,29 +11,30 @@ import (
 // surety says how sure a verdict is, in a word and in full.
 func (c contest) surety(use candidate, ties []candidate, margin float64) (grade, why string) {
 	rounds := plural(c.pool[0].rate.N, "round")
-	evidence := fmt.Sprintf("%s, %s each", rounds, percent(100*c.level))
-	slower := len(c.pool) - len(ties)
+	evidence := fmt.Sprintf("in %s, at %s each", rounds, percent(100*c.level))
+	var tied, slower []string
+	for _, x := range c.pool {
+		in := slices.ContainsFunc(ties, func(t candidate) bool { return t.series == x.series })
+		switch {
+		case x.series == use.series:
+		case in:
+			tied = append(tied, x.lock.Name)
+		default:
+			slower = append(slower, x.lock.Name)
+		}
+	}
 	switch {
 	case len(c.pool) == 1:
 		return gradeOnly, "the only candidate measured here; " + rounds
-	case len(ties) == 1:
-		return gradeClear, fmt.Sprintf("faster than every other lock for use (%d), by at least %s; %s",
-			slower, percent(100*(margin-1)), evidence)
+	case tied == nil:
+		return gradeClear, fmt.Sprintf("faster than %s, by at least %s (%s)", list(slower, 6), percent(100*(margin-1)), evidence)
 	}
-	names := make([]string, 0, len(ties))
-	for _, t := range ties {
-		if t.series != use.series {
-			names = append(names, t.lock.Name)
-		}
+	why = "not told apart from " + list(tied, 6)
+	if slower != nil {
+		why += "; " + c.pool[0].lock.Name + " is faster than " + list(slower, 6)
 	}
-	why = "not told apart from " + list(names, 4)
-	if slower > 0 {
-		why += fmt.Sprintf("; faster than the other %d", slower)
-		if slower == 1 {
-			why = strings.TrimSuffix(why, " 1")
-		}
-	}
-	return gradeTie, why + " (" + evidence + "). " + c.preference(use, ties)
+	why += " (" + evidence + "). "
+	return gradeTie, why + c.preference(use, ties)
 }
 
 // preference says why use was taken of ties.
