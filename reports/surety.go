@@ -3,38 +3,49 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"locklab/harness"
 	"locklab/harness/metric"
 )
 
 // surety says how sure a verdict is, in a word and in full.
-func (c contest) surety(use candidate, ties []candidate, margin float64) (grade, why string) {
-	rounds := plural(c.pool[0].rate.N, "round")
-	evidence := fmt.Sprintf("in %s, at %s each", rounds, percent(100*c.level))
-	var tied, slower []string
-	for _, x := range c.pool {
-		in := slices.ContainsFunc(ties, func(t candidate) bool { return t.series == x.series })
-		switch {
-		case x.series == use.series:
-		case in:
-			tied = append(tied, x.lock.Name)
-		default:
-			slower = append(slower, x.lock.Name)
-		}
+func (c contest) surety(use candidate, f ranking) (grade, why string) {
+	leader, rounds := c.pool[0].lock.Name, plural(c.pool[0].rate.N, "round")
+	evidence := fmt.Sprintf(" (in %s, at %s each)", rounds, percent(100*c.level))
+	tied := slices.DeleteFunc(names(f.ties), func(name string) bool { return name == use.lock.Name })
+	var parts []string
+	if len(tied) > 0 {
+		parts = append(parts, "not told apart from "+list(tied, 6))
 	}
+	if len(f.slower) > 0 {
+		subject := ""
+		if len(tied) > 0 {
+			subject = leader + " is "
+		}
+		parts = append(parts, subject+fmt.Sprintf("faster than %s, by at least %s", list(names(f.slower), 6), percent(100*(f.margin-1))))
+	}
+	if len(f.likely) > 0 {
+		parts = append(parts, list(names(f.likely), 6)+" probably slower by much, which is not proven")
+	}
+	why = strings.Join(parts, "; ") + evidence
 	switch {
 	case len(c.pool) == 1:
 		return gradeOnly, "the only candidate measured here; " + rounds
-	case tied == nil:
-		return gradeClear, fmt.Sprintf("faster than %s, by at least %s (%s)", list(slower, 6), percent(100*(margin-1)), evidence)
+	case len(tied) > 0:
+		return gradeTie, why + ". " + c.preference(use, f.ties)
+	case len(f.likely) > 0:
+		return gradeLikely, why
 	}
-	why = "not told apart from " + list(tied, 6)
-	if slower != nil {
-		why += "; " + c.pool[0].lock.Name + " is faster than " + list(slower, 6)
+	return gradeClear, why
+}
+
+// names returns the names of the locks of cs.
+func names(cs []candidate) (out []string) {
+	for _, c := range cs {
+		out = append(out, c.lock.Name)
 	}
-	why += " (" + evidence + "). "
-	return gradeTie, why + c.preference(use, ties)
+	return out
 }
 
 // preference says why use was taken of ties.
@@ -71,9 +82,12 @@ func (c contest) preference(use candidate, ties []candidate) string {
 // note adds what a reader must know before using the lock.
 func (v *verdict) note(c contest, use candidate) {
 	for _, r := range c.rivals {
-		if cmp := c.compare(r, use); cmp.Greater() {
-			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, times(cmp.Median)))
+		if ratio := c.compare(r, use); ratio.Greater() {
+			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, times(ratio.Median)))
 		}
+	}
+	if use.rate.Hi > noiseFactor*use.rate.Lo {
+		v.Notes = append(v.Notes, fmt.Sprintf("the rate itself is only known to lie between %s and %s", c.rate(use.rate.Lo), c.rate(use.rate.Hi)))
 	}
 	if v.Unfair {
 		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", v.Jain))
@@ -114,8 +128,8 @@ func (c contest) rows(use candidate) (out []rival) {
 	})
 	for _, x := range all {
 		r := rival{Lock: x.lock.Name, Rate: c.rate(x.rate.Median), P99: c.p99(x), Jain: c.situation.fairness(x), Cost: c.cost(x)}
-		cmp := c.compare(x, c.pool[0])
-		r.Ratio, r.Reading = ratioText(cmp), relation(cmp)
+		ratio := c.compare(x, c.pool[0])
+		r.Ratio, r.Reading = ratioText(ratio), relation(ratio, c.alone(x, c.pool[0]))
 		if x.series == c.pool[0].series {
 			r.Ratio, r.Reading = "1", "leads"
 		}
@@ -142,7 +156,7 @@ func ratioText(c metric.Comparison) string {
 }
 
 // relation says what a ratio to the leader says.
-func relation(c metric.Comparison) string {
+func relation(c, alone metric.Comparison) string {
 	switch {
 	case !c.Enough():
 		return "too few rounds in common"
@@ -150,6 +164,8 @@ func relation(c metric.Comparison) string {
 		return "faster"
 	case c.Less():
 		return "slower"
+	case alone.Less() && alone.Lo < 1.0/noiseFactor:
+		return "probably slower"
 	}
 	return "not told apart"
 }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -50,7 +51,7 @@ const (
 	ruleText = "The lock with the highest median rate over the rounds leads. " +
 		"It is compared with every other lock by the ratio of their rates in the same round, so that what slows down a whole round cancels. " +
 		"A lock is slower if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all pairs of a row together (Bonferroni): any of the locks for use might have led. " +
-		"Locks that are not slower tie; of them the fairer one is used (Jain's index to the nearest 5 points), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
+		"Locks that are not slower tie, unless they are probably slower by more than twice; of the ties the fairer one is used (Jain's index to the nearest 5 points), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
 		"Only locks that are meant for use are recommended: where one of the locks kept for reference is faster, the row says so."
 	handoverText = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
 )
@@ -58,7 +59,7 @@ const (
 const (
 	unfairBelow = 50 // Jain, percent
 	jainStep    = 5  // points of Jain's index that count as a difference
-	noiseFactor = 2  // between the bounds of a median, above which nothing is concluded
+	noiseFactor = 2  // by how much the leader may be faster than a lock that is called as good
 	family95    = 0.05
 
 	mostlyReads = 50 // turns in a hundred
@@ -66,10 +67,11 @@ const (
 
 // The grades of a verdict.
 const (
-	gradeClear = "clear winner"
-	gradeTie   = "tie"
-	gradeOnly  = "only candidate"
-	gradeNone  = "no verdict"
+	gradeClear  = "clear winner"
+	gradeLikely = "likely winner"
+	gradeTie    = "tie"
+	gradeOnly   = "only candidate"
+	gradeNone   = "no verdict"
 )
 
 // verdicts judges every degree of contention that the run covers.
@@ -183,19 +185,19 @@ func judge(s situation) verdict {
 	if c.pool[0].lock.Status == harness.Reference {
 		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
 	}
-	if v.Why = c.undecided(); v.Why != "" {
+	f := c.rank()
+	if v.Why = cmp.Or(c.undecided(), f.blur); v.Why != "" {
 		v.Rows = c.rows(candidate{})
 		return v
 	}
-	ties, margin := c.ties()
-	use := best(ties)
+	use := best(f.ties)
 	v.fill(s, use)
-	for _, t := range ties {
+	for _, t := range f.ties {
 		if t.series != use.series {
 			v.Ties = append(v.Ties, t.lock.Name)
 		}
 	}
-	v.Grade, v.Why = c.surety(use, ties, margin)
+	v.Grade, v.Why = c.surety(use, f)
 	v.note(c, use)
 	v.Rows, v.Level = c.rows(use), percent(100*c.level)
 	return v
@@ -207,20 +209,43 @@ func (c contest) compare(a, b candidate) metric.Comparison {
 	return metric.Compare(xs, ys, c.level)
 }
 
-// ties returns the leader and those that it does not beat, and by how much it
-// beats the best of the others, at least; 0 if there are none.
-func (c contest) ties() (ties []candidate, margin float64) {
+// A ranking is how the candidates of a contest stand to their leader.
+type ranking struct {
+	ties   []candidate // the leader and those that it does not beat, in order of rate
+	likely []candidate // probably slower by much: not proven at the level of all pairs, but at 95 % by itself
+	slower []candidate
+	margin float64 // by how much the leader beats the best of slower, at least; 0 if there are none
+	blur   string  // why those that are not told apart cannot be called as good either, or ""
+}
+
+// rank compares the leader with the other candidates.
+func (c contest) rank() (f ranking) {
 	leader := c.pool[0]
-	ties = []candidate{leader}
+	f.ties = []candidate{leader}
 	for _, x := range c.pool[1:] {
-		cmp := c.compare(leader, x)
-		if !cmp.Greater() {
-			ties = append(ties, x)
-		} else if margin == 0 || cmp.Lo < margin {
-			margin = cmp.Lo
+		ratio, alone := c.compare(leader, x), c.alone(leader, x)
+		switch {
+		case ratio.Greater():
+			f.slower = append(f.slower, x)
+			if f.margin == 0 || ratio.Lo < f.margin {
+				f.margin = ratio.Lo
+			}
+		case alone.Hi <= noiseFactor:
+			f.ties = append(f.ties, x)
+		case alone.Lo > 1:
+			f.likely = append(f.likely, x)
+		case f.blur == "":
+			f.blur = fmt.Sprintf("no verdict: noise. %s has the highest median, %s, but in the same rounds it may be anything from %s to %s times as fast as %s; use a quieter machine or a longer window",
+				leader.lock.Name, c.rate(leader.rate.Median), figures(alone.Lo), figures(alone.Hi), x.lock.Name)
 		}
 	}
-	return ties, margin
+	return f
+}
+
+// alone is compare at 95 % for this comparison by itself.
+func (c contest) alone(a, b candidate) metric.Comparison {
+	xs, ys := pairs(a.cell, b.cell, c.metric())
+	return metric.Compare(xs, ys, metric.Level(1))
 }
 
 // undecided returns why nothing can be concluded from these rounds, or "".
@@ -228,8 +253,8 @@ func (c contest) undecided() string {
 	leader, others := c.pool[0], append(c.pool[1:len(c.pool):len(c.pool)], c.rivals...)
 	need, have := metric.MinRounds(c.level), leader.rate.N
 	for _, x := range others {
-		if cmp := c.compare(leader, x); !cmp.Enough() {
-			have = min(have, cmp.N)
+		if ratio := c.compare(leader, x); !ratio.Enough() {
+			have = min(have, ratio.N)
 		}
 	}
 	best := fmt.Sprintf("The highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
@@ -239,9 +264,6 @@ func (c contest) undecided() string {
 	case have < need:
 		return fmt.Sprintf("no verdict: %s, %d needed to compare %s at 95 %% for all pairs together. %s, which may be chance",
 			plural(have, "round"), need, plural(1+len(others), "lock"), best)
-	case leader.rate.Hi > noiseFactor*leader.rate.Lo:
-		return fmt.Sprintf("no verdict: noise. The median of %s, the highest, is only known to lie between %s and %s; use a quieter machine or a longer window",
-			leader.lock.Name, c.rate(leader.rate.Lo), c.rate(leader.rate.Hi))
 	}
 	return ""
 }
