@@ -125,7 +125,7 @@ func TestChecks(t *testing.T) {
 func TestDisturbedRow(t *testing.T) {
 	run := synthesize(1, 10, 2, []int{1, 8}, fast("a", 1e6), model{lock: served("q", harness.Redis, "redis"), rate: constant(900), handed: 1, noise: 0.01})
 	said := func(situation string) bool {
-		return strings.Contains(strings.Join(findVerdict(t, verdicts(run), situation).Notes, " "), "measured under disturbance")
+		return strings.Contains(strings.Join(findVerdict(t, verdicts(run), situation).Notes, " "), "under disturbance")
 	}
 	if said("uncontended") || said("distributed, contended") {
 		t.Error("a clean run is said to be disturbed")

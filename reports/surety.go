@@ -9,35 +9,32 @@ import (
 	"locklab/harness/metric"
 )
 
-// surety says how sure a verdict is, in a word and in full.
+// surety says how sure a verdict is in a word, and in full why this lock.
 func (c contest) surety(use candidate, f ranking) (grade, why string) {
-	leader, rounds := c.pool[0].lock.Name, plural(c.pool[0].rate.N, "round")
-	evidence := fmt.Sprintf(" (in %s, at %s each)", rounds, percent(100*c.level))
-	tied := slices.DeleteFunc(names(f.ties), func(name string) bool { return name == use.lock.Name })
+	rounds := plural(c.pool[0].rate.N, "round")
+	if len(c.pool) == 1 {
+		return gradeOnly, "the only candidate measured here; " + rounds
+	}
+	grade = gradeClear
 	var parts []string
-	if len(tied) > 0 {
-		parts = append(parts, "not told apart from "+list(tied, 6))
+	if len(f.likely) > 0 {
+		grade = gradeLikely
+	}
+	leader := "" // of whom the rest is said
+	if len(f.ties) > 1 {
+		grade = gradeTie
+		parts = append(parts, c.preference(use, f.ties))
+		if leader = c.pool[0].lock.Name + " is "; use.series == c.pool[0].series {
+			leader = "it is "
+		}
 	}
 	if len(f.slower) > 0 {
-		subject := ""
-		if len(tied) > 0 {
-			subject = leader + " is "
-		}
-		parts = append(parts, subject+fmt.Sprintf("faster than %s, by at least %s", list(names(f.slower), 6), percent(100*(f.margin-1))))
+		parts = append(parts, fmt.Sprintf("%sfaster than %s, by at least %s", leader, list(names(f.slower), 6), percent(100*(f.margin-1))))
 	}
 	if len(f.likely) > 0 {
-		parts = append(parts, list(names(f.likely), 6)+" probably slower by much, which is not proven")
+		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, list(names(f.likely), 6)))
 	}
-	why = strings.Join(parts, "; ") + evidence
-	switch {
-	case len(c.pool) == 1:
-		return gradeOnly, "the only candidate measured here; " + rounds
-	case len(tied) > 0:
-		return gradeTie, why + ". " + c.preference(use, f.ties)
-	case len(f.likely) > 0:
-		return gradeLikely, why
-	}
-	return gradeClear, why
+	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, percent(100*c.level))
 }
 
 // names returns the names of the locks of cs.
@@ -50,29 +47,29 @@ func names(cs []candidate) (out []string) {
 
 // preference says why use was taken of ties.
 func (c contest) preference(use candidate, ties []candidate) string {
-	leader := c.pool[0]
-	fair, simple := 0, 0 // ties that are less fair, and ties that are as fair and less simple
+	fair, simple := false, false // some are less fair; some are as fair and less simple
 	for _, t := range ties {
 		switch {
 		case t.fairness() < use.fairness():
-			fair++
+			fair = true
 		case t.complexity() > use.complexity():
-			simple++
+			simple = true
 		}
 	}
-	why := "for the highest median"
+	text := fmt.Sprintf("of the %d that tie ", len(ties))
 	switch {
-	case fair > 0 && simple > 0:
-		why = fmt.Sprintf("as the fairest (Jain %s) and then the simplest (%s)", percent(use.jain), use.lock.Complexity)
-	case fair > 0:
-		why = fmt.Sprintf("as the fairest (Jain %s)", percent(use.jain))
-	case simple > 0:
-		why = fmt.Sprintf("as the simplest (%s)", use.lock.Complexity)
+	case fair && simple:
+		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", percent(use.jain), use.lock.Complexity)
+	case fair:
+		text += fmt.Sprintf("the fairest (Jain %s)", percent(use.jain))
+	case simple:
+		text += fmt.Sprintf("the simplest (%s)", use.lock.Complexity)
+	default:
+		text += "the one with the highest median"
 	}
-	text := "Taken of these " + why
-	if use.series != leader.series {
+	if leader := c.pool[0]; use.series != leader.series {
 		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
-		if fair > 0 {
+		if fair {
 			text += fmt.Sprintf(" (Jain %s)", percent(leader.jain))
 		}
 	}
@@ -86,14 +83,11 @@ func (v *verdict) note(c contest, use candidate) {
 			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, times(ratio.Median)))
 		}
 	}
-	if use.rate.Hi > noiseFactor*use.rate.Lo {
-		v.Notes = append(v.Notes, fmt.Sprintf("the rate itself is only known to lie between %s and %s", c.rate(use.rate.Lo), c.rate(use.rate.Hi)))
-	}
 	if v.Unfair {
 		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", v.Jain))
 	}
 	if all, bad := c.disturbed(); 2*bad > all {
-		v.Notes = append(v.Notes, fmt.Sprintf("measured under disturbance: %d of the %s behind this row carry a warning. The intervals show how much that matters; the figures themselves may be off", bad, plural(all, "result")))
+		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, plural(all, "result")))
 	}
 }
 

@@ -235,7 +235,7 @@ func (c contest) rank() (f ranking) {
 		case alone.Lo > 1:
 			f.likely = append(f.likely, x)
 		case f.blur == "":
-			f.blur = fmt.Sprintf("no verdict: noise. %s has the highest median, %s, but in the same rounds it may be anything from %s to %s times as fast as %s; use a quieter machine or a longer window",
+			f.blur = fmt.Sprintf("no verdict: too much noise. %s has the highest median, %s, but in the same rounds it may be anything from %s to %s times as fast as %s; use a quieter machine or a longer window",
 				leader.lock.Name, c.rate(leader.rate.Median), figures(alone.Lo), figures(alone.Hi), x.lock.Name)
 		}
 	}
