@@ -36,5 +36,5 @@ func doubt(p *runner.Plan) string {
 	if p.Rounds >= need {
 		return ""
 	}
-	return fmt.Sprintf("no verdict can come of %d rounds: to compare %d locks it takes %d; leave out --rounds, or choose fewer locks", p.Rounds, locks, need)
+	return fmt.Sprintf("no verdict can come of this: it takes %d rounds to compare %d locks, and this has %d; leave out --rounds, or choose fewer locks", need, locks, p.Rounds)
 }

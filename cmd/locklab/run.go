@@ -123,15 +123,15 @@ func run(ctx context.Context, o runOptions, seeded bool, stdout, stderr io.Write
 	if err := plan.Validate(); err != nil {
 		return err
 	}
-	if text := doubt(plan); text != "" {
-		fmt.Fprintln(stderr, text)
-	}
 	for _, s := range skipped {
 		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Lock, s.Reason)
 	}
 	dir, out, err := o.create(plan, servers, skipped)
 	if err != nil {
 		return err
+	}
+	if text := doubt(plan); text != "" {
+		fmt.Fprintln(stderr, text)
 	}
 	violated, err := measure(ctx, plan, out, stderr)
 	if o.hardware && err == nil && ctx.Err() == nil {
