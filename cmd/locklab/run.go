@@ -62,7 +62,7 @@ LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 
 It writes results.jsonl, bench.txt (for benchstat), manifest.json and
 index.html. Ctrl-C keeps what was measured and still writes the report.`,
-		Example: `  locklab run                                       every lock of use, about five minutes
+		Example: `  locklab run                                       one lock for each idea, about a quarter of an hour
   locklab run --locks spin,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m`,
