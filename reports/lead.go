@@ -42,7 +42,7 @@ func sentenceOn(vs []verdict, remote bool) (out []fragment) {
 	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict) bool { return v.about.g.class() == read })
 	if lock := everywhere(plain); lock != "" && len(plain) > 1 {
 		name(lock)
-		add(fmt.Sprintf(": in none of the %d situations decided here is another lock for use shown to be faster", len(plain)))
+		add(fmt.Sprintf(": in none of the %d situations decided here is another lock meant for use shown to be faster", len(plain)))
 		decided = slices.DeleteFunc(decided, func(v verdict) bool { return v.about.g.class() != read })
 		if len(decided) > 0 {
 			add("; ")

@@ -173,7 +173,7 @@ func (s situation) degree() string {
 // meaning says in plain words what s is.
 func (s situation) meaning() string {
 	text := plainWords[s.degree()].meaning
-	if s.g.class() == held {
+	if s.g.class() == held && s.workers > 1 {
 		text = plainWords[longHeld].meaning
 	}
 	if s.g.remote {
@@ -185,8 +185,8 @@ func (s situation) meaning() string {
 // when says in plain words when s holds, behind the name of a lock.
 func (s situation) when() string {
 	text := plainWords[s.degree()].when
-	if s.g.class() == held {
-		text = plainWords[longHeld].when
+	if s.g.class() == held && s.workers > 1 {
+		text = plainWords[longHeld].when + " " + strings.TrimPrefix(text, "when ")
 	}
 	return text
 }

@@ -52,7 +52,7 @@ func (c contest) preference(use candidate, ties []candidate) string {
 		switch {
 		case t.fairness() < use.fairness():
 			fair = true
-		case t.complexity() > use.complexity():
+		case t.complexity > use.complexity:
 			simple = true
 		}
 	}

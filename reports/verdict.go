@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -52,6 +51,7 @@ const (
 		"It is compared with every other lock by the ratio of their rates in the same round, so that what slows down a whole round cancels. " +
 		"A lock is slower if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all pairs of a row together (Bonferroni): any of the locks for use might have led. " +
 		"Locks that are not slower tie, unless they are probably slower by more than twice; of the ties the fairer one is used (Jain's index to the nearest 5 points), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
+		"Where a lock may as well be faster than the leader as slower by more than twice, there is too much noise for a verdict. " +
 		"Only locks that are meant for use are recommended: where one of the locks kept for reference is faster, the row says so."
 	handoverText = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
 )
@@ -93,6 +93,8 @@ type candidate struct {
 	cell *cell
 	rate metric.Summary
 	jain float64 // percent, 100 where it has no meaning
+
+	complexity harness.Complexity
 }
 
 // candidates returns the locks of s with the given status and a rate.
@@ -107,7 +109,7 @@ func (s situation) candidates(status harness.Status) (out []candidate) {
 		if v := c.summary(metric.Jain); v.N > 0 {
 			jain = v.Median
 		}
-		out = append(out, candidate{x, c, rate, jain})
+		out = append(out, candidate{x, c, rate, jain, s.complexity(x.lock)})
 	}
 	slices.SortStableFunc(out, func(a, b candidate) int {
 		switch {
@@ -186,7 +188,12 @@ func judge(s situation) verdict {
 		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
 	}
 	f := c.rank()
-	if v.Why = cmp.Or(c.undecided(), f.blur); v.Why != "" {
+	if v.Why = c.undecided(); v.Why != "" {
+		v.Rows = c.rows(candidate{})
+		return v
+	}
+	v.Level = percent(100 * c.level)
+	if v.Why = f.blur; v.Why != "" {
 		v.Rows = c.rows(candidate{})
 		return v
 	}
@@ -199,7 +206,7 @@ func judge(s situation) verdict {
 	}
 	v.Grade, v.Why = c.surety(use, f)
 	v.note(c, use)
-	v.Rows, v.Level = c.rows(use), percent(100*c.level)
+	v.Rows = c.rows(use)
 	return v
 }
 
@@ -271,12 +278,16 @@ func (c contest) undecided() string {
 // fairness is the step of Jain's index that x is on.
 func (x candidate) fairness() int { return int(x.jain/jainStep + 0.5) }
 
-// complexity is that of the lock, the greatest if nobody judged it.
-func (x candidate) complexity() harness.Complexity {
-	if x.lock.Complexity == 0 {
+// complexity returns that of l under the load of s: the greatest if nobody judged
+// it, and one step more for a readers-writer lock where nobody only reads.
+func (s situation) complexity(l harness.Lock) harness.Complexity {
+	switch {
+	case l.Complexity == 0:
 		return harness.Composed + 1
+	case l.Traits.ReadWrite && s.g.load.Reads == 0:
+		return l.Complexity + 1
 	}
-	return x.lock.Complexity
+	return l.Complexity
 }
 
 // best returns the fairest of ties, of those the simplest, and of those the
@@ -286,7 +297,7 @@ func best(ties []candidate) candidate {
 		if d := b.fairness() - a.fairness(); d != 0 {
 			return d
 		}
-		return int(a.complexity() - b.complexity())
+		return int(a.complexity - b.complexity)
 	})
 }
 

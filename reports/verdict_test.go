@@ -71,6 +71,9 @@ func TestVerdict(t *testing.T) {
 			with(fast("a", 2e6), complexity(harness.Standard), noisier, func(m *model) { m.skew = 3 }),
 			with(fast("b", 2e6), complexity(harness.Queued), noisier), with(fast("c", 2e6), complexity(harness.Single), noisier)},
 			use: "c", ties: "a b", why: "of the 3 that tie the fairest (Jain 100 %) and then the simplest"},
+		{name: "a readers-writer lock without readers is not as simple", rounds: 10, models: []model{
+			with(fast("a", 2.1e6), complexity(harness.Standard), noisier, func(m *model) { m.lock.Traits.ReadWrite = true }), with(fast("b", 2e6), complexity(harness.Standard), noisier)},
+			use: "b", ties: "a", why: "simplest"},
 		{name: "simple and slower is not used", rounds: 10, models: []model{fast("a", 2e6), with(fast("b", 1e6), complexity(harness.Standard))}, use: "a"},
 		{name: "a violation is never recommended", rounds: 10,
 			models: []model{with(fast("a", 9e6), func(m *model) { m.breaks = true }), fast("b", 2e6)}, use: "b", why: "the only candidate"},
@@ -310,13 +313,13 @@ func TestLead(t *testing.T) {
 		want   string
 	}{
 		{"one for all", 10, []model{fast("a", 2e6), fast("b", 1e6)},
-			"Inside one process use a: in none of the 3 situations decided here is another lock for use shown to be faster."},
+			"Inside one process use a: in none of the 3 situations decided here is another lock meant for use shown to be faster."},
 		{"it depends", 10, []model{crossing("a", 2e6, 1e6), crossing("b", 1e6, 2e6)},
 			"Inside one process use a when nobody else wants it and with one worker per CPU; b with more workers than CPUs."},
 		{"too few rounds", 3, []model{fast("a", 2e6), fast("b", 1e6)},
 			"Inside one process, nothing can be recommended yet: 3 rounds, 6 needed to compare 2 locks at 95 % for all pairs together."},
 		{"between processes", 10, []model{remote},
-			"Between processes use q: in none of the 2 situations decided here is another lock for use shown to be faster."},
+			"Between processes use q: in none of the 2 situations decided here is another lock meant for use shown to be faster."},
 		{"one not decided", 10, []model{fast("a", 2e6), with(crossing("b", 1e6, 1e6), func(m *model) { m.missing = 5; m.lock.Traits.MaxWorkers = 2 })},
 			"nothing can be recommended yet"},
 	} {

@@ -48,7 +48,7 @@ that --accept does not name makes the exit status 3.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	demand.flags(cmd.Flags())
+	demand.flags(cmd)
 	return cmd
 }
 

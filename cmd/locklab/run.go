@@ -96,7 +96,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
-	o.strictness.flags(f)
+	o.strictness.flags(cmd)
 	return cmd
 }
 

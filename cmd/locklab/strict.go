@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"locklab/harness"
 	"locklab/internal/machine"
@@ -28,7 +28,8 @@ type strictness struct {
 	accept []string // kinds of warnings
 }
 
-func (s *strictness) flags(f *pflag.FlagSet) {
+func (s *strictness) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.BoolVar(&s.strict, "strict", false, "exit with status 3, before anything is measured, if there is a warning about the machine")
 	f.StringSliceVar(&s.accept, "accept", nil, "kinds of warnings that --strict lets pass, such as guest,clock-step")
 }
