@@ -49,18 +49,6 @@ type paint struct {
 	Light, Dark template.CSS
 }
 
-// A verdictTable is verdicts with the heads of their columns.
-type verdictTable struct {
-	Columns []column
-	Rows    []verdict
-}
-
-// Table returns the verdicts on the degrees of contention.
-func (doc *document) Table() verdictTable { return verdictTable{doc.Columns, doc.Verdicts} }
-
-// OtherTable returns the verdicts on the other workloads.
-func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns, doc.Others} }
-
 // A section is the charts of one group, or of what sets the groups apart.
 type section struct {
 	Title   string
@@ -92,10 +80,7 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	t, err := template.New("report").Parse(reportText)
-	if err == nil {
-		t, err = t.Parse(verdictText)
-	}
+	t, err := template.New("report").Parse(reportText + verdictText)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
@@ -111,14 +96,9 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 }
 
 func compose(run *resultfile.Run) (*document, error) {
-	gs := groups(run)
-	first, others := standing(gs)
 	doc := &document{
 		Title:    "Which lock for which contention?",
 		Origin:   origin(run),
-		Verdicts: judgeAll(first),
-		Others:   judgeAll(others),
-		Columns:  verdictColumns,
 		Rule:     ruleText,
 		Refusals: refusals(run),
 		Quality:  assess(run),
@@ -128,11 +108,11 @@ func compose(run *resultfile.Run) (*document, error) {
 		Command:  command(run),
 		Rounds:   roundsSeen(run),
 	}
-	doc.Lead = lead(doc.Verdicts)
+	doc.conclude(groups(run))
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}
-	if err := doc.drawLocks(gs); err != nil {
+	if err := doc.drawLocks(groups(run)); err != nil {
 		return nil, err
 	}
 	if doc.Served != nil {

@@ -11,34 +11,35 @@ import (
 // An Environment is what a reader must know of a machine before a number
 // measured on it means anything. A field that could not be read is zero.
 type Environment struct {
-	OS          string   `json:"os"`
-	Arch        string   `json:"arch"`
-	Kernel      string   `json:"kernel,omitempty"`      // release, such as "6.18.2-generic"
-	CPU         string   `json:"cpu,omitempty"`         // model name
-	CPUs        int      `json:"cpus"`                  // logical processors this process may use
-	Cores       int      `json:"cores,omitempty"`       // physical cores among them
-	Sockets     int      `json:"sockets,omitempty"`     // packages among them
-	NUMANodes   int      `json:"numa_nodes,omitempty"`  // memory nodes among them
-	MemoryMiB   int      `json:"memory_mib,omitempty"`  // of the machine, whatever a container may use
-	Virtual     string   `json:"virtual,omitempty"`     // hypervisor, if the machine is a guest: "KVM", "Hyper-V", "unknown hypervisor"
-	Container   bool     `json:"container,omitempty"`   // inside a container
-	CPULimit    float64  `json:"cpu_limit,omitempty"`   // processors the cgroup allows; 0 is no limit
-	Governor    string   `json:"governor,omitempty"`    // cpufreq policy, "none" where the kernel offers none; several are joined by '+'
-	Turbo       string   `json:"turbo,omitempty"`       // "on", "off"
-	Capacities  string   `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', where they differ
-	Load        *float64 `json:"load,omitempty"`        // threads that ran or waited, on average over the last minute
-	TSC         string   `json:"tsc,omitempty"`         // "constant+nonstop" is what a clock needs; "" where there is none
-	Clocksource string   `json:"clocksource,omitempty"` // what the kernel itself keeps time by: "tsc", "arch_sys_counter", "hpet"
-	Clock       string   `json:"clock,omitempty"`       // what times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
-	ClockHz     float64  `json:"clock_hz,omitempty"`
-	ClockFloor  float64  `json:"clock_floor,omitempty"`     // ns: the least time between two readings
-	ClockStep   float64  `json:"clock_step,omitempty"`      // ns: the clock advances in steps of this
-	ClockRate   string   `json:"clock_rate,omitempty"`      // how its rate is known: "measured", or "stated" by the machine
-	ClockError  float64  `json:"clock_error_ppm,omitempty"` // how far apart measurements of the rate were
-	Skew        Skew     `json:"clock_skew,omitzero"`       // by how much the clocks of the processors disagree
-	Atomics     string   `json:"atomics,omitempty"`         // the CAS in use: "LOCK CMPXCHG", "CASAL", "LDAXR/STLXR"
-	GOMAXPROCS  int      `json:"gomaxprocs"`
-	Go          string   `json:"go"` // runtime.Version
+	OS          string  `json:"os"`
+	Arch        string  `json:"arch"`
+	Kernel      string  `json:"kernel,omitempty"`      // release, such as "6.18.2-generic"
+	CPU         string  `json:"cpu,omitempty"`         // model name
+	CPUs        int     `json:"cpus"`                  // logical processors this process may use
+	Cores       int     `json:"cores,omitempty"`       // physical cores among them
+	Sockets     int     `json:"sockets,omitempty"`     // packages among them
+	NUMANodes   int     `json:"numa_nodes,omitempty"`  // memory nodes among them
+	MemoryMiB   int     `json:"memory_mib,omitempty"`  // of the machine, whatever a container may use
+	Virtual     string  `json:"virtual,omitempty"`     // hypervisor, if the machine is a guest: "KVM", "Hyper-V", "unknown hypervisor"
+	Container   bool    `json:"container,omitempty"`   // inside a container
+	CPULimit    float64 `json:"cpu_limit,omitempty"`   // processors the cgroup allows; 0 is no limit
+	Governor    string  `json:"governor,omitempty"`    // cpufreq policy, "none" where the kernel offers none; several are joined by '+'
+	Turbo       string  `json:"turbo,omitempty"`       // "on", "off"
+	Capacities  string  `json:"capacities,omitempty"`  // speeds relative to the fastest processor, which is 1024, joined by '+', where they differ
+	Clocksource string  `json:"clocksource,omitempty"` // what the kernel itself keeps time by: "tsc", "arch_sys_counter", "hpet"
+	Clock       string  `json:"clock,omitempty"`       // what times the samples: "RDTSC", "CNTVCT_EL0", "monotonic"
+	ClockHz     float64 `json:"clock_hz,omitempty"`
+	ClockFloor  float64 `json:"clock_floor,omitempty"`     // ns: the least time between two readings
+	ClockStep   float64 `json:"clock_step,omitempty"`      // ns: the clock advances in steps of this
+	ClockRate   string  `json:"clock_rate,omitempty"`      // how its rate is known: "measured", or "stated" by the machine
+	ClockError  float64 `json:"clock_error_ppm,omitempty"` // how far apart measurements of the rate were
+	Skew        Skew    `json:"clock_skew,omitzero"`       // by how much the clocks of the processors disagree
+	Atomics     string  `json:"atomics,omitempty"`         // the CAS in use: "LOCK CMPXCHG", "CASAL", "LDAXR/STLXR"
+	GOMAXPROCS  int     `json:"gomaxprocs"`
+	Go          string  `json:"go"` // runtime.Version
+
+	Load *float64 `json:"load,omitempty"` // threads that ran or waited, on average over the last minute
+	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is what a clock needs; "" where there is none
 
 	Caches []Cache       `json:"caches,omitempty"` // of the processors this process may use, the nearest first
 	Events []EventStatus `json:"events,omitempty"` // which events of the processor and the kernel can be counted

@@ -14,3 +14,22 @@ var verdictColumns = []column{
 	{"cost", "of taking the lock once: processor time of the program, or messages to the server"},
 	{"how sure", "what the rounds prove, and why this lock of those that tie"},
 }
+
+// A verdictTable is verdicts with the heads of their columns.
+type verdictTable struct {
+	Columns []column
+	Rows    []verdict
+}
+
+// Table returns the verdicts on the degrees of contention.
+func (doc *document) Table() verdictTable { return verdictTable{doc.Columns, doc.Verdicts} }
+
+// OtherTable returns the verdicts on the other workloads.
+func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns, doc.Others} }
+
+// conclude fills in the verdicts on gs, the groups of a run.
+func (doc *document) conclude(gs []*group) {
+	first, others := standing(gs)
+	doc.Verdicts, doc.Others, doc.Columns = judgeAll(first), judgeAll(others), verdictColumns
+	doc.Lead = lead(doc.Verdicts)
+}
