@@ -4,7 +4,6 @@ GO      ?= go
 BUILD   := build
 REPORT  ?= $(BUILD)/report
 BUDGET  ?= 4m10s
-ROUNDS  ?= 11
 COUNT   ?= 1
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
 LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
@@ -24,7 +23,7 @@ build: ## build build/locklab
 report: ## install what is missing, measure every lock on real servers (5 minutes), write build/report/index.html
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
-	$(BUILD)/locklab run --hardware --rounds $(ROUNDS) --budget $(BUDGET) --out $(REPORT) --replace
+	$(BUILD)/locklab run --hardware --budget $(BUDGET) --out $(REPORT) --replace
 
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu

@@ -14,11 +14,13 @@ type Lock struct {
 	Family Family `json:"family"`
 	Status Status `json:"status"`
 	Traits Traits `json:"traits"`
+
+	Complexity Complexity `json:"complexity,omitempty"`
 }
 
 // Describe returns the part of v that a Result keeps.
 func (v *Variant) Describe() Lock {
-	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits}
+	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
 }
 
 // A Result is what one round of one lock under one workload gave. All times
@@ -74,6 +76,8 @@ type Result struct {
 	CPU CPU `json:"cpu"` // cost to this process, servers not included
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
+
+	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if nobody looked
 
 	Violations []Violation `json:"violations,omitempty"`
 	Warnings   []Warning   `json:"warnings,omitempty"`
@@ -142,4 +146,24 @@ type Violation struct {
 type Warning struct {
 	Text   string `json:"text"`   // what is wrong, with the figure
 	Remedy string `json:"remedy"` // what to do about it
+
+	// Kind is what the warning is about in one word, such as "governor": the
+	// same for the same fault on every machine. It is "" where nobody needs to
+	// tell one from another.
+	Kind string `json:"kind,omitempty"`
+}
+
+// Noise is what disturbed the machine during a window. A share is of all the time
+// of the processors that the process may use, or for Pressure of the window, from
+// 0 to 1. What the system does not tell is -1, and 0 for Speed.
+type Noise struct {
+	Window     time.Duration `json:"window"`     // ns
+	CPUs       int           `json:"cpus"`       // that the process may use
+	Steal      float64       `json:"steal"`      // share that the host gave to other guests
+	Others     float64       `json:"others"`     // share that other processes used
+	Pressure   float64       `json:"pressure"`   // share in which some thread waited for a processor
+	Throttled  int64         `json:"throttled"`  // times that a control group was stopped at its CPU limit
+	Hot        int64         `json:"hot"`        // times that a processor slowed down because of heat
+	Migrations int64         `json:"migrations"` // times that a thread of this process went on on another processor
+	Speed      float64       `json:"speed"`      // of a processor after the window, over that before
 }

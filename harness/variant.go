@@ -27,6 +27,10 @@ type Variant struct {
 	Status Status
 	Traits Traits
 
+	// Complexity is what a user takes on with the lock. Among locks that
+	// measure alike a report recommends the simplest.
+	Complexity Complexity
+
 	// Unavailable says why this build or this system cannot run the lock, such
 	// as "a system call of Linux"; it is "" where it can. A lock that cannot run
 	// is listed and skipped with this reason; Local and Remote must not be called.
@@ -71,6 +75,33 @@ const (
 )
 
 var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
+
+// Complexity says how much there is to a lock, for the choice among locks that
+// are as fast and as fair. 0 is not judged, and counts as the most.
+type Complexity int
+
+// The complexities.
+const (
+	Standard Complexity = 1 + iota // in Go's standard library: nothing to add to a program
+	Single                         // one shared word, one key or one node, whoever waits
+	Queued                         // a node, a ticket or an entry for each waiter as well
+	Composed                       // several locks or protocols put together
+)
+
+// String returns the complexity in words.
+func (c Complexity) String() string {
+	switch c {
+	case Standard:
+		return "in the standard library"
+	case Single:
+		return "one word or key"
+	case Queued:
+		return "one for each waiter"
+	case Composed:
+		return "several locks in one"
+	}
+	return "not judged"
+}
 
 // Traits are claims. The conformance suite, the oracle and the failure
 // scenarios check them.
@@ -138,6 +169,9 @@ func Validate(vs []*Variant) error {
 		seen[v.Name] = true
 		if v.Doc == "" {
 			bad("is undocumented")
+		}
+		if v.Complexity < 0 || v.Complexity > Composed {
+			bad("has Complexity %d", v.Complexity)
 		}
 		if v.Paper == "" {
 			bad("names no source in Paper")

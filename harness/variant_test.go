@@ -40,6 +40,7 @@ func TestValidate(t *testing.T) {
 		{"digit first", func(v *harness.Variant) { v.Name = "1lock" }, "lower-case words"},
 		{"digits at the end", func(v *harness.Variant) { v.Name = "lock-8" }, "ends in -digits"},
 		{"no doc", func(v *harness.Variant) { v.Doc = "" }, "is undocumented"},
+		{"strange complexity", func(v *harness.Variant) { v.Complexity = harness.Composed + 1 }, "Complexity"},
 		{"no paper", func(v *harness.Variant) { v.Paper = "" }, "names no source"},
 		{"no family", func(v *harness.Variant) { v.Family = "" }, `unknown family ""`},
 		{"strange status", func(v *harness.Variant) { v.Status = "new" }, `unknown status "new"`},

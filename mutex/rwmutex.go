@@ -34,7 +34,7 @@ var rwMutex = &harness.Variant{
 	Doc:    "the readers-writer lock of the Go standard library",
 	Paper:  "Go standard library, package sync",
 	Family: harness.Blocking,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Standard,
 	Traits: harness.Traits{ReadWrite: true},
 	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.RWMutex)) },
 }

@@ -29,6 +29,6 @@ var syncMutex = &harness.Variant{
 	Doc:    "the mutex of the Go standard library",
 	Paper:  "Go standard library, package sync",
 	Family: harness.Blocking,
-	Status: harness.Recommended,
-	Local:  func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
+	Status: harness.Recommended, Complexity: harness.Standard,
+	Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) },
 }

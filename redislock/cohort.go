@@ -44,7 +44,7 @@ var cohort = &harness.Variant{
 	Doc:    "a queue in each process in front of redis-queue, up to 16 turns in a row within a process",
 	Paper:  "Dice, Marathe & Shavit 2012",
 	Family: harness.Redis,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Composed,
 	Traits: harness.Traits{Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker { return c.Cohort(name, CohortOptions{Options: o}) }),
 }

@@ -29,7 +29,7 @@ var multi = &harness.Variant{
 	Doc:    "two queues like redis-queue, taken in the order of their names and released in reverse",
 	Paper:  "Coffman, Elphick & Shoshani 1971",
 	Family: harness.Redis,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Composed,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker {
 		return c.Multi([]string{name + ":b", name + ":a"}, o)

@@ -54,7 +54,7 @@ var queue = &harness.Variant{
 	Doc:    "queue in the server, a release hands over to the first waiter's mailbox",
 	Paper:  "locklab, docs/decisions/0008",
 	Family: harness.Redis,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker { return c.Mutex(name, o) }),
 }

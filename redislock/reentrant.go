@@ -42,7 +42,7 @@ var reentrant = &harness.Variant{
 	Doc:    "hash of owner and count, waiters listen to a channel; shares its locks with Redisson",
 	Paper:  "Redisson 4.7.1, RedissonLock",
 	Family: harness.Redis,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Single,
 	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker { return c.ReentrantMutex(name, o) }),
 }

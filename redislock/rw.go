@@ -32,7 +32,7 @@ var rw = &harness.Variant{
 	Doc:    "one queue of readers and writers in the server, readers next to each other are admitted together",
 	Paper:  "locklab, docs/decisions/0008",
 	Family: harness.Redis,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker { return c.RW(name, o) }),
 }

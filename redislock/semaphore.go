@@ -29,7 +29,7 @@ var semaphore = &harness.Variant{
 	Doc:    "redis-queue with two permits, each with a lease of its own",
 	Paper:  "locklab, docs/decisions/0008",
 	Family: harness.Redis,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, Permits: labPermits, Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker { return c.Semaphore(name, labPermits, o) }),
 }

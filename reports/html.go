@@ -17,12 +17,18 @@ import (
 //go:embed report.html.tmpl
 var reportText string
 
+//go:embed verdict.html.tmpl
+var verdictText string // what reportText calls
+
 // document is what the template reads.
 type document struct {
 	Title    string
 	Origin   string
 	Tokens   []paint
+	Lead     []fragment // the answer in a sentence
 	Verdicts []verdict
+	Others   []verdict // of the workloads beside
+	Columns  []column
 	Rule     string
 	Refusals []refusal
 	Quality  quality
@@ -74,7 +80,7 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	t, err := template.New("report").Parse(reportText)
+	t, err := template.New("report").Parse(reportText + verdictText)
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
@@ -93,7 +99,6 @@ func compose(run *resultfile.Run) (*document, error) {
 	doc := &document{
 		Title:    "Which lock for which contention?",
 		Origin:   origin(run),
-		Verdicts: verdicts(run),
 		Rule:     ruleText,
 		Refusals: refusals(run),
 		Quality:  assess(run),
@@ -103,6 +108,7 @@ func compose(run *resultfile.Run) (*document, error) {
 		Command:  command(run),
 		Rounds:   roundsSeen(run),
 	}
+	doc.conclude(groups(run))
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}

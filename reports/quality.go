@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/machine"
 )
 
 // quality is the evidence for and against a run.
@@ -16,6 +17,7 @@ type quality struct {
 	Warnings []warning // most frequent first
 	Skipped  []resultfile.Skip
 	Damage   []string
+	Checks   []machine.Check // all that was looked at, good or bad
 }
 
 // A warning is one kind of warning.
@@ -57,6 +59,10 @@ func assess(run *resultfile.Run) quality {
 		}
 	}
 	q.Warnings = append(q.Warnings, experimental(run)...)
+	for _, w := range drifts(run) {
+		q.Warnings = append(q.Warnings, warning{Warning: harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy), Kind: w.Kind}, Where: "the whole run"})
+	}
+	q.Checks = checks(run)
 	slices.SortStableFunc(q.Warnings, func(a, b warning) int {
 		if (a.count == 0) != (b.count == 0) {
 			return cmp.Compare(a.count, b.count) // what concerns the whole run comes first

@@ -18,14 +18,23 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	t := &textWriter{width: max(width, minText)}
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
-	vs := verdicts(run)
+	first, others := standing(groups(run))
+	vs := judgeAll(first)
 	if len(vs) == 0 {
 		t.gap()
 		t.line("This run has no result that a verdict could rest on.")
 	}
+	if text := plainLead(lead(vs)); text != "" {
+		t.gap()
+		t.line(text)
+	}
 	for _, v := range vs {
 		t.gap()
 		t.verdict(v)
+	}
+	if len(others) > 0 {
+		t.gap()
+		t.line(fmt.Sprintf("The report judges %s more, of the other workloads.", plural(len(others), "situation")))
 	}
 	if bad := refusals(run); len(bad) > 0 {
 		t.gap()
@@ -96,7 +105,7 @@ func (t *textWriter) verdict(v verdict) {
 		figures = append(figures, "Jain "+v.Jain)
 	}
 	t.field("figures", strings.Join(append(figures, v.Cost+" per acquisition"), ", "))
-	t.field("how sure", v.Why)
+	t.field("how sure", v.Grade+": "+v.Why)
 	for _, n := range v.Notes {
 		t.field("note", n)
 	}

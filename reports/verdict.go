@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,24 +15,43 @@ import (
 // said.
 type verdict struct {
 	Situation string // "more workers than CPUs"
+	Meaning   string // the same in plain words
 	Setting   string // "64 workers on 2 CPUs, hold=100ns"
 	Use       string // "" if there is no verdict
+	Doc       string // what that lock is
 	Ties      []string
+	Grade     string // how sure, in a word or two
 	Rate      string // median and spread
+	Median    string // the median alone
+	Interval  string // its interval at 95 %, "" if there is none
 	P99       string
 	Jain      string
 	Unfair    bool // Jain under unfairBelow: the row carries a flag
 	Cost      string
 	Why       string // how sure, or why there is no verdict
 	Notes     []string
+	Rows      []rival // what it was compared with, the fastest first
+	Level     string  // of each interval in Rows, "" if there is none
+
+	about situation
+}
+
+// Reason is why there is no verdict, for a row that says so anyway.
+func (v verdict) Reason() string { return sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
+
+// A rival is a lock in the table of all comparisons of a situation.
+type rival struct {
+	Lock, Rate, Ratio, P99, Jain, Cost string
+	Reading                            string // what the ratio says
 }
 
 // The rule, in words for the reader; judge and its parts carry it out.
 const (
-	ruleText = "The lock with the highest median rate over the rounds wins. " +
-		"It is compared with every other lock by the ratio of their rates in the same round; " +
-		"a lock is beaten if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all comparisons of a row together (Bonferroni). " +
-		"Locks that are not beaten tie; among them the fairer one is used (Jain's index to the nearest 5 points), then the faster one. " +
+	ruleText = "The lock with the highest median rate over the rounds leads. " +
+		"It is compared with every other lock by the ratio of their rates in the same round, so that what slows down a whole round cancels. " +
+		"A lock is slower if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all pairs of a row together (Bonferroni): any of the locks for use might have led. " +
+		"Locks that are not slower tie, unless they are probably slower by more than twice; of the ties the fairer one is used (Jain's index to the nearest 5 points), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
+		"Where a lock may as well be faster than the leader as slower by more than twice, there is too much noise for a verdict. " +
 		"Only locks that are meant for use are recommended: where one of the locks kept for reference is faster, the row says so."
 	handoverText = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
 )
@@ -39,87 +59,32 @@ const (
 const (
 	unfairBelow = 50 // Jain, percent
 	jainStep    = 5  // points of Jain's index that count as a difference
-	noiseFactor = 2  // between the bounds of a median, above which nothing is concluded
+	noiseFactor = 2  // by how much the leader may be faster than a lock that is called as good
 	family95    = 0.05
 
 	mostlyReads = 50 // turns in a hundred
 )
 
-// verdicts judges every situation that the run covers.
+// The grades of a verdict.
+const (
+	gradeClear  = "clear winner"
+	gradeLikely = "likely winner"
+	gradeTie    = "tie"
+	gradeOnly   = "only candidate"
+	gradeNone   = "no verdict"
+)
+
+// verdicts judges every degree of contention that the run covers.
 func verdicts(run *resultfile.Run) []verdict {
-	var out []verdict
-	for _, g := range groups(run) {
-		for _, s := range situations(g) {
-			out = append(out, judge(s))
-		}
+	first, _ := standing(groups(run))
+	return judgeAll(first)
+}
+
+func judgeAll(ss []situation) (out []verdict) {
+	for _, s := range ss {
+		out = append(out, judge(s))
 	}
 	return out
-}
-
-// A situation is a number of workers that stands for a degree of contention.
-type situation struct {
-	g       *group
-	name    string
-	workers int
-}
-
-// situations returns those that g covers.
-func situations(g *group) (out []situation) {
-	add := func(name string, w int) { out = append(out, situation{g, name, w}) }
-	most := g.workers[len(g.workers)-1]
-	if g.load.Reads >= mostlyReads {
-		add(map[bool]string{false: "mostly readers", true: "distributed, mostly readers"}[g.remote], most)
-		return out
-	}
-	if g.workers[0] == 1 {
-		add(map[bool]string{false: "uncontended", true: "distributed, uncontended"}[g.remote], 1)
-	}
-	switch {
-	case most < 2:
-	case g.remote:
-		add("distributed, contended", most)
-	case g.cpus == 0:
-		add("contended", most)
-	default:
-		for _, w := range g.workers {
-			if w >= 2 && w < g.cpus {
-				add("a few workers", w)
-				break
-			}
-		}
-		if g.cpus >= 2 && slices.Contains(g.workers, g.cpus) {
-			add("one worker per CPU", g.cpus)
-		}
-		if most > g.cpus {
-			add("more workers than CPUs", most)
-		}
-	}
-	return out
-}
-
-// metric returns what s ranks by.
-func (s situation) metric() *metric.Metric {
-	if s.g.remote && s.workers > 1 && s.g.load.Reads == 0 { // readers hand nothing over
-		return metric.Handovers
-	}
-	return metric.Throughput
-}
-
-// rate formats what s ranks by.
-func (s situation) rate(v float64) string {
-	if s.metric() == metric.Handovers {
-		return si(v) + " hand-overs/s"
-	}
-	return perSecond(v)
-}
-
-// setting describes s with its figures.
-func (s situation) setting() string {
-	text := s.g.unit(s.workers)
-	if !s.g.remote && s.g.cpus > 0 && s.workers > 1 {
-		text += " on " + plural(s.g.cpus, "CPU")
-	}
-	return text + ", " + s.g.axes
 }
 
 // A candidate is a lock in a situation.
@@ -128,6 +93,8 @@ type candidate struct {
 	cell *cell
 	rate metric.Summary
 	jain float64 // percent, 100 where it has no meaning
+
+	complexity harness.Complexity
 }
 
 // candidates returns the locks of s with the given status and a rate.
@@ -135,17 +102,14 @@ func (s situation) candidates(status harness.Status) (out []candidate) {
 	for _, x := range s.g.at(s.workers) {
 		c := x.cells[s.workers]
 		rate := c.summary(s.metric())
-		if x.lock.Status != status || rate.N == 0 || !(rate.Median > 0) {
+		if x.lock.Status != status || !eligible(x.lock) || rate.N == 0 || !(rate.Median > 0) {
 			continue
-		}
-		if x.lock.Traits.Permits > 1 {
-			continue // it lets in whom others must keep out
 		}
 		jain := 100.0
 		if v := c.summary(metric.Jain); v.N > 0 {
 			jain = v.Median
 		}
-		out = append(out, candidate{x, c, rate, jain})
+		out = append(out, candidate{x, c, rate, jain, s.complexity(x.lock)})
 	}
 	slices.SortStableFunc(out, func(a, b candidate) int {
 		switch {
@@ -159,165 +123,214 @@ func (s situation) candidates(status harness.Status) (out []candidate) {
 	return out
 }
 
-// judge applies the rule to s.
-func judge(s situation) verdict {
-	v := verdict{Situation: s.name, Setting: s.setting(), Rate: unknown, P99: unknown, Jain: unknown, Cost: unknown}
-	pool, rivals := s.candidates(harness.Recommended), s.candidates(harness.Reference)
-	if len(pool) == 0 {
-		pool, rivals = rivals, nil
-		if len(pool) > 0 {
-			v.Notes = append(v.Notes, "only locks kept for reference were measured here")
+// A contest is the locks of a situation: those of which one may be used, in
+// order of rate, and those to compare them with.
+type contest struct {
+	situation
+	pool, rivals []candidate
+	level        float64 // of each comparison
+}
+
+// contest returns the locks of s. Where none is meant for use, those kept for
+// reference are the candidates.
+func (s situation) contest() contest {
+	c := contest{s, s.candidates(harness.Recommended), s.candidates(harness.Reference), 0}
+	if len(c.pool) == 0 {
+		c.pool, c.rivals = c.rivals, nil
+	}
+	c.level = metric.Level(metric.Pairs(len(c.pool), len(c.rivals)))
+	return c
+}
+
+// RoundsFor returns how many rounds it takes at least to give a verdict on each
+// situation that the cases would make, and how many locks are compared where it
+// takes the most.
+func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks int) {
+	type key struct {
+		kind string
+		load string
+	}
+	counts := make(map[key]map[harness.Status]int)
+	for lock, load := range cases {
+		if k := (key{lock.Traits.Needs, load.Name()}); eligible(lock) {
+			if k.kind != "" {
+				k.kind = "remote" // of whatever server: they are compared
+			}
+			if counts[k] == nil {
+				counts[k] = make(map[harness.Status]int)
+			}
+			counts[k][lock.Status]++
 		}
 	}
-	if len(pool) == 0 {
+	for _, n := range counts {
+		pool, rivals := n[harness.Recommended], n[harness.Reference]
+		if pool == 0 {
+			pool, rivals = rivals, 0
+		}
+		need := metric.MinRounds(metric.Level(metric.Pairs(pool, rivals)))
+		if need > rounds || need == rounds && pool+rivals > locks {
+			rounds, locks = need, pool+rivals
+		}
+	}
+	return rounds, locks
+}
+
+// judge applies the rule to s.
+func judge(s situation) verdict {
+	v := verdict{Situation: s.name, Meaning: s.meaning(), Setting: s.setting(), Grade: gradeNone,
+		Rate: unknown, Median: unknown, P99: unknown, Jain: unknown, Cost: unknown, about: s}
+	c := s.contest()
+	if len(c.pool) == 0 {
 		v.Why = "no verdict: no lock that may be recommended was measured here"
 		return v
 	}
-	leader := pool[0]
-	level := 1 - family95/float64(max(1, len(pool)+len(rivals)-1))
-	if why := undecided(s, leader, append(pool[1:len(pool):len(pool)], rivals...), level); why != "" {
-		v.Why = why
+	if c.pool[0].lock.Status == harness.Reference {
+		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
+	}
+	f := c.rank()
+	if v.Why = c.undecided(); v.Why != "" {
+		v.Rows = c.rows(candidate{})
 		return v
 	}
-	ties := []candidate{leader}
-	margin := 0.0 // by how much the leader beats the best of the beaten, at least
-	for _, c := range pool[1:] {
-		cmp := compare(s, leader, c, level)
-		if !cmp.Greater() {
-			ties = append(ties, c)
-		} else if margin == 0 || cmp.Lo < margin {
-			margin = cmp.Lo
-		}
+	v.Level = percent(100 * c.level)
+	if v.Why = f.blur; v.Why != "" {
+		v.Rows = c.rows(candidate{})
+		return v
 	}
-	use := fairest(ties)
+	use := best(f.ties)
 	v.fill(s, use)
-	for _, c := range ties {
-		if c.series != use.series {
-			v.Ties = append(v.Ties, c.lock.Name)
+	for _, t := range f.ties {
+		if t.series != use.series {
+			v.Ties = append(v.Ties, t.lock.Name)
 		}
 	}
-	v.Why = surety(s, use, leader, len(pool), len(ties), margin, level)
-	v.note(s, use, rivals, level)
+	v.Grade, v.Why = c.surety(use, f)
+	v.note(c, use)
+	v.Rows = c.rows(use)
 	return v
 }
 
 // compare returns the ratio of a's rate to b's over the rounds they share.
-func compare(s situation, a, b candidate, level float64) metric.Comparison {
-	xs, ys := pairs(a.cell, b.cell, s.metric())
-	return metric.Compare(xs, ys, level)
+func (c contest) compare(a, b candidate) metric.Comparison {
+	xs, ys := pairs(a.cell, b.cell, c.metric())
+	return metric.Compare(xs, ys, c.level)
+}
+
+// A ranking is how the candidates of a contest stand to their leader.
+type ranking struct {
+	ties   []candidate // the leader and those that it does not beat, in order of rate
+	likely []candidate // probably slower by much: not proven at the level of all pairs, but at 95 % by itself
+	slower []candidate
+	margin float64 // by how much the leader beats the best of slower, at least; 0 if there are none
+	blur   string  // why those that are not told apart cannot be called as good either, or ""
+}
+
+// rank compares the leader with the other candidates.
+func (c contest) rank() (f ranking) {
+	leader := c.pool[0]
+	f.ties = []candidate{leader}
+	for _, x := range c.pool[1:] {
+		ratio, alone := c.compare(leader, x), c.alone(leader, x)
+		switch {
+		case ratio.Greater():
+			f.slower = append(f.slower, x)
+			if f.margin == 0 || ratio.Lo < f.margin {
+				f.margin = ratio.Lo
+			}
+		case alone.Hi <= noiseFactor:
+			f.ties = append(f.ties, x)
+		case alone.Lo > 1:
+			f.likely = append(f.likely, x)
+		case f.blur == "":
+			f.blur = fmt.Sprintf("no verdict: too much noise. %s has the highest median, %s, but in the same rounds it may be anything from %s to %s times as fast as %s; use a quieter machine or a longer window",
+				leader.lock.Name, c.rate(leader.rate.Median), figures(alone.Lo), figures(alone.Hi), x.lock.Name)
+		}
+	}
+	return f
+}
+
+// alone is compare at 95 % for this comparison by itself.
+func (c contest) alone(a, b candidate) metric.Comparison {
+	xs, ys := pairs(a.cell, b.cell, c.metric())
+	return metric.Compare(xs, ys, metric.Level(1))
 }
 
 // undecided returns why nothing can be concluded from these rounds, or "".
-func undecided(s situation, leader candidate, others []candidate, level float64) string {
-	need := metric.MinRounds(level)
-	have := leader.rate.N
-	for _, c := range others {
-		if cmp := compare(s, leader, c, level); !cmp.Enough() {
-			have = min(have, cmp.N)
+func (c contest) undecided() string {
+	leader, others := c.pool[0], append(c.pool[1:len(c.pool):len(c.pool)], c.rivals...)
+	need, have := metric.MinRounds(c.level), leader.rate.N
+	for _, x := range others {
+		if ratio := c.compare(leader, x); !ratio.Enough() {
+			have = min(have, ratio.N)
 		}
 	}
-	best := fmt.Sprintf("the highest median is that of %s, %s", leader.lock.Name, s.rate(leader.rate.Median))
+	best := fmt.Sprintf("The highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
 	switch {
 	case have < need && len(others) == 0:
-		return fmt.Sprintf("no verdict: n = %d. An interval of 95 %% needs %s; %s", have, plural(need, "round"), best)
+		return fmt.Sprintf("no verdict: %s, %d needed for an interval of 95 %%. %s", plural(have, "round"), need, best)
 	case have < need:
-		return fmt.Sprintf("no verdict: n = %d. %s at 95 %% together need %s; %s",
-			have, plural(len(others), "comparison"), plural(need, "round"), best)
-	case leader.rate.Hi > noiseFactor*leader.rate.Lo:
-		return fmt.Sprintf("no verdict: noise. The median of %s, the highest, is only known to lie between %s and %s; use a quieter machine or a longer window",
-			leader.lock.Name, s.rate(leader.rate.Lo), s.rate(leader.rate.Hi))
+		return fmt.Sprintf("no verdict: %s, %d needed to compare %s at 95 %% for all pairs together. %s, which may be chance",
+			plural(have, "round"), need, plural(1+len(others), "lock"), best)
 	}
 	return ""
 }
 
-// fairest returns the fairest of ties, which are in order of rate.
-func fairest(ties []candidate) candidate {
-	step := func(c candidate) int { return int(c.jain/jainStep + 0.5) }
-	use := ties[0]
-	for _, c := range ties[1:] {
-		if step(c) > step(use) {
-			use = c
-		}
+// fairness is the step of Jain's index that x is on.
+func (x candidate) fairness() int { return int(x.jain/jainStep + 0.5) }
+
+// complexity returns that of l under the load of s: the greatest if nobody judged
+// it, and one step more for a readers-writer lock where nobody only reads.
+func (s situation) complexity(l harness.Lock) harness.Complexity {
+	switch {
+	case l.Complexity == 0:
+		return harness.Composed + 1
+	case l.Traits.ReadWrite && s.g.load.Reads == 0:
+		return l.Complexity + 1
 	}
-	return use
+	return l.Complexity
+}
+
+// best returns the fairest of ties, of those the simplest, and of those the
+// first: they are in order of rate.
+func best(ties []candidate) candidate {
+	return slices.MinFunc(ties, func(a, b candidate) int {
+		if d := b.fairness() - a.fairness(); d != 0 {
+			return d
+		}
+		return int(a.complexity - b.complexity)
+	})
 }
 
 // fill sets the figures of the lock to use.
 func (v *verdict) fill(s situation, use candidate) {
-	v.Use = use.lock.Name
-	v.Rate = s.rate(use.rate.Median)
+	v.Use, v.Doc = use.lock.Name, use.lock.Doc
+	v.Median = s.rate(use.rate.Median)
+	v.Rate = v.Median
 	if use.rate.Confidence >= 0.95 {
 		v.Rate += fmt.Sprintf(" ±%.0f %%", 100*use.rate.Spread())
+		v.Interval = si(use.rate.Lo) + " to " + si(use.rate.Hi)
 	}
-	v.P99 = quoted(use.cell.waits(), 0.99, s.g.floor())
-	if j := use.cell.summary(metric.Jain); j.N > 0 {
-		v.Jain = percent(j.Median)
-		v.Unfair = j.Median < unfairBelow
+	v.P99, v.Jain, v.Cost = s.p99(use), s.fairness(use), s.cost(use)
+	v.Unfair = v.Jain != unknown && use.jain < unfairBelow
+}
+
+func (s situation) p99(x candidate) string { return quoted(x.cell.waits(), 0.99, s.g.floor()) }
+
+func (s situation) fairness(x candidate) string {
+	if j := x.cell.summary(metric.Jain); j.N > 0 {
+		return percent(j.Median)
 	}
+	return unknown
+}
+
+// cost is what an acquisition of x costs, of messages or of processor time.
+func (s situation) cost(x candidate) string {
 	if s.g.remote {
-		if c := use.cell.summary(metric.Requests); c.N > 0 {
-			v.Cost = figures(c.Median) + " requests"
+		if c := x.cell.summary(metric.Requests); c.N > 0 {
+			return figures(c.Median) + " requests"
 		}
-	} else if c := use.cell.summary(metric.CPU); c.N > 0 {
-		v.Cost = nanos(c.Median) + " CPU"
+	} else if c := x.cell.summary(metric.CPU); c.N > 0 {
+		return nanos(c.Median) + " CPU"
 	}
-}
-
-// surety says how sure a verdict is.
-func surety(s situation, use, leader candidate, all, ties int, margin, level float64) string {
-	beaten := all - ties
-	rounds := plural(leader.rate.N, "round")
-	var text string
-	switch {
-	case all == 1:
-		return fmt.Sprintf("the only candidate measured here; %s", rounds)
-	case beaten == 0:
-		text = fmt.Sprintf("not told apart from any other recommended lock (%d) in %s at %s each", all-1, rounds, percent(100*level))
-	case ties == 1:
-		text = fmt.Sprintf("faster than every other recommended lock (%d) by at least %s; %s at %s each", beaten, percent(100*(margin-1)), rounds, percent(100*level))
-	default:
-		text = fmt.Sprintf("%s is faster than all but its ties (%d of %d other recommended locks); %s at %s each", leader.lock.Name, beaten, all-1, rounds, percent(100*level))
-	}
-	if use.series != leader.series {
-		text += fmt.Sprintf(". Preferred to %s, which has the highest median (%s), as fairer: Jain %s against %s",
-			leader.lock.Name, s.rate(leader.rate.Median), percent(use.jain), percent(leader.jain))
-	}
-	return text
-}
-
-// note adds what a reader must know before using the lock.
-func (v *verdict) note(s situation, use candidate, rivals []candidate, level float64) {
-	for _, r := range rivals {
-		if cmp := compare(s, r, use, level); cmp.Greater() {
-			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, times(cmp.Median)))
-		}
-	}
-	if v.Unfair {
-		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", v.Jain))
-	}
-}
-
-// A refusal says why a lock was not considered for a verdict.
-type refusal struct{ Lock, Reason string }
-
-// refusals lists the locks of the run that no verdict may name.
-func refusals(run *resultfile.Run) (out []refusal) {
-	broken := violations(run)
-	cases := make(map[string]int)
-	locks := make(map[string]harness.Lock)
-	for _, r := range run.Results {
-		cases[r.Lock.Name]++
-		locks[r.Lock.Name] = r.Lock
-	}
-	for name, lock := range locks {
-		switch bad := broken[name]; {
-		case bad != nil:
-			first := bad[0].Violations[0]
-			out = append(out, refusal{name, fmt.Sprintf("it broke the rule of %s in %d of %s: %s", first.Rule, len(bad), plural(cases[name], "result"), first.Detail)})
-		case lock.Status != harness.Recommended && lock.Status != harness.Reference:
-			out = append(out, refusal{name, fmt.Sprintf("its status is %s: %s", lock.Status, lock.Doc)})
-		}
-	}
-	slices.SortFunc(out, func(a, b refusal) int { return strings.Compare(a.Lock, b.Lock) })
-	return out
+	return unknown
 }

@@ -4,8 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
 )
 
 // find returns the verdict on a situation.
@@ -22,7 +25,16 @@ func fast(name string, rate float64) model {
 	return model{lock: local(name, harness.Spin, harness.Recommended), rate: constant(rate), handed: 0.5, noise: 0.01}
 }
 
-func with(m model, edit func(*model)) model { edit(&m); return m }
+func with(m model, edits ...func(*model)) model {
+	for _, edit := range edits {
+		edit(&m)
+	}
+	return m
+}
+
+func complexity(c harness.Complexity) func(*model) { return func(m *model) { m.lock.Complexity = c } }
+
+func noisier(m *model) { m.noise = 0.2 }
 
 func status(s harness.Status) func(*model) { return func(m *model) { m.lock.Status = s } }
 
@@ -40,20 +52,41 @@ func TestVerdict(t *testing.T) {
 		unfair    bool
 	}{
 		{name: "a clear winner", rounds: 10, models: []model{fast("a", 1e6), fast("b", 2e6), fast("c", 1.5e6)},
-			use: "b", why: "faster than every other recommended lock (2) by at least"},
+			use: "b", why: "faster than c and a, by at least"},
 		{name: "a tie", rounds: 10, models: []model{fast("a", 2e6), fast("b", 2e6), fast("c", 1e6)},
-			ties: "either", why: "is faster than all but its ties (1 of 2"},
+			ties: "either", why: "of the 2 that tie the one with the highest median; it is faster than c, by at least 96 % (10 rounds, 98 % each)"},
 		{name: "a tie goes to the fairer", rounds: 10, models: []model{
 			with(fast("a", 2.2e6), func(m *model) { m.skew, m.noise = 3, 0.2 }), with(fast("b", 2e6), func(m *model) { m.noise = 0.2 })},
-			use: "b", ties: "a", why: "fairer"},
+			use: "b", ties: "a", why: "of the 2 that tie the fairest (Jain 100 %); the highest median is that of a, 2.49 M/s (Jain 61 %)"},
+		{name: "a tie as fair goes to the simpler", rounds: 10, models: []model{
+			with(fast("a", 2.1e6), complexity(harness.Queued), noisier), with(fast("b", 2e6), complexity(harness.Single), noisier)},
+			use: "b", ties: "a", why: "of the 2 that tie the simplest (one word or key)"},
+		{name: "what nobody judged is not simple", rounds: 10, models: []model{
+			with(fast("a", 2.1e6), noisier), with(fast("b", 2e6), complexity(harness.Composed), noisier)},
+			use: "b", ties: "a", why: "simplest (several locks in one)"},
+		{name: "fairness comes before simplicity", rounds: 10, models: []model{
+			with(fast("a", 2e6), complexity(harness.Standard), noisier, func(m *model) { m.skew = 3 }), with(fast("b", 2e6), complexity(harness.Queued), noisier)},
+			use: "b", ties: "a", why: "of the 2 that tie the fairest"},
+		{name: "of the fairest the simplest", rounds: 10, models: []model{
+			with(fast("a", 2e6), complexity(harness.Standard), noisier, func(m *model) { m.skew = 3 }),
+			with(fast("b", 2e6), complexity(harness.Queued), noisier), with(fast("c", 2e6), complexity(harness.Single), noisier)},
+			use: "c", ties: "a b", why: "of the 3 that tie the fairest (Jain 100 %) and then the simplest"},
+		{name: "a readers-writer lock without readers is not as simple", rounds: 10, models: []model{
+			with(fast("a", 2.1e6), complexity(harness.Standard), noisier, func(m *model) { m.lock.Traits.ReadWrite = true }), with(fast("b", 2e6), complexity(harness.Standard), noisier)},
+			use: "b", ties: "a", why: "simplest"},
+		{name: "simple and slower is not used", rounds: 10, models: []model{fast("a", 2e6), with(fast("b", 1e6), complexity(harness.Standard))}, use: "a"},
 		{name: "a violation is never recommended", rounds: 10,
 			models: []model{with(fast("a", 9e6), func(m *model) { m.breaks = true }), fast("b", 2e6)}, use: "b", why: "the only candidate"},
 		{name: "all violate", rounds: 10, models: []model{with(fast("a", 9e6), func(m *model) { m.breaks = true })}, situation: "none"},
-		{name: "too few rounds", rounds: 3, models: []model{fast("a", 1e6), fast("b", 2e6)}, why: "no verdict: n = 3. 1 comparison at 95 % together need 6 rounds; the highest median is that of b"},
-		{name: "too few rounds for so many", rounds: 6, models: []model{fast("a", 1e6), fast("b", 2e6), fast("c", 1e6)}, why: "no verdict: n = 6. 2 comparisons"},
-		{name: "too few rounds alone", rounds: 5, models: []model{fast("a", 1e6)}, why: "no verdict: n = 5. An interval"},
-		{name: "rounds missing", rounds: 10, models: []model{fast("a", 2e6), with(fast("b", 1e6), func(m *model) { m.missing = 6 })}, why: "no verdict: n = 4"},
-		{name: "noise", rounds: 10, models: []model{with(fast("a", 1e6), func(m *model) { m.noise = 3 }), fast("b", 1e3)}, why: "no verdict: noise"},
+		{name: "too few rounds", rounds: 3, models: []model{fast("a", 1e6), fast("b", 2e6)}, why: "no verdict: 3 rounds, 6 needed to compare 2 locks at 95 % for all pairs together. The highest median is that of b"},
+		{name: "too few rounds for so many", rounds: 6, models: []model{fast("a", 1e6), fast("b", 2e6), fast("c", 1e6)}, why: "no verdict: 6 rounds, 7 needed to compare 3 locks"},
+		{name: "too few rounds alone", rounds: 5, models: []model{fast("a", 1e6)}, why: "no verdict: 5 rounds, 6 needed for an interval"},
+		{name: "rounds missing", rounds: 10, models: []model{fast("a", 2e6), with(fast("b", 1e6), func(m *model) { m.missing = 6 })}, why: "no verdict: 4 rounds, 6 needed"},
+		{name: "noise", rounds: 10, models: []model{with(fast("a", 1e6), func(m *model) { m.noise = 2 }), fast("b", 0.9e6)}, why: "no verdict: too much noise. a has the highest median, 3.48 M/s, but in the same rounds it may be anything from 0.455 to 10.8 times as fast as b"},
+		{name: "probably slower", rounds: 12, models: []model{with(fast("a", 7e6), func(m *model) { m.noise = 1.1 }), fast("b", 1e6),
+			with(fast("c", 1e3), status(harness.Reference)), with(fast("d", 1e3), status(harness.Reference)), with(fast("e", 1e3), status(harness.Reference)),
+			with(fast("f", 1e3), status(harness.Reference)), with(fast("g", 1e3), status(harness.Reference)), with(fast("h", 1e3), status(harness.Reference))}, use: "a", why: "probably much faster than b, which is not proven (12 rounds"},
+		{name: "noise that does not matter", rounds: 10, models: []model{with(fast("a", 1e6), func(m *model) { m.noise = 1 }), fast("b", 1e3)}, use: "a", why: "faster than b"},
 		{name: "reference is not used", rounds: 10, models: []model{fast("a", 1e6), with(fast("b", 2e6), status(harness.Reference))},
 			use: "a", notes: "b, kept for reference, is 2 times as fast"},
 		{name: "only reference", rounds: 10, models: []model{with(fast("b", 2e6), status(harness.Reference))}, use: "b", notes: "only locks kept for reference"},
@@ -76,7 +109,7 @@ func TestVerdict(t *testing.T) {
 				if got := []string{v.Use, strings.Join(v.Ties, " ")}; !slices.Contains(got, "a") || !slices.Contains(got, "b") {
 					t.Errorf("use and ties are %v, want a and b", got)
 				}
-			case v.Use != c.use || strings.Join(v.Ties, " ") != c.ties:
+			case v.Use != c.use || strings.Join(slices.Sorted(slices.Values(v.Ties)), " ") != c.ties:
 				t.Errorf("use %q, ties %q; want %q, %q", v.Use, v.Ties, c.use, c.ties)
 			}
 			if why := strings.ReplaceAll(v.Why, nb, " "); !strings.Contains(why, c.why) {
@@ -96,9 +129,10 @@ func TestVerdict(t *testing.T) {
 // claims any difference must stay under 5 %.
 func TestFalseDifferences(t *testing.T) {
 	const runs = 300
+	rounds := metric.MinRounds(metric.Level(metric.Pairs(4, 0)))
 	claimed := 0
 	for seed := range uint64(runs) {
-		run := synthesize(seed, 10, 2, []int{8}, with(fast("a", 1e5), noisy), with(fast("b", 1e5), noisy), with(fast("c", 1e5), noisy), with(fast("d", 1e5), noisy))
+		run := synthesize(seed, rounds, 2, []int{8}, with(fast("a", 1e5), noisy), with(fast("b", 1e5), noisy), with(fast("c", 1e5), noisy), with(fast("d", 1e5), noisy))
 		if v := findVerdict(t, verdicts(run), "more workers than CPUs"); len(v.Ties) < 3 {
 			claimed++
 		}
@@ -133,7 +167,7 @@ func TestSituations(t *testing.T) {
 	}{
 		{2, []int{1, 2, 4, 64}, "uncontended 1, one worker per CPU 2, more workers than CPUs 64"},
 		{8, []int{1, 2, 4, 8}, "uncontended 1, a few workers 2, one worker per CPU 8"},
-		{8, []int{3, 4, 16}, "a few workers 3, more workers than CPUs 16"},
+		{8, []int{3, 4, 16}, "a few workers 3, up to one worker per CPU 4, more workers than CPUs 16"},
 		{1, []int{1, 2}, "uncontended 1, more workers than CPUs 2"},
 		{0, []int{1, 2, 4}, "uncontended 1, contended 4"},
 		{4, []int{1}, "uncontended 1"},
@@ -164,6 +198,156 @@ func TestRefusals(t *testing.T) {
 			if s.lock.Name == "bad" {
 				t.Error("a lock with a violation is drawn")
 			}
+		}
+	}
+}
+
+// TestViolationsAreNeverRecommended breaks every rule that a result may carry,
+// once, in another workload than the one that is judged.
+func TestViolationsAreNeverRecommended(t *testing.T) {
+	for _, rule := range []string{"exclusion", "liveness", "fencing", "error", "conformance", "safety"} {
+		run := synthesize(3, 10, 2, []int{1, 2, 8}, fast("a", 9e6), fast("b", 2e6), with(fast("c", 1e6), status(harness.Reference)))
+		other := synthesize(4, 1, 2, []int{2}, fast("a", 9e6)).Results[0]
+		other.Workload.Think.Mean = time.Millisecond
+		other.Violations = []harness.Violation{{Rule: rule, Detail: "seen", Count: 1}}
+		run.Results = append(run.Results, other)
+		for _, v := range verdicts(run) {
+			if v.Use != "b" || slices.Contains(v.Ties, "a") || slices.ContainsFunc(v.Rows, func(r rival) bool { return r.Lock == "a" }) {
+				t.Errorf("%s: %s: use %q, ties %q, rows %v", rule, v.Situation, v.Use, v.Ties, v.Rows)
+			}
+		}
+		if text := plainLead(lead(verdicts(run))); strings.Contains(text, "use a") || !strings.Contains(text, "use b") {
+			t.Errorf("%s: the page begins with %q", rule, text)
+		}
+	}
+}
+
+// TestStatusesAreNeverRecommended: only locks for use are, and only where there
+// are none those kept for reference.
+func TestStatusesAreNeverRecommended(t *testing.T) {
+	for _, s := range []harness.Status{harness.Control, harness.Historical, harness.Broken, "new"} {
+		run := synthesize(3, 10, 2, []int{1, 2, 8}, with(fast("a", 9e6), status(s)), fast("b", 2e6))
+		alone := synthesize(3, 10, 2, []int{1, 2, 8}, with(fast("a", 9e6), status(s)))
+		for _, v := range append(verdicts(run), verdicts(alone)...) {
+			if v.Use == "a" || slices.Contains(v.Ties, "a") || len(v.Notes) > 0 {
+				t.Errorf("%s: %s: %+v", s, v.Situation, v)
+			}
+		}
+	}
+}
+
+// reheld returns the results of run with another hold time and share of reads.
+func reheld(run *resultfile.Run, hold time.Duration, reads int) []*harness.Result {
+	for _, r := range run.Results {
+		r.Workload.Hold.Mean, r.Workload.Reads = hold, reads
+	}
+	return run.Results
+}
+
+// TestStanding: beside the ordinary workload a long hold and readers come into the
+// table once each, and the rest comes after it.
+func TestStanding(t *testing.T) {
+	run := synthesize(1, 1, 2, []int{1, 2, 8}, fast("a", 1e6), fast("b", 1e6))
+	run.Results = append(run.Results, reheld(synthesize(2, 1, 2, []int{1, 2, 8}, fast("a", 1e6)), time.Microsecond, 0)...)
+	run.Results = append(run.Results, reheld(synthesize(3, 1, 2, []int{1, 2, 8}, fast("a", 1e6)), 10*time.Microsecond, 0)...)
+	run.Results = append(run.Results, reheld(synthesize(4, 1, 2, []int{2, 8}, fast("a", 1e6)), 100*time.Nanosecond, 90)...)
+	run.Results = append(run.Results, synthesize(5, 1, 2, []int{1, 8}, model{lock: served("q", harness.Redis, "redis"), rate: constant(900)}).Results...)
+	names := func(ss []situation) string {
+		var out []string
+		for _, s := range ss {
+			out = append(out, s.name)
+			if s.meaning() == "" || s.when() == "" {
+				t.Errorf("%s: no plain words", s.name)
+			}
+		}
+		return strings.Join(out, "; ")
+	}
+	first, others := standing(groups(run))
+	if got, want := names(first), "uncontended; one worker per CPU; more workers than CPUs; long hold, more workers than CPUs; mostly readers; distributed, uncontended; distributed, contended"; got != want {
+		t.Errorf("first\n%s, want\n%s", got, want)
+	}
+	if got, want := names(others), "long hold, uncontended; long hold, one worker per CPU; uncontended; one worker per CPU; more workers than CPUs"; got != want {
+		t.Errorf("others\n%s, want\n%s", got, want)
+	}
+	// Alone, a long hold is all there is.
+	first, others = standing(groups(&resultfile.Run{Manifest: run.Manifest, Results: reheld(synthesize(3, 1, 2, []int{1, 2, 8}, fast("a", 1e6)), time.Millisecond, 0)}))
+	if got := names(first); strings.Count(got, "long hold") != 3 || len(others) != 0 {
+		t.Errorf("a long hold alone: %s, and %d others", got, len(others))
+	}
+}
+
+// TestComparisons checks the table behind a row.
+func TestComparisons(t *testing.T) {
+	run := synthesize(5, 10, 2, []int{8}, fast("a", 1e6), fast("b", 2e6), with(fast("c", 4e6), status(harness.Reference)))
+	v := findVerdict(t, verdicts(run), "more workers than CPUs")
+	var got []string
+	for _, r := range v.Rows {
+		got = append(got, r.Lock+" "+r.Reading)
+		if r.Rate == "" || r.P99 == "" || r.Jain == "" || r.Cost == "" || r.Lock != "b" && !strings.Contains(r.Ratio, " to ") {
+			t.Errorf("%+v lacks a figure", r)
+		}
+	}
+	if want := "c faster; kept for reference, b leads, recommended, a slower"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
+	}
+	few := findVerdict(t, verdicts(synthesize(5, 3, 2, []int{8}, fast("a", 1e6), fast("b", 2e6))), "more workers than CPUs")
+	if len(few.Rows) != 2 || strings.Contains(few.Rows[1].Ratio, "to") || few.Rows[1].Reading != "too few rounds in common" {
+		t.Errorf("three rounds: %+v", few.Rows)
+	}
+}
+
+func TestLead(t *testing.T) {
+	crossing := func(name string, low, high float64) model {
+		return model{lock: local(name, harness.Spin, harness.Recommended), handed: 0.5, noise: 0.01, rate: func(w int) float64 {
+			if w > 2 {
+				return high
+			}
+			return low
+		}}
+	}
+	remote := model{lock: served("q", harness.Redis, "redis"), rate: constant(900), handed: 1, noise: 0.01}
+	for _, c := range []struct {
+		name   string
+		rounds int
+		models []model
+		want   string
+	}{
+		{"one for all", 10, []model{fast("a", 2e6), fast("b", 1e6)},
+			"Inside one process use a: in none of the 3 situations decided here is another lock meant for use shown to be faster."},
+		{"it depends", 10, []model{crossing("a", 2e6, 1e6), crossing("b", 1e6, 2e6)},
+			"Inside one process use a when nobody else wants it and with one worker per CPU; b with more workers than CPUs."},
+		{"too few rounds", 3, []model{fast("a", 2e6), fast("b", 1e6)},
+			"Inside one process, nothing can be recommended yet: 3 rounds, 6 needed to compare 2 locks at 95 % for all pairs together."},
+		{"between processes", 10, []model{remote},
+			"Between processes use q: in none of the 2 situations decided here is another lock meant for use shown to be faster."},
+		{"one not decided", 10, []model{fast("a", 2e6), with(crossing("b", 1e6, 1e6), func(m *model) { m.missing = 5; m.lock.Traits.MaxWorkers = 2 })},
+			"nothing can be recommended yet"},
+	} {
+		got := strings.ReplaceAll(plainLead(lead(verdicts(synthesize(5, c.rounds, 2, []int{1, 2, 8}, c.models...)))), nb, " ")
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRoundsFor: as many rounds as it says give a verdict, and one less does not.
+func TestRoundsFor(t *testing.T) {
+	models := []model{fast("a", 5e6), fast("b", 1e6), fast("c", 1e6), with(fast("d", 1e6), status(harness.Reference)),
+		with(fast("e", 1e6), status(harness.Broken)), with(fast("f", 1e6), func(m *model) { m.lock.Traits.Permits = 2 })}
+	cases := func(yield func(harness.Lock, harness.Workload) bool) {
+		for _, m := range models {
+			if !yield(m.lock, harness.Workload{Workers: 8}) {
+				return
+			}
+		}
+	}
+	rounds, locks := RoundsFor(cases)
+	if locks != 4 || rounds != metric.MinRounds(metric.Level(3+3)) {
+		t.Errorf("%d rounds for %d locks", rounds, locks)
+	}
+	for n, want := range map[int]string{rounds: "a", rounds - 1: ""} {
+		if v := verdicts(synthesize(1, n, 2, []int{8}, models...))[0]; v.Use != want {
+			t.Errorf("%d rounds: use %q, want %q (%s)", n, v.Use, want, v.Why)
 		}
 	}
 }

@@ -13,8 +13,8 @@ var backoff = &harness.Variant{
 	Doc:    "test-and-test-and-set; who fails stays away for a random time that doubles",
 	Paper:  "Anderson 1990",
 	Family: harness.Spin,
-	Status: harness.Recommended,
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&Backoff{Wait: s.Wait, Pin: s.Pin}) },
+	Status: harness.Recommended, Complexity: harness.Single,
+	Local: func(s harness.Setup) harness.Local { return harness.Shared(&Backoff{Wait: s.Wait, Pin: s.Pin}) },
 }
 
 // maxBackoff bounds the delay between two looks, in units of the wait policy.

@@ -13,7 +13,7 @@ var clh = &harness.Variant{
 	Doc:    "an implicit queue in which every waiter polls its predecessor's node",
 	Paper:  "Craig 1993",
 	Family: harness.Spin,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true},
 	Local:  func(s harness.Setup) harness.Local { return NewCLH(s) },
 }

@@ -13,7 +13,7 @@ var mcs = &harness.Variant{
 	Doc:    "a linked queue in which every waiter polls its own node",
 	Paper:  "Mellor-Crummey & Scott 1991",
 	Family: harness.Spin,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true},
 	Local:  func(s harness.Setup) harness.Local { return NewMCS(s) },
 }

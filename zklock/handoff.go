@@ -56,7 +56,7 @@ var handoffVariant = &harness.Variant{
 	Doc:    "queue of ephemeral tickets, the event of the release is the next one's lock",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Family: harness.ZooKeeper,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remote(nil), // what Client.Mutex gives
 }

@@ -26,7 +26,7 @@ var multi = &harness.Variant{
 	Doc:    "two mutexes, taken in the order of their paths and released in reverse",
 	Paper:  "Coffman, Elphick & Shoshani 1971",
 	Family: harness.ZooKeeper,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Composed,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteOf(func(c *Client, path string) func() labKind {
 		m := c.Multi([]string{path + "/b", path + "/a"}, MultiOptions{})

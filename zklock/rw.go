@@ -44,7 +44,7 @@ var rw = &harness.Variant{
 	Doc:    "queue of readers and writers, a reader watches the nearest writer ahead",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Family: harness.ZooKeeper,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteOf(func(c *Client, path string) func() labKind {
 		m := c.RW(path, Options{})

@@ -44,7 +44,7 @@ var semaphore = &harness.Variant{
 	Doc:    "queue of tickets whose first two hold, only the first waiter watches them",
 	Paper:  "Apache Curator 5.4.0, LockInternals",
 	Family: harness.ZooKeeper,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, Permits: labPermits, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteOf(func(c *Client, path string) func() labKind {
 		s := c.Semaphore(path, labPermits, Options{})

@@ -68,7 +68,7 @@ var cohort = &harness.Variant{
 	Doc:    "one ticket for all goroutines of a client, which hand the lock on up to 16 times",
 	Paper:  "Dice, Marathe & Shavit 2012",
 	Family: harness.ZooKeeper,
-	Status: harness.Recommended,
+	Status: harness.Recommended, Complexity: harness.Composed,
 	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteCohort(CohortOptions{}),
 }

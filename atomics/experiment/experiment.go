@@ -43,7 +43,7 @@ func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error
 		return nil, err
 	}
 	if !e.Simulation {
-		f.Warnings = append(f.Warnings, noise.Stop()...)
+		f.Warnings = append(f.Warnings, machine.NoiseWarnings(noise.Stop())...)
 	}
 	f.Name, f.Question, f.Method, f.Source = e.Name, e.Question, e.Method, e.Source
 	f.Started, f.Elapsed, f.Interrupted = started.UTC().Round(0), time.Since(started), err != nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,12 +46,21 @@ func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 // without readers they are slow mutexes.
 const defaultReads = 90
 
+// defaultLongHold is for how long a local lock is held where that is long: several
+// times what it takes to put a waiter to sleep and to wake it.
+const defaultLongHold = 10 * time.Microsecond
+
 // defaultCases is cases for the default choice of locks. Unless the user says how
 // many turns only read, locks for readers and writers, and sync-mutex beside
 // them, are measured with most of them reading, at their default contention.
-func (a axes) defaultCases(locks []*harness.Variant, cpus int) []runner.Case {
+// Unless the user says how long a lock is held, the local locks for use, and those
+// that sleep, are also measured with a long hold, where the workers are most.
+func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
+	}
+	if len(a.hold) == 0 {
+		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
 	}
 	var plain, shared []*harness.Variant
 	for _, v := range locks {
@@ -64,6 +74,19 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) []runner.Case {
 	readers := a
 	readers.reads, readers.workers = []int{defaultReads}, or(a.workers, cpus, 8*cpus)
 	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
+}
+
+// longHolds returns the cases of a long hold.
+func (a axes) longHolds(locks []*harness.Variant, cpus int) []runner.Case {
+	locks = slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool {
+		sleeps := v.Family == harness.Blocking && v.Status == harness.Reference
+		return v.Local == nil || v.Traits.ReadWrite || v.Status != harness.Recommended && !sleeps
+	})
+	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, or(a.workers, 8*cpus)
+	if n := len(a.workers); n > 1 {
+		a.workers = a.workers[n-1:]
+	}
+	return a.cases(locks, cpus)
 }
 
 // workloads returns every combination of the axes that makes sense for v.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,21 +20,35 @@ import (
 
 func envCommand() *cobra.Command {
 	var asJSON bool
+	var demand strictness
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Show what this machine is, which servers are at hand, and what will disturb a measurement",
-		Args:  noArgs,
+		Long: `env shows what a reader must know of this machine before figures measured on it
+mean anything, and what will disturb them: it looks at the processors, their
+frequency, the clock and the limits of the container, and then watches for a
+second what else runs. Each warning has its remedy. With --strict any warning
+that --accept does not name makes the exit status 3.`,
+		Example: `  locklab env
+  locklab env --strict --accept guest,clock-step && locklab run`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := lookAround()
-			if asJSON {
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return enc.Encode(s)
+			if err := demand.validate(); err != nil {
+				return err
 			}
-			return s.print(cmd.OutOrStdout())
+			s := lookAround(listening)
+			show := s.print
+			if asJSON {
+				show = s.encode
+			}
+			if err := show(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return demand.judge(s.Warnings, true, cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	demand.flags(cmd)
 	return cmd
 }
 
@@ -44,6 +59,7 @@ type surrounding struct {
 	Topology machine.Topology  `json:"topology"`
 	Overhead harness.Overhead  `json:"overhead"`
 	Servers  []server          `json:"servers"`
+	Noise    harness.Noise     `json:"noise"` // in the second before
 	Warnings []harness.Warning `json:"warnings"`
 }
 
@@ -53,9 +69,11 @@ type server struct {
 	Reason string `json:"reason,omitempty"` // why there is none, "" if there is
 }
 
-func lookAround() surrounding {
+// lookAround looks at the machine, and watches it for d.
+func lookAround(d time.Duration) surrounding {
 	env := machine.Capture()
-	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: runner.Calibrate().Overhead(), Warnings: env.Warnings()}
+	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: runner.Calibrate().Overhead(), Noise: listen(d)}
+	s.Warnings = append(env.Warnings(), machine.NoiseWarnings(s.Noise)...)
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
 		v := server{Kind: kind}
 		if err := backend.Available(kind); err != nil {
@@ -64,6 +82,16 @@ func lookAround() surrounding {
 		s.Servers = append(s.Servers, v)
 	}
 	return s
+}
+
+// encode writes s as JSON.
+func (s surrounding) encode(out io.Writer) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(s); err != nil {
+		return fmt.Errorf("locklab: %w", err)
+	}
+	return nil
 }
 
 // A fact is a line of the table: something known under a heading.
@@ -87,7 +115,7 @@ func (s surrounding) print(out io.Writer) error {
 		return fmt.Errorf("locklab: %w", err)
 	}
 	for _, w := range s.Warnings {
-		fmt.Fprintf(out, "warning: %s\n  remedy: %s\n", w.Text, w.Remedy)
+		fmt.Fprintf(out, "warning (%s): %s\n  remedy: %s\n", w.Kind, w.Text, w.Remedy)
 	}
 	return nil
 }
@@ -115,6 +143,22 @@ func (s surrounding) facts() []fact {
 	}
 	for _, v := range s.Servers {
 		facts = append(facts, fact{"servers", v.Kind, atHand(v.Reason, "missing")})
+	}
+	return append(facts, s.checkFacts()...)
+}
+
+// checkFacts lists what was looked at before figures are believed; what there is
+// a warning about carries a mark.
+func (s surrounding) checkFacts() (facts []fact) {
+	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]harness.Noise{s.Noise})...) {
+		mark, found := "ok", c.Found
+		switch {
+		case c.Bad:
+			mark = "!"
+		case found == "":
+			mark, found = "?", "the system does not tell"
+		}
+		facts = append(facts, fact{"fitness", fmt.Sprintf("%-2s %s", mark, c.Name), found})
 	}
 	return facts
 }

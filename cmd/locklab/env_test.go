@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness"
 	"locklab/internal/machine"
@@ -22,7 +23,8 @@ func twoSockets() surrounding {
 			Events: []machine.EventStatus{{Event: "cycles", Reason: "because"}, {Event: "instructions", UserOnly: true}, {Event: "task-clock"}}},
 		Overhead: harness.Overhead{Turn: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
 		Servers:  []server{{Kind: "redis"}, {Kind: "zookeeper", Reason: "no jars"}},
-		Warnings: []harness.Warning{{Text: "it is noisy", Remedy: "silence it"}},
+		Noise:    harness.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
+		Warnings: []harness.Warning{{Text: "it is noisy", Remedy: "silence it", Kind: "noise"}},
 	}
 	for i := range 8 {
 		s.Topology = append(s.Topology, machine.Place{CPU: i, Core: i % 4, Thread: i / 4, Cache: i % 2, Node: i % 2, Package: i % 2})
@@ -36,24 +38,45 @@ func TestPrintEnv(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `Made-up 9000 · 8 CPUs (4 cores, 2 sockets) · linux amd64 · go0
-clock    reads                  RDTSC, 2500 MHz
-         rate                   measured; measurements differ by 1.5 ppm
-         floor                  11.2 ns from one reading to the next
-         step                   0.4 ns
-         across CPUs            7 of 8 within 140 ns of the first; the farthest is 30 ns off, give or take 90; backward steps: 0
-atomics  compare-and-swap       LOCK CMPXCHG
-caches   L3 unified             2 of 2048 KiB, lines of 64 B, 4 CPUs share one
-CPUs     order of workers       0-7
-         SMT siblings           0,4 | 1,5 | 2,6 | 3,7
-         same last-level cache  0,2,4,6 | 1,3,5,7
-the lab  turn of a local lock   5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
-         turn called directly   2.5 ns; 3.5 ns through sync.Locker, as measured turns are called
-events   cycles                 n/a: because
-         instructions           at hand, in user mode only
-         task-clock             at hand
-servers  redis                  at hand
-         zookeeper              missing: no jars
-warning: it is noisy
+clock    reads                                          RDTSC, 2500 MHz
+         rate                                           measured; measurements differ by 1.5 ppm
+         floor                                          11.2 ns from one reading to the next
+         step                                           0.4 ns
+         across CPUs                                    7 of 8 within 140 ns of the first; the farthest is 30 ns off, give or take 90; backward steps: 0
+atomics  compare-and-swap                               LOCK CMPXCHG
+caches   L3 unified                                     2 of 2048 KiB, lines of 64 B, 4 CPUs share one
+CPUs     order of workers                               0-7
+         SMT siblings                                   0,4 | 1,5 | 2,6 | 3,7
+         same last-level cache                          0,2,4,6 | 1,3,5,7
+the lab  turn of a local lock                           5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
+         turn called directly                           2.5 ns; 3.5 ns through sync.Locker, as measured turns are called
+events   cycles                                         n/a: because
+         instructions                                   at hand, in user mode only
+         task-clock                                     at hand
+servers  redis                                          at hand
+         zookeeper                                      missing: no jars
+fitness  ok processors                                  8 CPUs
+         ok CPU limit of the container                  none
+         ?  frequency governor                          the system does not tell
+         ?  turbo                                       the system does not tell
+         !  threads that share a core (SMT)             8 CPUs on 4 cores
+         ok kinds of processor                          alike
+         ok virtual machine                             no
+         ?  load before the start                       the system does not tell
+         ok clock of the samples                        RDTSC
+         ?  time-stamp counter                          the system does not tell
+         ok timer floor                                 11.2 ns
+         ok timer step                                  0.4 ns
+         ok rate of the clock                           measurements differ by 1.5 ppm
+         ok clocks of the processors                    within 140 ns, 0 backward steps
+         !  taken by the host (steal)                   20.0 %
+         ?  used by other processes                     the system does not tell
+         ok a thread waited for a CPU (pressure stall)  1.0 %
+         ?  stopped at the CPU limit (throttling)       the system does not tell
+         ?  slowed down by heat                         the system does not tell
+         ok speed of a CPU after the window, of before  101.0 %
+         ok threads moved between CPUs                  2 a second and CPU
+warning (noise): it is noisy
   remedy: silence it
 `
 	if got := out.String(); got != want {
@@ -95,7 +118,7 @@ func TestEnvJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"cpu", "clock_hz", "clock_floor", "clock_step", "clock_rate", "clock_error_ppm", "clock_skew",
-		"caches", "events", "topology", "servers", "warnings"} {
+		"caches", "events", "topology", "servers", "noise", "warnings"} {
 		if parts[name] == nil {
 			t.Errorf("no %s in %s", name, text)
 		}
@@ -104,12 +127,15 @@ func TestEnvJSON(t *testing.T) {
 
 // TestLookAround checks that what is shown of this machine is there.
 func TestLookAround(t *testing.T) {
-	s := lookAround()
+	s := lookAround(10 * time.Millisecond)
 	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 || len(s.Events) != len(machine.EventNames()) {
 		t.Errorf("%d CPUs, but %+v", s.CPUs, s)
 	}
-	if got, want := len(s.Warnings), len(s.Environment.Warnings()); got != want {
+	if got, want := len(s.Warnings), len(s.Environment.Warnings())+len(machine.NoiseWarnings(s.Noise)); got != want {
 		t.Errorf("%d warnings of %d", got, want)
+	}
+	if s.Noise.Window < 10*time.Millisecond {
+		t.Errorf("watched for %v", s.Noise.Window)
 	}
 }
 

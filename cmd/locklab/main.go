@@ -21,6 +21,7 @@ import (
 const (
 	exitFailed      = 1
 	exitUsage       = 2
+	exitUnfit       = 3
 	exitInterrupted = 130
 )
 
@@ -48,6 +49,8 @@ func status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errViolations):
 		return exitFailed
+	case errors.Is(err, errUnfit):
+		return exitUnfit
 	}
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
 	if errors.Is(err, harness.ErrUsage) {

@@ -100,6 +100,8 @@ func TestUsageErrors(t *testing.T) {
 		{"report " + testRun + " --png " + file, "cannot write"},
 		{"list nosuch", `"nosuch"`},
 		{"env extra", `"extra"`},
+		{"env --strict --accept noise", "there are cpus, cpu-limit"},
+		{"run --accept guest", "give both"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			stdout, stderr, status := output(t, locklab(t, strings.Fields(c.args)...))

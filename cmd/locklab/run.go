@@ -33,6 +33,9 @@ type runOptions struct {
 	hardware         bool
 	out              string
 	replace          bool
+
+	roundsGiven bool // by the user
+	strictness
 }
 
 // The defaults of a run.
@@ -59,12 +62,16 @@ LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 
 It writes results.jsonl, bench.txt (for benchstat), manifest.json and
 index.html. Ctrl-C keeps what was measured and still writes the report.`,
-		Example: `  locklab run                                       every lock of use, about five minutes
+		Example: `  locklab run                                       one lock for each idea, about a quarter of an hour
   locklab run --locks spin,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.roundsGiven = cmd.Flags().Changed("rounds")
+			if err := o.admit(cmd.ErrOrStderr()); err != nil {
+				return err
+			}
 			return run(cmd.Context(), o, cmd.Flags().Changed("seed"), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -81,7 +88,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f.StringVar(&o.reads, "read", "", "turns in a hundred that only read, such as 90 (default 0)")
 	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each turn at random (default 1)")
 	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
-	f.IntVar(&o.rounds, "rounds", defaultRounds, "how often each case is measured")
+	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default as often as a verdict on so many locks takes, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
 	f.DurationVar(&o.budget, "budget", 0, "choose the windows so that the whole run takes about this long")
@@ -89,6 +96,7 @@ index.html. Ctrl-C keeps what was measured and still writes the report.`,
 	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	o.strictness.flags(cmd)
 	return cmd
 }
 
@@ -121,6 +129,9 @@ func run(ctx context.Context, o runOptions, seeded bool, stdout, stderr io.Write
 	dir, out, err := o.create(plan, servers, skipped)
 	if err != nil {
 		return err
+	}
+	if text := doubt(plan); text != "" {
+		fmt.Fprintln(stderr, text)
 	}
 	violated, err := measure(ctx, plan, out, stderr)
 	if o.hardware && err == nil && ctx.Err() == nil {
@@ -202,8 +213,9 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if o.locks == defaultLocks {
 		cases = a.defaultCases(locks, runtime.GOMAXPROCS(0))
 	}
-	p := &runner.Plan{Cases: cases, Rounds: o.rounds, Seed: o.seed,
+	p := &runner.Plan{Cases: cases, Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
+	o.setRounds(p)
 	window := o.duration
 	if window == 0 {
 		window = defaultWindow

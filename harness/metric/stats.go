@@ -107,8 +107,8 @@ type Comparison struct {
 // index, with an interval of at least the confidence level where there are
 // enough rounds. Pairs with a NaN, and pairs of two zeros, are left out.
 //
-// When m comparisons are read together, level is 1 - 0.05/m (Bonferroni), so
-// that the chance of any false difference among them stays under 5 %.
+// When several comparisons are read together, level is their [Level], so that
+// the chance of any false difference among them stays under 5 %.
 func Compare(a, b []float64, level float64) Comparison {
 	ratios := make([]float64, min(len(a), len(b)))
 	for i := range ratios {

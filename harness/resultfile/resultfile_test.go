@@ -20,7 +20,7 @@ import (
 func sample() *harness.Result {
 	return &harness.Result{
 		Lock: harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin,
-			Status: harness.Recommended, Traits: harness.Traits{FIFO: true, MaxWorkers: 9}},
+			Status: harness.Recommended, Traits: harness.Traits{FIFO: true, MaxWorkers: 9}, Complexity: harness.Queued},
 		Workload: harness.Workload{Workers: 2, Clients: 1, Hold: harness.Span{Mean: 100, Exp: true},
 			Think: harness.Span{Mean: time.Microsecond}, Wait: harness.WaitYield, Pin: harness.PinCPU,
 			GOMAXPROCS: 2, Warmup: time.Millisecond, Window: time.Second},
@@ -33,8 +33,9 @@ func sample() *harness.Result {
 		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
 		CPU:        harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
 		Wire:       &harness.Counts{Requests: 90, Notifications: 4},
+		Noise:      &harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.01, Others: -1, Pressure: 0.2, Throttled: -1, Hot: 1, Migrations: 7, Speed: 0.98},
 		Violations: []harness.Violation{{Rule: "exclusion", Detail: "two <inside> \"at\" once\n", Count: 2}},
-		Warnings:   []harness.Warning{{Text: "steal 3 %", Remedy: "use a quiet machine"}},
+		Warnings:   []harness.Warning{{Text: "steal 3 %", Remedy: "use a quiet machine", Kind: "steal"}},
 	}
 }
 

@@ -318,7 +318,9 @@ func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result
 	if err != nil {
 		return nil, err
 	}
-	res.Warnings = append(res.Warnings, noise.Stop()...)
+	seen := noise.Stop()
+	res.Noise = &seen
+	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)
 	bracket(res, before, rig.probe())
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	if err := ctx.Err(); err != nil {
@@ -345,12 +347,14 @@ const minOverlap = 0.95
 func doubts(r *harness.Result) (ws []harness.Warning) {
 	if r.Overlap < minOverlap {
 		ws = append(ws, harness.Warning{
+			Kind:   "overlap",
 			Text:   fmt.Sprintf("all workers ran together for only %.0f %% of the window", 100*r.Overlap),
 			Remedy: "use a longer --duration, and look at the run's errors",
 		})
 	}
 	if r.Elapsed > 2*r.Workload.Window+50*time.Millisecond {
 		ws = append(ws, harness.Warning{
+			Kind:   "late",
 			Text:   "a window lasted more than twice as long as asked: the coordinator got no CPU",
 			Remedy: "use a machine with more processors, or fewer workers",
 		})

@@ -38,6 +38,9 @@ type Environment struct {
 	GOMAXPROCS  int     `json:"gomaxprocs"`
 	Go          string  `json:"go"` // runtime.Version
 
+	Load *float64 `json:"load,omitempty"` // threads that ran or waited, on average over the last minute
+	TSC  string   `json:"tsc,omitempty"`  // "constant+nonstop" is what a clock needs; "" where there is none
+
 	Caches []Cache       `json:"caches,omitempty"` // of the processors this process may use, the nearest first
 	Events []EventStatus `json:"events,omitempty"` // which events of the processor and the kernel can be counted
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -42,8 +43,11 @@ func TestFixtures(t *testing.T) {
 			if ws := e.Warnings(); f.name == "quiet" && len(ws) > 0 {
 				t.Errorf("warnings about a machine without fault: %+v", ws)
 			}
+			for _, c := range e.Checks() {
+				fmt.Fprintf(&got, "check %s: %s: %q, bad %v\n", c.Kind, c.Name, c.Found, c.Bad)
+			}
 			for _, w := range e.Warnings() {
-				fmt.Fprintf(&got, "warning: %s\n remedy: %s\n", w.Text, w.Remedy)
+				fmt.Fprintf(&got, "warning (%s): %s\n remedy: %s\n", w.Kind, w.Text, w.Remedy)
 			}
 			golden := filepath.Join("testdata", f.name+".golden")
 			if *update {
@@ -64,27 +68,35 @@ func TestFixtures(t *testing.T) {
 
 // worst returns an environment that deserves every warning.
 func worst() Environment {
+	load := 2.0
 	return Environment{OS: "linux", Arch: "amd64", CPUs: 1, Cores: 4, CPULimit: 0.5, Governor: "powersave",
 		Turbo: "on", Capacities: "446+1024", Virtual: "KVM", Clock: "RDTSC", Clocksource: "hpet",
-		ClockFloor: 12, ClockStep: 10, ClockError: 150,
+		ClockFloor: 120, ClockStep: 10, ClockError: 150, Load: &load, TSC: "constant",
 		Skew: Skew{Offset: 900, Error: 80, Bound: 980, CPUs: 2}}
 }
 
 func TestWarnings(t *testing.T) {
 	several := worst()
 	several.CPUs, several.Clock = 8, "monotonic"
+	idle, busy := 0.5, 0.51
 	for _, tc := range []struct {
 		name string
 		e    Environment
 		want []string // a part of each text, in order
 	}{
 		{"nothing known", Environment{CPUs: 4}, nil},
-		{"worst", worst(), []string{"one processor", "control group allows 0.5", `"powersave"`, "turbo", "446+1024", "KVM guest", "hpet", "steps of 10 ns", "150 ppm", "900 ns apart"}},
-		{"several", several, []string{"0.5 of 8", `"powersave"`, "turbo", "8 processors share 4 cores", "446+1024", "KVM guest", "system's clock", "steps of 10 ns", "150 ppm", "900 ns apart"}},
+		{"worst", worst(), []string{"one processor", "control group allows 0.5", `"powersave"`, "turbo", "446+1024", "KVM guest", "2 threads ran", "hpet", "counter is constant by", "takes 120 ns", "steps of 10 ns", "150 ppm", "900 ns apart"}},
+		{"several", several, []string{"0.5 of 8", `"powersave"`, "turbo", "8 processors share 4 cores", "446+1024", "KVM guest", "system's clock", "takes 120 ns", "steps of 10 ns", "150 ppm", "900 ns apart"}},
 		{"roomy limit", Environment{CPUs: 2, CPULimit: 2}, nil},
 		{"no cpufreq", Environment{CPUs: 2, Governor: "none"}, nil},
 		{"mixed governors", Environment{CPUs: 2, Governor: "performance+powersave"}, []string{"performance+powersave"}},
 		{"arm64 has no TSC to distrust", Environment{CPUs: 2, Clock: "CNTVCT_EL0", Clocksource: "jiffies"}, nil},
+		{"load at the limit", Environment{CPUs: 2, Load: &idle}, nil},
+		{"load", Environment{CPUs: 2, Load: &busy}, []string{"0.51 threads ran"}},
+		{"constant and nonstop", Environment{CPUs: 2, Clock: "RDTSC", TSC: "constant+nonstop"}, nil},
+		{"variable", Environment{CPUs: 2, Clock: "RDTSC", TSC: "variable"}, []string{"counter is variable"}},
+		{"variable, not in use", Environment{CPUs: 2, Clock: "monotonic", ClockFloor: 40, TSC: "variable"}, []string{"system's clock"}},
+		{"floor at the limit", Environment{CPUs: 2, ClockFloor: 100}, nil},
 		{"step at the limit", Environment{CPUs: 2, ClockStep: 5}, nil},
 		{"rate at the limit", Environment{CPUs: 2, ClockError: 100}, nil},
 		{"skew within its error", Environment{CPUs: 2, Skew: Skew{Offset: 150, Error: 100, Bound: 250}}, nil},
@@ -109,6 +121,9 @@ func checkWarnings(t *testing.T, ws []harness.Warning, want []string) {
 	for i, w := range ws {
 		if !strings.Contains(w.Text, want[i]) {
 			t.Errorf("warning %d is %q, want one about %q", i, w.Text, want[i])
+		}
+		if !slices.Contains(WarningKinds(), w.Kind) {
+			t.Errorf("%q has the kind %q, which is not listed", w.Text, w.Kind)
 		}
 		for _, s := range []string{w.Text, w.Remedy} {
 			if s == "" || seen[s] || strings.HasSuffix(s, ".") || strings.Contains(s, "\n") {
@@ -254,6 +269,7 @@ func FuzzReadEnvironment(f *testing.F) {
 				}
 			}
 		}
-		observe(fsys, []int{0, 1})
+		o := observe(fsys, []int{0, 1})
+		NoiseChecks([]harness.Noise{noise(o, o)})
 	})
 }

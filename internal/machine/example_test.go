@@ -32,7 +32,7 @@ func ExampleWork() {
 func ExampleWatch() {
 	noise := machine.Watch()
 	// … measure …
-	for _, w := range noise.Stop() {
+	for _, w := range machine.NoiseWarnings(noise.Stop()) {
 		fmt.Printf("%s: %s\n", w.Text, w.Remedy)
 	}
 }

@@ -1,9 +1,9 @@
 package machine
 
 import (
-	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +25,11 @@ func Watch() *Watcher {
 	return &Watcher{cpus, observe(hostFS(), cpus)}
 }
 
-// Stop returns what disturbed the machine since Watch, each with what to do
-// about it; nil if nothing did or the system does not tell.
-func (w *Watcher) Stop() []harness.Warning {
-	return compare(w.before, observe(hostFS(), w.cpus))
+// Stop returns what disturbed the machine since Watch. See [NoiseWarnings].
+func (w *Watcher) Stop() harness.Noise {
+	n := noise(w.before, observe(hostFS(), w.cpus))
+	n.CPUs = len(w.cpus)
+	return n
 }
 
 // An observation is the state of the counters at one moment. A counter that
@@ -43,6 +44,7 @@ type observation struct {
 	pressure int64         // µs in which a task waited for a processor
 	throttle int64         // times a control group was stopped at its CPU limit
 	hot      int64         // times a processor slowed down because of heat
+	moved    int64         // times a thread of this process changed processors
 }
 
 func observe(fsys fs.FS, cpus []int) observation {
@@ -51,66 +53,45 @@ func observe(fsys fs.FS, cpus []int) observation {
 	o.pressure = parsePressure(readText(fsys, "proc/pressure/cpu"))
 	o.throttle = readThrottle(fsys)
 	o.hot = readHeat(fsys, cpus)
+	o.moved = readMigrations(fsys)
 	o.at = time.Now()
 	return o
 }
 
-// Above these shares of the window a disturbance is reported.
-const (
-	maxSteal    = 0.01
-	maxPressure = 0.10
-	maxOthers   = 0.10
-	maxSpeed    = 0.15 // change of speed
-)
+// noise returns what happened between two observations.
+func noise(a, b observation) harness.Noise {
+	n := harness.Noise{Window: b.at.Sub(a.at), Steal: -1, Others: -1, Pressure: -1,
+		Throttled: since(a.throttle, b.throttle), Hot: since(a.hot, b.hot), Migrations: since(a.moved, b.moved)}
+	if total := since(a.total, b.total); total > 0 {
+		n.Steal, n.Others = 0, othersShare(a, b, float64(total))
+		// One tick, 10 ms, is too coarse to tell anything about a short window.
+		if steal := since(a.steal, b.steal); steal > 1 {
+			n.Steal = float64(steal) / float64(total)
+		}
+	}
+	if waited := since(a.pressure, b.pressure); waited >= 0 && n.Window > 0 {
+		n.Pressure = min(1, float64(waited)/float64(n.Window.Microseconds()+1))
+	}
+	if a.speed > 0 && b.speed > 0 {
+		n.Speed = b.speed / a.speed
+	}
+	return n
+}
 
-// compare returns what happened between two observations.
-func compare(a, b observation) []harness.Warning {
-	var ws []harness.Warning
-	warn := func(remedy, format string, args ...any) {
-		ws = append(ws, harness.Warning{Text: fmt.Sprintf(format, args...), Remedy: remedy})
+// since returns by how much a counter has risen, 0 if it began anew, -1 if one
+// of its readings is not known.
+func since(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
 	}
-	since := func(a, b int64) int64 {
-		if a < 0 || b < 0 {
-			return 0
-		}
-		return max(0, b-a)
-	}
-	total := float64(since(a.total, b.total))
-	// One tick, 10 ms, is too coarse to tell anything about a short window.
-	if steal := since(a.steal, b.steal); steal > 1 && float64(steal) > maxSteal*total {
-		warn("use a machine whose processors are not shared, or measure longer",
-			"the host gave %.0f %% of the processor time to other guests", 100*float64(steal)/total)
-	}
-	if others := othersShare(a, b, total); others > maxOthers {
-		warn("stop other programs; measure locks kept by servers with the servers on another machine",
-			"other processes, the servers of a remote lock among them, used %.0f %% of the processor time", 100*others)
-	}
-	if window := b.at.Sub(a.at); window > 0 {
-		if waited := float64(since(a.pressure, b.pressure)) / float64(window.Microseconds()+1); waited > maxPressure {
-			warn("stop other programs, or use no more threads than processors",
-				"some thread waited for a processor during %.0f %% of the window", 100*min(1, waited))
-		}
-	}
-	if n := since(a.throttle, b.throttle); n > 0 {
-		warn("lift the CPU limit of the container, or use fewer workers",
-			"the control group was stopped %s because its CPU limit was used up", plural(int(n), "time"))
-	}
-	if n := since(a.hot, b.hot); n > 0 {
-		warn("cool the machine, or switch turbo off",
-			"processors slowed down %s because of heat", plural(int(n), "time"))
-	}
-	if a.speed > 0 && b.speed > 0 && math.Abs(b.speed/a.speed-1) > maxSpeed {
-		warn("set the frequency governor to performance and switch turbo off; on a guest, measure again",
-			"the processor ran at %.0f %% of the speed it had before the window", 100*b.speed/a.speed)
-	}
-	return ws
+	return max(0, b-a)
 }
 
 // othersShare returns which share of all ticks other processes used.
 func othersShare(a, b observation, total float64) float64 {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
-	if a.busy < 0 || b.busy < 0 || total == 0 {
-		return 0
+	if a.busy < 0 || b.busy < 0 {
+		return -1
 	}
 	own := float64(b.own-a.own) / float64(tick)
 	// Of both, the start and the end of the window fall inside a tick.
@@ -214,6 +195,59 @@ func readHeat(fsys fs.FS, cpus []int) int64 {
 		sum = add(sum, parseCount(n))
 	}
 	return sum
+}
+
+// readMigrations returns how often the threads of this process have changed
+// processors, -1 where the kernel does not say: it was built without
+// CONFIG_SCHED_DEBUG. Threads that have ended are not counted.
+func readMigrations(fsys fs.FS) int64 {
+	threads, err := fs.ReadDir(fsys, "proc/self/task")
+	if err != nil {
+		return -1
+	}
+	sum := int64(-1)
+	for _, thread := range threads {
+		for line := range strings.Lines(readText(fsys, "proc/self/task/%s/sched", thread.Name())) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "se.nr_migrations" {
+				sum = add(sum, parseCount(strings.TrimSpace(value)))
+				break
+			}
+		}
+	}
+	return sum
+}
+
+// readLoad returns how many threads have run or waited for a processor, on
+// average over about the last minute, nil if the kernel does not say. See
+// proc_loadavg(5).
+func readLoad(fsys fs.FS) *float64 {
+	first, _, _ := strings.Cut(readText(fsys, "proc/loadavg"), " ")
+	load, err := strconv.ParseFloat(first, 64)
+	if err != nil || !(load >= 0 && load < 1e6) {
+		return nil
+	}
+	return &load
+}
+
+// readTSC says what the time-stamp counter is by the flags of the processor:
+// "constant" if its rate does not follow the frequency, "nonstop" if it runs on
+// while the processor sleeps, joined by '+'; "variable" if neither, "" where
+// there is none.
+func readTSC(info map[string]string) string {
+	flags := strings.Fields(info["flags"])
+	if !slices.Contains(flags, "tsc") {
+		return ""
+	}
+	var all []string
+	for _, name := range []string{"constant", "nonstop"} {
+		if slices.Contains(flags, name+"_tsc") {
+			all = append(all, name)
+		}
+	}
+	if all == nil {
+		return "variable"
+	}
+	return strings.Join(all, "+")
 }
 
 // parseCount returns a count from 0, -1 if text is not one or is absurd.

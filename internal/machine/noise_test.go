@@ -8,23 +8,25 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"locklab/harness"
 )
 
 // quietStart is an observation, and quietEnd one a second later on two idle
 // processors.
 var (
 	quietStart = observation{at: time.Unix(100, 0), speed: 1, own: time.Second,
-		busy: 40_000, steal: 10, total: 50_000, pressure: 7000, throttle: 3, hot: 5}
+		busy: 40_000, steal: 10, total: 50_000, pressure: 7000, throttle: 3, hot: 5, moved: 9}
 	quietEnd = observation{at: time.Unix(101, 0), speed: 1, own: time.Second,
-		busy: 40_000, steal: 10, total: 50_200, pressure: 7000, throttle: 3, hot: 5}
+		busy: 40_000, steal: 10, total: 50_200, pressure: 7000, throttle: 3, hot: 5, moved: 9}
 )
 
 // unknown is an observation on a system that tells nothing.
 func unknown(at time.Time) observation {
-	return observation{at: at, busy: -1, steal: -1, total: -1, pressure: -1, throttle: -1, hot: -1}
+	return observation{at: at, busy: -1, steal: -1, total: -1, pressure: -1, throttle: -1, hot: -1, moved: -1}
 }
 
-func TestCompare(t *testing.T) {
+func TestNoiseWarnings(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(start, end *observation)
@@ -40,22 +42,57 @@ func TestCompare(t *testing.T) {
 		{"some pressure", func(_, o *observation) { o.pressure += 90_000 }, nil},
 		{"throttled", func(_, o *observation) { o.throttle++ }, []string{"stopped 1 time because"}},
 		{"hot", func(_, o *observation) { o.hot += 2 }, []string{"slowed down 2 times"}},
+		{"migrations", func(_, o *observation) { o.moved += 1500 }, []string{"moved to another processor 750 times a second and processor"}},
+		{"some migrations", func(_, o *observation) { o.moved += 1000 }, nil},
 		{"slower", func(_, o *observation) { o.speed = 0.8 }, []string{"80 % of the speed"}},
 		{"faster", func(_, o *observation) { o.speed = 1.3 }, []string{"130 % of the speed"}},
 		{"a little slower", func(_, o *observation) { o.speed = 0.9 }, nil},
 		{"everything", func(_, o *observation) {
-			o.steal, o.busy, o.pressure, o.throttle, o.hot, o.speed = 60, 40_100, 1e6, 4, 6, 0.5
-		}, []string{"host", "other processes", "waited", "stopped", "heat", "50 % of the speed"}},
+			o.steal, o.busy, o.pressure, o.throttle, o.hot, o.speed, o.moved = 60, 40_100, 1e6, 4, 6, 0.5, 5000
+		}, []string{"host", "other processes", "waited", "stopped", "heat", "50 % of the speed", "moved"}},
 		{"unknown at the start", func(o, _ *observation) { *o = unknown(o.at) }, nil},
 		{"unknown at the end", func(_, o *observation) { *o = unknown(o.at) }, nil},
-		{"counters restart", func(_, o *observation) { o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot = 0, 0, 0, 0, 0, 0 }, nil},
+		{"counters restart", func(_, o *observation) {
+			o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot, o.moved = 0, 0, 0, 0, 0, 0, 0
+		}, nil},
 		{"no time", func(a, b *observation) { *b = *a }, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, b := quietStart, quietEnd
 			tc.change(&a, &b)
-			checkWarnings(t, compare(a, b), tc.want)
+			n := noise(a, b)
+			n.CPUs = 2
+			checkWarnings(t, NoiseWarnings(n), tc.want)
 		})
+	}
+}
+
+// TestNoiseChecks sums up several windows.
+func TestNoiseChecks(t *testing.T) {
+	quiet := harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.01, Speed: 1, Hot: -1}
+	loud := harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.2, Pressure: 0.3, Throttled: 4, Hot: -1, Migrations: 2000, Speed: 0.5}
+	checks := NoiseChecks([]harness.Noise{quiet, loud, quiet})
+	got := make(map[string]Check)
+	for _, c := range checks {
+		got[c.Kind] = c
+	}
+	for kind, want := range map[string]Check{
+		"steal":      {Found: "0.0 % in the median window, 20.0 % in the worst; too much in 1 of 3", Bad: true},
+		"others":     {Found: "0.0 %"},
+		"pressure":   {Found: "1.0 % in the median window, 30.0 % in the worst; too much in 1 of 3", Bad: true},
+		"throttled":  {Found: "0 times in the median window, 4 times in the worst; too much in 1 of 3", Bad: true},
+		"heat":       {},
+		"speed":      {Found: "100.0 % in the median window, 50.0 % in the worst; too much in 1 of 3", Bad: true},
+		"migrations": {Found: "0 a second and CPU in the median window, 1000 a second and CPU in the worst; too much in 1 of 3", Bad: true},
+	} {
+		if c := got[kind]; c.Found != want.Found || c.Bad != want.Bad || c.Name == "" {
+			t.Errorf("%s: got %+v, want %+v", kind, c, want)
+		}
+	}
+	for _, c := range NoiseChecks([]harness.Noise{quiet}) {
+		if c.Bad {
+			t.Errorf("a quiet window: %+v", c)
+		}
 	}
 }
 
@@ -72,12 +109,15 @@ intr 1 2 3
 	for cpu, n := range []string{2: "4", 3: "5", 5: "6", 6: "7"} {
 		f.fsys["sys/devices/system/cpu/cpu"+string(rune('0'+cpu))+"/thermal_throttle/core_throttle_count"] = &fstest.MapFile{Data: []byte(n)}
 	}
+	for thread, n := range map[string]string{"7": "4", "8": "38"} {
+		f.fsys["proc/self/task/"+thread+"/sched"] = &fstest.MapFile{Data: []byte("locklab (7, #threads: 2)\n---\nse.sum_exec_runtime : 1.5\nse.nr_migrations    :     " + n + "\nnr_switches : 5\n")}
+	}
 	o := observe(f.fsys, f.cpus)
-	got := []int64{o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot}
+	got := []int64{o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot, o.moved}
 	// Of processors 2 and 3; busy is user, nice and system.
-	want := []int64{11 * (1 + 2 + 3), 11 * 8, 11 * 36, 43852547, 3, 22}
+	want := []int64{11 * (1 + 2 + 3), 11 * 8, 11 * 36, 43852547, 3, 22, 42}
 	if !slices.Equal(got, want) {
-		t.Errorf("busy, steal, total, pressure, throttle, hot are %v, want %v", got, want)
+		t.Errorf("busy, steal, total, pressure, throttle, hot, moved are %v, want %v", got, want)
 	}
 	if o.speed <= 0 && runtime.GOARCH != "wasm" {
 		t.Errorf("speed %v", o.speed)
@@ -86,12 +126,18 @@ intr 1 2 3
 
 func TestObserveWithoutFiles(t *testing.T) {
 	o := observe(fstest.MapFS{}, []int{0})
-	if got := []int64{o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot}; !slices.Equal(got, []int64{-1, -1, -1, -1, -1, -1}) {
+	if got := []int64{o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot, o.moved}; !slices.Equal(got, []int64{-1, -1, -1, -1, -1, -1, -1}) {
 		t.Errorf("read %v from nothing", got)
 	}
 	o.speed = 1
-	if ws := compare(o, o); ws != nil {
+	n := noise(o, o)
+	if ws := NoiseWarnings(n); ws != nil {
 		t.Errorf("missing files made %+v", ws)
+	}
+	for _, c := range NoiseChecks([]harness.Noise{n}) {
+		if (c.Found != "") != (c.Kind == "speed") || c.Bad {
+			t.Errorf("missing files made %+v", c)
+		}
 	}
 }
 
@@ -118,7 +164,7 @@ func TestWatchSeesOtherProcesses(t *testing.T) {
 	}
 	w := Watch()
 	time.Sleep(300 * time.Millisecond)
-	ws := w.Stop()
+	ws := NoiseWarnings(w.Stop())
 	for _, warning := range ws {
 		t.Log(warning.Text)
 		if strings.Contains(warning.Text, "other processes") {

@@ -26,6 +26,7 @@ func readEnvironment(e *Environment, fsys fs.FS, cpus []int) {
 	e.Turbo = readTurbo(fsys)
 	e.Capacities = readCapacities(fsys, cpus)
 	e.Caches = readCaches(fsys, cpus)
+	e.Load, e.TSC = readLoad(fsys), readTSC(info)
 	e.Clocksource = readText(fsys, "sys/devices/system/clocksource/clocksource0/current_clocksource")
 	if _, err := fs.Stat(fsys, "sys/devices/system/cpu/cpu0/topology"); err == nil {
 		t := readTopology(fsys, cpus)

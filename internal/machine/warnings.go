@@ -7,6 +7,13 @@ import (
 	"locklab/harness"
 )
 
+// maxLoad is the threads for each processor that may have run before the start.
+const maxLoad = 0.25
+
+// maxFloor is the time, in ns, above which a reading of the clock is no reading
+// of a counter: the hypervisor or the kernel is asked.
+const maxFloor = 100
+
 // maxStep is the clock step, in ns, above which single short spans are not
 // known.
 const maxStep = 5
@@ -27,32 +34,37 @@ const (
 // less, each with what to do about it. No two are the same.
 func (e Environment) Warnings() []harness.Warning {
 	var ws []harness.Warning
-	warn := func(when bool, text, remedy string) {
+	warn := func(when bool, kind, text, remedy string) {
 		if when {
-			ws = append(ws, harness.Warning{Text: text, Remedy: remedy})
+			ws = append(ws, harness.Warning{Text: text, Remedy: remedy, Kind: kind})
 		}
 	}
-	warn(e.CPUs == 1,
+	warn(e.CPUs == 1, kindCPUs,
 		"this process has one processor, so no two workers ever run at the same time",
 		"use a machine, or a container, with at least two processors")
-	warn(e.CPULimit > 0 && e.CPULimit < float64(e.CPUs),
+	warn(e.CPULimit > 0 && e.CPULimit < float64(e.CPUs), kindLimit,
 		fmt.Sprintf("the control group allows %.3g of %s, and stops all threads when that is used up", e.CPULimit, plural(e.CPUs, "processor")),
 		"lift the CPU limit of the container, or allow it whole processors by a cpuset")
-	warn(e.Governor != "" && e.Governor != "none" && e.Governor != "performance",
+	warn(e.Governor != "" && e.Governor != "none" && e.Governor != "performance", kindGovernor,
 		fmt.Sprintf("the frequency governor is %q, so the processor speed follows the load", e.Governor),
 		"run: sudo cpupower frequency-set -g performance")
-	warn(e.Turbo == "on",
+	warn(e.Turbo == "on", kindTurbo,
 		"turbo is on, so a core runs faster while the others are idle",
 		"switch it off: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost")
-	warn(e.Cores > 0 && e.Cores < e.CPUs,
+	warn(e.Cores > 0 && e.Cores < e.CPUs, kindSMT,
 		fmt.Sprintf("%s share %s, so workers slow each other down without meeting at the lock", plural(e.CPUs, "processor"), plural(e.Cores, "core")),
 		"use no more workers than cores with --pin cpu, or switch off the sibling threads: echo off | sudo tee /sys/devices/system/cpu/smt/control")
-	warn(e.Capacities != "",
+	warn(e.Capacities != "", kindMixed,
 		fmt.Sprintf("the processors are not alike: their speeds are %s, so equal workers do not get equal shares", e.Capacities),
 		"let the lab use processors of one kind, by taskset -c")
-	warn(e.Virtual != "",
+	warn(e.Virtual != "", kindGuest,
 		fmt.Sprintf("this is a %s guest, and the host may move its processors between cores and give them to others", e.Virtual),
 		"use bare metal, or compare locks only within one run")
+	if e.Load != nil {
+		warn(*e.Load > maxLoad*float64(e.CPUs), kindLoad,
+			fmt.Sprintf("before the start %.2g threads ran or waited for a processor, on average over a minute, on %s", *e.Load, plural(e.CPUs, "processor")),
+			"stop other programs, and wait a minute for the average to fall")
+	}
 	ws = append(ws, e.clockWarnings()...)
 	return ws
 }
@@ -62,24 +74,42 @@ func (e Environment) clockWarnings() []harness.Warning {
 	var ws []harness.Warning
 	if e.Clock == "monotonic" {
 		ws = append(ws, harness.Warning{
+			Kind:   kindClock,
 			Text:   fmt.Sprintf("samples are timed by the system's clock, not by a cycle counter: one reading takes %.0f ns", e.ClockFloor),
 			Remedy: "use amd64 or arm64, and build without the tag purego",
 		})
 	}
 	if e.Clock == "RDTSC" && e.distrustsTSC() {
 		ws = append(ws, harness.Warning{
+			Kind:   kindTSC,
 			Text:   fmt.Sprintf("the kernel keeps time by %s, as it does when it finds the time-stamp counter unstable, and that counter times the samples", e.Clocksource),
 			Remedy: "build with the tag purego, or use another machine",
 		})
 	}
+	if e.Clock == "RDTSC" && e.TSC != "" && e.TSC != "constant+nonstop" {
+		ws = append(ws, harness.Warning{
+			Kind:   kindTSC,
+			Text:   fmt.Sprintf("the time-stamp counter is %s by the flags of the processor, so its rate may change while it times the samples", e.TSC),
+			Remedy: "have the hypervisor pass the flags constant_tsc and nonstop_tsc, fix the frequency, or build with the tag purego",
+		})
+	}
+	if e.ClockFloor > maxFloor {
+		ws = append(ws, harness.Warning{
+			Kind:   kindFloor,
+			Text:   fmt.Sprintf("one reading of the clock takes %.0f ns, so a span below %.0f ns is not known", e.ClockFloor, 5*(e.ClockFloor+e.ClockStep)),
+			Remedy: "let the kernel keep time by the processor's counter (clocksource tsc), and on a guest have the host not intercept it",
+		})
+	}
 	if e.ClockStep > maxStep {
 		ws = append(ws, harness.Warning{
+			Kind:   kindStep,
 			Text:   fmt.Sprintf("the clock advances in steps of %.3g ns, so a single span below %.0f ns is not known", e.ClockStep, 5*(e.ClockFloor+e.ClockStep)),
 			Remedy: "read short spans from the throughput, not from the percentiles",
 		})
 	}
 	if e.ClockError > maxRateError {
 		ws = append(ws, harness.Warning{
+			Kind:   kindRate,
 			Text:   fmt.Sprintf("measurements of the clock's rate differ by %.0f ppm, and so may all times", e.ClockError),
 			Remedy: "stop other programs and run again",
 		})
@@ -87,11 +117,13 @@ func (e Environment) clockWarnings() []harness.Warning {
 	const remedy = "read nothing from hand-over times shorter than that, or use processors of one package, by taskset -c"
 	if s := e.Skew; s.Offset-s.Error > maxSkew {
 		ws = append(ws, harness.Warning{
+			Kind:   kindSkew,
 			Text:   fmt.Sprintf("the clocks of two processors are %.0f ns apart, give or take %.0f ns", s.Offset, s.Error),
 			Remedy: remedy,
 		})
 	} else if s.Bound > maxSkewBound {
 		ws = append(ws, harness.Warning{
+			Kind:   kindSkew,
 			Text:   fmt.Sprintf("the clocks of two processors may be up to %.0f ns apart: messages between them are too slow to tell", s.Bound),
 			Remedy: remedy,
 		})

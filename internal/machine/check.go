@@ -1,0 +1,88 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+)
+
+// The kinds of warnings about a machine at rest.
+const (
+	kindCPUs     = "cpus"
+	kindLimit    = "cpu-limit"
+	kindGovernor = "governor"
+	kindTurbo    = "turbo"
+	kindSMT      = "smt"
+	kindMixed    = "mixed-cpus"
+	kindGuest    = "guest"
+	kindLoad     = "load"
+	kindClock    = "clock"
+	kindTSC      = "tsc"
+	kindFloor    = "clock-floor"
+	kindStep     = "clock-step"
+	kindRate     = "clock-rate"
+	kindSkew     = "clock-skew"
+)
+
+// WarningKinds returns the kinds of all warnings that [Environment.Warnings] and
+// [NoiseWarnings] may give.
+func WarningKinds() []string {
+	kinds := []string{kindCPUs, kindLimit, kindGovernor, kindTurbo, kindSMT, kindMixed, kindGuest, kindLoad,
+		kindClock, kindTSC, kindFloor, kindStep, kindRate, kindSkew}
+	for _, d := range disturbances {
+		kinds = append(kinds, d.kind)
+	}
+	return kinds
+}
+
+// Checks returns what was looked at in the machine at rest, one check for each
+// kind of warning that [Environment.Warnings] may give.
+func (e Environment) Checks() []Check {
+	found := func(ok bool, format string, args ...any) string {
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf(format, args...)
+	}
+	limit, load := "none", ""
+	if e.CPULimit > 0 {
+		limit = fmt.Sprintf("%.3g CPUs", e.CPULimit)
+	}
+	if e.Load != nil {
+		load = fmt.Sprintf("%.2f threads on %s", *e.Load, plural(e.CPUs, "CPU"))
+	}
+	governor := e.Governor
+	if governor == "none" {
+		governor = "the kernel offers no choice"
+	}
+	kinds := e.Capacities
+	if kinds == "" {
+		kinds = "alike"
+	}
+	guest := e.Virtual
+	if guest == "" {
+		guest = "no"
+	}
+	checks := []Check{
+		{Kind: kindCPUs, Name: "processors", Found: found(e.CPUs > 0, "%s", plural(e.CPUs, "CPU"))},
+		{Kind: kindLimit, Name: "CPU limit of the container", Found: found(e.OS == "linux", "%s", limit)},
+		{Kind: kindGovernor, Name: "frequency governor", Found: governor},
+		{Kind: kindTurbo, Name: "turbo", Found: e.Turbo},
+		{Kind: kindSMT, Name: "threads that share a core (SMT)", Found: found(e.Cores > 0, "%s on %s", plural(e.CPUs, "CPU"), plural(e.Cores, "core"))},
+		{Kind: kindMixed, Name: "kinds of processor", Found: found(e.OS == "linux", "%s", kinds)},
+		{Kind: kindGuest, Name: "virtual machine", Found: found(e.OS == "linux", "%s", guest)},
+		{Kind: kindLoad, Name: "load before the start", Found: load},
+		{Kind: kindClock, Name: "clock of the samples", Found: e.Clock},
+		{Kind: kindTSC, Name: "time-stamp counter", Found: found(e.TSC != "", "%s; the kernel keeps time by %s", e.TSC, e.Clocksource)},
+		{Kind: kindFloor, Name: "timer floor", Found: found(e.ClockFloor > 0, "%.3g ns", e.ClockFloor)},
+		{Kind: kindStep, Name: "timer step", Found: found(e.ClockStep > 0, "%.3g ns", e.ClockStep)},
+		{Kind: kindRate, Name: "rate of the clock", Found: found(e.ClockRate == "measured", "measurements differ by %.2g ppm", e.ClockError)},
+		{Kind: kindSkew, Name: "clocks of the processors", Found: found(e.Skew.CPUs > 0, "within %.0f ns, %s", e.Skew.Bound, plural(e.Skew.Backward, "backward step"))},
+	}
+	ws := e.Warnings()
+	for i, c := range checks {
+		checks[i].Bad = slices.ContainsFunc(ws, func(w harness.Warning) bool { return w.Kind == c.Kind })
+	}
+	return checks
+}

@@ -1,0 +1,35 @@
+package reports
+
+// A column of the table of verdicts, and what it says to someone who has never
+// seen one.
+type column struct{ Name, Meaning string }
+
+var verdictColumns = []column{
+	{"situation", "how many want the lock at once, compared with the CPUs there are"},
+	{"use", "the lock to take there"},
+	{"as good", "locks that these rounds do not tell apart from it"},
+	{"rate", "how often a second the lock was taken, by all workers together (hand-overs: how often it passed to another worker); below, where the true median lies with 95 %"},
+	{"wait p99", "99 of 100 requests got the lock within this time; ≤ where the clock cannot tell less"},
+	{"fairness", "how evenly the workers were served (Jain's index): 100 % is alike; with n workers, 100/n % is one that takes all"},
+	{"cost", "of taking the lock once: processor time of the program, or messages to the server"},
+	{"how sure", "what the rounds prove, and why this lock of those that tie"},
+}
+
+// A verdictTable is verdicts with the heads of their columns.
+type verdictTable struct {
+	Columns []column
+	Rows    []verdict
+}
+
+// Table returns the verdicts on the degrees of contention.
+func (doc *document) Table() verdictTable { return verdictTable{doc.Columns, doc.Verdicts} }
+
+// OtherTable returns the verdicts on the other workloads.
+func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns, doc.Others} }
+
+// conclude fills in the verdicts on gs, the groups of a run.
+func (doc *document) conclude(gs []*group) {
+	first, others := standing(gs)
+	doc.Verdicts, doc.Others, doc.Columns = judgeAll(first), judgeAll(others), verdictColumns
+	doc.Lead = lead(doc.Verdicts)
+}

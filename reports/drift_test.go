@@ -1,0 +1,145 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// paced returns a run of six locks whose rounds are as fast as speed says, the
+// first being round 0.
+func paced(rounds int, noise float64, speed func(round int) float64) *resultfile.Run {
+	var models []model
+	for i := range 6 {
+		models = append(models, with(fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *model) { m.noise = noise }))
+	}
+	run := synthesize(4, rounds, 2, []int{1, 2}, models...)
+	for _, r := range run.Results {
+		r.Elapsed = time.Duration(float64(r.Elapsed) / speed(r.Round))
+	}
+	return run
+}
+
+// TestDrift: a machine that gets slower or faster is noticed, one that does not is
+// not, and the verdict, which compares within rounds, does not care.
+func TestDrift(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		speed func(round int) float64
+		want  string // of the only warning, "" for none
+	}{
+		{"steady", func(int) float64 { return 1 }, ""},
+		{"a little slower", func(r int) float64 { return 1 - 0.002*float64(r) }, ""},
+		{"slower", func(r int) float64 { return 1 - 0.015*float64(r) }, "Over the 10 rounds the machine got 15 % slower for local locks (Mann-Kendall test"},
+		{"faster", func(r int) float64 { return 1 + 0.015*float64(r) }, "Over the 10 rounds the machine got 12 % faster"},
+		{"to and fro", func(r int) float64 { return 1 + 0.1*math.Pow(-1, float64(r)) }, ""},
+		{"one slow round", func(r int) float64 { return map[bool]float64{true: 0.6, false: 1}[r == 3] }, "1 of 10 rounds were more than 20 % off the usual speed for local locks: 4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := paced(10, 0.01, c.speed)
+			q := assess(run)
+			var got []string
+			for _, w := range q.Warnings {
+				got = append(got, strings.ReplaceAll(w.Text, nb, " "))
+				if w.Remedy == "" || w.Kind != "drift" || w.Where != "the whole run" {
+					t.Errorf("%+v", w)
+				}
+			}
+			if text := strings.Join(got, "; "); (c.want == "") != (text == "") || !strings.Contains(text, c.want) || len(got) > 1 {
+				t.Errorf("got %q, want %q", text, c.want)
+			}
+			for _, check := range q.Checks {
+				if check.Kind == "drift" && (check.Bad != (c.want != "") || check.Found == "") {
+					t.Errorf("check %+v", check)
+				}
+			}
+			if v := findVerdict(t, verdicts(run), "uncontended"); v.Use != "f" || v.Grade != gradeClear {
+				t.Errorf("use %q (%s)", v.Use, v.Why)
+			}
+		})
+	}
+}
+
+// TestDriftIsSeldomFalse draws noisy runs of a steady machine.
+func TestDriftIsSeldomFalse(t *testing.T) {
+	found := 0
+	const runs = 200
+	for seed := range uint64(runs) {
+		run := synthesize(seed, 12, 2, []int{2}, with(fast("a", 1e5), noisy))
+		found += len(drifts(run))
+	}
+	if found > runs*3/100 {
+		t.Errorf("%d of %d steady runs have a drift", found, runs)
+	}
+}
+
+// TestChecks: what was looked at is listed, good or bad, and an older run without
+// figures of the noise says so.
+func TestChecks(t *testing.T) {
+	run := synthesize(1, 6, 2, []int{1, 2}, fast("a", 1e6))
+	state := func() map[string]string {
+		out := make(map[string]string)
+		for _, c := range assess(run).Checks {
+			mark := "fine"
+			switch {
+			case c.Bad:
+				mark = "bad"
+			case c.Found == "":
+				mark = "unknown"
+			}
+			out[c.Kind] = mark
+		}
+		return out
+	}
+	if s := state(); s["steal"] != "unknown" || s["guest"] != "fine" || s["overlap"] != "fine" || s["drift"] != "fine" {
+		t.Errorf("an older run: %v", s)
+	}
+	run.Manifest.Machine.Virtual = "KVM"
+	for i, r := range run.Results {
+		r.Noise = &harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.02, Speed: 1}
+		if i == 3 {
+			r.Noise.Steal, r.Overlap = 0.3, 0.5
+		}
+	}
+	s := state()
+	for kind, want := range map[string]string{"steal": "bad", "pressure": "fine", "guest": "bad", "overlap": "bad", "governor": "unknown", "drift": "fine"} {
+		if s[kind] != want {
+			t.Errorf("%s is %s, want %s", kind, s[kind], want)
+		}
+	}
+	page := render(t, run)
+	for _, want := range []string{"taken by the host (steal)", "too much in 1 of 12", fmt.Sprintf("%d checks", len(assess(run).Checks)), "not known"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// TestDisturbedRow: a row whose results carry warnings says so, but not for what
+// the servers of its locks do.
+func TestDisturbedRow(t *testing.T) {
+	run := synthesize(1, 10, 2, []int{1, 8}, fast("a", 1e6), model{lock: served("q", harness.Redis, "redis"), rate: constant(900), handed: 1, noise: 0.01})
+	said := func(situation string) bool {
+		return strings.Contains(strings.Join(findVerdict(t, verdicts(run), situation).Notes, " "), "under disturbance")
+	}
+	if said("uncontended") || said("distributed, contended") {
+		t.Error("a clean run is said to be disturbed")
+	}
+	for _, r := range run.Results {
+		r.Warnings = []harness.Warning{{Text: "others", Kind: "others"}}
+	}
+	if !said("uncontended") || said("distributed, contended") {
+		t.Error("others: want the local row to say so, and not that of servers")
+	}
+	for _, r := range run.Results {
+		r.Warnings = []harness.Warning{{Text: "steal", Kind: "steal"}}
+	}
+	if !said("distributed, contended") {
+		t.Error("steal: the row of servers does not say so")
+	}
+}

@@ -1,0 +1,115 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A fragment is a piece of a sentence; a lock's name is emphasised.
+type fragment struct {
+	Text string
+	Lock bool
+}
+
+// lead answers the question of the page from the table of verdicts: one sentence
+// for each kind of lock.
+func lead(vs []verdict) (out []fragment) {
+	for _, remote := range []bool{false, true} {
+		mine := slices.DeleteFunc(slices.Clone(vs), func(v verdict) bool { return v.about.g.remote != remote })
+		if len(mine) > 0 {
+			out = append(out, sentenceOn(mine, remote)...)
+		}
+	}
+	return out
+}
+
+// sentenceOn says which lock to use in the situations vs, which are of one kind.
+func sentenceOn(vs []verdict, remote bool) (out []fragment) {
+	where := "Inside one process"
+	if remote {
+		where = "Between processes"
+	}
+	add := func(text string) { out = append(out, fragment{Text: text}) }
+	name := func(lock string) { out = append(out, fragment{lock, true}) }
+	decided := slices.DeleteFunc(slices.Clone(vs), func(v verdict) bool { return v.Use == "" })
+	undecided := len(vs) - len(decided)
+	if len(decided) == 0 {
+		add(where + ", nothing can be recommended yet: " + strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: ") + ". ")
+		return out
+	}
+	add(where + " use ")
+	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict) bool { return v.about.g.class() == read })
+	if lock := everywhere(plain); lock != "" && len(plain) > 1 {
+		name(lock)
+		add(fmt.Sprintf(": in none of the %d situations decided here is another lock meant for use shown to be faster", len(plain)))
+		decided = slices.DeleteFunc(decided, func(v verdict) bool { return v.about.g.class() != read })
+		if len(decided) > 0 {
+			add("; ")
+		}
+	}
+	for i, use := range uses(decided) {
+		if i > 0 {
+			add("; ")
+		}
+		name(use.lock)
+		add(" " + list(use.when, len(use.when)))
+	}
+	if undecided > 0 {
+		add(fmt.Sprintf("; %s not decided", plural(undecided, "situation")))
+	}
+	add(". ")
+	return out
+}
+
+// everywhere returns the lock that is recommended or ties with the recommended
+// one in all of vs, "" if there is none; of several the one that is recommended
+// the most often.
+func everywhere(vs []verdict) (lock string) {
+	counts := make(map[string]int)
+	most := 0
+	for _, v := range vs {
+		counts[v.Use]++
+	}
+	for _, v := range vs {
+		inAll := !slices.ContainsFunc(vs, func(o verdict) bool { return o.Use != v.Use && !slices.Contains(o.Ties, v.Use) })
+		if n := counts[v.Use]; inAll && n > most {
+			lock, most = v.Use, n
+		}
+	}
+	return lock
+}
+
+// A usage is a lock and when to use it.
+type usage struct {
+	lock string
+	when []string
+}
+
+// uses gathers vs by the lock to use, in the order of the table.
+func uses(vs []verdict) (out []usage) {
+	for _, v := range vs {
+		i := slices.IndexFunc(out, func(u usage) bool { return u.lock == v.Use })
+		if i < 0 {
+			i = len(out)
+			out = append(out, usage{lock: v.Use})
+		}
+		out[i].when = append(out[i].when, v.about.when())
+	}
+	return out
+}
+
+// firstSentence returns s up to the first full stop that ends a sentence.
+func firstSentence(s string) string {
+	first, _, _ := strings.Cut(s, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// plainLead returns the fragments as text.
+func plainLead(fs []fragment) string {
+	var b strings.Builder
+	for _, f := range fs {
+		b.WriteString(f.Text)
+	}
+	return strings.TrimSpace(b.String())
+}

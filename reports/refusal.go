@@ -1,0 +1,37 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// A refusal says why a lock was not considered for a verdict.
+type refusal struct{ Lock, Reason string }
+
+// refusals lists the locks of the run that no verdict may name.
+func refusals(run *resultfile.Run) (out []refusal) {
+	broken := violations(run)
+	cases := make(map[string]int)
+	locks := make(map[string]harness.Lock)
+	for _, r := range run.Results {
+		cases[r.Lock.Name]++
+		locks[r.Lock.Name] = r.Lock
+	}
+	for name, lock := range locks {
+		switch bad := broken[name]; {
+		case bad != nil:
+			first := bad[0].Violations[0]
+			out = append(out, refusal{name, fmt.Sprintf("it broke the rule of %s in %d of %s: %s", first.Rule, len(bad), plural(cases[name], "result"), first.Detail)})
+		case lock.Status != harness.Recommended && lock.Status != harness.Reference:
+			out = append(out, refusal{name, fmt.Sprintf("its status is %s: %s", lock.Status, lock.Doc)})
+		case lock.Traits.Permits > 1:
+			out = append(out, refusal{name, fmt.Sprintf("it lets in %d at once: %s", lock.Traits.Permits, lock.Doc)})
+		}
+	}
+	slices.SortFunc(out, func(a, b refusal) int { return strings.Compare(a.Lock, b.Lock) })
+	return out
+}

@@ -1,0 +1,165 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// surety says how sure a verdict is in a word, and in full why this lock.
+func (c contest) surety(use candidate, f ranking) (grade, why string) {
+	rounds := plural(c.pool[0].rate.N, "round")
+	if len(c.pool) == 1 {
+		return gradeOnly, "the only candidate measured here; " + rounds
+	}
+	grade = gradeClear
+	var parts []string
+	if len(f.likely) > 0 {
+		grade = gradeLikely
+	}
+	leader := "" // of whom the rest is said
+	if len(f.ties) > 1 {
+		grade = gradeTie
+		parts = append(parts, c.preference(use, f.ties))
+		if leader = c.pool[0].lock.Name + " is "; use.series == c.pool[0].series {
+			leader = "it is "
+		}
+	}
+	if len(f.slower) > 0 {
+		parts = append(parts, fmt.Sprintf("%sfaster than %s, by at least %s", leader, list(names(f.slower), 6), percent(100*(f.margin-1))))
+	}
+	if len(f.likely) > 0 {
+		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, list(names(f.likely), 6)))
+	}
+	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, percent(100*c.level))
+}
+
+// names returns the names of the locks of cs.
+func names(cs []candidate) (out []string) {
+	for _, c := range cs {
+		out = append(out, c.lock.Name)
+	}
+	return out
+}
+
+// preference says why use was taken of ties.
+func (c contest) preference(use candidate, ties []candidate) string {
+	fair, simple := false, false // some are less fair; some are as fair and less simple
+	for _, t := range ties {
+		switch {
+		case t.fairness() < use.fairness():
+			fair = true
+		case t.complexity > use.complexity:
+			simple = true
+		}
+	}
+	text := fmt.Sprintf("of the %d that tie ", len(ties))
+	switch {
+	case fair && simple:
+		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", percent(use.jain), use.lock.Complexity)
+	case fair:
+		text += fmt.Sprintf("the fairest (Jain %s)", percent(use.jain))
+	case simple:
+		text += fmt.Sprintf("the simplest (%s)", use.lock.Complexity)
+	default:
+		text += "the one with the highest median"
+	}
+	if leader := c.pool[0]; use.series != leader.series {
+		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
+		if fair {
+			text += fmt.Sprintf(" (Jain %s)", percent(leader.jain))
+		}
+	}
+	return text
+}
+
+// note adds what a reader must know before using the lock.
+func (v *verdict) note(c contest, use candidate) {
+	for _, r := range c.rivals {
+		if ratio := c.compare(r, use); ratio.Greater() {
+			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, times(ratio.Median)))
+		}
+	}
+	if v.Unfair {
+		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", v.Jain))
+	}
+	if all, bad := c.disturbed(); 2*bad > all {
+		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, plural(all, "result")))
+	}
+}
+
+// disturbed returns how many results of the candidates there are, and how many
+// of them carry a warning. The servers of a remote lock are other processes too.
+func (c contest) disturbed() (all, bad int) {
+	for _, x := range c.pool {
+		for _, r := range x.cell.rounds {
+			all++
+			if slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool {
+				return !c.g.remote || !slices.Contains([]string{"", "others", "pressure"}, w.Kind)
+			}) {
+				bad++
+			}
+		}
+	}
+	return all, bad
+}
+
+// rows lists every lock of c with its rate over that of the leader, the fastest
+// first.
+func (c contest) rows(use candidate) (out []rival) {
+	all := append(slices.Clone(c.pool), c.rivals...)
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		switch {
+		case a.rate.Median > b.rate.Median:
+			return -1
+		case a.rate.Median < b.rate.Median:
+			return 1
+		}
+		return 0
+	})
+	for _, x := range all {
+		r := rival{Lock: x.lock.Name, Rate: c.rate(x.rate.Median), P99: c.p99(x), Jain: c.situation.fairness(x), Cost: c.cost(x)}
+		ratio := c.compare(x, c.pool[0])
+		r.Ratio, r.Reading = ratioText(ratio), relation(ratio, c.alone(x, c.pool[0]))
+		if x.series == c.pool[0].series {
+			r.Ratio, r.Reading = "1", "leads"
+		}
+		if use.series != nil && x.series == use.series {
+			r.Reading += ", recommended"
+		}
+		if x.lock.Status == harness.Reference {
+			r.Reading += "; kept for reference"
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// ratioText formats a ratio with its interval.
+func ratioText(c metric.Comparison) string {
+	switch {
+	case c.N == 0:
+		return unknown
+	case !c.Enough():
+		return figures(c.Median)
+	}
+	return fmt.Sprintf("%s (%s to %s)", figures(c.Median), figures(c.Lo), figures(c.Hi))
+}
+
+// relation says what a ratio to the leader says.
+func relation(c, alone metric.Comparison) string {
+	switch {
+	case !c.Enough():
+		return "too few rounds in common"
+	case c.Greater():
+		return "faster"
+	case c.Less():
+		return "slower"
+	case alone.Less() && alone.Lo < 1.0/noiseFactor:
+		return "probably slower"
+	}
+	return "not told apart"
+}
