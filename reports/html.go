@@ -200,10 +200,13 @@ func draft(g *group, title, id string, across bool) (section, error) {
 	s := section{Title: title}
 	var constant []string // what this run did not vary
 	for _, c := range Suite {
-		if c.Remote != g.remote || (c.varies != nil) != across {
+		if c.Remote != g.remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.remote) {
 			continue
 		}
 		pic := c.draw(g)
+		if c.optional && pic.height == 0 {
+			continue
+		}
 		if across && pic.height == 0 {
 			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
 			continue

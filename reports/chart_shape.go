@@ -1,0 +1,418 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// ShapeLocal and ShapeRemote draw the distribution of the waits as half-violins,
+// at the greatest number of workers at which most locks were measured.
+var (
+	ShapeLocal = &Chart{
+		Name:  "wait-shape",
+		Title: "Is a wait of one kind, or of several?",
+		Doc:   shapeDoc,
+		once:  true,
+		draw:  drawShape,
+	}
+	ShapeRemote = &Chart{
+		Name:   "wait-shape-distributed",
+		Title:  "Is a wait for a distributed lock of one kind, or of several?",
+		Doc:    shapeDoc,
+		Remote: true,
+		once:   true,
+		draw:   drawShape,
+	}
+)
+
+const shapeDoc = "Sampled waits of all rounds together. Hump: the density over the logarithm of the wait, smoothed, its square root so that rare waits show; each row has its own height. Under it: bar from p25 to p75, line from p1 to p99 (or to the last quantile that the samples resolve), dot at the median. A hump counts as one of its own if it holds 3 % of the waits and the density falls to half of it on both sides. Grey: the clock cannot tell such waits apart. Shortest p99 first."
+
+const (
+	leastSamples = 100 // for a shape
+	humpShare    = 0.03
+	humpDip      = 0.5 // of a hump, between it and its neighbour
+
+	shapeBins   = 180
+	shapeSmooth = 0.04 // decades: the deviation of the kernel
+)
+
+// A shape is the distribution of one lock's waits.
+type shape struct {
+	s       *series
+	h       harness.Histogram
+	n       int64
+	under   float64   // share of the waits below the floor
+	density []float64 // over the bins of the scale, without what is below the floor
+	humps   []hump
+}
+
+// A hump is waits of one kind.
+type hump struct {
+	at    float64 // ns
+	share float64 // of the waits
+	floor bool    // it lies under the floor
+}
+
+// A shapeScale is the axis that shapes share.
+type shapeScale struct{ lo, hi, floor float64 }
+
+// x returns the middle of bin i.
+func (s shapeScale) x(i int) float64 {
+	return s.lo * math.Pow(s.hi/s.lo, (float64(i)+0.5)/shapeBins)
+}
+
+// bin returns where x is, in bins.
+func (s shapeScale) bin(x float64) float64 {
+	return shapeBins*math.Log(x/s.lo)/math.Log(s.hi/s.lo) - 0.5
+}
+
+// shapes returns those of the locks of g with w workers, shortest p99 first, and
+// the names of the locks with too few samples.
+func (g *group) shapes(w int) (out []*shape, few []string, scale shapeScale) {
+	for _, s := range g.at(w) {
+		if s.lock.Status == harness.Control {
+			continue
+		}
+		h := s.cells[w].waits()
+		if n := h.Count(); n >= leastSamples {
+			out = append(out, &shape{s: s, h: h, n: n})
+		} else {
+			few = append(few, s.lock.Name)
+		}
+	}
+	if len(out) == 0 {
+		return nil, few, scale
+	}
+	scale = newShapeScale(out, g.floor())
+	for _, x := range out {
+		x.measure(scale)
+	}
+	p99 := func(x *shape) float64 { return max(scale.floor, x.h.Quantile(0.99)) }
+	slices.SortStableFunc(out, func(a, b *shape) int { return cmp.Compare(p99(a), p99(b)) })
+	return out, few, scale
+}
+
+func newShapeScale(xs []*shape, floor float64) shapeScale {
+	lo, hi := math.Inf(1), 1.0
+	for _, x := range xs {
+		lo = min(lo, max(1, x.h.Quantile(0.001)))
+		hi = max(hi, x.h.Quantile(max(0.99, min(0.999, metric.Resolved(x.n)))))
+	}
+	if lo < floor { // show that there is a floor, not what lies under it
+		_, hi = logRange(floor, max(hi, 2*floor))
+		return shapeScale{floor / 4, hi, floor}
+	}
+	lo, hi = logRange(lo, hi)
+	return shapeScale{lo, hi, 0}
+}
+
+// measure finds the density and the humps of x.
+func (x *shape) measure(scale shapeScale) {
+	raw := make([]float64, shapeBins)
+	var under, over int64
+	for _, b := range x.h {
+		switch v := float64(b.Value); {
+		case b.N <= 0:
+		case v < scale.floor || v < 1:
+			under += b.N
+		default:
+			i := int(math.Round(scale.bin(v)))
+			if i >= shapeBins {
+				over += b.N
+			} else {
+				raw[max(0, i)] += float64(b.N)
+			}
+		}
+	}
+	total := float64(x.n)
+	x.under = float64(under) / total
+	from := 0
+	if scale.floor > 0 {
+		from = max(0, min(shapeBins-1, int(math.Ceil(scale.bin(scale.floor)))))
+	}
+	x.density = smooth(raw, from, shapeSmooth*shapeBins/math.Log10(scale.hi/scale.lo))
+	for i := range x.density {
+		x.density[i] /= total
+	}
+	if x.under >= humpShare {
+		x.humps = append(x.humps, hump{scale.floor, x.under, true})
+	}
+	x.humps = append(x.humps, humps(x.density, scale)...)
+}
+
+// smooth spreads each of raw over its neighbours by a normal kernel with a
+// deviation of dev bins, and keeps what would fall before from in its place.
+func smooth(raw []float64, from int, dev float64) []float64 {
+	out := make([]float64, len(raw))
+	dev = max(dev, 0.6)
+	reach := int(math.Ceil(3 * dev))
+	kernel := make([]float64, 2*reach+1)
+	for i := range kernel {
+		d := float64(i-reach) / dev
+		kernel[i] = math.Exp(-d * d / 2)
+	}
+	for i, n := range raw {
+		if n == 0 {
+			continue
+		}
+		sum := 0.0
+		for k := max(i-reach, from); k <= min(i+reach, len(raw)-1); k++ {
+			sum += kernel[k-i+reach]
+		}
+		if !(sum > 0) {
+			out[i] += n
+			continue
+		}
+		for k := max(i-reach, from); k <= min(i+reach, len(raw)-1); k++ {
+			out[k] += n * kernel[k-i+reach] / sum
+		}
+	}
+	return out
+}
+
+// humps returns those of density: between two of them it falls to a part of
+// either, and each holds a share that counts. What is too small to count belongs
+// to its neighbour.
+func humps(density []float64, scale shapeScale) (out []hump) {
+	type part struct {
+		peak int
+		end  int // the valley after it
+		mass float64
+	}
+	var parts []part
+	for i := 0; i < len(density); { // from valley to valley
+		top := i
+		k := i
+		for k < len(density) {
+			if density[k] >= density[top] {
+				top = k
+			} else if density[k] <= humpDip*density[top] && rises(density, k, humpDip) {
+				break
+			}
+			k++
+		}
+		if density[top] > 0 {
+			parts = append(parts, part{peak: top, end: k})
+		}
+		i = k + 1
+	}
+	from := 0
+	for i := range parts {
+		for k := from; k <= min(parts[i].end, len(density)-1); k++ {
+			parts[i].mass += density[k]
+		}
+		from = parts[i].end + 1
+	}
+	for _, p := range parts {
+		if p.mass >= humpShare {
+			out = append(out, hump{at: scale.x(p.peak), share: p.mass})
+		} else if len(out) > 0 {
+			out[len(out)-1].share += p.mass
+		}
+	}
+	return out
+}
+
+// rises reports whether density, which has fallen to that at k, has its least
+// here before it rises to a multiple of it.
+func rises(density []float64, k int, dip float64) bool {
+	low := density[k]
+	for _, v := range density[k+1:] {
+		if v < low {
+			return false // the valley is further on
+		}
+		if v*dip >= low && v > low {
+			return true
+		}
+	}
+	return false
+}
+
+func drawShape(g *group) picture {
+	w := g.crowd()
+	xs, few, scale := g.shapes(w)
+	if len(xs) == 0 {
+		return nothing("With %s, no lock has the %d samples of a wait that a shape needs.", g.unit(w), leastSamples)
+	}
+	return picture{
+		answer:  shapeAnswer(g, w, xs, few),
+		height:  vg.Length(len(xs))*shapeStep(len(xs)) + rowsFoot + 14,
+		numbers: shapeTable(xs, scale),
+		body: func(c draw.Canvas) error {
+			shapeBody(c, g.unit(w), xs, scale)
+			return nil
+		},
+	}
+}
+
+func shapeAnswer(g *group, w int, xs []*shape, few []string) string {
+	var wide *shape // its kinds lie furthest apart
+	ratio := func(x *shape) float64 { return x.humps[len(x.humps)-1].at / x.humps[0].at }
+	several := 0
+	for _, x := range xs {
+		if len(x.humps) < 2 {
+			continue
+		}
+		several++
+		if wide == nil || ratio(x) > ratio(wide) {
+			wide = x
+		}
+	}
+	text := fmt.Sprintf("With %s, the waits of every lock are of one kind.", g.unit(w))
+	if several > 0 {
+		text = fmt.Sprintf("With %s, the waits of %d of %s are of more than one kind. Furthest apart are those of %s: %s.",
+			g.unit(w), several, plural(len(xs), "lock"), wide.s.lock.Name, wide.kinds())
+	}
+	if len(few) > 0 {
+		text += fmt.Sprintf(" Too few samples: %s.", list(few, 6))
+	}
+	return text
+}
+
+// kinds describes the humps of x: "84 % around 60 ns and 16 % around 9.2 µs".
+func (x *shape) kinds() string {
+	var parts []string
+	for _, h := range x.humps {
+		where := "around "
+		if h.floor {
+			where = "below "
+		}
+		parts = append(parts, percent(100*h.share)+" "+where+nanos(h.at))
+	}
+	return list(parts, 4)
+}
+
+// shapeStep returns the height of a row of n.
+func shapeStep(n int) vg.Length {
+	if n > 12 {
+		return 29
+	}
+	return 36
+}
+
+func shapeBody(c draw.Canvas, unit string, xs []*shape, scale shapeScale) {
+	c = draw.Crop(c, 0, -14, 4, 0) // room for descenders and half a label
+	var ss []*series
+	for _, x := range xs {
+		ss = append(ss, x.s)
+	}
+	step := shapeStep(len(xs))
+	b := c
+	b.Min.X += rowsLeft(ss)
+	b.Min.Y += rowsFoot
+	b.Max.Y -= 10
+	if scale.floor > 0 {
+		p := newPlot(scale.lo, scale.hi, 0, 1)
+		p.X.Scale = warp(logarithm)
+		trX, _ := p.Transforms(&b)
+		c.FillPolygon(shade.rgba(), rect(b.Min.X, b.Min.Y, trX(scale.floor), b.Max.Y))
+		st := typeset(7.5, muted, draw.XLeft, draw.YBottom)
+		c.FillText(st, vg.Point{X: b.Min.X, Y: b.Max.Y + 2}, fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(scale.floor)))
+	}
+	at := rowsScale(b, scale.lo, scale.hi, nanos, fmt.Sprintf("time from request to grant, %s (log scale)", unit))
+	for i, x := range xs {
+		base := b.Max.Y - vg.Length(i+1)*step + 11
+		c.FillText(rowName(x.s), vg.Point{X: b.Min.X - 6, Y: base + 5}, shorten(rowName(x.s), x.s.lock.Name, rowsName))
+		x.draw(b, base, step-13, scale, at)
+	}
+}
+
+// draw draws the hump on base, no higher than high, and the quantiles under it.
+func (x *shape) draw(b draw.Canvas, base, high vg.Length, scale shapeScale, at func(float64) vg.Length) {
+	c := b
+	hue := x.s.look.hue
+	// What is under the floor has the area that it would have, spread evenly.
+	flat := 0.0
+	if scale.floor > 0 {
+		flat = x.under / max(1, scale.bin(scale.floor)+0.5)
+	}
+	top := flat
+	for _, v := range x.density {
+		top = max(top, v)
+	}
+	if !(top > 0) {
+		return
+	}
+	y := func(v float64) vg.Length { return base + high*vg.Length(math.Sqrt(v/top)) }
+	if flat > 0 {
+		c.FillPolygon(hue.alpha(44), rect(b.Min.X, base, at(scale.floor), y(flat)))
+		c.StrokeLine2(draw.LineStyle{Color: hue.rgba(), Width: vg.Points(1)}, b.Min.X, y(flat), at(scale.floor), y(flat))
+	}
+	from, to := 0, len(x.density)-1
+	for from < to && x.density[from] <= top/1e5 {
+		from++
+	}
+	for to > from && x.density[to] <= top/1e5 {
+		to--
+	}
+	pts := []vg.Point{{X: at(scale.x(from)), Y: base}}
+	for i := from; i <= to; i++ {
+		pts = append(pts, vg.Point{X: at(scale.x(i)), Y: y(x.density[i])})
+	}
+	pts = thin(append(pts, vg.Point{X: at(scale.x(to)), Y: base}), 0.2)
+	c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, b.Min.X, base, b.Max.X, base)
+	if x.under < 1 {
+		c.FillPolygon(hue.alpha(44), pts)
+		c.StrokeLines(draw.LineStyle{Color: hue.rgba(), Width: vg.Points(1)}, pts)
+	}
+	x.box(b, base-5, scale, at)
+}
+
+// end returns the last quantile of 0.99, 0.9 and 0.5 that the samples resolve.
+func (x *shape) end() float64 {
+	for _, q := range []float64{0.99, 0.9} {
+		if _, ok := metric.Quantile(x.h, q); ok {
+			return q
+		}
+	}
+	return 0.5
+}
+
+// box draws the quantiles around height y.
+func (x *shape) box(b draw.Canvas, y vg.Length, scale shapeScale, at func(float64) vg.Length) {
+	c := b
+	hue := x.s.look.hue
+	q := func(q float64) vg.Length {
+		v := x.h.Quantile(q)
+		if v < scale.floor {
+			return (b.Min.X + at(scale.floor)) / 2
+		}
+		return at(v)
+	}
+	last := x.end()
+	end := q(last)
+	c.StrokeLine2(draw.LineStyle{Color: hue.rgba(), Width: vg.Points(0.9)}, q(0.01), y, end, y)
+	c.StrokeLine2(draw.LineStyle{Color: hue.rgba(), Width: vg.Points(3.4)}, q(0.25), y, q(0.75), y)
+	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(1.2)}, end, y-3.5, end, y+3.5)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: 3.1, Shape: draw.CircleGlyph{}}, vg.Point{X: q(0.5), Y: y})
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: ink.rgba(), Radius: 2.2, Shape: draw.CircleGlyph{}}, vg.Point{X: q(0.5), Y: y})
+	text := quantileName(last) + " " + quoted(x.h, last, scale.floor)
+	st := typeset(7.5, muted, draw.XLeft, draw.YCenter)
+	pt := vg.Point{X: end + 5, Y: y}
+	if pt.X+st.Width(text) > b.Max.X+10 {
+		st.XAlign = draw.XRight
+		pt = vg.Point{X: q(0.01) - 5, Y: y}
+	}
+	c.FillText(st, pt, text)
+}
+
+func shapeTable(xs []*shape, scale shapeScale) table {
+	t := table{head: []string{"lock", "samples", "kinds", "where", "p1", "p25", "p50", "p75", "p99"}}
+	for _, x := range xs {
+		row := []string{x.s.lock.Name, strconv.FormatInt(x.n, 10), strconv.Itoa(len(x.humps)), x.kinds()}
+		for _, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
+			row = append(row, quoted(x.h, q, scale.floor))
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
