@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ var (
 	}
 )
 
-const bestDoc = "A cell is a verdict by the rule of the table at the top. A name in bold: that lock is faster than every other one beyond chance. Tie: the intervals do not separate the locks that are named, and the first one is the fairest of them. No verdict: the rounds are too few or too noisy to say even that. The intervals hold at 95 % for all comparisons of a cell together, not for all cells. Hue: family of the first lock."
+const bestDoc = "A cell is a verdict by the rule of the table at the top, which chooses among the locks meant for use. A name in bold: that lock is faster than every other one beyond chance. Tie: the intervals do not separate the locks that are named, and the first one is the fairest of them. No verdict: the rounds are too few or too noisy to say even that. The intervals hold at 95 % for all comparisons of a cell together, not for all cells. Hue: family of the first lock."
 
 // A choice is one cell.
 type choice struct {
@@ -59,7 +60,7 @@ func drawBest(g *group) picture {
 	m := newBestMap(s)
 	return picture{
 		answer:  m.answer(),
-		load:    s.context,
+		load:    cmp.Or(s.context, "the same"),
 		height:  vg.Length(len(s.settings))*m.cellHigh() + 62,
 		numbers: m.table(),
 		body: func(c draw.Canvas) error {

@@ -145,11 +145,13 @@ const (
 
 // primitives returns what the experiments of the run say of single operations.
 func (g *group) primitives() (out []rung) {
-	base := rung{look: look{hue: ink, marker: draw.PlusGlyph{}}, kind: hardwareKind}
+	base := rung{look: look{hue: muted}, kind: hardwareKind}
+	costs := false
 	for _, f := range findings(g.run) {
 		for _, t := range f.Tables {
 			switch {
-			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && out == nil:
+			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && !costs:
+				costs = true
 				s := newSheet(t)
 				for i := range min(len(t.Rows), mostPrimitives) {
 					if r, ok := s.read(i, 0); ok && r.mid > 0 {
@@ -232,7 +234,9 @@ func ladderAnswer(rs []rung) string {
 		}
 		text += "; " + what + cost
 		if prev := steps[i-1]; !r.atMax && !prev.atMax {
-			text += " (" + times(r.Median/prev.Median) + " that)"
+			if by := times(r.Median / prev.Median); by != "1 times" {
+				text += " (" + by + " that)"
+			}
 		}
 	}
 	return text + "."
@@ -265,6 +269,14 @@ func ladderBody(c draw.Canvas, rs []rung) {
 		left = max(left, min(name(r).Width(r.name), rowsName)+10)
 		right = max(right, fine.Width(r.text())+12)
 	}
+	for _, r := range rs { // an interval that is far wider than the costs ends at the frame
+		if r.Lo > lo/4 {
+			lo = min(lo, r.Lo)
+		}
+		if r.Hi < 4*hi {
+			hi = max(hi, r.Hi)
+		}
+	}
 	lo, hi = logRange(lo, hi)
 	b := c
 	b.Min.X += left
@@ -276,7 +288,7 @@ func ladderBody(c draw.Canvas, rs []rung) {
 	for i, r := range rs {
 		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
 		st := name(r)
-		c.FillText(st, vg.Point{X: b.Min.X - 6, Y: y}, shorten(st, r.name, rowsName))
+		c.FillText(st, vg.Point{X: b.Min.X - 6, Y: y + lift}, shorten(st, r.name, rowsName))
 		x := at(r.Median)
 		c.StrokeLine2(draw.LineStyle{Color: r.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, b.Min.X, y, x, y)
 		from, to := at(max(r.Lo, lo)), at(r.Hi)
@@ -289,7 +301,7 @@ func ladderBody(c draw.Canvas, rs []rung) {
 		}
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: 3.6, Shape: draw.CircleGlyph{}}, vg.Point{X: x, Y: y})
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: r.look.hue.rgba(), Radius: 2.6, Shape: shape}, vg.Point{X: x, Y: y})
-		c.FillText(fine, vg.Point{X: max(x, to) + 6, Y: y}, r.text())
+		c.FillText(fine, vg.Point{X: max(x, to) + 6, Y: y + lift}, r.text())
 	}
 }
 

@@ -123,7 +123,7 @@ func lorenzAnswer(g *group, ls []lorenz) string {
 
 func lorenzBody(c draw.Canvas, ls []lorenz) error {
 	p := newPlot(0, 100, 0, 100)
-	quarters := plot.ConstantTicks{{Value: 0, Label: "0" + nb + "%"}, {Value: 50, Label: "50" + nb + "%"}, {Value: 100, Label: "100" + nb + "%"}}
+	quarters := plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 50, Label: "50" + nb + "%"}, {Value: 100, Label: "100" + nb + "%"}}
 	p.X.Tick.Marker, p.Y.Tick.Marker = quarters, quarters
 	m := multiples{plot: p, notes: []note{{ghost, true, "the other locks"}},
 		yTitle: "share of the acquisitions", xTitle: "share of the workers, least served first"}

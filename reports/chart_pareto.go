@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -36,7 +37,7 @@ var (
 	}
 )
 
-const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statistic intervals, or the range of the rounds if there are fewer than six. Hue: family; marker: lock. The line is the front of V. Pareto: for each lock on it, none has both a higher median rate and a higher median index. A lock behind it is surely beaten if another one beats it in one of the two beyond chance, by the figures of the same round at 95 % for all of these comparisons together (Bonferroni), and is not behind by the median of the other."
+const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statistic intervals, or the range of the rounds if there are fewer than six. Hue: family; marker: lock; bold: on the front. The line is the front of V. Pareto: none beats a lock on it in one of the two medians without being behind in the other; the index counts to the nearest point. A lock behind it is surely beaten if one that is no less fair is faster beyond chance: by the ratio of the rates in the same round, at 95 % for all comparisons of that lock together (Bonferroni)."
 
 // A tradeoff is one lock.
 type tradeoff struct {
@@ -45,6 +46,7 @@ type tradeoff struct {
 	rate, jain metric.Summary
 	front      bool // none is better in both medians
 	beaten     bool // surely
+	told       bool // there were rounds enough to be surely beaten
 }
 
 // tradeoffs returns those of the locks of g with w workers, fastest first.
@@ -60,26 +62,27 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 	slices.SortStableFunc(out, func(a, b *tradeoff) int {
 		return cmp.Or(cmp.Compare(b.rate.Median, a.rate.Median), cmp.Compare(b.jain.Median, a.jain.Median))
 	})
-	n := len(out)
-	level := 1 - family95/float64(max(1, 2*n*(n-1)))
+	level := 1 - family95/float64(max(1, len(out)-1))
 	for _, t := range out {
 		t.front = true
 		for _, o := range out {
-			faster, fairer := o.rate.Median >= t.rate.Median, o.jain.Median >= t.jain.Median
-			if o == t || !faster || !fairer {
+			if o == t || o.rate.Median < t.rate.Median || o.fair() < t.fair() {
 				continue
 			}
-			if o.rate.Median > t.rate.Median || o.jain.Median > t.jain.Median {
+			if o.rate.Median > t.rate.Median || o.fair() > t.fair() {
 				t.front = false
 			}
-			for _, m := range []*metric.Metric{m, metric.Jain} {
-				xs, ys := pairs(o.c, t.c, m)
-				t.beaten = t.beaten || metric.Compare(xs, ys, level).Greater()
-			}
+			xs, ys := pairs(o.c, t.c, m)
+			duel := metric.Compare(xs, ys, level)
+			t.beaten = t.beaten || duel.Greater()
+			t.told = t.told || duel.Enough()
 		}
 	}
 	return out
 }
+
+// fair returns the index to the nearest point: what is less makes no front.
+func (t *tradeoff) fair() float64 { return math.Round(t.jain.Median) }
 
 // rate is what the locks of g are ranked by with w workers: an owner that takes
 // its lock back does not make a distributed lock fast.
@@ -109,7 +112,9 @@ func drawPareto(g *group) picture {
 
 func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 	var front, open []string
+	told := false
 	for _, t := range ts {
+		told = told || t.told
 		switch {
 		case t.front:
 			front = append(front, fmt.Sprintf("%s (%s, Jain"+nb+"%s)", t.s.lock.Name, perSecond(t.rate.Median), percent(t.jain.Median)))
@@ -126,6 +131,8 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 	behind := len(ts) - len(front)
 	switch {
 	case behind == 0:
+	case !told:
+		text += fmt.Sprintf(" But n = %d: too few rounds to tell whether any of the others is surely beaten.", ts[0].rate.N)
 	case len(open) == 0:
 		text += fmt.Sprintf(" The other %d are surely beaten.", behind)
 	case len(open) == behind:
@@ -190,61 +197,87 @@ func paretoMarks(c draw.Canvas, p *plot.Plot, ts []*tradeoff, labels []endLabel)
 	}
 	front = append(front, vg.Point{X: front[len(front)-1].X, Y: c.Min.Y})
 	c.StrokeLines(draw.LineStyle{Color: ghost.rgba(), Width: vg.Points(2)}, front)
+	opacity := map[bool]uint8{true: 150, false: 70}
 	for _, t := range ts {
-		st := draw.LineStyle{Color: t.s.look.hue.alpha(110), Width: vg.Points(0.9)}
+		st := draw.LineStyle{Color: t.s.look.hue.alpha(opacity[t.front]), Width: vg.Points(0.9)}
 		a, b := at(t.jain.Lo, t.rate.Median), at(t.jain.Hi, t.rate.Median)
 		c.StrokeLine2(st, a.X, a.Y, b.X, b.Y)
 		a, b = at(t.jain.Median, max(t.rate.Lo, p.Y.Min)), at(t.jain.Median, t.rate.Hi)
 		c.StrokeLine2(st, a.X, a.Y, b.X, b.Y)
 	}
-	var beside []endLabel
-	var taken []vg.Rectangle
-	for i := range marks {
+	o := obstacles{}
+	for i, t := range ts {
 		labels[i].look.mark(c, marks[i])
-		taken = append(taken, around(marks[i], 4.5))
+		o.hard = append(o.hard, around(marks[i], 4.5, 4.5))
+		a, b := at(t.jain.Lo, t.rate.Hi), at(t.jain.Hi, max(t.rate.Lo, p.Y.Min))
+		o.soft = append(o.soft, vg.Rectangle{Min: vg.Point{X: a.X, Y: marks[i].Y}, Max: vg.Point{X: b.X, Y: marks[i].Y}},
+			vg.Rectangle{Min: vg.Point{X: marks[i].X, Y: b.Y}, Max: vg.Point{X: marks[i].X, Y: a.Y}})
 	}
+	for i := 1; i < len(front); i++ { // the line falls to the right
+		o.soft = append(o.soft, vg.Rectangle{Min: vg.Point{X: front[i-1].X, Y: front[i].Y}, Max: vg.Point{X: front[i].X, Y: front[i-1].Y}})
+	}
+	var beside []endLabel
 	for _, first := range []bool{true, false} {
 		for i, t := range ts {
-			if t.front == first && !labels[i].near(c, marks[i], &taken) {
-				l := labels[i]
-				l.y = marks[i].Y
-				c.StrokeLine2(draw.LineStyle{Color: l.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, marks[i].X+5, l.y, c.Max.X+5, l.y)
-				l.look.dash = nil
-				beside = append(beside, l)
+			if t.front != first || marks[i].X < c.Max.X-paretoEdge && labels[i].near(c, marks[i], &o) {
+				continue
 			}
+			l := labels[i]
+			l.y = marks[i].Y
+			c.StrokeLine2(draw.LineStyle{Color: l.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, marks[i].X+5, l.y, c.Max.X+5, l.y)
+			beside = append(beside, l)
 		}
 	}
 	drawMarks(c, beside)
 }
 
-// around returns the square around pt.
-func around(pt vg.Point, r vg.Length) vg.Rectangle {
-	return vg.Rectangle{Min: vg.Point{X: pt.X - r, Y: pt.Y - r}, Max: vg.Point{X: pt.X + r, Y: pt.Y + r}}
+// paretoEdge is how near to the frame, where fair locks crowd, every name stands
+// beside it.
+const paretoEdge = vg.Length(30)
+
+// obstacles are where a name may not be, and where it had better not be.
+type obstacles struct{ hard, soft []vg.Rectangle }
+
+// around returns the rectangle around pt that reaches x and y from it.
+func around(pt vg.Point, x, y vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: pt.X - x, Y: pt.Y - y}, Max: vg.Point{X: pt.X + x, Y: pt.Y + y}}
 }
 
-func overlap(a, b vg.Rectangle) bool {
-	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
+// free reports whether box overlaps none of taken.
+func free(box vg.Rectangle, taken []vg.Rectangle) bool {
+	return !slices.ContainsFunc(taken, func(o vg.Rectangle) bool {
+		return o.Min.X < box.Max.X && box.Min.X < o.Max.X+0.1 && o.Min.Y < box.Max.Y && box.Min.Y < o.Max.Y+0.1
+	})
 }
 
-// near writes l beside its mark at pt if there is room, and adds it to taken.
-func (l endLabel) near(c draw.Canvas, pt vg.Point, taken *[]vg.Rectangle) bool {
-	st := typeset(labelSize, muted, draw.XLeft, draw.YCenter)
-	if l.look.strong {
-		st = bold(typeset(labelSize, ink, draw.XLeft, draw.YCenter))
-	}
-	w, h := st.Width(l.text), vg.Length(labelSize)
-	for _, d := range []vg.Point{{X: 7}, {X: -7 - w}, {X: -w / 2, Y: 10}, {X: -w / 2, Y: -10}, {X: 5, Y: 8}, {X: 5, Y: -8}, {X: -5 - w, Y: 8}, {X: -5 - w, Y: -8}} {
-		to := pt.Add(d)
-		box := vg.Rectangle{Min: vg.Point{X: to.X - 1, Y: to.Y - h/2}, Max: vg.Point{X: to.X + w + 1, Y: to.Y + h/2}}
-		free := box.Min.X > c.Min.X && box.Max.X < c.Max.X && box.Min.Y > c.Min.Y && box.Max.Y < c.Max.Y &&
-			!slices.ContainsFunc(*taken, func(o vg.Rectangle) bool { return overlap(o, box) })
-		if free {
-			c.FillText(st, to, l.text)
-			*taken = append(*taken, box)
+// near writes l beside its mark at pt if there is room, and adds it to o.
+func (l endLabel) near(c draw.Canvas, pt vg.Point, o *obstacles) bool {
+	st := l.style()
+	st.XAlign = draw.XCenter
+	half := st.Width(l.text) / 2
+	const high = labelSize / 2
+	for _, clear := range []bool{true, false} {
+		for _, d := range []vg.Point{{X: 7 + half}, {X: -7 - half}, {Y: 10}, {Y: -10}, {X: half + 6, Y: 8}, {X: half + 6, Y: -8}, {X: -half - 6, Y: 8}, {X: -half - 6, Y: -8}} {
+			to := pt.Add(d)
+			box := around(to, half+1, high)
+			inside := box.Min.X > c.Min.X && box.Max.X < c.Max.X && box.Min.Y > c.Min.Y && box.Max.Y < c.Max.Y
+			if !inside || !free(box, o.hard) || clear && !free(box, o.soft) {
+				continue
+			}
+			c.FillText(st, to.Add(vg.Point{Y: lift}), l.text)
+			o.hard = append(o.hard, box)
 			return true
 		}
 	}
 	return false
+}
+
+// style is that of the text of l.
+func (l endLabel) style() text.Style {
+	if l.look.strong {
+		return bold(typeset(labelSize, ink, draw.XLeft, draw.YCenter))
+	}
+	return typeset(labelSize, muted, draw.XLeft, draw.YCenter)
 }
 
 // drawMarks writes labels right of c, each with its mark.
@@ -255,11 +288,7 @@ func drawMarks(c draw.Canvas, labels []endLabel) {
 		c.StrokeLines(draw.LineStyle{Color: l.look.hue.alpha(150), Width: vg.Points(0.6)},
 			[]vg.Point{{X: x + 5, Y: l.y}, {X: x + 16, Y: y}, {X: x + 22, Y: y}})
 		l.look.mark(c, vg.Point{X: x + 28, Y: y})
-		st := typeset(labelSize, muted, draw.XLeft, draw.YCenter)
-		if l.look.strong {
-			st = bold(typeset(labelSize, ink, draw.XLeft, draw.YCenter))
-		}
-		c.FillText(st, vg.Point{X: x + 36, Y: y}, l.text)
+		c.FillText(l.style(), vg.Point{X: x + 36, Y: y + lift}, l.text)
 	}
 }
 

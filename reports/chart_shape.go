@@ -34,7 +34,7 @@ var (
 	}
 )
 
-const shapeDoc = "Sampled waits of all rounds together. Hump: the density over the logarithm of the wait, smoothed, its square root so that rare waits show; each row has its own height. Under it: bar from p25 to p75, line from p1 to p99 (or to the last quantile that the samples resolve), dot at the median. A hump counts as one of its own if it holds 3 % of the waits and the density falls to half of it on both sides. Grey: the clock cannot tell such waits apart. Shortest p99 first."
+const shapeDoc = "Sampled waits of all rounds together. Hump: the density over the logarithm of the wait, smoothed, its square root so that rare waits show; each row has its own height. Under it: bar from p25 to p75, line from p1 to p99 (or to the last quantile that the samples resolve), dot at the median. A hump counts as one of its own if it holds 3 % of the waits and the density falls to half of it on both sides. Grey: the clock cannot tell such waits apart. Shortest median first."
 
 const (
 	leastSamples = 100 // for a shape
@@ -75,8 +75,8 @@ func (s shapeScale) bin(x float64) float64 {
 	return shapeBins*math.Log(x/s.lo)/math.Log(s.hi/s.lo) - 0.5
 }
 
-// shapes returns those of the locks of g with w workers, shortest p99 first, and
-// the names of the locks with too few samples.
+// shapes returns those of the locks of g with w workers, shortest median first,
+// and the names of the locks with too few samples.
 func (g *group) shapes(w int) (out []*shape, few []string, scale shapeScale) {
 	for _, s := range g.at(w) {
 		if s.lock.Status == harness.Control {
@@ -96,8 +96,10 @@ func (g *group) shapes(w int) (out []*shape, few []string, scale shapeScale) {
 	for _, x := range out {
 		x.measure(scale)
 	}
-	p99 := func(x *shape) float64 { return max(scale.floor, x.h.Quantile(0.99)) }
-	slices.SortStableFunc(out, func(a, b *shape) int { return cmp.Compare(p99(a), p99(b)) })
+	at := func(x *shape, q float64) float64 { return max(scale.floor, x.h.Quantile(q)) }
+	slices.SortStableFunc(out, func(a, b *shape) int {
+		return cmp.Or(cmp.Compare(at(a, 0.5), at(b, 0.5)), cmp.Compare(at(a, 0.9), at(b, 0.9)))
+	})
 	return out, few, scale
 }
 
