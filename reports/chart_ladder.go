@@ -43,7 +43,7 @@ var (
 	}
 )
 
-const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. Hardware: one operation on a word, as the experiments of this run measured it."
+const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
 
 // A rung is one thing with its cost in ns.
 type rung struct {
