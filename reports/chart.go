@@ -40,10 +40,10 @@ type Chart struct {
 var Suite = []*Chart{
 	ThroughputLocal, WaitLocal, JainLocal, ParetoLocal, TimeLocal,
 	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
-	BestLocal, HoldLocal, Read, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
+	BestLocal, HoldLocal, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
 	HandoversRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
 	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
-	BestRemote, HoldRemote, Clients, ThinkRemote,
+	BestRemote, HoldRemote, ReadRemote, Clients, ThinkRemote,
 }
 
 // Charts returns the names of the charts of [Suite] that run is drawn in: all

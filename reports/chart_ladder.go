@@ -67,7 +67,7 @@ func (g *group) rungs() (out []rung) {
 			seen[s.lock.Name] = true
 			r := rung{name: s.lock.Name, look: s.look, bold: s.look.strong, kind: cmp.Or(familyNames[s.lock.Family], string(s.lock.Family))}
 			r.Summary, r.atMax = o.alone(s)
-			if r.N > 0 && r.Median > 0 && r.Median < beyond {
+			if r.N > 0 && r.Median > leastCost && r.Median < beyond {
 				out = append(out, r)
 			}
 		}
@@ -141,6 +141,8 @@ const (
 	costExperiment     = "cost"
 	transferExperiment = "core-to-core"
 	mostPrimitives     = 12
+
+	leastCost = 1e-6 // ns: less is a mistake
 )
 
 // primitives returns what the experiments of the run say of single operations.
@@ -154,7 +156,7 @@ func (g *group) primitives() (out []rung) {
 				costs = true
 				s := newSheet(t)
 				for i := range min(len(t.Rows), mostPrimitives) {
-					if r, ok := s.read(i, 0); ok && r.mid > 0 {
+					if r, ok := s.read(i, 0); ok && r.mid > leastCost {
 						base.name = s.names[i]
 						base.Summary = metric.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
 						out = append(out, base)
@@ -165,7 +167,7 @@ func (g *group) primitives() (out []rung) {
 				var all []float64
 				for i := range t.Rows {
 					for k, j := range s.drawn {
-						if r, ok := s.read(i, j); ok && i != k && r.mid > 0 && s.unit == "ns" {
+						if r, ok := s.read(i, j); ok && i != k && r.mid > leastCost && s.unit == "ns" {
 							all = append(all, r.mid)
 						}
 					}
@@ -212,34 +214,32 @@ func drawLadder(g *group) picture {
 }
 
 // ladderAnswer names the cheapest of each kind, cheapest first, each as a multiple
-// of the one before.
+// of the one before. A bound counts only where there is nothing better.
 func ladderAnswer(rs []rung) string {
 	var steps []rung
-	for _, r := range rs {
-		if !slices.ContainsFunc(steps, func(o rung) bool { return o.kind == r.kind }) {
-			steps = append(steps, r)
-		}
-	}
-	text := ""
-	for i, r := range steps {
-		cost := r.text()
-		what := "the cheapest " + r.kind + " lock, " + r.name + ", "
-		if r.kind == hardwareKind {
-			what = "the cheapest operation of the hardware, " + r.name + ", "
-		}
-		if i == 0 {
-			text = sentence(what + "takes " + cost)
-			text = text[:len(text)-1]
-			continue
-		}
-		text += "; " + what + cost
-		if prev := steps[i-1]; !r.atMax && !prev.atMax {
-			if by := times(r.Median / prev.Median); by != "1 times" {
-				text += " (" + by + " that)"
+	for _, bounds := range []bool{false, true} {
+		for _, r := range rs {
+			if r.atMax == bounds && !slices.ContainsFunc(steps, func(o rung) bool { return o.kind == r.kind }) {
+				steps = append(steps, r)
 			}
 		}
 	}
-	return text + "."
+	slices.SortStableFunc(steps, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	var parts []string
+	for i, r := range steps {
+		kind := r.kind + " locks"
+		if r.kind == hardwareKind {
+			kind = r.kind
+		}
+		cost := r.text()
+		if i > 0 && !r.atMax && !steps[i-1].atMax {
+			if by := times(r.Median / steps[i-1].Median); by != "1 times" {
+				cost += ", " + by + " that"
+			}
+		}
+		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
+	}
+	return "Lowest medians: " + list(parts, len(parts)) + "."
 }
 
 // text formats the cost of r.

@@ -133,8 +133,12 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 	case behind == 0:
 	case !told:
 		text += fmt.Sprintf(" But n = %d: too few rounds to tell whether any of the others is surely beaten.", ts[0].rate.N)
+	case len(open) == 0 && behind == 1:
+		text += " The other one is surely beaten."
 	case len(open) == 0:
 		text += fmt.Sprintf(" The other %d are surely beaten.", behind)
+	case len(open) == behind && behind == 1:
+		text += " The other one is not surely beaten: the front may run otherwise."
 	case len(open) == behind:
 		text += " None of the others is surely beaten: the front may run otherwise."
 	default:

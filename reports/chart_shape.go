@@ -318,7 +318,7 @@ func shapeBody(c draw.Canvas, unit string, xs []*shape, scale shapeScale) {
 		trX, _ := p.Transforms(&b)
 		c.FillPolygon(shade.rgba(), rect(b.Min.X, b.Min.Y, trX(scale.floor), b.Max.Y))
 		st := typeset(7.5, muted, draw.XLeft, draw.YBottom)
-		c.FillText(st, vg.Point{X: b.Min.X, Y: b.Max.Y + 2}, fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(scale.floor)))
+		c.FillText(st, vg.Point{X: b.Min.X, Y: b.Max.Y + 2}, floorNote(scale.floor))
 	}
 	at := rowsScale(b, scale.lo, scale.hi, nanos, fmt.Sprintf("time from request to grant, %s (log scale)", unit))
 	for i, x := range xs {

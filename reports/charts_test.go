@@ -51,7 +51,7 @@ func gallery(rounds int, settings ...string) *resultfile.Run {
 }
 
 // everySetting leaves each default once.
-var everySetting = []string{"hold", "hold-distributed", "pinning", "wait-policy", "garbage", "think", "spread", "read", "clients-distributed"}
+var everySetting = []string{"hold", "hold-distributed", "pinning", "wait-policy", "garbage", "think", "spread", "read", "read-distributed", "clients-distributed"}
 
 // TestGalleryHasEveryChart: the tests that draw the gallery would pass on charts
 // without data.
@@ -74,7 +74,7 @@ func TestGoldenCharts(t *testing.T) {
 	outputs := make(map[string]func(io.Writer) error)
 	for _, name := range []string{
 		BestLocal.Name, BestRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
-		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, Read.Name, Spread.Name,
+		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
 		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Clients.Name, HoldRemote.Name,
 	} {
 		outputs["gallery/"+name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }

@@ -36,6 +36,7 @@ var otherSettings = map[string]func(w *harness.Workload){
 	"read":                func(w *harness.Workload) { w.Reads = 90 },
 	"hold-distributed":    func(w *harness.Workload) { w.Hold.Mean = time.Second },
 	"think-distributed":   func(w *harness.Workload) { w.Think.Mean = time.Second },
+	"read-distributed":    func(w *harness.Workload) { w.Reads = 50 },
 	"clients-distributed": func(w *harness.Workload) { w.Clients = 1 },
 }
 
