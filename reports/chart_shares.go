@@ -111,7 +111,7 @@ func sharesAnswer(g *group, w int, tiles []tile) string {
 }
 
 // tileColumns is how many locks stand side by side.
-const tileColumns = 5
+const tileColumns = 4
 
 func sharesBody(c draw.Canvas, rows int, tiles []tile) error {
 	top := 2.0
