@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
+	"locklab/harness/metric"
 )
 
 // BestLocal and BestRemote draw which lock the verdict names for each number of
@@ -35,17 +36,40 @@ var (
 	}
 )
 
-const bestDoc = "A cell is a verdict by the rule of the table at the top, which chooses among the locks meant for use. A name in bold: that lock is faster than every other one beyond chance. Tie: the intervals do not separate the locks that are named, and the first one is the fairest of them. No verdict: the rounds are too few or too noisy to say even that. The intervals hold at 95 % for all comparisons of a cell together, not for all cells. Hue: family of the first lock."
+const bestDoc = "A cell is a verdict by the rule of the table at the top, which chooses among the locks meant for use. A name in bold: that lock is faster than every other one beyond chance. Not proven: it would win, but not beyond chance against all of them. Tie: the intervals do not separate the locks that are named; the table takes the first one. No verdict: the rounds are too few or too noisy to say even that. The intervals hold at 95 % for all pairs of a cell together, not for all cells. Hue: family of the first lock."
 
 // A choice is one cell.
 type choice struct {
 	workers, setting int
 	verdict
 	family harness.Family // of the lock to use
+	proven bool           // it is faster than every other one
+	alone  bool           // it is the only candidate
 }
 
 // sure reports whether one lock wins alone.
-func (c choice) sure() bool { return c.Use != "" && len(c.Ties) == 0 }
+func (c choice) sure() bool { return c.Use != "" && len(c.Ties) == 0 && c.proven }
+
+// prove finds whether the lock to use is surely faster than every other
+// candidate of s.
+func (c *choice) prove(s situation) {
+	pool, rivals := s.candidates(harness.Recommended), s.candidates(harness.Reference)
+	if len(pool) == 0 {
+		pool, rivals = rivals, nil
+	}
+	n := len(pool)
+	c.alone = n == 1
+	// Any of them might have led, so all pairs count.
+	level := 1 - family95/float64(max(1, n*(n-1)/2+n*len(rivals)))
+	i := slices.IndexFunc(pool, func(x candidate) bool { return x.lock.Name == c.Use })
+	c.proven = i >= 0 && n > 1
+	for k, x := range pool {
+		if c.proven && k != i {
+			xs, ys := pairs(pool[i].cell, x.cell, s.metric())
+			c.proven = metric.Compare(xs, ys, level).Greater()
+		}
+	}
+}
 
 // A bestMap is the choices over workers and hold times.
 type bestMap struct {
@@ -93,7 +117,9 @@ func newBestMap(s *sweep) *bestMap {
 		for k, w := range m.columns {
 			row[k] = choice{workers: w, setting: i}
 			if len(g.at(w)) > 0 {
-				row[k].verdict = judge(situation{g: g, name: "map", workers: w})
+				s := situation{g: g, name: "map", workers: w}
+				row[k].verdict = judge(s)
+				row[k].prove(s)
 			}
 			for _, x := range g.at(w) {
 				if x.lock.Name == row[k].Use {
@@ -121,11 +147,13 @@ func (m *bestMap) choices() (out []choice) {
 func (m *bestMap) answer() string {
 	all := m.choices()
 	wins := make(map[string]int)
-	ties, open := 0, 0
+	ties, open, likely := 0, 0, 0
 	for _, c := range all {
 		switch {
 		case c.sure():
 			wins[c.Use]++
+		case c.Use != "" && len(c.Ties) == 0:
+			likely++
 		case c.Use != "":
 			ties++
 		default:
@@ -148,10 +176,13 @@ func (m *bestMap) answer() string {
 	total := plural(len(all), "cell")
 	var parts []string
 	if len(names) > 0 {
-		sum := len(all) - ties - open
+		sum := len(all) - ties - open - likely
 		parts = append(parts, fmt.Sprintf("In %d of %s one lock is faster than every other beyond chance: %s.", sum, total, list(names, 5)))
 	} else {
 		parts = append(parts, fmt.Sprintf("In none of %s is one lock faster than every other beyond chance.", total))
+	}
+	if likely > 0 {
+		parts = append(parts, fmt.Sprintf("%s a winner that is not proven.", hasHave(likely)))
 	}
 	if ties > 0 {
 		parts = append(parts, fmt.Sprintf("%s a tie.", isAre(ties)))
@@ -188,6 +219,10 @@ func (c choice) lines() (head string, rest []string) {
 		return "", nil
 	case c.sure():
 		return c.Use, []string{c.Rate}
+	case c.Use != "" && c.alone:
+		return c.Use, []string{c.Rate, "the only candidate"}
+	case c.Use != "" && len(c.Ties) == 0:
+		return c.Use, []string{c.Rate, "not proven"}
 	case c.Use != "":
 		rest = append([]string{c.Use}, c.Ties...)
 		if n := len(rest); n > tiesShown {

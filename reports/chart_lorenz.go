@@ -145,10 +145,9 @@ func lorenzBody(c draw.Canvas, ls []lorenz) error {
 		}
 		m.panels = append(m.panels, panel{look: l.s.look, figure: "half: " + percent(l.half), trace: trace,
 			draw: func(c draw.Canvas, p *plot.Plot) {
-				pts := trace(c, p)
-				equal := append(slices.Clone(pts), pts[0])
-				c.FillPolygon(l.s.look.hue.alpha(44), equal)
-				c.StrokeLines(alone(l.s).look.line(), thin(pts, 0.1))
+				pts := thin(trace(c, p), 0.1)
+				c.FillPolygon(l.s.look.hue.alpha(44), append(slices.Clone(pts), pts[0]))
+				c.StrokeLines(alone(l.s).look.line(), pts)
 				trX, trY := p.Transforms(&c)
 				l.s.look.mark(c, vg.Point{X: trX(50), Y: trY(l.half)})
 			}})

@@ -61,8 +61,8 @@ func byLot(c draw.Canvas, p *plot.Plot) {
 		drawn = append(drawn, vg.Point{X: trX(x), Y: trY(lot(max(1, x)))})
 	}
 	st := draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}
-	c.StrokeLines(st, least)
-	c.StrokeLines(st, drawn)
+	c.StrokeLines(st, thin(least, 0.2))
+	c.StrokeLines(st, thin(drawn, 0.2))
 	if c.Size().X < width/3 {
 		return // a small frame has no room for words; the figure's text says it
 	}
