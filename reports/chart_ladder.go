@@ -254,19 +254,12 @@ const rungStep = vg.Length(13.5)
 
 func ladderBody(c draw.Canvas, rs []rung) {
 	c = draw.Crop(c, 0, -4, 4, 0) // room for descenders
-	name := func(r rung) (st text.Style) {
-		st = typeset(8.5, ink, draw.XRight, draw.YCenter)
-		if r.bold {
-			st = bold(st)
-		}
-		return st
-	}
 	lo, hi := math.Inf(1), 0.0
 	var left, right vg.Length
 	fine := typeset(8, muted, draw.XLeft, draw.YCenter)
 	for _, r := range rs {
 		lo, hi = min(lo, r.Median), max(hi, r.Median)
-		left = max(left, min(name(r).Width(r.name), rowsName)+10)
+		left = max(left, min(r.style().Width(r.name), rowsName)+10)
 		right = max(right, fine.Width(r.text())+12)
 	}
 	for _, r := range rs { // an interval that is far wider than the costs ends at the frame
@@ -287,7 +280,7 @@ func ladderBody(c draw.Canvas, rs []rung) {
 	drawNotes(c, ladderNotes(rs))
 	for i, r := range rs {
 		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
-		st := name(r)
+		st := r.style()
 		c.FillText(st, vg.Point{X: b.Min.X - 6, Y: y + lift}, shorten(st, r.name, rowsName))
 		x := at(r.Median)
 		c.StrokeLine2(draw.LineStyle{Color: r.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, b.Min.X, y, x, y)
@@ -303,6 +296,14 @@ func ladderBody(c draw.Canvas, rs []rung) {
 		c.DrawGlyphNoClip(draw.GlyphStyle{Color: r.look.hue.rgba(), Radius: 2.6, Shape: shape}, vg.Point{X: x, Y: y})
 		c.FillText(fine, vg.Point{X: max(x, to) + 6, Y: y + lift}, r.text())
 	}
+}
+
+// style is that of the name of r.
+func (r rung) style() text.Style {
+	if r.bold {
+		return bold(typeset(8.5, ink, draw.XRight, draw.YCenter))
+	}
+	return typeset(8.5, ink, draw.XRight, draw.YCenter)
 }
 
 // ladderNotes explains the hues.

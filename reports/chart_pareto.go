@@ -201,29 +201,33 @@ func paretoMarks(c draw.Canvas, p *plot.Plot, ts []*tradeoff, labels []endLabel)
 	}
 	front = append(front, vg.Point{X: front[len(front)-1].X, Y: c.Min.Y})
 	c.StrokeLines(draw.LineStyle{Color: ghost.rgba(), Width: vg.Points(2)}, front)
-	opacity := map[bool]uint8{true: 150, false: 70}
-	for _, t := range ts {
-		st := draw.LineStyle{Color: t.s.look.hue.alpha(opacity[t.front]), Width: vg.Points(0.9)}
-		a, b := at(t.jain.Lo, t.rate.Median), at(t.jain.Hi, t.rate.Median)
-		c.StrokeLine2(st, a.X, a.Y, b.X, b.Y)
-		a, b = at(t.jain.Median, max(t.rate.Lo, p.Y.Min)), at(t.jain.Median, t.rate.Hi)
-		c.StrokeLine2(st, a.X, a.Y, b.X, b.Y)
-	}
 	o := obstacles{}
-	for i, t := range ts {
-		labels[i].look.mark(c, marks[i])
-		o.hard = append(o.hard, around(marks[i], 4.5, 4.5))
-		a, b := at(t.jain.Lo, t.rate.Hi), at(t.jain.Hi, max(t.rate.Lo, p.Y.Min))
-		o.soft = append(o.soft, vg.Rectangle{Min: vg.Point{X: a.X, Y: marks[i].Y}, Max: vg.Point{X: b.X, Y: marks[i].Y}},
-			vg.Rectangle{Min: vg.Point{X: marks[i].X, Y: b.Y}, Max: vg.Point{X: marks[i].X, Y: a.Y}})
-	}
 	for i := 1; i < len(front); i++ { // the line falls to the right
 		o.soft = append(o.soft, vg.Rectangle{Min: vg.Point{X: front[i-1].X, Y: front[i].Y}, Max: vg.Point{X: front[i].X, Y: front[i-1].Y}})
 	}
-	var beside []endLabel
+	opacity := map[bool]uint8{true: 150, false: 70}
+	for i, t := range ts {
+		st := draw.LineStyle{Color: t.s.look.hue.alpha(opacity[t.front]), Width: vg.Points(0.9)}
+		a, b := at(t.jain.Lo, t.rate.Hi), at(t.jain.Hi, max(t.rate.Lo, p.Y.Min))
+		pt := marks[i]
+		c.StrokeLine2(st, a.X, pt.Y, b.X, pt.Y)
+		c.StrokeLine2(st, pt.X, a.Y, pt.X, b.Y)
+		o.soft = append(o.soft, vg.Rectangle{Min: vg.Point{X: a.X, Y: pt.Y}, Max: vg.Point{X: b.X, Y: pt.Y}},
+			vg.Rectangle{Min: vg.Point{X: pt.X, Y: b.Y}, Max: vg.Point{X: pt.X, Y: a.Y}})
+	}
+	for i := range ts {
+		labels[i].look.mark(c, marks[i])
+		o.hard = append(o.hard, around(marks[i], 4.5, 4.5))
+	}
+	drawMarks(c, placeNames(c, ts, labels, marks, &o))
+}
+
+// placeNames writes the names that have room beside their marks, those of the
+// front first, and returns the others.
+func placeNames(c draw.Canvas, ts []*tradeoff, labels []endLabel, marks []vg.Point, o *obstacles) (beside []endLabel) {
 	for _, first := range []bool{true, false} {
 		for i, t := range ts {
-			if t.front != first || marks[i].X < c.Max.X-paretoEdge && labels[i].near(c, marks[i], &o) {
+			if t.front != first || marks[i].X < c.Max.X-paretoEdge && labels[i].near(c, marks[i], o) {
 				continue
 			}
 			l := labels[i]
@@ -232,7 +236,7 @@ func paretoMarks(c draw.Canvas, p *plot.Plot, ts []*tradeoff, labels []endLabel)
 			beside = append(beside, l)
 		}
 	}
-	drawMarks(c, beside)
+	return beside
 }
 
 // paretoEdge is how near to the frame, where fair locks crowd, every name stands
