@@ -195,7 +195,7 @@ func newStrips(ts []*timeline) strips {
 	for _, t := range ts {
 		workers, l.turns = max(workers, t.workers), max(l.turns, len(t.owners))
 	}
-	l.row = max(0.3, min(7, 48/vg.Length(workers)))
+	l.row = min(7, 48/vg.Length(workers))
 	l.strip = l.row * vg.Length(workers)
 	return l
 }

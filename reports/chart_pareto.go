@@ -263,9 +263,9 @@ func (l endLabel) near(c draw.Canvas, pt vg.Point, o *obstacles) bool {
 	st := l.style()
 	st.XAlign = draw.XCenter
 	half := st.Width(l.text) / 2
-	const high = labelSize / 2
+	const high = labelSize/2 + 1.5
 	for _, clear := range []bool{true, false} {
-		for _, d := range []vg.Point{{X: 7 + half}, {X: -7 - half}, {Y: 10}, {Y: -10}, {X: half + 6, Y: 8}, {X: half + 6, Y: -8}, {X: -half - 6, Y: 8}, {X: -half - 6, Y: -8}} {
+		for _, d := range []vg.Point{{X: 7 + half}, {X: -7 - half}, {Y: 11}, {Y: -11}, {X: half + 6, Y: 8}, {X: half + 6, Y: -8}, {X: -half - 6, Y: 8}, {X: -half - 6, Y: -8}} {
 			to := pt.Add(d)
 			box := around(to, half+1, high)
 			inside := box.Min.X > c.Min.X && box.Max.X < c.Max.X && box.Min.Y > c.Min.Y && box.Max.Y < c.Max.Y

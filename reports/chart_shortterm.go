@@ -72,7 +72,14 @@ func byLot(c draw.Canvas, p *plot.Plot) {
 }
 
 func shortTermAnswer(g *group) string {
-	w := g.crowd()
+	w := 0 // the most workers of which the logs tell
+	for _, n := range g.workers {
+		for _, s := range g.at(n) {
+			if n <= g.crowd() && s.lock.Status != harness.Control && s.cells[n].summary(metric.LWSS).N > 0 {
+				w = n
+			}
+		}
+	}
 	type share struct {
 		s *series
 		v float64
@@ -88,7 +95,7 @@ func shortTermAnswer(g *group) string {
 		}
 	}
 	if len(all) == 0 {
-		return fmt.Sprintf("With %s, no lock has a log of owners.", g.unit(w))
+		return fmt.Sprintf("With %s or fewer, no lock has a log of owners.", g.unit(g.crowd()))
 	}
 	slices.SortStableFunc(all, func(a, b share) int { return cmp.Compare(b.v, a.v) })
 	most, least := all[0], all[len(all)-1]
