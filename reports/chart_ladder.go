@@ -239,7 +239,11 @@ func ladderAnswer(rs []rung) string {
 		}
 		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
 	}
-	return "Lowest medians: " + list(parts, len(parts)) + "."
+	text := "Lowest medians: " + list(parts, len(parts)) + "."
+	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
+		text += " A run with --hardware adds what single operations cost."
+	}
+	return text
 }
 
 // text formats the cost of r.

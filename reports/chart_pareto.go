@@ -167,8 +167,9 @@ func paretoBody(c draw.Canvas, g *group, w int, ts []*tradeoff) {
 	p.X.Tick.Marker = linearTicks(from, 100, percent)
 	labels := make([]endLabel, len(ts))
 	for i, t := range ts {
-		labels[i] = endLabel{text: t.s.lock.Name, look: t.s.look}
+		labels[i] = endLabel{look: t.s.look}
 		labels[i].look.strong = t.front
+		labels[i].text = shorten(labels[i].style(), t.s.lock.Name, rowsName)
 	}
 	p.Add(gridlines(true), drawing(func(c draw.Canvas, p *plot.Plot) { paretoMarks(c, p, ts, labels) }))
 	unit := "acquisitions per second"
