@@ -124,7 +124,7 @@ func compose(run *resultfile.Run) (*document, error) {
 
 // foldedRoom is how many bytes of a page folded groups may take, for each kind
 // of lock. A run may have hundreds of groups.
-const foldedRoom = 600_000
+const foldedRoom = 400_000
 
 // drawLocks draws the sections of gs: of each kind of lock the group with the
 // most cases, what the axes change, and the other groups, folded.
