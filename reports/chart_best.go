@@ -86,7 +86,7 @@ func drawBest(g *group) picture {
 	m := newBestMap(s)
 	return picture{
 		answer:  m.answer(),
-		load:    cmp.Or(s.context, "the same"),
+		load:    cmp.Or(s.context, "all else at its default"),
 		height:  vg.Length(len(s.settings))*m.cellHigh() + 62,
 		numbers: m.table(),
 		body: func(c draw.Canvas) error {
