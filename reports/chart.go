@@ -25,25 +25,34 @@ type Chart struct {
 	// value of it.
 	varies *dimension
 
+	// once is set for a chart that is drawn of the group with the most cases
+	// only, not of each.
+	once bool
+
+	// optional is set for a chart that is left out where it has nothing to draw.
+	optional bool
+
 	// draw makes the picture of a group, which holds at least one result.
 	draw func(g *group) picture
 }
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	ThroughputLocal, WaitLocal, JainLocal, SharesLocal, TimeLocal,
-	Pinning, WaitPolicy, Garbage, HoldLocal, ThinkLocal, Spread, Read,
-	HandoversRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, SharesRemote, TimeRemote,
-	Clients, HoldRemote, ThinkRemote,
+	ThroughputLocal, WaitLocal, JainLocal, ParetoLocal, TimeLocal,
+	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
+	BestLocal, HoldLocal, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
+	HandoversRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
+	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
+	BestRemote, HoldRemote, ReadRemote, Clients, ThinkRemote,
 }
 
 // Charts returns the names of the charts of [Suite] that run is drawn in: all
-// but those that compare what the run did not vary.
+// but those that compare what the run did not vary, or lack what they draw.
 func Charts(run *resultfile.Run) (names []string) {
 	gs := groups(run)
 	for _, c := range Suite {
 		g := largest(gs, c.Remote)
-		if c.varies == nil || g != nil && c.draw(g).height > 0 {
+		if c.varies == nil && !c.optional || g != nil && c.draw(g).height > 0 {
 			names = append(names, c.Name)
 		}
 	}

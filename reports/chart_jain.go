@@ -56,7 +56,7 @@ func oneOwner(c draw.Canvas, p *plot.Plot) {
 		x := p.X.Min * math.Pow(p.X.Max/p.X.Min, float64(i)/100)
 		pts = append(pts, vg.Point{X: trX(x), Y: trY(min(100, 100/x))})
 	}
-	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, pts)
+	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, thin(pts, 0.2))
 	at := pts[30]
 	if c.Size().X < width/3 {
 		return // a small frame has no room for words; the figure's text says it

@@ -1,10 +1,20 @@
 package reports
 
-// Read draws the rate over the share of turns that only read.
-var Read = &Chart{
-	Name:   "read",
-	Title:  "What does the share of reads change?",
-	Doc:    amountDoc,
-	varies: byReads,
-	draw:   drawEffect(byReads),
-}
+// ReadLocal and ReadRemote draw the rate over the share of turns that only read.
+var (
+	ReadLocal = &Chart{
+		Name:   "read",
+		Title:  "What does the share of reads change?",
+		Doc:    amountDoc,
+		varies: byReads,
+		draw:   drawEffect(byReads),
+	}
+	ReadRemote = &Chart{
+		Name:   "read-distributed",
+		Title:  "What does the share of reads change for distributed locks?",
+		Doc:    amountDoc + " Rates are acquisitions, because readers hand nothing over.",
+		Remote: true,
+		varies: byReads,
+		draw:   drawEffect(byReads),
+	}
+)

@@ -56,12 +56,14 @@ func drawRequests(g *group) picture {
 		return nothing("No request was counted in this run.")
 	}
 	herds := g.herds()
-	l.under = drawCrossings(herds)
+	l.own = func(s *series) drawing {
+		return drawCrossings(slices.DeleteFunc(slices.Clone(herds), func(h herd) bool { return s != nil && h.s != s }))
+	}
 	answer := wireAnswer(g, metric.Requests, "requests")
 	rule := ""
 	for i, h := range herds {
 		if i == mostHerds {
-			answer += fmt.Sprintf(" %d more herds are in the numbers.", len(herds)-i)
+			answer += " The numbers have " + plural(len(herds)-i, "more herd") + "."
 			break
 		}
 		answer += " " + h.String()
@@ -69,7 +71,7 @@ func drawRequests(g *group) picture {
 			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
 		}
 	}
-	return l.picture(answer+rule, wireTable(g))
+	return l.picture(answer+rule, wireTable(g, herds))
 }
 
 func drawNotifications(g *group) picture {
@@ -78,7 +80,7 @@ func drawNotifications(g *group) picture {
 	if len(l.lines) == 0 {
 		return nothing("No notification was counted in this run.")
 	}
-	return l.picture(wireAnswer(g, metric.Notifications, "notifications"), wireTable(g))
+	return l.picture(wireAnswer(g, metric.Notifications, "notifications"), wireTable(g, g.herds()))
 }
 
 // wireAnswer names the locks with the fewest and with the most messages, with
@@ -181,6 +183,17 @@ func (g *group) herds() (out []herd) {
 	return out
 }
 
+// from says from how many workers on the herd costs more, for a table.
+func (h herd) from() string {
+	switch h.index {
+	case -1:
+		return fmt.Sprintf("not up to %d", h.workers[len(h.workers)-1])
+	case 0:
+		return fmt.Sprintf("from %d", h.workers[0])
+	}
+	return fmt.Sprintf("from %.1f", h.at)
+}
+
 // String says from how many workers on the herd costs more than the queue.
 func (h herd) String() string {
 	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.lock.Name, h.queue.lock.Name)
@@ -233,9 +246,15 @@ func crossing(ws []int, over []float64) (at float64, index int) {
 	return from + (to-from)*-over[i-1]/(over[i]-over[i-1]), i
 }
 
-func wireTable(g *group) table {
-	t := table{head: []string{"lock", "workers", "rounds", metric.Requests.Unit, "interval", metric.Notifications.Unit, "interval"}}
+func wireTable(g *group, herds []herd) table {
+	t := table{head: []string{"lock", "workers", "rounds", metric.Requests.Unit, "interval", metric.Notifications.Unit, "interval", "dearer than the queue"}}
 	for _, s := range g.series {
+		dearer := unknown
+		for _, h := range herds {
+			if h.s == s {
+				dearer = h.from() + " (" + h.queue.lock.Name + ")"
+			}
+		}
 		for _, w := range g.workers {
 			c := s.cells[w]
 			if c == nil {
@@ -246,7 +265,7 @@ func wireTable(g *group) table {
 				v := c.summary(m)
 				row = append(row, cellText(m, v), interval(v, figures))
 			}
-			t.rows = append(t.rows, row)
+			t.rows = append(t.rows, append(row, dearer))
 		}
 	}
 	return t

@@ -111,7 +111,7 @@ func sharesAnswer(g *group, w int, tiles []tile) string {
 }
 
 // tileColumns is how many locks stand side by side.
-const tileColumns = 5
+const tileColumns = 4
 
 func sharesBody(c draw.Canvas, rows int, tiles []tile) error {
 	top := 2.0
@@ -153,22 +153,42 @@ func (t tile) draw(c draw.Canvas, top float64, scale bool) {
 	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y + 4}, shorten(name, t.s.lock.Name, c.Size().X-right.Width(jain)-6))
 	c.FillText(right, vg.Point{X: c.Max.X, Y: c.Max.Y + 4}, jain)
 
-	// All bars are one path: a page holds thousands of them.
-	var bars vg.Path
-	for i, v := range t.bars {
-		x0, x1, y := trX(float64(i)+0.08), trX(float64(i)+0.92), trY(min(v, top))
-		bars.Move(vg.Point{X: x0, Y: c.Min.Y})
-		bars.Line(vg.Point{X: x0, Y: y})
-		bars.Line(vg.Point{X: x1, Y: y})
-		bars.Line(vg.Point{X: x1, Y: c.Min.Y})
-		bars.Close()
-	}
 	c.SetColor(t.s.look.hue.rgba())
-	c.Fill(bars)
+	c.Fill(t.outline(c, trX, func(v float64) vg.Length { return trY(min(v, top)) }))
 	if t.bars[0] > top {
 		c.FillText(typeset(7.5, ink, draw.XLeft, draw.YTop), vg.Point{X: trX(1) + 3, Y: c.Max.Y}, "↑ "+figures(t.bars[0])+"×")
 	}
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, c.Min.X, trY(1), c.Max.X, trY(1))
+}
+
+// mostBars is how many bars a tile has room for; more of them are drawn as one
+// field.
+const mostBars = 48
+
+// outline returns all bars as one path: a page holds thousands of them.
+func (t tile) outline(c draw.Canvas, x, y func(float64) vg.Length) (path vg.Path) {
+	if n := len(t.bars); n > mostBars {
+		var tops []vg.Point
+		for i, v := range t.bars {
+			tops = append(tops, vg.Point{X: x(float64(i)), Y: y(v)}, vg.Point{X: x(float64(i + 1)), Y: y(v)})
+		}
+		path.Move(vg.Point{X: x(0), Y: c.Min.Y})
+		for _, pt := range thin(tops, 0.3) {
+			path.Line(pt)
+		}
+		path.Line(vg.Point{X: x(float64(n)), Y: c.Min.Y})
+		path.Close()
+		return path
+	}
+	for i, v := range t.bars {
+		x0, x1 := x(float64(i)+0.08), x(float64(i)+0.92)
+		path.Move(vg.Point{X: x0, Y: c.Min.Y})
+		path.Line(vg.Point{X: x0, Y: y(v)})
+		path.Line(vg.Point{X: x1, Y: y(v)})
+		path.Line(vg.Point{X: x1, Y: c.Min.Y})
+		path.Close()
+	}
+	return path
 }
 
 func sharesTable(tiles []tile) table {

@@ -209,7 +209,7 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 	m := multiples{plot: waitAxes(curves, floor), notes: []note{{ghost, true, "the other locks"}}}
 	m.xTitle, m.yTitle = waitTitles(g)
 	if floor > m.plot.Y.Min {
-		m.notes = append(m.notes, note{shade, false, fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))})
+		m.notes = append(m.notes, note{shade, false, floorNote(floor)})
 	}
 	m.under = func(c draw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }
 	for _, cv := range curves {
@@ -243,18 +243,18 @@ func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
 	gridlines(true)(c, p)
 }
 
-// floorText says what lies under the floor.
+// floorText says what lies under the floor, above the frame, where no curve
+// runs.
 func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
-	if floor <= p.Y.Min {
-		return
+	if floor > p.Y.Min {
+		c.Max.Y += 15
+		drawNotes(c, []note{{shade, false, floorNote(floor)}})
 	}
-	_, trY := p.Transforms(&c)
-	y := min(trY(floor), c.Max.Y)
-	st := typeset(7.5, muted, draw.XLeft, draw.YTop)
-	text := fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))
-	at := vg.Point{X: c.Min.X + 8, Y: y - 3}
-	c.FillPolygon(shade.rgba(), rect(at.X-2, at.Y-9, at.X+st.Width(text)+2, at.Y+1))
-	c.FillText(st, at, text)
+}
+
+// floorNote explains the floor.
+func floorNote(floor float64) string {
+	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))
 }
 
 // path returns the curve: what the samples resolve, and its tail, which they

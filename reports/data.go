@@ -18,6 +18,8 @@ type group struct {
 	axes    string           // the workload without the workers, such as "hold=100ns"
 	load    harness.Workload // the same: one of those of the group
 	all     []*group         // the groups of the run for the same kind of lock, this one among them
+	run     *resultfile.Run  // that the group is of
+	both    []*group         // all groups of the run, for local locks and for those kept by servers
 	cpus    int              // processors that the workers of local locks share; 0 if unknown
 	workers []int            // ascending
 	series  []*series
@@ -56,7 +58,7 @@ func groups(run *resultfile.Run) []*group {
 		k := key{r.Lock.Traits.Needs != "", axes(r.Workload)}
 		g := byKey[k]
 		if g == nil {
-			g = &group{remote: k.remote, axes: k.axes, load: r.Workload, cpus: processors(run, r.Workload)}
+			g = &group{remote: k.remote, axes: k.axes, load: r.Workload, cpus: processors(run, r.Workload), run: run}
 			byKey[k], bySeries[g] = g, make(map[string]*series)
 		}
 		s := bySeries[g][r.Lock.Name]
@@ -96,6 +98,7 @@ func arrange(gs []*group) []*group {
 		return cmp.Or(cmp.Compare(b.cases, a.cases), plain, cmp.Compare(a.axes, b.axes))
 	})
 	for _, g := range gs {
+		g.both = gs
 		g.all = slices.DeleteFunc(slices.Clone(gs), func(o *group) bool { return o.remote != g.remote })
 	}
 	return gs

@@ -187,7 +187,7 @@ func drawAll(t *testing.T, run *resultfile.Run) map[string]int {
 func TestScrambled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	drawn := make(map[string]int)
-	for range 60 {
+	for i := range 30 {
 		calm := rng.IntN(2) == 0
 		data := make([]byte, 8*rng.IntN(map[bool]int{true: 2000, false: 700}[calm]))
 		for i := range data {
@@ -195,10 +195,13 @@ func TestScrambled(t *testing.T) {
 		}
 		run := scramble(data)
 		for _, r := range run.Results {
-			r.Workload.Workers = 1 + r.Workload.Workers%3 // so that some of them meet
+			r.Workload.Workers = 1 + rng.IntN(3) // so that some of them meet
 			if calm {
 				r.Lock.Traits.Needs, r.Violations = "", nil
 				tame(rng, r)
+			}
+			if i%5 == 0 { // a run without local locks
+				r.Lock.Traits.Needs = harness.KindRedis
 			}
 		}
 		for name, n := range drawAll(t, run) {
@@ -245,6 +248,8 @@ func tame(rng *rand.Rand, r *harness.Result) {
 	r.Hold = harness.Spans{N: 100, Sum: time.Duration(rng.Int64N(1e8))}
 	r.Handover = harness.Histogram{{Value: 1 + rng.Int64N(1e5), N: 50}}
 	r.Workers = []uint64{1, 2}
+	r.Owners, r.Burst = []uint16{0, 1, 1, 0, 1, 1, 1, 0}, 4
+	r.Wait = append(r.Wait, harness.Bucket{Value: 1 + rng.Int64N(1e6), N: 70}, harness.Bucket{Value: 1e7, N: 70})
 }
 
 // scramble makes a run of the bytes of data.

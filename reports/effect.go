@@ -127,7 +127,7 @@ func ratios(lo, hi float64) string {
 // table lists every effect.
 func (s *sweep) table() table {
 	t := table{head: []string{"lock", "workers", s.word, "per second", "× with " + s.full(s.base), "interval", "apart from 1"}}
-	if s.remote {
+	if s.remote && s.dimension != byReads {
 		t.head[3] = "hand-overs/s"
 	}
 	for _, w := range s.workers {

@@ -130,7 +130,7 @@ func compose(run *resultfile.Run) (*document, error) {
 
 // foldedRoom is how many bytes of a page folded groups may take, for each kind
 // of lock. A run may have hundreds of groups.
-const foldedRoom = 600_000
+const foldedRoom = 400_000
 
 // drawLocks draws the sections of gs: of each kind of lock the group with the
 // most cases, what the axes change, and the other groups, folded.
@@ -206,10 +206,13 @@ func draft(g *group, title, id string, across bool) (section, error) {
 	s := section{Title: title}
 	var constant []string // what this run did not vary
 	for _, c := range Suite {
-		if c.Remote != g.remote || (c.varies != nil) != across {
+		if c.Remote != g.remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.remote) {
 			continue
 		}
 		pic := c.draw(g)
+		if c.optional && pic.height == 0 {
+			continue
+		}
 		if across && pic.height == 0 {
 			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
 			continue

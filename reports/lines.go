@@ -28,6 +28,9 @@ type lineChart struct {
 	figure func(v float64) string // beside the line's end
 
 	under drawing // drawn before the lines; may be nil
+	// own is drawn before the line of s, in its frame if it has one; with nil it
+	// draws what belongs to any line. It may be nil.
+	own   func(s *series) drawing
 	lines []line
 }
 
@@ -194,6 +197,9 @@ func (l *lineChart) frame(c draw.Canvas) error {
 	if l.under != nil {
 		p.Add(l.under)
 	}
+	if l.own != nil {
+		p.Add(l.own(nil))
+	}
 	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
 		l.draw(c, p, l.lines)
 		for i, ln := range l.lines {
@@ -220,12 +226,21 @@ func (l *lineChart) frames(c draw.Canvas) error {
 		}
 	}
 	for _, ln := range l.lines {
+		var own drawing
+		if l.own != nil {
+			own = l.own(ln.s)
+		}
 		ln.s = alone(ln.s)
 		m.panels = append(m.panels, panel{
 			look:   ln.s.look,
 			figure: l.end(ln),
 			trace:  func(c draw.Canvas, p *plot.Plot) []vg.Point { return l.trace(ln, c, p) },
-			draw:   func(c draw.Canvas, p *plot.Plot) { l.draw(c, p, []line{ln}) },
+			draw: func(c draw.Canvas, p *plot.Plot) {
+				if own != nil {
+					own(c, p)
+				}
+				l.draw(c, p, []line{ln})
+			},
 		})
 	}
 	return m.body(c)

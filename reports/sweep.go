@@ -171,7 +171,7 @@ func (s *sweep) crowd() int {
 
 // metric returns what an effect is measured in, with w workers.
 func (s *sweep) metric(w int) *metric.Metric {
-	if s.remote && w > 1 {
+	if s.remote && w > 1 && s.dimension != byReads { // readers hand nothing over
 		return metric.Handovers
 	}
 	return metric.Throughput

@@ -93,10 +93,29 @@ func (m model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 	if m.lock.Traits.Needs != "" {
 		r.Wire = &harness.Counts{Requests: 3 * r.Ops, Notifications: r.Ops}
 	}
+	r.Owners, r.Burst = m.owners(rand.New(rand.NewPCG(uint64(round), uint64(workers))), shares)
 	if m.breaks && round == rounds-1 {
 		r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "counter is 7, the workers counted 9", Count: 2}}
 	}
 	return r
+}
+
+// owners makes a log of two bursts: every owner passes the lock on to the next
+// worker, or keeps it; of workers with unequal shares the first ones keep it
+// longer.
+func (m model) owners(rng *rand.Rand, shares []float64) (log []uint16, burst int) {
+	if len(shares) < 2 {
+		return nil, 0
+	}
+	burst = 256
+	owner := 0
+	for range 2 * burst {
+		if rng.Float64() < m.handed*shares[len(shares)-1]/shares[owner] {
+			owner = (owner + 1) % len(shares)
+		}
+		log = append(log, uint16(owner))
+	}
+	return log, burst
 }
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }

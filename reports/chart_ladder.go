@@ -1,0 +1,331 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// LadderLocal and LadderRemote draw on one scale what taking and freeing a lock
+// costs that nobody else wants, from an instruction to a lock in ZooKeeper. A run
+// has one ladder: that of its local locks if it has any.
+var (
+	LadderLocal = &Chart{
+		Name:     "ladder",
+		Title:    "What does a lock cost that nobody else wants?",
+		Doc:      ladderDoc,
+		once:     true,
+		optional: true,
+		draw:     drawLadder,
+	}
+	LadderRemote = &Chart{
+		Name:     "ladder-distributed",
+		Title:    "What does a distributed lock cost that nobody else wants?",
+		Doc:      ladderDoc,
+		Remote:   true,
+		once:     true,
+		optional: true,
+		draw: func(g *group) picture {
+			if largest(g.both, false) != nil {
+				return nothing("It is in the ladder with the local locks.")
+			}
+			return drawLadder(g)
+		},
+	}
+)
+
+const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
+
+// A rung is one thing with its cost in ns.
+type rung struct {
+	name  string
+	look  look
+	bold  bool
+	kind  string // "hardware", or the family of the lock
+	atMax bool   // Median is a bound
+	metric.Summary
+}
+
+// rungs returns what has a cost in the run of g, cheapest first.
+func (g *group) rungs() (out []rung) {
+	out = append(out, g.primitives()...)
+	seen := make(map[string]bool)
+	for _, o := range g.quietest() {
+		for _, s := range o.at(1) {
+			if s.lock.Status == harness.Control || seen[s.lock.Name] {
+				continue
+			}
+			seen[s.lock.Name] = true
+			r := rung{name: s.lock.Name, look: s.look, bold: s.look.strong, kind: cmp.Or(familyNames[s.lock.Family], string(s.lock.Family))}
+			r.Summary, r.atMax = o.alone(s)
+			if r.N > 0 && r.Median > leastCost && r.Median < beyond {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	return out
+}
+
+// quietest returns the groups of the run with one worker, those first whose
+// turns hold least besides the lock.
+func (g *group) quietest() []*group {
+	gs := slices.DeleteFunc(slices.Clone(g.both), func(o *group) bool {
+		return o.workers[0] != 1 || o.load.Reads > 0 || o.load.Think.Mean > 0 || o.load.Garbage
+	})
+	slices.SortStableFunc(gs, func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.load.Hold.Mean, b.load.Hold.Mean), cmp.Compare(len(a.axes), len(b.axes)), cmp.Compare(a.axes, b.axes))
+	})
+	return gs
+}
+
+// alone returns the time, in ns, that one worker takes to take and to free s, and
+// whether that is only a bound.
+func (g *group) alone(s *series) (cost metric.Summary, bound bool) {
+	var control *cell
+	for _, o := range g.at(1) {
+		if o.lock.Status == harness.Control && control == nil {
+			control = o.cells[1]
+		}
+	}
+	c := s.cells[1]
+	var turns, costs []float64
+	for _, i := range c.order() {
+		turn, ok := metric.Time.Of(c.rounds[i])
+		if !ok {
+			continue
+		}
+		turns = append(turns, turn)
+		if rest, ok := g.besides(c.rounds[i], control); ok {
+			costs = append(costs, turn-rest)
+		}
+	}
+	if cost = metric.Summarize(costs); cost.N > 0 && cost.Lo > 0 {
+		return cost, false
+	}
+	if cost.N > 0 && cost.Hi > 0 {
+		cost.Median = cost.Hi
+		cost.Lo = cost.Hi
+		return cost, true
+	}
+	return metric.Summarize(turns), true
+}
+
+// besides returns what of a turn of r, in ns, is not the lock.
+func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
+	switch {
+	case g.remote && g.load.Hold.Mean == 0 && r.Hold.N == 0:
+		return 0, true
+	case g.remote:
+		return r.Hold.Mean(), r.Hold.N > 0
+	case control != nil && control.rounds[r.Round] != nil:
+		return metric.Time.Of(control.rounds[r.Round])
+	case g.load.Hold.Mean == 0 && g.run.Manifest.Overhead.Turn > 0:
+		return g.run.Manifest.Overhead.Turn, true
+	}
+	return 0, false
+}
+
+// The experiments with the costs of the hardware, and the figures of theirs that
+// a ladder has.
+const (
+	costExperiment     = "cost"
+	transferExperiment = "core-to-core"
+	mostPrimitives     = 12
+
+	leastCost = 1e-6 // ns: less is a mistake
+)
+
+// primitives returns what the experiments of the run say of single operations.
+func (g *group) primitives() (out []rung) {
+	base := rung{look: look{hue: muted}, kind: hardwareKind}
+	costs := false
+	for _, f := range findings(g.run) {
+		for _, t := range f.Tables {
+			switch {
+			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && !costs:
+				costs = true
+				s := newSheet(t)
+				for i := range min(len(t.Rows), mostPrimitives) {
+					if r, ok := s.read(i, 0); ok && r.mid > leastCost {
+						base.name = s.names[i]
+						base.Summary = metric.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
+						out = append(out, base)
+					}
+				}
+			case f.Name == transferExperiment && t.Chart == harness.Heat:
+				s := newSheet(t)
+				var all []float64
+				for i := range t.Rows {
+					for k, j := range s.drawn {
+						if r, ok := s.read(i, j); ok && i != k && r.mid > leastCost && s.unit == "ns" {
+							all = append(all, r.mid)
+						}
+					}
+				}
+				if v := metric.Summarize(all); v.N > 0 {
+					base.name, base.Summary = "a word to another CPU", v
+					base.Lo, base.Hi = slices.Min(all), slices.Max(all)
+					out = append(out, base)
+				}
+			}
+		}
+	}
+	return out
+}
+
+const hardwareKind = "hardware"
+
+// familyNames are the names of families in a sentence.
+var familyNames = map[harness.Family]string{
+	harness.Spin: "spin", harness.Blocking: "blocking", harness.ZooKeeper: "ZooKeeper", harness.Redis: "Redis", harness.Peer: "peer",
+}
+
+func drawLadder(g *group) picture {
+	rs := g.rungs()
+	locks := 0
+	for _, r := range rs {
+		if r.kind != hardwareKind {
+			locks++
+		}
+	}
+	if locks == 0 {
+		return nothing("No lock was measured with one worker, so there is no uncontended cost to compare.")
+	}
+	return picture{
+		answer:  ladderAnswer(rs),
+		load:    "one worker, the shortest section",
+		height:  vg.Length(len(rs))*rungStep + rowsFoot + 20,
+		numbers: ladderTable(rs),
+		body: func(c draw.Canvas) error {
+			ladderBody(c, rs)
+			return nil
+		},
+	}
+}
+
+// ladderAnswer names the cheapest of each kind, cheapest first, each as a multiple
+// of the one before. A bound counts only where there is nothing better.
+func ladderAnswer(rs []rung) string {
+	var steps []rung
+	for _, bounds := range []bool{false, true} {
+		for _, r := range rs {
+			if r.atMax == bounds && !slices.ContainsFunc(steps, func(o rung) bool { return o.kind == r.kind }) {
+				steps = append(steps, r)
+			}
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b rung) int { return cmp.Compare(a.Median, b.Median) })
+	var parts []string
+	for i, r := range steps {
+		kind := r.kind + " locks"
+		if r.kind == hardwareKind {
+			kind = r.kind
+		}
+		cost := r.text()
+		if i > 0 && !r.atMax && !steps[i-1].atMax {
+			if by := times(r.Median / steps[i-1].Median); by != "1 times" {
+				cost += ", " + by + " that"
+			}
+		}
+		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
+	}
+	text := "Lowest medians: " + list(parts, len(parts)) + "."
+	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
+		text += " A run with --hardware adds what single operations cost."
+	}
+	return text
+}
+
+// text formats the cost of r.
+func (r rung) text() string {
+	if r.atMax {
+		return "≤" + nb + nanos(r.Median)
+	}
+	return nanos(r.Median)
+}
+
+const rungStep = vg.Length(13.5)
+
+func ladderBody(c draw.Canvas, rs []rung) {
+	c = draw.Crop(c, 0, -4, 4, 0) // room for descenders
+	lo, hi := math.Inf(1), 0.0
+	var left, right vg.Length
+	fine := typeset(8, muted, draw.XLeft, draw.YCenter)
+	for _, r := range rs {
+		lo, hi = min(lo, r.Median), max(hi, r.Median)
+		left = max(left, min(r.style().Width(r.name), rowsName)+10)
+		right = max(right, fine.Width(r.text())+12)
+	}
+	for _, r := range rs { // an interval that is far wider than the costs ends at the frame
+		if r.Lo > lo/4 {
+			lo = min(lo, r.Lo)
+		}
+		if r.Hi < 4*hi {
+			hi = max(hi, r.Hi)
+		}
+	}
+	lo, hi = logRange(lo, hi)
+	b := c
+	b.Min.X += left
+	b.Max.X -= right
+	b.Min.Y += rowsFoot
+	b.Max.Y -= 18
+	at := rowsScale(b, lo, hi, nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
+	drawNotes(c, ladderNotes(rs))
+	for i, r := range rs {
+		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
+		st := r.style()
+		c.FillText(st, vg.Point{X: b.Min.X - 6, Y: y + lift}, shorten(st, r.name, rowsName))
+		x := at(r.Median)
+		c.StrokeLine2(draw.LineStyle{Color: r.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, b.Min.X, y, x, y)
+		from, to := at(max(r.Lo, lo)), at(r.Hi)
+		if r.Lo < r.Hi {
+			c.StrokeLine2(draw.LineStyle{Color: r.look.hue.alpha(160), Width: vg.Points(1.6)}, from, y, to, y)
+		}
+		shape := draw.GlyphDrawer(draw.CircleGlyph{})
+		if r.atMax {
+			shape = draw.RingGlyph{}
+		}
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: 3.6, Shape: draw.CircleGlyph{}}, vg.Point{X: x, Y: y})
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: r.look.hue.rgba(), Radius: 2.6, Shape: shape}, vg.Point{X: x, Y: y})
+		c.FillText(fine, vg.Point{X: max(x, to) + 6, Y: y + lift}, r.text())
+	}
+}
+
+// style is that of the name of r.
+func (r rung) style() text.Style {
+	if r.bold {
+		return bold(typeset(8.5, ink, draw.XRight, draw.YCenter))
+	}
+	return typeset(8.5, ink, draw.XRight, draw.YCenter)
+}
+
+// ladderNotes explains the hues.
+func ladderNotes(rs []rung) (notes []note) {
+	var seen []string
+	for _, r := range rs {
+		if !slices.Contains(seen, r.kind) {
+			seen = append(seen, r.kind)
+			notes = append(notes, note{r.look.hue, false, r.kind})
+		}
+	}
+	return notes
+}
+
+func ladderTable(rs []rung) table {
+	t := table{head: []string{"what", "kind", "rounds", "time", "interval"}}
+	for _, r := range rs {
+		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", nanos(r.Lo), nanos(r.Hi))})
+	}
+	return t
+}

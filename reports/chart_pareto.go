@@ -1,0 +1,312 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// ParetoLocal and ParetoRemote draw rate against fairness, at the greatest
+// number of workers at which most locks were measured, and name the locks than
+// which none is both faster and fairer.
+var (
+	ParetoLocal = &Chart{
+		Name:  "tradeoff",
+		Title: "What does fairness cost in speed?",
+		Doc:   paretoDoc,
+		once:  true,
+		draw:  drawPareto,
+	}
+	ParetoRemote = &Chart{
+		Name:   "tradeoff-distributed",
+		Title:  "What does the fairness of a distributed lock cost in speed?",
+		Doc:    paretoDoc,
+		Remote: true,
+		once:   true,
+		draw:   drawPareto,
+	}
+)
+
+const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statistic intervals, or the range of the rounds if there are fewer than six. Hue: family; marker: lock; bold: on the front. The line is the front of V. Pareto: none beats a lock on it in one of the two medians without being behind in the other; the index counts to the nearest point. A lock behind it is surely beaten if one that is no less fair is faster beyond chance: by the ratio of the rates in the same round, at 95 % for all comparisons of that lock together (Bonferroni)."
+
+// A tradeoff is one lock.
+type tradeoff struct {
+	s          *series
+	c          *cell
+	rate, jain metric.Summary
+	front      bool // none is better in both medians
+	beaten     bool // surely
+	told       bool // there were rounds enough to be surely beaten
+}
+
+// tradeoffs returns those of the locks of g with w workers, fastest first.
+func (g *group) tradeoffs(w int) (out []*tradeoff) {
+	m := g.rate(w)
+	for _, s := range g.at(w) {
+		t := &tradeoff{s: s, c: s.cells[w]}
+		t.rate, t.jain = t.c.summary(m), t.c.summary(metric.Jain)
+		if s.lock.Status != harness.Control && t.rate.N > 0 && t.rate.Median > 0 && !math.IsInf(t.rate.Median, 0) && t.jain.N > 0 {
+			out = append(out, t)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *tradeoff) int {
+		return cmp.Or(cmp.Compare(b.rate.Median, a.rate.Median), cmp.Compare(b.jain.Median, a.jain.Median))
+	})
+	level := 1 - family95/float64(max(1, len(out)-1))
+	for _, t := range out {
+		t.front = true
+		for _, o := range out {
+			if o == t || o.rate.Median < t.rate.Median || o.fair() < t.fair() {
+				continue
+			}
+			if o.rate.Median > t.rate.Median || o.fair() > t.fair() {
+				t.front = false
+			}
+			xs, ys := pairs(o.c, t.c, m)
+			duel := metric.Compare(xs, ys, level)
+			t.beaten = t.beaten || duel.Greater()
+			t.told = t.told || duel.Enough()
+		}
+	}
+	return out
+}
+
+// fair returns the index to the nearest point: what is less makes no front.
+func (t *tradeoff) fair() float64 { return math.Round(t.jain.Median) }
+
+// rate is what the locks of g are ranked by with w workers: an owner that takes
+// its lock back does not make a distributed lock fast.
+func (g *group) rate(w int) *metric.Metric {
+	if g.remote && w > 1 && g.load.Reads == 0 { // readers hand nothing over
+		return metric.Handovers
+	}
+	return metric.Throughput
+}
+
+func drawPareto(g *group) picture {
+	w := g.crowd()
+	ts := g.tradeoffs(w)
+	if len(ts) < 2 {
+		return nothing("With %s, fewer than two locks have both a rate and shares of two or more workers, so there is nothing to weigh up.", g.unit(w))
+	}
+	return picture{
+		answer:  paretoAnswer(g, w, ts),
+		height:  max(330, vg.Length(len(ts))*labelGap+60),
+		numbers: paretoTable(ts),
+		body: func(c draw.Canvas) error {
+			paretoBody(c, g, w, ts)
+			return nil
+		},
+	}
+}
+
+func paretoAnswer(g *group, w int, ts []*tradeoff) string {
+	var front, open []string
+	told := false
+	for _, t := range ts {
+		told = told || t.told
+		switch {
+		case t.front:
+			front = append(front, fmt.Sprintf("%s (%s, Jain"+nb+"%s)", t.s.lock.Name, perSecond(t.rate.Median), percent(t.jain.Median)))
+		case !t.beaten:
+			open = append(open, t.s.lock.Name)
+		}
+	}
+	text := fmt.Sprintf("With %s, ", g.unit(w))
+	if len(front) == 1 {
+		text += front[0] + " has both the highest rate and the fairest shares: here fairness costs nothing."
+	} else {
+		text += fmt.Sprintf("%d of %s are on the front, where more of the one costs some of the other: %s.", len(front), plural(len(ts), "lock"), list(front, 5))
+	}
+	behind := len(ts) - len(front)
+	switch {
+	case behind == 0:
+	case !told:
+		text += fmt.Sprintf(" But n = %d: too few rounds to tell whether any of the others is surely beaten.", ts[0].rate.N)
+	case len(open) == 0 && behind == 1:
+		text += " The other one is surely beaten."
+	case len(open) == 0:
+		text += fmt.Sprintf(" The other %d are surely beaten.", behind)
+	case len(open) == behind && behind == 1:
+		text += " The other one is not surely beaten: the front may run otherwise."
+	case len(open) == behind:
+		text += " None of the others is surely beaten: the front may run otherwise."
+	default:
+		text += fmt.Sprintf(" Of the other %d, these are not surely beaten: %s.", behind, list(open, 5))
+	}
+	return text
+}
+
+func paretoBody(c draw.Canvas, g *group, w int, ts []*tradeoff) {
+	least, lo, hi := 100.0, math.Inf(1), 0.0
+	for _, t := range ts {
+		lo, hi, least = min(lo, t.rate.Median), max(hi, t.rate.Median), min(least, t.jain.Median)
+	}
+	for _, t := range ts { // an interval that is far wider than the medians ends at the frame
+		if t.rate.Lo > lo/4 {
+			lo = min(lo, t.rate.Lo)
+		}
+		if t.rate.Hi < 4*hi {
+			hi = max(hi, t.rate.Hi)
+		}
+	}
+	lo, hi = logRange(lo, hi)
+	from := max(0, min(75, 25*math.Floor((least-5)/25)))
+	p := newPlot(from, 100, lo, hi)
+	p.Y.Scale, p.Y.Tick.Marker = warp(logarithm), logTicks(lo, hi, si)
+	p.X.Tick.Marker = linearTicks(from, 100, percent)
+	labels := make([]endLabel, len(ts))
+	for i, t := range ts {
+		labels[i] = endLabel{look: t.s.look}
+		labels[i].look.strong = t.front
+		labels[i].text = shorten(labels[i].style(), t.s.lock.Name, rowsName)
+	}
+	p.Add(gridlines(true), drawing(func(c draw.Canvas, p *plot.Plot) { paretoMarks(c, p, ts, labels) }))
+	unit := "acquisitions per second"
+	if g.rate(w) == metric.Handovers {
+		unit = "hand-overs per second"
+	}
+	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), "Jain index of the workers' acquisitions (100 % = equal shares)",
+		fmt.Sprintf("%s, %s (log scale)", unit, g.unit(w)))
+}
+
+// paretoMarks draws the front, the locks and their names: beside the mark where
+// there is room, else beside the frame.
+func paretoMarks(c draw.Canvas, p *plot.Plot, ts []*tradeoff, labels []endLabel) {
+	trX, trY := p.Transforms(&c)
+	at := func(x, y float64) vg.Point {
+		return vg.Point{X: max(c.Min.X, min(trX(x), c.Max.X)), Y: max(c.Min.Y, min(trY(y), c.Max.Y))}
+	}
+	var front, marks []vg.Point
+	for _, t := range ts { // fastest first, so the index rises along the front
+		pt := at(t.jain.Median, t.rate.Median)
+		marks = append(marks, pt)
+		if t.front {
+			if n := len(front); n > 0 {
+				front = append(front, vg.Point{X: front[n-1].X, Y: pt.Y})
+			} else {
+				front = append(front, vg.Point{X: c.Min.X, Y: pt.Y})
+			}
+			front = append(front, pt)
+		}
+	}
+	front = append(front, vg.Point{X: front[len(front)-1].X, Y: c.Min.Y})
+	c.StrokeLines(draw.LineStyle{Color: ghost.rgba(), Width: vg.Points(2)}, front)
+	o := obstacles{}
+	for i := 1; i < len(front); i++ { // the line falls to the right
+		o.soft = append(o.soft, vg.Rectangle{Min: vg.Point{X: front[i-1].X, Y: front[i].Y}, Max: vg.Point{X: front[i].X, Y: front[i-1].Y}})
+	}
+	opacity := map[bool]uint8{true: 150, false: 70}
+	for i, t := range ts {
+		st := draw.LineStyle{Color: t.s.look.hue.alpha(opacity[t.front]), Width: vg.Points(0.9)}
+		a, b := at(t.jain.Lo, t.rate.Hi), at(t.jain.Hi, max(t.rate.Lo, p.Y.Min))
+		pt := marks[i]
+		c.StrokeLine2(st, a.X, pt.Y, b.X, pt.Y)
+		c.StrokeLine2(st, pt.X, a.Y, pt.X, b.Y)
+		o.soft = append(o.soft, vg.Rectangle{Min: vg.Point{X: a.X, Y: pt.Y}, Max: vg.Point{X: b.X, Y: pt.Y}},
+			vg.Rectangle{Min: vg.Point{X: pt.X, Y: b.Y}, Max: vg.Point{X: pt.X, Y: a.Y}})
+	}
+	for i := range ts {
+		labels[i].look.mark(c, marks[i])
+		o.hard = append(o.hard, around(marks[i], 4.5, 4.5))
+	}
+	drawMarks(c, placeNames(c, ts, labels, marks, &o))
+}
+
+// placeNames writes the names that have room beside their marks, those of the
+// front first, and returns the others.
+func placeNames(c draw.Canvas, ts []*tradeoff, labels []endLabel, marks []vg.Point, o *obstacles) (beside []endLabel) {
+	for _, first := range []bool{true, false} {
+		for i, t := range ts {
+			if t.front != first || marks[i].X < c.Max.X-paretoEdge && labels[i].near(c, marks[i], o) {
+				continue
+			}
+			l := labels[i]
+			l.y = marks[i].Y
+			c.StrokeLine2(draw.LineStyle{Color: l.look.hue.alpha(90), Width: vg.Points(0.6), Dashes: []vg.Length{1, 2}}, marks[i].X+5, l.y, c.Max.X+5, l.y)
+			beside = append(beside, l)
+		}
+	}
+	return beside
+}
+
+// paretoEdge is how near to the frame, where fair locks crowd, every name stands
+// beside it.
+const paretoEdge = vg.Length(30)
+
+// obstacles are where a name may not be, and where it had better not be.
+type obstacles struct{ hard, soft []vg.Rectangle }
+
+// around returns the rectangle around pt that reaches x and y from it.
+func around(pt vg.Point, x, y vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: pt.X - x, Y: pt.Y - y}, Max: vg.Point{X: pt.X + x, Y: pt.Y + y}}
+}
+
+// free reports whether box overlaps none of taken.
+func free(box vg.Rectangle, taken []vg.Rectangle) bool {
+	return !slices.ContainsFunc(taken, func(o vg.Rectangle) bool {
+		return o.Min.X < box.Max.X && box.Min.X < o.Max.X+0.1 && o.Min.Y < box.Max.Y && box.Min.Y < o.Max.Y+0.1
+	})
+}
+
+// near writes l beside its mark at pt if there is room, and adds it to o.
+func (l endLabel) near(c draw.Canvas, pt vg.Point, o *obstacles) bool {
+	st := l.style()
+	st.XAlign = draw.XCenter
+	half := st.Width(l.text) / 2
+	const high = labelSize/2 + 1.5
+	for _, clear := range []bool{true, false} {
+		for _, d := range []vg.Point{{X: 7 + half}, {X: -7 - half}, {Y: 11}, {Y: -11}, {X: half + 6, Y: 8}, {X: half + 6, Y: -8}, {X: -half - 6, Y: 8}, {X: -half - 6, Y: -8}} {
+			to := pt.Add(d)
+			box := around(to, half+1, high)
+			inside := box.Min.X > c.Min.X && box.Max.X < c.Max.X && box.Min.Y > c.Min.Y && box.Max.Y < c.Max.Y
+			if !inside || !free(box, o.hard) || clear && !free(box, o.soft) {
+				continue
+			}
+			c.FillText(st, to.Add(vg.Point{Y: lift}), l.text)
+			o.hard = append(o.hard, box)
+			return true
+		}
+	}
+	return false
+}
+
+// style is that of the text of l.
+func (l endLabel) style() text.Style {
+	if l.look.strong {
+		return bold(typeset(labelSize, ink, draw.XLeft, draw.YCenter))
+	}
+	return typeset(labelSize, muted, draw.XLeft, draw.YCenter)
+}
+
+// drawMarks writes labels right of c, each with its mark.
+func drawMarks(c draw.Canvas, labels []endLabel) {
+	pos := spread(labels, labelGap, c.Min.Y-6, c.Max.Y+6)
+	for i, l := range labels {
+		x, y := c.Max.X, pos[i]
+		c.StrokeLines(draw.LineStyle{Color: l.look.hue.alpha(150), Width: vg.Points(0.6)},
+			[]vg.Point{{X: x + 5, Y: l.y}, {X: x + 16, Y: y}, {X: x + 22, Y: y}})
+		l.look.mark(c, vg.Point{X: x + 28, Y: y})
+		c.FillText(l.style(), vg.Point{X: x + 36, Y: y + lift}, l.text)
+	}
+}
+
+func paretoTable(ts []*tradeoff) table {
+	t := table{head: []string{"lock", "rounds", "per second", "interval", "jain", "interval", "front", "surely beaten"}}
+	yes := map[bool]string{true: "yes", false: "no"}
+	for _, x := range ts {
+		t.rows = append(t.rows, []string{x.s.lock.Name, strconv.Itoa(x.rate.N), si(x.rate.Median), interval(x.rate, si),
+			percent(x.jain.Median), interval(x.jain, percent), yes[x.front], yes[x.beaten]})
+	}
+	return t
+}

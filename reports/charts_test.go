@@ -1,0 +1,219 @@
+package reports
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// gallery returns a small made-up run with some of the settings of otherSettings.
+// With all of them every chart of the Suite has something to draw, but for the
+// ladder of a run without local locks.
+func gallery(rounds int, settings ...string) *resultfile.Run {
+	falling := func(from float64) func(int) float64 {
+		return func(w int) float64 { return from / math.Sqrt(float64(w)) }
+	}
+	locals := []model{
+		{lock: local("fair", harness.Spin, harness.Recommended), rate: falling(2e6), handed: 1, noise: 0.02},
+		{lock: local("greedy", harness.Spin, harness.Recommended), rate: falling(6e6), skew: 3, handed: 0.02, noise: 0.02},
+		{lock: local("parking", harness.Blocking, harness.Recommended), rate: falling(3e6), skew: 0.6, handed: 0.3, noise: 0.02},
+		{lock: local("old", harness.Blocking, harness.Reference), rate: falling(1.5e6), skew: 0.6, handed: 0.3, noise: 0.02},
+		{lock: local("nothing", harness.Blocking, harness.Control), rate: constant(400e6), noise: 0.001},
+	}
+	servers := []model{
+		{lock: served("herd", harness.ZooKeeper, harness.KindZooKeeper), rate: falling(9e3), handed: 1, noise: 0.02},
+		{lock: served("queue", harness.ZooKeeper, harness.KindZooKeeper), rate: falling(7e3), handed: 1, noise: 0.02},
+		{lock: served("poll", harness.Redis, harness.KindRedis), rate: falling(4e4), skew: 2, handed: 0.1, noise: 0.02},
+	}
+	servers[1].lock.Traits.FIFO = true
+	base := synthesize(5, rounds, 2, []int{1, 2, 8}, append(locals, servers...)...)
+	for _, r := range base.Results {
+		if r.Lock.Name == "herd" {
+			r.Wire = &harness.Counts{Requests: r.Ops * uint64(r.Workload.Workers), Notifications: r.Ops * uint64(r.Workload.Workers)}
+		}
+	}
+	factors := map[string]map[string]float64{ // of the rate; 0.5 if there is none
+		"hold":             {"greedy": 0.1, "poll": 0.4}, // another lock is best
+		"hold-distributed": {"greedy": 0.1, "parking": 0.2, "fair": 0.3, "herd": 0.07, "queue": 0.09},
+	}
+	run := *base
+	for _, name := range settings {
+		by := func(lock string) float64 { return cmp.Or(factors[name][lock], 0.5) }
+		for _, r := range vary(base, otherSettings[name], by).Results[len(base.Results):] {
+			if few := name == "hold-distributed" && r.Workload.Workers == 8 && r.Round > 2; !few {
+				run.Results = append(run.Results, r)
+			}
+		}
+	}
+	run.Findings = laboratory().Findings
+	return &run
+}
+
+// everySetting leaves each default once.
+var everySetting = []string{"hold", "hold-distributed", "pinning", "wait-policy", "garbage", "think", "spread", "read", "read-distributed", "clients-distributed"}
+
+// TestGalleryHasEveryChart: the tests that draw the gallery would pass on charts
+// without data.
+func TestGalleryHasEveryChart(t *testing.T) {
+	gs := groups(gallery(8, everySetting...))
+	for _, c := range Suite {
+		g := largest(gs, c.Remote)
+		if pic := c.draw(g); pic.height == 0 && c != LadderRemote {
+			t.Errorf("chart %s has nothing to draw: %s", c.Name, pic.answer)
+		} else if pic.height > 0 && (len(pic.numbers.rows) == 0 || len(pic.numbers.head) == 0) {
+			t.Errorf("chart %s has no table", c.Name)
+		}
+	}
+}
+
+// TestGoldenCharts draws the charts that the real runs of the other goldens have
+// no data for.
+func TestGoldenCharts(t *testing.T) {
+	run := gallery(8, everySetting...)
+	outputs := make(map[string]func(io.Writer) error)
+	for _, name := range []string{
+		BestLocal.Name, BestRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
+		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
+		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Clients.Name, HoldRemote.Name,
+	} {
+		outputs["gallery/"+name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
+	}
+	checkGolden(t, outputs)
+}
+
+// TestOrderOfInput: a chart depends on what is in a file, not on where.
+func TestOrderOfInput(t *testing.T) {
+	run := gallery(6, everySetting...)
+	before := charts(t, run)
+	rng := rand.New(rand.NewPCG(1, 1))
+	rng.Shuffle(len(run.Results), func(i, k int) { run.Results[i], run.Results[k] = run.Results[k], run.Results[i] })
+	for name, after := range charts(t, run) {
+		if before[name] != after {
+			t.Errorf("chart %s changes with the order of the results %s", name, firstDifference([]byte(after), []byte(before[name])))
+		}
+	}
+}
+
+// charts draws every chart of run.
+func charts(t *testing.T, run *resultfile.Run) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	for _, c := range Suite {
+		var buf bytes.Buffer
+		if err := WriteSVG(&buf, run, c.Name); err != nil {
+			t.Fatal(err)
+		}
+		out[c.Name] = buf.String()
+	}
+	return out
+}
+
+// extremes are figures that no measurement gives.
+var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
+
+// spoil puts v where the bits of fields say, in every result of which the index
+// is a multiple of every.
+func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
+	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
+	if math.IsNaN(v) {
+		i = math.MinInt64
+	}
+	u := uint64(i)
+	for k, r := range run.Results {
+		if k%every != 0 {
+			continue
+		}
+		for f, set := range []func(){
+			func() { r.Ops = u },
+			func() { r.Handovers = u },
+			func() { r.Elapsed = time.Duration(i) },
+			func() { r.Workers = slices.Repeat([]uint64{u}, len(r.Workers)) },
+			func() { r.Workers[len(r.Workers)-1] = u },
+			func() { r.Workers = nil },
+			func() { r.Wait = harness.Histogram{{Value: i, N: 200}} },
+			func() { r.Wait = append(r.Wait, harness.Bucket{Value: 5000, N: i}) },
+			func() { r.Handover = harness.Histogram{{Value: i, N: i}} },
+			func() { r.Hold = harness.Spans{N: i, Sum: time.Duration(i)} },
+			func() { r.Owners = slices.Repeat([]uint16{uint16(u)}, 600) },
+			func() { r.Burst = int(i) },
+			func() { r.Owners = nil },
+			func() { r.ClockFloor = v },
+			func() { r.ClockStep = v },
+			func() { r.Wire = &harness.Counts{Requests: u, Notifications: u} },
+			func() { r.Wire = nil },
+			func() { r.Workload.Hold.Mean = time.Duration(i) },
+			func() { r.CPU.Time = time.Duration(i) },
+		} {
+			if fields>>f&1 == 1 {
+				set()
+			}
+		}
+	}
+	for _, f := range run.Findings {
+		for _, t := range f.Tables {
+			for _, row := range t.Rows {
+				for k := range row.Cells {
+					if fields>>20&1 == 1 {
+						row.Cells[k].Median = v
+					}
+					if fields>>21&1 == 1 {
+						row.Cells[k].Lo, row.Cells[k].Hi = v, -v
+					}
+				}
+			}
+		}
+	}
+	if fields>>22&1 == 1 {
+		run.Manifest.Overhead.Turn = v
+	}
+}
+
+// FuzzCharts draws every chart of runs that are sound but for some of their
+// figures. None may panic, be silent, or write a figure that is none.
+func FuzzCharts(f *testing.F) {
+	for i := range extremes {
+		f.Add(^uint32(0), byte(i), byte(3)) // everything
+		f.Add(uint32(0x55555555)<<(i%2), byte(i), byte(1))
+	}
+	for field := range 23 {
+		f.Add(uint32(1)<<field, byte(field*5), byte(1+field%3))
+	}
+	f.Fuzz(func(t *testing.T, fields uint32, value, every byte) {
+		run := gallery(2, "hold", "pinning")
+		spoil(run, fields, 1+int(every%8), extremes[int(value)%len(extremes)])
+		gs := groups(run)
+		for _, c := range Suite {
+			g := largest(gs, c.Remote)
+			if g == nil {
+				continue
+			}
+			pic := c.draw(g)
+			text := pic.answer + fmt.Sprint(pic.numbers)
+			if pic.height > 0 {
+				svg, err := inline(pic, "x", c.Title, pic.answer)
+				if err != nil {
+					t.Fatalf("chart %s: %v", c.Name, err)
+				}
+				text += svg
+			}
+			for _, bad := range []string{"NaN", "Inf", "%!"} {
+				if strings.Contains(text, bad) {
+					t.Errorf("chart %s has %q: %s", c.Name, bad, pic.answer)
+				}
+			}
+			if pic.answer == "" {
+				t.Errorf("chart %s says nothing", c.Name)
+			}
+		}
+	})
+}

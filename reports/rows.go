@@ -1,0 +1,59 @@
+package reports
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// The measures of charts whose rows stand one below the other on one scale.
+const (
+	rowsFoot = vg.Length(34) // the scale and its title
+	rowsName = width / 4     // the widest name
+)
+
+// rowsLeft returns the room for the names of ss, left of the rows.
+func rowsLeft(ss []*series) (left vg.Length) {
+	for _, s := range ss {
+		left = max(left, min(rowName(s).Width(s.lock.Name), rowsName))
+	}
+	return left + 10
+}
+
+// rowsScale draws a log scale of lo to hi under b, with lines through b at its
+// labels and a title, and returns where a figure lies: on the frame if it is
+// beyond the scale.
+func rowsScale(b draw.Canvas, lo, hi float64, format func(float64) string, title string) func(v float64) vg.Length {
+	c := b
+	p := newPlot(lo, hi, 0, 1)
+	p.X.Scale = warp(logarithm)
+	trX, _ := p.Transforms(&b)
+	st := typeset(8, muted, draw.XCenter, draw.YTop)
+	type label struct{ from, to vg.Length }
+	var taken []label
+	for rank := range 3 { // powers of ten first, of the others those that fit
+		for _, t := range logTicks(lo, hi, format) {
+			if t.IsMinor() || tickRank(t.Value) != rank {
+				continue
+			}
+			x, half := trX(t.Value), st.Width(t.Label)/2
+			l := label{x - half - 6, x + half + 6}
+			if slices.ContainsFunc(taken, func(o label) bool { return l.from < o.to && o.from < l.to }) {
+				continue
+			}
+			taken = append(taken, l)
+			c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
+			c.FillText(st, vg.Point{X: max(b.Min.X+half-8, min(x, b.Max.X-half+8)), Y: b.Min.Y - 5}, t.Label)
+		}
+	}
+	c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.75)}, b.Min.X, b.Min.Y, b.Max.X, b.Min.Y)
+	c.FillText(typeset(9, ink, draw.XCenter, draw.YTop), vg.Point{X: b.Center().X, Y: b.Min.Y - 19}, title)
+	return func(v float64) vg.Length {
+		if math.IsNaN(v) {
+			return b.Min.X
+		}
+		return max(b.Min.X, min(trX(v), b.Max.X))
+	}
+}
