@@ -45,6 +45,7 @@ type paint struct {
 
 // A section is the charts of one group, or of what sets the groups apart.
 type section struct {
+	ID      string
 	Title   string
 	Folded  bool // the group is one of many; the page shows it when asked
 	Note    string
@@ -197,7 +198,10 @@ func kind(remote bool) string {
 // draft draws the charts of g, those across groups or the others. Their
 // addresses in the page end in id.
 func draft(g *group, title, id string, across bool) (section, error) {
-	s := section{Title: title}
+	s := section{ID: "group-" + id, Title: title}
+	if across {
+		s.ID = "across-" + id
+	}
 	var constant []string // what this run did not vary
 	for _, c := range Suite {
 		if c.Remote != g.remote || (c.varies != nil) != across {
