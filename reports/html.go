@@ -47,14 +47,17 @@ type paint struct {
 type section struct {
 	ID      string
 	Title   string
-	Folded  bool // the group is one of many; the page shows it when asked
+	Slug    string // the workload, as part of a file's name
+	Folded  bool   // the group is one of many; the page shows it when asked
 	Note    string
 	Figures []figure
 }
 
 // A figure is a chart with its texts.
 type figure struct {
+	Name                   string // of the chart
 	ID, Title, Answer, Doc string
+	pic                    picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
 	Head                   []string
 	Rows                   [][]string
@@ -198,7 +201,7 @@ func kind(remote bool) string {
 // draft draws the charts of g, those across groups or the others. Their
 // addresses in the page end in id.
 func draft(g *group, title, id string, across bool) (section, error) {
-	s := section{ID: "group-" + id, Title: title}
+	s := section{ID: "group-" + id, Title: title, Slug: slugOf(g.axes)}
 	if across {
 		s.ID = "across-" + id
 	}
@@ -213,6 +216,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 			continue
 		}
 		f := figure{
+			Name: c.Name, pic: pic,
 			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
 			Head: pic.numbers.head, Rows: pic.numbers.rows,
 		}

@@ -175,7 +175,7 @@ func (m multiples) scale(b draw.Canvas) {
 // head writes name and figure over the frame b.
 func (pn panel) head(b draw.Canvas) {
 	c := b
-	name := typeset(8.5, pn.look.hue, draw.XLeft, draw.YBottom)
+	name := typeset(8.5, ink, draw.XLeft, draw.YBottom)
 	if pn.look.strong {
 		name = bold(name)
 	}
