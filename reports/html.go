@@ -19,6 +19,7 @@ var reportText string
 
 // document is what the template reads.
 type document struct {
+	Name     string // of the machine, in a report of several
 	Title    string
 	Origin   string
 	Tokens   []paint
@@ -78,22 +79,30 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
+	return writePage(w, "report", doc)
+}
+
+// writePage writes what the named template makes of data: all of it or nothing.
+func writePage(w io.Writer, name string, data any) error {
 	t, err := template.New("report").Parse(reportText)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
+	if err == nil {
+		_, err = t.New("machines").Parse(machinesText)
 	}
-	// The page is whole or not written at all.
 	var buf bytes.Buffer
-	if err := t.Execute(&buf, doc); err != nil {
-		return fmt.Errorf("reports: %w", err)
+	if err == nil {
+		err = t.ExecuteTemplate(&buf, name, data)
 	}
-	if _, err := w.Write(buf.Bytes()); err != nil {
+	if err == nil {
+		_, err = w.Write(buf.Bytes())
+	}
+	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
 	return nil
 }
 
-func compose(run *resultfile.Run) (*document, error) {
+// outline returns the report of run without its charts.
+func outline(run *resultfile.Run) *document {
 	doc := &document{
 		Title:    "Which lock for which contention?",
 		Origin:   origin(run),
@@ -110,6 +119,12 @@ func compose(run *resultfile.Run) (*document, error) {
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}
+	return doc
+}
+
+// compose returns the whole report of run.
+func compose(run *resultfile.Run) (*document, error) {
+	doc := outline(run)
 	if err := doc.drawLocks(groups(run)); err != nil {
 		return nil, err
 	}

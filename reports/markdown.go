@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net/url"
 	"path"
 	"strings"
 	"unicode"
@@ -248,7 +249,7 @@ func (m *markdown) image(title, answer, name string, pic picture) {
 	}
 	file := path.Join(m.folder, name+".png")
 	if m.err = m.picture(file, buf.Bytes()); m.err == nil {
-		fmt.Fprintf(&m.buf, "![%s](<%s>)\n\n", inlineText(title+" "+answer), file)
+		fmt.Fprintf(&m.buf, "![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file})
 	}
 }
 
@@ -347,9 +348,9 @@ func (m *markdown) rows(head []string, rows [][]string) {
 }
 
 // markdownEscapes replaces what Markdown or GitHub would read as markup: also
-// formulas between dollars, names after an at sign, and addresses.
+// formulas between dollars, and addresses.
 var markdownEscapes = strings.NewReplacer(
-	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "$", "&#36;", "@", "&#64;", "://", "&#58;//",
+	"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;", "$", "&#36;", "://", "&#58;//",
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`,
 )
 
