@@ -123,7 +123,8 @@ func (x *match) ratio(s *sweep, i, w int) (out []effect) {
 	}
 	var ps []pair
 	for _, base := range x.groups[0].at(w) {
-		if c := x.cell(i, base.lock.Name, w); c != nil && base.lock.Status != harness.Control {
+		acquired := base.cells[w].summary(m).Median > 0
+		if c := x.cell(i, base.lock.Name, w); c != nil && acquired && base.lock.Status != harness.Control {
 			ps = append(ps, pair{base, c, base.cells[w]})
 		}
 	}

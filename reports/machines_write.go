@@ -38,7 +38,7 @@ func composeMachines(ms []Machine) (*machinesDocument, error) {
 	var origins []string
 	for _, m := range ms {
 		one := outline(m.Run)
-		one.Name = m.Name
+		one.Name, one.Measured = m.Name, true
 		doc.Machines = append(doc.Machines, one)
 		origins = append(origins, m.Name+": "+hardware(m.Run.Manifest.Machine))
 		doc.Tokens = one.Tokens

@@ -72,7 +72,8 @@ func (m multiples) body(c draw.Canvas) error {
 	drawNotes(c, m.notes)
 	left := vg.Length(panelScale)
 	rows := panelRows(len(m.panels))
-	wide := (c.Size().X - left - panelGap*(panelColumns-1) - 4) / panelColumns
+	columns := vg.Length(min(panelColumns, len(m.panels)))
+	wide := (c.Size().X - left - panelGap*(columns-1) - 4) / columns
 	c.FillText(typeset(9, ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, m.xTitle)
 
 	box := func(i int) draw.Canvas {
