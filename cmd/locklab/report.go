@@ -78,13 +78,13 @@ func loadMachines(dirs []string) ([]reports.Machine, error) {
 	var runs []*resultfile.Run
 	var seen []os.FileInfo
 	for i, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%w: %s holds no run: it is a file, and a run is a directory", harness.ErrUsage, dir)
+		}
 		run, err := resultfile.Load(dir)
 		if err != nil {
 			return nil, err
-		}
-		info, err := os.Stat(dir)
-		if err != nil {
-			return nil, fmt.Errorf("%w: cannot read the run: %v", harness.ErrUsage, err)
 		}
 		for k, other := range seen {
 			if os.SameFile(info, other) {

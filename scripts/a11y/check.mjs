@@ -200,6 +200,9 @@ if (pages.length === 0) {
 }
 const axe = readFileSync(axeFile, 'utf8');
 const browser = new Browser(program);
+const stop = () => browser.close().then(() => process.exit(1));
+process.on('SIGINT', stop).on('SIGTERM', stop);
+process.stdout.on('error', stop); // nobody reads on
 let failed = false;
 try {
   await browser.open();
