@@ -204,10 +204,11 @@ func TestInlineText(t *testing.T) {
 }
 
 func TestMarkdownErrors(t *testing.T) {
-	if err := WriteMarkdown(full{}, zoo(1), "charts", func(string, []byte) error { return nil }); !errors.Is(err, errFull) {
+	small := synthesize(1, 1, 2, []int{2}, fast("mcs", 1e6))
+	if err := WriteMarkdown(full{}, small, "charts", func(string, []byte) error { return nil }); !errors.Is(err, errFull) {
 		t.Errorf("to a full disk: got %v", err)
 	}
-	if err := WriteMarkdown(io.Discard, zoo(1), "charts", func(string, []byte) error { return errFull }); !errors.Is(err, errFull) {
+	if err := WriteMarkdown(io.Discard, small, "charts", func(string, []byte) error { return errFull }); !errors.Is(err, errFull) {
 		t.Errorf("pictures to a full disk: got %v", err)
 	}
 	if err := WriteMarkdown(io.Discard, &resultfile.Run{}, "charts", nil); err != nil {
