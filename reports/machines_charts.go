@@ -181,18 +181,18 @@ func (x *match) ratioAnswer(s *sweep, w int) string {
 			}
 		}
 		middle := metric.Summarize(logs).Median
-		text := fmt.Sprintf("a lock in the middle has %s on %s", ofRate(middle), x.machines[i].Name)
+		text := fmt.Sprintf("on %s a lock in the middle has %s", x.machines[i].Name, ofRate(middle))
 		if !enough {
-			text += fmt.Sprintf("; but n = %d: to tell an interval from chance needs %s on each machine", es[0].N, plural(metric.MinIndependent(es[0].Level), "round"))
+			text += fmt.Sprintf(" (but n = %d: to tell a difference from chance needs %s on each machine)", es[0].N, plural(metric.MinIndependent(es[0].Level), "round"))
 		} else {
-			text += fmt.Sprintf("; of %s, %d faster there beyond doubt, %d slower", plural(len(es), "lock"), faster, slower)
+			text += fmt.Sprintf(" (of %s, %d faster there beyond doubt, %d slower)", plural(len(es), "lock"), faster, slower)
 		}
 		parts = append(parts, text)
 	}
 	if parts == nil {
 		return "With " + plural(w, "worker") + " no two machines share a lock."
 	}
-	return fmt.Sprintf("With %s, against %s: %s.", plural(w, "worker"), first, strings.Join(parts, ". "))
+	return fmt.Sprintf("With %s, against %s: %s.", plural(w, "worker"), first, strings.Join(parts, "; "))
 }
 
 // ratioTable lists every ratio.

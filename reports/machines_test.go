@@ -116,12 +116,12 @@ func TestRatios(t *testing.T) {
 		}
 	}
 	pic := xs[0].drawRatios()
-	if want := "on b; of 3 locks, 1 faster there beyond doubt, 1 slower."; !strings.HasPrefix(pic.answer, "With 4 workers, against a: a lock in the middle has ") || !strings.HasSuffix(pic.answer, want) {
+	if want := "(of 3 locks, 1 faster there beyond doubt, 1 slower)."; !strings.HasPrefix(pic.answer, "With 4 workers, against a: on b a lock in the middle has ") || !strings.HasSuffix(pic.answer, want) {
 		t.Errorf("got %q, want %q", pic.answer, want)
 	}
 	// Three rounds reach no interval of 95 %, and the answer says so.
 	pic = matches(pairOf(3, factors))[0].drawRatios()
-	if want := fmt.Sprintf("n = 3: to tell an interval from chance needs %d rounds", metric.MinIndependent(1-0.05/3)); !strings.Contains(pic.answer, want) {
+	if want := fmt.Sprintf("n = 3: to tell a difference from chance needs %d rounds", metric.MinIndependent(1-0.05/3)); !strings.Contains(pic.answer, want) {
 		t.Errorf("got %q, want %q", pic.answer, want)
 	}
 }

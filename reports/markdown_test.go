@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"image/png"
@@ -235,6 +236,34 @@ func spoilRun(run *resultfile.Run, text string) {
 		r.Warnings = append(r.Warnings, harness.Warning{Text: text, Remedy: text})
 		for i := range r.Violations {
 			r.Violations[i].Detail, r.Violations[i].Rule = text, text
+		}
+	}
+}
+
+// TestSVGEscapes: a drawing with markup in its texts is still a drawing.
+func TestSVGEscapes(t *testing.T) {
+	run := everything()
+	spoilRun(run, `<script>alert("x")</script>]]>&'`+"`|\x01")
+	names := FindingCharts(run)
+	for _, c := range Suite {
+		names = append(names, c.Name)
+	}
+	for _, name := range names {
+		var buf bytes.Buffer
+		if err := WriteSVG(&buf, run, name); err != nil {
+			t.Fatal(err)
+		}
+		for d := xml.NewDecoder(&buf); ; {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s is not well-formed: %v", name, err)
+			}
+			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "script" {
+				t.Errorf("%s has a script", name)
+			}
 		}
 	}
 }
