@@ -12,15 +12,15 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches models race bench bench-c lint golden clean
+.PHONY: help build report test test-arches test-a11y models race bench bench-c lint golden clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
 
-report: ## install what is missing, measure every lock on real servers (5 minutes), write build/report/index.html
+report: ## install what is missing, measure every lock on real servers (5 minutes), write build/report/index.html and report.md
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab run --hardware --budget $(BUDGET) --out $(REPORT) --replace
@@ -33,6 +33,9 @@ test: ## install what is missing and run every test; counts what was skipped, an
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
 	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment ./spinlock ./mutex
+
+test-a11y: build ## check the pages with axe-core in headless Chromium, in both themes, on phone and desk; npm installs axe-core into build/
+	scripts/a11y/run
 
 models: ## check Promela models of ticket, mcs, clh, zk-handoff and redis-queue, and broken ones, with Spin; installs it
 	scripts/deps spin

@@ -113,7 +113,7 @@ func (f *forest) draw(c draw.Canvas) {
 		f.column(b, i)
 	}
 	c.FillText(typeset(9, ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y},
-		fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round (log scale)", f.full(f.base)))
+		cmp.Or(f.axis, fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round", f.full(f.base)))+" (log scale)")
 }
 
 // rowName returns the style of the name of s beside its row.

@@ -22,6 +22,7 @@ var verdictText string // what reportText calls
 
 // document is what the template reads.
 type document struct {
+	Name     string // of the machine, in a report of several
 	Title    string
 	Origin   string
 	Tokens   []paint
@@ -51,15 +52,19 @@ type paint struct {
 
 // A section is the charts of one group, or of what sets the groups apart.
 type section struct {
+	ID      string
 	Title   string
-	Folded  bool // the group is one of many; the page shows it when asked
+	Slug    string // the workload, as part of a file's name
+	Folded  bool   // the group is one of many; the page shows it when asked
 	Note    string
 	Figures []figure
 }
 
 // A figure is a chart with its texts.
 type figure struct {
+	Name                   string // of the chart
 	ID, Title, Answer, Doc string
+	pic                    picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
 	Head                   []string
 	Rows                   [][]string
@@ -80,22 +85,30 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
+	return writePage(w, "report", doc)
+}
+
+// writePage writes what the named template makes of data: all of it or nothing.
+func writePage(w io.Writer, name string, data any) error {
 	t, err := template.New("report").Parse(reportText + verdictText)
-	if err != nil {
-		return fmt.Errorf("reports: %w", err)
+	if err == nil {
+		_, err = t.New("machines").Parse(machinesText)
 	}
-	// The page is whole or not written at all.
 	var buf bytes.Buffer
-	if err := t.Execute(&buf, doc); err != nil {
-		return fmt.Errorf("reports: %w", err)
+	if err == nil {
+		err = t.ExecuteTemplate(&buf, name, data)
 	}
-	if _, err := w.Write(buf.Bytes()); err != nil {
+	if err == nil {
+		_, err = w.Write(buf.Bytes())
+	}
+	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
 	return nil
 }
 
-func compose(run *resultfile.Run) (*document, error) {
+// outline returns the report of run without its charts.
+func outline(run *resultfile.Run) *document {
 	doc := &document{
 		Title:    "Which lock for which contention?",
 		Origin:   origin(run),
@@ -112,6 +125,12 @@ func compose(run *resultfile.Run) (*document, error) {
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}
+	return doc
+}
+
+// compose returns the whole report of run.
+func compose(run *resultfile.Run) (*document, error) {
+	doc := outline(run)
 	if err := doc.drawLocks(groups(run)); err != nil {
 		return nil, err
 	}
@@ -203,7 +222,10 @@ func kind(remote bool) string {
 // draft draws the charts of g, those across groups or the others. Their
 // addresses in the page end in id.
 func draft(g *group, title, id string, across bool) (section, error) {
-	s := section{Title: title}
+	s := section{ID: "group-" + id, Title: title, Slug: slugOf(g.axes)}
+	if across {
+		s.ID = "across-" + id
+	}
 	var constant []string // what this run did not vary
 	for _, c := range Suite {
 		if c.Remote != g.remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.remote) {
@@ -218,6 +240,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 			continue
 		}
 		f := figure{
+			Name: c.Name, pic: pic,
 			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
 			Head: pic.numbers.head, Rows: pic.numbers.rows,
 		}

@@ -72,7 +72,8 @@ func (m multiples) body(c draw.Canvas) error {
 	drawNotes(c, m.notes)
 	left := vg.Length(panelScale)
 	rows := panelRows(len(m.panels))
-	wide := (c.Size().X - left - panelGap*(panelColumns-1) - 4) / panelColumns
+	columns := vg.Length(min(panelColumns, len(m.panels)))
+	wide := (c.Size().X - left - panelGap*(columns-1) - 4) / columns
 	c.FillText(typeset(9, ink, draw.XCenter, draw.YBottom), vg.Point{X: c.Min.X + left + (c.Size().X-left)/2, Y: c.Min.Y}, m.xTitle)
 
 	box := func(i int) draw.Canvas {
@@ -175,7 +176,7 @@ func (m multiples) scale(b draw.Canvas) {
 // head writes name and figure over the frame b.
 func (pn panel) head(b draw.Canvas) {
 	c := b
-	name := typeset(8.5, pn.look.hue, draw.XLeft, draw.YBottom)
+	name := typeset(8.5, ink, draw.XLeft, draw.YBottom)
 	if pn.look.strong {
 		name = bold(name)
 	}

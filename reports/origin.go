@@ -127,6 +127,7 @@ func environment(run *resultfile.Run) []fact {
 // machineFacts lists what is known of the machine; what is not is empty.
 func machineFacts(e machine.Environment) []fact {
 	facts := []fact{
+		{"host", e.Host},
 		{"processor", e.CPU},
 		{"logical CPUs", count(e.CPUs)},
 		{"physical cores", count(e.Cores)},

@@ -22,12 +22,13 @@ type token struct {
 
 // The palette. The five that tell series apart keep an OKLab distance of 12 or
 // more from each other for normal, protan, deutan and tritan vision, and a
-// contrast of 3:1 or more with the paper; a test checks both.
+// contrast of 3:1 or more with the paper and with the fields of colour that a
+// line may cross. A test checks both, and that every token has a role.
 var (
 	ink   = token{"ink", 0x1F2328, 0xE6EDF3}
 	blue  = token{"blue", 0x1950CD, 0x2D9BEC}
 	rust  = token{"rust", 0xAA3F09, 0xE27727}
-	sage  = token{"sage", 0x63A185, 0x8ED98A}
+	sage  = token{"sage", 0x589878, 0x8ED98A}
 	plum  = token{"plum", 0x673B6C, 0xA16D87}
 	paper = token{"paper", 0xFFFFFF, 0x0D1117}
 	muted = token{"muted", 0x59636E, 0x9198A1}
@@ -36,10 +37,11 @@ var (
 	warm  = token{"warm", 0xFFF4E0, 0x2B2111}
 	shade = token{"shade", 0xF3F4F6, 0x151B23}
 	ghost = token{"ghost", 0xC9CED4, 0x3D444D} // what stands behind, to compare with
+	good  = token{"good", 0x1A7F37, 0x3FB950}  // nothing speaks against it
 )
 
 // tokens lists the palette.
-var tokens = append([]token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade, ghost}, heat...)
+var tokens = append([]token{ink, blue, rust, sage, plum, paper, muted, grid, axis, warm, shade, ghost, good}, heat...)
 
 // rgba returns the light value of t.
 func (t token) rgba() color.NRGBA { return t.alpha(255) }

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,11 +63,14 @@ var visions = map[string][3]vec{
 	"tritan": {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// mistakes lists which colours are too close to each other or to the paper.
-func mistakes(colours map[string]uint32, paper uint32) (out []string) {
+// mistakes lists which colours of series are too close to each other or to one
+// of the grounds that they are drawn on.
+func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
 	for name, c := range colours {
-		if r := contrast(linear(c), linear(paper)); r < 3 {
-			out = append(out, fmt.Sprintf("contrast of %s is %.1f, want 3", name, r))
+		for _, ground := range grounds {
+			if r := contrast(linear(c), linear(ground)); r < 3 {
+				out = append(out, fmt.Sprintf("contrast of %s with %s is %.2f, want 3", name, css(ground), r))
+			}
 		}
 		for vision, m := range visions {
 			for other, d := range colours {
@@ -79,30 +83,102 @@ func mistakes(colours map[string]uint32, paper uint32) (out []string) {
 	return out
 }
 
+// The roles of the tokens. One that is in no list fails the test.
+var (
+	seriesTokens = []token{ink, blue, rust, sage, plum, muted} // lines and marks; muted is that of controls
+	textTokens   = []token{ink, muted, blue, rust, good}
+	grounds      = []token{paper, warm, shade} // what lines and text stand on
+	frameTokens  = []token{axis}               // drawn on paper, 3:1 as graphics
+	faintTokens  = []token{grid, ghost}        // nothing is read from them alone
+)
+
+// themes are the two values of a token.
+var themes = map[string]func(t token) uint32{
+	"light": func(t token) uint32 { return t.light },
+	"dark":  func(t token) uint32 { return t.dark },
+}
+
+// values returns the colours of ts in a theme.
+func values(ts []token, of func(token) uint32) (out []uint32) {
+	for _, t := range ts {
+		out = append(out, of(t))
+	}
+	return out
+}
+
 func TestPalette(t *testing.T) {
-	light, dark := make(map[string]uint32), make(map[string]uint32)
-	for _, c := range []token{ink, blue, rust, sage, plum} {
-		light[c.name], dark[c.name] = c.light, c.dark
-	}
-	for _, m := range append(mistakes(light, paper.light), mistakes(dark, paper.dark)...) {
-		t.Error(m)
-	}
-	for _, c := range []token{ink, muted} { // text: WCAG 1.4.3
-		if l, d := contrast(linear(c.light), linear(paper.light)), contrast(linear(c.dark), linear(paper.dark)); l < 4.5 || d < 4.5 {
-			t.Errorf("contrast of text in %s is %.1f and %.1f, want 4.5", c.name, l, d)
+	for name, of := range themes {
+		series := make(map[string]uint32)
+		for _, c := range seriesTokens {
+			if c != muted { // a control is told apart by its cross and its dots
+				series[c.name] = of(c)
+			}
 		}
-		if r := contrast(linear(c.light), linear(warm.light)); r < 4.5 {
-			t.Errorf("contrast of text in %s on the shaded zone is %.1f, want 4.5", c.name, r)
+		for _, m := range mistakes(series, values(grounds, of)...) {
+			t.Errorf("%s: %s", name, m)
+		}
+		for _, m := range faint(textTokens, 4.5, of, grounds...) { // WCAG 1.4.3
+			t.Errorf("%s, text: %s", name, m)
+		}
+		for _, m := range faint(frameTokens, 3, of, paper) {
+			t.Errorf("%s, axes: %s", name, m)
 		}
 	}
-	// The checker must reject what is known to be bad.
-	okabeIto := map[string]uint32{"orange": 0xE69F00, "yellow": 0xF0E442, "green": 0x009E73, "blue": 0x0072B2}
-	if got := strings.Join(mistakes(okabeIto, 0xFFFFFF), "\n"); !strings.Contains(got, "contrast of yellow") {
-		t.Errorf("yellow on white was not rejected: %s", got)
+}
+
+// faint lists which colours have less than the wanted contrast with a ground.
+func faint(ts []token, want float64, of func(token) uint32, grounds ...token) (out []string) {
+	for _, c := range ts {
+		for _, g := range grounds {
+			if r := contrast(linear(of(c)), linear(of(g))); r < want {
+				out = append(out, fmt.Sprintf("contrast of %s with %s is %.2f, want %v", c.name, g.name, r, want))
+			}
+		}
 	}
-	redGreen := map[string]uint32{"red": 0xC04030, "green": 0x6A7A20}
-	if got := strings.Join(mistakes(redGreen, 0xFFFFFF), "\n"); !strings.Contains(got, "deutan") {
-		t.Errorf("red and green were not rejected: %q", got)
+	return out
+}
+
+// TestEveryTokenHasARole: a new colour is in a list that the test above checks.
+func TestEveryTokenHasARole(t *testing.T) {
+	roles := slices.Concat(seriesTokens, textTokens, grounds, frameTokens, faintTokens, heat)
+	for _, c := range tokens {
+		if !slices.Contains(roles, c) {
+			t.Errorf("%s has no role: add it to a list of this file, which says what it is checked for", c.name)
+		}
+	}
+	for _, c := range roles {
+		if !slices.Contains(tokens, c) {
+			t.Errorf("%s is not in tokens", c.name)
+		}
+	}
+	for family, hue := range hues {
+		if !slices.Contains(seriesTokens, hue) {
+			t.Errorf("the hue of %s is not that of a series", family)
+		}
+	}
+	for i := range 2 * len(seriesTokens) {
+		if hue := columnLook(i).hue; !slices.Contains(seriesTokens, hue) {
+			t.Errorf("the hue of column %d is not that of a series", i)
+		}
+	}
+}
+
+// TestPaletteIsRejected gives the checker what is known to be bad.
+func TestPaletteIsRejected(t *testing.T) {
+	light := themes["light"]
+	for name, c := range map[string]struct {
+		got  []string
+		want string
+	}{
+		"Okabe and Ito's yellow on white": {mistakes(map[string]uint32{"orange": 0xE69F00, "yellow": 0xF0E442, "green": 0x009E73, "blue": 0x0072B2}, 0xFFFFFF), "contrast of yellow"},
+		"red and green":                   {mistakes(map[string]uint32{"red": 0xC04030, "green": 0x6A7A20}, 0xFFFFFF), "deutan"},
+		"blue and violet":                 {mistakes(map[string]uint32{"blue": 0x3050C8, "violet": 0x6048C0}, 0xFFFFFF), "protan"},
+		"a line on the shaded zone":       {mistakes(map[string]uint32{"sage": 0x63A185}, paper.light, warm.light), "with " + css(warm.light)},
+		"text in the colour of a line":    {faint([]token{sage}, 4.5, light, paper), "contrast of sage"},
+	} {
+		if !strings.Contains(strings.Join(c.got, "\n"), c.want) {
+			t.Errorf("%s was not rejected: %q", name, c.got)
+		}
 	}
 }
 

@@ -47,10 +47,24 @@ func WriteSVG(w io.Writer, run *resultfile.Run, chart string) error {
 	if err := p.draw(draw.New(c)); err != nil {
 		return fmt.Errorf("reports: chart %s: %w", chart, err)
 	}
-	if _, err := c.WriteTo(w); err != nil {
+	var buf bytes.Buffer
+	_, err = c.WriteTo(&buf)
+	if err == nil {
+		_, err = w.Write(bytes.Map(legal, buf.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
 	return nil
+}
+
+// legal drops the characters that XML has no place for; the canvas escapes the
+// others.
+func legal(r rune) rune {
+	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+		return -1
+	}
+	return r
 }
 
 // standalone returns the page of a chart: of an experiment, or of the group with
@@ -114,7 +128,7 @@ func inline(pic picture, id, title, desc string) (string, error) {
 	if _, err := c.WriteTo(&buf); err != nil {
 		return "", err
 	}
-	text := buf.String()
+	text := strings.Map(legal, buf.String())
 	m := svgOpen.FindStringSubmatchIndex(text)
 	if m == nil {
 		return "", fmt.Errorf("the drawing has no svg element")
@@ -124,7 +138,7 @@ func inline(pic picture, id, title, desc string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf(`<svg viewBox="%[1]s" role="img" aria-labelledby="%[2]s-title %[2]s-desc" xmlns="http://www.w3.org/2000/svg"><title id="%[2]s-title">%[3]s</title><desc id="%[2]s-desc">%[4]s</desc>`,
-		text[m[2]:m[3]], id, html.EscapeString(title), html.EscapeString(desc)) + body, nil
+		text[m[2]:m[3]], id, html.EscapeString(strings.Map(legal, title)), html.EscapeString(strings.Map(legal, desc))) + body, nil
 }
 
 // themed replaces the colours of every style attribute by CSS variables. A

@@ -38,6 +38,9 @@ func TestGolden(t *testing.T) {
 	outputs := map[string]func(io.Writer) error{
 		"report.html": func(w io.Writer) error { return WriteHTML(w, run) },
 		"verdict.txt": func(w io.Writer) error { return WriteVerdict(w, run, 100) },
+		"report.md": func(w io.Writer) error {
+			return WriteMarkdown(w, run, "charts", func(string, []byte) error { return nil })
+		},
 	}
 	for _, name := range Charts(run) {
 		outputs[name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }

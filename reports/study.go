@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
@@ -31,6 +32,8 @@ type study struct {
 // A plate is a table of a finding, drawn if it asks for that.
 type plate struct {
 	ID, Caption string
+	name        string // of the chart
+	pic         picture
 	SVG         template.HTML // drawn by this package; its texts are escaped
 	How         string        // to read it
 	Blank       string        // why a table that is to be drawn is not
@@ -116,6 +119,25 @@ func slug(f *harness.Finding, i int) string {
 	return f.Name
 }
 
+// slugOf returns s as part of an address or of a file's name: "hold=1µs gc=on"
+// becomes "hold-1us-gc-on".
+func slugOf(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == 'µ' || r == 'μ':
+			return 'u'
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		}
+		return ' '
+	}, strings.ToLower(s))
+	words := strings.Fields(s)
+	if len(words) == 0 {
+		return "other"
+	}
+	return strings.Join(words[:min(len(words), 12)], "-")
+}
+
 // title returns the question of f.
 func title(f *harness.Finding) string {
 	switch {
@@ -137,6 +159,7 @@ func answer(f *harness.Finding) string {
 
 // studies draws every finding of run.
 func studies(run *resultfile.Run) (out []study, err error) {
+	charts := findingCharts(run)
 	for i, f := range findings(run) {
 		s := study{
 			// The number keeps addresses apart if two findings have one name.
@@ -157,6 +180,9 @@ func studies(run *resultfile.Run) (out []study, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
 			}
+			if t.Chart != harness.NoChart {
+				p.name, charts = charts[0].name, charts[1:]
+			}
 			s.Plates = append(s.Plates, p)
 		}
 		out = append(out, s)
@@ -172,7 +198,7 @@ func newPlate(t harness.Table, f *harness.Finding, id string) (plate, error) {
 	}
 	if t.Chart != harness.NoChart {
 		pic, how := drawTable(t)
-		p.How, p.Blank = how, pic.answer
+		p.How, p.Blank, p.pic = how, pic.answer, pic
 		if pic.height > 0 {
 			svg, err := inline(pic, id, p.Caption, answer(f))
 			if err != nil {

@@ -97,6 +97,7 @@ type sweep struct {
 	workers  []int    // with which some lock was measured at two settings or more
 	cpus     int
 	memo     map[[2]int][]effect // by setting and workers
+	axis     string              // what a ratio is, if it is not that of one round
 }
 
 // sweep returns the groups of g's kind that differ in d only, with the most
@@ -186,7 +187,12 @@ func (s *sweep) unit(w int) string {
 }
 
 // full returns setting number i as benchmark names have it.
-func (s *sweep) full(i int) string { return s.word + "=" + s.settings[i].label }
+func (s *sweep) full(i int) string {
+	if s.word == "" {
+		return s.settings[i].label
+	}
+	return s.word + "=" + s.settings[i].label
+}
 
 // An effect is what a setting does to a lock: its rate over that with the base
 // setting, of the rounds that both have.

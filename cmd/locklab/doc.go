@@ -2,7 +2,7 @@
 //
 //	locklab list        the locks, their sources and claims
 //	locklab run         measure locks and write a report
-//	locklab report      draw the report of an earlier run again
+//	locklab report      draw the report of an earlier run again, or of several beside each other
 //	locklab hardware    what this machine's atomic instructions are and do
 //	locklab trace       how a lock kept by servers works, message by message
 //	locklab env         what this machine is, and what will disturb a measurement

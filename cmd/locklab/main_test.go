@@ -95,7 +95,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --no-such-flag", "no-such-flag"},
 		{"run extra", `"extra"`},
 		{"frobnicate", `"frobnicate"`},
-		{"report", "one run"},
+		{"report", "the directory of a run"},
 		{"report nowhere", "holds no run"},
 		{"report " + testRun + " --png " + file, "cannot write"},
 		{"list nosuch", `"nosuch"`},
@@ -149,7 +149,7 @@ func TestRun(t *testing.T) {
 		m.Seed != 7 || m.Rounds != 2 || m.Cases != 5 || m.Machine.OS == "" {
 		t.Errorf("%d results, manifest %+v", len(run.Results), m)
 	}
-	for _, name := range []string{resultfile.BenchName, reportName} {
+	for _, name := range []string{resultfile.BenchName, reportName, markdownName, filepath.Join(chartsName, "throughput.png")} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}

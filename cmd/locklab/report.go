@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -15,28 +16,50 @@ import (
 	"locklab/reports"
 )
 
-// reportName is the report's file in the directory of its run.
-const reportName = "index.html"
+// The files of a report in the directory of its run.
+const (
+	reportName   = "index.html"
+	markdownName = "report.md"
+	chartsName   = "charts" // the pictures of the Markdown
+)
+
+// machinesDir is where a report of several runs goes if nothing is said.
+const machinesDir = "machines"
 
 func reportCommand() *cobra.Command {
 	var out, pictures string
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Draw the report of an earlier run again",
+		Use:   "report DIR [DIR]...",
+		Short: "Draw the report of an earlier run again, or of several beside each other",
+		Long: `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
+charts as PNG files.
+
+Of several directories, such as the same run on several machines, it draws one
+report: each one's verdicts, every lock on every machine in one frame, the ratio
+of each machine to the first with its interval, and what they do not have in
+common.`,
+		Example: `  locklab report build/report
+  locklab report build/report --out report.md                  just the Markdown
+  locklab report build/report --png pictures                   each chart as a picture of its own
+  locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%w: report needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
+			if len(args) == 0 {
+				return fmt.Errorf("%w: report needs the directory of a run, or of several", harness.ErrUsage)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if out == "" {
-				out = filepath.Join(args[0], reportName)
-			}
-			run, err := resultfile.Load(args[0])
+			machines, err := loadMachines(args)
 			if err != nil {
 				return err
 			}
+			if len(machines) > 1 {
+				return reportMachines(cmd.OutOrStdout(), machines, out, pictures)
+			}
+			if out == "" {
+				out = args[0]
+			}
+			run := machines[0].Run
 			if pictures != "" {
 				if err := writePictures(run, pictures); err != nil {
 					return err
@@ -45,9 +68,56 @@ func reportCommand() *cobra.Command {
 			return writeReport(cmd.OutOrStdout(), run, out)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default DIR/"+reportName+")")
-	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart as a PNG file into this directory")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
+	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	return cmd
+}
+
+// loadMachines reads the runs in dirs, of which no two are the same.
+func loadMachines(dirs []string) ([]reports.Machine, error) {
+	var runs []*resultfile.Run
+	var seen []os.FileInfo
+	for i, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%w: %s holds no run: it is a file, and a run is a directory", harness.ErrUsage, dir)
+		}
+		run, err := resultfile.Load(dir)
+		if err != nil {
+			return nil, err
+		}
+		for k, other := range seen {
+			if os.SameFile(info, other) {
+				return nil, fmt.Errorf("%w: %s is given twice (also as %s): a report of several runs needs different ones", harness.ErrUsage, dirs[i], dirs[k])
+			}
+		}
+		runs, seen = append(runs, run), append(seen, info)
+	}
+	return reports.Machines(runs, dirs), nil
+}
+
+// reportMachines writes the report of several runs.
+func reportMachines(stdout io.Writer, machines []reports.Machine, out, pictures string) error {
+	if pictures != "" {
+		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
+	}
+	if out == "" {
+		out = machinesDir
+	}
+	t := newTarget(out)
+	err := t.write(
+		func(w io.Writer) error { return reports.WriteMachinesHTML(w, machines) },
+		func(w io.Writer, folder string, picture func(string, []byte) error) error {
+			return reports.WriteMachinesMarkdown(w, machines, folder, picture)
+		})
+	if err != nil {
+		return err
+	}
+	if err := reports.WriteMachines(stdout, machines, width(stdout)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
+	return err
 }
 
 // writePictures writes every chart of run to dir/NAME.png.
@@ -71,24 +141,93 @@ func writePictures(run *resultfile.Run, dir string) error {
 	return nil
 }
 
-// writeReport writes the report of run to file and its verdict to out.
-func writeReport(out io.Writer, run *resultfile.Run, file string) error {
-	f, err := os.Create(file)
+// writeReport writes the report of run to where out says and its verdict to
+// stdout.
+func writeReport(stdout io.Writer, run *resultfile.Run, out string) error {
+	t := newTarget(out)
+	err := t.write(
+		func(w io.Writer) error { return reports.WriteHTML(w, run) },
+		func(w io.Writer, folder string, picture func(string, []byte) error) error {
+			return reports.WriteMarkdown(w, run, folder, picture)
+		})
+	if err != nil {
+		return err
+	}
+	if err := reports.WriteVerdict(stdout, run, width(stdout)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
+	return err
+}
+
+// A target is the files that a report is written to; one that is "" is not.
+type target struct{ html, markdown string }
+
+// newTarget returns what out stands for: a file, by its ending, or a directory.
+func newTarget(out string) target {
+	if info, err := os.Stat(out); err != nil || !info.IsDir() {
+		switch strings.ToLower(filepath.Ext(out)) {
+		case ".html", ".htm":
+			return target{html: out}
+		case ".md", ".markdown":
+			return target{markdown: out}
+		}
+	}
+	return target{filepath.Join(out, reportName), filepath.Join(out, markdownName)}
+}
+
+// first returns the file to look at first.
+func (t target) first() string {
+	if t.html == "" {
+		return t.markdown
+	}
+	return t.html
+}
+
+// folder returns the name of the directory beside the Markdown for its
+// pictures, so that two reports in one directory keep apart.
+func (t target) folder() string {
+	base := filepath.Base(t.markdown)
+	if base == markdownName {
+		return chartsName
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
+}
+
+// write writes the files of t, each once it is composed.
+func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
+	if t.html != "" {
+		var page bytes.Buffer
+		if err := html(&page); err != nil {
+			return err
+		}
+		if err := save(t.html, page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if t.markdown == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	err := markdown(&text, t.folder(), func(path string, png []byte) error {
+		return save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
+	})
+	if err != nil {
+		return err
+	}
+	return save(t.markdown, text.Bytes())
+}
+
+// save writes a file of a report, with the directories above it.
+func save(file string, content []byte) error {
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err == nil {
+		err = os.WriteFile(file, content, 0o644)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: cannot write the report: %v", harness.ErrUsage, err)
 	}
-	defer f.Close()
-	if err := reports.WriteHTML(f, run); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("locklab: %w", err)
-	}
-	if err := reports.WriteVerdict(out, run, width(out)); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "\n%s\n", reportLine(file))
-	return err
+	return nil
 }
 
 // reportLine says where a report is.

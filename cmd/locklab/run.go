@@ -60,8 +60,9 @@ starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
 LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 
-It writes results.jsonl, bench.txt (for benchstat), manifest.json and
-index.html. Ctrl-C keeps what was measured and still writes the report.`,
+It writes results.jsonl, bench.txt (for benchstat), manifest.json, the report as
+index.html, and the same as report.md with its charts. Ctrl-C keeps what was
+measured and still writes the report.`,
 		Example: `  locklab run                                       one lock for each idea, about a quarter of an hour
   locklab run --locks spin,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
@@ -188,7 +189,7 @@ func reportRun(stdout io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeReport(stdout, run, filepath.Join(dir, reportName))
+	return writeReport(stdout, run, dir)
 }
 
 // plan turns the flags into a plan, without servers.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 // An Environment is what a reader must know of a machine before a number
 // measured on it means anything. A field that could not be read is zero.
 type Environment struct {
+	Host        string  `json:"host,omitempty"` // name of the machine in its network
 	OS          string  `json:"os"`
 	Arch        string  `json:"arch"`
 	Kernel      string  `json:"kernel,omitempty"`      // release, such as "6.18.2-generic"
@@ -51,6 +53,7 @@ type Environment struct {
 // hundreds of processors, which have thousands of files to read.
 func Capture() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	e.Host, _ = os.Hostname() // a system without a name has none
 	readEnvironment(&e, hostFS(), allowedCPUs())
 	c := Calibrate()
 	e.Clock, e.ClockHz, e.ClockFloor, e.ClockStep = c.Name(), c.Hz(), c.Floor(), c.Step()

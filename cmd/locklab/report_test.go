@@ -1,0 +1,136 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// machineRuns are the directories of two runs of one workload.
+func machineRuns(t *testing.T) (one, two string) {
+	t.Helper()
+	dir, err := filepath.Abs("../../reports/testdata/machines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "one-processor"), filepath.Join(dir, "two-processors")
+}
+
+// files returns the names of what lies under dir.
+func files(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	out := make(map[string]bool)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			out[filepath.ToSlash(name)] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// checkImages checks that every picture that a Markdown file names lies beside
+// it, and is named by it.
+func checkImages(t *testing.T, dir, name string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`\]\(<([^>]*)>\)`).FindAllSubmatch(text, -1) {
+		named[string(m[1])] = true
+	}
+	if len(named) == 0 {
+		t.Errorf("%s has no picture", name)
+	}
+	for picture := range named {
+		if png, err := os.ReadFile(filepath.Join(dir, picture)); err != nil || !strings.HasPrefix(string(png), "\x89PNG") {
+			t.Errorf("%s names %s, which is no picture (%v)", name, picture, err)
+		}
+	}
+	for file := range files(t, dir) {
+		if strings.HasSuffix(file, ".png") && !named[file] {
+			t.Errorf("%s lies in the directory, and %s does not name it", file, name)
+		}
+	}
+}
+
+func TestReportTargets(t *testing.T) {
+	one, two := machineRuns(t)
+	for _, c := range []struct {
+		args     []string
+		want     []string // files, with their directory
+		not      string
+		markdown string
+	}{
+		{[]string{one, "-o", "page.html"}, []string{"page.html"}, "page.md", ""},
+		{[]string{one, "-o", "text.md"}, []string{"text.md", "text-charts/throughput.png"}, "text.html", "text.md"},
+		{[]string{one, "-o", "both"}, []string{"both/index.html", "both/report.md", "both/charts/wait-distributed.png"}, "", "both/report.md"},
+		{[]string{one, two}, []string{"machines/index.html", "machines/report.md", "machines/charts/machines-ratio.png",
+			"machines/charts/machines-throughput-distributed.png"}, "", "machines/report.md"},
+		{[]string{one, two, "--out", "m.html"}, []string{"m.html"}, "m.md", ""},
+	} {
+		cmd := locklab(t, append([]string{"report"}, c.args...)...)
+		stdout, stderr, status := output(t, cmd)
+		if status != 0 {
+			t.Fatalf("%v: exit status %d, said %s", c.args, status, stderr)
+		}
+		got := files(t, cmd.Dir)
+		for _, name := range c.want {
+			if !got[name] {
+				t.Errorf("%v: no %s; there are %v", c.args, name, got)
+			}
+		}
+		if got[c.not] {
+			t.Errorf("%v: wrote %s", c.args, c.not)
+		}
+		if !strings.Contains(stdout, filepath.Join(cmd.Dir, c.want[0])) {
+			t.Errorf("%v: the path of the report is not in\n%s", c.args, stdout)
+		}
+		if len(c.args) > 1 && c.args[1] == two && !strings.Contains(stdout, "GOMAXPROCS: 1 on one-processor; 2 on two-processors.") {
+			t.Errorf("%v: it is not said that the settings differ:\n%s", c.args, stdout)
+		}
+		if c.markdown != "" {
+			checkImages(t, filepath.Join(cmd.Dir, filepath.Dir(c.markdown)), filepath.Base(c.markdown))
+		}
+	}
+}
+
+func TestReportRefuses(t *testing.T) {
+	one, two := machineRuns(t)
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(one, link); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "the directory of a run"},
+		{[]string{one, one}, "given twice"},
+		{[]string{one, two, one + "/../one-processor"}, "given twice"},
+		{[]string{one, link}, "given twice"},
+		{[]string{one, dir}, "holds no run"},
+		{[]string{one, file}, "holds no run"},
+		{[]string{one, two, "--png", dir}, "--png is for one run"},
+		{[]string{one, two, "-o", file}, "cannot write"},
+		{[]string{one, "-o", file + "/x.html"}, "cannot write"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append([]string{"report"}, c.args...)...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%v: exit status %d, said %q and %q, want a line with %q", c.args, status, stderr, stdout, c.want)
+		}
+	}
+}

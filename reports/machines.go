@@ -1,0 +1,218 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// A Machine is a run in a report of several.
+type Machine struct {
+	Name   string // no two are alike
+	Folder string // where it was read
+	Run    *resultfile.Run
+}
+
+// Machines gives each run, read from the folder of the same index, the shortest
+// name that no other has: that of its host, else of its folder, else the whole
+// path of that.
+func Machines(runs []*resultfile.Run, folders []string) []Machine {
+	out := make([]Machine, len(runs))
+	for i, run := range runs {
+		out[i] = Machine{Folder: folders[i], Run: run}
+	}
+	for _, name := range []func(m Machine) string{
+		func(m Machine) string { return m.Run.Manifest.Machine.Host },
+		func(m Machine) string { return filepath.Base(m.Folder) },
+		func(m Machine) string { return m.Folder },
+	} {
+		seen := make(map[string]bool)
+		for i := range out {
+			out[i].Name = name(out[i])
+			seen[out[i].Name] = true
+		}
+		if len(seen) == len(out) && !seen[""] {
+			return out
+		}
+	}
+	for i := range out {
+		out[i].Name = fmt.Sprintf("%s (%d)", out[i].Name, i+1)
+	}
+	return out
+}
+
+// A property of a run is what two machines may differ in.
+type property struct {
+	name   string
+	of     func(m Machine) string
+	remedy string // where it is of the setting, not of the machine
+}
+
+// properties are what is compared of machines, in the order of the table.
+var properties = []property{
+	{"host", func(m Machine) string { return m.Run.Manifest.Machine.Host }, ""},
+	{"processor", func(m Machine) string { return hardware(m.Run.Manifest.Machine) }, ""},
+	{"architecture", func(m Machine) string { return m.Run.Manifest.Machine.Arch }, ""},
+	{"atomic instruction", func(m Machine) string { return m.Run.Manifest.Machine.Atomics }, ""},
+	{"system", func(m Machine) string {
+		return strings.TrimSpace(m.Run.Manifest.Machine.OS + " " + m.Run.Manifest.Machine.Kernel)
+	}, "Another kernel schedules and wakes differently."},
+	{"GOMAXPROCS", func(m Machine) string { return count(m.Run.Manifest.Machine.GOMAXPROCS) }, "Set it alike, unless the number of processors is what you compare."},
+	{"CPU limit", func(m Machine) string {
+		if l := m.Run.Manifest.Machine.CPULimit; l > 0 {
+			return figures(l)
+		}
+		return ""
+	}, "Give the containers the same."},
+	{"governor", func(m Machine) string { return m.Run.Manifest.Machine.Governor }, "Set the same one, performance if you can."},
+	{"turbo", func(m Machine) string { return m.Run.Manifest.Machine.Turbo }, "Switch it off on all of them."},
+	{"Go", func(m Machine) string { return m.Run.Manifest.Machine.Go }, "Build with the same version."},
+	{"locklab", func(m Machine) string { return m.Run.Manifest.Commit }, "Build all of them from the same commit."},
+	{"servers", servers, "Install the same versions."},
+	{"measured", func(m Machine) string { return windows(m.Run) }, "Use the same --rounds and --duration."},
+	{"started", func(m Machine) string { return moment(m.Run.Manifest.Started) }, ""},
+	{"folder", func(m Machine) string { return m.Folder }, ""},
+}
+
+func servers(m Machine) string {
+	var parts []string
+	for _, f := range versions(m.Run) {
+		if !strings.Contains(f.Name, "/") {
+			parts = append(parts, f.Name+" "+f.Value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// machinesTable lists the properties that are known of any machine.
+func machinesTable(ms []Machine) table {
+	t := table{head: []string{"machine"}}
+	for _, m := range ms {
+		t.head = append(t.head, m.Name)
+	}
+	for _, p := range properties {
+		row, known := []string{p.name}, false
+		for _, m := range ms {
+			v := p.of(m)
+			known = known || v != ""
+			row = append(row, cmp.Or(v, unknown))
+		}
+		if known {
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}
+
+// differences says what the machines do not have in common beside themselves,
+// and what was not measured on all of them.
+func differences(ms []Machine) (out []harness.Warning) {
+	for _, p := range properties {
+		if text := differ(ms, p.of); text != "" && p.remedy != "" {
+			out = append(out, harness.Warning{Text: sentence(p.name + ": " + text), Remedy: p.remedy})
+		}
+	}
+	out = append(out, copies(ms)...)
+	out = append(out, apart(ms)...)
+	return append(out, coverage(ms)...)
+}
+
+// differ says which machines have which value: "2 on a; 4 on b and c". It is ""
+// if all have the same.
+func differ(ms []Machine, of func(m Machine) string) string {
+	var values []string
+	on := make(map[string][]string)
+	for _, m := range ms {
+		v := cmp.Or(of(m), "not known")
+		if on[v] == nil {
+			values = append(values, v)
+		}
+		on[v] = append(on[v], m.Name)
+	}
+	if len(values) < 2 {
+		return ""
+	}
+	for i, v := range values {
+		values[i] = v + " on " + list(on[v], 6)
+	}
+	return strings.Join(values, "; ")
+}
+
+// copies warns of machines that hold the same run.
+func copies(ms []Machine) (out []harness.Warning) {
+	for i, m := range ms {
+		for _, o := range ms[:i] {
+			a, b := m.Run.Manifest, o.Run.Manifest
+			if a.Seed == b.Seed && a.Started.Equal(b.Started) && !a.Started.IsZero() {
+				out = append(out, harness.Warning{
+					Text:   fmt.Sprintf("%s and %s hold the same run: their ratios say nothing.", o.Name, m.Name),
+					Remedy: "Leave one of them out."})
+			}
+		}
+	}
+	return out
+}
+
+// apart warns of machines that were not measured on the same day.
+func apart(ms []Machine) []harness.Warning {
+	var first, last time.Time
+	for _, m := range ms {
+		at := m.Run.Manifest.Started
+		if at.IsZero() {
+			continue
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	if last.Sub(first) < 24*time.Hour {
+		return nil
+	}
+	return []harness.Warning{{
+		Text:   fmt.Sprintf("The runs started %s apart.", plural(int(last.Sub(first)/(24*time.Hour)), "day")),
+		Remedy: "What else changed in that time is in the ratios too."}}
+}
+
+// coverage says which cases were not measured on every machine.
+func coverage(ms []Machine) (out []harness.Warning) {
+	cases := make([]map[string]bool, len(ms))
+	all := make(map[string]bool)
+	for i, m := range ms {
+		cases[i] = make(map[string]bool)
+		for _, r := range m.Run.Results {
+			name := r.Lock.Name + " with " + strings.ReplaceAll(r.Workload.Name(), "/", " ")
+			cases[i][name], all[name] = true, true
+		}
+	}
+	for i, m := range ms {
+		var missing []string
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if !cases[i][name] {
+				missing = append(missing, name)
+			}
+		}
+		if len(missing) > 0 {
+			out = append(out, harness.Warning{
+				Text:   fmt.Sprintf("Not measured on %s, but elsewhere: %s.", m.Name, list(missing, 4)),
+				Remedy: "A case that two machines do not share has no ratio."})
+		}
+	}
+	for _, m := range ms {
+		if broken := slices.Sorted(maps.Keys(violations(m.Run))); len(broken) > 0 {
+			out = append(out, harness.Warning{
+				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, list(broken, 6)),
+				Remedy: "Its own report has the details."})
+		}
+	}
+	return out
+}

@@ -1,0 +1,302 @@
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+)
+
+// The runs of two "machines": one machine whose Go scheduler used one processor
+// and two.
+var machineRuns = []string{"testdata/machines/one-processor", "testdata/machines/two-processors"}
+
+func loadMachines(t *testing.T, folders ...string) []Machine {
+	t.Helper()
+	var runs []*resultfile.Run
+	for _, f := range folders {
+		run, err := resultfile.Load(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, run)
+	}
+	return Machines(runs, folders)
+}
+
+func TestGoldenMachines(t *testing.T) {
+	ms := loadMachines(t, machineRuns...)
+	checkGolden(t, map[string]func(io.Writer) error{
+		"machines.html": func(w io.Writer) error { return WriteMachinesHTML(w, ms) },
+		"machines.txt":  func(w io.Writer) error { return WriteMachines(w, ms, 100) },
+		"machines.md": func(w io.Writer) error {
+			return WriteMachinesMarkdown(w, ms, "charts", func(string, []byte) error { return nil })
+		},
+	})
+}
+
+func TestMachineNames(t *testing.T) {
+	host := func(h string) *resultfile.Run {
+		r := &resultfile.Run{}
+		r.Manifest.Machine.Host = h
+		return r
+	}
+	for _, c := range []struct{ hosts, folders, want []string }{
+		{[]string{"a", "b"}, []string{"x/1", "x/2"}, []string{"a", "b"}},
+		{[]string{"a", "a"}, []string{"x/1", "x/2"}, []string{"1", "2"}},
+		{[]string{"", "b"}, []string{"x/1", "x/2"}, []string{"1", "2"}},
+		{[]string{"a", "a"}, []string{"x/run", "y/run"}, []string{"x/run", "y/run"}},
+		{[]string{"a", "a"}, []string{"run", "run"}, []string{"run (1)", "run (2)"}},
+	} {
+		var runs []*resultfile.Run
+		for _, h := range c.hosts {
+			runs = append(runs, host(h))
+		}
+		var got []string
+		for _, m := range Machines(runs, c.folders) {
+			got = append(got, m.Name)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("hosts %q in %q are called %q, want %q", c.hosts, c.folders, got, c.want)
+		}
+	}
+}
+
+// pairOf returns two machines of the same locks, the second faster by the
+// factors of its locks.
+func pairOf(rounds int, factors map[string]float64) []Machine {
+	models := func(by map[string]float64) (ms []model) {
+		for i, name := range []string{"mcs", "ticket", "mutex"} {
+			f := 1.0
+			if by != nil {
+				f = by[name]
+			}
+			ms = append(ms, with(fast(name, f*float64(i+1)*1e6), func(m *model) { m.noise = 0.01 }))
+		}
+		return ms
+	}
+	a := synthesize(1, rounds, 2, []int{1, 2, 4}, models(nil)...)
+	b := synthesize(2, rounds, 2, []int{1, 2, 4}, models(factors)...)
+	return Machines([]*resultfile.Run{a, b}, []string{"a", "b"})
+}
+
+// TestRatios: what is built into two runs is found, and its interval holds it.
+func TestRatios(t *testing.T) {
+	factors := map[string]float64{"mcs": 2, "ticket": 0.5, "mutex": 1}
+	xs := matches(pairOf(10, factors))
+	if len(xs) != 1 {
+		t.Fatalf("%d matches, want 1", len(xs))
+	}
+	s := xs[0].ratios()
+	for _, w := range []int{1, 2, 4} {
+		es := s.effects(1, w)
+		if len(es) != 3 {
+			t.Fatalf("%d ratios with %d workers, want 3", len(es), w)
+		}
+		for _, e := range es {
+			want := factors[e.s.lock.Name]
+			if e.Lo > want || e.Hi < want || e.Median < want*0.97 || e.Median > want*1.03 {
+				t.Errorf("%s with %d workers: %+v, want %v", e.s.lock.Name, w, e.Comparison, want)
+			}
+			if e.apart() != (want != 1) {
+				t.Errorf("%s with %d workers is apart: %v", e.s.lock.Name, w, e.apart())
+			}
+			if level := 1 - 0.05/3; e.Level != level {
+				t.Errorf("the level of three comparisons is %v, want %v", e.Level, level)
+			}
+		}
+	}
+	pic := xs[0].drawRatios()
+	if want := "(of 3 locks, 1 faster there beyond doubt, 1 slower)."; !strings.HasPrefix(pic.answer, "With 4 workers, against a: on b a lock in the middle has ") || !strings.HasSuffix(pic.answer, want) {
+		t.Errorf("got %q, want %q", pic.answer, want)
+	}
+	// Three rounds reach no interval of 95 %, and the answer says so.
+	pic = matches(pairOf(3, factors))[0].drawRatios()
+	if want := fmt.Sprintf("n = 3: to tell a difference from chance needs %d rounds", metric.MinIndependent(1-0.05/3)); !strings.Contains(pic.answer, want) {
+		t.Errorf("got %q, want %q", pic.answer, want)
+	}
+}
+
+// TestRatiosAreNotPairs: a disturbance that hits the same rounds on one machine
+// only must not hide in a pairing. Reversing the rounds changes nothing.
+func TestRatiosAreNotPairs(t *testing.T) {
+	ms := pairOf(8, map[string]float64{"mcs": 1.1, "ticket": 1, "mutex": 1})
+	before := matches(ms)[0].ratios().effects(1, 4)
+	for _, r := range ms[1].Run.Results {
+		r.Round = 7 - r.Round
+	}
+	after := matches(ms)[0].ratios().effects(1, 4)
+	for i, e := range before {
+		if e.Comparison != after[i].Comparison {
+			t.Errorf("%s: %+v became %+v", e.s.lock.Name, e.Comparison, after[i].Comparison)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	texts := func(ms []Machine) string {
+		var out []string
+		for _, d := range differences(ms) {
+			if d.Remedy == "" || !strings.HasSuffix(d.Text, ".") {
+				t.Errorf("no remedy, or no sentence: %+v", d)
+			}
+			out = append(out, d.Text)
+		}
+		return strings.Join(out, "\n")
+	}
+	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
+	clean := pairOf(2, same)
+	clean[1].Run.Manifest.Seed++
+	if got := texts(clean); got != "" {
+		t.Errorf("two like runs: %s", got)
+	}
+	for want, change := range map[string]func(m *resultfile.Run){
+		"GOMAXPROCS: 2 on a; 1 on b.":             func(r *resultfile.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
+		"Governor: not known on a; powersave on":  func(r *resultfile.Run) { r.Manifest.Machine.Governor = "powersave" },
+		"Turbo: ":                                 func(r *resultfile.Run) { r.Manifest.Machine.Turbo = "on" },
+		"Go: go0.0 on a; go9 on b.":               func(r *resultfile.Run) { r.Manifest.Machine.Go = "go9" },
+		"Locklab: 0123abc on a; f00 on b.":        func(r *resultfile.Run) { r.Manifest.Commit = "f00" },
+		"Servers: not known on a; redis 7 on b.":  func(r *resultfile.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
+		"hold the same run":                       func(r *resultfile.Run) { r.Manifest.Seed = 1 },
+		"The runs started 3 days apart.":          func(r *resultfile.Run) { r.Manifest.Started = r.Manifest.Started.Add(80 * time.Hour) },
+		"Not measured on b, but elsewhere: mutex": func(r *resultfile.Run) { r.Results = without(r.Results, "mutex") },
+		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *resultfile.Run) {
+			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
+		},
+		"Measured: 2 rounds of 1s, shuffled on a; 2 rounds of 2s": func(r *resultfile.Run) {
+			for _, x := range r.Results {
+				x.Workload.Window *= 2
+			}
+		},
+	} {
+		ms := pairOf(2, same)
+		ms[1].Run.Manifest.Seed = 9
+		change(ms[1].Run)
+		if got := texts(ms); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func without(rs []*harness.Result, lock string) []*harness.Result {
+	return slices.DeleteFunc(rs, func(r *harness.Result) bool { return r.Lock.Name == lock })
+}
+
+// renderMachines returns every output of ms.
+func renderMachines(t *testing.T, ms []Machine) string {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := errors.Join(WriteMachinesHTML(&buf, ms), WriteMachines(&buf, ms, 80),
+		WriteMachinesMarkdown(&buf, ms, "charts", func(string, []byte) error { return nil })); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
+}
+
+// TestMachinesOfAnyKind: runs that share little or nothing are drawn, or it is
+// said that there is nothing to draw.
+func TestMachinesOfAnyKind(t *testing.T) {
+	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
+	other := synthesize(3, 2, 64, []int{8, 16}, fast("mcs", 1e6))
+	for _, r := range other.Results {
+		r.Workload.Hold.Mean = time.Second
+	}
+	for name, c := range map[string]struct {
+		ms   []Machine
+		want string
+	}{
+		"nothing shared": {Machines([]*resultfile.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), nothingShared},
+		"both empty":     {Machines([]*resultfile.Run{{}, {}}, []string{"a", "b"}), nothingShared},
+		"no common workers": {Machines([]*resultfile.Run{
+			synthesize(1, 2, 2, []int{1}, fast("mcs", 1e6)), synthesize(2, 2, 2, []int{2}, fast("mcs", 1e6))}, []string{"a", "b"}), "there is no ratio"},
+		"idle": {Machines([]*resultfile.Run{
+			synthesize(1, 2, 2, []int{1, 2}, fast("mcs", 0)), synthesize(2, 2, 2, []int{1, 2}, fast("mcs", 0))}, []string{"a", "b"}), "there is no ratio"},
+		"three":  {Machines([]*resultfile.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
+		"remote": {Machines([]*resultfile.Run{zoo(2), zoo(2)}, []string{"a", "b"}), "machines-ratio-distributed"},
+	} {
+		text := renderMachines(t, c.ms)
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%s: the report lacks %q", name, c.want)
+		}
+		for _, bad := range []string{"NaN", "Inf", "%!", "ZgotmplZ", "<script"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s: the report has %q", name, bad)
+			}
+		}
+	}
+	if err := WriteMachinesHTML(io.Discard, pairOf(2, same)[:1]); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("one machine: got %v, want a usage error", err)
+	}
+	if err := WriteMachinesHTML(full{}, pairOf(2, same)); !errors.Is(err, errFull) {
+		t.Errorf("to a full disk: got %v", err)
+	}
+}
+
+// TestMachinesEscape puts markup wherever two files, their folders and hosts
+// could hold it.
+func TestMachinesEscape(t *testing.T) {
+	const evil = `<script>alert("x")</script>|&'` + "`"
+	a, b := synthesize(1, 2, 2, []int{1, 2}, fast("mcs", 1e6)), synthesize(2, 2, 2, []int{1, 2}, fast("mcs", 1e6))
+	spoilRun(a, evil)
+	spoilRun(b, evil)
+	b.Manifest.Machine.Host = evil + "2"
+	var page, text bytes.Buffer
+	ms := Machines([]*resultfile.Run{a, b}, []string{"x/" + evil, "y/" + evil})
+	if err := errors.Join(WriteMachinesHTML(&page, ms), WriteMachinesMarkdown(&text, ms, "charts", func(string, []byte) error { return nil })); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.Index(page.String(), "<script"); i >= 0 {
+		t.Errorf("markup got through: …%s…", page.String()[max(0, i-80):i+40])
+	}
+	if i := strings.Index(prose(t, text.String()), "<script"); i >= 0 {
+		t.Error("markup got through into the Markdown")
+	}
+	checkTables(t, text.String())
+}
+
+// TestMachinesScrambled sets runs of random figures beside each other: no panic,
+// and no figure that is none.
+func TestMachinesScrambled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	drawn := 0
+	for range 30 {
+		var runs []*resultfile.Run
+		for range 2 + rng.IntN(2) {
+			data := make([]byte, 8*rng.IntN(900))
+			for i := range data {
+				data[i] = byte(rng.Uint32() & rng.Uint32())
+			}
+			run := scramble(data)
+			run.Findings = nil
+			for _, r := range run.Results {
+				r.Workload.Workers = 1 + r.Workload.Workers%3
+				tame(rng, r)
+				r.Workload.Pin, r.Workload.Wait = "", ""
+			}
+			runs = append(runs, run)
+		}
+		ms := Machines(runs, []string{"a", "b", "c"}[:len(runs)])
+		var buf bytes.Buffer
+		if err := errors.Join(WriteMachinesHTML(&buf, ms), WriteMachines(&buf, ms, 80)); err != nil {
+			t.Fatal(err)
+		}
+		drawn += strings.Count(buf.String(), "<svg")
+		for _, bad := range []string{"NaN", "Inf", "%!"} {
+			if i := strings.Index(buf.String(), bad); i >= 0 {
+				t.Fatalf("the report has %q: %s", bad, buf.String()[max(0, i-200):i+40])
+			}
+		}
+	}
+	if drawn < 50 {
+		t.Errorf("%d charts were drawn: this says little", drawn)
+	}
+}

@@ -1,0 +1,266 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"locklab/harness/resultfile"
+)
+
+// WriteMarkdown writes what WriteHTML writes as Markdown, as GitHub reads it
+// (GFM). The charts are PNG files of 144 dots per inch: picture takes each of
+// them before the text is written, under the path by which the text refers to
+// it, which is folder/NAME.png.
+func WriteMarkdown(w io.Writer, run *resultfile.Run, folder string, picture func(path string, png []byte) error) error {
+	doc, err := compose(run)
+	if err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
+	m.document(doc)
+	return m.writeTo(w)
+}
+
+// A markdown collects a text and hands its pictures over. The first error ends
+// both.
+type markdown struct {
+	buf     bytes.Buffer
+	folder  string
+	picture func(path string, png []byte) error
+	taken   map[string]bool // names of pictures
+	err     error
+}
+
+func (m *markdown) writeTo(w io.Writer) error {
+	if m.err == nil {
+		_, m.err = w.Write(m.buf.Bytes())
+	}
+	if m.err != nil {
+		return fmt.Errorf("reports: %w", m.err)
+	}
+	return nil
+}
+
+func (m *markdown) document(doc *document) {
+	m.heading(1, doc.Title)
+	m.text(doc.Origin)
+	m.verdicts(doc, 2)
+	m.quality(doc.Quality, 2)
+	for _, s := range doc.Local {
+		m.section(s)
+	}
+	if doc.Hardware != nil {
+		m.heading(2, "Hardware")
+	}
+	for _, s := range doc.Hardware {
+		m.study(s)
+	}
+	for _, s := range doc.Served {
+		m.section(s)
+	}
+	if doc.Measured {
+		m.breaches(doc.Broken)
+	}
+	m.heading(2, "Environment")
+	m.facts(doc.Facts)
+	if doc.Modules != nil {
+		m.open(fmt.Sprintf("modules: %d", len(doc.Modules)))
+		m.facts(doc.Modules)
+		m.close()
+	}
+	if doc.Command != "" {
+		m.text("To measure this again:")
+		m.code(doc.Command)
+	}
+}
+
+// verdicts writes the table of verdicts under a heading of the given level.
+func (m *markdown) verdicts(doc *document, level int) {
+	if !doc.Measured {
+		return
+	}
+	m.heading(level, "Verdict")
+	if len(doc.Verdicts) == 0 {
+		m.text("This run has no result that a verdict could rest on.")
+		return
+	}
+	var rows [][]string
+	for _, v := range doc.Verdicts {
+		use, why := "**"+inlineText(v.Use)+"**", []string{inlineText(v.Why)}
+		if v.Use == "" {
+			use = unknown
+		}
+		for _, n := range v.Notes {
+			why = append(why, "**Note:** "+inlineText(n))
+		}
+		row := []string{inlineText(v.Situation) + "<br>" + inlineText(v.Setting), use}
+		for _, text := range []string{strings.Join(v.Ties, ", "), v.Rate, v.P99, v.Jain, v.Cost} {
+			if text == "" {
+				text = unknown
+			}
+			row = append(row, inlineText(text))
+		}
+		rows = append(rows, append(row, strings.Join(why, "<br>")))
+	}
+	m.rows([]string{"situation", "use", "as good", "rate, all workers", "wait p99", "Jain", "cost per acquisition", "how sure"}, rows)
+	m.text(doc.Rule)
+	if len(doc.Refusals) > 0 {
+		m.open(fmt.Sprintf("Not considered: %d", len(doc.Refusals)))
+		var rows [][]string
+		for _, r := range doc.Refusals {
+			rows = append(rows, []string{r.Lock, r.Reason})
+		}
+		m.table([]string{"lock", "why"}, rows)
+		m.close()
+	}
+}
+
+func (m *markdown) quality(q quality, level int) {
+	m.heading(level, strings.TrimSuffix(q.Headline(), "."))
+	if q.Partial != "" {
+		m.text(q.Partial)
+	}
+	var items []string
+	for _, w := range q.Warnings {
+		items = append(items, strings.TrimSpace(fmt.Sprintf("%s In %s. %s", w.Text, w.Where, w.Remedy)))
+	}
+	for _, s := range q.Skipped {
+		items = append(items, s.Lock+" was not measured: "+s.Reason)
+	}
+	m.items(append(items, q.Damage...))
+}
+
+func (m *markdown) section(s section) {
+	if s.Folded {
+		m.open(s.Title)
+	}
+	m.heading(2, s.Title)
+	for _, f := range s.Figures {
+		m.heading(3, f.Title)
+		m.text(f.Answer)
+		name := f.Name
+		if s.Folded {
+			name += "-" + s.Slug
+		}
+		m.image(f.Title, f.Answer, name, f.pic)
+		if f.SVG != "" {
+			m.text(f.Doc)
+		}
+		m.numbers("numbers", f.Head, f.Rows, f.Omitted)
+	}
+	if s.Note != "" {
+		m.text(s.Note)
+	}
+	if s.Folded {
+		m.close()
+	}
+}
+
+func (m *markdown) study(s study) {
+	m.heading(3, s.Title)
+	m.text(s.Answer)
+	if s.Interrupted != "" {
+		m.text(s.Interrupted)
+	}
+	var items []string
+	for _, w := range s.Warnings {
+		items = append(items, strings.TrimSpace(w.Text+" "+w.Remedy))
+	}
+	m.items(items)
+	for _, p := range s.Plates {
+		if p.SVG != "" || p.Blank != "" {
+			m.heading(4, p.Caption)
+		}
+		m.image(p.Caption, s.Answer, p.name, p.pic)
+		if p.SVG != "" {
+			m.text(p.How)
+		} else if p.Blank != "" {
+			m.text(p.Blank)
+		}
+		var rows [][]string
+		for _, r := range p.Rows {
+			row := []string{r.Name}
+			for _, c := range r.Cells {
+				row = append(row, c.Text)
+			}
+			rows = append(rows, row)
+		}
+		m.numbers("numbers: "+p.Caption, p.Head, rows, p.Omitted)
+	}
+	if s.Listing != "" {
+		m.open("listing")
+		m.code(s.Listing)
+		m.close()
+	}
+	if s.Method != "" {
+		m.text("Method: " + s.Method)
+	}
+	if s.Source != "" {
+		m.text("Source: " + s.Source)
+	}
+	if s.Took != "" {
+		m.text("Took " + s.Took + " here.")
+	}
+	m.items(s.Notes)
+}
+
+func (m *markdown) breaches(bs []breach) {
+	m.heading(2, "Violations")
+	if len(bs) == 0 {
+		m.text("None. Every measured case was also checked for mutual exclusion.")
+		return
+	}
+	m.text("A result with a violation is never read as a speed. Its lock is in no chart and no verdict.")
+	var rows [][]string
+	for _, b := range bs {
+		rows = append(rows, []string{b.Lock, b.Workload, fmt.Sprint(b.Round), b.Rule, fmt.Sprint(b.Count), b.Detail})
+	}
+	m.table([]string{"lock", "workload", "round", "rule", "times", "seen"}, rows)
+}
+
+// image hands the picture over, without the title and the answer, which the
+// text has.
+func (m *markdown) image(title, answer, name string, pic picture) {
+	if m.err != nil || pic.height == 0 {
+		return
+	}
+	for m.taken[name] {
+		name += "-again"
+	}
+	m.taken[name] = true
+	c := vgimg.NewWith(vgimg.UseWH(width+2*margin, pic.height+2*margin), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(paper.rgba()))
+	inner := draw.Crop(draw.New(c), vg.Length(margin), -margin, margin, -margin)
+	if m.err = pic.body(inner); m.err != nil {
+		return
+	}
+	var buf bytes.Buffer
+	if _, m.err = (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); m.err != nil {
+		return
+	}
+	file := path.Join(m.folder, name+".png")
+	if m.err = m.picture(file, buf.Bytes()); m.err == nil {
+		fmt.Fprintf(&m.buf, "![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file})
+	}
+}
+
+// numbers writes a table that is shown when asked for.
+func (m *markdown) numbers(summary string, head []string, rows [][]string, omitted string) {
+	if len(rows) > 0 {
+		m.open(summary)
+		m.table(head, rows)
+	}
+	if omitted != "" {
+		m.text(omitted)
+	}
+	if len(rows) > 0 {
+		m.close()
+	}
+}
