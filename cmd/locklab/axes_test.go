@@ -49,7 +49,7 @@ func TestFit(t *testing.T) {
 			p.Cases = append(p.Cases, runner.Case{Lock: v, Workload: harness.Workload{Workers: 1}})
 		}
 		o := runOptions{budget: budget}
-		if err := o.fit(p); err != nil {
+		if err := o.fit(p, o.budget); err != nil {
 			t.Fatal(err)
 		}
 		if e := p.Estimate(); e < budget*9/10 || e > budget*11/10 {
