@@ -39,7 +39,6 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
 	}
 	err := m.plan.Run(ctx, func(p runner.Progress) error {
-		show.update(p)
 		m.done, m.total = p.Done-len(m.lost), p.Total
 		if p.Rounds != m.rounds {
 			m.rounds = p.Rounds
@@ -47,7 +46,11 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 				return err
 			}
 		}
-		return m.keep(p)
+		if err := m.keep(p); err != nil {
+			return err
+		}
+		show.update(p)
+		return nil
 	})
 	if ctx.Err() != nil {
 		return nil
@@ -73,6 +76,8 @@ func (m *measuring) keep(p runner.Progress) error {
 // lossRemedy marks the warning about lost cases, which a resumed run replaces.
 const lossRemedy = "go on with locklab run --resume, which measures what is missing"
 
+func isLoss(w harness.Warning) bool { return w.Remedy == lossRemedy }
+
 // finish completes the file, writes the report, and says how it went; err is what
 // ended the run early, if not ctx.
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
@@ -80,7 +85,7 @@ func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io
 	again := "go on with: locklab run --resume --out " + dir
 	ferr := m.out.Finish(func(f *resultfile.Manifest) {
 		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
-		f.Warnings = slices.DeleteFunc(f.Warnings, func(w harness.Warning) bool { return w.Remedy == lossRemedy })
+		f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
 		if n := len(m.lost); n > 0 {
 			f.Warnings = append(f.Warnings, harness.Warning{Remedy: lossRemedy,
 				Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, m.total, m.lost[0])})

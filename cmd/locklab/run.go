@@ -109,7 +109,7 @@ leaves the other to the budget. What --hardware adds comes on top.`,
 
 // run measures, and writes the report of what was measured even if it was
 // interrupted.
-func (o runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
 	plan, err := o.prepare(flags)
 	if err != nil {
 		return err
