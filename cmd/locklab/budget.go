@@ -25,30 +25,32 @@ var minRounds = metric.MinRounds(0.95)
 // gave stays. Else there are as many rounds as fit, from defaultRounds to
 // maxRounds; if that is too many, the windows become shorter, down to minWindow,
 // and then the rounds fewer, down to minRounds; if time is left over, the windows
-// become longer, up to maxWindow.
+// become longer, up to maxWindow. Where even the least does not fit, p is the
+// least, and the error says so.
 func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
-	window := defaultWindow
-	if o.duration > 0 {
-		window = o.duration
-	}
 	p.Budget = 0
 	switch {
 	case o.roundsGiven && o.duration > 0:
 		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)
 	case o.roundsGiven:
-		return o.fitWindows(p, budget)
+		p.Rounds = o.rounds
+		o.fitWindows(p, budget)
 	case o.duration > 0:
-		o.fitRounds(p, budget, window, minRounds)
+		o.fitRounds(p, budget, o.duration, minRounds)
 	default:
-		o.fitRounds(p, budget, window, defaultRounds)
-		if err := o.fitWindows(p, budget); err != nil {
+		o.fitRounds(p, budget, defaultWindow, defaultRounds)
+		if o.fitWindows(p, budget); p.Estimate() > budget {
 			o.fitRounds(p, budget, minWindow, minRounds)
+			o.fitWindows(p, budget)
 		}
 	}
-	if low := p.Estimate(); p.Rounds == minRounds && low > budget {
-		return o.tooSmall(p, low)
+	if !o.roundsGiven {
+		p.Budget, p.Least, p.Most = max(1, budget), minRounds, max(maxRounds, p.Rounds)
 	}
-	p.Budget, p.Least, p.Most = budget, minRounds, max(maxRounds, p.Rounds)
+	if low := p.Estimate(); low > budget {
+		return fmt.Errorf("%w: a budget of %v is too small: %d cases in %d rounds take at least %v; choose fewer locks, workers or rounds",
+			harness.ErrUsage, o.budget, len(p.Cases), p.Rounds, (low + reportTime).Round(time.Second))
+	}
 	return nil
 }
 
@@ -60,22 +62,16 @@ func (o runOptions) fitRounds(p *runner.Plan, budget, window time.Duration, leas
 }
 
 // fitWindows chooses the windows of p, whose rounds are given.
-func (o runOptions) fitWindows(p *runner.Plan, budget time.Duration) error {
+func (o runOptions) fitWindows(p *runner.Plan, budget time.Duration) {
+	o.setWindows(p, 2*minWindow)
+	more := p.Estimate()
 	o.setWindows(p, minWindow)
 	low := p.Estimate()
-	if low > budget {
-		return o.tooSmall(p, low)
+	if low >= budget {
+		return
 	}
-	o.setWindows(p, 2*minWindow)
-	perMin := p.Estimate() - low // what one more minWindow costs
-	more := time.Duration(float64(minWindow) * float64(budget-low) / float64(perMin))
-	o.setWindows(p, min(maxWindow, minWindow+more).Truncate(time.Millisecond))
-	return nil
-}
-
-func (o runOptions) tooSmall(p *runner.Plan, low time.Duration) error {
-	return fmt.Errorf("%w: a budget of %v is too small: %d cases in %d rounds take at least %v; choose fewer locks, workers or rounds",
-		harness.ErrUsage, o.budget, len(p.Cases), p.Rounds, (low + reportTime).Round(time.Second))
+	window := minWindow + time.Duration(float64(minWindow)*float64(budget-low)/float64(more-low))
+	o.setWindows(p, min(maxWindow, window).Truncate(time.Millisecond))
 }
 
 // base returns the window of the local locks of p, from which those of the

@@ -40,7 +40,7 @@ func (p *Plan) estimate(c Case) time.Duration {
 // The windows of a probe, and how many cases of a kind it takes.
 const (
 	probeWindow = 10 * time.Millisecond
-	probeCases  = 5
+	probeCases  = 8
 )
 
 // Probe measures what a case costs beside its windows on this machine as it is
@@ -72,7 +72,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 			}
 		}
 		if len(factors) > 0 {
-			cost[kind] = mean(factors)
+			cost[kind] = midmean(factors)
 		}
 	}
 	p.cost = cost
@@ -92,9 +92,14 @@ func spread(cases []Case, kind string, n int) []Case {
 	return out
 }
 
-func mean(xs []float64) (sum float64) {
-	for _, x := range xs {
-		sum += x / float64(len(xs))
+// midmean returns the mean of the middle half of xs, which is not empty: one
+// process that met a burst of other work says little about hundreds to come.
+func midmean(xs []float64) (sum float64) {
+	sorted := slices.Sorted(slices.Values(xs))
+	quarter := len(sorted) / 4
+	middle := sorted[quarter : len(sorted)-quarter]
+	for _, x := range middle {
+		sum += x / float64(len(middle))
 	}
 	return sum
 }
