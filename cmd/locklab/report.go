@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -33,6 +34,7 @@ func reportCommand() *cobra.Command {
 			if out == "" {
 				out = filepath.Join(args[0], reportName)
 			}
+			defer thrifty()()
 			run, err := resultfile.Load(args[0])
 			if err != nil {
 				return err
@@ -48,6 +50,15 @@ func reportCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default DIR/"+reportName+")")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart as a PNG file into this directory")
 	return cmd
+}
+
+// thrifty makes the process collect garbage early, until the function that it
+// returns is called: a report holds a whole run in memory and makes several times
+// as much garbage beside it.
+func thrifty() (undo func()) {
+	const percent = 25
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // writePictures writes every chart of run to dir/NAME.png.

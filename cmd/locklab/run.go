@@ -187,6 +187,7 @@ func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
 
 // reportRun writes the report of the run in dir into dir.
 func reportRun(stdout io.Writer, dir string) error {
+	defer thrifty()()
 	run, err := resultfile.Load(dir)
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func Load(dir string) (*Run, error) {
 // read adds the lines of results.jsonl to r. Each line that cannot be read is
 // skipped and gives a sentence in r.Damage.
 func (r *Run) read(file io.Reader) error {
-	in := bufio.NewReaderSize(file, 1<<16)
+	in, unpack := bufio.NewReaderSize(file, 1<<16), new(unpacker)
 	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, fmt.Sprintf(format, args...)) }
 	for n := 1; ; n++ {
 		text, whole, err := readLine(in)
@@ -85,7 +85,7 @@ func (r *Run) read(file io.Reader) error {
 		if len(text) == 0 && !whole {
 			return nil
 		}
-		record, err := Decode(text)
+		record, err := unpack.decode(text)
 		switch {
 		case len(bytes.TrimSpace(text)) == 0:
 		case err != nil && !whole:
