@@ -3,15 +3,18 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/runner"
 )
 
 // The size of a run that has been going for an hour: 1000 cases in 10 rounds.
@@ -48,6 +51,45 @@ func BenchmarkReport10k(b *testing.B) {
 	b.ReportMetric(float64(most)/1024, "MiB-max")
 	if info, err := os.Stat(filepath.Join(dir, reportName)); err == nil {
 		b.ReportMetric(float64(info.Size())/(1<<20), "MiB-report")
+	}
+}
+
+// TestMemoryOfRun writes what a long run does: the memory of the process that
+// directs it does not grow with its length, but for a number a result, of which
+// the progress says the median.
+func TestMemoryOfRun(t *testing.T) {
+	real, err := resultfile.Load("../../reports/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := resultfile.Create(filepath.Join(t.TempDir(), "run"), resultfile.Manifest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, show := measuring{out: out, stderr: io.Discard}, newProgress(io.Discard)
+	heap := func(results int) uint64 {
+		for i := range results {
+			r := *real.Results[0]
+			r.Round, r.Wait, r.Handover, r.Owners = i, nil, nil, nil // which is quick to write
+			p := runner.Progress{Case: runner.Case{Lock: &harness.Variant{Name: r.Lock.Name}, Workload: r.Workload}, Round: i, Result: &r}
+			if err := m.keep(p); err != nil {
+				t.Fatal(err)
+			}
+			show.update(p)
+		}
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return s.HeapAlloc
+	}
+	const results = 3000
+	before := heap(300)
+	after := heap(results)
+	if grown := int64(after) - int64(before); grown > 64*results {
+		t.Errorf("after %d more results the heap has grown by %d bytes, %d a result", results, grown, grown/results)
+	}
+	if err := out.Finish(func(*resultfile.Manifest) {}); err != nil {
+		t.Fatal(err)
 	}
 }
 

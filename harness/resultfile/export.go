@@ -38,7 +38,11 @@ func (k *logKind) write(out io.Writer, run *Run) error {
 		return err
 	}
 	for _, r := range run.Results {
-		if err := k.append(out, r); err != nil {
+		l, err := pack(r)
+		if err != nil {
+			return err
+		}
+		if err := k.append(out, l); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func TestLogs(t *testing.T) {
 		in := hdrhistogram.NewHistogramLogReader(&log)
 		read := 0
 		for _, r := range run.Results {
-			h := k.of(r)
+			h, _ := k.of(caseLine{Result: r})
 			if len(h) == 0 || len(r.Violations) > 0 {
 				continue
 			}

@@ -16,12 +16,12 @@ import (
 type logKind struct {
 	name string // of the file
 	what string
-	of   func(r *harness.Result) harness.Histogram
+	of   func(l caseLine) (h harness.Histogram, packed string)
 }
 
 var logKinds = []*logKind{
-	{WaitLogName, "waits", func(r *harness.Result) harness.Histogram { return r.Wait }},
-	{HandoverLogName, "hand-overs", func(r *harness.Result) harness.Histogram { return r.Handover }},
+	{WaitLogName, "waits", func(l caseLine) (harness.Histogram, string) { return l.Result.Wait, l.Wait }},
+	{HandoverLogName, "hand-overs", func(l caseLine) (harness.Histogram, string) { return l.Result.Handover, l.Handover }},
 }
 
 // begin writes the head of the log of a run that started at that time.
@@ -37,19 +37,16 @@ func (k *logKind) begin(out io.Writer, started time.Time) error {
 
 // append writes the interval of r, if it has such times. A result that violates
 // a rule is a comment, as in [Bench].
-func (k *logKind) append(out io.Writer, r *harness.Result) error {
+func (k *logKind) append(out io.Writer, l caseLine) error {
+	r := l.Result
 	name := "lock=" + r.Lock.Name + "/" + r.Workload.Name()
-	h := k.of(r)
+	h, packed := k.of(l)
 	var err error
 	switch {
 	case len(r.Violations) > 0:
 		_, err = fmt.Fprintf(out, "#%s violated %s\n", name, r.Violations[0].Rule)
 	case len(h) > 0:
-		var text string
-		if text, err = encodeHistogram(h); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, text)
+		_, err = fmt.Fprintf(out, "Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, packed)
 	}
 	if err != nil {
 		return fmt.Errorf("resultfile: %w", err)

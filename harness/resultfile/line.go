@@ -55,18 +55,24 @@ type (
 
 // Encode returns r as one line of results.jsonl, with its newline.
 func Encode(r *harness.Result) ([]byte, error) {
-	l := caseLine{header: header{Schema, kindCase}, Result: r}
-	var err error
-	if l.Wait, err = encodeHistogram(r.Wait); err != nil {
-		return nil, err
-	}
-	if l.Handover, err = encodeHistogram(r.Handover); err != nil {
-		return nil, err
-	}
-	if l.Owners, err = encodeOwners(r.Owners); err != nil {
+	l, err := pack(r)
+	if err != nil {
 		return nil, err
 	}
 	return encodeLine(l)
+}
+
+// pack returns r with what is packed.
+func pack(r *harness.Result) (l caseLine, err error) {
+	l = caseLine{header: header{Schema, kindCase}, Result: r}
+	if l.Wait, err = encodeHistogram(r.Wait); err != nil {
+		return l, err
+	}
+	if l.Handover, err = encodeHistogram(r.Handover); err != nil {
+		return l, err
+	}
+	l.Owners, err = encodeOwners(r.Owners)
+	return l, err
 }
 
 // EncodeFinding returns f as one line of results.jsonl, with its newline.

@@ -79,7 +79,7 @@ func FuzzHistogram(f *testing.F) {
 		if len(raw) > 1<<16 {
 			return
 		}
-		text := pack(t, raw)
+		text := packInside(t, raw)
 		got, err := new(unpacker).histogram(text)
 		if err != nil {
 			return
@@ -129,8 +129,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// pack does to the inside of a histogram what encoders do.
-func pack(t *testing.T, raw []byte) string {
+// packInside does to the inside of a histogram what encoders do.
+func packInside(t *testing.T, raw []byte) string {
 	t.Helper()
 	var out bytes.Buffer
 	z := zlib.NewWriter(&out)
@@ -142,4 +142,24 @@ func pack(t *testing.T, raw []byte) string {
 	}
 	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, hdrCompressed), uint32(out.Len()))
 	return base64.StdEncoding.EncodeToString(append(head, out.Bytes()...))
+}
+
+// BenchmarkAppend is what a run does between two cases.
+func BenchmarkAppend(b *testing.B) {
+	run, err := Load("../../reports/testdata/run")
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, err := Create(b.TempDir(), Manifest{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := 0; b.Loop(); i++ {
+		if err := w.Append(run.Results[i%len(run.Results)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Finish(func(*Manifest) {}); err != nil {
+		b.Fatal(err)
+	}
 }

@@ -127,7 +127,11 @@ func (w *Writer) derive(run *Run) error {
 		return nil
 	}
 	for _, r := range run.Results {
-		if err := w.appendDerived(r); err != nil {
+		l, err := pack(r)
+		if err == nil {
+			err = w.appendDerived(l)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -136,18 +140,22 @@ func (w *Writer) derive(run *Run) error {
 
 // Append adds the result of one case and round.
 func (w *Writer) Append(r *harness.Result) error {
-	if err := w.write(Encode(r)); err != nil {
+	l, err := pack(r)
+	if err != nil {
 		return err
 	}
-	return w.appendDerived(r)
+	if err := w.write(encodeLine(l)); err != nil {
+		return err
+	}
+	return w.appendDerived(l)
 }
 
-func (w *Writer) appendDerived(r *harness.Result) error {
-	if err := w.lines.Result(r); err != nil {
+func (w *Writer) appendDerived(l caseLine) error {
+	if err := w.lines.Result(l.Result); err != nil {
 		return err
 	}
 	for i, k := range logKinds {
-		if err := k.append(w.logs[i], r); err != nil {
+		if err := k.append(w.logs[i], l); err != nil {
 			return err
 		}
 	}
