@@ -72,7 +72,7 @@ and then the rounds fewer, down to 6; where 50 leave time over, the windows
 become longer, up to 1s. --rounds or --duration beside it fixes the one and
 leaves the other to the budget. What --hardware adds comes on top.`,
 		Example: `  locklab run                                       every lock of use, about five minutes
-  locklab run --locks spin,sync-mutex --workers 1,2,4,8 --rounds 10
+  locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
   locklab run --out DIR --resume                    go on with an interrupted run`,
