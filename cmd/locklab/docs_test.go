@@ -123,6 +123,9 @@ func commands(t *testing.T) map[string]string {
 
 // TestCommands runs each command of the documents, shortened as docRules say.
 func TestCommands(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the commands are run without the race detector, by make test: each is tested under it on its own")
+	}
 	found := commands(t)
 	if len(found) < 40 {
 		t.Fatalf("found only %d commands", len(found))
