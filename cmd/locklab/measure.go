@@ -28,14 +28,17 @@ type measuring struct {
 // run measures what earlier, which may be nil, has not. That ctx ended is not an
 // error: what was measured until then is complete.
 func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
-	fmt.Fprintf(m.stderr, "%d cases, %d rounds, about %v\n", len(m.plan.Cases), m.plan.Rounds, m.plan.Estimate().Round(time.Second))
+	if earlier != nil {
+		m.done = len(earlier.Results)
+	}
+	left := float64(m.plan.Estimate()) * float64(m.total-m.done) / float64(m.total)
+	fmt.Fprintf(m.stderr, "%d cases, %d rounds, about %v\n", len(m.plan.Cases), m.plan.Rounds, time.Duration(left).Round(time.Second))
 	show := newProgress(m.stderr)
 	defer show.clear()
 	if earlier != nil {
 		for _, r := range earlier.Results {
 			show.add("lock="+r.Lock.Name+"/"+r.Workload.Name(), r)
 		}
-		m.done = len(earlier.Results)
 		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
 	}
 	err := m.plan.Run(ctx, func(p runner.Progress) error {

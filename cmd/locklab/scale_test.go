@@ -35,6 +35,7 @@ func BenchmarkReport10k(b *testing.B) {
 		b.Fatal(err)
 	}
 	var most int64
+	var cpu time.Duration
 	for b.Loop() {
 		cmd := exec.Command(exe, "report", dir)
 		cmd.Env = append(os.Environ(), asMain+"=1")
@@ -43,11 +44,13 @@ func BenchmarkReport10k(b *testing.B) {
 		if err := cmd.Run(); err != nil {
 			b.Fatalf("%v: %s", err, said.String())
 		}
+		cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 			most = max(most, usage.Maxrss) // KiB; bytes on Darwin
 		}
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/op")
+	b.ReportMetric(cpu.Seconds()/float64(b.N), "cpu-s/op")
 	b.ReportMetric(float64(most)/1024, "MiB-max")
 	if info, err := os.Stat(filepath.Join(dir, reportName)); err == nil {
 		b.ReportMetric(float64(info.Size())/(1<<20), "MiB-report")
