@@ -37,7 +37,9 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 	defer show.clear()
 	if earlier != nil {
 		for _, r := range earlier.Results {
-			show.add("lock="+r.Lock.Name+"/"+r.Workload.Name(), r)
+			name := "lock=" + r.Lock.Name + "/" + r.Workload.Name()
+			show.add(name, r)
+			m.judge(name, r)
 		}
 		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
 	}
@@ -70,10 +72,15 @@ func (m *measuring) keep(p runner.Progress) error {
 	if p.Result == nil {
 		return nil
 	}
-	for _, v := range p.Result.Violations {
-		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", p.Case.Name(), v.Rule, v.Detail))
-	}
+	m.judge(p.Case.Name(), p.Result)
 	return m.out.Append(p.Result)
+}
+
+// judge notes what a result violates.
+func (m *measuring) judge(name string, r *harness.Result) {
+	for _, v := range r.Violations {
+		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", name, v.Rule, v.Detail))
+	}
 }
 
 // lossRemedy marks the warning about lost cases, which a resumed run replaces.

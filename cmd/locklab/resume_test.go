@@ -21,6 +21,16 @@ import (
 	"locklab/harness/resultfile"
 )
 
+// apart is the begin of a test of whole processes, which waits for them most of
+// the time.
+func apart(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("it is about processes, which the race detector makes slow and does not look into; TestResume and TestInterrupt run under it")
+	}
+	t.Parallel()
+}
+
 // begun starts cmd and returns when it has said so many results.
 func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
 	t.Helper()
@@ -191,7 +201,7 @@ func refusals(t *testing.T, home string) {
 
 // TestOneWriter shows that two commands cannot write one run.
 func TestOneWriter(t *testing.T) {
-	t.Parallel() // it waits for its processes most of the time
+	apart(t)
 	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "1000", "--duration", "30ms", "--out", "run")
 	begun(t, cmd, 1)
 	defer cmd.Wait()
@@ -228,7 +238,7 @@ func children(t *testing.T, pid int) (pids []int) {
 // is measured again; one whose process is killed twice is lost, the run goes on,
 // and --resume measures it.
 func TestKilledChild(t *testing.T) {
-	t.Parallel() // it waits for its processes most of the time
+	apart(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the children of a process are read from /proc")
 	}
@@ -272,7 +282,7 @@ func TestKilledChild(t *testing.T) {
 
 // TestOrphans shows that a killed run leaves no process behind.
 func TestOrphans(t *testing.T) {
-	t.Parallel() // it waits for its processes most of the time
+	apart(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the children of a process are read from /proc")
 	}
@@ -300,7 +310,7 @@ func TestOrphans(t *testing.T) {
 // TestFullDisk lets a run write 10 kB a file, as much as a full disk might. What
 // it has measured until then is whole, and it goes on when there is room.
 func TestFullDisk(t *testing.T) {
-	t.Parallel() // it waits for its processes most of the time
+	apart(t)
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
