@@ -112,32 +112,10 @@ func axisTitles(t *testing.T) (titles []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := func(e ast.Expr) {
-		ast.Inspect(e, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				// What is in parentheses or comes from the data names no quantity.
-				s, err := strconv.Unquote(lit.Value)
-				if s = regexp.MustCompile(`\([^)]*\)|%\w`).ReplaceAllString(s, ""); err == nil && regexp.MustCompile(`[a-z]{5}`).MatchString(s) {
-					titles = append(titles, s)
-				}
-			}
-			call, ok := n.(*ast.CallExpr) // what a function is given is no title, unless it is a format
-			if !ok {
-				return true
-			}
-			f, ok := call.Fun.(*ast.SelectorExpr)
-			return ok && f.Sel.Name == "Sprintf"
-		})
-	}
-	isTitle := func(e ast.Expr) bool {
-		name := ""
-		switch e := e.(type) {
-		case *ast.Ident:
-			name = e.Name
-		case *ast.SelectorExpr:
-			name = e.Sel.Name
+	add := func(es ...ast.Expr) {
+		for _, e := range es {
+			titles = append(titles, literals(e)...)
 		}
-		return name == "xTitle" || name == "yTitle"
 	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -147,8 +125,15 @@ func axisTitles(t *testing.T) (titles []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		inTitles := false
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.FuncDecl:
+				inTitles = strings.HasSuffix(n.Name.Name, "Titles")
+			case *ast.ReturnStmt:
+				if inTitles {
+					add(n.Results...)
+				}
 			case *ast.AssignStmt:
 				for i, l := range n.Lhs {
 					if isTitle(l) && len(n.Rhs) == len(n.Lhs) {
@@ -159,25 +144,45 @@ func axisTitles(t *testing.T) (titles []string) {
 				if isTitle(n.Key) {
 					add(n.Value)
 				}
-			case *ast.FuncDecl:
-				if strings.HasSuffix(n.Name.Name, "Titles") {
-					ast.Inspect(n, func(n ast.Node) bool {
-						if r, ok := n.(*ast.ReturnStmt); ok {
-							for _, e := range r.Results {
-								add(e)
-							}
-						}
-						return true
-					})
-				}
 			case *ast.CallExpr:
 				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "place" && len(n.Args) == 4 {
-					add(n.Args[2])
-					add(n.Args[3])
+					add(n.Args[2:]...)
 				}
 			}
 			return true
 		})
 	}
 	return titles
+}
+
+// isTitle reports whether e is a variable or a field for the title of an axis.
+func isTitle(e ast.Expr) bool {
+	name := ""
+	switch e := e.(type) {
+	case *ast.Ident:
+		name = e.Name
+	case *ast.SelectorExpr:
+		name = e.Sel.Name
+	}
+	return name == "xTitle" || name == "yTitle"
+}
+
+// literals returns the text in e that names a quantity: not what is in
+// parentheses, comes from the data, or is given to a function other than Sprintf.
+func literals(e ast.Expr) (texts []string) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(n.Value)
+			text = regexp.MustCompile(`\([^)]*\)|%\w`).ReplaceAllString(text, "")
+			if n.Kind == token.STRING && err == nil && regexp.MustCompile(`[a-z]{5}`).MatchString(text) {
+				texts = append(texts, text)
+			}
+		case *ast.CallExpr:
+			f, ok := n.Fun.(*ast.SelectorExpr)
+			return ok && f.Sel.Name == "Sprintf"
+		}
+		return true
+	})
+	return texts
 }

@@ -88,22 +88,7 @@ func TestResume(t *testing.T) {
 	start := []string{"run", "--locks", "sync-mutex,mcs", "--workers", "1,2", "--rounds", strconv.Itoa(rounds), "--duration", "20ms", "--seed", "5", "--out", "run"}
 	home := t.TempDir()
 	dir := filepath.Join(home, "run")
-	for i, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGKILL} {
-		args := []string{"run", "--resume", "--out", "run"}
-		if i == 0 {
-			args = start
-		}
-		cmd := locklab(t, args...)
-		cmd.Dir = home
-		said := begun(t, cmd, 3)
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-		cmd.Wait()
-		if i > 0 && !strings.Contains(said.String(), "were measured before") {
-			t.Errorf("it does not say what it goes on with:\n%s", said)
-		}
-	}
+	interruptThrice(t, home, start)
 	results := filepath.Join(dir, resultfile.ResultsName)
 	text, err := os.ReadFile(results)
 	if err != nil {
@@ -148,6 +133,28 @@ func TestResume(t *testing.T) {
 	}
 	once(t, dir, cases, rounds)
 	refusals(t, home)
+}
+
+// interruptThrice begins a run in home, goes on with it twice, and each time
+// stops it after some results.
+func interruptThrice(t *testing.T, home string, start []string) {
+	t.Helper()
+	for i, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGKILL} {
+		args := []string{"run", "--resume", "--out", "run"}
+		if i == 0 {
+			args = start
+		}
+		cmd := locklab(t, args...)
+		cmd.Dir = home
+		said := begun(t, cmd, 3)
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if i > 0 && !strings.Contains(said.String(), "were measured before") {
+			t.Errorf("it does not say what it goes on with:\n%s", said)
+		}
+	}
 }
 
 // refusals goes on with the finished run in home/run under other circumstances,
