@@ -70,7 +70,8 @@ also after a crash or a full disk, with the flags that the run was started with.
 default length. Where 10 do not fit, the windows become shorter, down to 20ms,
 and then the rounds fewer, down to 6; where 50 leave time over, the windows
 become longer, up to 1s. --rounds or --duration beside it fixes the one and
-leaves the other to the budget. What --hardware adds comes on top.`,
+leaves the other to the budget; with --rounds, a machine that gets busier
+meanwhile makes the run longer. What --hardware adds comes on top.`,
 		Example: `  locklab run                                       every lock of use, about five minutes
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
