@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -44,7 +46,7 @@ var docRules = []rule{
 	{match: `^locklab trace zk`, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab trace redis`, needs: []string{harness.KindRedis}},
 	{match: `^locklab trace mcs$`, why: "NAME stands for a lock kept by servers there"},
-	{match: `^locklab report `},
+	{match: `^locklab (report|export|compare)$`, why: "it is a mention, without the runs that it needs"},
 	{match: `^locklab `},
 	{match: `^go test .*-bench Lock .*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
 	{match: `^go test`, check: testsExist, why: "it takes minutes, or the suite runs it anyway; that what it names exists is checked"},
@@ -195,8 +197,8 @@ func shorten(home, command, short string) error {
 		err = shell(home, strings.Replace(command, "--resume", short, 1))
 	case strings.Contains(command, "--resume"):
 		err = shell(home, "locklab run --locks sync-mutex --out DIR "+shortRun)
-	case strings.HasPrefix(command, "locklab report ") || strings.HasPrefix(command, "locklab export "):
-		err = os.CopyFS(filepath.Join(home, strings.Fields(command)[2]), os.DirFS("../../reports/testdata/run"))
+	case !strings.HasPrefix(command, "locklab run") && !strings.HasPrefix(command, "locklab hardware"):
+		err = putRuns(home, strings.Fields(command))
 	}
 	if err != nil {
 		return err
@@ -206,6 +208,20 @@ func shorten(home, command, short string) error {
 		return fmt.Errorf("%s: a pipe into %q", command, rest)
 	}
 	return shell(home, first+" "+short)
+}
+
+// putRuns puts a run where a command reads one: at each word in capitals, in
+// runs/ or in build/ that is not there to be written.
+func putRuns(home string, words []string) error {
+	for i, w := range words {
+		if !regexp.MustCompile(`^([A-Z0-9]+|runs/.*|build/.*)$`).MatchString(w) || i == 0 || strings.HasPrefix(words[i-1], "-") {
+			continue
+		}
+		if err := os.CopyFS(filepath.Join(home, w), os.DirFS("../../reports/testdata/run")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // shell runs a command, in the root of the module if it is one of the go command.
