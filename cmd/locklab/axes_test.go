@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/runner"
 )
 
 func TestWorkers(t *testing.T) {
@@ -38,22 +37,5 @@ func TestCasesAreDistinct(t *testing.T) {
 	// and wait for spin locks only
 	if seen["spin"] != 2*2*2*3*8*2 || seen["one"] != 1*2*2*3*8 || seen["far"] != 2*2*2*2 {
 		t.Errorf("%d cases of spin, %d of one, %d of far", seen["spin"], seen["one"], seen["far"])
-	}
-}
-
-func TestFit(t *testing.T) {
-	v := &harness.Variant{Name: "x", Family: harness.Spin}
-	for _, budget := range []time.Duration{20 * time.Second, time.Minute, 5 * time.Minute} {
-		p := &runner.Plan{Rounds: 5}
-		for range 10 {
-			p.Cases = append(p.Cases, runner.Case{Lock: v, Workload: harness.Workload{Workers: 1}})
-		}
-		o := runOptions{budget: budget}
-		if err := o.fit(p); err != nil {
-			t.Fatal(err)
-		}
-		if e := p.Estimate(); e < budget*9/10 || e > budget*11/10 {
-			t.Errorf("a budget of %v gives a run of %v", budget, e)
-		}
 	}
 }

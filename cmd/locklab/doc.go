@@ -3,6 +3,8 @@
 //	locklab list        the locks, their sources and claims
 //	locklab run         measure locks and write a report
 //	locklab report      draw the report of an earlier run again, or of several beside each other
+//	locklab export      write the results of a run as CSV, for benchstat, for HdrHistogram
+//	locklab schema      the JSON Schema of a line of results.jsonl
 //	locklab hardware    what this machine's atomic instructions are and do
 //	locklab trace       how a lock kept by servers works, message by message
 //	locklab env         what this machine is, and what will disturb a measurement

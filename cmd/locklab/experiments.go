@@ -72,7 +72,7 @@ func (h *hardwareRun) open() error {
 	}
 	env := machine.Capture()
 	m := resultfile.Manifest{
-		Command: append([]string{"locklab"}, os.Args[1:]...), Commit: machine.BuildCommit(), Seed: h.options.Seed,
+		Command: append([]string{"locklab"}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: h.options.Seed,
 		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
 	}
 	var err error

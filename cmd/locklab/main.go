@@ -77,7 +77,7 @@ throughput, latency and fairness.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
 	})
-	root.AddCommand(listCommand(), runCommand(), reportCommand(), hardwareCommand(), traceCommand(), envCommand())
+	root.AddCommand(listCommand(), runCommand(), reportCommand(), exportCommand(), hardwareCommand(), traceCommand(), envCommand(), schemaCommand())
 	return root
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,7 @@ common.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			defer thrifty()()
 			machines, err := loadMachines(args)
 			if err != nil {
 				return err
@@ -118,6 +120,15 @@ func reportMachines(stdout io.Writer, machines []reports.Machine, out, pictures 
 	}
 	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
 	return err
+}
+
+// thrifty makes the process collect garbage early, until the function that it
+// returns is called: a report holds a whole run in memory and makes several times
+// as much garbage beside it.
+func thrifty() (undo func()) {
+	const percent = 25
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // writePictures writes every chart of run to dir/NAME.png.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"locklab/atomics/experiment"
 	"locklab/harness"
@@ -32,9 +33,11 @@ type runOptions struct {
 	seed             uint64
 	hardware         bool
 	out              string
-	replace          bool
+	replace, resume  bool
 
-	roundsGiven bool // by the user
+	begin       time.Time         // of the command
+	roundsGiven bool              // by the user
+	flags       map[string]string // of the plan, as given: see chosen
 	strictness
 }
 
@@ -45,7 +48,6 @@ const (
 	defaultWindow   = 250 * time.Millisecond // for local locks
 	remoteStretch   = 3                      // a remote turn takes longer, so its window is so much longer
 	warmupShare     = 5                      // the warm-up is the window divided by this
-	minWindow       = 20 * time.Millisecond
 	defaultRunsRoot = "runs"
 )
 
@@ -60,20 +62,30 @@ starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
 LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 
-It writes results.jsonl, bench.txt (for benchstat), manifest.json, the report as
-index.html, and the same as report.md with its charts. Ctrl-C keeps what was
-measured and still writes the report.`,
+It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog
+(for the tools of HdrHistogram), manifest.json, the report as index.html, and the
+same as report.md with its charts. Ctrl-C keeps what was measured and still writes
+the report; --resume --out DIR goes on from there, also after a crash or a full
+disk, with the flags that the run was started with.
+
+--budget takes as many rounds as fit, from as many as a verdict takes to 50, with
+windows of their default length. Where these do not fit, the windows become
+shorter, down to 20ms, and then the rounds fewer, down to 6; where 50 leave time
+over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
+the one and leaves the other to the budget; with --rounds, a machine that gets
+busier meanwhile makes the run longer. What --hardware adds comes on top.`,
 		Example: `  locklab run                                       one lock for each idea, about a quarter of an hour
-  locklab run --locks spin,sync-mutex --workers 1,2,4,8 --rounds 10
+  locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
-  locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m`,
+  locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
+  locklab run --out DIR --resume                    go on with an interrupted run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.roundsGiven = cmd.Flags().Changed("rounds")
+			o.begin = time.Now()
 			if err := o.admit(cmd.ErrOrStderr()); err != nil {
 				return err
 			}
-			return run(cmd.Context(), o, cmd.Flags().Changed("seed"), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return o.run(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f := cmd.Flags()
@@ -92,10 +104,11 @@ measured and still writes the report.`,
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default as often as a verdict on so many locks takes, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
-	f.DurationVar(&o.budget, "budget", 0, "choose the windows so that the whole run takes about this long")
+	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
+	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 	o.strictness.flags(cmd)
 	return cmd
@@ -103,88 +116,88 @@ measured and still writes the report.`,
 
 // run measures, and writes the report of what was measured even if it was
 // interrupted.
-func run(ctx context.Context, o runOptions, seeded bool, stdout, stderr io.Writer) error {
-	if !seeded {
-		o.seed = rand.Uint64()
-	}
-	plan, err := o.plan()
+func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	plan, err := o.prepare(flags)
 	if err != nil {
 		return err
 	}
 	servers, skipped, err := startServers(ctx, plan)
+	defer servers.stop()
+	if ctx.Err() == nil && err == nil {
+		err = o.settle(ctx, plan)
+	}
 	if ctx.Err() != nil {
-		servers.stop()
 		fmt.Fprintln(stderr, "interrupted before anything was measured")
 		return errInterrupted
 	}
 	if err != nil {
 		return err
 	}
-	defer servers.stop()
-	if err := plan.Validate(); err != nil {
-		return err
-	}
 	for _, s := range skipped {
 		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Lock, s.Reason)
 	}
-	dir, out, err := o.create(plan, servers, skipped)
+	dir, out, earlier, err := o.open(plan, servers, skipped)
 	if err != nil {
 		return err
 	}
 	if text := doubt(plan); text != "" {
 		fmt.Fprintln(stderr, text)
 	}
-	violated, err := measure(ctx, plan, out, stderr)
+	m := measuring{plan: plan, out: out, stderr: stderr, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
+	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "what the hardware does: half a minute")
-		h := hardwareRun{file: out, evidence: true}
+		h := hardwareRun{file: out, earlier: earlier, evidence: true}
 		if err = h.runAll(ctx, experiment.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
 		}
 	}
-	interrupted := ctx.Err() != nil
-	err = errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
-		m.Finished, m.Interrupted = time.Now().UTC(), interrupted || err != nil
-	}))
-	err = errors.Join(err, reportRun(stdout, dir))
-	for _, v := range violated {
-		fmt.Fprintln(stderr, v)
-	}
-	switch {
-	case err != nil:
-		return err
-	case interrupted:
-		fmt.Fprintf(stderr, "interrupted: %s holds what was measured until then\n", dir)
-		return errInterrupted
-	case len(violated) > 0:
-		return errViolations
-	}
-	return nil
+	return m.finish(ctx, err, dir, stdout)
 }
 
-// measure runs plan into out and returns a sentence for each violation. That
-// ctx ended is not an error: what was measured until then is complete.
-func measure(ctx context.Context, plan *runner.Plan, out *resultfile.Writer, stderr io.Writer) (violated []string, err error) {
-	show := newProgress(stderr, plan)
-	defer show.close()
-	err = plan.Run(ctx, func(p runner.Progress) error {
-		show.update(p)
-		if p.Result == nil {
-			return nil
+// prepare turns the flags into a plan, without servers: a new one, or that of the
+// run to go on with.
+func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
+	if o.resume {
+		switch {
+		case o.out == "":
+			return nil, fmt.Errorf("%w: --resume needs the directory of a run: --out DIR", harness.ErrUsage)
+		case o.replace:
+			return nil, fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
 		}
-		for _, v := range p.Result.Violations {
-			violated = append(violated, fmt.Sprintf("%s violated %s: %s", p.Case.Name(), v.Rule, v.Detail))
+		m, err := resultfile.ReadManifest(o.out)
+		if err != nil {
+			return nil, err
 		}
-		return out.Append(p.Result)
-	})
-	if ctx.Err() != nil {
-		err = nil
+		if err := recall(flags, o.out, m); err != nil {
+			return nil, err
+		}
+		return o.planAgain(m)
 	}
-	return violated, err
+	if !flags.Changed("seed") {
+		o.seed = rand.Uint64()
+	}
+	o.roundsGiven, o.flags = flags.Changed("rounds"), chosen(flags, o.seed)
+	return o.plan()
+}
+
+// settle makes a plan whose servers run ready to be measured: with a budget, by
+// what a case costs on this machine as it is now.
+func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
+	if o.budget > 0 && !o.resume {
+		if err := p.Probe(ctx); err != nil {
+			return err
+		}
+		// That the budget is too small now, on a busy machine, is no reason not
+		// to begin with the least of it.
+		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
+	}
+	return p.Validate()
 }
 
 // reportRun writes the report of the run in dir into dir.
 func reportRun(stdout io.Writer, dir string) error {
+	defer thrifty()()
 	run, err := resultfile.Load(dir)
 	if err != nil {
 		return err
@@ -222,43 +235,10 @@ func (o runOptions) plan() (*runner.Plan, error) {
 		window = defaultWindow
 	}
 	o.setWindows(p, window)
-	if o.budget > 0 {
-		if o.duration > 0 {
-			return nil, fmt.Errorf("%w: give --budget or --duration, not both", harness.ErrUsage)
-		}
-		return p, o.fit(p)
+	if o.budget > 0 && len(cases) > 0 {
+		return p, o.fit(p, o.budget-reportTime)
 	}
 	return p, nil
-}
-
-// setWindows gives every case its windows.
-func (o runOptions) setWindows(p *runner.Plan, window time.Duration) {
-	for i := range p.Cases {
-		w := &p.Cases[i].Workload
-		w.Window = window
-		if p.Cases[i].Lock.Remote != nil && o.duration == 0 {
-			w.Window *= remoteStretch
-		}
-		w.Warmup = w.Window / warmupShare
-		if o.warmup > 0 {
-			w.Warmup = o.warmup
-		}
-	}
-}
-
-// fit chooses the windows so that p takes as long as the budget.
-func (o runOptions) fit(p *runner.Plan) error {
-	o.setWindows(p, minWindow)
-	low := p.Estimate()
-	if low > o.budget {
-		return fmt.Errorf("%w: a budget of %v is too small: %d cases in %d rounds take at least %v; choose fewer locks, workers or rounds",
-			harness.ErrUsage, o.budget, len(p.Cases), p.Rounds, low.Round(time.Second))
-	}
-	o.setWindows(p, 2*minWindow)
-	perMin := p.Estimate() - low // what one more minWindow costs
-	more := time.Duration(float64(minWindow) * float64(o.budget-low) / float64(perMin))
-	o.setWindows(p, (minWindow + more).Truncate(time.Millisecond))
-	return nil
 }
 
 func (o runOptions) axes() (a axes, err error) {
@@ -287,29 +267,42 @@ func (o runOptions) axes() (a axes, err error) {
 	return a, errors.Join(errs...)
 }
 
-// create starts the run on disk.
-func (o runOptions) create(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, error) {
+// open starts the run on disk, or goes on with it and returns what it holds.
+func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, *resultfile.Run, error) {
 	now := time.Now().UTC()
 	dir := o.out
 	if dir == "" {
 		dir = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
-	}
-	if o.replace {
-		if err := moveAside(dir); err != nil {
-			return "", nil, err
-		}
 	}
 	env := machine.Capture()
 	versions := machine.Modules()
 	for kind, v := range s.versions() {
 		versions[kind] = v
 	}
-	out, err := resultfile.Create(dir, resultfile.Manifest{
-		Command: append([]string{"locklab"}, os.Args[1:]...), Commit: machine.BuildCommit(), Seed: o.seed,
-		Rounds: p.Rounds, Cases: len(p.Cases), Started: now, Machine: env, Overhead: runner.Calibrate().Overhead(), Versions: versions,
-		Skipped: skipped, Warnings: env.Warnings(),
-	})
-	return dir, out, err
+	m := resultfile.Manifest{
+		Command: append([]string{"locklab"}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
+		Rounds: p.Rounds, Cases: len(p.Cases), Flags: o.flags, Window: o.base(p), Started: now, Machine: env,
+		Overhead: runner.Calibrate().Overhead(), Versions: versions, Skipped: skipped, Warnings: env.Warnings(),
+	}
+	if o.resume {
+		out, run, err := resultfile.Resume(dir, m)
+		if err != nil {
+			return "", nil, nil, err
+		}
+		if err := goOn(p, dir, run, skipped); err != nil {
+			return "", nil, nil, errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
+				m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
+			}))
+		}
+		return dir, out, run, nil
+	}
+	if o.replace {
+		if err := moveAside(dir); err != nil {
+			return "", nil, nil, err
+		}
+	}
+	out, err := resultfile.Create(dir, m)
+	return dir, out, nil, err
 }
 
 // moveAside makes room for a run in dir: an earlier one becomes DIR.previous.

@@ -3,9 +3,11 @@ package resultfile
 import (
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,7 +59,8 @@ func encodeRecord(r Record) ([]byte, error) {
 }
 
 // TestResume cuts a run short in the middle of a line, as a crash does, goes on
-// with it, and expects all that was whole and what came later.
+// with it, and expects all that was whole and what came later, and nothing of
+// that line.
 func TestResume(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
@@ -94,8 +97,8 @@ func TestResume(t *testing.T) {
 	if err != nil || len(run.Samples) != 3 || len(run.Findings) != 1 || run.Manifest.Interrupted {
 		t.Errorf("%d samples, %d findings, interrupted %v (%v)", len(run.Samples), len(run.Findings), run.Manifest.Interrupted, err)
 	}
-	if len(run.Damage) != 1 {
-		t.Errorf("damage %q, want the line that was cut", run.Damage)
+	if len(run.Damage) != 0 {
+		t.Errorf("damage %q, want none: the line that was cut has gone", run.Damage)
 	}
 }
 
@@ -114,7 +117,8 @@ func cutShort(t *testing.T, name string, by int64) {
 // file.
 func TestResumeRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	m := Manifest{Commit: "abc", Machine: machine.Environment{Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
+	m := Manifest{Commit: "abc", Binary: "f00d", Versions: map[string]string{"redis": "7"},
+		Machine: machine.Environment{Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
 	if _, _, err := Resume(dir, m); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("no run: %v, want a usage error", err)
 	}
@@ -131,6 +135,9 @@ func TestResumeRefuses(t *testing.T) {
 	}{
 		{func(m *Manifest) { m.Machine.CPU = "Test 8" }, "Test 8"},
 		{func(m *Manifest) { m.Machine.CPUs = 2 }, "2 x"},
+		{func(m *Manifest) { m.Machine.GOMAXPROCS = 3 }, "GOMAXPROCS=0, this is 3"},
+		{func(m *Manifest) { m.Binary = "0b5e55ed" }, "another build"},
+		{func(m *Manifest) { m.Versions = map[string]string{"redis": "8"} }, "redis 7, this is 8"},
 		{func(m *Manifest) { m.Machine.Kernel = "7" }, "kernel 6"},
 		{func(m *Manifest) { m.Commit = "def" }, "commit abc"},
 	} {
@@ -139,5 +146,82 @@ func TestResumeRefuses(t *testing.T) {
 		if _, _, err := Resume(dir, other); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want a usage error with %q", err, c.want)
 		}
+	}
+}
+
+// TestMend cuts the last line at every place: the rest is read without damage,
+// and what was whole is kept.
+func TestMend(t *testing.T) {
+	line, err := EncodeSample(harness.Sample{Experiment: "e", Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, err := EncodeSample(harness.Sample{Experiment: "e", Key: strings.Repeat("k", 200_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	for _, c := range []struct {
+		end  string
+		want int // samples
+	}{
+		{"", 2}, {string(line[:1]), 2}, {string(line[:len(line)/2]), 2}, {string(line[:len(line)-2]), 2},
+		{string(line[:len(line)-1]), 3}, {" ", 2}, {string(long[:len(long)-2]), 2}, {string(long[:len(long)-1]), 3},
+	} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Create(dir, Manifest{})
+		if err == nil {
+			err = w.Finish(func(*Manifest) {})
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, ResultsName), []byte(string(line)+string(line)+c.end), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, run, err := Resume(dir, Manifest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.AppendSample(harness.Sample{Experiment: "e", Key: "later"}), w.Finish(func(*Manifest) {})); err != nil {
+			t.Fatal(err)
+		}
+		later, err := Load(dir)
+		if err != nil || len(run.Samples) != c.want || len(later.Samples) != c.want+1 || len(run.Damage)+len(later.Damage) != 0 {
+			t.Errorf("after %.30q: %d samples, then %d, want %d and one more; damage %q, then %q (%v)",
+				c.end, len(run.Samples), len(later.Samples), c.want, run.Damage, later.Damage, err)
+		}
+	}
+}
+
+// TestWholePieces writes to a file that takes only so much: of what does not fit
+// nothing stays.
+func TestWholePieces(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	full := &tail{File: f}
+	if _, err := full.Write([]byte("one\n")); err != nil {
+		t.Fatal(err)
+	}
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 6, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = full.Write([]byte("two\n"))
+	if rerr := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); rerr != nil {
+		t.Fatal(rerr)
+	}
+	if text, rerr := os.ReadFile(f.Name()); err == nil || rerr != nil || string(text) != "one\n" {
+		t.Errorf("the file holds %q (%v), the write said %v", text, rerr, err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -56,18 +55,24 @@ type (
 
 // Encode returns r as one line of results.jsonl, with its newline.
 func Encode(r *harness.Result) ([]byte, error) {
-	l := caseLine{header: header{Schema, kindCase}, Result: r}
-	var err error
-	if l.Wait, err = encodeHistogram(r.Wait); err != nil {
-		return nil, err
-	}
-	if l.Handover, err = encodeHistogram(r.Handover); err != nil {
-		return nil, err
-	}
-	if l.Owners, err = encodeOwners(r.Owners); err != nil {
+	l, err := pack(r)
+	if err != nil {
 		return nil, err
 	}
 	return encodeLine(l)
+}
+
+// pack returns r with what is packed.
+func pack(r *harness.Result) (l caseLine, err error) {
+	l = caseLine{header: header{Schema, kindCase}, Result: r}
+	if l.Wait, err = encodeHistogram(r.Wait); err != nil {
+		return l, err
+	}
+	if l.Handover, err = encodeHistogram(r.Handover); err != nil {
+		return l, err
+	}
+	l.Owners, err = encodeOwners(r.Owners)
+	return l, err
 }
 
 // EncodeFinding returns f as one line of results.jsonl, with its newline.
@@ -89,7 +94,9 @@ func encodeLine(l any) ([]byte, error) {
 }
 
 // Decode reads one line of results.jsonl.
-func Decode(text []byte) (Record, error) {
+func Decode(text []byte) (Record, error) { return new(unpacker).decode(text) }
+
+func (u *unpacker) decode(text []byte) (Record, error) {
 	var h header
 	if err := json.Unmarshal(text, &h); err != nil {
 		return Record{}, fmt.Errorf("resultfile: %w", err)
@@ -102,7 +109,7 @@ func Decode(text []byte) (Record, error) {
 	}
 	switch h.Kind {
 	case kindCase:
-		r, err := decodeCase(text)
+		r, err := u.decodeCase(text)
 		return Record{Result: r}, err
 	case kindExperiment:
 		l := findingLine{Finding: new(harness.Finding)}
@@ -128,7 +135,7 @@ func decodeLine(text []byte, l any, named func() bool) error {
 	return nil
 }
 
-func decodeCase(text []byte) (*harness.Result, error) {
+func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
 	l := caseLine{Result: new(harness.Result)}
 	if err := json.Unmarshal(text, &l); err != nil {
 		return nil, fmt.Errorf("resultfile: %w", err)
@@ -138,13 +145,13 @@ func decodeCase(text []byte) (*harness.Result, error) {
 	}
 	r := l.Result
 	var err error
-	if r.Wait, err = decodeHistogram(l.Wait); err != nil {
+	if r.Wait, err = u.histogram(l.Wait); err != nil {
 		return nil, err
 	}
-	if r.Handover, err = decodeHistogram(l.Handover); err != nil {
+	if r.Handover, err = u.histogram(l.Handover); err != nil {
 		return nil, err
 	}
-	if r.Owners, err = decodeOwners(l.Owners); err != nil {
+	if r.Owners, err = u.owners(l.Owners); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -174,22 +181,6 @@ func encodeHistogram(h harness.Histogram) (string, error) {
 	return string(text), nil
 }
 
-func decodeHistogram(text string) (h harness.Histogram, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	in, err := hdrhistogram.Decode([]byte(text))
-	if err != nil {
-		return nil, fmt.Errorf("resultfile: histogram: %w", err)
-	}
-	for _, b := range in.Distribution() {
-		if b.Count != 0 {
-			h = append(h, harness.Bucket{Value: b.To, N: b.Count})
-		}
-	}
-	return h, nil
-}
-
 // maxOwners bounds what a line may unpack to.
 const maxOwners = 1 << 20
 
@@ -213,27 +204,4 @@ func encodeOwners(owners []uint16) (string, error) {
 		return "", fmt.Errorf("resultfile: owners: %w", err)
 	}
 	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
-}
-
-func decodeOwners(text string) ([]uint16, error) {
-	if text == "" {
-		return nil, nil
-	}
-	packed, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("resultfile: owners: %w", err)
-	}
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), 3*maxOwners))
-	if err != nil {
-		return nil, fmt.Errorf("resultfile: owners: %w", err)
-	}
-	var owners []uint16
-	for len(raw) > 0 {
-		v, n := binary.Uvarint(raw)
-		if n <= 0 || v > 1<<16-1 || len(owners) == maxOwners {
-			return nil, fmt.Errorf("resultfile: owners: damaged after %d entries", len(owners))
-		}
-		owners, raw = append(owners, uint16(v)), raw[n:]
-	}
-	return owners, nil
 }

@@ -17,34 +17,47 @@ import (
 
 // The files of a run.
 const (
-	ManifestName = "manifest.json"
-	ResultsName  = "results.jsonl"
-	BenchName    = "bench.txt"
+	ManifestName    = "manifest.json"
+	ResultsName     = "results.jsonl"
+	BenchName       = "bench.txt"
+	WaitLogName     = "wait.hlog"
+	HandoverLogName = "handover.hlog"
 )
 
 // maxLine bounds one line of results.jsonl, so that a damaged file cannot
 // take all memory.
 const maxLine = 16 << 20
 
+// ReadManifest reads the manifest of the run in directory dir. An error wraps
+// harness.ErrUsage if dir holds no run or one that this version cannot read.
+func ReadManifest(dir string) (m Manifest, err error) {
+	name := filepath.Join(dir, ManifestName)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ManifestName)
+	}
+	if err != nil {
+		return m, fmt.Errorf("resultfile: %w", err)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("%w: %s is damaged: %v", harness.ErrUsage, name, err)
+	}
+	if m.Schema > Schema {
+		return m, fmt.Errorf("%w: %s has schema %d, this program reads up to %d: use a newer one",
+			harness.ErrUsage, dir, m.Schema, Schema)
+	}
+	return m, nil
+}
+
 // Load reads the run in directory dir. Lines that cannot be read are named in
 // Run.Damage and skipped. An error wraps harness.ErrUsage if dir holds no run
 // or a run that this version cannot read.
 func Load(dir string) (*Run, error) {
-	run := new(Run)
-	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ManifestName)
-	}
+	m, err := ReadManifest(dir)
 	if err != nil {
-		return nil, fmt.Errorf("resultfile: %w", err)
+		return nil, err
 	}
-	if err := json.Unmarshal(text, &run.Manifest); err != nil {
-		return nil, fmt.Errorf("%w: %s is damaged: %v", harness.ErrUsage, filepath.Join(dir, ManifestName), err)
-	}
-	if run.Manifest.Schema > Schema {
-		return nil, fmt.Errorf("%w: %s has schema %d, this program reads up to %d: use a newer one",
-			harness.ErrUsage, dir, run.Manifest.Schema, Schema)
-	}
+	run := &Run{Manifest: m}
 	f, err := os.Open(filepath.Join(dir, ResultsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ResultsName)
@@ -62,7 +75,7 @@ func Load(dir string) (*Run, error) {
 // read adds the lines of results.jsonl to r. Each line that cannot be read is
 // skipped and gives a sentence in r.Damage.
 func (r *Run) read(file io.Reader) error {
-	in := bufio.NewReaderSize(file, 1<<16)
+	in, unpack := bufio.NewReaderSize(file, 1<<16), new(unpacker)
 	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, fmt.Sprintf(format, args...)) }
 	for n := 1; ; n++ {
 		text, whole, err := readLine(in)
@@ -72,7 +85,7 @@ func (r *Run) read(file io.Reader) error {
 		if len(text) == 0 && !whole {
 			return nil
 		}
-		record, err := Decode(text)
+		record, err := unpack.decode(text)
 		switch {
 		case len(bytes.TrimSpace(text)) == 0:
 		case err != nil && !whole:

@@ -1,7 +1,10 @@
 package resultfile
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -14,12 +17,20 @@ const Schema = 1
 
 // A Manifest says where the results of a run come from.
 type Manifest struct {
-	Schema   int       `json:"schema"`
-	Command  []string  `json:"command"` // the command line that repeats the run
-	Commit   string    `json:"commit"`  // of the lab; ends in "+dirty" if the tree was changed
-	Seed     uint64    `json:"seed"`    // of the order of the cases
-	Rounds   int       `json:"rounds"`  // planned
-	Cases    int       `json:"cases"`   // planned in each round
+	Schema  int      `json:"schema"`
+	Command []string `json:"command"`          // the command line that repeats the run
+	Commit  string   `json:"commit"`           // of the lab; ends in "+dirty" if the tree was changed
+	Binary  string   `json:"binary,omitempty"` // the program itself: SHA-256, hexadecimal
+	Seed    uint64   `json:"seed"`             // of the order of the cases
+	Rounds  int      `json:"rounds"`           // planned
+	Cases   int      `json:"cases"`            // planned in each round
+
+	// Flags are those given to the command that say what to measure, and Window is
+	// the window that it chose for local locks: with them and the seed, an
+	// interrupted run is planned again as it was.
+	Flags  map[string]string `json:"flags,omitempty"`
+	Window time.Duration     `json:"window,omitempty"` // ns
+
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
 
@@ -40,10 +51,19 @@ func (m Manifest) differs(n Manifest) string {
 	switch {
 	case a.CPU != b.CPU || a.CPUs != b.CPUs || a.Arch != b.Arch:
 		return fmt.Sprintf("it was measured on %d x %s (%s), this is %d x %s (%s)", a.CPUs, a.CPU, a.Arch, b.CPUs, b.CPU, b.Arch)
+	case a.GOMAXPROCS != b.GOMAXPROCS:
+		return fmt.Sprintf("it was measured with GOMAXPROCS=%d, this is %d", a.GOMAXPROCS, b.GOMAXPROCS)
 	case a.Kernel != b.Kernel:
 		return fmt.Sprintf("it was measured under kernel %s, this is %s", a.Kernel, b.Kernel)
 	case m.Commit != n.Commit:
-		return fmt.Sprintf("it was measured by commit %s, this is %s", m.Commit, n.Commit)
+		return fmt.Sprintf("it was measured by commit %s, this is %s", cmp.Or(m.Commit, "unknown"), cmp.Or(n.Commit, "unknown"))
+	case m.Binary != "" && n.Binary != "" && m.Binary != n.Binary:
+		return fmt.Sprintf("it was measured by another build of this program: SHA-256 %.12s, this is %.12s", m.Binary, n.Binary)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+		if old, now := m.Versions[name], n.Versions[name]; now != "" && old != now {
+			return fmt.Sprintf("it was measured with %s %s, this is %s", name, old, now)
+		}
 	}
 	return ""
 }

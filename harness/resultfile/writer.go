@@ -1,10 +1,10 @@
 package resultfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,13 +13,16 @@ import (
 	"locklab/harness"
 )
 
-// A Writer appends to a run on disk. Every result is on disk when Append
-// returns; a run that is killed keeps what it measured.
+// A Writer appends to a run on disk. What Append was given has left this process
+// when it returns: a run that is killed keeps what it measured. (A power cut may
+// take what the operating system had not written yet.) One Writer at a time has
+// a run; where the system has no flock, nobody sees to that.
 type Writer struct {
 	dir      string
 	manifest Manifest
-	results  *os.File
-	bench    *os.File
+	results  *tail
+	bench    *tail
+	logs     []*tail // of logKinds, in order
 	lines    *Bench
 }
 
@@ -34,72 +37,129 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	}
 	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w: %s already holds a run; choose another directory, or let --replace move it aside", harness.ErrUsage, dir)
+		return nil, fmt.Errorf("%w: %s already holds a run; choose another directory, let --resume go on with it, or let --replace move it aside", harness.ErrUsage, dir)
 	}
 	if err != nil {
-		return nil, refuse(err)
-	}
-	bench, err := os.OpenFile(filepath.Join(dir, BenchName), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		results.Close()
 		return nil, refuse(err)
 	}
 	m.Schema = Schema
-	w := &Writer{dir: dir, manifest: m, results: results, bench: bench, lines: NewBench(bench, m.Machine)}
-	if err := errors.Join(w.writeManifest(), w.lines.Units()); err != nil {
+	w := &Writer{dir: dir, manifest: m, results: &tail{File: results}}
+	if err := errors.Join(lockFile(results), w.writeManifest(), w.derive(nil)); err != nil {
 		return nil, errors.Join(refuse(err), w.close())
 	}
 	return w, nil
 }
 
 // Resume goes on with the run in directory dir, which is of the same lab and
-// machine as m, and returns what it holds. The error wraps harness.ErrUsage if
-// dir holds no run, or one of another machine or commit.
+// machine as m, and returns what it holds. A last line that a crash cut short is
+// taken away. The error wraps harness.ErrUsage if dir holds no run, one of
+// another machine or program, or one that is still being written.
 func Resume(dir string, m Manifest) (*Writer, *Run, error) {
-	run, err := Load(dir)
-	if err != nil {
+	refuse := func(err error) error {
+		return fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
+	}
+	if _, err := ReadManifest(dir); err != nil {
 		return nil, nil, err
 	}
-	if why := run.Manifest.differs(m); why != "" {
-		return nil, nil, fmt.Errorf("%w: cannot go on with the run in %s: %s; choose another directory", harness.ErrUsage, dir, why)
-	}
-	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_APPEND|os.O_RDWR, 0o644)
+	results, err := os.OpenFile(filepath.Join(dir, ResultsName), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err)
+		return nil, nil, refuse(err)
 	}
-	bench, err := os.OpenFile(filepath.Join(dir, BenchName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	w := &Writer{dir: dir, results: &tail{File: results}}
+	run, err := w.goOn(m)
+	if err == nil {
+		err = errors.Join(w.writeManifest(), w.derive(run))
+	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%w: cannot write results to %s: %v", harness.ErrUsage, dir, err), results.Close())
-	}
-	w := &Writer{dir: dir, manifest: run.Manifest, results: results, bench: bench, lines: NewBench(bench, m.Machine)}
-	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
-	if err := errors.Join(endLine(results), w.writeManifest()); err != nil {
 		return nil, nil, errors.Join(err, w.close())
 	}
 	return w, run, nil
 }
 
-// endLine ends a last line that a crash cut short, so that the next one stands
-// alone.
-func endLine(f *os.File) error {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil || size == 0 {
+// goOn makes w the only writer of its run, mends the end of it and reads it.
+func (w *Writer) goOn(m Manifest) (*Run, error) {
+	if err := lockFile(w.results.File); err != nil {
+		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %v", harness.ErrUsage, w.dir, err)
+	}
+	run, err := Load(w.dir)
+	if err != nil {
+		return nil, err
+	}
+	if why := run.Manifest.differs(m); why != "" {
+		return nil, fmt.Errorf("%w: cannot go on with the run in %s: %s; choose another directory", harness.ErrUsage, w.dir, why)
+	}
+	if cut, err := w.results.mend(); err != nil {
+		return nil, fmt.Errorf("resultfile: %w", err)
+	} else if cut {
+		run.Damage = run.Damage[:len(run.Damage)-1] // it was about the last line
+	}
+	w.manifest = run.Manifest
+	w.manifest.Finished, w.manifest.Interrupted = time.Time{}, false
+	return run, nil
+}
+
+// derive opens the files that hold the results in the formats of others, and
+// writes them anew: they may lack a line that results.jsonl has.
+func (w *Writer) derive(run *Run) error {
+	open := func(name string) (*tail, error) {
+		f, err := os.OpenFile(filepath.Join(w.dir, name), os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o644)
+		return &tail{File: f}, err
+	}
+	var err error
+	if w.bench, err = open(BenchName); err != nil {
+		return fmt.Errorf("resultfile: %w", err)
+	}
+	w.lines = NewBench(w.bench, w.manifest.Machine)
+	if err := w.lines.Units(); err != nil {
 		return err
 	}
-	last := make([]byte, 1)
-	if _, err := f.ReadAt(last, size-1); err != nil || last[0] == '\n' {
-		return err
+	for _, k := range logKinds {
+		log, err := open(k.name)
+		if err != nil {
+			return fmt.Errorf("resultfile: %w", err)
+		}
+		w.logs = append(w.logs, log)
+		if err := k.begin(log, w.manifest.Started); err != nil {
+			return err
+		}
 	}
-	_, err = f.Write([]byte("\n"))
-	return err
+	if run == nil {
+		return nil
+	}
+	for _, r := range run.Results {
+		l, err := pack(r)
+		if err == nil {
+			err = w.appendDerived(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Append adds the result of one case and round.
 func (w *Writer) Append(r *harness.Result) error {
-	if err := w.write(Encode(r)); err != nil {
+	l, err := pack(r)
+	if err != nil {
 		return err
 	}
-	return w.lines.Result(r)
+	if err := w.write(encodeLine(l)); err != nil {
+		return err
+	}
+	return w.appendDerived(l)
+}
+
+func (w *Writer) appendDerived(l caseLine) error {
+	if err := w.lines.Result(l.Result); err != nil {
+		return err
+	}
+	for i, k := range logKinds {
+		if err := k.append(w.logs[i], l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AppendFinding adds what an experiment found.
@@ -120,13 +180,26 @@ func (w *Writer) write(line []byte, err error) error {
 	return nil
 }
 
-// Finish completes the manifest by edit and closes the run.
-func (w *Writer) Finish(edit func(*Manifest)) error {
+// Edit changes the manifest on disk while the run goes on.
+func (w *Writer) Edit(edit func(*Manifest)) error {
 	edit(&w.manifest)
-	return errors.Join(w.writeManifest(), w.close())
+	return w.writeManifest()
 }
 
-func (w *Writer) close() error { return errors.Join(w.results.Close(), w.bench.Close()) }
+// Finish completes the manifest by edit and closes the run.
+func (w *Writer) Finish(edit func(*Manifest)) error {
+	return errors.Join(w.Edit(edit), w.close())
+}
+
+func (w *Writer) close() error {
+	errs := []error{w.results.Close()}
+	for _, t := range append(w.logs, w.bench) {
+		if t != nil && t.File != nil {
+			errs = append(errs, t.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // writeManifest replaces the manifest in one step, so that a reader sees the
 // old one or the new one.
@@ -137,6 +210,7 @@ func (w *Writer) writeManifest() error {
 	}
 	name := filepath.Join(w.dir, ManifestName)
 	if err := os.WriteFile(name+".new", append(text, '\n'), 0o644); err != nil {
+		os.Remove(name + ".new") // the first error is the one to tell
 		return fmt.Errorf("resultfile: %w", err)
 	}
 	if err := os.Rename(name+".new", name); err != nil {
@@ -149,4 +223,54 @@ func (w *Writer) writeManifest() error {
 func Exists(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ResultsName))
 	return err == nil
+}
+
+// A tail is a file that grows by whole pieces: one that does not fit, because
+// the disk is full, leaves nothing of itself.
+type tail struct{ *os.File }
+
+func (t *tail) Write(p []byte) (int, error) {
+	n, err := t.File.Write(p)
+	if err != nil && n > 0 {
+		if info, serr := t.Stat(); serr == nil {
+			err = errors.Join(err, t.Truncate(info.Size()-int64(n)))
+		}
+	}
+	return n, err
+}
+
+// mend takes away a last line that a crash cut short, or ends it if only its
+// newline is missing, and reports whether it took one away.
+func (t *tail) mend() (cut bool, err error) {
+	info, err := t.Stat()
+	if err != nil {
+		return false, err
+	}
+	last, err := lastLine(t.File, info.Size())
+	if err != nil || len(last) == 0 {
+		return false, err
+	}
+	if _, err := Decode(last); err == nil {
+		_, err = t.Write([]byte("\n"))
+		return false, err
+	}
+	return len(bytes.TrimSpace(last)) > 0, t.Truncate(info.Size() - int64(len(last)))
+}
+
+// lastLine returns what follows the last newline of a file.
+func lastLine(f *os.File, size int64) ([]byte, error) {
+	var last []byte
+	for at := size; at > 0; {
+		n := min(at, 1<<16)
+		part := make([]byte, n)
+		if _, err := f.ReadAt(part, at-n); err != nil {
+			return nil, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return append(part[i+1:], last...), nil
+		}
+		last = append(part, last...)
+		at -= n
+	}
+	return last, nil
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -18,6 +19,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/resultfile"
+	"locklab/internal/machine"
 )
 
 // childEnv tells a process that it is to measure one case. The case comes on
@@ -77,8 +79,8 @@ func Main(suite []*harness.Variant) {
 // The exit statuses of a measuring process.
 const (
 	exitFailed = 1
-	exitUsage  = 2
 	exitOrphan = 3
+	exitUsage  = 4 // not 2, with which a process ends that panics
 )
 
 func exitCode(err error) int {
@@ -130,7 +132,7 @@ func child(suite []*harness.Variant, in io.Reader, out io.Writer) error {
 
 // spawn measures s in a fresh process, which may take until limit.
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
-	exe, err := os.Executable()
+	exe, err := machine.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
@@ -178,7 +180,24 @@ func childError(err error, said string) error {
 		text := strings.TrimPrefix(said, harness.ErrUsage.Error()+": ")
 		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
 	}
-	return fmt.Errorf("runner: measuring process: %w: %s", err, said)
+	return &lostError{fmt.Errorf("runner: measuring process: %w: %s", err, cmp.Or(said, "it said nothing"))}
+}
+
+// A lostError says that a measuring process ended without a result: it crashed,
+// or somebody killed it.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// lostBy returns why a measuring process ended without a result, nil if err is
+// none or says something else.
+func lostBy(err error) error {
+	var lost *lostError
+	if errors.As(err, &lost) {
+		return lost.err
+	}
+	return nil
 }
 
 // A hungError says that a measuring process did not end.

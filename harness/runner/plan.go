@@ -31,10 +31,24 @@ type Plan struct {
 	RunID     string                      // names this run's locks on the servers
 	Endpoints map[string]harness.Endpoint // by Endpoint.Kind, for the remote locks among Cases
 
+	// Done says which cases and rounds an earlier run has measured, so that this
+	// one does not; nil says none.
+	Done func(c Case, round int) bool
+
+	// Budget, if not 0, is how long Run may take. After each round Run plans
+	// anew how many rounds fit, by what those behind it took: at least Least and
+	// at most Most. Rounds is then what it begins with.
+	Budget      time.Duration
+	Least, Most int
+
 	// Patience is how much longer than its estimate a measuring process may
 	// take before it counts as hung; 0 is one minute, which covers a loaded
 	// machine and workers that take their time.
 	Patience time.Duration
+
+	// cost is what a process costs, as a multiple of what its constants say, by
+	// what its lock needs: see Probe.
+	cost map[string]float64
 }
 
 // Validate reports the first mistake in p as an error that wraps
@@ -45,6 +59,9 @@ func (p *Plan) Validate() error {
 	}
 	if p.Rounds < 1 {
 		return fmt.Errorf("%w: rounds is %d: want 1 or more", harness.ErrUsage, p.Rounds)
+	}
+	if err := p.checkBudget(); err != nil {
+		return err
 	}
 	seen := make(map[string]bool)
 	for _, c := range p.Cases {
@@ -67,70 +84,73 @@ func (p *Plan) Validate() error {
 	return nil
 }
 
-// Estimate returns about how long p takes.
-func (p *Plan) Estimate() (d time.Duration) {
-	for _, c := range p.Cases {
-		d += c.estimate()
-	}
-	return d * time.Duration(p.Rounds)
-}
-
-// What a fresh process costs beside its windows: start, calibration of work,
-// probes, and the writing and reading of the result; for remote locks also the
-// sessions. A case with a window of 2 ms takes some 25 ms more than that on a
-// virtual machine with two processors, and twice as long where other programs
-// take half of them.
-const (
-	processCost = 40 * time.Millisecond
-	clientCost  = 15 * time.Millisecond
-)
-
-func (c Case) estimate() time.Duration {
-	d := c.Workload.Warmup + c.Workload.Window + processCost
-	if c.Lock.Remote != nil {
-		d += clientCost * time.Duration(c.Workload.Workers)
-	}
-	return d
-}
-
 // Progress is how far a run has come.
 type Progress struct {
 	Case        Case
 	Round       int // 0 is the first
-	Done, Total int // cases, over all rounds
+	Rounds      int // planned, as of now
+	Done, Total int // cases, over all rounds, with those that an earlier run has measured
 	Left        time.Duration
-	Result      *harness.Result // of Case; nil before it is measured
+	Result      *harness.Result // of Case; nil before it is measured, and if it was lost
+	Lost        error           // why the processes that measured Case ended without a result
 }
+
+// maxLost is after how many cases in a row that gave no result, though each was
+// tried twice, a run ends: then it is not the cases.
+const maxLost = 5
 
 // Run measures p. It calls report before each case and again with the result
 // after it, and stops at the first error of report or when ctx ends, which it
-// returns; what was reported until then is complete.
+// returns; what was reported until then is complete. A process that is killed or
+// crashes costs its own case at most: it is tried once more, and then reported
+// as lost.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	left, known := p.Estimate(), survey()
-	done, total := 0, len(p.Cases)*p.Rounds
-	for round := range p.Rounds {
-		for _, i := range p.order(round) {
+	r := p.course(time.Now())
+	known, lost := survey(), 0
+	for round := 0; round < r.rounds; round++ {
+		for k, i := range p.order(round) {
 			c := p.Cases[i]
-			at := Progress{Case: c, Round: round, Done: done, Total: total, Left: left}
+			if p.has(c, round) {
+				continue
+			}
+			at := Progress{Case: c, Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
 			if err := report(at); err != nil {
 				return err
 			}
-			res, err := p.measure(ctx, c, known, round, done)
-			if err != nil {
+			res, err := p.measureTwice(ctx, c, known, round, round*len(p.Cases)+k)
+			if at.Lost = lostBy(err); err != nil && at.Lost == nil {
 				return errors.Join(ctx.Err(), err)
 			}
-			done++
-			left -= c.estimate()
-			at.Done, at.Left, at.Result = done, left, res
+			if lost++; at.Lost == nil {
+				lost = 0
+			}
+			r.add(c)
+			at.Done, at.Left, at.Result = r.done, r.left(time.Now()), res
 			if err := report(at); err != nil {
 				return err
 			}
+			if lost == maxLost {
+				return fmt.Errorf("runner: %d cases in a row gave no result, the last: %w", lost, at.Lost)
+			}
 		}
+		r.replan(round+1, time.Now())
 	}
 	return nil
+}
+
+// has reports whether an earlier run has measured c in round.
+func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
+
+// measureTwice is measure, once more if the process ended without a result.
+func (p *Plan) measureTwice(ctx context.Context, c Case, known surveyed, round, serial int) (*harness.Result, error) {
+	res, err := p.measure(ctx, c, known, round, serial)
+	if lostBy(err) != nil {
+		res, err = p.measure(ctx, c, known, round, serial)
+	}
+	return res, err
 }
 
 // order returns the order of the cases in a round.
@@ -147,7 +167,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known surveyed, round, seria
 	if kind := c.Lock.Traits.Needs; kind != "" {
 		s.setEndpoint(p.Endpoints[kind])
 	}
-	res, err := spawn(ctx, s, 4*c.estimate()+cmp.Or(p.Patience, time.Minute))
+	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
 	var hung *hungError
 	if errors.As(err, &hung) {
 		// A lock that hangs its process is a finding, not the end of the run.

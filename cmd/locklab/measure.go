@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+)
+
+// A measuring runs a plan into the file of a run.
+type measuring struct {
+	plan   *runner.Plan
+	out    *resultfile.Writer
+	stderr io.Writer
+
+	rounds      int // as planned by now
+	done, total int // cases, over all rounds
+	violated    []string
+	lost        []string // a sentence for each case that gave no result
+}
+
+// run measures what earlier, which may be nil, has not. That ctx ended is not an
+// error: what was measured until then is complete.
+func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
+	if earlier != nil {
+		m.done = len(earlier.Results)
+	}
+	left := float64(m.plan.Estimate()) * float64(m.total-m.done) / float64(m.total)
+	fmt.Fprintf(m.stderr, "%d cases, %d rounds, about %v\n", len(m.plan.Cases), m.plan.Rounds, time.Duration(left).Round(time.Second))
+	show := newProgress(m.stderr)
+	defer show.clear()
+	if earlier != nil {
+		for _, r := range earlier.Results {
+			name := "lock=" + r.Lock.Name + "/" + r.Workload.Name()
+			show.add(name, r)
+			m.judge(name, r)
+		}
+		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
+	}
+	err := m.plan.Run(ctx, func(p runner.Progress) error {
+		m.done, m.total = p.Done-len(m.lost), p.Total
+		if p.Rounds != m.rounds {
+			m.rounds = p.Rounds
+			if err := m.out.Edit(func(f *resultfile.Manifest) { f.Rounds = p.Rounds }); err != nil {
+				return err
+			}
+		}
+		if err := m.keep(p); err != nil {
+			return err
+		}
+		show.update(p)
+		return nil
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// keep writes what a case gave.
+func (m *measuring) keep(p runner.Progress) error {
+	if p.Lost != nil {
+		m.lost = append(m.lost, fmt.Sprintf("%s, round %d: %v", p.Case.Name(), p.Round+1, p.Lost))
+		m.done--
+	}
+	if p.Result == nil {
+		return nil
+	}
+	m.judge(p.Case.Name(), p.Result)
+	return m.out.Append(p.Result)
+}
+
+// judge notes what a result violates.
+func (m *measuring) judge(name string, r *harness.Result) {
+	for _, v := range r.Violations {
+		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", name, v.Rule, v.Detail))
+	}
+}
+
+// lossRemedy marks the warning about lost cases, which a resumed run replaces.
+const lossRemedy = "go on with locklab run --resume, which measures what is missing"
+
+func isLoss(w harness.Warning) bool { return w.Remedy == lossRemedy }
+
+// finish completes the file, writes the report, and says how it went; err is what
+// ended the run early, if not ctx.
+func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
+	interrupted := ctx.Err() != nil
+	again := "go on with: locklab run --resume --out " + dir
+	ferr := m.out.Finish(func(f *resultfile.Manifest) {
+		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
+		f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
+		if n := len(m.lost); n > 0 {
+			f.Warnings = append(f.Warnings, harness.Warning{Remedy: lossRemedy,
+				Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, m.total, m.lost[0])})
+		}
+	})
+	rerr := reportRun(stdout, dir)
+	for _, v := range m.violated {
+		fmt.Fprintln(m.stderr, v)
+	}
+	switch {
+	case err != nil: // what follows from it need not be said
+		return fmt.Errorf("%w; %d of %d measurements are in %s; %s", err, m.done, m.total, dir, again)
+	case ferr != nil || rerr != nil:
+		return errors.Join(ferr, rerr)
+	case interrupted:
+		fmt.Fprintf(m.stderr, "interrupted: %s holds what was measured until then; %s\n", dir, again)
+		return errInterrupted
+	case len(m.lost) > 0:
+		return fmt.Errorf("%d of %d measurements gave no result, the first: %s; %s", len(m.lost), m.total, m.lost[0], again)
+	case len(m.violated) > 0:
+		return errViolations
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// What a fresh process costs beside its windows: start, calibration of work,
+// probes, and the writing and reading of the result; for remote locks also the
+// sessions. A case with a window of 2 ms takes some 25 ms more than that on a
+// virtual machine with two processors, and twice as long where other programs
+// take half of them. [Plan.Probe] looks what it costs here and now.
+const (
+	processCost = 40 * time.Millisecond
+	clientCost  = 15 * time.Millisecond
+)
+
+// Estimate returns about how long p takes.
+func (p *Plan) Estimate() (d time.Duration) {
+	for _, c := range p.Cases {
+		d += p.estimate(c)
+	}
+	return d * time.Duration(p.Rounds)
+}
+
+func (p *Plan) estimate(c Case) time.Duration {
+	cost := processCost
+	if c.Lock.Remote != nil {
+		cost += clientCost * time.Duration(c.Workload.Workers)
+	}
+	if f, probed := p.cost[c.Lock.Traits.Needs]; probed {
+		cost = time.Duration(f * float64(cost))
+	}
+	return c.Workload.Warmup + c.Workload.Window + cost
+}
+
+// The windows of a probe, and how many cases of a kind it takes.
+const (
+	probeWindow = 10 * time.Millisecond
+	probeCases  = 8
+)
+
+// Probe measures what a case costs beside its windows on this machine as it is
+// now, with a few short ones of each kind of lock, a second or two in all.
+// [Plan.Estimate] goes by that from then on. A case that gives no result tells
+// nothing.
+func (p *Plan) Probe(ctx context.Context) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	known := survey()
+	cost := make(map[string]float64)
+	for _, kind := range append(p.Needs(), "") {
+		var factors []float64
+		for _, c := range spread(p.Cases, kind, probeCases) {
+			c.Workload.Warmup, c.Workload.Window = probeWindow, probeWindow
+			want := p.estimate(c) - 2*probeWindow
+			begin := time.Now()
+			_, err := p.measure(ctx, c, known, 0, -1-len(factors))
+			took := time.Since(begin) - 2*probeWindow
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case lostBy(err) != nil:
+			case err != nil:
+				return err
+			default:
+				factors = append(factors, max(0, float64(took)/float64(want)))
+			}
+		}
+		if len(factors) > 0 {
+			cost[kind] = midmean(factors)
+		}
+	}
+	p.cost = cost
+	return nil
+}
+
+// spread returns up to n cases of the locks that need kind, evenly spread.
+func spread(cases []Case, kind string, n int) []Case {
+	all := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return c.Lock.Traits.Needs != kind })
+	if len(all) <= n {
+		return all
+	}
+	out := make([]Case, n)
+	for i := range out {
+		out[i] = all[(2*i+1)*len(all)/(2*n)]
+	}
+	return out
+}
+
+// midmean returns the mean of the middle half of xs, which is not empty: one
+// process that met a burst of other work says little about hundreds to come.
+func midmean(xs []float64) (sum float64) {
+	sorted := slices.Sorted(slices.Values(xs))
+	quarter := len(sorted) / 4
+	middle := sorted[quarter : len(sorted)-quarter]
+	for _, x := range middle {
+		sum += x / float64(len(middle))
+	}
+	return sum
+}
+
+// A course is how far a run has come and how fast.
+type course struct {
+	plan        *Plan
+	begin       time.Time
+	rounds      int
+	done, total int           // cases
+	ahead       time.Duration // estimate of the cases that are left
+	behind      time.Duration // estimate of those that this run has measured
+}
+
+func (p *Plan) course(now time.Time) *course {
+	r := &course{plan: p, begin: now, rounds: p.Rounds, total: p.Rounds * len(p.Cases)}
+	for round := range r.rounds {
+		for _, c := range p.Cases {
+			if p.has(c, round) {
+				r.done++
+			} else {
+				r.ahead += p.estimate(c)
+			}
+		}
+	}
+	return r
+}
+
+// add notes that c was measured.
+func (r *course) add(c Case) {
+	e := r.plan.estimate(c)
+	r.done++
+	r.ahead -= e
+	r.behind += e
+}
+
+// settled is from how much of the run on its pace tells more than the estimate.
+const settled = 2 * time.Second
+
+// left returns how long the rest will take: the estimate, corrected by how long
+// took what was measured.
+func (r *course) left(now time.Time) time.Duration {
+	if r.behind < settled {
+		return r.ahead
+	}
+	return time.Duration(float64(r.ahead) * float64(now.Sub(r.begin)) / float64(r.behind))
+}
+
+// replan chooses anew how many rounds there are, after some, so that the run
+// ends as near to its budget as whole rounds do.
+func (r *course) replan(behind int, now time.Time) {
+	p := r.plan
+	if p.Budget == 0 {
+		return
+	}
+	each := float64(now.Sub(r.begin)) / float64(behind)
+	fit := int(math.Round(float64(p.Budget) / each))
+	rounds := max(behind, min(max(fit, p.Least), p.Most))
+	r.ahead += p.Estimate() / time.Duration(p.Rounds) * time.Duration(rounds-r.rounds)
+	r.rounds, r.total = rounds, rounds*len(p.Cases)
+}
+
+// checkBudget reports a mistake in the bounds of the rounds.
+func (p *Plan) checkBudget() error {
+	if p.Budget != 0 && (p.Least < 1 || p.Most < p.Least || p.Done != nil) {
+		return fmt.Errorf("runner: a plan with a budget needs bounds for its rounds, and nothing done before: %d to %d", p.Least, p.Most)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// TestCrashedProcess: a lock that crashes its process costs its own case, which
+// is tried twice.
+func TestCrashedProcess(t *testing.T) {
+	var lost error
+	results := 0
+	err := plan(2, crash, good).Run(t.Context(), func(at Progress) error {
+		if at.Lost != nil {
+			lost = at.Lost
+		}
+		if at.Result != nil {
+			results++
+		}
+		return nil
+	})
+	if err != nil || results != 2 || lost == nil || !strings.Contains(lost.Error(), "no such luck") {
+		t.Errorf("%d results, %v; lost: %v, want what the process said", results, err, lost)
+	}
+	// If nothing else happens, it is not worth going on.
+	told := 0
+	err = plan(100, crash).Run(t.Context(), func(at Progress) error {
+		if at.Lost != nil {
+			told++
+		}
+		return nil
+	})
+	if err == nil || told != maxLost || !strings.Contains(err.Error(), "no such luck") || errors.Is(err, harness.ErrUsage) {
+		t.Errorf("after %d lost cases: %v", told, err)
+	}
+}
+
+// TestDone measures only what was not measured before, in the same order and
+// with the same seeds.
+func TestDone(t *testing.T) {
+	p := plan(3, good, single)
+	p.Done = func(c Case, round int) bool { return round == 0 || round == 1 && c.Lock == single }
+	var seen []string
+	err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result != nil {
+			seen = append(seen, fmt.Sprintf("%d %s %d/%d", at.Round, at.Case.Lock.Name, at.Done, at.Total))
+		}
+		return nil
+	})
+	slices.Sort(seen[1:])
+	if len(seen) != 3 || err != nil || seen[0] != "1 good 4/6" || !strings.HasPrefix(seen[1], "2 good") || !strings.HasPrefix(seen[2], "2 single") {
+		t.Errorf("measured %q (%v)", seen, err)
+	}
+}
+
+// TestReplan follows a course whose cases take longer or shorter than estimated.
+func TestReplan(t *testing.T) {
+	for _, c := range []struct {
+		pace float64 // of what was estimated
+		want int     // rounds
+	}{{1, 20}, {2, 10}, {0.5, 30}, {10, 6}} {
+		p := plan(20, good, single)
+		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
+		begin := time.Unix(0, 0)
+		now := begin
+		r := p.course(now)
+		for round := 0; round < r.rounds; round++ {
+			for _, c2 := range p.Cases {
+				now = now.Add(time.Duration(c.pace * float64(p.estimate(c2))))
+				r.add(c2)
+			}
+			r.replan(round+1, now)
+		}
+		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
+			t.Errorf("at a pace of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.pace, r.rounds, r.done, r.total, r.ahead, c.want)
+		}
+	}
+}
+
+// TestProbeCost: what a case costs beside its windows is measured, not believed.
+func TestProbeCost(t *testing.T) {
+	p := plan(10, good)
+	if err := p.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := p.cost[""]
+	w := p.Cases[0].Workload
+	if got, want := p.estimate(p.Cases[0])-w.Warmup-w.Window, time.Duration(f*float64(processCost)); f <= 0 || got != want {
+		t.Errorf("a process costs %v of what was thought, so the estimate is %v, want %v", f, got, want)
+	}
+	if err := plan(1, crash).Probe(t.Context()); err != nil {
+		t.Errorf("a case that is lost says nothing of the others: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Probe(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was cancelled", err)
+	}
+}
