@@ -92,11 +92,39 @@ func (m *markdown) verdicts(doc *document, level int) {
 		m.text("This run has no result that a verdict could rest on.")
 		return
 	}
+	if text := plainLead(doc.Lead); text != "" {
+		m.text(text)
+	}
+	m.verdictTable(doc.Columns, doc.Verdicts)
+	var key []string
+	for _, c := range doc.Columns {
+		key = append(key, c.Name+": "+c.Meaning)
+	}
+	m.items(key)
+	m.open("How it is decided")
+	m.text(doc.Rule)
+	m.close()
+	m.comparisons("Every comparison behind this table", doc.Verdicts)
+	if len(doc.Others) > 0 {
+		m.open("The other workloads: " + plural(len(doc.Others), "situation"))
+		m.verdictTable(doc.Columns, doc.Others)
+		m.close()
+		m.comparisons("Every comparison on the other workloads", doc.Others)
+	}
+	m.refusals(doc.Refusals)
+}
+
+// verdictTable writes vs, a row each.
+func (m *markdown) verdictTable(columns []column, vs []verdict) {
+	var head []string
+	for _, c := range columns {
+		head = append(head, c.Name)
+	}
 	var rows [][]string
-	for _, v := range doc.Verdicts {
-		use, why := "**"+inlineText(v.Use)+"**", []string{inlineText(v.Why)}
+	for _, v := range vs {
+		use, why := "**"+inlineText(v.Use)+"**", []string{"**" + inlineText(v.Grade) + "** " + inlineText(v.Why)}
 		if v.Use == "" {
-			use = unknown
+			use, why[0] = unknown, "**"+inlineText(v.Grade)+"** "+inlineText(v.Reason())
 		}
 		for _, n := range v.Notes {
 			why = append(why, "**Note:** "+inlineText(n))
@@ -110,17 +138,41 @@ func (m *markdown) verdicts(doc *document, level int) {
 		}
 		rows = append(rows, append(row, strings.Join(why, "<br>")))
 	}
-	m.rows([]string{"situation", "use", "as good", "rate, all workers", "wait p99", "Jain", "cost per acquisition", "how sure"}, rows)
-	m.text(doc.Rule)
-	if len(doc.Refusals) > 0 {
-		m.open(fmt.Sprintf("Not considered: %d", len(doc.Refusals)))
-		var rows [][]string
-		for _, r := range doc.Refusals {
-			rows = append(rows, []string{r.Lock, r.Reason})
+	m.rows(head, rows)
+}
+
+// comparisons writes what each verdict of vs rests on.
+func (m *markdown) comparisons(summary string, vs []verdict) {
+	m.open(summary)
+	for _, v := range vs {
+		if len(v.Rows) == 0 {
+			continue
 		}
-		m.table([]string{"lock", "why"}, rows)
-		m.close()
+		text := v.Situation + " (" + v.Setting + "): rate over that of the leader in the same round, median and interval"
+		if v.Level != "" {
+			text += " at " + v.Level + " each"
+		}
+		m.text(text + ".")
+		var rows [][]string
+		for _, r := range v.Rows {
+			rows = append(rows, []string{r.Lock, r.Rate, r.Ratio, r.P99, r.Jain, r.Cost, r.Reading})
+		}
+		m.table([]string{"lock", "rate", "over the leader", "wait p99", "fairness", "cost", "reads as"}, rows)
 	}
+	m.close()
+}
+
+func (m *markdown) refusals(rs []refusal) {
+	if len(rs) == 0 {
+		return
+	}
+	m.open(fmt.Sprintf("Not considered: %d", len(rs)))
+	var rows [][]string
+	for _, r := range rs {
+		rows = append(rows, []string{r.Lock, r.Reason})
+	}
+	m.table([]string{"lock", "why"}, rows)
+	m.close()
 }
 
 func (m *markdown) quality(q quality, level int) {
@@ -136,6 +188,23 @@ func (m *markdown) quality(q quality, level int) {
 		items = append(items, s.Lock+" was not measured: "+s.Reason)
 	}
 	m.items(append(items, q.Damage...))
+	if len(q.Checks) == 0 {
+		return
+	}
+	m.open(fmt.Sprintf("What was looked at: %d checks", len(q.Checks)))
+	var rows [][]string
+	for _, c := range q.Checks {
+		sign, found := "✓", c.Found
+		switch {
+		case c.Bad:
+			sign = "!"
+		case found == "":
+			sign, found = "?", "not known"
+		}
+		rows = append(rows, []string{sign, c.Name, found})
+	}
+	m.table([]string{"", "check", "found"}, rows)
+	m.close()
 }
 
 func (m *markdown) section(s section) {

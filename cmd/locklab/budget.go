@@ -18,19 +18,20 @@ const (
 )
 
 // minRounds is the fewest rounds a budget is spent on: with fewer there is no
-// interval of 95 % around a median.
+// interval of 95 % around a median. A verdict on many locks takes more.
 var minRounds = metric.MinRounds(0.95)
 
 // fit chooses rounds and windows so that p takes about so long. What the user
-// gave stays. Else there are as many rounds as fit, from what a verdict takes, and
-// defaultRounds at least, to maxRounds; if that is too many, the windows become shorter, down to minWindow,
-// and then the rounds fewer, down to minRounds; if time is left over, the windows
-// become longer, up to maxWindow. Where even the least does not fit, p is the
-// least, and the error says so.
+// gave stays. Else there are as many rounds as fit, from defaultRounds, or what a
+// verdict takes, to maxRounds; if that is too many, the windows become shorter,
+// down to minWindow, and then the rounds fewer, down to what a verdict takes; if
+// time is left over, the windows become longer, up to maxWindow. Where even the
+// least does not fit, p is the least, and the error says so.
 func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	p.Budget = 0
 	need, _ := verdictRounds(p)
-	need = max(defaultRounds, need)
+	least := max(minRounds, need)
+	usual := max(defaultRounds, least)
 	switch {
 	case o.roundsGiven && o.duration > 0:
 		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)
@@ -38,16 +39,16 @@ func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 		p.Rounds = o.rounds
 		o.fitWindows(p, budget)
 	case o.duration > 0:
-		o.fitRounds(p, budget, o.duration, minRounds)
+		o.fitRounds(p, budget, o.duration, least)
 	default:
-		o.fitRounds(p, budget, defaultWindow, need)
+		o.fitRounds(p, budget, defaultWindow, usual)
 		if o.fitWindows(p, budget); p.Estimate() > budget {
-			o.fitRounds(p, budget, minWindow, minRounds)
+			o.fitRounds(p, budget, minWindow, least)
 			o.fitWindows(p, budget)
 		}
 	}
 	if !o.roundsGiven {
-		p.Budget, p.Least, p.Most = max(1, budget), minRounds, max(maxRounds, p.Rounds)
+		p.Budget, p.Least, p.Most = max(1, budget), least, max(maxRounds, p.Rounds)
 	}
 	if low := p.Estimate(); low > budget {
 		return fmt.Errorf("%w: a budget of %v is too small: %d cases in %d rounds take at least %v; choose fewer locks, workers or rounds",

@@ -68,9 +68,9 @@ same as report.md with its charts. Ctrl-C keeps what was measured and still writ
 the report; --resume --out DIR goes on from there, also after a crash or a full
 disk, with the flags that the run was started with.
 
---budget takes as many rounds as fit, from as many as a verdict takes to 50, with
-windows of their default length. Where these do not fit, the windows become
-shorter, down to 20ms, and then the rounds fewer, down to 6; where 50 leave time
+--budget takes as many rounds as fit, from 10 to 50, with windows of their default
+length. Where 10 do not fit, the windows become shorter, down to 20ms, and then
+the rounds fewer, down to what a verdict takes, 6 at least; where 50 leave time
 over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
 the one and leaves the other to the budget; with --rounds, a machine that gets
 busier meanwhile makes the run longer. What --hardware adds comes on top.`,

@@ -202,7 +202,7 @@ func breaks(doc map[string]any) (out []broken) {
 		case float64:
 			out = append(out, broken{key + " as text", with(key, "7")})
 			if !slices.Contains([]string{"median", "lo", "hi", "x"}, key) {
-				out = append(out, broken{key + " below zero", with(key, -1)})
+				out = append(out, broken{key + " below zero", with(key, -2)}) // -1 may stand for what is not known
 			}
 		case bool:
 			out = append(out, broken{key + " as a number", with(key, 1)})
