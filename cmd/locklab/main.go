@@ -48,9 +48,13 @@ func status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errViolations):
 		return exitFailed
+	case errors.Is(err, errRegressed):
+		return exitRegressed
+	case errors.Is(err, errUnsure):
+		return exitUnsure
 	}
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
-	if errors.Is(err, harness.ErrUsage) {
+	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
 		fmt.Fprintln(os.Stderr, "locklab: "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage
 	}
@@ -74,7 +78,7 @@ throughput, latency and fairness.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
 	})
-	root.AddCommand(listCommand(), runCommand(), reportCommand(), hardwareCommand(), traceCommand(), envCommand())
+	root.AddCommand(listCommand(), runCommand(), reportCommand(), compareCommand(), hardwareCommand(), traceCommand(), envCommand())
 	return root
 }
 

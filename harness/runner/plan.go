@@ -35,6 +35,8 @@ type Plan struct {
 	// take before it counts as hung; 0 is one minute, which covers a loaded
 	// machine and workers that take their time.
 	Patience time.Duration
+
+	exe string // the program that measures; "" is this one
 }
 
 // Validate reports the first mistake in p as an error that wraps
@@ -142,7 +144,7 @@ func (p *Plan) order(round int) []int {
 func (p *Plan) measure(ctx context.Context, c Case, known surveyed, round, serial int) (*harness.Result, error) {
 	s := spec{
 		Lock: c.Lock.Name, Workload: c.Workload, Round: round, Seed: p.Seed + uint64(serial)<<32,
-		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known,
+		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
 	}
 	if kind := c.Lock.Traits.Needs; kind != "" {
 		s.setEndpoint(p.Endpoints[kind])
