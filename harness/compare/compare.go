@@ -159,7 +159,7 @@ type test struct {
 func (c *Comparison) test(tests []test) {
 	c.Tests = len(tests)
 	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
-	by := unpaired
+	by := new(deals).unpaired
 	if c.Paired {
 		by = paired
 	}

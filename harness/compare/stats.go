@@ -24,7 +24,7 @@ type estimate struct {
 //
 // Source: J. Hodges, E. Lehmann, "Estimates of Location Based on Rank Tests",
 // Ann. Math. Statist. 34(2), 1963, on logarithms; the test is benchstat's.
-func unpaired(base, next []float64, level float64) estimate {
+func (d *deals) unpaired(base, next []float64, level float64) estimate {
 	ratios := make([]float64, 0, len(base)*len(next))
 	for _, x := range base {
 		for _, y := range next {
@@ -35,7 +35,7 @@ func unpaired(base, next []float64, level float64) estimate {
 		return estimate{ratio: metric.Summarize(nil), p: 1}
 	}
 	slices.Sort(ratios)
-	rank, confidence := shiftRank(len(base), len(next), level)
+	rank, confidence := d.shiftRank(len(base), len(next), level)
 	n := len(ratios)
 	sample := func(xs []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
@@ -59,18 +59,33 @@ func ratioOf(y, x float64) float64 {
 	return y / x
 }
 
+// deals keeps the distributions of U that were computed: the cases of a run have
+// the same number of rounds. The zero value is ready.
+type deals struct{ of map[[2]int][]float64 }
+
+func (d *deals) distribution(m, n int) []float64 {
+	if d.of == nil {
+		d.of = make(map[[2]int][]float64)
+	}
+	at := [2]int{m, n}
+	if d.of[at] == nil {
+		d.of[at] = distributionU(m, n)
+	}
+	return d.of[at]
+}
+
 // shiftRank returns the greatest rank k, counted from 1, such that the k-th
 // least and the k-th greatest of the m·n ratios of two samples enclose the true
 // ratio with probability of at least level, and that probability. If no rank
 // does, it returns rank 1 and what that reaches.
-func shiftRank(m, n int, level float64) (rank int, confidence float64) {
+func (d *deals) shiftRank(m, n int, level float64) (rank int, confidence float64) {
 	if max(m, n) > exactU {
 		// The normal approximation, with the correction for continuity.
 		mean, dev := float64(m*n)/2, math.Sqrt(float64(m*n*(m+n+1))/12)
 		rank = max(1, int(mean-math.Sqrt2*math.Erfinv(level)*dev-0.5))
 		return rank, math.Erf((mean - float64(rank) + 0.5) / dev / math.Sqrt2)
 	}
-	dist := distributionU(m, n)
+	dist := d.distribution(m, n)
 	rank, confidence = 1, max(0, 1-2*dist[0])
 	below := 0.0 // P(U < k)
 	for k := 1; k <= (m*n+1)/2; k++ {
