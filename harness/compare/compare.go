@@ -79,7 +79,9 @@ type Row struct {
 	Ratio     metric.Summary // of the new figure to the old; N is 0 if they were not compared
 	P         float64        // corrected for all comparisons; NaN if they were not compared
 	Verdict   Verdict
-	Note      string // why, where figures do not say it
+	// BaseBroke and NewBroke are whether the lock broke a promise in that run.
+	BaseBroke, NewBroke bool
+	Note                string // why, where figures do not say it
 }
 
 // Case returns the benchmark name of r's case.

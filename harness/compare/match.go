@@ -55,7 +55,13 @@ func (m *matched) rows(gates []*Gate, next resultfile.Manifest, paired bool) (ro
 	}
 	if v, note := m.violated(); v != "" {
 		r := add(gates[0], v, note)
-		r.Base.N, r.New.N = 0, 0 // who broke a promise has no speed
+		r.BaseBroke, r.NewBroke = violations("", m.base) != "", violations("", m.next) != ""
+		if r.BaseBroke { // who broke a promise has no speed
+			r.Base.N = 0
+		}
+		if r.NewBroke {
+			r.New.N = 0
+		}
 		return rows, nil
 	}
 	for _, g := range gates {

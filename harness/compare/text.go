@@ -3,8 +3,11 @@ package compare
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"locklab/harness/metric"
 )
 
 // minWidth is the least width that WriteText fills; narrower terminals wrap.
@@ -18,21 +21,22 @@ func (c *Comparison) WriteText(out io.Writer, width int) error {
 	t.item("NEW   ", origin(c.New.Commit, c.New.Started.UTC().Format("2006-01-02 15:04"), c.New.Machine.String()))
 	c.tables(t)
 	t.buf.WriteByte('\n')
-	for _, s := range c.conclusion() {
-		t.item("", s)
-	}
+	t.item("", c.headline())
 	for _, r := range c.Rows {
-		if r.Note != "" && r.Verdict != Unmeasured {
+		if r.Note != "" && r.Verdict.tabled() {
 			t.item("  - ", r.short()+": "+r.Note)
 		}
 	}
+	for _, s := range c.remarks() {
+		t.item("", s)
+	}
 	for _, v := range []Verdict{Unmeasured, OnlyBase, OnlyNew} {
 		if names := c.names(v); len(names) > 0 {
-			t.item("", fmt.Sprintf("%s (%d): %s", v, len(names), list(names, 6)))
+			t.item("", fmt.Sprintf("%s (%d): %s", strings.ToUpper(string(v[:1]))+string(v[1:]), len(names), list(names, 6)))
 		}
 	}
 	for _, w := range c.Warnings {
-		t.item("", "warning: "+w)
+		t.item("Warning: ", w)
 	}
 	if _, err := io.WriteString(out, t.buf.String()); err != nil {
 		return fmt.Errorf("compare: %w", err)
@@ -77,13 +81,16 @@ func (c *Comparison) tables(t *textWriter) {
 
 // cells returns r as a line of its table.
 func (r *Row) cells() []string {
-	line := []string{"  " + plain(r.Lock.Name), fmt.Sprint(r.Workload.Workers), unknown, unknown, unknown, unknown, unknown, string(r.Verdict)}
-	if r.Base.N > 0 {
-		line[2] = bounded(r.Base.AtMost) + r.Gate.Format(r.Base.Median)
+	side := func(s metric.Summary, broke bool) string {
+		switch {
+		case broke:
+			return "violated"
+		case s.N == 0:
+			return unknown
+		}
+		return bounded(s.AtMost) + r.Gate.Format(s.Median)
 	}
-	if r.New.N > 0 {
-		line[3] = bounded(r.New.AtMost) + r.Gate.Format(r.New.Median)
-	}
+	line := []string{"  " + plain(r.Lock.Name), fmt.Sprint(r.Workload.Workers), side(r.Base, r.BaseBroke), side(r.New, r.NewBroke), unknown, unknown, unknown, string(r.Verdict)}
 	if r.Ratio.N > 0 {
 		line[4] = ratio(r.Ratio.Median)
 		line[5] = ratio(r.Ratio.Lo) + "–" + ratio(r.Ratio.Hi)
@@ -99,8 +106,8 @@ func bounded(atMost bool) string {
 	return ""
 }
 
-// conclusion sums c up in sentences.
-func (c *Comparison) conclusion() (out []string) {
+// headline sums c up.
+func (c *Comparison) headline() string {
 	n := make(map[Verdict]int)
 	for _, r := range c.Rows {
 		n[r.Verdict]++
@@ -111,18 +118,28 @@ func (c *Comparison) conclusion() (out []string) {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
 	}
-	head := map[Outcome]string{
-		Worse:  "Regressed: ",
-		Unsure: "No verdict: no regression is certain, and none is ruled out: ",
-		Fine:   "No regression over " + share(c.Threshold) + ": ",
-	}[c.Outcome()] + strings.Join(parts, ", ") + "."
-	out = append(out, head, c.method())
-	if n[Noisy] > 0 {
+	counts := strings.Join(parts, ", ") + "."
+	switch c.Outcome() {
+	case Worse:
+		return fmt.Sprintf("REGRESSED: %s. In all: %s", list(c.names(Regressed), 6), counts)
+	case Unsure:
+		return "No verdict: no regression is certain, and none is ruled out. In all: " + counts
+	}
+	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Threshold), counts)
+}
+
+// remarks say how the figures came about, and what to do where they say nothing.
+func (c *Comparison) remarks() (out []string) {
+	if c.Tests > 0 {
+		out = append(out, c.method())
+	}
+	has := func(v Verdict) bool { return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v }) }
+	if has(Noisy) {
 		out = append(out, fmt.Sprintf("Too noisy: the interval reaches beyond %s to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Threshold)))
 	}
-	if n[TooFew] > 0 {
-		out = append(out, fmt.Sprintf("Too few rounds: even rounds that differ completely would not be told apart at %s with %s; measure more rounds or fewer cases.",
-			share(c.Alpha), plural(c.Tests, "comparison")))
+	if has(TooFew) {
+		out = append(out, fmt.Sprintf("Too few rounds: even rounds that differ completely would not be told apart with %s at %g together; measure more rounds or fewer cases.",
+			plural(c.Tests, "comparison"), c.Alpha))
 	}
 	return out
 }
@@ -164,7 +181,7 @@ func (c *Comparison) names(v Verdict) (out []string) {
 	for _, r := range c.Rows {
 		if name := r.short(); r.Verdict == v && !seen[name] {
 			seen[name] = true
-			if r.Note != "" {
+			if r.Note != "" && !v.tabled() {
 				name += " (" + r.Note + ")"
 			}
 			out = append(out, name)
