@@ -16,7 +16,7 @@ BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4d
 .PHONY: help build report test test-arches models race bench bench-c prove-compare lint golden clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab

@@ -110,7 +110,7 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Base: base.Manifest, New: next.Manifest, Alpha: DefaultAlpha, Threshold: DefaultThreshold,
-		Paired: base.Manifest.Pair != "" && base.Manifest.Pair == next.Manifest.Pair,
+		Paired: sameRounds(base.Manifest, next.Manifest),
 	}
 	if o.Alpha > 0 {
 		c.Alpha = o.Alpha
@@ -141,6 +141,16 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 	c.sort(o.Gates)
 	c.Warnings = warnings(base, next, c.Paired, matches)
 	return c, nil
+}
+
+// sameRounds reports whether two runs were measured in the same rounds, as those
+// of an interleaved comparison are, and a run and itself.
+func sameRounds(a, b resultfile.Manifest) bool {
+	return a.Pair != "" && a.Pair == b.Pair || sameRun(a, b)
+}
+
+func sameRun(a, b resultfile.Manifest) bool {
+	return a.Pair == "" && b.Pair == "" && !a.Started.IsZero() && a.Started.Equal(b.Started) && a.Seed == b.Seed
 }
 
 func gateNames(gs []*Gate) string {
@@ -175,6 +185,9 @@ func (c *Comparison) test(tests []test) {
 		r := &c.Rows[t.row]
 		r.Ratio, r.P = estimates[i].ratio, ps[i]
 		r.Verdict = c.judge(r, estimates[i].enough)
+		if c.Paired && slices.Equal(t.base, t.next) {
+			r.Verdict = Same // there is nothing to estimate
+		}
 	}
 }
 

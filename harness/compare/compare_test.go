@@ -128,6 +128,20 @@ func TestPairedVerdicts(t *testing.T) {
 	}
 }
 
+// TestSelf: a run is no worse than itself, whatever its noise and however few its
+// rounds.
+func TestSelf(t *testing.T) {
+	run := synthetic(rates{"x": around(1e6, 0.9, 3), "y": around(1e6, 0.5, 3)})
+	run.Manifest.Started = time.Unix(7, 7)
+	c, err := Compare(run, run, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Outcome() != Fine || c.Rows[0].Verdict != Same || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestOptions: each of the three conditions alone keeps a change from counting.
 func TestOptions(t *testing.T) {
 	base, new := synthetic(rates{"x": around(1e6, 0.02, 10)}), synthetic(rates{"x": around(0.9e6, 0.02, 10)})

@@ -25,6 +25,9 @@ func warnings(base, next *resultfile.Run, paired bool, ms []*matched) (out []str
 			out = append(out, fmt.Sprintf("%s has %s that cannot be read", s.name, plural(n, "line")))
 		}
 	}
+	if sameRun(base.Manifest, next.Manifest) {
+		out = append(out, "BASE and NEW are the same run")
+	}
 	if !paired {
 		out = append(out, fmt.Sprintf("the runs were measured %s apart: on a noisy machine such runs cannot resolve 10 %%; "+
 			"'locklab compare --interleave OLD-BINARY NEW-BINARY' measures two builds in alternating rounds",

@@ -42,6 +42,7 @@ func mixed(t *testing.T) *Comparison {
 		}
 	}
 	b.Manifest.Machine.Go = "go1.26.9"
+	b.Manifest.Started = b.Manifest.Started.Add(50 * time.Hour)
 	b.Manifest.Skipped = []resultfile.Skip{{Lock: "wanted", Reason: "no server"}}
 	for _, r := range b.Results {
 		if r.Lock.Name == "tas" && r.Round == 3 {

@@ -49,7 +49,7 @@ func describe(suite []*harness.Variant) Build {
 }
 
 // introduction is how long a program may take to say what it is.
-const introduction = 20 * time.Second
+const introduction = 10 * time.Second
 
 // AskBuild starts the program in file path and asks what it is. The error wraps
 // harness.ErrUsage if it is not a build of the lab, or one that this program
@@ -74,7 +74,7 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 		return Build{}, fmt.Errorf("runner: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		return refuse("does not measure for this program: it must be a locklab of protocol %d, built since there is --interleave (%v)", protocol, err)
+		return refuse("does not answer as a locklab of protocol %d does; a build from before there was --interleave cannot (%v)", protocol, err)
 	}
 	var b Build
 	if err := json.Unmarshal(bytes.TrimSpace(text), &b); err != nil || b.Protocol == 0 {

@@ -183,24 +183,25 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	case hctx.Err() != nil:
 		return nil, &hungError{after: limit}
 	case err != nil:
-		return nil, childError(err, stderr.String())
+		return nil, childError(err, string(stderr.text))
 	case werr != nil:
 		return nil, fmt.Errorf("runner: %w", werr)
 	}
-	return stdout.Bytes(), nil
+	return stdout.text, nil
 }
 
 // An answer is what a process prints, up to a size that none has reason to
 // exceed: the process may be any program that the user named.
-type answer struct{ bytes.Buffer }
+type answer struct{ text []byte }
 
 const maxAnswer = 64 << 20
 
 func (a *answer) Write(text []byte) (int, error) {
-	if a.Len()+len(text) > maxAnswer {
+	if len(a.text)+len(text) > maxAnswer {
 		return 0, errors.New("it prints without end")
 	}
-	return a.Buffer.Write(text)
+	a.text = append(a.text, text...)
+	return len(text), nil
 }
 
 // childError makes one line of what a failed measuring process said.
