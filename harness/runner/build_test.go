@@ -62,7 +62,7 @@ func TestAskBuildRefuses(t *testing.T) {
 		{script(t, "exec head -n 1"), "which protocol"}, // an echo of what it is asked
 		{script(t, hear+"exit 7"), "status 7"},
 		{script(t, hear+`echo 'no lock is called ""' >&2; exit 1`), "before there was --interleave"}, // what older builds say
-		{script(t, "exec yes"), "pipe"},                                                         // is stopped before it fills the memory
+		{script(t, "exec yes"), "pipe"},                                                              // is stopped before it fills the memory
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol+1, resultfile.Schema)), "build both"},
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol, resultfile.Schema+1)), "build both"},
 	} {
