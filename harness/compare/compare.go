@@ -135,12 +135,28 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
 	}
 	c.test(tests)
-	if !slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict != OnlyBase && r.Verdict != OnlyNew }) {
-		return nil, fmt.Errorf("%w: no case that the two runs have in common has a figure of %s in both", harness.ErrUsage, gateNames(o.Gates))
+	if err := c.empty(o.Gates); err != nil {
+		return nil, err
 	}
 	c.sort(o.Gates)
 	c.Warnings = warnings(base, next, c.Paired, matches)
 	return c, nil
+}
+
+// empty returns why nothing could be concluded, if no row says anything of the
+// code that is compared.
+func (c *Comparison) empty(gates []*Gate) error {
+	why := "no case that the two runs have in common has a figure of " + gateNames(gates) + " in both"
+	for _, r := range c.Rows {
+		switch r.Verdict {
+		case OnlyBase, OnlyNew:
+		case NoBase, Expected:
+			why = "nothing is left to compare: " + r.Note
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", harness.ErrUsage, why)
 }
 
 // sameRounds reports whether two runs were measured in the same rounds, as those

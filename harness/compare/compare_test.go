@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,11 +212,13 @@ func TestViolations(t *testing.T) {
 		for _, r := range run.Results {
 			r.Lock.Status = status
 		}
-		run.Results[1].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
+		// Those of x and those of y are in no order.
+		i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "x" })
+		run.Results[i].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
 		return run
 	}
 	whole := func(status harness.Status) *resultfile.Run {
-		run := synthetic(rates{"x": around(1e6, 0.02, 10)})
+		run := synthetic(rates{"x": around(1e6, 0.02, 10), "y": around(1e6, 0.02, 10)})
 		for _, r := range run.Results {
 			r.Lock.Status = status
 		}
@@ -247,9 +250,13 @@ func TestViolations(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := got.Rows[0]
-		if len(got.Rows) != 1 || r.Verdict != c.want || got.Outcome() != c.outcome || got.Tests != 0 ||
+		if len(got.Rows) != 2 || r.Verdict != c.want || got.Outcome() != c.outcome || got.Tests != 1 ||
 			!strings.Contains(r.Note, c.note) || c.notInNote != "" && strings.Contains(r.Note, c.notInNote) {
 			t.Errorf("%s: %s, %s, %q in %d rows", c.name, r.Verdict, got.Outcome(), r.Note, len(got.Rows))
+		}
+		only := func(l harness.Lock) bool { return l.Name == "x" }
+		if _, err := Compare(base, new, Options{Locks: only}); (c.want == Regressed) != (err == nil) || err != nil && !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s, alone: %v", c.name, err)
 		}
 		if (r.Base.N == 0) != c.inBase || (r.New.N == 0) != c.inNew || r.BaseBroke != c.inBase || r.NewBroke != c.inNew || r.Ratio.N != 0 {
 			t.Errorf("%s: it has a speed: %+v", c.name, r)
