@@ -44,12 +44,7 @@ type compareOptions struct {
 	run                      runOptions // of --interleave; locks also chooses among those of two directories
 }
 
-func compareCommand() *cobra.Command {
-	var o compareOptions
-	cmd := &cobra.Command{
-		Use:   "compare BASE NEW",
-		Short: "Say what changed between two runs, or between two builds, and how sure that is",
-		Long: `compare pairs the cases of two runs, given by their directories, that have the
+const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the
 same lock and workload. A change counts if it exceeds the threshold, passes the
 Mann-Whitney test with Holm's correction for all comparisons, and the interval
 of the ratio leaves 1 out. That nothing changed is said only if the interval
@@ -58,17 +53,25 @@ promise in NEW has regressed.
 
 Directories measured at different times cannot resolve 10 % on a noisy machine.
 With --interleave the arguments are two binaries of locklab: each case is
-measured by one and then the other, in an order that is drawn anew, in as many
-rounds as you like, and compared by the ratios within a round. Both runs are
-kept, in DIR/old and DIR/new. The flags below --interleave are for it alone.
-Ctrl-C keeps what was measured.
+measured by one right after the other, in an order drawn anew each time, and
+compared by the ratios within a round (sign test). Both runs are kept, in DIR/old
+and DIR/new, to be reported or compared again. The flags below --interleave are
+for it alone, except that --locks also chooses among the locks of two
+directories. Ctrl-C keeps what was measured.
 
 The exit status is the verdict, so that a build can depend on it:
   0  no case is worse by more than the threshold
   1  at least one case regressed
   2  there is no comparison: wrong usage, no baseline, nothing in common
   3  too noisy to say: none is certain to have regressed, but one may have
-(130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`,
+(130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`
+
+func compareCommand() *cobra.Command {
+	var o compareOptions
+	cmd := &cobra.Command{
+		Use:   "compare BASE NEW",
+		Short: "Say what changed between two runs, or between two builds, and how sure that is",
+		Long:  compareHelp,
 		Example: `  locklab compare runs/before runs/after
   locklab compare runs/before runs/after --fail-over 10% --locks mcs,clh --metric throughput,wait-p99
   locklab compare runs/before runs/after --format csv > changes.csv
@@ -88,6 +91,12 @@ The exit status is the verdict, so that a build can depend on it:
 			return notComparedError{err}
 		},
 	}
+	o.flags(cmd)
+	return cmd
+}
+
+// flags declares the flags, those for --interleave alone last.
+func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.failOver, "fail-over", "5%", "a change must exceed this share of the old figure to count")
@@ -103,7 +112,6 @@ The exit status is the verdict, so that a build can depend on it:
 	f.Uint64Var(&o.run.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.StringVarP(&o.run.out, "out", "o", "", "directory to write old/ and new/ into (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
-	return cmd
 }
 
 // toMeasure are the flags that make sense only if something is measured.

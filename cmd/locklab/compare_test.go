@@ -163,6 +163,29 @@ func TestCompareStatus(t *testing.T) {
 	}
 }
 
+// TestCompareFlags: each flag is known to be for both ways or for --interleave
+// alone, where it would otherwise be ignored in silence.
+func TestCompareFlags(t *testing.T) {
+	both := []string{"fail-over", "alpha", "metric", "format", "interleave", "locks", "help"}
+	help, _, _ := output(t, locklab(t, "compare", "--help"))
+	_, flags, _ := strings.Cut(help, "Flags:\n")
+	n := 0
+	for line := range strings.Lines(flags) {
+		_, name, found := strings.Cut(line, "--")
+		if !found {
+			continue
+		}
+		n++
+		name, _, _ = strings.Cut(name, " ")
+		if slices.Contains(both, name) == slices.Contains(toMeasure, name) {
+			t.Errorf("--%s: is it for --interleave alone?", name)
+		}
+	}
+	if n != len(both)+len(toMeasure) {
+		t.Errorf("%d flags, %d are known", n, len(both)+len(toMeasure))
+	}
+}
+
 // TestCompareUnreadable: what keeps it from comparing is never a regression.
 func TestCompareUnreadable(t *testing.T) {
 	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
