@@ -13,7 +13,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches models race bench bench-c prove-compare lint golden clean
+.PHONY: help build report test test-arches models race bench bench-c compare prove-compare lint golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 
 bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks
 	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./atomics/experiment ./spinlock
+
+compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab compare itself: make turns its 1, regressed, into 2
+	$(BUILD)/locklab compare $(BASE) $(NEW)
 
 prove-compare: ## 20 comparisons of a build with itself and 20 with a lock slowed by 10 %: ten minutes; TRIES=n
 	scripts/prove-compare

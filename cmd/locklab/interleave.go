@@ -127,7 +127,7 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 	env := machine.Capture()
 	for i, b := range p.builds {
 		env := env
-		env.Go = b.Go
+		env.Go, env.Arch = b.Go, b.Arch
 		versions := make(map[string]string)
 		for kind, v := range s.versions() {
 			versions[kind] = v
