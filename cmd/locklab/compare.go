@@ -108,7 +108,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.IntVar(&o.run.rounds, "rounds", defaultPairs, "how often each case is measured by each of the two")
 	f.DurationVar(&o.run.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.run.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
-	f.DurationVar(&o.run.budget, "budget", 0, "choose the windows so that both runs together take about this long")
+	f.DurationVar(&o.run.budget, "budget", 0, "measure as many rounds as fit into this time, instead of --rounds")
 	f.Uint64Var(&o.run.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.StringVarP(&o.run.out, "out", "o", "", "directory to write old/ and new/ into (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
@@ -137,6 +137,12 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 	if o.interleave {
 		if !changed("seed") {
 			o.run.seed = rand.Uint64()
+		}
+		if changed("rounds") && changed("budget") {
+			return fmt.Errorf("%w: give --budget or --rounds, not both", harness.ErrUsage)
+		}
+		if o.run.budget < 0 {
+			return fmt.Errorf("%w: --budget is %v: want more than 0", harness.ErrUsage, o.run.budget)
 		}
 		return o.builds(cmd.Context(), how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}

@@ -153,6 +153,8 @@ func TestCompareStatus(t *testing.T) {
 		{base + " " + slow + " --format xml", "text, csv or json"},
 		{base + " " + slow + " --workers 2", "--workers is for --interleave"},
 		{base + " " + slow + " --rounds 20", "--rounds is for --interleave"},
+		{"--interleave --rounds 9 --budget 1m " + base + " " + base, "not both"},
+		{"--interleave --budget -1m " + base + " " + base, "--budget is -1m"},
 		{"--interleave nowhere " + base, "is not there"},
 		{"--interleave " + base + " " + base, "is a directory"},
 	} {
@@ -322,21 +324,31 @@ func TestInterleavePlan(t *testing.T) {
 	}
 	both := runner.Build{Locks: []string{"tas", "mcs"}}
 	less := runner.Build{Locks: []string{"mcs", "clh"}}
-	p, skipped, err := options(20).plan([2]runner.Build{both, less}, 1)
+	p, _, skipped, err := options(20).plan([2]runner.Build{both, less}, 1)
 	if err != nil || len(p.Cases) != 2 || len(skipped) != 1 || skipped[0].Lock != "tas" || !strings.Contains(skipped[0].Reason, "new build") {
 		t.Errorf("%v, skipped %v, %v", p, skipped, err)
 	}
-	if _, _, err := options(20).plan([2]runner.Build{both, {}}, 1); !errors.Is(err, harness.ErrUsage) {
+	if _, _, _, err := options(20).plan([2]runner.Build{both, {}}, 1); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("nothing in common: %v", err)
 	}
 	// Four comparisons at 5 % together need 8 rounds: 1 - 2^-7 > 1 - 0.05/4.
-	if _, _, err := options(8).plan([2]runner.Build{both, both}, 1); err != nil {
+	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 1); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := options(7).plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "--rounds 8") {
+	if _, _, _, err := options(7).plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "--rounds 8") {
 		t.Errorf("seven rounds: %v", err)
 	}
-	if _, _, err := options(8).plan([2]runner.Build{both, both}, 2); err == nil {
+	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 2); err == nil {
 		t.Error("two metrics do not count twice")
+	}
+	// A budget chooses the rounds, if they are enough.
+	o := options(20)
+	o.run.budget, o.run.duration = time.Hour, time.Second
+	if p, need, _, err := o.plan([2]runner.Build{both, both}, 1); err != nil || need != 8 || p.Rounds < 200 || p.Rounds > 450 {
+		t.Errorf("in an hour: %+v, %d rounds at least, %v", p, need, err)
+	}
+	o.run.budget = time.Minute
+	if _, _, _, err := o.plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "too small") {
+		t.Errorf("a minute: %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 			return err
 		}
 	}
-	plan, skipped, err := o.plan(builds, len(how.Gates))
+	plan, need, skipped, err := o.plan(builds, len(how.Gates))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	if err := plan.Validate(); err != nil {
 		return err
 	}
-	p := pairRun{builds: builds, stderr: stderr}
+	p := pairRun{builds: builds, budget: o.run.budget, least: need, stderr: stderr}
 	if err := p.create(o.run, plan, servers, skipped); err != nil {
 		return err
 	}
@@ -71,14 +71,14 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	return p.conclude(o, how, err, interrupted, stdout)
 }
 
-// plan returns what both builds will measure, and the locks that one of them
-// does not have.
-func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, []resultfile.Skip, error) {
+// plan returns what both builds will measure, the fewest rounds that say
+// anything about it, and the locks that one of the builds does not have.
+func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, int, []resultfile.Skip, error) {
 	run := o.run
-	run.budget /= 2
+	run.budget = 0 // it chooses the rounds here
 	plan, err := run.plan()
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, nil, err
 	}
 	skipped := drop(plan, func(v *harness.Variant) string {
 		for i, b := range builds {
@@ -89,14 +89,24 @@ func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, 
 		return ""
 	})
 	if len(plan.Cases) == 0 && len(skipped) > 0 {
-		return nil, nil, fmt.Errorf("%w: nothing is left to measure: %s: %s", harness.ErrUsage, skipped[0].Lock, skipped[0].Reason)
+		return nil, 0, nil, fmt.Errorf("%w: nothing is left to measure: %s: %s", harness.ErrUsage, skipped[0].Lock, skipped[0].Reason)
 	}
 	tests := max(1, gates*len(plan.Cases))
-	if need := metric.MinRounds(1 - o.alpha/float64(tests)); plan.Rounds < need {
-		return nil, nil, fmt.Errorf("%w: %d rounds cannot tell any difference in %d comparisons: give --rounds %d or more, or fewer cases",
-			harness.ErrUsage, plan.Rounds, tests, need)
+	need := metric.MinRounds(1 - o.alpha/float64(tests))
+	plan.Rounds = o.run.rounds
+	if o.run.budget > 0 {
+		plan.Rounds = 1
+		round := max(time.Millisecond, 2*plan.Estimate())
+		if plan.Rounds = int(o.run.budget / round); plan.Rounds < need {
+			return nil, 0, nil, fmt.Errorf("%w: a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration",
+				harness.ErrUsage, o.run.budget, plural(tests, "comparison"), need, round.Round(time.Millisecond))
+		}
 	}
-	return plan, skipped, nil
+	if plan.Rounds < need {
+		return nil, 0, nil, fmt.Errorf("%w: %s cannot tell any difference in %s: give --rounds %d or more, or fewer cases",
+			harness.ErrUsage, plural(plan.Rounds, "round"), plural(tests, "comparison"), need)
+	}
+	return plan, need, skipped, nil
 }
 
 // A pairRun is two runs that are measured in the same rounds.
@@ -104,6 +114,9 @@ type pairRun struct {
 	builds [2]runner.Build
 	dirs   [2]string
 	files  [2]*resultfile.Writer
+	rounds int           // complete
+	budget time.Duration // after which no round begins; 0 is none
+	least  int           // rounds are measured all the same
 	stderr io.Writer
 }
 
@@ -148,11 +161,15 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 	return nil
 }
 
+// errEnough ends a comparison whose time is over.
+var errEnough = errors.New("the budget is spent")
+
 // measure runs plan into the files of both builds. That ctx ended is not an
 // error.
 func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 	f, ok := p.stderr.(*os.File)
 	terminal := ok && term.IsTerminal(int(f.Fd()))
+	start := time.Now()
 	var pair [2]*harness.Result
 	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at runner.Progress) error {
 		pair[build] = at.Result
@@ -166,12 +183,21 @@ func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 			}
 			pair = [2]*harness.Result{}
 		}
-		return p.files[build].Append(at.Result)
+		if err := p.files[build].Append(at.Result); err != nil {
+			return err
+		}
+		if at.Done%(2*len(plan.Cases)) != 0 {
+			return nil
+		}
+		if p.rounds++; p.budget > 0 && p.rounds >= p.least && time.Since(start) >= p.budget {
+			return errEnough
+		}
+		return nil
 	})
 	if terminal {
 		fmt.Fprint(p.stderr, "\r\x1b[K")
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errEnough) {
 		return nil
 	}
 	return err
@@ -182,6 +208,9 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 	for _, f := range p.files {
 		err = errors.Join(err, f.Finish(func(m *resultfile.Manifest) {
 			m.Finished, m.Interrupted = time.Now().UTC(), interrupted || err != nil
+			if !m.Interrupted {
+				m.Rounds = p.rounds // fewer than planned if the budget was spent
+			}
 		}))
 	}
 	var runs [2]*resultfile.Run

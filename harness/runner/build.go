@@ -96,9 +96,9 @@ func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build 
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	n := len(builds)
-	left, known := p.Estimate()*time.Duration(n), survey()
+	n, known := len(builds), survey()
 	serial, total := 0, len(p.Cases)*p.Rounds*n
+	start := time.Now()
 	draw := rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
 	for round := range p.Rounds {
 		for _, i := range p.order(round) {
@@ -110,7 +110,7 @@ func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build 
 					return errors.Join(ctx.Err(), err)
 				}
 				serial++
-				left -= c.estimate()
+				left := time.Since(start) / time.Duration(serial) * time.Duration(total-serial)
 				if err := report(b, Progress{Case: c, Round: round, Done: serial, Total: total, Left: left, Result: res}); err != nil {
 					return err
 				}
