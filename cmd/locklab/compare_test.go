@@ -246,10 +246,10 @@ func TestInterleave(t *testing.T) {
 		if m := run.Manifest; len(run.Results) != 12 || m.Pair == "" || m.Interrupted || m.Finished.IsZero() || m.Rounds != 12 || m.Overhead.Turn == 0 {
 			t.Errorf("%d results, %+v", len(run.Results), m)
 		}
-		if _, stderr, status := output(t, locklab(t, "report", dir)); status != 0 {
-			t.Errorf("report: exit status %d, said %q", status, stderr)
-		}
 		runs[i] = run
+	}
+	if _, stderr, status := output(t, locklab(t, "report", new)); status != 0 {
+		t.Errorf("report: exit status %d, said %q", status, stderr)
 	}
 	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
 		t.Error("the two runs do not know each other")
@@ -266,7 +266,7 @@ func TestInterleave(t *testing.T) {
 	if _, stderr, status := output(t, second); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
 		t.Errorf("exit status %d, said %q", status, stderr)
 	}
-	second = locklab(t, interleaved(same, same, "--replace", "--duration", "5ms", "--alpha", "0.001")...) // or chance alarms once in 60 times
+	second = locklab(t, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--fail-over", "900%")...)
 	second.Dir = cmd.Dir
 	if stdout, stderr, status := output(t, second); status == exitRegressed || status == exitUsage {
 		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
@@ -294,7 +294,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 	for n := 0; lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
 		if strings.HasPrefix(lines.Text(), "[") {
-			if n++; n == 7 {
+			if n++; n == 3 {
 				if err := cmd.Process.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
 				}
@@ -310,7 +310,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !run.Manifest.Interrupted || len(run.Results) < 7 || len(run.Results) > 20 || len(run.Damage) > 0 {
+		if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 15 || len(run.Damage) > 0 {
 			t.Errorf("%s: interrupted is %v, %d results, damage %v", side, run.Manifest.Interrupted, len(run.Results), run.Damage)
 		}
 	}
