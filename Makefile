@@ -12,10 +12,10 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches test-a11y models race bench bench-c lint golden clean
+.PHONY: help build report test test-arches test-a11y models race bench bench-c compare prove-compare lint golden clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
@@ -53,6 +53,12 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 
 bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks
 	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./atomics/experiment ./spinlock
+
+compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab compare itself: make turns its 1, regressed, into 2
+	$(BUILD)/locklab compare $(BASE) $(NEW)
+
+prove-compare: ## 20 comparisons of a build with itself and 20 with a lock slowed by 10 %: ten minutes; TRIES=n
+	scripts/prove-compare
 
 lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }

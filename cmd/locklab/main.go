@@ -51,9 +51,13 @@ func status(err error) int {
 		return exitFailed
 	case errors.Is(err, errUnfit):
 		return exitUnfit
+	case errors.Is(err, errRegressed):
+		return exitRegressed
+	case errors.Is(err, errUnsure):
+		return exitUnsure
 	}
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
-	if errors.Is(err, harness.ErrUsage) {
+	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
 		fmt.Fprintln(os.Stderr, "locklab: "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage
 	}
@@ -77,7 +81,7 @@ throughput, latency and fairness.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
 	})
-	root.AddCommand(listCommand(), runCommand(), reportCommand(), exportCommand(), hardwareCommand(), traceCommand(), envCommand(), schemaCommand())
+	root.AddCommand(listCommand(), runCommand(), reportCommand(), compareCommand(), exportCommand(), hardwareCommand(), traceCommand(), envCommand(), schemaCommand())
 	return root
 }
 

@@ -21,7 +21,7 @@ import (
 const asMain = "LOCKLAB_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
-	runner.Main(catalog.All())
+	runner.Main(suiteUnderTest())
 	if os.Getenv(asMain) != "" {
 		main()
 	}

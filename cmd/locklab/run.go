@@ -88,8 +88,15 @@ busier meanwhile makes the run longer. What --hardware adds comes on top.`,
 			return o.run(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.Flags().SortFlags = false
+	o.axisFlags(cmd)
+	o.runFlags(cmd)
+	return cmd
+}
+
+// axisFlags declares the flags that say which cases to measure.
+func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
 	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
@@ -101,6 +108,11 @@ busier meanwhile makes the run longer. What --hardware adds comes on top.`,
 	f.StringVar(&o.reads, "read", "", "turns in a hundred that only read, such as 90 (default 0)")
 	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each turn at random (default 1)")
 	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
+}
+
+// runFlags declares the flags that say how a run goes.
+func (o *runOptions) runFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default as often as a verdict on so many locks takes, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
@@ -111,7 +123,6 @@ busier meanwhile makes the run longer. What --hardware adds comes on top.`,
 	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 	o.strictness.flags(cmd)
-	return cmd
 }
 
 // run measures, and writes the report of what was measured even if it was

@@ -34,6 +34,10 @@ type Manifest struct {
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
 
+	// Pair, if not empty, is shared with one other run: that of another build of
+	// the lab which was measured in the same rounds, case by case.
+	Pair string `json:"pair,omitempty"`
+
 	// Interrupted is true if the run ended before its last round.
 	Interrupted bool `json:"interrupted,omitempty"`
 

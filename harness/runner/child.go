@@ -37,6 +37,9 @@ type spec struct {
 	Seed     uint64
 	Key      string
 	Machine  surveyed
+	Describe bool // measure nothing: say what this program is
+
+	exe string // the program to start; "" is this one
 
 	At                 harness.Endpoint
 	Username, Password string
@@ -100,6 +103,9 @@ func child(suite []*harness.Variant, in io.Reader, out io.Writer) error {
 		io.Copy(io.Discard, in)
 		os.Exit(exitOrphan)
 	}()
+	if s.Describe {
+		return json.NewEncoder(out).Encode(describe(suite))
+	}
 	var lock *harness.Variant
 	for _, v := range suite {
 		if v.Name == s.Lock {
@@ -132,9 +138,26 @@ func child(suite []*harness.Variant, in io.Reader, out io.Writer) error {
 
 // spawn measures s in a fresh process, which may take until limit.
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
-	exe, err := machine.Executable()
+	text, err := ask(ctx, s, limit)
 	if err != nil {
-		return nil, fmt.Errorf("runner: %w", err)
+		return nil, err
+	}
+	record, err := resultfile.Decode(bytes.TrimSpace(text))
+	if err == nil && record.Result == nil {
+		err = errors.New("runner: a measuring process did not print a result")
+	}
+	return record.Result, err
+}
+
+// ask starts a measuring process with s, and returns what it prints until it
+// ends, for which it has until limit.
+func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
+	exe := s.exe
+	if exe == "" {
+		var err error
+		if exe, err = machine.Executable(); err != nil {
+			return nil, fmt.Errorf("runner: %w", err)
+		}
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -144,7 +167,8 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 	defer cancel()
 	cmd := exec.CommandContext(hctx, exe)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
-	var stdout, stderr bytes.Buffer
+	cmd.WaitDelay = time.Second // where exe is a script that does not exec, and is killed
+	var stdout, stderr answer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -161,15 +185,25 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 	case hctx.Err() != nil:
 		return nil, &hungError{after: limit}
 	case err != nil:
-		return nil, childError(err, stderr.String())
+		return nil, childError(err, string(stderr.text))
 	case werr != nil:
 		return nil, fmt.Errorf("runner: %w", werr)
 	}
-	record, err := resultfile.Decode(bytes.TrimSpace(stdout.Bytes()))
-	if err == nil && record.Result == nil {
-		err = errors.New("runner: a measuring process did not print a result")
+	return stdout.text, nil
+}
+
+// An answer is what a process prints, up to a size that none has reason to
+// exceed: the process may be any program that the user named.
+type answer struct{ text []byte }
+
+const maxAnswer = 64 << 20
+
+func (a *answer) Write(text []byte) (int, error) {
+	if len(a.text)+len(text) > maxAnswer {
+		return 0, errors.New("it prints without end")
 	}
-	return record.Result, err
+	a.text = append(a.text, text...)
+	return len(text), nil
 }
 
 // childError makes one line of what a failed measuring process said.

@@ -49,6 +49,7 @@ type Plan struct {
 	// cost is what a process costs, as a multiple of what its constants say, by
 	// what its lock needs: see Probe.
 	cost map[string]float64
+	exe  string // the program that measures; "" is this one
 }
 
 // Validate reports the first mistake in p as an error that wraps
@@ -162,7 +163,7 @@ func (p *Plan) order(round int) []int {
 func (p *Plan) measure(ctx context.Context, c Case, known surveyed, round, serial int) (*harness.Result, error) {
 	s := spec{
 		Lock: c.Lock.Name, Workload: c.Workload, Round: round, Seed: p.Seed + uint64(serial)<<32,
-		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known,
+		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
 	}
 	if kind := c.Lock.Traits.Needs; kind != "" {
 		s.setEndpoint(p.Endpoints[kind])

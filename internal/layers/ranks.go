@@ -43,8 +43,9 @@ var ranks = map[string]int{
 
 	"harness/resultfile": 3,
 
-	"harness/runner": 4,
-	"reports":        4,
+	"harness/runner":  4,
+	"harness/compare": 4,
+	"reports":         4,
 
 	"harness/lockbench": 5,
 	"harness/chaos":     5,
@@ -65,6 +66,7 @@ var locks = []string{"spinlock", "mutex", "zklock", "redislock", "peers"}
 var bans = []ban{
 	{"reports", locks, "a report is drawn from a file, which must still draw after its locks are gone"},
 	{"harness/resultfile", locks, "a file must be readable after its locks are gone"},
+	{"harness/compare", locks, "runs must be comparable after their locks are gone"},
 	{"harness/locktest", locks, "the judge must not know the parties"},
 }
 

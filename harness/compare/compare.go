@@ -1,0 +1,230 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+)
+
+// A Verdict says what became of one case.
+type Verdict string
+
+// The verdicts. The threshold is Options.Threshold; the interval is that of the
+// ratio of the new figure to the old.
+const (
+	Same       Verdict = "same"           // the interval lies within the threshold
+	NotWorse   Verdict = "not worse"      // it may be better; the interval leaves no room for a regression
+	Better     Verdict = "better"         // by more than the threshold, and beyond doubt
+	Regressed  Verdict = "regressed"      // likewise worse; or the new run broke a promise of the lock
+	Noisy      Verdict = "too noisy"      // the interval leaves room for a regression
+	TooFew     Verdict = "too few rounds" // no difference, however great, could be told
+	Unmeasured Verdict = "not measured"   // the new run was to measure it, and did not
+	OnlyBase   Verdict = "only in BASE"
+	OnlyNew    Verdict = "only in NEW"
+	NoBase     Verdict = "no baseline" // the old run broke a promise of the lock, so it has no speed
+	Expected   Verdict = "broken lock" // it broke a promise, as locks do that are kept to show it
+)
+
+// An Outcome sums all verdicts up.
+type Outcome string
+
+// The outcomes, the worst first.
+const (
+	Worse  Outcome = "regressed" // at least one case is
+	Unsure Outcome = "unsure"    // none is, but of at least one that cannot be said
+	Fine   Outcome = "no worse"
+)
+
+// Options say when a difference counts. The zero value of each field stands for
+// its default.
+type Options struct {
+	Gates     []*Gate                 // default: the first of Suite
+	Alpha     float64                 // chance of any false alarm among all comparisons; default 0.05
+	Threshold *float64                // share of the old figure that a change must exceed; default 0.05
+	Locks     func(harness.Lock) bool // which locks to compare; default all
+}
+
+// The defaults of Options.
+const (
+	DefaultAlpha     = 0.05
+	DefaultThreshold = 0.05
+)
+
+// A Comparison is what two runs say about each other.
+type Comparison struct {
+	Base, New resultfile.Manifest
+	// Paired is whether both runs were measured in the same rounds. Then the
+	// ratio is the median of one ratio a round, otherwise of those of all rounds.
+	Paired    bool
+	Alpha     float64
+	Threshold float64
+	Tests     int     // how many comparisons were made
+	Level     float64 // confidence of each interval: all hold together with 1 - Alpha
+	Rows      []Row
+	Warnings  []string // what makes the runs hard to compare, one sentence each
+}
+
+// A Row is one case by one metric.
+type Row struct {
+	Lock     harness.Lock
+	Workload harness.Workload
+	Gate     *Gate
+	// Base and New are the medians of the rounds with intervals of 95 %; N is 0
+	// where there is no figure.
+	Base, New metric.Summary
+	Ratio     metric.Summary // of the new figure to the old; N is 0 if they were not compared
+	P         float64        // corrected for all comparisons; NaN if they were not compared
+	Verdict   Verdict
+	// BaseBroke and NewBroke are whether the lock broke a promise in that run.
+	BaseBroke, NewBroke bool
+	Note                string // why, where figures do not say it
+}
+
+// Case returns the benchmark name of r's case.
+func (r *Row) Case() string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
+
+// Outcome returns the worst of c's verdicts. That a run has cases which the
+// other was not to measure does not matter.
+func (c *Comparison) Outcome() Outcome {
+	out := Fine
+	for _, r := range c.Rows {
+		switch r.Verdict {
+		case Regressed:
+			return Worse
+		case Noisy, TooFew, Unmeasured:
+			out = Unsure
+		}
+	}
+	return out
+}
+
+// Compare returns what changed from base to next. The error wraps
+// harness.ErrUsage if they have nothing in common that could be compared.
+func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
+	if len(o.Gates) == 0 {
+		o.Gates = Suite[:1]
+	}
+	c := &Comparison{
+		Base: base.Manifest, New: next.Manifest, Alpha: DefaultAlpha, Threshold: DefaultThreshold,
+		Paired: sameRounds(base.Manifest, next.Manifest),
+	}
+	if o.Alpha > 0 {
+		c.Alpha = o.Alpha
+	}
+	if o.Threshold != nil {
+		c.Threshold = *o.Threshold
+	}
+	matches := match(base, next, o.Locks)
+	var tests []test
+	judged := 0
+	for _, m := range matches {
+		rows, ts := m.rows(o.Gates, next.Manifest, c.Paired)
+		for i := range ts {
+			ts[i].row += len(c.Rows)
+		}
+		c.Rows, tests = append(c.Rows, rows...), append(tests, ts...)
+		if len(m.base) > 0 && len(m.next) > 0 {
+			judged++
+		}
+	}
+	if judged == 0 {
+		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
+	}
+	c.test(tests)
+	if err := c.empty(o.Gates); err != nil {
+		return nil, err
+	}
+	c.sort(o.Gates)
+	c.Warnings = warnings(base, next, c.Paired, matches)
+	return c, nil
+}
+
+// empty returns why nothing could be concluded, if no row says anything of the
+// code that is compared.
+func (c *Comparison) empty(gates []*Gate) error {
+	why := "no case that the two runs have in common has a figure of " + gateNames(gates) + " in both"
+	for _, r := range c.Rows {
+		switch r.Verdict {
+		case OnlyBase, OnlyNew:
+		case NoBase, Expected:
+			why = "nothing is left to compare: " + r.Note
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", harness.ErrUsage, why)
+}
+
+// sameRounds reports whether two runs were measured in the same rounds, as those
+// of an interleaved comparison are, and a run and itself.
+func sameRounds(a, b resultfile.Manifest) bool {
+	return a.Pair != "" && a.Pair == b.Pair || sameRun(a, b)
+}
+
+func sameRun(a, b resultfile.Manifest) bool {
+	return a.Pair == "" && b.Pair == "" && !a.Started.IsZero() && a.Started.Equal(b.Started) && a.Seed == b.Seed
+}
+
+func gateNames(gs []*Gate) string {
+	var names []string
+	for _, g := range gs {
+		names = append(names, g.Name())
+	}
+	return list(names, len(names))
+}
+
+// A test is a comparison to be made, for a row of the Comparison.
+type test struct {
+	row        int
+	base, next []float64
+}
+
+// test makes the comparisons and gives the verdicts on their rows.
+func (c *Comparison) test(tests []test) {
+	c.Tests = len(tests)
+	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
+	by := new(deals).unpaired
+	if c.Paired {
+		by = paired
+	}
+	estimates, ps := make([]estimate, len(tests)), make([]float64, len(tests))
+	for i, t := range tests {
+		estimates[i] = by(t.base, t.next, c.Level)
+		ps[i] = estimates[i].p
+	}
+	ps = holm(ps)
+	for i, t := range tests {
+		r := &c.Rows[t.row]
+		r.Ratio, r.P = estimates[i].ratio, ps[i]
+		r.Verdict = c.judge(r, estimates[i].enough)
+		if c.Paired && slices.Equal(t.base, t.next) {
+			r.Verdict = Same // there is nothing to estimate
+		}
+	}
+}
+
+// judge gives the verdict on a row that was compared.
+func (c *Comparison) judge(r *Row, enough bool) Verdict {
+	worse := r.Gate.worse(r.Ratio.Median)
+	least, most := r.Gate.worse(r.Ratio.Lo), r.Gate.worse(r.Ratio.Hi)
+	if least > most {
+		least, most = most, least
+	}
+	switch {
+	case !enough || math.IsNaN(worse):
+		return TooFew
+	case r.P < c.Alpha && worse > c.Threshold && least > 0:
+		return Regressed
+	case r.P < c.Alpha && worse < -c.Threshold && most < 0:
+		return Better
+	case least >= -c.Threshold && most <= c.Threshold:
+		return Same
+	case most <= c.Threshold:
+		return NotWorse
+	}
+	return Noisy
+}

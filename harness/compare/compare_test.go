@@ -1,0 +1,358 @@
+package compare
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+)
+
+// A rates is one case of a synthetic run: acquisitions a second, round by round.
+type rates map[string][]float64
+
+// synthetic returns a run with one worker a lock, which ended.
+func synthetic(locks rates) *resultfile.Run {
+	run := &resultfile.Run{Manifest: resultfile.Manifest{Finished: time.Unix(1, 0)}}
+	for name, xs := range locks {
+		for round, x := range xs {
+			run.Results = append(run.Results, result(name, round, x))
+		}
+	}
+	return run
+}
+
+func result(name string, round int, rate float64) *harness.Result {
+	return &harness.Result{Lock: harness.Lock{Name: name, Status: harness.Recommended},
+		Workload: harness.Workload{Workers: 1, Window: time.Second}, Round: round, Elapsed: time.Second, Ops: uint64(rate)}
+}
+
+// around returns n figures about a median, which differ by up to spread.
+func around(median, spread float64, n int) (xs []float64) {
+	for i := range n {
+		// The order is not that of the figures, and differs from that of others.
+		at := float64((i*7+int(median))%n)/float64(max(1, n-1)) - 0.5
+		xs = append(xs, median*(1+2*spread*at))
+	}
+	return xs
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		base, new []float64
+		want      Verdict
+		outcome   Outcome
+	}{
+		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), Same, Fine},
+		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), Same, Fine},
+		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), Regressed, Worse},
+		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), Better, Fine},
+		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), Same, Fine},
+		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), Noisy, Unsure},
+		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), Noisy, Unsure},
+		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), NotWorse, Fine},
+		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), TooFew, Unsure},
+		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), Regressed, Worse},
+		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), TooFew, Unsure},
+		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), Regressed, Worse},
+		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), Better, Fine},
+		{"never anything", make([]float64, 10), make([]float64, 10), Same, Fine},
+		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), Regressed, Worse},
+		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), Regressed, Worse},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := Compare(synthetic(rates{"x": c.base}), synthetic(rates{"x": c.new}), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := got.Rows[0]; r.Verdict != c.want || got.Outcome() != c.outcome {
+				t.Errorf("%s, %s; want %s, %s; row %+v", r.Verdict, got.Outcome(), c.want, c.outcome, r)
+			}
+		})
+	}
+}
+
+// TestPairedVerdicts: what moves whole rounds cancels if they are paired, and
+// hides everything if they are not.
+func TestPairedVerdicts(t *testing.T) {
+	const rounds = 20
+	var base, slow, same []float64
+	for i := range rounds {
+		weather := 1e6 * math.Pow(10, float64(i%7)/7) // the machine's speed in that round
+		base = append(base, weather)
+		slow = append(slow, weather*0.9*(1+0.01*float64(i%3)))
+		same = append(same, weather*(0.99+0.01*float64(i%3)))
+	}
+	for _, c := range []struct {
+		name   string
+		new    []float64
+		paired bool
+		want   Verdict
+	}{
+		{"slow", slow, true, Regressed}, {"same", same, true, Same},
+		{"slow", slow, false, Noisy}, {"same", same, false, Noisy},
+		{"faster", base, true, Better},
+		{"five rounds", slow[:5], true, TooFew},
+	} {
+		a, b := synthetic(rates{"x": base}), synthetic(rates{"x": c.new})
+		if c.name == "faster" {
+			a = synthetic(rates{"x": slow})
+		}
+		if c.paired {
+			a.Manifest.Pair, b.Manifest.Pair = "p", "p"
+		}
+		got, err := Compare(a, b, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := got.Rows[0]; r.Verdict != c.want || got.Paired != c.paired {
+			t.Errorf("%s, paired %v: %s, want %s; %+v", c.name, c.paired, r.Verdict, c.want, r)
+		}
+	}
+	// Other rounds are other weather: what one side lacks is left out.
+	a, b := synthetic(rates{"x": base}), synthetic(rates{"x": slow})
+	a.Manifest.Pair, b.Manifest.Pair = "p", "p"
+	b.Results = b.Results[3:]
+	got, err := Compare(a, b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := got.Rows[0]; r.Ratio.N != rounds-3 || r.Verdict != Regressed {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestSelf: a run is no worse than itself, whatever its noise and however few its
+// rounds.
+func TestSelf(t *testing.T) {
+	run := synthetic(rates{"x": around(1e6, 0.9, 3), "y": around(1e6, 0.5, 3)})
+	run.Manifest.Started = time.Unix(7, 7)
+	c, err := Compare(run, run, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Outcome() != Fine || c.Rows[0].Verdict != Same || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestOptions: each of the three conditions alone keeps a change from counting.
+func TestOptions(t *testing.T) {
+	base, new := synthetic(rates{"x": around(1e6, 0.02, 10)}), synthetic(rates{"x": around(0.9e6, 0.02, 10)})
+	share := func(v float64) *float64 { return &v }
+	for _, c := range []struct {
+		o    Options
+		want Verdict
+	}{
+		{Options{}, Regressed},
+		{Options{Threshold: share(0.2)}, Same},
+		{Options{Threshold: share(0.095)}, Regressed},
+		{Options{Threshold: share(0.105)}, Noisy},
+		{Options{Threshold: share(0)}, Regressed},
+		{Options{Alpha: 1e-9}, TooFew},
+	} {
+		got, err := Compare(base, new, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Rows[0].Verdict != c.want {
+			t.Errorf("%+v: %s, want %s", c.o, got.Rows[0].Verdict, c.want)
+		}
+	}
+	c := Comparison{Alpha: 0.05, Threshold: 0.05}
+	ratio := metric.Summary{Median: 0.9, Lo: 0.85, Hi: 0.94, N: 10}
+	for _, x := range []struct {
+		p    float64
+		edit func(*metric.Summary)
+		want Verdict
+	}{
+		{0.01, func(*metric.Summary) {}, Regressed},
+		{0.06, func(*metric.Summary) {}, Noisy},
+		{0.01, func(s *metric.Summary) { s.Hi = 1.01 }, Noisy},
+		{0.01, func(s *metric.Summary) { s.Median = 0.96 }, Noisy},
+	} {
+		r := &Row{Gate: Suite[0], Ratio: ratio, P: x.p}
+		x.edit(&r.Ratio)
+		if got := c.judge(r, true); got != x.want {
+			t.Errorf("%+v, p %v: %s, want %s", r.Ratio, x.p, got, x.want)
+		}
+	}
+	// The same ratio of a time is for the better.
+	r := &Row{Gate: &Gate{Metric: metric.P99, Format: nanos}, Ratio: ratio, P: 0.01}
+	if got := c.judge(r, true); got != Better {
+		t.Errorf("a shorter time is %s", got)
+	}
+}
+
+// TestCorrection: a difference that one comparison shows does not stand out of
+// a hundred.
+func TestCorrection(t *testing.T) {
+	base, new := rates{"x": around(1e6, 0.05, 5)}, rates{"x": around(0.5e6, 0.05, 5)}
+	if c, _ := Compare(synthetic(base), synthetic(new), Options{}); c.Rows[0].Verdict != Regressed {
+		t.Errorf("alone it is %s", c.Rows[0].Verdict)
+	}
+	for i := range 100 {
+		name := "y" + strings.Repeat("y", i)
+		base[name], new[name] = around(1e6, 0.01, 5), around(1e6, 0.01, 5)
+	}
+	c, _ := Compare(synthetic(base), synthetic(new), Options{})
+	if r := c.Rows[0]; r.Lock.Name != "x" || r.Verdict != TooFew || c.Tests != 101 || c.Outcome() != Unsure {
+		t.Errorf("%d comparisons: %+v", c.Tests, r)
+	}
+}
+
+func TestViolations(t *testing.T) {
+	broken := func(run *resultfile.Run, status harness.Status) *resultfile.Run {
+		for _, r := range run.Results {
+			r.Lock.Status = status
+		}
+		// Those of x and those of y are in no order.
+		i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "x" })
+		run.Results[i].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
+		return run
+	}
+	whole := func(status harness.Status) *resultfile.Run {
+		run := synthetic(rates{"x": around(1e6, 0.02, 10), "y": around(1e6, 0.02, 10)})
+		for _, r := range run.Results {
+			r.Lock.Status = status
+		}
+		return run
+	}
+	for _, c := range []struct {
+		name            string
+		inBase, inNew   bool
+		status          harness.Status
+		want            Verdict
+		outcome         Outcome
+		note, notInNote string
+	}{
+		{"new", false, true, harness.Recommended, Regressed, Worse, "NEW violated exclusion in 1 of 10 rounds: 2 of 9 increments lost", "BASE"},
+		{"both", true, true, harness.Reference, Regressed, Worse, "BASE did too", ""},
+		{"base", true, false, harness.Recommended, NoBase, Fine, "BASE violated exclusion", "NEW"},
+		{"kept for that", true, true, harness.Broken, Expected, Fine, "exclusion", ""},
+		{"kept for that, now and then", false, true, harness.Historical, Expected, Fine, "exclusion", ""},
+	} {
+		base, new := whole(c.status), whole(c.status)
+		if c.inBase {
+			broken(base, c.status)
+		}
+		if c.inNew {
+			broken(new, c.status)
+		}
+		got, err := Compare(base, new, Options{Gates: Suite[:2]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := got.Rows[0]
+		if len(got.Rows) != 2 || r.Verdict != c.want || got.Outcome() != c.outcome || got.Tests != 1 ||
+			!strings.Contains(r.Note, c.note) || c.notInNote != "" && strings.Contains(r.Note, c.notInNote) {
+			t.Errorf("%s: %s, %s, %q in %d rows", c.name, r.Verdict, got.Outcome(), r.Note, len(got.Rows))
+		}
+		only := func(l harness.Lock) bool { return l.Name == "x" }
+		if _, err := Compare(base, new, Options{Locks: only}); (c.want == Regressed) != (err == nil) || err != nil && !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s, alone: %v", c.name, err)
+		}
+		if (r.Base.N == 0) != c.inBase || (r.New.N == 0) != c.inNew || r.BaseBroke != c.inBase || r.NewBroke != c.inNew || r.Ratio.N != 0 {
+			t.Errorf("%s: it has a speed: %+v", c.name, r)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	xs := around(1e6, 0.02, 10)
+	both, some := rates{"x": xs, "y": xs}, rates{"x": xs}
+	verdicts := func(c *Comparison) string {
+		var out []string
+		for _, r := range c.Rows {
+			out = append(out, r.Lock.Name+" "+string(r.Verdict))
+		}
+		return strings.Join(out, ", ")
+	}
+	for _, c := range []struct {
+		name      string
+		base, new *resultfile.Run
+		edit      func(m *resultfile.Manifest) // of new
+		want      string
+		outcome   Outcome
+	}{
+		{"planned in neither", synthetic(both), synthetic(some), nil, "x same, y only in BASE", Fine},
+		{"added", synthetic(some), synthetic(both), nil, "x same, y only in NEW", Fine},
+		{"skipped", synthetic(both), synthetic(some), func(m *resultfile.Manifest) {
+			m.Skipped = []resultfile.Skip{{Lock: "y", Reason: "no server"}}
+		}, "x same, y not measured", Unsure},
+		{"interrupted", synthetic(both), synthetic(some), func(m *resultfile.Manifest) { m.Interrupted = true },
+			"x same, y not measured", Unsure},
+		{"killed", synthetic(both), synthetic(some), func(m *resultfile.Manifest) { m.Finished = time.Time{} },
+			"x same, y not measured", Unsure},
+	} {
+		if c.edit != nil {
+			c.edit(&c.new.Manifest)
+		}
+		got, err := Compare(c.base, c.new, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if verdicts(got) != c.want || got.Outcome() != c.outcome {
+			t.Errorf("%s: %s, %s; want %s, %s", c.name, verdicts(got), got.Outcome(), c.want, c.outcome)
+		}
+	}
+	for _, c := range []struct {
+		base, new *resultfile.Run
+		o         Options
+		want      string
+	}{
+		{synthetic(nil), synthetic(nil), Options{}, "no case in common"},
+		{synthetic(some), synthetic(rates{"y": xs}), Options{}, "no case in common"},
+		{synthetic(both), synthetic(both), Options{Locks: func(harness.Lock) bool { return false }}, "no case in common"},
+		{synthetic(some), synthetic(some), Options{Gates: []*Gate{{metric.Requests, figures}}}, "a figure of requests"},
+	} {
+		if _, err := Compare(c.base, c.new, c.o); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+	// The same lock with another workload is another case.
+	other := synthetic(some)
+	for _, r := range other.Results {
+		r.Workload.Workers = 2
+	}
+	if _, err := Compare(synthetic(some), other, Options{}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("one worker and two were compared: %v", err)
+	}
+}
+
+// TestFloors: what neither clock can tell is no difference, and what one of them
+// cannot tell is its bound.
+func TestFloors(t *testing.T) {
+	waits := func(floor float64, wait int64) *resultfile.Run {
+		run := synthetic(rates{"x": around(1e6, 0.02, 10)})
+		for i, r := range run.Results {
+			r.ClockFloor = floor + float64(i)/10
+			r.Wait = harness.Histogram{{Value: wait + int64(i), N: 10_000}}
+		}
+		return run
+	}
+	for _, c := range []struct {
+		base, new *resultfile.Run
+		want      Verdict
+	}{
+		{waits(20, 30), waits(22, 60), Same},          // floors of 100 and 110
+		{waits(20, 30), waits(20, 900), Regressed},    // from at most 100
+		{waits(20, 900), waits(20, 30), Better},       // likewise
+		{waits(20, 4000), waits(20, 4002), Same},      // above
+		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
+	} {
+		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{metric.P99, nanos}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := got.Rows[0]; r.Verdict != c.want {
+			t.Errorf("%s, want %s: %+v", r.Verdict, c.want, r)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package compare
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+)
+
+// columns are those of WriteCSV.
+var columns = []string{
+	"lock", "workload", "metric", "unit", "better",
+	"base", "base_lo", "base_hi", "base_rounds", "new", "new_lo", "new_hi", "new_rounds",
+	"ratio", "ratio_lo", "ratio_hi", "confidence", "p", "verdict", "note",
+}
+
+// WriteCSV writes c as comma-separated values, a line for each row under a line
+// of names. A figure that does not exist is empty; one that is only a bound is
+// the bound. What a spreadsheet would take for a formula begins with an
+// apostrophe.
+func (c *Comparison) WriteCSV(out io.Writer) error {
+	w := csv.NewWriter(out)
+	w.Write(columns) // Error reports it
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		m := r.Gate.Metric
+		line := []string{r.Lock.Name, r.Workload.Name(), m.Name, m.Unit, m.Better}
+		for _, s := range []metric.Summary{r.Base, r.New} {
+			line = append(line, cell(s.Median, s.N), cell(s.Lo, s.N), cell(s.Hi, s.N), strconv.Itoa(s.N))
+		}
+		q := r.Ratio
+		line = append(line, cell(q.Median, q.N), cell(q.Lo, q.N), cell(q.Hi, q.N), cell(q.Confidence, q.N), cell(r.P, q.N), string(r.Verdict), r.Note)
+		for i := range line {
+			line[i] = harmless(line[i])
+		}
+		w.Write(line) // likewise
+	}
+	w.Flush()
+	if err := w.Error(); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	return nil
+}
+
+// cell formats a figure of n rounds.
+func cell(v float64, n int) string {
+	if n == 0 || math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// harmless returns s so that no spreadsheet executes it: names and notes come
+// from a file. No figure of a comparison begins with a sign, except that of an
+// infinite ratio. Source: OWASP, "CSV Injection".
+func harmless(s string) string {
+	if s == "+Inf" {
+		return "Inf"
+	}
+	if t := strings.TrimLeft(s, " \u00a0"); t != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", []rune(t)[0]) {
+		return "'" + s
+	}
+	return s
+}
+
+// The JSON form of a Comparison.
+type (
+	jsonComparison struct {
+		Outcome   Outcome   `json:"outcome"`
+		Paired    bool      `json:"paired"`
+		Alpha     float64   `json:"alpha"`
+		Threshold float64   `json:"fail_over"`
+		Tests     int       `json:"comparisons"`
+		Level     float64   `json:"level"`
+		Base      jsonRun   `json:"base"`
+		New       jsonRun   `json:"new"`
+		Warnings  []string  `json:"warnings"`
+		Rows      []jsonRow `json:"rows"`
+	}
+	jsonRun struct {
+		Commit  string    `json:"commit"`
+		Started time.Time `json:"started"`
+		Machine string    `json:"machine"`
+	}
+	jsonRow struct {
+		Lock     string    `json:"lock"`
+		Workload string    `json:"workload"`
+		Metric   string    `json:"metric"`
+		Unit     string    `json:"unit"`
+		Better   string    `json:"better"`
+		Base     *jsonRate `json:"base"`
+		New      *jsonRate `json:"new"`
+		Ratio    *jsonRate `json:"ratio"`
+		P        *float64  `json:"p"`
+		Verdict  Verdict   `json:"verdict"`
+		Note     string    `json:"note,omitempty"`
+	}
+	jsonRate struct {
+		Median     *float64 `json:"median"`
+		Lo         *float64 `json:"lo"`
+		Hi         *float64 `json:"hi"`
+		Confidence float64  `json:"confidence"`
+		Rounds     int      `json:"rounds"`
+		AtMost     bool     `json:"at_most,omitempty"`
+	}
+)
+
+// WriteJSON writes c as one JSON object. A figure that does not exist, and one
+// that is infinite, is null.
+func (c *Comparison) WriteJSON(out io.Writer) error {
+	run := func(m resultfile.Manifest) jsonRun { return jsonRun{m.Commit, m.Started, m.Machine.String()} }
+	j := jsonComparison{
+		Outcome: c.Outcome(), Paired: c.Paired, Alpha: c.Alpha, Threshold: c.Threshold, Tests: c.Tests, Level: c.Level,
+		Base: run(c.Base), New: run(c.New), Warnings: append([]string{}, c.Warnings...), Rows: []jsonRow{},
+	}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		m := r.Gate.Metric
+		j.Rows = append(j.Rows, jsonRow{
+			Lock: r.Lock.Name, Workload: r.Workload.Name(), Metric: m.Name, Unit: m.Unit, Better: m.Better,
+			Base: rate(r.Base), New: rate(r.New), Ratio: rate(r.Ratio), P: number(r.P), Verdict: r.Verdict, Note: r.Note,
+		})
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(j); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	return nil
+}
+
+func rate(s metric.Summary) *jsonRate {
+	if s.N == 0 {
+		return nil
+	}
+	return &jsonRate{number(s.Median), number(s.Lo), number(s.Hi), s.Confidence, s.N, s.AtMost}
+}
+
+func number(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

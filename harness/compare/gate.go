@@ -1,0 +1,82 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// A Gate is a metric by which two runs are compared.
+type Gate struct {
+	Metric *metric.Metric
+	// Format returns a figure of the metric, 0 or more, with its unit.
+	Format func(v float64) string
+}
+
+// Suite lists every gate, the default first.
+var Suite = []*Gate{
+	{metric.Throughput, perSecond},
+	{metric.Handovers, perSecond},
+	{metric.P50, nanos},
+	{metric.P99, nanos},
+	{metric.HandoverTime, nanos},
+	{metric.Jain, percent},
+	{metric.CPU, nanos},
+	{metric.Requests, figures},
+	{metric.Notifications, figures},
+}
+
+// Name returns the name of g's metric.
+func (g *Gate) Name() string { return g.Metric.Name }
+
+// worse returns by how much ratio, of the new figure to the old, is a change for
+// the worse: 0.1 is 10 %, less than 0 is for the better.
+func (g *Gate) worse(ratio float64) float64 {
+	if g.Metric.Better == metric.Lower {
+		return ratio - 1
+	}
+	return 1 - ratio
+}
+
+// Validate returns one error that joins every mistake in gs, or nil.
+func Validate(gs []*Gate) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for i, g := range gs {
+		if g.Metric == nil {
+			errs = append(errs, fmt.Errorf("gate %d has no metric", i))
+			continue
+		}
+		bad := func(text string) { errs = append(errs, fmt.Errorf("gate %q %s", g.Name(), text)) }
+		if seen[g.Name()] {
+			bad("is listed twice")
+		}
+		seen[g.Name()] = true
+		if g.Metric.Better != metric.Higher && g.Metric.Better != metric.Lower {
+			bad("does not know which way is better")
+		}
+		if g.Format == nil {
+			bad("has no Format")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Find returns the gates of gs with the given names, each once and in the order
+// of gs. The error wraps harness.ErrUsage.
+func Find(gs []*Gate, names []string) ([]*Gate, error) {
+	var known []string
+	for _, g := range gs {
+		known = append(known, g.Name())
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("%w: no metric to compare by is called %q: want one of %s", harness.ErrUsage, name, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(gs), func(g *Gate) bool { return !slices.Contains(names, g.Name()) }), nil
+}

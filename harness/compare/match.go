@@ -1,0 +1,212 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// A matched is one case of two runs. A side that did not measure it is empty.
+type matched struct {
+	lock       harness.Lock
+	workload   harness.Workload
+	base, next []*harness.Result
+}
+
+// match pairs the cases of two runs: those with the same lock and workload.
+func match(base, next *resultfile.Run, wanted func(harness.Lock) bool) []*matched {
+	var out []*matched
+	byName := make(map[string]*matched)
+	of := func(r *harness.Result) *matched {
+		name := r.Lock.Name + "\x00" + r.Workload.Name()
+		m := byName[name]
+		if m == nil {
+			m = &matched{lock: r.Lock, workload: r.Workload}
+			byName[name] = m
+			out = append(out, m)
+		}
+		return m
+	}
+	add := func(rs []*harness.Result, side func(*matched) *[]*harness.Result) {
+		for _, r := range rs {
+			if wanted == nil || wanted(r.Lock) {
+				list := side(of(r))
+				*list = append(*list, r)
+			}
+		}
+	}
+	add(next.Results, func(m *matched) *[]*harness.Result { return &m.next })
+	add(base.Results, func(m *matched) *[]*harness.Result { return &m.base })
+	return out
+}
+
+// rows returns the rows of m, and the comparisons to be made for them, whose
+// rows count from the first of m.
+func (m *matched) rows(gates []*Gate, next resultfile.Manifest, paired bool) (rows []Row, tests []test) {
+	add := func(g *Gate, v Verdict, note string) *Row {
+		rows = append(rows, Row{Lock: m.lock, Workload: m.workload, Gate: g, P: math.NaN(),
+			Base: g.Metric.Summary(m.base), New: g.Metric.Summary(m.next), Verdict: v, Note: note})
+		return &rows[len(rows)-1]
+	}
+	if v, note := m.violated(); v != "" {
+		r := add(gates[0], v, note)
+		r.BaseBroke, r.NewBroke = violations("", m.base) != "", violations("", m.next) != ""
+		if r.BaseBroke { // who broke a promise has no speed
+			r.Base.N = 0
+		}
+		if r.NewBroke {
+			r.New.N = 0
+		}
+		return rows, nil
+	}
+	for _, g := range gates {
+		base, new := m.samples(g, paired)
+		switch {
+		case len(base) > 0 && len(new) > 0:
+			tests = append(tests, test{len(rows), base, new})
+			add(g, "", "")
+		case len(base) > 0:
+			v, note := m.missing(next)
+			add(g, v, note)
+		case len(new) > 0:
+			add(g, OnlyNew, "")
+		}
+	}
+	return rows, tests
+}
+
+// violated returns the verdict on a case whose lock broke a promise in a run
+// that counts, and which one; "" if it broke none.
+func (m *matched) violated() (Verdict, string) {
+	inBase, inNew := violations("BASE", m.base), violations("NEW", m.next)
+	switch {
+	case len(m.next) == 0 || inBase == "" && inNew == "":
+		return "", ""
+	case m.lock.Status == harness.Broken || m.lock.Status == harness.Historical:
+		return Expected, cmp.Or(inNew, inBase)
+	case inNew == "":
+		return NoBase, inBase
+	case inBase != "":
+		return Regressed, inNew + "; BASE did too"
+	}
+	return Regressed, inNew
+}
+
+// violations says in one line how rs broke a promise, or "".
+func violations(side string, rs []*harness.Result) string {
+	var first *harness.Violation
+	n := 0
+	for _, r := range rs {
+		if len(r.Violations) > 0 {
+			n++
+			if first == nil {
+				first = &r.Violations[0]
+			}
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, plural(len(rs), "round"), plain(first.Detail))
+}
+
+// missing returns the verdict on a case that has a figure in the old run only.
+func (m *matched) missing(next resultfile.Manifest) (Verdict, string) {
+	if len(m.next) > 0 {
+		return Unmeasured, "NEW has too few samples for a figure"
+	}
+	for _, s := range next.Skipped {
+		if s.Lock == m.lock.Name {
+			return Unmeasured, "NEW skipped it: " + plain(s.Reason)
+		}
+	}
+	if next.Interrupted || next.Finished.IsZero() {
+		return Unmeasured, "NEW ended before it"
+	}
+	return OnlyBase, ""
+}
+
+// samples returns g's figure of every round of the two runs; those that the
+// clock of either cannot tell are equal. If paired, the samples are of the
+// rounds that have a figure on both sides, and belong together by index.
+func (m *matched) samples(g *Gate, paired bool) (base, next []float64) {
+	bs, ns := readings(g, m.base), readings(g, m.next)
+	floor := 0.0
+	for _, r := range slices.Concat(bs, ns) {
+		if r.bound {
+			floor = max(floor, r.value)
+		}
+	}
+	values := func(rs []reading) (xs []float64) {
+		for _, r := range rs {
+			xs = append(xs, max(r.value, floor))
+		}
+		return xs
+	}
+	if !paired {
+		return values(bs), values(ns)
+	}
+	for _, b := range bs {
+		i := slices.IndexFunc(ns, func(n reading) bool { return n.round == b.round })
+		if i >= 0 {
+			base, next = append(base, max(b.value, floor)), append(next, max(ns[i].value, floor))
+		}
+	}
+	return base, next
+}
+
+// A reading is the figure of one round. A bound says that the figure is not
+// above it, and that the clock cannot tell more.
+type reading struct {
+	round int
+	value float64
+	bound bool
+}
+
+func readings(g *Gate, rs []*harness.Result) (out []reading) {
+	for _, r := range rs {
+		v, ok := g.Metric.Of(r)
+		bound := false
+		if !ok && g.Metric.AtMost != nil {
+			v, ok = g.Metric.AtMost(r)
+			bound = ok
+		}
+		if ok && v >= 0 && !math.IsInf(v, 0) {
+			out = append(out, reading{r.Round, v, bound})
+		}
+	}
+	return out
+}
+
+// sort orders the rows for a reader: by metric, local locks first, by the axes
+// of the workload, by lock, by workers.
+func (c *Comparison) sort(gates []*Gate) {
+	slices.SortStableFunc(c.Rows, func(a, b Row) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(gates, a.Gate), slices.Index(gates, b.Gate)),
+			strings.Compare(a.group(), b.group()),
+			strings.Compare(a.Lock.Name, b.Lock.Name),
+			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
+		)
+	})
+}
+
+// group returns a word that sorts and tells apart what is printed together.
+func (r *Row) group() string {
+	kind := "local"
+	if r.Lock.Traits.Needs != "" {
+		kind = "remote"
+	}
+	return kind + " " + r.axes()
+}
+
+// axes returns the workload without the workers, such as "hold=100ns".
+func (r *Row) axes() string {
+	_, rest, _ := strings.Cut(r.Workload.Name(), "/")
+	return strings.ReplaceAll(rest, "/", " ")
+}

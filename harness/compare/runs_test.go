@@ -1,0 +1,114 @@
+package compare
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+)
+
+// TestAlarms draws runs of equal cases and of a slowed one: alarms among the
+// equal ones must be as rare as alpha says, and the slowed one must be found.
+func TestAlarms(t *testing.T) {
+	const runs, cases, rounds = 200, 5, 12
+	random := rand.New(rand.NewPCG(1, 2))
+	draw := func(slow float64) *resultfile.Run {
+		locks := make(rates)
+		for i := range cases {
+			var xs []float64
+			for range rounds {
+				xs = append(xs, 1e6*slow*math.Exp(0.03*random.NormFloat64()))
+			}
+			locks[string(rune('a'+i))] = xs
+		}
+		return synthetic(locks)
+	}
+	none := 0.0 // no threshold: the test alone must do it
+	for _, paired := range []bool{false, true} {
+		alarms, found := 0, 0
+		for range runs {
+			base, same, slow := draw(1), draw(1), draw(0.85)
+			if paired {
+				base.Manifest.Pair, same.Manifest.Pair, slow.Manifest.Pair = "p", "p", "p"
+			}
+			if c, _ := Compare(base, same, Options{Threshold: &none}); c.Outcome() == Worse {
+				alarms++
+			}
+			if c, _ := Compare(base, slow, Options{}); c.Outcome() == Worse {
+				found++
+			}
+		}
+		// 5 % of 200 runs are 10 alarms, on one side 5; 20 would come up in one of 10^5 seeds.
+		if alarms > 20 || found != runs {
+			t.Errorf("paired %v: %d false alarms and %d true ones in %d runs", paired, alarms, found, runs)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	xs := rates{"x": around(1e6, 0.02, 10)}
+	find := func(edit func(base, new *resultfile.Run)) string {
+		a, b := synthetic(xs), synthetic(xs)
+		edit(a, b)
+		c, err := Compare(a, b, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(c.Warnings, "\n")
+	}
+	for _, c := range []struct {
+		edit func(a, b *resultfile.Run)
+		want string
+	}{
+		{func(a, b *resultfile.Run) { a.Manifest.Machine.Kernel, b.Manifest.Machine.Kernel = "6.1", "6.18" }, "kernel 6.1 and 6.18"},
+		{func(a, b *resultfile.Run) { a.Manifest.Machine.CPU = "AMD EPYC" }, "CPU AMD EPYC and unknown"},
+		{func(a, b *resultfile.Run) { b.Manifest.Machine.GOMAXPROCS = 4 }, "GOMAXPROCS 0 and 4"},
+		{func(a, b *resultfile.Run) { b.Manifest.Versions = map[string]string{"redis": "7.2.4"} }, "Redis unknown and 7.2.4"},
+		{func(a, b *resultfile.Run) { b.Results[0].Workload.Window = 2 * time.Second }, "window 1s and 2s"},
+		{func(a, b *resultfile.Run) { a.Manifest.Interrupted = true }, "BASE did not run to its end"},
+		{func(a, b *resultfile.Run) { b.Damage = []string{"line 3"} }, "NEW has 1 line"},
+		{func(a, b *resultfile.Run) { b.Manifest.Started = a.Manifest.Started.Add(50 * time.Hour) }, "measured 2 days apart"},
+		{func(a, b *resultfile.Run) {}, "--interleave"},
+	} {
+		if got := find(c.edit); !strings.Contains(got, c.want) {
+			t.Errorf("%q is not in %q", c.want, got)
+		}
+	}
+	if got := find(func(a, b *resultfile.Run) {
+		a.Manifest.Pair, b.Manifest.Pair = "p", "p"
+		a.Manifest.Commit, b.Manifest.Commit = "1", "2"
+	}); got != "" {
+		t.Errorf("two builds in the same rounds: %q", got)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if err := Validate(Suite); err != nil {
+		t.Error(err)
+	}
+	for want, gs := range map[string][]*Gate{
+		"no metric":           {{nil, figures}},
+		"listed twice":        {{metric.Jain, percent}, {metric.Jain, percent}},
+		"which way is better": {{metric.Hold, nanos}},
+		"no Format":           {{metric.Jain, nil}},
+	} {
+		if err := Validate(gs); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	gs, err := Find(Suite, []string{"wait-p99", "throughput", "wait-p99"})
+	if err != nil || len(gs) != 2 || gs[0].Name() != "throughput" || gs[1].Name() != "wait-p99" {
+		t.Errorf("%v, %v", gs, err)
+	}
+	for _, names := range [][]string{{"nosuch"}, {""}, {"jain", "Jain"}} {
+		if _, err := Find(Suite, names); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%q: %v", names, err)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"locklab/harness/metric"
+)
+
+// minWidth is the least width that WriteText fills; narrower terminals wrap.
+const minWidth = 60
+
+// WriteText writes c as tables with a conclusion. Sentences are no wider than
+// width columns, tables about 100 at most.
+func (c *Comparison) WriteText(out io.Writer, width int) error {
+	t := &textWriter{width: max(width, minWidth)}
+	t.item("BASE  ", origin(c.Base.Commit, c.Base.Started.UTC().Format("2006-01-02 15:04"), c.Base.Machine.String()))
+	t.item("NEW   ", origin(c.New.Commit, c.New.Started.UTC().Format("2006-01-02 15:04"), c.New.Machine.String()))
+	c.tables(t)
+	t.buf.WriteByte('\n')
+	t.item("", c.headline())
+	for _, r := range c.Rows {
+		if r.Note != "" && r.Verdict.tabled() {
+			t.item("  - ", r.short()+": "+r.Note)
+		}
+	}
+	for _, s := range c.remarks() {
+		t.item("", s)
+	}
+	for _, v := range []Verdict{Unmeasured, OnlyBase, OnlyNew} {
+		if names := c.names(v); len(names) > 0 {
+			t.item("", fmt.Sprintf("%s (%d): %s", strings.ToUpper(string(v[:1]))+string(v[1:]), len(names), list(names, 6)))
+		}
+	}
+	for _, w := range c.Warnings {
+		t.item("Warning: ", w)
+	}
+	if _, err := io.WriteString(out, t.buf.String()); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	return nil
+}
+
+// origin describes a run in one line.
+func origin(commit, started, machine string) string {
+	if commit == "" {
+		commit = "unknown commit"
+	}
+	if len(commit) > 12 && !strings.Contains(commit, " ") {
+		dirty := strings.HasSuffix(commit, "+dirty")
+		commit = commit[:12]
+		if dirty {
+			commit += "+dirty"
+		}
+	}
+	return plain(commit) + ", " + started + " UTC, " + plain(machine)
+}
+
+// tabled reports whether a verdict has figures to put in a table.
+func (v Verdict) tabled() bool { return v != OnlyBase && v != OnlyNew && v != Unmeasured }
+
+// tables writes one table for each metric and each setting of the workload.
+func (c *Comparison) tables(t *textWriter) {
+	cells := [][]string{}
+	last := ""
+	for _, r := range c.Rows {
+		if !r.Verdict.tabled() {
+			continue
+		}
+		if group := r.Gate.Name() + " " + r.group(); group != last {
+			last = group
+			cells = append(cells, nil, []string{r.Gate.Name() + ", " + plain(r.axes()), "workers", "base", "new", "new/base", "interval", "p", ""})
+		}
+		cells = append(cells, r.cells())
+	}
+	t.table(cells)
+}
+
+// cells returns r as a line of its table.
+func (r *Row) cells() []string {
+	side := func(s metric.Summary, broke bool) string {
+		switch {
+		case broke:
+			return "violated"
+		case s.N == 0:
+			return unknown
+		}
+		return bounded(s.AtMost) + r.Gate.Format(s.Median)
+	}
+	line := []string{"  " + plain(r.Lock.Name), fmt.Sprint(r.Workload.Workers), side(r.Base, r.BaseBroke), side(r.New, r.NewBroke), unknown, unknown, unknown, string(r.Verdict)}
+	if r.Ratio.N > 0 {
+		line[4] = ratio(r.Ratio.Median)
+		line[5] = ratio(r.Ratio.Lo) + "–" + ratio(r.Ratio.Hi)
+		line[6] = chance(r.P)
+	}
+	return line
+}
+
+func bounded(atMost bool) string {
+	if atMost {
+		return "≤ "
+	}
+	return ""
+}
+
+// headline sums c up.
+func (c *Comparison) headline() string {
+	n := make(map[Verdict]int)
+	for _, r := range c.Rows {
+		n[r.Verdict]++
+	}
+	var parts []string
+	for _, v := range []Verdict{Regressed, Noisy, TooFew, Unmeasured, NoBase, Better, Same, NotWorse, Expected} {
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
+		}
+	}
+	counts := strings.Join(parts, ", ") + "."
+	switch c.Outcome() {
+	case Worse:
+		return fmt.Sprintf("REGRESSED: %s. In all: %s", list(c.names(Regressed), 6), counts)
+	case Unsure:
+		return "No verdict: no regression is certain, and none is ruled out. In all: " + counts
+	}
+	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Threshold), counts)
+}
+
+// remarks say how the figures came about, and what to do where they say nothing.
+func (c *Comparison) remarks() (out []string) {
+	if c.Tests > 0 {
+		out = append(out, c.method())
+	}
+	has := func(v Verdict) bool { return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v }) }
+	if has(Noisy) {
+		out = append(out, fmt.Sprintf("Too noisy: the interval reaches beyond %s to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Threshold)))
+	}
+	if has(TooFew) {
+		out = append(out, fmt.Sprintf("Too few rounds: even rounds that differ completely would not be told apart with %s at %g together; measure more rounds or fewer cases.",
+			plural(c.Tests, "comparison"), c.Alpha))
+	}
+	return out
+}
+
+// method says how the figures came about.
+func (c *Comparison) method() string {
+	how := "Ratio: median over all pairs of rounds. p: Mann-Whitney test"
+	if c.Paired {
+		how = "Ratio: median of the ratios within a round. p: sign test"
+	}
+	lo, hi := c.rounds()
+	rounds := plural(hi, "round")
+	if lo != hi {
+		rounds = fmt.Sprintf("%d to %s", lo, rounds)
+	}
+	return fmt.Sprintf("%s, Holm's correction for %s. Intervals: %s each. %s. A change counts if it exceeds %s, p is under %g, and the interval leaves 1 out.",
+		how, plural(c.Tests, "comparison"), share(c.Level), rounds, share(c.Threshold), c.Alpha)
+}
+
+// rounds returns the fewest and the most rounds of a comparison.
+func (c *Comparison) rounds() (lo, hi int) {
+	for _, r := range c.Rows {
+		if n := r.Ratio.N; n > 0 {
+			if lo == 0 || n < lo {
+				lo = n
+			}
+			hi = max(hi, n)
+		}
+	}
+	return lo, hi
+}
+
+// short names r's case in a list.
+func (r *Row) short() string { return plain(r.Case()) }
+
+// names returns the cases with verdict v, each once.
+func (c *Comparison) names(v Verdict) (out []string) {
+	seen := make(map[string]bool)
+	for _, r := range c.Rows {
+		if name := r.short(); r.Verdict == v && !seen[name] {
+			seen[name] = true
+			if r.Note != "" && !v.tabled() {
+				name += " (" + r.Note + ")"
+			}
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// A textWriter lays out lines.
+type textWriter struct {
+	buf   strings.Builder
+	width int
+}
+
+// item writes s behind first, wrapped; further lines are indented as far.
+func (t *textWriter) item(first, s string) {
+	cur, rest := first, strings.Repeat(" ", utf8.RuneCountInString(first))
+	for i, word := range strings.Fields(s) {
+		switch {
+		case i == 0:
+			cur += word
+		case utf8.RuneCountInString(cur)+1+utf8.RuneCountInString(word) > t.width:
+			t.buf.WriteString(cur + "\n")
+			cur = rest + word
+		default:
+			cur += " " + word
+		}
+	}
+	t.buf.WriteString(cur + "\n")
+}
+
+// table writes lines of as many cells each: the first and the last to the left,
+// the others to the right. A nil line is empty.
+func (t *textWriter) table(lines [][]string) {
+	var widths []int
+	for _, line := range lines {
+		for i, cell := range line {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, line := range lines {
+		var b strings.Builder
+		for i, cell := range line {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			switch {
+			case i == 0:
+				b.WriteString(cell + pad)
+			case i == len(line)-1:
+				b.WriteString("  " + cell)
+			default:
+				b.WriteString("  " + pad + cell)
+			}
+		}
+		t.buf.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+	}
+}

@@ -1,0 +1,121 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+)
+
+// protocol is the version of what a measuring process is told and what it
+// answers. It changes with the fields of spec and their meaning. The result it
+// answers with is a line of a result file, which has a version of its own.
+const protocol = 1
+
+// A Build is a program that can measure: this one, or another build of the lab.
+type Build struct {
+	Path string `json:"-"` // of the program, absolute
+
+	Protocol int               `json:"protocol"`
+	Schema   int               `json:"schema"` // of the results it writes
+	Arch     string            `json:"arch"`   // GOARCH
+	Go       string            `json:"go"`     // runtime.Version
+	Commit   string            `json:"commit"`
+	Modules  map[string]string `json:"modules"`
+	Locks    []string          `json:"locks"`
+	Overhead harness.Overhead  `json:"overhead"`
+}
+
+// describe returns what this program is, if suite holds its locks.
+func describe(suite []*harness.Variant) Build {
+	b := Build{
+		Protocol: protocol, Schema: resultfile.Schema, Arch: runtime.GOARCH, Go: runtime.Version(),
+		Commit: machine.BuildCommit(), Modules: machine.Modules(), Overhead: Calibrate().Overhead(),
+	}
+	for _, v := range suite {
+		b.Locks = append(b.Locks, v.Name)
+	}
+	return b
+}
+
+// introduction is how long a program may take to say what it is.
+const introduction = 10 * time.Second
+
+// AskBuild starts the program in file path and asks what it is. The error wraps
+// harness.ErrUsage if it is not a build of the lab, or one that this program
+// cannot command.
+func AskBuild(ctx context.Context, path string) (Build, error) {
+	refuse := func(format string, args ...any) (Build, error) {
+		return Build{}, fmt.Errorf("%w: %s "+format, append([]any{harness.ErrUsage, path}, args...)...)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return refuse("cannot be found: %v", err)
+	}
+	if info, err := os.Stat(abs); err != nil {
+		return refuse("is not there: %v", errors.Unwrap(err))
+	} else if info.IsDir() {
+		return refuse("is a directory, not a program that can measure")
+	} else if info.Mode()&0o111 == 0 {
+		return refuse("is not an executable file")
+	}
+	text, err := ask(ctx, spec{Describe: true, exe: abs}, introduction)
+	if ctx.Err() != nil {
+		return Build{}, fmt.Errorf("runner: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		return refuse("does not answer as a locklab of protocol %d does; a build from before there was --interleave cannot (%v)", protocol, err)
+	}
+	var b Build
+	if err := json.Unmarshal(bytes.TrimSpace(text), &b); err != nil || b.Protocol == 0 {
+		return refuse("is not a build of locklab that can be commanded: it did not say which protocol it speaks")
+	}
+	if b.Protocol != protocol || b.Schema != resultfile.Schema {
+		return refuse("speaks protocol %d and schema %d, this program %d and %d: build both binaries and this one from commits that agree",
+			b.Protocol, b.Schema, protocol, resultfile.Schema)
+	}
+	b.Path = abs
+	return b, nil
+}
+
+// RunBuilds measures p by each of builds in the same rounds: a case by one build
+// right after the other, in an order drawn anew each time, so that what disturbs
+// the machine disturbs both. Else it is like [Plan.Run]; report is also told
+// whose result it is, by its index in builds.
+func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	n, known := len(builds), survey()
+	serial, total := 0, len(p.Cases)*p.Rounds*n
+	start := time.Now()
+	draw := rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
+	for round := range p.Rounds {
+		for _, i := range p.order(round) {
+			for _, b := range draw.Perm(n) {
+				c, by := p.Cases[i], *p
+				by.exe = builds[b].Path
+				res, err := by.measure(ctx, c, known, round, serial)
+				if err != nil {
+					return errors.Join(ctx.Err(), err)
+				}
+				serial++
+				left := time.Since(start) / time.Duration(serial) * time.Duration(total-serial)
+				if err := report(b, Progress{Case: c, Round: round, Done: serial, Total: total, Left: left, Result: res}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
