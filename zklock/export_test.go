@@ -138,17 +138,13 @@ var NaiveSemaphore = &harness.Variant{
 }
 
 // FirstWriteRW is a RW that follows Curator's rule on what to watch.
-func FirstWriteRW(c *Client, path string) *RW {
-	m := c.RW(path, Options{})
-	m.read = firstReadQueue
-	return m
-}
+func FirstWriteRW(c *Client, path string) *RW { return c.RW(path, Options{}).asCurator() }
 
 // BlindRW is a RW whose readers do not see writers.
 func BlindRW(c *Client, path string) *RW {
 	m := c.RW(path, Options{})
 	m.read = &protocol{kind: readKind, look: func(t *ticket) (view, error) {
-		return lookRead(t, func([]place, int) int { return -1 })
+		return lookLine(t, func([]place, int) int { return -1 }, readKind, writeKind)
 	}}
 	return m
 }

@@ -29,7 +29,7 @@ var steps = map[string][]string{
 	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
 	"zk-herd":                  {"create", "delete", "getChildren2"},
 	"zk-curator":               {"create", "delete", "getChildren2", "getData"},
-	"zk-rw":                    {"create", "delete", "getChildren2", "getData"},
+	"zk-rw":                    {"getChildren2", "getData", "multi"},
 	"zk-rw-curator":            {"create", "delete", "getChildren2", "getData"},
 	"zk-two-level":             {"create", "delete", "getChildren2", "getData"},
 	"zk-two-level-local-first": {"create", "delete", "getChildren2", "getData"},

@@ -21,7 +21,7 @@ func (c *Client) guardAfter() time.Duration { return c.conn.SessionTimeout() / 3
 func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	c := t.q.c
 	var slow <-chan time.Time
-	if v.ticket != nil && t.own == nil { // else nothing is decided without a look
+	if v.gives && t.own == nil { // else nothing is decided without a look
 		if t.waits.IsZero() {
 			t.waits = time.Now()
 		}
@@ -38,7 +38,10 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	for {
 		select {
 		case ev, ok := <-v.wake:
-			if v.ticket != nil && v.ticket.gave(c, v.ticket.take(ev, ok)) && !t.disturbed() {
+			if v.ticket != nil { // others may wait for the same event
+				ev = v.ticket.take(ev, ok)
+			}
+			if v.gives && v.ticket.gave(c, ev) && !t.disturbed() {
 				return view{head: true, token: t.fence()}, nil
 			}
 			return view{}, nil

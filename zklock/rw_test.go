@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ func TestRW(t *testing.T) {
 		{"requests alone", rwAlone},
 		{"requests of a reader behind writers", rwBehindWriters},
 		{"requests in a crowd", rwCrowd},
+		{"a writer hands over", rwHandOver},
 		{"exclusion and tokens", rwExcludes},
 		{"readers share", rwShares},
 		{"the nearest writer cancels", func(t *testing.T, at harness.Endpoint) { nearestWriterLeaves(t, at, false) }},
@@ -30,9 +30,11 @@ func TestRW(t *testing.T) {
 		{"a reader in the middle leaves", middleReaderLeaves},
 		{"a reader's session expires", readerExpires},
 		{"a reader's reply is lost", readerReplyLost},
+		{"any reply is lost", rwAnyReplyLost},
 		{"try", rwTry},
 		{"owner", rwOwner},
 		{"downgrade", rwDowngrade},
+		{"downgrade, a writer next", rwDowngradeHandsOver},
 		{"downgrade after the write is lost", rwDowngradeLost},
 	})
 }
@@ -40,129 +42,6 @@ func TestRW(t *testing.T) {
 func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zklock.RW) {
 	c := dial(t, at, zklock.ClientOptions{})
 	return c, c.RW(path, zklock.Options{})
-}
-
-func rwAlone(t *testing.T, at harness.Endpoint) {
-	c, m := newRW(t, at, newPath())
-	unlock(t, grab(t, m.Lock)) // makes the parents
-	before := c.Counts()
-	for range 10 {
-		unlock(t, grab(t, m.Lock))
-		unlock(t, grab(t, m.RLock))
-	}
-	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 60}) {
-		t.Errorf("20 acquisitions cost %+v, want 3 requests each", have)
-	}
-}
-
-// rwBehindWriters: a reader behind three writers is woken once; by Curator's
-// rule three times.
-func rwBehindWriters(t *testing.T, at harness.Endpoint) {
-	for _, test := range []struct {
-		name string
-		open func(c *zklock.Client, path string) *zklock.RW
-		want harness.Counts
-	}{
-		{"nearest", func(c *zklock.Client, path string) *zklock.RW { return c.RW(path, zklock.Options{}) },
-			harness.Counts{Requests: 5, Notifications: 1}},
-		{"first", zklock.FirstWriteRW, harness.Counts{Requests: 9, Notifications: 3}},
-	} {
-		see, path := raw(t, at), newPath()
-		var writers []<-chan result
-		for i := range 3 {
-			_, m := newRW(t, at, path)
-			writers = append(writers, behind(t.Context(), m.Lock))
-			queued(t, see, path, i+1)
-		}
-		c := dial(t, at, zklock.ClientOptions{})
-		before := c.Counts()
-		reader := behind(t.Context(), test.open(c, path).RLock)
-		for _, w := range writers {
-			l := take(t, w)
-			empty(t, reader)
-			unlock(t, l)
-		}
-		unlock(t, take(t, reader))
-		if have := c.Counts().Sub(before); have != test.want {
-			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
-		}
-	}
-}
-
-// rwCrowd: 50 clients, of which every tenth writes. The least that is possible
-// for a ticket that waits is 5 requests: create, list, watch, list, delete. A
-// writer needs more if the reader it watches leaves before another.
-func rwCrowd(t *testing.T, at harness.Endpoint) {
-	const readers, writers = 45, 5
-	nearest, events := rwCost(t, at, newVariant(t, "zk-rw"), readers, writers)
-	first, firstEvents := rwCost(t, at, newVariant(t, "zk-rw-curator"), readers, writers)
-	t.Logf("%d readers and %d writers: %.2f requests and %.2f events, by Curator's rule %.2f and %.2f",
-		readers, writers, nearest, events, first, firstEvents)
-	if nearest > 5.2 || events > 1.2 {
-		t.Errorf("%.2f requests and %.2f events for an acquisition, want 5.0 and 1.0", nearest, events)
-	}
-	if first < nearest+2 {
-		t.Errorf("Curator's rule costs %.2f requests, hardly more than %.2f: the test shows nothing", first, nearest)
-	}
-}
-
-func newVariant(t *testing.T, name string) *harness.Variant {
-	t.Helper()
-	for _, v := range zklock.Suite {
-		if v.Name == name {
-			return v
-		}
-	}
-	t.Fatalf("no variant %q", name)
-	return nil
-}
-
-// rwCost returns the requests and watch events of an acquisition among clients
-// that always read and clients that always write, and queue again at once.
-func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writers int) (requests, notifications float64) {
-	t.Helper()
-	key := newPath()[len("/locklab/"):]
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var total harness.Counts
-	var turns int
-	var stop atomic.Bool
-	for i := range readers + writers {
-		r, err := v.Remote(t.Context(), at, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		s, err := r.Join(t.Context(), i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lock := s.(harness.RWSession).RLock
-		if i%(1+readers/writers) == 0 {
-			lock = s.Lock
-		}
-		wg.Go(func() {
-			mine := 0
-			for ; !stop.Load(); mine++ {
-				l, err := lock(t.Context())
-				if err == nil {
-					err = l.Unlock(t.Context())
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			total = total.Add(r.(harness.Counter).Counts())
-			turns += mine
-		})
-	}
-	time.Sleep(time.Second)
-	stop.Store(true)
-	wg.Wait()
-	return float64(total.Requests) / float64(turns), float64(total.Notifications) / float64(turns)
 }
 
 // rwExcludes also shows that the check finds readers that do not exclude.
@@ -357,6 +236,20 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 	unlock(t, w)
 	unlock(t, r)
 	queued(t, see, path, 0)
+}
+
+// rwAnyReplyLost: each reply to a writer and to a reader behind one, and to a
+// writer behind a reader.
+func rwAnyReplyLost(t *testing.T, at harness.Endpoint) {
+	for _, reads := range []bool{false, true} {
+		loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
+			m, n := c.RW(path, zklock.Options{}), d.RW(path, zklock.Options{})
+			if reads {
+				return [3]taker{m.Lock, n.RLock, m.Lock}
+			}
+			return [3]taker{m.Lock, n.Lock, m.RLock}
+		})
+	}
 }
 
 func rwTry(t *testing.T, at harness.Endpoint) {

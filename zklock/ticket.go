@@ -28,6 +28,7 @@ type ticket struct {
 	behind uint64          // the greatest czxid among tickets that this one waited for
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when
+	shared bool            // another ticket holds the lock by this one, and will go on without it
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
