@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -59,8 +60,8 @@ func rwExcludes(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// rwRush returns what went wrong among a reader and a writer in each of some
-// clients.
+// rwRush returns what went wrong among readers, writers and one who writes and
+// reads on in each of some clients, who lose patience now and then.
 func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) *zklock.RW) error {
 	const clients, turns = 4, 40
 	path := newPath()
@@ -68,19 +69,28 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 	var wg sync.WaitGroup
 	for range clients {
 		m := open(dial(t, at, zklock.ClientOptions{}), path)
+		o := m.Owner()
 		for _, worker := range []struct {
 			lock   taker
 			writes bool
-		}{{m.Lock, true}, {m.RLock, false}, {m.RLock, false}} {
+			reads  taker // on, nil if it does not
+		}{{m.Lock, true, nil}, {m.RLock, false, nil}, {m.RLock, false, nil}, {o.Lock, true, o.RLock}} {
 			wg.Go(func() {
-				for range turns {
-					l, err := worker.lock(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
+				for turn := range turns {
+					ctx, cancel := t.Context(), func() {}
+					if turn%4 == 3 {
+						ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
 					}
-					room.visit(worker.writes, l.Token())
-					if err := l.Unlock(t.Context()); err != nil {
+					l, err := worker.lock(ctx)
+					cancel()
+					if err != nil {
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Error(err)
+							return
+						}
+						continue
+					}
+					if err := room.turn(t.Context(), l, worker.writes, worker.reads); err != nil {
 						t.Error(err)
 						return
 					}
@@ -90,6 +100,24 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 	}
 	wg.Wait()
 	return errors.Join(room.errs...)
+}
+
+// turn visits the room with a lease and gives it back, after reading on if the
+// owner of the lease does that.
+func (r *rwRoom) turn(ctx context.Context, l *zklock.Lease, writes bool, reads taker) error {
+	r.visit(writes, l.Token())
+	if reads != nil {
+		read, err := reads(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.Unlock(ctx); err != nil {
+			return err
+		}
+		r.visit(false, read.Token())
+		l = read
+	}
+	return l.Unlock(ctx)
 }
 
 // A rwRoom is where readers and writers come with their tokens.
