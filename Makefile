@@ -35,7 +35,7 @@ test-arches: ## run the assembly of six architectures, and every lock on arm64, 
 	scripts/deps qemu
 	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment ./spinlock ./mutex
 
-models: ## check Promela models of ticket, mcs, clh, zk-handoff and redis-queue, and broken ones, with Spin; installs it
+models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis-queue, and broken ones, with Spin; installs it
 	scripts/deps spin
 	spinlock/models/check
 	zklock/models/check
