@@ -34,6 +34,7 @@ func TestContract(t *testing.T) {
 		{"holder's ticket removed", heldTicketRemoved},
 		{"ticket of zk-fair's holder removed", fairTicketRemoved},
 		{"slow waiter's ticket removed", waitingTicketRemoved},
+		{"new waiter's ticket removed", newWaiterTicketRemoved},
 		{"a slow holder's costs", slowHolderCosts},
 		{"unlock of a guarded lease", unlockGuarded},
 		{"bad paths", badPaths},
@@ -109,6 +110,44 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	empty(t, unlucky)
 	unlock(t, l)
 	unlock(t, take(t, unlucky))
+}
+
+// newWaiterTicketRemoved: the limit of the lock. Who deletes the ticket of one who
+// has just begun to wait lets two hold the lock, until that ticket would have
+// been a slow one, and no longer.
+func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	path := newPath()
+	o := zklock.ClientOptions{SessionTimeout: 3 * time.Second} // slow after one
+	c, d := dial(t, at, o), dial(t, at, o)
+	head := lock(t, d.Mutex(path, zklock.Options{}))
+	began := time.Now()
+	unlucky := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
+	last := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 3)
+	if err := see.Delete(path+"/"+queue(t, see, path)[1], -1); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(aWhile / 4) // the one behind lists
+	unlock(t, head)
+	wrong, right := take(t, unlucky), take(t, last)
+	if time.Since(began) < time.Second && wrong.Err() != nil {
+		t.Errorf("Err = %v at once: then the documentation can promise more", wrong.Err())
+	}
+	if err := told(t, wrong); !errors.Is(err, zklock.ErrLost) {
+		t.Errorf("Err = %v, want ErrLost", err)
+	}
+	if took := time.Since(began); took > time.Second+short/5 {
+		t.Errorf("the one without a ticket was told after %v, want 1 s", took)
+	}
+	lost(t, wrong)
+	if right.Err() != nil || right.Token() <= head.Token() {
+		t.Errorf("the one with a ticket: %v, token %d after %d", right.Err(), right.Token(), head.Token())
+	}
+	if wrong.Token() >= right.Token() {
+		t.Errorf("a resource cannot refuse the one without a ticket: token %d, the other's %d", wrong.Token(), right.Token())
+	}
+	unlock(t, right)
+	queued(t, see, path, 0)
 }
 
 // slowHolderCosts: one request and one watch event more.
@@ -203,13 +242,29 @@ func refused(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(open.Path(), zklock.Options{})))
 }
 
+// sessionTimeout: what the servers do not grant is an error, in one line that
+// says what they do.
 func sessionTimeout(t *testing.T, at harness.Endpoint) {
-	low := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Millisecond}).SessionTimeout()
-	high := dial(t, at, zklock.ClientOptions{SessionTimeout: 24 * time.Hour}).SessionTimeout()
-	if low <= time.Millisecond || high >= 24*time.Hour || low > high {
-		t.Errorf("asked for 1ms and 24h, the servers granted %v and %v", low, high)
+	for asked, says := range map[time.Duration]string{
+		time.Millisecond: "grant ",
+		24 * time.Hour:   "grant ",
+		-time.Second:     "0 for the default",
+		time.Microsecond: "0 for the default",
+	} {
+		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
+		if err == nil {
+			c.Close()
+		}
+		if !errors.Is(err, zklock.ErrSessionTimeout) || strings.Contains(err.Error(), "\n") ||
+			!strings.Contains(err.Error(), asked.String()) {
+			t.Errorf("SessionTimeout %v: Dial = %v, want ErrSessionTimeout and the figure in one line", asked, err)
+		} else if !strings.Contains(err.Error(), says) {
+			t.Errorf("SessionTimeout %v: Dial = %v, want %q", asked, err, says)
+		}
 	}
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{SessionTimeout: time.Millisecond}).Mutex(newPath(), zklock.Options{})))
+	if got := dial(t, at, zklock.ClientOptions{SessionTimeout: 3 * time.Second}).SessionTimeout(); got != 3*time.Second {
+		t.Errorf("asked for 3s, the servers granted %v", got)
+	}
 }
 
 func wrongAddress(t *testing.T, _ harness.Endpoint) {

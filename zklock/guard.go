@@ -10,11 +10,17 @@ import (
 )
 
 // A ticket can be removed by somebody else. A watch on it would cost every
-// acquisition a request, so it is set when a ticket, or a lease, turns out to
-// be a slow one.
+// acquisition a request and an event, so it is set when a ticket turns out to be
+// a slow one. Until then its owner does not know, and may hold the lock beside
+// another: so slow is counted from when it began to wait.
 
-// guardAfter returns how old that is.
-func (c *Client) guardAfter() time.Duration { return c.conn.SessionTimeout() / 3 }
+// guardMost bounds guardAfter: sooner than somebody can list the queue, see which
+// ticket is in the way and delete it. Who waits or holds for that long can afford
+// a request.
+const guardMost = time.Second
+
+// guardAfter returns how old a slow ticket is.
+func (c *Client) guardAfter() time.Duration { return min(guardMost, c.conn.SessionTimeout()/3) }
 
 // wait returns when it is time to look again, then with the zero view, or when
 // it has turned out what a look would show.
@@ -79,11 +85,15 @@ func (t *ticket) disturbed() bool {
 	}
 }
 
-// guarded starts the guard of a lease, later or, with a watch at hand, now.
-func (l *Lease) guarded(own <-chan zk.Event) {
-	var after time.Duration
-	if own == nil {
-		after = l.c.guardAfter()
+// guarded starts the guard of a lease whose ticket began to wait then, or not at
+// all if since is zero: when it is slow or, with a watch at hand, now.
+func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
+	after := l.c.guardAfter()
+	switch {
+	case own != nil:
+		after = 0
+	case !since.IsZero():
+		after = max(0, after-time.Since(since))
 	}
 	l.slow = time.AfterFunc(after, func() { l.c.spawn(func() { l.guard(own) }) })
 }
