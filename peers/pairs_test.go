@@ -46,25 +46,44 @@ var (
 // A cell takes about a second longer than its window: (6 + 3 × 7) rounds of 4 locks
 // are less than four minutes.
 func BenchmarkZooKeeperPairs(b *testing.B) {
+	pairing{*pairWorkers, *pairLocks, *pairBase, false}.run(b)
+}
+
+// BenchmarkZooKeeperShared is BenchmarkZooKeeperPairs for 50 workers of one
+// process who share one client: goroutines one zk-cohort or Mutex, Java threads
+// one instance of Curator's InterProcessMutex.
+//
+//	go test -run '^$' -bench ZooKeeperShared -benchtime 1x ./peers
+func BenchmarkZooKeeperShared(b *testing.B) {
+	pairing{"50", "zk-cohort,zk-handoff,curator-mutex-shared", "curator-mutex-shared", true}.run(b)
+}
+
+// A pairing is which locks are set beside each other.
+type pairing struct {
+	workers, locks, base string // lists with commas
+	shared               bool   // all workers have one client
+}
+
+func (p pairing) run(b *testing.B) {
 	server, err := backend.StartEnsemble(b.Context(), *pairServers)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "BenchmarkZooKeeperPairs:", err) // a skipped benchmark says nothing
+		fmt.Fprintln(os.Stderr, b.Name()+":", err) // a skipped benchmark says nothing
 		unavailable(b, harness.KindZooKeeper, err)
 	}
 	defer server.Stop()
 	at := server.Endpoint()
 	at.SessionTimeout = 30 * time.Second
-	locks, absent := contestants(b)
+	locks, absent := contestants(b, p.locks)
 	defer keepJava(b, at)()
 	warm := false
-	for _, word := range strings.Split(*pairWorkers, ",") {
+	for _, word := range strings.Split(p.workers, ",") {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 {
-			b.Fatalf("-pairs.workers=%s: want numbers above 0, such as 1,8,50", *pairWorkers)
+			b.Fatalf("-pairs.workers=%s: want numbers above 0, such as 1,8,50", p.workers)
 		}
 		var report string
 		b.Run(fmt.Sprintf("servers=%d/workers=%d", len(at.Addrs[0]), n), func(b *testing.B) {
-			m := match{at: at, locks: locks, absent: absent, cell: cell{workers: n, hold: *pairHold}}
+			m := match{at: at, locks: locks, base: p.base, absent: absent, cell: cell{workers: n, hold: *pairHold, shared: p.shared}}
 			if !warm {
 				m.warmUp(b)
 				warm = true
@@ -88,10 +107,10 @@ func unavailable(tb testing.TB, what string, err error) {
 	tb.Fatal(err)
 }
 
-// contestants returns the locks of -pairs.locks that can run, and a line for
+// contestants returns the locks of these names that can run, and a line for
 // each of the others.
-func contestants(b *testing.B) (locks []*harness.Variant, absent string) {
-	for _, name := range strings.Split(*pairLocks, ",") {
+func contestants(b *testing.B, names string) (locks []*harness.Variant, absent string) {
+	for _, name := range strings.Split(names, ",") {
 		v := variant(name)
 		switch {
 		case v == nil:
@@ -112,6 +131,7 @@ func contestants(b *testing.B) (locks []*harness.Variant, absent string) {
 type match struct {
 	at     harness.Endpoint
 	locks  []*harness.Variant
+	base   string // names, with commas: with whom the others are compared
 	absent string // lines about those that cannot run
 	cell   cell
 	all    [][]outcome // by round, then by lock
@@ -222,7 +242,7 @@ func (m *match) report(b *testing.B) string {
 			}
 		}
 	}
-	for _, base := range strings.Split(*pairBase, ",") {
+	for _, base := range strings.Split(m.base, ",") {
 		j := slices.IndexFunc(m.locks, func(v *harness.Variant) bool { return v.Name == base })
 		for i, v := range m.locks {
 			if j < 0 || i == j {
@@ -319,6 +339,7 @@ const cellWarmup = 500 * time.Millisecond
 type cell struct {
 	workers int
 	hold    time.Duration
+	shared  bool // one client for all workers, not one each
 }
 
 // run measures v once.
