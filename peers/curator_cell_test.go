@@ -42,7 +42,7 @@ func TestMeasureCurator(t *testing.T) {
 			}
 			o, err := judge(log, c.workers)
 			if err == nil {
-				o.requests, o.notices, err = m.perTurn(log)
+				err = m.perTurn(log, &o)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -83,7 +83,7 @@ func (p pairing) run(b *testing.B) {
 		}
 		var report string
 		b.Run(fmt.Sprintf("servers=%d/workers=%d", len(at.Addrs[0]), n), func(b *testing.B) {
-			m := match{at: at, locks: locks, base: p.base, absent: absent, cell: cell{workers: n, hold: *pairHold, shared: p.shared}}
+			m := match{at: at, locks: locks, base: p.base, absent: absent, cell: cell{workers: n, hold: *pairHold, shared: p.shared, servers: server.PIDs()}}
 			if !warm {
 				m.warmUp(b)
 				warm = true
@@ -209,6 +209,7 @@ type outcome struct {
 	jain     float64 // percent
 	requests float64 // per acquisition
 	notices  float64 // messages of the servers that answer no request, per acquisition
+	server   float64 // µs of CPU time of the servers per acquisition, of all of them together
 }
 
 // figures are the columns of the report.
@@ -222,6 +223,7 @@ var figures = []struct {
 	{"Jain %", "", func(o outcome) float64 { return o.jain }},
 	{"reqs/op", "reqs/op", func(o outcome) float64 { return o.requests }},
 	{"notifs/op", "", func(o outcome) float64 { return o.notices }},
+	{"server us/op", "", func(o outcome) float64 { return o.server }},
 }
 
 // report reports what a comparison of runs wants and returns the whole table,
@@ -274,8 +276,10 @@ func text(s metric.Summary) string { return fmt.Sprintf("%.4g [%.4g .. %.4g]", s
 type meter struct {
 	at    harness.Endpoint
 	base  time.Time
+	pids  []int
 	times []int64 // of the readings, ns since base
 	seen  []harness.Counts
+	spent []time.Duration // of CPU
 	err   error
 }
 
@@ -284,13 +288,14 @@ func (m *meter) read() {
 	n, err := served(context.Background(), m.at)
 	m.times = append(m.times, int64(before+time.Since(m.base))/2)
 	m.seen, m.err = append(m.seen, n), cmp.Or(m.err, err)
+	m.spent = append(m.spent, processTime(m.pids))
 }
 
-// perTurn returns the traffic between the two readings by the number of
+// perTurn sets what the servers did between the two readings by the number of
 // acquisitions between them, which on a busy machine is not quite the window.
-func (m *meter) perTurn(log *peers.CellLog) (requests, notices float64, err error) {
+func (m *meter) perTurn(log *peers.CellLog, o *outcome) error {
 	if m.err != nil || len(m.seen) != 2 {
-		return 0, 0, cmp.Or(m.err, fmt.Errorf("the servers were read %d times, want 2", len(m.seen)))
+		return cmp.Or(m.err, fmt.Errorf("the servers were read %d times, want 2", len(m.seen)))
 	}
 	var n float64
 	for _, h := range log.Holds {
@@ -299,7 +304,9 @@ func (m *meter) perTurn(log *peers.CellLog) (requests, notices float64, err erro
 		}
 	}
 	d := m.seen[1].Sub(m.seen[0])
-	return float64(d.Requests) / n, float64(d.Notifications) / n, nil
+	o.requests, o.notices = float64(d.Requests)/n, float64(d.Notifications)/n
+	o.server = float64((m.spent[1] - m.spent[0]).Microseconds()) / n
+	return nil
 }
 
 // judge turns a log into figures. A log with an overlap is an error.
@@ -339,13 +346,14 @@ const cellWarmup = 500 * time.Millisecond
 type cell struct {
 	workers int
 	hold    time.Duration
-	shared  bool // one client for all workers, not one each
+	shared  bool  // one client for all workers, not one each
+	servers []int // process ids
 }
 
 // run measures v once.
 func (c cell) run(ctx context.Context, v *harness.Variant, at harness.Endpoint) (outcome, error) {
 	base := time.Now()
-	m := meter{at: at, base: base}
+	m := meter{at: at, base: base, pids: c.servers}
 	drive := c.loop
 	if recipe, mode, ok := curatorCell(v.Name); ok {
 		drive = func(ctx context.Context, _ *harness.Variant, at harness.Endpoint, key string, base time.Time, edge func()) (*peers.CellLog, error) {
@@ -359,7 +367,7 @@ func (c cell) run(ctx context.Context, v *harness.Variant, at harness.Endpoint) 
 	}
 	o, err := judge(log, c.workers)
 	if err == nil {
-		o.requests, o.notices, err = m.perTurn(log)
+		err = m.perTurn(log, &o)
 	}
 	return o, err
 }
