@@ -47,6 +47,8 @@ type Client struct {
 	acl    []zk.ACL
 	margin time.Duration
 
+	guardMost time.Duration
+
 	open context.Context // ends with Close
 	shut context.CancelFunc
 
@@ -96,11 +98,12 @@ func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, e
 		return nil, err
 	}
 	c := &Client{
-		acl:     o.ACL,
-		margin:  o.Margin,
-		up:      make(chan struct{}),
-		leases:  make(map[*Lease]bool),
-		watches: make(map[string]<-chan zk.Event),
+		acl:       o.ACL,
+		margin:    o.Margin,
+		guardMost: guardMost,
+		up:        make(chan struct{}),
+		leases:    make(map[*Lease]bool),
+		watches:   make(map[string]<-chan zk.Event),
 	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	if c.acl == nil && at.Username != "" {

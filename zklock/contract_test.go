@@ -27,7 +27,26 @@ func TestContract(t *testing.T) {
 		{"slow waiter's ticket removed", waitingTicketRemoved},
 		{"new waiter's ticket removed", newWaiterTicketRemoved},
 		{"a slow holder's costs", slowHolderCosts},
-		{"unlock of a guarded lease", unlockGuarded},
+		{"unlock of a guarded lease", func(t *testing.T, at harness.Endpoint) {
+			unlockGuarded(t, at, func(c *zklock.Client, path string) taker { return c.Mutex(path, zklock.Options{}).Lock })
+		}},
+		{"unlock of an owner's guarded lease", func(t *testing.T, at harness.Endpoint) {
+			unlockGuarded(t, at, func(c *zklock.Client, path string) taker {
+				return c.Reentrant(path, zklock.ReentrantOptions{}).Owner().Lock
+			})
+		}},
+		{"unlock of guarded leases together", func(t *testing.T, at harness.Endpoint) {
+			unlockGuarded(t, at, func(c *zklock.Client, path string) taker {
+				m := c.Multi([]string{path, path + "-2"}, zklock.MultiOptions{})
+				return func(ctx context.Context) (*zklock.Lease, error) {
+					l, err := m.Lock(ctx)
+					if err != nil {
+						return nil, err
+					}
+					return l.Lease, nil
+				}
+			})
+		}},
 		{"bad paths", badPaths},
 		{"refused", refused},
 		{"session timeout", sessionTimeout},
@@ -108,7 +127,7 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	path := newPath()
-	o := zklock.ClientOptions{SessionTimeout: 3 * time.Second} // slow after one
+	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second} // slow after one, not two
 	c, d := dial(t, at, o), dial(t, at, o)
 	head := lock(t, d.Mutex(path, zklock.Options{}))
 	began := time.Now()
@@ -157,14 +176,18 @@ func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// unlockGuarded: the guard does not take a release for a loss.
-func unlockGuarded(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
-	m := c.Mutex(newPath(), zklock.Options{})
-	for k := range 6 {
-		l := lock(t, m)
-		time.Sleep(short/3 + time.Duration(k-3)*time.Millisecond) // the guard is about to look
+// unlockGuarded: the guard does not take a release for a loss, whether it is about
+// to look, looks, or waits for an event.
+func unlockGuarded(t *testing.T, at harness.Endpoint, open func(c *zklock.Client, path string) taker) {
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: short})
+	lock := open(c, newPath())
+	for k := range 9 {
+		l := grab(t, lock)
+		time.Sleep(short/3 + time.Duration(k-3)*time.Millisecond)
+		p.delay.Store(int64(k%3) * int64(10*time.Millisecond)) // the event comes long before the reply has been dealt with
 		unlock(t, l)
+		p.delay.Store(0)
 		if err := l.Err(); !errors.Is(err, zklock.ErrReleased) {
 			t.Errorf("Err = %v, want ErrReleased", err)
 		}

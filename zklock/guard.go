@@ -14,13 +14,13 @@ import (
 // a slow one. Until then its owner does not know, and may hold the lock beside
 // another: so slow is counted from when it began to wait.
 
-// guardMost bounds guardAfter: sooner than somebody can list the queue, see which
+// guardMost bounds guardAfter but in tests that count requests: sooner than somebody can list the queue, see which
 // ticket is in the way and delete it. Who waits or holds for that long can afford
 // a request.
 const guardMost = time.Second
 
 // guardAfter returns how old a slow ticket is.
-func (c *Client) guardAfter() time.Duration { return min(guardMost, c.conn.SessionTimeout()/3) }
+func (c *Client) guardAfter() time.Duration { return min(c.guardMost, c.conn.SessionTimeout()/3) }
 
 // wait returns when it is time to look again, then with the zero view, or when
 // it has turned out what a look would show.

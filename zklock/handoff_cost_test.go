@@ -35,7 +35,7 @@ func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests,
 	t.Helper()
 	w := &crowdWatch{t: t, from: 3 * contenders, to: (3 + rounds) * contenders, shares: make([]float64, contenders)}
 	for range contenders {
-		w.cs = append(w.cs, dial(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second}))
+		w.cs = append(w.cs, zklock.Relax(dial(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second})))
 	}
 	path := newPath()
 	var wg sync.WaitGroup

@@ -76,6 +76,7 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
+	l.unlocked.Store(true) // so that the guard does not take the end of the node for a loss
 	if l.slow != nil {
 		l.slow.Stop()
 	}
