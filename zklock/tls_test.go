@@ -3,7 +3,10 @@ package zklock_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"log"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +16,33 @@ import (
 	"locklab/internal/backend"
 	"locklab/zklock"
 )
+
+// An ensemble with TLS (secureClientPort) and ACLs. The example is not run: it
+// needs files.
+func ExampleDial() {
+	ca, err := os.ReadFile("ca.pem")
+	if err != nil {
+		log.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(ca)
+	mine, err := tls.LoadX509KeyPair("client.pem", "client.key")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	client, err := zklock.Dial(ctx, []string{"zk1:2281", "zk2:2281", "zk3:2281"}, zklock.ClientOptions{
+		SessionTimeout: 6 * time.Second, // how long a crashed holder blocks the others
+		Username:       "reindex",
+		Password:       os.Getenv("ZOOKEEPER_PASSWORD"),
+		TLS:            &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{mine}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+}
 
 // TestTLS talks to a server's own port for TLS (secureClientPort), which wants a
 // certificate of its clients.
