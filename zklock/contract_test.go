@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
@@ -19,8 +18,7 @@ import (
 // somebody removes, paths that cannot be, and servers that are not as asked.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"holder's ticket removed", heldTicketRemoved},
 		{"ticket of zk-fair's holder removed", fairTicketRemoved},

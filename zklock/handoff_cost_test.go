@@ -7,14 +7,12 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestHandoffCost holds what zk-handoff costs behind others to its promise.
 func TestHandoffCost(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	for _, contenders := range []int{2, 8, 50} {
 		requests, notifications, jain := crowd(t, at, contenders, 30)
 		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition; Jain %.4f", contenders, requests, notifications, jain)

@@ -9,15 +9,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestHandoff runs the tests of what zk-handoff has beyond a queue.
 func TestHandoff(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"one by one", oneByOne},
 		{"the event is the lock", eventIsLock},

@@ -10,15 +10,13 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestRW runs every test of readers and writers against one server.
 func TestRW(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"requests alone", rwAlone},
 		{"requests of a reader behind writers", rwBehindWriters},

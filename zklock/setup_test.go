@@ -141,25 +141,6 @@ const user, password = "locklab", "secret"
 // newPath returns the path of a lock that no other test uses.
 func newPath() string { return root + "/" + rand.Text() }
 
-// sweep removes the nodes that this run has left.
-func sweep(t *testing.T, at harness.Endpoint) {
-	t.Helper()
-	if at.Username == "" {
-		at.Username, at.Password = user, password // some are theirs
-	}
-	c := raw(t, at)
-	var remove func(path string)
-	remove = func(path string) {
-		for _, name := range queue(t, c, path) {
-			remove(path + "/" + name)
-		}
-		if err := c.Delete(path, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			t.Errorf("sweep %s: %v", path, err)
-		}
-	}
-	remove(root)
-}
-
 // queue returns the names of the nodes below path, in order.
 func queue(t *testing.T, c *wire.ZooKeeperConn, path string) []string {
 	t.Helper()

@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/wire"
 	"locklab/zklock"
 )
@@ -24,8 +23,7 @@ import (
 // the czxid of its ticket, which is why the next one is greater.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	noLeaks(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -198,8 +196,7 @@ func (w *tokenWatch) remover(r *rand.Rand) {
 // TestTokenRule looks at single tokens.
 func TestTokenRule(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	noLeaks(t)
 	see := raw(t, at)
 	path := newPath()
