@@ -37,7 +37,7 @@ test-arches: ## run the assembly of six architectures, and every lock on arm64, 
 test-a11y: build ## check the pages with axe-core in headless Chromium, in both themes, on phone and desk; npm installs axe-core into build/
 	scripts/a11y/run
 
-models: ## check Promela models of ticket, mcs, clh, zk-handoff and redis-queue, and broken ones, with Spin; installs it
+models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis-queue, and broken ones, with Spin; installs it
 	scripts/deps spin
 	spinlock/models/check
 	zklock/models/check

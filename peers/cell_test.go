@@ -39,7 +39,11 @@ func newKey() string { return "peers-test-" + rand.Text() }
 func (c cell) loop(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string, base time.Time, edge func()) (*peers.CellLog, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute+*pairWindow)
 	defer cancel()
-	g, err := gather(ctx, at, key, slices.Repeat([]*harness.Variant{v}, c.workers))
+	all := gather
+	if c.shared {
+		all = gatherShared
+	}
+	g, err := all(ctx, at, key, slices.Repeat([]*harness.Variant{v}, c.workers))
 	defer g.close()
 	if err != nil {
 		return nil, err
@@ -87,22 +91,41 @@ func gather(ctx context.Context, at harness.Endpoint, key string, vs []*harness.
 	return g, group.Wait()
 }
 
+// gatherShared is gather of workers of the first of vs, who share its client.
+func gatherShared(ctx context.Context, at harness.Endpoint, key string, vs []*harness.Variant) (*gathering, error) {
+	g := &gathering{clients: make([]harness.Remote, 1), sessions: make([]harness.Session, len(vs)), holds: make([][]oracle.Hold, len(vs))}
+	var err error
+	if g.clients[0], err = vs[0].Remote(ctx, at, key); err != nil {
+		return g, err
+	}
+	for i := range g.sessions {
+		if g.sessions[i], err = g.clients[0].Join(ctx, i); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
+}
+
 // close ends all sessions and clients, together: each takes a while.
 func (g *gathering) close() error {
 	var group errgroup.Group
-	for i := range g.clients {
+	for i, s := range g.sessions {
 		group.Go(func() error {
 			var errs []error
-			if s := g.sessions[i]; s != nil {
+			if s != nil {
 				errs = append(errs, s.Close())
 			}
-			if c := g.clients[i]; c != nil {
-				errs = append(errs, c.Close())
+			if len(g.clients) > 1 && g.clients[i] != nil {
+				errs = append(errs, g.clients[i].Close())
 			}
 			return errors.Join(errs...)
 		})
 	}
-	return group.Wait()
+	err := group.Wait()
+	if len(g.clients) == 1 && g.clients[0] != nil {
+		err = errors.Join(err, g.clients[0].Close())
+	}
+	return err
 }
 
 // turns lets every worker take the lock as long as more says of the number of

@@ -62,7 +62,7 @@ func measureCurator(t *testing.T, at harness.Endpoint, cell peers.CuratorCell) (
 		t.Errorf("the window is %v", got)
 	}
 	if o, err = judge(log, cell.Workers); err == nil {
-		o.requests, o.notices, err = m.perTurn(log)
+		err = m.perTurn(log, &o)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ var (
 	RequestsRemote = &Chart{
 		Name:   "requests-distributed",
 		Title:  "How many requests does an acquisition cost as workers are added?",
-		Doc:    lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 1.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat.",
+		Doc:    lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat.",
 		Remote: true,
 		draw:   drawRequests,
 	}
@@ -35,8 +35,9 @@ var (
 
 const (
 	// herdFrom is how many notifications an acquisition takes at least, on
-	// average, if a release wakes clients who then do not get the lock.
-	herdFrom = 1.5
+	// average, if a release wakes clients who then do not get the lock. Two is what
+	// a lock of two queues takes, such as a semaphore, however many wait.
+	herdFrom = 2.5
 
 	mostHerds = 3 // that the answer speaks of
 

@@ -19,7 +19,9 @@ import (
 type ClientOptions struct {
 	// SessionTimeout is how long the servers keep the tickets of a client
 	// they do not hear from: how long a crashed holder blocks the others.
-	// The servers bound it. 0 is 10 s.
+	// The servers bound it, by 2 and 20 of their ticks unless they are told
+	// otherwise; Dial fails with ErrSessionTimeout if they do not grant it.
+	// 0 is 10 s, or what is nearest to it for the servers.
 	SessionTimeout time.Duration
 
 	// Margin is how long before the earliest possible end of the session a
@@ -45,6 +47,8 @@ type Client struct {
 	acl    []zk.ACL
 	margin time.Duration
 
+	guardMost time.Duration
+
 	open context.Context // ends with Close
 	shut context.CancelFunc
 
@@ -67,14 +71,26 @@ type Client struct {
 // Dial connects to an ensemble, given as host:port of its servers, and waits
 // for a session until ctx ends. The caller closes the client.
 func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
-	return dial(ctx, harness.Endpoint{
+	want := o.SessionTimeout
+	if want < 0 || want > 0 && want < time.Millisecond {
+		return nil, fmt.Errorf("%w: %v, want a millisecond or more, or 0 for the default", ErrSessionTimeout, want)
+	}
+	c, err := dial(ctx, harness.Endpoint{
 		Kind:           harness.KindZooKeeper,
 		Addrs:          [][]string{servers},
 		Username:       o.Username,
 		Password:       o.Password,
 		TLS:            o.TLS,
-		SessionTimeout: o.SessionTimeout,
+		SessionTimeout: want,
 	}, o)
+	if err != nil {
+		return nil, err
+	}
+	if got := c.SessionTimeout(); want != 0 && got != want.Truncate(time.Millisecond) {
+		c.Close()
+		return nil, fmt.Errorf("%w: asked for %v, the servers grant %v: ask for that, or set their minSessionTimeout or maxSessionTimeout", ErrSessionTimeout, want, got)
+	}
+	return c, nil
 }
 
 func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, error) {
@@ -82,11 +98,12 @@ func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, e
 		return nil, err
 	}
 	c := &Client{
-		acl:     o.ACL,
-		margin:  o.Margin,
-		up:      make(chan struct{}),
-		leases:  make(map[*Lease]bool),
-		watches: make(map[string]<-chan zk.Event),
+		acl:       o.ACL,
+		margin:    o.Margin,
+		guardMost: guardMost,
+		up:        make(chan struct{}),
+		leases:    make(map[*Lease]bool),
+		watches:   make(map[string]<-chan zk.Event),
 	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	if c.acl == nil && at.Username != "" {

@@ -11,15 +11,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestCohort runs every test of the lock that goroutines hand on.
 func TestCohort(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"hand-overs cost nothing", handoversAreFree},
 		{"others have their turn", othersHaveTheirTurn},

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 	"locklab/zklock"
@@ -27,12 +26,11 @@ import (
 // is, takes its own at the same time, and asks it for a lock and is asked.
 func TestCurator(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	at := endpoint(t)
 	program, classPath := findCurator(t)
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("Curator connects without credentials, which the server at hand wants")
 	}
-	defer sweep(t, at)
 	leaktest.Own(t)
 	room := &sharedRoom{t: t, dir: t.TempDir()}
 	room.prepare()

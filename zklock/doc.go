@@ -26,12 +26,18 @@
 // session has expired, and also before that: when the server may be about to
 // expire it, by the local clock, because it has not answered for too long.
 //
-// It also ends when somebody deletes the holder's ticket: at once if the lock
-// has been held for a third of the session timeout, else when it has, or at
-// Unlock. A waiter whose ticket is deleted queues again. It is told at once if
-// it has waited for a third of the session timeout; before that it may not find
-// out until it holds the lock beside another, so break locks by deleting the
-// ticket of the holder, not of a waiter. Tokens rise in that case, too.
+// It also ends when somebody deletes the holder's ticket: at once if the ticket
+// is older than a second, or than a third of the session timeout if that is
+// less; otherwise when it comes to that age, or at Unlock.
+//
+// A waiter whose ticket is deleted queues again, and is told at once if the
+// ticket is that old. The ticket of a waiter who has begun to wait only just now
+// must not be deleted: it may be handed the lock, and hold it beside the one
+// behind it until the ticket would have come to that age. Its token is then the
+// smaller one. To watch every ticket from the start would cost each acquisition a
+// request and an event; nobody who looks at a queue first and then deletes what
+// is stuck can be that fast. This is so for a [Mutex], a [Multi] and a [RW];
+// others look at the queue before they take the lock.
 //
 // # Many goroutines
 //
@@ -76,8 +82,8 @@
 // and go-zookeeper's zk.Lock can contend for the path of a Mutex, a Reentrant
 // or a Multi, Curator's InterProcessReadWriteLock for that of a RW, and its
 // InterProcessSemaphoreV2 for that of a [SemaphoreV2]. Children with other names
-// are ignored. Curator's Revoker cannot write to a ticket of a Mutex: it is
-// refused, unless the servers enforce no ACLs, and then nothing follows from it.
+// are ignored. Curator's Revoker cannot write to a ticket of a Mutex or to that of
+// a RW's writer: it is refused, unless the servers enforce no ACLs, and then nothing follows from it.
 //
 // # Access
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"testing"
+	"time"
 
 	"locklab/harness"
 	"locklab/zklock"
@@ -123,6 +124,51 @@ func ExampleSemaphore() {
 	fmt.Println("after one has left:", a.Unlock(ctx) == nil, c.Unlock(ctx) == nil)
 }
 
+// Java services that run Curator's InterProcessSemaphoreV2 may be at the same path.
+func ExampleSemaphoreV2() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	s := client.SemaphoreV2("/locklab/example", 2, zklock.Options{})
+
+	err := zklock.Do(ctx, s, func(ctx context.Context, lease *zklock.Lease) error {
+		return ctx.Err() // one of two
+	})
+	fmt.Println("done:", err == nil)
+}
+
+func ExampleMutex_Lock() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+	m := client.Mutex("/locklab/example", zklock.Options{})
+
+	soon, cancel := context.WithTimeout(ctx, 5*time.Second) // bounds the wait, not the hold
+	defer cancel()
+	lease, err := m.Lock(soon)
+	if err != nil {
+		log.Fatal(err) // errors.Is(err, context.DeadlineExceeded) after five seconds
+	}
+	defer lease.Unlock(ctx)
+	select {
+	case <-lease.Done():
+		fmt.Println("stop, the lock may be somebody else's:", lease.Err())
+	default:
+		fmt.Println("held, with a token for the resource:", lease.Token() > 0)
+	}
+}
+
+func ExampleLocker() {
+	client := connect(context.Background())
+	defer client.Close()
+
+	// For code that wants a sync.Locker. Its methods panic if the lock is lost.
+	l := zklock.Locker(client.Mutex("/locklab/example", zklock.Options{}))
+	l.Lock()
+	fmt.Println("alone")
+	l.Unlock()
+}
+
 func ExampleMulti() {
 	ctx := context.Background()
 	client := connect(ctx)
@@ -157,12 +203,15 @@ func kindExamples(t *testing.T, at harness.Endpoint) {
 		{"RW", ExampleRW, "a writer beside them: true\nread: true\n"},
 		{"RWOwner", ExampleRWOwner, "and back: true\nread what it wrote: true\n"},
 		{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
+		{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
+		{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
+		{"Locker", ExampleLocker, "alone\n"},
 		{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
 	} {
 		if have := printed(t, e.run); have != e.want {
 			t.Errorf("Example%s printed %q, want %q", e.name, have, e.want)
 		}
-		for _, path := range []string{"/3", "/7", ""} {
+		for _, path := range []string{"/3", "/7", "/locks", "/leases", ""} {
 			see.Delete("/locklab/example"+path, -1)
 		}
 	}

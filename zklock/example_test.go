@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
@@ -82,7 +81,7 @@ func ExampleClient_Cohort() {
 // TestExamples has no other test beside it: examples have one path, and the
 // standard output.
 func TestExamples(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	at := endpoint(t)
 	leaktest.Own(t)
 	examples(t, at)
 	kindExamples(t, at)

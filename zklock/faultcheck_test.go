@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
 	"locklab/internal/wire"
@@ -22,7 +21,7 @@ import (
 // are there to find.
 func TestFaultsReject(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	at := endpoint(t)
 	leaktest.Own(t)
 	fair := variant(t, "zk-fair")
 	var wg sync.WaitGroup

@@ -10,18 +10,24 @@ import (
 )
 
 // A ticket can be removed by somebody else. A watch on it would cost every
-// acquisition a request, so it is set when a ticket, or a lease, turns out to
-// be a slow one.
+// acquisition a request and an event, so it is set when a ticket turns out to be
+// a slow one. Until then its owner does not know, and may hold the lock beside
+// another: so slow is counted from when it began to wait.
 
-// guardAfter returns how old that is.
-func (c *Client) guardAfter() time.Duration { return c.conn.SessionTimeout() / 3 }
+// guardMost bounds guardAfter but in tests that count requests: sooner than somebody can list the queue, see which
+// ticket is in the way and delete it. Who waits or holds for that long can afford
+// a request.
+const guardMost = time.Second
+
+// guardAfter returns how old a slow ticket is.
+func (c *Client) guardAfter() time.Duration { return min(c.guardMost, c.conn.SessionTimeout()/3) }
 
 // wait returns when it is time to look again, then with the zero view, or when
 // it has turned out what a look would show.
 func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	c := t.q.c
 	var slow <-chan time.Time
-	if v.ticket != nil && t.own == nil { // else nothing is decided without a look
+	if v.gives && t.own == nil { // else nothing is decided without a look
 		if t.waits.IsZero() {
 			t.waits = time.Now()
 		}
@@ -38,7 +44,10 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	for {
 		select {
 		case ev, ok := <-v.wake:
-			if v.ticket != nil && v.ticket.gave(c, v.ticket.take(ev, ok)) && !t.disturbed() {
+			if v.ticket != nil { // others may wait for the same event
+				ev = v.ticket.take(ev, ok)
+			}
+			if v.gives && v.ticket.gave(c, ev) && !t.disturbed() {
 				return view{head: true, token: t.fence()}, nil
 			}
 			return view{}, nil
@@ -76,11 +85,15 @@ func (t *ticket) disturbed() bool {
 	}
 }
 
-// guarded starts the guard of a lease, later or, with a watch at hand, now.
-func (l *Lease) guarded(own <-chan zk.Event) {
-	var after time.Duration
-	if own == nil {
-		after = l.c.guardAfter()
+// guarded starts the guard of a lease whose ticket began to wait then, or not at
+// all if since is zero: when it is slow or, with a watch at hand, now.
+func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
+	after := l.c.guardAfter()
+	switch {
+	case own != nil:
+		after = 0
+	case !since.IsZero():
+		after = max(0, after-time.Since(since))
 	}
 	l.slow = time.AfterFunc(after, func() { l.c.spawn(func() { l.guard(own) }) })
 }

@@ -65,7 +65,7 @@ var handoffVariant = &harness.Variant{
 // it writes to when, and only when, it releases the lock.
 const marker = "zklock: sealed until it is released"
 
-// handoff is what a Mutex knows of its queue from one acquisition to the next.
+// handoff is what a Mutex, or a RW, knows of its queue from one acquisition to the next.
 type handoff struct {
 	mu     sync.Mutex
 	alone  bool        // the last acquisition met nobody
@@ -102,10 +102,14 @@ func (h *handoff) enter(t *ticket) (view, error) {
 	})
 }
 
-// sealedNode returns what makes the ticket's node, sealed if that can be.
+// sealedNode returns what makes the ticket's node, sealed if that can be and
+// its holder hands over.
 func (t *ticket) sealedNode() (*zk.CreateRequest, error) {
 	c := t.q.c
 	node := &zk.CreateRequest{Path: t.q.path + "/" + t.unique, Acl: c.acl, Flags: zk.FlagEphemeralSequential}
+	if t.p.remove == nil {
+		return node, nil
+	}
 	acl, err := c.sealedACL(t.q.path)
 	if err != nil {
 		return nil, err
@@ -218,7 +222,7 @@ func (h *handoff) look(t *ticket) (view, error) {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
 		}
 		t.behind = max(t.behind, w.czxid)
-		return view{wake: w.wake, ticket: w}, nil
+		return view{wake: w.wake, ticket: w, gives: true}, nil
 	}
 }
 
@@ -235,17 +239,25 @@ func (t *ticket) countAhead(names []string) (count int) {
 
 // first returns the view of the first ticket.
 func (t *ticket) first() (view, error) {
-	if t.czxid == 0 && t.behind == 0 {
-		there, stat, err := t.q.c.conn.Exists(t.path())
-		if err != nil {
-			return view{}, fmt.Errorf("zklock: look at own ticket %s: %w", t.path(), err)
-		}
-		if !there {
-			return view{gone: true}, nil
-		}
-		t.czxid = uint64(stat.Czxid)
+	if there, err := t.born(); !there {
+		return view{gone: err == nil}, err
 	}
 	return view{head: true, token: t.fence()}, nil
+}
+
+// born makes sure that fence can tell, and reports whether the ticket is there.
+func (t *ticket) born() (there bool, err error) {
+	if t.czxid != 0 || t.behind != 0 {
+		return true, nil
+	}
+	there, stat, err := t.q.c.conn.Exists(t.path())
+	if err != nil {
+		return false, fmt.Errorf("zklock: look at own ticket %s: %w", t.path(), err)
+	}
+	if there {
+		t.czxid = uint64(stat.Czxid)
+	}
+	return there, nil
 }
 
 // fence returns the fencing token of a ticket that is, or comes to be, first.
@@ -259,7 +271,7 @@ func (t *ticket) fence() uint64 {
 // removeHandoff is the release that the next one hears of as NodeDataChanged.
 func removeHandoff(t *ticket) error {
 	c := t.q.c
-	if !t.sealed {
+	if !t.sealed || t.shared {
 		return c.conn.Delete(t.path(), -1)
 	}
 	_, err := c.conn.Multi(

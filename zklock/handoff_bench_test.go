@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/harness/metric"
 	"locklab/zklock"
 )
 
@@ -33,46 +35,57 @@ func median(x []float64) float64 {
 
 // BenchmarkHandover sets the hand-over of zk-handoff, and of zk-fair, from the
 // call of Unlock to the return of the next Lock, beside the least that a
-// ZooKeeper can do: from the call of a delete to its watch event at another
-// session. The three take turns; the ratios are medians over the turns.
+// hand-over by a watch can take: the deletion of a node, from the call to the
+// event at another client. Between the two is the multi of the release, bare: what
+// is above it is ours. The measures take turns, in random order; the ratios are
+// medians over the turns, with their 95 % intervals by order statistics.
 func BenchmarkHandover(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	c, d := benchClient(b, at), benchClient(b, at)
-	path, fairPath, bare := newPath(), newPath(), newPath()
-	measures := []func() (time.Duration, error){
-		bareDelete(b, at, bare),
-		handover(b, c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})),
-		handover(b, zklock.Fair(c.Mutex(fairPath, zklock.Options{})), zklock.Fair(d.Mutex(fairPath, zklock.Options{}))),
+	path, fairPath := newPath(), newPath()
+	measures := []struct {
+		name string
+		run  func() (time.Duration, error)
+	}{
+		{"bare", bareRemoval(b, at, func(c *zk.Conn, node string) error { return c.Delete(node, -1) })},
+		{"bare-multi", bareRemoval(b, at, func(c *zk.Conn, node string) error {
+			_, err := c.Multi(&zk.SetDataRequest{Path: node, Version: -1}, &zk.DeleteRequest{Path: node, Version: -1})
+			return err
+		})},
+		{"handoff", handover(b, c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{}))},
+		{"fair", handover(b, zklock.Fair(c.Mutex(fairPath, zklock.Options{})), zklock.Fair(d.Mutex(fairPath, zklock.Options{})))},
 	}
 	took := make([][]float64, len(measures))
 	for b.Loop() {
-		for i, measure := range measures {
-			t, err := measure()
+		for _, i := range rand.Perm(len(measures)) {
+			t, err := measures[i].run()
 			if err != nil {
 				b.Fatal(err)
 			}
 			took[i] = append(took[i], float64(t))
 		}
 	}
-	ratio := func(over int) float64 {
-		var r []float64
-		for i, t := range took[over] {
-			r = append(r, t/took[0][i])
+	for i, m := range measures {
+		b.ReportMetric(metric.Summarize(took[i]).Median, m.name+"-ns")
+		if i == 0 {
+			continue
 		}
-		return median(r)
+		var r []float64
+		for k, t := range took[i] {
+			r = append(r, t/took[0][k])
+		}
+		s := metric.Summarize(r)
+		b.ReportMetric(s.Median, m.name+"/bare")
+		b.ReportMetric(s.Lo, m.name+"/bare-lo")
+		b.ReportMetric(s.Hi, m.name+"/bare-hi")
 	}
-	b.ReportMetric(ratio(1), "handoff/bare")
-	b.ReportMetric(ratio(2), "fair/bare")
-	b.ReportMetric(median(took[1]), "handoff-ns")
-	b.ReportMetric(median(took[2]), "fair-ns")
-	b.ReportMetric(median(took[0]), "bare-ns")
 }
 
 // settle is how long the waiter has to set its watch.
 const settle = 3 * time.Millisecond
 
-// bareDelete returns a measurement of a deletion, from call to event.
-func bareDelete(b *testing.B, at harness.Endpoint, path string) func() (time.Duration, error) {
+// bareRemoval returns a measurement of a removal, from call to event.
+func bareRemoval(b *testing.B, at harness.Endpoint, remove func(c *zk.Conn, node string) error) func() (time.Duration, error) {
 	actor, watcher := benchConn(b, at), benchConn(b, at)
 	return func() (time.Duration, error) {
 		node, err := actor.Create("/locklab-bare-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
@@ -86,7 +99,7 @@ func bareDelete(b *testing.B, at harness.Endpoint, path string) func() (time.Dur
 		time.Sleep(settle)
 		done := make(chan error, 1)
 		began := time.Now()
-		go func() { done <- actor.Delete(node, -1) }()
+		go func() { done <- remove(actor, node) }()
 		<-wake
 		took := time.Since(began)
 		return took, <-done

@@ -9,15 +9,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestHandoff runs the tests of what zk-handoff has beyond a queue.
 func TestHandoff(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"one by one", oneByOne},
 		{"the event is the lock", eventIsLock},
@@ -234,11 +232,20 @@ func lostReleaseReply(t *testing.T, at harness.Endpoint) {
 // anyReplyLost: a client loses one reply or event, the first, the second, and so
 // on, of its first acquisition, alone, and its second, behind another.
 func anyReplyLost(t *testing.T, at harness.Endpoint) {
+	loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
+		m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+		return [3]taker{m.Lock, n.Lock, m.Lock}
+	})
+}
+
+// loseEach loses one reply or event of c, and each of them once, while c, d and c
+// again have the lock.
+func loseEach(t *testing.T, at harness.Endpoint, turns func(c, d *zklock.Client, path string) [3]taker) {
 	const replies = 20 // no fewer than there are
 	var tests []serverTest
 	for k := range replies {
 		tests = append(tests, serverTest{fmt.Sprint(k), func(t *testing.T, at harness.Endpoint) {
-			if oneReplyLost(t, at, k) && k == replies-1 {
+			if oneReplyLost(t, at, k, turns) && k == replies-1 {
 				t.Error("there may be more replies to lose")
 			}
 		}})
@@ -247,19 +254,20 @@ func anyReplyLost(t *testing.T, at harness.Endpoint) {
 }
 
 // oneReplyLost loses reply number k, and reports whether there was one.
-func oneReplyLost(t *testing.T, at harness.Endpoint, k int) bool {
+func oneReplyLost(t *testing.T, at harness.Endpoint, k int, turns func(c, d *zklock.Client, path string) [3]taker) bool {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
 	c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+	turn := turns(c, d, path)
 	p.swallow.skip = k
 	p.swallow.Store(true)
-	first := lock(t, m)
-	next := waiting(t, t.Context(), n, see, 2)
+	first := grab(t, turn[0])
+	next := behind(t.Context(), turn[1])
+	queued(t, see, path, 2)
 	unlock(t, first)
 	second := take(t, next)
-	next = waiting(t, t.Context(), m, see, 2)
-	empty(t, next)
+	next = behind(t.Context(), turn[2])
+	queued(t, see, path, 2)
 	unlock(t, second)
 	third := take(t, next)
 	unlock(t, third)

@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
@@ -20,8 +19,7 @@ import (
 // lab's list, and where it is quick that the mended lock does not have it.
 func TestHistorical(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"persistent/a crash blocks for ever", persistentNeverRecovers},
 		{"fair/B1 loses the wake-up", func(t *testing.T, at harness.Endpoint) { losesWakeUp(t, at, "zk-fair-historical") }},

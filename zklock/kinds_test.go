@@ -13,7 +13,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/wire"
 	"locklab/zklock"
 )
@@ -68,8 +67,7 @@ func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOpti
 // TestKinds lets every kind of lock meet every hazard.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	hazards := []struct {
 		name string
 		run  func(*testing.T, *stage)

@@ -76,6 +76,7 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
+	l.unlocked.Store(true) // so that the guard does not take the end of the node for a loss
 	if l.slow != nil {
 		l.slow.Stop()
 	}
@@ -94,8 +95,9 @@ func (l *Lease) release() error {
 
 // Token returns the fencing token: it rises strictly from holder to holder of
 // the same path, also when the path was removed and made again in between. Of a
-// [Mutex] it is not greater than the zxid that made this holder's ticket, and
-// greater than those that made the tickets of all holders before.
+// [Mutex], or the writer of a [RW], it is not greater than the zxid that made this
+// holder's ticket, and greater than those that made the tickets of all holders
+// before.
 // Others take the zxid of the last change to the queue that this holder saw when
 // it found itself at the head. By then its predecessor's ticket had gone, which
 // is such a change, and the predecessor had seen that ticket, its own, in place.

@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestMulti runs every test of several mutexes against one server.
 func TestMulti(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"order", multiOrder},
 		{"requests", multiRequests},

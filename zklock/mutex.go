@@ -47,7 +47,8 @@ func (m *Mutex) Path() string { return m.path }
 //
 // Alone it takes one request; behind others three, and one watch event, which
 // is the lock. Unlock takes one. Whoever waits, or holds the lock, for longer
-// than a third of the session timeout causes one request and one event more.
+// than a second, or a third of the session timeout if that is less, causes one
+// request and one event more.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock takes the lock if nobody holds it or waits for it. The error wraps

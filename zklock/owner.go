@@ -23,10 +23,11 @@ type Owner struct {
 
 // A possession is one acquisition from the servers and the leases that share it.
 type possession struct {
-	owner *Owner
-	node  string // the ticket's
-	outer *Lease
-	holds map[*Lease]bool // guarded by owner.mu
+	owner  *Owner
+	ticket *ticket // its shared is guarded by owner.mu as long as this is owner.now
+	node   string  // the ticket's
+	outer  *Lease
+	holds  map[*Lease]bool // guarded by owner.mu
 }
 
 // A flight is a place in the queue and those who wait at it.
@@ -78,6 +79,22 @@ func (o *Owner) possession() *possession {
 		return nil
 	}
 	return o.now
+}
+
+// share is possession, whose holder then does not hand over: another ticket may
+// hold the lock by it, and go on when it leaves.
+func (o *Owner) share() *possession {
+	n := o.possession()
+	if n == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.now != n {
+		return nil
+	}
+	n.ticket.shared = true
+	return n
 }
 
 func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -161,7 +178,7 @@ func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
 		}
 		return
 	}
-	o.now = &possession{owner: o, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
+	o.now = &possession{owner: o, ticket: t, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
 	if o.granted != nil {
 		o.granted(o.now)
 	}

@@ -4,16 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestPoll compares a waiter that polls with one that watches: what it sends
 // while it waits, and how late it comes.
 func TestPoll(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	const stay, rounds = 60 * time.Millisecond, 2
 	for _, period := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond} {
 		holder, waiter := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})

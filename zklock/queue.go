@@ -48,7 +48,8 @@ type view struct {
 	wake  <-chan zk.Event // if neither: when to look again
 	again time.Duration   // if not 0: when to look again, wake or not
 
-	ticket *ticketWatch // if not nil: what wake belongs to, and its event may be the lock
+	ticket *ticketWatch // if not nil: what wake belongs to
+	gives  bool         // its event may be the lock
 }
 
 // number returns the sequence number that the server put behind a ticket's

@@ -10,15 +10,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestQueue runs every test of the queue against one server.
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},

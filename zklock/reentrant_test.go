@@ -9,15 +9,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestReentrant runs every test of owners against one server.
 func TestReentrant(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"counts", ownerCounts},
 		{"requests", ownerRequests},

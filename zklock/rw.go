@@ -12,14 +12,21 @@ import (
 )
 
 // rw is a queue of readers and writers in which nobody is woken in vain by
-// those who cannot matter yet.
+// those who cannot matter yet, and in which a writer hands over, as in
+// [handoffVariant]: the watch event of its release is the next one's lock.
 //
-//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer.
+//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer. A
+//     writer's holds a marker, and nobody else can write to it. Whoever met
+//     nobody the last time takes it by the multi that shows whether it is alone.
 //  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
 //     if nobody is.
 //  3. A reader watches the nearest writer ahead, a writer the nearest ticket of
 //     either kind. If it is gone already go to 2.
-//  4. When the watch fires go to 2.
+//  4. The watch fires. NodeDataChanged, of a writer's ticket that had the marker
+//     and version 0, the connection not broken since: the lock is held. In every
+//     other case go to 2.
+//  5. To release, a writer sends one multi that writes to its ticket and deletes
+//     it. A reader deletes its own, and so does everybody who gives up.
 //
 // The nearest writer ahead is the last that can leave before the reader's turn,
 // so that a reader is woken once, however many writers are ahead. Curator's
@@ -29,10 +36,21 @@ import (
 // Nobody starves: both kinds are served in the order of their tickets. Readers
 // between the same two writers hold the lock together.
 //
-// Three requests for acquire and release where nobody is in the way, else five
-// and one watch event; a writer behind several readers who hold the lock takes
-// two requests and one event more for each time that the reader it watches
-// leaves before the others.
+// A writer is alone, so its release says that nobody ahead of it was left; and
+// nobody was between it and those who watch it but, for a reader, other readers.
+// The release of a reader says less: other readers may be left, and writers
+// have to look. A writer that reads on by a second ticket, see [RWOwner], must
+// not hand over either, and deletes its ticket.
+//
+// Alone two requests for acquire and release; three among readers only. Behind a
+// writer four and one watch event; a writer behind readers six, and two requests
+// and one event more for each time that the reader it watches leaves before the
+// others.
+//
+// The token of a writer, and of a reader behind writers, is that of
+// [handoffVariant]: own czxid, or one more than that of a writer that was waited
+// for. A reader that sees no writer takes the zxid of the last change to the
+// queue: who writes later has a ticket that was made later.
 //
 // # References
 //
@@ -41,7 +59,7 @@ import (
 // internet-scale systems", USENIX ATC 2010, §2.4, "Read/Write Locks".
 var rw = &harness.Variant{
 	Name:   "zk-rw",
-	Doc:    "queue of readers and writers, a reader watches the nearest writer ahead",
+	Doc:    "queue of readers and writers, a reader watches the nearest writer ahead, and a writer hands over",
 	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
 	Family: harness.ZooKeeper,
 	Status: harness.Recommended, Complexity: harness.Queued,
@@ -58,11 +76,6 @@ var rw = &harness.Variant{
 const (
 	readKind  = "__READ__"
 	writeKind = "__WRIT__"
-)
-
-var (
-	writeQueue = &protocol{kind: writeKind, look: lookWrite}
-	readQueue  = &protocol{kind: readKind, look: func(t *ticket) (view, error) { return lookRead(t, lastWrite) }}
 )
 
 // A RW is a lock between all clients that use the same path, which writers hold
@@ -82,20 +95,26 @@ var (
 // resource remembers two numbers, the greatest token it has seen and the
 // greatest of a writer. It lets a writer in whose token is not less than the
 // first, and a reader whose token is not less than the second.
+//
+// Keep it, as a [Mutex].
 type RW struct {
 	queue
-	read *protocol
+	write, read *protocol
 }
 
 // RW returns the lock at path, such as "/locks/index". Below that node there
-// should be nothing else. The node and its parents are made when needed.
-func (c *Client) RW(path string, o Options) *RW { return &RW{queue{c, path, o}, readQueue} }
+// should be nothing else. The node and its parents are made when needed. The
+// node's data is left as it is, but its version rises.
+func (c *Client) RW(path string, o Options) *RW {
+	write, read := newHandoffRW()
+	return &RW{queue{c, path, o}, write, read}
+}
 
 // Path returns where the lock is.
 func (m *RW) Path() string { return m.path }
 
 // Lock waits for the lock as a writer until ctx ends, see [Mutex.Lock].
-func (m *RW) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, writeQueue, false) }
+func (m *RW) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, false) }
 
 // RLock waits for the lock as a reader until ctx ends. Its lease may overlap
 // with those of other readers.
@@ -103,7 +122,7 @@ func (m *RW) RLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.r
 
 // TryLock takes the lock as a writer if nobody holds it or waits for it. The
 // error wraps ErrNotAcquired if somebody does.
-func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, writeQueue, true) }
+func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, true) }
 
 // TryRLock takes the lock as a reader if no writer holds it or waits for it.
 // The error wraps ErrNotAcquired if one does.
@@ -120,14 +139,52 @@ type rwReader struct{ m *RW }
 
 func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
-func lookWrite(t *ticket) (view, error) {
-	return lookLine(t, func(line []place, i int) int { return i - 1 }, readKind, writeKind)
+// newHandoffRW returns the protocols of the writers and readers of one RW.
+func newHandoffRW() (write, read *protocol) {
+	h := &handoff{alone: true, number: -1}
+	write = &protocol{kind: writeKind, enter: h.enter, remove: removeHandoff,
+		look: func(t *ticket) (view, error) { return h.lookRW(t, nearest) }}
+	read = &protocol{kind: readKind, enter: h.enter,
+		look: func(t *ticket) (view, error) { return h.lookRW(t, lastWrite) }}
+	return write, read
 }
 
-// lookRead watches the writer that which picks.
-func lookRead(t *ticket, which func(line []place, i int) int) (view, error) {
-	return lookLine(t, which, readKind, writeKind)
+// lookRW looks at the line. The owner of the i-th ticket waits for the one that
+// obstacle returns, or holds the lock if that is -1.
+func (h *handoff) lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
+	c := t.q.c
+	for {
+		line, i, stat, err := t.line(readKind, writeKind)
+		if i < 0 {
+			return view{gone: err == nil}, err
+		}
+		h.looked(t, len(line) == 1)
+		k := obstacle(line, i)
+		if k < 0 {
+			if t.czxid == 0 && t.behind == 0 && lastWrite(line, len(line)) < 0 {
+				return view{head: true, token: uint64(stat.Pzxid)}, nil
+			}
+			return t.first()
+		}
+		w, err := c.watchTicket(t.q.path + "/" + line[k].name)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue
+		}
+		if err != nil {
+			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, line[k].name, err)
+		}
+		writer := line[k].kind == writeKind
+		if writer {
+			t.behind = max(t.behind, w.czxid)
+		} else if there, err := t.born(); !there { // readers may be ahead whose tokens it does not bound
+			return view{gone: err == nil}, err
+		}
+		return view{wake: w.wake, ticket: w, gives: writer}, nil
+	}
 }
+
+// nearest returns the index of the ticket ahead of line[i], -1 if there is none.
+func nearest(_ []place, i int) int { return i - 1 }
 
 // lastWrite returns the index of the nearest writer ahead of line[i], -1 if
 // there is none.
@@ -142,17 +199,9 @@ func lastWrite(line []place, i int) int {
 func lookLine(t *ticket, obstacle func(line []place, i int) int, kinds ...string) (view, error) {
 	c := t.q.c
 	for {
-		names, stat, err := c.conn.Children(t.q.path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return view{gone: true}, nil
-		}
-		if err != nil {
-			return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
-		}
-		line := places(names, kinds...)
-		i := t.index(line)
+		line, i, stat, err := t.line(kinds...)
 		if i < 0 {
-			return view{gone: true}, nil
+			return view{gone: err == nil}, err
 		}
 		k := obstacle(line, i)
 		if k < 0 {
@@ -167,6 +216,20 @@ func lookLine(t *ticket, obstacle func(line []place, i int) int, kinds ...string
 		}
 		return view{wake: wake}, nil
 	}
+}
+
+// line lists the tickets of these kinds, of which t is the i-th; i is -1 if it is
+// not there, or with an error.
+func (t *ticket) line(kinds ...string) (line []place, i int, stat *zk.Stat, err error) {
+	names, stat, err := t.q.c.conn.Children(t.q.path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, -1, nil, nil
+	}
+	if err != nil {
+		return nil, -1, nil, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+	}
+	line = places(names, kinds...)
+	return line, t.index(line), stat, nil
 }
 
 // index returns where t is in line, -1 if it is not.

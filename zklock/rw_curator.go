@@ -25,7 +25,9 @@ import (
 //
 // A reader behind K writers wakes K times, and each time all readers do, so
 // that requests and watch events grow with the number of writers. It is here to
-// be measured against rw, which is the same to others on the path.
+// be measured against rw, which excludes others on the path in the same way.
+// Its tokens are all zxids of the last change to the queue that the holder saw
+// when it got in. They rise, but not always past those of rw on the same path.
 //
 // A writer may read as well, by a ticket with the number of its write ticket,
 // which keeps its place when the latter goes (CURATOR-621, after 5.4.0). A
@@ -43,8 +45,7 @@ var rwCurator = &harness.Variant{
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, ReadWrite: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		m := c.RW(path, Options{})
-		m.read = firstReadQueue
+		m := c.RW(path, Options{}).asCurator()
 		return func() labKind {
 			o := m.Owner()
 			return labKind{[]*queue{&m.queue}, labLock(o.Lock), labLock(o.TryLock), labLock(o.RLock)}
@@ -52,7 +53,15 @@ var rwCurator = &harness.Variant{
 	}),
 }
 
-var firstReadQueue = &protocol{kind: readKind, look: func(t *ticket) (view, error) { return lookRead(t, firstWrite) }}
+// asCurator makes m one of Curator's protocol.
+func (m *RW) asCurator() *RW {
+	look := func(obstacle func([]place, int) int) func(*ticket) (view, error) {
+		return func(t *ticket) (view, error) { return lookLine(t, obstacle, readKind, writeKind) }
+	}
+	m.write = &protocol{kind: writeKind, look: look(nearest)}
+	m.read = &protocol{kind: readKind, look: look(firstWrite)}
+	return m
+}
 
 // firstWrite returns the index of the first writer ahead of line[i], -1 if
 // there is none.
@@ -73,9 +82,9 @@ type RWOwner struct{ w, r *Owner }
 // Owner returns a new owner of m.
 func (m *RW) Owner() *RWOwner {
 	o := &RWOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
-	o.w.ticket = func() *ticket { return newTicket(&m.queue, writeQueue) }
+	o.w.ticket = func() *ticket { return newTicket(&m.queue, m.write) }
 	o.r.ticket = func() *ticket {
-		if n := o.w.possession(); n != nil {
+		if n := o.w.share(); n != nil {
 			return newTicket(&m.queue, n.downgrade())
 		}
 		return newTicket(&m.queue, m.read)

@@ -74,6 +74,27 @@ func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
+// rwDowngradeHandsOver: a writer that reads on does not hand over to the writer
+// right behind it.
+func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	_, a := newRW(t, at, path)
+	_, b := newRW(t, at, path)
+	o := a.Owner()
+	w := grab(t, o.Lock)
+	writer := behind(t.Context(), b.Lock)
+	r := grab(t, o.RLock)
+	unlock(t, w)
+	empty(t, writer)
+	unlock(t, r)
+	l := take(t, writer)
+	if l.Token() <= r.Token() {
+		t.Errorf("token %d after %d", l.Token(), r.Token())
+	}
+	unlock(t, l)
+	queued(t, see, path, 0)
+}
+
 // rwDowngradeLost: who has lost the write gets no read by it.
 func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()

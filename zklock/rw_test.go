@@ -4,25 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestRW runs every test of readers and writers against one server.
 func TestRW(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"requests alone", rwAlone},
 		{"requests of a reader behind writers", rwBehindWriters},
 		{"requests in a crowd", rwCrowd},
+		{"a writer hands over", rwHandOver},
 		{"exclusion and tokens", rwExcludes},
 		{"readers share", rwShares},
 		{"the nearest writer cancels", func(t *testing.T, at harness.Endpoint) { nearestWriterLeaves(t, at, false) }},
@@ -30,9 +29,11 @@ func TestRW(t *testing.T) {
 		{"a reader in the middle leaves", middleReaderLeaves},
 		{"a reader's session expires", readerExpires},
 		{"a reader's reply is lost", readerReplyLost},
+		{"any reply is lost", rwAnyReplyLost},
 		{"try", rwTry},
 		{"owner", rwOwner},
 		{"downgrade", rwDowngrade},
+		{"downgrade, a writer next", rwDowngradeHandsOver},
 		{"downgrade after the write is lost", rwDowngradeLost},
 	})
 }
@@ -40,129 +41,6 @@ func TestRW(t *testing.T) {
 func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zklock.RW) {
 	c := dial(t, at, zklock.ClientOptions{})
 	return c, c.RW(path, zklock.Options{})
-}
-
-func rwAlone(t *testing.T, at harness.Endpoint) {
-	c, m := newRW(t, at, newPath())
-	unlock(t, grab(t, m.Lock)) // makes the parents
-	before := c.Counts()
-	for range 10 {
-		unlock(t, grab(t, m.Lock))
-		unlock(t, grab(t, m.RLock))
-	}
-	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 60}) {
-		t.Errorf("20 acquisitions cost %+v, want 3 requests each", have)
-	}
-}
-
-// rwBehindWriters: a reader behind three writers is woken once; by Curator's
-// rule three times.
-func rwBehindWriters(t *testing.T, at harness.Endpoint) {
-	for _, test := range []struct {
-		name string
-		open func(c *zklock.Client, path string) *zklock.RW
-		want harness.Counts
-	}{
-		{"nearest", func(c *zklock.Client, path string) *zklock.RW { return c.RW(path, zklock.Options{}) },
-			harness.Counts{Requests: 5, Notifications: 1}},
-		{"first", zklock.FirstWriteRW, harness.Counts{Requests: 9, Notifications: 3}},
-	} {
-		see, path := raw(t, at), newPath()
-		var writers []<-chan result
-		for i := range 3 {
-			_, m := newRW(t, at, path)
-			writers = append(writers, behind(t.Context(), m.Lock))
-			queued(t, see, path, i+1)
-		}
-		c := dial(t, at, zklock.ClientOptions{})
-		before := c.Counts()
-		reader := behind(t.Context(), test.open(c, path).RLock)
-		for _, w := range writers {
-			l := take(t, w)
-			empty(t, reader)
-			unlock(t, l)
-		}
-		unlock(t, take(t, reader))
-		if have := c.Counts().Sub(before); have != test.want {
-			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
-		}
-	}
-}
-
-// rwCrowd: 50 clients, of which every tenth writes. The least that is possible
-// for a ticket that waits is 5 requests: create, list, watch, list, delete. A
-// writer needs more if the reader it watches leaves before another.
-func rwCrowd(t *testing.T, at harness.Endpoint) {
-	const readers, writers = 45, 5
-	nearest, events := rwCost(t, at, newVariant(t, "zk-rw"), readers, writers)
-	first, firstEvents := rwCost(t, at, newVariant(t, "zk-rw-curator"), readers, writers)
-	t.Logf("%d readers and %d writers: %.2f requests and %.2f events, by Curator's rule %.2f and %.2f",
-		readers, writers, nearest, events, first, firstEvents)
-	if nearest > 5.2 || events > 1.2 {
-		t.Errorf("%.2f requests and %.2f events for an acquisition, want 5.0 and 1.0", nearest, events)
-	}
-	if first < nearest+2 {
-		t.Errorf("Curator's rule costs %.2f requests, hardly more than %.2f: the test shows nothing", first, nearest)
-	}
-}
-
-func newVariant(t *testing.T, name string) *harness.Variant {
-	t.Helper()
-	for _, v := range zklock.Suite {
-		if v.Name == name {
-			return v
-		}
-	}
-	t.Fatalf("no variant %q", name)
-	return nil
-}
-
-// rwCost returns the requests and watch events of an acquisition among clients
-// that always read and clients that always write, and queue again at once.
-func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writers int) (requests, notifications float64) {
-	t.Helper()
-	key := newPath()[len("/locklab/"):]
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var total harness.Counts
-	var turns int
-	var stop atomic.Bool
-	for i := range readers + writers {
-		r, err := v.Remote(t.Context(), at, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close()
-		s, err := r.Join(t.Context(), i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lock := s.(harness.RWSession).RLock
-		if i%(1+readers/writers) == 0 {
-			lock = s.Lock
-		}
-		wg.Go(func() {
-			mine := 0
-			for ; !stop.Load(); mine++ {
-				l, err := lock(t.Context())
-				if err == nil {
-					err = l.Unlock(t.Context())
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			total = total.Add(r.(harness.Counter).Counts())
-			turns += mine
-		})
-	}
-	time.Sleep(time.Second)
-	stop.Store(true)
-	wg.Wait()
-	return float64(total.Requests) / float64(turns), float64(total.Notifications) / float64(turns)
 }
 
 // rwExcludes also shows that the check finds readers that do not exclude.
@@ -180,8 +58,8 @@ func rwExcludes(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// rwRush returns what went wrong among a reader and a writer in each of some
-// clients.
+// rwRush returns what went wrong among readers, writers and one who writes and
+// reads on in each of some clients, who lose patience now and then.
 func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) *zklock.RW) error {
 	const clients, turns = 4, 40
 	path := newPath()
@@ -189,19 +67,28 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 	var wg sync.WaitGroup
 	for range clients {
 		m := open(dial(t, at, zklock.ClientOptions{}), path)
+		o := m.Owner()
 		for _, worker := range []struct {
 			lock   taker
 			writes bool
-		}{{m.Lock, true}, {m.RLock, false}, {m.RLock, false}} {
+			reads  taker // on, nil if it does not
+		}{{m.Lock, true, nil}, {m.RLock, false, nil}, {m.RLock, false, nil}, {o.Lock, true, o.RLock}} {
 			wg.Go(func() {
-				for range turns {
-					l, err := worker.lock(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
+				for turn := range turns {
+					ctx, cancel := t.Context(), func() {}
+					if turn%4 == 3 {
+						ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
 					}
-					room.visit(worker.writes, l.Token())
-					if err := l.Unlock(t.Context()); err != nil {
+					l, err := worker.lock(ctx)
+					cancel()
+					if err != nil {
+						if !errors.Is(err, context.DeadlineExceeded) {
+							t.Error(err)
+							return
+						}
+						continue
+					}
+					if err := room.turn(t.Context(), l, worker.writes, worker.reads); err != nil {
 						t.Error(err)
 						return
 					}
@@ -211,6 +98,24 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 	}
 	wg.Wait()
 	return errors.Join(room.errs...)
+}
+
+// turn visits the room with a lease and gives it back, after reading on if the
+// owner of the lease does that.
+func (r *rwRoom) turn(ctx context.Context, l *zklock.Lease, writes bool, reads taker) error {
+	r.visit(writes, l.Token())
+	if reads != nil {
+		read, err := reads(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.Unlock(ctx); err != nil {
+			return err
+		}
+		r.visit(false, read.Token())
+		l = read
+	}
+	return l.Unlock(ctx)
 }
 
 // A rwRoom is where readers and writers come with their tokens.
@@ -357,6 +262,20 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 	unlock(t, w)
 	unlock(t, r)
 	queued(t, see, path, 0)
+}
+
+// rwAnyReplyLost: each reply to a writer and to a reader behind one, and to a
+// writer behind a reader.
+func rwAnyReplyLost(t *testing.T, at harness.Endpoint) {
+	for _, reads := range []bool{false, true} {
+		loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
+			m, n := c.RW(path, zklock.Options{}), d.RW(path, zklock.Options{})
+			if reads {
+				return [3]taker{m.Lock, n.RLock, m.Lock}
+			}
+			return [3]taker{m.Lock, n.Lock, m.RLock}
+		})
+	}
 }
 
 func rwTry(t *testing.T, at harness.Endpoint) {

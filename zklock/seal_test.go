@@ -116,7 +116,7 @@ func TestSealUnavailable(t *testing.T) {
 	} {
 		t.Run(option, func(t *testing.T) {
 			t.Setenv("JAVA_TOOL_OPTIONS", option)
-			at := locktest.Endpoint(t, harness.KindZooKeeper)
+			at := locktest.Endpoint(t, harness.KindZooKeeper) // one of its own
 			if os.Getenv("LOCKLAB_ZOOKEEPER") != "" {
 				t.Skip("the server at hand was not started here, with that option")
 			}

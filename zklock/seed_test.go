@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
 	"locklab/zklock"
 )
@@ -27,8 +25,7 @@ var seedHold = flag.Duration("seed-hold", 2*time.Millisecond, "least time that a
 //	go test ./zklock -run TestSeed50 -v -seed-hold 100ms
 func TestSeed50(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *zklock.Client) (take func(ctx context.Context, i int) (*zklock.Lease, int32, error), arrive func(i int))

@@ -19,8 +19,7 @@ import (
 // TestSemaphore runs every test of semaphores against one server.
 func TestSemaphore(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"requests", semaphoreRequests},
 		{"holders leave in any order", semaphoreOutOfOrder},

@@ -9,15 +9,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
 // TestSession runs every test of broken connections and sessions.
 func TestSession(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"lost reply to create", lostReplyToCreate},
 		{"lost reply to create and cancel", lostReplyAndCancel},

@@ -97,8 +97,7 @@ var orders = []struct {
 // TestShares: a busy client does not starve one with a single goroutine, in
 // whichever order it releases.
 func TestShares(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	for _, order := range orders {
 		t.Run(order.name, func(t *testing.T) {
 			leaktest.Own(t)

@@ -27,7 +27,8 @@ type ticket struct {
 	czxid  uint64          // of the node, 0 if we do not know
 	behind uint64          // the greatest czxid among tickets that this one waited for
 	own    <-chan zk.Event // a watch on the node, if it is slow
-	waits  time.Time       // since when
+	waits  time.Time       // since when its event may be the lock
+	shared bool            // another ticket holds the lock by this one, and will go on without it
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
@@ -101,7 +102,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		case v.head:
 			l := &Lease{c: t.q.c, path: t.q.path, node: t.node, token: v.token, free: t.release}
 			if t.q.c.grant(l, t.session) {
-				l.guarded(t.own)
+				l.guarded(t.own, t.waits)
 				return l, nil
 			}
 			return nil, errOutdated

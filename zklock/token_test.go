@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 	"locklab/zklock"
@@ -25,8 +24,7 @@ import (
 // the czxid of its ticket, which is why the next one is greater.
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	leaktest.Own(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -199,8 +197,7 @@ func (w *tokenWatch) remover(r *rand.Rand) {
 // TestTokenRule looks at single tokens.
 func TestTokenRule(t *testing.T) {
 	t.Parallel()
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	defer sweep(t, at)
+	at := endpoint(t)
 	leaktest.Own(t)
 	see := raw(t, at)
 	path := newPath()

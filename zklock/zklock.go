@@ -50,6 +50,10 @@ var (
 	// ErrSessionExpired is ErrLost because the servers ended the session.
 	ErrSessionExpired = fmt.Errorf("%w: the session expired", ErrLost)
 
+	// ErrSessionTimeout is returned by Dial if the servers do not grant the
+	// timeout that was asked for.
+	ErrSessionTimeout = errors.New("zklock: session timeout")
+
 	// ErrPath is returned where a lock would be at a path that cannot be: the
 	// servers are not asked.
 	ErrPath = errors.New("zklock: bad path")

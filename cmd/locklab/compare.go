@@ -73,7 +73,7 @@ func compareCommand() *cobra.Command {
 		Short: "Say what changed between two runs, or between two builds, and how sure that is",
 		Long:  compareHelp,
 		Example: `  locklab compare runs/before runs/after
-  locklab compare runs/before runs/after --fail-over 10% --locks mcs,clh --metric throughput,wait-p99
+  locklab compare runs/before runs/after --fail-over 10% --locks mcs,sync-mutex --metric throughput,wait-p99
   locklab compare runs/before runs/after --format csv > changes.csv
   locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
 		Args: func(cmd *cobra.Command, args []string) error {

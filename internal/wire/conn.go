@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"net"
 	"slices"
 	"sync"
@@ -26,7 +27,9 @@ type conn struct {
 	net.Conn
 	owner *ZooKeeperConn
 
-	out, in  frames
+	in       frames
+	received *bufio.Reader // nil before the first Read
+	out      frames
 	outCount int // frames begun in each direction; the first is the handshake
 	inCount  int
 	dead     time.Time // a handshake must be over by then
@@ -64,8 +67,13 @@ func (c *conn) Close() error {
 	return err
 }
 
+// Read is buffered: the library reads the length of each packet for itself, which
+// would be another system call for each.
 func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
+	if c.received == nil {
+		c.received = bufio.NewReader(c.Conn)
+	}
+	n, err := c.received.Read(p)
 	c.in.pass(p[:n], c.read)
 	return n, err
 }

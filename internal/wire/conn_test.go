@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -17,10 +18,12 @@ type script struct {
 	net.Conn
 	in       []byte
 	step     int
+	reads    int
 	deadline time.Time
 }
 
 func (s *script) Read(p []byte) (int, error) {
+	s.reads++
 	if len(s.in) == 0 {
 		return 0, io.EOF
 	}
@@ -73,6 +76,26 @@ func TestConnCounts(t *testing.T) {
 		if got := z.SessionTimeout(); got != 4*time.Second {
 			t.Errorf("in steps of %d: session timeout %v, want 4s", step, got)
 		}
+	}
+}
+
+// TestReadOnce: a packet that has arrived costs one read of the TCP connection,
+// though the library asks for its length first.
+func TestReadOnce(t *testing.T) {
+	in := slices.Concat(frame(words(0, 4000, 1, 2, 16)), frame(words(1, 0, 9, 0, 5, 5)))
+	s := &script{in: in, step: len(in)}
+	c := &conn{Conn: s, owner: &ZooKeeperConn{counter: new(Counter)}}
+	for range 2 {
+		var size [4]byte
+		if _, err := io.ReadFull(c, size[:]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, binary.BigEndian.Uint32(size[:]))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.reads != 1 {
+		t.Errorf("two packets that came together cost %d reads, want 1", s.reads)
 	}
 }
 

@@ -43,6 +43,7 @@ type ZooKeeperConn struct {
 	mu      sync.Mutex
 	contact time.Time
 	now     *conn // the latest TCP connection
+	refused error // why the last attempt to open one failed
 
 	dialing context.Context // ends with Close
 	stop    context.CancelFunc
@@ -91,13 +92,27 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 	case <-ready:
 		err = z.authenticate(ctx, at)
 	case <-ctx.Done():
-		err = fmt.Errorf("wire: no session with ZooKeeper at %v: %w", addrs, errors.Join(harness.ErrUnavailable, ctx.Err()))
+		err = z.unavailable(ctx, addrs)
 	}
 	if err != nil {
 		z.Close()
 		return nil, err
 	}
 	return z, nil
+}
+
+// unavailable returns the error of one who has waited in vain for a session.
+func (z *ZooKeeperConn) unavailable(ctx context.Context, addrs []string) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	why := z.refused
+	if why == nil && z.now != nil {
+		why = errors.New("it accepts connections and grants no session: is it a ZooKeeper server, does it want TLS?")
+	}
+	if why == nil {
+		why = errors.New("no answer")
+	}
+	return fmt.Errorf("wire: no session with ZooKeeper at %v: %w: %w: %w", addrs, harness.ErrUnavailable, ctx.Err(), why)
 }
 
 // authenticate presents the endpoint's credentials, if it has any. The library
@@ -132,6 +147,9 @@ func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
 			raw, err = new(net.Dialer).DialContext(ctx, network, address)
 		}
 		if err != nil {
+			z.mu.Lock()
+			z.refused = err
+			z.mu.Unlock()
 			return nil, err
 		}
 		c := &conn{Conn: raw, owner: z, dead: time.Now().Add(max(z.SessionTimeout()/3, 200*time.Millisecond))}

@@ -1,0 +1,137 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// StartZooKeeperTLS is Start of a new ZooKeeper server, never the user's, and
+// returns it as reached by its port for TLS (secureClientPort), with the
+// certificates that it asks of its clients: whoever has none is refused.
+func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
+	sys := host()
+	p, err := zooKeeper.find(sys)
+	if err != nil {
+		return nil, err
+	}
+	p.classPath += nettyOfDebian(p.classPath)
+	secure, err := newSecurePort(sys)
+	if err != nil {
+		return nil, err
+	}
+	kind := zooKeeper
+	kind.command = secure.command
+	s, err := launch(ctx, sys, &kind, p, 1)
+	if err != nil {
+		return nil, err
+	}
+	s.endpoint.Addrs = [][]string{{net.JoinHostPort("127.0.0.1", strconv.Itoa(secure.port))}}
+	s.endpoint.TLS = secure.client
+	return s, nil
+}
+
+// nettyOfDebian is what its zookeeper.jar does not name as needed, but TLS needs.
+func nettyOfDebian(classPath string) (more string) {
+	const debian = "/usr/share/java/"
+	if strings.HasPrefix(classPath, debian) {
+		for _, jar := range []string{"netty-codec", "netty-resolver", "netty-transport-native-unix-common"} {
+			more += ":" + debian + jar + ".jar"
+		}
+	}
+	return more
+}
+
+// A securePort is a port for TLS beside the plain one.
+type securePort struct {
+	port   int
+	pem    []byte // certificate and key
+	client *tls.Config
+}
+
+// newSecurePort makes up a certificate, which is the server's, its clients' and
+// the authority's.
+func newSecurePort(sys system) (*securePort, error) {
+	ports, err := sys.ports(1)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		Subject:      pkix.Name{CommonName: "locklab"}, // Java does not take a certificate of nobody
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	for _, block := range []*pem.Block{{Type: "PRIVATE KEY", Bytes: private}, {Type: "CERTIFICATE", Bytes: der}} {
+		if err := pem.Encode(&text, block); err != nil {
+			return nil, err
+		}
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return &securePort{ports[0], text.Bytes(), &tls.Config{
+		RootCAs: pool, MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+	}}, nil
+}
+
+// command is zooKeeperCommand with the port. Only ZooKeeper's Netty server knows
+// TLS.
+func (s *securePort) command(p program, m member, all []member) (*exec.Cmd, error) {
+	cmd, err := zooKeeperCommand(p, m, all)
+	if err != nil {
+		return nil, err
+	}
+	store := filepath.Join(m.dir, "tls.pem")
+	if err := os.WriteFile(store, s.pem, 0o600); err != nil {
+		return nil, err
+	}
+	config, err := os.OpenFile(filepath.Join(m.dir, "zoo.cfg"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer config.Close()
+	_, err = fmt.Fprintf(config, `secureClientPort=%d
+secureClientPortAddress=127.0.0.1
+serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
+ssl.keyStore.location=%s
+ssl.keyStore.type=PEM
+ssl.trustStore.location=%[2]s
+ssl.trustStore.type=PEM
+ssl.clientAuth=need
+`, s.port, store)
+	return cmd, err
+}

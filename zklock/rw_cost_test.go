@@ -1,0 +1,187 @@
+package zklock_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+func rwAlone(t *testing.T, at harness.Endpoint) {
+	c, m := newRW(t, at, newPath())
+	unlock(t, grab(t, m.Lock)) // makes the parents
+	before := c.Counts()
+	for range 10 {
+		unlock(t, grab(t, m.Lock))
+		unlock(t, grab(t, m.RLock))
+	}
+	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 40}) {
+		t.Errorf("20 acquisitions cost %+v, want 2 requests each", have)
+	}
+	// Among readers.
+	d, n := newRW(t, at, m.Path())
+	held := grab(t, n.RLock)
+	unlock(t, grab(t, m.RLock)) // has met another
+	for range 10 {
+		if have := cost(func() { unlock(t, grab(t, m.RLock)) }, c, d); have != (harness.Counts{Requests: 3}) {
+			t.Fatalf("an acquisition among readers costs %+v, want 3 requests", have)
+		}
+	}
+	unlock(t, held)
+}
+
+// rwHandOver: from the release of a writer to the lock of those behind it nobody
+// asks anything. A writer behind a reader has to look.
+func rwHandOver(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	c, a := newRW(t, at, path)
+	d, b := newRW(t, at, path)
+	e, r := newRW(t, at, path)
+	head := grab(t, a.Lock)
+	second := behind(t.Context(), b.Lock)
+	queued(t, see, path, 2)
+	reader := behind(t.Context(), r.RLock)
+	queued(t, see, path, 3)
+	empty(t, reader)
+	last := head.Token()
+	for _, next := range []<-chan result{second, reader} {
+		var l *zklock.Lease
+		have := cost(func() { unlock(t, head); l = take(t, next) }, c, d, e)
+		if want := (harness.Counts{Requests: 1, Notifications: 1}); have != want {
+			t.Errorf("a writer's hand-over costs %+v, want %+v", have, want)
+		}
+		if l.Token() <= last {
+			t.Errorf("token %d after %d", l.Token(), last)
+		}
+		head, last = l, l.Token()
+	}
+	writer := behind(t.Context(), a.Lock)
+	empty(t, writer)
+	have := cost(func() { unlock(t, head); head = take(t, writer) }, c, d, e)
+	if want := (harness.Counts{Requests: 2, Notifications: 1}); have != want {
+		t.Errorf("a reader's hand-over to a writer costs %+v, want %+v", have, want)
+	}
+	if head.Token() <= last {
+		t.Errorf("token %d after a reader's %d", head.Token(), last)
+	}
+	unlock(t, head)
+	queued(t, see, path, 0)
+}
+
+// rwBehindWriters: a reader behind three writers is woken once; by Curator's
+// rule three times.
+func rwBehindWriters(t *testing.T, at harness.Endpoint) {
+	for _, test := range []struct {
+		name string
+		open func(c *zklock.Client, path string) *zklock.RW
+		want harness.Counts
+	}{
+		{"nearest", func(c *zklock.Client, path string) *zklock.RW { return c.RW(path, zklock.Options{}) },
+			harness.Counts{Requests: 4, Notifications: 1}},
+		{"first", zklock.FirstWriteRW, harness.Counts{Requests: 9, Notifications: 3}},
+	} {
+		see, path := raw(t, at), newPath()
+		c := dial(t, at, zklock.ClientOptions{})
+		m := test.open(c, path)
+		_, other := newRW(t, at, path)
+		held := grab(t, other.RLock)
+		unlock(t, grab(t, m.RLock)) // has met somebody
+		unlock(t, held)
+		before := c.Counts()
+		var writers []<-chan result
+		for i := range 3 {
+			_, m := newRW(t, at, path)
+			writers = append(writers, behind(t.Context(), m.Lock))
+			queued(t, see, path, i+1)
+		}
+		reader := behind(t.Context(), m.RLock)
+		for _, w := range writers {
+			l := take(t, w)
+			empty(t, reader)
+			unlock(t, l)
+		}
+		unlock(t, take(t, reader))
+		if have := c.Counts().Sub(before); have != test.want {
+			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
+		}
+	}
+}
+
+// rwCrowd: 50 clients, of which every tenth writes. A reader needs 4 requests:
+// create, list, watch, delete. A writer behind readers needs 6, and more if the
+// reader it watches leaves before another.
+func rwCrowd(t *testing.T, at harness.Endpoint) {
+	const readers, writers = 45, 5
+	nearest, events := rwCost(t, at, newVariant(t, "zk-rw"), readers, writers)
+	first, firstEvents := rwCost(t, at, newVariant(t, "zk-rw-curator"), readers, writers)
+	t.Logf("%d readers and %d writers: %.2f requests and %.2f events, by Curator's rule %.2f and %.2f",
+		readers, writers, nearest, events, first, firstEvents)
+	if nearest > 5 || events > 1.2 {
+		t.Errorf("%.2f requests and %.2f events for an acquisition, want at most 5.0, about 4.2, and 1.0", nearest, events)
+	}
+	if first < nearest+2 {
+		t.Errorf("Curator's rule costs %.2f requests, hardly more than %.2f: the test shows nothing", first, nearest)
+	}
+}
+
+func newVariant(t *testing.T, name string) *harness.Variant {
+	t.Helper()
+	for _, v := range zklock.Suite {
+		if v.Name == name {
+			return v
+		}
+	}
+	t.Fatalf("no variant %q", name)
+	return nil
+}
+
+// rwCost returns the requests and watch events of an acquisition among clients
+// that always read and clients that always write, and queue again at once.
+func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writers int) (requests, notifications float64) {
+	t.Helper()
+	key := newPath()[len("/locklab/"):]
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var total harness.Counts
+	var turns int
+	var stop atomic.Bool
+	for i := range readers + writers {
+		r, err := v.Remote(t.Context(), at, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		s, err := r.Join(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock := s.(harness.RWSession).RLock
+		if i%(1+readers/writers) == 0 {
+			lock = s.Lock
+		}
+		wg.Go(func() {
+			mine := 0
+			for ; !stop.Load(); mine++ {
+				l, err := lock(t.Context())
+				if err == nil {
+					err = l.Unlock(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total = total.Add(r.(harness.Counter).Counts())
+			turns += mine
+		})
+	}
+	time.Sleep(time.Second)
+	stop.Store(true)
+	wg.Wait()
+	return float64(total.Requests) / float64(turns), float64(total.Notifications) / float64(turns)
+}
