@@ -47,12 +47,11 @@ func names(cs []candidate) (out []string) {
 
 // preference says why use was taken of ties.
 func (c contest) preference(use candidate, ties []candidate) string {
-	fair, simple := false, false // some are less fair; some are as fair and less simple
-	for _, t := range ties {
-		switch {
-		case t.fairness() < use.fairness():
-			fair = true
-		case t.complexity > use.complexity:
+	var fair, simple bool // some are less fair; some are as fair and less simple
+	alike := fairest(ties)
+	fair = len(alike) < len(ties)
+	for _, t := range alike {
+		if t.complexity > use.complexity {
 			simple = true
 		}
 	}

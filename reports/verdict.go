@@ -50,7 +50,7 @@ const (
 	ruleText = "The lock with the highest median rate over the rounds leads. " +
 		"It is compared with every other lock by the ratio of their rates in the same round, so that what slows down a whole round cancels. " +
 		"A lock is slower if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all pairs of a row together (Bonferroni): any of the locks for use might have led. " +
-		"Locks that are not slower tie, unless they are probably slower by more than twice; of the ties the fairer one is used (Jain's index to the nearest 5 points), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
+		"Locks that are not slower tie, unless they are probably slower by more than twice; of the ties the fairer one is used (by more than 5 points of Jain's index), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
 		"Where a lock may as well be faster than the leader as slower by more than twice, there is too much noise for a verdict. " +
 		"Only locks that are meant for use are recommended: where one of the locks kept for reference is faster, the row says so."
 	handoverText = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
@@ -275,8 +275,20 @@ func (c contest) undecided() string {
 	return ""
 }
 
-// fairness is the step of Jain's index that x is on.
-func (x candidate) fairness() int { return int(x.jain/jainStep + 0.5) }
+// fairest returns those of ties whose Jain's index is within jainStep of the
+// greatest. Where it says nothing, since there is one worker, all are alike.
+func fairest(ties []candidate) (out []candidate) {
+	var most float64
+	for _, t := range ties {
+		most = max(most, t.jain)
+	}
+	for _, t := range ties {
+		if t.jain >= most-jainStep {
+			out = append(out, t)
+		}
+	}
+	return out
+}
 
 // complexity returns that of l under the load of s: the greatest if nobody judged
 // it, and one step more for a readers-writer lock where nobody only reads.
@@ -290,15 +302,10 @@ func (s situation) complexity(l harness.Lock) harness.Complexity {
 	return l.Complexity
 }
 
-// best returns the fairest of ties, of those the simplest, and of those the
+// best returns, of the fairest of ties, the simplest, and of those the
 // first: they are in order of rate.
 func best(ties []candidate) candidate {
-	return slices.MinFunc(ties, func(a, b candidate) int {
-		if d := b.fairness() - a.fairness(); d != 0 {
-			return d
-		}
-		return int(a.complexity - b.complexity)
-	})
+	return slices.MinFunc(fairest(ties), func(a, b candidate) int { return int(a.complexity - b.complexity) })
 }
 
 // fill sets the figures of the lock to use.
