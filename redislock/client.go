@@ -221,6 +221,14 @@ func (c *Client) renew(ls []*Lease) {
 	defer cancel()
 	sent := time.Now()
 	replies := batch(ctx, c.rdb, calls)
+	for _, l := range c.renewed(ls, replies, sent) {
+		tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+	}
+}
+
+// renewed notes the answers to renew. It returns those of ls that have more time
+// now and somebody to tell.
+func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, l := range ls {
@@ -237,9 +245,13 @@ func (c *Client) renew(ls []*Lease) {
 			continue
 		default:
 			l.extend(sent)
+			if l.trace != nil {
+				told = append(told, l)
+			}
 		}
 		c.lookAt(l.due())
 	}
+	return told
 }
 
 // closedErr is ErrClosed once the client is closed, else nil.

@@ -3,7 +3,6 @@ package redislock
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -122,10 +121,30 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	return m.traced(ctx, func(ctx context.Context) (*Lease, error) {
+		ctx, stop := bounded(ctx, m.server.o.Wait)
+		defer stop()
+		return m.wait(ctx)
+	})
+}
+
+// traced runs lock and tells the trace of ctx what comes of it.
+func (m *Cohort) traced(ctx context.Context, lock func(context.Context) (*Lease, error)) (l *Lease, err error) {
+	if t := traceOf(ctx); t != nil {
+		defer func(began time.Time) { t.outcome(m.server.name, began, l, err) }(time.Now())
 	}
-	w := m.join()
+	return lock(ctx)
+}
+
+// wait waits for a turn.
+func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, ended(ctx, m.server.name)
+	}
+	w, ahead := m.join()
+	if ahead >= 0 {
+		traceOf(ctx).queued(m.server.name, ahead)
+	}
 	select {
 	case t := <-w.got:
 		return m.begin(t)
@@ -133,7 +152,10 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	case <-m.c.open.Done():
 	}
 	if m.withdraw(w) {
-		return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, errors.Join(ctx.Err(), m.c.closedErr()))
+		if ctx.Err() != nil {
+			return nil, ended(ctx, m.server.name)
+		}
+		return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, ErrClosed)
 	}
 	return m.begin(<-w.got) // it was served meanwhile
 }
@@ -144,6 +166,10 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
+	return m.traced(ctx, m.try)
+}
+
+func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	m.mu.Lock()
 	if m.busy {
 		m.mu.Unlock()
@@ -151,7 +177,7 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	}
 	m.busy = true
 	m.mu.Unlock()
-	l, err := m.server.TryLock(ctx)
+	l, err := m.server.TryLock(context.WithValue(ctx, traceKey{}, (*Trace)(nil)))
 	if err != nil {
 		m.pass(turn{n: m.turns})
 		return nil, err
@@ -159,16 +185,18 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	return m.begin(turn{lease: l})
 }
 
-// join enters a waiter, and asks the server if nobody does.
-func (m *Cohort) join() *cohortWaiter {
+// join enters a waiter, and asks the server if nobody does. It returns also how
+// many of the process are before it, or -1 if it is the one to ask.
+func (m *Cohort) join() (w *cohortWaiter, ahead int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := &cohortWaiter{got: make(chan turn, 1)}
+	w, ahead = &cohortWaiter{got: make(chan turn, 1)}, m.waiting.Len()
 	w.place = m.waiting.PushBack(w)
 	if !m.busy {
 		m.ask()
+		ahead = -1
 	}
-	return w
+	return w, ahead
 }
 
 // withdraw takes a waiter out and reports whether it was still there. The last one

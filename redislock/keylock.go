@@ -28,9 +28,9 @@ type keyLock struct {
 }
 
 // A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
-// left at the latest (0: not known), and reports whether to make it: false if
-// ctx or the client has ended.
-type waitFunc func(ctx context.Context, n int, left time.Duration) bool
+// left at the latest (0: not known), and returns why to make it: "" if ctx or the
+// client has ended.
+type waitFunc func(ctx context.Context, n int, left time.Duration) Wake
 
 var (
 	pollAcquire = newScript("poll_acquire")
@@ -64,7 +64,7 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
-	return k.c.await(ctx, k.name, func() (*Lease, error) { return k.acquire(ctx, try) })
+	return k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) })
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
@@ -82,6 +82,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 	wait, end := k.vigil()
 	defer end()
+	trace := traceOf(ctx)
 	for attempt, failures := 1, 0; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
 		again := false
@@ -93,7 +94,12 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			return nil, ErrNotAcquired
 		case err == nil:
 			doubt, failures = false, 0
-			again = wait(ctx, attempt, left)
+			if attempt == 1 {
+				trace.queued(k.name, -1)
+			}
+			why := wait(ctx, attempt, left)
+			trace.woken(k.name, why)
+			again = why != ""
 		default:
 			doubt = doubt || !refused(err)
 			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {

@@ -27,6 +27,9 @@ type Lease struct {
 
 	joint *joint // what it is made of, if it is of several leases
 
+	trace *Trace    // of the Lock that has returned it, or nil
+	since time.Time // when it has, if there is a trace
+
 	// Guarded by c.mu.
 	deadline time.Time // until when the lock is surely held
 	renewAt  time.Time // when to ask for more; zero for never
@@ -116,6 +119,9 @@ func (l *Lease) Unlock(ctx context.Context) error {
 func (l *Lease) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 	defer cancel()
+	if l.trace != nil {
+		ctx = context.WithValue(ctx, traceKey{}, l.trace)
+	}
 	held, err := l.free(ctx)
 	switch {
 	case err != nil:
@@ -125,6 +131,9 @@ func (l *Lease) release(ctx context.Context) error {
 		}
 	case held:
 		l.end(ErrReleased)
+		if context.Cause(l.alive) == ErrReleased {
+			l.released()
+		}
 	default:
 		l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
 	}

@@ -134,19 +134,20 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.c.await(ctx, m.name, func() (*Lease, error) { return m.acquire(ctx, try) })
+	return m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, try) })
 }
 
 // A queued is one Lock, from its first request to its last.
 type queued struct {
 	nonce  string
 	letter chan letter // the latest; has room for one
+	trace  *Trace      // or nil
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
 // leaves a place in the queue, or the lock, behind only with a lease.
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
-	w := m.enter()
+	w := m.enter(traceOf(ctx))
 	defer m.leave(w)
 	queued := false // there may be a place in the queue, or the lock, that is ours
 	giveUp := func(err error) (*Lease, error) {
@@ -157,7 +158,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
 	for failures := 0; ; {
-		l, watch, err := m.ask(ctx, w, try)
+		l, watch, ahead, err := m.ask(ctx, w, try)
 		switch {
 		case l != nil:
 			return l, nil
@@ -170,6 +171,9 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case try:
 			return nil, ErrNotAcquired
 		default:
+			if !queued {
+				w.trace.queued(m.name, ahead)
+			}
 			queued, failures = true, 0
 			if err := m.listen(); err != nil {
 				return giveUp(err)
@@ -185,33 +189,33 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // ask sends the request of w and returns its lease, or how long to wait for a
-// letter before it is sent again.
-func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, err error) {
+// letter before it is sent again and how many waiters are ahead.
+func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := time.Now()
 	reply, err := m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try).run(ctx, m.c.rdb).Int64Slice()
-	if err == nil && len(reply) != 3 {
-		err = fmt.Errorf("redislock: the server's reply has %d values, want 3", len(reply))
+	if err == nil && len(reply) != 4 {
+		err = fmt.Errorf("redislock: the server's reply has %d values, want 4", len(reply))
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
-	token, span := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond
+	token, span, ahead := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond, int(reply[3])
 	m.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
 	switch {
 	case token > 0:
 	case span < 0: // others watch; this is for the case that they died
-		return nil, m.o.again(), nil
+		return nil, m.o.again(), ahead, nil
 	case try: // somebody died, and the lock was handed on
 		m.watchOver()
-		return nil, 0, nil
+		return nil, 0, 0, nil
 	default:
-		return nil, min(span+watchLate, m.o.again()), nil
+		return nil, min(span+watchLate, m.o.again()), ahead, nil
 	}
 	l = m.lease(w, token)
 	if !l.begin(sent, m.o.Lease) {
-		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
+		return nil, 0, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
 	}
-	return l, 0, nil
+	return l, 0, 0, nil
 }
 
 // watchLate is how long after the end of somebody's time others look: Redis
@@ -228,16 +232,19 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease
 		case got := <-w.letter:
 			switch {
 			case got.again:
+				w.trace.woken(m.name, WakeDoubt)
 				return nil
 			case got.token == 0:
 				timer.Reset(min(got.span+watchLate, m.o.again()))
 				continue
 			}
+			w.trace.woken(m.name, WakeGrant)
 			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
 				return l
 			}
 			return nil // it came too late
 		case <-timer.C:
+			w.trace.woken(m.name, WakeTime)
 			return nil
 		case <-ctx.Done():
 			return nil
@@ -319,11 +326,11 @@ func (m *Mutex) pass() {
 }
 
 // enter makes the waiter known to whoever reads the mailbox.
-func (m *Mutex) enter() *queued {
+func (m *Mutex) enter(t *Trace) *queued {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.numbers++
-	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10) + m.kind.tag, letter: make(chan letter, 1)}
+	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10) + m.kind.tag, letter: make(chan letter, 1), trace: t}
 	m.waiters[w.nonce] = w
 	if m.idle != nil {
 		m.idle.Stop()

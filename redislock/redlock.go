@@ -121,7 +121,7 @@ func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
 		return nil, m.err
 	}
 	c := m.keys[0].c
-	return c.await(ctx, m.name, func() (*Lease, error) { return m.acquire(ctx, c, try) })
+	return c.await(ctx, m.name, m.keys[0].o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, c, try) })
 }
 
 func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, error) {
@@ -138,10 +138,14 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 			return nil, ErrNotAcquired
 		default:
 			failures = 0
+			if attempt == 1 {
+				traceOf(ctx).queued(m.name, -1)
+			}
 		}
 		if !c.pause(ctx, m.pause(attempt)) {
 			return nil, gaveUp(ctx, m.name, m.keys[0].o, errors.Join(ctx.Err(), c.closedErr()), nil)
 		}
+		traceOf(ctx).woken(m.name, WakeTime)
 	}
 }
 

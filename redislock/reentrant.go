@@ -178,7 +178,7 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 	if o.m.err != nil {
 		return nil, o.m.err
 	}
-	return o.m.c.await(ctx, o.m.name, func() (*Lease, error) { return o.acquire(ctx, try) })
+	return o.m.c.await(ctx, o.m.name, o.m.o.bound(try), func(ctx context.Context) (*Lease, error) { return o.acquire(ctx, try) })
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
@@ -205,6 +205,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		}
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
+	trace, queued := traceOf(ctx), false
 	for failures := 0; ; {
 		l, left, err := o.ask(ctx, fresh)
 		switch {
@@ -224,10 +225,16 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			if err := m.sub.listen(); err != nil {
 				return giveUp(err)
 			}
+			if !queued {
+				queued = true
+				trace.queued(m.name, -1)
+			}
 		}
-		if !w.wait(ctx, m.c, left) {
+		why := w.wait(ctx, m.c, left)
+		if why == "" {
 			return giveUp(errors.Join(ctx.Err(), m.c.closedErr()))
 		}
+		trace.woken(m.name, why)
 	}
 }
 
@@ -272,20 +279,20 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 	}
 }
 
-// wait waits to be woken, for at most left, and reports whether neither ctx nor
-// the client has ended before.
-func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) bool {
+// wait waits to be woken, for at most left, and returns by what, "" if ctx or the
+// client has ended before.
+func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake {
 	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-w.woken:
+		return WakeMessage
 	case <-timer.C:
+		return WakeTime
 	case <-ctx.Done():
-		return false
 	case <-c.open.Done():
-		return false
 	}
-	return true
+	return ""
 }
 
 func (o *Owner) lease(h *hold) *Lease {
