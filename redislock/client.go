@@ -1,9 +1,12 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"regexp"
 	"sync"
 	"time"
 
@@ -22,6 +25,15 @@ type ClientOptions struct {
 	// *redis.ClusterClient.
 	Blocking redis.UniversalClient
 
+	// Name is who this client is: letters, digits, and . _ - / after the first. The
+	// connections on which it listens have it in CLIENT LIST, in place of the name
+	// that those of the other client have (redis.Options.ClientName), unless
+	// Blocking is set. And what a lock has in the server for its owner, in its key,
+	// and for each waiter, in its queue, begins with it: so GET of the key of a
+	// [Mutex] says who has it. In the key of a [ReentrantMutex] there is no room for
+	// it. "" is no name.
+	Name string
+
 	_ struct{}
 }
 
@@ -33,7 +45,9 @@ type Client struct {
 	open context.Context // ends with Close
 	shut context.CancelFunc
 
-	misuse error // what is wrong with the options, for locks that listen
+	name    string
+	misname error // what is wrong with it
+	misuse  error // what is wrong with the options, for locks that listen
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
@@ -48,12 +62,37 @@ type Client struct {
 // NewClient returns a client over rdb, which it neither closes nor blocks.
 // The caller closes the Client before rdb.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{rdb: rdb, blocking: o.Blocking, leases: make(map[*Lease]bool), guards: make(map[*Mutex]bool)}
+	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, leases: make(map[*Lease]bool), guards: make(map[*Mutex]bool)}
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
 		c.misuse = fmt.Errorf("redislock: %w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", harness.ErrUsage)
 	}
+	if o.Name != "" && !clientName.MatchString(o.Name) {
+		c.misname = fmt.Errorf("redislock: %w: the client's name is %.80q: want 1 to 64 letters, digits, and . _ - / after the first", harness.ErrUsage, o.Name)
+	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	return c
+}
+
+// clientName is what Redis takes for a name, but for what has a meaning in the
+// names of waiters.
+var clientName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
+
+// identity returns a new name that nobody else has, for an owner or a mailbox.
+func (c *Client) identity() string {
+	if c.name == "" {
+		return rand.Text()
+	}
+	return c.name + "-" + rand.Text()
+}
+
+// options returns o without zeros, or what is wrong with it, or with the name of
+// the lock or of c.
+func (c *Client) options(o Options, name string) (Options, error) {
+	o, err := o.withDefaults(name)
+	if err == nil {
+		err = c.misname
+	}
+	return o, err
 }
 
 // Close ends every wait for a lock and every lease, and returns when all
@@ -113,10 +152,12 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 	case *redis.Client:
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = manyConnections, 0, 0, -1
+		o.ClientName = cmp.Or(c.name, o.ClientName)
 		c.blocking = redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRedirects = manyConnections, 0, 0, -1
+		o.ClientName = cmp.Or(c.name, o.ClientName)
 		c.blocking = redis.NewClusterClient(&o)
 	default:
 		return nil, errNoBlocking

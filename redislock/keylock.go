@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -41,7 +40,7 @@ var (
 // newKeyLock returns a keyLock that is taken and released as by PollMutex.
 func newKeyLock(c *Client, name string, o Options) *keyLock {
 	k := &keyLock{c: c, name: name, ask: pollAcquire}
-	k.o, k.err = o.withDefaults(name)
+	k.o, k.err = c.options(o, name)
 	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
 	return k
 }
@@ -70,7 +69,7 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
 // leaves a key behind only with a lease.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
-	nonce := rand.Text()
+	nonce := k.c.identity()
 	free := func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
 	undo := func(ctx context.Context) error { _, err := free(ctx); return err }
 	doubt := false // the key may be ours without our knowing

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -83,7 +82,7 @@ type Mutex struct {
 
 // A queueKind is how the server keeps a queue and who holds the lock.
 type queueKind struct {
-	acquire, release, renew, check, pass *script
+	acquire, release, renew, check, pass, force *script
 
 	tag string // ends the names of waiters
 }
@@ -94,6 +93,7 @@ var exclusive = queueKind{
 	renew:   newScript("grant", "queue_renew"),
 	check:   newScript("grant", "queue_check"),
 	pass:    newScript("grant", "queue_pass"),
+	force:   newScript("grant", "queue_force"),
 }
 
 // Mutex returns the mutex with that name: the key of the lock, such as
@@ -103,13 +103,13 @@ var exclusive = queueKind{
 // has a mailbox of its own, which is read for as long as somebody waits and five
 // seconds more.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	return c.mutex(name, rand.Text(), o)
+	return c.mutex(name, c.identity(), o)
 }
 
 // mutex returns the mutex with that name and mailbox.
 func (c *Client) mutex(name, id string, o Options) *Mutex {
 	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued)}
-	if m.o, m.err = o.withDefaults(name); m.err == nil {
+	if m.o, m.err = c.options(o, name); m.err == nil {
 		m.err = c.misuse
 	}
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -161,7 +160,7 @@ type ballot struct {
 // not needed is given back without waiting for it.
 func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 	n := len(m.keys)
-	ballots, nonce := make(chan ballot, n), rand.Text()
+	ballots, nonce := make(chan ballot, n), c.identity()
 	for _, k := range m.keys {
 		if !k.c.spawn(func() { ballots <- m.ask(ctx, k, nonce) }) {
 			ballots <- ballot{err: ErrClosed}

@@ -70,14 +70,13 @@ var (
 	reentrantAcquire = newScript("reentrant_acquire")
 	reentrantRelease = newScript("reentrant_release")
 	reentrantRenew   = newScript("reentrant_renew")
-	reentrantForce   = newScript("reentrant_force")
 )
 
 // ReentrantMutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". All waiters of one ReentrantMutex share one subscription.
 func (c *Client) ReentrantMutex(name string, o Options) *ReentrantMutex {
 	m := &ReentrantMutex{c: c, name: name, id: newUUID()}
-	m.o, m.err = o.withDefaults(name)
+	m.o, m.err = c.options(o, name)
 	m.sub = &subscription{c: c, channel: redissonName("redisson_lock__channel", name)}
 	return m
 }
@@ -107,21 +106,6 @@ func (m *ReentrantMutex) Lock(ctx context.Context) (*Lease, error) { return m.Ow
 
 // TryLock is the TryLock of a new [Owner].
 func (m *ReentrantMutex) TryLock(ctx context.Context) (*Lease, error) { return m.Owner().TryLock(ctx) }
-
-// ForceUnlock frees the lock, whoever has it, and reports whether anybody had.
-// Its owner is told only by the next renewal and by Unlock, and may go on until
-// then beside the next owner. It is for repair by hand, when the owner is known
-// to be dead and its lease is long. It takes one request.
-func (m *ReentrantMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	if m.err != nil {
-		return false, m.err
-	}
-	n, err := call{reentrantForce, []string{m.name}, []any{m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
-	if err != nil {
-		return false, fmt.Errorf("redislock: force unlock %s: %w", m.name, err)
-	}
-	return n == 1, nil
-}
 
 func (m *ReentrantMutex) traffic() harness.Counts { return m.sub.traffic() }
 
