@@ -270,10 +270,19 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 // release takes w out of the queue, or the lock away from it, and reports
 // whether it had the lock until then. owned is whether it had it for us.
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
+	defer m.hurry()()
 	err = m.c.persist(ctx, func(again bool) error {
-		n, err := m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb).Int()
-		if n >= 2 || err != nil && !refused(err) || n == 0 && (owned || again) {
+		sent := time.Now()
+		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
+		doubt := err != nil && !refused(err) || n == 0 && (owned || again)
+		if n >= 2 || doubt {
 			m.watchOver() // it may have been handed over by a request whose reply was lost
+		}
+		if doubt {
+			m.wakeAll() // and the letter with it
+		}
+		for _, text := range letters {
+			m.deliver(text, sent)
 		}
 		// Gone after a failure: the failed request has done it.
 		held = err == nil && (n == 1 || n == 2 || again)

@@ -84,7 +84,7 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 			if got.Payload == stopWord {
 				return nil
 			}
-			m.deliver(got.Payload)
+			m.deliver(got.Payload, time.Time{})
 		}
 	}
 }

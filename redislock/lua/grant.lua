@@ -21,11 +21,26 @@ local function mailbox(waiter)
   return KEYS[4] .. string.match(waiter, '^[^:]*')
 end
 
+-- Letters to this mailbox, if there is one, are for the asking process and go with
+-- the reply.
+local here
+local letters = {}
+
+-- Returns n and those letters.
+local function reply(n)
+  table.insert(letters, 1, n)
+  return letters
+end
+
 -- Writes to the mailbox of a waiter: token 0 says only until when the lock is
 -- taken, in span milliseconds from now. Returns whether anybody may read it.
 local function post(waiter, token, span)
   local box = mailbox(waiter)
   local letter = string.format('%s %s %.0f %.0f', waiter, token, now, span)
+  if box == here then
+    letters[#letters + 1] = letter
+    return true
+  end
   if string.sub(waiter, 1, 1) == '@' then
     return redis.call('PUBLISH', box, letter) > 0
   end
