@@ -48,6 +48,7 @@ type Client struct {
 	name    string
 	misname error // what is wrong with it
 	misuse  error // what is wrong with the options, for locks that listen
+	prompt  bool  // rdb ends a request when its context's time is over
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
@@ -68,6 +69,12 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	}
 	if o.Name != "" && !clientName.MatchString(o.Name) {
 		c.misname = fmt.Errorf("redislock: %w: the client's name is %.80q: want 1 to 64 letters, digits, and . _ - / after the first", harness.ErrUsage, o.Name)
+	}
+	switch rdb := rdb.(type) {
+	case *redis.Client:
+		c.prompt = rdb.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		c.prompt = rdb.Options().ContextTimeoutEnabled
 	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	return c
@@ -133,6 +140,20 @@ func (c *Client) spawn(f func()) bool {
 		return false
 	}
 	c.work.Go(f)
+	return true
+}
+
+// here runs f in this goroutine, as spawn does in another.
+func (c *Client) here(f func()) bool {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return false
+	}
+	c.work.Add(1)
+	c.mu.Unlock()
+	defer c.work.Done()
+	f()
 	return true
 }
 

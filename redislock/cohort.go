@@ -297,6 +297,7 @@ func (m *Cohort) begin(t turn) (*Lease, error) {
 	stop := context.AfterFunc(t.lease.alive, func() { m.c.spawn(over) })
 	j := newJoint(m.c, m.server.name, 1)
 	j.add(t.lease)
+	j.all.prompt = t.lease.prompt
 	j.all.token = t.lease.token<<turnBits | uint64(t.n)
 	j.all.free = func(context.Context) (bool, error) {
 		stop()

@@ -121,7 +121,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed}
+	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed, prompt: k.c.prompt}
 	if !l.begin(sent, k.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
 	}

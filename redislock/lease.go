@@ -20,6 +20,8 @@ type Lease struct {
 	// free gives the lock back and reports whether it was held until then.
 	free func(ctx context.Context) (held bool, err error)
 
+	prompt bool // free ends with its context
+
 	// renewal makes it a whole lease again. It answers 1 if the lock was held.
 	renewal call
 	span    time.Duration // a whole lease
@@ -96,10 +98,16 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
 	}
 	l.c.drop(l)
+	if l.prompt { // in another goroutine it would take some microseconds longer
+		var err error
+		if !l.c.here(func() { err = l.release(ctx) }) {
+			return l.tooLate()
+		}
+		return err
+	}
 	done := make(chan error, 1)
 	if !l.c.spawn(func() { done <- l.release(ctx) }) {
-		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
+		return l.tooLate()
 	}
 	timer := time.NewTimer(unlockWait)
 	defer timer.Stop()
@@ -113,6 +121,12 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		}
 		return fmt.Errorf("redislock: unlock %s: the server has not answered for %v", l.name, unlockWait)
 	}
+}
+
+// tooLate ends a lease whose client is closed.
+func (l *Lease) tooLate() error {
+	l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+	return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
 }
 
 // release gives the lock back and ends the lease.

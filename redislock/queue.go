@@ -256,7 +256,7 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease
 
 func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
-		c: m.c, name: m.name, token: token,
+		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
 		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
 		span:    m.o.Lease, fixed: m.o.Fixed,
