@@ -15,7 +15,8 @@ import (
 // Of a lock that is made of others, a [Multi] or a [Redlock], each request and
 // each wait for one of them is a step, and so is what becomes of the whole, but not
 // the renewals. A [Cohort] asks the server for several of its waiters at once: those
-// requests are no steps of any of them.
+// requests are no steps of any of them, nor is the wait of the first of them for
+// other processes.
 type Trace struct {
 	// Sent is called before a request is sent, and Answered when its answer has
 	// come, or none. Requests that renew a lease are not among them.

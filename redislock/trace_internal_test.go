@@ -28,7 +28,6 @@ func TestTraceAbsent(t *testing.T) {
 	step := call{exclusive.release, []string{"a", "b", "c", "d"}, []any{"nonce", 500}}
 	server := instant{reply: new(redis.Cmd)}
 	begin := func(context.Context) (*Lease, error) { return l, nil }
-	drop := func(l *Lease) { l.c.drop(l); l.release(ctx) }
 	for _, test := range []struct {
 		name      string
 		with, bar func()
@@ -45,7 +44,9 @@ func TestTraceAbsent(t *testing.T) {
 		{"Lock",
 			func() { c.await(ctx, "k", 0, begin) },
 			func() {
-				lease.Await(ctx, c.spawn, ErrClosed, func() (*Lease, error) { return begin(ctx) }, drop)
+				lease.Await(ctx, c.spawn, ErrClosed,
+					func() (*Lease, error) { return begin(ctx) },
+					func(l *Lease) { l.c.drop(l); l.release(ctx) })
 			}},
 	} {
 		// The least of some runs: goroutines of others may allocate meanwhile.
