@@ -20,16 +20,16 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 	slow, fast := newPeer(t, at), newPeer(t, at)
 	o := redislock.Options{Lease: 2 * time.Second, Grant: grant}
 	slow.mail.delay.Store(int64(late))
-	long, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	long, stop := context.WithCancel(t.Context())
 	defer stop()
-	short, stop := context.WithTimeout(long, 1500*time.Millisecond)
-	defer stop()
+	short, stopFast := context.WithTimeout(long, 1500*time.Millisecond)
+	defer stopFast()
 	var inside, slowTurns, fastTurns atomic.Int32
-	var all sync.WaitGroup
+	var slowAll, fastAll sync.WaitGroup
 	for i := range 6 {
-		m, turns, ctx := fast.Mutex(key, o), &fastTurns, short
+		m, turns, ctx, all := fast.Mutex(key, o), &fastTurns, short, &fastAll
 		if i < 3 {
-			m, turns, ctx = slow.Mutex(key, o), &slowTurns, long
+			m, turns, ctx, all = slow.Mutex(key, o), &slowTurns, long, &slowAll
 		}
 		all.Go(func() {
 			for {
@@ -50,11 +50,16 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 			}
 		})
 	}
-	all.Wait()
+	fastAll.Wait()
+	crowded := slowTurns.Load()
+	const some = 20
+	eventually(t, "the slow process gets on when it is alone", func() bool { return slowTurns.Load() >= crowded+some })
+	stop()
+	slowAll.Wait()
 	slow.mail.delay.Store(0)
-	t.Logf("turns of the slow and of the fast process: %d, %d", slowTurns.Load(), fastTurns.Load())
-	if slowTurns.Load() < 1 || fastTurns.Load() < 10 {
-		t.Error("nobody gets on")
+	t.Logf("turns of the slow process beside the fast one and alone, and of the fast one: %d, %d, %d", crowded, slowTurns.Load()-crowded, fastTurns.Load())
+	if fastTurns.Load() < 10 {
+		t.Error("the fast process does not get on")
 	}
 }
 
