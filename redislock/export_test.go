@@ -18,3 +18,10 @@ func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 	}
 	return nil
 }
+
+// QueuePubsub returns the lock of redis-queue-pubsub.
+func QueuePubsub(c *Client, name string, o Options) *Mutex {
+	m := c.mutex(name, channelMark+c.identity(), o)
+	m.channel = true
+	return m
+}
