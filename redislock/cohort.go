@@ -69,9 +69,11 @@ const (
 // server, and within each of them between all who use the same Cohort: make it
 // once and keep it. It can be locked again after any error. It is not reentrant.
 //
-// It pays where several goroutines of a process want the same lock at the same
-// time. Its key is one of [Client.Mutex], which other processes may use as well;
-// but then they must not compare its tokens with those of a Cohort.
+// It pays where many goroutines of a process want the same lock at the same time,
+// and the order between processes does not matter: a [Mutex] keeps that, and sends
+// two requests for each turn in such a process. Its key is one of [Client.Mutex],
+// which other processes may use as well; but then they must not compare its tokens
+// with those of a Cohort.
 type Cohort struct {
 	c      *Client
 	server *Mutex

@@ -18,12 +18,14 @@ import (
 //     Otherwise join the queue and listen to the own mailbox, a list that one
 //     blocking pop of the process reads for all of its waiters.
 //  2. Release: make the first waiter the owner, with a new token and for the
-//     grant timeout, and write that into its mailbox.
+//     grant timeout, and write that into its mailbox. If it is of the same process
+//     the letter goes with the reply instead.
 //  3. An owner by hand-over that has not released the lock after a third of the
 //     grant timeout asks for a whole lease, as every owner does from time to time.
 //
-// Two requests alone; three for each turn behind others, of which one is the
-// blocking pop, whatever their number.
+// Two requests alone, and for each turn that comes from another waiter of the same
+// process; three for each turn behind others, of which one is the blocking pop,
+// whatever their number.
 //
 // # Who watches
 //
@@ -38,7 +40,8 @@ import (
 // hands it on. The first waiter watches the end of a longer lease, of which each
 // renewal tells it. So one that died costs the others the grant timeout, or what
 // was left of its lease if it was the owner. If two of them die within a grant
-// timeout, the new owner and who handed over, it may take up to two leases.
+// timeout, the new owner and who handed over, or the one process of both, it may
+// take up to two leases.
 // Waiters of a process that has left a message unread for the grant timeout are
 // skipped.
 //

@@ -13,23 +13,24 @@ import (
 )
 
 // queueLateLetters: each letter to a process comes after its grant timeout. It
-// gets the lock when nobody else wants it.
+// gets the lock when no other process wants it.
 func queueLateLetters(t *testing.T, at harness.Endpoint) {
-	const grant, late = 100 * time.Millisecond, 150 * time.Millisecond
+	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
 	slow, fast := newPeer(t, at), newPeer(t, at)
 	o := redislock.Options{Lease: 2 * time.Second, Grant: grant}
-	slow.mail.delay.Store(int64(late))
+	slow.mail.delay.Store(int64(delay))
 	long, stop := context.WithCancel(t.Context())
 	defer stop()
 	short, stopFast := context.WithTimeout(long, 1500*time.Millisecond)
 	defer stopFast()
 	var inside, slowTurns, fastTurns atomic.Int32
 	var slowAll, fastAll sync.WaitGroup
+	late, early := slow.Mutex(key, o), fast.Mutex(key, o) // of several late ones none might get on
 	for i := range 6 {
-		m, turns, ctx, all := fast.Mutex(key, o), &fastTurns, short, &fastAll
+		m, turns, ctx, all := early, &fastTurns, short, &fastAll
 		if i < 3 {
-			m, turns, ctx, all = slow.Mutex(key, o), &slowTurns, long, &slowAll
+			m, turns, ctx, all = late, &slowTurns, long, &slowAll
 		}
 		all.Go(func() {
 			for {
