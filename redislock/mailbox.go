@@ -199,16 +199,30 @@ func answer(reply *redis.Cmd) (n int, letters []string, err error) {
 	return n, letters, nil
 }
 
-// hurry lets the waiters ask if a release, whose reply may have a letter for one of
-// them, takes as long as the grant lasts. What it returns ends that.
+// hurry lets the waiters ask whenever a release, whose reply may have a letter for
+// one of them, has taken as long as a grant lasts. What it returns ends that.
 func (m *Mutex) hurry() (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.waiters) == 0 {
 		return func() {}
 	}
-	timer := time.AfterFunc(m.o.Grant, m.wakeAll)
-	return func() { timer.Stop() }
+	over := false
+	var timer *time.Timer
+	timer = time.AfterFunc(m.o.Grant, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !over {
+			m.rouse()
+			timer.Reset(m.o.Grant)
+		}
+	})
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		over = true
+		timer.Stop()
+	}
 }
 
 // wakeAll lets every waiter ask.

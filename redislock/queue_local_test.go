@@ -96,6 +96,9 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 func localNoReply(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
+	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
+		t.Fatal(err)
+	}
 	p := newPeer(t, at)
 	m := p.Mutex(key, redislock.Options{Grant: grant})
 	l := lock(t, m)
@@ -108,7 +111,8 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 		_ = l.Unlock(t.Context())
 	}()
 	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
-	p.link.delay.Store(0) // for other requests
+	time.Sleep(50 * time.Millisecond) // its reply is under way
+	p.link.delay.Store(0)             // for other requests
 	next, came := w.lease(t)
 	between(t, "a hand-over whose reply does not come", came.Sub(left), grant/2, grant)
 	<-gone
