@@ -53,6 +53,12 @@
 // redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
 // without that goroutine.
 //
+// # Who has it
+//
+// [ClientOptions] gives a client a name, which CLIENT LIST and the keys of its locks
+// then show; [WithTrace] tells what a Lock does, and what becomes of its lease; and
+// ForceUnlock takes a lock away from a holder that is known to be dead.
+//
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.
 package redislock

@@ -209,10 +209,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			if err := m.sub.listen(); err != nil {
 				return giveUp(err)
 			}
-			if !queued {
-				queued = true
-				trace.queued(m.name, -1)
-			}
+			queued = queued || trace.queued(m.name, -1)
 		}
 		why := w.wait(ctx, m.c, left)
 		if why == "" {

@@ -150,11 +150,12 @@ func traceOf(ctx context.Context) *Trace {
 	return t
 }
 
-// queued and woken are for a Lock that has t, which may be nil.
-func (t *Trace) queued(name string, ahead int) {
+// queued and woken are for a Lock that has t, which may be nil. queued returns true.
+func (t *Trace) queued(name string, ahead int) bool {
 	if t != nil {
 		tell(t.Queued, QueuedInfo{name, ahead})
 	}
+	return true
 }
 
 func (t *Trace) woken(name string, why Wake) {
