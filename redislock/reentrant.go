@@ -205,11 +205,10 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case try:
 			return nil, ErrNotAcquired
 		default:
-			doubt, failures = false, 0
+			doubt, failures, queued = false, 0, queued || trace.queued(m.name, -1)
 			if err := m.sub.listen(); err != nil {
 				return giveUp(err)
 			}
-			queued = queued || trace.queued(m.name, -1)
 		}
 		why := w.wait(ctx, m.c, left)
 		if why == "" {
