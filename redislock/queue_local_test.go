@@ -103,6 +103,7 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 	m := p.Mutex(key, redislock.Options{Grant: grant})
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
+	eventually(t, "it has its place, and listens", func() bool { return p.mail.Counts().Requests > 1 })
 	p.link.delay.Store(int64(5 * grant))
 	gone := make(chan struct{})
 	left := time.Now()
