@@ -49,7 +49,15 @@
 // Each Lock and Unlock runs its requests in a goroutine of the [Client], which
 // the caller stops waiting for when its context ends, whatever the settings of
 // the client library are. What is left to do goes on there, and ends after two
-// seconds or the client's own timeouts. Close ends everything.
+// seconds or the client's own timeouts. Close ends everything. With
+// redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
+// without that goroutine.
+//
+// # Who has it
+//
+// [ClientOptions] gives a client a name, which CLIENT LIST and the keys of its locks
+// then show; [WithTrace] tells what a Lock does, and what becomes of its lease; and
+// ForceUnlock takes a lock away from a holder that is known to be dead.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.

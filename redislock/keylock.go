@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -28,9 +27,9 @@ type keyLock struct {
 }
 
 // A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
-// left at the latest (0: not known), and reports whether to make it: false if
-// ctx or the client has ended.
-type waitFunc func(ctx context.Context, n int, left time.Duration) bool
+// left at the latest (0: not known), and returns why to make it: "" if ctx or the
+// client has ended.
+type waitFunc func(ctx context.Context, n int, left time.Duration) Wake
 
 var (
 	pollAcquire = newScript("poll_acquire")
@@ -41,7 +40,7 @@ var (
 // newKeyLock returns a keyLock that is taken and released as by PollMutex.
 func newKeyLock(c *Client, name string, o Options) *keyLock {
 	k := &keyLock{c: c, name: name, ask: pollAcquire}
-	k.o, k.err = o.withDefaults(name)
+	k.o, k.err = c.options(o, name)
 	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
 	return k
 }
@@ -64,13 +63,13 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
-	return k.c.await(ctx, k.name, func() (*Lease, error) { return k.acquire(ctx, try) })
+	return k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) })
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
 // leaves a key behind only with a lease.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
-	nonce := rand.Text()
+	nonce := k.c.identity()
 	free := func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
 	undo := func(ctx context.Context) error { _, err := free(ctx); return err }
 	doubt := false // the key may be ours without our knowing
@@ -82,6 +81,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 	wait, end := k.vigil()
 	defer end()
+	trace := traceOf(ctx)
 	for attempt, failures := 1, 0; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
 		again := false
@@ -93,7 +93,12 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			return nil, ErrNotAcquired
 		case err == nil:
 			doubt, failures = false, 0
-			again = wait(ctx, attempt, left)
+			if attempt == 1 {
+				trace.queued(k.name, -1)
+			}
+			why := wait(ctx, attempt, left)
+			trace.woken(k.name, why)
+			again = why != ""
 		default:
 			doubt = doubt || !refused(err)
 			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
@@ -116,7 +121,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed}
+	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed, prompt: k.c.prompt}
 	if !l.begin(sent, k.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
 	}

@@ -51,6 +51,12 @@ type Options struct {
 	// queue use it.
 	Grant time.Duration
 
+	// Wait is how long Lock waits at most, whatever its context allows. Then it
+	// returns an error that wraps ErrNotAcquired and context.DeadlineExceeded, a
+	// tenth of a second later if the server does not answer. 0 is no bound.
+	// TryLock does not wait.
+	Wait time.Duration
+
 	_ struct{}
 }
 
@@ -74,8 +80,18 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("redislock: %w: a lease of %v: want at most %v", harness.ErrUsage, o.Lease, maxLease)
 	case o.Grant < minLease:
 		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.Grant, minLease)
+	case o.Wait < 0:
+		return o, fmt.Errorf("redislock: %w: a wait of %v: want more than 0, or 0 for no bound", harness.ErrUsage, o.Wait)
 	}
 	return o, nil
+}
+
+// bound returns how long a Lock waits at most, 0 for as long as its context says.
+func (o Options) bound(try bool) time.Duration {
+	if try {
+		return 0
+	}
+	return o.Wait
 }
 
 // again is how long a waiter waits in vain before it asks, so that no loss, of a
@@ -117,13 +133,38 @@ func Locker(m Acquirer) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
 // error.
 const maxFailures = 3
 
-// await runs acquire in a goroutine of c and waits for it until ctx ends.
-func (c *Client) await(ctx context.Context, name string, acquire func() (*Lease, error)) (*Lease, error) {
-	l, err := lease.Await(ctx, c.spawn, ErrClosed, acquire, func(l *Lease) { l.c.drop(l); l.release(ctx) })
+// await runs acquire in a goroutine of c and waits for it until ctx ends, or for
+// wait, if that is not 0.
+func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
+	ctx, stop := bounded(ctx, wait)
+	defer stop()
+	if t := traceOf(ctx); t != nil {
+		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())
+	}
+	l, err = lease.Await(ctx, c.spawn, ErrClosed,
+		func() (*Lease, error) { return acquire(ctx) },
+		func(l *Lease) { l.c.drop(l); l.release(ctx) })
 	if err != nil && err == ctx.Err() { // acquire says more
-		err = fmt.Errorf("redislock: lock %s: %w", name, err)
+		err = ended(ctx, name)
 	}
 	return l, err
+}
+
+// bounded returns ctx with an end after wait, if that is not 0.
+func bounded(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if wait == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, wait, fmt.Errorf("the wait of %v is over: %w", wait, context.DeadlineExceeded))
+}
+
+// ended returns the error of a Lock whose context has ended.
+func ended(ctx context.Context, name string) error {
+	err := context.Cause(ctx)
+	if !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrNotAcquired, name, err)
 }
 
 // gaveUp returns the error of a Lock that failed with err: that of ctx if it has
@@ -134,7 +175,7 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 		<-ctx.Done() // the client library may have looked at its watch before
 	}
 	if ctx.Err() != nil {
-		err = ctx.Err()
+		err = ended(ctx, name)
 	}
 	if !errors.Is(err, ErrNotAcquired) {
 		err = fmt.Errorf("redislock: lock %s: %w", name, err)

@@ -137,7 +137,7 @@ func (m *Mutex) read(rdb redis.UniversalClient) {
 			}
 		default:
 			pause = 0
-			m.deliver(got[len(got)-1])
+			m.deliver(got[len(got)-1], time.Time{})
 			runtime.Gosched() // the waiter goes on before the next request is written
 		}
 		if m.stop(err != nil || got[len(got)-1] == stopWord) {
@@ -158,8 +158,8 @@ func (m *Mutex) stop(wanted bool) bool {
 }
 
 // deliver gives a letter to the waiter it is for. One that has left has told
-// the server so.
-func (m *Mutex) deliver(text string) {
+// the server so. If it came with a reply, the request was sent at that time.
+func (m *Mutex) deliver(text string, sent time.Time) {
 	to, l, err := parseLetter(text)
 	if err != nil {
 		return // stopWord, or somebody else's
@@ -167,12 +167,61 @@ func (m *Mutex) deliver(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	l.written = m.clock.at(l.time, now)
+	if sent.IsZero() {
+		l.written = m.clock.at(l.time, now)
+	} else {
+		l.written = sent
+	}
 	if w := m.waiters[to]; w != nil {
 		w.put(l)
 	}
 	if now.Sub(l.written) >= m.o.Grant { // the waiters may have been left out
 		m.rouse()
+	}
+}
+
+// answer reads the reply to a release.
+func answer(reply *redis.Cmd) (n int, letters []string, err error) {
+	parts, err := reply.Slice()
+	if err != nil {
+		return 0, nil, err
+	}
+	for i, part := range parts {
+		switch part := part.(type) {
+		case int64:
+			n = int(part)
+		case string:
+			letters = append(letters, part)
+		default:
+			return 0, nil, fmt.Errorf("redislock: part %d of the server's reply is %v", i, part)
+		}
+	}
+	return n, letters, nil
+}
+
+// hurry lets the waiters ask whenever a release, whose reply may have a letter for
+// one of them, has taken as long as a grant lasts. What it returns ends that.
+func (m *Mutex) hurry() (stop func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.waiters) == 0 {
+		return func() {}
+	}
+	over := false
+	var timer *time.Timer
+	timer = time.AfterFunc(m.o.Grant, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !over {
+			m.rouse()
+			timer.Reset(m.o.Grant)
+		}
+	})
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		over = true
+		timer.Stop()
 	}
 }
 

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -38,7 +37,7 @@ var queuePubsub = &harness.Variant{
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker {
-		m := c.mutex(name, channelMark+rand.Text(), o)
+		m := c.mutex(name, channelMark+c.identity(), o)
 		m.channel = true
 		return m
 	}),
@@ -85,7 +84,7 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 			if got.Payload == stopWord {
 				return nil
 			}
-			m.deliver(got.Payload)
+			m.deliver(got.Payload, time.Time{})
 		}
 	}
 }

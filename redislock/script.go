@@ -4,6 +4,8 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,7 +23,8 @@ func newScript(names ...string) *script {
 		}
 		source = append(source, text...)
 	}
-	return redis.NewScript(string(source))
+	_, op, _ := strings.Cut(names[len(names)-1], "_")
+	return &script{redis.NewScript(string(source)), op}
 }
 
 // A call is one run of a script: what can be sent alone or in a batch.
@@ -34,7 +37,15 @@ type call struct {
 // run sends the call: one request, and one more if the server does not have the
 // script yet.
 func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
-	return c.script.Run(ctx, rdb, c.keys, c.args...)
+	t := traceOf(ctx)
+	if t == nil {
+		return c.script.Run(ctx, rdb, c.keys, c.args...)
+	}
+	tell(t.Sent, SentInfo{c.keys[0], c.script.op})
+	began := time.Now()
+	reply := c.script.Run(ctx, rdb, c.keys, c.args...)
+	tell(t.Answered, AnsweredInfo{c.keys[0], c.script.op, time.Since(began), reply.Err()})
+	return reply
 }
 
 // batch sends all calls in one go and returns their replies.
@@ -66,4 +77,7 @@ func refused(err error) bool {
 }
 
 // A script is one of ours.
-type script = redis.Script
+type script struct {
+	*redis.Script
+	op string // what it does
+}

@@ -52,6 +52,9 @@ var steps = map[string][]step{
 		{op: "evalsha", when: behind},
 		{op: "subscribe", when: behind},
 		{op: "evalsha", when: leave},
+		{op: "evalsha", when: alone, bare: true},
+		{op: "eval", when: alone, bare: true},
+		{op: "eval", when: leave, bare: true},
 	},
 	"redis-reentrant": {
 		{op: "evalsha", when: alone},
@@ -117,7 +120,7 @@ func TestSteps(t *testing.T) {
 			continue // kept for its faults
 		}
 		if v.Name == "redis-token" {
-			continue // a lost reply loses its token: the price of having no lease
+			continue // a lost reply loses its token: TestTokenSteps
 		}
 		if strings.HasPrefix(v.Name, "redis-poll-") || v.Name == "redis-spin" {
 			continue // redis-poll, but for its pauses

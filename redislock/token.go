@@ -71,7 +71,7 @@ func (s tokenSession) TryLock(ctx context.Context) (harness.Lease, error) { retu
 func (tokenSession) Close() error                                         { return nil }
 
 func (s tokenSession) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	l, err := s.r.c.await(ctx, s.r.keys[0], func() (*Lease, error) { return s.r.acquire(ctx, try) })
+	l, err := s.r.c.await(ctx, s.r.keys[0], 0, func(ctx context.Context) (*Lease, error) { return s.r.acquire(ctx, try) })
 	if err != nil {
 		return nil, err
 	}
