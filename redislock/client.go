@@ -242,6 +242,15 @@ func (c *Client) renew(ls []*Lease) {
 	}
 }
 
+// together returns an error if the servers cannot keep the companions of the lock
+// called name where it is itself.
+func (c *Client) together(name string) error {
+	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
+		return nil
+	}
+	return fmt.Errorf("redislock: %w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", harness.ErrUsage, name)
+}
+
 // closedErr is ErrClosed once the client is closed, else nil.
 func (c *Client) closedErr() error {
 	if c.open.Err() != nil {

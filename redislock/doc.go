@@ -51,6 +51,21 @@
 // the client library are. What is left to do goes on there, and ends after two
 // seconds or the client's own timeouts. Close ends everything.
 //
+// # Where it runs
+//
+// On one server, behind Sentinel, on a Cluster, over TLS, as an ACL user: whatever
+// [redis.NewUniversalClient] connects to. In a cluster all keys of a lock are in the
+// slot of its name, and the locks of a [Multi] may be in different ones; a name whose
+// companions would be elsewhere is refused. A user with the right to nothing but locks
+// whose names begin with "locks:" needs this and no more:
+//
+//	ACL SETUSER locks on >PASSWORD
+//	  ~locks:* ~{locks:* &locks:* &{locks:* &redisson_lock__channel:*locks:*
+//	  +eval +evalsha +blpop +subscribe +unsubscribe +publish
+//	  +time +get +set +del +exists +pexpire +pttl +rpush +lindex
+//	  +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zscore +zpopmin
+//	  +hset +hget +hdel +hexists
+//
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.
 package redislock

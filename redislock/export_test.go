@@ -1,4 +1,21 @@
 package redislock
 
+import "crypto/rand"
+
 // Careless returns the lock of redis-unsafe.
 func Careless(c *Client, name string) Acquirer { return newCareless(c, name, Options{}) }
+
+// QueuePubsub returns the lock of redis-queue-pubsub.
+func QueuePubsub(c *Client, name string, o Options) *Mutex {
+	m := c.mutex(name, channelMark+rand.Text(), o)
+	m.channel = true
+	return m
+}
+
+// Token returns the lock of redis-token.
+func Token(c *Client, name string) locker { return newTokenLock(c, name) }
+
+var _ locker = (*tokenLock)(nil)
+
+// Companion returns the name of a key beside that of a lock.
+func Companion(name, what string) string { return companion(name, what) }

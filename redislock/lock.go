@@ -84,15 +84,23 @@ func (o Options) withDefaults(name string) (Options, error) {
 func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
 
 // companion returns the name of a key that belongs to the lock called name, and
-// that a cluster keeps in the same slot: what a key has between its first brace
-// and the next closing one, or else all of it, says where it is kept. There is none for a
-// name with a closing brace, or an empty pair, but nothing in braces.
+// that a cluster keeps in the same slot. There is none for a name with a closing
+// brace, or an empty pair, but nothing in braces.
 func companion(name, what string) string {
-	_, tail, opened := strings.Cut(name, "{")
-	if inner, _, closed := strings.Cut(tail, "}"); opened && closed && inner != "" {
+	if hashTag(name) != name {
 		return name + ":" + what
 	}
 	return "{" + name + "}:" + what
+}
+
+// hashTag returns what says in which slot of a cluster a key is kept: what it has
+// between its first brace and the next closing one, or else all of it.
+func hashTag(key string) string {
+	_, tail, opened := strings.Cut(key, "{")
+	if tag, _, closed := strings.Cut(tail, "}"); opened && closed && tag != "" {
+		return tag
+	}
+	return key
 }
 
 // An Acquirer is a lock of this package.

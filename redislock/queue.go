@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -98,8 +99,8 @@ var exclusive = queueKind{
 
 // Mutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Beside it there are keys whose names begin with that name in
-// braces, unless it has braces itself, and a colon. (In a cluster the name must
-// have something in braces if it has any.) Make it once and keep it: each
+// braces, unless it has braces itself, and a colon. (In a cluster a name that has
+// braces must have something in the first of them.) Make it once and keep it: each
 // has a mailbox of its own, which is read for as long as somebody waits and five
 // seconds more.
 func (c *Client) Mutex(name string, o Options) *Mutex {
@@ -110,7 +111,7 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 func (c *Client) mutex(name, id string, o Options) *Mutex {
 	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued)}
 	if m.o, m.err = o.withDefaults(name); m.err == nil {
-		m.err = c.misuse
+		m.err = cmp.Or(c.misuse, c.together(name))
 	}
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
 	return m

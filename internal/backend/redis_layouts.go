@@ -73,9 +73,15 @@ func layoutKind(
 	return k
 }
 
+// StartAlone starts one new server of its own, whatever LOCKLAB_REDIS says, for
+// tests that hurt it; see [StartLayout].
+func StartAlone(ctx context.Context) (*Server, error) { return startLayout(ctx, host(), &alone) }
+
+var alone = Layout{Name: "redis", servers: 1, kind: layoutKind(redisCommand, nil, nil)}
+
 // StartLayout starts new servers, which the caller must Stop, whatever LOCKLAB_REDIS
 // says: those of the user stay as they are. The error wraps
-// [harness.ErrUnavailable] if there is no program to start.
+// [harness.ErrUnavailable] if there is no program to start, or one that cannot.
 func StartLayout(ctx context.Context, l *Layout) (*Server, error) {
 	return startLayout(ctx, host(), l)
 }
@@ -86,6 +92,9 @@ func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
 		return nil, err
 	}
 	s, err := launch(ctx, sys, &l.kind, p, l.servers)
+	if l == TLS && err != nil && strings.Contains(err.Error(), "TLS support") {
+		return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Name, err)
 	}
