@@ -48,7 +48,7 @@ type running struct {
 }
 
 // startAll starts some deployments at the same time.
-func startAll(t *testing.T, ds ...deployment) []running {
+func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	t.Helper()
 	rs := make([]running, len(ds))
 	errs := make([]error, len(ds))
@@ -76,14 +76,19 @@ func startAll(t *testing.T, ds ...deployment) []running {
 		err := errs[i]
 		switch {
 		case errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis):
-			t.Skipf("%s: %v", d.name, err)
+			t.Run(d.name, func(t *testing.T) { t.Skip(err) })
+			continue
 		case err != nil:
 			t.Fatalf("%s: %v", d.name, err)
 		}
 		rs[i].deployment, rs[i].options.Addrs = d, rs[i].Endpoint().Addrs[0]
 		d.dial(t, rs[i].Server, &rs[i].options)
+		serving = append(serving, rs[i])
 	}
-	return rs
+	if len(serving) == 0 {
+		t.Skip("there is no server")
+	}
+	return serving
 }
 
 // connect returns a client as a service would make it.

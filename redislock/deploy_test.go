@@ -37,6 +37,10 @@ func TestDeployments(t *testing.T) {
 		noLeaks(t)
 		redlockAcross(t, all)
 	})
+	t.Run("cluster rights", func(t *testing.T) {
+		noLeaks(t)
+		clusterRights(t, all)
+	})
 	t.Run("cluster names", func(t *testing.T) {
 		noLeaks(t)
 		clusterNames(t, all)
@@ -193,13 +197,36 @@ func redlockAcross(t *testing.T, all []running) {
 	unlock(t, take(t, got))
 }
 
+// named returns one of all.
+func named(all []running, name string) running {
+	return all[slices.IndexFunc(all, func(r running) bool { return r.name == name })]
+}
+
+// clusterRights: a user of a cluster needs one right more, and misses it at once.
+func clusterRights(t *testing.T, all []running) {
+	r := named(all, "cluster")
+	for _, more := range []string{"+cluster|slots", ""} {
+		rights := strings.Fields(strings.Join(documentedACL(t), " ") + " " + more)
+		for _, addr := range r.options.Addrs {
+			aclUser(t, redis.UniversalOptions{Addrs: []string{addr}}, rights)
+		}
+		user := r
+		user.options.Username, user.options.Password = "locks", aclPassword
+		for kind, err := range everyKind(t, user) {
+			if more != "" && err != nil {
+				t.Errorf("%s with %s: %v", kind, more, err)
+			}
+			if more == "" && (err == nil || !strings.Contains(err.Error(), "rights that a user needs")) {
+				t.Errorf("%s without it: %v", kind, err)
+			}
+		}
+	}
+}
+
 // clusterNames: a name whose companions a cluster would keep elsewhere is refused
 // there, and there only.
 func clusterNames(t *testing.T, all []running) {
-	at := func(name string) running {
-		return all[slices.IndexFunc(all, func(r running) bool { return r.name == name })]
-	}
-	c, admin, single := at("cluster").client(t), at("cluster").admin(t), at("single").client(t)
+	c, admin, single := named(all, "cluster").client(t), named(all, "cluster").admin(t), named(all, "single").client(t)
 	slot := func(key string) int64 { return admin.ClusterKeySlot(t.Context(), key).Val() }
 	for name, good := range map[string]bool{
 		"locks:a": true, "{a}": true, "x{a}y": true, "{a}{b}": true, "{a{b}": true, "{": true, "a{": true, "{a}}": true,

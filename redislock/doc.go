@@ -61,10 +61,12 @@
 //
 //	ACL SETUSER locks on >PASSWORD
 //	  ~locks:* ~{locks:* &locks:* &{locks:* &redisson_lock__channel:*locks:*
-//	  +eval +evalsha +blpop +subscribe +unsubscribe +publish
+//	  +eval +evalsha +blpop +subscribe +publish
 //	  +time +get +set +del +exists +pexpire +pttl +rpush +lindex
 //	  +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zscore +zpopmin
 //	  +hset +hget +hdel +hexists
+//
+// and in a cluster +cluster|slots. Without one of them Lock or Unlock says so at once.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.

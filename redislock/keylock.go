@@ -3,7 +3,6 @@ package redislock
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -28,9 +27,9 @@ type keyLock struct {
 }
 
 // A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
-// left at the latest (0: not known), and reports whether to make it: false if
-// ctx or the client has ended.
-type waitFunc func(ctx context.Context, n int, left time.Duration) bool
+// left at the latest (0: not known). The error says why not to make it: that of ctx
+// or of the client, if they have ended, or why waiting is in vain.
+type waitFunc func(ctx context.Context, n int, left time.Duration) error
 
 var (
 	pollAcquire = newScript("poll_acquire")
@@ -84,7 +83,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	defer end()
 	for attempt, failures := 1, 0; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
-		again := false
+		var over error // why there is no next attempt
 		switch {
 		case l != nil:
 			l.free = free
@@ -93,16 +92,16 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			return nil, ErrNotAcquired
 		case err == nil:
 			doubt, failures = false, 0
-			again = wait(ctx, attempt, left)
+			over = wait(ctx, attempt, left)
 		default:
 			doubt = doubt || !refused(err)
 			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
 				return giveUp(err)
 			}
-			again = k.c.pause(ctx, retryPause)
+			over = k.c.rest(ctx, retryPause)
 		}
-		if !again {
-			return giveUp(errors.Join(ctx.Err(), k.c.closedErr()))
+		if over != nil {
+			return giveUp(over)
 		}
 	}
 }

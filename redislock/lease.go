@@ -121,7 +121,7 @@ func (l *Lease) release(ctx context.Context) error {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
 		if time.Now().Before(l.until()) {
-			return fmt.Errorf("redislock: unlock %s: %w", l.name, err)
+			return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
 		}
 	case held:
 		l.end(ErrReleased)

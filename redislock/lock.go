@@ -145,7 +145,7 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 		err = ctx.Err()
 	}
 	if !errors.Is(err, ErrNotAcquired) {
-		err = fmt.Errorf("redislock: lock %s: %w", name, err)
+		err = fmt.Errorf("redislock: lock %s: %w", name, explain(err))
 	}
 	if undo == nil {
 		return err
@@ -174,6 +174,17 @@ func (c *Client) persist(ctx context.Context, f func(again bool) error) error {
 
 // retryPause is how long to wait before a request that failed is sent again.
 const retryPause = 10 * time.Millisecond
+
+// rest waits for d. The error is that of ctx or of the client if one has ended before.
+func (c *Client) rest(ctx context.Context, d time.Duration) error {
+	if c.pause(ctx, d) {
+		return nil
+	}
+	return c.ended(ctx)
+}
+
+// ended returns the error of ctx and of the client, nil if neither has ended.
+func (c *Client) ended(ctx context.Context) error { return errors.Join(ctx.Err(), c.closedErr()) }
 
 // pause waits for d and reports whether neither ctx nor the client has ended
 // before.

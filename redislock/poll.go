@@ -64,7 +64,7 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 		pause = jitter(5*time.Millisecond, 15*time.Millisecond)
 	}
 	m.vigil = func() (waitFunc, func()) {
-		return func(ctx context.Context, n int, _ time.Duration) bool { return c.pause(ctx, pause(n)) }, func() {}
+		return func(ctx context.Context, n int, _ time.Duration) error { return c.rest(ctx, pause(n)) }, func() {}
 	}
 	return m
 }

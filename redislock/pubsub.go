@@ -71,11 +71,11 @@ func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 // listen returns a wait for the bell.
 func (m *PubSubMutex) listen() (waitFunc, func()) {
 	var ring <-chan struct{} // nil before the first wait; closed if it has rung since the last attempt was sent
-	wait := func(ctx context.Context, _ int, left time.Duration) bool {
+	wait := func(ctx context.Context, _ int, left time.Duration) error {
 		if ring == nil {
 			var ready bool
 			if ring, ready = m.bell.enter(); ready {
-				return true
+				return nil
 			}
 		}
 		if left == 0 {
@@ -85,14 +85,14 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 		defer timer.Stop()
 		select {
 		case <-ring:
-			ring = m.bell.next() // before the attempt, so that nothing is missed
-			return true
+			var err error
+			ring, err = m.bell.next() // before the attempt, so that nothing is missed
+			return err
 		case <-timer.C:
-			return true
 		case <-ctx.Done():
 		case <-m.c.open.Done():
 		}
-		return false
+		return m.c.ended(ctx)
 	}
 	return wait, func() {
 		if ring != nil {

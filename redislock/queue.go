@@ -176,10 +176,11 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 				return giveUp(err)
 			}
 		}
-		if l := m.wait(ctx, w, watch); l != nil {
+		l, err = m.wait(ctx, w, watch)
+		if l != nil {
 			return l, nil
 		}
-		if err := errors.Join(ctx.Err(), m.c.closedErr()); err != nil {
+		if err := errors.Join(err, ctx.Err(), m.c.closedErr()); err != nil {
 			return giveUp(err)
 		}
 	}
@@ -220,30 +221,33 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 const watchLate = 2 * time.Millisecond
 
 // wait waits for a letter, for at most watch. It returns the lease of one that
-// grants the lock in time, or nil if it is to be asked again.
-func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease {
+// grants the lock in time, or nil if it is to be asked again, or an error if there
+// is no point in that.
+func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Lease, error) {
 	timer := time.NewTimer(watch)
 	defer timer.Stop()
 	for {
 		select {
 		case got := <-w.letter:
 			switch {
+			case got.err != nil:
+				return nil, got.err
 			case got.again:
-				return nil
+				return nil, nil
 			case got.token == 0:
 				timer.Reset(min(got.span+watchLate, m.o.again()))
 				continue
 			}
 			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
-				return l
+				return l, nil
 			}
-			return nil // it came too late
+			return nil, nil // it came too late
 		case <-timer.C:
-			return nil
+			return nil, nil
 		case <-ctx.Done():
-			return nil
+			return nil, nil
 		case <-m.c.open.Done():
-			return nil
+			return nil, nil
 		}
 	}
 }

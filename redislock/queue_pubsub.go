@@ -72,10 +72,10 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 	defer s.Close()
 	stop := context.AfterFunc(m.c.open, func() { s.Close() })
 	defer stop()
-	defer m.wakeAll() // letters may be lost from now on
 	for {
 		got, err := s.Receive(m.c.open)
 		if err != nil {
+			m.unheard(err)
 			return err
 		}
 		switch got := got.(type) {
@@ -83,6 +83,7 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 			m.wakeAll() // they have been lost until now
 		case *redis.Message:
 			if got.Payload == stopWord {
+				m.wakeAll() // letters may be lost from now on
 				return nil
 			}
 			m.deliver(got.Payload)

@@ -225,8 +225,9 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 				return giveUp(err)
 			}
 		}
-		if !w.wait(ctx, m.c, left) {
-			return giveUp(errors.Join(ctx.Err(), m.c.closedErr()))
+		w.wait(ctx, m.c, left)
+		if err := errors.Join(m.c.ended(ctx), m.sub.muted()); err != nil {
+			return giveUp(err)
 		}
 	}
 }
@@ -272,20 +273,16 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 	}
 }
 
-// wait waits to be woken, for at most left, and reports whether neither ctx nor
-// the client has ended before.
-func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) bool {
+// wait waits to be woken, for at most left and until ctx or the client ends.
+func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) {
 	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-w.woken:
 	case <-timer.C:
 	case <-ctx.Done():
-		return false
 	case <-c.open.Done():
-		return false
 	}
-	return true
 }
 
 func (o *Owner) lease(h *hold) *Lease {

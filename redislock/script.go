@@ -4,6 +4,8 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -63,6 +65,25 @@ func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redi
 func refused(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer)
+}
+
+// denied reports whether err is the server's answer that this user may not do
+// that, now or later.
+func denied(err error) bool {
+	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOAUTH")
+}
+
+// explain adds to err what its reader can do about it, if it does not say so.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	// Servers before 7.2 do not say which command it was.
+	if redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script") {
+		return fmt.Errorf("%w (the rights that a user needs stand in the package comment of redislock)", err)
+	}
+	return err
 }
 
 // A script is one of ours.

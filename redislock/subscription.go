@@ -28,6 +28,7 @@ type subscription struct {
 	mu      sync.Mutex
 	waiters []*listener   // in order of arrival
 	pubsub  *redis.PubSub // nil while nobody listens
+	mute    error         // why nobody will hear anything
 	idle    *time.Timer   // ends it; nil before the first
 
 	subscribes, messages atomic.Uint64
@@ -117,6 +118,7 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 			return
 		}
 		if err != nil {
+			s.fail(err)
 			pause = min(max(retryPause, 2*pause), time.Second)
 			if !s.c.pause(s.c.open, pause) {
 				return
@@ -126,6 +128,25 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 		pause = 0
 		s.hear(got)
 	}
+}
+
+// fail notes why there is no subscription. Who waits need not do so if there will be
+// none.
+func (s *subscription) fail(err error) {
+	if !denied(err) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = err
+	s.wakeAll()
+}
+
+// muted returns why waiters hear nothing and never will, nil if they may.
+func (s *subscription) muted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mute
 }
 
 // current reports whether pubsub has not been closed.
@@ -141,6 +162,7 @@ func (s *subscription) hear(got any) {
 	switch got := got.(type) {
 	case *redis.Subscription:
 		s.subscribes.Add(1)
+		s.mute = nil
 		s.wakeAll() // what was published before has not been heard
 	case *redis.Message:
 		s.messages.Add(1)
