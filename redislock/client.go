@@ -17,9 +17,14 @@ type ClientOptions struct {
 	// Blocking is for the commands that block, with which waiters listen: one
 	// connection of it for each lock that this client waits for. The Client
 	// closes it. It must not repeat requests (redis.Options.MaxRetries: -1): a
-	// message may be lost with a connection, and that must show. nil makes one after the pattern of the other client, which must
-	// then be a *redis.Client (of one server, or by Sentinel) or a
-	// *redis.ClusterClient.
+	// message may be lost with a connection, and that must show. nil makes one after
+	// the pattern of the other client, which must then be a *redis.Client (of one
+	// server, or by Sentinel) or a *redis.ClusterClient.
+	//
+	// Behind Sentinel it should be a client by redis.NewFailoverClient of its own: that
+	// closes its connections to a primary that hangs when another is promoted. One that
+	// is nil does so for primaries that die; of those that hang its waiters hear nothing,
+	// and get the lock when the lease is over that the holder had.
 	Blocking redis.UniversalClient
 
 	_ struct{}
