@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -39,6 +40,8 @@ type Client struct {
 	shut context.CancelFunc
 
 	misuse error // what is wrong with the options, for locks that listen
+
+	scripts atomic.Bool // the server refuses commands that would serve: use scripts
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed

@@ -1,6 +1,9 @@
 package redislock
 
-import "crypto/rand"
+import (
+	"context"
+	"crypto/rand"
+)
 
 // Careless returns the lock of redis-unsafe.
 func Careless(c *Client, name string) Acquirer { return newCareless(c, name, Options{}) }
@@ -19,3 +22,9 @@ var _ locker = (*tokenLock)(nil)
 
 // Companion returns the name of a key beside that of a lock.
 func Companion(name, what string) string { return companion(name, what) }
+
+// CompareAndDelete releases the lock called name of who has that nonce, as by a server
+// that answered by to the request for it.
+func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
+	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
+}

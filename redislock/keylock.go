@@ -15,12 +15,12 @@ type keyLock struct {
 	o    Options
 	err  error // what is wrong with name and o
 
-	// ask takes the lock. It answers 1, or n <= 0 if the key is somebody else's
-	// and will be gone in -n milliseconds; 0 if that is not known.
+	// ask takes the lock. It answers n > 0, a releaser, or n <= 0 if the key is
+	// somebody else's and will be gone in -n milliseconds; 0 if that is not known.
 	ask *script
 
 	// free gives back what carries the nonce and reports whether it was there.
-	free func(ctx context.Context, nonce string) (held bool, err error)
+	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
 
 	// vigil returns how one Lock waits, and what to do when it is over.
 	vigil func() (wait waitFunc, end func())
@@ -41,7 +41,7 @@ var (
 func newKeyLock(c *Client, name string, o Options) *keyLock {
 	k := &keyLock{c: c, name: name, ask: pollAcquire}
 	k.o, k.err = o.withDefaults(name)
-	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
+	k.free = k.compareAndDelete
 	return k
 }
 
@@ -70,8 +70,7 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 // leaves a key behind only with a lease.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	nonce := rand.Text()
-	free := func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
-	undo := func(ctx context.Context) error { _, err := free(ctx); return err }
+	undo := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	doubt := false // the key may be ours without our knowing
 	giveUp := func(err error) (*Lease, error) {
 		if !doubt {
@@ -86,7 +85,6 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 		var over error // why there is no next attempt
 		switch {
 		case l != nil:
-			l.free = free
 			return l, nil
 		case err == nil && try:
 			return nil, ErrNotAcquired
@@ -116,6 +114,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
 	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed}
+	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
 	if !l.begin(sent, k.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
 	}

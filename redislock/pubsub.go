@@ -61,7 +61,7 @@ var (
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 	m := &PubSubMutex{newKeyLock(c, name, o), newBell(c, companion(name, "released"))}
 	m.ask = pubsubAcquire
-	m.free = func(ctx context.Context, nonce string) (bool, error) {
+	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
 		return m.release(ctx, pubsubRelease, nonce, m.bell.channel)
 	}
 	m.vigil = m.listen

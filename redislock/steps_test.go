@@ -35,6 +35,9 @@ const (
 	leave  = "release" // Unlock
 )
 
+// compareAndDelete is the operation of a server that [deleter] tells.
+const compareAndDelete = "compare-and-delete"
+
 // steps are the requests of each lock.
 var steps = map[string][]step{
 	"redis-queue": {
@@ -61,10 +64,9 @@ var steps = map[string][]step{
 	"redis-poll": {
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: behind},
-		{op: "evalsha", when: leave},
+		{op: compareAndDelete, when: leave},
 		{op: "evalsha", when: alone, bare: true},
 		{op: "eval", when: alone, bare: true},
-		{op: "eval", when: leave, bare: true},
 	},
 	"redis-pubsub": {
 		{op: "evalsha", when: alone},
@@ -91,7 +93,7 @@ var steps = map[string][]step{
 	"redis-redlock": { // of one of its servers
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: behind},
-		{op: "evalsha", when: leave},
+		{op: compareAndDelete, when: leave},
 	},
 	"redis-cohort": {
 		{op: "evalsha", when: alone},
@@ -119,6 +121,9 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s has no line in steps: where is its connection to be lost?", v.Name)
 		}
 		for _, s := range steps[v.Name] {
+			if s.op == compareAndDelete {
+				s.op = deleter(t, at)
+			}
 			for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
 				name := fmt.Sprintf("%s/%s/%s/%s", v.Name, s.when, s.op, do)
 				if s.bare {
