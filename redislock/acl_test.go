@@ -77,7 +77,7 @@ func everyKind(t *testing.T, r running) map[string]error {
 			all.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), patience/2)
 				defer cancel()
-				err := contend(ctx, k.make(a, name, redislock.Options{}), k.make(b, name, redislock.Options{}))
+				err := contend(ctx, k.make(a, name, calm), k.make(b, name, calm))
 				mu.Lock()
 				defer mu.Unlock()
 				if failed[k.name] == nil {
@@ -89,6 +89,9 @@ func everyKind(t *testing.T, r running) map[string]error {
 	all.Wait()
 	return failed
 }
+
+// calm gives a busy machine time to react.
+var calm = redislock.Options{Grant: 5 * time.Second}
 
 // contend lets a hand a lock over to b, another waiter having left, and returns the
 // first error, at which everybody leaves.

@@ -21,7 +21,7 @@ type bell struct {
 	users int
 	sub   *redis.PubSub // nil if nobody listens
 	ready bool          // the server has confirmed it
-	mute  error         // why it will never be
+	mute  error         // why the last listening ended in vain
 	ring  chan struct{} // closed at the next ring
 	idle  *time.Timer   // ends the listening; nil before the first
 }
@@ -48,7 +48,7 @@ func (b *bell) enter() (ring <-chan struct{}, ready bool) {
 			sub.Close()
 			return b.ring, false
 		}
-		b.sub, b.ready = sub, false
+		b.sub, b.ready, b.mute = sub, false, nil
 	}
 	return b.ring, b.ready
 }
@@ -77,7 +77,7 @@ func (b *bell) rest() {
 	}
 }
 
-// next returns what closes at the next ring, or why there will be none.
+// next returns what closes at the next ring, or why there may be none.
 func (b *bell) next() (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,9 +118,11 @@ func (b *bell) over(sub *redis.PubSub, err error) bool {
 	if b.sub != sub || b.c.open.Err() != nil {
 		return true
 	}
-	b.ready, b.mute = err == nil, nil
-	if denied(err) {
-		b.mute = err
+	b.ready = err == nil
+	if denied(err) { // go-redis would wait for messages all the same
+		b.mute, b.sub = err, nil
+		sub.Close()
+		return true
 	}
 	return false
 }

@@ -238,7 +238,7 @@ func nothingLost(f *fall) bool {
 		if k.name == "token" { // whose waiters get errors, and go
 			continue
 		}
-		name, o := newName(), redislock.Options{Lease: failoverLease}
+		name, o := newName(), redislock.Options{Lease: failoverLease, Grant: calm.Grant}
 		held := lock(f.t, k.make(f.client(f.t), name, o))
 		pairs = append(pairs, pair{k, held, patient(f, k.make(f.client(f.t), name, o))})
 	}
@@ -272,7 +272,7 @@ func nothingLost(f *fall) bool {
 // primaryHangs: connections to it stay open, and what blocks there goes on doing so,
 // unless the client library closes it at the failover.
 func primaryHangs(f *fall) bool {
-	name, o := newName(), redislock.Options{Lease: failoverLease}
+	name, o := newName(), redislock.Options{Lease: failoverLease, Grant: calm.Grant}
 	held := lock(f.t, f.client(f.t).Mutex(name, o))
 	blocking := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: f.options.MasterName, SentinelAddrs: f.options.Addrs, MaxRetries: -1})
 	waiter := redislock.NewClient(f.connect(f.t), redislock.ClientOptions{Blocking: blocking})

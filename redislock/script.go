@@ -73,15 +73,21 @@ func denied(err error) bool {
 	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOAUTH")
 }
 
+// rights is what the reader of an error can do about a right that is missing.
+const rights = "the rights that a user needs stand in the package comment of redislock"
+
 // explain adds to err what its reader can do about it, if it does not say so.
 func explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
+	if strings.Contains(text, rights) {
+		return err
+	}
 	// Servers before 7.2 do not say which command it was.
 	if redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script") {
-		return fmt.Errorf("%w (the rights that a user needs stand in the package comment of redislock)", err)
+		return fmt.Errorf("%w (%s)", err, rights)
 	}
 	return err
 }

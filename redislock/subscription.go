@@ -28,7 +28,7 @@ type subscription struct {
 	mu      sync.Mutex
 	waiters []*listener   // in order of arrival
 	pubsub  *redis.PubSub // nil while nobody listens
-	mute    error         // why nobody will hear anything
+	mute    error         // why the last subscription ended in vain
 	idle    *time.Timer   // ends it; nil before the first
 
 	subscribes, messages atomic.Uint64
@@ -100,7 +100,7 @@ func (s *subscription) listen() error {
 		pubsub.Close()
 		return ErrClosed
 	}
-	s.pubsub = pubsub
+	s.pubsub, s.mute = pubsub, nil
 	return nil
 }
 
@@ -118,7 +118,9 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 			return
 		}
 		if err != nil {
-			s.fail(err)
+			if s.refused(pubsub, err) {
+				return
+			}
 			pause = min(max(retryPause, 2*pause), time.Second)
 			if !s.c.pause(s.c.open, pause) {
 				return
@@ -130,19 +132,25 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 	}
 }
 
-// fail notes why there is no subscription. Who waits need not do so if there will be
-// none.
-func (s *subscription) fail(err error) {
+// refused reports whether err says that there will be no subscription. Then it tells
+// all who wait, and the next one begins anew: go-redis would wait for messages all the
+// same.
+func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	if !denied(err) {
-		return
+		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = err
+	if s.pubsub == pubsub {
+		s.pubsub = nil
+	}
+	pubsub.Close()
 	s.wakeAll()
+	return true
 }
 
-// muted returns why waiters hear nothing and never will, nil if they may.
+// muted returns why waiters hear nothing, nil if they may.
 func (s *subscription) muted() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +170,6 @@ func (s *subscription) hear(got any) {
 	switch got := got.(type) {
 	case *redis.Subscription:
 		s.subscribes.Add(1)
-		s.mute = nil
 		s.wakeAll() // what was published before has not been heard
 	case *redis.Message:
 		s.messages.Add(1)
