@@ -140,7 +140,8 @@ func (l *Lease) lost() error {
 }
 
 // Token returns the fencing token, which rises strictly from holder to holder
-// as long as the server keeps its data, or 0 if the lock has none.
+// as long as the server keeps its data, or 0 if the lock has none. On what happens
+// where it does not, see the package comment.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released, when a renewal finds it lost, and at
