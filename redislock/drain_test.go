@@ -139,7 +139,7 @@ func TestDrainRejects(t *testing.T) {
 			failed <- err
 		}()
 		eventually(t, "somebody waits", func() bool { return queueOf(t, admin, name) })
-		time.Sleep(100 * time.Millisecond) // it listens, and does not ask again
+		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
 		for _, key := range keysOf(t, admin, name) { // of a multi there are several
 			if !strings.HasSuffix(key, ":queue") {
 				admin.Del(t.Context(), key)
