@@ -21,8 +21,9 @@ import (
 // breaks, or one that has just been made, means that every waiter of the process
 // asks again. What the server takes for a listener may be a dead connection,
 // which costs the grant timeout each time. In a cluster each message goes
-// to all nodes, and only those listeners count that are connected to the node of
-// the lock: for one server only. Servers drop who reads too slowly
+// to all nodes, and only those listeners count that are connected to the node of the
+// lock: go-redis subscribes there, but a slot that moves leaves the listeners behind,
+// and they are passed over until their connections break. Servers drop who reads too slowly
 // (client-output-buffer-limit).
 //
 // # References
