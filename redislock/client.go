@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,9 +21,14 @@ type ClientOptions struct {
 	// Blocking is for the commands that block, with which waiters listen: one
 	// connection of it for each lock that this client waits for. The Client
 	// closes it. It must not repeat requests (redis.Options.MaxRetries: -1): a
-	// message may be lost with a connection, and that must show. nil makes one after the pattern of the other client, which must
-	// then be a *redis.Client (of one server, or by Sentinel) or a
-	// *redis.ClusterClient.
+	// message may be lost with a connection, and that must show. nil makes one after
+	// the pattern of the other client, which must then be a *redis.Client (of one
+	// server, or by Sentinel) or a *redis.ClusterClient.
+	//
+	// Behind Sentinel it should be a client by redis.NewFailoverClient of its own: that
+	// closes its connections to a primary that hangs when another is promoted. One that
+	// is nil does so for primaries that die; of those that hang its waiters hear nothing,
+	// and get the lock when the lease is over that the holder had.
 	Blocking redis.UniversalClient
 
 	// Name is who this client is: letters, digits, and . _ - / after the first. The
@@ -49,6 +55,8 @@ type Client struct {
 	misname error // what is wrong with it
 	misuse  error // what is wrong with the options, for locks that listen
 	prompt  bool  // rdb ends a request when its context's time is over
+
+	scripts atomic.Bool // the server refuses commands that would serve: use scripts
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
@@ -314,6 +322,15 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 		c.lookAt(l.due())
 	}
 	return told
+}
+
+// together returns an error if the servers cannot keep the companions of the lock
+// called name where it is itself.
+func (c *Client) together(name string) error {
+	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
+		return nil
+	}
+	return fmt.Errorf("redislock: %w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", harness.ErrUsage, name)
 }
 
 // closedErr is ErrClosed once the client is closed, else nil.

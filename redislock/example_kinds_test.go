@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -250,7 +251,7 @@ func TestExamples(t *testing.T) {
 		{"force", ExampleMutex_ForceUnlock, "freed: true\ntold: true\n"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			if got := printed(t, e.example); got != e.want {
 				t.Errorf("printed\n%swant\n%s", got, e.want)
 			}

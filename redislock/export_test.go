@@ -25,3 +25,17 @@ func QueuePubsub(c *Client, name string, o Options) *Mutex {
 	m.channel = true
 	return m
 }
+
+// Token returns the lock of redis-token.
+func Token(c *Client, name string) locker { return newTokenLock(c, name) }
+
+var _ locker = (*tokenLock)(nil)
+
+// Companion returns the name of a key beside that of a lock.
+func Companion(name, what string) string { return companion(name, what) }
+
+// CompareAndDelete releases the lock called name of who has that nonce, as by a server
+// that answered by to the request for it.
+func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
+	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
+}

@@ -3,6 +3,8 @@ package redislock
 import (
 	"context"
 	"fmt"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // ForceUnlock takes the lock away from whoever has it and gives it to the first
@@ -45,7 +47,7 @@ func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
 	}
-	n, err := m.c.rdb.Del(ctx, m.name).Result()
+	n, err := request(ctx, m.name, deleteAndPublish.op, func() *redis.IntCmd { return m.c.rdb.Del(ctx, m.name) }).Result()
 	return forced(m.name, int(n), err)
 }
 
@@ -76,7 +78,7 @@ func (c *Client) forceUnlock(ctx context.Context, name string, misuse error, cha
 // forced returns what a ForceUnlock does whose request was answered with n or err.
 func forced(name string, n int, err error) (bool, error) {
 	if err != nil {
-		return false, fmt.Errorf("redislock: force unlock %s: %w", name, err)
+		return false, fmt.Errorf("redislock: force unlock %s: %w", name, explain(err))
 	}
 	return n > 0, nil
 }

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -15,21 +14,21 @@ type keyLock struct {
 	o    Options
 	err  error // what is wrong with name and o
 
-	// ask takes the lock. It answers 1, or n <= 0 if the key is somebody else's
-	// and will be gone in -n milliseconds; 0 if that is not known.
+	// ask takes the lock. It answers n > 0, a releaser, or n <= 0 if the key is
+	// somebody else's and will be gone in -n milliseconds; 0 if that is not known.
 	ask *script
 
 	// free gives back what carries the nonce and reports whether it was there.
-	free func(ctx context.Context, nonce string) (held bool, err error)
+	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
 
 	// vigil returns how one Lock waits, and what to do when it is over.
 	vigil func() (wait waitFunc, end func())
 }
 
 // A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
-// left at the latest (0: not known), and returns why to make it: "" if ctx or the
-// client has ended.
-type waitFunc func(ctx context.Context, n int, left time.Duration) Wake
+// left at the latest (0: not known), and returns why to make it. The error says why
+// not to: that of ctx or of the client, if they have ended, or why waiting is in vain.
+type waitFunc func(ctx context.Context, n int, left time.Duration) (Wake, error)
 
 var (
 	pollAcquire = newScript("poll_acquire")
@@ -41,7 +40,7 @@ var (
 func newKeyLock(c *Client, name string, o Options) *keyLock {
 	k := &keyLock{c: c, name: name, ask: pollAcquire}
 	k.o, k.err = c.options(o, name)
-	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
+	k.free = k.compareAndDelete
 	return k
 }
 
@@ -70,8 +69,7 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 // leaves a key behind only with a lease.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	nonce := k.c.identity()
-	free := func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
-	undo := func(ctx context.Context) error { _, err := free(ctx); return err }
+	undo := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	doubt := false // the key may be ours without our knowing
 	giveUp := func(err error) (*Lease, error) {
 		if !doubt {
@@ -84,10 +82,9 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	trace := traceOf(ctx)
 	for attempt, failures := 1, 0; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
-		again := false
+		var over error // why there is no next attempt
 		switch {
 		case l != nil:
-			l.free = free
 			return l, nil
 		case err == nil && try:
 			return nil, ErrNotAcquired
@@ -96,18 +93,18 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			if attempt == 1 {
 				trace.queued(k.name, -1)
 			}
-			why := wait(ctx, attempt, left)
+			var why Wake
+			why, over = wait(ctx, attempt, left)
 			trace.woken(k.name, why)
-			again = why != ""
 		default:
 			doubt = doubt || !refused(err)
 			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
 				return giveUp(err)
 			}
-			again = k.c.pause(ctx, retryPause)
+			over = k.c.rest(ctx, retryPause)
 		}
-		if !again {
-			return giveUp(errors.Join(ctx.Err(), k.c.closedErr()))
+		if over != nil {
+			return giveUp(over)
 		}
 	}
 }
@@ -122,6 +119,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
 	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed, prompt: k.c.prompt}
+	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
 	if !l.begin(sent, k.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
 	}

@@ -141,7 +141,7 @@ func (l *Lease) release(ctx context.Context) error {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
 		if time.Now().Before(l.until()) {
-			return fmt.Errorf("redislock: unlock %s: %w", l.name, err)
+			return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
 		}
 	case held:
 		l.end(ErrReleased)
@@ -163,7 +163,8 @@ func (l *Lease) lost() error {
 }
 
 // Token returns the fencing token, which rises strictly from holder to holder
-// as long as the server keeps its data, or 0 if the lock has none.
+// as long as the server keeps its data, or 0 if the lock has none. On what happens
+// where it does not, see the package comment.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released, when a renewal finds it lost, and at

@@ -100,15 +100,23 @@ func (o Options) bound(try bool) time.Duration {
 func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
 
 // companion returns the name of a key that belongs to the lock called name, and
-// that a cluster keeps in the same slot: what a key has between its first brace
-// and the next closing one, or else all of it, says where it is kept. There is none for a
-// name with a closing brace, or an empty pair, but nothing in braces.
+// that a cluster keeps in the same slot. There is none for a name with a closing
+// brace, or an empty pair, but nothing in braces.
 func companion(name, what string) string {
-	_, tail, opened := strings.Cut(name, "{")
-	if inner, _, closed := strings.Cut(tail, "}"); opened && closed && inner != "" {
+	if hashTag(name) != name {
 		return name + ":" + what
 	}
 	return "{" + name + "}:" + what
+}
+
+// hashTag returns what says in which slot of a cluster a key is kept: what it has
+// between its first brace and the next closing one, or else all of it.
+func hashTag(key string) string {
+	_, tail, opened := strings.Cut(key, "{")
+	if tag, _, closed := strings.Cut(tail, "}"); opened && closed && tag != "" {
+		return tag
+	}
+	return key
 }
 
 // An Acquirer is a lock of this package.
@@ -178,7 +186,7 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 		err = ended(ctx, name)
 	}
 	if !errors.Is(err, ErrNotAcquired) {
-		err = fmt.Errorf("redislock: lock %s: %w", name, err)
+		err = fmt.Errorf("redislock: lock %s: %w", name, explain(err))
 	}
 	if undo == nil {
 		return err
@@ -207,6 +215,17 @@ func (c *Client) persist(ctx context.Context, f func(again bool) error) error {
 
 // retryPause is how long to wait before a request that failed is sent again.
 const retryPause = 10 * time.Millisecond
+
+// rest waits for d. The error is that of ctx or of the client if one has ended before.
+func (c *Client) rest(ctx context.Context, d time.Duration) error {
+	if c.pause(ctx, d) {
+		return nil
+	}
+	return c.ended(ctx)
+}
+
+// ended returns the error of ctx and of the client, nil if neither has ended.
+func (c *Client) ended(ctx context.Context) error { return errors.Join(ctx.Err(), c.closedErr()) }
 
 // pause waits for d and reports whether neither ctx nor the client has ended
 // before.

@@ -15,6 +15,7 @@ import (
 
 // A letter is a message to a waiter.
 type letter struct {
+	err   error         // there will be no letters
 	again bool          // nothing is known: ask
 	token uint64        // of the lock that the waiter has got, or 0: the lock is taken
 	time  time.Duration // of the server's clock, when it was written
@@ -129,8 +130,7 @@ func (m *Mutex) read(rdb redis.UniversalClient) {
 		case errors.Is(err, redis.Nil):
 			pause = 0
 		case err != nil:
-			// Letters may be lost with the connection.
-			m.wakeAll()
+			m.unheard(err)
 			pause = min(max(retryPause, 2*pause), time.Second)
 			if !m.c.pause(m.c.open, pause) {
 				return
@@ -225,6 +225,20 @@ func (m *Mutex) hurry() (stop func()) {
 	}
 }
 
+// unheard tells every waiter that letters may be lost with a connection that ended
+// with err, or that there will be none.
+func (m *Mutex) unheard(err error) {
+	if !denied(err) {
+		m.wakeAll()
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.waiters {
+		w.put(letter{err: err})
+	}
+}
+
 // wakeAll lets every waiter ask.
 func (m *Mutex) wakeAll() {
 	m.mu.Lock()
@@ -244,7 +258,7 @@ func (m *Mutex) rouse() {
 func (w *queued) put(l letter) {
 	select {
 	case old := <-w.letter:
-		if l.token == 0 && (old.token > 0 || old.again) {
+		if l.token == 0 && l.err == nil && (old.token > 0 || old.again) {
 			l = old
 		}
 	default:

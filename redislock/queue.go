@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,8 +102,8 @@ var exclusive = queueKind{
 
 // Mutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Beside it there are keys whose names begin with that name in
-// braces, unless it has braces itself, and a colon. (In a cluster the name must
-// have something in braces if it has any.) Make it once and keep it: each
+// braces, unless it has braces itself, and a colon. (In a cluster a name that has
+// braces must have something in the first of them.) Make it once and keep it: each
 // has a mailbox of its own, which is read for as long as somebody waits and five
 // seconds more.
 func (c *Client) Mutex(name string, o Options) *Mutex {
@@ -113,7 +114,7 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 func (c *Client) mutex(name, id string, o Options) *Mutex {
 	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued)}
 	if m.o, m.err = c.options(o, name); m.err == nil {
-		m.err = c.misuse
+		m.err = cmp.Or(c.misuse, c.together(name))
 	}
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
 	return m
@@ -182,10 +183,11 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 				return giveUp(err)
 			}
 		}
-		if l := m.wait(ctx, w, watch); l != nil {
+		l, err = m.wait(ctx, w, watch)
+		if l != nil {
 			return l, nil
 		}
-		if err := errors.Join(ctx.Err(), m.c.closedErr()); err != nil {
+		if err := errors.Join(err, ctx.Err(), m.c.closedErr()); err != nil {
 			return giveUp(err)
 		}
 	}
@@ -226,33 +228,36 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 const watchLate = 2 * time.Millisecond
 
 // wait waits for a letter, for at most watch. It returns the lease of one that
-// grants the lock in time, or nil if it is to be asked again.
-func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease {
+// grants the lock in time, or nil if it is to be asked again, or an error if there
+// is no point in that.
+func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Lease, error) {
 	timer := time.NewTimer(watch)
 	defer timer.Stop()
 	for {
 		select {
 		case got := <-w.letter:
 			switch {
+			case got.err != nil:
+				return nil, got.err
 			case got.again:
 				w.trace.woken(m.name, WakeDoubt)
-				return nil
+				return nil, nil
 			case got.token == 0:
 				timer.Reset(min(got.span+watchLate, m.o.again()))
 				continue
 			}
 			w.trace.woken(m.name, WakeGrant)
 			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
-				return l
+				return l, nil
 			}
-			return nil // it came too late
+			return nil, nil // it came too late
 		case <-timer.C:
 			w.trace.woken(m.name, WakeTime)
-			return nil
+			return nil, nil
 		case <-ctx.Done():
-			return nil
+			return nil, nil
 		case <-m.c.open.Done():
-			return nil
+			return nil, nil
 		}
 	}
 }

@@ -20,8 +20,9 @@ import (
 // breaks, or one that has just been made, means that every waiter of the process
 // asks again. What the server takes for a listener may be a dead connection,
 // which costs the grant timeout each time. In a cluster each message goes
-// to all nodes, and only those listeners count that are connected to the node of
-// the lock: for one server only. Servers drop who reads too slowly
+// to all nodes, and only those listeners count that are connected to the node of the
+// lock: go-redis subscribes there, but a slot that moves leaves the listeners behind,
+// and they are passed over until their connections break. Servers drop who reads too slowly
 // (client-output-buffer-limit).
 //
 // # References
@@ -71,10 +72,10 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 	defer s.Close()
 	stop := context.AfterFunc(m.c.open, func() { s.Close() })
 	defer stop()
-	defer m.wakeAll() // letters may be lost from now on
 	for {
 		got, err := s.Receive(m.c.open)
 		if err != nil {
+			m.unheard(err)
 			return err
 		}
 		switch got := got.(type) {
@@ -82,6 +83,7 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 			m.wakeAll() // they have been lost until now
 		case *redis.Message:
 			if got.Payload == stopWord {
+				m.wakeAll() // letters may be lost from now on
 				return nil
 			}
 			m.deliver(got.Payload, time.Time{})

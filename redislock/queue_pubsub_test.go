@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
 
@@ -28,7 +29,7 @@ func TestQueuePubsub(t *testing.T) {
 		{"dead connection", func(_ *testing.T, p *peer, _ *link) { p.mail.stall.Store(true) }, pubsubGrant},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			watch, key := dial(t, at), newKey()
 			p, other := newPeer(t, at), newPeer(t, at)
 			o := redislock.Options{Grant: pubsubGrant, Lease: time.Second}

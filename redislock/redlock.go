@@ -212,14 +212,11 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string) ballot {
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
 	defer cancel()
 	l, _, err := k.attempt(short, nonce)
-	if l != nil {
-		l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
-	}
 	if err != nil && !refused(err) {
 		k.c.spawn(func() {
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 			defer cancel()
-			_, _ = k.free(detached, nonce) // else it is over with its lease
+			_, _ = k.free(detached, nonce, byScript) // else it is over with its lease
 		})
 	}
 	return ballot{l, err}

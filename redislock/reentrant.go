@@ -211,8 +211,8 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			}
 		}
 		why := w.wait(ctx, m.c, left)
-		if why == "" {
-			return giveUp(errors.Join(ctx.Err(), m.c.closedErr()))
+		if err := errors.Join(m.c.ended(ctx), m.sub.muted()); err != nil {
+			return giveUp(err)
 		}
 		trace.woken(m.name, why)
 	}

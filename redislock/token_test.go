@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
 	"locklab/internal/wire"
 )
 
@@ -32,7 +33,7 @@ func TestTokenSteps(t *testing.T) {
 		{"rpush", faultproxy.LoseReply, true, true},
 	} {
 		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
-			noLeaks(t)
+			leaktest.All(t)
 			p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -14,7 +14,11 @@ if holder == ARGV[1] then
 end
 local lapsed = not holder
 if lapsed then
-  holder = grant(tonumber(ARGV[3]), ARGV[1])
+  -- Without waiters nothing is written before the lock is: a server that is out of
+  -- memory refuses only the first thing that a script writes.
+  if redis.call('EXISTS', KEYS[2]) == 1 then
+    holder = grant(tonumber(ARGV[3]), ARGV[1])
+  end
   if not holder or holder == ARGV[1] then
     token = own(ARGV[1], ARGV[2])
     if holder then
