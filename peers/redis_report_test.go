@@ -158,7 +158,11 @@ func (m *redisMatch) claims(out io.Writer, b *testing.B, lines []redisLine, grou
 		wait.claim("p99 of the waits before hand-overs at most a third of every peer's", claimedP99),
 		late.claim("p99 of all waits at most a third of every peer's", claimedP99),
 		limit{"itself", "itself", jain.Median, jain.Lo, +1}.claim("Jain's index at least 99.9 %", claimedJain))
-	fmt.Fprintf(out, "  its p99 is %.0f bare round trips, with %d workers in line\n", summary(queue, result(metric.P99, 1)).Median/ping, m.workers)
+	p50, p99 := summary(queue, result(metric.P50, 1)).Median/ping, summary(queue, result(metric.P99, 1)).Median/ping
+	turn := 1e9 / summary(queue, result(metric.Handovers, 1)).Median / ping
+	fmt.Fprintf(out, "  in bare round trips: a turn takes %.1f, its p50 is %.0f, its p99 is %.0f, with %d workers in line\n", turn, p50, p99, m.workers)
+	b.ReportMetric(turn, "turn-x-ping:"+group)
+	b.ReportMetric(p99, "p99-x-ping:"+group)
 	b.ReportMetric(rate.median, "least-rate-ratio:"+group)
 	b.ReportMetric(wait.median, "greatest-wait-p99-ratio:"+group)
 	b.ReportMetric(late.median, "greatest-p99-ratio:"+group)

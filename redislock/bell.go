@@ -21,6 +21,7 @@ type bell struct {
 	users int
 	sub   *redis.PubSub // nil if nobody listens
 	ready bool          // the server has confirmed it
+	mute  error         // why the last listening ended in vain
 	ring  chan struct{} // closed at the next ring
 	idle  *time.Timer   // ends the listening; nil before the first
 }
@@ -47,7 +48,7 @@ func (b *bell) enter() (ring <-chan struct{}, ready bool) {
 			sub.Close()
 			return b.ring, false
 		}
-		b.sub, b.ready = sub, false
+		b.sub, b.ready, b.mute = sub, false, nil
 	}
 	return b.ring, b.ready
 }
@@ -76,11 +77,11 @@ func (b *bell) rest() {
 	}
 }
 
-// next returns what closes at the next ring.
-func (b *bell) next() <-chan struct{} {
+// next returns what closes at the next ring, or why there may be none.
+func (b *bell) next() (<-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.ring
+	return b.ring, b.mute
 }
 
 // listen rings for each message until sub is closed.
@@ -90,7 +91,7 @@ func (b *bell) listen(sub *redis.PubSub) {
 	var pause time.Duration
 	for {
 		got, err := sub.Receive(b.c.open)
-		if b.over(sub, err == nil) {
+		if b.over(sub, err) {
 			return
 		}
 		if err == nil {
@@ -107,8 +108,9 @@ func (b *bell) listen(sub *redis.PubSub) {
 	}
 }
 
-// over rings, and reports whether sub is no longer the one to listen to.
-func (b *bell) over(sub *redis.PubSub, ready bool) bool {
+// over rings after sub has heard something, or failed with err, and reports whether
+// sub is no longer the one to listen to.
+func (b *bell) over(sub *redis.PubSub, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.ring)
@@ -116,6 +118,11 @@ func (b *bell) over(sub *redis.PubSub, ready bool) bool {
 	if b.sub != sub || b.c.open.Err() != nil {
 		return true
 	}
-	b.ready = ready
+	b.ready = err == nil
+	if denied(err) { // go-redis would wait for messages all the same
+		b.mute, b.sub = err, nil
+		sub.Close()
+		return true
+	}
 	return false
 }

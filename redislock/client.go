@@ -1,10 +1,14 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"regexp"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,10 +21,24 @@ type ClientOptions struct {
 	// Blocking is for the commands that block, with which waiters listen: one
 	// connection of it for each lock that this client waits for. The Client
 	// closes it. It must not repeat requests (redis.Options.MaxRetries: -1): a
-	// message may be lost with a connection, and that must show. nil makes one after the pattern of the other client, which must
-	// then be a *redis.Client (of one server, or by Sentinel) or a
-	// *redis.ClusterClient.
+	// message may be lost with a connection, and that must show. nil makes one after
+	// the pattern of the other client, which must then be a *redis.Client (of one
+	// server, or by Sentinel) or a *redis.ClusterClient.
+	//
+	// Behind Sentinel it should be a client by redis.NewFailoverClient of its own: that
+	// closes its connections to a primary that hangs when another is promoted. One that
+	// is nil does so for primaries that die; of those that hang its waiters hear nothing,
+	// and get the lock when the lease is over that the holder had.
 	Blocking redis.UniversalClient
+
+	// Name is who this client is: letters, digits, and . _ - / after the first. The
+	// connections on which it listens have it in CLIENT LIST, in place of the name
+	// that those of the other client have (redis.Options.ClientName), unless
+	// Blocking is set. And what a lock has in the server for its owner, in its key,
+	// and for each waiter, in its queue, begins with it: so GET of the key of a
+	// [Mutex] says who has it. In the key of a [ReentrantMutex] there is no room for
+	// it. "" is no name.
+	Name string
 
 	_ struct{}
 }
@@ -33,7 +51,12 @@ type Client struct {
 	open context.Context // ends with Close
 	shut context.CancelFunc
 
-	misuse error // what is wrong with the options, for locks that listen
+	name    string
+	misname error // what is wrong with it
+	misuse  error // what is wrong with the options, for locks that listen
+	prompt  bool  // rdb ends a request when its context's time is over
+
+	scripts atomic.Bool // the server refuses commands that would serve: use scripts
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
@@ -48,12 +71,43 @@ type Client struct {
 // NewClient returns a client over rdb, which it neither closes nor blocks.
 // The caller closes the Client before rdb.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{rdb: rdb, blocking: o.Blocking, leases: make(map[*Lease]bool), guards: make(map[*Mutex]bool)}
+	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, leases: make(map[*Lease]bool), guards: make(map[*Mutex]bool)}
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
 		c.misuse = fmt.Errorf("redislock: %w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", harness.ErrUsage)
 	}
+	if o.Name != "" && !clientName.MatchString(o.Name) {
+		c.misname = fmt.Errorf("redislock: %w: the client's name is %.80q: want 1 to 64 letters, digits, and . _ - / after the first", harness.ErrUsage, o.Name)
+	}
+	switch rdb := rdb.(type) {
+	case *redis.Client:
+		c.prompt = rdb.Options().ContextTimeoutEnabled
+	case *redis.ClusterClient:
+		c.prompt = rdb.Options().ContextTimeoutEnabled
+	}
 	c.open, c.shut = context.WithCancel(context.Background())
 	return c
+}
+
+// clientName is what Redis takes for a name, but for what has a meaning in the
+// names of waiters.
+var clientName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
+
+// identity returns a new name that nobody else has, for an owner or a mailbox.
+func (c *Client) identity() string {
+	if c.name == "" {
+		return rand.Text()
+	}
+	return c.name + "-" + rand.Text()
+}
+
+// options returns o without zeros, or what is wrong with it, or with the name of
+// the lock or of c.
+func (c *Client) options(o Options, name string) (Options, error) {
+	o, err := o.withDefaults(name)
+	if err == nil {
+		err = c.misname
+	}
+	return o, err
 }
 
 // Close ends every wait for a lock and every lease, and returns when all
@@ -97,6 +151,20 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
+// here runs f in this goroutine, as spawn does in another.
+func (c *Client) here(f func()) bool {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return false
+	}
+	c.work.Add(1)
+	c.mu.Unlock()
+	defer c.work.Done()
+	f()
+	return true
+}
+
 var errNoBlocking = errors.New("redislock: this kind of client cannot be copied for blocking commands: set ClientOptions.Blocking")
 
 // listener returns the client for blocking commands.
@@ -113,10 +181,12 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 	case *redis.Client:
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = manyConnections, 0, 0, -1
+		o.ClientName = cmp.Or(c.name, o.ClientName)
 		c.blocking = redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRedirects = manyConnections, 0, 0, -1
+		o.ClientName = cmp.Or(c.name, o.ClientName)
 		c.blocking = redis.NewClusterClient(&o)
 	default:
 		return nil, errNoBlocking
@@ -221,6 +291,14 @@ func (c *Client) renew(ls []*Lease) {
 	defer cancel()
 	sent := time.Now()
 	replies := batch(ctx, c.rdb, calls)
+	for _, l := range c.renewed(ls, replies, sent) {
+		tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+	}
+}
+
+// renewed notes the answers to renew. It returns those of ls that have more time
+// now and somebody to tell.
+func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, l := range ls {
@@ -237,9 +315,22 @@ func (c *Client) renew(ls []*Lease) {
 			continue
 		default:
 			l.extend(sent)
+			if l.trace != nil {
+				told = append(told, l)
+			}
 		}
 		c.lookAt(l.due())
 	}
+	return told
+}
+
+// together returns an error if the servers cannot keep the companions of the lock
+// called name where it is itself.
+func (c *Client) together(name string) error {
+	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
+		return nil
+	}
+	return fmt.Errorf("redislock: %w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", harness.ErrUsage, name)
 }
 
 // closedErr is ErrClosed once the client is closed, else nil.

@@ -3,7 +3,6 @@ package redislock
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -70,9 +69,11 @@ const (
 // server, and within each of them between all who use the same Cohort: make it
 // once and keep it. It can be locked again after any error. It is not reentrant.
 //
-// It pays where several goroutines of a process want the same lock at the same
-// time. Its key is one of [Client.Mutex], which other processes may use as well;
-// but then they must not compare its tokens with those of a Cohort.
+// It pays where many goroutines of a process want the same lock at the same time,
+// and the order between processes does not matter: a [Mutex] keeps that, and sends
+// two requests for each turn in such a process. Its key is one of [Client.Mutex],
+// which other processes may use as well; but then they must not compare its tokens
+// with those of a Cohort.
 type Cohort struct {
 	c      *Client
 	server *Mutex
@@ -122,10 +123,30 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	return m.traced(ctx, func(ctx context.Context) (*Lease, error) {
+		ctx, stop := bounded(ctx, m.server.o.Wait)
+		defer stop()
+		return m.wait(ctx)
+	})
+}
+
+// traced runs lock and tells the trace of ctx what comes of it.
+func (m *Cohort) traced(ctx context.Context, lock func(context.Context) (*Lease, error)) (l *Lease, err error) {
+	if t := traceOf(ctx); t != nil {
+		defer func(began time.Time) { t.outcome(m.server.name, began, l, err) }(time.Now())
 	}
-	w := m.join()
+	return lock(ctx)
+}
+
+// wait waits for a turn.
+func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
+	if ctx.Err() != nil {
+		return nil, ended(ctx, m.server.name)
+	}
+	w, ahead := m.join()
+	if ahead >= 0 {
+		traceOf(ctx).queued(m.server.name, ahead)
+	}
 	select {
 	case t := <-w.got:
 		return m.begin(t)
@@ -133,7 +154,10 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	case <-m.c.open.Done():
 	}
 	if m.withdraw(w) {
-		return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, errors.Join(ctx.Err(), m.c.closedErr()))
+		if ctx.Err() != nil {
+			return nil, ended(ctx, m.server.name)
+		}
+		return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, ErrClosed)
 	}
 	return m.begin(<-w.got) // it was served meanwhile
 }
@@ -144,6 +168,10 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
+	return m.traced(ctx, m.try)
+}
+
+func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	m.mu.Lock()
 	if m.busy {
 		m.mu.Unlock()
@@ -151,7 +179,7 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	}
 	m.busy = true
 	m.mu.Unlock()
-	l, err := m.server.TryLock(ctx)
+	l, err := m.server.TryLock(context.WithValue(ctx, traceKey{}, (*Trace)(nil)))
 	if err != nil {
 		m.pass(turn{n: m.turns})
 		return nil, err
@@ -159,16 +187,18 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	return m.begin(turn{lease: l})
 }
 
-// join enters a waiter, and asks the server if nobody does.
-func (m *Cohort) join() *cohortWaiter {
+// join enters a waiter, and asks the server if nobody does. It returns also how
+// many of the process are before it, or -1 if it is the one to ask.
+func (m *Cohort) join() (w *cohortWaiter, ahead int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := &cohortWaiter{got: make(chan turn, 1)}
+	w, ahead = &cohortWaiter{got: make(chan turn, 1)}, m.waiting.Len()
 	w.place = m.waiting.PushBack(w)
 	if !m.busy {
 		m.ask()
+		ahead = -1
 	}
-	return w
+	return w, ahead
 }
 
 // withdraw takes a waiter out and reports whether it was still there. The last one
@@ -269,6 +299,7 @@ func (m *Cohort) begin(t turn) (*Lease, error) {
 	stop := context.AfterFunc(t.lease.alive, func() { m.c.spawn(over) })
 	j := newJoint(m.c, m.server.name, 1)
 	j.add(t.lease)
+	j.all.prompt = t.lease.prompt
 	j.all.token = t.lease.token<<turnBits | uint64(t.n)
 	j.all.free = func(context.Context) (bool, error) {
 		stop()

@@ -27,12 +27,26 @@
 // # What it does not promise
 //
 // A server that restarts without its data, or a replica that is promoted before
-// it has the latest writes, gives the lock away a second time. The tokens of a
-// [Mutex] go with the server's clock, so they rise nevertheless unless that has
-// been set back, and a resource that checks them is safe. Where that is not
-// acceptable use a lock kept by consensus, such as package zklock.
-// The same goes for eviction: the policy must be noeviction, or the keys of the
-// lock must be out of its reach.
+// it has the latest writes, gives the lock away a second time: two hold it until
+// the old holder's next renewal, a third of its lease later at most and a tenth more
+// for each try that fails, or until its deadline. No option prevents that, and what
+// min-replicas-to-write and WAIT do is to make it rarer. Where it is not acceptable
+// use a lock kept by consensus, such as package zklock.
+//
+// A counter in the same server is no fence either, since it falls back with the
+// rest: INCR gave the same number again in each of ten failovers. The tokens of a
+// [Mutex] go with the server's clock besides, so that they rose in each of ten, and
+// a resource that checks them is safe; but if the clock of the new primary is behind
+// by more than the failover took, they fall (ten of ten, with a minute).
+//
+// The other way round, a release that was not replicated leaves the lock taken until
+// its lease is over (ten of ten). What was replicated goes on: holders keep their
+// locks, and hand them over to those who waited. TestFailover shows all of this, with
+// a real Sentinel. While there is no primary Lock returns the errors of the client
+// library, which it has to be called again after.
+//
+// A server that evicts keys loses locks in the same way: the policy must be
+// noeviction, or the keys of the lock must be out of its reach.
 //
 // # Lost replies
 //
@@ -49,7 +63,35 @@
 // Each Lock and Unlock runs its requests in a goroutine of the [Client], which
 // the caller stops waiting for when its context ends, whatever the settings of
 // the client library are. What is left to do goes on there, and ends after two
-// seconds or the client's own timeouts. Close ends everything.
+// seconds or the client's own timeouts. Close ends everything. With
+// redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
+// without that goroutine.
+//
+// # Who has it
+//
+// [ClientOptions] gives a client a name, which CLIENT LIST and the keys of its locks
+// then show; [WithTrace] tells what a Lock does, and what becomes of its lease; and
+// ForceUnlock takes a lock away from a holder that is known to be dead.
+//
+// # Where it runs
+//
+// On one server, behind Sentinel, on a Cluster, over TLS, as an ACL user: whatever
+// [redis.NewUniversalClient] connects to; behind Sentinel see [ClientOptions]. The
+// tests ran on Redis 7.0.15 and 8.6.3 so, on 8.2.3 and Valkey 9.1.2 too but for TLS.
+// Untested are Redis before 7, a cluster whose slots move or whose nodes fail, a
+// redis.Ring, and other servers that speak its protocol. In a cluster all keys of a lock are in the
+// slot of its name, and the locks of a [Multi] may be in different ones; a name whose
+// companions would be elsewhere is refused. A user with the right to nothing but locks
+// whose names begin with "locks:" needs this and no more:
+//
+//	ACL SETUSER locks on >PASSWORD
+//	  ~locks:* ~{locks:* &locks:* &{locks:* &redisson_lock__channel:*locks:*
+//	  +eval +evalsha +blpop +subscribe +publish
+//	  +time +get +set +del +exists +pexpire +pttl +rpush +rpop +lindex
+//	  +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zscore +zpopmin
+//	  +hset +hget +hdel +hexists
+//
+// and in a cluster +cluster|slots. Without one of them Lock or Unlock says so at once.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.

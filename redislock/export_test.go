@@ -1,4 +1,41 @@
 package redislock
 
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
 // Careless returns the lock of redis-unsafe.
 func Careless(c *Client, name string) Acquirer { return newCareless(c, name, Options{}) }
+
+// LoadQueueScripts makes the scripts of redis-queue known to the server.
+func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
+	for _, s := range []*script{exclusive.acquire, exclusive.release, exclusive.renew, exclusive.check, exclusive.pass} {
+		if err := s.Load(ctx, rdb).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// QueuePubsub returns the lock of redis-queue-pubsub.
+func QueuePubsub(c *Client, name string, o Options) *Mutex {
+	m := c.mutex(name, channelMark+c.identity(), o)
+	m.channel = true
+	return m
+}
+
+// Token returns the lock of redis-token.
+func Token(c *Client, name string) locker { return newTokenLock(c, name) }
+
+var _ locker = (*tokenLock)(nil)
+
+// Companion returns the name of a key beside that of a lock.
+func Companion(name, what string) string { return companion(name, what) }
+
+// CompareAndDelete releases the lock called name of who has that nonce, as by a server
+// that answered by to the request for it.
+func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
+	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
+}

@@ -107,7 +107,7 @@ func (t *fairThread) lock(ctx context.Context, try bool) (*Lease, error) {
 	if t.f.err != nil {
 		return nil, t.f.err
 	}
-	return t.f.c.await(ctx, t.f.name, func() (*Lease, error) {
+	return t.f.c.await(ctx, t.f.name, t.f.o.Wait, func(ctx context.Context) (*Lease, error) {
 		l, _, err := t.ask(ctx, !try)
 		switch {
 		case l != nil:

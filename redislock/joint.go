@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -108,10 +107,13 @@ func (l *Lease) discard(ctx context.Context) error {
 
 // unwind releases the parts one after another, the last first.
 func (j *joint) unwind(ctx context.Context) (held bool, err error) {
-	var errs []error
 	for _, l := range slices.Backward(j.dissolve()) {
-		errs = append(errs, l.discard(ctx))
+		switch failed := l.discard(ctx); {
+		case err == nil:
+			err = failed
+		case failed != nil: // in one line
+			err = fmt.Errorf("%w; %w", err, failed)
+		}
 	}
-	err = errors.Join(errs...)
 	return err == nil, err
 }

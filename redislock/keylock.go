@@ -2,8 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -16,21 +14,21 @@ type keyLock struct {
 	o    Options
 	err  error // what is wrong with name and o
 
-	// ask takes the lock. It answers 1, or n <= 0 if the key is somebody else's
-	// and will be gone in -n milliseconds; 0 if that is not known.
+	// ask takes the lock. It answers n > 0, a releaser, or n <= 0 if the key is
+	// somebody else's and will be gone in -n milliseconds; 0 if that is not known.
 	ask *script
 
 	// free gives back what carries the nonce and reports whether it was there.
-	free func(ctx context.Context, nonce string) (held bool, err error)
+	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
 
 	// vigil returns how one Lock waits, and what to do when it is over.
 	vigil func() (wait waitFunc, end func())
 }
 
 // A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
-// left at the latest (0: not known), and reports whether to make it: false if
-// ctx or the client has ended.
-type waitFunc func(ctx context.Context, n int, left time.Duration) bool
+// left at the latest (0: not known), and returns why to make it. The error says why
+// not to: that of ctx or of the client, if they have ended, or why waiting is in vain.
+type waitFunc func(ctx context.Context, n int, left time.Duration) (Wake, error)
 
 var (
 	pollAcquire = newScript("poll_acquire")
@@ -41,8 +39,8 @@ var (
 // newKeyLock returns a keyLock that is taken and released as by PollMutex.
 func newKeyLock(c *Client, name string, o Options) *keyLock {
 	k := &keyLock{c: c, name: name, ask: pollAcquire}
-	k.o, k.err = o.withDefaults(name)
-	k.free = func(ctx context.Context, nonce string) (bool, error) { return k.release(ctx, pollRelease, nonce) }
+	k.o, k.err = c.options(o, name)
+	k.free = k.compareAndDelete
 	return k
 }
 
@@ -64,15 +62,14 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
-	return k.c.await(ctx, k.name, func() (*Lease, error) { return k.acquire(ctx, try) })
+	return k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) })
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
 // leaves a key behind only with a lease.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
-	nonce := rand.Text()
-	free := func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
-	undo := func(ctx context.Context) error { _, err := free(ctx); return err }
+	nonce := k.c.identity()
+	undo := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	doubt := false // the key may be ours without our knowing
 	giveUp := func(err error) (*Lease, error) {
 		if !doubt {
@@ -82,27 +79,32 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 	wait, end := k.vigil()
 	defer end()
+	trace := traceOf(ctx)
 	for attempt, failures := 1, 0; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
-		again := false
+		var over error // why there is no next attempt
 		switch {
 		case l != nil:
-			l.free = free
 			return l, nil
 		case err == nil && try:
 			return nil, ErrNotAcquired
 		case err == nil:
 			doubt, failures = false, 0
-			again = wait(ctx, attempt, left)
+			if attempt == 1 {
+				trace.queued(k.name, -1)
+			}
+			var why Wake
+			why, over = wait(ctx, attempt, left)
+			trace.woken(k.name, why)
 		default:
 			doubt = doubt || !refused(err)
 			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
 				return giveUp(err)
 			}
-			again = k.c.pause(ctx, retryPause)
+			over = k.c.rest(ctx, retryPause)
 		}
-		if !again {
-			return giveUp(errors.Join(ctx.Err(), k.c.closedErr()))
+		if over != nil {
+			return giveUp(over)
 		}
 	}
 }
@@ -116,7 +118,8 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed}
+	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed, prompt: k.c.prompt}
+	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
 	if !l.begin(sent, k.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
 	}

@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +26,8 @@ func TestKinds(t *testing.T) {
 		{"context that ends late", lateContext},
 		{"pauses of a poll", pollPauses},
 		{"release by GET and DEL", carelessRelease},
+		{"release by what the server has", releaseCommand},
+		{"release by what the server does not have", releaseMissing},
 		{"release by one script", carefulRelease},
 		{"pubsub: requests", pubsubRequests},
 		{"pubsub: a release wakes everybody", pubsubHerd},
@@ -39,11 +42,11 @@ func TestKinds(t *testing.T) {
 }
 
 // before is a client that calls do once, before it sends the first command with
-// that name.
+// one of these names.
 type before struct {
-	name string
-	do   func()
-	once sync.Once
+	names []string
+	do    func()
+	once  sync.Once
 }
 
 func (b *before) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -53,7 +56,7 @@ func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 
 func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == b.name {
+		if slices.Contains(b.names, cmd.Name()) {
 			b.once.Do(b.do)
 		}
 		return next(ctx, cmd)
@@ -151,9 +154,9 @@ func TestBackoff(t *testing.T) {
 }
 
 // release lets the lock be lost to another holder just before the first command
-// with that name is sent by Unlock of the lock that lock makes, and returns the
+// with one of these names is sent by Unlock of the lock that lock makes, and returns the
 // error of Unlock and whether the other still holds the lock.
-func release(t *testing.T, at harness.Endpoint, command string, lock func(*redislock.Client, string) redislock.Acquirer) (err error, held bool) {
+func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*redislock.Client, string) redislock.Acquirer) (err error, held bool) {
 	a, b := dial(t, at), dial(t, at)
 	key := newKey()
 	m := lock(newClient(t, a), key)
@@ -167,7 +170,7 @@ func release(t *testing.T, at harness.Endpoint, command string, lock func(*redis
 		t.Fatal(e)
 	}
 	var next *redislock.Lease
-	a.Client.AddHook(&before{name: command, do: func() {
+	a.Client.AddHook(&before{names: commands, do: func() {
 		b.Del(t.Context(), key) // as if the lease were over
 		var err error
 		if next, err = newClient(t, b).PollMutex(key, redislock.PollOptions{}).TryLock(t.Context()); err != nil {
@@ -186,7 +189,7 @@ func release(t *testing.T, at harness.Endpoint, command string, lock func(*redis
 // carelessRelease shows what is wrong with redis-unsafe: it deletes the lock of
 // the next holder, and tells nobody.
 func carelessRelease(t *testing.T, at harness.Endpoint) {
-	err, held := release(t, at, "del", redislock.Careless)
+	err, held := release(t, at, []string{"del"}, redislock.Careless)
 	if err != nil || held {
 		t.Errorf("Unlock = %v and the next holder still has the lock: %t; want nil and false, which is the published bug", err, held)
 	}
@@ -194,7 +197,7 @@ func carelessRelease(t *testing.T, at harness.Endpoint) {
 
 // carefulRelease is the same mishap with redis-poll.
 func carefulRelease(t *testing.T, at harness.Endpoint) {
-	err, held := release(t, at, "evalsha", func(c *redislock.Client, key string) redislock.Acquirer {
+	err, held := release(t, at, []string{deleter(t, at)}, func(c *redislock.Client, key string) redislock.Acquirer {
 		return c.PollMutex(key, redislock.PollOptions{})
 	})
 	if err == nil || !held {

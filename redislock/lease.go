@@ -20,12 +20,17 @@ type Lease struct {
 	// free gives the lock back and reports whether it was held until then.
 	free func(ctx context.Context) (held bool, err error)
 
+	prompt bool // free ends with its context
+
 	// renewal makes it a whole lease again. It answers 1 if the lock was held.
 	renewal call
 	span    time.Duration // a whole lease
 	fixed   bool          // it is renewed to its whole length, but not again
 
 	joint *joint // what it is made of, if it is of several leases
+
+	trace *Trace    // of the Lock that has returned it, or nil
+	since time.Time // when it has, if there is a trace
 
 	// Guarded by c.mu.
 	deadline time.Time // until when the lock is surely held
@@ -93,10 +98,16 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
 	}
 	l.c.drop(l)
+	if l.prompt { // in another goroutine it would take some microseconds longer
+		var err error
+		if !l.c.here(func() { err = l.release(ctx) }) {
+			return l.tooLate()
+		}
+		return err
+	}
 	done := make(chan error, 1)
 	if !l.c.spawn(func() { done <- l.release(ctx) }) {
-		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-		return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
+		return l.tooLate()
 	}
 	timer := time.NewTimer(unlockWait)
 	defer timer.Stop()
@@ -112,19 +123,31 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	}
 }
 
+// tooLate ends a lease whose client is closed.
+func (l *Lease) tooLate() error {
+	l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+	return fmt.Errorf("%w: %w", ErrNotHeld, ErrClosed)
+}
+
 // release gives the lock back and ends the lease.
 func (l *Lease) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 	defer cancel()
+	if l.trace != nil {
+		ctx = context.WithValue(ctx, traceKey{}, l.trace)
+	}
 	held, err := l.free(ctx)
 	switch {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
 		if time.Now().Before(l.until()) {
-			return fmt.Errorf("redislock: unlock %s: %w", l.name, err)
+			return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
 		}
 	case held:
 		l.end(ErrReleased)
+		if context.Cause(l.alive) == ErrReleased {
+			l.released()
+		}
 	default:
 		l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
 	}
@@ -140,7 +163,8 @@ func (l *Lease) lost() error {
 }
 
 // Token returns the fencing token, which rises strictly from holder to holder
-// as long as the server keeps its data, or 0 if the lock has none.
+// as long as the server keeps its data, or 0 if the lock has none. On what happens
+// where it does not, see the package comment.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released, when a renewal finds it lost, and at

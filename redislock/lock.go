@@ -51,6 +51,12 @@ type Options struct {
 	// queue use it.
 	Grant time.Duration
 
+	// Wait is how long Lock waits at most, whatever its context allows. Then it
+	// returns an error that wraps ErrNotAcquired and context.DeadlineExceeded, a
+	// tenth of a second later if the server does not answer. 0 is no bound.
+	// TryLock does not wait.
+	Wait time.Duration
+
 	_ struct{}
 }
 
@@ -74,8 +80,18 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("redislock: %w: a lease of %v: want at most %v", harness.ErrUsage, o.Lease, maxLease)
 	case o.Grant < minLease:
 		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.Grant, minLease)
+	case o.Wait < 0:
+		return o, fmt.Errorf("redislock: %w: a wait of %v: want more than 0, or 0 for no bound", harness.ErrUsage, o.Wait)
 	}
 	return o, nil
+}
+
+// bound returns how long a Lock waits at most, 0 for as long as its context says.
+func (o Options) bound(try bool) time.Duration {
+	if try {
+		return 0
+	}
+	return o.Wait
 }
 
 // again is how long a waiter waits in vain before it asks, so that no loss, of a
@@ -84,15 +100,23 @@ func (o Options) withDefaults(name string) (Options, error) {
 func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
 
 // companion returns the name of a key that belongs to the lock called name, and
-// that a cluster keeps in the same slot: what a key has between its first brace
-// and the next closing one, or else all of it, says where it is kept. There is none for a
-// name with a closing brace, or an empty pair, but nothing in braces.
+// that a cluster keeps in the same slot. There is none for a name with a closing
+// brace, or an empty pair, but nothing in braces.
 func companion(name, what string) string {
-	_, tail, opened := strings.Cut(name, "{")
-	if inner, _, closed := strings.Cut(tail, "}"); opened && closed && inner != "" {
+	if hashTag(name) != name {
 		return name + ":" + what
 	}
 	return "{" + name + "}:" + what
+}
+
+// hashTag returns what says in which slot of a cluster a key is kept: what it has
+// between its first brace and the next closing one, or else all of it.
+func hashTag(key string) string {
+	_, tail, opened := strings.Cut(key, "{")
+	if tag, _, closed := strings.Cut(tail, "}"); opened && closed && tag != "" {
+		return tag
+	}
+	return key
 }
 
 // An Acquirer is a lock of this package.
@@ -117,13 +141,38 @@ func Locker(m Acquirer) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
 // error.
 const maxFailures = 3
 
-// await runs acquire in a goroutine of c and waits for it until ctx ends.
-func (c *Client) await(ctx context.Context, name string, acquire func() (*Lease, error)) (*Lease, error) {
-	l, err := lease.Await(ctx, c.spawn, ErrClosed, acquire, func(l *Lease) { l.c.drop(l); l.release(ctx) })
+// await runs acquire in a goroutine of c and waits for it until ctx ends, or for
+// wait, if that is not 0.
+func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
+	ctx, stop := bounded(ctx, wait)
+	defer stop()
+	if t := traceOf(ctx); t != nil {
+		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())
+	}
+	l, err = lease.Await(ctx, c.spawn, ErrClosed,
+		func() (*Lease, error) { return acquire(ctx) },
+		func(l *Lease) { l.c.drop(l); l.release(ctx) })
 	if err != nil && err == ctx.Err() { // acquire says more
-		err = fmt.Errorf("redislock: lock %s: %w", name, err)
+		err = ended(ctx, name)
 	}
 	return l, err
+}
+
+// bounded returns ctx with an end after wait, if that is not 0.
+func bounded(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if wait == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, wait, fmt.Errorf("the wait of %v is over: %w", wait, context.DeadlineExceeded))
+}
+
+// ended returns the error of a Lock whose context has ended.
+func ended(ctx context.Context, name string) error {
+	err := context.Cause(ctx)
+	if !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrNotAcquired, name, err)
 }
 
 // gaveUp returns the error of a Lock that failed with err: that of ctx if it has
@@ -134,10 +183,10 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 		<-ctx.Done() // the client library may have looked at its watch before
 	}
 	if ctx.Err() != nil {
-		err = ctx.Err()
+		err = ended(ctx, name)
 	}
 	if !errors.Is(err, ErrNotAcquired) {
-		err = fmt.Errorf("redislock: lock %s: %w", name, err)
+		err = fmt.Errorf("redislock: lock %s: %w", name, explain(err))
 	}
 	if undo == nil {
 		return err
@@ -166,6 +215,17 @@ func (c *Client) persist(ctx context.Context, f func(again bool) error) error {
 
 // retryPause is how long to wait before a request that failed is sent again.
 const retryPause = 10 * time.Millisecond
+
+// rest waits for d. The error is that of ctx or of the client if one has ended before.
+func (c *Client) rest(ctx context.Context, d time.Duration) error {
+	if c.pause(ctx, d) {
+		return nil
+	}
+	return c.ended(ctx)
+}
+
+// ended returns the error of ctx and of the client, nil if neither has ended.
+func (c *Client) ended(ctx context.Context) error { return errors.Join(ctx.Err(), c.closedErr()) }
 
 // pause waits for d and reports whether neither ctx nor the client has ended
 // before.

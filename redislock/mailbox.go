@@ -15,6 +15,7 @@ import (
 
 // A letter is a message to a waiter.
 type letter struct {
+	err   error         // there will be no letters
 	again bool          // nothing is known: ask
 	token uint64        // of the lock that the waiter has got, or 0: the lock is taken
 	time  time.Duration // of the server's clock, when it was written
@@ -129,15 +130,14 @@ func (m *Mutex) read(rdb redis.UniversalClient) {
 		case errors.Is(err, redis.Nil):
 			pause = 0
 		case err != nil:
-			// Letters may be lost with the connection.
-			m.wakeAll()
+			m.unheard(err)
 			pause = min(max(retryPause, 2*pause), time.Second)
 			if !m.c.pause(m.c.open, pause) {
 				return
 			}
 		default:
 			pause = 0
-			m.deliver(got[len(got)-1])
+			m.deliver(got[len(got)-1], time.Time{})
 			runtime.Gosched() // the waiter goes on before the next request is written
 		}
 		if m.stop(err != nil || got[len(got)-1] == stopWord) {
@@ -158,8 +158,8 @@ func (m *Mutex) stop(wanted bool) bool {
 }
 
 // deliver gives a letter to the waiter it is for. One that has left has told
-// the server so.
-func (m *Mutex) deliver(text string) {
+// the server so. If it came with a reply, the request was sent at that time.
+func (m *Mutex) deliver(text string, sent time.Time) {
 	to, l, err := parseLetter(text)
 	if err != nil {
 		return // stopWord, or somebody else's
@@ -167,12 +167,75 @@ func (m *Mutex) deliver(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	l.written = m.clock.at(l.time, now)
+	if sent.IsZero() {
+		l.written = m.clock.at(l.time, now)
+	} else {
+		l.written = sent
+	}
 	if w := m.waiters[to]; w != nil {
 		w.put(l)
 	}
 	if now.Sub(l.written) >= m.o.Grant { // the waiters may have been left out
 		m.rouse()
+	}
+}
+
+// answer reads the reply to a release.
+func answer(reply *redis.Cmd) (n int, letters []string, err error) {
+	parts, err := reply.Slice()
+	if err != nil {
+		return 0, nil, err
+	}
+	for i, part := range parts {
+		switch part := part.(type) {
+		case int64:
+			n = int(part)
+		case string:
+			letters = append(letters, part)
+		default:
+			return 0, nil, fmt.Errorf("redislock: part %d of the server's reply is %v", i, part)
+		}
+	}
+	return n, letters, nil
+}
+
+// hurry lets the waiters ask whenever a release, whose reply may have a letter for
+// one of them, has taken as long as a grant lasts. What it returns ends that.
+func (m *Mutex) hurry() (stop func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.waiters) == 0 {
+		return func() {}
+	}
+	over := false
+	var timer *time.Timer
+	timer = time.AfterFunc(m.o.Grant, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !over {
+			m.rouse()
+			timer.Reset(m.o.Grant)
+		}
+	})
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		over = true
+		timer.Stop()
+	}
+}
+
+// unheard tells every waiter that letters may be lost with a connection that ended
+// with err, or that there will be none.
+func (m *Mutex) unheard(err error) {
+	if !denied(err) {
+		m.wakeAll()
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.waiters {
+		w.put(letter{err: err})
 	}
 }
 
@@ -195,7 +258,7 @@ func (m *Mutex) rouse() {
 func (w *queued) put(l letter) {
 	select {
 	case old := <-w.letter:
-		if l.token == 0 && (old.token > 0 || old.again) {
+		if l.token == 0 && l.err == nil && (old.token > 0 || old.again) {
 			l = old
 		}
 	default:

@@ -87,7 +87,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.c.await(ctx, m.queue[0].name, func() (*Lease, error) {
+	return m.c.await(ctx, m.queue[0].name, m.queue[0].o.bound(try), func(ctx context.Context) (*Lease, error) {
 		for {
 			l, again, err := m.acquire(ctx, try)
 			if !again {

@@ -47,6 +47,9 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 	if l.TokenOf(a) == 0 || l.TokenOf(b) == 0 || l.Token() != l.TokenOf(a) || l.TokenOf("c") != 0 {
 		t.Errorf("tokens %d, %d and %d; Token is %d", l.TokenOf(a), l.TokenOf(b), l.TokenOf("c"), l.Token())
 	}
+	if l.TokenOf(b) <= l.TokenOf(a) { // taken later, and both go with the server's time
+		t.Errorf("the tokens of the first and the second are %d and %d", l.TokenOf(a), l.TokenOf(b))
+	}
 	if until, ok := l.Deadline(); !ok || time.Until(until) < redislock.DefaultLease/2 {
 		t.Errorf("Deadline = %v from now, %t", time.Until(until), ok)
 	}

@@ -15,7 +15,9 @@ import (
 //  1. Acquire: if the key is absent, set it to a nonce with a time to live. If
 //     it carries the own nonce, a lost reply has hidden that; renew it.
 //  2. Otherwise wait for half to one and a half poll intervals and go to 1.
-//  3. Release: delete the key if it carries the own nonce.
+//  3. Release: delete the key if it carries the own nonce, by one command where the
+//     server has it (DELEX of Redis 8.4, DELIFEQ of Valkey 9), else by a script. The
+//     answer to the request that took the lock tells which.
 //
 // Two requests alone. Behind others the number of requests grows with the time
 // of the wait, and the order of service is chance: the longer a waiter sleeps
@@ -64,7 +66,12 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 		pause = jitter(5*time.Millisecond, 15*time.Millisecond)
 	}
 	m.vigil = func() (waitFunc, func()) {
-		return func(ctx context.Context, n int, _ time.Duration) bool { return c.pause(ctx, pause(n)) }, func() {}
+		return func(ctx context.Context, n int, _ time.Duration) (Wake, error) {
+			if err := c.rest(ctx, pause(n)); err != nil {
+				return "", err
+			}
+			return WakeTime, nil
+		}, func() {}
 	}
 	return m
 }

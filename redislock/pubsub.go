@@ -61,7 +61,7 @@ var (
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 	m := &PubSubMutex{newKeyLock(c, name, o), newBell(c, companion(name, "released"))}
 	m.ask = pubsubAcquire
-	m.free = func(ctx context.Context, nonce string) (bool, error) {
+	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
 		return m.release(ctx, pubsubRelease, nonce, m.bell.channel)
 	}
 	m.vigil = m.listen
@@ -71,11 +71,11 @@ func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 // listen returns a wait for the bell.
 func (m *PubSubMutex) listen() (waitFunc, func()) {
 	var ring <-chan struct{} // nil before the first wait; closed if it has rung since the last attempt was sent
-	wait := func(ctx context.Context, _ int, left time.Duration) bool {
+	wait := func(ctx context.Context, _ int, left time.Duration) (Wake, error) {
 		if ring == nil {
 			var ready bool
 			if ring, ready = m.bell.enter(); ready {
-				return true
+				return WakeDoubt, nil
 			}
 		}
 		if left == 0 {
@@ -85,14 +85,17 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 		defer timer.Stop()
 		select {
 		case <-ring:
-			ring = m.bell.next() // before the attempt, so that nothing is missed
-			return true
+			var err error
+			if ring, err = m.bell.next(); err != nil { // before the attempt, so that nothing is missed
+				return "", err
+			}
+			return WakeMessage, nil
 		case <-timer.C:
-			return true
+			return WakeTime, nil
 		case <-ctx.Done():
 		case <-m.c.open.Done():
 		}
-		return false
+		return "", m.c.ended(ctx)
 	}
 	return wait, func() {
 		if ring != nil {

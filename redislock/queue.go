@@ -1,8 +1,8 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -19,12 +19,14 @@ import (
 //     Otherwise join the queue and listen to the own mailbox, a list that one
 //     blocking pop of the process reads for all of its waiters.
 //  2. Release: make the first waiter the owner, with a new token and for the
-//     grant timeout, and write that into its mailbox.
+//     grant timeout, and write that into its mailbox. If it is of the same process
+//     the letter goes with the reply instead.
 //  3. An owner by hand-over that has not released the lock after a third of the
 //     grant timeout asks for a whole lease, as every owner does from time to time.
 //
-// Two requests alone; three for each turn behind others, of which one is the
-// blocking pop, whatever their number.
+// Two requests alone, and for each turn that comes from another waiter of the same
+// process; three for each turn behind others, of which one is the blocking pop,
+// whatever their number.
 //
 // # Who watches
 //
@@ -39,7 +41,8 @@ import (
 // hands it on. The first waiter watches the end of a longer lease, of which each
 // renewal tells it. So one that died costs the others the grant timeout, or what
 // was left of its lease if it was the owner. If two of them die within a grant
-// timeout, the new owner and who handed over, it may take up to two leases.
+// timeout, the new owner and who handed over, or the one process of both, it may
+// take up to two leases.
 // Waiters of a process that has left a message unread for the grant timeout are
 // skipped.
 //
@@ -83,7 +86,7 @@ type Mutex struct {
 
 // A queueKind is how the server keeps a queue and who holds the lock.
 type queueKind struct {
-	acquire, release, renew, check, pass *script
+	acquire, release, renew, check, pass, force *script
 
 	tag string // ends the names of waiters
 }
@@ -94,23 +97,24 @@ var exclusive = queueKind{
 	renew:   newScript("grant", "queue_renew"),
 	check:   newScript("grant", "queue_check"),
 	pass:    newScript("grant", "queue_pass"),
+	force:   newScript("grant", "queue_force"),
 }
 
 // Mutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Beside it there are keys whose names begin with that name in
-// braces, unless it has braces itself, and a colon. (In a cluster the name must
-// have something in braces if it has any.) Make it once and keep it: each
+// braces, unless it has braces itself, and a colon. (In a cluster a name that has
+// braces must have something in the first of them.) Make it once and keep it: each
 // has a mailbox of its own, which is read for as long as somebody waits and five
 // seconds more.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	return c.mutex(name, rand.Text(), o)
+	return c.mutex(name, c.identity(), o)
 }
 
 // mutex returns the mutex with that name and mailbox.
 func (c *Client) mutex(name, id string, o Options) *Mutex {
 	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued)}
-	if m.o, m.err = o.withDefaults(name); m.err == nil {
-		m.err = c.misuse
+	if m.o, m.err = c.options(o, name); m.err == nil {
+		m.err = cmp.Or(c.misuse, c.together(name))
 	}
 	m.keys = []string{name, companion(name, "queue"), companion(name, "token"), companion(name, "mail:")}
 	return m
@@ -134,19 +138,20 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.c.await(ctx, m.name, func() (*Lease, error) { return m.acquire(ctx, try) })
+	return m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, try) })
 }
 
 // A queued is one Lock, from its first request to its last.
 type queued struct {
 	nonce  string
 	letter chan letter // the latest; has room for one
+	trace  *Trace      // or nil
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
 // leaves a place in the queue, or the lock, behind only with a lease.
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
-	w := m.enter()
+	w := m.enter(traceOf(ctx))
 	defer m.leave(w)
 	queued := false // there may be a place in the queue, or the lock, that is ours
 	giveUp := func(err error) (*Lease, error) {
@@ -157,7 +162,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
 	for failures := 0; ; {
-		l, watch, err := m.ask(ctx, w, try)
+		l, watch, ahead, err := m.ask(ctx, w, try)
 		switch {
 		case l != nil:
 			return l, nil
@@ -170,48 +175,52 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case try:
 			return nil, ErrNotAcquired
 		default:
+			if !queued {
+				w.trace.queued(m.name, ahead)
+			}
 			queued, failures = true, 0
 			if err := m.listen(); err != nil {
 				return giveUp(err)
 			}
 		}
-		if l := m.wait(ctx, w, watch); l != nil {
+		l, err = m.wait(ctx, w, watch)
+		if l != nil {
 			return l, nil
 		}
-		if err := errors.Join(ctx.Err(), m.c.closedErr()); err != nil {
+		if err := errors.Join(err, ctx.Err(), m.c.closedErr()); err != nil {
 			return giveUp(err)
 		}
 	}
 }
 
 // ask sends the request of w and returns its lease, or how long to wait for a
-// letter before it is sent again.
-func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, err error) {
+// letter before it is sent again and how many waiters are ahead.
+func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := time.Now()
 	reply, err := m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try).run(ctx, m.c.rdb).Int64Slice()
-	if err == nil && len(reply) != 3 {
-		err = fmt.Errorf("redislock: the server's reply has %d values, want 3", len(reply))
+	if err == nil && len(reply) != 4 {
+		err = fmt.Errorf("redislock: the server's reply has %d values, want 4", len(reply))
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
-	token, span := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond
+	token, span, ahead := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond, int(reply[3])
 	m.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
 	switch {
 	case token > 0:
 	case span < 0: // others watch; this is for the case that they died
-		return nil, m.o.again(), nil
+		return nil, m.o.again(), ahead, nil
 	case try: // somebody died, and the lock was handed on
 		m.watchOver()
-		return nil, 0, nil
+		return nil, 0, 0, nil
 	default:
-		return nil, min(span+watchLate, m.o.again()), nil
+		return nil, min(span+watchLate, m.o.again()), ahead, nil
 	}
 	l = m.lease(w, token)
 	if !l.begin(sent, m.o.Lease) {
-		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
+		return nil, 0, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
 	}
-	return l, 0, nil
+	return l, 0, 0, nil
 }
 
 // watchLate is how long after the end of somebody's time others look: Redis
@@ -219,37 +228,43 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 const watchLate = 2 * time.Millisecond
 
 // wait waits for a letter, for at most watch. It returns the lease of one that
-// grants the lock in time, or nil if it is to be asked again.
-func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) *Lease {
+// grants the lock in time, or nil if it is to be asked again, or an error if there
+// is no point in that.
+func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Lease, error) {
 	timer := time.NewTimer(watch)
 	defer timer.Stop()
 	for {
 		select {
 		case got := <-w.letter:
 			switch {
+			case got.err != nil:
+				return nil, got.err
 			case got.again:
-				return nil
+				w.trace.woken(m.name, WakeDoubt)
+				return nil, nil
 			case got.token == 0:
 				timer.Reset(min(got.span+watchLate, m.o.again()))
 				continue
 			}
+			w.trace.woken(m.name, WakeGrant)
 			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
-				return l
+				return l, nil
 			}
-			return nil // it came too late
+			return nil, nil // it came too late
 		case <-timer.C:
-			return nil
+			w.trace.woken(m.name, WakeTime)
+			return nil, nil
 		case <-ctx.Done():
-			return nil
+			return nil, nil
 		case <-m.c.open.Done():
-			return nil
+			return nil, nil
 		}
 	}
 }
 
 func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
-		c: m.c, name: m.name, token: token,
+		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
 		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
 		span:    m.o.Lease, fixed: m.o.Fixed,
@@ -263,10 +278,19 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 // release takes w out of the queue, or the lock away from it, and reports
 // whether it had the lock until then. owned is whether it had it for us.
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
+	defer m.hurry()()
 	err = m.c.persist(ctx, func(again bool) error {
-		n, err := m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb).Int()
-		if n >= 2 || err != nil && !refused(err) || n == 0 && (owned || again) {
+		sent := time.Now()
+		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
+		doubt := err != nil && !refused(err) || n == 0 && (owned || again)
+		if n >= 2 || doubt {
 			m.watchOver() // it may have been handed over by a request whose reply was lost
+		}
+		if doubt {
+			m.wakeAll() // and the letter with it
+		}
+		for _, text := range letters {
+			m.deliver(text, sent)
 		}
 		// Gone after a failure: the failed request has done it.
 		held = err == nil && (n == 1 || n == 2 || again)
@@ -319,11 +343,11 @@ func (m *Mutex) pass() {
 }
 
 // enter makes the waiter known to whoever reads the mailbox.
-func (m *Mutex) enter() *queued {
+func (m *Mutex) enter(t *Trace) *queued {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.numbers++
-	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10) + m.kind.tag, letter: make(chan letter, 1)}
+	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10) + m.kind.tag, letter: make(chan letter, 1), trace: t}
 	m.waiters[w.nonce] = w
 	if m.idle != nil {
 		m.idle.Stop()

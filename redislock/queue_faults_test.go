@@ -248,7 +248,7 @@ func queueLostRenewal(t *testing.T, at harness.Endpoint) {
 		p := newPeer(t, at, tweak)
 		m := p.Mutex(newKey(), redislock.Options{Lease: 1500 * time.Millisecond})
 		l := lock(t, m)
-		for range 2 {
+		for range 3 {
 			p.lose.Store(1)
 			eventually(t, "a renewal is lost", func() bool { return p.lose.Load() <= 0 })
 		}

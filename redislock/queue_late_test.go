@@ -13,23 +13,24 @@ import (
 )
 
 // queueLateLetters: each letter to a process comes after its grant timeout. It
-// gets the lock when nobody else wants it.
+// gets the lock when no other process wants it.
 func queueLateLetters(t *testing.T, at harness.Endpoint) {
-	const grant, late = 100 * time.Millisecond, 150 * time.Millisecond
+	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
 	slow, fast := newPeer(t, at), newPeer(t, at)
 	o := redislock.Options{Lease: 2 * time.Second, Grant: grant}
-	slow.mail.delay.Store(int64(late))
-	long, stop := context.WithTimeout(t.Context(), 3*time.Second)
+	slow.mail.delay.Store(int64(delay))
+	long, stop := context.WithCancel(t.Context())
 	defer stop()
-	short, stop := context.WithTimeout(long, 1500*time.Millisecond)
-	defer stop()
+	short, stopFast := context.WithTimeout(long, 1500*time.Millisecond)
+	defer stopFast()
 	var inside, slowTurns, fastTurns atomic.Int32
-	var all sync.WaitGroup
+	var slowAll, fastAll sync.WaitGroup
+	late, early := slow.Mutex(key, o), fast.Mutex(key, o) // of several late ones none might get on
 	for i := range 6 {
-		m, turns, ctx := fast.Mutex(key, o), &fastTurns, short
+		m, turns, ctx, all := early, &fastTurns, short, &fastAll
 		if i < 3 {
-			m, turns, ctx = slow.Mutex(key, o), &slowTurns, long
+			m, turns, ctx, all = late, &slowTurns, long, &slowAll
 		}
 		all.Go(func() {
 			for {
@@ -50,11 +51,16 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 			}
 		})
 	}
-	all.Wait()
+	fastAll.Wait()
+	crowded := slowTurns.Load()
+	const some = 20
+	eventually(t, "the slow process gets on when it is alone", func() bool { return slowTurns.Load() >= crowded+some })
+	stop()
+	slowAll.Wait()
 	slow.mail.delay.Store(0)
-	t.Logf("turns of the slow and of the fast process: %d, %d", slowTurns.Load(), fastTurns.Load())
-	if slowTurns.Load() < 1 || fastTurns.Load() < 10 {
-		t.Error("nobody gets on")
+	t.Logf("turns of the slow process beside the fast one and alone, and of the fast one: %d, %d, %d", crowded, slowTurns.Load()-crowded, fastTurns.Load())
+	if fastTurns.Load() < 10 {
+		t.Error("the fast process does not get on")
 	}
 }
 

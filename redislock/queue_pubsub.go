@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,8 +20,9 @@ import (
 // breaks, or one that has just been made, means that every waiter of the process
 // asks again. What the server takes for a listener may be a dead connection,
 // which costs the grant timeout each time. In a cluster each message goes
-// to all nodes, and only those listeners count that are connected to the node of
-// the lock: for one server only. Servers drop who reads too slowly
+// to all nodes, and only those listeners count that are connected to the node of the
+// lock: go-redis subscribes there, but a slot that moves leaves the listeners behind,
+// and they are passed over until their connections break. Servers drop who reads too slowly
 // (client-output-buffer-limit).
 //
 // # References
@@ -38,7 +38,7 @@ var queuePubsub = &harness.Variant{
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker {
-		m := c.mutex(name, channelMark+rand.Text(), o)
+		m := c.mutex(name, channelMark+c.identity(), o)
 		m.channel = true
 		return m
 	}),
@@ -72,10 +72,10 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 	defer s.Close()
 	stop := context.AfterFunc(m.c.open, func() { s.Close() })
 	defer stop()
-	defer m.wakeAll() // letters may be lost from now on
 	for {
 		got, err := s.Receive(m.c.open)
 		if err != nil {
+			m.unheard(err)
 			return err
 		}
 		switch got := got.(type) {
@@ -83,9 +83,10 @@ func (m *Mutex) subscription(rdb redis.UniversalClient) error {
 			m.wakeAll() // they have been lost until now
 		case *redis.Message:
 			if got.Payload == stopWord {
+				m.wakeAll() // letters may be lost from now on
 				return nil
 			}
-			m.deliver(got.Payload)
+			m.deliver(got.Payload, time.Time{})
 		}
 	}
 }

@@ -101,7 +101,7 @@ func requests(t *testing.T, at harness.Endpoint) {
 func noScript(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	c.Client.AddHook(forgetful{})
-	m := pollMutex(t, c, newKey(), redislock.Options{})
+	m := newClient(t, c).PubSubMutex(newKey(), redislock.Options{})
 	before := c.Counts()
 	unlock(t, lock(t, m))
 	if got := c.Counts().Sub(before).Requests; got != 4 {

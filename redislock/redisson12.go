@@ -249,7 +249,7 @@ func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 
 // Lock is lock in the shape of the other locks.
 func (t *thread12) Lock(ctx context.Context) (*Lease, error) {
-	return t.r.c.await(ctx, t.r.name, func() (*Lease, error) {
+	return t.r.c.await(ctx, t.r.name, 0, func(ctx context.Context) (*Lease, error) {
 		if err := t.lock(ctx, t.r.lease); err != nil {
 			return nil, gaveUp(ctx, t.r.name, Options{}, err, nil)
 		}
@@ -258,7 +258,7 @@ func (t *thread12) Lock(ctx context.Context) (*Lease, error) {
 }
 
 func (t *thread12) TryLock(ctx context.Context) (*Lease, error) {
-	return t.r.c.await(ctx, t.r.name, func() (*Lease, error) {
+	return t.r.c.await(ctx, t.r.name, 0, func(ctx context.Context) (*Lease, error) {
 		ok, _, err := t.try(ctx, t.r.lease)
 		if err != nil {
 			return nil, gaveUp(ctx, t.r.name, Options{}, err, nil)

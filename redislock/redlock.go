@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -121,7 +120,7 @@ func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
 		return nil, m.err
 	}
 	c := m.keys[0].c
-	return c.await(ctx, m.name, func() (*Lease, error) { return m.acquire(ctx, c, try) })
+	return c.await(ctx, m.name, m.keys[0].o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, c, try) })
 }
 
 func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, error) {
@@ -138,10 +137,14 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 			return nil, ErrNotAcquired
 		default:
 			failures = 0
+			if attempt == 1 {
+				traceOf(ctx).queued(m.name, -1)
+			}
 		}
 		if !c.pause(ctx, m.pause(attempt)) {
 			return nil, gaveUp(ctx, m.name, m.keys[0].o, errors.Join(ctx.Err(), c.closedErr()), nil)
 		}
+		traceOf(ctx).woken(m.name, WakeTime)
 	}
 }
 
@@ -157,7 +160,7 @@ type ballot struct {
 // not needed is given back without waiting for it.
 func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 	n := len(m.keys)
-	ballots, nonce := make(chan ballot, n), rand.Text()
+	ballots, nonce := make(chan ballot, n), c.identity()
 	for _, k := range m.keys {
 		if !k.c.spawn(func() { ballots <- m.ask(ctx, k, nonce) }) {
 			ballots <- ballot{err: ErrClosed}
@@ -209,14 +212,11 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string) ballot {
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
 	defer cancel()
 	l, _, err := k.attempt(short, nonce)
-	if l != nil {
-		l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
-	}
 	if err != nil && !refused(err) {
 		k.c.spawn(func() {
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 			defer cancel()
-			_, _ = k.free(detached, nonce) // else it is over with its lease
+			_, _ = k.free(detached, nonce, byScript) // else it is over with its lease
 		})
 	}
 	return ballot{l, err}

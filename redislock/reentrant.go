@@ -70,14 +70,13 @@ var (
 	reentrantAcquire = newScript("reentrant_acquire")
 	reentrantRelease = newScript("reentrant_release")
 	reentrantRenew   = newScript("reentrant_renew")
-	reentrantForce   = newScript("reentrant_force")
 )
 
 // ReentrantMutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". All waiters of one ReentrantMutex share one subscription.
 func (c *Client) ReentrantMutex(name string, o Options) *ReentrantMutex {
 	m := &ReentrantMutex{c: c, name: name, id: newUUID()}
-	m.o, m.err = o.withDefaults(name)
+	m.o, m.err = c.options(o, name)
 	m.sub = &subscription{c: c, channel: redissonName("redisson_lock__channel", name)}
 	return m
 }
@@ -107,21 +106,6 @@ func (m *ReentrantMutex) Lock(ctx context.Context) (*Lease, error) { return m.Ow
 
 // TryLock is the TryLock of a new [Owner].
 func (m *ReentrantMutex) TryLock(ctx context.Context) (*Lease, error) { return m.Owner().TryLock(ctx) }
-
-// ForceUnlock frees the lock, whoever has it, and reports whether anybody had.
-// Its owner is told only by the next renewal and by Unlock, and may go on until
-// then beside the next owner. It is for repair by hand, when the owner is known
-// to be dead and its lease is long. It takes one request.
-func (m *ReentrantMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
-	if m.err != nil {
-		return false, m.err
-	}
-	n, err := call{reentrantForce, []string{m.name}, []any{m.sub.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
-	if err != nil {
-		return false, fmt.Errorf("redislock: force unlock %s: %w", m.name, err)
-	}
-	return n == 1, nil
-}
 
 func (m *ReentrantMutex) traffic() harness.Counts { return m.sub.traffic() }
 
@@ -178,7 +162,7 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 	if o.m.err != nil {
 		return nil, o.m.err
 	}
-	return o.m.c.await(ctx, o.m.name, func() (*Lease, error) { return o.acquire(ctx, try) })
+	return o.m.c.await(ctx, o.m.name, o.m.o.bound(try), func(ctx context.Context) (*Lease, error) { return o.acquire(ctx, try) })
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
@@ -205,6 +189,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		}
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
+	trace, queued := traceOf(ctx), false
 	for failures := 0; ; {
 		l, left, err := o.ask(ctx, fresh)
 		switch {
@@ -220,14 +205,16 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case try:
 			return nil, ErrNotAcquired
 		default:
-			doubt, failures = false, 0
+			doubt, failures, queued = false, 0, queued || trace.queued(m.name, -1)
 			if err := m.sub.listen(); err != nil {
 				return giveUp(err)
 			}
 		}
-		if !w.wait(ctx, m.c, left) {
-			return giveUp(errors.Join(ctx.Err(), m.c.closedErr()))
+		why := w.wait(ctx, m.c, left)
+		if err := errors.Join(m.c.ended(ctx), m.sub.muted()); err != nil {
+			return giveUp(err)
 		}
+		trace.woken(m.name, why)
 	}
 }
 
@@ -272,20 +259,20 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 	}
 }
 
-// wait waits to be woken, for at most left, and reports whether neither ctx nor
-// the client has ended before.
-func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) bool {
+// wait waits to be woken, for at most left, and returns by what, "" if ctx or the
+// client has ended before.
+func (w *listener) wait(ctx context.Context, c *Client, left time.Duration) Wake {
 	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case <-w.woken:
+		return WakeMessage
 	case <-timer.C:
+		return WakeTime
 	case <-ctx.Done():
-		return false
 	case <-c.open.Done():
-		return false
 	}
-	return true
+	return ""
 }
 
 func (o *Owner) lease(h *hold) *Lease {

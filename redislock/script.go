@@ -4,6 +4,9 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -21,7 +24,8 @@ func newScript(names ...string) *script {
 		}
 		source = append(source, text...)
 	}
-	return redis.NewScript(string(source))
+	_, op, _ := strings.Cut(names[len(names)-1], "_")
+	return &script{redis.NewScript(string(source)), op}
 }
 
 // A call is one run of a script: what can be sent alone or in a batch.
@@ -34,7 +38,21 @@ type call struct {
 // run sends the call: one request, and one more if the server does not have the
 // script yet.
 func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
-	return c.script.Run(ctx, rdb, c.keys, c.args...)
+	return request(ctx, c.keys[0], c.script.op, func() *redis.Cmd { return c.script.Run(ctx, rdb, c.keys, c.args...) })
+}
+
+// request calls send, which sends one request about the lock with that name, and
+// tells the trace of ctx what it does and what has come of it.
+func request[C redis.Cmder](ctx context.Context, name, op string, send func() C) C {
+	t := traceOf(ctx)
+	if t == nil {
+		return send()
+	}
+	tell(t.Sent, SentInfo{name, op})
+	began := time.Now()
+	reply := send()
+	tell(t.Answered, AnsweredInfo{name, op, time.Since(began), reply.Err()})
+	return reply
 }
 
 // batch sends all calls in one go and returns their replies.
@@ -65,5 +83,33 @@ func refused(err error) bool {
 	return errors.As(err, &answer)
 }
 
+// denied reports whether err is the server's answer that this user may not do
+// that, now or later.
+func denied(err error) bool {
+	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOAUTH")
+}
+
+// rights is what the reader of an error can do about a right that is missing.
+const rights = "the rights that a user needs stand in the package comment of redislock"
+
+// explain adds to err what its reader can do about it, if it does not say so.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if strings.Contains(text, rights) {
+		return err
+	}
+	// Servers before 7.2 do not say which command it was.
+	if redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script") {
+		return fmt.Errorf("%w (%s)", err, rights)
+	}
+	return err
+}
+
 // A script is one of ours.
-type script = redis.Script
+type script struct {
+	*redis.Script
+	op string // what it does
+}

@@ -36,6 +36,9 @@ const (
 	leave  = "release" // Unlock
 )
 
+// compareAndDelete is the operation of a server that [deleter] tells.
+const compareAndDelete = "compare-and-delete"
+
 // steps are the requests of each lock.
 var steps = map[string][]step{
 	"redis-queue": {
@@ -52,6 +55,9 @@ var steps = map[string][]step{
 		{op: "evalsha", when: behind},
 		{op: "subscribe", when: behind},
 		{op: "evalsha", when: leave},
+		{op: "evalsha", when: alone, bare: true},
+		{op: "eval", when: alone, bare: true},
+		{op: "eval", when: leave, bare: true},
 	},
 	"redis-reentrant": {
 		{op: "evalsha", when: alone},
@@ -62,10 +68,9 @@ var steps = map[string][]step{
 	"redis-poll": {
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: behind},
-		{op: "evalsha", when: leave},
+		{op: compareAndDelete, when: leave},
 		{op: "evalsha", when: alone, bare: true},
 		{op: "eval", when: alone, bare: true},
-		{op: "eval", when: leave, bare: true},
 	},
 	"redis-pubsub": {
 		{op: "evalsha", when: alone},
@@ -92,7 +97,7 @@ var steps = map[string][]step{
 	"redis-redlock": { // of one of its servers
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: behind},
-		{op: "evalsha", when: leave},
+		{op: compareAndDelete, when: leave},
 	},
 	"redis-cohort": {
 		{op: "evalsha", when: alone},
@@ -117,7 +122,7 @@ func TestSteps(t *testing.T) {
 			continue // kept for its faults
 		}
 		if v.Name == "redis-token" {
-			continue // a lost reply loses its token: the price of having no lease
+			continue // a lost reply loses its token: TestTokenSteps
 		}
 		if strings.HasPrefix(v.Name, "redis-poll-") || v.Name == "redis-spin" {
 			continue // redis-poll, but for its pauses
@@ -126,6 +131,9 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s has no line in steps: where is its connection to be lost?", v.Name)
 		}
 		for _, s := range steps[v.Name] {
+			if s.op == compareAndDelete {
+				s.op = deleter(t, at)
+			}
 			for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
 				trials.Go(func() error {
 					t.Run(s.name(v, do), func(t *testing.T) { s.lose(t, at, v, do) })
@@ -331,78 +339,3 @@ func (tr *trial) exit(ctx context.Context, l harness.Lease) error {
 	}
 	return nil
 }
-
-// TestStepsReject: the trials refuse locks that fail in each of the ways they
-// are there to find.
-func TestStepsReject(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
-	for _, c := range []struct {
-		name string
-		naive
-		step
-		want string
-	}{
-		{"no fault of the lock", naive{}, step{op: "ping", when: alone}, "shows nothing"},
-		{"a lock for nobody", naive{open: true}, step{op: "set", when: behind}, "at once"},
-		{"a lost reply leaves an orphan", naive{}, step{op: "set", when: alone}, "deadline"},
-		{"a key is left behind", naive{littering: true}, step{op: "set", when: behind}, "still"},
-		{"a lost reply to the release", naive{}, step{op: "del", when: leave}, "unlock: EOF"},
-	} {
-		v := &harness.Variant{Name: "naive", Remote: func(_ context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-			client, _, err := wire.Redis(at)
-			n := c.naive
-			n.Client, n.key = client, "locklab:{"+key+"}"
-			return n, err
-		}}
-		tr := &trial{at: at, v: v, step: c.step, do: faultproxy.LoseReply, patience: time.Second}
-		err := tr.run(t.Context())
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
-		}
-		tr.see = dial(t, at).Client
-		left, err := tr.left(t.Context())
-		if err == nil && len(left) > 0 {
-			err = tr.see.Del(t.Context(), left...).Err()
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// naive is SET NX and DEL, remote, session and lease in one.
-type naive struct {
-	*redis.Client
-	key             string
-	open, littering bool
-}
-
-func (n naive) Join(context.Context, int) (harness.Session, error) { return naiveSession{n}, nil }
-
-type naiveSession struct{ naive }
-
-func (naiveSession) Close() error { return nil }
-
-func (n naiveSession) Lock(ctx context.Context) (harness.Lease, error) {
-	for ; ; time.Sleep(5 * time.Millisecond) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		taken, err := n.SetNX(ctx, n.key, rand.Text(), time.Minute).Result()
-		if n.littering {
-			n.Set(ctx, n.key+"-litter", "x", time.Minute)
-		}
-		if err == nil && (taken || n.open) {
-			return naiveLease{n}, nil
-		}
-	}
-}
-
-type naiveLease struct{ n naiveSession }
-
-func (l naiveLease) Unlock(ctx context.Context) error { return l.n.Del(ctx, l.n.key).Err() }
-func (naiveLease) Token() uint64                      { return 0 }
-func (naiveLease) Done() <-chan struct{}              { return nil }
-func (naiveLease) Err() error                         { return nil }
-func (naiveLease) Deadline() (time.Time, bool)        { return time.Time{}, false }

@@ -28,6 +28,7 @@ type subscription struct {
 	mu      sync.Mutex
 	waiters []*listener   // in order of arrival
 	pubsub  *redis.PubSub // nil while nobody listens
+	mute    error         // why the last subscription ended in vain
 	idle    *time.Timer   // ends it; nil before the first
 
 	subscribes, messages atomic.Uint64
@@ -99,7 +100,7 @@ func (s *subscription) listen() error {
 		pubsub.Close()
 		return ErrClosed
 	}
-	s.pubsub = pubsub
+	s.pubsub, s.mute = pubsub, nil
 	return nil
 }
 
@@ -117,6 +118,9 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 			return
 		}
 		if err != nil {
+			if s.refused(pubsub, err) {
+				return
+			}
 			pause = min(max(retryPause, 2*pause), time.Second)
 			if !s.c.pause(s.c.open, pause) {
 				return
@@ -126,6 +130,31 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 		pause = 0
 		s.hear(got)
 	}
+}
+
+// refused reports whether err says that there will be no subscription. Then it tells
+// all who wait, and the next one begins anew: go-redis would wait for messages all the
+// same.
+func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
+	if !denied(err) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = err
+	if s.pubsub == pubsub {
+		s.pubsub = nil
+	}
+	pubsub.Close()
+	s.wakeAll()
+	return true
+}
+
+// muted returns why waiters hear nothing, nil if they may.
+func (s *subscription) muted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mute
 }
 
 // current reports whether pubsub has not been closed.

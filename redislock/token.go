@@ -43,80 +43,101 @@ var token = &harness.Variant{
 		if err != nil {
 			return nil, err
 		}
-		name := labPrefix + "{" + key + "}"
-		return &tokenClient{labClient: l, keys: []string{name, companion(name, "made")}}, nil
+		return &tokenClient{l, newTokenLock(l.c, labPrefix+"{"+key+"}")}, nil
 	},
 }
 
 var tokenMake = newScript("token_make")
 
-// tokenClient is the lock token. Its mark is the number of the run's lock, so it
-// stays until somebody deletes it, as the element does.
-type tokenClient struct {
-	*labClient
+// A tokenLock is the lock token as one client has it. Its mark is the number of the
+// run's lock, so it stays until somebody deletes it, as the element does.
+type tokenLock struct {
+	c    *Client
 	keys []string
 	made atomic.Bool
 }
 
-func (r *tokenClient) Join(context.Context, int) (harness.Session, error) {
-	return tokenSession{r}, nil
+func newTokenLock(c *Client, name string) *tokenLock {
+	return &tokenLock{c: c, keys: []string{name, companion(name, "made")}}
 }
 
-type tokenSession struct{ r *tokenClient }
+// tokenClient adapts it to the laboratory.
+type tokenClient struct {
+	*labClient
+	*tokenLock
+}
+
+func (r *tokenClient) Join(context.Context, int) (harness.Session, error) {
+	return tokenSession{r.tokenLock}, nil
+}
+
+type tokenSession struct{ m *tokenLock }
 
 var _ harness.TrySession = tokenSession{}
 
-func (s tokenSession) Lock(ctx context.Context) (harness.Lease, error)    { return s.lock(ctx, false) }
-func (s tokenSession) TryLock(ctx context.Context) (harness.Lease, error) { return s.lock(ctx, true) }
-func (tokenSession) Close() error                                         { return nil }
+func (s tokenSession) Lock(ctx context.Context) (harness.Lease, error) {
+	return endless(s.m.Lock(ctx))
+}
 
-func (s tokenSession) lock(ctx context.Context, try bool) (harness.Lease, error) {
-	l, err := s.r.c.await(ctx, s.r.keys[0], func() (*Lease, error) { return s.r.acquire(ctx, try) })
+func (s tokenSession) TryLock(ctx context.Context) (harness.Lease, error) {
+	return endless(s.m.TryLock(ctx))
+}
+
+func (tokenSession) Close() error { return nil }
+
+func endless(l *Lease, err error) (harness.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
 	return tokenLease{l}, nil
 }
 
+func (m *tokenLock) Lock(ctx context.Context) (*Lease, error)    { return m.lock(ctx, false) }
+func (m *tokenLock) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+
+func (m *tokenLock) lock(ctx context.Context, try bool) (*Lease, error) {
+	return m.c.await(ctx, m.keys[0], 0, func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, try) })
+}
+
 // acquire pops the element. The server is told to wait for a second at a time,
 // so that a waiter that goes leaves nobody blocked there.
-func (r *tokenClient) acquire(ctx context.Context, try bool) (*Lease, error) {
-	if !r.made.Load() {
-		if err := tokenMake.Run(ctx, r.rdb, r.keys).Err(); err != nil {
-			return nil, fmt.Errorf("redislock: lock %s: %w", r.keys[0], err)
+func (m *tokenLock) acquire(ctx context.Context, try bool) (*Lease, error) {
+	if !m.made.Load() {
+		if err := tokenMake.Run(ctx, m.c.rdb, m.keys).Err(); err != nil {
+			return nil, fmt.Errorf("redislock: lock %s: %w", m.keys[0], err)
 		}
-		r.made.Store(true)
+		m.made.Store(true)
 	}
-	blocking, err := r.c.listener()
+	blocking, err := m.c.listener()
 	if err != nil {
 		return nil, err
 	}
 	for {
 		if try {
-			err = r.rdb.LPop(ctx, r.keys[0]).Err()
+			err = m.c.rdb.LPop(ctx, m.keys[0]).Err()
 		} else {
-			err = blocking.BLPop(context.WithoutCancel(ctx), time.Second, r.keys[0]).Err()
+			err = blocking.BLPop(context.WithoutCancel(ctx), time.Second, m.keys[0]).Err()
 		}
-		l := &Lease{c: r.c, name: r.keys[0], free: r.free}
+		l := &Lease{c: m.c, name: m.keys[0], free: m.free}
 		l.alive, l.end = context.WithCancelCause(context.Background())
 		switch {
-		case err == nil && ctx.Err() == nil && r.c.closedErr() == nil:
+		case err == nil && ctx.Err() == nil && m.c.closedErr() == nil:
 			return l, nil
 		case err == nil:
-			err = errors.Join(l.release(ctx), ctx.Err(), r.c.closedErr())
+			err = errors.Join(l.release(ctx), ctx.Err(), m.c.closedErr())
 		case errors.Is(err, redis.Nil) && try:
 			return nil, ErrNotAcquired
 		case errors.Is(err, redis.Nil):
-			err = errors.Join(ctx.Err(), r.c.closedErr())
+			err = errors.Join(ctx.Err(), m.c.closedErr())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("redislock: lock %s: %w", r.keys[0], err)
+			return nil, fmt.Errorf("redislock: lock %s: %w", m.keys[0], err)
 		}
 	}
 }
 
-func (r *tokenClient) free(ctx context.Context) (held bool, err error) {
-	err = r.rdb.RPush(ctx, r.keys[0], "1").Err()
+func (m *tokenLock) free(ctx context.Context) (held bool, err error) {
+	err = m.c.rdb.RPush(ctx, m.keys[0], "1").Err()
 	return err == nil, err
 }
 

@@ -38,7 +38,7 @@ var careless = &harness.Variant{
 // newCareless returns the lock of [careless].
 func newCareless(c *Client, name string, o Options) *PollMutex {
 	m := c.PollMutex(name, PollOptions{Options: o})
-	m.free = func(ctx context.Context, nonce string) (held bool, err error) {
+	m.free = func(ctx context.Context, nonce string, _ releaser) (held bool, err error) {
 		err = c.persist(ctx, func(bool) error {
 			value, err := c.rdb.Get(ctx, name).Result()
 			if held = value == nonce; !held {

@@ -35,6 +35,15 @@ type Kind struct {
 	// means that the server is not ready to serve.
 	probe func(ctx context.Context, at harness.Endpoint, addr string) (answer, error)
 
+	// prepare, if set, is called before anything is started: it writes to dir,
+	// which the directories of the servers are in, and completes what is known of
+	// how to reach them.
+	prepare func(dir string, at *harness.Endpoint) error
+
+	// settle, if set, is called when all answer, and returns when they serve
+	// together.
+	settle func(ctx context.Context, all []member) error
+
 	// alone says that servers of this kind do not know each other: several that
 	// are started together are independent, and not one ensemble.
 	alone bool

@@ -78,6 +78,12 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 	if err != nil {
 		return nil, err
 	}
+	s := &Server{endpoint: harness.Endpoint{Kind: k.Name}, stop: sync.OnceValue(g.stop)}
+	if k.prepare != nil {
+		if err := k.prepare(dir.path, &s.endpoint); err != nil {
+			return nil, err
+		}
+	}
 	for _, m := range members {
 		cmd, err := k.command(p, m, members)
 		if err != nil {
@@ -89,12 +95,19 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 		}
 		g.procs = append(g.procs, proc)
 	}
-	s := &Server{endpoint: harness.Endpoint{Kind: k.Name}, stop: sync.OnceValue(g.stop)}
+	if err := g.serve(ctx, k, s, members); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// serve waits until all members serve, and completes s.
+func (g *group) serve(ctx context.Context, k *Kind, s *Server, members []member) (err error) {
 	var addrs []string
 	for i, m := range members {
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port))
 		if s.version, err = ready(ctx, k, s.endpoint, addr, m, g.procs[i]); err != nil {
-			return nil, err
+			return err
 		}
 		addrs = append(addrs, addr)
 		s.pids = append(s.pids, g.procs[i].pid)
@@ -103,7 +116,10 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 	if k.alone {
 		s.endpoint.Addrs = slices.Collect(slices.Chunk(addrs, 1))
 	}
-	return s, nil
+	if k.settle == nil {
+		return nil
+	}
+	return k.settle(ctx, members)
 }
 
 // ready polls a server until it serves and returns its version. A server that

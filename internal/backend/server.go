@@ -13,6 +13,8 @@ type Server struct {
 	version  string
 	pids     []int
 	stop     func() error // nil for the user's
+
+	sentinels []string // of the layout Sentinel
 }
 
 // Endpoint says how to reach the server.
@@ -37,8 +39,12 @@ func (s *Server) Version() string { return s.version }
 // CONFIG, DEBUG or signals.
 func (s *Server) Owned() bool { return s.stop != nil }
 
-// PIDs returns the process ids in the order of the addresses, for those who
-// want to hurt the server. It is nil for the user's.
+// Sentinels returns the addresses of the sentinels of the layout [Sentinel], nil of
+// others.
+func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
+
+// PIDs returns the process ids in the order of the addresses, sentinels last, for
+// those who want to hurt the server. It is nil for the user's.
 func (s *Server) PIDs() []int { return slices.Clone(s.pids) }
 
 // Stop ends the server and returns when its process is gone and its directory

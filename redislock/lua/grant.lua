@@ -8,6 +8,7 @@
 -- Times are in microseconds by the server's clock.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
+local stamp = string.format('%.0f', now)
 
 local function owner()
   local held = redis.call('GET', KEYS[1])
@@ -21,15 +22,38 @@ local function mailbox(waiter)
   return KEYS[4] .. string.match(waiter, '^[^:]*')
 end
 
+-- Letters to this mailbox, if there is one, are for the asking process and go with
+-- the reply.
+local here
+local letters = {}
+
+-- Returns n and those letters.
+local function reply(n)
+  table.insert(letters, 1, n)
+  return letters
+end
+
 -- Writes to the mailbox of a waiter: token 0 says only until when the lock is
--- taken, in span milliseconds from now. Returns whether anybody may read it.
-local function post(waiter, token, span)
+-- taken, in span milliseconds from now. Returns whether anybody may read it: not
+-- if there is a limit in microseconds, and another letter has lain there for that
+-- long.
+local function post(waiter, token, span, limit)
   local box = mailbox(waiter)
-  local letter = string.format('%s %s %.0f %.0f', waiter, token, now, span)
-  if string.sub(waiter, 1, 1) == '@' then
+  local letter = waiter .. ' ' .. token .. ' ' .. stamp .. ' ' .. span
+  if box == here then
+    letters[#letters + 1] = letter
+    return true
+  end
+  if string.byte(waiter) == 64 then -- @
     return redis.call('PUBLISH', box, letter) > 0
   end
-  redis.call('RPUSH', box, letter)
+  if redis.call('RPUSH', box, letter) > 1 and limit then
+    local written = string.match(redis.call('LINDEX', box, 0), '^%S+ %d+ (%d+)')
+    if written and now - written >= limit then
+      redis.call('RPOP', box)
+      return false
+    end
+  end
   redis.call('PEXPIRE', box, 60000 + 2 * span)
   return true
 end
@@ -37,9 +61,13 @@ end
 -- Returns the next number of the counter, which is also at least the time: so it
 -- rises even if the counter was lost, and may be forgotten a day after it is used.
 local function number()
-  local n = math.max(now, tonumber(redis.call('GET', KEYS[3]) or 0) + 1)
-  local text = string.format('%.0f', n)
-  redis.call('SET', KEYS[3], text, 'PX', string.format('%.0f', 86400000 + (n - now) / 1000))
+  local n, text, keep = now, stamp, '86400000'
+  local last = tonumber(redis.call('GET', KEYS[3]) or 0)
+  if last >= now then -- the clock was set back
+    n = last + 1
+    text, keep = string.format('%.0f', n), string.format('%.0f', 86400000 + (n - now) / 1000)
+  end
+  redis.call('SET', KEYS[3], text, 'PX', keep)
   return n, text
 end
 
@@ -72,12 +100,10 @@ local function grant(span, self)
     if waiter == self then
       return waiter
     end
-    local oldest = redis.call('LINDEX', mailbox(waiter), 0)
-    local written = oldest and string.match(oldest, '^%S+ %d+ (%d+)')
-    if not written or now - written < span * 1000 then
-      if post(waiter, string.format('%.0f', own(waiter, span)), span) then
-        return waiter
-      end
+    local _, token = number()
+    if post(waiter, token, span, span * 1000) then
+      redis.call('SET', KEYS[1], waiter .. ' ' .. token, 'PX', span)
+      return waiter
     end
   end
 end

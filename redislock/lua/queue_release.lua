@@ -2,17 +2,18 @@
 -- the waiter out of the queue. A lock whose owner's time has run out is handed on
 -- as well. ARGV[2] the grant timeout in milliseconds.
 -- Returns 2 if the next has the lock, 1 if it is free now; if the waiter did not
--- own it, 3 if it was handed on, else 0.
+-- own it, 3 if it was handed on, else 0. Letters to the same process follow.
+here = mailbox(ARGV[1])
 local holder = owner()
 if holder == ARGV[1] then
-  return grant(tonumber(ARGV[2])) and 2 or 1
+  return reply(grant(tonumber(ARGV[2])) and 2 or 1)
 end
 local first = redis.call('ZRANK', KEYS[2], ARGV[1]) == 0
 redis.call('ZREM', KEYS[2], ARGV[1])
 if not holder then
-  return grant(tonumber(ARGV[2])) and 3 or 0
+  return reply(grant(tonumber(ARGV[2])) and 3 or 0)
 end
 if first then -- the second watches now
   tell(math.max(redis.call('PTTL', KEYS[1]), 0))
 end
-return 0
+return reply(0)

@@ -1,0 +1,258 @@
+package backend
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Layout is how Redis servers that belong together are arranged: a declarative
+// value, listed in Layouts. Tests start them to see that a lock works there, and
+// to hurt them.
+type Layout struct {
+	Name string // in messages
+	Doc  string // one line, without a capital or a full stop
+
+	servers int // how many are started
+	kind    Kind
+}
+
+// Layouts lists every arrangement of Redis servers.
+var Layouts = []*Layout{Sentinel, Cluster, TLS}
+
+// Sentinel is a primary, a replica, and three Redis Sentinels who watch them and
+// promote the replica if two of them cannot reach the primary for sentinelPatience.
+//
+// They know each other from the start: their configuration holds what they would
+// find out in the first seconds. Endpoint names the primary and the replica.
+var Sentinel = &Layout{
+	Name:    "redis-sentinel",
+	Doc:     "a primary, a replica and three sentinels",
+	servers: 2 + sentinels,
+	kind:    layoutKind(sentinelCommand, nil, settleSentinels),
+}
+
+// Cluster is three primaries without replicas that share the slots of a Redis
+// Cluster evenly. It takes two seconds to start: for so long the primaries of a
+// cluster refuse to serve after they have found each other.
+var Cluster = &Layout{
+	Name:    "redis-cluster",
+	Doc:     "three primaries of a cluster, a third of the slots each",
+	servers: 3,
+	kind:    layoutKind(clusterCommand, nil, settleCluster),
+}
+
+// TLS is one server that speaks TLS only. Endpoint.TLS trusts its certificate,
+// which is made at the start and holds for 127.0.0.1 and for an hour.
+var TLS = &Layout{
+	Name:    "redis-tls",
+	Doc:     "a server that speaks TLS only, with a certificate of its own",
+	servers: 1,
+	kind:    layoutKind(tlsCommand, makeCertificate, nil),
+}
+
+// layoutKind is the kind of the servers of a layout: Redis servers that are
+// started and brought together in another way.
+func layoutKind(
+	command func(program, member, []member) (*exec.Cmd, error),
+	prepare func(dir string, at *harness.Endpoint) error,
+	settle func(context.Context, []member) error,
+) Kind {
+	k := redis
+	k.alone, k.command, k.prepare, k.settle = false, command, prepare, settle
+	return k
+}
+
+// StartAlone starts one new server of its own, whatever LOCKLAB_REDIS says, for
+// tests that hurt it; see [StartLayout].
+func StartAlone(ctx context.Context) (*Server, error) { return startLayout(ctx, host(), &alone) }
+
+var alone = Layout{Name: "redis", servers: 1, kind: layoutKind(redisCommand, nil, nil)}
+
+// StartLayout starts new servers, which the caller must Stop, whatever LOCKLAB_REDIS
+// says: those of the user stay as they are. The error wraps
+// [harness.ErrUnavailable] if there is no program to start, or one that cannot.
+func StartLayout(ctx context.Context, l *Layout) (*Server, error) {
+	return startLayout(ctx, host(), l)
+}
+
+func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
+	p, err := findRedis(sys)
+	if err != nil {
+		return nil, err
+	}
+	s, err := launch(ctx, sys, &l.kind, p, l.servers)
+	if l == TLS && err != nil && strings.Contains(err.Error(), "TLS support") {
+		return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Name, err)
+	}
+	if l == Sentinel {
+		s.sentinels = s.endpoint.Addrs[0][2:]
+		s.endpoint.Addrs[0] = s.endpoint.Addrs[0][:2]
+	}
+	return s, nil
+}
+
+const (
+	sentinels = 3
+
+	// SentinelMaster is what the sentinels call the primary.
+	SentinelMaster = "lab"
+
+	// sentinelPatience is how long a server may be silent before a sentinel takes it
+	// for dead: short, so that tests are fast, and far from what is usual (30 s).
+	sentinelPatience = 500 * time.Millisecond
+)
+
+func redisWith(p program, m member, args ...string) (*exec.Cmd, error) {
+	cmd, err := redisCommand(p, m, nil)
+	if err == nil {
+		cmd.Args = append(cmd.Args, args...)
+	}
+	return cmd, err
+}
+
+// sentinelCommand makes the first member the primary, the second its replica and
+// the others sentinels.
+func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
+	primary := strconv.Itoa(all[0].port)
+	switch m.port {
+	case all[0].port:
+		// A replica is told at once, and not after the five seconds in which others
+		// could come for the same copy.
+		return redisWith(p, m, "--repl-diskless-sync-delay", "0")
+	case all[1].port:
+		return redisWith(p, m, "--replicaof", "127.0.0.1", primary)
+	}
+	var conf strings.Builder
+	fmt.Fprintf(&conf, "port %d\nbind 127.0.0.1\ndir %q\nlogfile \"\"\nloglevel warning\n", m.port, m.dir)
+	fmt.Fprintf(&conf, "sentinel myid %s\n", sentinelID(m))
+	fmt.Fprintf(&conf, "sentinel monitor %s 127.0.0.1 %s 2\n", SentinelMaster, primary)
+	fmt.Fprintf(&conf, "sentinel down-after-milliseconds %s %d\n", SentinelMaster, sentinelPatience.Milliseconds())
+	fmt.Fprintf(&conf, "sentinel failover-timeout %s 3000\n", SentinelMaster)
+	fmt.Fprintf(&conf, "sentinel known-replica %s 127.0.0.1 %d\n", SentinelMaster, all[1].port)
+	for _, other := range all[2:] {
+		if other.port != m.port {
+			fmt.Fprintf(&conf, "sentinel known-sentinel %s 127.0.0.1 %d %s\n", SentinelMaster, other.port, sentinelID(other))
+		}
+	}
+	path := filepath.Join(m.dir, "sentinel.conf") // which a sentinel keeps up to date
+	if err := os.WriteFile(path, []byte(conf.String()), 0o600); err != nil {
+		return nil, err
+	}
+	cmd, err := redisCommand(p, m, nil)
+	if err == nil {
+		cmd.Args = []string{cmd.Args[0], path, "--sentinel"}
+	}
+	return cmd, err
+}
+
+// sentinelID is the run id that a sentinel gets: forty hexadecimal digits.
+func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
+
+// settleSentinels waits until the replica has its copy and each sentinel knows
+// that, and the others.
+func settleSentinels(ctx context.Context, all []member) error {
+	if err := until(ctx, all[1], "master_link_status:up", "INFO", "replication"); err != nil {
+		return err
+	}
+	for _, m := range all[2:] {
+		want := fmt.Sprintf("status=ok,address=127.0.0.1:%d,slaves=1,sentinels=%d", all[0].port, sentinels)
+		if err := until(ctx, m, want, "INFO", "sentinel"); err != nil {
+			return err
+		}
+		if err := until(ctx, m, "OK", "SENTINEL", "CKQUORUM", SentinelMaster); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func clusterCommand(p program, m member, _ []member) (*exec.Cmd, error) {
+	return redisWith(p, m,
+		"--cluster-enabled", "yes",
+		"--cluster-port", strconv.Itoa(m.quorum), // else 10,000 more, which may be none
+		"--cluster-config-file", "nodes.conf",
+		"--cluster-node-timeout", "2000",
+	)
+}
+
+// settleCluster deals out the slots, introduces the members to the first, and
+// waits until all of them serve.
+func settleCluster(ctx context.Context, all []member) error {
+	const slots = 16384
+	for i, m := range all {
+		from, to := i*slots/len(all), (i+1)*slots/len(all)-1
+		if _, err := tell(ctx, m, "CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(from), strconv.Itoa(to)); err != nil {
+			return err
+		}
+		if i == 0 {
+			continue
+		}
+		if _, err := tell(ctx, all[0], "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(m.port), strconv.Itoa(m.quorum)); err != nil {
+			return err
+		}
+	}
+	for _, m := range all {
+		if err := until(ctx, m, "cluster_state:ok", "CLUSTER", "INFO"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func tlsCommand(p program, m member, _ []member) (*exec.Cmd, error) {
+	cert, key := certificateFiles(filepath.Dir(m.dir))
+	return redisWith(p, m,
+		"--port", "0",
+		"--tls-port", strconv.Itoa(m.port),
+		"--tls-cert-file", cert,
+		"--tls-key-file", key,
+		"--tls-ca-cert-file", cert,
+		"--tls-auth-clients", "no",
+	)
+}
+
+// tell sends one command to a member and returns the reply.
+func tell(ctx context.Context, m member, args ...string) (string, error) {
+	conn, err := dial(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)), nil)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if _, err := conn.Write(redisRequest(args)); err != nil {
+		return "", err
+	}
+	reply, err := readRedisReply(bufio.NewReader(conn))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return reply, nil
+}
+
+// until sends a command to a member until the reply has want in it.
+func until(ctx context.Context, m member, want string, args ...string) error {
+	for {
+		reply, err := tell(ctx, m, args...)
+		if err == nil && strings.Contains(reply, want) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("%w: %q does not come in the reply to %s", context.Cause(ctx), want, strings.Join(args, " ")), err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestACLRights: each right of the documented user is needed, and a user who lacks it
+// is told so at once.
+func TestACLRights(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	rights := documentedACL(t)
+	for _, right := range rights {
+		if !strings.ContainsRune("+~&", rune(right[0])) {
+			continue
+		}
+		t.Run(strings.ReplaceAll(right, ":*", ""), func(t *testing.T) {
+			leaktest.All(t)
+			others := slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
+			user := r.user(t, others)
+			if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			failed := 0
+			for kind, err := range everyKind(t, user) {
+				if err == nil {
+					continue
+				}
+				failed++
+				if text := err.Error(); !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
+					t.Errorf("%s without %s: %q, want one line that says what to do", kind, right, text)
+				}
+			}
+			if failed == 0 {
+				t.Errorf("every lock works without %s", right)
+			}
+		})
+	}
+	t.Run("with all", func(t *testing.T) {
+		for kind, err := range everyKind(t, r.user(t, rights)) {
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+	})
+}
+
+// user returns r as seen by the user locks with these rights.
+func (r running) user(t *testing.T, rights []string) running {
+	t.Helper()
+	admin := r.options
+	admin.Username, admin.Password = "", ""
+	aclUser(t, admin, rights)
+	r.options.Username, r.options.Password = "locks", aclPassword
+	return r
+}
+
+// everyKind lets two processes contend for a lock of each kind, all at the same time,
+// and returns what went wrong with each.
+func everyKind(t *testing.T, r running) map[string]error {
+	admin, failed := r.admin(t), make(map[string]error)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, k := range lockKinds {
+		if k.name == "token" {
+			continue
+		}
+		for _, name := range []string{newName(), newName() + ":{x}"} {
+			a, b := r.client(t), r.client(t)
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), patience/2)
+				defer cancel()
+				m := k.make(a, name, calm)
+				err := contend(ctx, m, k.make(b, name, calm))
+				if err == nil && k.name == "queue" {
+					err = passOver(ctx, admin, m, name)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if failed[k.name] == nil {
+					failed[k.name] = err
+				}
+			})
+		}
+	}
+	all.Wait()
+	return failed
+}
+
+// calm gives a busy machine time to react.
+var calm = redislock.Options{Grant: 5 * time.Second}
+
+// contend lets a hand a lock over to b, another waiter having left, and returns the
+// first error, at which everybody leaves.
+func contend(ctx context.Context, a, b tryLocker) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	first, err := a.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	short, leave := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer leave()
+	if l, err := b.Lock(short); err == nil {
+		return errors.Join(errors.New("two are inside"), l.Unlock(ctx))
+	} else if !errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(err, discard(first.Unlock(ctx)))
+	}
+	got := make(chan got, 1)
+	go func() {
+		l, err := b.Lock(ctx)
+		got <- struct {
+			l   *redislock.Lease
+			err error
+			at  time.Time
+		}{l, err, time.Now()}
+	}()
+	select {
+	case g := <-got: // it failed
+		return errors.Join(g.err, discard(first.Unlock(ctx)))
+	case <-time.After(20 * time.Millisecond):
+	}
+	if err := first.Unlock(ctx); err != nil {
+		cancel()
+		<-got
+		return err
+	}
+	g := <-got
+	if g.err != nil {
+		return g.err
+	}
+	return g.l.Unlock(ctx)
+}
+
+// passOver releases a lock of the kind queue for which only a process waits that has
+// died, with a letter unread.
+func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, name string) error {
+	l, err := m.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(
+		admin.RPush(ctx, redislock.Companion(name, "mail:dead"), "dead:1 0 1 1").Err(),
+		admin.ZAdd(ctx, redislock.Companion(name, "queue"), redis.Z{Score: 1, Member: "dead:2"}).Err(),
+	); err != nil {
+		return errors.Join(err, l.Unlock(ctx))
+	}
+	return l.Unlock(ctx)
+}
+
+func discard(error) error { return nil }

@@ -1,0 +1,200 @@
+package redislock_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/redislock"
+)
+
+// A deployment is a way to run Redis.
+type deployment struct {
+	name   string
+	layout *backend.Layout // nil for a server that is alone
+
+	// dial completes how a service would connect.
+	dial func(t *testing.T, s *backend.Server, o *redis.UniversalOptions)
+}
+
+var deployments = []deployment{
+	{"single", nil, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
+	{"sentinel", backend.Sentinel, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
+		o.Addrs, o.MasterName = s.Sentinels(), backend.SentinelMaster
+	}},
+	{"cluster", backend.Cluster, func(*testing.T, *backend.Server, *redis.UniversalOptions) {}},
+	{"TLS", backend.TLS, func(_ *testing.T, s *backend.Server, o *redis.UniversalOptions) {
+		o.TLSConfig = s.Endpoint().TLS
+	}},
+	{"ACL", nil, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
+		aclUser(t, *o, documentedACL(t))
+		o.Username, o.Password = "locks", aclPassword
+	}},
+}
+
+// A running deployment.
+type running struct {
+	deployment
+	*backend.Server
+	options redis.UniversalOptions
+}
+
+// startAll starts some deployments at the same time.
+func startAll(t *testing.T, ds ...deployment) (serving []running) {
+	t.Helper()
+	rs := make([]running, len(ds))
+	errs := make([]error, len(ds))
+	var all sync.WaitGroup
+	for i, d := range ds {
+		all.Go(func() {
+			if d.layout == nil {
+				rs[i].Server, errs[i] = backend.StartAlone(t.Context())
+			} else {
+				rs[i].Server, errs[i] = backend.StartLayout(t.Context(), d.layout)
+			}
+		})
+	}
+	all.Wait()
+	for i, s := range rs {
+		if errs[i] == nil {
+			t.Cleanup(func() {
+				if err := s.Stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	for i, d := range ds {
+		err := errs[i]
+		switch {
+		case errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis):
+			t.Run(d.name, func(t *testing.T) { t.Skip(err) })
+			continue
+		case err != nil:
+			t.Fatalf("%s: %v", d.name, err)
+		}
+		rs[i].deployment, rs[i].options.Addrs = d, rs[i].Endpoint().Addrs[0]
+		d.dial(t, rs[i].Server, &rs[i].options)
+		serving = append(serving, rs[i])
+	}
+	if len(serving) == 0 {
+		t.Skip("there is no server")
+	}
+	return serving
+}
+
+// connect returns a client as a service would make it.
+func (r running) connect(t *testing.T) redis.UniversalClient {
+	t.Helper()
+	o := r.options
+	rdb := redis.NewUniversalClient(&o)
+	t.Cleanup(func() { rdb.Close() })
+	return rdb
+}
+
+// client returns a process's view of r.
+func (r running) client(t *testing.T) *redislock.Client {
+	t.Helper()
+	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{})
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// admin returns a client of a user who may do anything.
+func (r running) admin(t *testing.T) redis.UniversalClient {
+	r.options.Username, r.options.Password = "", ""
+	return r.connect(t)
+}
+
+// newName returns the name of a lock that no other test uses, without braces.
+func newName() string { return "locks:" + rand.Text() }
+
+// A tryLocker is any lock of the package.
+type tryLocker interface {
+	redislock.Acquirer
+	TryLock(ctx context.Context) (*redislock.Lease, error)
+}
+
+// A lockKind is a kind of lock that a service may use.
+type lockKind struct {
+	name   string
+	make   func(c *redislock.Client, name string, o redislock.Options) tryLocker
+	fenced bool
+}
+
+// The kinds in the order of Suite. A Redlock, which has several servers, has tests of
+// its own.
+var lockKinds = []lockKind{
+	{"queue", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
+	{"queue-pubsub", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+		return redislock.QueuePubsub(c, name, o)
+	}, true},
+	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+		return c.ReentrantMutex(name, o)
+	}, false},
+	{"poll", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+		return c.PollMutex(name, redislock.PollOptions{Options: o})
+	}, false},
+	{"pubsub", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.PubSubMutex(name, o) }, false},
+	{"rw", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RW(name, o) }, true},
+	{"semaphore", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+		return c.Semaphore(name, 1, o)
+	}, true},
+	{"multi", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+		return c.Multi([]string{name, name + ":b", name + ":a"}, o)
+	}, true},
+	{"cohort", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
+		return c.Cohort(name, redislock.CohortOptions{Options: o})
+	}, true},
+	{"token", func(c *redislock.Client, name string, _ redislock.Options) tryLocker { return redislock.Token(c, name) }, false},
+}
+
+const aclPassword = "hunter2hunter2"
+
+// documentedACL returns the words of the ACL SETUSER command in the package
+// comment, from the name of the user on.
+func documentedACL(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tail, found := strings.Cut(string(text), "//	ACL SETUSER locks ")
+	block, _, ended := strings.Cut(tail, "\n//\n")
+	if !found || !ended {
+		t.Fatal("doc.go has no line that begins with ACL SETUSER locks")
+	}
+	words := strings.Fields(strings.ReplaceAll(block, "\n//", "\n"))
+	for i, word := range words {
+		if strings.HasPrefix(word, ">") {
+			words[i] = ">" + aclPassword
+		}
+	}
+	return words
+}
+
+// aclUser makes the user locks, who may do what rules say.
+func aclUser(t *testing.T, o redis.UniversalOptions, rules []string) {
+	t.Helper()
+	admin := redis.NewUniversalClient(&o)
+	defer admin.Close()
+	args := []any{"ACL", "SETUSER", "locks", "reset"}
+	for _, rule := range rules {
+		args = append(args, rule)
+	}
+	if err := admin.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,257 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestDeployments runs every kind of lock on every way to run Redis.
+func TestDeployments(t *testing.T) {
+	all := startAll(t, deployments...)
+	for _, r := range all {
+		for _, k := range lockKinds {
+			if r.name == "ACL" && k.name == "token" { // which is not for use
+				continue
+			}
+			t.Run(r.name+"/"+k.name, func(t *testing.T) {
+				leaktest.All(t)
+				takeTurns(t, r, k)
+			})
+		}
+	}
+	t.Run("renewal", func(t *testing.T) {
+		leaktest.All(t)
+		renewals(t, all)
+	})
+	t.Run("redlock", func(t *testing.T) {
+		leaktest.All(t)
+		redlockAcross(t, all)
+	})
+	t.Run("cluster rights", func(t *testing.T) {
+		leaktest.All(t)
+		clusterRights(t, all)
+	})
+	t.Run("cluster names", func(t *testing.T) {
+		leaktest.All(t)
+		clusterNames(t, all)
+	})
+}
+
+// takeTurns: two clients contend for a lock, one hands it over to the other, and
+// nothing stays behind.
+func takeTurns(t *testing.T, r running, k lockKind) {
+	admin := r.admin(t)
+	for _, name := range []string{newName(), newName() + ":{tag}:x"} {
+		a, b := k.make(r.client(t), name, calm), k.make(r.client(t), name, calm)
+		first := lock(t, a)
+		if _, err := b.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+			t.Fatalf("TryLock of a lock that is held = %v", err)
+		}
+		got := begun(t, b)
+		time.Sleep(30 * time.Millisecond) // most often it waits by now
+		wantOneSlot(t, admin, name)
+		select {
+		case <-got:
+			t.Fatal("two are inside")
+		default:
+		}
+		released := time.Now()
+		unlock(t, first)
+		second := take(t, got)
+		if took := time.Since(released); took > redislock.DefaultLease/2 {
+			t.Errorf("the hand-over took %v", took)
+		}
+		if k.fenced && second.Token() <= first.Token() {
+			t.Errorf("token %d after %d", second.Token(), first.Token())
+		}
+		unlock(t, second)
+		third, err := a.TryLock(t.Context())
+		if err != nil {
+			t.Fatal("a lock that is free:", err)
+		}
+		unlock(t, third)
+		if k.name != "token" {
+			wantFree(t, admin, name)
+		}
+	}
+}
+
+// keysOf returns the keys in which the name of the lock is, of all servers.
+func keysOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
+	t.Helper()
+	_, id, _ := strings.Cut(name, ":")
+	id, _, _ = strings.Cut(id, ":")
+	var keys []string
+	find := func(ctx context.Context, c redis.Cmdable) error {
+		scan := c.Scan(ctx, 0, "*"+id+"*", 1000).Iterator()
+		for scan.Next(ctx) {
+			keys = append(keys, scan.Val())
+		}
+		return scan.Err()
+	}
+	var err error
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		var mu sync.Mutex
+		err = cluster.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			return find(ctx, c)
+		})
+	} else {
+		err = find(t.Context(), rdb)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// wantOneSlot expects that a cluster keeps all keys of each lock in the slot of its
+// name. Those of a multi are three locks.
+func wantOneSlot(t *testing.T, rdb redis.UniversalClient, name string) {
+	t.Helper()
+	if _, ok := rdb.(*redis.ClusterClient); !ok {
+		return
+	}
+	slot := func(key string) int64 {
+		n, err := rdb.ClusterKeySlot(t.Context(), key).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var allowed []int64
+	for _, suffix := range []string{"", ":a", ":b"} {
+		allowed = append(allowed, slot(name+suffix))
+	}
+	keys := keysOf(t, rdb, name)
+	if len(keys) == 0 {
+		t.Errorf("no key of %s is found while it is held", name)
+	}
+	for _, key := range keys {
+		if n := slot(key); !slices.Contains(allowed, n) || !strings.Contains(key, ":a") && !strings.Contains(key, ":b") && n != allowed[0] {
+			t.Errorf("the key %s is in slot %d, the lock %s in %d", key, n, name, allowed[0])
+		}
+	}
+}
+
+// wantFree expects that the lock is free, that nobody waits for it, and that what
+// else is left of it ends by itself.
+func wantFree(t *testing.T, rdb redis.UniversalClient, name string) {
+	t.Helper()
+	for _, key := range leftOf(t, rdb, name) {
+		t.Errorf("%s is left", key)
+	}
+}
+
+// leftOf returns the keys that are left of the lock, but for those that are meant to be
+// and end by themselves.
+func leftOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
+	t.Helper()
+	return slices.DeleteFunc(keysOf(t, rdb, name), func(key string) bool {
+		return (strings.HasSuffix(key, ":token") || strings.Contains(key, ":mail:")) && rdb.PTTL(t.Context(), key).Val() > 0
+	})
+}
+
+// renewals: a client that holds locks all over the servers renews them in one go.
+func renewals(t *testing.T, all []running) {
+	const lease = 400 * time.Millisecond
+	held := make(map[*redislock.Lease]string)
+	for _, r := range all {
+		c := r.client(t)
+		for range 8 {
+			held[lock(t, c.Mutex(newName(), redislock.Options{Lease: lease}))] = r.name
+		}
+	}
+	time.Sleep(2 * lease)
+	for l, name := range held {
+		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
+			t.Errorf("%s: after %v a lease of %v, which is renewed, is over: %v", name, 2*lease, lease, l.Err())
+		}
+		unlock(t, l)
+	}
+}
+
+// redlockAcross: the servers of a Redlock need not be alike.
+func redlockAcross(t *testing.T, all []running) {
+	var a, b []*redislock.Client
+	for _, r := range all {
+		a, b = append(a, r.client(t)), append(b, r.client(t))
+	}
+	name := newName()
+	m, n := redislock.NewRedlock(a, name, redislock.RedlockOptions{}), redislock.NewRedlock(b, name, redislock.RedlockOptions{})
+	first := lock(t, m)
+	if _, err := n.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Fatalf("TryLock of a lock that is held = %v", err)
+	}
+	got := begun(t, n)
+	unlock(t, first)
+	unlock(t, take(t, got))
+}
+
+// named returns one of all.
+func named(all []running, name string) running {
+	return all[slices.IndexFunc(all, func(r running) bool { return r.name == name })]
+}
+
+// clusterRights: a user of a cluster needs one right more, and misses it at once.
+func clusterRights(t *testing.T, all []running) {
+	r := named(all, "cluster")
+	for _, more := range []string{"+cluster|slots", ""} {
+		rights := strings.Fields(strings.Join(documentedACL(t), " ") + " " + more)
+		for _, addr := range r.options.Addrs {
+			aclUser(t, redis.UniversalOptions{Addrs: []string{addr}}, rights)
+		}
+		user := r
+		user.options.Username, user.options.Password = "locks", aclPassword
+		for kind, err := range everyKind(t, user) {
+			if more != "" && err != nil {
+				t.Errorf("%s with %s: %v", kind, more, err)
+			}
+			if more == "" && (err == nil || !strings.Contains(err.Error(), "rights that a user needs")) {
+				t.Errorf("%s without it: %v", kind, err)
+			}
+		}
+	}
+}
+
+// clusterNames: a name whose companions a cluster would keep elsewhere is refused
+// there, and there only.
+func clusterNames(t *testing.T, all []running) {
+	c, admin, single := named(all, "cluster").client(t), named(all, "cluster").admin(t), named(all, "single").client(t)
+	slot := func(key string) int64 { return admin.ClusterKeySlot(t.Context(), key).Val() }
+	for name, good := range map[string]bool{
+		"locks:a": true, "{a}": true, "x{a}y": true, "{a}{b}": true, "{a{b}": true, "{": true, "a{": true, "{a}}": true,
+		"{}": false, "}": false, "a}b": false, "}{": false, "}{a}": true, "{}{a}": false, "a{}b": false,
+	} {
+		if same := slot(name) == slot(redislock.Companion(name, "queue")); same != good {
+			t.Errorf("%q and its companion are in one slot: %t, want %t", name, same, good)
+		}
+		l, err := c.Mutex(name, redislock.Options{}).TryLock(t.Context())
+		switch {
+		case good && err == nil:
+			unlock(t, l)
+		case good:
+			t.Errorf("%q: %v", name, err)
+		case !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "braces"):
+			t.Errorf("%q in a cluster: %v, want ErrUsage and a hint to braces", name, err)
+		}
+		unlock(t, lock(t, single.Mutex(name, redislock.Options{})))
+		l, err = c.PollMutex(name, redislock.PollOptions{}).TryLock(t.Context())
+		if err != nil {
+			t.Fatalf("a lock of one key called %q: %v", name, err)
+		}
+		unlock(t, l)
+	}
+}

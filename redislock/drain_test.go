@@ -1,0 +1,162 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// A drainRun is a lock of which workers take turns, give up, and lose their connections.
+type drainRun struct {
+	kind   lockKind
+	name   string
+	locks  []tryLocker // one for each client
+	inside atomic.Int32
+	turns  atomic.Int32
+}
+
+// TestDrain: after whatever happened, nobody waits for a lock that is free, of any
+// kind.
+func TestDrain(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	t.Run("all kinds", func(t *testing.T) {
+		leaktest.All(t)
+		drainAll(t, r)
+	})
+}
+
+func drainAll(t *testing.T, r running) {
+	const window = 1500 * time.Millisecond
+	admin := r.connect(t)
+	var runs []*drainRun
+	for _, k := range lockKinds {
+		if k.name == "token" { // which is lost with a connection
+			continue
+		}
+		d := &drainRun{kind: k, name: newName()}
+		for range 2 {
+			d.locks = append(d.locks, k.make(r.client(t), d.name, redislock.Options{Lease: 2 * time.Second, Grant: 100 * time.Millisecond}))
+		}
+		runs = append(runs, d)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), window)
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { // connections break, all at once
+		for ctx.Err() == nil {
+			time.Sleep(window / 8)
+			admin.ClientKillByFilter(t.Context(), "TYPE", []string{"normal", "pubsub"}[rand.IntN(2)], "SKIPME", "yes")
+		}
+	})
+	for _, d := range runs {
+		for i := range 4 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					d.turn(t, d.locks[i%2])
+				}
+			})
+		}
+	}
+	all.Wait()
+	for _, d := range runs {
+		began := time.Now()
+		if err := drained(t, admin, d.name, patience); err != nil {
+			t.Errorf("%s: %v", d.kind.name, err)
+		}
+		t.Logf("%s: %d turns; drained %v later", d.kind.name, d.turns.Load(), time.Since(began))
+		if d.turns.Load() < 5 {
+			t.Errorf("%s: hardly anything happened", d.kind.name)
+		}
+	}
+}
+
+// turn locks, or gives up after a short time.
+func (d *drainRun) turn(t *testing.T, m tryLocker) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if rand.IntN(4) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
+		defer cancel()
+	}
+	began := time.Now()
+	l, err := m.Lock(ctx)
+	if err != nil {
+		if time.Since(began) > patience/2 {
+			t.Errorf("%s: a waiter was stuck: %v", d.kind.name, err)
+		}
+		return
+	}
+	if d.inside.Add(1) != 1 && l.Err() == nil {
+		t.Errorf("%s: two are inside", d.kind.name)
+	}
+	time.Sleep(time.Millisecond)
+	d.inside.Add(-1)
+	d.turns.Add(1)
+	l.Unlock(ctx) // it may have been lost with its connection
+}
+
+// drained waits until nothing is left of a lock that nobody uses. The error says what is.
+func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Duration) error {
+	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
+		left := leftOf(t, rdb, name)
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			held := slices.Contains(left, name)
+			return fmt.Errorf("after %v %v is left; held: %t", most, left, held)
+		}
+	}
+}
+
+// TestDrainRejects: a lock whose release forgets those who wait, as a lost wake-up
+// would have it, does not pass.
+func TestDrainRejects(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	admin := r.connect(t)
+	for _, k := range lockKinds {
+		if !k.fenced || k.name == "cohort" {
+			continue // no queue in the server, or that of another kind
+		}
+		name := newName()
+		lock(t, k.make(r.client(t), name, redislock.Options{}))
+		ctx, leave := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		second := k.make(r.client(t), name, redislock.Options{})
+		go func() {
+			_, err := second.Lock(ctx)
+			failed <- err
+		}()
+		eventually(t, "somebody waits", func() bool { return queueOf(t, admin, name) })
+		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
+		for _, key := range keysOf(t, admin, name) { // of a multi there are several
+			if !strings.HasSuffix(key, ":queue") {
+				admin.Del(t.Context(), key)
+			}
+		}
+		if err := drained(t, admin, name, 200*time.Millisecond); err == nil {
+			t.Errorf("%s: somebody waits for a lock that is free, and nobody sees it", k.name)
+		}
+		leave()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", k.name, err)
+		}
+	}
+}
+
+// queueOf reports whether somebody waits for the lock.
+func queueOf(t *testing.T, rdb redis.UniversalClient, name string) bool {
+	return slices.ContainsFunc(keysOf(t, rdb, name), func(key string) bool { return strings.HasSuffix(key, ":queue") })
+}

@@ -1,0 +1,260 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// addresses are where the example of a Redlock looks for independent servers.
+var addresses = []string{"redis-1:6379", "redis-2:6379", "redis-3:6379"}
+
+// A lease that is not renewed, and a wait that is bounded without a context.
+func ExampleOptions() {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+	ctx := context.Background()
+
+	m := locks.Mutex("locklab:{example}", redislock.Options{
+		Lease: 10 * time.Second, // so long a crashed holder blocks the others
+		Fixed: true,             // and so long at most anybody holds it
+		Wait:  50 * time.Millisecond,
+	})
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = m.Lock(ctx) // somebody else, who does not wait for long
+	fmt.Println("busy:", errors.Is(err, redislock.ErrNotAcquired))
+	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
+}
+
+// CLIENT LIST shows who listens, and the key of the lock who has it.
+func ExampleClientOptions() {
+	const name = "billing-7"
+	client := redis.NewClient(&redis.Options{Addr: address, ClientName: name})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{Name: name})
+	defer locks.Close()
+	ctx := context.Background()
+
+	m := locks.Mutex("locklab:{example}", redislock.Options{})
+	err := redislock.Do(ctx, m, func(ctx context.Context, _ *redislock.Lease) error {
+		holder, err := client.Get(ctx, m.Name()).Result()
+		fmt.Println("the holder is", holder[:len(name)])
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleWithTrace() {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	ctx := redislock.WithTrace(context.Background(), &redislock.Trace{
+		Queued:   func(e redislock.QueuedInfo) { fmt.Println("behind", e.Ahead, "others") },
+		Granted:  func(e redislock.GrantedInfo) { fmt.Println("granted, with a token:", e.Token > 0) },
+		Released: func(e redislock.ReleasedInfo) { fmt.Println("released in less than an hour:", e.Held < time.Hour) },
+		Lost:     func(e redislock.LostInfo) { fmt.Println("lost:", e.Err) },
+	})
+	m := locks.Mutex("locklab:{example}", redislock.Options{})
+	err := redislock.Do(ctx, m, func(context.Context, *redislock.Lease) error { return nil })
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Who polls asks less and less often: Backoff.
+func ExampleBackoff() {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	m := locks.PollMutex("locklab:{example}", redislock.PollOptions{
+		Pause: redislock.Backoff(time.Millisecond, 100*time.Millisecond),
+	})
+	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
+		fmt.Println("alone")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleRW() {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+	ctx := context.Background()
+
+	m := locks.RW("locklab:{example}", redislock.Options{})
+	one, err := m.RLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	two, err := m.RLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = m.TryLock(ctx)
+	fmt.Println("two readers, no writer:", errors.Is(err, redislock.ErrNotAcquired))
+	fmt.Println(one.Unlock(ctx), two.Unlock(ctx))
+	err = redislock.Do(ctx, m, func(context.Context, *redislock.Lease) error {
+		fmt.Println("one writer")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleSemaphore() {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	// At most two reports at once, in all processes together. The permit of one
+	// that crashes is free again when its lease is over.
+	s := locks.Semaphore("locklab:{example}", 2, redislock.Options{})
+	err := redislock.Do(context.Background(), s, func(ctx context.Context, permit *redislock.Lease) error {
+		fmt.Println("one of two")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleMulti() {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	// A transfer locks both accounts. They are always taken in the order of their
+	// names, so that transfers both ways do not wait for each other.
+	from, to := "locklab:{example-7}", "locklab:{example-3}"
+	m := locks.Multi([]string{from, to}, redislock.Options{})
+	err := redislock.Do(context.Background(), m, func(ctx context.Context, l *redislock.Lease) error {
+		fmt.Println("both, each with a token:", l.TokenOf(from) > 0 && l.TokenOf(to) > 0)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleCohort() {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	// For many goroutines of one process: up to 16 of them have the lock in a row
+	// before it goes to another process.
+	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Turns: 16})
+	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
+		fmt.Println("alone")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleNewRedlock() {
+	var clients []*redislock.Client
+	for _, addr := range addresses { // three or five servers that do not replicate each other
+		client := redis.NewClient(&redis.Options{Addr: addr})
+		defer client.Close()
+		locks := redislock.NewClient(client, redislock.ClientOptions{})
+		defer locks.Close()
+		clients = append(clients, locks)
+	}
+	m := redislock.NewRedlock(clients, "locklab:{example}", redislock.RedlockOptions{})
+	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
+		fmt.Println("alone, on most of the servers")
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// An operator takes the lock away from a holder that is known to be dead.
+func ExampleMutex_ForceUnlock() {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{Name: "operator"})
+	defer locks.Close()
+	ctx := context.Background()
+
+	m := locks.Mutex("locklab:{example}", redislock.Options{})
+	lease, err := m.Lock(ctx) // by somebody who does not come back
+	if err != nil {
+		log.Fatal(err)
+	}
+	freed, err := m.ForceUnlock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("freed:", freed)
+	// If the holder lives after all, it learns that it has lost the lock.
+	fmt.Println("told:", errors.Is(lease.Unlock(ctx), redislock.ErrNotHeld))
+}
+
+// TestExamples runs the examples against real servers.
+func TestExamples(t *testing.T) {
+	at := locktest.Endpoints(t, harness.KindRedis, 3)
+	if at.Username != "" || at.Password != "" || at.TLS != nil {
+		t.Skip("the examples connect without credentials, which the server at hand wants")
+	}
+	address = at.Addrs[0][0]
+	addresses = nil
+	for _, one := range at.Addrs {
+		addresses = append(addresses, one[0])
+	}
+	for _, e := range []struct {
+		name    string
+		example func()
+		want    string
+	}{
+		{"options", ExampleOptions, "busy: true\nunlocked: true\n"},
+		{"client name", ExampleClientOptions, "the holder is billing-7\n"},
+		{"trace", ExampleWithTrace, "granted, with a token: true\nreleased in less than an hour: true\n"},
+		{"back-off", ExampleBackoff, "alone\n"},
+		{"rw", ExampleRW, "two readers, no writer: true\n<nil> <nil>\none writer\n"},
+		{"semaphore", ExampleSemaphore, "one of two\n"},
+		{"multi", ExampleMulti, "both, each with a token: true\n"},
+		{"cohort", ExampleCohort, "alone\n"},
+		{"redlock", ExampleNewRedlock, "alone, on most of the servers\n"},
+		{"force", ExampleMutex_ForceUnlock, "freed: true\ntold: true\n"},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			leaktest.All(t)
+			if got := printed(t, e.example); got != e.want {
+				t.Errorf("printed\n%swant\n%s", got, e.want)
+			}
+		})
+	}
+}

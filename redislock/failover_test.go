@@ -1,0 +1,326 @@
+//go:build linux || darwin || freebsd
+
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sys/unix"
+
+	"locklab/redislock"
+)
+
+var failovers = flag.Int("failovers", 1, "trials of each row of TestFailover, in which Sentinel promotes a replica")
+
+// A fall is one failover and what it did to the locks.
+type fall struct {
+	running
+	t               *testing.T
+	primary, backup *redis.Client
+}
+
+func newFall(t *testing.T, r running) *fall {
+	addrs := r.Endpoint().Addrs[0]
+	f := &fall{r, t, redis.NewClient(&redis.Options{Addr: addrs[0]}), redis.NewClient(&redis.Options{Addr: addrs[1]})}
+	t.Cleanup(func() { f.primary.Close(); f.backup.Close() })
+	return f
+}
+
+func (f *fall) signal(i int, s unix.Signal) {
+	f.t.Helper()
+	if err := unix.Kill(f.PIDs()[i], s); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// info waits until a server's INFO replication says want.
+func (f *fall) info(c *redis.Client, want string) {
+	f.t.Helper()
+	eventually(f.t, want, func() bool {
+		return strings.Contains(c.Info(f.t.Context(), "replication").Val(), want)
+	})
+}
+
+// part cuts the replica off: what the primary is told from now on it does not
+// pass on.
+func (f *fall) part() {
+	f.t.Helper()
+	f.signal(1, unix.SIGSTOP) // else it would connect again at once
+	if err := f.primary.ClientKillByFilter(f.t.Context(), "TYPE", "replica").Err(); err != nil {
+		f.t.Fatal(err)
+	}
+	f.info(f.primary, "connected_slaves:0")
+}
+
+// promote kills the primary and waits until the sentinels have made the replica one.
+func (f *fall) promote() (took time.Duration) {
+	f.t.Helper()
+	began := time.Now()
+	f.signal(0, unix.SIGKILL)
+	f.signal(1, unix.SIGCONT)
+	f.info(f.backup, "role:master")
+	return time.Since(began)
+}
+
+// after locks m, however often that fails while there is no primary.
+func (f *fall) after(m redislock.Acquirer) *redislock.Lease {
+	f.t.Helper()
+	for end := time.Now().Add(patience); ; {
+		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
+		l, err := m.Lock(ctx)
+		cancel()
+		if err == nil {
+			return l
+		}
+		if time.Now().After(end) {
+			f.t.Fatal("nobody gets the lock after a failover:", err)
+		}
+		time.Sleep(retry)
+	}
+}
+
+const retry = 10 * time.Millisecond
+
+// TestFailover shows what a failover does to a lock: each row is tried so many times,
+// each time on servers of its own, and says in how many of them it happened. What is
+// claimed here stands in the package comment.
+func TestFailover(t *testing.T) {
+	rows := []struct {
+		name, claim string
+		trial       func(f *fall) bool
+	}{
+		{"before replication: a lock without tokens", "two hold it", doubleHold},
+		{"before replication: INCR", "a counter gives a number a second time", counterFalls},
+		{"before replication: equal clocks", "the token rises", tokenRises},
+		{"before replication: a clock a minute behind", "the token falls", tokenFalls},
+		{"before replication: release", "the lock stays taken until its lease is over", releaseLost},
+		{"after replication: the primary dies", "holders keep their locks, and hand them over to those who waited", nothingLost},
+		{"after replication: the primary hangs", "it is handed over to who waited, who listens by a failover client", primaryHangs},
+	}
+	happened := make([]int, len(rows))
+	for range *failovers {
+		t.Run("trial", func(t *testing.T) {
+			servers := startAll(t, slices.Repeat([]deployment{deployments[1]}, len(rows))...)
+			t.Run("all", func(t *testing.T) { // whose clients close before the servers do
+				var all sync.WaitGroup
+				defer all.Wait()
+				for i, r := range servers {
+					f := newFall(t, r)
+					all.Go(func() {
+						if rows[i].trial(f) {
+							happened[i]++
+						}
+					})
+				}
+			})
+		})
+	}
+	for i, row := range rows {
+		t.Logf("%s: %s: %d of %d", row.name, row.claim, happened[i], *failovers)
+		if happened[i] != *failovers {
+			t.Errorf("%s: %s in %d of %d trials only", row.name, row.claim, happened[i], *failovers)
+		}
+	}
+}
+
+// failoverLease is longer than a failover takes, so that renewal is what tells the old
+// holder.
+const failoverLease = 12 * time.Second
+
+// double lets a holder lose its lock to another by a failover, and returns both leases.
+func double(f *fall, lock func(c *redislock.Client) redislock.Acquirer) (old, next *redislock.Lease) {
+	f.t.Helper()
+	a, b := f.client(f.t), f.client(f.t)
+	f.part()
+	old, err := lock(a).Lock(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.promote()
+	return old, f.after(lock(b))
+}
+
+// ends expects that the lease of the old holder ends before its deadline, and that of
+// the next one does not.
+func ends(f *fall, old, next *redislock.Lease) {
+	f.t.Helper()
+	until, _ := old.Deadline()
+	began := time.Now()
+	select {
+	case <-old.Done():
+		f.t.Logf("Done is closed %v after the next holder began", time.Since(began))
+	case <-time.After(time.Until(until) + slack):
+		f.t.Error("the old holder is never told")
+	}
+	lost(f.t, old)
+	if err := next.Unlock(f.t.Context()); err != nil {
+		f.t.Error(err)
+	}
+}
+
+func doubleHold(f *fall) bool {
+	name := newName()
+	old, next := double(f, func(c *redislock.Client) redislock.Acquirer {
+		return c.PollMutex(name, redislock.PollOptions{Options: redislock.Options{Fixed: true}})
+	})
+	return old.Err() == nil && next.Err() == nil
+}
+
+func tokenRises(f *fall) bool {
+	name := newName()
+	old, next := double(f, func(c *redislock.Client) redislock.Acquirer {
+		return c.Mutex(name, redislock.Options{Lease: failoverLease})
+	})
+	ends(f, old, next)
+	return next.Token() > old.Token()
+}
+
+// tokenFalls: the clock of the old primary is a minute ahead, which shows in the
+// counter only.
+func tokenFalls(f *fall) bool {
+	name := newName()
+	old, next := double(f, func(c *redislock.Client) redislock.Acquirer {
+		if f.primary.Ping(f.t.Context()).Err() == nil {
+			f.primary.Set(f.t.Context(), redislock.Companion(name, "token"), time.Now().Add(time.Minute).UnixMicro(), time.Hour)
+		}
+		return c.Mutex(name, redislock.Options{Lease: failoverLease})
+	})
+	ends(f, old, next)
+	return next.Token() < old.Token()
+}
+
+func counterFalls(f *fall) bool {
+	name := newName()
+	if f.primary.Incr(f.t.Context(), name).Val() != 1 || f.primary.Wait(f.t.Context(), 1, patience).Val() != 1 {
+		f.t.Error("the counter does not begin")
+	}
+	f.part()
+	before := f.primary.Incr(f.t.Context(), name).Val()
+	f.promote()
+	return f.backup.Incr(f.t.Context(), name).Val() <= before
+}
+
+// releaseLost: the next primary has not heard of the release.
+func releaseLost(f *fall) bool {
+	const lease = 5 * time.Second
+	name := newName()
+	o := redislock.Options{Lease: lease, Fixed: true}
+	began := time.Now()
+	old := lock(f.t, f.client(f.t).Mutex(name, o))
+	if f.primary.Wait(f.t.Context(), 1, patience).Val() != 1 {
+		f.t.Error("the lock is not replicated")
+	}
+	f.part()
+	unlock(f.t, old)
+	f.promote()
+	next := f.after(f.client(f.t).Mutex(name, o))
+	took := time.Since(began)
+	defer next.Unlock(f.t.Context())
+	f.t.Logf("a release was lost: the next holder began %v after the last, whose lease was %v", took, lease)
+	return took > lease-slack && took < 2*lease && next.Token() > old.Token()
+}
+
+// nothingLost: a failover of a replica that is up to date.
+func nothingLost(f *fall) bool {
+	type pair struct {
+		kind lockKind
+		held *redislock.Lease
+		next <-chan *redislock.Lease
+	}
+	var pairs []pair
+	for _, k := range lockKinds {
+		if k.name == "token" { // whose waiters get errors, and go
+			continue
+		}
+		name, o := newName(), redislock.Options{Lease: failoverLease, Grant: calm.Grant}
+		held := lock(f.t, k.make(f.client(f.t), name, o))
+		pairs = append(pairs, pair{k, held, patient(f, k.make(f.client(f.t), name, o))})
+	}
+	time.Sleep(100 * time.Millisecond) // all wait
+	if f.primary.Wait(f.t.Context(), 1, patience).Val() != 1 {
+		f.t.Error("the locks are not replicated")
+	}
+	f.promote()
+	good := true
+	for _, p := range pairs {
+		if err := p.held.Err(); err != nil {
+			f.t.Errorf("%s: a lock that was replicated is lost: %v", p.kind.name, err)
+		}
+		f.unlockAfter(p.kind.name, p.held)
+		began := time.Now()
+		l := <-p.next
+		if l == nil {
+			good = false
+			continue
+		}
+		took := time.Since(began)
+		f.t.Logf("%s: hand-over after a failover took %v", p.kind.name, took)
+		if p.kind.fenced && l.Token() <= p.held.Token() {
+			f.t.Errorf("%s: token %d after %d", p.kind.name, l.Token(), p.held.Token())
+		}
+		f.unlockAfter(p.kind.name, l)
+	}
+	return good
+}
+
+// primaryHangs: connections to it stay open, and what blocks there goes on doing so,
+// unless the client library closes it at the failover.
+func primaryHangs(f *fall) bool {
+	name, o := newName(), redislock.Options{Lease: failoverLease, Grant: calm.Grant}
+	held := lock(f.t, f.client(f.t).Mutex(name, o))
+	blocking := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: f.options.MasterName, SentinelAddrs: f.options.Addrs, MaxRetries: -1})
+	waiter := redislock.NewClient(f.connect(f.t), redislock.ClientOptions{Blocking: blocking})
+	defer waiter.Close()
+	got := patient(f, waiter.Mutex(name, o))
+	time.Sleep(100 * time.Millisecond) // it waits
+	if f.primary.Wait(f.t.Context(), 1, patience).Val() != 1 {
+		f.t.Error("the lock is not replicated")
+	}
+	f.signal(0, unix.SIGSTOP)
+	f.info(f.backup, "role:master")
+	f.unlockAfter("queue", held)
+	began := time.Now()
+	next := <-got
+	took := time.Since(began)
+	f.t.Logf("queue: hand-over after its primary hung took %v", took)
+	f.unlockAfter("queue", next)
+	return took < failoverLease/2 // and not when the lease is over
+}
+
+// unlockAfter unlocks after a failover.
+func (f *fall) unlockAfter(name string, l *redislock.Lease) {
+	if err := l.Unlock(f.t.Context()); err != nil {
+		f.t.Errorf("%s: Unlock after a failover: %v", name, err)
+	}
+}
+
+// patient waits for m and begins again after an error.
+func patient(f *fall, m redislock.Acquirer) <-chan *redislock.Lease {
+	got := make(chan *redislock.Lease, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(f.t.Context(), 2*patience)
+		defer cancel()
+		defer close(got)
+		for {
+			l, err := m.Lock(ctx)
+			if err == nil {
+				got <- l
+				return
+			}
+			if errors.Is(err, ctx.Err()) {
+				f.t.Error(err)
+				return
+			}
+			time.Sleep(retry)
+		}
+	}()
+	return got
+}

@@ -1,0 +1,9 @@
+-- Takes the lock away from its owner, whoever that is, and gives it to the first
+-- waiter. ARGV[2] the grant timeout in milliseconds.
+-- Returns 2 if a waiter has the lock now, 1 if it is free, 0 if it was free and
+-- nobody waited.
+local holder = owner()
+if grant(tonumber(ARGV[2])) then
+  return 2
+end
+return holder and 1 or 0

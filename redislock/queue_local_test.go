@@ -1,0 +1,183 @@
+package redislock_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestQueueLocal: hand-overs between waiters of one process, whose letters come
+// with the reply to a release.
+func TestQueueLocal(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, harness.Endpoint)
+	}{
+		{"requests", localRequests},
+		{"lost reply", localLostReply},
+		{"no reply", localNoReply},
+		{"order between processes", localOrder},
+		{"readers", localReaders},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leaktest.All(t)
+			test.run(t, at)
+		})
+	}
+}
+
+// localRequests: two a turn, whatever the number of waiters, and none of them a
+// pop.
+func localRequests(t *testing.T, at harness.Endpoint) {
+	p := newPeer(t, at)
+	m := p.Mutex(newKey(), redislock.Options{})
+	unlock(t, lock(t, m)) // the server may not have the scripts yet
+	ctx, stop := context.WithCancel(t.Context())
+	var turns atomic.Int64
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for {
+				l, err := m.Lock(ctx)
+				if err != nil {
+					return
+				}
+				turns.Add(1)
+				l.Unlock(ctx)
+			}
+		})
+	}
+	eventually(t, "all have come", func() bool { return turns.Load() > 200 })
+	cost := perTurn([]*peer{p}, &turns, func() {
+		from := turns.Load()
+		eventually(t, "some turns", func() bool { return turns.Load() > from+1000 })
+	})
+	pops := p.mail.Counts().Requests
+	stop()
+	all.Wait()
+	t.Logf("50 waiters of one process: %.3f requests an acquisition, %d pops in all", cost, pops)
+	if cost > 2.1 || pops > 5 {
+		t.Errorf("%.2f requests an acquisition and %d pops in all, want at most 2.1 and 5", cost, pops)
+	}
+}
+
+// localLostReply: the letter was in the reply that is lost. Everybody asks.
+func localLostReply(t *testing.T, at harness.Endpoint) {
+	const grant = 2 * time.Second
+	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
+		watch, key := dial(t, at), newKey()
+		m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant}) // never hurt
+		p := newPeer(t, at, tweak)
+		hurt := p.Mutex(key, redislock.Options{Grant: grant})
+		l := lock(t, hurt)
+		a, b, c := enqueue(t, watch, hurt), enqueue(t, watch, hurt), enqueue(t, watch, m)
+		p.lose.Store(1)
+		_ = l.Unlock(t.Context()) // see queueLostUnlock
+		left := time.Now()
+		for _, w := range []*waiter{a, b, c} { // in their order
+			l, came := w.lease(t)
+			between(t, "a hand-over whose reply was lost, repeated "+name, came.Sub(left), -time.Second, 0)
+			unlock(t, l)
+			left = time.Now()
+		}
+	}
+}
+
+// localNoReply: the release takes effect, but its reply takes longer than the grant.
+func localNoReply(t *testing.T, at harness.Endpoint) {
+	const grant = 300 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
+		t.Fatal(err)
+	}
+	p := newPeer(t, at)
+	m := p.Mutex(key, redislock.Options{Grant: grant})
+	l := lock(t, m)
+	w := enqueue(t, watch, m)
+	eventually(t, "it has its place, and listens", func() bool { return p.mail.Counts().Requests > 1 })
+	p.link.delay.Store(int64(5 * grant))
+	gone := make(chan struct{})
+	left := time.Now()
+	go func() {
+		defer close(gone)
+		_ = l.Unlock(t.Context())
+	}()
+	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
+	time.Sleep(50 * time.Millisecond) // its reply is under way
+	p.link.delay.Store(0)             // for other requests
+	next, came := w.lease(t)
+	between(t, "a hand-over whose reply does not come", came.Sub(left), grant/2, grant)
+	<-gone
+	if err := next.Err(); err != nil {
+		t.Errorf("the next holder's Err = %v", err)
+	}
+	unlock(t, next)
+}
+
+// localOrder: waiters of two processes are served as they came.
+func localOrder(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	here, there := newPeer(t, at).Mutex(key, redislock.Options{}), newPeer(t, at).Mutex(key, redislock.Options{})
+	l := lock(t, here)
+	var ws []*waiter
+	for _, m := range []*redislock.Mutex{here, here, there, here, there, there, here} {
+		ws = append(ws, enqueue(t, watch, m))
+	}
+	last := l.Token()
+	for i, w := range ws {
+		unlock(t, l)
+		l, _ = w.lease(t)
+		if l.Token() <= last {
+			t.Errorf("token %d after %d", l.Token(), last)
+		}
+		last = l.Token()
+		for _, later := range ws[i+1:] {
+			select {
+			case <-later.got:
+				t.Fatalf("somebody is served before waiter %d has left", i)
+			default:
+			}
+		}
+	}
+	unlock(t, l)
+}
+
+// localReaders: a writer that leaves admits many readers of its own process, which
+// has a mailbox for writers and one for readers.
+func localReaders(t *testing.T, at harness.Endpoint) {
+	const n = 300
+	watch, key := dial(t, at), newKey()
+	m := newClient(t, dial(t, at)).RW(key, redislock.Options{})
+	l := lock(t, m)
+	var all sync.WaitGroup
+	var in atomic.Int64
+	for range n {
+		all.Go(func() {
+			r, err := m.RLock(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			in.Add(1)
+			for in.Load() < n && t.Context().Err() == nil { // all at once
+				time.Sleep(time.Millisecond)
+			}
+			if err := r.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	eventually(t, "all wait", func() bool { return waiting(t, watch, key) == n })
+	unlock(t, l)
+	all.Wait()
+}

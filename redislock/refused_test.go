@@ -1,0 +1,215 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestUsage: what cannot be meant is refused before anything is sent.
+func TestUsage(t *testing.T) {
+	leaktest.All(t)
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // where nobody listens
+	defer rdb.Close()
+	log := new(sent)
+	rdb.AddHook(log)
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
+	defer c.Close()
+	for what, bad := range map[string]struct {
+		name string
+		o    redislock.Options
+		want string
+	}{
+		"no name":          {"", redislock.Options{}, "no name"},
+		"long name":        {strings.Repeat("x", 1025), redislock.Options{}, "1025 bytes"},
+		"short lease":      {"a", redislock.Options{Lease: 999 * time.Microsecond}, "999µs"},
+		"negative lease":   {"a", redislock.Options{Lease: -time.Second}, "-1s"},
+		"endless lease":    {"a", redislock.Options{Lease: 1<<63 - 1}, "at most"},
+		"negative timeout": {"a", redislock.Options{Grant: -time.Second}, "-1s"},
+		"negative wait":    {"a", redislock.Options{Wait: -time.Second}, "-1s"},
+	} {
+		makes := map[string]func() tryLocker{
+			"redlock": func() tryLocker {
+				return redislock.NewRedlock([]*redislock.Client{c}, bad.name, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: bad.o}})
+			},
+		}
+		for _, k := range lockKinds {
+			if k.name != "token" && (k.name != "multi" || bad.name != "") { // whose test adds to the name
+				makes[k.name] = func() tryLocker { return k.make(c, bad.name, bad.o) }
+			}
+		}
+		for kind, lock := range makes {
+			_, err := lock().Lock(t.Context())
+			_, err2 := lock().TryLock(t.Context())
+			for _, err := range []error{err, err2} {
+				if text := fmt.Sprint(err); !errors.Is(err, harness.ErrUsage) || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, bad.want) || strings.Contains(text, "\n") {
+					t.Errorf("%s: %s: %q, want one line with %s", kind, what, text, bad.want)
+				}
+			}
+		}
+	}
+	if names := log.take(); len(names) > 0 {
+		t.Errorf("%v was sent", names)
+	}
+}
+
+// A state is what may be wrong with a server.
+type state struct {
+	name, want string // what the error of Lock says; "" if nobody notices
+	begin, end func(ctx context.Context, admin redis.UniversalClient) error
+}
+
+var states = []state{
+	{"read-only replica", "READONLY",
+		func(ctx context.Context, admin redis.UniversalClient) error {
+			return admin.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err()
+		},
+		func(ctx context.Context, admin redis.UniversalClient) error {
+			return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
+		}},
+	{"out of memory", "OOM",
+		func(ctx context.Context, admin redis.UniversalClient) error {
+			return errors.Join(admin.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(), admin.ConfigSet(ctx, "maxmemory", "1").Err())
+		},
+		func(ctx context.Context, admin redis.UniversalClient) error {
+			return admin.ConfigSet(ctx, "maxmemory", "0").Err()
+		}},
+	{"scripts forgotten", "",
+		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() },
+		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() }},
+}
+
+// TestRefused: a server that refuses to lock is one clear error, at once, for every kind
+// of lock. Nothing stays behind, and what was held and waited for before goes on.
+func TestRefused(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	for _, s := range states {
+		t.Run(s.name, func(t *testing.T) {
+			leaktest.All(t)
+			admin := r.connect(t)
+			var all []*refusal
+			for _, k := range lockKinds {
+				if k.name != "token" {
+					all = append(all, newRefusal(t, r, k))
+				}
+			}
+			time.Sleep(50 * time.Millisecond) // those who come second wait
+			over := func() {
+				if err := s.end(context.WithoutCancel(t.Context()), admin); err != nil {
+					t.Error(err)
+				}
+			}
+			defer over()
+			if err := s.begin(t.Context(), admin); err != nil {
+				t.Fatal(err)
+			}
+			var work sync.WaitGroup
+			for _, f := range all {
+				work.Go(func() { f.refused(t, s.want) })
+			}
+			work.Wait()
+			if s.want != "OOM" { // in which locks are released all the same
+				over()
+			}
+			for _, f := range all {
+				unlock(t, f.held)
+				f.succeeded(t, s.want)
+			}
+			over()
+			for _, f := range all {
+				wantFree(t, admin, f.fresh)
+				// A waiter that could not even leave costs a grant timeout.
+				eventually(t, "nothing is left of "+f.kind.name, func() bool { return len(leftOf(t, admin, f.name)) == 0 })
+				unlock(t, lock(t, f.kind.make(r.client(t), f.name, redislock.Options{})))
+			}
+		})
+	}
+	t.Run("wrong password", func(t *testing.T) { wrongPassword(t, r) })
+}
+
+// A refusal is a lock that is held and waited for, and another that is free.
+type refusal struct {
+	kind        lockKind
+	name, fresh string
+	lock        tryLocker // the free one
+	held        *redislock.Lease
+	next        chan got
+}
+
+func newRefusal(t *testing.T, r running, k lockKind) *refusal {
+	f := &refusal{kind: k, name: newName(), fresh: newName()}
+	f.held = lock(t, k.make(r.client(t), f.name, redislock.Options{Grant: time.Second}))
+	f.next = make(chan got, 1)
+	second := k.make(r.client(t), f.name, redislock.Options{Grant: time.Second})
+	go func() {
+		l, err := second.Lock(t.Context())
+		f.next <- got{l, err, time.Now()}
+	}()
+	f.lock = k.make(r.client(t), f.fresh, redislock.Options{})
+	return f
+}
+
+// refused expects that the free lock cannot be had, and why.
+func (f *refusal) refused(t *testing.T, want string) {
+	began := time.Now()
+	l, err := f.lock.Lock(t.Context())
+	switch text := fmt.Sprint(err); {
+	case want == "" && err == nil:
+		err = l.Unlock(t.Context())
+	case want == "":
+	case !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
+		t.Errorf("%s: %q, want one line with %s", f.kind.name, text, want)
+	default:
+		err = nil
+	}
+	if err != nil {
+		t.Errorf("%s: %v", f.kind.name, err)
+	}
+	if took := time.Since(began); took > 5*slack {
+		t.Errorf("%s: it took %v", f.kind.name, took)
+	}
+}
+
+// succeeded expects that who waited has got the lock, or was told why not: whoever had
+// to ask while the server refused. A queue hands it over without asking, which even a
+// server does that is out of memory; of the parts of a multi the next must be asked for.
+func (f *refusal) succeeded(t *testing.T, want string) {
+	select {
+	case g := <-f.next:
+		switch text := fmt.Sprint(g.err); {
+		case g.err == nil:
+			unlock(t, g.l)
+		case want == "" || want == "OOM" && f.kind.fenced && f.kind.name != "multi" || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
+			t.Errorf("%s: who waited got %q", f.kind.name, text)
+		}
+	case <-time.After(patience):
+		t.Errorf("%s: who waited got no answer", f.kind.name)
+	}
+}
+
+func wrongPassword(t *testing.T, r running) {
+	leaktest.All(t)
+	admin := r.connect(t)
+	const secret = "hunter2hunter2"
+	aclUser(t, r.options, []string{"on", ">" + secret, "+@all", "~*", "&*"})
+	user := r
+	user.options.Username, user.options.Password = "locks", "not-"+secret
+	for _, k := range lockKinds {
+		name := newName()
+		_, err := k.make(user.client(t), name, redislock.Options{}).Lock(t.Context())
+		if text := fmt.Sprint(err); !strings.Contains(text, "WRONGPASS") || strings.Contains(text, secret) || strings.Contains(text, "\n") || !strings.HasPrefix(text, "redislock: ") {
+			t.Errorf("%s: %q, want one line with WRONGPASS", k.name, text)
+		}
+		wantFree(t, admin, name)
+	}
+}
