@@ -137,6 +137,12 @@ func TestDisturbedRow(t *testing.T) {
 		t.Error("others: want the local row to say so, and not that of servers")
 	}
 	for _, r := range run.Results {
+		r.Warnings = []harness.Warning{{Text: "pressure", Kind: "pressure"}}
+	}
+	if !said("uncontended") || said("more workers than CPUs") || said("distributed, contended") {
+		t.Error("pressure: want the row of one worker to say so, and not those of workers who fill the CPUs")
+	}
+	for _, r := range run.Results {
 		r.Warnings = []harness.Warning{{Text: "steal", Kind: "steal"}}
 	}
 	if !said("distributed, contended") {

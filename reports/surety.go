@@ -91,13 +91,21 @@ func (v *verdict) note(c contest, use candidate) {
 }
 
 // disturbed returns how many results of the candidates there are, and how many
-// of them carry a warning. The servers of a remote lock are other processes too.
+// of them carry a warning. The servers of a remote lock are other processes too,
+// and workers who fill the CPUs wait for them in any case.
 func (c contest) disturbed() (all, bad int) {
+	var own []string
+	switch {
+	case c.g.remote:
+		own = []string{"", "others", "pressure"}
+	case c.workers >= c.g.cpus:
+		own = []string{"pressure"}
+	}
 	for _, x := range c.pool {
 		for _, r := range x.cell.rounds {
 			all++
 			if slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool {
-				return !c.g.remote || !slices.Contains([]string{"", "others", "pressure"}, w.Kind)
+				return !slices.Contains(own, w.Kind)
 			}) {
 				bad++
 			}
