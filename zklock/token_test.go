@@ -28,7 +28,7 @@ func TestTokens(t *testing.T) {
 	leaktest.Own(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	w := &tokenWatch{t: t, at: at, see: raw(t, at), path: newPath(), enough: 400}
+	w := &tokenWatch{t: t, at: at, see: raw(t, at), path: newPath(), enough: 400, until: time.Now().Add(patience)}
 	var wg sync.WaitGroup
 	for i, visitor := range []func(*rand.Rand){
 		w.mutex(false), w.mutex(false), w.mutex(true), w.mortal, w.mortal, w.zkLock, w.remover,
@@ -41,8 +41,8 @@ func TestTokens(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d holders with a token and %d without; the node of the lock was removed %d times", w.count, w.without, w.removals)
-	if w.removals == 0 || w.without == 0 {
+	t.Logf("%d holders with a token and %d without; the node of the lock was removed %d times", w.count, w.without, w.removals.Load())
+	if w.removals.Load() == 0 || w.without == 0 {
 		t.Error("the test shows little")
 	}
 }
@@ -54,15 +54,19 @@ type tokenWatch struct {
 	see  *wire.ZooKeeperConn
 	path string
 
-	enough int
-	done   atomic.Bool
+	enough   int       // holders with a token, if all else has been seen too
+	until    time.Time // then it is over in any case
+	done     atomic.Bool
+	removals atomic.Int64
 
 	// Guarded by the lock that is tested:
-	inside, count, without, removals int
-	last                             uint64
+	inside, count, without int
+	last                   uint64
 }
 
-func (w *tokenWatch) over() bool { return w.done.Load() || w.t.Failed() }
+func (w *tokenWatch) over() bool {
+	return w.done.Load() || w.t.Failed() || time.Now().After(w.until)
+}
 
 // enter is what a holder does first. l is nil for a holder without a token.
 func (w *tokenWatch) enter(l *zklock.Lease) {
@@ -83,7 +87,7 @@ func (w *tokenWatch) enter(l *zklock.Lease) {
 		w.t.Errorf("token %d after %d, with czxid %d", token, w.last, stat.Czxid)
 	}
 	w.last = l.Token()
-	if w.count >= w.enough {
+	if w.count >= w.enough && w.without > 0 && w.removals.Load() > 0 {
 		w.done.Store(true)
 	}
 }
@@ -189,7 +193,7 @@ func (w *tokenWatch) zkLock(r *rand.Rand) {
 // remover makes the sequence begin again.
 func (w *tokenWatch) remover(r *rand.Rand) {
 	if err := w.see.Delete(w.path, -1); err == nil {
-		w.removals++
+		w.removals.Add(1)
 	}
 	time.Sleep(time.Duration(r.IntN(2000)) * time.Microsecond)
 }
