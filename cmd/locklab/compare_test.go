@@ -230,6 +230,9 @@ func interleaved(old, new string, more ...string) []string {
 }
 
 func TestInterleave(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is about processes, which the race detector makes slow and does not look into; TestInterleaveInterrupt runs under it")
+	}
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow)...)
 	stdout, stderr, status := output(t, cmd)

@@ -63,6 +63,9 @@ func checkImages(t *testing.T, dir, name string) {
 }
 
 func TestReportTargets(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the pictures are drawn under the race detector by the tests of reports")
+	}
 	one, two := machineRuns(t)
 	for _, c := range []struct {
 		args     []string
