@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"locklab/harness"
 )
@@ -181,17 +182,26 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 	case *redis.Client:
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = manyConnections, 0, 0, -1
+		o.MaintNotificationsConfig = quietMaintenance()
 		o.ClientName = cmp.Or(c.name, o.ClientName)
 		c.blocking = redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRedirects = manyConnections, 0, 0, -1
+		o.MaintNotificationsConfig = quietMaintenance()
 		o.ClientName = cmp.Or(c.name, o.ClientName)
 		c.blocking = redis.NewClusterClient(&o)
 	default:
 		return nil, errNoBlocking
 	}
 	return c.blocking, nil
+}
+
+// quietMaintenance is a configuration of its own for the connections that listen.
+// go-redis writes to that of the client they are copied from while it connects, so
+// it must not even be read here. Nothing is lost: who waits asks again after a cut.
+func quietMaintenance() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
 // guard notes whether m looks after a hand-over. It returns false if the client
