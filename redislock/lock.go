@@ -45,10 +45,9 @@ type Options struct {
 
 	// Grant is how long a waiter to whom the lock was handed over may take to
 	// react, if it is about to keep it: what a waiter that died costs the
-	// others. It must be well above the longest delay on the way to the server: a
-	// process that always reacts later gets the lock only when nobody else waits.
-	// All clients of a lock should agree. 0 is DefaultGrant. Only locks with a
-	// queue use it.
+	// others. It should be well above the longest delay on the way to the server: a
+	// process that reacts later loses the turn, and asks more often from then on. All
+	// clients of a lock should agree. 0 is DefaultGrant. Only locks with a queue use it.
 	Grant time.Duration
 
 	// Wait is how long Lock waits at most, whatever its context allows. Then it

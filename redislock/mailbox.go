@@ -175,8 +175,12 @@ func (m *Mutex) deliver(text string, sent time.Time) {
 	if w := m.waiters[to]; w != nil {
 		w.put(l)
 	}
-	if now.Sub(l.written) >= m.o.Grant { // the waiters may have been left out
+	old := now.Sub(l.written) >= m.o.Grant
+	if old { // the waiters may have been left out
 		m.rouse()
+	}
+	if sent.IsZero() {
+		m.late = old
 	}
 }
 

@@ -44,7 +44,8 @@ import (
 // timeout, the new owner and who handed over, or the one process of both, it may
 // take up to two leases.
 // Waiters of a process that has left a message unread for the grant timeout are
-// skipped.
+// skipped. A process whose messages come later than that asks on time instead: some
+// times in each grant timeout for its first waiter.
 //
 // # References
 //
@@ -80,6 +81,7 @@ type Mutex struct {
 	waiters map[string]*queued
 	numbers uint64
 	reading bool
+	late    bool        // the latest letter to be read was as old as a grant
 	idle    *time.Timer // ends the reading; nil before the first
 	guard   *time.Timer // looks after the latest hand-over; nil before the first
 }
@@ -183,7 +185,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 				return giveUp(err)
 			}
 		}
-		l, err = m.wait(ctx, w, watch)
+		l, err = m.wait(ctx, w, m.patience(watch, ahead))
 		if l != nil {
 			return l, nil
 		}
@@ -222,6 +224,23 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	}
 	return l, 0, 0, nil
 }
+
+// patience returns for how long to wait before a request that was to be sent in
+// watch. Where letters come too late to grant anything, requests have to find out:
+// the lock stays with a new owner for the grant timeout, and who asks three times in
+// that gets it by the reply. Those behind ask less often, so that a crowd sends little
+// more than the first of it.
+func (m *Mutex) patience(watch time.Duration, ahead int) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.late {
+		return watch
+	}
+	return min(watch, m.o.Grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
+}
+
+// farBehind is how many waiters ahead are as good as any number.
+const farBehind = 1000
 
 // watchLate is how long after the end of somebody's time others look: Redis
 // lets a key expire when its time is over, not before.

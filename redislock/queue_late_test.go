@@ -13,7 +13,7 @@ import (
 )
 
 // queueLateLetters: each letter to a process comes after its grant timeout. It
-// gets the lock when no other process wants it.
+// gets the lock beside a process that is in time, and of course alone.
 func queueLateLetters(t *testing.T, at harness.Endpoint) {
 	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
@@ -26,7 +26,7 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 	defer stopFast()
 	var inside, slowTurns, fastTurns atomic.Int32
 	var slowAll, fastAll sync.WaitGroup
-	late, early := slow.Mutex(key, o), fast.Mutex(key, o) // of several late ones none might get on
+	late, early := slow.Mutex(key, o), fast.Mutex(key, o)
 	for i := range 6 {
 		m, turns, ctx, all := early, &fastTurns, short, &fastAll
 		if i < 3 {
@@ -59,9 +59,82 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 	slowAll.Wait()
 	slow.mail.delay.Store(0)
 	t.Logf("turns of the slow process beside the fast one and alone, and of the fast one: %d, %d, %d", crowded, slowTurns.Load()-crowded, fastTurns.Load())
-	if fastTurns.Load() < 10 {
-		t.Error("the fast process does not get on")
+	if fastTurns.Load() < 10 || crowded == 0 {
+		t.Error("one of the two does not get on")
 	}
+}
+
+// queueAllLate: the letters to each process come after the grant timeout, and in the
+// second case the replies to its requests as well. All of them get on.
+func queueAllLate(t *testing.T, at harness.Endpoint) {
+	const grant, delay, some = 100 * time.Millisecond, 150 * time.Millisecond, 3
+	for name, all := range map[string]bool{"letters": false, "everything": true} {
+		key := newKey()
+		ctx, stop := context.WithTimeout(t.Context(), patience)
+		defer stop()
+		var inside atomic.Int32
+		var working sync.WaitGroup
+		began := time.Now()
+		for range 3 {
+			p := newPeer(t, at)
+			p.mail.delay.Store(int64(delay))
+			if all {
+				p.link.delay.Store(int64(delay))
+			}
+			m := p.Mutex(key, redislock.Options{Lease: 10 * time.Second, Grant: grant})
+			working.Go(func() {
+				defer p.mail.delay.Store(0)
+				defer p.link.delay.Store(0)
+				for range some {
+					l, err := m.Lock(ctx)
+					if err != nil {
+						t.Errorf("%s are late: %v", name, err)
+						return
+					}
+					if inside.Add(1) != 1 {
+						t.Error("two are inside")
+					}
+					time.Sleep(grant / 4) // the others come meanwhile
+					inside.Add(-1)
+					l.Unlock(ctx)
+				}
+			})
+		}
+		working.Wait()
+		t.Logf("%s are late: %d turns of each of three processes took %v", name, some, time.Since(began).Round(time.Millisecond))
+	}
+}
+
+// queueLateCrowd: of many waiters whose letters come late the first ask often.
+func queueLateCrowd(t *testing.T, at harness.Endpoint) {
+	const grant, crowd, span = 300 * time.Millisecond, 100, time.Second
+	watch, key := dial(t, at), newKey()
+	p := newPeer(t, at)
+	m := p.Mutex(key, redislock.Options{Grant: grant})
+	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{Grant: grant}))
+	ctx, stop := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	defer working.Wait()
+	defer stop()
+	for range crowd {
+		working.Go(func() { m.Lock(ctx) })
+	}
+	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == crowd })
+	before := p.link.Counts().Requests
+	watch.RPush(ctx, key+":mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
+	eventually(t, "the letter is read", func() bool { return p.link.Counts().Requests >= before+crowd })
+	before = p.link.Counts().Requests
+	time.Sleep(span)
+	asked := float64(p.link.Counts().Requests - before)
+	want := 0.0
+	for i := range crowd {
+		want += float64(span / (grant / 3 * time.Duration(i+1)))
+	}
+	t.Logf("%d waiters asked %.0f times in %v, by the rule %.0f", crowd, asked, span, want)
+	if asked < want/2 || asked > want*2 {
+		t.Error("they do not keep to the rule")
+	}
+	unlock(t, l)
 }
 
 // queueLateNews: the letter that is read late is none that grants the lock, and

@@ -54,6 +54,8 @@ func TestQueue(t *testing.T) {
 		{"reader killed", queueReaderKilled},
 		{"no script", queueNoScript},
 		{"letters read late", queueLateLetters},
+		{"all letters read late", queueAllLate},
+		{"crowd whose letters are read late", queueLateCrowd},
 		{"late letter to another", queueLateNews},
 		{"silent server", queueSilent},
 		{"drain", queueDrain},
