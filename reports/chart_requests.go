@@ -39,6 +39,10 @@ const (
 	// a lock of two queues takes, such as a semaphore, however many wait.
 	herdFrom = 2.5
 
+	// wideSpread is the ratio of the most to the fewest requests from which a
+	// linear axis no longer tells the frugal locks apart.
+	wideSpread = 20
+
 	mostHerds = 3 // that the answer speaks of
 
 	// requestsRepeat is to how many requests per acquisition two runs agree; what
@@ -55,6 +59,10 @@ func drawRequests(g *group) picture {
 	l.format, l.figure, l.yTitle = figures, figures, "requests per acquisition"
 	if len(l.lines) == 0 {
 		return nothing("No request was counted in this run.")
+	}
+	// Beside a herd all others would lie on the axis, one above the other.
+	if logs := workersChart(g, metric.Requests, logScale); logs.spread() > wideSpread {
+		l.y, l.lines, l.yTitle = logScale, logs.lines, l.yTitle+" (log scale)"
 	}
 	herds := g.herds()
 	l.own = func(s *series) drawing {

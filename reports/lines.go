@@ -138,6 +138,17 @@ func (l *lineChart) yRange() (lo, hi float64) {
 	return logRange(lo, hi)
 }
 
+// spread returns the ratio of the greatest to the least median, 0 without lines.
+func (l *lineChart) spread() float64 {
+	lo, hi := math.Inf(1), 0.0
+	for _, ln := range l.lines {
+		for _, p := range ln.points {
+			lo, hi = min(lo, p.Median), max(hi, p.Median)
+		}
+	}
+	return hi / lo
+}
+
 // axes returns an empty plot with the axes of l.
 func (l *lineChart) axes() *plot.Plot {
 	used := make([]bool, len(l.stops))
