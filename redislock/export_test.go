@@ -39,3 +39,21 @@ func Companion(name, what string) string { return companion(name, what) }
 func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
 	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
 }
+
+// A Runner runs one script.
+type Runner func(ctx context.Context, rdb redis.Scripter, keys []string, args ...any) *redis.Cmd
+
+// QueueScripts returns the scripts of redis-queue by what they do.
+func QueueScripts() map[string]Runner {
+	all := make(map[string]Runner)
+	for _, s := range []*script{exclusive.acquire, exclusive.release, exclusive.renew, exclusive.check, exclusive.pass, exclusive.force} {
+		all[s.op] = s.Run
+	}
+	return all
+}
+
+// ReadLetter returns to whom a letter is and the token of the lock that it grants.
+func ReadLetter(text string) (to string, token uint64, ok bool) {
+	to, l, err := parseLetter(text)
+	return to, l.token, err == nil
+}
