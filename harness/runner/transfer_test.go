@@ -76,34 +76,34 @@ func TestBracket(t *testing.T) {
 		warns         string // part of it, "" for none
 	}{
 		{"steady", []float64{29, 30, 31}, []float64{31, 32, 33}, 31, ""},
-		{"slower", []float64{29, 30, 31}, []float64{99, 100, 101, 102, 103}, 99.5, "30 ns WAY before the window and 101 ns after"},
+		{"slower", []float64{29, 30, 31}, []float64{99, 100, 101, 102, 103}, 99.5, "a word took 30 ns from one processor to the other before the window and 101 ns after"},
 		{"faster", []float64{100}, []float64{30}, 65, "100 ns"},
 		{"just not", []float64{100}, []float64{150}, 125, ""},
 		{"no second", []float64{30}, nil, 0, ""},
 		{"no first", nil, []float64{30}, 0, ""},
 	} {
-		for _, far := range []bool{false, true} {
-			r, what, way := new(harness.Result), "a word took", "from one processor to the other"
-			got, other := &r.Transfer, &r.RoundTrip
-			if far {
-				r.Lock.Traits.Needs, what, way = harness.KindRedis, "a bare request to the server took", ""
-				got, other = other, got
+		for _, kind := range []string{"", harness.KindRedis} {
+			r := new(harness.Result)
+			r.Lock.Traits.Needs = kind
+			got, other, scale, warns := &r.Transfer, &r.RoundTrip, 1.0, c.warns
+			if kind != "" { // as many microseconds
+				got, other, scale = other, got, 1e3
+				warns = strings.NewReplacer("ns", "µs", " from one processor to the other", "", "a word", "a bare request to redis").Replace(warns)
 			}
-			bracket(r, c.before, c.after)
-			if math.Abs(*got-c.want) > 1e-9 || *other != 0 {
-				t.Errorf("%s, %s %v ns, want %v; the other one %v", c.name, what, *got, c.want, *other)
+			bracket(r, times(c.before, scale), times(c.after, scale))
+			if math.Abs(*got-c.want*scale) > 1e-9*scale || *other != 0 {
+				t.Errorf("%s %s: %v ns, want %v; the other one %v", c.name, kind, *got, c.want*scale, *other)
 			}
-			warns := strings.ReplaceAll(c.warns, " WAY", strings.TrimRight(" "+way, " "))
 			switch {
 			case warns == "" && len(r.Warnings) != 0:
-				t.Errorf("%s: warnings %v, want none", c.name, r.Warnings)
-			case warns != "" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Text, what) || !strings.Contains(r.Warnings[0].Text, warns) || r.Warnings[0].Remedy == ""):
-				t.Errorf("%s: warnings %v, want one with %q and a remedy", c.name, r.Warnings, warns)
+				t.Errorf("%s %s: warnings %v, want none", c.name, kind, r.Warnings)
+			case warns != "" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Text, warns) || r.Warnings[0].Remedy == ""):
+				t.Errorf("%s %s: warnings %v, want one with %q and a remedy", c.name, kind, r.Warnings, warns)
 			}
 		}
 	}
-	for far, most := range map[string]float64{"": 1.5, harness.KindZooKeeper: 2} {
-		r := &harness.Result{Lock: harness.Lock{Traits: harness.Traits{Needs: far}}}
+	for kind, most := range map[string]float64{"": 1.5, harness.KindZooKeeper: 2} {
+		r := &harness.Result{Lock: harness.Lock{Traits: harness.Traits{Needs: kind}}}
 		bracket(r, []float64{100}, []float64{100 * most})
 		if len(r.Warnings) > 0 {
 			t.Errorf("a change of %v times: %v", most, r.Warnings)
@@ -112,6 +112,13 @@ func TestBracket(t *testing.T) {
 			t.Errorf("a change of more than %v times: %v", most, r.Warnings)
 		}
 	}
+}
+
+func times(xs []float64, by float64) (out []float64) {
+	for _, x := range xs {
+		out = append(out, by*x)
+	}
+	return out
 }
 
 // TestProbe: only locks in this process have a transfer time.

@@ -13,7 +13,7 @@ import (
 type yardstick struct {
 	of     func(r *harness.Result) *float64
 	change float64 // ratio of the times after and before from which they are two regimes
-	what   string  // that was measured, before "before the window"
+	text   func(kind string, before, after float64) string
 	remedy string
 }
 
@@ -21,14 +21,18 @@ var (
 	transferStick = yardstick{
 		of:     func(r *harness.Result) *float64 { return &r.Transfer },
 		change: 1.5,
-		what:   "a word took %.0f ns from one processor to the other before the window and %.0f ns after it",
+		text: func(_ string, before, after float64) string {
+			return fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", before, after)
+		},
 		remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
 	}
 	roundTripStick = yardstick{
 		of:     func(r *harness.Result) *float64 { return &r.RoundTrip },
 		change: 2,
-		what:   "a bare request to the server took %.0f ns before the window and %.0f ns after it",
-		remedy: "compare figures in round trips only between rounds without this warning; client and server on few shared processors have two times, by whether they run on one processor or on two: give the server processors or a machine of its own",
+		text: func(kind string, before, after float64) string {
+			return fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", kind, before/1e3, after/1e3)
+		},
+		remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, a request takes 30 or 160 µs by which of them each gets: put the server on a machine or on processors of its own",
 	}
 )
 
@@ -45,7 +49,7 @@ func bracket(r *harness.Result, before, after []float64) {
 	a, b := median(before), median(after)
 	*y.of(r) = median(slices.Concat(before, after))
 	if max(a, b) > y.change*min(a, b) {
-		r.Warnings = append(r.Warnings, harness.Warning{Text: fmt.Sprintf(y.what, a, b), Remedy: y.remedy})
+		r.Warnings = append(r.Warnings, harness.Warning{Text: y.text(r.Lock.Traits.Needs, a, b), Remedy: y.remedy})
 	}
 }
 
