@@ -39,6 +39,9 @@ func drawRoundTrips(g *group) picture {
 // oneTrip marks what a lock takes that asks its server once in a turn and waits
 // for nothing else.
 func oneTrip(c draw.Canvas, p *plot.Plot) {
+	if p.Y.Min > 1 || p.Y.Max < 1 {
+		return
+	}
 	_, trY := p.Transforms(&c)
 	y := trY(1)
 	c.StrokeLine2(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, c.Min.X, y, c.Max.X, y)
@@ -66,6 +69,7 @@ func (g *group) servers() (kinds []string) {
 func roundTripsAnswer(g *group) string {
 	w := g.crowd()
 	var trips, turns []string
+	of := " of them"
 	for _, kind := range g.servers() {
 		trip, name := g.roundTrip(kind), cmp.Or(serverNames[kind], kind)
 		if trip.N == 0 {
@@ -81,12 +85,13 @@ func roundTripsAnswer(g *group) string {
 			if h := s.cells[w].summary(metric.HandoverRoundTrips); h.N > 0 {
 				lock += ", a hand-over " + cellText(metric.HandoverRoundTrips, h)
 			}
-			turns = append(turns, fmt.Sprintf("%s on %s (%s)", si(s.cells[w].summary(metric.TurnRoundTrips).Median), name, lock))
+			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", si(s.cells[w].summary(metric.TurnRoundTrips).Median), of, name, lock))
+			of = ""
 		}
 	}
 	text := "A bare round trip takes " + list(trips, len(trips)) + "."
 	if len(turns) > 0 {
-		text += fmt.Sprintf(" With %s, the shortest turn takes %s of them.", g.unit(w), list(turns, len(turns)))
+		text += fmt.Sprintf(" With %s, the shortest turn takes %s.", g.unit(w), list(turns, len(turns)))
 	}
 	return text
 }

@@ -145,6 +145,7 @@ func TestByHand(t *testing.T) {
 		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
 		// 5 of 20 acquisitions in 20 us changed hands, or all if there is nobody else.
 		{TurnRoundTrips, lockTurns(2, 5), 2}, {TurnRoundTrips, lockTurns(1, 0), 0.5},
+		{TurnRoundTrips, lockTurns(2, 0), 10}, // at least
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
 		// Two workers and 100 turns in 20 us: a turn is 400 ns.
 		{HoldShare, turns(2, 100, 0), 25},
@@ -241,9 +242,9 @@ func TestTooLittle(t *testing.T) {
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover}}, // no round trip was measured
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: math.NaN()}},
 		{HandoverRoundTrips, &harness.Result{Handover: result(19).Handover, RoundTrip: 8}},
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 0.5}},
 		{P99RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}},
-		{RoundTrip, &harness.Result{RoundTrip: -1}}, {RoundTrip, &harness.Result{RoundTrip: math.NaN()}},
-		{TurnRoundTrips, lockTurns(2, 0)}, // nobody handed over
+		{RoundTrip, &harness.Result{RoundTrip: -1}}, {RoundTrip, &harness.Result{RoundTrip: 0.5}}, {RoundTrip, &harness.Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &harness.Result{RoundTrip: math.NaN()}},
 		{TurnRoundTrips, within(lockTurns(2, 5), 0)},
 		{TurnRoundTrips, permits(lockTurns(2, 5), 2)}, {TurnRoundTrips, beside(lockTurns(2, 5), 50, 0)}, {TurnRoundTrips, beside(lockTurns(2, 5), 0, 2)},
 		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},

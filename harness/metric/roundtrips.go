@@ -20,7 +20,8 @@ var RoundTrip = &Metric{
 	Paper:  "RFC 2681",
 	Better: Lower,
 	Of: func(r *harness.Result) (float64, bool) {
-		return r.RoundTrip, r.RoundTrip > 0
+		// What is under a nanosecond or over a quarter of an hour, is damage.
+		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
 	},
 }
 
@@ -49,8 +50,10 @@ var (
 
 // lockTurn is the time in which the lock goes from one worker to the next, with
 // the hold: the window over the hand-overs. A worker alone hands the lock to
-// itself. What the owner takes back counts for nobody, as in [Handovers]. Where
-// several may hold at once the window is no row of turns, and there is none.
+// itself. What the owner takes back counts for nobody, as in [Handovers]. A window
+// without a hand-over counts as one turn, which took that long at least: left out,
+// it would leave the quick ones. Where several may hold at once the window is no
+// row of turns, and there is none.
 var lockTurn = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	n := r.Handovers
 	if len(r.Workers) == 1 {
@@ -59,17 +62,25 @@ var lockTurn = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	if r.Elapsed <= 0 || r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 {
 		return 0, false
 	}
-	return per(float64(r.Elapsed), n)
+	return float64(r.Elapsed) / float64(max(1, n)), true
 }}
 
 // inRoundTrips returns m, a time in ns, as a metric in round trips.
 func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 	trips := &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Singhal 1993", Better: Lower,
-		Of: func(r *harness.Result) (float64, bool) { return inUnits(r, r.RoundTrip, m.Of) }}
+		Of: func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.Of) }}
 	if m.AtMost != nil {
-		trips.AtMost = func(r *harness.Result) (float64, bool) { return inUnits(r, r.RoundTrip, m.AtMost) }
+		trips.AtMost = func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.AtMost) }
 	}
 	return trips
+}
+
+// trip returns the round trip of r in ns, 0 if there is none.
+func trip(r *harness.Result) float64 {
+	if v, ok := RoundTrip.Of(r); ok {
+		return v
+	}
+	return 0
 }
 
 // inUnits returns the time that of gives in units of so many ns.
