@@ -65,11 +65,14 @@ func (g *group) servers() (kinds []string) {
 }
 
 // roundTripsAnswer says what a round trip takes to each kind of server, and how
-// many the shortest turn there takes.
+// many a turn takes there of the lock that is handed over most often.
 func roundTripsAnswer(g *group) string {
 	w := g.crowd()
+	best, of := "handed over", " of them"
+	if w == 1 {
+		best = "taken"
+	}
 	var trips, turns []string
-	of := " of them"
 	for _, kind := range g.servers() {
 		trip, name := g.roundTrip(kind), cmp.Or(serverNames[kind], kind)
 		if trip.N == 0 {
@@ -80,7 +83,7 @@ func roundTripsAnswer(g *group) string {
 			what = "range"
 		}
 		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", nanos(trip.Median), name, what, nanos(trip.Lo), nanos(trip.Hi)))
-		if s := g.shortest(kind, w); s != nil {
+		if s := g.busiest(kind, w); s != nil {
 			lock := s.lock.Name
 			if h := s.cells[w].summary(metric.HandoverRoundTrips); h.N > 0 {
 				lock += ", a hand-over " + cellText(metric.HandoverRoundTrips, h)
@@ -91,7 +94,7 @@ func roundTripsAnswer(g *group) string {
 	}
 	text := "A bare round trip takes " + list(trips, len(trips)) + "."
 	if len(turns) > 0 {
-		text += fmt.Sprintf(" With %s, the shortest turn takes %s.", g.unit(w), list(turns, len(turns)))
+		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, list(turns, len(turns)))
 	}
 	return text
 }
@@ -119,17 +122,24 @@ func (g *group) roundTrip(kind string) metric.Summary {
 	return metric.Summarize(medians)
 }
 
-// shortest returns the lock on a kind of server whose turn takes the fewest round
-// trips with w workers, nil if there is none.
-func (g *group) shortest(kind string, w int) *series {
-	turn := func(s *series) metric.Summary { return s.cells[w].summary(metric.TurnRoundTrips) }
+// busiest returns the lock on a kind of server that is handed over most often
+// with w workers, by one of them taken, of those whose turn is known in round
+// trips; nil if there is none. It is not the one with the fewest round trips: these
+// differ from it by the round trip of each round, which is no merit of a lock.
+func (g *group) busiest(kind string, w int) *series {
+	rate := metric.Handovers
+	if w == 1 {
+		rate = metric.Throughput
+	}
 	mine := slices.DeleteFunc(g.at(w), func(s *series) bool {
-		return s.lock.Traits.Needs != kind || s.lock.Status == harness.Control || turn(s).N == 0
+		return s.lock.Traits.Needs != kind || s.lock.Status == harness.Control || s.cells[w].summary(metric.TurnRoundTrips).N == 0
 	})
 	if len(mine) == 0 {
 		return nil
 	}
-	return slices.MinFunc(mine, func(a, b *series) int { return cmp.Compare(turn(a).Median, turn(b).Median) })
+	return slices.MaxFunc(mine, func(a, b *series) int {
+		return cmp.Compare(a.cells[w].summary(rate).Median, b.cells[w].summary(rate).Median)
+	})
 }
 
 // inTrips returns the metrics ms, which are in round trips, if g has round trips.
@@ -147,10 +157,14 @@ func (g *group) inTrips(ms ...*metric.Metric) []*metric.Metric {
 }
 
 func roundTripsTable(g *group) table {
+	sure := []*metric.Metric{metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips} // with intervals
+	waits := []*metric.Metric{metric.P50RoundTrips, metric.P99RoundTrips}
 	t := table{head: []string{"lock", "workers", "rounds"}}
-	columns := []*metric.Metric{metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips, metric.P50RoundTrips, metric.P99RoundTrips}
-	for _, m := range columns {
+	for _, m := range sure {
 		t.head = append(t.head, m.Name, "interval")
+	}
+	for _, m := range waits {
+		t.head = append(t.head, m.Name)
 	}
 	for _, s := range g.series {
 		for _, w := range g.workers {
@@ -159,9 +173,12 @@ func roundTripsTable(g *group) table {
 				continue
 			}
 			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds))}
-			for _, m := range columns {
+			for _, m := range sure {
 				v := c.summary(m)
 				row = append(row, cellText(m, v), interval(v, formatOf(m)))
+			}
+			for _, m := range waits {
+				row = append(row, cellText(m, c.summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

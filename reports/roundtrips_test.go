@@ -29,7 +29,7 @@ func TestRoundTripsAnswer(t *testing.T) {
 	g := largest(groups(distant(10)), true)
 	pic := RoundTripsRemote.draw(g)
 	want := "A bare round trip takes 20.9 µs to Redis (interval 20.2 µs to 21.6 µs) and 52.2 µs to ZooKeeper (interval 50.5 µs to 54 µs)." +
-		" With 8 workers, the shortest turn takes 4.79 of them on Redis (quick, a hand-over 1.91) and 9.59 on ZooKeeper (keeper, a hand-over 3.83)."
+		" With 8 workers, a turn of the lock handed over most often takes 4.79 of them on Redis (quick, a hand-over 1.91) and 9.59 on ZooKeeper (keeper, a hand-over 3.83)."
 	if got := strings.ReplaceAll(pic.answer, nb, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -42,6 +42,11 @@ func TestRoundTripsAnswer(t *testing.T) {
 		if got := rows[name][slices.Index(pic.numbers.head, "turn-roundtrips")]; got != want {
 			t.Errorf("%s: a turn takes %s, want %s", name, got, want)
 		}
+	}
+	alone := distant(10)
+	alone.Results = slices.DeleteFunc(alone.Results, func(r *harness.Result) bool { return r.Workload.Workers > 1 })
+	if got := RoundTripsRemote.draw(largest(groups(alone), true)).answer; !strings.Contains(got, "With 1 worker, a turn of the lock taken most often takes 2.39 of them on Redis (stingy) and") {
+		t.Errorf("one worker: %s", got)
 	}
 	few := RoundTripsRemote.draw(largest(groups(distant(3)), true)).answer
 	if !strings.Contains(few, "(range 20") || strings.Contains(few, "interval") {

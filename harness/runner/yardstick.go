@@ -32,7 +32,7 @@ var (
 		text: func(kind string, before, after float64) string {
 			return fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", kind, before/1e3, after/1e3)
 		},
-		remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, a request takes 30 or 160 µs by which of them each gets: put the server on a machine or on processors of its own",
+		remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, the same request has two times, such as 30 and 160 µs to Redis, by which of them each gets: put the server on a machine or on processors of its own",
 	}
 )
 
