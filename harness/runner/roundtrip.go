@@ -89,10 +89,14 @@ func dialRedis(at harness.Endpoint) (line, error) {
 	if err != nil {
 		return line{}, err
 	}
+	bare := func(ctx context.Context) error { return client.Ping(ctx).Err() }
 	ask := func(ctx context.Context) error {
-		err := client.Ping(ctx).Err()
+		err := bare(ctx)
 		if err != nil && strings.HasPrefix(err.Error(), "NOPERM ") {
-			return nil // a user with the right to nothing but locks was answered too
+			// A user with the right to nothing but locks of this lab may ask for the
+			// time. To be refused takes as long, but fills the server's ACL LOG.
+			bare = func(ctx context.Context) error { return client.Time(ctx).Err() }
+			err = bare(ctx)
 		}
 		return err
 	}
