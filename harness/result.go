@@ -69,6 +69,17 @@ type Result struct {
 	// busy.
 	Transfer float64 `json:"transfer,omitempty"`
 
+	// RoundTrip is how long a bare request to the first server of the lock took,
+	// from sending it to having the answer, in ns: the median of requests by one
+	// connection of its own, one at a time, right before and right after the
+	// window, bound to no processor. To Redis it is PING, or TIME where the user
+	// may not send that; to ZooKeeper the exists of "/", a read, which the server
+	// answers from its memory: a write goes through its log, and in an ensemble to
+	// a majority, and takes longer. Where a lock has several independent servers,
+	// the first stands for all. It is 0 if that was not measured: of locks in this
+	// process, or because the server did not answer in time.
+	RoundTrip float64 `json:"round_trip,omitempty"`
+
 	// Overlap is the share of the measured span during which all workers ran,
 	// 0 to 1.
 	Overlap float64 `json:"overlap"`

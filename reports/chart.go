@@ -41,7 +41,7 @@ var Suite = []*Chart{
 	ThroughputLocal, WaitLocal, JainLocal, ParetoLocal, TimeLocal,
 	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
 	BestLocal, HoldLocal, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	HandoversRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
+	HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
 	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
 	BestRemote, HoldRemote, ReadRemote, Clients, ThinkRemote,
 }

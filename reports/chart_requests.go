@@ -257,6 +257,10 @@ func crossing(ws []int, over []float64) (at float64, index int) {
 
 func wireTable(g *group, herds []herd) table {
 	t := table{head: []string{"lock", "workers", "rounds", metric.Requests.Unit, "interval", metric.Notifications.Unit, "interval", "dearer than the queue"}}
+	trips := g.inTrips(metric.TurnRoundTrips, metric.HandoverRoundTrips)
+	for _, m := range trips {
+		t.head = append(t.head, m.Name)
+	}
 	for _, s := range g.series {
 		dearer := unknown
 		for _, h := range herds {
@@ -274,7 +278,11 @@ func wireTable(g *group, herds []herd) table {
 				v := c.summary(m)
 				row = append(row, cellText(m, v), interval(v, figures))
 			}
-			t.rows = append(t.rows, append(row, dearer))
+			row = append(row, dearer)
+			for _, m := range trips {
+				row = append(row, cellText(m, c.summary(m)))
+			}
+			t.rows = append(t.rows, row)
 		}
 	}
 	return t

@@ -69,6 +69,7 @@ func throughputTable(g *group) table {
 		metric.HandoverTime, metric.HandoverTransfers, metric.Hold, metric.HoldShare, metric.WaitShare, metric.Overlap}
 	if g.remote {
 		columns = []*metric.Metric{metric.Handovers, metric.HandoverTime, metric.Requests, metric.Notifications, metric.CPU, metric.Overlap}
+		columns = append(columns, g.inTrips(metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips)...)
 	}
 	t := table{head: []string{"lock", "workers", "rounds", metric.Throughput.Unit, "interval"}}
 	for _, m := range columns {
@@ -91,8 +92,7 @@ func throughputTable(g *group) table {
 	return t
 }
 
-// cellText formats the median of v as a figure of m, with its unit where that
-// is a time or a share.
+// cellText formats the median of v as a figure of m.
 func cellText(m *metric.Metric, v metric.Summary) string {
 	switch {
 	case v.N == 0:
@@ -100,12 +100,20 @@ func cellText(m *metric.Metric, v metric.Summary) string {
 	case v.AtMost:
 		v.AtMost = false
 		return "≤ " + cellText(m, v)
-	case strings.HasSuffix(m.Unit, "ns/op"):
-		return nanos(v.Median)
-	case strings.HasSuffix(m.Unit, "%"):
-		return percent(v.Median)
 	}
-	return si(v.Median)
+	return formatOf(m)(v.Median)
+}
+
+// formatOf returns how to format a figure of m: with its unit where that is a
+// time or a share.
+func formatOf(m *metric.Metric) func(v float64) string {
+	switch {
+	case strings.HasSuffix(m.Unit, "ns/op"):
+		return nanos
+	case strings.HasSuffix(m.Unit, "%"):
+		return percent
+	}
+	return si
 }
 
 // interval formats the bounds of v, and what they are worth if it is less than

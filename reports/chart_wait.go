@@ -330,6 +330,10 @@ func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
 func waitTable(g *group) table {
 	floor := g.floor()
 	t := table{head: []string{"lock", "workers", "samples", "p50", "p90", "p99", "p99.9"}}
+	trips := g.inTrips(metric.P50RoundTrips, metric.P99RoundTrips) // medians of the rounds, each by its own
+	for _, m := range trips {
+		t.head = append(t.head, m.Unit)
+	}
 	for _, s := range g.series {
 		for _, w := range g.workers {
 			if s.cells[w] == nil {
@@ -339,6 +343,9 @@ func waitTable(g *group) table {
 			row := []string{s.lock.Name, strconv.Itoa(w), strconv.FormatInt(h.Count(), 10)}
 			for _, q := range marked {
 				row = append(row, quoted(h, q, floor))
+			}
+			for _, m := range trips {
+				row = append(row, cellText(m, s.cells[w].summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

@@ -83,7 +83,7 @@ func TestGoldenCharts(t *testing.T) {
 	outputs := make(map[string]func(io.Writer) error)
 	for _, name := range []string{
 		BestLocal.Name, BestRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
-		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
+		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, RoundTripsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
 		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Clients.Name, HoldRemote.Name,
 	} {
 		outputs["gallery/"+name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
@@ -153,6 +153,7 @@ func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
 			func() { r.Wire = nil },
 			func() { r.Workload.Hold.Mean = time.Duration(i) },
 			func() { r.CPU.Time = time.Duration(i) },
+			func() { r.RoundTrip = v },
 		} {
 			if fields>>f&1 == 1 {
 				set()

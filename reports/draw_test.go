@@ -222,6 +222,7 @@ func tame(rng *rand.Rand, r *harness.Result) {
 	if rng.IntN(2) == 0 {
 		r.Lock.Traits.Needs = harness.KindRedis
 		r.Wire = &harness.Counts{Requests: rng.Uint64N(9000), Notifications: rng.Uint64N(3000)}
+		r.RoundTrip = float64(1 + rng.Int64N(1e5))
 	}
 	switch rng.IntN(8) {
 	case 0:
@@ -273,7 +274,7 @@ func scramble(data []byte) *resultfile.Run {
 		}
 		r := &harness.Result{
 			Lock: lock, Round: int(flags >> 12 % 12), Elapsed: time.Duration(next()), Ops: next(), Handovers: next(),
-			ClockFloor: float(), ClockStep: float(), Overlap: float(), CPU: harness.CPU{Time: time.Duration(next())},
+			ClockFloor: float(), ClockStep: float(), Overlap: float(), RoundTrip: float(), CPU: harness.CPU{Time: time.Duration(next())},
 			Workload: harness.Workload{Workers: 1 << (flags >> 16 % 13), Hold: harness.Span{Mean: time.Duration(flags >> 20 % 2)}},
 			Burst:    int(int8(flags >> 24)), Owners: []uint16{0, 1, 1, 0, uint16(flags >> 28)},
 		}

@@ -23,6 +23,7 @@ type lineChart struct {
 	cpus   int    // where more workers than these are shaded; 0 if nowhere
 
 	y      scale
+	least  float64 // the y axis, if logarithmic, begins here or below; 0 says nothing
 	yTitle string
 	format func(v float64) string // of the y axis
 	figure func(v float64) string // beside the line's end
@@ -134,6 +135,9 @@ func (l *lineChart) yRange() (lo, hi float64) {
 			hi = 1
 		}
 		return 0, hi
+	}
+	if l.least > 0 {
+		lo = min(lo, l.least)
 	}
 	return logRange(lo, hi)
 }

@@ -92,6 +92,7 @@ func (m model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 	r.CPU = harness.CPU{Time: time.Duration(min(workers, 2)) * time.Second, Voluntary: int64(r.Ops / 10), Allocs: r.Ops / 100}
 	if m.lock.Traits.Needs != "" {
 		r.Wire = &harness.Counts{Requests: 3 * r.Ops, Notifications: r.Ops}
+		r.RoundTrip = map[string]float64{harness.KindRedis: 20e3, harness.KindZooKeeper: 50e3}[m.lock.Traits.Needs] * (1 + 0.01*float64(round))
 	}
 	r.Owners, r.Burst = m.owners(rand.New(rand.NewPCG(uint64(round), uint64(workers))), shares)
 	if m.breaks && round == rounds-1 {

@@ -24,6 +24,7 @@ var Suite = []*Gate{
 	{metric.P50, nanos},
 	{metric.P99, nanos},
 	{metric.HandoverTime, nanos},
+	{metric.TurnRoundTrips, figures},
 	{metric.Jain, percent},
 	{metric.CPU, nanos},
 	{metric.Requests, figures},

@@ -35,7 +35,8 @@ func Main(m *testing.M) {
 // without who got them, so what the owner log shows is among them.
 var units = []string{
 	"ns/op", "acq/s", "p50-ns/op", "p99-ns/op", "p999-ns/op", "handovers/s", "handover-ns/op",
-	"transfers/handover", "hold-%", "handover-%", "wait-%",
+	"transfers/handover", "roundtrip-ns/op", "roundtrips/turn", "roundtrips/handover", "p99-roundtrips/op",
+	"hold-%", "handover-%", "wait-%",
 	"jain-%", "streak-p99", "gap-p99", "lwss-%", "mttr-acq", "bypass-acq",
 	"overlap-%", "cpu-ns/op", "switches/op", "preemptions/op", "reqs/op", "notifs/op",
 }

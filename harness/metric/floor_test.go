@@ -18,7 +18,7 @@ func TestFloor(t *testing.T) {
 // asks gets the bound.
 func TestUnderTheFloor(t *testing.T) {
 	quantile := func(h harness.Histogram) *harness.Result {
-		return &harness.Result{Wait: h, Handover: h, ClockFloor: 20, ClockStep: 10, Transfer: 50} // floor 150
+		return &harness.Result{Wait: h, Handover: h, ClockFloor: 20, ClockStep: 10, Transfer: 50, RoundTrip: 25} // floor 150
 	}
 	spans := func(mean int64) *harness.Result {
 		const n = 100 // the step counts a tenth: 5 * (20 + 1)
@@ -41,6 +41,9 @@ func TestUnderTheFloor(t *testing.T) {
 		{P999, quantile(all(900)), 900, 0},
 		{HandoverTime, quantile(all(40)), math.NaN(), 150}, {HandoverTime, quantile(all(200)), 200, 0},
 		{HandoverTransfers, quantile(all(40)), math.NaN(), 3}, {HandoverTransfers, quantile(all(200)), 4, 0},
+		{HandoverRoundTrips, quantile(all(40)), math.NaN(), 6}, {HandoverRoundTrips, quantile(all(200)), 8, 0},
+		{P50RoundTrips, quantile(all(149)), math.NaN(), 6}, {P50RoundTrips, quantile(all(150)), 6, 0},
+		{P99RoundTrips, quantile(all(10)), math.NaN(), 6}, {P99RoundTrips, quantile(all(900)), 36, 0},
 		{Hold, spans(104), math.NaN(), 105}, {Hold, spans(105), 105, 0},
 		{HandoverMean, spans(104), math.NaN(), 105}, {HandoverMean, spans(105), 105, 0},
 		{HandoverShare, in(spans(104), 1050*time.Nanosecond, 10), math.NaN(), 100},

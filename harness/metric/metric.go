@@ -73,6 +73,7 @@ var Suite = []*Metric{
 	Time, Throughput,
 	P50, P99, P999,
 	Handovers, HandoverTime, HandoverMean, HandoverTransfers,
+	RoundTrip, TurnRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
 	Hold, HoldShare, HandoverShare, WaitShare,
 	Jain, BusyHalf, Spread, MinMax,
 	StreakP50, StreakP99, LWSS, Reacquire, GapP50, GapP99, BypassP99, Bypass,

@@ -140,6 +140,12 @@ func TestByHand(t *testing.T) {
 		{HandoverShare, within(result(20), 2*time.Microsecond), 31.5},
 		{HandoverShare, within(result(20), 620*time.Nanosecond), 100},
 		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: 8}, 2.5},
+		{RoundTrip, &harness.Result{RoundTrip: 8}, 8},
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
+		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
+		// 5 of 20 acquisitions in 20 us changed hands, or all if there is nobody else.
+		{TurnRoundTrips, lockTurns(2, 5), 2}, {TurnRoundTrips, lockTurns(1, 0), 0.5},
+		{TurnRoundTrips, lockTurns(2, 0), 10}, // at least
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
 		// Two workers and 100 turns in 20 us: a turn is 400 ns.
 		{HoldShare, turns(2, 100, 0), 25},
@@ -187,6 +193,11 @@ func turns(workers int, ops uint64, think time.Duration) *harness.Result {
 	return r
 }
 
+// lockTurns returns a result of 20 us and round trips of 2 us.
+func lockTurns(workers int, handovers uint64) *harness.Result {
+	return &harness.Result{Ops: 20, Handovers: handovers, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), RoundTrip: 2000}
+}
+
 func permits(r *harness.Result, n int) *harness.Result {
 	r.Lock.Traits.Permits = n
 	return r
@@ -228,6 +239,14 @@ func TestTooLittle(t *testing.T) {
 		{HandoverTransfers, result(20)},                          // no transfer was measured
 		{HandoverTransfers, &harness.Result{Handover: result(19).Handover, Transfer: 8}},
 		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: math.NaN()}},
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover}}, // no round trip was measured
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: math.NaN()}},
+		{HandoverRoundTrips, &harness.Result{Handover: result(19).Handover, RoundTrip: 8}},
+		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 0.5}},
+		{P99RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}},
+		{RoundTrip, &harness.Result{RoundTrip: -1}}, {RoundTrip, &harness.Result{RoundTrip: 0.5}}, {RoundTrip, &harness.Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &harness.Result{RoundTrip: math.NaN()}},
+		{TurnRoundTrips, within(lockTurns(2, 5), 0)},
+		{TurnRoundTrips, permits(lockTurns(2, 5), 2)}, {TurnRoundTrips, beside(lockTurns(2, 5), 50, 0)}, {TurnRoundTrips, beside(lockTurns(2, 5), 0, 2)},
 		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},
 		{WaitShare, turns(2, 100, 330)}, // 107.5 % in all: the samples are not the window
 		{HoldShare, turns(1, 220, 0)},   // holds longer than the window

@@ -1,10 +1,6 @@
 package metric
 
-import (
-	"math"
-
-	"locklab/harness"
-)
+import "locklab/harness"
 
 // HandoverTransfers is the median hand-over in units of the time that a word
 // took from one processor to another around the same window: what the algorithm
@@ -23,15 +19,6 @@ var HandoverTransfers = &Metric{
 	Doc:    "median hand-over over the time of a word from one processor to another",
 	Paper:  "Mellor-Crummey & Scott 1991",
 	Better: Lower,
-	Of:     func(r *harness.Result) (float64, bool) { return inTransfers(r, HandoverTime.Of) },
-	AtMost: func(r *harness.Result) (float64, bool) { return inTransfers(r, HandoverTime.AtMost) },
-}
-
-// inTransfers returns the time that of gives in transfers.
-func inTransfers(r *harness.Result, of func(r *harness.Result) (float64, bool)) (float64, bool) {
-	v, ok := of(r)
-	if !ok || !(r.Transfer > 0) {
-		return math.NaN(), false
-	}
-	return v / r.Transfer, true
+	Of:     func(r *harness.Result) (float64, bool) { return inUnits(r, r.Transfer, HandoverTime.Of) },
+	AtMost: func(r *harness.Result) (float64, bool) { return inUnits(r, r.Transfer, HandoverTime.AtMost) },
 }

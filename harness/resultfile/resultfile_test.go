@@ -28,7 +28,7 @@ func sample() *harness.Result {
 		Ops: 30, Workers: []uint64{10, 20}, Handovers: 7,
 		Wait:     harness.Histogram{{Value: 0, N: 1}, {Value: 20, N: 3}, {Value: 2049, N: 1 << 40}, {Value: 1<<36 - 1, N: 2}},
 		Handover: harness.Histogram{{Value: 100, N: 5}},
-		Hold:     harness.Spans{N: 4, Sum: 480}, Think: harness.Spans{N: 3, Sum: 3100}, Transfer: 28.5,
+		Hold:     harness.Spans{N: 4, Sum: 480}, Think: harness.Spans{N: 3, Sum: 3100}, Transfer: 28.5, RoundTrip: 48123.5,
 		Owners: []uint16{0, 1, 0, 65535}, Burst: 4,
 		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
 		CPU:        harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},

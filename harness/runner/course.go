@@ -16,6 +16,7 @@ import (
 const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 15 * time.Millisecond
+	tripsCost   = 50 * time.Millisecond // the round trips to a server around the window
 )
 
 // Estimate returns about how long p takes.
@@ -29,7 +30,7 @@ func (p *Plan) Estimate() (d time.Duration) {
 func (p *Plan) estimate(c Case) time.Duration {
 	cost := processCost
 	if c.Lock.Remote != nil {
-		cost += clientCost * time.Duration(c.Workload.Workers)
+		cost += tripsCost + clientCost*time.Duration(c.Workload.Workers)
 	}
 	if f, probed := p.cost[c.Lock.Traits.Needs]; probed {
 		cost = time.Duration(f * float64(cost))

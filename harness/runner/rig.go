@@ -312,7 +312,7 @@ func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result
 		return res, err
 	}
 	runtime.GC()
-	before := rig.probe()
+	before := rig.probe(ctx)
 	noise := machine.Watch()
 	res, err = rig.Drive(ctx, Limit{Window: job.Workload.Window})
 	if err != nil {
@@ -321,22 +321,12 @@ func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result
 	seen := noise.Stop()
 	res.Noise = &seen
 	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)
-	bracket(res, before, rig.probe())
+	rig.bracket(ctx, res, before)
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return res, nil
-}
-
-// probe returns the times of transfers between the first two processors of the
-// workers' order, nil for remote locks, which do not meet in a cache line, and if
-// workers are stuck, who may occupy the processors.
-func (r *Rig) probe() []float64 {
-	if r.job.Lock.Local == nil || r.dead {
-		return nil
-	}
-	return transfers(r.in.Clock, r.in.Topology.CPUs())
 }
 
 // minOverlap is the least share of the window in which all workers must have

@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,7 +8,6 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/machine"
 )
 
@@ -29,10 +26,6 @@ const (
 	transferPatient = 5 * time.Millisecond // with a thread that gets no processor
 	transferLook    = 1024                 // vain tries between two looks at the clock
 )
-
-// maxTransferChange is the ratio of the times after and before a window from
-// which they count as two regimes.
-const maxTransferChange = 1.5
 
 // A ferry is the word that two threads hand to and fro.
 type ferry struct {
@@ -125,34 +118,6 @@ func (f *ferry) trips(clock machine.Clock, start uint64) bool {
 		}
 	}
 	return true
-}
-
-// bracket sets the transfer time of r from the probes before and after its
-// window, and warns if they disagree.
-func bracket(r *harness.Result, before, after []float64) {
-	if len(before) == 0 || len(after) == 0 {
-		return // one of them alone cannot tell whether the regime held
-	}
-	a, b := median(before), median(after)
-	r.Transfer = median(slices.Concat(before, after))
-	if max(a, b) > maxTransferChange*min(a, b) {
-		r.Warnings = append(r.Warnings, harness.Warning{
-			Text:   fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", a, b),
-			Remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
-		})
-	}
-}
-
-// DriveProbed is Drive between two probes of the time of a transfer, some
-// milliseconds, which the result then has.
-func (r *Rig) DriveProbed(ctx context.Context, limit Limit) (*harness.Result, error) {
-	before := r.probe()
-	res, err := r.Drive(ctx, limit)
-	if err != nil {
-		return nil, err
-	}
-	bracket(res, before, r.probe())
-	return res, nil
 }
 
 // median returns the middle of xs, which is not empty.

@@ -76,26 +76,49 @@ func TestBracket(t *testing.T) {
 		warns         string // part of it, "" for none
 	}{
 		{"steady", []float64{29, 30, 31}, []float64{31, 32, 33}, 31, ""},
-		{"slower", []float64{29, 30, 31}, []float64{99, 100, 101, 102, 103}, 99.5, "30 ns from one processor to the other before the window and 101 ns after"},
-		{"faster", []float64{100}, []float64{60}, 80, "100 ns"},
+		{"slower", []float64{29, 30, 31}, []float64{99, 100, 101, 102, 103}, 99.5, "a word took 30 ns from one processor to the other before the window and 101 ns after"},
+		{"faster", []float64{100}, []float64{30}, 65, "100 ns"},
 		{"just not", []float64{100}, []float64{150}, 125, ""},
 		{"no second", []float64{30}, nil, 0, ""},
 		{"no first", nil, []float64{30}, 0, ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		for _, kind := range []string{"", harness.KindRedis} {
 			r := new(harness.Result)
-			bracket(r, c.before, c.after)
-			if math.Abs(r.Transfer-c.want) > 1e-9 {
-				t.Errorf("transfer %v, want %v", r.Transfer, c.want)
+			r.Lock.Traits.Needs = kind
+			got, other, scale, warns := &r.Transfer, &r.RoundTrip, 1.0, c.warns
+			if kind != "" { // as many microseconds
+				got, other, scale = other, got, 1e3
+				warns = strings.NewReplacer("ns", "µs", " from one processor to the other", "", "a word", "a bare request to redis").Replace(warns)
+			}
+			bracket(r, times(c.before, scale), times(c.after, scale))
+			if math.Abs(*got-c.want*scale) > 1e-9*scale || *other != 0 {
+				t.Errorf("%s %s: %v ns, want %v; the other one %v", c.name, kind, *got, c.want*scale, *other)
 			}
 			switch {
-			case c.warns == "" && len(r.Warnings) != 0:
-				t.Errorf("warnings %v, want none", r.Warnings)
-			case c.warns != "" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Text, c.warns) || r.Warnings[0].Remedy == ""):
-				t.Errorf("warnings %v, want one with %q and a remedy", r.Warnings, c.warns)
+			case warns == "" && len(r.Warnings) != 0:
+				t.Errorf("%s %s: warnings %v, want none", c.name, kind, r.Warnings)
+			case warns != "" && (len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Text, warns) || r.Warnings[0].Remedy == ""):
+				t.Errorf("%s %s: warnings %v, want one with %q and a remedy", c.name, kind, r.Warnings, warns)
 			}
-		})
+		}
 	}
+	for kind, most := range map[string]float64{"": 1.5, harness.KindZooKeeper: 2} {
+		r := &harness.Result{Lock: harness.Lock{Traits: harness.Traits{Needs: kind}}}
+		bracket(r, []float64{100}, []float64{100 * most})
+		if len(r.Warnings) > 0 {
+			t.Errorf("a change of %v times: %v", most, r.Warnings)
+		}
+		if bracket(r, []float64{100 * most}, []float64{99}); len(r.Warnings) != 1 {
+			t.Errorf("a change of more than %v times: %v", most, r.Warnings)
+		}
+	}
+}
+
+func times(xs []float64, by float64) (out []float64) {
+	for _, x := range xs {
+		out = append(out, by*x)
+	}
+	return out
 }
 
 // TestProbe: only locks in this process have a transfer time.
@@ -105,7 +128,7 @@ func TestProbe(t *testing.T) {
 	far := &Rig{in: &in, job: Job{Lock: new(shelf).variant(harness.Traits{})}}
 	stuck := &Rig{in: &in, job: Job{Lock: good}, dead: true}
 	for _, r := range []*Rig{far, stuck} {
-		if samples := r.probe(); samples != nil {
+		if samples := r.probe(t.Context()); samples != nil {
 			t.Errorf("%s: %d samples", r.job.Lock.Name, len(samples))
 		}
 	}

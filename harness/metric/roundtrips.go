@@ -1,0 +1,93 @@
+package metric
+
+import (
+	"math"
+
+	"locklab/harness"
+)
+
+// RoundTrip is how long a bare request to the server of the lock took around the
+// window, in nanoseconds: the unit of the metrics below. See
+// [harness.Result.RoundTrip].
+//
+// Source: the round-trip delay of G. Almes, S. Kalidindi, M. Zekauskas, "A
+// Round-trip Delay Metric for IPPM", RFC 2681, 1999, between programs in place of
+// hosts.
+var RoundTrip = &Metric{
+	Name:   "roundtrip",
+	Unit:   "roundtrip-ns/op",
+	Doc:    "bare request to the server and its answer, around the window",
+	Paper:  "RFC 2681",
+	Better: Lower,
+	Of: func(r *harness.Result) (float64, bool) {
+		// What is under a nanosecond or over a quarter of an hour, is damage.
+		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
+	},
+}
+
+// The times of a lock kept by servers in units of the bare round trip that was
+// measured around the same window: what the protocol does with the network and
+// the server that it has. Two rounds, or two machines, can be compared in them
+// although the one has the slower path. An acquisition that asks once takes one
+// at least. A request that writes, or that the server answers later than one it
+// only looks up, takes more than one. So may one whose path changed its speed
+// within the window; a figure a little under what the protocol must take says so
+// too. They are missing where no round trip was measured.
+//
+// Source: the synchronization delay and the response time of M. Singhal, "A
+// Taxonomy of Distributed Mutual Exclusion", JPDC 18(1), 1993, which are told in
+// message delays, measured in place of counted.
+var (
+	HandoverRoundTrips = inRoundTrips("handover-roundtrips", "roundtrips/handover",
+		"median hand-over over the bare round trip to the server", HandoverTime)
+	P50RoundTrips = inRoundTrips("wait-p50-roundtrips", "p50-roundtrips/op",
+		"median wait over the bare round trip to the server", P50)
+	P99RoundTrips = inRoundTrips("wait-p99-roundtrips", "p99-roundtrips/op",
+		"99th percentile of the waits over the bare round trip to the server", P99)
+	TurnRoundTrips = inRoundTrips("turn-roundtrips", "roundtrips/turn",
+		"time from one hand-over to the next, of one worker from one acquisition to the next, over the bare round trip to the server", lockTurn)
+)
+
+// lockTurn is the time in which the lock goes from one worker to the next, with
+// the hold: the window over the hand-overs. A worker alone hands the lock to
+// itself. What the owner takes back counts for nobody, as in [Handovers]. A window
+// without a hand-over counts as one turn, which took that long at least: left out,
+// it would leave the quick ones. Where several may hold at once the window is no
+// row of turns, and there is none.
+var lockTurn = &Metric{Of: func(r *harness.Result) (float64, bool) {
+	n := r.Handovers
+	if len(r.Workers) == 1 {
+		n = r.Ops
+	}
+	if r.Elapsed <= 0 || r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 {
+		return 0, false
+	}
+	return float64(r.Elapsed) / float64(max(1, n)), true
+}}
+
+// inRoundTrips returns m, a time in ns, as a metric in round trips.
+func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
+	trips := &Metric{Name: name, Unit: unit, Doc: doc, Paper: "Singhal 1993", Better: Lower,
+		Of: func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.Of) }}
+	if m.AtMost != nil {
+		trips.AtMost = func(r *harness.Result) (float64, bool) { return inUnits(r, trip(r), m.AtMost) }
+	}
+	return trips
+}
+
+// trip returns the round trip of r in ns, 0 if there is none.
+func trip(r *harness.Result) float64 {
+	if v, ok := RoundTrip.Of(r); ok {
+		return v
+	}
+	return 0
+}
+
+// inUnits returns the time that of gives in units of so many ns.
+func inUnits(r *harness.Result, unit float64, of func(r *harness.Result) (float64, bool)) (float64, bool) {
+	v, ok := of(r)
+	if !ok || !(unit > 0) {
+		return math.NaN(), false
+	}
+	return v / unit, true
+}

@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+)
+
+// A yardstick is a time of the machine that a lock can hardly beat, measured
+// right before and right after a window: what the lock took is told in it.
+type yardstick struct {
+	of     func(r *harness.Result) *float64
+	change float64 // ratio of the times after and before from which they are two regimes
+	text   func(kind string, before, after float64) string
+	remedy string
+}
+
+var (
+	transferStick = yardstick{
+		of:     func(r *harness.Result) *float64 { return &r.Transfer },
+		change: 1.5,
+		text: func(_ string, before, after float64) string {
+			return fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", before, after)
+		},
+		remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
+	}
+	roundTripStick = yardstick{
+		of:     func(r *harness.Result) *float64 { return &r.RoundTrip },
+		change: 2,
+		text: func(kind string, before, after float64) string {
+			return fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", kind, before/1e3, after/1e3)
+		},
+		remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, the same request has two times, such as 30 and 160 µs to Redis, by which of them each gets: put the server on a machine or on processors of its own",
+	}
+)
+
+// bracket sets the yardstick of r from the probes before and after its window,
+// and warns if they disagree.
+func bracket(r *harness.Result, before, after []float64) {
+	if len(before) == 0 || len(after) == 0 {
+		return // one of them alone cannot tell whether the regime held
+	}
+	y := transferStick
+	if r.Lock.Traits.Needs != "" {
+		y = roundTripStick
+	}
+	a, b := median(before), median(after)
+	*y.of(r) = median(slices.Concat(before, after))
+	if max(a, b) > y.change*min(a, b) {
+		r.Warnings = append(r.Warnings, harness.Warning{Text: y.text(r.Lock.Traits.Needs, a, b), Remedy: y.remedy})
+	}
+}
+
+// probe returns the times of a yardstick: of transfers between the first two
+// processors of the workers' order, or of round trips to the server of a lock
+// kept by one. It returns nil if workers are stuck, who may occupy the processors.
+func (r *Rig) probe(ctx context.Context) []float64 {
+	switch {
+	case r.dead:
+		return nil
+	case r.job.Lock.Local != nil:
+		return transfers(r.in.Clock, r.in.Topology.CPUs())
+	}
+	return roundTrips(ctx, r.in.Clock, r.job.At)
+}
+
+// DriveProbed is Drive between two probes of the time of a transfer, or of a
+// round trip, some milliseconds, which the result then has.
+func (r *Rig) DriveProbed(ctx context.Context, limit Limit) (*harness.Result, error) {
+	before := r.probe(ctx)
+	res, err := r.Drive(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	r.bracket(ctx, res, before)
+	return res, nil
+}
+
+// bracket probes again, after the window of res, if the probe before it found
+// something.
+func (r *Rig) bracket(ctx context.Context, res *harness.Result, before []float64) {
+	if len(before) > 0 {
+		bracket(res, before, r.probe(ctx))
+	}
+}

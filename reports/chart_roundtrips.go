@@ -1,0 +1,187 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// RoundTripsRemote draws what a turn of a lock takes, in units of what a bare
+// request to its server took around the same window: what the protocol does with
+// the path and the server that it has.
+var RoundTripsRemote = &Chart{
+	Name:     "roundtrips-distributed",
+	Title:    "How many round trips to its server does a turn of a distributed lock take?",
+	Doc:      lineDoc + " Turn: from one hand-over to the next, hold and think time included; with one worker, from one acquisition to the next. Round trip: a request that does nothing and its answer (PING to Redis, exists of / to ZooKeeper, which answers a write later) by one connection of its own, right before and right after each window. Dashed: one round trip.",
+	Remote:   true,
+	optional: true,
+	draw:     drawRoundTrips,
+}
+
+func drawRoundTrips(g *group) picture {
+	l := workersChart(g, metric.TurnRoundTrips, logScale)
+	l.format, l.figure, l.yTitle = si, si, "round trips per turn of the lock (log scale)"
+	if len(l.lines) == 0 {
+		return nothing("No turn of a lock was measured in round trips to its server.")
+	}
+	l.least, l.under = 1, oneTrip
+	return l.picture(roundTripsAnswer(g), roundTripsTable(g))
+}
+
+// oneTrip marks what a lock takes that asks its server once in a turn and waits
+// for nothing else.
+func oneTrip(c draw.Canvas, p *plot.Plot) {
+	if p.Y.Min > 1 || p.Y.Max < 1 {
+		return
+	}
+	_, trY := p.Transforms(&c)
+	y := trY(1)
+	c.StrokeLine2(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, c.Min.X, y, c.Max.X, y)
+	if c.Size().X > width/3 { // a small frame has no room for words
+		c.FillText(typeset(7.5, muted, draw.XLeft, draw.YBottom), vg.Point{X: c.Min.X + 4, Y: y + 2}, "one bare round trip")
+	}
+}
+
+// serverNames are the kinds of server in a sentence.
+var serverNames = map[string]string{harness.KindRedis: "Redis", harness.KindZooKeeper: "ZooKeeper"}
+
+// servers returns the kinds of server that keep the locks of g.
+func (g *group) servers() (kinds []string) {
+	for _, s := range g.series {
+		if kind := s.lock.Traits.Needs; !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// roundTripsAnswer says what a round trip takes to each kind of server, and how
+// many a turn takes there of the lock that is handed over most often.
+func roundTripsAnswer(g *group) string {
+	w := g.crowd()
+	best, of := "handed over", " of them"
+	if w == 1 {
+		best = "taken"
+	}
+	var trips, turns []string
+	for _, kind := range g.servers() {
+		trip, name := g.roundTrip(kind), cmp.Or(serverNames[kind], kind)
+		if trip.N == 0 {
+			continue
+		}
+		what := "interval"
+		if trip.Confidence < 0.95 {
+			what = "range"
+		}
+		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", nanos(trip.Median), name, what, nanos(trip.Lo), nanos(trip.Hi)))
+		if s := g.busiest(kind, w); s != nil {
+			lock := s.lock.Name
+			if h := s.cells[w].summary(metric.HandoverRoundTrips); h.N > 0 {
+				lock += ", a hand-over " + cellText(metric.HandoverRoundTrips, h)
+			}
+			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", si(s.cells[w].summary(metric.TurnRoundTrips).Median), of, name, lock))
+			of = ""
+		}
+	}
+	text := "A bare round trip takes " + list(trips, len(trips)) + "."
+	if len(turns) > 0 {
+		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, list(turns, len(turns)))
+	}
+	return text
+}
+
+// roundTrip returns the round trip to the servers of a kind: the median over the
+// rounds of the medians over the cases of a round, which share its weather.
+func (g *group) roundTrip(kind string) metric.Summary {
+	rounds := make(map[int][]float64)
+	for _, s := range g.series {
+		if s.lock.Traits.Needs != kind {
+			continue
+		}
+		for _, c := range s.cells {
+			for i, r := range c.rounds {
+				if v, ok := metric.RoundTrip.Of(r); ok {
+					rounds[i] = append(rounds[i], v)
+				}
+			}
+		}
+	}
+	var medians []float64
+	for _, vs := range rounds {
+		medians = append(medians, metric.Summarize(vs).Median)
+	}
+	return metric.Summarize(medians)
+}
+
+// busiest returns the lock on a kind of server that is handed over most often
+// with w workers, by one of them taken, of those whose turn is known in round
+// trips; nil if there is none. It is not the one with the fewest round trips: these
+// differ from it by the round trip of each round, which is no merit of a lock.
+func (g *group) busiest(kind string, w int) *series {
+	rate := metric.Handovers
+	if w == 1 {
+		rate = metric.Throughput
+	}
+	mine := slices.DeleteFunc(g.at(w), func(s *series) bool {
+		return s.lock.Traits.Needs != kind || s.lock.Status == harness.Control || s.cells[w].summary(metric.TurnRoundTrips).N == 0
+	})
+	if len(mine) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(mine, func(a, b *series) int {
+		return cmp.Compare(a.cells[w].summary(rate).Median, b.cells[w].summary(rate).Median)
+	})
+}
+
+// inTrips returns the metrics ms, which are in round trips, if g has round trips.
+func (g *group) inTrips(ms ...*metric.Metric) []*metric.Metric {
+	for _, s := range g.series {
+		for _, c := range s.cells {
+			for _, r := range c.rounds {
+				if _, ok := metric.RoundTrip.Of(r); ok {
+					return ms
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func roundTripsTable(g *group) table {
+	sure := []*metric.Metric{metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips} // with intervals
+	waits := []*metric.Metric{metric.P50RoundTrips, metric.P99RoundTrips}
+	t := table{head: []string{"lock", "workers", "rounds"}}
+	for _, m := range sure {
+		t.head = append(t.head, m.Name, "interval")
+	}
+	for _, m := range waits {
+		t.head = append(t.head, m.Name)
+	}
+	for _, s := range g.series {
+		for _, w := range g.workers {
+			c := s.cells[w]
+			if c == nil {
+				continue
+			}
+			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds))}
+			for _, m := range sure {
+				v := c.summary(m)
+				row = append(row, cellText(m, v), interval(v, formatOf(m)))
+			}
+			for _, m := range waits {
+				row = append(row, cellText(m, c.summary(m)))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}

@@ -1,0 +1,95 @@
+package reports
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// distant is a made-up run of locks on two kinds of server: what a round trip
+// takes there is in model.result.
+func distant(rounds int) *resultfile.Run {
+	quick := model{lock: served("quick", harness.Redis, harness.KindRedis), rate: constant(1e4), handed: 1}
+	stingy := model{lock: served("stingy", harness.Peer, harness.KindRedis), rate: constant(2e4), handed: 0.1}
+	keeper := model{lock: served("keeper", harness.ZooKeeper, harness.KindZooKeeper), rate: constant(2e3), handed: 1}
+	nothing := model{lock: served("nothing", harness.Redis, harness.KindRedis), rate: constant(1e6), handed: 1}
+	nothing.lock.Status = harness.Control
+	near := model{lock: local("near", harness.Spin, harness.Recommended), rate: constant(1e6), handed: 1}
+	return synthesize(3, rounds, 2, []int{1, 8}, quick, stingy, keeper, nothing, near)
+}
+
+// TestRoundTripsAnswer: what the chart says is what the rounds say. Of ten of
+// them, the i-th with trips i % longer, the median is 4.5 % longer than the first,
+// and the interval is from the second to the ninth.
+func TestRoundTripsAnswer(t *testing.T) {
+	g := largest(groups(distant(10)), true)
+	pic := RoundTripsRemote.draw(g)
+	want := "A bare round trip takes 20.9 µs to Redis (interval 20.2 µs to 21.6 µs) and 52.2 µs to ZooKeeper (interval 50.5 µs to 54 µs)." +
+		" With 8 workers, a turn of the lock handed over most often takes 4.79 of them on Redis (quick, a hand-over 1.91) and 9.59 on ZooKeeper (keeper, a hand-over 3.83)."
+	if got := strings.ReplaceAll(pic.answer, nb, " "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// Half the rate of quick alone, but only every tenth turn hands over.
+	rows := make(map[string][]string)
+	for _, r := range pic.numbers.rows {
+		rows[r[0]+" "+r[1]] = r
+	}
+	for name, want := range map[string]string{"quick 1": "4.78", "quick 8": "4.79", "stingy 1": "2.39", "stingy 8": "23.9"} {
+		if got := rows[name][slices.Index(pic.numbers.head, "turn-roundtrips")]; got != want {
+			t.Errorf("%s: a turn takes %s, want %s", name, got, want)
+		}
+	}
+	alone := distant(10)
+	alone.Results = slices.DeleteFunc(alone.Results, func(r *harness.Result) bool { return r.Workload.Workers > 1 })
+	if got := RoundTripsRemote.draw(largest(groups(alone), true)).answer; !strings.Contains(got, "With 1 worker, a turn of the lock taken most often takes 2.39 of them on Redis (stingy) and") {
+		t.Errorf("one worker: %s", got)
+	}
+	few := RoundTripsRemote.draw(largest(groups(distant(3)), true)).answer
+	if !strings.Contains(few, "(range 20") || strings.Contains(few, "interval") {
+		t.Errorf("three rounds have no interval: %s", few)
+	}
+}
+
+// TestWithoutRoundTrips: a file from before they were measured shows no trace of
+// them, and one that has them of its distributed locks only.
+func TestWithoutRoundTrips(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		run := distant(6)
+		for _, r := range run.Results {
+			if old {
+				r.RoundTrip = 0
+			}
+		}
+		var page, text bytes.Buffer
+		if err := WriteHTML(&page, run); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for name, out := range map[string]string{"page": page.String(), "Markdown": text.String()} {
+			if strings.Contains(out, "round trip") == old || strings.Contains(out, "roundtrips") == old {
+				t.Errorf("an old file is %v: the %s has round trips", old, name)
+			}
+		}
+		if slices.Contains(Charts(run), RoundTripsRemote.Name) == old {
+			t.Errorf("an old file is %v: the charts are %v", old, Charts(run))
+		}
+		for _, c := range []*Chart{HandoversRemote, RequestsRemote, WaitRemote, ThroughputLocal, WaitLocal} {
+			numbers := c.draw(largest(groups(run), c.Remote)).numbers
+			has := slices.ContainsFunc(numbers.head, func(h string) bool { return strings.Contains(h, "roundtrip") })
+			if has != (c.Remote && !old) {
+				t.Errorf("an old file is %v: the table of %s has the columns %v", old, c.Name, numbers.head)
+			}
+			for _, row := range numbers.rows {
+				if len(row) != len(numbers.head) {
+					t.Errorf("%s: %d cells under %d heads", c.Name, len(row), len(numbers.head))
+				}
+			}
+		}
+	}
+}
