@@ -205,7 +205,8 @@ func (t target) folder() string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
 }
 
-// write writes the files of t, each once it is composed.
+// write writes the files of t, each once it is composed, and removes the pictures
+// of the report that was there before.
 func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
 		var page bytes.Buffer
@@ -220,9 +221,14 @@ func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, fol
 		return nil
 	}
 	var text bytes.Buffer
+	stale := t.shown()
 	err := markdown(&text, t.folder(), func(path string, png []byte) error {
+		delete(stale, path)
 		return save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
 	})
+	if err == nil {
+		err = t.clear(stale) // before the text goes, which says what to clear
+	}
 	if err != nil {
 		return err
 	}
