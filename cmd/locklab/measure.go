@@ -97,7 +97,7 @@ func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io
 		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
 		f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
 		if n := len(m.lost); n > 0 {
-			f.Warnings = append(f.Warnings, harness.Warning{Remedy: lossRemedy,
+			f.Warnings = append(f.Warnings, harness.Warning{Kind: "lost", Remedy: lossRemedy,
 				Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, m.total, m.lost[0])})
 		}
 	})

@@ -122,7 +122,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
-	o.strictness.flags(cmd)
+	o.strictness.flags(cmd, "before anything is measured", "machine")
 }
 
 // run measures, and writes the report of what was measured even if it was

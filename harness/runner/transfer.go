@@ -137,6 +137,7 @@ func bracket(r *harness.Result, before, after []float64) {
 	r.Transfer = median(slices.Concat(before, after))
 	if max(a, b) > maxTransferChange*min(a, b) {
 		r.Warnings = append(r.Warnings, harness.Warning{
+			Kind:   "transfer",
 			Text:   fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", a, b),
 			Remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
 		})
