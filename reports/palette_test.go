@@ -88,7 +88,7 @@ var (
 	seriesTokens = []token{ink, blue, rust, sage, plum, muted} // lines and marks; muted is that of controls
 	textTokens   = []token{ink, muted, blue, rust, good}
 	grounds      = []token{paper, warm, shade} // what lines and text stand on
-	frameTokens  = []token{axis}               // drawn on paper, 3:1 as graphics
+	frameTokens  = []token{axis}               // axes, and curves that samples do not resolve: on paper, 3:1 as graphics
 	faintTokens  = []token{grid, ghost}        // nothing is read from them alone
 )
 
