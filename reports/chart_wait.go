@@ -295,7 +295,7 @@ func (cv curve) path(c draw.Canvas, p *plot.Plot, floor float64) (sure, rest []v
 func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
 	sure, rest := cv.path(c, p, floor)
 	all := append(sure[:len(sure):len(sure)], rest...)
-	c.StrokeLines(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.8)}, rest)
+	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8)}, rest)
 	c.StrokeLines(cv.s.look.line(), sure)
 	return line{s: cv.s}.extend(c, all)
 }
