@@ -54,6 +54,11 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 		if err := m.keep(p); err != nil {
 			return err
 		}
+		if p.Result != nil {
+			if err := m.out.Sync(); err != nil {
+				return err
+			}
+		}
 		show.update(p)
 		return nil
 	})
