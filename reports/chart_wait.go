@@ -33,7 +33,7 @@ var (
 	}
 )
 
-const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and 99.9 %. Thin and pale: fewer than ten samples lie above, so the run does not resolve it. Grey floor: the clock cannot tell such times apart."
+const waitDoc = "Sampled waits of all rounds together; markers at 50, 90, 99 and 99.9 %. Thin and grey: fewer than ten samples lie above, so the run does not resolve it. Grey floor: the clock cannot tell such times apart."
 
 // marked are the quantiles that carry a marker and a column in the table.
 var marked = []float64{0.5, 0.9, 0.99, 0.999}
@@ -290,12 +290,13 @@ func (cv curve) path(c draw.Canvas, p *plot.Plot, floor float64) (sure, rest []v
 	return sure, rest
 }
 
-// draw draws the curve, its unresolved tail thin, and returns where it ends.
+// draw draws the curve, its unresolved tail thin and grey, and returns where it
+// ends.
 func (cv curve) draw(c draw.Canvas, p *plot.Plot, floor float64) vg.Length {
 	sure, rest := cv.path(c, p, floor)
 	all := append(sure[:len(sure):len(sure)], rest...)
+	c.StrokeLines(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8)}, rest)
 	c.StrokeLines(cv.s.look.line(), sure)
-	c.StrokeLines(draw.LineStyle{Color: cv.s.look.hue.alpha(110), Width: vg.Points(0.8)}, rest)
 	return line{s: cv.s}.extend(c, all)
 }
 

@@ -85,7 +85,7 @@ func mistakes(colours map[string]uint32, grounds ...uint32) (out []string) {
 
 // The roles of the tokens. One that is in no list fails the test.
 var (
-	seriesTokens = []token{ink, blue, rust, sage, plum, muted} // lines and marks; muted is that of controls
+	seriesTokens = []token{ink, blue, rust, sage, plum, muted} // lines and marks; muted is that of controls, and of what samples do not resolve
 	textTokens   = []token{ink, muted, blue, rust, good}
 	grounds      = []token{paper, warm, shade} // what lines and text stand on
 	frameTokens  = []token{axis}               // drawn on paper, 3:1 as graphics

@@ -45,11 +45,11 @@ func assess(run *resultfile.Run) quality {
 		q.Warnings[i].count += n
 	}
 	for _, w := range run.Manifest.Warnings {
-		add(harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)}, 0)
+		add(readable(w), 0)
 	}
 	for _, r := range run.Results {
 		for _, w := range r.Warnings {
-			add(harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)}, 1)
+			add(readable(w), 1)
 		}
 	}
 	for i, w := range q.Warnings {
@@ -60,7 +60,7 @@ func assess(run *resultfile.Run) quality {
 	}
 	q.Warnings = append(q.Warnings, experimental(run)...)
 	for _, w := range drifts(run) {
-		q.Warnings = append(q.Warnings, warning{Warning: harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy), Kind: w.Kind}, Where: "the whole run"})
+		q.Warnings = append(q.Warnings, warning{Warning: readable(w), Where: "the whole run"})
 	}
 	q.Checks = checks(run)
 	slices.SortStableFunc(q.Warnings, func(a, b warning) int {
@@ -72,12 +72,40 @@ func assess(run *resultfile.Run) quality {
 	return q
 }
 
+// readable returns w in whole sentences.
+func readable(w harness.Warning) harness.Warning {
+	return harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy), Kind: w.Kind}
+}
+
+// otherKind is the kind of a warning whose kind is not among [WarningKinds], such
+// as one in the file of an older lab.
+const otherKind = "other"
+
+// WarningKinds returns the kinds of the warnings that [Warnings] may return: those
+// about the machine, then those about what was measured.
+func WarningKinds() []string {
+	return append(machine.WarningKinds(), "overlap", "late", "clipped", "transfer", "round-trip", "lost", "drift", otherKind)
+}
+
+// Warnings returns what the report of run warns of. Those that differ in nothing
+// but their figures count as one.
+func Warnings(run *resultfile.Run) (ws []harness.Warning) {
+	kinds := WarningKinds()
+	for _, w := range assess(run).Warnings {
+		if !slices.Contains(kinds, w.Kind) {
+			w.Kind = otherKind
+		}
+		ws = append(ws, w.Warning)
+	}
+	return ws
+}
+
 // experimental returns the warnings of the hardware experiments, each kind once.
 func experimental(run *resultfile.Run) (out []warning) {
 	where := make(map[harness.Warning][]string)
 	for _, f := range findings(run) {
 		for _, w := range f.Warnings {
-			w = harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)}
+			w = readable(w)
 			if where[w] == nil {
 				out = append(out, warning{Warning: w, count: 1})
 			}

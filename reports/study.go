@@ -173,7 +173,7 @@ func studies(run *resultfile.Run) (out []study, err error) {
 			s.Took = f.Elapsed.Round(max(time.Millisecond, f.Elapsed.Truncate(10*time.Second)/100)).String()
 		}
 		for _, w := range f.Warnings {
-			s.Warnings = append(s.Warnings, harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy)})
+			s.Warnings = append(s.Warnings, readable(w))
 		}
 		for k, t := range f.Tables {
 			p, err := newPlate(t, f, fmt.Sprintf("%s-%d", s.ID, k+1))

@@ -97,7 +97,7 @@ func (c contest) disturbed() (all, bad int) {
 	var own []string
 	switch {
 	case c.g.remote:
-		own = []string{"", "others", "pressure"}
+		own = []string{"", "clipped", "others", "pressure"}
 	case c.workers >= c.g.cpus:
 		own = []string{"pressure"}
 	}

@@ -38,7 +38,7 @@ var docRules = []rule{
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when somebody asks for it"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
-	{match: `^locklab (run|env) .*--strict`, why: "whether it goes on depends on this machine; TestStrict runs it"},
+	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},
 	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},
 	{match: `^locklab run .*--budget`, check: budgetIsRead, why: "a budget is not to be shortened; TestFit spends them"},

@@ -33,7 +33,7 @@ that --accept does not name makes the exit status 3.`,
   locklab env --strict --accept guest,clock-step && locklab run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := demand.validate(); err != nil {
+			if err := demand.validate(machine.WarningKinds()); err != nil {
 				return err
 			}
 			s := lookAround(listening)
@@ -48,7 +48,7 @@ that --accept does not name makes the exit status 3.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	demand.flags(cmd)
+	demand.flags(cmd, "when all is printed", "machine")
 	return cmd
 }
 

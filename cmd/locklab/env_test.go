@@ -75,7 +75,7 @@ fitness  ok processors                                  8 CPUs
          ?  stopped at the CPU limit (throttling)       the system does not tell
          ?  slowed down by heat                         the system does not tell
          ok speed of a CPU after the window, of before  101.0 %
-         ok threads moved between CPUs                  2 a second and CPU
+         ok lost to moves between CPUs                  0.0 %
 warning (noise): it is noisy
   remedy: silence it
 `

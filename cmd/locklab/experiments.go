@@ -169,7 +169,7 @@ func (h *hardwareRun) keep(f *harness.Finding) error {
 	if h.file == nil {
 		return nil
 	}
-	return h.file.AppendFinding(f)
+	return errors.Join(h.file.AppendFinding(f), h.file.Sync())
 }
 
 func (h *hardwareRun) print(out io.Writer, f *harness.Finding) error {

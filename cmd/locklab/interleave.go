@@ -183,7 +183,7 @@ func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 			}
 			pair = [2]*harness.Result{}
 		}
-		if err := p.files[build].Append(at.Result); err != nil {
+		if err := errors.Join(p.files[build].Append(at.Result), p.files[build].Sync()); err != nil {
 			return err
 		}
 		if at.Done%(2*len(plan.Cases)) != 0 {

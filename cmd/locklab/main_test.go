@@ -107,6 +107,8 @@ func TestUsageErrors(t *testing.T) {
 		{"env extra", `"extra"`},
 		{"env --strict --accept noise", "there are cpus, cpu-limit"},
 		{"run --accept guest", "give both"},
+		{"report " + testRun + " --accept guest", "give both"},
+		{"report " + testRun + " --strict --accept noise", "there are cpus, cpu-limit"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			stdout, stderr, status := output(t, locklab(t, strings.Fields(c.args)...))

@@ -19,6 +19,10 @@ type measuring struct {
 	out    *resultfile.Writer
 	stderr io.Writer
 
+	budget time.Duration // of the whole run from begin on; 0 is none
+	begin  time.Time
+	told   bool // that the budget does not suffice
+
 	rounds      int // as planned by now
 	done, total int // cases, over all rounds
 	violated    []string
@@ -54,13 +58,41 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 		if err := m.keep(p); err != nil {
 			return err
 		}
+		if p.Result != nil {
+			if err := m.out.Sync(); err != nil {
+				return err
+			}
+		}
 		show.update(p)
+		if text := m.overrun(p, time.Since(m.begin)); text != "" && !m.told {
+			m.told = true
+			show.lasting(text)
+		}
 		return nil
 	})
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// overrun returns a line that says that the run will take longer than its budget,
+// where it may not do with fewer rounds, or "". It knows so before it happens: by
+// what was measured for the time that has passed.
+func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
+	const tolerated = 1.1
+	whole := passed + p.Left + reportTime
+	if m.budget == 0 || float64(whole) <= tolerated*float64(m.budget) {
+		return ""
+	}
+	again := "for fewer, leave out --rounds"
+	if m.plan.Budget > 0 {
+		if p.Rounds > m.plan.Least {
+			return "" // there will be fewer
+		}
+		again = "it takes so many to tell locks apart; for less, choose fewer locks or workers"
+	}
+	return fmt.Sprintf("over the budget: as busy as the machine is now, %d rounds take about %v, not %v; %s", p.Rounds, whole.Round(time.Second), m.budget, again)
 }
 
 // keep writes what a case gave.
@@ -97,7 +129,7 @@ func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io
 		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
 		f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
 		if n := len(m.lost); n > 0 {
-			f.Warnings = append(f.Warnings, harness.Warning{Remedy: lossRemedy,
+			f.Warnings = append(f.Warnings, harness.Warning{Kind: "lost", Remedy: lossRemedy,
 				Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, m.total, m.lost[0])})
 		}
 	})

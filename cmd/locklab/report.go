@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,7 @@ const machinesDir = "machines"
 
 func reportCommand() *cobra.Command {
 	var out, pictures string
+	var demand strictness
 	cmd := &cobra.Command{
 		Use:   "report DIR [DIR]...",
 		Short: "Draw the report of an earlier run again, or of several beside each other",
@@ -38,11 +40,15 @@ charts as PNG files.
 Of several directories, such as the same run on several machines, it draws one
 report: each one's verdicts, every lock on every machine in one frame, the ratio
 of each machine to the first with its interval, and what they do not have in
-common.`,
+common.
+
+With --strict any warning in the report that --accept does not name makes the exit
+status 3; the report is written all the same.`,
 		Example: `  locklab report build/report
   locklab report build/report --out report.md                  just the Markdown
   locklab report build/report --png pictures                   each chart as a picture of its own
-  locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more`,
+  locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more
+  locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("%w: report needs the directory of a run, or of several", harness.ErrUsage)
@@ -50,33 +56,42 @@ common.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := demand.validate(reports.WarningKinds()); err != nil {
+				return err
+			}
 			defer thrifty()()
-			machines, err := loadMachines(args)
+			runs, err := loadRuns(args)
 			if err != nil {
 				return err
 			}
-			if len(machines) > 1 {
-				return reportMachines(cmd.OutOrStdout(), machines, out, pictures)
+			if err := drawRuns(cmd.OutOrStdout(), runs, args, out, pictures); err != nil {
+				return err
 			}
-			if out == "" {
-				out = args[0]
-			}
-			run := machines[0].Run
-			if pictures != "" {
-				if err := writePictures(run, pictures); err != nil {
-					return err
-				}
-			}
-			return writeReport(cmd.OutOrStdout(), run, out)
+			return demand.judgeRuns(runs, cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
+	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
 }
 
-// loadMachines reads the runs in dirs, of which no two are the same.
-func loadMachines(dirs []string) ([]reports.Machine, error) {
+// drawRuns writes the report of runs, read from dirs: of one, or of several beside
+// each other.
+func drawRuns(stdout io.Writer, runs []*resultfile.Run, dirs []string, out, pictures string) error {
+	if len(runs) > 1 {
+		return reportMachines(stdout, reports.Machines(runs, dirs), out, pictures)
+	}
+	if pictures != "" {
+		if err := writePictures(runs[0], pictures); err != nil {
+			return err
+		}
+	}
+	return writeReport(stdout, runs[0], cmp.Or(out, dirs[0]))
+}
+
+// loadRuns reads the runs in dirs, of which no two are the same.
+func loadRuns(dirs []string) ([]*resultfile.Run, error) {
 	var runs []*resultfile.Run
 	var seen []os.FileInfo
 	for i, dir := range dirs {
@@ -95,7 +110,7 @@ func loadMachines(dirs []string) ([]reports.Machine, error) {
 		}
 		runs, seen = append(runs, run), append(seen, info)
 	}
-	return reports.Machines(runs, dirs), nil
+	return runs, nil
 }
 
 // reportMachines writes the report of several runs.
@@ -205,7 +220,8 @@ func (t target) folder() string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
 }
 
-// write writes the files of t, each once it is composed.
+// write writes the files of t, each once it is composed, and removes the pictures
+// of the report that was there before.
 func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
 		var page bytes.Buffer
@@ -220,9 +236,14 @@ func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, fol
 		return nil
 	}
 	var text bytes.Buffer
+	stale := t.shown()
 	err := markdown(&text, t.folder(), func(path string, png []byte) error {
+		delete(stale, path)
 		return save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
 	})
+	if err == nil {
+		err = t.clear(stale) // before the text goes, which says what to clear
+	}
 	if err != nil {
 		return err
 	}

@@ -106,6 +106,58 @@ func TestReportTargets(t *testing.T) {
 	}
 }
 
+// TestReportAgain draws a report over one with more charts: pictures that the new
+// one does not show go, and nothing else does.
+func TestReportAgain(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the pictures are drawn under the race detector by the tests of reports")
+	}
+	one, _ := machineRuns(t)
+	dir := t.TempDir()
+	draw := func(run string) {
+		t.Helper()
+		if _, stderr, status := output(t, locklab(t, "report", run, "-o", dir)); status != 0 {
+			t.Fatalf("exit status %d, said %s", status, stderr)
+		}
+	}
+	draw(one)
+	before := files(t, dir)
+	mine := []string{"charts/mine.png", "charts/throughput.txt", "mine.png"}
+	for _, name := range mine {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The earlier report also shows a picture that is not there any more, and
+	// names some that it does not own.
+	report := filepath.Join(dir, markdownName)
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, "\n![gone](<charts/gone.png>)\n![above](<mine.png>)\n![above](<charts/../mine.png>)\nsee ![](<charts/mine.png>)\n![text](<charts/throughput.txt>)\n"...)
+	if err := os.WriteFile(report, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1}`} {
+		if err := os.WriteFile(filepath.Join(empty, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	draw(empty)
+	after := files(t, dir)
+	for _, name := range mine {
+		if !after[name] {
+			t.Errorf("%s was not the report's, and is gone", name)
+		}
+		delete(after, name)
+	}
+	if !before["charts/throughput.png"] || len(after) != 2 {
+		t.Errorf("of %d files the report left %v, want its two pages", len(before), after)
+	}
+}
+
 func TestReportRefuses(t *testing.T) {
 	one, two := machineRuns(t)
 	dir := t.TempDir()

@@ -73,7 +73,8 @@ length. Where 10 do not fit, the windows become shorter, down to 20ms, and then
 the rounds fewer, down to what a verdict takes, 6 at least; where 50 leave time
 over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
 the one and leaves the other to the budget; with --rounds, a machine that gets
-busier meanwhile makes the run longer. What --hardware adds comes on top.`,
+busier meanwhile makes the run longer, which is said as soon as it can be known.
+What --hardware adds comes on top.`,
 		Example: `  locklab run                                       one lock for each idea, about a quarter of an hour
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
@@ -122,7 +123,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
-	o.strictness.flags(cmd)
+	o.strictness.flags(cmd, "before anything is measured", "machine")
 }
 
 // run measures, and writes the report of what was measured even if it was
@@ -154,7 +155,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if text := doubt(plan); text != "" {
 		fmt.Fprintln(stderr, text)
 	}
-	m := measuring{plan: plan, out: out, stderr: stderr, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
+	m := measuring{plan: plan, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "what the hardware does: half a minute")

@@ -11,11 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/harness/resultfile"
 	"locklab/internal/machine"
+	"locklab/reports"
 )
 
 // errUnfit only chooses the exit status: what it says has been said.
-var errUnfit = errors.New("the machine is not fit to measure on")
+var errUnfit = errors.New("the machine is not, or was not, fit to measure on")
 
 // listening is how long the machine is watched before it is judged: long enough
 // for the ticks of 10 ms in which the kernel counts.
@@ -28,16 +30,17 @@ type strictness struct {
 	accept []string // kinds of warnings
 }
 
-func (s *strictness) flags(cmd *cobra.Command) {
+// flags declares the flags: when and about what is the warning.
+func (s *strictness) flags(cmd *cobra.Command, when, what string) {
 	f := cmd.Flags()
-	f.BoolVar(&s.strict, "strict", false, "exit with status 3, before anything is measured, if there is a warning about the machine")
+	f.BoolVar(&s.strict, "strict", false, "exit with status 3, "+when+", if there is a warning about the "+what)
 	f.StringSliceVar(&s.accept, "accept", nil, "kinds of warnings that --strict lets pass, such as guest,clock-step")
 }
 
-// validate refuses kinds that there are not.
-func (s *strictness) validate() error {
+// validate refuses kinds that are not among kinds.
+func (s *strictness) validate(kinds []string) error {
 	for _, kind := range s.accept {
-		if kinds := machine.WarningKinds(); !slices.Contains(kinds, kind) {
+		if !slices.Contains(kinds, kind) {
 			return fmt.Errorf("%w: --accept %s: there is no such kind of warning; there are %s", harness.ErrUsage, kind, strings.Join(kinds, ", "))
 		}
 	}
@@ -47,9 +50,28 @@ func (s *strictness) validate() error {
 	return nil
 }
 
-// judge returns errUnfit, and says so, if one of ws is not to be passed. It writes
-// what is wrong and what to do about it unless that was shown before.
+// judge returns errUnfit, and says so, if one of ws, about this machine, is not to
+// be passed. It writes what is wrong and what to do about it unless that was shown
+// before.
 func (s *strictness) judge(ws []harness.Warning, shown bool, stderr io.Writer) error {
+	return s.refuse(ws, shown, stderr, "this machine is not fit to measure on, and --strict was given; to measure all the same")
+}
+
+// judgeRuns is judge for what the report of finished runs warns of, which is in
+// the report.
+func (s *strictness) judgeRuns(runs []*resultfile.Run, stderr io.Writer) error {
+	if !s.strict {
+		return nil
+	}
+	var ws []harness.Warning
+	for _, run := range runs {
+		ws = append(ws, reports.Warnings(run)...)
+	}
+	return s.refuse(ws, false, stderr, "the report has warnings, and --strict was given; to let them pass")
+}
+
+// refuse is judge, which says why there is no going on by verdict.
+func (s *strictness) refuse(ws []harness.Warning, shown bool, stderr io.Writer, verdict string) error {
 	if !s.strict {
 		return nil
 	}
@@ -68,7 +90,7 @@ func (s *strictness) judge(ws []harness.Warning, shown bool, stderr io.Writer) e
 	if kinds == nil {
 		return nil
 	}
-	fmt.Fprintf(stderr, "locklab: this machine is not fit to measure on, and --strict was given; to measure all the same, leave it out or add --accept %s\n", strings.Join(append(slices.Clone(s.accept), kinds...), ","))
+	fmt.Fprintf(stderr, "locklab: %s, leave it out or add --accept %s\n", verdict, strings.Join(append(slices.Clone(s.accept), kinds...), ","))
 	return errUnfit
 }
 
@@ -81,7 +103,7 @@ func listen(d time.Duration) harness.Noise {
 
 // admit judges the machine as it is now, before anything is measured.
 func (s *strictness) admit(stderr io.Writer) error {
-	if err := s.validate(); err != nil || !s.strict {
+	if err := s.validate(machine.WarningKinds()); err != nil || !s.strict {
 		return err
 	}
 	ws := machine.Capture().Warnings()

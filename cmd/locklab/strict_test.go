@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/machine"
+	"locklab/reports"
 )
 
 func TestJudge(t *testing.T) {
@@ -73,5 +74,50 @@ func TestStrict(t *testing.T) {
 	}
 	if stdout, stderr, status := output(t, locklab(t, "env", "--json", "--strict")); status != exitUnfit || !strings.HasPrefix(stdout, "{") || !strings.Contains(stderr, "not fit") {
 		t.Errorf("env: exit status %d, printed %.40q, said %q", status, stdout, stderr)
+	}
+}
+
+// TestReportStrict draws runs with and without warnings. It is drawn in any case.
+func TestReportStrict(t *testing.T) {
+	one, two := machineRuns(t)
+	clean := t.TempDir()
+	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"finished":"2026-01-02T03:04:05Z"}`} {
+		if err := os.WriteFile(filepath.Join(clean, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := "--accept=" + strings.Join(reports.WarningKinds(), ",")
+	for _, c := range []struct {
+		name string
+		args []string
+		say  []string // "" if it is accepted
+	}{
+		{"not strict", []string{one}, nil},
+		{"clean", []string{clean, "--strict"}, nil},
+		{"all accepted", []string{one, "--strict", all}, nil},
+		{"one run", []string{one, "--strict"}, []string{"\n  remedy: ", "the report has warnings", "--accept "}},
+		{"one kind accepted", []string{one, "--strict", "--accept=guest"}, []string{"the report has warnings", "--accept guest,"}},
+		{"two runs", []string{one, two, "--strict"}, []string{"the report has warnings"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cmd := locklab(t, append([]string{"report", "--out", "page.html"}, c.args...)...)
+			stdout, stderr, status := output(t, cmd)
+			if want := map[bool]int{true: 0, false: exitUnfit}[c.say == nil]; status != want || c.say == nil && stderr != "" {
+				t.Errorf("exit status %d, want %d; said %q", status, want, stderr)
+			}
+			for _, want := range c.say {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("said %q, want %q", stderr, want)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(cmd.Dir, "page.html")); err != nil || !strings.Contains(stdout, "report: ") {
+				t.Errorf("the report is not there (%v); printed %q", err, stdout)
+			}
+		})
+	}
+	_, stderr, _ := output(t, locklab(t, "report", one, "--strict", "--out", "page.html"))
+	_, accept, _ := strings.Cut(stderr, "--accept ")
+	if _, stderr, status := output(t, locklab(t, "report", one, "--strict", "--accept", strings.TrimSpace(accept), "--out", "page.html")); status != 0 {
+		t.Errorf("with the --accept it asked for: exit status %d, said %q", status, stderr)
 	}
 }

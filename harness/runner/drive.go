@@ -174,6 +174,7 @@ func (d *drive) result() *harness.Result {
 	}
 	if clamped > 0 {
 		r.Warnings = append(r.Warnings, harness.Warning{
+			Kind:   "clipped",
 			Text:   "some waits exceeded the histogram's 68 s and count as 68 s",
 			Remedy: "use fewer workers or a shorter hold time",
 		})

@@ -319,6 +319,7 @@ func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result
 		return nil, err
 	}
 	seen := noise.Stop()
+	seen.Busy = min(job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
 	res.Noise = &seen
 	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)
 	rig.bracket(ctx, res, before)

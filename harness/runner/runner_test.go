@@ -203,6 +203,13 @@ func checkSound(t *testing.T, r *harness.Result) {
 	if r.Overlap < 0.9 || r.Overlap > 1 {
 		t.Errorf("overlap %v", r.Overlap)
 	}
+	busy := min(r.Noise.CPUs, r.Workload.Workers)
+	if r.Workload.GOMAXPROCS > 0 {
+		busy = min(busy, r.Workload.GOMAXPROCS)
+	}
+	if r.Noise.Busy != busy {
+		t.Errorf("%d workers can use %d of %d processors, want %d", r.Workload.Workers, r.Noise.Busy, r.Noise.CPUs, busy)
+	}
 	if r.Handovers > r.Ops || r.Workload.Workers == 1 && r.Handovers > 1 {
 		t.Errorf("%d hand-overs in %d acquisitions by %d workers", r.Handovers, r.Ops, r.Workload.Workers)
 	}

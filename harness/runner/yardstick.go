@@ -13,7 +13,8 @@ import (
 type yardstick struct {
 	of     func(r *harness.Result) *float64
 	change float64 // ratio of the times after and before from which they are two regimes
-	text   func(kind string, before, after float64) string
+	kind   string // of the warning
+	text   func(server string, before, after float64) string
 	remedy string
 }
 
@@ -21,6 +22,7 @@ var (
 	transferStick = yardstick{
 		of:     func(r *harness.Result) *float64 { return &r.Transfer },
 		change: 1.5,
+		kind:   "transfer",
 		text: func(_ string, before, after float64) string {
 			return fmt.Sprintf("a word took %.0f ns from one processor to the other before the window and %.0f ns after it", before, after)
 		},
@@ -29,8 +31,9 @@ var (
 	roundTripStick = yardstick{
 		of:     func(r *harness.Result) *float64 { return &r.RoundTrip },
 		change: 2,
-		text: func(kind string, before, after float64) string {
-			return fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", kind, before/1e3, after/1e3)
+		kind:   "round-trip",
+		text: func(server string, before, after float64) string {
+			return fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", server, before/1e3, after/1e3)
 		},
 		remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, the same request has two times, such as 30 and 160 µs to Redis, by which of them each gets: put the server on a machine or on processors of its own",
 	}
@@ -49,7 +52,7 @@ func bracket(r *harness.Result, before, after []float64) {
 	a, b := median(before), median(after)
 	*y.of(r) = median(slices.Concat(before, after))
 	if max(a, b) > y.change*min(a, b) {
-		r.Warnings = append(r.Warnings, harness.Warning{Text: y.text(r.Lock.Traits.Needs, a, b), Remedy: y.remedy})
+		r.Warnings = append(r.Warnings, harness.Warning{Kind: y.kind, Text: y.text(r.Lock.Traits.Needs, a, b), Remedy: y.remedy})
 	}
 }
 

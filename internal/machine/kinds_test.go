@@ -81,7 +81,7 @@ func TestNoiseFromFiles(t *testing.T) {
 		{"pressure", "proc/pressure/cpu", "some avg10=9.00 avg60=0.00 avg300=0.00 total=500052\n"},
 		{"throttled", "sys/fs/cgroup/user.slice/cpu.stat", "nr_periods 10\nnr_throttled 3\n"},
 		{"heat", "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n"},
-		{"migrations", "proc/self/task/1/sched", "se.nr_migrations : 2100\n"},
+		{"migrations", "proc/self/task/1/sched", "se.nr_migrations : 21000\n"},
 	} {
 		at := func(f fixture, second int) observation {
 			o := observe(f.fsys, f.cpus)

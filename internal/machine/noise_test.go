@@ -42,13 +42,13 @@ func TestNoiseWarnings(t *testing.T) {
 		{"some pressure", func(_, o *observation) { o.pressure += 90_000 }, nil},
 		{"throttled", func(_, o *observation) { o.throttle++ }, []string{"stopped 1 time because"}},
 		{"hot", func(_, o *observation) { o.hot += 2 }, []string{"slowed down 2 times"}},
-		{"migrations", func(_, o *observation) { o.moved += 1500 }, []string{"moved to another processor 750 times a second and processor"}},
-		{"some migrations", func(_, o *observation) { o.moved += 1000 }, nil},
+		{"migrations", func(_, o *observation) { o.moved += 12_000 }, []string{"moved between processors so often that it took about 6 % of their time"}},
+		{"some migrations", func(_, o *observation) { o.moved += 9000 }, nil},
 		{"slower", func(_, o *observation) { o.speed = 0.8 }, []string{"80 % of the speed"}},
 		{"faster", func(_, o *observation) { o.speed = 1.3 }, []string{"130 % of the speed"}},
 		{"a little slower", func(_, o *observation) { o.speed = 0.9 }, nil},
 		{"everything", func(_, o *observation) {
-			o.steal, o.busy, o.pressure, o.throttle, o.hot, o.speed, o.moved = 60, 40_100, 1e6, 4, 6, 0.5, 5000
+			o.steal, o.busy, o.pressure, o.throttle, o.hot, o.speed, o.moved = 60, 40_100, 1e6, 4, 6, 0.5, 50_000
 		}, []string{"host", "other processes", "waited", "stopped", "heat", "50 % of the speed", "moved"}},
 		{"unknown at the start", func(o, _ *observation) { *o = unknown(o.at) }, nil},
 		{"unknown at the end", func(_, o *observation) { *o = unknown(o.at) }, nil},
@@ -67,10 +67,37 @@ func TestNoiseWarnings(t *testing.T) {
 	}
 }
 
+// TestMoves: moves are judged by what they cost the processors that work, not by
+// their number. The windows are of locks kept by servers, with one worker on two
+// processors: the first three are from a run on an idle machine, where they cost
+// nothing that could be seen.
+func TestMoves(t *testing.T) {
+	for _, c := range []struct {
+		moved int64
+		n     harness.Noise
+		bad   bool
+	}{
+		{1395, harness.Noise{Window: time.Second, CPUs: 2, Busy: 1}, false}, // the median window
+		{3233, harness.Noise{Window: time.Second, CPUs: 2, Busy: 1}, false}, // nine of ten have fewer
+		{2500, harness.Noise{Window: 750 * time.Millisecond, CPUs: 2, Busy: 1}, false},
+		{9000, harness.Noise{Window: time.Second, CPUs: 2, Busy: 1}, true},
+		{9000, harness.Noise{Window: time.Second, CPUs: 2, Busy: 2}, false},
+		{9000, harness.Noise{Window: time.Second, CPUs: 2}, false}, // of an older lab
+		{9000, harness.Noise{Window: time.Second, CPUs: 64, Busy: 1}, true},
+		{9000, harness.Noise{Window: time.Second, CPUs: 1, Busy: 8}, true},
+		{9000, harness.Noise{Window: 10 * time.Second, CPUs: 2, Busy: 1}, false},
+	} {
+		c.n.Migrations, c.n.Speed = c.moved, 1
+		if bad := len(NoiseWarnings(c.n)) > 0; bad != c.bad {
+			t.Errorf("%+v: a warning is %v, want %v", c.n, bad, c.bad)
+		}
+	}
+}
+
 // TestNoiseChecks sums up several windows.
 func TestNoiseChecks(t *testing.T) {
 	quiet := harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.01, Speed: 1, Hot: -1}
-	loud := harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.2, Pressure: 0.3, Throttled: 4, Hot: -1, Migrations: 2000, Speed: 0.5}
+	loud := harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.2, Pressure: 0.3, Throttled: 4, Hot: -1, Migrations: 30_000, Speed: 0.5}
 	checks := NoiseChecks([]harness.Noise{quiet, loud, quiet})
 	got := make(map[string]Check)
 	for _, c := range checks {
@@ -83,7 +110,7 @@ func TestNoiseChecks(t *testing.T) {
 		"throttled":  {Found: "0 times in the median window, 4 times in the worst; too much in 1 of 3", Bad: true},
 		"heat":       {},
 		"speed":      {Found: "100.0 % in the median window, 50.0 % in the worst; too much in 1 of 3", Bad: true},
-		"migrations": {Found: "0 a second and CPU in the median window, 1000 a second and CPU in the worst; too much in 1 of 3", Bad: true},
+		"migrations": {Found: "0.0 % in the median window, 15.0 % in the worst; too much in 1 of 3", Bad: true},
 	} {
 		if c := got[kind]; c.Found != want.Found || c.Bad != want.Bad || c.Name == "" {
 			t.Errorf("%s: got %+v, want %+v", kind, c, want)

@@ -1,0 +1,125 @@
+package machine
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// BenchmarkMove measures what it costs a thread to find itself on another
+// processor: by how much the CPU time of a piece of work there exceeds that of the
+// same work without a move, both the median. moveCost is from it.
+func BenchmarkMove(b *testing.B) {
+	near := ReadTopology().CPUs()
+	if len(near) < 2 {
+		b.Skip("one processor: there is nowhere to move to")
+	}
+	b.Run("socket", func(b *testing.B) { benchmarkMove(b, near[:2], pingPong(b)) })
+	for _, kib := range []int{16, 256, 1024} {
+		words := make([]uint64, kib<<10/8)
+		b.Run(fmt.Sprintf("memory=%dKiB", kib), func(b *testing.B) {
+			benchmarkMove(b, near[:2], func() {
+				for i := 0; i < len(words); i += 8 {
+					words[i]++
+				}
+			})
+		})
+	}
+}
+
+func benchmarkMove(b *testing.B, cpus []int, work func()) {
+	defer pinned(b)()
+	took := make(map[bool][]float64) // ns, by whether the thread moved
+	at := 0
+	for i := 0; b.Loop(); i++ {
+		for range 5 {
+			work() // is at home here
+		}
+		moves := i%2 == 0
+		if moves {
+			at = 1 - at
+		}
+		if err := pinThread(cpus[at]); err != nil {
+			b.Fatal(err)
+		}
+		start := threadTime(b)
+		work()
+		took[moves] = append(took[moves], float64(threadTime(b)-start))
+	}
+	median := func(v []float64) float64 {
+		if len(v) == 0 {
+			return 0
+		}
+		slices.Sort(v)
+		return v[len(v)/2]
+	}
+	b.ReportMetric(median(took[false]), "stay-ns")
+	b.ReportMetric(median(took[true])-median(took[false]), "move-ns")
+}
+
+// pinned keeps the goroutine on its thread until the function that it returns is
+// called, which also lets the thread run where it might before.
+func pinned(b *testing.B) (undo func()) {
+	var before unix.CPUSet
+	runtime.LockOSThread()
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		b.Fatal(err)
+	}
+	return func() {
+		if err := unix.SchedSetaffinity(0, &before); err != nil {
+			b.Error(err)
+		}
+		runtime.UnlockOSThread()
+	}
+}
+
+// threadTime returns the CPU time of this thread.
+func threadTime(b *testing.B) time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(t.Nano())
+}
+
+// pingPong returns a function that sends a message to another thread and waits
+// for the answer, by system calls alone, as a server's client does.
+func pingPong(b *testing.B) func() {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlock: the thread ends with its goroutine
+		message := make([]byte, 64)
+		for {
+			n, err := unix.Read(ends[1], message)
+			if n <= 0 || err != nil {
+				return
+			}
+			if _, err := unix.Write(ends[1], message[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	b.Cleanup(func() {
+		unix.Close(ends[0])
+		<-done
+		unix.Close(ends[1])
+	})
+	message := make([]byte, 64)
+	return func() {
+		if _, err := unix.Write(ends[0], message); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := unix.Read(ends[0], message); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

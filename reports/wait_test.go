@@ -1,0 +1,42 @@
+package reports
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// TestUnresolvedTail: of a curve of few samples the part that they do not resolve
+// is thin and grey, and nothing is of a curve of many.
+func TestUnresolvedTail(t *testing.T) {
+	tail := regexp.MustCompile(`stroke:(#[0-9A-F]{6});[^"]*stroke-width:0\.8"`)
+	for _, c := range []struct {
+		samples int64
+		grey    bool
+	}{{200, true}, {5_000_000, false}} {
+		run := synthesize(1, 1, 2, []int{2}, model{lock: local("few", harness.Spin, harness.Recommended), rate: constant(1e6), handed: 1, noise: 0.01})
+		for _, r := range run.Results {
+			r.Wait = waitsOf(c.samples, 5000)
+		}
+		var svg bytes.Buffer
+		if err := WriteSVG(&svg, run, WaitLocal.Name); err != nil {
+			t.Fatal(err)
+		}
+		found := tail.FindAllStringSubmatch(svg.String(), -1)
+		if (len(found) > 0) != c.grey {
+			t.Errorf("%d samples, which resolve %v: %d thin lines", c.samples, metric.Resolved(c.samples), len(found))
+		}
+		for _, f := range found {
+			if f[1] != css(muted.light) {
+				t.Errorf("a tail is drawn in %s, want %s", f[1], css(muted.light))
+			}
+		}
+		if n := strings.Count(svg.String(), "stroke-opacity:0.43"); n > 0 { // 110 of 255
+			t.Errorf("%d lines are pale", n)
+		}
+	}
+}
