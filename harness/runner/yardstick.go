@@ -13,7 +13,7 @@ import (
 type yardstick struct {
 	of     func(r *harness.Result) *float64
 	change float64 // ratio of the times after and before from which they are two regimes
-	kind   string // of the warning
+	kind   string  // of the warning
 	text   func(server string, before, after float64) string
 	remedy string
 }
