@@ -82,7 +82,7 @@ func TestRaceDetector(t *testing.T) {
 	for _, test := range raceTests {
 		t.Run(test.lock, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), raceChild+"="+test.lock, "GORACE=")
+			cmd.Env = append(os.Environ(), raceChild+"="+test.lock, "GORACE=atexit_sleep_ms=0") // as make race does
 			out, err := cmd.CombinedOutput()
 			status := 0
 			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
