@@ -5,6 +5,7 @@ BUILD   := build
 REPORT  ?= $(BUILD)/report
 BUDGET  ?= 4m10s
 COUNT   ?= 1
+STRESS  ?= 2500ms
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
 LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
@@ -27,7 +28,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches test-a11y models race bench bench-c compare prove-compare lint golden clean
+.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare lint golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +62,11 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 race: export GORACE := $(GORACE)
 race: ## run the tests under the race detector, but for packages that start no goroutine
 	$(GO) run ./cmd/testcount '-race -p 3 $(addprefix ./,$(WAITING))' "-race $(call but,$(WAITING) $(RACELESS))"
+
+# Of the three rules that look for a second holder by chance, preemption finds a
+# rare one soonest, so it has all the time.
+stress: ## try for STRESS to find two in each local lock while workers are preempted: 90 seconds
+	LOCKLAB_STRESS=$(STRESS) $(GO) run ./cmd/testcount '-p 1 -count=1 -run ^Test(Suite|StressFindsTheRare)$$/^/^preemption$$ ./spinlock ./mutex ./harness/locktest'
 
 bench: ## run the benchmarks of every lock package, COUNT times, into build/bench.txt, and summarise them
 	@mkdir -p $(BUILD)
