@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -48,14 +47,6 @@ func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 	return sum
 }
 
-// quiet waits until the clients have asked nothing for a while.
-func quiet(t *testing.T, cs ...*zklock.Client) {
-	t.Helper()
-	eventually(t, "nobody asks", func() bool {
-		return cost(func() { time.Sleep(aWhile) }, cs...) == harness.Counts{}
-	})
-}
-
 // oneByOne: two clients who never meet.
 func oneByOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
@@ -88,7 +79,6 @@ func eventIsLock(t *testing.T, at harness.Endpoint) {
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	head := lock(t, c.Mutex(path, zklock.Options{}))
 	next := waiting(t, t.Context(), d.Mutex(path, zklock.Options{}), see, 2)
-	quiet(t, d) // it watches
 	var l *zklock.Lease
 	got := cost(func() {
 		unlock(t, head)
@@ -120,7 +110,6 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
 	}
 	empty(t, second) // it was woken, and watches the holder now
-	quiet(t, d)
 	got := cost(func() {
 		unlock(t, head)
 		unlock(t, take(t, second))
