@@ -5,14 +5,30 @@ BUILD   := build
 REPORT  ?= $(BUILD)/report
 BUDGET  ?= 4m10s
 COUNT   ?= 1
+STRESS  ?= 2500ms
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
 LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
+
+# Packages whose tests wait for servers and child processes most of the time: they
+# run beside each other, the longest first.
+WAITING  := redislock peers zklock cmd/locklab internal/backend internal/wire internal/faultproxy
+
+# Packages in which nothing runs beside anything else: the race detector has
+# nothing to say of them. A test of internal/layers looks whether it is so.
+RACELESS := reports harness/resultfile harness/metric harness/compare
+
+# The race detector would sleep for a second at the end of every process.
+GORACE   ?= atexit_sleep_ms=0
+
+# $(call but,a b) is all packages but these.
+empty :=
+but    = $$($(GO) list ./... | grep -vE '/($(subst $(empty) $(empty),|,$(1)))$$')
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches test-a11y models race bench bench-c compare prove-compare lint golden clean
+.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare lint golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,7 +44,7 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount './...' '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
+	$(GO) run ./cmd/testcount '-p 3 $(addprefix ./,$(WAITING))' "$(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -43,8 +59,14 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 	zklock/models/check
 	redislock/models/check
 
-race: ## run the tests under the race detector
-	$(GO) run ./cmd/testcount '-race ./...'
+race: export GORACE := $(GORACE)
+race: ## run the tests under the race detector, but for packages that start no goroutine
+	$(GO) run ./cmd/testcount '-race -p 3 $(addprefix ./,$(WAITING))' "-race $(call but,$(WAITING) $(RACELESS))"
+
+# Of the three rules that look for a second holder by chance, preemption finds a
+# rare one soonest, so it has all the time.
+stress: ## try for STRESS to find two in each local lock while workers are preempted: 90 seconds
+	LOCKLAB_STRESS=$(STRESS) $(GO) run ./cmd/testcount '-p 1 -count=1 -run ^Test(Suite|StressFindsTheRare)$$/^/^preemption$$ ./spinlock ./mutex ./harness/locktest'
 
 bench: ## run the benchmarks of every lock package, COUNT times, into build/bench.txt, and summarise them
 	@mkdir -p $(BUILD)

@@ -1,13 +1,31 @@
 package peers_test
 
 import (
+	"strings"
 	"testing"
 
+	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/layers"
 	"locklab/peers"
 )
 
-func TestSuite(t *testing.T) { locktest.Run(t, peers.Suite) }
+func TestSuite(t *testing.T) { locktest.Run(t, suiteHere(t)) }
+
+// suiteHere is peers.Suite, but under the race detector with one of Curator's
+// locks only, the one with readers: they differ in Java, of which it sees
+// nothing, and share all that is in Go.
+func suiteHere(t *testing.T) (suite []*harness.Variant) {
+	for _, v := range peers.Suite {
+		if raceEnabled && strings.HasPrefix(v.Name, "curator-") && !v.Traits.ReadWrite {
+			t.Run(v.Name, func(t *testing.T) {
+				t.Skip("it differs from curator-rw in Java only, which the race detector does not see; it runs without -race")
+			})
+			continue
+		}
+		suite = append(suite, v)
+	}
+	return suite
+}
 
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", peers.Suite) }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
@@ -21,10 +22,10 @@ import (
 // TestQueue runs the tests of Mutex that need a server against one.
 func TestQueue(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, harness.Endpoint)
-	}{
+	leaktest.All(t)
+	var patient []queueTest
+	defer func() { runBeside(t, at, patient) }()
+	for _, test := range []queueTest{
 		{"requests", queueRequests},
 		{"requests at any number of waiters", queueCommands},
 		{"requests while it is kept", queueCommandsKept},
@@ -60,11 +61,61 @@ func TestQueue(t *testing.T) {
 		{"silent server", queueSilent},
 		{"drain", queueDrain},
 	} {
+		if waitsMostly[test.name] {
+			patient = append(patient, test)
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			leaktest.All(t)
 			test.run(t, at)
 		})
 	}
+}
+
+type queueTest struct {
+	name string
+	run  func(*testing.T, harness.Endpoint)
+}
+
+// waitsMostly are the tests that wait for timeouts of theirs most of the time,
+// and whose bounds are far above what tests beside them take.
+var waitsMostly = map[string]bool{
+	"requests while it is kept":   true,
+	"nothing stays for ever":      true,
+	"foreign value":               true,
+	"fixed":                       true,
+	"reading ends":                true,
+	"dead waiter":                 true,
+	"dead waiters of one process": true,
+	"process cut off":             true,
+	"owner dies":                  true,
+	"Unlock past the lease":       true,
+	"who handed over leaves":      true,
+	"who handed over dies":        true,
+	"cancelled: first":            true,
+	"cancelled: letter in flight": true,
+	"lost reply to Unlock":        true,
+	"lost reply to renewal":       true,
+	"reader killed":               true,
+	"silent server":               true,
+}
+
+// runBeside runs some tests at a time. The caller looks for goroutines that
+// timers of theirs have left.
+func runBeside(t *testing.T, at harness.Endpoint, tests []queueTest) {
+	const some = 4 // the longest waits for a quarter of what all wait
+	var all errgroup.Group
+	all.SetLimit(some)
+	for _, test := range tests {
+		all.Go(func() error {
+			t.Run(test.name, func(t *testing.T) {
+				leaktest.Own(t)
+				test.run(t, at)
+			})
+			return nil
+		})
+	}
+	_ = all.Wait() // no error: the tests tell
 }
 
 func queueRequests(t *testing.T, at harness.Endpoint) {

@@ -103,7 +103,12 @@ func TestRefused(t *testing.T) {
 					all = append(all, newRefusal(t, r, k))
 				}
 			}
-			time.Sleep(50 * time.Millisecond) // those who come second wait
+			for _, f := range all {
+				if f.kind.fenced {
+					eventually(t, "who comes second waits", func() bool { return queueOf(t, admin, f.name) })
+				}
+			}
+			time.Sleep(50 * time.Millisecond) // so do the others, and all listen
 			over := func() {
 				if err := s.end(context.WithoutCancel(t.Context()), admin); err != nil {
 					t.Error(err)

@@ -58,7 +58,8 @@ func leader(addrs []string) int {
 
 // TestLeaderDies kills the leader of an ensemble while clients contend for a
 // zk-handoff: nobody gets in beside a holder, tokens rise, everybody gets on
-// soon, and no ticket is left.
+// soon after the servers have another leader, which takes them ten seconds more
+// if an election fails on a busy machine, and no ticket is left.
 func TestLeaderDies(t *testing.T) {
 	t.Parallel()
 	server := ensemble(t)
@@ -95,8 +96,8 @@ func TestLeaderDies(t *testing.T) {
 	took := time.Since(died)
 	t.Logf("another leader after %v, a turn for each of %d clients after %v; %d leases were lost",
 		elected.Round(time.Millisecond), clients, took.Round(time.Millisecond), r.lost.Load())
-	if limit := o.SessionTimeout + 6*time.Second; took > limit {
-		t.Errorf("not everybody had a turn within %v", limit)
+	if limit := o.SessionTimeout + 6*time.Second; took-elected > limit {
+		t.Errorf("not everybody had a turn within %v of the election", limit)
 	}
 	r.over.Store(true)
 	wg.Wait()

@@ -9,6 +9,9 @@ import (
 	"locklab/harness"
 )
 
+// ClientOf returns whose lock m is.
+func ClientOf(m *Mutex) *Client { return m.c }
+
 // GrantAfterExpiry queues at m, which must be free, and reports whether the
 // ticket gets the lock though the session is said to have expired after the
 // queue was looked at.

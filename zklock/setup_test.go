@@ -160,8 +160,16 @@ func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wire.ZooKe
 		got <- result{l, err}
 	}()
 	queued(t, see, m.Path(), n)
-	time.Sleep(aWhile / 4)
+	quiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
 	return got
+}
+
+// quiet waits until the client has asked nothing for so long.
+func quiet(t *testing.T, while time.Duration, c *zklock.Client) {
+	t.Helper()
+	eventually(t, "the client asks nothing", func() bool {
+		return cost(func() { time.Sleep(while) }, c) == harness.Counts{}
+	})
 }
 
 // take returns what a Lock in the background got.

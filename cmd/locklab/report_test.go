@@ -64,7 +64,7 @@ func checkImages(t *testing.T, dir, name string) {
 
 func TestReportTargets(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the pictures are drawn under the race detector by the tests of reports")
+		t.Skip("nothing runs beside anything else while a report is drawn, as a test of internal/layers says of package reports; it runs without -race")
 	}
 	one, two := machineRuns(t)
 	for _, c := range []struct {

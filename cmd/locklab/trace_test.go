@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/catalog"
 	"locklab/internal/faultproxy"
@@ -40,6 +41,17 @@ func tell(t *testing.T, args ...string) trace {
 		t.Fatal(err)
 	}
 	return story
+}
+
+// serverFor starts a server for as long as t takes, unless the environment names
+// one, and returns what names it to a process.
+func serverFor(t *testing.T, kind string) string {
+	t.Helper()
+	i := slices.IndexFunc(backend.Kinds, func(k *backend.Kind) bool { return k.Name == kind })
+	if user := os.Getenv(backend.Kinds[i].Env); user != "" {
+		return backend.Kinds[i].Env + "=" + user
+	}
+	return backend.Kinds[i].Env + "=" + strings.Join(locktest.Endpoint(t, kind).Addrs[0], ",")
 }
 
 // lines writes a story with tickets by their numbers and without times.
@@ -105,16 +117,24 @@ B delete #2 -> done |`, "\n")
 }
 
 // TestTraceEveryLock: every lock kept by servers has a story, in which each
-// client owns it once, and in print the same as in JSON.
+// client owns it once, and in print the same as in JSON. All are told by one
+// server of each kind; TestTraceFair starts its own.
 func TestTraceEveryLock(t *testing.T) {
+	parent, servers := t, make(map[string]string)
 	for _, v := range catalog.All() {
 		if v.Remote == nil || v.Unavailable != "" || v.Status == harness.Historical || v.Status == harness.Broken || v.Traits.Servers > 1 {
 			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {
-			t.Parallel()
 			need(t, v.Traits.Needs)
-			stdout, stderr, status := output(t, locklab(t, "trace", v.Name, "--clients", "3", "--hold", "1ms"))
+			if servers[v.Traits.Needs] == "" {
+				servers[v.Traits.Needs] = serverFor(parent, v.Traits.Needs)
+			}
+			env := servers[v.Traits.Needs]
+			t.Parallel()
+			cmd := locklab(t, "trace", v.Name, "--clients", "3", "--hold", "1ms")
+			cmd.Env = append(cmd.Env, env)
+			stdout, stderr, status := output(t, cmd)
 			if status != 0 {
 				t.Fatalf("exit status %d, said %s", status, stderr)
 			}

@@ -1,6 +1,6 @@
 // Command testcount runs "go test" once for each of its arguments and ends by
-// counting what passed, what failed and what was skipped, by reason, so that a
-// skip is never silent.
+// naming the longest tests and counting what passed, what failed and what was
+// skipped, by reason, so that a skip is never silent.
 //
 //	testcount './...' '-tags purego ./atomics'
 //

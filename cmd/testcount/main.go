@@ -28,13 +28,14 @@ type tally struct {
 	passed, failed int
 	skipped        map[string][]string // reason to tests
 	said           map[string][]string // output of the tests under way
+	dear           []event             // the longest tests
 }
 
 func main() {
 	t := &tally{out: os.Stdout, skipped: make(map[string][]string)}
 	ok := len(os.Args) > 1
 	for _, args := range os.Args[1:] {
-		fmt.Println("go test", args)
+		fmt.Println("go test", strings.Join(strings.Fields(args), " "))
 		cmd := exec.Command("go", append([]string{"test", "-json"}, strings.Fields(args)...)...)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
@@ -103,7 +104,18 @@ func (t *tally) add(e event) {
 	if e.Test == "" && e.Action != "skip" {
 		fmt.Fprintf(t.out, "%-5s %7.1f s  %s\n", e.Action, e.Elapsed, e.Package)
 	}
+	if e.Test != "" && e.Elapsed >= 1 && !strings.Contains(e.Test, "/") {
+		t.remember(e)
+	}
 	delete(t.said, key)
+}
+
+// remember keeps the longest tests, of those that take a second.
+func (t *tally) remember(e event) {
+	const few = 10
+	t.dear = append(t.dear, e)
+	slices.SortStableFunc(t.dear, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+	t.dear = t.dear[:min(few, len(t.dear))]
 }
 
 func (t *tally) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
@@ -126,6 +138,9 @@ func skipReason(said []string) string {
 }
 
 func (t *tally) summary() {
+	for _, e := range t.dear {
+		fmt.Fprintf(t.out, "long  %7.1f s  %s %s\n", e.Elapsed, strings.TrimPrefix(e.Package, "locklab/"), e.Test)
+	}
 	total := 0
 	reasons := slices.SortedFunc(maps.Keys(t.skipped), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(t.skipped[b]), len(t.skipped[a])), cmp.Compare(a, b))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -33,5 +34,26 @@ not JSON
 	}
 	if strings.Contains(out.String(), "TestOne") {
 		t.Errorf("a passing test is shown:\n%s", out.String())
+	}
+}
+
+// TestLongest: the longest tests are named, without their subtests, the longest
+// first.
+func TestLongest(t *testing.T) {
+	var in, out strings.Builder
+	for i := range 30 {
+		name := fmt.Sprintf("Test%02d", i*7%30)
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"locklab/a","Test":"%s","Elapsed":%d}`+"\n", name, i*7%30)
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"locklab/a","Test":"%s/part","Elapsed":100}`+"\n", name)
+	}
+	c := &tally{out: &out, skipped: make(map[string][]string)}
+	c.read(strings.NewReader(in.String()))
+	c.summary()
+	var want strings.Builder
+	for i := 29; i > 19; i-- {
+		fmt.Fprintf(&want, "long  %7.1f s  a Test%02d\n", float64(i), i)
+	}
+	if got := out.String(); !strings.HasPrefix(got, want.String()+"60 passed") {
+		t.Errorf("got\n%s\nwant\n%s", got, want.String())
 	}
 }

@@ -257,8 +257,10 @@ const patienceWithBroken = 25
 // verdict inverts Check for a lock that must fail, and returns why it did. The
 // first failure is enough. Where the race detector watches, rules that guard
 // plain memory are left out: it would report the very failure that is wanted,
-// and fail the test.
+// and fail the test. A rule gets no more than DefaultStress: a lock that it does
+// not reject has others to fail, and many tries.
 func verdict(ctx context.Context, s Subject) (why, err error) {
+	s.Stress = min(s.stress(), DefaultStress)
 	for range patienceWithBroken {
 		for _, r := range Rules {
 			if !r.Applies(s.Variant) || r.plain && raceDetector {

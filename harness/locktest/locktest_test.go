@@ -21,6 +21,7 @@ func control() *harness.Variant {
 }
 
 func TestCorrectRemoteIsAccepted(t *testing.T) {
+	var beside sync.RWMutex // they wait most of the time
 	for name, claims := range map[string]harness.Traits{
 		"lock":      {},
 		"semaphore": {Permits: 3},
@@ -28,9 +29,10 @@ func TestCorrectRemoteIsAccepted(t *testing.T) {
 		"readers":   {ReadWrite: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := newMemoryServerWith(none, claims)
 			defer close(m.quit)
-			if err := Check(t.Context(), Subject{Variant: m.variant(), Stress: DefaultStress / 3}); err != nil {
+			if err := Check(t.Context(), Subject{Variant: m.variant(), Stress: DefaultStress / 3, beside: &beside}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -88,7 +88,7 @@ var ways = []struct {
 	{"crashed", 0, true},
 	{"stopped", 0, true},
 	{"handled", unix.SIGINT, true},
-	{"unhandled", unix.SIGINT, false},
+	{"unhandled", unix.SIGTERM, false}, // SIGINT is ignored in a background job of a script
 	{"killed", unix.SIGKILL, false},
 	{"panic", 0, false},
 	{"exit", 0, false},

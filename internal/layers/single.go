@@ -1,0 +1,48 @@
+package layers
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+)
+
+// starters are the methods that start a goroutine, or let a test run beside
+// others, by their names: of sync.WaitGroup and errgroup.Group, testing.T, time.
+var starters = map[string]bool{"Go": true, "TryGo": true, "Parallel": true, "RunParallel": true, "AfterFunc": true}
+
+// single returns an error for each place at which a file of dir, tests
+// included, starts a goroutine itself: a package without one has no data race
+// that is its own.
+func single(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("no Go files in %s", dir)
+	}
+	var errs []error
+	for _, name := range names {
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if ok {
+				var method *ast.SelectorExpr
+				method, ok = call.Fun.(*ast.SelectorExpr)
+				ok = ok && starters[method.Sel.Name]
+			}
+			if _, statement := n.(*ast.GoStmt); ok || statement {
+				errs = append(errs, fmt.Errorf("%s starts a goroutine", files.Position(n.Pos())))
+			}
+			return true
+		})
+	}
+	return errors.Join(errs...)
+}
