@@ -302,12 +302,16 @@ func (c *Client) renew(ls []*Lease) {
 	sent := time.Now()
 	replies := batch(ctx, c.rdb, calls)
 	for _, l := range c.renewed(ls, replies, sent) {
-		tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+		if j := l.whole.Load(); j != nil {
+			j.renewed(l)
+		} else {
+			tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+		}
 	}
 }
 
 // renewed notes the answers to renew. It returns those of ls that have more time
-// now and somebody to tell.
+// now and somebody to tell, or somebody who may have.
 func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -325,7 +329,7 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 			continue
 		default:
 			l.extend(sent)
-			if l.trace != nil {
+			if l.trace != nil || l.whole.Load() != nil {
 				told = append(told, l)
 			}
 		}

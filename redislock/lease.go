@@ -27,7 +27,8 @@ type Lease struct {
 	span    time.Duration // a whole lease
 	fixed   bool          // it is renewed to its whole length, but not again
 
-	joint *joint // what it is made of, if it is of several leases
+	joint *joint                // what it is made of, if it is of several leases
+	whole atomic.Pointer[joint] // what it is a part of, or nil
 
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when it has, if there is a trace
