@@ -2,6 +2,8 @@ package redislock
 
 import (
 	"context"
+	"net"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -39,3 +41,12 @@ func Companion(name, what string) string { return companion(name, what) }
 func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
 	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
 }
+
+// Watch returns a dialer that looks after its connections as those of a client's
+// listener are, more often. server is what the client library calls the server.
+func Watch(c *Client, server string, every, patience time.Duration, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return (&lookout{dial: dial, sentinel: server == byFailover, every: every, patience: patience}).dialer(c)
+}
+
+// ByFailover is what the client library calls the server that Sentinel names.
+const ByFailover = byFailover
