@@ -24,7 +24,7 @@ func TestLookout(t *testing.T) {
 		return
 	}
 	leaktest.All(t)
-	const every, tolerance = 50 * time.Millisecond, 200 * time.Millisecond
+	const every = 50 * time.Millisecond
 	one, other := rs[0].options.Addrs[0], rs[1].options.Addrs[0]
 	for _, test := range []struct {
 		name, server string
@@ -41,10 +41,15 @@ func TestLookout(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var dials atomic.Int32
+			var moved atomic.Bool
+			tolerance, pop := patience, time.Second // a busy machine is no server that hangs
+			if test.want {
+				tolerance, pop = 300*time.Millisecond, 2*patience
+			}
 			c := rs[0].client(t)
 			dial := redislock.Watch(c, test.server, every, tolerance, func(ctx context.Context, network, _ string) (net.Conn, error) {
 				addr := one
-				if test.move && dials.Load() > 0 {
+				if moved.Load() {
 					addr = other
 				}
 				dials.Add(1)
@@ -52,16 +57,14 @@ func TestLookout(t *testing.T) {
 			})
 			rdb := redis.NewClient(&redis.Options{Addr: "x", Dialer: dial, MaxRetries: -1, PoolSize: 1})
 			defer rdb.Close()
-			if err := rdb.Ping(t.Context()).Err(); err != nil { // its dial is the first
-				t.Fatal(err)
-			}
+			eventually(t, "it is connected", func() bool { return rdb.Ping(t.Context()).Err() == nil })
+			moved.Store(test.move)
 			if test.hang {
 				hang(t, rs[0].PIDs()[0])
 			}
 			began := time.Now()
-			err := rdb.BLPop(t.Context(), time.Second, newName()).Err()
-			if took, closed := time.Since(began), err != redis.Nil; closed != test.want || closed && took > 900*time.Millisecond {
-				t.Errorf("a pop of a second ends after %v with %v", took, err)
+			if err := rdb.BLPop(t.Context(), pop, newName()).Err(); (err != redis.Nil) != test.want {
+				t.Errorf("a pop of %v ends after %v with %v", pop, time.Since(began), err)
 			}
 			if dials.Load() < 2 {
 				t.Error("nobody looked")
