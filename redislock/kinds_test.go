@@ -253,15 +253,17 @@ func pubsubHerd(t *testing.T, at harness.Endpoint) {
 	time.Sleep(100 * time.Millisecond) // the last replies
 	unlock(t, l)
 	eventually(t, "all have asked again", func() bool { return sent() >= n*(ping+3) })
+	var all sync.WaitGroup
 	for _, ch := range got {
-		go func() { // in whichever order
+		all.Go(func() { // in whichever order
 			if l := <-ch; l != nil {
 				if err := l.Unlock(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}
-		}()
+		})
 	}
+	all.Wait()
 	// Of k waiters left all ask at each release: n + n-1 + … + 1, and n releases.
 	eventually(t, "everybody has had the lock", func() bool { return owner(t, links[0], key) == "" && sent() >= n*(ping+2)+n*(n+1)/2+n })
 }

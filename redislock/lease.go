@@ -96,7 +96,7 @@ func (l *Lease) due() time.Time {
 // reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if l.unlocked.Swap(true) {
-		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
+		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
 	}
 	l.c.drop(l)
 	if l.prompt { // in another goroutine it would take some microseconds longer
@@ -158,7 +158,7 @@ func (l *Lease) release(ctx context.Context) error {
 // lost returns the error of Unlock if the lease has ended without it.
 func (l *Lease) lost() error {
 	if cause := l.Err(); cause != nil && !errors.Is(cause, ErrReleased) {
-		return fmt.Errorf("%w: %w", ErrNotHeld, cause)
+		return fmt.Errorf("%w: %s: %w", ErrNotHeld, l.name, cause)
 	}
 	return nil
 }
