@@ -2,7 +2,7 @@
 // handed over without polling, with leases that are renewed, fencing tokens,
 // cancellation, without orphaned keys, and honest about losing a lock.
 //
-//	rdb := redis.NewClient(&redis.Options{Addr: "redis:6379"})
+//	rdb := redis.NewClient(&redis.Options{Addr: "redis:6379", ContextTimeoutEnabled: true})
 //	defer rdb.Close()
 //	locks := redislock.NewClient(rdb, redislock.ClientOptions{})
 //	defer locks.Close()
@@ -11,6 +11,19 @@
 //	err := redislock.Do(ctx, m, func(ctx context.Context, lease *redislock.Lease) error {
 //		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
 //	})
+//
+// # Which lock
+//
+// [Mutex], unless you know why not. [RW] where many read; [Semaphore] for so many at
+// once; [Multi] for several names at once; [Cohort] where many goroutines of a process
+// want the same lock and order does not matter; [ReentrantMutex] to share a lock with
+// Redisson, or to take it again; [Redlock] for independent servers. [PollMutex] and
+// [PubSubMutex] are here to compare with: they keep no order. One name is for one kind:
+// a Mutex, a Multi and a Cohort exclude each other; others fail, or do not keep to each
+// other's rules.
+//
+// Make each lock once and keep it: one that is made for every call costs a connection
+// for each that waits, for some seconds more.
 //
 // # What it promises
 //
