@@ -27,12 +27,12 @@ type ClientOptions struct {
 	// server, or by Sentinel) or a *redis.ClusterClient.
 	//
 	// The one that is made notices a server that hangs, or that Sentinel has replaced
-	// while it did, within ten seconds, also while nothing is sent: it dials once more
-	// for each five seconds of silence, and says PING. One that is given must see to that
-	// itself: one by redis.NewFailoverClient closes those of its connections that pop when
-	// a replica is promoted, but not those that subscribe, as [ReentrantMutex] does. Who
-	// waits and does not notice gets the lock when the lease is over that the holder had,
-	// or later.
+	// while it did, also while nothing is sent: after five seconds of silence, and then
+	// at intervals that grow to twenty, it dials once more, says PING, and waits three
+	// seconds for an answer. One that is given must see to that itself: one by
+	// redis.NewFailoverClient closes those of its connections that pop when a replica is
+	// promoted, but not those that subscribe, as [ReentrantMutex] does. Who waits and
+	// does not notice gets the lock when the lease is over that the holder had, or later.
 	Blocking redis.UniversalClient
 
 	// Name is who this client is: letters, digits, and . _ - / after the first. The

@@ -19,7 +19,8 @@ import (
 // silent, and whoever waits asks again. That a name leads to another address without
 // Sentinel tells nothing: it may stand for several.
 //
-// A turn costs nothing that way, and a wait one connection for a moment in lookoutEvery.
+// A turn costs nothing that way, and a wait one connection for a moment now and then: most
+// often those wait for long who stand by to become the leader, and there may be many.
 // Shorter pops would do it for a mailbox, by more requests of who waits, and the library
 // adds ten seconds to each; a PING on the connection would do it for a subscription, with
 // one more right of the user.
@@ -37,9 +38,10 @@ type lookout struct {
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
 
 const (
-	// lookoutEvery is after how much silence a connection is looked after, and how
-	// often.
+	// lookoutEvery is after how much silence a connection is looked after. While nothing
+	// comes the next times are twice as far apart each, up to lookoutMost of it.
 	lookoutEvery = 5 * time.Second
+	lookoutMost  = 4
 
 	// lookoutPatience is how long a server may take to answer: as long as the client
 	// library lets it.
@@ -100,7 +102,7 @@ func (l *lookout) silent(now time.Time) map[string]*watched {
 	defer l.mu.Unlock()
 	ws := make(map[string]*watched)
 	for w := range l.conns {
-		if since := w.since.Load(); since != 0 && now.Sub(time.Unix(0, since)) >= l.every {
+		if since := w.since.Load(); since != 0 && now.Sub(time.Unix(0, since)) >= w.next() {
 			ws[w.addr+" "+w.peer] = w
 		}
 	}
@@ -140,6 +142,7 @@ func (l *lookout) settle(w *watched, well bool) {
 		switch same := o.addr == w.addr && o.peer == w.peer && since != 0; {
 		case same && well:
 			o.since.CompareAndSwap(since, now)
+			o.rest.Store(int64(min(2*o.next(), lookoutMost*l.every)))
 		case same:
 			dead = append(dead, o)
 		}
@@ -156,7 +159,13 @@ type watched struct {
 	l             *lookout
 	network, addr string       // as it was dialled
 	peer          string       // where that led
-	since         atomic.Int64 // Unix nanoseconds; 0 while nobody reads
+	since         atomic.Int64 // Unix nanoseconds: the last byte or look; 0 while nobody reads
+	rest          atomic.Int64 // nanoseconds from the last look to the next; 0 before the first
+}
+
+// next returns after how much silence w is looked after.
+func (w *watched) next() time.Duration {
+	return max(w.l.every, time.Duration(w.rest.Load()))
 }
 
 // peer returns where conn leads, "" if it does not say.
@@ -175,8 +184,10 @@ type watchedSocket struct {
 
 func (w *watched) Read(p []byte) (int, error) {
 	w.since.Store(time.Now().UnixNano())
-	defer w.since.Store(0)
-	return w.Conn.Read(p)
+	n, err := w.Conn.Read(p)
+	w.since.Store(0)
+	w.rest.Store(0)
+	return n, err
 }
 
 func (w *watched) Close() error {
