@@ -55,6 +55,81 @@ func TestACLRights(t *testing.T) {
 	})
 }
 
+// TestACLForce: the documented user may unlock by force, whatever the kind; and one who
+// lacks a right either may all the same, or is told so in one line.
+func TestACLForce(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	rights := documentedACL(t)
+	t.Run("with all", func(t *testing.T) {
+		leaktest.All(t)
+		user, without := r.user(t, rights), []string(nil)
+		for _, k := range lockKinds {
+			if _, ok := k.make(user.client(t), newName(), calm).(forcer); !ok {
+				without = append(without, k.name)
+				continue
+			}
+			t.Run(k.name, func(t *testing.T) { forceAsUser(t, user, k) })
+		}
+		if !slices.Equal(without, []string{"multi", "token"}) { // the names of a Multi have it
+			t.Errorf("%q have no ForceUnlock", without)
+		}
+	})
+	for _, right := range rights {
+		if !strings.ContainsRune("+~&", rune(right[0])) {
+			continue
+		}
+		t.Run(strings.ReplaceAll(right, ":*", ""), func(t *testing.T) {
+			leaktest.All(t)
+			user := r.user(t, slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right }))
+			if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range lockKinds {
+				forceWithout(t, r, user, k, right)
+			}
+		})
+	}
+}
+
+// forceAsUser: who waits gets a lock that is unlocked by force, and its holder is told.
+func forceAsUser(t *testing.T, user running, k lockKind) {
+	name := newName()
+	held := lock(t, k.make(user.client(t), name, calm))
+	got := begun(t, k.make(user.client(t), name, calm))
+	time.Sleep(30 * time.Millisecond) // most often it waits by now
+	freed, err := k.make(user.client(t), name, calm).(forcer).ForceUnlock(t.Context())
+	if !freed || err != nil {
+		t.Errorf("ForceUnlock = %t, %v", freed, err)
+	}
+	next := take(t, got)
+	lost(t, held)
+	unlock(t, next)
+}
+
+// forceWithout takes a lock, which somebody waits for, away by a user without a right.
+func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
+	name, admin := newName(), r.connect(t)
+	f, ok := k.make(user.client(t), name, calm).(forcer)
+	if !ok {
+		return
+	}
+	held := lock(t, k.make(r.client(t), name, calm))
+	defer held.Unlock(t.Context()) // which may have been taken away
+	if err := admin.ZAdd(t.Context(), redislock.Companion(name, "queue"), redis.Z{Score: 1, Member: "dead:1"}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	switch freed, err := f.ForceUnlock(t.Context()); {
+	case err == nil && !freed:
+		t.Errorf("%s without %s: a lock that is held was not freed, without an error", k.name, right)
+	case err == nil && right == "~locks:*":
+		t.Errorf("%s: whoever may not touch the key frees it", k.name)
+	case err != nil:
+		if text := err.Error(); !strings.HasPrefix(text, "redislock: force unlock ") || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
+			t.Errorf("%s without %s: %q, want one line that says what to do", k.name, right, text)
+		}
+	}
+}
+
 // user returns r as seen by the user locks with these rights.
 func (r running) user(t *testing.T, rights []string) running {
 	t.Helper()

@@ -43,7 +43,13 @@ func (b *bell) enter() (ring <-chan struct{}, ready bool) {
 		b.idle.Stop()
 	}
 	if b.sub == nil {
-		sub := b.c.rdb.Subscribe(b.c.open, b.channel) // what fails is tried again by Receive
+		rdb, err := b.c.listener()
+		if err != nil {
+			b.mute = err
+			defer b.now()
+			return b.ring, false
+		}
+		sub := rdb.Subscribe(b.c.open, b.channel) // what fails is tried again by Receive
 		if !b.c.spawn(func() { b.listen(sub) }) {
 			sub.Close()
 			return b.ring, false
@@ -108,13 +114,18 @@ func (b *bell) listen(sub *redis.PubSub) {
 	}
 }
 
+// now rings. The caller holds b.mu.
+func (b *bell) now() {
+	close(b.ring)
+	b.ring = make(chan struct{})
+}
+
 // over rings after sub has heard something, or failed with err, and reports whether
 // sub is no longer the one to listen to.
 func (b *bell) over(sub *redis.PubSub, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.ring)
-	b.ring = make(chan struct{})
+	b.now()
 	if b.sub != sub || b.c.open.Err() != nil {
 		return true
 	}

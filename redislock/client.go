@@ -26,10 +26,13 @@ type ClientOptions struct {
 	// the pattern of the other client, which must then be a *redis.Client (of one
 	// server, or by Sentinel) or a *redis.ClusterClient.
 	//
-	// Behind Sentinel it should be a client by redis.NewFailoverClient of its own: that
-	// closes its connections to a primary that hangs when another is promoted. One that
-	// is nil does so for primaries that die; of those that hang its waiters hear nothing,
-	// and get the lock when the lease is over that the holder had.
+	// The one that is made notices a server that hangs, or that Sentinel has replaced
+	// while it did, also while nothing is sent: after five seconds of silence, and then
+	// at intervals that grow to twenty, it dials once more, says PING, and waits three
+	// seconds for an answer. One that is given must see to that itself: one by
+	// redis.NewFailoverClient closes those of its connections that pop when a replica is
+	// promoted, but not those that subscribe, as [ReentrantMutex] does. Who waits and
+	// does not notice gets the lock when the lease is over that the holder had, or later.
 	Blocking redis.UniversalClient
 
 	// Name is who this client is: letters, digits, and . _ - / after the first. The
@@ -184,12 +187,17 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = manyConnections, 0, 0, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		o.ClientName = cmp.Or(c.name, o.ClientName)
+		o.Dialer = c.watch(o.Dialer, o.Addr)
 		c.blocking = redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRedirects = manyConnections, 0, 0, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		o.ClientName = cmp.Or(c.name, o.ClientName)
+		if o.Dialer == nil { // else that of redis.NewClient
+			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: cmp.Or(o.DialTimeout, 5*time.Second), TLSConfig: o.TLSConfig})
+		}
+		o.Dialer = c.watch(o.Dialer, "")
 		c.blocking = redis.NewClusterClient(&o)
 	default:
 		return nil, errNoBlocking
@@ -302,12 +310,16 @@ func (c *Client) renew(ls []*Lease) {
 	sent := time.Now()
 	replies := batch(ctx, c.rdb, calls)
 	for _, l := range c.renewed(ls, replies, sent) {
-		tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+		if j := l.whole.Load(); j != nil {
+			j.renewed(l)
+		} else {
+			tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+		}
 	}
 }
 
 // renewed notes the answers to renew. It returns those of ls that have more time
-// now and somebody to tell.
+// now and somebody to tell, or somebody who may have.
 func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -325,7 +337,7 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 			continue
 		default:
 			l.extend(sent)
-			if l.trace != nil {
+			if l.trace != nil || l.whole.Load() != nil {
 				told = append(told, l)
 			}
 		}

@@ -175,7 +175,7 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	m.mu.Lock()
 	if m.busy {
 		m.mu.Unlock()
-		return nil, ErrNotAcquired
+		return nil, busy(m.server.name)
 	}
 	m.busy = true
 	m.mu.Unlock()

@@ -2,7 +2,7 @@
 // handed over without polling, with leases that are renewed, fencing tokens,
 // cancellation, without orphaned keys, and honest about losing a lock.
 //
-//	rdb := redis.NewClient(&redis.Options{Addr: "redis:6379"})
+//	rdb := redis.NewClient(&redis.Options{Addr: "redis:6379", ContextTimeoutEnabled: true})
 //	defer rdb.Close()
 //	locks := redislock.NewClient(rdb, redislock.ClientOptions{})
 //	defer locks.Close()
@@ -11,6 +11,19 @@
 //	err := redislock.Do(ctx, m, func(ctx context.Context, lease *redislock.Lease) error {
 //		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
 //	})
+//
+// # Which lock
+//
+// [Mutex], unless you know why not. [RW] where many read; [Semaphore] for so many at
+// once; [Multi] for several names at once; [Cohort] where many goroutines of a process
+// want the same lock and order does not matter; [ReentrantMutex] to share a lock with
+// Redisson, or to take it again; [Redlock] for independent servers. [PollMutex] and
+// [PubSubMutex] are here to compare with: they keep no order. One name is for one kind:
+// a Mutex, a Multi and a Cohort exclude each other; others fail, or do not keep to each
+// other's rules.
+//
+// Make each lock once and keep it: one that is made for every call costs a connection
+// for each that waits, for some seconds more.
 //
 // # What it promises
 //
@@ -76,9 +89,12 @@
 // # Where it runs
 //
 // On one server, behind Sentinel, on a Cluster, over TLS, as an ACL user: whatever
-// [redis.NewUniversalClient] connects to; behind Sentinel see [ClientOptions]. The
-// tests ran on Redis 7.0.15 and 8.6.3 so, on 8.2.3 and Valkey 9.1.2 too but for TLS.
-// Untested are Redis before 7, a cluster whose slots move or whose nodes fail, a
+// [redis.NewUniversalClient] connects to; [ClientOptions] says what is noticed of a
+// server that hangs. The tests ran on Redis 7.0.15 and 8.6.3 so, on 8.2.3 and Valkey
+// 9.1.2 too but for TLS; the release of a [PollMutex] or a [Redlock] was DELEX on 8.6.3,
+// DELIFEQ on Valkey, and a script on the others. CONTRIBUTING.md says how to run them on
+// another. Untested are Redis before 7, 7.2, 7.4 and 8.4, Valkey before 9.1, managed
+// services, a cluster whose slots move or whose nodes fail, a
 // redis.Ring, and other servers that speak its protocol. In a cluster all keys of a lock are in the
 // slot of its name, and the locks of a [Multi] may be in different ones; a name whose
 // companions would be elsewhere is refused. A user with the right to nothing but locks
@@ -91,7 +107,9 @@
 //	  +zadd +zcard +zrange +zrangebyscore +zrank +zrem +zscore +zpopmin
 //	  +hset +hget +hdel +hexists
 //
-// and in a cluster +cluster|slots. Without one of them Lock or Unlock says so at once.
+// and in a cluster +cluster|slots. Without one of them Lock, Unlock or ForceUnlock says
+// so at once. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
+// and a [Redlock] do without the script of the release.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never
 // import another family, a runner or a report.

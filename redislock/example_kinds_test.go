@@ -41,6 +41,57 @@ func ExampleOptions() {
 	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
 }
 
+// A job that one of all processes does every hour: whoever comes first keeps the lock for
+// most of it, since the clocks of the others are not the same.
+func ExampleOptions_fixed() {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	m := locks.Mutex("locklab:{example-hourly}", redislock.Options{Lease: 50 * time.Minute, Fixed: true})
+	for range 2 { // two processes
+		_, err := m.TryLock(context.Background()) // and no Unlock
+		switch {
+		case errors.Is(err, redislock.ErrNotAcquired):
+			fmt.Println("somebody else does it")
+		case err != nil:
+			log.Fatal(err)
+		default:
+			fmt.Println("do it")
+		}
+	}
+}
+
+// A leader works until it has lost the lock, or is told to stop.
+func ExampleLease_Done() {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+	ctx := context.Background()
+
+	m := locks.Mutex("locklab:{example}", redislock.Options{Lease: 5 * time.Second})
+	lease, err := m.Lock(ctx) // waits until the leader before it is gone
+	if err != nil {
+		log.Fatal(err)
+	}
+	work := time.NewTicker(time.Millisecond)
+	defer work.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-lease.Done():
+			fmt.Println("no longer the leader:", errors.Is(lease.Err(), redislock.ErrLost))
+			fmt.Println("nothing to unlock:", errors.Is(lease.Unlock(ctx), redislock.ErrNotHeld))
+			return
+		case <-work.C:
+			if n == 3 { // what goes wrong one day
+				client.Del(ctx, m.Name())
+			}
+		}
+	}
+}
+
 // CLIENT LIST shows who listens, and the key of the lock who has it.
 func ExampleClientOptions() {
 	const name = "billing-7"
@@ -62,7 +113,7 @@ func ExampleClientOptions() {
 }
 
 func ExampleWithTrace() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
@@ -82,7 +133,7 @@ func ExampleWithTrace() {
 
 // Who polls asks less and less often: Backoff.
 func ExampleBackoff() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
@@ -100,7 +151,7 @@ func ExampleBackoff() {
 }
 
 func ExampleRW() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
@@ -128,7 +179,7 @@ func ExampleRW() {
 }
 
 func ExampleSemaphore() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
@@ -146,7 +197,7 @@ func ExampleSemaphore() {
 }
 
 func ExampleMulti() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
@@ -165,7 +216,7 @@ func ExampleMulti() {
 }
 
 func ExampleCohort() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
@@ -203,7 +254,7 @@ func ExampleNewRedlock() {
 
 // An operator takes the lock away from a holder that is known to be dead.
 func ExampleMutex_ForceUnlock() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{Name: "operator"})
 	defer locks.Close()
@@ -240,6 +291,8 @@ func TestExamples(t *testing.T) {
 		want    string
 	}{
 		{"options", ExampleOptions, "busy: true\nunlocked: true\n"},
+		{"every hour", func() { ExampleOptions_fixed(); forget(t, "locklab:{example-hourly}") }, "do it\nsomebody else does it\n"},
+		{"leader", ExampleLease_Done, "no longer the leader: true\nnothing to unlock: true\n"},
 		{"client name", ExampleClientOptions, "the holder is billing-7\n"},
 		{"trace", ExampleWithTrace, "granted, with a token: true\nreleased in less than an hour: true\n"},
 		{"back-off", ExampleBackoff, "alone\n"},
@@ -256,5 +309,14 @@ func TestExamples(t *testing.T) {
 				t.Errorf("printed\n%swant\n%s", got, e.want)
 			}
 		})
+	}
+}
+
+// forget deletes a key that an example leaves on purpose.
+func forget(t *testing.T, key string) {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	if err := client.Del(t.Context(), key).Err(); err != nil {
+		t.Error(err)
 	}
 }

@@ -18,11 +18,10 @@ import (
 var address = "127.0.0.1:6379"
 
 func Example() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
-
 	defer locks.Close()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
@@ -36,12 +35,11 @@ func Example() {
 }
 
 func ExampleMutex_TryLock() {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	ctx := context.Background()
 
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
-
 	defer locks.Close()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{})

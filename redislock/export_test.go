@@ -2,6 +2,8 @@ package redislock
 
 import (
 	"context"
+	"net"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -57,3 +59,12 @@ func ReadLetter(text string) (to string, token uint64, ok bool) {
 	to, l, err := parseLetter(text)
 	return to, l.token, err == nil
 }
+
+// Watch returns a dialer that looks after its connections as those of a client's
+// listener are, more often. server is what the client library calls the server.
+func Watch(c *Client, server string, every, patience time.Duration, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return (&lookout{dial: dial, sentinel: server == byFailover, every: every, patience: patience}).dialer(c)
+}
+
+// ByFailover is what the client library calls the server that Sentinel names.
+const ByFailover = byFailover

@@ -17,6 +17,7 @@ type joint struct {
 	mu    sync.Mutex
 	parts []*Lease
 	over  bool
+	told  time.Time // until when the trace has heard that it lasts
 }
 
 // newJoint returns a joint without parts, whose lease is all. Once it is complete
@@ -36,6 +37,7 @@ func (j *joint) add(l *Lease) bool {
 		return false
 	}
 	j.parts = append(j.parts, l)
+	l.whole.Store(j)
 	if len(j.parts) > j.need { // those before have begin to look after them
 		context.AfterFunc(l.alive, j.check)
 	}
@@ -48,7 +50,32 @@ func (j *joint) begin() *Lease {
 	for _, l := range j.members() {
 		context.AfterFunc(l.alive, j.check)
 	}
+	until := j.until()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.told = until
 	return j.all
+}
+
+// renewed tells the trace, if there is one, when the renewals of parts have given the
+// whole more time: once for all that are renewed at about the same time.
+func (j *joint) renewed(l *Lease) {
+	j.all.c.mu.Lock()
+	t := j.all.trace
+	j.all.c.mu.Unlock()
+	if t == nil || t.Renewed == nil {
+		return
+	}
+	until := j.until()
+	j.mu.Lock()
+	more := !j.over && until.Sub(j.told) > l.span/renewTries // what is left of the others tells nothing new
+	if more {
+		j.told = until
+	}
+	j.mu.Unlock()
+	if more {
+		t.Renewed(RenewedInfo{j.all.name, j.all.token, until})
+	}
 }
 
 // check ends the lease if too few of the parts are left.

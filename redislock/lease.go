@@ -27,7 +27,8 @@ type Lease struct {
 	span    time.Duration // a whole lease
 	fixed   bool          // it is renewed to its whole length, but not again
 
-	joint *joint // what it is made of, if it is of several leases
+	joint *joint                // what it is made of, if it is of several leases
+	whole atomic.Pointer[joint] // what it is a part of, or nil
 
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when it has, if there is a trace
@@ -95,7 +96,7 @@ func (l *Lease) due() time.Time {
 // reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if l.unlocked.Swap(true) {
-		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
+		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
 	}
 	l.c.drop(l)
 	if l.prompt { // in another goroutine it would take some microseconds longer
@@ -157,7 +158,7 @@ func (l *Lease) release(ctx context.Context) error {
 // lost returns the error of Unlock if the lease has ended without it.
 func (l *Lease) lost() error {
 	if cause := l.Err(); cause != nil && !errors.Is(cause, ErrReleased) {
-		return fmt.Errorf("%w: %w", ErrNotHeld, cause)
+		return fmt.Errorf("%w: %s: %w", ErrNotHeld, l.name, cause)
 	}
 	return nil
 }

@@ -151,10 +151,19 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 	l, err = lease.Await(ctx, c.spawn, ErrClosed,
 		func() (*Lease, error) { return acquire(ctx) },
 		func(l *Lease) { l.c.drop(l); l.release(ctx) })
-	if err != nil && err == ctx.Err() { // acquire says more
+	switch {
+	case err == nil:
+	case err == ErrNotAcquired: // of a TryLock
+		err = busy(name)
+	case err == ctx.Err(): // acquire says more
 		err = ended(ctx, name)
 	}
 	return l, err
+}
+
+// busy returns the error of a TryLock that could not have the lock.
+func busy(name string) error {
+	return fmt.Errorf("%w: %s: somebody else has it or waits for it", ErrNotAcquired, name)
 }
 
 // bounded returns ctx with an end after wait, if that is not 0.

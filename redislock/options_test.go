@@ -311,15 +311,13 @@ func optionTraceLost(t *testing.T, at harness.Endpoint) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name != "Multi" && name != "Redlock" && name != "Cohort" {
-			select {
-			case e := <-renewed:
-				if e.Token != l.Token() || !e.Until.After(time.Now()) {
-					t.Errorf("%s: renewed %+v, the token is %d", name, e, l.Token())
-				}
-			case <-time.After(2 * time.Second):
-				t.Errorf("%s: no renewal is told; Err = %v", name, l.Err())
+		select {
+		case e := <-renewed:
+			if e.Token != l.Token() || !e.Until.After(time.Now()) {
+				t.Errorf("%s: renewed %+v, the token is %d", name, e, l.Token())
 			}
+		case <-time.After(2 * time.Second):
+			t.Errorf("%s: no renewal is told; Err = %v", name, l.Err())
 		}
 		if err := watch.Del(t.Context(), key).Err(); err != nil && !errors.Is(err, redis.Nil) {
 			t.Fatal(err)

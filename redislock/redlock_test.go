@@ -33,6 +33,10 @@ func TestRedlock(t *testing.T) {
 		{"two keys are lost", redlockMajorityLost},
 		{"a key that comes late", redlockLate},
 		{"a lease that is renewed", redlockRenewed},
+		{"a trace", func(t *testing.T, s *trio) {
+			const lease = 600 * time.Millisecond
+			renewedOnce(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}), lease)
+		}},
 		{"most renewals fail", redlockRenewalFails},
 		{"options", redlockOptions},
 	} {

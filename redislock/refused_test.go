@@ -172,8 +172,8 @@ func (f *refusal) refused(t *testing.T, want string) {
 	case want == "" && err == nil:
 		err = l.Unlock(t.Context())
 	case want == "":
-	case !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
-		t.Errorf("%s: %q, want one line with %s", f.kind.name, text, want)
+	case !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || !strings.HasSuffix(text, ")") || strings.Contains(text, "\n"):
+		t.Errorf("%s: %q, want one line with %s, and what to do", f.kind.name, text, want)
 	default:
 		err = nil
 	}
@@ -212,7 +212,7 @@ func wrongPassword(t *testing.T, r running) {
 	for _, k := range lockKinds {
 		name := newName()
 		_, err := k.make(user.client(t), name, redislock.Options{}).Lock(t.Context())
-		if text := fmt.Sprint(err); !strings.Contains(text, "WRONGPASS") || strings.Contains(text, secret) || strings.Contains(text, "\n") || !strings.HasPrefix(text, "redislock: ") {
+		if text := fmt.Sprint(err); !strings.Contains(text, "WRONGPASS") || !strings.Contains(text, "set Username and Password") || strings.Contains(text, secret) || strings.Contains(text, "\n") || !strings.HasPrefix(text, "redislock: ") {
 			t.Errorf("%s: %q, want one line with WRONGPASS", k.name, text)
 		}
 		wantFree(t, admin, name)

@@ -92,18 +92,31 @@ func denied(err error) bool {
 // rights is what the reader of an error can do about a right that is missing.
 const rights = "the rights that a user needs stand in the package comment of redislock"
 
+// advice is what its reader can do about an answer of the server, by how that begins.
+var advice = []struct{ prefix, text string }{
+	{"NOPERM", rights},
+	{"WRONGPASS", "set Username and Password in the options of the client library"},
+	{"NOAUTH", "set Username and Password in the options of the client library"},
+	{"READONLY", "connect to the primary, by redis.NewFailoverClient if Sentinel knows it"},
+	{"OOM", "give the server more memory: locks need its policy noeviction"},
+	{"WRONGTYPE", "the name is in use, by a lock of another kind or something else"},
+}
+
 // explain adds to err what its reader can do about it, if it does not say so.
 func explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	if strings.Contains(text, rights) {
-		return err
-	}
-	// Servers before 7.2 do not say which command it was.
-	if redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script") {
-		return fmt.Errorf("%w (%s)", err, rights)
+	for _, a := range advice {
+		// Servers before 7.2 do not say which command of a script was not allowed.
+		hidden := a.text == rights && (strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script"))
+		if redis.HasErrorPrefix(err, a.prefix) || hidden {
+			if strings.Contains(text, a.text) {
+				return err
+			}
+			return fmt.Errorf("%w (%s)", err, a.text)
+		}
 	}
 	return err
 }

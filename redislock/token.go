@@ -104,7 +104,7 @@ func (m *tokenLock) lock(ctx context.Context, try bool) (*Lease, error) {
 func (m *tokenLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if !m.made.Load() {
 		if err := tokenMake.Run(ctx, m.c.rdb, m.keys).Err(); err != nil {
-			return nil, fmt.Errorf("redislock: lock %s: %w", m.keys[0], err)
+			return nil, fmt.Errorf("redislock: lock %s: %w", m.keys[0], explain(err))
 		}
 		m.made.Store(true)
 	}
@@ -131,7 +131,7 @@ func (m *tokenLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			err = errors.Join(ctx.Err(), m.c.closedErr())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("redislock: lock %s: %w", m.keys[0], err)
+			return nil, fmt.Errorf("redislock: lock %s: %w", m.keys[0], explain(err))
 		}
 	}
 }

@@ -13,10 +13,11 @@ import (
 // returned. They must not block: the lock waits for them.
 //
 // Of a lock that is made of others, a [Multi] or a [Redlock], each request and
-// each wait for one of them is a step, and so is what becomes of the whole, but not
-// the renewals. A [Cohort] asks the server for several of its waiters at once: those
-// requests are no steps of any of them, nor is the wait of the first of them for
-// other processes.
+// each wait for one of them is a step. What becomes of the lease is told of the whole:
+// Renewed once when its Deadline has moved on, and not for each part. A [Cohort] asks
+// the server for several of its waiters at once: those requests are no steps of any of
+// them, nor is the wait of the first of them for other processes, but Queued is called
+// behind others of the same process.
 type Trace struct {
 	// Sent is called before a request is sent, and Answered when its answer has
 	// come, or none. Requests that renew a lease are not among them.

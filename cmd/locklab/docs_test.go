@@ -55,7 +55,7 @@ var docRules = []rule{
 	{match: `^go run .*benchstat@`, why: "it is fetched from the network; TestWriterAndLoad reads bench.txt by the parser of benchstat"},
 	{match: `^go (build|run) `, why: "the go command has built this package to test it"},
 	{match: `^CGO_ENABLED=0 GOARCH=|^qemu-`, why: "it needs emulators; make test-arches runs the binaries of all architectures"},
-	{match: `^PATH=`, why: "it takes a server of another version than the installed one"},
+	{match: `^LOCKLAB_REDIS_SERVER=`, why: "it takes a server of another version than the installed one"},
 	{match: `^go doc `},
 	{match: `^make `, check: targetExists, why: "it is the whole suite, or minutes of measuring; its target is expanded"},
 	{match: `^scripts/deps`, why: "it installs packages; scripts/deps_test.sh tests it"},

@@ -78,7 +78,18 @@ func parseRedis(text string) (harness.Endpoint, error) {
 	return at, nil
 }
 
+// redisProgram names the environment variable that says which program to start, for
+// tests on another version.
+const redisProgram = "LOCKLAB_REDIS_SERVER"
+
 func findRedis(s system) (program, error) {
+	if name := s.getenv(redisProgram); name != "" {
+		path, err := s.lookPath(name)
+		if err != nil {
+			return program{}, fmt.Errorf("%w: %s: want the absolute path of a redis-server or valkey-server: %w", harness.ErrUsage, redisProgram, err)
+		}
+		return program{path: path}, nil
+	}
 	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err := s.lookPath(name); err == nil {
 			return program{path: path}, nil

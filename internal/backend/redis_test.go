@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,6 +112,39 @@ func TestReadRedisReply(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q is read as %q, want %q", reply, got, want)
+		}
+	}
+}
+
+// TestFindRedis: LOCKLAB_REDIS_SERVER says which program, and is not passed over when it
+// is not there.
+func TestFindRedis(t *testing.T) {
+	for _, test := range []struct {
+		env, want string
+		err       error
+		have      []string
+	}{
+		{"", "/bin/redis-server", nil, []string{"redis-server", "valkey-server"}},
+		{"", "/bin/valkey-server", nil, []string{"valkey-server"}},
+		{"", "", harness.ErrUnavailable, nil},
+		{"valkey-server", "/bin/valkey-server", nil, []string{"redis-server", "valkey-server"}},
+		{"missing", "", harness.ErrUsage, []string{"redis-server"}},
+	} {
+		sys := system{
+			getenv: func(name string) string { return map[string]string{"LOCKLAB_REDIS_SERVER": test.env}[name] },
+			lookPath: func(name string) (string, error) {
+				if !slices.Contains(test.have, name) {
+					return "", exec.ErrNotFound
+				}
+				return "/bin/" + name, nil
+			},
+		}
+		p, err := findRedis(sys)
+		if p.path != test.want || !errors.Is(err, test.err) {
+			t.Errorf("%q of %q: %q, %v", test.env, test.have, p.path, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "LOCKLAB_REDIS") {
+			t.Errorf("%q does not say what to do", err)
 		}
 	}
 }

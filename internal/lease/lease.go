@@ -2,7 +2,7 @@ package lease
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,7 +17,14 @@ func Do[L harness.Lease](ctx context.Context, lock func(context.Context) (L, err
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Unlock(ctx)) }()
+	defer func() {
+		switch failed := l.Unlock(ctx); {
+		case err == nil:
+			err = failed
+		case failed != nil: // in one line
+			err = fmt.Errorf("%w; %w", err, failed)
+		}
+	}()
 	inside, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {

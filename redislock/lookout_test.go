@@ -1,0 +1,87 @@
+//go:build linux || darwin || freebsd
+
+package redislock_test
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sys/unix"
+
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestLookout: connections on which nothing comes are closed if the server hangs, or
+// Sentinel names another one, and not otherwise.
+func TestLookout(t *testing.T) {
+	rs := startAll(t, deployments[0], deployments[0])
+	if len(rs) < 2 {
+		return
+	}
+	leaktest.All(t)
+	const every = 50 * time.Millisecond
+	one, other := rs[0].options.Addrs[0], rs[1].options.Addrs[0]
+	for _, test := range []struct {
+		name, server string
+		hang         bool // the first server does
+		move         bool // the way leads to the second
+		want         bool // the connection is closed
+	}{
+		{"a server that answers", "", false, false, false},
+		{"a server that answers, by Sentinel", redislock.ByFailover, false, false, false},
+		{"a name of several servers", "", false, true, false},
+		{"Sentinel names another", redislock.ByFailover, false, true, true},
+		{"a server that hangs", "", true, false, true},
+		{"a server that hangs, by Sentinel", redislock.ByFailover, true, true, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var dials atomic.Int32
+			var moved atomic.Bool
+			tolerance, pop := patience, time.Second // a busy machine is no server that hangs
+			if test.want {
+				tolerance, pop = 300*time.Millisecond, 2*patience
+			}
+			c := rs[0].client(t)
+			dial := redislock.Watch(c, test.server, every, tolerance, func(ctx context.Context, network, _ string) (net.Conn, error) {
+				addr := one
+				if moved.Load() {
+					addr = other
+				}
+				dials.Add(1)
+				return new(net.Dialer).DialContext(ctx, network, addr)
+			})
+			rdb := redis.NewClient(&redis.Options{Addr: "x", Dialer: dial, MaxRetries: -1, PoolSize: 1})
+			defer rdb.Close()
+			eventually(t, "it is connected", func() bool { return rdb.Ping(t.Context()).Err() == nil })
+			moved.Store(test.move)
+			if test.hang {
+				hang(t, rs[0].PIDs()[0])
+			}
+			began := time.Now()
+			if err := rdb.BLPop(t.Context(), pop, newName()).Err(); (err != redis.Nil) != test.want {
+				t.Errorf("a pop of %v ends after %v with %v", pop, time.Since(began), err)
+			}
+			if dials.Load() < 2 {
+				t.Error("nobody looked")
+			}
+		})
+	}
+}
+
+// hang stops a process for the duration of t.
+func hang(t *testing.T, pid int) {
+	t.Helper()
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+			t.Error(err)
+		}
+	})
+}

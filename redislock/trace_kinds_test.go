@@ -1,0 +1,283 @@
+package redislock_test
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// What each kind of lock tells a Trace, in the order of Trace's fields, of a Lock that
+// is alone, whose lease is renewed and released; one that has to wait for another
+// process; one that waits in vain; and one whose lease is lost. The requests of a Cohort
+// are not those of one waiter.
+const (
+	aloneHooks  = "Sent Answered Granted Renewed Released"
+	waitHooks   = "Sent Answered Queued Woken Granted Released"
+	failedHooks = "Sent Answered Queued Failed"
+	lostHooks   = "Sent Answered Granted Lost"
+)
+
+var traces = map[string]struct{ alone, wait, failed, lost string }{
+	"Mutex":          {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"RW":             {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"Semaphore":      {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"Multi":          {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"ReentrantMutex": {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // woken by the beginning of the subscription
+	"PubSubMutex":    {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // the same
+	"PollMutex":      {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // woken by its own pauses
+	"Redlock":        {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // the same
+	"Cohort":         {"Granted Renewed Released", "Granted Released", "Failed", "Granted Lost"},
+}
+
+// A heard is which functions of a Trace have been called, and the renewals.
+type heard struct {
+	mu       sync.Mutex
+	hooks    map[string]bool
+	renewals []redislock.RenewedInfo
+}
+
+func (h *heard) note(hook string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hooks == nil {
+		h.hooks = make(map[string]bool)
+	}
+	h.hooks[hook] = true
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := strings.Fields("Sent Answered Queued Woken Granted Failed Renewed Released Lost")
+	return strings.Join(slices.DeleteFunc(all, func(hook string) bool { return !h.hooks[hook] }), " ")
+}
+
+func (h *heard) renewed() []redislock.RenewedInfo {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.renewals)
+}
+
+// context returns a context whose Trace is h.
+func (h *heard) context(t *testing.T) context.Context {
+	return redislock.WithTrace(t.Context(), &redislock.Trace{
+		Sent:     func(redislock.SentInfo) { h.note("Sent") },
+		Answered: func(redislock.AnsweredInfo) { h.note("Answered") },
+		Queued:   func(redislock.QueuedInfo) { h.note("Queued") },
+		Woken:    func(redislock.WokenInfo) { h.note("Woken") },
+		Granted:  func(redislock.GrantedInfo) { h.note("Granted") },
+		Failed:   func(redislock.FailedInfo) { h.note("Failed") },
+		Renewed: func(e redislock.RenewedInfo) {
+			h.note("Renewed")
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.renewals = append(h.renewals, e)
+		},
+		Released: func(redislock.ReleasedInfo) { h.note("Released") },
+		Lost:     func(redislock.LostInfo) { h.note("Lost") },
+	})
+}
+
+// TestTraceOfEachKind: exactly the hooks of the table are called, for every kind that a
+// Client or a function New makes.
+func TestTraceOfEachKind(t *testing.T) {
+	made := slices.Sorted(slices.Values(constructors(t)))
+	if rows := slices.Sorted(maps.Keys(traces)); !slices.Equal(rows, made) {
+		t.Errorf("the table has rows for %q, the package makes %q", rows, made)
+	}
+	if have := slices.Sorted(maps.Keys(kinds)); !slices.Equal(have, made) {
+		t.Errorf("kinds has %q, the package makes %q", have, made)
+	}
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.All(t)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for name, want := range traces {
+		s := traceScene{t, name, kinds[name], newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)}
+		all.Go(func() { s.want("alone", want.alone, s.alone) })
+		all.Go(func() { s.want("that waits", want.wait, s.wait) })
+		all.Go(func() { s.want("that waits in vain", want.failed, s.failed) })
+		all.Go(func() { s.want("that is lost", want.lost, s.lost) })
+	}
+}
+
+// constructors returns the names of what the exported functions of the package make,
+// as *T alone, but for clients.
+func constructors(t *testing.T) (kinds []string) {
+	t.Helper()
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), f.Name(), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() || f.Type.Results == nil || len(f.Type.Results.List) != 1 {
+				continue
+			}
+			if f.Recv != nil && typeName(f.Recv.List[0].Type) != "Client" {
+				continue
+			}
+			if made := typeName(f.Type.Results.List[0].Type); made != "" && made != "Client" {
+				kinds = append(kinds, made)
+			}
+		}
+	}
+	return kinds
+}
+
+// typeName returns T of *T, "" of anything else.
+func typeName(e ast.Expr) string {
+	star, ok := e.(*ast.StarExpr)
+	if !ok {
+		return ""
+	}
+	name, _ := star.X.(*ast.Ident)
+	if name == nil {
+		return ""
+	}
+	return name.Name
+}
+
+// A traceScene is two processes that use locks of a kind.
+type traceScene struct {
+	t     *testing.T
+	name  string
+	kind  func(*redislock.Client, string, redislock.Options) redislock.Acquirer
+	a, b  *redislock.Client
+	watch *link
+}
+
+func (s traceScene) want(what, want string, play func(h *heard) error) {
+	h := new(heard)
+	if err := play(h); err != nil {
+		s.t.Errorf("%s %s: %v", s.name, what, err)
+		return
+	}
+	for end := time.Now().Add(patience / 4); h.String() != want && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // Lost comes from another goroutine
+	}
+	if got := h.String(); got != want {
+		s.t.Errorf("a %s %s tells %q, want %q", s.name, what, got, want)
+	}
+}
+
+func (s traceScene) alone(h *heard) error {
+	l, err := s.kind(s.a, newKey(), redislock.Options{Lease: time.Second}).Lock(h.context(s.t))
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); len(h.renewed()) == 0 && l.Err() == nil && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if e := h.renewed(); len(e) > 0 && (e[0].Token != l.Token() || !e[0].Until.After(time.Now())) {
+		s.t.Errorf("a %s with token %d is renewed: %+v", s.name, l.Token(), e[0])
+	}
+	return l.Unlock(s.t.Context())
+}
+
+func (s traceScene) wait(h *heard) error {
+	key := newKey()
+	first, err := s.kind(s.a, key, redislock.Options{}).Lock(s.t.Context())
+	if err != nil {
+		return err
+	}
+	time.AfterFunc(100*time.Millisecond, func() { first.Unlock(s.t.Context()) })
+	l, err := s.kind(s.b, key, calm).Lock(h.context(s.t))
+	if err != nil {
+		return err
+	}
+	return l.Unlock(s.t.Context())
+}
+
+func (s traceScene) failed(h *heard) error {
+	key := newKey()
+	first, err := s.kind(s.a, key, redislock.Options{}).Lock(s.t.Context())
+	if err != nil {
+		return err
+	}
+	if l, err := s.kind(s.b, key, redislock.Options{Wait: 200 * time.Millisecond}).Lock(h.context(s.t)); err == nil {
+		s.t.Errorf("two have a %s", s.name)
+		l.Unlock(s.t.Context())
+	}
+	return first.Unlock(s.t.Context())
+}
+
+func (s traceScene) lost(h *heard) error {
+	key := newKey()
+	l, err := s.kind(s.a, key, redislock.Options{Lease: 500 * time.Millisecond}).Lock(h.context(s.t))
+	if err != nil {
+		return err
+	}
+	if err := s.watch.Del(s.t.Context(), key).Err(); err != nil {
+		return err
+	}
+	<-l.Done()
+	return nil
+}
+
+// TestTraceOfSeveral: the renewals of leases that make one are told once, with its
+// token, and as long as it lasts.
+func TestTraceOfSeveral(t *testing.T) {
+	const lease = 600 * time.Millisecond
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.All(t)
+	c := newClient(t, dial(t, at))
+	o := redislock.Options{Lease: lease}
+	multi := c.Multi([]string{newKey(), newKey(), newKey()}, o)
+	cohort := c.Cohort(newKey(), redislock.CohortOptions{Options: o})
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() { renewedOnce(t, multi, lease) })
+	all.Go(func() {
+		first := renewedOnce(t, cohort, lease)
+		renewedOnce(t, cohort, lease)
+		if n := len(first.renewed()); n > 4 {
+			t.Errorf("%d renewals are told to the first turn", n)
+		}
+	})
+}
+
+// renewedOnce holds m for three renewals.
+func renewedOnce(t *testing.T, m redislock.Acquirer, lease time.Duration) *heard {
+	h := new(heard)
+	l, err := m.Lock(h.context(t))
+	if err != nil {
+		t.Error(err)
+		return h
+	}
+	for end := time.Now().Add(patience); len(h.renewed()) < 3 && l.Err() == nil && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if err := l.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var last time.Time
+	for _, e := range h.renewed() {
+		if e.Token != l.Token() || e.Until.Sub(last) <= lease/10 {
+			t.Errorf("%T with token %d is renewed %v after the last time: %+v", m, l.Token(), e.Until.Sub(last), e)
+		}
+		last = e.Until
+	}
+	return h
+}
