@@ -184,8 +184,9 @@ func testApart(t *testing.T, s far, d *distance) {
 func testWithout(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
 	in := instruments()
-	none := func(what string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	const little = 200 * time.Millisecond
+	none := func(what string, span time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), span)
 		defer cancel()
 		begin := time.Now()
 		if samples := roundTrips(ctx, in.Clock, d.at); samples != nil {
@@ -196,23 +197,28 @@ func testWithout(t *testing.T, s far, d *distance) {
 		}
 	}
 	lost := d.Inject(faultproxy.Fault{Match: faultproxy.Op(s.bare), Skip: tripsSkipped + 1, Times: 1 << 20})
-	none("it breaks the connection at each request but the first")
+	none("it breaks the connection at each request but the first", little)
 	lost.Remove()
 	d.BlackHole(faultproxy.Reply, true)
-	none("it never answers")
+	none("it never answers", little)
 	d.BlackHole(faultproxy.Reply, false)
 	d.Delay(faultproxy.Reply, 20*time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
 	var asked sync.WaitGroup
 	asked.Go(func() {
-		for before := d.Seen(s.bare); d.Seen(s.bare) == before && t.Context().Err() == nil; {
-			time.Sleep(time.Millisecond)
+		for before := d.Seen(s.bare); d.Seen(s.bare) == before; time.Sleep(time.Millisecond) {
+			if ctx.Err() != nil {
+				t.Error("nothing was asked before the server was to fall silent")
+				return
+			}
 		}
 		d.BlackHole(faultproxy.Reply, true)
 	})
-	none("it falls silent")
-	d.Refuse(true)
-	none("it refuses connections")
+	none("it falls silent", tripsPatience) // time enough to connect on a busy machine
+	stop()
 	asked.Wait()
+	d.Refuse(true)
+	none("it refuses connections", little)
 }
 
 // TestRoundTripNowhere: without a server the lock lacks its round trips only.
