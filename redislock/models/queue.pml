@@ -9,41 +9,55 @@
  * lock does before the key expires. Timers fire at any time, but that of who looks
  * after a hand-over not before the grant is over.
  *
+ * A release is three steps: its request is sent, its script runs, its reply comes,
+ * with the letter to the next waiter if that is of the same process. In between
+ * everything else can happen. Other requests are one step with their replies.
+ *
  *	N        processes, each with one mailbox
- *	W        how many waiters each has
+ *	W        waiters of each process, 1 or 2
+ *	ALL      waiters of all processes, where the last has fewer
  *	CRASHES  how many processes may die, at any step
  *	TURNS    how often each waiter may come; without it, as often as it likes
- *	AGAIN    who waits asks when nothing else can happen, as it does after two leases
+ *	AGAIN    who waits asks when nothing else can happen, as it does after two leases;
+ *	         then it must get the lock or learn when to look
  *
  *	LOSS     any reply and any letter may be lost; then who waited for it asks again,
- *	         or the client library has, and does not say so
+ *	         or the client library has done so and does not say it
+ *	LOSSES   so, but so many
  *	MUTE     how many releases may wait for their reply for ever
  *	CANCEL   how often who waits may give up
  *	ASK      how often who waits may ask for no reason, at any time
  *	CLOSE    how many processes may close their client while they have business
  *
- * Whoever has no business with the lock may stay away for ever. So a waiter that
- * relies on the others to come back is found as stuck.
+ * Whoever has no business with the lock may stay away for ever, or close its client. So
+ * a waiter that relies on the others to come back is found to be stuck. The search goes no
+ * further where more than ROOM letters lie in the mailbox of a process that lives; news
+ * to a waiter that lies there already is not written twice.
  *
  * Mutants:
  *
  *	NO_GUARD       who hands over does not look whether the new owner has come
  *	NO_PASS        who looks after a hand-over exits without telling anybody
+ *	NO_FIRST       who asks does not learn that it is the first, and should watch
  *	NO_TELL_RENEW  the first waiter is not told of renewals
  *	NO_TELL_TAKE   nor when an owner whose letter was lost or late asks
  *	NO_TELL_LEAVE  nor does the second learn that the first has gone
  *	NO_WAKE        nobody asks when the connection for letters breaks
  *	NO_REASK       who reads an old letter that is not for it does not ask
+ *	REJOIN         who asks gets the last place
  *	TRUST          a letter counts however old it is
  *	TAKE_BACK      a release does not ask who the owner is
- *	LEAVE_LAPSED   nor does it hand on a lock whose owner's time is over
+ *	LEAVE_LAPSED   nor does it, or who sent it, mind a lock whose owner's time is over
+ *
+ * and within a process:
  *
  *	NO_DOUBT       nobody asks when the reply to a release is lost
- *	NO_HURRY       nor while there is none
+ *	NO_ABSENT      nor when it says that there was nothing to release, to who gave up:
+ *	               then the library has repeated a request whose reply was lost
+ *	NO_HURRY       nor while there is no reply
+ *	HURRY_EARLY    only those do who waited when the release began
  *	FROM_REPLY     a letter in a reply counts from when the reply came
- *	NO_GUARD_LOCAL nobody looks after a hand-over within a process
- *	NO_ABSENT      who gives up takes it for granted that it was still in the queue
- *	REJOIN         who asks gets the last place
+ *	NO_GUARD_LOCAL nobody looks after a hand-over
  */
 #ifndef N
 #define N 3
@@ -67,7 +81,7 @@
 #define CLOSE 0
 #endif
 #ifndef ROOM
-#define ROOM (W+1) /* of a mailbox; nobody renews while there is none */
+#define ROOM (W+1) /* of a mailbox */
 #endif
 #ifndef ALL
 #define ALL (N*W) /* waiters: those of process p are p*W to p*W + W-1 */
@@ -477,7 +491,7 @@ end:	do
 		at[me] = (reply[me].owned -> leaving : undoing); again[me] = 1;
 		clear(me) }
 	:: d_step { at[me] == hearing && may_lose -> lost; /* so, and the library repeats the request */
-		at[me] = (reply[me].owned -> leaving : undoing); 
+		at[me] = (reply[me].owned -> leaving : undoing);
 		clear(me) }
 #endif
 	od
