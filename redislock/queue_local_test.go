@@ -99,26 +99,29 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 // got the lock, and the library repeats its request: the second reply says only that
 // there was nothing to do.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
-	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
-		t.Fatal(err)
-	}
 	o := redislock.Options{Grant: 10 * time.Second}
-	l := lock(t, newPeer(t, at).Mutex(key, o))
-	p := newPeer(t, at, retrying)
-	m := p.Mutex(key, o)
-	a, b := enqueue(t, watch, m), enqueue(t, watch, m)
-	eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
-	p.mail.delay.Store(int64(2 * time.Second))
-	unlock(t, l)
-	time.Sleep(50 * time.Millisecond) // the letter is under way
-	p.lose.Store(1)
-	left := time.Now()
-	a.withdraw(t)
-	next, came := b.lease(t)
-	between(t, "a hand-over whose reply was lost", came.Sub(left), 0, 0)
-	unlock(t, next)
-	p.mail.delay.Store(0)
+	for name, kind := range map[string]func(c *redislock.Client, key string) keyed{
+		"mutex":     func(c *redislock.Client, key string) keyed { return c.Mutex(key, o) },
+		"rw":        func(c *redislock.Client, key string) keyed { return c.RW(key, o) },
+		"semaphore": func(c *redislock.Client, key string) keyed { return c.Semaphore(key, 1, o) },
+	} {
+		watch, key := dial(t, at), newKey()
+		l := lock(t, kind(newPeer(t, at).Client, key))
+		p := newPeer(t, at, retrying)
+		m := kind(p.Client, key)
+		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
+		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
+		p.mail.delay.Store(int64(time.Second))
+		unlock(t, l) // the server has the script from here on
+		time.Sleep(50 * time.Millisecond)
+		p.lose.Store(1)
+		left := time.Now()
+		a.withdraw(t) // its letter is under way
+		next, came := b.lease(t)
+		between(t, "a hand-over whose reply was lost, of a "+name, came.Sub(left), 0, 0)
+		unlock(t, next)
+		p.mail.delay.Store(0)
+	}
 }
 
 // localLateComer: it joins the queue after the release has begun, whose reply with
