@@ -204,13 +204,11 @@ func answer(reply *redis.Cmd) (n int, letters []string, err error) {
 }
 
 // hurry lets the waiters ask whenever a release, whose reply may have a letter for
-// one of them, has taken as long as a grant lasts. What it returns ends that.
+// one of them, has taken as long as a grant lasts: also those who come after it has
+// begun. What it returns ends that.
 func (m *Mutex) hurry() (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.waiters) == 0 {
-		return func() {}
-	}
 	over := false
 	var timer *time.Timer
 	timer = time.AfterFunc(m.o.Grant, func() {

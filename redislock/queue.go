@@ -301,7 +301,8 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	err = m.c.persist(ctx, func(again bool) error {
 		sent := time.Now()
 		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
-		doubt := err != nil && !refused(err) || n == 0 && (owned || again)
+		// n < 0: the library may have repeated a request whose reply was lost.
+		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
 		if n >= 2 || doubt {
 			m.watchOver() // it may have been handed over by a request whose reply was lost
 		}

@@ -25,7 +25,9 @@ func TestQueueLocal(t *testing.T) {
 	}{
 		{"requests", localRequests},
 		{"lost reply", localLostReply},
+		{"lost reply to who gives up", localLostLeave},
 		{"no reply", localNoReply},
+		{"no reply, and one who comes later", localLateComer},
 		{"order between processes", localOrder},
 		{"readers", localReaders},
 	} {
@@ -91,6 +93,91 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 			left = time.Now()
 		}
 	}
+}
+
+// localLostLeave: the letter was in the reply to a waiter that gives up when it has
+// got the lock, and the library repeats its request: the second reply says only that
+// there was nothing to do.
+func localLostLeave(t *testing.T, at harness.Endpoint) {
+	o := redislock.Options{Grant: 10 * time.Second}
+	for name, kind := range map[string]func(c *redislock.Client, key string) keyed{
+		"mutex":     func(c *redislock.Client, key string) keyed { return c.Mutex(key, o) },
+		"rw":        func(c *redislock.Client, key string) keyed { return c.RW(key, o) },
+		"semaphore": func(c *redislock.Client, key string) keyed { return c.Semaphore(key, 1, o) },
+	} {
+		watch, key := dial(t, at), newKey()
+		l := lock(t, kind(newPeer(t, at).Client, key))
+		p := newPeer(t, at, retrying)
+		m := kind(p.Client, key)
+		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
+		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
+		p.mail.delay.Store(int64(time.Second))
+		unlock(t, l) // the server has the script from here on
+		time.Sleep(50 * time.Millisecond)
+		p.lose.Store(1)
+		left := time.Now()
+		a.withdraw(t) // its letter is under way
+		next, came := b.lease(t)
+		between(t, "a hand-over whose reply was lost, of a "+name, came.Sub(left), 0, 0)
+		unlock(t, next)
+		p.mail.delay.Store(0)
+	}
+}
+
+// localLateComer: it joins the queue after the release has begun, whose reply with
+// its letter does not come.
+func localLateComer(t *testing.T, at harness.Endpoint) {
+	const grant = 300 * time.Millisecond
+	watch, key := dial(t, at), newKey()
+	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
+		t.Fatal(err)
+	}
+	p := newPeer(t, at)
+	m := p.Mutex(key, redislock.Options{Grant: grant})
+	l := lock(t, m)
+	gate := &holdBack{begun: make(chan struct{}), goOn: make(chan struct{})}
+	p.link.AddHook(gate)
+	gate.on.Store(true)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_ = l.Unlock(t.Context())
+	}()
+	<-gate.begun
+	w := enqueue(t, watch, m)
+	eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
+	p.link.delay.Store(int64(5 * grant))
+	left := time.Now()
+	close(gate.goOn)
+	eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
+	time.Sleep(50 * time.Millisecond) // its reply is under way
+	p.link.delay.Store(0)             // for other requests
+	next, came := w.lease(t)
+	between(t, "a hand-over whose reply does not come", came.Sub(left), 0, grant)
+	<-gone
+	unlock(t, next)
+}
+
+// holdBack holds the next request back, once it is on.
+type holdBack struct {
+	on          atomic.Bool
+	begun, goOn chan struct{}
+}
+
+func (h *holdBack) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *holdBack) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if h.on.Swap(false) {
+			close(h.begun)
+			<-h.goOn
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h *holdBack) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 // localNoReply: the release takes effect, but its reply takes longer than the grant.

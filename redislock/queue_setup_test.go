@@ -53,8 +53,14 @@ type got struct {
 	at  time.Time
 }
 
-// queue starts a Lock of m and returns when it is in the queue, which watch sees.
-func enqueue(t *testing.T, watch *link, m *redislock.Mutex) *waiter {
+// A keyed is a lock that tells its key.
+type keyed interface {
+	redislock.Acquirer
+	Name() string
+}
+
+// enqueue starts a Lock of m and returns when it is in the queue, which watch sees.
+func enqueue(t *testing.T, watch *link, m keyed) *waiter {
 	t.Helper()
 	before := waiting(t, watch, m.Name())
 	ctx, cancel := context.WithCancel(t.Context())
