@@ -50,6 +50,9 @@ func audit(run *resultfile.Run) (out []checked) {
 			}
 		}
 	}
+	for _, c := range out {
+		slices.Sort(c.Rules) // else they stand in the order of the first windows
+	}
 	slices.SortFunc(out, func(a, b checked) int { return strings.Compare(a.Lock, b.Lock) })
 	return out
 }
