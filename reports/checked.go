@@ -60,12 +60,12 @@ func audit(run *resultfile.Run) (out []checked) {
 // rulesOf returns the rules by which a result was judged, as package runner judges
 // it.
 func rulesOf(r *harness.Result) []string {
-	rules := []string{"liveness: every worker came back"}
+	rules := []string{"liveness: every worker comes back"}
 	traits, contended := r.Lock.Traits, r.Workload.Workers > 1
 	if contended && traits.Permits <= 1 {
-		rules = append(rules, "exclusion: no update of what it guards was lost")
+		rules = append(rules, "exclusion: no update of what it guards is lost")
 		if r.Workload.Reads > 0 {
-			rules = append(rules, "exclusion: nobody read half an update")
+			rules = append(rules, "exclusion: nobody reads half an update")
 		}
 	}
 	if traits.Needs == "" {
@@ -73,14 +73,14 @@ func rulesOf(r *harness.Result) []string {
 	}
 	switch {
 	case contended && traits.Permits > 1:
-		rules = append(rules, fmt.Sprintf("exclusion: at most %d held it at a time", traits.Permits))
+		rules = append(rules, fmt.Sprintf("exclusion: at most %d hold it at a time", traits.Permits))
 	case contended:
-		rules = append(rules, "exclusion: no two held it at a time")
+		rules = append(rules, "exclusion: no two hold it at a time")
 	}
 	if traits.Fenced {
-		rules = append(rules, "fencing: tokens rose from holder to holder")
+		rules = append(rules, "fencing: tokens rise from holder to holder")
 	}
-	return append(rules, "error: no request failed")
+	return append(rules, "error: no request fails")
 }
 
 // found says how the checks of c ended.
@@ -106,12 +106,12 @@ func (doc *document) Audited() string {
 // AuditText says what the table of checks does not hold.
 func (doc *document) AuditText() string { return auditText }
 
-const auditText = "With one worker there is nobody to exclude. What else a lock promises, such as its order, or that a waiter can give up, is checked by its conformance tests, not by a run."
+const auditText = "Contenders are two workers or more: with one there is nobody to exclude. What else a lock promises, such as its order, or that a waiter can give up, is checked by its conformance tests, not by a run."
 
 // AuditHead are the columns of the table of checks.
 func (doc *document) AuditHead() []string { return auditHead }
 
-var auditHead = []string{"lock", "windows", "of these with two workers or more", "acquisitions", "found", "checked"}
+var auditHead = []string{"lock", "windows", "with contenders", "acquisitions", "promises", "checked"}
 
 // Row is c as cells under auditHead.
 func (c checked) Row() []string {

@@ -39,11 +39,11 @@ func TestAudit(t *testing.T) {
 		got[c.Lock] = strings.Join(c.Row(), " | ")
 	}
 	for lock, want := range map[string][]string{
-		"plain":   {"| 2 | 1 | 2", "kept", "no update of what it guards was lost"},
+		"plain":   {"| 2 | 1 | 2", "kept", "no update of what it guards is lost"},
 		"alone":   {"| 1 | 0 | 1", "kept", "liveness"},
 		"readers": {"half an update"},
-		"fenced":  {"broken in 1", "tokens rose", "no two held it", "no update", "no request failed"},
-		"permits": {"at most 2 held it"},
+		"fenced":  {"broken in 1", "tokens rise", "no two hold it", "no update", "no request fails"},
+		"permits": {"at most 2 hold it"},
 	} {
 		for _, text := range want {
 			if !strings.Contains(got[lock], text) {
@@ -67,7 +67,7 @@ func TestAudit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, out := range []string{page.String(), text.String()} {
-		if !strings.Contains(out, "6 windows of 5 locks") || !strings.Contains(out, "tokens rose from holder to holder") {
+		if !strings.Contains(out, "6 windows of 5 locks") || !strings.Contains(out, "tokens rise from holder to holder") {
 			t.Error("the report does not say what was checked")
 		}
 	}
