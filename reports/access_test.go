@@ -22,7 +22,8 @@ var (
 	headingRE = regexp.MustCompile(`<h([1-6])`)
 	idRE      = regexp.MustCompile(` id="([^"]*)"`)
 	refRE     = regexp.MustCompile(` (?:href="#|aria-labelledby=")([^"]*)"`)
-	scrollRE  = regexp.MustCompile(`<(?:div class="scroll"|pre)[^>]*>`)
+	scrollRE  = regexp.MustCompile(`<(?:div class="scroll"|pre)[^>]*>(?:<p class="stop"[^>]*>)?`)
+	chartRE   = regexp.MustCompile(`<div class="scroll"[^>]*tabindex="0"[^>]*>(?:<p [^<]*</p>)?<svg`)
 	tableRE   = regexp.MustCompile(`(?s)<table.*?</table>`)
 	svgTextRE = regexp.MustCompile(`<text[^>]*style="[^"]*fill:var\(--([a-z0-9]+)\)`)
 	figureTag = regexp.MustCompile(`<figure>|<h[34] id|<details><summary>numbers|<p class="doc">[^<]*too many to read here`)
@@ -58,6 +59,9 @@ func inaccessible(page string) (out []string) {
 		if !strings.Contains(tag, `tabindex="0"`) || !regexp.MustCompile(`aria-label="[^"]{4,}"`).MatchString(tag) {
 			say("%s cannot be reached by the keyboard, or has no name", tag)
 		}
+	}
+	for _, tag := range chartRE.FindAllString(page, -1) {
+		say("%s is a tab stop also where it does not scroll", tag)
 	}
 	for _, t := range tableRE.FindAllString(page, -1) {
 		if strings.Count(t, "<th>")+strings.Count(t, "<th ") != strings.Count(t, "<th scope=") {
@@ -136,6 +140,7 @@ func TestAccessIsChecked(t *testing.T) {
 		"is given twice":                {`id="violations"`, `id="environment"`},
 		"nothing has the id":            {`id="content"`, `id="c"`},
 		"cannot be reached":             {` tabindex="0"`, ""},
+		"also where it does not scroll": {`aria-label="Chart: `, `tabindex="0" aria-label="Chart: `},
 		"has no name":                   {`aria-label="Chart: `, `data-label="`},
 		"says not of what":              {`<th scope="col">`, "<th>"},
 		"has no table":                  {"<summary>numbers", "<summary>figures"},

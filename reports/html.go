@@ -38,6 +38,7 @@ type document struct {
 	Served   []section // of distributed locks
 	Measured bool      // there are results, or nothing at all
 	Broken   []breach
+	Audit    []checked // of every lock
 	Facts    []fact
 	Modules  []fact
 	Command  string
@@ -116,6 +117,7 @@ func outline(run *resultfile.Run) *document {
 		Refusals: refusals(run),
 		Quality:  assess(run),
 		Broken:   breaches(run),
+		Audit:    audit(run),
 		Facts:    environment(run),
 		Modules:  modules(run),
 		Command:  command(run),

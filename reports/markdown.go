@@ -68,6 +68,7 @@ func (m *markdown) document(doc *document) {
 	}
 	if doc.Measured {
 		m.breaches(doc.Broken)
+		m.audit(doc)
 	}
 	m.heading(2, "Environment")
 	m.facts(doc.Facts)
@@ -284,7 +285,7 @@ func (m *markdown) study(s study) {
 func (m *markdown) breaches(bs []breach) {
 	m.heading(2, "Violations")
 	if len(bs) == 0 {
-		m.text("None. Every measured case was also checked for mutual exclusion.")
+		m.text("None. Every measured window was also a test of its lock.")
 		return
 	}
 	m.text("A result with a violation is never read as a speed. Its lock is in no chart and no verdict.")
@@ -293,6 +294,21 @@ func (m *markdown) breaches(bs []breach) {
 		rows = append(rows, []string{b.Lock, b.Workload, fmt.Sprint(b.Round), b.Rule, fmt.Sprint(b.Count), b.Detail})
 	}
 	m.table([]string{"lock", "workload", "round", "rule", "times", "seen"}, rows)
+}
+
+// audit writes what was checked, lock by lock.
+func (m *markdown) audit(doc *document) {
+	if len(doc.Audit) == 0 {
+		return
+	}
+	m.open(doc.Audited())
+	m.text(doc.AuditText())
+	var rows [][]string
+	for _, c := range doc.Audit {
+		rows = append(rows, c.Row())
+	}
+	m.table(doc.AuditHead(), rows)
+	m.close()
 }
 
 // image hands the picture over, without the title and the answer, which the

@@ -42,7 +42,9 @@ var bakeryNoFence = &harness.Variant{
 // arrival; but each acquisition reads a word or two of every worker, whether or
 // not anybody contends. The order is that of the ends of the doorway, in which a
 // number is drawn by a look at every worker: with four workers on two processors
-// one turn too many goes by in up to 0.5 % of waits, and never two.
+// that other programs share, one turn too many goes by in up to 0.03 % of waits,
+// and more than one in 0.001 %, when a worker loses its processor in the doorway
+// (go test ./spinlock -run '^$' -bench Doorway).
 //
 // # Memory ordering
 //

@@ -1,6 +1,6 @@
 // check applies axe-core to pages in headless Chromium, and checks what axe does
-// not: that a page does not scroll sideways, that its folded parts are on paper,
-// and that it asks for nothing over the network.
+// not: that a page does not scroll sideways, that a chart is a tab stop only where
+// it scrolls, that folded parts are on paper, and that it asks for nothing over the network.
 //
 //	node check.mjs AXE CHROMIUM PAGE...
 //
@@ -19,6 +19,7 @@ import { pathToFileURL } from 'node:url';
 
 const THEMES = ['light', 'dark'];
 const WIDTHS = [390, 1280];
+const BETWEEN = [680, 695, 720]; // around the width from which charts do not scroll
 const PATIENCE = 120_000; // milliseconds for one answer
 
 // Damage that must be noticed: what is done to the page, and what must be said.
@@ -28,7 +29,9 @@ const DAMAGE = {
     document.querySelectorAll('svg title').forEach(t => t.remove())`,
   'color-contrast': `document.querySelector('main p').style.color = 'color-mix(in srgb, var(--paper), var(--ink) 20%)'`,
   'heading-order': `document.querySelector('h2').outerHTML = '<h5>a level too deep</h5>'`,
-  'scrollable-region-focusable': `document.querySelectorAll('.scroll').forEach(s => { s.removeAttribute('tabindex'); s.style.maxWidth = '9rem' })`,
+  'scrollable-region-focusable': `document.querySelectorAll('.scroll').forEach(s => { s.removeAttribute('tabindex'); s.style.maxWidth = '9rem' });
+    document.querySelectorAll('.stop').forEach(s => s.remove())`,
+  'idle tab stop': `document.querySelectorAll('.stop').forEach(s => { s.style.display = 'block' })`,
   'scrolls sideways': `document.querySelector('main').insertAdjacentHTML('beforeend', '<div style="width: 3000px">wide</div>')`,
 };
 
@@ -132,6 +135,11 @@ const SIDEWAYS = `(() => {
   const at = [...document.body.querySelectorAll('*')].filter(e => !e.closest('.scroll') && e.getBoundingClientRect().right > root.clientWidth + 1);
   return { out, at: at.slice(0, 5).map(e => e.tagName.toLowerCase() + (e.className ? '.' + e.className : '')) };
 })()`;
+// A chart is a tab stop where it scrolls, and nowhere else.
+const IDLE = `[...document.querySelectorAll('.scroll')].filter(s => s.clientWidth > 0 && s.querySelector('svg')).filter(s => {
+  const stop = s.tabIndex >= 0 || [...s.querySelectorAll('[tabindex]')].some(e => e.getClientRects().length > 0);
+  return stop !== s.scrollWidth > s.clientWidth;
+}).map(s => s.getAttribute('aria-label'))`;
 const HIDDEN = `[...document.querySelectorAll('main details')].filter(d => !d.open).filter(d => {
   const inside = d.querySelector(':scope > :not(summary)');
   return inside && inside.getBoundingClientRect().height === 0;
@@ -143,7 +151,13 @@ async function examine(browser) {
   if (!(rules > 20)) throw new Error(`axe applied ${rules} rules only`);
   const wide = await browser.run(SIDEWAYS);
   if (wide) found.push({ id: 'scrolls sideways', help: `by ${wide.out} pixels`, at: wide.at, why: '' });
+  await idle(browser, found);
   return { rules, found };
+}
+
+async function idle(browser, found) {
+  const at = await browser.run(IDLE);
+  if (at.length > 0) found.push({ id: 'idle tab stop', help: 'a chart that does not scroll is a tab stop, or one that does is none', at, why: '' });
 }
 
 // show opens a page and readies axe in it.
@@ -172,6 +186,14 @@ async function checkPage(browser, axe, page) {
         tell(`${theme}, ${width} px, ${state}`, got.found);
       }
     }
+  }
+  for (const width of BETWEEN) {
+    await browser.look('light', width);
+    await browser.load(url);
+    await browser.run(UNFOLD);
+    const found = [];
+    await idle(browser, found);
+    tell(`${width} px`, found);
   }
   await browser.look('light', 1280, 'print');
   await browser.load(url);

@@ -1,0 +1,119 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// A checked is what a run looked at of the promises of one lock, while it measured
+// it.
+type checked struct {
+	Lock      string
+	Windows   int
+	Contended int // of the windows, those with two workers or more
+	Ops       uint64
+	Rules     []string
+	Broken    int // windows in which a rule was
+}
+
+// audit lists what the run checked, lock by lock in the order of their names. It
+// follows from what the lock promises, since a measured window leaves no record of
+// a rule that held.
+func audit(run *resultfile.Run) (out []checked) {
+	index := make(map[string]int)
+	for _, r := range run.Results {
+		if r.Lock.Status == harness.Control {
+			continue // it is no lock
+		}
+		i, known := index[r.Lock.Name]
+		if !known {
+			i = len(out)
+			index[r.Lock.Name] = i
+			out = append(out, checked{Lock: r.Lock.Name})
+		}
+		c := &out[i]
+		c.Windows++
+		c.Ops += r.Ops
+		if r.Workload.Workers > 1 {
+			c.Contended++
+		}
+		if len(r.Violations) > 0 {
+			c.Broken++
+		}
+		for _, rule := range rulesOf(r) {
+			if !slices.Contains(c.Rules, rule) {
+				c.Rules = append(c.Rules, rule)
+			}
+		}
+	}
+	for _, c := range out {
+		slices.Sort(c.Rules) // else they stand in the order of the first windows
+	}
+	slices.SortFunc(out, func(a, b checked) int { return strings.Compare(a.Lock, b.Lock) })
+	return out
+}
+
+// rulesOf returns the rules by which a result was judged, as package runner judges
+// it.
+func rulesOf(r *harness.Result) []string {
+	rules := []string{"liveness: every worker comes back"}
+	traits, contended := r.Lock.Traits, r.Workload.Workers > 1
+	if contended && traits.Permits <= 1 {
+		rules = append(rules, "exclusion: no update of what it guards is lost")
+		if r.Workload.Reads > 0 {
+			rules = append(rules, "exclusion: nobody reads half an update")
+		}
+	}
+	if traits.Needs == "" {
+		return rules
+	}
+	switch {
+	case contended && traits.Permits > 1:
+		rules = append(rules, fmt.Sprintf("exclusion: at most %d hold it at a time", traits.Permits))
+	case contended:
+		rules = append(rules, "exclusion: no two hold it at a time")
+	}
+	if traits.Fenced {
+		rules = append(rules, "fencing: tokens rise from holder to holder")
+	}
+	return append(rules, "error: no request fails")
+}
+
+// found says how the checks of c ended.
+func (c checked) found() string {
+	if c.Broken == 0 {
+		return "kept"
+	}
+	return fmt.Sprintf("broken in %d", c.Broken)
+}
+
+// Audited says how much a run checked.
+func (doc *document) Audited() string {
+	cs := doc.Audit
+	var windows int
+	var ops uint64
+	for _, c := range cs {
+		windows += c.Windows
+		ops += c.Ops
+	}
+	return fmt.Sprintf("What was checked: %s of %s, %s acquisitions", plural(windows, "window"), plural(len(cs), "lock"), si(float64(ops)))
+}
+
+// AuditText says what the table of checks does not hold.
+func (doc *document) AuditText() string { return auditText }
+
+const auditText = "Contenders are two workers or more: with one there is nobody to exclude. What else a lock promises, such as its order, or that a waiter can give up, is checked by its conformance tests, not by a run."
+
+// AuditHead are the columns of the table of checks.
+func (doc *document) AuditHead() []string { return auditHead }
+
+var auditHead = []string{"lock", "windows", "with contenders", "acquisitions", "promises", "checked"}
+
+// Row is c as cells under auditHead.
+func (c checked) Row() []string {
+	return []string{c.Lock, fmt.Sprint(c.Windows), fmt.Sprint(c.Contended), si(float64(c.Ops)), c.found(), strings.Join(c.Rules, "; ")}
+}
