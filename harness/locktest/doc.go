@@ -9,7 +9,7 @@
 // emulated CPUs. [Rules] lists the promises. A check needs no *testing.T, so
 // that [Check] can run the suite anywhere. LOCKLAB_STRESS=30s makes every check
 // that depends on chance try for so long instead of [DefaultStress]; make stress
-// does so for the rule that finds a rare second holder soonest.
+// does so for the rules that find a rare second holder soonest.
 //
 // A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
