@@ -28,17 +28,19 @@ func TestACLRights(t *testing.T) {
 			leaktest.All(t)
 			others := slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
 			user := r.user(t, others)
-			if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
-				t.Fatal(err)
-			}
 			failed := 0
-			for kind, err := range everyKind(t, user) {
-				if err == nil {
-					continue
+			for try := 0; failed == 0 && try < 3; try++ { // on a busy machine nobody may have had to wait
+				if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
+					t.Fatal(err)
 				}
-				failed++
-				if text := err.Error(); !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
-					t.Errorf("%s without %s: %q, want one line that says what to do", kind, right, text)
+				for kind, err := range everyKind(t, user) {
+					if err == nil {
+						continue
+					}
+					failed++
+					if text := err.Error(); !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
+						t.Errorf("%s without %s: %q, want one line that says what to do", kind, right, text)
+					}
 				}
 			}
 			if failed == 0 {
