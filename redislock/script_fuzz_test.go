@@ -63,9 +63,14 @@ func (m *queueModel) release(w string) int {
 		}
 		return 1
 	default:
-		m.tells = m.owner != "" && slices.Index(m.queue, w) == 0
+		place := slices.Index(m.queue, w)
+		m.tells = m.owner != "" && place == 0
 		m.queue = slices.DeleteFunc(m.queue, func(x string) bool { return x == w })
-		if m.owner == "" && m.grant("") {
+		handed := m.owner == "" && m.grant("")
+		switch {
+		case place < 0:
+			return -1
+		case handed:
 			return 3
 		}
 		return 0
