@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -203,28 +204,51 @@ func answer(reply *redis.Cmd) (n int, letters []string, err error) {
 	return n, letters, nil
 }
 
-// hurry lets the waiters ask whenever a release, whose reply may have a letter for
-// one of them, has taken as long as a grant lasts: also those who come after it has
-// begun. What it returns ends that.
-func (m *Mutex) hurry() (stop func()) {
+// An outgoing is a release without a reply as yet. The reply may have a letter for one
+// of the waiters: whenever it has taken as long as a grant lasts, they ask.
+type outgoing struct {
+	m     *Mutex
+	timer *time.Timer // nil while nobody waits
+	over  bool
+}
+
+// sends notes a release. The caller calls the end of it.
+func (m *Mutex) sends() *outgoing {
+	o := &outgoing{m: m}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	over := false
-	var timer *time.Timer
-	timer = time.AfterFunc(m.o.Grant, func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if !over {
-			m.rouse()
-			timer.Reset(m.o.Grant)
-		}
-	})
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		over = true
-		timer.Stop()
+	m.releases = append(m.releases, o)
+	if len(m.waiters) > 0 {
+		o.hurry()
 	}
+	return o
+}
+
+// hurry makes sure that the waiters ask. The caller holds o.m.mu.
+func (o *outgoing) hurry() {
+	if o.timer == nil {
+		o.timer = time.AfterFunc(o.m.o.Grant, o.late)
+	}
+}
+
+func (o *outgoing) late() {
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
+	if !o.over {
+		o.m.rouse()
+		o.timer.Reset(o.m.o.Grant)
+	}
+}
+
+func (o *outgoing) end() {
+	m := o.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	o.over = true
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	m.releases = slices.DeleteFunc(m.releases, func(other *outgoing) bool { return other == o })
 }
 
 // unheard tells every waiter that letters may be lost with a connection that ended

@@ -76,14 +76,15 @@ type Mutex struct {
 	o       Options
 	err     error // what is wrong with name and o
 
-	mu      sync.Mutex
-	clock   clock // of the server
-	waiters map[string]*queued
-	numbers uint64
-	reading bool
-	late    bool        // the latest letter to be read was as old as a grant
-	idle    *time.Timer // ends the reading; nil before the first
-	guard   *time.Timer // looks after the latest hand-over; nil before the first
+	mu       sync.Mutex
+	clock    clock // of the server
+	waiters  map[string]*queued
+	numbers  uint64
+	reading  bool
+	releases []*outgoing // those under way
+	late     bool        // the latest letter to be read was as old as a grant
+	idle     *time.Timer // ends the reading; nil before the first
+	guard    *time.Timer // looks after the latest hand-over; nil before the first
 }
 
 // A queueKind is how the server keeps a queue and who holds the lock.
@@ -297,7 +298,7 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 // release takes w out of the queue, or the lock away from it, and reports
 // whether it had the lock until then. owned is whether it had it for us.
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
-	defer m.hurry()()
+	defer m.sends().end()
 	err = m.c.persist(ctx, func(again bool) error {
 		sent := time.Now()
 		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
@@ -369,6 +370,9 @@ func (m *Mutex) enter(t *Trace) *queued {
 	m.numbers++
 	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10) + m.kind.tag, letter: make(chan letter, 1), trace: t}
 	m.waiters[w.nonce] = w
+	for _, o := range m.releases {
+		o.hurry()
+	}
 	if m.idle != nil {
 		m.idle.Stop()
 	}
