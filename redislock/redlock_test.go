@@ -34,7 +34,7 @@ func TestRedlock(t *testing.T) {
 		{"a key that comes late", redlockLate},
 		{"a lease that is renewed", redlockRenewed},
 		{"a trace", func(t *testing.T, s *trio) {
-			const lease = 600 * time.Millisecond
+			const lease = 1200 * time.Millisecond
 			renewedOnce(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}), lease)
 		}},
 		{"most renewals fail", redlockRenewalFails},

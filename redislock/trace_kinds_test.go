@@ -239,7 +239,7 @@ func (s traceScene) lost(h *heard) error {
 // TestTraceOfSeveral: the renewals of leases that make one are told once, with its
 // token, and as long as it lasts.
 func TestTraceOfSeveral(t *testing.T) {
-	const lease = 600 * time.Millisecond
+	const lease = 1200 * time.Millisecond
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
 	c := newClient(t, dial(t, at))

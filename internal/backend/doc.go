@@ -1,6 +1,7 @@
 // Package backend gives tests and runs real servers to talk to: it starts
 // redis-server and ZooKeeper as child processes on loopback, or uses the
-// servers that the user names in LOCKLAB_REDIS and LOCKLAB_ZOOKEEPER. It never
+// servers that the user names in LOCKLAB_REDIS and LOCKLAB_ZOOKEEPER, or starts the
+// program that LOCKLAB_REDIS_SERVER names in place of redis-server. It never
 // imitates a server: what is missing is an error that wraps
 // [harness.ErrUnavailable] and says how to get it.
 //
