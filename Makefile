@@ -44,7 +44,7 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount '-p 3 $(addprefix ./,$(WAITING))' "$(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
+	$(GO) run ./cmd/testcount '-p 3 -timeout 20m $(addprefix ./,$(WAITING))' "$(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -61,7 +61,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 
 race: export GORACE := $(GORACE)
 race: ## run the tests under the race detector, but for packages that start no goroutine
-	$(GO) run ./cmd/testcount '-race -p 3 $(addprefix ./,$(WAITING))' "-race $(call but,$(WAITING) $(RACELESS))"
+	$(GO) run ./cmd/testcount '-race -p 3 -timeout 20m $(addprefix ./,$(WAITING))' "-race $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.
