@@ -26,13 +26,14 @@ type ClientOptions struct {
 	// the pattern of the other client, which must then be a *redis.Client (of one
 	// server, or by Sentinel) or a *redis.ClusterClient.
 	//
-	// The one that is made notices a server that hangs, or that Sentinel has replaced
-	// while it did, also while nothing is sent: after five seconds of silence, and then
-	// at intervals that grow to twenty, it dials once more, says PING, and waits three
-	// seconds for an answer. One that is given must see to that itself: one by
-	// redis.NewFailoverClient closes those of its connections that pop when a replica is
-	// promoted, but not those that subscribe, as [ReentrantMutex] does. Who waits and
-	// does not notice gets the lock when the lease is over that the holder had, or later.
+	// Behind Sentinel and in a cluster the one that is made notices a server that hangs,
+	// or that has been replaced while it did, also while nothing is sent: after five
+	// seconds of silence, and then at intervals that grow to twenty, it dials once more,
+	// says PING, and waits three seconds for an answer. One that is given must see to
+	// that itself: one by redis.NewFailoverClient closes those of its connections that
+	// pop when a replica is promoted, but not those that subscribe, as [ReentrantMutex]
+	// does. Who waits and does not notice gets the lock when the lease is over that the
+	// holder had, or later.
 	Blocking redis.UniversalClient
 
 	// Name is who this client is: letters, digits, and . _ - / after the first. The
@@ -187,7 +188,9 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = manyConnections, 0, 0, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		o.ClientName = cmp.Or(c.name, o.ClientName)
-		o.Dialer = c.watch(o.Dialer, o.Addr)
+		if o.Addr == byFailover { // else nobody takes the place of a server that hangs
+			o.Dialer = c.watch(o.Dialer, o.Addr)
+		}
 		c.blocking = redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *rdb.Options()

@@ -17,7 +17,8 @@ import (
 // it was dialled, says PING without a name or a password, and takes any answer. If
 // there is none, or Sentinel names another server by now, it closes those that are
 // silent, and whoever waits asks again. That a name leads to another address without
-// Sentinel tells nothing: it may stand for several.
+// Sentinel tells nothing: it may stand for several. Where nobody takes the place of a
+// server there is no lookout.
 //
 // A turn costs nothing that way, and a wait one connection for a moment now and then: most
 // often those wait for long who stand by to become the leader, and there may be many.
