@@ -23,8 +23,8 @@ func TestPoll(t *testing.T) {
 		before := waiter.Counts()
 		for range rounds {
 			l := lock(t, mine)
-			next := waiting(t, t.Context(), theirs, see, 2) // 50 ms and a little
-			time.Sleep(stay - aWhile/4)
+			next := comes(t, t.Context(), theirs, see, 2)
+			time.Sleep(stay)
 			began := time.Now()
 			unlock(t, l)
 			l = take(t, next)

@@ -154,13 +154,21 @@ type result struct {
 // which then has n tickets, and most likely also watches it.
 func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wire.ZooKeeperConn, n int) <-chan result {
 	t.Helper()
+	got := comes(t, ctx, m, see, n)
+	quiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
+	return got
+}
+
+// comes is waiting for a lock whose waiters never stop asking: it returns when there
+// are n tickets.
+func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wire.ZooKeeperConn, n int) <-chan result {
+	t.Helper()
 	got := make(chan result, 1)
 	go func() {
 		l, err := m.Lock(ctx)
 		got <- result{l, err}
 	}()
 	queued(t, see, m.Path(), n)
-	quiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
 	return got
 }
 
