@@ -20,7 +20,7 @@ var RoundTrip = &Metric{
 	Paper:  "RFC 2681",
 	Better: Lower,
 	Of: func(r *harness.Result) (float64, bool) {
-		// What is under a nanosecond or over a quarter of an hour, is damage.
+		// Under a nanosecond, or over a quarter of an hour, it is damage.
 		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
 	},
 }
