@@ -96,7 +96,7 @@ func TestLeaderDies(t *testing.T) {
 	took := time.Since(died)
 	t.Logf("another leader after %v, a turn for each of %d clients after %v; %d leases were lost",
 		elected.Round(time.Millisecond), clients, took.Round(time.Millisecond), r.lost.Load())
-	if limit := o.SessionTimeout + 6*time.Second; took-elected > limit {
+	if limit := o.SessionTimeout + 4*time.Second; took-elected > limit { // about 1 s on an idle machine
 		t.Errorf("not everybody had a turn within %v of the election", limit)
 	}
 	r.over.Store(true)
