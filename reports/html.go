@@ -151,6 +151,7 @@ func outline(run *resultfile.Run) *document {
 
 // compose returns the whole report of run.
 func compose(run *resultfile.Run) (*document, error) {
+	run = tidy(run)
 	doc := outline(run)
 	if err := doc.drawLocks(groups(run)); err != nil {
 		return nil, err

@@ -70,6 +70,7 @@ func legal(r rune) rune {
 // standalone returns the page of a chart: of an experiment, or of the group with
 // the most cases.
 func standalone(run *resultfile.Run, name string) (page, error) {
+	run = tidy(run)
 	var names []string
 	for _, c := range findingCharts(run) {
 		if c.name == name {
