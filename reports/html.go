@@ -253,7 +253,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		if c.Remote != g.remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.remote) {
 			continue
 		}
-		pic := c.draw(g)
+		pic := c.drawn(g)
 		if c.optional && pic.height == 0 {
 			continue
 		}

@@ -87,7 +87,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 	if g == nil {
 		p.pic = nothing("%s", noGroup(chart.Remote))
 	} else {
-		p.pic = chart.draw(g)
+		p.pic = chart.drawn(g)
 		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.axes) + "."
 	}
 	p.answer = p.pic.answer

@@ -17,15 +17,16 @@ const (
 )
 
 // tidy returns run with texts that are lines of a length that can be drawn, and
-// names that are still different from each other. What is not changed is shared
-// with run.
+// names that are still different from each other and say the status of a lock that
+// is not to be used. What is not changed is shared with run. It is applied once: a
+// run that it returned is not to be given to it.
 func tidy(run *resultfile.Run) *resultfile.Run {
 	out := *run
 	names := make(map[string]string)
 	out.Results = slices.Clone(run.Results)
 	for i, r := range out.Results {
 		c := *r
-		c.Lock.Name = shortName(names, r.Lock.Name)
+		c.Lock.Name = markedName(shortName(names, r.Lock.Name), r.Lock.Status)
 		c.Lock.Doc, c.Lock.Paper = short(r.Lock.Doc, mostText), short(r.Lock.Paper, mostText)
 		c.Lock.Family, c.Lock.Status = harness.Family(short(string(r.Lock.Family), mostName)), harness.Status(short(string(r.Lock.Status), mostName))
 		c.Lock.Traits.Needs = short(r.Lock.Traits.Needs, mostName)
