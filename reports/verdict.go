@@ -62,7 +62,7 @@ const (
 	family95    = 0.05
 
 	// A lock seems slower than the leader if the interval of this level lies
-	// above 1: of two equal locks that happens to one in a run of ten.
+	// above 1: by chance one of two equal locks does in one run of five at most.
 	seeming = 0.8
 
 	mostlyReads = 50 // turns in a hundred
