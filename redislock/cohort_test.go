@@ -136,7 +136,7 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 		t.Errorf("TryLock of a held lock = %v", err)
 	}
 	waits := func(n int64) func() bool {
-		return func() bool { return c.ZCard(context.WithoutCancel(t.Context()), key+":queue").Val() == n }
+		return func() bool { return c.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Val() == n }
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

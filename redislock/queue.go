@@ -104,11 +104,12 @@ var exclusive = queueKind{
 }
 
 // Mutex returns the mutex with that name: the key of the lock, such as
-// "locks:reindex". Beside it there are keys whose names begin with that name in
-// braces, unless it has braces itself, and a colon. (In a cluster a name that has
-// braces must have something in the first of them.) Make it once and keep it: each
-// has a mailbox of its own, which is read for as long as somebody waits and five
-// seconds more.
+// "locks:reindex". Beside it there are keys whose names are that name in braces, or if
+// it has braces itself that name and a colon, and then ~queue, ~token and the like. So
+// no two names share a key, with braces or without; a name that ends like one of those
+// keys is refused. (In a cluster a name that has braces must have something in the first
+// of them.) Make it once and keep it: each has a mailbox of its own, which is read for as
+// long as somebody waits and five seconds more.
 func (c *Client) Mutex(name string, o Options) *Mutex {
 	return c.mutex(name, c.identity(), o)
 }

@@ -90,7 +90,8 @@ func newUUID() string {
 }
 
 // redissonName returns what Redisson calls a companion of the object called
-// name: RedissonObject.prefixName.
+// name: RedissonObject.prefixName. It is the same for x and {x}, which then hear each
+// other's messages: a waiter wakes up in vain. Their keys differ.
 func redissonName(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
