@@ -108,7 +108,10 @@
 //	  +hset +hget +hdel +hexists
 //
 // and in a cluster +cluster|slots. Without one of them Lock, Unlock or ForceUnlock says
-// so at once. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
+// so at once: the first Lock of a client asks for the rights to renew and to release as
+// well. A right that is taken away while a lock is held ends the lease at its next
+// renewal, with that error. With +client|setname CLIENT LIST shows [ClientOptions].Name,
+// which else only the keys do. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
 // and a [Redlock] do without the script of the release.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never

@@ -37,6 +37,7 @@ type Lease struct {
 	deadline time.Time // until when the lock is surely held
 	renewAt  time.Time // when to ask for more; zero for never
 	renewing bool
+	refusal  error // of the latest renewals, by the server; nil if none of them was refused
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -73,10 +74,19 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 // extend notes a renewal that was sent at that time. The caller holds l.c.mu.
 func (l *Lease) extend(sent time.Time) {
 	l.deadline = sent.Add(l.span - drift(l.span))
+	l.refusal = nil
 	l.renewAt = time.Time{}
 	if !l.fixed {
 		l.renewAt = sent.Add(l.span / 3)
 	}
+}
+
+// over returns why l has ended at its deadline. The caller holds l.c.mu.
+func (l *Lease) over() error {
+	if l.refusal != nil {
+		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.span, explain(l.refusal))
+	}
+	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span)
 }
 
 // due returns when the watchdog must look at l. The caller holds l.c.mu.

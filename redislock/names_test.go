@@ -3,6 +3,7 @@ package redislock
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -65,6 +66,25 @@ func TestNames(t *testing.T) {
 			for _, k := range []interface{ misuse() error }{c.Mutex(key, Options{}), c.PollMutex(key, PollOptions{}), c.ReentrantMutex(key, Options{})} {
 				if err := k.misuse(); !errors.Is(err, harness.ErrUsage) {
 					t.Errorf("a %T called %q, which is a key of %q: %v", k, key, name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestNeeds: of all commands that renew and release a lock it is known how many arguments
+// they take, by which the first Lock asks for the right to them.
+func TestNeeds(t *testing.T) {
+	for _, text := range []string{exclusive.needs, sharing.needs, pollNeeds, pubsubNeeds, reentrantNeeds} {
+		if !strings.Contains(text, " pexpire/2") || !strings.Contains(text, " del/1") {
+			t.Errorf("%q lacks what every lock needs", text)
+		}
+	}
+	for _, k := range []queueKind{exclusive, sharing} {
+		for _, s := range []*script{k.acquire, k.release, k.renew, k.check, k.pass, k.force, pollAcquire, pollRelease, pollRenew, pubsubAcquire, pubsubRelease, reentrantAcquire, reentrantRelease, reentrantRenew} {
+			for _, found := range scriptCommand.FindAllStringSubmatch(s.source, -1) {
+				if _, known := arguments[strings.ToLower(found[1])]; !known && !strings.EqualFold(found[1], "publish") {
+					t.Errorf("how many arguments does %s take?", found[1])
 				}
 			}
 		}

@@ -67,9 +67,10 @@ type ReentrantMutex struct {
 }
 
 var (
-	reentrantAcquire = newScript("reentrant_acquire")
+	reentrantAcquire = newScript("needs", "reentrant_acquire")
 	reentrantRelease = newScript("reentrant_release")
 	reentrantRenew   = newScript("reentrant_renew")
+	reentrantNeeds   = needs(reentrantRelease, reentrantRenew)
 )
 
 // ReentrantMutex returns the mutex with that name: the key of the lock, such as
@@ -234,7 +235,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			h = fresh
 		}
 		sent := time.Now()
-		reply, err := call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}.run(ctx, m.c.rdb).Int64Slice()
+		reply, err := m.c.take(ctx, call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}, reentrantNeeds).Int64Slice()
 		if err == nil && len(reply) != 2 {
 			err = fmt.Errorf("redislock: the server's reply has %d values, want 2", len(reply))
 		}
