@@ -14,13 +14,13 @@ import (
 // keysOfAll returns the keys and channels of the locks of every kind with that name, the
 // name first, or nothing if it is refused.
 func keysOfAll(c *Client, name string) []string {
-	m := c.mutex(name, channelMark+c.identity(), Options{})
+	m := c.mutex(name, true, Options{})
 	if m.err != nil {
 		return nil
 	}
 	keys := m.keys[:3] // the fourth is what the mailboxes begin with
 	s := c.shared(name, Options{}, 1)
-	return slices.Concat(keys, []string{m.mailbox(), s.mailbox()}, s.keys[4:],
+	return slices.Concat(keys, []string{m.keys[3] + m.id, s.keys[3] + s.id}, s.keys[4:],
 		newTokenLock(c, name).keys[1:], []string{c.PubSubMutex(name, Options{}).bell.channel})
 }
 
