@@ -37,7 +37,8 @@ type Lease struct {
 	deadline time.Time // until when the lock is surely held
 	renewAt  time.Time // when to ask for more; zero for never
 	renewing bool
-	refusal  error // of the latest renewals, by the server; nil if none of them was refused
+	heard    time.Time // when the latest request was sent to which the server answered that it is held
+	refusal  error     // of the latest renewals, by the server; nil if none of them was refused
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -64,7 +65,7 @@ func drift(span time.Duration) time.Duration { return span/100 + 2*time.Millisec
 // surely had not heard before from, and reports whether any of it is left.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.end = context.WithCancelCause(context.Background())
-	l.deadline = from.Add(span - drift(span))
+	l.deadline, l.heard = from.Add(span-drift(span)), from
 	if !l.fixed || span < l.span {
 		l.renewAt = from.Add(span / 3)
 	}
@@ -73,7 +74,7 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 
 // extend notes a renewal that was sent at that time. The caller holds l.c.mu.
 func (l *Lease) extend(sent time.Time) {
-	l.deadline = sent.Add(l.span - drift(l.span))
+	l.deadline, l.heard = sent.Add(l.span-drift(l.span)), sent
 	l.refusal = nil
 	l.renewAt = time.Time{}
 	if !l.fixed {
@@ -194,6 +195,20 @@ func (l *Lease) Err() error {
 // Deadline returns until when the lock is surely held if it is not released. It
 // moves on with each renewal.
 func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
+
+// lives reports whether the lease has not ended, nor its time: a process that was stopped
+// may notice the latter first. A lease without a deadline has no such time.
+func (l *Lease) lives() bool {
+	until := l.until()
+	return l.Err() == nil && (until.IsZero() && l.joint == nil || time.Now().Before(until))
+}
+
+// fresh reports whether the server has said within so long that the lock is held.
+func (l *Lease) fresh(within time.Duration) bool {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return time.Since(l.heard) < within
+}
 
 func (l *Lease) until() time.Time {
 	if l.joint != nil {

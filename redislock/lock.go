@@ -160,9 +160,14 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 	if t := traceOf(ctx); t != nil {
 		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())
 	}
-	l, err = lease.Await(ctx, c.spawn, ErrClosed,
-		func() (*Lease, error) { return acquire(ctx) },
-		func(l *Lease) { l.c.drop(l); l.release(ctx) })
+	abandon := func(l *Lease) { l.c.drop(l); l.release(ctx) }
+	for {
+		l, err = lease.Await(ctx, c.spawn, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
+		if err != nil || l.lives() {
+			break
+		}
+		abandon(l) // the process was stopped for longer than the lease
+	}
 	switch {
 	case err == nil:
 	case err == ErrNotAcquired: // of a TryLock
