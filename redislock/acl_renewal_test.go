@@ -96,6 +96,8 @@ func TestACLName(t *testing.T) {
 		name := newName()
 		held := lock(t, user.client(t).Mutex(name, redislock.Options{}))
 		got := begun(t, user.client(t).Mutex(name, redislock.Options{}))
+		eventually(t, "the other waits", func() bool { return queueOf(t, admin, name) })
+		time.Sleep(50 * time.Millisecond) // and listens
 		named := func() bool { return strings.Contains(admin.ClientList(t.Context()).Val(), " name=acl-test ") }
 		if more != "" {
 			eventually(t, "the connection that listens has the name", named)

@@ -62,8 +62,9 @@ type Client struct {
 	misuse  error  // what is wrong with the options, for locks that listen
 	prompt  bool   // rdb ends a request when its context's time is over
 
-	scripts   atomic.Bool // the server refuses commands that would serve: use scripts
-	permitted sync.Map    // what take has found that the user may do, as needs says it
+	scripts    atomic.Bool // the server refuses commands that would serve: use scripts
+	unanswered unanswered
+	permitted  sync.Map // what take has found that the user may do, as needs says it
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
