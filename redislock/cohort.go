@@ -124,7 +124,7 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.traced(ctx, func(ctx context.Context) (*Lease, error) {
+	return m.traced(given(ctx), func(ctx context.Context) (*Lease, error) {
 		ctx, stop := bounded(ctx, m.server.o.Wait)
 		defer stop()
 		return m.wait(ctx)
@@ -196,7 +196,7 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.traced(ctx, m.try)
+	return m.traced(given(ctx), m.try)
 }
 
 func (m *Cohort) try(ctx context.Context) (*Lease, error) {
@@ -331,7 +331,7 @@ func (m *Cohort) may(t turn) bool {
 		return true
 	}
 	if !l.fresh(m.server.o.Grant) && !l.fixed {
-		m.c.renew([]*Lease{l})
+		m.c.confirm(l, m.server.o.Grant)
 	}
 	return l.fresh(m.server.o.Grant) && l.lives() && m.lasts(l)
 }
