@@ -17,7 +17,7 @@
 // [Mutex], unless you know why not. [RW] where many read; [Semaphore] for so many at
 // once; [Multi] for several names at once; [Cohort] where many goroutines of a process
 // want the same lock and order does not matter; [ReentrantMutex] to share a lock with
-// Redisson, or to take it again; [Redlock] for independent servers. [PollMutex] and
+// Redisson's getLock, or to take it again; [Redlock] for independent servers. [PollMutex] and
 // [PubSubMutex] are here to compare with: they keep no order. One name is for one kind:
 // a Mutex, a Multi and a Cohort exclude each other; others fail, or do not keep to each
 // other's rules.
