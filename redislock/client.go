@@ -72,7 +72,9 @@ type Client struct {
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 
-	mail mailboxes // locked before mu
+	mail          mailboxes // locked before mu
+	subscriptions channels[subscription]
+	bells         channels[bell]
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks.
