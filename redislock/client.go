@@ -62,7 +62,8 @@ type Client struct {
 	misuse  error  // what is wrong with the options, for locks that listen
 	prompt  bool   // rdb ends a request when its context's time is over
 
-	scripts atomic.Bool // the server refuses commands that would serve: use scripts
+	fresh   atomic.Int32 // requests that go by new connections
+	scripts atomic.Bool  // the server refuses commands that would serve: use scripts
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed

@@ -114,12 +114,13 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
 	lease := k.o.Lease.Milliseconds()
 	sent := time.Now()
-	n, err := k.call(k.ask, nonce, lease).run(ctx, k.c.rdb).Int()
+	n, err := k.c.ask(ctx, k.call(k.ask, nonce, lease)).Int()
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
 	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed, prompt: k.c.prompt}
 	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
+	l.again = func(ctx context.Context) error { _, err := l.free(ctx); return err }
 	if !l.begin(sent, k.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
 	}

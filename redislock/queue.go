@@ -192,7 +192,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 // letter before it is sent again and how many waiters are ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := time.Now()
-	reply, err := m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try).run(ctx, m.c.rdb).Int64Slice()
+	reply, err := m.c.ask(ctx, m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try)).Int64Slice()
 	if err == nil && len(reply) != 4 {
 		err = fmt.Errorf("redislock: the server's reply has %d values, want 4", len(reply))
 	}
@@ -278,6 +278,7 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Leas
 func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
+		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
 		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
 		span:    m.o.Lease, fixed: m.o.Fixed,

@@ -234,7 +234,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			h = fresh
 		}
 		sent := time.Now()
-		reply, err := call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}.run(ctx, m.c.rdb).Int64Slice()
+		reply, err := m.c.ask(ctx, call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}).Int64Slice()
 		if err == nil && len(reply) != 2 {
 			err = fmt.Errorf("redislock: the server's reply has %d values, want 2", len(reply))
 		}

@@ -38,6 +38,9 @@ type call struct {
 // run sends the call: one request, and one more if the server does not have the
 // script yet.
 func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
+	if other := resent(ctx); other != nil {
+		rdb = other
+	}
 	return request(ctx, c.keys[0], c.script.op, func() *redis.Cmd { return c.script.Run(ctx, rdb, c.keys, c.args...) })
 }
 
