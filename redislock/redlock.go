@@ -61,7 +61,7 @@ type RedlockOptions struct {
 	PollOptions
 
 	// Answer is how long a server may take to answer before it counts as one that
-	// refuses. It must be well below the lease. 0 is a tenth of the lease, but at
+	// refuses, and is left out until it has answered. It must be well below the lease. 0 is a tenth of the lease, but at
 	// most DefaultAnswer.
 	Answer time.Duration
 }
