@@ -41,14 +41,15 @@ type conn struct {
 
 // sent is a request on its way.
 type sent struct {
-	xid int32
-	at  time.Time
+	xid  int32
+	at   time.Time
+	path string // of a create
 }
 
 func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
 	now := time.Now()
-	c.out.pass(p, func(head []byte) { c.wrote(head, now) })
+	c.out.pass(p, func(head []byte) { c.wrote(head, now, createPath(p)) })
 	n, err := c.resume.write(c.Conn, p)
 	if err != nil && c.outCount > 1 {
 		// The library (v1.0.4) answers a request whose Write fails twice, here
@@ -88,7 +89,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-func (c *conn) wrote(head []byte, at time.Time) {
+func (c *conn) wrote(head []byte, at time.Time, path string) {
 	c.outCount++
 	xid, ok := word(head, 0)
 	op, ok2 := word(head, 1)
@@ -101,7 +102,7 @@ func (c *conn) wrote(head []byte, at time.Time) {
 		c.owner.counter.requests.Add(1)
 	}
 	c.mu.Lock()
-	c.pending = append(c.pending, sent{xid, at})
+	c.pending = append(c.pending, sent{xid, at, path})
 	c.mu.Unlock()
 }
 
@@ -119,13 +120,13 @@ func (c *conn) read(head []byte) {
 	case xid == xidNotification:
 		c.owner.counter.notifications.Add(1)
 	default:
-		c.answered(xid)
+		c.answered(xid, head)
 	}
 }
 
 // answered notes that the server has heard the oldest request with that xid.
 // Pings share one xid and are answered in order.
-func (c *conn) answered(xid int32) {
+func (c *conn) answered(xid int32, head []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.pending, func(s sent) bool { return s.xid == xid })
@@ -133,5 +134,6 @@ func (c *conn) answered(xid int32) {
 		return
 	}
 	c.owner.heard(c.pending[i].at)
+	c.created(c.pending[i].path, head)
 	c.pending = slices.Delete(c.pending, i, i+1)
 }

@@ -35,8 +35,6 @@ func (s *script) Read(p []byte) (int, error) {
 func (s *script) Write(p []byte) (int, error)       { return len(p), nil }
 func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil }
 
-const opCreate = 1
-
 // TestConnCounts sends and receives every kind of packet, split in every way.
 func TestConnCounts(t *testing.T) {
 	requests := [][]byte{
@@ -114,11 +112,11 @@ func TestLastContact(t *testing.T) {
 	c := &conn{owner: z}
 	base := time.Now()
 	at := func(s int) time.Time { return base.Add(time.Duration(s) * time.Second) }
-	c.wrote(words(0, 0), at(0)) // handshake
+	c.wrote(words(0, 0), at(0), "") // handshake
 	c.read(words(0, 4000))
-	c.wrote(words(-2, opPing), at(1))
-	c.wrote(words(7, opCreate), at(2))
-	c.wrote(words(-2, opPing), at(3))
+	c.wrote(words(-2, opPing), at(1), "")
+	c.wrote(words(7, opCreate), at(2), "")
+	c.wrote(words(-2, opPing), at(3), "")
 	for _, step := range []struct {
 		xid  int32
 		want time.Time

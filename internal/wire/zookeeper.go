@@ -45,6 +45,8 @@ type ZooKeeperConn struct {
 	now     *conn // the latest TCP connection
 	refused error // why the last attempt to open one failed
 
+	creations creations
+
 	dialing context.Context // ends with Close
 	stop    context.CancelFunc
 }
