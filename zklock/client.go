@@ -48,6 +48,7 @@ type Client struct {
 	margin time.Duration
 
 	guardMost time.Duration
+	stall     func() // of tests: called when a ticket was made, before all else; may be nil
 
 	open context.Context // ends with Close
 	shut context.CancelFunc
