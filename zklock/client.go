@@ -25,8 +25,10 @@ type ClientOptions struct {
 	SessionTimeout time.Duration
 
 	// Margin is how long before the earliest possible end of the session a
-	// holder that is cut off is told so: its time to stop. 0 is a tenth of
-	// SessionTimeout.
+	// holder that is cut off is told so: its time to stop. 0 is a tenth of the
+	// session timeout that the servers grant. It can be up to half of that: a
+	// lease must outlast the time between two answers of the servers, which is a
+	// third of it. Dial fails with ErrMargin if it is not in that range.
 	Margin time.Duration
 
 	Username, Password string      // digest authentication; none if Username is empty
@@ -72,9 +74,12 @@ type Client struct {
 // Dial connects to an ensemble, given as host:port of its servers, and waits
 // for a session until ctx ends. The caller closes the client.
 func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
+	if ctx == nil {
+		panic("zklock: nil context") // before there are goroutines to leave behind
+	}
 	want := o.SessionTimeout
-	if want < 0 || want > 0 && want < time.Millisecond {
-		return nil, fmt.Errorf("%w: %v, want a millisecond or more, or 0 for the default", ErrSessionTimeout, want)
+	if err := checkTimes(want, o.Margin); err != nil {
+		return nil, err
 	}
 	c, err := dial(ctx, harness.Endpoint{
 		Kind:           harness.KindZooKeeper,
@@ -90,6 +95,10 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	if got := c.SessionTimeout(); want != 0 && got != want.Truncate(time.Millisecond) {
 		c.Close()
 		return nil, fmt.Errorf("%w: asked for %v, the servers grant %v: ask for that, or set their minSessionTimeout or maxSessionTimeout", ErrSessionTimeout, want, got)
+	}
+	if err := checkTerm(c.SessionTimeout(), o.Margin); err != nil {
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }
@@ -243,12 +252,7 @@ func transient(err error) bool {
 // server counts its timeout from the last packet it received, which cannot
 // have been sent later than LastContact says.
 func (c *Client) deadline() time.Time {
-	timeout := c.conn.SessionTimeout()
-	margin := c.margin
-	if margin == 0 {
-		margin = timeout / 10
-	}
-	return c.conn.LastContact().Add(timeout - margin)
+	return c.conn.LastContact().Add(term(c.conn.SessionTimeout(), c.margin))
 }
 
 // grant begins l, whose lock was gained in that session, or reports false if

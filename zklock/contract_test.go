@@ -46,6 +46,8 @@ func TestContract(t *testing.T) {
 			})
 		}},
 		{"bad paths", badPaths},
+		{"nil contexts", nilContexts},
+		{"margins", margins},
 		{"refused", refused},
 		{"session timeout", sessionTimeout},
 		{"wrong address", wrongAddress},
@@ -261,6 +263,10 @@ func sessionTimeout(t *testing.T, at harness.Endpoint) {
 		24 * time.Hour:   "grant ",
 		-time.Second:     "0 for the default",
 		time.Microsecond: "0 for the default",
+
+		1 << 31 * time.Millisecond: "596h31m23.647s", // the servers would hear another number
+		60 * 24 * time.Hour:        "596h31m23.647s",
+		1 << 62:                    "596h31m23.647s",
 	} {
 		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
 		if err == nil {

@@ -179,3 +179,15 @@ func Up(c *Client) bool {
 	defer c.mu.Unlock()
 	return c.isUp
 }
+
+// SetMargin gives c, which must be unused, a margin that Dial may refuse.
+func SetMargin(c *Client, margin time.Duration) { c.margin = margin }
+
+// What a path and an ACL can be.
+const (
+	MaxPath = maxPath
+	MaxACL  = maxACL
+)
+
+// CheckPath returns an error if no lock can be at path.
+var CheckPath = checkPath

@@ -98,6 +98,11 @@ func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
 	if len(m.mutexes) == 0 {
 		return nil, ErrNoPath
 	}
+	for _, one := range m.mutexes { // before any is taken
+		if err := checkPath(one.path); err != nil {
+			return nil, err
+		}
+	}
 	joint := new(MultiLease)
 	_, err := m.mutexes[0].await(ctx, func() (*Lease, error) {
 		var line []*ticket

@@ -83,7 +83,9 @@ const (
 // It is not reentrant: a reader that locks it for reading again may wait for a
 // writer who waits for the reader. See [RW.Owner] for one that is.
 //
-// Curator's InterProcessReadWriteLock can contend for the same path.
+// Curator's InterProcessReadWriteLock can contend for the same path. Up to version
+// 5.4.0 it lets a writer in beside an owner that writes and then reads on
+// (CURATOR-621).
 //
 // # Fencing
 //

@@ -103,6 +103,9 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 				l.guarded(t.own, t.waits)
 				return l, nil
 			}
+			if err := checkTerm(t.q.c.SessionTimeout(), t.q.c.margin); err != nil {
+				return nil, err // no later look would be granted either
+			}
 			return nil, errOutdated
 		case try:
 			return nil, ErrNotAcquired

@@ -175,4 +175,10 @@ func TestEndpointMistakes(t *testing.T) {
 	if _, err := ZooKeeper(t.Context(), at, ZooKeeperOptions{}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("ZooKeeper(%+v) = %v, want ErrUsage", at, err)
 	}
+	at.Kind = harness.KindZooKeeper
+	for _, at.SessionTimeout = range []time.Duration{-1, 25 * 24 * time.Hour, 1 << 62} {
+		if _, err := ZooKeeper(t.Context(), at, ZooKeeperOptions{}); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("ZooKeeper(%+v) = %v, want ErrUsage", at, err)
+		}
+	}
 }

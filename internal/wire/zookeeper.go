@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,9 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 	timeout := at.SessionTimeout
 	if timeout == 0 {
 		timeout = DefaultSessionTimeout
+	}
+	if timeout < 0 || timeout > math.MaxInt32*time.Millisecond { // as the protocol has it
+		return nil, fmt.Errorf("wire: session timeout %v: %w", timeout, harness.ErrUsage)
 	}
 	z := &ZooKeeperConn{counter: o.Counter, contact: time.Now()}
 	if z.counter == nil {
