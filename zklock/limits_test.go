@@ -218,33 +218,39 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 // servers grant.
 func margins(t *testing.T, at harness.Endpoint) {
 	for _, test := range []struct {
-		timeout, margin time.Duration
-		ok              bool
+		timeout, margin, tick time.Duration
+		ok                    bool
 	}{
-		{2 * time.Second, -1, false},
-		{2 * time.Second, -4 * time.Second, false},
-		{0, -1, false},
-		{2 * time.Second, 0, true},
-		{2 * time.Second, 1, true},
-		{2 * time.Second, time.Second, true},
-		{2 * time.Second, time.Second + 1, false},
-		{2 * time.Second, 2 * time.Second, false},
-		{2 * time.Second, 1 << 62, false},
-		{0, time.Second, true},
-		{0, 59 * time.Second, false}, // more than half of what is granted, whatever that is
+		{2 * time.Second, -1, 0, false},
+		{2 * time.Second, -4 * time.Second, 0, false},
+		{0, -1, 0, false},
+		{2 * time.Second, 0, 0, true},
+		{2 * time.Second, 1, 0, true},
+		{2 * time.Second, 700 * time.Millisecond, 0, true}, // 0.35
+		{2 * time.Second, 700*time.Millisecond + 1, 0, false},
+		{2 * time.Second, 2 * time.Second, 0, false},
+		{2 * time.Second, 1 << 62, 0, false},
+		{0, time.Second, 0, true},
+		{0, 59 * time.Second, 0, false}, // more than what is granted allows, whatever that is
+		{2 * time.Second, 600 * time.Millisecond, 1100 * time.Millisecond, true},
+		{2 * time.Second, 600*time.Millisecond + 1, 1100 * time.Millisecond, false},
+		{2 * time.Second, 0, 2 * time.Second, false}, // nothing is left
 	} {
-		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: test.timeout, Margin: test.margin})
+		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: test.timeout, Margin: test.margin, Tick: test.tick})
 		if err == nil {
 			c.Close()
 		}
-		if (err == nil) != test.ok || err != nil && (!errors.Is(err, zklock.ErrMargin) || !strings.Contains(err.Error(), test.margin.String())) {
-			t.Errorf("SessionTimeout %v, Margin %v: Dial = %v, want ErrMargin %t", test.timeout, test.margin, err, !test.ok)
+		if (err == nil) != test.ok || err != nil && (!errors.Is(err, zklock.ErrMargin) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("SessionTimeout %v, Margin %v, Tick %v: Dial = %v, want ErrMargin %t", test.timeout, test.margin, test.tick, err, !test.ok)
 		}
 	}
-	// The greatest does what it says: an idle holder keeps its lease.
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second, Margin: 2 * time.Second})
+	if _, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Tick: -1}); !errors.Is(err, harness.ErrUsage) {
+		t.Fatalf("Tick -1: Dial = %v, want ErrUsage", err)
+	}
+	// A great one that is accepted leaves an idle holder its lease.
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 12 * time.Second, Margin: 3 * time.Second})
 	l := lock(t, c.Mutex(newPath(), zklock.Options{}))
-	time.Sleep(5 * time.Second)
+	time.Sleep(9 * time.Second)
 	unlock(t, l)
 	// A later session may be granted less than the first.
 	d, see := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second}), raw(t, at)

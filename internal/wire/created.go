@@ -7,9 +7,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// opCreate is the operation code of create (ZooDefs.OpCode).
-const opCreate = 1
-
 // creations are the nodes that are being made by [ZooKeeperConn.CreateZxid].
 // The header of every reply has the zxid of the last transaction that the
 // server had applied, and a server applies the transactions one by one and
@@ -76,8 +73,8 @@ func createPath(packet []byte) string {
 
 // created notes what a reply says of the create that it answers.
 func (c *conn) created(path string, head []byte) {
-	const zxid, code = 4, 12 // ReplyHeader is xid, zxid, error
-	if path == "" || len(head) < headBytes || binary.BigEndian.Uint32(head[code:]) != 0 {
+	const zxid, code, end = 4, 12, 16 // ReplyHeader is xid, zxid, error
+	if path == "" || len(head) < end || binary.BigEndian.Uint32(head[code:]) != 0 {
 		return
 	}
 	c.owner.creations.done(path, binary.BigEndian.Uint64(head[zxid:]))
