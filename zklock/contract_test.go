@@ -268,7 +268,9 @@ func sessionTimeout(t *testing.T, at harness.Endpoint) {
 		60 * 24 * time.Hour:        "596h31m23.647s",
 		1 << 62:                    "596h31m23.647s",
 	} {
-		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
+		cancel()
 		if err == nil {
 			c.Close()
 		}
