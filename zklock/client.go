@@ -86,9 +86,7 @@ type Client struct {
 // Dial connects to an ensemble, given as host:port of its servers, and waits
 // for a session until ctx ends. The caller closes the client.
 func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
-	if ctx == nil {
-		panic("zklock: nil context") // before there are goroutines to leave behind
-	}
+	ctx = orBackground(ctx)
 	want := o.SessionTimeout
 	if err := checkTimes(want, o.Margin, o.Tick); err != nil {
 		return nil, err

@@ -83,8 +83,7 @@
 // tickets of one client share one watch for each node they wait on, and it
 // ends with that node. Close ends everything.
 //
-// A nil context is a panic in the goroutine that passes it, before anything is
-// taken. Unlock does not need one.
+// A nil context counts as context.Background(), in every method.
 //
 // # Other libraries
 //

@@ -51,7 +51,10 @@ var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path stri
 		return tryOnce(ctx, c.SemaphoreV2(path, 2, zklock.Options{}).TryLock)
 	},
 	"Multi": func(ctx context.Context, c *zklock.Client, path string) error {
-		_, err := c.Multi([]string{"/a", path}, zklock.MultiOptions{Ordered: true}).TryLock(ctx)
+		l, err := c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true}).TryLock(ctx)
+		if err == nil {
+			err = l.Unlock(ctx)
+		}
 		return err
 	},
 	"Participants": func(ctx context.Context, c *zklock.Client, path string) error {
@@ -64,7 +67,10 @@ var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path stri
 }
 
 func tryOnce(ctx context.Context, try taker) error {
-	_, err := try(ctx)
+	l, err := try(ctx)
+	if err == nil {
+		err = l.Unlock(ctx)
+	}
 	return err
 }
 
@@ -160,57 +166,63 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, got))
 }
 
-// nilContexts: a method that is given no context panics where it is called, with
-// nothing taken, or does without. It does not end the process.
+// nilContexts: a nil context is one that does not end, in every method. None of
+// them panics, and none does so in a goroutine of the client.
 func nilContexts(t *testing.T, at harness.Endpoint) {
-	c, see := dial(t, at, zklock.ClientOptions{}), raw(t, at)
-	path := newPath()
-	m := c.Mutex(path, zklock.Options{})
-	unlock(t, lock(t, m))
-	try := func(name string, f func()) {
-		t.Helper()
-		defer func() {
-			if recover() == nil {
-				t.Errorf("%s without a context returns", name)
-			}
-		}()
-		f()
-	}
 	var none context.Context
-	try("Dial", func() { zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{}) })
+	c, err := zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	for name, f := range everyPath {
-		try(name, func() { f(none, c, path) })
-	}
-	for _, k := range kinds {
-		try(k.name, func() { k.open(c, path)(none) })
-	}
-	k := c.Cohort(path, zklock.CohortOptions{})
-	try("Do", func() { zklock.Do(none, m, func(context.Context, *zklock.Lease) error { return nil }) })
-	try("Cohort.Do", func() { k.Do(none, func(context.Context, *zklock.Lease) error { return nil }) })
-	try("Reentrant", func() { c.Reentrant(path, zklock.ReentrantOptions{}).Lock(none) })
-	try("Reentrant", func() {
-		c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.ByClient}).Lock(none)
-	})
-	try("RWOwner", func() { c.RW(path, zklock.Options{}).Owner().RLock(none) })
-	try("WithOwner", func() { zklock.WithOwner(none) })
-	time.Sleep(aWhile / 4)
-	queued(t, see, path, 0)
-	for _, k := range kinds { // Unlock does not need one
-		l := grab(t, k.open(c, newPath()))
-		if err := l.Unlock(none); err != nil {
-			t.Errorf("%s: Unlock without a context: %v", k.name, err)
+		if err := f(none, c, newPath()); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
-	ml, err := c.Multi([]string{path}, zklock.MultiOptions{}).Lock(t.Context())
+	path := newPath()
+	takes := map[string]taker{
+		"Cohort.TryLock":    c.Cohort(path, zklock.CohortOptions{}).TryLock,
+		"RW.RLock":          c.RW(path, zklock.Options{}).RLock,
+		"RWOwner.RLock":     c.RW(path, zklock.Options{}).Owner().RLock,
+		"Reentrant.Lock":    c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.ByClient}).Lock,
+		"Reentrant.TryLock": c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.BySession}).TryLock,
+		"Mutex.TryLock":     c.Mutex(path, zklock.Options{}).TryLock,
+	}
+	for _, k := range kinds {
+		takes[k.name] = k.open(c, newPath())
+	}
+	for name, take := range takes {
+		l, err := take(none)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if err := l.Unlock(none); err != nil {
+			t.Errorf("%s: Unlock: %v", name, err)
+		}
+	}
+	r := c.Reentrant(path, zklock.ReentrantOptions{})
+	if _, err := r.Lock(none); !errors.Is(err, zklock.ErrNoOwner) {
+		t.Errorf("Lock of no owner = %v, want ErrNoOwner", err)
+	}
+	unlock(t, grab(t, func(context.Context) (*zklock.Lease, error) { return r.Lock(zklock.WithOwner(none)) }))
+	ran := 0
+	for _, err := range []error{
+		zklock.Do(none, c.Mutex(path, zklock.Options{}), func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
+		c.Cohort(path, zklock.CohortOptions{}).Do(none, func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if ran != 2 {
+		t.Errorf("%d functions have run, want 2", ran)
+	}
+	ml, err := c.Multi([]string{path}, zklock.MultiOptions{}).Lock(none)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := ml.Unlock(none); err != nil {
-		t.Errorf("MultiLease: Unlock without a context: %v", err)
-	}
-	cl := grab(t, k.Lock)
-	if err := cl.Unlock(none); err != nil {
-		t.Errorf("Cohort: Unlock without a context: %v", err)
+		t.Errorf("MultiLease: %v", err)
 	}
 }
 

@@ -95,6 +95,7 @@ func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) { return m.lock(c
 func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
+	ctx = orBackground(ctx)
 	if len(m.mutexes) == 0 {
 		return nil, ErrNoPath
 	}

@@ -54,6 +54,7 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, f
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
+	ctx = orBackground(ctx)
 	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) })
 }
 

@@ -126,6 +126,7 @@ func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m
 func (m *RW) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
 
 func (m *RW) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {
+	ctx = orBackground(ctx)
 	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) })
 }
 
