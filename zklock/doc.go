@@ -73,6 +73,15 @@
 // its create request is lost, it finds its ticket again by the unique part of
 // its name. No error leaves a ticket behind that nobody owns.
 //
+// While the servers have no leader no lock changes hands. One that dies is
+// missed at once, one that hangs after syncLimit ticks; then there is an election,
+// and a client is back when it has tried the servers once more: a second or two
+// later, of which the handshake with a server that hangs takes an eighth of the
+// session timeout, at least half a second, and more each time up to a third. A
+// client that does not come back keeps the others out for longer: the new leader
+// gives every session a whole timeout. So the bound is syncLimit ticks, the
+// election, the session timeout and a tick.
+//
 // # Contexts
 //
 // The client library knows no contexts. Each Lock and Unlock therefore runs in
