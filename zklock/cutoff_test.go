@@ -74,7 +74,7 @@ func (e *linked) isolate(one int) {
 	}
 }
 
-// depose breaks the connections of a leader on the side of its followers, who elect
+// depose breaks the connections of a leader on the side of its followers, which elect
 // another, and keeps it from hearing of that.
 func (e *linked) depose(leader int) {
 	for way, link := range e.votes {

@@ -26,7 +26,7 @@
 // session has expired, and also before that: when the servers may be about to
 // expire it, by the local clock, because no majority of them has confirmed it for
 // too long. An answer of the one server that the client is connected to does not
-// count: it may be cut off from the others, who end the session meanwhile. So a
+// count: it may be cut off from the others, which end the session meanwhile. So a
 // client that holds or waits for a lock and writes nothing sends a small write up to
 // four times in a session timeout, and goes to another server if that is not done
 // soon. What is left of a lease at any time is then 0.3 to 0.6 of the session

@@ -105,7 +105,7 @@ func leaderDies(t *testing.T, how os.Signal) {
 	turns := r.sum()
 	eventually(t, "there is another leader", func() bool { now := leader(addrs); return now >= 0 && now != old })
 	elected := time.Since(died)
-	eventually(t, "somebody has a turn", func() bool { return r.sum() > turns+clients })
+	eventually(t, "a client has a turn", func() bool { return r.sum() > turns+clients })
 	first := time.Since(died)
 	r.everybody(t)
 	took := time.Since(died)
