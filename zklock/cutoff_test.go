@@ -237,7 +237,7 @@ func (h *cutHold) judge(t *testing.T, began time.Time) string {
 		if r.err != nil {
 			t.Errorf("%s: Lock = %v", what, r.err)
 		}
-		if h.free && h.timeout >= 10*time.Second {
+		if h.free && h.timeout >= 40*time.Second { // of a shorter one an election on a busy machine may take all
 			t.Errorf("%sthe lease ended, with two servers to turn to: %v", what, h.held.Err())
 		}
 		return what + fmt.Sprintf("told after %v, %v before the next entered", told, since()-told)
