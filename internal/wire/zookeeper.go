@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,8 @@ type ZooKeeperConn struct {
 	refused error     // why the last attempt to open one failed
 	hung    int       // how many in a row have been opened without a reply to the handshake
 
+	creations creations
+
 	dialing context.Context // ends with Close
 	stop    context.CancelFunc
 }
@@ -70,6 +73,9 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 	timeout := at.SessionTimeout
 	if timeout == 0 {
 		timeout = DefaultSessionTimeout
+	}
+	if timeout < 0 || timeout > math.MaxInt32*time.Millisecond { // as the protocol has it
+		return nil, fmt.Errorf("wire: session timeout %v: %w", timeout, harness.ErrUsage)
 	}
 	z := &ZooKeeperConn{counter: o.Counter, tick: o.Tick, hosts: &hosts{HostProvider: zk.NewDNSHostProvider()}}
 	if z.counter == nil {
