@@ -98,12 +98,7 @@ func fifoLocal(ctx context.Context, s Subject) error {
 	if err := overtaking(ctx, s); err != nil {
 		return err
 	}
-	for _, sh := range crowdShapes(s.Variant) {
-		if err := sh.crowdInOrder(ctx, s); err != nil {
-			return fmt.Errorf("%v: %w", sh, err)
-		}
-	}
-	return nil
+	return eachCrowdShape(s, func(sh shape) error { return sh.crowdInOrder(ctx, s) })
 }
 
 // longestTrial is how long the arrivals of a long queue may take.

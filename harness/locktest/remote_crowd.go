@@ -99,7 +99,7 @@ func wakeUpRemote(ctx context.Context, s Subject) error {
 				return err
 			}
 			end := time.Now().Add(s.stress())
-			for k := 0; k < 8 || k < 100 && time.Now().Before(end); k++ {
+			for k := 0; k < 20 || k < 100 && time.Now().Before(end); k++ {
 				if err := r.gather(time.Duration(k%8)*time.Millisecond, false); err != nil {
 					return err
 				}
