@@ -26,6 +26,8 @@ func TestRedlock(t *testing.T) {
 	}{
 		{"requests and deadline", redlockRequests},
 		{"a server that is silent", redlockSilent},
+		{"a server that hangs, many contenders", redlockHung},
+		{"a server that hung is back", redlockBack},
 		{"a server that is gone", redlockMinorityGone},
 		{"two servers that are gone", redlockMajorityGone},
 		{"two keys are somebody else's", redlockTaken},
