@@ -122,6 +122,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	}
 	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed, prompt: k.c.prompt}
 	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
+	l.again = func(ctx context.Context) error { _, err := l.free(ctx); return err }
 	if !l.begin(sent, k.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
 	}

@@ -22,6 +22,9 @@ type Lease struct {
 
 	prompt bool // free ends with its context
 
+	// again is free once more after that failed, nil if there is no point.
+	again func(ctx context.Context) error
+
 	// renewal makes it a whole lease again. It answers 1 if the lock was held.
 	renewal call
 	span    time.Duration // a whole lease
@@ -60,6 +63,9 @@ const (
 
 	// unlockWait bounds Unlock, and what a Lock that failed may still do.
 	unlockWait = 2 * time.Second
+
+	// unlockSilence is after how much of that Unlock asks by another connection.
+	unlockSilence = time.Second
 )
 
 // drift is how much less of a span we count than the server, whose clock may run
@@ -125,7 +131,7 @@ func (l *Lease) due() time.Time {
 }
 
 // Unlock releases the lock with one request, whatever has become of ctx, and
-// waits at most two seconds for the answer. The error wraps ErrNotHeld if the
+// waits at most two seconds for the answer; after one it asks again, by a new connection. The error wraps ErrNotHeld if the
 // lock was lost or has been released. After any other error the key may stay
 // until the lease is over.
 //
@@ -174,7 +180,7 @@ func (l *Lease) release(ctx context.Context) error {
 	if l.trace != nil {
 		ctx = context.WithValue(ctx, traceKey{}, l.trace)
 	}
-	held, err := l.free(ctx)
+	held, err := l.giveBack(ctx)
 	switch {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
@@ -190,6 +196,17 @@ func (l *Lease) release(ctx context.Context) error {
 		l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
 	}
 	return l.lost()
+}
+
+// giveBack gives the lock back.
+func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
+	if l.again == nil {
+		return l.free(ctx)
+	}
+	return answered(ctx, l.c, l.name, unlockSilence, l.free, func(ctx context.Context) (bool, error) {
+		err := l.again(ctx)
+		return err == nil, err
+	})
 }
 
 // lost returns the error of Unlock if the lease has ended without it.

@@ -228,7 +228,7 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 // maxFailures times, with a pause between. again is false at first.
 func (c *Client) persist(ctx context.Context, f func(again bool) error) error {
 	for failures := 0; ; {
-		err := f(failures > 0)
+		err := f(failures > 0 || resent(ctx) != nil)
 		if err == nil || refused(err) {
 			return err
 		}

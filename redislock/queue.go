@@ -286,6 +286,7 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Leas
 func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
+		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
 		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
 		span:    m.o.Lease, fixed: m.o.Fixed,
