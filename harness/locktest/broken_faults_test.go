@@ -35,6 +35,23 @@ const (
 	ownerIsClient     fault = "owner-is-client"     // a reentrant lock lets in whoever shares its owner's client
 )
 
+// Faults that show when there are many waiters, or after some time.
+const (
+	eightPlaces      fault = "eight-places"        // a ninth waiter is forgotten
+	losesFewWakeUps  fault = "loses-few-wake-ups"  // one release of 50 tells nobody
+	forgetsSleepers  fault = "forgets-sleepers"    // who has waited for half a second is not told
+	leaseSeldomDead  fault = "lease-seldom-dead"   // one lease of ten is over when it is granted
+	doneSeldomOpen   fault = "done-seldom-open"    // Done of one lease of ten is never closed
+	tokenOfEightBits fault = "token-of-eight-bits" // 255 is followed by 0
+	grantsLateInLife fault = "grants-late-in-life" // after 200 grants the lock excludes nobody
+	starvesOne       fault = "starves-one"         // worker 3 is served when no other waits
+	lastBeyondEight  fault = "last-beyond-eight"   // with more waiters the last is served first
+	trySeldomTakes   fault = "try-seldom-takes"    // one TryLock of 40 takes a held lock
+	ghostsOfThirty   fault = "ghosts-of-thirty"    // every 30th waiter that gives up stays in the queue
+	leaksOfThirty    fault = "leaks-of-thirty"     // every 30th wait that is given up costs a permit
+	countsToThree    fault = "counts-to-three"     // readers beyond the third are not counted
+)
+
 // Faults of locks for readers and writers.
 const (
 	readersUnclaimed   fault = "readers-unclaimed"    // sessions have RLock, but the lock does not say so

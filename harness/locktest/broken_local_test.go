@@ -33,7 +33,7 @@ var (
 	newMutex = shared(func(*quitter) sync.Locker { return new(sync.Mutex) })
 )
 
-var breakages = slices.Concat(brokenLocks, brokenClaims, brokenReaders)
+var breakages = slices.Concat(brokenLocks, brokenQueues, brokenClaims, brokenReaders)
 
 var brokenLocks = []breakage{
 	{name: "no-op", rule: "exclusion", chance: true, local: newNoop},
@@ -58,6 +58,7 @@ var brokenLocks = []breakage{
 // nothing.
 var correct = []breakage{
 	{name: "mutex", local: newMutex},
+	{name: "queue", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{})},
 	{name: "ticket", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTicket{q: q} })},
 	{name: "semaphore", traits: harness.Traits{FIFO: true, Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(3) })},
 	{name: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
@@ -70,10 +71,15 @@ type quitter struct{ quit atomic.Bool }
 
 // wait yields, or ends the goroutine.
 func (q *quitter) wait() {
+	q.check()
+	runtime.Gosched()
+}
+
+// check ends the goroutine if its lock has been abandoned.
+func (q *quitter) check() {
 	if q.quit.Load() {
 		runtime.Goexit()
 	}
-	runtime.Gosched()
 }
 
 // variant makes a variant of b whose locks all end with the returned quitter.

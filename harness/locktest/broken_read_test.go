@@ -19,6 +19,15 @@ var brokenReaders = readers([]breakage{
 	{name: "readers-exclude", rule: "readers-share", stuck: true, local: newRW(rwFaults{exclusive: true})},
 	{name: "readers-first", rule: "writer-progress", chance: true, stuck: true, local: newRW(rwFaults{})},
 
+	{name: "counts-to-three", rule: "read-count", local: newRW(rwFaults{countsTo: 3})},
+	{name: "counts-to-16", rule: "read-count", local: newRW(rwFaults{countsTo: 16})},
+	{name: "two-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 3})},
+	{name: "four-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 15})},
+	{name: "eight-bits-of-readers", rule: "read-count", local: newRW(rwFaults{mask: 255})},
+	{name: "wakes-eight-readers", rule: "crowd", stuck: true, local: newSleepyRW(rwSleepFaults{most: 8})},
+	{name: "loses-racing-readers", rule: "wake-up", stuck: true, local: newSleepyRW(rwSleepFaults{racing: true})},
+
+	{name: "version-of-16-bits", rule: "read-snapshot", local: newSeq(seqFaults{mask: 1<<16 - 1})},
 	{name: "never-again", rule: "read-snapshot", local: newSeq(seqFaults{never: true})},
 	{name: "always-again", rule: "read-snapshot", local: newSeq(seqFaults{always: true})},
 	{name: "counts-at-the-end", rule: "read-snapshot", local: newSeq(seqFaults{late: true})},
@@ -40,6 +49,9 @@ type rwFaults struct {
 	noWait    bool // Lock does not look for readers
 	lateCount bool // RLock looks first and counts then
 	exclusive bool // RLock is Lock
+
+	countsTo int64 // readers beyond so many are not counted
+	mask     int64 // a writer looks at these bits of the count only
 }
 
 // A counting is a readers-writer lock: a counter of readers, and a bit for the
@@ -59,7 +71,7 @@ func newRW(f rwFaults) func(*quitter, int) harness.Local {
 func (l *counting) Lock() {
 	for {
 		s := l.state.Load()
-		if s&countingWriter == 0 && (l.noWait || s == 0) && l.state.CompareAndSwap(s, s+countingWriter) {
+		if s&countingWriter == 0 && (l.noWait || s == 0 || l.mask > 0 && s&l.mask == 0) && l.state.CompareAndSwap(s, s+countingWriter) {
 			return
 		}
 		l.q.wait()
@@ -80,6 +92,8 @@ func (l *counting) RLock() {
 			runtime.Gosched()
 			l.state.Add(1)
 			return
+		case l.countsTo > 0 && s == l.countsTo:
+			return
 		case s&countingWriter == 0 && l.state.CompareAndSwap(s, s+1):
 			return
 		}
@@ -92,15 +106,103 @@ func (l *counting) RUnlock() {
 		l.Unlock()
 		return
 	}
-	l.state.Add(-1)
+	for {
+		s := l.state.Load()
+		if l.countsTo > 0 && s == 0 || l.state.CompareAndSwap(s, s-1) {
+			return
+		}
+	}
+}
+
+// rwSleepFaults are mistakes of a lock whose readers and writers sleep.
+type rwSleepFaults struct {
+	most   int  // a writer that leaves wakes so many readers at most
+	racing bool // of two readers that leave together each leaves it to the other to wake the writer
+}
+
+// A sleepyRW is a lock for readers and writers that sleep. Readers go first.
+type sleepyRW struct {
+	rwSleepFaults
+	q       *quitter
+	leaving atomic.Int32
+
+	mu               sync.Mutex // guards the rest
+	inside           int        // readers, or -1 for a writer
+	readers, writers []chan struct{}
+}
+
+func newSleepyRW(f rwSleepFaults) func(*quitter, int) harness.Local {
+	return shared(func(q *quitter) sync.Locker { return &sleepyRW{q: q, rwSleepFaults: f} })
+}
+
+func (l *sleepyRW) Lock() {
+	l.mu.Lock()
+	if l.inside == 0 {
+		l.inside = -1
+		l.mu.Unlock()
+		return
+	}
+	c := make(chan struct{})
+	l.writers = append(l.writers, c)
+	l.mu.Unlock()
+	l.q.sleep(c)
+}
+
+func (l *sleepyRW) RLock() {
+	l.mu.Lock()
+	if l.inside >= 0 {
+		l.inside++
+		l.mu.Unlock()
+		return
+	}
+	c := make(chan struct{})
+	l.readers = append(l.readers, c)
+	l.mu.Unlock()
+	l.q.sleep(c)
+}
+
+func (l *sleepyRW) Unlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inside = 0
+	n := len(l.readers)
+	if l.most > 0 {
+		n = min(n, l.most)
+	}
+	for _, c := range l.readers[:n] {
+		l.inside++
+		close(c)
+	}
+	l.readers = nil
+	l.wakeWriter()
+}
+
+func (l *sleepyRW) RUnlock() {
+	racing := l.racing && l.leaving.Add(1) > 1
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leaving.Add(-1)
+	if l.inside--; !racing {
+		l.wakeWriter()
+	}
+}
+
+// wakeWriter lets the first writer in if no one is inside.
+func (l *sleepyRW) wakeWriter() {
+	if l.inside == 0 && len(l.writers) > 0 {
+		l.inside = -1
+		close(l.writers[0])
+		l.writers = l.writers[1:]
+	}
 }
 
 // seqFaults are mistakes of a sequence lock.
 type seqFaults struct {
-	never  bool // ReadRetry always says no
-	always bool // ReadRetry always says yes
-	late   bool // the version changes only when the writer leaves
-	inside bool // ReadBegin does not wait for a writer, and ReadRetry believes it
+	never  bool   // ReadRetry always says no
+	always bool   // ReadRetry always says yes
+	late   bool   // the version changes only when the writer leaves
+	mask   uint64 // ReadRetry compares these bits of the versions only; 0 is all
+	inside bool   // ReadBegin does not wait for a writer, and ReadRetry believes it
 }
 
 // A sequence is a sequence lock.
@@ -139,5 +241,9 @@ func (l *sequence) ReadBegin() uint64 {
 }
 
 func (l *sequence) ReadRetry(v uint64) bool {
-	return !l.never && (l.always || l.version.Load() != v)
+	mask := l.mask
+	if mask == 0 {
+		mask--
+	}
+	return !l.never && (l.always || l.version.Load()&mask != v&mask)
 }

@@ -26,6 +26,8 @@ type memoryLock struct {
 	queue     []*memoryLease
 	turns     int // requests
 	handOvers int
+	givenUp   int
+	leaked    int    // permits
 	drawn     uint64 // tokens
 }
 
@@ -33,12 +35,12 @@ type memoryLock struct {
 func newMemoryServer(f fault) *memoryServer {
 	var claims harness.Traits
 	switch f {
-	case onePermitMore, onePermitLess:
+	case onePermitMore, onePermitLess, leaksOfThirty:
 		claims.Permits = 2
 	case waitsForItself, freesAtFirst, ownerIsClient:
 		claims.Reentrant = true
 	case readersMissing, readerWalksIn, readerSlipsIn, writerWalksIn, firstReaderFrees, readersExclude, writersStarve,
-		readerLeavesGhost, readerDropsGrant, gateStaysShut, staleReaderFrees, readerTokensBehind, readersTakeNext:
+		readerLeavesGhost, readerDropsGrant, gateStaysShut, staleReaderFrees, readerTokensBehind, readersTakeNext, countsToThree:
 		claims.ReadWrite = true
 	}
 	return newMemoryServerWith(f, claims)
@@ -84,8 +86,8 @@ type memoryClient struct {
 	closed bool // guarded by server.mu
 }
 
-func (c *memoryClient) Join(context.Context, int) (harness.Session, error) {
-	s := &memorySession{c}
+func (c *memoryClient) Join(_ context.Context, i int) (harness.Session, error) {
+	s := &memorySession{c, i}
 	if f := c.server.fault; c.server.claims.ReadWrite && f != readersMissing || f == readersUnclaimed {
 		return &memoryRWSession{s}, nil
 	}
@@ -94,7 +96,10 @@ func (c *memoryClient) Join(context.Context, int) (harness.Session, error) {
 
 func (c *memoryClient) Close() error { return nil }
 
-type memorySession struct{ client *memoryClient }
+type memorySession struct {
+	client *memoryClient
+	worker int
+}
 
 func (s *memorySession) Close() error {
 	m := s.client.server
@@ -113,6 +118,7 @@ type memoryLease struct {
 	granted  chan struct{}
 	done     chan struct{}
 	token    uint64
+	asked    time.Time
 	shared   bool // a reader's
 	released bool // guarded by server.mu
 	depth    int  // of the root, guarded too: leases that are not released
@@ -132,7 +138,7 @@ func (s *memorySession) request(shared bool) (*memoryLease, error) {
 		l = new(memoryLock)
 		m.locks[s.client.key] = l
 	}
-	r := &memoryLease{server: m, session: s, lock: l, shared: shared, granted: make(chan struct{}), done: make(chan struct{}), depth: 1}
+	r := &memoryLease{server: m, session: s, lock: l, shared: shared, asked: time.Now(), granted: make(chan struct{}), done: make(chan struct{}), depth: 1}
 	r.root = r
 	if m.claims.Reentrant && m.fault != waitsForItself {
 		if k := slices.IndexFunc(l.holders, func(h *memoryLease) bool {
@@ -150,9 +156,9 @@ func (s *memorySession) request(shared bool) (*memoryLease, error) {
 	}
 	l.turns++
 	free := l.admits(r) && (len(l.queue) == 0 || m.fault == writersStarve && shared)
-	if free || m.fault == grantsAll || m.fault == grantsAtRandom && l.turns%5 == 0 {
+	if free || m.fault == grantsAll || m.fault == grantsLateInLife && l.turns > 200 || m.fault == grantsAtRandom && l.turns%5 == 0 {
 		l.grant(r)
-	} else {
+	} else if m.fault != eightPlaces || len(l.queue) < 8 {
 		l.queue = append(l.queue, r)
 	}
 	return r, nil
@@ -173,13 +179,15 @@ func (l *memoryLock) admits(r *memoryLease) bool {
 	case slices.ContainsFunc(l.holders, reads):
 		return m.fault == writerWalksIn
 	}
-	return len(l.holders) < m.permits()
+	return len(l.holders) < m.permits()-l.leaked
 }
 
 // grant makes r a holder.
 func (l *memoryLock) grant(r *memoryLease) {
-	l.holders = append(l.holders, r)
 	f := r.server.fault
+	if f != countsToThree || len(l.holders) < 3 {
+		l.holders = append(l.holders, r)
+	}
 	switch {
 	case f == tokenOfArrival:
 	case f == tokenStays:
@@ -192,7 +200,10 @@ func (l *memoryLock) grant(r *memoryLease) {
 		l.drawn++
 		r.token = l.drawn
 	}
-	if f == doneIsClosed {
+	if f == tokenOfEightBits {
+		r.token %= 256
+	}
+	if f == doneIsClosed || f == leaseSeldomDead && l.drawn%10 == 0 {
 		close(r.done)
 	}
 	close(r.granted)
@@ -202,6 +213,9 @@ func (l *memoryLock) grant(r *memoryLease) {
 // it to whoever is next.
 func (l *memoryLock) next(r *memoryLease, f fault) {
 	k := max(0, slices.Index(l.holders, r))
+	if f == countsToThree && !slices.Contains(l.holders, r) {
+		return
+	}
 	l.holders = slices.Delete(l.holders, k, min(k+1, len(l.holders)))
 	if r.shared && f == firstReaderFrees {
 		l.holders = nil
@@ -214,14 +228,18 @@ func (l *memoryLock) next(r *memoryLease, f fault) {
 func (l *memoryLock) serve(f fault) {
 	for len(l.queue) > 0 {
 		k := 0
-		if f == servesLast || f == tokenOfArrival {
+		switch {
+		case f == servesLast, f == tokenOfArrival, f == lastBeyondEight && len(l.queue) > 8:
 			k = len(l.queue) - 1
+		case f == starvesOne:
+			k = max(0, slices.IndexFunc(l.queue, func(r *memoryLease) bool { return r.session.worker != 3 }))
 		}
 		next := l.queue[k]
 		if !l.admits(next) {
 			return
 		}
-		if l.handOvers++; f == losesWakeUps && l.handOvers%5 == 0 {
+		if l.handOvers++; f == losesWakeUps && l.handOvers%5 == 0 || f == losesFewWakeUps && l.handOvers%50 == 0 ||
+			f == forgetsSleepers && time.Since(next.asked) > 500*time.Millisecond {
 			return
 		}
 		l.queue = slices.Delete(l.queue, k, k+1)
@@ -277,6 +295,11 @@ func (r *memoryLease) withdraw() {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	f := r.server.fault
+	if r.lock.givenUp++; r.lock.givenUp%30 == 0 && f == ghostsOfThirty {
+		return
+	} else if r.lock.givenUp%30 == 0 && f == leaksOfThirty {
+		r.lock.leaked++
+	}
 	if k := slices.Index(r.lock.queue, r); k >= 0 {
 		r.lock.queue = slices.Delete(r.lock.queue, k, k+1)
 		if f != gateStaysShut {
@@ -300,6 +323,9 @@ func (s *memorySession) TryLock(ctx context.Context) (harness.Lease, error) {
 	case <-r.granted:
 		return r, nil
 	default:
+	}
+	if f == trySeldomTakes && r.lock.turns%40 == 0 {
+		return r, nil
 	}
 	if f != tryStays {
 		r.withdraw()
@@ -327,7 +353,9 @@ func (r *memoryLease) Unlock(ctx context.Context) error {
 		return fmt.Errorf("memory: %w", harness.ErrNotHeld)
 	}
 	r.released = true
-	if f != doneStaysOpen && f != doneIsClosed {
+	switch {
+	case f == doneStaysOpen, f == doneIsClosed, (f == doneSeldomOpen || f == leaseSeldomDead) && r.token%10 == 0:
+	default:
 		close(r.done)
 	}
 	r.root.depth--

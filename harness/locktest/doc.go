@@ -11,6 +11,21 @@
 // that depends on chance try for so long instead of [DefaultStress]; make stress
 // does so for the rules that find a rare second holder soonest.
 //
+// Chance is the last resort. Where it can be done, a check drives the workers in
+// lockstep: some hold the lock, up to 299 others ask for it, the holders leave at
+// the same moment, and no worker comes back before all have had it (rules crowd
+// and wake-up). Order is judged from arrivals one after the other, and under
+// contention by how often each other worker goes ahead of one that waits, against
+// the share that locks show that serve in order. A lock is used for 2^17 turns,
+// and tried 10^5 times while it is held.
+//
+// Not covered: what needs more waiters, more turns or a longer sleep than that
+// (60 ms; 0.6 s with servers), and of locks kept by servers, whose turns take
+// milliseconds, what needs more than 20 waiters or 300 turns or given-up waits, or
+// happens more seldom than once in 60 to 100. A slow lock on a busy machine has
+// less: the contended turns, the crowds beyond 33 and most sleeps end with the
+// stress time.
+//
 // A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
 // permits all but one are taken before the other rules try it, so they apply to

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,12 @@ type stuckError struct {
 }
 
 func (e *stuckError) Error() string {
-	return fmt.Sprintf("no turn for %v; unfinished: %s", e.patience, strings.Join(e.waiting, ", "))
+	const shown = 8
+	text := strings.Join(e.waiting[:min(len(e.waiting), shown)], ", ")
+	if more := len(e.waiting) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("no turn for %v; unfinished: %s", e.patience, text)
 }
 
 // A worker counts its finished turns, on a cache line of its own.
@@ -85,7 +91,7 @@ func (c *crew) work(ctx context.Context, i int, turns uint64, turn func(context.
 	w := &c.workers[i]
 	defer w.done.Store(true)
 	for k := uint64(0); !c.stop.Load() && (turns == 0 || k < turns); k++ {
-		if err := turn(ctx, i); err != nil {
+		if err := recovered(func() error { return turn(ctx, i) }); err != nil {
 			c.fail.Do(func() { c.err = err })
 			c.stop.Store(true)
 			cancel()
@@ -93,6 +99,17 @@ func (c *crew) work(ctx context.Context, i int, turns uint64, turn func(context.
 		}
 		w.turns.Store(k + 1)
 	}
+}
+
+// recovered turns a panic of f, as of a lock whose arrays are too short, into an
+// error.
+func recovered(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 // watch returns nil once done is closed, or a stuckError.

@@ -2,12 +2,8 @@ package locktest
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
-	"sync"
-
-	"locklab/harness"
 )
 
 func livenessLocal(ctx context.Context, s Subject) error {
@@ -73,6 +69,9 @@ func lostUpdateLocal(ctx context.Context, s Subject) error {
 const isFree = "a free lock does not open: Lock has not returned"
 
 func reuseLocal(ctx context.Context, s Subject) error {
+	if err := besideEachOther(ctx, s); err != nil {
+		return err
+	}
 	return eachShape(ctx, s, func(ctx context.Context, r *rig) error {
 		var k int
 		return alone(ctx, s, isFree, func() error {
@@ -88,52 +87,26 @@ func reuseLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-func tryLocal(ctx context.Context, s Subject) error {
-	if _, ok := s.Variant.Local(harness.Setup{Workers: 1}).Worker(0).(harness.TryLocker); !ok {
-		return NotApplicable("the lock has no TryLock")
-	}
-	err := eachShape(ctx, s, func(ctx context.Context, r *rig) error {
-		return alone(ctx, s, isFree, func() error { return trySteps(r.hs) })
-	})
+// besideEachOther takes two locks of a kind, one inside the other, releases them
+// in the order in which it took them, and hands a lock over from the goroutine
+// that took it to one that releases it: a handle belongs to no goroutine.
+func besideEachOther(ctx context.Context, s Subject) error {
+	sh := shape{workers: atMost(s.Variant, 2)}
+	a, err := sh.handles(ctx, s)
 	if err != nil {
 		return err
 	}
-	return eachRound(ctx, s, tryContended)
-}
-
-// trySteps takes the lock by turns as the first and the last worker.
-func trySteps(hs []sync.Locker) error {
-	a, b := hs[0], hs[len(hs)-1]
-	tryA, tryB := a.(harness.TryLocker), b.(harness.TryLocker)
-	two := len(hs) > 1 // a lock without handles gives everybody the same
-	for range 3 {
-		if !tryA.TryLock() {
-			return errors.New("TryLock refused a free lock")
+	b, err := sh.handles(ctx, s)
+	if err != nil {
+		return err
+	}
+	for i := range a {
+		for _, step := range []func(){a[i].Lock, b[i].Lock, a[i].Unlock, b[i].Unlock} { // each in a goroutine of its own
+			err := alone(ctx, s, "another lock is held, or another goroutine took this one: Lock or Unlock has not returned", func() error { step(); return nil })
+			if err != nil {
+				return err
+			}
 		}
-		if two && tryB.TryLock() {
-			return errors.New("TryLock took a lock that TryLock had taken")
-		}
-		a.Unlock()
-		b.Lock()
-		if two && tryA.TryLock() {
-			return errors.New("TryLock took a lock that Lock had taken")
-		}
-		b.Unlock()
 	}
 	return nil
-}
-
-// tryContended mixes TryLock and Lock, and checks exclusion between them.
-func tryContended(ctx context.Context, r *rig) error {
-	var in inside
-	_, err := r.drive(ctx, func(i int) error {
-		if i%2 == 0 || !r.hs[i].(harness.TryLocker).TryLock() {
-			r.hs[i].Lock()
-		}
-		err := in.visit(i, func() { r.p.hold(i) })
-		r.hs[i].Unlock()
-		r.p.think(i)
-		return err
-	})
-	return err
 }

@@ -40,6 +40,9 @@ func permitsLocal(ctx context.Context, s Subject) error {
 	if err := countPermits(ctx, s, sh.all(s.Variant, n)); err != nil {
 		return fmt.Errorf("%v: %w", sh, err)
 	}
+	if err := permitsInBatches(ctx, s); err != nil {
+		return err
+	}
 	// All permits are free here: they are what is contended for.
 	return roundsOf(ctx, s, []shape{sh}, func(ctx context.Context, r *rig) error {
 		r.hs = sh.all(s.Variant, n)

@@ -214,6 +214,15 @@ func versions(hs []sync.Locker) error {
 			return fmt.Errorf("ReadRetry: got %t while a writer was inside and %t after it, want true: a writer came between", early, late)
 		}
 	}
+	for k := range 18 { // writers, as many as a counter of k bits counts or half of them
+		v := reader.ReadBegin()
+		for range 1 << k {
+			turn(writer, false)
+		}
+		if !reader.ReadRetry(v) {
+			return fmt.Errorf("ReadRetry said that no writer came between when %d had come", 1<<k)
+		}
+	}
 	return nil
 }
 

@@ -31,6 +31,14 @@ type Rule struct {
 	// race detector too reports a lock that does not exclude.
 	plain bool
 
+	// waits says that a stuck lock breaks this very promise. Under other checks it
+	// breaks liveness.
+	waits bool
+
+	// once says that what the check has not found at the first try it will not
+	// find at another.
+	once bool
+
 	// alone says that the check counts what the whole process has, and nothing
 	// else may run beside it.
 	alone bool
@@ -124,13 +132,13 @@ func (r Rule) apply(ctx context.Context, s Subject) error {
 		s.beside.RLock()
 		defer s.beside.RUnlock()
 	}
-	err := r.Check(ctx, s)
+	err := recovered(func() error { return r.Check(ctx, s) })
 	if err == nil || isNotApplicable(err) {
 		return err
 	}
 	// A lock can get stuck under any check.
 	var stuck *stuckError
-	if errors.As(err, &stuck) {
+	if errors.As(err, &stuck) && !r.waits {
 		r = liveness
 	}
 	return &Failure{s.Variant.Name, r, err}
@@ -143,7 +151,7 @@ func isNotApplicable(err error) bool {
 
 // abreast is how many remote variants are tested beside each other, since they
 // wait for their servers most of the time.
-const abreast = 4
+const abreast = 6
 
 // Run tests every variant of suite, one subtest per variant and rule. It
 // starts the servers that the suite needs; where it cannot, it skips the
@@ -261,9 +269,9 @@ const patienceWithBroken = 25
 // not reject has others to fail, and many tries.
 func verdict(ctx context.Context, s Subject) (why, err error) {
 	s.Stress = min(s.stress(), DefaultStress)
-	for range patienceWithBroken {
+	for try := range patienceWithBroken {
 		for _, r := range Rules {
-			if !r.Applies(s.Variant) || r.plain && raceDetector {
+			if !r.Applies(s.Variant) || r.plain && raceDetector || r.once && try > 0 {
 				continue
 			}
 			if why := r.apply(ctx, s); why != nil && !isNotApplicable(why) {

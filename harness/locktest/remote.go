@@ -128,15 +128,23 @@ func reuseRemote(ctx context.Context, s Subject) error {
 	})
 }
 
+// fifoRemote queues workers up that have a client each, and then more workers.
 func fifoRemote(ctx context.Context, s Subject) error {
-	return inRoom(ctx, s, func(r *room) error {
-		if err := r.fill(r.atMost(queue), 1); err != nil {
-			return err
-		}
-		return inOrder(ctx, s, len(r.sessions), 20*time.Millisecond, func(ctx context.Context, i int, visit func()) error {
-			return r.visit(ctx, i, func(harness.Lease) error { visit(); return nil })
+	for _, c := range []crowd{{queue, 1}, {throngs, perClient}} {
+		gap := 140 * time.Millisecond / time.Duration(c.workers)
+		err := inRoom(ctx, s, func(r *room) error {
+			if err := r.fill(r.atMost(c.workers), c.per); err != nil {
+				return err
+			}
+			return inOrder(ctx, s, len(r.sessions), gap, func(ctx context.Context, i int, visit func()) error {
+				return r.visit(ctx, i, func(harness.Lease) error { visit(); return nil })
+			})
 		})
-	})
+		if err != nil {
+			return fmt.Errorf("%v: %w", c, err)
+		}
+	}
+	return nil
 }
 
 func fencingRemote(ctx context.Context, s Subject) error {

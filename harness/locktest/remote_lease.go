@@ -178,8 +178,11 @@ func tryRemote(ctx context.Context, s Subject) error {
 			if err := alive(lease); err != nil {
 				return err
 			}
-			if err := r.tryRefused((i + 1) % 3); err != nil {
-				return err
+			end := time.Now().Add(s.stress() / 2)
+			for k := 0; k < fewTries || k < manyTries && !isPeer(s.Variant) && time.Now().Before(end); k++ {
+				if err := r.tryRefused((i + 1 + k%2) % 3); err != nil {
+					return fmt.Errorf("the %dth time: %w", k+1, err)
+				}
 			}
 			if err := r.unlock(lease); err != nil {
 				return err
@@ -191,6 +194,13 @@ func tryRemote(ctx context.Context, s Subject) error {
 		return nil
 	})
 }
+
+// How often a held lock is tried: so often if the stress time allows, and in any
+// case a few times.
+const (
+	manyTries = 300
+	fewTries  = 10
+)
 
 func (r *room) try(i int) (harness.Lease, error) {
 	ctx, cancel := r.patient()

@@ -1,0 +1,333 @@
+package locktest
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+// brokenQueues are locks that are right as long as few workers come, seldom, for
+// short, or not for long.
+var brokenQueues = []breakage{
+	{name: "eight-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 8})},
+	{name: "sixteen-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 16})},
+	{name: "255-places", rule: "crowd", stuck: true, local: newQueue(queueFaults{places: 255})},
+	{name: "slots-of-eight", rule: "crowd", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 8} })},
+	{name: "slots-of-64", rule: "crowd", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 64} })},
+	{name: "odd-workers", rule: "crowd", local: func(q *quitter, n int) harness.Local {
+		if n%2 == 1 {
+			return newNoop(q, n)
+		}
+		return newMutex(q, n)
+	}},
+
+	{name: "wakes-none", rule: "wake-up", stuck: true, local: newQueue(queueFaults{patient: 100 * time.Microsecond, loseEvery: 1})},
+	{name: "loses-one-of-100", rule: "wake-up", stuck: true, local: newQueue(queueFaults{patient: 10 * time.Microsecond, loseEvery: 100})},
+	{name: "loses-one-of-1000", rule: "wake-up", stuck: true, local: newQueue(queueFaults{loseEvery: 1000})},
+	{name: "forgets-after-10-ms", rule: "wake-up", stuck: true, local: newQueue(queueFaults{forgetAfter: 10 * time.Millisecond})},
+
+	{name: "ticket-of-16-bits", rule: "endurance", stuck: true, local: shared(func(q *quitter) sync.Locker { return &narrowTicket{brokenTicket: brokenTicket{q: q}, bits: 16} })},
+	{name: "ticket-of-8-bits", rule: "endurance", stuck: true, local: shared(func(q *quitter) sync.Locker { return &narrowTicket{brokenTicket: brokenTicket{q: q}, bits: 8} })},
+	{name: "opens-at-2-to-the-16", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &opensOnce{brokenTAS: brokenTAS{q: q}, at: 1 << 16} })},
+	{name: "walks-in-once-in-10000", rule: "endurance", local: shared(func(q *quitter) sync.Locker { return &walksIn{brokenTAS: brokenTAS{q: q}, every: 10_000} })},
+	{name: "waits-of-15-bits", rule: "endurance", stuck: true, local: newQueue(queueFaults{loseAt: 1 << 15})},
+	{name: "one-permit-more-after-1000", rule: "endurance", traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return &growing{permits: newPermits(4)} })},
+
+	{name: "takes-one-of-10000", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryTakesSome{brokenTAS: brokenTAS{q: q}, every: 10_000} })},
+	{name: "refuses-one-of-10000", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryRefusesSome{brokenTAS: brokenTAS{q: q}, every: 10_000} })},
+	{name: "tries-add-up", rule: "try", local: shared(func(q *quitter) sync.Locker { return &triesAddUp{brokenTAS: brokenTAS{q: q}, most: 1 << 16} })},
+	{name: "one-for-all", rule: "reuse", stuck: true, local: newOneForAll()},
+
+	{name: "last-beyond-8", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{lastBeyond: 8})},
+	{name: "last-beyond-64", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{lastBeyond: 64})},
+	{name: "barges-once-in-1024", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{bargeEvery: 1024})},
+	{name: "swaps-once-in-1024", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{swapEvery: 1024})},
+	{name: "starves-the-first", rule: "starvation", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 1})},
+	{name: "starves-the-third", rule: "starvation", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 3})},
+	{name: "starves-the-tenth", rule: "starvation", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 10})},
+	{name: "starves-the-40th", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 40})},
+}
+
+// queueFaults are mistakes of a lock that hands over to the first of a queue.
+type queueFaults struct {
+	places      int           // waiters beyond so many are forgotten
+	lastBeyond  int           // the last is served first while more than so many wait
+	bargeEvery  int           // one arrival in so many goes to the head of the queue
+	swapEvery   int           // one hand-over in so many is to the second of the queue
+	starves     int           // this worker, counted from 1, is served when no other waits
+	loseEvery   int           // one wake-up in so many is lost
+	loseAt      int           // this wake-up is lost
+	patient     time.Duration // how long a waiter polls before it sleeps
+	forgetAfter time.Duration // a waiter that has slept so long is not woken
+}
+
+// A queueLock hands over to the first of its queue.
+type queueLock struct {
+	queueFaults
+	q *quitter
+
+	mu              sync.Mutex // guards the rest
+	held            bool
+	queue           []*place
+	arrivals, woken int
+	handOvers       int
+}
+
+type place struct {
+	worker  int
+	granted atomic.Bool
+	sleeps  time.Time // from when on; guarded by the lock's mu
+	wake    chan struct{}
+}
+
+type queueHandle struct {
+	lock   *queueLock
+	worker int
+}
+
+func newQueue(f queueFaults) func(*quitter, int) harness.Local {
+	return func(q *quitter, n int) harness.Local {
+		l := &queueLock{queueFaults: f, q: q}
+		p := make(perWorker, n)
+		for i := range p {
+			p[i] = &queueHandle{l, i + 1}
+		}
+		return p
+	}
+}
+
+func (h *queueHandle) Lock() {
+	l := h.lock
+	l.mu.Lock()
+	if !l.held {
+		l.held = true
+		l.mu.Unlock()
+		return
+	}
+	w := &place{worker: h.worker, wake: make(chan struct{})}
+	l.arrivals++
+	switch {
+	case l.places > 0 && len(l.queue) >= l.places:
+	case l.bargeEvery > 0 && l.arrivals%l.bargeEvery == 0:
+		l.queue = slices.Insert(l.queue, 0, w)
+	default:
+		l.queue = append(l.queue, w)
+	}
+	l.mu.Unlock()
+	l.await(w)
+}
+
+func (l *queueLock) await(w *place) {
+	for start := time.Now(); time.Since(start) < l.patient; l.q.wait() {
+		if w.granted.Load() {
+			return
+		}
+	}
+	l.mu.Lock()
+	granted := w.granted.Load()
+	w.sleeps = time.Now()
+	l.mu.Unlock()
+	if !granted {
+		l.q.sleep(w.wake)
+	}
+}
+
+func (h *queueHandle) TryLock() bool {
+	l := h.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held {
+		return false
+	}
+	l.held = true
+	return true
+}
+
+func (h *queueHandle) Unlock() {
+	l := h.lock
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.held = false
+		return
+	}
+	l.handOvers++
+	k := l.next()
+	w := l.queue[k]
+	l.queue = slices.Delete(l.queue, k, k+1)
+	w.granted.Store(true)
+	if w.sleeps.IsZero() {
+		return // it sees the grant
+	}
+	l.woken++
+	lost := l.loseEvery > 0 && l.woken%l.loseEvery == 0 || l.loseAt > 0 && l.woken == l.loseAt ||
+		l.forgetAfter > 0 && time.Since(w.sleeps) > l.forgetAfter
+	if !lost {
+		close(w.wake)
+	}
+}
+
+// next returns which of the queue is served.
+func (l *queueLock) next() int {
+	switch {
+	case l.lastBeyond > 0 && len(l.queue) > l.lastBeyond:
+		return len(l.queue) - 1
+	case l.swapEvery > 0 && l.handOvers%l.swapEvery == 0:
+		return min(1, len(l.queue)-1)
+	case l.starves > 0:
+		return max(0, slices.IndexFunc(l.queue, func(w *place) bool { return w.worker != l.starves }))
+	}
+	return 0
+}
+
+// sleep waits until c is closed, or ends the goroutine.
+func (q *quitter) sleep(c <-chan struct{}) {
+	for {
+		select {
+		case <-c:
+			return
+		case <-time.After(20 * time.Millisecond):
+			q.check()
+		}
+	}
+}
+
+// slots is a lock whose waiters poll n flags in turn: with more of them two share
+// one.
+type slots struct {
+	q    *quitter
+	n    uint32
+	next atomic.Uint32
+	mine uint32 // of the holder
+	flag [256]atomic.Bool
+	once sync.Once
+}
+
+func (l *slots) Lock() {
+	l.once.Do(func() { l.flag[0].Store(true) })
+	k := l.next.Add(1) - 1
+	for !l.flag[k%l.n].Load() {
+		l.q.wait()
+	}
+	l.mine = k
+}
+
+func (l *slots) Unlock() {
+	l.flag[l.mine%l.n].Store(false)
+	l.flag[(l.mine+1)%l.n].Store(true)
+}
+
+// narrowTicket compares tickets of so many bits with a wider counter.
+type narrowTicket struct {
+	brokenTicket
+	bits int
+}
+
+func (l *narrowTicket) Lock() {
+	mine := (l.next.Add(1) - 1) & (1<<l.bits - 1)
+	for l.serving.Load() != mine {
+		l.q.wait()
+	}
+}
+
+// opensOnce lets two in, once in its life.
+type opensOnce struct {
+	brokenTAS
+	turns atomic.Uint32
+	at    uint32
+}
+
+func (l *opensOnce) Lock() {
+	if l.turns.Add(1) != l.at {
+		l.brokenTAS.Lock()
+	}
+}
+
+// walksIn does not wait, once in so many waits.
+type walksIn struct {
+	brokenTAS
+	waits atomic.Uint32
+	every uint32
+}
+
+func (l *walksIn) Lock() {
+	if l.held.CompareAndSwap(false, true) || l.waits.Add(1)%l.every == 0 {
+		return
+	}
+	l.brokenTAS.Lock()
+}
+
+// growing has a permit more after a thousand releases. It has one too many from
+// the beginning, which it keeps for itself until then.
+type growing struct {
+	permits
+	releases atomic.Int32
+	first    sync.Once
+}
+
+func (l *growing) Lock() {
+	l.first.Do(l.permits.Lock)
+	l.permits.Lock()
+}
+
+func (l *growing) TryLock() bool {
+	l.first.Do(l.permits.Lock)
+	return l.permits.TryLock()
+}
+
+func (l *growing) Unlock() {
+	if l.permits.Unlock(); l.releases.Add(1) == 1000 {
+		l.permits.Unlock()
+	}
+}
+
+// tryTakesSome takes a held lock, once in so many times.
+type tryTakesSome struct {
+	brokenTAS
+	tries atomic.Uint32
+	every uint32
+}
+
+func (l *tryTakesSome) TryLock() bool {
+	return l.held.CompareAndSwap(false, true) || l.tries.Add(1)%l.every == 0
+}
+
+// tryRefusesSome refuses a free lock, once in so many times.
+type tryRefusesSome struct {
+	brokenTAS
+	tries atomic.Uint32
+	every uint32
+}
+
+func (l *tryRefusesSome) TryLock() bool {
+	return l.tries.Add(1)%l.every != 0 && l.held.CompareAndSwap(false, true)
+}
+
+// triesAddUp believes that it is free when it has been tried too often.
+type triesAddUp struct {
+	brokenTAS
+	tries atomic.Uint32
+	most  uint32
+}
+
+func (l *triesAddUp) TryLock() bool {
+	if l.held.CompareAndSwap(false, true) {
+		return true
+	}
+	if l.tries.Add(1) == l.most {
+		l.held.Store(false)
+	}
+	return false
+}
+
+// newOneForAll makes one lock, however many are asked for by one subject.
+func newOneForAll() func(q *quitter, workers int) harness.Local {
+	var locks sync.Map
+	return func(q *quitter, _ int) harness.Local {
+		l, _ := locks.LoadOrStore(q, harness.Shared(&brokenTAS{q: q}))
+		return l.(harness.Local)
+	}
+}

@@ -1,0 +1,240 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+// A gathering drives a new lock in lockstep. In each round some workers hold the
+// lock, all others ask for it meanwhile, the holders leave at the same time, and
+// the next round begins when every worker has had the lock once. No worker comes
+// twice in a round: a wake-up that is lost, a waiter that is forgotten or a place
+// that two waiters share is not made good by the next arrival.
+type gathering struct {
+	hs     []sync.Locker
+	rounds int
+	until  time.Time           // no round begins after it; zero: no limit
+	share  int                 // how many hold the lock together; 0 is one
+	reads  bool                // the lock has readers, who take part
+	hold   func(round int)     // what the holder does while the others wait; nil: nothing
+	gap    func(trial int)     // waiters ask one after the other, so far apart; nil: at once
+	room   occupancy           // judges who is inside
+	judge  func(g *scene) bool // whether a round was as it should be; it is repeated if not; nil: always
+
+	scene
+	over                bool
+	in, asked, got, met atomic.Int32    // holders inside, waiters that have asked, those served, workers that have finished
+	ready, all, open    chan struct{}   // closed when the holders are inside, when all waiters have asked, when the holders leave
+	next                chan struct{}   // closed when the next round begins
+	arrive              []chan struct{} // closed when the waiter of that rank may ask; used if gap is set
+}
+
+// A scene is a round of a gathering.
+type scene struct {
+	round, trial int
+	holders      int     // the first so many workers of the order; the others wait
+	order        []int   // of workers
+	place        []int   // of each worker in the order
+	served       []int32 // the waiters in the order in which they got the lock
+}
+
+// An occupancy judges who is inside while stay runs.
+type occupancy interface {
+	write(i int, stay func()) error
+	read(i int, stay func()) error
+}
+
+// run drives the gathering to its end.
+func (g *gathering) run(ctx context.Context, s Subject) error {
+	g.prepare()
+	_, err := drive(ctx, len(g.hs), limits{patience: s.patience()}, g.turn)
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+// errOver ends a gathering.
+var errOver = errors.New("all rounds are over")
+
+// prepare sets the next round up, in a new order of workers, or the same again
+// for another trial.
+func (g *gathering) prepare() {
+	n := len(g.hs)
+	if g.trial == 0 {
+		g.order, g.place = rand.Perm(n), make([]int, n)
+		for p, i := range g.order {
+			g.place[i] = p
+		}
+	}
+	g.holders = max(1, g.share)
+	if g.reads && g.round%4 == 2 {
+		g.holders = max(1, n/2) // readers
+	}
+	g.served = make([]int32, n-g.holders)
+	g.in.Store(0)
+	g.asked.Store(0)
+	g.got.Store(0)
+	g.met.Store(0)
+	g.ready, g.all, g.open, g.next = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	if g.gap != nil {
+		g.arrive = make([]chan struct{}, n-g.holders+1)
+		for i := range g.arrive {
+			g.arrive[i] = make(chan struct{})
+		}
+	}
+}
+
+// reader reports whether the worker in place p reads: in every fourth round none
+// does, in one all waiters, in one those of every other place, and in one the
+// holders and some waiters.
+func (g *gathering) reader(p int) bool {
+	if !g.reads {
+		return false
+	}
+	switch g.round % 4 {
+	case 0:
+		return p >= g.holders
+	case 1:
+		return p >= g.holders && p%2 == 0
+	case 2:
+		return p < g.holders || p%3 == 0
+	}
+	return false
+}
+
+// turn is worker i's part in a round.
+func (g *gathering) turn(ctx context.Context, i int) error {
+	if g.over {
+		return errOver
+	}
+	p := g.place[i]
+	var err error
+	if p < g.holders {
+		err = g.visit(i, p, func() { g.host(ctx, p) })
+	} else if err = g.ask(ctx, p-g.holders); err == nil {
+		err = g.visit(i, p, func() { g.served[g.got.Add(1)-1] = int32(i) })
+	}
+	if err != nil {
+		return err
+	}
+	return g.meet(ctx)
+}
+
+// host is a holder's stay: until all others wait, and then for as long as the
+// first holder says.
+func (g *gathering) host(ctx context.Context, p int) {
+	if int(g.in.Add(1)) == g.holders {
+		close(g.ready)
+		if g.gap != nil {
+			close(g.arrive[0])
+		}
+	}
+	if p > 0 {
+		_ = await(ctx, g.open)
+		return
+	}
+	defer close(g.open)
+	if await(ctx, g.ready) != nil || await(ctx, g.all) != nil {
+		return
+	}
+	if g.gap != nil {
+		g.gap(g.trial) // for the last one
+	}
+	if g.hold != nil {
+		g.hold(g.round)
+	}
+}
+
+// ask waits until the waiter of that rank may ask for the lock, and says that it
+// does.
+func (g *gathering) ask(ctx context.Context, rank int) error {
+	if err := await(ctx, g.ready); err != nil {
+		return err
+	}
+	if g.gap != nil {
+		if err := await(ctx, g.arrive[rank]); err != nil {
+			return err
+		}
+		g.gap(g.trial)
+		close(g.arrive[rank+1])
+	}
+	if int(g.asked.Add(1)) == len(g.hs)-g.holders {
+		close(g.all)
+	}
+	return nil
+}
+
+// visit takes the lock as worker i, in place p, stays, and releases it.
+func (g *gathering) visit(i, p int, stay func()) (err error) {
+	if g.reader(p) {
+		rw := g.hs[i].(harness.RWLocker)
+		rw.RLock()
+		err = g.room.read(i, stay)
+		rw.RUnlock()
+		return err
+	}
+	g.hs[i].Lock()
+	err = g.room.write(i, stay)
+	g.hs[i].Unlock()
+	return err
+}
+
+// meet waits until all workers have finished the round. The last one sets the
+// next up.
+func (g *gathering) meet(ctx context.Context) error {
+	next := g.next
+	if int(g.met.Add(1)) < len(g.hs) {
+		return await(ctx, next)
+	}
+	if g.judge == nil || g.judge(&g.scene) {
+		g.trial, g.round = 0, g.round+1
+	} else {
+		g.trial++
+	}
+	g.over = g.round == g.rounds || !g.until.IsZero() && time.Now().After(g.until)
+	if !g.over {
+		g.prepare()
+	}
+	close(next)
+	return nil
+}
+
+// await returns nil once c is closed, or the error of ctx if that ends before.
+func await(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	default:
+	}
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A limit is the occupancy of a lock with several permits.
+type limit struct {
+	permits int
+	inside  atomic.Int64
+}
+
+func (l *limit) write(_ int, stay func()) error {
+	defer l.inside.Add(-1)
+	if k := l.inside.Add(1); k > int64(l.permits) {
+		return tooMany(k, l.permits)
+	}
+	stay()
+	return nil
+}
+
+func (l *limit) read(int, func()) error { return fmt.Errorf("a lock with permits has no readers") }

@@ -1,0 +1,177 @@
+package locktest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// longLife is how many turns a lock makes without contention, and with it, if
+// the stress time allows: twice what a counter of 16 bits can count.
+const longLife = 1 << 17
+
+// ages are the turns after which a lock is looked at: where counters of so many
+// bits wrap, or do if each turn adds 2 or 4.
+var ages = []int{1 << 6, 1 << 7, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 15, 1 << 16, longLife}
+
+// lookedAt is how many turns before and after each of the ages have waiters.
+const lookedAt = 20
+
+// enduranceLocal uses one lock for a long time.
+func enduranceLocal(ctx context.Context, s Subject) error {
+	sh := shape{workers: atMost(s.Variant, 5)}
+	for _, readers := range []bool{false, true} {
+		hs, err := sh.handles(ctx, s)
+		if err == nil {
+			if _, rw := hs[0].(harness.RWLocker); readers && !rw {
+				continue
+			}
+			err = grow(ctx, s, hs, readers)
+		}
+		if err != nil {
+			return fmt.Errorf("%v: %w", sh, err)
+		}
+	}
+	if err := busyLife(ctx, s); err != nil || spare(s.Variant) == 0 {
+		return err
+	}
+	return usedPermits(ctx, s)
+}
+
+// grow lets the lock become old without contention, by turns of a writer or of a
+// reader, and lets workers wait for it where its counters may wrap.
+func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error {
+	age := 0
+	for _, next := range ages {
+		err := alone(ctx, s, isFree, func() error {
+			for ; age < next-lookedAt*len(hs); age++ {
+				turn(hs[age%len(hs)], readers)
+			}
+			return nil
+		})
+		if err == nil {
+			err = lookAt(ctx, s, hs)
+			age += 2 * lookedAt * len(hs)
+		}
+		if err != nil {
+			return fmt.Errorf("after %d turns: %w", age, err)
+		}
+	}
+	return nil
+}
+
+// turn takes and releases a lock.
+func turn(h sync.Locker, reads bool) {
+	if reads {
+		h := h.(harness.RWLocker)
+		h.RLock()
+		//lint:ignore SA2001 only the count matters
+		h.RUnlock()
+		return
+	}
+	h.Lock()
+	//lint:ignore SA2001 only the count matters
+	h.Unlock()
+}
+
+// lookAt tries a free lock that has been used.
+func lookAt(ctx context.Context, s Subject, hs []sync.Locker) error {
+	_, rw := hs[0].(harness.RWLocker)
+	g := &gathering{hs: hs, rounds: 2 * lookedAt, reads: rw && s.Variant.Traits.ReadWrite, room: new(hall)}
+	if len(hs) > 1 {
+		if err := g.run(ctx, s); err != nil {
+			return err
+		}
+	}
+	return alone(ctx, s, isFree, func() error {
+		if _, ok := hs[0].(harness.TryLocker); ok {
+			return trySteps(hs)
+		}
+		return nil
+	})
+}
+
+// busyLife is a long life in which every turn has others waiting, as far as the
+// stress time allows: the holder yields, so that the others ask while it is
+// inside. Few turns of any other check are like that.
+func busyLife(ctx context.Context, s Subject) error {
+	for _, lim := range []struct {
+		workers uint64
+		window  time.Duration
+	}{{2, s.stress() / 4}, {3, s.stress()}} {
+		sh := shape{workers: atMost(s.Variant, int(lim.workers))}
+		if sh.workers < 2 {
+			return nil
+		}
+		var in hall
+		err := sh.once(ctx, s, limits{window: lim.window, turns: longLife / lim.workers}, false, func(ctx context.Context, r *rig) error {
+			_, rw := r.hs[0].(harness.RWLocker)
+			rw = rw && s.Variant.Traits.ReadWrite
+			_, err := r.drive(ctx, func(i int) (err error) {
+				if rw && i > 0 && r.p.reads(i) {
+					h := r.hs[i].(harness.RWLocker)
+					h.RLock()
+					err = in.read(i, runtime.Gosched)
+					h.RUnlock()
+					return err
+				}
+				r.hs[i].Lock()
+				err = in.write(i, runtime.Gosched)
+				r.hs[i].Unlock()
+				runtime.Gosched() // let another one have it, and wait for it
+				return err
+			})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usedPermits counts the permits of a lock that has been used.
+func usedPermits(ctx context.Context, s Subject) error {
+	permits := s.Variant.Traits.Permits
+	sh := shape{workers: permits + 2}
+	hs := sh.all(s.Variant, sh.workers)
+	for age, k := 1<<8, 0; age <= longLife; age <<= 4 {
+		err := alone(ctx, s, "there are permits left, but Lock has not returned", func() error {
+			for ; k < age; k++ {
+				turn(hs[k%len(hs)], false)
+			}
+			return nil
+		})
+		if err == nil {
+			err = countPermits(ctx, s, hs)
+		}
+		if err != nil {
+			return fmt.Errorf("after %d turns: %w", k, err)
+		}
+	}
+	return nil
+}
+
+// permitsInBatches lets as many as there are permits hold the lock together, and
+// more wait for it.
+func permitsInBatches(ctx context.Context, s Subject) error {
+	permits := s.Variant.Traits.Permits
+	for _, waiters := range []int{1, permits, 3*permits + 9} {
+		sh := shape{workers: permits + waiters}
+		if most := s.Variant.Traits.MaxWorkers; most > 0 && sh.workers > most {
+			return nil
+		}
+		g := &gathering{
+			hs: sh.all(s.Variant, sh.workers), rounds: 1 << 10, until: time.Now().Add(s.stress() / 4),
+			share: permits, room: &limit{permits: permits}, hold: shortHold,
+		}
+		if err := g.run(ctx, s); err != nil {
+			return fmt.Errorf("%v: %w", sh, err)
+		}
+	}
+	return nil
+}

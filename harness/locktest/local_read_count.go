@@ -1,0 +1,101 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+// readerCounts are how many readers are inside when a writer comes: on both sides
+// of what small counters can count.
+var readerCounts = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 20, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025}
+
+// readCount lets so many readers in, one after the other, and a writer wait for
+// them. They leave one by one, and the writer must not get in before the last.
+func readCount(ctx context.Context, s Subject) error {
+	if h := s.Variant.Local(harness.Setup{Workers: 1 + spare(s.Variant)}).Worker(0); !isShared(h) {
+		return NotApplicable("the lock has no readers that keep writers out")
+	}
+	most := atMost(s.Variant, readerCounts[len(readerCounts)-1]+1) - 1
+	sh := shape{workers: most + 1}
+	hs, err := sh.handles(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, k := range readerCounts {
+		if k > most {
+			break
+		}
+		if err := writerBehind(ctx, s, hs[:k], hs[most]); err != nil {
+			return fmt.Errorf("%d readers: %w", k, err)
+		}
+	}
+	return nil
+}
+
+func isShared(h sync.Locker) bool {
+	_, ok := h.(harness.RWLocker)
+	return ok
+}
+
+// aBlink is how long a writer that a lock lets in may take to show it; every
+// check gives it many of them.
+const aBlink = 200 * time.Microsecond
+
+// writerBehind lets a writer wait for readers that leave in order, or in the
+// opposite order if there is an odd number of them.
+func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer sync.Locker) error {
+	asks, entered := make(chan struct{}), make(chan struct{})
+	var inside atomic.Int64
+	_, err := drive(ctx, 2, limits{turns: 1, patience: s.patience()}, func(ctx context.Context, i int) error {
+		if i == 1 {
+			if err := await(ctx, asks); err != nil {
+				return err
+			}
+			writer.Lock()
+			n := inside.Load()
+			close(entered)
+			writer.Unlock()
+			if n > 0 {
+				return fmt.Errorf("a writer got the lock while %d of them were inside", n)
+			}
+			return nil
+		}
+		for _, h := range readers {
+			h.(harness.RWLocker).RLock()
+			inside.Add(1)
+		}
+		close(asks)
+		early := false
+		for k := range readers {
+			if k < 5 || k > len(readers)-5 || len(readers)-k&(len(readers)-k-1) == 0 {
+				early = early || opens(entered, aBlink)
+			}
+			if len(readers)%2 == 1 {
+				k = len(readers) - 1 - k
+			}
+			inside.Add(-1)
+			readers[k].(harness.RWLocker).RUnlock()
+		}
+		if early {
+			return errors.New("a writer got the lock while readers were inside")
+		}
+		return nil
+	})
+	return err
+}
+
+// opens reports whether c is closed within d.
+func opens(c <-chan struct{}, d time.Duration) bool {
+	select {
+	case <-c:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}

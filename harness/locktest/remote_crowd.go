@@ -1,0 +1,344 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+// A remote turn takes milliseconds: what a check of a local lock does a hundred
+// thousand times one of a remote lock does some hundred times, with more waiters
+// instead. Not covered: counters of more than eight bits, and what happens more
+// seldom than once in a hundred times.
+const (
+	throngs     = 20 // workers that wait at the same time
+	throngTurns = 3
+	perClient   = 7 // workers of each client
+)
+
+// crowdRemote lets more workers wait than a lock may have been made for: they
+// ask while it is held, and no worker asks twice before all have had it.
+func crowdRemote(ctx context.Context, s Subject) error {
+	n := atMost(s.Variant, throngs)
+	if n < 2 {
+		return NotApplicable("no queue to speak of: the lock serves one worker")
+	}
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(n, perClient); err != nil {
+			return err
+		}
+		for range throngTurns {
+			if err := r.gather(soon/4, false); err != nil {
+				return err
+			}
+		}
+		if _, rw := r.sessions[0].(harness.RWSession); rw && s.Variant.Traits.ReadWrite {
+			for range throngTurns {
+				if err := r.gather(soon/4, true); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// gather lets one worker hold the lock for a while and all others ask for it
+// meanwhile, each once; as readers and writers by turns if readers is set.
+func (r *room) gather(hold time.Duration, readers bool) error {
+	order := rand.Perm(len(r.sessions))
+	var a hall
+	held := make(chan struct{})
+	_, err := drive(r.ctx, len(order), limits{turns: 1, patience: r.s.patience() + hold}, func(ctx context.Context, i int) error {
+		p := order[i]
+		m := mode(readers && p%3 != 0)
+		if p > 0 {
+			if err := await(ctx, held); err != nil {
+				return err
+			}
+		}
+		lease, err := r.enter(ctx, i, m)
+		if err != nil {
+			return fmt.Errorf("worker %d: %v: %w", i, m, err)
+		}
+		stay := func() {
+			if p == 0 {
+				close(held)
+				time.Sleep(hold)
+			}
+		}
+		visit := a.write
+		if m == reading {
+			visit = a.read
+		}
+		return errors.Join(visit(i, stay), r.leave(lease))
+	})
+	return err
+}
+
+// leave checks a lease that holds the lock, releases it and checks its end.
+func (r *room) leave(l harness.Lease) error {
+	return errors.Join(alive(l), r.unlock(l), r.ended(l))
+}
+
+// wakeUpRemote lets waiters wait for a time that is long for them, with nobody
+// about who could make up for a lost message: one, and three of several clients.
+func wakeUpRemote(ctx context.Context, s Subject) error {
+	n := atMost(s.Variant, 4)
+	if n < 2 {
+		return NotApplicable("no queue to speak of: the lock serves one worker")
+	}
+	return atOnce([]int{2, n}, func(n int) error {
+		return inRoom(ctx, s, func(r *room) error {
+			if err := r.fill(n, 2); err != nil {
+				return err
+			}
+			end := time.Now().Add(s.stress())
+			for k := 0; k < 20 || k < 100 && time.Now().Before(end); k++ {
+				if err := r.gather(time.Duration(k%8)*time.Millisecond, false); err != nil {
+					return err
+				}
+			}
+			return r.gather(2*soon, false)
+		})
+	})
+}
+
+// enduranceRemote uses one lock for some hundred turns, as fast as it goes, by
+// one client and by two, and looks at the permits of a lock that has some.
+func enduranceRemote(ctx context.Context, s Subject) error {
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(r.atMost(3), 2); err != nil {
+			return err
+		}
+		var last uint64
+		end := time.Now().Add(2 * s.stress())
+		for k := range longRemoteLife {
+			lease, err := r.lock(k * 7 / 5 % len(r.sessions))
+			if err != nil {
+				return fmt.Errorf("after %d turns: %w", k, err)
+			}
+			token := lease.Token()
+			if err := r.leave(lease); err != nil {
+				return fmt.Errorf("after %d turns: %w", k, err)
+			}
+			if s.Variant.Traits.Fenced && token <= last {
+				return fmt.Errorf("after %d turns: token %d comes after %d", k, token, last)
+			}
+			last = token
+			if k > 30 && time.Now().After(end) {
+				break
+			}
+		}
+		return r.gatherIfMany()
+	})
+}
+
+// longRemoteLife is how many turns a remote lock makes, if the stress time allows:
+// more than a counter of eight bits can count.
+const longRemoteLife = 300
+
+func (r *room) gatherIfMany() error {
+	if len(r.sessions) < 2 {
+		return nil
+	}
+	return r.gather(soon/8, false)
+}
+
+// starvationRemote lets workers contend without a pause until each has had some
+// turns.
+func starvationRemote(ctx context.Context, s Subject) error {
+	n := atMost(s.Variant, 5)
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(n, 2); err != nil {
+			return err
+		}
+		turns := make([]atomic.Uint64, n)
+		var all, fed atomic.Uint64
+		_, err := drive(ctx, n, limits{patience: s.patience()}, func(ctx context.Context, i int) error {
+			err := r.visit(ctx, i, func(harness.Lease) error { time.Sleep(time.Millisecond); return nil })
+			if err != nil {
+				return err
+			}
+			if turns[i].Add(1) == fairRemoteTurns && fed.Add(1) == uint64(n) {
+				return errOver
+			}
+			if all.Add(1) < unfairRemoteTurns*uint64(n) {
+				return nil
+			}
+			for j := range turns {
+				if k := turns[j].Load(); k < fairRemoteTurns {
+					return fmt.Errorf("worker %d has had the lock %d times, and all together %d times", j, k, all.Load())
+				}
+			}
+			return nil
+		})
+		if errors.Is(err, errOver) {
+			return nil
+		}
+		return err
+	})
+}
+
+// How many turns of each worker are enough, and how many are too many, on
+// average, if one has not had so many.
+const (
+	fairRemoteTurns   = 4
+	unfairRemoteTurns = 40
+)
+
+// readCountRemote lets readers in, and a writer wait for them. They leave one by
+// one, and the writer must not get in before the last.
+func readCountRemote(ctx context.Context, s Subject) error {
+	n := atMost(s.Variant, throngs)
+	if n < 2 {
+		return NotApplicable("no writer to keep out: the lock serves one worker")
+	}
+	return inRoom(ctx, s, func(r *room) error {
+		if err := r.fill(n, perClient); err != nil {
+			return err
+		}
+		for _, k := range []int{1, 2, 3, 4, 5, 8, 9, 16, 17, n - 1} {
+			if k > n-1 {
+				continue
+			}
+			if err := r.writerBehind(k); err != nil {
+				return fmt.Errorf("%d readers: %w", k, err)
+			}
+		}
+		return nil
+	})
+}
+
+// writerBehind lets the last worker wait for so many readers.
+func (r *room) writerBehind(readers int) error {
+	leases := make([]harness.Lease, readers)
+	for k := range leases {
+		lease, err := r.get(k, reading)
+		if err != nil {
+			return err
+		}
+		leases[k] = lease
+	}
+	ctx, cancel := r.patient()
+	defer cancel()
+	var inside atomic.Int64
+	inside.Store(int64(readers))
+	got, seen := make(chan grant, 1), make(chan int64, 1)
+	go func() {
+		lease, err := r.enter(ctx, len(r.sessions)-1, writing)
+		seen <- inside.Load()
+		got <- grant{lease, err}
+	}()
+	time.Sleep(soon / 8)
+	var errs []error
+	for k, lease := range leases {
+		if k == readers-1 {
+			time.Sleep(soon / 8) // the writer may come in too early
+		}
+		inside.Add(-1)
+		errs = append(errs, r.leave(lease))
+	}
+	n, g := <-seen, <-got
+	if g.err != nil {
+		return errors.Join(append(errs, fmt.Errorf("all readers have left, and the writer does not get the lock: %w", g.err))...)
+	}
+	if n > 0 {
+		errs = append(errs, fmt.Errorf("a writer got the lock while %d of them were inside", n))
+	}
+	return errors.Join(append(errs, r.leave(g.lease))...)
+}
+
+// cancelManyRemote lets many waiters give up, and some at the moment of the
+// grant. Of a lock with permits all must be there afterwards, and not one more.
+func cancelManyRemote(ctx context.Context, s Subject) error {
+	permits := max(1, s.Variant.Traits.Permits)
+	n := atMost(s.Variant, 12)
+	if most := s.Variant.Traits.MaxWorkers; n < 3 || most > 0 && most < permits+n {
+		return NotApplicable("too few to give up")
+	}
+	return inRoomWithout(ctx, s, 0, func(r *room) error {
+		if err := r.fill(permits+n, perClient); err != nil {
+			return err
+		}
+		end := time.Now().Add(s.stress())
+		for gaveUp, k := 0, 0; gaveUp < manyGiveUp || k < 4; k++ {
+			left, err := r.giveUpTogether(permits, k)
+			if err != nil {
+				return fmt.Errorf("after %d waits had been given up: %w", gaveUp, err)
+			}
+			if gaveUp += left; gaveUp >= someGiveUp && k >= 4 && time.Now().After(end) {
+				break
+			}
+		}
+		if err := r.countPermits(permits); err != nil || permits > 1 {
+			return err
+		}
+		return r.gather(soon/8, false)
+	})
+}
+
+// How many waits are given up: so many if the stress time allows, and in any case
+// some.
+const (
+	manyGiveUp = 300
+	someGiveUp = 64
+)
+
+// giveUpTogether lets all other workers wait for permits that are taken and give
+// up, in every second round while the permits are released. It returns how many
+// gave up.
+func (r *room) giveUpTogether(permits, round int) (int, error) {
+	var leases []harness.Lease
+	for i := range permits {
+		lease, err := r.lock(i)
+		if err != nil {
+			return 0, fmt.Errorf("%d permits are taken: %w", i, err)
+		}
+		leases = append(leases, lease)
+	}
+	racing := round%2 == 1
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	waits := make([]<-chan grant, 0, len(r.sessions))
+	for i := permits; i < len(r.sessions); i++ {
+		waits = append(waits, r.wait(ctx, i))
+	}
+	time.Sleep(time.Duration(5+5*(round%4)) * time.Millisecond)
+	var err error
+	release := func() {
+		for _, l := range leases {
+			err = errors.Join(err, r.unlock(l))
+		}
+	}
+	if racing {
+		time.AfterFunc(time.Duration(rand.Int64N(int64(4*time.Millisecond))), cancel)
+		release()
+	} else {
+		cancel()
+	}
+	left := 0
+	for _, w := range waits {
+		switch g, late := r.answer(w); {
+		case late != nil:
+			return 0, late
+		case g.err == nil && !racing:
+			err = errors.Join(err, errors.New("a waiter that gave up got a lock that was held"), r.unlock(g.lease))
+		case g.err == nil:
+			err = errors.Join(err, r.unlock(g.lease))
+		case !errors.Is(g.err, context.Canceled):
+			err = errors.Join(err, fmt.Errorf("gave up with %w, not the context's error", g.err))
+		default:
+			left++
+		}
+	}
+	if !racing {
+		release()
+	}
+	return left, err
+}
