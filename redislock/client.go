@@ -61,6 +61,8 @@ type Client struct {
 	misuse  error // what is wrong with the options, for locks that listen
 	prompt  bool  // rdb ends a request when its context's time is over
 
+	pending atomic.Int32 // requests for later
+
 	scripts atomic.Bool // the server refuses commands that would serve: use scripts
 
 	mu       sync.Mutex

@@ -44,11 +44,13 @@ func (c clock) at(t time.Duration, now time.Time) time.Time {
 	return at
 }
 
-// heard notes the server's time. The latest is best: clocks drift.
+// heard notes the server's time. The latest is best: clocks drift. One from before the
+// connection for letters broke is of no use: it may lead to another server now, whose
+// clock is another.
 func (m *Mutex) heard(c clock) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c.sent.After(m.clock.sent) {
+	if c.sent.After(m.clock.sent) && c.sent.After(m.broke) {
 		m.clock = c
 	}
 }
@@ -132,7 +134,7 @@ func (m *Mutex) read(rdb redis.UniversalClient) {
 			pause = 0
 		case err != nil:
 			m.unheard(err)
-			pause = min(max(retryPause, 2*pause), time.Second)
+			pause = min(max(retryPause, 2*pause), retryMost)
 			if !m.c.pause(m.c.open, pause) {
 				return
 			}
@@ -159,22 +161,34 @@ func (m *Mutex) stop(wanted bool) bool {
 }
 
 // deliver gives a letter to the waiter it is for. One that has left has told
-// the server so. If it came with a reply, the request was sent at that time.
+// the server so, or is about to. If it came with a reply, the request was sent at that
+// time.
 func (m *Mutex) deliver(text string, sent time.Time) {
 	to, l, err := parseLetter(text)
 	if err != nil {
-		return // stopWord, or somebody else's
+		return // stopWord, or not one of ours
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if sent.IsZero() {
-		l.written = m.clock.at(l.time, now)
-	} else {
+	switch {
+	case !sent.IsZero():
 		l.written = sent
+	case m.clock.sent.IsZero(): // nothing is known of this server's clock
+		l = letter{again: true}
+	default:
+		l.written = m.clock.at(l.time, now)
 	}
 	if w := m.waiters[to]; w != nil {
 		w.put(l)
+	} else if gone := m.left[to]; gone != nil && (l.again || l.token > 0) {
+		select {
+		case gone <- struct{}{}: // so that it is given back at once
+		default:
+		}
+	}
+	if l.again {
+		return // every waiter asks anyway, since the connection is another
 	}
 	old := now.Sub(l.written) >= m.o.Grant
 	if old { // the waiters may have been left out
@@ -254,12 +268,13 @@ func (o *outgoing) end() {
 // unheard tells every waiter that letters may be lost with a connection that ended
 // with err, or that there will be none.
 func (m *Mutex) unheard(err error) {
-	if !denied(err) {
-		m.wakeAll()
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.broke, m.clock = time.Now(), clock{}
+	if !denied(err) {
+		m.rouse()
+		return
+	}
 	for _, w := range m.waiters {
 		w.put(letter{err: err})
 	}

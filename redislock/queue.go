@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"time"
@@ -77,8 +78,10 @@ type Mutex struct {
 	err     error // what is wrong with name and o
 
 	mu       sync.Mutex
-	clock    clock // of the server
+	clock    clock     // of the server
+	broke    time.Time // when letters may have been lost for the last time
 	waiters  map[string]*queued
+	left     map[string]chan<- struct{} // waiters that have gone and may be in the queue: what to tell of a grant
 	numbers  uint64
 	reading  bool
 	releases []*outgoing // those under way
@@ -115,7 +118,7 @@ func (c *Client) Mutex(name string, o Options) *Mutex {
 
 // mutex returns the mutex with that name and mailbox.
 func (c *Client) mutex(name, id string, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued)}
+	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued), left: make(map[string]chan<- struct{})}
 	if m.o, m.err = c.options(o, name); m.err == nil {
 		m.err = cmp.Or(c.misuse, c.together(name))
 	}
@@ -126,8 +129,11 @@ func (c *Client) mutex(name, id string, o Options) *Mutex {
 // Name returns the key of the lock.
 func (m *Mutex) Name() string { return m.name }
 
-// Lock waits for the lock until ctx ends, in order of arrival. If the server
-// cannot be reached three times in a row it returns the last error.
+// Lock waits for the lock until ctx ends, in order of arrival. While the server cannot
+// be reached, or refuses for now, as when it loads its data, is busy with a script, or
+// is not the primary, Lock asks again, after pauses of up to a third of a second: until
+// ctx ends, or if that has no deadline for Options.Outage. Then it returns the last
+// error.
 //
 // Alone it takes one request, and one more if the server does not have the
 // script yet.
@@ -149,6 +155,17 @@ type queued struct {
 	nonce  string
 	letter chan letter // the latest; has room for one
 	trace  *Trace      // or nil
+	until  time.Time   // when it asks again, whatever it hears
+}
+
+// soonest returns the first of those times that is still to come. A request that is sent
+// early for another reason does not put off the one that was to be sent: the waiter may
+// be the only one that looks then.
+func soonest(old, at time.Time) time.Time {
+	if old.Before(at) && time.Now().Before(old) {
+		return old
+	}
+	return at
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
@@ -156,42 +173,48 @@ type queued struct {
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.enter(traceOf(ctx))
 	defer m.leave(w)
+	failed := new(outage)
 	queued := false // there may be a place in the queue, or the lock, that is ours
 	giveUp := func(err error) (*Lease, error) {
-		undo := func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err }
+		undo := m.c.aside(failed, func(ctx context.Context) error { return m.withdraw(ctx, w) })
 		if !queued {
 			undo = nil
 		}
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
-	for failures := 0; ; {
+	for {
 		l, watch, ahead, err := m.ask(ctx, w, try)
 		switch {
 		case l != nil:
 			return l, nil
 		case err != nil:
 			queued = queued || !refused(err)
-			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+			watch = failed.pause(err)
+			if failed.hopeless(ctx, m.o, try) {
 				return giveUp(err)
 			}
-			watch = retryPause
 		case try:
 			return nil, ErrNotAcquired
 		default:
 			if !queued {
 				w.trace.queued(m.name, ahead)
 			}
-			queued, failures = true, 0
+			queued = true
+			failed.over()
 			if err := m.listen(); err != nil {
 				return giveUp(err)
 			}
 		}
-		l, err = m.wait(ctx, w, m.patience(watch, ahead))
+		w.until = soonest(w.until, time.Now().Add(m.patience(watch, ahead)))
+		l, err = m.wait(ctx, w)
 		if l != nil {
 			return l, nil
 		}
-		if err := errors.Join(err, ctx.Err(), m.c.closedErr()); err != nil {
-			return giveUp(err)
+		switch over := errors.Join(err, m.c.closedErr()); {
+		case over != nil:
+			return giveUp(over)
+		case ctx.Err() != nil:
+			return giveUp(cmp.Or(failed.last, ctx.Err()))
 		}
 	}
 }
@@ -211,13 +234,15 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	m.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
 	switch {
 	case token > 0:
-	case span < 0: // others watch; this is for the case that they died
-		return nil, m.o.again(), ahead, nil
-	case try: // somebody died, and the lock was handed on
+	case try && span >= 0: // the lock was handed on
 		m.watchOver()
 		return nil, 0, 0, nil
+	case try:
+		return nil, 0, 0, nil
+	case span < 0: // a key without an end
+		return nil, m.o.again(), ahead, nil
 	default:
-		return nil, min(span+watchLate, m.o.again()), ahead, nil
+		return nil, min(span+watchLate+m.stagger(ahead), m.o.again()), ahead, nil
 	}
 	l = m.lease(w, token)
 	if !l.begin(sent, m.o.Lease) {
@@ -243,15 +268,26 @@ func (m *Mutex) patience(watch time.Duration, ahead int) time.Duration {
 // farBehind is how many waiters ahead are as good as any number.
 const farBehind = 1000
 
-// watchLate is how long after the end of somebody's time others look: Redis
+// watchLate is how long after the end of an owner's time others look: Redis
 // lets a key expire when its time is over, not before.
 const watchLate = 2 * time.Millisecond
 
-// wait waits for a letter, for at most watch. It returns the lease of one that
+// stagger returns how much later than the first waiter one looks that has so many
+// ahead. The first that lives is served, and the others find that; together they take
+// no longer than a grant.
+func (m *Mutex) stagger(ahead int) time.Duration {
+	const steps = 64
+	if ahead >= steps {
+		return rand.N(m.o.Grant)
+	}
+	return m.o.Grant / steps * time.Duration(max(ahead, 0))
+}
+
+// wait waits for a letter, until it is time to ask. It returns the lease of one that
 // grants the lock in time, or nil if it is to be asked again, or an error if there
 // is no point in that.
-func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Lease, error) {
-	timer := time.NewTimer(watch)
+func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
+	timer := time.NewTimer(time.Until(w.until))
 	defer timer.Stop()
 	for {
 		select {
@@ -263,7 +299,8 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Leas
 				w.trace.woken(m.name, WakeDoubt)
 				return nil, nil
 			case got.token == 0:
-				timer.Reset(min(got.span+watchLate, m.o.again()))
+				w.until = soonest(w.until, time.Now().Add(got.span+watchLate))
+				timer.Reset(time.Until(w.until))
 				continue
 			}
 			w.trace.woken(m.name, WakeGrant)
@@ -287,7 +324,8 @@ func (m *Mutex) lease(w *queued, token uint64) *Lease {
 		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
 		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
-		span:    m.o.Lease, fixed: m.o.Fixed,
+		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
+		span:    m.o.Lease, margin: m.o.Margin, fixed: m.o.Fixed,
 	}
 }
 
@@ -299,7 +337,7 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 // whether it had the lock until then. owned is whether it had it for us.
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	defer m.sends().end()
-	err = m.c.persist(ctx, func(again bool) error {
+	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
 		sent := time.Now()
 		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
 		// n < 0: the library may have repeated a request whose reply was lost.
@@ -319,6 +357,31 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	})
 	return held, err
 }
+
+// withdraw takes w, which nobody waits for any more, out of the queue, or the lock away
+// from it. If the server does not answer, that goes on in the background: its place
+// would cost the others a grant timeout.
+func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
+	_, err := m.release(ctx, w, false)
+	if err == nil || final(err) {
+		return err
+	}
+	granted := make(chan struct{}, 1)
+	m.mu.Lock()
+	m.left[w.nonce] = granted
+	m.mu.Unlock()
+	m.c.later(time.Now().Add(placeStays), granted,
+		func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err },
+		func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			delete(m.left, w.nonce)
+		})
+	return err
+}
+
+// placeStays is how long the server keeps a queue in which nobody asks.
+const placeStays = 10 * time.Minute
 
 // watchOver looks after a hand-over when the grant timeout is over. A later
 // hand-over puts that off: by then the owner of the earlier one has come.

@@ -59,7 +59,7 @@ func (m *Mutex) hear(rdb redis.UniversalClient) {
 			return
 		}
 		if err != nil {
-			pause = min(max(retryPause, 2*pause), time.Second)
+			pause = min(max(retryPause, 2*pause), retryMost)
 			m.c.pause(m.c.open, pause)
 		}
 	}

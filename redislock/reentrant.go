@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -181,16 +182,17 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	served := false
 	defer func() { m.sub.leave(w, served) }()
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
+	failed := new(outage)
 	doubt := false // the count may be greater by one than we know
 	giveUp := func(err error) (*Lease, error) {
-		undo := func(ctx context.Context) error { return o.undo(ctx, fresh) }
+		undo := m.c.aside(failed, func(ctx context.Context) error { return o.undo(ctx, fresh) })
 		if !doubt {
 			undo = nil
 		}
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
 	trace, queued := traceOf(ctx), false
-	for failures := 0; ; {
+	for {
 		l, left, err := o.ask(ctx, fresh)
 		switch {
 		case l != nil:
@@ -198,21 +200,25 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			return l, nil
 		case err != nil:
 			doubt = doubt || !refused(err)
-			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+			left = failed.pause(err)
+			if failed.hopeless(ctx, m.o, try) {
 				return giveUp(err)
 			}
-			left = retryPause
 		case try:
 			return nil, ErrNotAcquired
 		default:
-			doubt, failures, queued = false, 0, queued || trace.queued(m.name, -1)
+			doubt, queued = false, queued || trace.queued(m.name, -1)
+			failed.over()
 			if err := m.sub.listen(); err != nil {
 				return giveUp(err)
 			}
 		}
 		why := w.wait(ctx, m.c, left)
-		if err := errors.Join(m.c.ended(ctx), m.sub.muted()); err != nil {
-			return giveUp(err)
+		switch over := errors.Join(m.c.closedErr(), m.sub.muted()); {
+		case over != nil:
+			return giveUp(over)
+		case ctx.Err() != nil:
+			return giveUp(cmp.Or(failed.last, ctx.Err()))
 		}
 		trace.woken(m.name, why)
 	}
@@ -280,7 +286,8 @@ func (o *Owner) lease(h *hold) *Lease {
 	l := &Lease{
 		c: m.c, name: m.name,
 		renewal: call{reentrantRenew, []string{m.name}, []any{h.field, m.o.Lease.Milliseconds()}},
-		span:    m.o.Lease, fixed: m.o.Fixed,
+		again:   func(ctx context.Context) error { return o.resettle(ctx, h) },
+		span:    m.o.Lease, margin: m.o.Margin, fixed: m.o.Fixed,
 	}
 	l.free = func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) }
 	return l
@@ -309,6 +316,17 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	if h == nil {
 		h = fresh
 	}
+	_, err := o.settle(ctx, h)
+	if err != nil && !final(err) {
+		o.m.c.later(time.Now().Add(o.m.o.Lease), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
+	}
+	return err
+}
+
+// resettle is settle once more, after that failed.
+func (o *Owner) resettle(ctx context.Context, h *hold) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	_, err := o.settle(ctx, h)
 	return err
 }

@@ -89,8 +89,8 @@ var states = []state{
 		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() }},
 }
 
-// TestRefused: a server that refuses to lock is one clear error, at once, for every kind
-// of lock. Nothing stays behind, and what was held and waited for before goes on.
+// TestRefused: a server that refuses to lock is one clear error, for every kind of lock:
+// at once, or if it may pass when Lock has tried for Options.Outage. Nothing stays behind, and what was held and waited for before goes on.
 func TestRefused(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
 	for _, s := range states {
@@ -160,7 +160,7 @@ func newRefusal(t *testing.T, r running, k lockKind) *refusal {
 		l, err := second.Lock(t.Context())
 		f.next <- got{l, err, time.Now()}
 	}()
-	f.lock = k.make(r.client(t), f.fresh, redislock.Options{})
+	f.lock = k.make(r.client(t), f.fresh, redislock.Options{Outage: 300 * time.Millisecond})
 	return f
 }
 
