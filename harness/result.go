@@ -90,6 +90,11 @@ type Result struct {
 
 	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if nobody looked
 
+	// Retries says of each process that was to measure this and gave no result,
+	// because it was killed from outside, how it ended, in one line. The result
+	// is that of the process after them.
+	Retries []string `json:"retries,omitempty"`
+
 	Violations []Violation `json:"violations,omitempty"`
 	Warnings   []Warning   `json:"warnings,omitempty"`
 }
@@ -147,9 +152,13 @@ type CPU struct {
 
 // A Violation is a broken promise. A Result with one is never read as a speed.
 type Violation struct {
-	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error"
+	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
 	Detail string `json:"detail"` // what was seen, in one line
 	Count  uint64 `json:"count"`  // how often, at least 1
+
+	// Trace is the beginning of what the process said as it crashed, line by
+	// line; nil unless it did.
+	Trace []string `json:"trace,omitempty"`
 }
 
 // A Warning is evidence that a measurement is worth less than it looks. It

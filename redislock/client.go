@@ -20,8 +20,8 @@ import (
 // ClientOptions is how a Client uses Redis. The zero value is usable.
 type ClientOptions struct {
 	// Blocking is for the commands that block, with which waiters listen: one
-	// connection of it for each lock that this client waits for. The Client
-	// closes it. It must not repeat requests (redis.Options.MaxRetries: -1): a
+	// connection of it for every 32 names that this client waits for, in a cluster one
+	// for each, and one for each lock that subscribes. The Client closes it. It must not repeat requests (redis.Options.MaxRetries: -1): a
 	// message may be lost with a connection, and that must show. nil makes one after
 	// the pattern of the other client, which must then be a *redis.Client (of one
 	// server, or by Sentinel) or a *redis.ClusterClient.
@@ -57,9 +57,10 @@ type Client struct {
 	shut context.CancelFunc
 
 	name    string
-	misname error // what is wrong with it
-	misuse  error // what is wrong with the options, for locks that listen
-	prompt  bool  // rdb ends a request when its context's time is over
+	id      string // of the mailboxes
+	misname error  // what is wrong with it
+	misuse  error  // what is wrong with the options, for locks that listen
+	prompt  bool   // rdb ends a request when its context's time is over
 
 	pending atomic.Int32 // requests for later
 
@@ -68,17 +69,20 @@ type Client struct {
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
 	leases   map[*Lease]bool
-	guards   map[*Mutex]bool // those that look after a hand-over
-	next     time.Time       // when the watchdog looks again; zero for never
-	watchdog *time.Timer     // nil before the first lease
+	next     time.Time   // when the watchdog looks again; zero for never
+	watchdog *time.Timer // nil before the first lease
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
+
+	mail mailboxes // locked before mu
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks.
 // The caller closes the Client before rdb.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, leases: make(map[*Lease]bool), guards: make(map[*Mutex]bool)}
+	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, leases: make(map[*Lease]bool)}
+	c.id = c.identity()
+	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
 		c.misuse = fmt.Errorf("redislock: %w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", harness.ErrUsage)
 	}
@@ -128,15 +132,15 @@ func (c *Client) Close() error {
 		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
 	}
 	clear(c.leases)
-	for m := range c.guards {
-		c.work.Go(m.pass)
-	}
 	if c.watchdog != nil {
 		c.watchdog.Stop()
 	}
 	blocking := c.blocking
 	c.blocking = nil
 	c.mu.Unlock()
+	for _, m := range c.mail.close() {
+		c.work.Go(m.pass)
+	}
 	c.shut()
 	var err error
 	if blocking != nil {
@@ -187,7 +191,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 	switch rdb := c.rdb.(type) {
 	case *redis.Client:
 		o := *rdb.Options()
-		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = manyConnections, 0, 0, -1
+		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = manyConnections, 0, 0, 1, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		o.ClientName = cmp.Or(c.name, o.ClientName)
 		if o.Addr == byFailover { // else nobody takes the place of a server that hangs
@@ -196,7 +200,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		c.blocking = redis.NewClient(&o)
 	case *redis.ClusterClient:
 		o := *rdb.Options()
-		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRedirects = manyConnections, 0, 0, -1
+		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRedirects = manyConnections, 0, 0, idleOfNode, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		o.ClientName = cmp.Or(c.name, o.ClientName)
 		if o.Dialer == nil { // else that of redis.NewClient
@@ -217,26 +221,17 @@ func quietMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// guard notes whether m looks after a hand-over. It returns false if the client
-// is closed and nobody will.
-func (c *Client) guard(m *Mutex, on bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !on {
-		delete(c.guards, m)
-		return true
-	}
-	if !c.closed {
-		c.guards[m] = true
-	}
-	return !c.closed
-}
-
 // renewTogether is how much earlier than it must a lease is renewed if others are.
 const renewTogether = 20 * time.Millisecond
 
-// manyConnections does not limit who listens.
-const manyConnections = 1 << 16
+const (
+	// manyConnections does not limit who listens.
+	manyConnections = 1 << 16
+
+	// idleOfNode is how many connections to a node of a cluster stay when they are not in
+	// use: between two pops each is idle for a moment.
+	idleOfNode = 4
+)
 
 // keep adds a lease to those that the watchdog looks after, and reports whether
 // any of it is left.

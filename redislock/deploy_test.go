@@ -42,6 +42,10 @@ func TestDeployments(t *testing.T) {
 		leaktest.All(t)
 		clusterRights(t, all)
 	})
+	t.Run("a node of a cluster", func(t *testing.T) {
+		leaktest.All(t)
+		clusterNode(t, all)
+	})
 	t.Run("cluster names", func(t *testing.T) {
 		leaktest.All(t)
 		clusterNames(t, all)

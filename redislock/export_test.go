@@ -23,9 +23,7 @@ func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 
 // QueuePubsub returns the lock of redis-queue-pubsub.
 func QueuePubsub(c *Client, name string, o Options) *Mutex {
-	m := c.mutex(name, channelMark+c.identity(), o)
-	m.channel = true
-	return m
+	return c.mutex(name, true, o)
 }
 
 // Token returns the lock of redis-token.
@@ -68,3 +66,29 @@ func Watch(c *Client, server string, every, patience time.Duration, dial func(co
 
 // ByFailover is what the client library calls the server that Sentinel names.
 const ByFailover = byFailover
+
+// Mailboxes returns of how many locks c keeps anything.
+func Mailboxes(c *Client) int {
+	c.mail.Lock()
+	defer c.mail.Unlock()
+	return len(c.mail.boxes)
+}
+
+// Readers returns how many connections c listens by.
+func Readers(c *Client) int {
+	c.mail.Lock()
+	defer c.mail.Unlock()
+	return len(c.mail.readers)
+}
+
+// Listening returns for how many locks c listens.
+func Listening(c *Client) (n int) {
+	c.mail.Lock()
+	defer c.mail.Unlock()
+	for _, b := range c.mail.boxes {
+		if b.reader != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -1,14 +1,12 @@
 package redislock
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,17 +42,6 @@ func (c clock) at(t time.Duration, now time.Time) time.Time {
 	return at
 }
 
-// heard notes the server's time. The latest is best: clocks drift. One from before the
-// connection for letters broke is of no use: it may lead to another server now, whose
-// clock is another.
-func (m *Mutex) heard(c clock) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if c.sent.After(m.clock.sent) && c.sent.After(m.broke) {
-		m.clock = c
-	}
-}
-
 // parseLetter reads what the script post writes.
 func parseLetter(text string) (to string, l letter, err error) {
 	to, rest, _ := strings.Cut(text, " ")
@@ -70,118 +57,176 @@ func parseLetter(text string) (to string, l letter, err error) {
 	return to, l, nil
 }
 
-const (
-	// mailboxLinger is how long a mailbox is read after the last waiter has gone.
-	mailboxLinger = 5 * time.Second
+// A mailbox is where the letters to this process about one lock come in, and what it
+// knows of that lock: one for all locks of a client that have the same name. It is there
+// for as long as anything of it is in use. c.mail guards what is not said when it is made.
+type mailbox struct {
+	c       *Client
+	key     string
+	channel bool // it is a channel, not a list
 
-	// stopWord is what the process writes to itself to end the reading.
-	stopWord = "stop"
-)
+	users    int // waiters, and releases under way
+	waiters  map[string]*queued
+	releases []*outgoing                // those under way
+	gone     map[string]chan<- struct{} // waiters that have left and may be in the queue: what to tell of a grant
+	clock    clock                      // of the server
+	broke    time.Time                  // when letters may have been lost for the last time
+	late     bool                       // the latest letter to be read was as old as a grant
+	grant    time.Duration              // the shortest grant timeout of those who have waited
+	again    time.Duration              // the shortest time after which one of them asks
+	reader   *reader                    // nil while nobody reads it
+	alone    bool                       // its reader must read no other
+	left     time.Time                  // when the last waiter has left
 
-func (m *Mutex) mailbox() string { return m.keys[3] + m.id }
-
-// listen makes sure that somebody reads the mailbox.
-func (m *Mutex) listen() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.reading {
-		return nil
-	}
-	rdb, err := m.c.listener()
-	if err != nil {
-		return err
-	}
-	read := m.read
-	if m.channel {
-		read = m.hear
-	}
-	m.reading = m.c.spawn(func() { read(rdb) })
-	return nil
+	guarded *Mutex      // to look after the latest hand-over with; nil if that has been done
+	guardAt time.Time   // when
+	guard   *time.Timer // nil before the first
 }
 
-// stopListening ends the reading if there are still no waiters.
-func (m *Mutex) stopListening() {
-	m.mu.Lock()
-	over := m.reading && len(m.waiters) == 0
-	m.mu.Unlock()
-	if over {
-		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
-		defer cancel()
-		// If it does not arrive the connection is broken, which ends it too.
-		if m.channel {
-			_ = m.c.rdb.Publish(ctx, m.mailbox(), stopWord).Err()
-			return
-		}
-		_, _ = m.c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			p.RPush(ctx, m.mailbox(), stopWord)
-			p.PExpire(ctx, m.mailbox(), 2*mailboxLinger)
-			return nil
-		})
-	}
+// mailboxes are those of a client, by their keys.
+type mailboxes struct {
+	sync.Mutex
+	boxes   map[string]*mailbox
+	readers map[*reader]bool
+	apart   bool   // a server does not take keys of different slots in one request
+	numbers uint64 // of waiters
+	closed  bool
 }
 
-// read hands letters out until there is nobody to read for.
-func (m *Mutex) read(rdb redis.UniversalClient) {
-	var pause time.Duration
-	for {
-		// It does not wait for ever, lest letters go to a connection that is dead
-		// without either end knowing.
-		got, err := rdb.BLPop(m.c.open, max(m.o.again(), time.Second), m.mailbox()).Result()
-		switch {
-		case m.c.open.Err() != nil:
-			return
-		case errors.Is(err, redis.Nil):
-			pause = 0
-		case err != nil:
-			m.unheard(err)
-			pause = min(max(retryPause, 2*pause), retryMost)
-			if !m.c.pause(m.c.open, pause) {
-				return
-			}
-		default:
-			pause = 0
-			m.deliver(got[len(got)-1], time.Time{})
-			runtime.Gosched() // the waiter goes on before the next request is written
-		}
-		if m.stop(err != nil || got[len(got)-1] == stopWord) {
-			return
-		}
+// mailbox returns the mailbox of m, which the caller uses until drop. It holds c.mail.
+func (m *Mutex) mailbox() *mailbox {
+	mail, key := &m.c.mail, m.keys[3]+m.id
+	b := mail.boxes[key]
+	if b == nil {
+		b = &mailbox{c: m.c, key: key, channel: m.channel, waiters: make(map[string]*queued), grant: m.o.Grant, again: m.o.again()}
+		mail.boxes[key] = b
+	}
+	b.users++
+	b.grant, b.again = min(b.grant, m.o.Grant), min(b.again, m.o.again())
+	return b
+}
+
+// drop ends a use of b. The caller holds c.mail.
+func (b *mailbox) drop() {
+	b.users--
+	b.forget()
+}
+
+// forget forgets b if it is not in use. The caller holds c.mail.
+func (b *mailbox) forget() {
+	if b.users == 0 && b.reader == nil && b.guarded == nil {
+		delete(b.c.mail.boxes, b.key)
 	}
 }
 
-// stop ends the reading if that is wanted and nobody waits.
-func (m *Mutex) stop(wanted bool) bool {
-	if !wanted {
+// enter makes a waiter known to whoever reads the mailbox.
+func (m *Mutex) enter(t *Trace) *queued {
+	mail := &m.c.mail
+	mail.Lock()
+	defer mail.Unlock()
+	b := m.mailbox()
+	mail.numbers++
+	w := &queued{nonce: m.id + ":" + strconv.FormatUint(mail.numbers, 10) + m.kind.tag, box: b, letter: make(chan letter, 1), trace: t}
+	b.waiters[w.nonce] = w
+	for _, o := range b.releases {
+		o.hurry()
+	}
+	return w
+}
+
+func (m *Mutex) leave(w *queued) {
+	m.c.mail.Lock()
+	defer m.c.mail.Unlock()
+	b := w.box
+	delete(b.waiters, w.nonce)
+	if len(b.waiters) == 0 && b.reader != nil {
+		b.left = time.Now()
+		b.reader.linger(mailboxLinger)
+	}
+	b.drop()
+}
+
+// heard notes the server's time. The latest is best: clocks drift. One from before the
+// connection for letters broke is of no use: it may lead to another server now, whose
+// clock is another.
+func (b *mailbox) heard(c clock) {
+	b.c.mail.Lock()
+	defer b.c.mail.Unlock()
+	if c.sent.After(b.clock.sent) && c.sent.After(b.broke) {
+		b.clock = c
+	}
+}
+
+// guard notes that m is to look after a hand-over. It returns false if the client is
+// closed and nobody will.
+func (mail *mailboxes) guard(m *Mutex) bool {
+	mail.Lock()
+	defer mail.Unlock()
+	if mail.closed {
 		return false
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.reading = len(m.waiters) > 0
-	return !m.reading
+	b := m.mailbox()
+	defer b.drop()
+	wait := m.o.Grant + watchLate
+	b.guarded, b.guardAt = m, time.Now().Add(wait)
+	if b.guard == nil {
+		b.guard = time.AfterFunc(wait, func() { b.c.spawn(b.check) })
+	} else {
+		b.guard.Reset(wait)
+	}
+	return true
+}
+
+// check looks after the latest hand-over, if it is time.
+func (b *mailbox) check() {
+	b.c.mail.Lock()
+	m := b.guarded
+	if m == nil || time.Now().Before(b.guardAt) { // a later one has put it off
+		b.c.mail.Unlock()
+		return
+	}
+	b.guarded = nil
+	b.forget()
+	b.c.mail.Unlock()
+	m.check()
+}
+
+// close returns those who were to look after hand-overs, which they will not.
+func (mail *mailboxes) close() (guards []*Mutex) {
+	mail.Lock()
+	defer mail.Unlock()
+	mail.closed = true
+	for _, b := range mail.boxes {
+		if b.guarded != nil {
+			guards = append(guards, b.guarded)
+			b.guard.Stop()
+		}
+	}
+	return guards
 }
 
 // deliver gives a letter to the waiter it is for. One that has left has told
 // the server so, or is about to. If it came with a reply, the request was sent at that
 // time.
-func (m *Mutex) deliver(text string, sent time.Time) {
+func (b *mailbox) deliver(text string, sent time.Time) {
 	to, l, err := parseLetter(text)
 	if err != nil {
 		return // stopWord, or not one of ours
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	b.c.mail.Lock()
+	defer b.c.mail.Unlock()
 	now := time.Now()
 	switch {
 	case !sent.IsZero():
 		l.written = sent
-	case m.clock.sent.IsZero(): // nothing is known of this server's clock
+	case b.clock.sent.IsZero(): // nothing is known of this server's clock
 		l = letter{again: true}
 	default:
-		l.written = m.clock.at(l.time, now)
+		l.written = b.clock.at(l.time, now)
 	}
-	if w := m.waiters[to]; w != nil {
+	if w := b.waiters[to]; w != nil {
 		w.put(l)
-	} else if gone := m.left[to]; gone != nil && (l.again || l.token > 0) {
+	} else if gone := b.gone[to]; gone != nil && (l.again || l.token > 0) {
 		select {
 		case gone <- struct{}{}: // so that it is given back at once
 		default:
@@ -190,12 +235,12 @@ func (m *Mutex) deliver(text string, sent time.Time) {
 	if l.again {
 		return // every waiter asks anyway, since the connection is another
 	}
-	old := now.Sub(l.written) >= m.o.Grant
+	old := now.Sub(l.written) >= b.grant
 	if old { // the waiters may have been left out
-		m.rouse()
+		b.rouse()
 	}
 	if sent.IsZero() {
-		m.late = old
+		b.late = old
 	}
 }
 
@@ -221,75 +266,75 @@ func answer(reply *redis.Cmd) (n int, letters []string, err error) {
 // An outgoing is a release without a reply as yet. The reply may have a letter for one
 // of the waiters: whenever it has taken as long as a grant lasts, they ask.
 type outgoing struct {
-	m     *Mutex
+	box   *mailbox
+	grant time.Duration
 	timer *time.Timer // nil while nobody waits
 	over  bool
 }
 
 // sends notes a release. The caller calls the end of it.
 func (m *Mutex) sends() *outgoing {
-	o := &outgoing{m: m}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.releases = append(m.releases, o)
-	if len(m.waiters) > 0 {
+	m.c.mail.Lock()
+	defer m.c.mail.Unlock()
+	o := &outgoing{box: m.mailbox(), grant: m.o.Grant}
+	o.box.releases = append(o.box.releases, o)
+	if len(o.box.waiters) > 0 {
 		o.hurry()
 	}
 	return o
 }
 
-// hurry makes sure that the waiters ask. The caller holds o.m.mu.
+// hurry makes sure that the waiters ask. The caller holds c.mail.
 func (o *outgoing) hurry() {
 	if o.timer == nil {
-		o.timer = time.AfterFunc(o.m.o.Grant, o.late)
+		o.timer = time.AfterFunc(o.grant, o.late)
 	}
 }
 
 func (o *outgoing) late() {
-	o.m.mu.Lock()
-	defer o.m.mu.Unlock()
+	o.box.c.mail.Lock()
+	defer o.box.c.mail.Unlock()
 	if !o.over {
-		o.m.rouse()
-		o.timer.Reset(o.m.o.Grant)
+		o.box.rouse()
+		o.timer.Reset(o.grant)
 	}
 }
 
 func (o *outgoing) end() {
-	m := o.m
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	b := o.box
+	b.c.mail.Lock()
+	defer b.c.mail.Unlock()
 	o.over = true
 	if o.timer != nil {
 		o.timer.Stop()
 	}
-	m.releases = slices.DeleteFunc(m.releases, func(other *outgoing) bool { return other == o })
+	b.releases = slices.DeleteFunc(b.releases, func(other *outgoing) bool { return other == o })
+	b.drop()
 }
 
 // unheard tells every waiter that letters may be lost with a connection that ended
-// with err, or that there will be none.
-func (m *Mutex) unheard(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.broke, m.clock = time.Now(), clock{}
+// with err, nil if it may go on, or that there will be none. The caller holds c.mail.
+func (b *mailbox) unheard(err error) {
+	b.broke, b.clock = time.Now(), clock{}
 	if !denied(err) {
-		m.rouse()
+		b.rouse()
 		return
 	}
-	for _, w := range m.waiters {
+	for _, w := range b.waiters {
 		w.put(letter{err: err})
 	}
 }
 
 // wakeAll lets every waiter ask.
-func (m *Mutex) wakeAll() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rouse()
+func (b *mailbox) wakeAll() {
+	b.c.mail.Lock()
+	defer b.c.mail.Unlock()
+	b.rouse()
 }
 
-// rouse is wakeAll for who holds m.mu.
-func (m *Mutex) rouse() {
-	for _, w := range m.waiters {
+// rouse is wakeAll for who holds c.mail.
+func (b *mailbox) rouse() {
+	for _, w := range b.waiters {
 		w.put(letter{again: true})
 	}
 }

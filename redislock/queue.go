@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
-	"sync"
 	"time"
 
 	"locklab/harness"
@@ -71,23 +69,11 @@ type Mutex struct {
 	c       *Client
 	name    string
 	keys    []string
-	id      string // of the mailbox
+	id      string // of the mailbox, which all locks of c with this name share
 	channel bool   // the mailbox is a channel, not a list
 	kind    queueKind
 	o       Options
 	err     error // what is wrong with name and o
-
-	mu       sync.Mutex
-	clock    clock     // of the server
-	broke    time.Time // when letters may have been lost for the last time
-	waiters  map[string]*queued
-	left     map[string]chan<- struct{} // waiters that have gone and may be in the queue: what to tell of a grant
-	numbers  uint64
-	reading  bool
-	releases []*outgoing // those under way
-	late     bool        // the latest letter to be read was as old as a grant
-	idle     *time.Timer // ends the reading; nil before the first
-	guard    *time.Timer // looks after the latest hand-over; nil before the first
 }
 
 // A queueKind is how the server keeps a queue and who holds the lock.
@@ -109,16 +95,19 @@ var exclusive = queueKind{
 // Mutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Beside it there are keys whose names begin with that name in
 // braces, unless it has braces itself, and a colon. (In a cluster a name that has
-// braces must have something in the first of them.) Make it once and keep it: each
-// has a mailbox of its own, which is read for as long as somebody waits and five
-// seconds more.
+// braces must have something in the first of them.) It may be made for every call: all
+// with one name share what the Client keeps for their waiters, and nothing is kept for a
+// name five seconds after the last of them.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	return c.mutex(name, c.identity(), o)
+	return c.mutex(name, false, o)
 }
 
-// mutex returns the mutex with that name and mailbox.
-func (c *Client) mutex(name, id string, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, id: id, kind: exclusive, waiters: make(map[string]*queued), left: make(map[string]chan<- struct{})}
+// mutex returns the mutex with that name, whose mailbox may be a channel.
+func (c *Client) mutex(name string, channel bool, o Options) *Mutex {
+	m := &Mutex{c: c, name: name, id: c.id, channel: channel, kind: exclusive}
+	if channel {
+		m.id = channelMark + c.id
+	}
 	if m.o, m.err = c.options(o, name); m.err == nil {
 		m.err = cmp.Or(c.misuse, c.together(name))
 	}
@@ -153,6 +142,7 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 // A queued is one Lock, from its first request to its last.
 type queued struct {
 	nonce  string
+	box    *mailbox
 	letter chan letter // the latest; has room for one
 	trace  *Trace      // or nil
 	until  time.Time   // when it asks again, whatever it hears
@@ -201,11 +191,11 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 			}
 			queued = true
 			failed.over()
-			if err := m.listen(); err != nil {
+			if err := w.box.listen(); err != nil {
 				return giveUp(err)
 			}
 		}
-		w.until = soonest(w.until, time.Now().Add(m.patience(watch, ahead)))
+		w.until = soonest(w.until, time.Now().Add(w.patience(m.o.Grant, watch, ahead)))
 		l, err = m.wait(ctx, w)
 		if l != nil {
 			return l, nil
@@ -231,7 +221,7 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 		return nil, 0, 0, err
 	}
 	token, span, ahead := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond, int(reply[3])
-	m.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
+	w.box.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
 	switch {
 	case token > 0:
 	case try && span >= 0: // the lock was handed on
@@ -256,13 +246,14 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 // the lock stays with a new owner for the grant timeout, and who asks three times in
 // that gets it by the reply. Those behind ask less often, so that a crowd sends little
 // more than the first of it.
-func (m *Mutex) patience(watch time.Duration, ahead int) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.late {
+func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
+	mail := &w.box.c.mail
+	mail.Lock()
+	defer mail.Unlock()
+	if !w.box.late {
 		return watch
 	}
-	return min(watch, m.o.Grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
+	return min(watch, grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
 }
 
 // farBehind is how many waiters ahead are as good as any number.
@@ -336,7 +327,8 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 // release takes w out of the queue, or the lock away from it, and reports
 // whether it had the lock until then. owned is whether it had it for us.
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
-	defer m.sends().end()
+	out := m.sends()
+	defer out.end()
 	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
 		sent := time.Now()
 		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
@@ -346,10 +338,10 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 			m.watchOver() // it may have been handed over by a request whose reply was lost
 		}
 		if doubt {
-			m.wakeAll() // and the letter with it
+			out.box.wakeAll() // and the letter with it
 		}
 		for _, text := range letters {
-			m.deliver(text, sent)
+			out.box.deliver(text, sent)
 		}
 		// Gone after a failure: the failed request has done it.
 		held = err == nil && (n == 1 || n == 2 || again)
@@ -367,15 +359,20 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 		return err
 	}
 	granted := make(chan struct{}, 1)
-	m.mu.Lock()
-	m.left[w.nonce] = granted
-	m.mu.Unlock()
+	m.c.mail.Lock()
+	b := m.mailbox()
+	if b.gone == nil {
+		b.gone = make(map[string]chan<- struct{})
+	}
+	b.gone[w.nonce] = granted
+	m.c.mail.Unlock()
 	m.c.later(time.Now().Add(placeStays), granted,
 		func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err },
 		func() {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			delete(m.left, w.nonce)
+			m.c.mail.Lock()
+			defer m.c.mail.Unlock()
+			delete(b.gone, w.nonce)
+			b.drop()
 		})
 	return err
 }
@@ -386,16 +383,8 @@ const placeStays = 10 * time.Minute
 // watchOver looks after a hand-over when the grant timeout is over. A later
 // hand-over puts that off: by then the owner of the earlier one has come.
 func (m *Mutex) watchOver() {
-	if !m.c.guard(m, true) {
+	if !m.c.mail.guard(m) { // the client is closed
 		m.pass()
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.guard == nil {
-		m.guard = time.AfterFunc(m.o.Grant+watchLate, func() { m.c.spawn(m.check) })
-	} else {
-		m.guard.Reset(m.o.Grant + watchLate)
 	}
 }
 
@@ -403,7 +392,6 @@ func (m *Mutex) watchOver() {
 func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
-	m.c.guard(m, false)
 	// If the server does not answer there is nothing to hand on.
 	_ = m.c.persist(ctx, func(again bool) error {
 		n, err := m.look(ctx, m.kind.check)
@@ -424,34 +412,4 @@ func (m *Mutex) pass() {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
 	defer cancel()
 	_, _ = m.look(ctx, m.kind.pass) // else it is as if this process had died
-}
-
-// enter makes the waiter known to whoever reads the mailbox.
-func (m *Mutex) enter(t *Trace) *queued {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.numbers++
-	w := &queued{nonce: m.id + ":" + strconv.FormatUint(m.numbers, 10) + m.kind.tag, letter: make(chan letter, 1), trace: t}
-	m.waiters[w.nonce] = w
-	for _, o := range m.releases {
-		o.hurry()
-	}
-	if m.idle != nil {
-		m.idle.Stop()
-	}
-	return w
-}
-
-func (m *Mutex) leave(w *queued) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.waiters, w.nonce)
-	if len(m.waiters) > 0 || !m.reading {
-		return
-	}
-	if m.idle == nil {
-		m.idle = time.AfterFunc(mailboxLinger, func() { m.c.spawn(m.stopListening) })
-	} else {
-		m.idle.Reset(mailboxLinger)
-	}
 }

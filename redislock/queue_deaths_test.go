@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,51 +243,47 @@ func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLongQueue: where the lock is handed on all the time nobody asks, though each waits
-// for longer than a grant: a turn costs three requests.
+// queueLongQueue: where the lock is handed on all the time nobody asks twice, though each
+// waits for longer than a grant.
 func queueLongQueue(t *testing.T, at harness.Endpoint) {
-	const crowd, turns, hold, grant = 20, 4, 5 * time.Millisecond, 60 * time.Millisecond
+	const crowd, turns, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
 	key := newKey()
-	o := redislock.Options{Grant: grant}
-	peers := make([]*peer, crowd)
-	for i := range peers {
-		peers[i] = newPeer(t, at)
-	}
-	round := func(n int) {
-		var working sync.WaitGroup
-		for _, p := range peers {
-			m := p.Mutex(key, o)
-			working.Go(func() {
-				for range n {
-					l, err := m.Lock(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					time.Sleep(hold)
-					if err := l.Unlock(t.Context()); err != nil {
-						t.Error(err)
-					}
+	var asked, early atomic.Int64
+	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
+		Sent: func(s redislock.SentInfo) {
+			if s.Op == "acquire" {
+				asked.Add(1)
+			}
+		},
+		Woken: func(w redislock.WokenInfo) {
+			if w.Why == redislock.WakeTime {
+				early.Add(1)
+			}
+		},
+	})
+	began := time.Now()
+	var working sync.WaitGroup
+	for range crowd {
+		m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant})
+		working.Go(func() {
+			for range turns {
+				l, err := m.Lock(ctx)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		working.Wait()
+				time.Sleep(hold)
+				l.Unlock(ctx)
+			}
+		})
 	}
-	sum := func() (n uint64) {
-		for _, p := range peers {
-			n += p.counts()
-		}
-		return n
-	}
-	round(1)
-	before, began := sum(), time.Now()
-	round(turns)
-	per, wait := float64(sum()-before)/(crowd*turns), time.Since(began)/turns
-	t.Logf("%.2f requests a turn, each of which waits for %v", per, wait.Round(time.Millisecond))
+	working.Wait()
+	wait := time.Since(began) / turns
+	t.Logf("%d requests for %d turns, each of which waits for %v; %d because of the time", asked.Load(), crowd*turns, wait.Round(time.Millisecond), early.Load())
 	if wait < grant {
 		t.Errorf("the test shows nothing: they wait for %v, less than a grant of %v", wait, grant)
 	}
-	if per > 4 {
-		t.Errorf("a turn costs %.2f requests, want about 3", per)
+	if early.Load() > crowd*turns/4 {
+		t.Errorf("%d requests because of the time in %d turns, want none", early.Load(), crowd*turns)
 	}
 }

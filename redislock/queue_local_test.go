@@ -240,7 +240,7 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 }
 
 // localReaders: a writer that leaves admits many readers of its own process, which
-// has a mailbox for writers and one for readers.
+// whose writers and readers have one mailbox.
 func localReaders(t *testing.T, at harness.Endpoint) {
 	const n = 300
 	watch, key := dial(t, at), newKey()

@@ -38,9 +38,7 @@ var queuePubsub = &harness.Variant{
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
 	Remote: remote(func(c *Client, name string, o Options) locker {
-		m := c.mutex(name, channelMark+c.identity(), o)
-		m.channel = true
-		return m
+		return c.mutex(name, true, o)
 	}),
 }
 
@@ -48,45 +46,49 @@ var queuePubsub = &harness.Variant{
 const channelMark = "@"
 
 // hear hands the letters of a channel out until there is nobody to read for.
-func (m *Mutex) hear(rdb redis.UniversalClient) {
+func (r *reader) hear(rdb redis.UniversalClient) {
 	var pause time.Duration
-	for {
-		err := m.subscription(rdb)
-		if m.c.open.Err() != nil {
+	for failed := false; ; {
+		keys, _ := r.next(failed)
+		if len(keys) == 0 {
 			return
 		}
-		if m.stop(true) {
+		err := r.subscription(rdb, r.on[0])
+		if r.c.open.Err() != nil {
 			return
 		}
-		if err != nil {
+		r.back(nil)
+		if failed = err != nil; failed {
 			pause = min(max(retryPause, 2*pause), retryMost)
-			m.c.pause(m.c.open, pause)
+			r.c.pause(r.c.open, pause)
 		}
 	}
 }
 
 // subscription listens to the channel until it fails, or there is nobody to read
 // for.
-func (m *Mutex) subscription(rdb redis.UniversalClient) error {
-	s := rdb.Subscribe(m.c.open, m.mailbox())
+func (r *reader) subscription(rdb redis.UniversalClient, b *mailbox) error {
+	s := rdb.Subscribe(r.c.open, b.key)
 	defer s.Close()
-	stop := context.AfterFunc(m.c.open, func() { s.Close() })
+	stop := context.AfterFunc(r.c.open, func() { s.Close() })
 	defer stop()
 	for {
-		got, err := s.Receive(m.c.open)
+		got, err := s.Receive(r.c.open)
 		if err != nil {
-			m.unheard(err)
+			r.c.mail.Lock()
+			b.unheard(err)
+			r.c.mail.Unlock()
 			return err
 		}
 		switch got := got.(type) {
 		case *redis.Subscription:
-			m.wakeAll() // they have been lost until now
+			b.wakeAll() // they have been lost until now
 		case *redis.Message:
 			if got.Payload == stopWord {
-				m.wakeAll() // letters may be lost from now on
+				b.wakeAll() // letters may be lost from now on
 				return nil
 			}
-			m.deliver(got.Payload, time.Time{})
+			b.deliver(got.Payload, time.Time{})
 		}
 	}
 }

@@ -37,6 +37,9 @@ func TestUsage(t *testing.T) {
 		"endless lease":    {"a", redislock.Options{Lease: 1<<63 - 1}, "at most"},
 		"negative timeout": {"a", redislock.Options{Grant: -time.Second}, "-1s"},
 		"negative wait":    {"a", redislock.Options{Wait: -time.Second}, "-1s"},
+		"negative outage":  {"a", redislock.Options{Outage: -time.Second}, "-1s"},
+		"negative margin":  {"a", redislock.Options{Margin: -time.Second}, "-1s"},
+		"margin of all":    {"a", redislock.Options{Lease: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
 	} {
 		makes := map[string]func() tryLocker{
 			"redlock": func() tryLocker {

@@ -51,9 +51,8 @@ var rw = &harness.Variant{
 // whose token is not less than the second.
 type RW struct{ write, read *Mutex }
 
-// RW returns the lock with that name; see [Client.Mutex] on names. Make it once
-// and keep it: it has a mailbox for readers and one for writers, each of which is
-// read by a connection of its own while somebody waits.
+// RW returns the lock with that name; see [Client.Mutex] on names, and on making it for
+// every call.
 func (c *Client) RW(name string, o Options) *RW {
 	return &RW{c.shared(name, o, 1), c.shared(name, o, math.MaxInt32)}
 }

@@ -102,7 +102,23 @@ func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 // asked, and then the connection breaks or is silent.
 type lossy struct {
 	net.Conn
-	link *link
+	link   *link
+	silent atomic.Bool // nothing arrives any more, in either direction
+}
+
+// silence makes the connections that are open now silent, as behind a router that has
+// forgotten them. Those that come later work.
+func (l *link) silence() {
+	for _, c := range l.open() {
+		c.silent.Store(true)
+	}
+}
+
+func (c *lossy) Write(p []byte) (int, error) {
+	if c.silent.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
 }
 
 func (c *lossy) Close() error {
@@ -118,7 +134,7 @@ func (c *lossy) Read(p []byte) (int, error) {
 		return n, err
 	}
 	time.Sleep(time.Duration(c.link.delay.Load()))
-	if c.link.stall.Load() {
+	if c.link.stall.Load() || c.silent.Load() {
 		for { // until the client's deadline, or Close
 			if _, err := c.Conn.Read(p); err != nil {
 				return 0, err

@@ -77,7 +77,26 @@ type breach struct {
 	Lock, Workload, Rule, Detail string
 	Round                        int
 	Count                        uint64
+	Trace                        []string // of a process that crashed
 }
+
+// Traces returns of each lock that crashed its process the first of its traces.
+func (doc *document) Traces() (out []breach) {
+	for _, b := range doc.Broken {
+		if len(b.Trace) > 0 && !slices.ContainsFunc(out, func(o breach) bool { return o.Lock == b.Lock }) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Head says what the trace of b is.
+func (b breach) Head() string {
+	return fmt.Sprintf("How %s ended its process in round %d of %s", b.Lock, b.Round, b.Workload)
+}
+
+// Text is the trace of b.
+func (b breach) Text() string { return strings.Join(b.Trace, "\n") }
 
 // WriteHTML writes the report of run as one self-contained page: it needs no
 // script, no network and no other file.
@@ -272,7 +291,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 func breaches(run *resultfile.Run) (out []breach) {
 	for _, r := range run.Results {
 		for _, v := range r.Violations {
-			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count})
+			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, v.Trace})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b breach) int { return strings.Compare(a.Lock, b.Lock) })

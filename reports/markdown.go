@@ -67,7 +67,7 @@ func (m *markdown) document(doc *document) {
 		m.section(s)
 	}
 	if doc.Measured {
-		m.breaches(doc.Broken)
+		m.breaches(doc)
 		m.audit(doc)
 	}
 	m.heading(2, "Environment")
@@ -282,18 +282,23 @@ func (m *markdown) study(s study) {
 	m.items(s.Notes)
 }
 
-func (m *markdown) breaches(bs []breach) {
+func (m *markdown) breaches(doc *document) {
 	m.heading(2, "Violations")
-	if len(bs) == 0 {
+	if len(doc.Broken) == 0 {
 		m.text("None. Every measured window was also a test of its lock.")
 		return
 	}
 	m.text("A result with a violation is never read as a speed. Its lock is in no chart and no verdict.")
 	var rows [][]string
-	for _, b := range bs {
+	for _, b := range doc.Broken {
 		rows = append(rows, []string{b.Lock, b.Workload, fmt.Sprint(b.Round), b.Rule, fmt.Sprint(b.Count), b.Detail})
 	}
 	m.table([]string{"lock", "workload", "round", "rule", "times", "seen"}, rows)
+	for _, b := range doc.Traces() {
+		m.open(b.Head())
+		m.code(b.Text())
+		m.close()
+	}
 }
 
 // audit writes what was checked, lock by lock.

@@ -51,6 +51,9 @@ func assess(run *resultfile.Run) quality {
 		for _, w := range r.Warnings {
 			add(readable(w), 1)
 		}
+		if len(r.Retries) > 0 {
+			add(readable(retried(r)), 1)
+		}
 	}
 	for i, w := range q.Warnings {
 		q.Warnings[i].Where = "the whole run"
@@ -72,6 +75,13 @@ func assess(run *resultfile.Run) quality {
 	return q
 }
 
+// retried warns of a result that came only at another try.
+func retried(r *harness.Result) harness.Warning {
+	return harness.Warning{Kind: "retried",
+		Text:   fmt.Sprintf("%s was measured again, its process having been killed from outside: %s", r.Lock.Name, r.Retries[0]),
+		Remedy: "look whether the kernel ran out of memory (dmesg), or what else ended it; a lock that kills its own process looks the same"}
+}
+
 // readable returns w in whole sentences.
 func readable(w harness.Warning) harness.Warning {
 	return harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy), Kind: w.Kind}
@@ -84,7 +94,7 @@ const otherKind = "other"
 // WarningKinds returns the kinds of the warnings that [Warnings] may return: those
 // about the machine, then those about what was measured.
 func WarningKinds() []string {
-	return append(machine.WarningKinds(), "overlap", "late", "clipped", "transfer", "round-trip", "lost", "drift", otherKind)
+	return append(machine.WarningKinds(), "overlap", "late", "clipped", "transfer", "round-trip", "lost", "retried", "drift", otherKind)
 }
 
 // Warnings returns what the report of run warns of. Those that differ in nothing

@@ -9,6 +9,9 @@ import (
 	"locklab/harness/resultfile"
 )
 
+// oracleCrash is the rule that a lock breaks which ends its process.
+const oracleCrash = "crash"
+
 // A refusal says why a lock was not considered for a verdict.
 type refusal struct{ Lock, Reason string }
 
@@ -25,6 +28,10 @@ func refusals(run *resultfile.Run) (out []refusal) {
 		switch bad := broken[name]; {
 		case bad != nil:
 			first := bad[0].Violations[0]
+			if first.Rule == oracleCrash {
+				out = append(out, refusal{name, fmt.Sprintf("it crashed in %d of %s: %s", len(bad), plural(cases[name], "result"), first.Detail)})
+				continue
+			}
 			out = append(out, refusal{name, fmt.Sprintf("it broke the rule of %s in %d of %s: %s", first.Rule, len(bad), plural(cases[name], "result"), first.Detail)})
 		case lock.Status != harness.Recommended && lock.Status != harness.Reference:
 			out = append(out, refusal{name, fmt.Sprintf("its status is %s: %s", lock.Status, lock.Doc)})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,13 +22,22 @@ type ClientOptions struct {
 	// they do not hear from: how long a crashed holder blocks the others.
 	// The servers bound it, by 2 and 20 of their ticks unless they are told
 	// otherwise; Dial fails with ErrSessionTimeout if they do not grant it.
-	// 0 is 10 s, or what is nearest to it for the servers.
+	// 0 is 10 s, or what is nearest to it for the servers. A lease lives through
+	// 0.3 of it without a majority of the servers, such as during an election.
 	SessionTimeout time.Duration
 
 	// Margin is how long before the earliest possible end of the session a
-	// holder that is cut off is told so: its time to stop. 0 is a tenth of
-	// SessionTimeout.
+	// holder that is cut off is told so: its time to stop, and what the clocks may
+	// be wrong by. 0 is a tenth of SessionTimeout. What is more than that a lease
+	// lacks: with 0.4 of SessionTimeout there is none.
 	Margin time.Duration
+
+	// Tick is the tickTime of the servers, if their minSessionTimeout allows
+	// sessions of less than two ticks; twice that, if the client connects to an
+	// observer of an observer master. 0 says that SessionTimeout is two ticks or
+	// more, as by default: a follower then tells its leader four times in that
+	// time which sessions it has heard from. Longer ticks make shorter leases.
+	Tick time.Duration
 
 	Username, Password string      // digest authentication; none if Username is empty
 	TLS                *tls.Config // nil for plain TCP
@@ -43,9 +53,10 @@ type ClientOptions struct {
 // next begins by itself. Its methods and mutexes may be used by any number of
 // goroutines; they share its connection.
 type Client struct {
-	conn   *wire.ZooKeeperConn
-	acl    []zk.ACL
-	margin time.Duration
+	conn    *wire.ZooKeeperConn
+	acl     []zk.ACL
+	margin  time.Duration
+	servers int // addresses it may turn to
 
 	guardMost time.Duration
 
@@ -61,6 +72,7 @@ type Client struct {
 	watches  map[string]<-chan zk.Event
 	sweepAt  int
 	cuts     int // how often the connection has broken
+	contacts contacts
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 
@@ -100,6 +112,7 @@ func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, e
 	c := &Client{
 		acl:       o.ACL,
 		margin:    o.Margin,
+		servers:   len(slices.Concat(at.Addrs...)),
 		guardMost: guardMost,
 		up:        make(chan struct{}),
 		leases:    make(map[*Lease]bool),
@@ -111,7 +124,7 @@ func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, e
 	} else if c.acl == nil {
 		c.acl = zk.WorldACL(zk.PermAll)
 	}
-	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{OnEvent: c.onEvent})
+	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{OnEvent: c.onEvent, Tick: o.Tick})
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
@@ -127,8 +140,10 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.loseAll(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-	if c.watchdog != nil {
-		c.watchdog.Stop()
+	for _, timer := range []*time.Timer{c.watchdog, c.contacts.timer} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	c.mu.Unlock()
 	c.shut()
@@ -170,6 +185,9 @@ func (c *Client) onEvent(ev zk.Event) {
 		if !c.isUp {
 			c.isUp = true
 			close(c.up)
+		}
+		if c.contacts.timer != nil {
+			c.contacts.timer.Reset(0) // what was heard of this session before may be of another server
 		}
 	case zk.StateDisconnected:
 		c.cuts++
@@ -226,8 +244,7 @@ func awaited[E any](ctx context.Context, c *Client, what <-chan E) error {
 	}
 }
 
-// errOutdated is a look that showed the own ticket at the head, but so long
-// ago that the session may be over.
+// errOutdated is a ticket at the head whose session may be over.
 var errOutdated = errors.New("zklock: outdated view of the queue")
 
 // transient reports whether err is a matter of the connection, so that the
@@ -236,18 +253,6 @@ func transient(err error) bool {
 	return errors.Is(err, errOutdated) || errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) ||
 		errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved) ||
 		errors.Is(err, zk.ErrClosing)
-}
-
-// deadline returns until when the session surely lives, less the margin. The
-// server counts its timeout from the last packet it received, which cannot
-// have been sent later than LastContact says.
-func (c *Client) deadline() time.Time {
-	timeout := c.conn.SessionTimeout()
-	margin := c.margin
-	if margin == 0 {
-		margin = timeout / 10
-	}
-	return c.conn.LastContact().Add(timeout - margin)
 }
 
 // grant begins l, whose lock was gained in that session, or reports false if
@@ -277,8 +282,8 @@ func (c *Client) watch() {
 	case len(c.leases) == 0:
 		c.watchdog = nil
 	case left <= 0:
-		c.loseAll(fmt.Errorf("%w: no server has answered for %v", ErrLost,
-			time.Since(c.conn.LastContact()).Round(time.Millisecond)))
+		c.loseAll(fmt.Errorf("%w: no majority of the servers has confirmed the session for %v", ErrLost,
+			time.Since(c.conn.Proof().Since).Round(time.Millisecond)))
 		c.watchdog = nil
 	default:
 		c.watchdog.Reset(left)

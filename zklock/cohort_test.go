@@ -273,7 +273,7 @@ func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 // others of its client out, if its session lives on, until it has unlocked.
 func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
-	o := zklock.ClientOptions{SessionTimeout: 10 * time.Second, Margin: 9 * time.Second}
+	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second, Margin: 2 * time.Second}
 	k := dial(t, p.at, o).Cohort(newPath(), zklock.CohortOptions{})
 	held := lockCohort(t, k)
 	next := inLine(t, t.Context(), k, 1)

@@ -159,13 +159,13 @@ func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
 
 // slowHolderCosts: one request and one watch event more.
 func slowHolderCosts(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: short})
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 6 * time.Second}) // slow after 1 s, a contact after 1.8 s
 	m := c.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
 	unlock(t, lock(t, m))
 	got := cost(func() {
 		l := lock(t, m)
-		time.Sleep(short)
+		time.Sleep(1200 * time.Millisecond)
 		unlock(t, l)
 		eventually(t, "the event has come", func() bool { return c.Counts().Notifications > 0 })
 	}, c)

@@ -23,8 +23,15 @@
 // that check, see Kleppmann, "How to do distributed locking", 2016.
 //
 // A [Lease] ends, and its Done channel closes, when the server says that the
-// session has expired, and also before that: when the server may be about to
-// expire it, by the local clock, because it has not answered for too long.
+// session has expired, and also before that: when the servers may be about to
+// expire it, by the local clock, because no majority of them has confirmed it for
+// too long. An answer of the one server that the client is connected to does not
+// count: it may be cut off from the others, who end the session meanwhile. So a
+// client that holds or waits for a lock and writes nothing sends a small write up to
+// four times in a session timeout, and goes to another server if that is not done
+// soon. What is left of a lease at any time is then 0.3 to 0.6 of the session
+// timeout, with the default margin: a leader election that takes longer can cost
+// the lease (docs/decisions/0009-zk-contact.md).
 //
 // It also ends when somebody deletes the holder's ticket: at once if the ticket
 // is older than a second, or than a third of the session timeout if that is

@@ -112,9 +112,11 @@ func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 func (l *Lease) Err() error { return context.Cause(l.alive) }
 
 // Deadline returns until when the session surely lives, less the margin, by
-// what is known now: it moves on as long as the servers answer. Once the lease
-// has ended it is the zero time. A holder that looks at it right before it acts
-// closes the gap between a pause of its process and the closing of Done.
+// what is known now: it moves on as long as a majority of the servers commits what
+// the client writes. It is between 0.3 and 0.6 of the session timeout ahead, with the
+// default margin, as long as they do. Once the lease has ended it is the zero time.
+// A holder that looks at it right before it acts closes the gap between a pause of its
+// process and the closing of Done.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true

@@ -53,6 +53,8 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	if err := checkPath(t.q.path); err != nil {
 		return nil, err
 	}
+	t.q.c.waiting(t)
+	defer t.q.c.waited(t)
 	var again pause
 	for {
 		l, err := t.attempt(ctx, try)
@@ -100,6 +102,9 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			v = view{}
 			continue
 		case v.head:
+			if err := t.q.c.assure(ctx); err != nil {
+				return nil, err
+			}
 			l := &Lease{c: t.q.c, path: t.q.path, node: t.node, token: v.token, free: t.release}
 			if t.q.c.grant(l, t.session) {
 				l.guarded(t.own, t.waits)

@@ -63,7 +63,9 @@ The exit status is the verdict, so that a build can depend on it:
   0  no case is worse by more than the threshold
   1  at least one case regressed
   2  there is no comparison: wrong usage, no baseline, nothing in common
-  3  too noisy to say: none is certain to have regressed, but one may have
+  3  it cannot be said: none is certain to have regressed, but one may have. The
+     figures are too noisy, or a run lacks what it was to measure: a case or a
+     round that was lost or skipped, or a line of its file that cannot be read
 (130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`
 
 func compareCommand() *cobra.Command {
@@ -182,6 +184,9 @@ func (o *compareOptions) print(c *compare.Comparison, stdout, stderr io.Writer) 
 	case "csv":
 		for _, w := range c.Warnings {
 			fmt.Fprintln(stderr, "warning: "+w)
+		}
+		for _, gap := range c.Gaps {
+			fmt.Fprintln(stderr, "not measured: "+gap)
 		}
 		err = c.WriteCSV(stdout)
 	case "json":

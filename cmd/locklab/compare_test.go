@@ -97,6 +97,31 @@ func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*har
 	return dir
 }
 
+// cutLines replaces each line of the results in dir that holds text.
+func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
+	t.Helper()
+	name := filepath.Join(dir, resultfile.ResultsName)
+	all, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cut := 0
+	for line := range strings.Lines(string(all)) {
+		if strings.Contains(line, text) {
+			cut++
+			line = by(line)
+		}
+		out.WriteString(line)
+	}
+	if cut == 0 {
+		t.Fatalf("no line holds %s", text)
+	}
+	if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestCompareStatus: the exit status is the verdict.
 func TestCompareStatus(t *testing.T) {
 	root := t.TempDir()
@@ -113,6 +138,15 @@ func TestCompareStatus(t *testing.T) {
 			r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "lost", Count: 1}}
 		}
 	})
+	crashed := run("crashed", 1e6, 10, func(r *harness.Result) {
+		if r.Lock.Name == "mcs" {
+			r.Violations = []harness.Violation{{Rule: "crash", Detail: "panic: no node", Count: 1}}
+		}
+	})
+	lost := run("lost", 1e6, 10, nil)
+	cutLines(t, lost, func(line string) string { return "" }, `"name":"mcs"`)
+	damaged := run("damaged", 1e6, 10, nil)
+	cutLines(t, damaged, func(line string) string { return "{" + line }, `"round":3`)
 	other := run("other", 1e6, 10, func(r *harness.Result) { r.Workload.Workers = 2 })
 	for _, c := range []struct {
 		args []string
@@ -128,6 +162,11 @@ func TestCompareStatus(t *testing.T) {
 		{[]string{base, broken}, 1, "NEW violated exclusion in 1 of 10 rounds: lost"},
 		{[]string{base, broken, "--locks", "tas"}, 0, "1 same"},
 		{[]string{base, wild}, 3, "too noisy"},
+		{[]string{base, crashed}, 1, "NEW violated crash in 10 of 10 rounds: panic: no node"},
+		{[]string{base, lost}, 3, "NEW has results of 1 of its 2 cases"},
+		{[]string{lost, base}, 3, "BASE has results of 1 of its 2 cases"},
+		{[]string{base, damaged}, 3, "2 lines of NEW that cannot be read"},
+		{[]string{damaged, base}, 3, "2 lines of BASE that cannot be read"},
 		{[]string{base, few}, 3, "too few rounds"},
 		{[]string{base, slow, "--alpha", "0.0000001"}, 3, "too few rounds"},
 	} {
@@ -276,6 +315,38 @@ func TestInterleave(t *testing.T) {
 	}
 	if !resultfile.Exists(old + ".previous") {
 		t.Error("the earlier run is gone")
+	}
+}
+
+// TestInterleaveLosses: a build whose processes die now and then is measured to
+// the end, and does not pass.
+func TestInterleaveLosses(t *testing.T) {
+	apart(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, die string
+		want      int
+		said      string
+	}{
+		{"killed once", "4) kill -9 $$;;", 0, "hold=100ns, round 3: runner: measuring process: signal: killed"},
+		{"killed twice", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost"},
+		{"crashes", `4) read -r spec; echo '{"at":"lock"}'; echo 'panic: no node' >&2; exit 2;;`, exitRegressed, "NEW violated crash in 1 of 12 rounds"},
+	} {
+		dir := t.TempDir()
+		path, log := filepath.Join(dir, "program"), filepath.Join(dir, "log")
+		text := fmt.Sprintf("#!/bin/sh\necho begun >> '%s'\ncase $(wc -l < '%s') in %s esac\nexec '%s'\n", log, log, c.die, exe)
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := locklab(t, interleaved(exe, path, "--duration", "20ms", "--fail-over", "900%")...)
+		stdout, stderr, status := output(t, cmd)
+		said := strings.Join(strings.Fields(stdout+stderr), " ")
+		if status != c.want || !strings.Contains(said, c.said) {
+			t.Errorf("%s: exit status %d, want %d, and %q in\n%s%s", c.name, status, c.want, c.said, stdout, stderr)
+		}
 	}
 }
 

@@ -114,6 +114,7 @@ type pairRun struct {
 	builds [2]runner.Build
 	dirs   [2]string
 	files  [2]*resultfile.Writer
+	lost   [2][]resultfile.Loss
 	rounds int           // complete
 	budget time.Duration // after which no round begins; 0 is none
 	least  int           // rounds are measured all the same
@@ -170,20 +171,26 @@ func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 	f, ok := p.stderr.(*os.File)
 	terminal := ok && term.IsTerminal(int(f.Fd()))
 	start := time.Now()
-	var pair [2]*harness.Result
+	var pair [2]string
 	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at runner.Progress) error {
-		pair[build] = at.Result
-		if pair[0] != nil && pair[1] != nil {
+		for _, text := range oddities(at) {
+			if terminal {
+				text = "\r\x1b[K" + text
+			}
+			fmt.Fprintf(p.stderr, "%s (%s build)\n", text, sides[build])
+		}
+		pair[build] = speed(at.Result)
+		if pair[0] != "" && pair[1] != "" {
 			line := fmt.Sprintf("[%*d/%d] round %d  %-44s old %s  new %s  %s left", len(fmt.Sprint(at.Total)), at.Done, at.Total,
-				at.Round+1, at.Case.Name(), speed(pair[0]), speed(pair[1]), max(0, at.Left).Round(time.Second))
+				at.Round+1, at.Case.Name(), pair[0], pair[1], max(0, at.Left).Round(time.Second))
 			if terminal {
 				fmt.Fprintf(p.stderr, "\r\x1b[K%.*s", max(20, width(f)-1), line) // one line that is written again and again
 			} else {
 				fmt.Fprintln(p.stderr, line)
 			}
-			pair = [2]*harness.Result{}
+			pair = [2]string{}
 		}
-		if err := errors.Join(p.files[build].Append(at.Result), p.files[build].Sync()); err != nil {
+		if err := p.keep(build, at); err != nil {
 			return err
 		}
 		if at.Done%(2*len(plan.Cases)) != 0 {
@@ -203,14 +210,24 @@ func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 	return err
 }
 
+// keep writes what a case gave by one build.
+func (p *pairRun) keep(build int, at runner.Progress) error {
+	if at.Result == nil {
+		p.lost[build] = append(p.lost[build], loss(at))
+		return nil
+	}
+	return errors.Join(p.files[build].Append(at.Result), p.files[build].Sync())
+}
+
 // conclude closes the runs and compares them, err being why they ended early.
 func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, interrupted bool, stdout io.Writer) error {
-	for _, f := range p.files {
+	for i, f := range p.files {
 		err = errors.Join(err, f.Finish(func(m *resultfile.Manifest) {
 			m.Finished, m.Interrupted = time.Now().UTC(), interrupted || err != nil
 			if !m.Interrupted {
 				m.Rounds = p.rounds // fewer than planned if the budget was spent
 			}
+			noteLost(m, p.lost[i], m.Rounds*m.Cases)
 		}))
 	}
 	var runs [2]*resultfile.Run
@@ -244,8 +261,11 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// speed says in a few words what a result gave.
+// speed says in a few words what a result gave; nil is a lost one.
 func speed(r *harness.Result) string {
+	if r == nil {
+		return "LOST"
+	}
 	if len(r.Violations) > 0 {
 		return "VIOLATED " + r.Violations[0].Rule
 	}

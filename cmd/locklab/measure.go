@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
@@ -26,7 +27,7 @@ type measuring struct {
 	rounds      int // as planned by now
 	done, total int // cases, over all rounds
 	violated    []string
-	lost        []string // a sentence for each case that gave no result
+	lost        []resultfile.Loss
 }
 
 // run measures what earlier, which may be nil, has not. That ctx ended is not an
@@ -98,7 +99,7 @@ func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
 // keep writes what a case gave.
 func (m *measuring) keep(p runner.Progress) error {
 	if p.Lost != nil {
-		m.lost = append(m.lost, fmt.Sprintf("%s, round %d: %v", p.Case.Name(), p.Round+1, p.Lost))
+		m.lost = append(m.lost, loss(p))
 		m.done--
 	}
 	if p.Result == nil {
@@ -106,6 +107,21 @@ func (m *measuring) keep(p runner.Progress) error {
 	}
 	m.judge(p.Case.Name(), p.Result)
 	return m.out.Append(p.Result)
+}
+
+// loss returns p, whose case was lost, for a manifest.
+func loss(p runner.Progress) resultfile.Loss {
+	return resultfile.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
+}
+
+// noteLost replaces what f says about lost cases by lost, of so many measurements.
+func noteLost(f *resultfile.Manifest, lost []resultfile.Loss, total int) {
+	f.Lost = lost
+	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
+	if n := len(lost); n > 0 {
+		f.Warnings = append(f.Warnings, harness.Warning{Kind: "lost", Remedy: lossRemedy,
+			Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, total, lost[0])})
+	}
 }
 
 // judge notes what a result violates.
@@ -127,11 +143,7 @@ func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io
 	again := "go on with: locklab run --resume --out " + dir
 	ferr := m.out.Finish(func(f *resultfile.Manifest) {
 		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
-		f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
-		if n := len(m.lost); n > 0 {
-			f.Warnings = append(f.Warnings, harness.Warning{Kind: "lost", Remedy: lossRemedy,
-				Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, m.total, m.lost[0])})
-		}
+		noteLost(f, m.lost, m.total)
 	})
 	rerr := reportRun(stdout, dir)
 	for _, v := range m.violated {

@@ -50,8 +50,11 @@ func (s *progress) update(p runner.Progress) {
 			s.line(step{done: p.Done, total: p.Total, name: name, left: p.Left})
 		}
 		return
-	case p.Lost != nil:
-		s.lasting(fmt.Sprintf("LOST %s, round %d: %v", name, p.Round+1, p.Lost))
+	}
+	for _, text := range oddities(p) {
+		s.lasting(text)
+	}
+	if p.Lost != nil {
 		return
 	}
 	s.add(name, p.Result)
@@ -68,6 +71,19 @@ func (s *progress) update(p runner.Progress) {
 		s.lasting(at.figure + ": " + name)
 	}
 	s.line(at)
+}
+
+// oddities returns a line for each process that p tells of and that gave no
+// result.
+func oddities(p runner.Progress) (lines []string) {
+	name := p.Case.Name()
+	if p.Lost != nil {
+		return []string{"LOST " + loss(p).String()}
+	}
+	for _, why := range p.Result.Retries {
+		lines = append(lines, fmt.Sprintf("AGAIN %s, round %d: %s; it was measured again", name, p.Round+1, why))
+	}
+	return lines
 }
 
 // lasting writes a line that stays.

@@ -269,7 +269,7 @@ func TestKilledChild(t *testing.T) {
 	}
 	cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != exitFailed || strings.Count(said.String(), "LOST lock=sync-mutex") != 1 ||
-		!strings.Contains(said.String(), "signal: killed") || !strings.Contains(said.String(), "1 of 4 measurements gave no result") {
+		strings.Count(said.String(), "AGAIN lock=sync-mutex") != 1 || !strings.Contains(said.String(), "signal: killed") || !strings.Contains(said.String(), "1 of 4 measurements gave no result") {
 		t.Fatalf("exit status %d, said %s", status, said.String())
 	}
 	dir := filepath.Join(cmd.Dir, "run")
@@ -277,12 +277,21 @@ func TestKilledChild(t *testing.T) {
 	if err != nil || len(run.Results) != rounds-1 || !slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
 		t.Fatalf("%d results, warnings %v (%v), want all but one", len(run.Results), run.Manifest.Warnings, err)
 	}
-	again := locklab(t, "run", "--resume", "--out", "run")
-	again.Dir = cmd.Dir
-	if _, stderr, status := output(t, again); status != 0 {
+	again := 0
+	for _, r := range run.Results {
+		if len(r.Retries) > 0 {
+			again++
+		}
+	}
+	if lost := run.Manifest.Lost; again != 1 || len(lost) != 1 || lost[0].Round != 0 || !strings.Contains(lost[0].Reason, "the second try") {
+		t.Errorf("%d results tell of another try; lost is %+v: want one of each", again, run.Manifest.Lost)
+	}
+	resumed := locklab(t, "run", "--resume", "--out", "run")
+	resumed.Dir = cmd.Dir
+	if _, stderr, status := output(t, resumed); status != 0 {
 		t.Fatalf("exit status %d, said %s", status, stderr)
 	}
-	if run := once(t, dir, 1, rounds); slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
+	if run := once(t, dir, 1, rounds); len(run.Manifest.Lost) > 0 || slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
 		t.Error("the whole run still warns of a lost case")
 	}
 }

@@ -22,7 +22,7 @@ const (
 	Regressed  Verdict = "regressed"      // likewise worse; or the new run broke a promise of the lock
 	Noisy      Verdict = "too noisy"      // the interval leaves room for a regression
 	TooFew     Verdict = "too few rounds" // no difference, however great, could be told
-	Unmeasured Verdict = "not measured"   // the new run was to measure it, and did not
+	Unmeasured Verdict = "not measured"   // a run was to measure it, and did not, or not in all its rounds
 	OnlyBase   Verdict = "only in BASE"
 	OnlyNew    Verdict = "only in NEW"
 	NoBase     Verdict = "no baseline" // the old run broke a promise of the lock, so it has no speed
@@ -65,7 +65,10 @@ type Comparison struct {
 	Tests     int     // how many comparisons were made
 	Level     float64 // confidence of each interval: all hold together with 1 - Alpha
 	Rows      []Row
-	Warnings  []string // what makes the runs hard to compare, one sentence each
+	// Gaps are what one of the runs was to measure and has no result of, where no
+	// row stands for it: damaged lines, and cases that were lost.
+	Gaps     []string
+	Warnings []string // what makes the runs hard to compare, one sentence each
 }
 
 // A Row is one case by one metric.
@@ -82,15 +85,21 @@ type Row struct {
 	// BaseBroke and NewBroke are whether the lock broke a promise in that run.
 	BaseBroke, NewBroke bool
 	Note                string // why, where figures do not say it
+
+	lacks string // planned rounds without a result
 }
 
 // Case returns the benchmark name of r's case.
 func (r *Row) Case() string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
 // Outcome returns the worst of c's verdicts. That a run has cases which the
-// other was not to measure does not matter.
+// other was not to measure does not matter; that it lacks what it was to measure
+// itself does, unless something else regressed.
 func (c *Comparison) Outcome() Outcome {
 	out := Fine
+	if len(c.Gaps) > 0 {
+		out = Unsure
+	}
 	for _, r := range c.Rows {
 		switch r.Verdict {
 		case Regressed:
@@ -119,15 +128,16 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 		c.Threshold = *o.Threshold
 	}
 	matches := match(base, next, o.Locks)
+	was, is := planOf("BASE", base), planOf("NEW", next)
 	var tests []test
 	judged := 0
 	for _, m := range matches {
-		rows, ts := m.rows(o.Gates, next.Manifest, c.Paired)
+		rows, ts := m.rows(o.Gates, next.Manifest, was, is, c.Paired)
 		for i := range ts {
 			ts[i].row += len(c.Rows)
 		}
 		c.Rows, tests = append(c.Rows, rows...), append(tests, ts...)
-		if len(m.base) > 0 && len(m.next) > 0 {
+		if len(m.base) > 0 && len(m.next) > 0 || len(m.next) == 0 && is.absent(m.name()) != "" {
 			judged++
 		}
 	}
@@ -139,6 +149,7 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	c.sort(o.Gates)
+	c.Gaps = slices.Sorted(slices.Values(append(was.gaps(is, o.Locks), is.gaps(was, o.Locks)...)))
 	c.Warnings = warnings(base, next, c.Paired, matches)
 	return c, nil
 }
@@ -203,6 +214,12 @@ func (c *Comparison) test(tests []test) {
 		r.Verdict = c.judge(r, estimates[i].enough)
 		if c.Paired && slices.Equal(t.base, t.next) {
 			r.Verdict = Same // there is nothing to estimate
+		}
+		if r.lacks != "" {
+			r.Note = r.lacks
+			if r.Verdict != Regressed {
+				r.Verdict = Unmeasured // the rounds that lack may be the bad ones
+			}
 		}
 	}
 }

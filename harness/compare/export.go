@@ -81,6 +81,7 @@ type (
 		Level     float64   `json:"level"`
 		Base      jsonRun   `json:"base"`
 		New       jsonRun   `json:"new"`
+		Gaps      []string  `json:"gaps"`
 		Warnings  []string  `json:"warnings"`
 		Rows      []jsonRow `json:"rows"`
 	}
@@ -118,7 +119,7 @@ func (c *Comparison) WriteJSON(out io.Writer) error {
 	run := func(m resultfile.Manifest) jsonRun { return jsonRun{m.Commit, m.Started, m.Machine.String()} }
 	j := jsonComparison{
 		Outcome: c.Outcome(), Paired: c.Paired, Alpha: c.Alpha, Threshold: c.Threshold, Tests: c.Tests, Level: c.Level,
-		Base: run(c.Base), New: run(c.New), Warnings: append([]string{}, c.Warnings...), Rows: []jsonRow{},
+		Base: run(c.Base), New: run(c.New), Gaps: append([]string{}, c.Gaps...), Warnings: append([]string{}, c.Warnings...), Rows: []jsonRow{},
 	}
 	for i := range c.Rows {
 		r := &c.Rows[i]

@@ -45,9 +45,11 @@ func match(base, next *resultfile.Run, wanted func(harness.Lock) bool) []*matche
 	return out
 }
 
+func (m *matched) name() string { return caseName(m.lock.Name, m.workload) }
+
 // rows returns the rows of m, and the comparisons to be made for them, whose
 // rows count from the first of m.
-func (m *matched) rows(gates []*Gate, next resultfile.Manifest, paired bool) (rows []Row, tests []test) {
+func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, paired bool) (rows []Row, tests []test) {
 	add := func(g *Gate, v Verdict, note string) *Row {
 		rows = append(rows, Row{Lock: m.lock, Workload: m.workload, Gate: g, P: math.NaN(),
 			Base: g.Metric.Summary(m.base), New: g.Metric.Summary(m.next), Verdict: v, Note: note})
@@ -66,13 +68,22 @@ func (m *matched) rows(gates []*Gate, next resultfile.Manifest, paired bool) (ro
 	}
 	for _, g := range gates {
 		base, new := m.samples(g, paired)
+		if paired && len(base) == 0 { // no round has both: is there a figure at all?
+			base, new = m.samples(g, false)
+			if len(base) > 0 && len(new) > 0 {
+				add(g, Unmeasured, cmp.Or(is.lacks(m.name()), was.lacks(m.name()), "no round has a figure on both sides"))
+				continue
+			}
+		}
 		switch {
 		case len(base) > 0 && len(new) > 0:
 			tests = append(tests, test{len(rows), base, new})
-			add(g, "", "")
+			add(g, "", "").lacks = cmp.Or(is.lacks(m.name()), was.lacks(m.name()))
 		case len(base) > 0:
-			v, note := m.missing(next)
+			v, note := m.missing(next, is)
 			add(g, v, note)
+		case len(new) > 0 && len(m.base) == 0 && was.absent(m.name()) != "":
+			add(g, Unmeasured, was.absent(m.name()))
 		case len(new) > 0:
 			add(g, OnlyNew, "")
 		}
@@ -116,7 +127,7 @@ func violations(side string, rs []*harness.Result) string {
 }
 
 // missing returns the verdict on a case that has a figure in the old run only.
-func (m *matched) missing(next resultfile.Manifest) (Verdict, string) {
+func (m *matched) missing(next resultfile.Manifest, is *plan) (Verdict, string) {
 	if len(m.next) > 0 {
 		return Unmeasured, "NEW has too few samples for a figure"
 	}
@@ -127,6 +138,9 @@ func (m *matched) missing(next resultfile.Manifest) (Verdict, string) {
 	}
 	if next.Interrupted || next.Finished.IsZero() {
 		return Unmeasured, "NEW ended before it"
+	}
+	if why := is.absent(m.name()); why != "" {
+		return Unmeasured, why
 	}
 	return OnlyBase, ""
 }

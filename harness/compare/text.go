@@ -30,7 +30,10 @@ func (c *Comparison) WriteText(out io.Writer, width int) error {
 	for _, s := range c.remarks() {
 		t.item("", s)
 	}
-	for _, v := range []Verdict{Unmeasured, OnlyBase, OnlyNew} {
+	for _, gap := range c.Gaps {
+		t.item("Not measured: ", gap)
+	}
+	for _, v := range []Verdict{OnlyBase, OnlyNew} {
 		if names := c.names(v); len(names) > 0 {
 			t.item("", fmt.Sprintf("%s (%d): %s", strings.ToUpper(string(v[:1]))+string(v[1:]), len(names), list(names, 6)))
 		}
@@ -60,7 +63,7 @@ func origin(commit, started, machine string) string {
 }
 
 // tabled reports whether a verdict has figures to put in a table.
-func (v Verdict) tabled() bool { return v != OnlyBase && v != OnlyNew && v != Unmeasured }
+func (v Verdict) tabled() bool { return v != OnlyBase && v != OnlyNew }
 
 // tables writes one table for each metric and each setting of the workload.
 func (c *Comparison) tables(t *textWriter) {
@@ -123,6 +126,9 @@ func (c *Comparison) headline() string {
 	case Worse:
 		return fmt.Sprintf("REGRESSED: %s. In all: %s", list(c.names(Regressed), 6), counts)
 	case Unsure:
+		if len(parts) == 0 {
+			counts = "nothing."
+		}
 		return "No verdict: no regression is certain, and none is ruled out. In all: " + counts
 	}
 	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Threshold), counts)
@@ -136,6 +142,9 @@ func (c *Comparison) remarks() (out []string) {
 	has := func(v Verdict) bool { return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v }) }
 	if has(Noisy) {
 		out = append(out, fmt.Sprintf("Too noisy: the interval reaches beyond %s to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Threshold)))
+	}
+	if has(Unmeasured) || len(c.Gaps) > 0 {
+		out = append(out, "Not measured: what a run was to measure and has no result of may have regressed. Go on with locklab run --resume, or measure it again.")
 	}
 	if has(TooFew) {
 		out = append(out, fmt.Sprintf("Too few rounds: even rounds that differ completely would not be told apart with %s at %g together; measure more rounds or fewer cases.",

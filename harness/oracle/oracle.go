@@ -15,6 +15,7 @@ const (
 	Fencing   = "fencing"
 	Liveness  = "liveness"
 	Errors    = "error"
+	Crash     = "crash" // the lock ended its process: by a panic, a fatal error of the runtime, or an exit
 )
 
 // A Hold is one acquisition as its worker saw it, in ns on one monotonic

@@ -34,7 +34,8 @@ func sample() *harness.Result {
 		CPU:        harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
 		Wire:       &harness.Counts{Requests: 90, Notifications: 4},
 		Noise:      &harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.01, Others: -1, Pressure: 0.2, Throttled: -1, Hot: 1, Migrations: 7, Speed: 0.98},
-		Violations: []harness.Violation{{Rule: "exclusion", Detail: "two <inside> \"at\" once\n", Count: 2}},
+		Retries:    []string{"signal: killed"},
+		Violations: []harness.Violation{{Rule: "crash", Detail: "it <said> \"panic\"", Count: 2, Trace: []string{"panic: x", "goroutine 7 [running]:"}}},
 		Warnings:   []harness.Warning{{Text: "steal 3 %", Remedy: "use a quiet machine", Kind: "steal"}},
 	}
 }

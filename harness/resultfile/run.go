@@ -45,6 +45,7 @@ type Manifest struct {
 	Overhead harness.Overhead    `json:"overhead,omitzero"` // of the lab itself, in a turn of a local lock
 	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
 	Skipped  []Skip              `json:"skipped,omitempty"`
+	Lost     []Loss              `json:"lost,omitempty"`     // planned, and without a result
 	Warnings []harness.Warning   `json:"warnings,omitempty"` // of the machine and of the run as a whole
 }
 
@@ -77,6 +78,15 @@ type Skip struct {
 	Lock   string `json:"lock"`
 	Reason string `json:"reason"` // one line, with what to do about it
 }
+
+// A Loss is a case and round that was to be measured and has no result, and why.
+type Loss struct {
+	Case   string `json:"case"`   // its benchmark name, such as "lock=mcs/workers=8/hold=100ns"
+	Round  int    `json:"round"`  // 0 is the first
+	Reason string `json:"reason"` // one line
+}
+
+func (l Loss) String() string { return fmt.Sprintf("%s, round %d: %s", l.Case, l.Round+1, l.Reason) }
 
 // A Run is everything that a run left on disk.
 type Run struct {

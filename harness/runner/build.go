@@ -90,29 +90,36 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 
 // RunBuilds measures p by each of builds in the same rounds: a case by one build
 // right after the other, in an order drawn anew each time, so that what disturbs
-// the machine disturbs both. Else it is like [Plan.Run]; report is also told
-// whose result it is, by its index in builds.
+// the machine disturbs both. Else it is like [Plan.Run]; report is told of results
+// and of lost cases, and of which build, by its index in builds.
 func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
 	n, known := len(builds), survey()
 	serial, total := 0, len(p.Cases)*p.Rounds*n
-	start := time.Now()
+	start, lost := time.Now(), make([]int, n)
 	draw := rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
 	for round := range p.Rounds {
 		for _, i := range p.order(round) {
 			for _, b := range draw.Perm(n) {
 				c, by := p.Cases[i], *p
 				by.exe = builds[b].Path
-				res, err := by.measure(ctx, c, known, round, serial)
-				if err != nil {
+				res, err := by.measureTwice(ctx, c, known, round, serial)
+				why := lostBy(err)
+				if err != nil && (why == nil || ctx.Err() != nil) {
 					return errors.Join(ctx.Err(), err)
 				}
 				serial++
 				left := time.Since(start) / time.Duration(serial) * time.Duration(total-serial)
-				if err := report(b, Progress{Case: c, Round: round, Done: serial, Total: total, Left: left, Result: res}); err != nil {
+				if err := report(b, Progress{Case: c, Round: round, Done: serial, Total: total, Left: left, Result: res, Lost: why}); err != nil {
 					return err
+				}
+				if lost[b]++; why == nil {
+					lost[b] = 0
+				}
+				if lost[b] == maxLost {
+					return fmt.Errorf("runner: %s: %d cases in a row gave no result, the last: %w", builds[b].Path, lost[b], why)
 				}
 			}
 		}

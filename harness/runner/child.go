@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -13,11 +11,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/oracle"
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
 )
@@ -38,6 +34,7 @@ type spec struct {
 	Key      string
 	Machine  surveyed
 	Describe bool // measure nothing: say what this program is
+	Told     bool // say how far the process has come, and why it fails: see told
 
 	exe string // the program to start; "" is this one
 
@@ -72,8 +69,15 @@ func Main(suite []*harness.Variant) {
 	}
 	// The parent, which gets the same signal from the terminal, decides.
 	signal.Ignore(os.Interrupt)
-	if err := child(suite, os.Stdin, os.Stdout); err != nil {
+	s, err := hear(os.Stdin)
+	if err == nil {
+		err = child(suite, s, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		if s.Told {
+			tell(os.Stdout, told{Failed: err.Error(), Usage: errors.Is(err, harness.ErrUsage)})
+		}
 		os.Exit(exitCode(err))
 	}
 	os.Exit(0)
@@ -93,16 +97,19 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-func child(suite []*harness.Variant, in io.Reader, out io.Writer) error {
-	dec := json.NewDecoder(in)
-	var s spec
-	if err := dec.Decode(&s); err != nil {
-		return fmt.Errorf("runner: measuring process: %w", err)
+// hear reads what the process is to do, and ends it when in does.
+func hear(in io.Reader) (s spec, err error) {
+	if err := json.NewDecoder(in).Decode(&s); err != nil {
+		return s, fmt.Errorf("runner: measuring process: %w", err)
 	}
 	go func() {
 		io.Copy(io.Discard, in)
 		os.Exit(exitOrphan)
 	}()
+	return s, nil
+}
+
+func child(suite []*harness.Variant, s spec, out io.Writer) error {
 	if s.Describe {
 		return json.NewEncoder(out).Encode(describe(suite))
 	}
@@ -119,7 +126,14 @@ func child(suite []*harness.Variant, in io.Reader, out io.Writer) error {
 	// keeps a long run of a lock that allocates from eating the machine.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(1 << 30)
-	res, err := Measure(context.Background(), s.Machine.instruments(), Job{
+	if s.Told {
+		tell(out, told{At: atCalibration})
+	}
+	in := s.Machine.instruments()
+	if s.Told {
+		tell(out, told{At: atLock})
+	}
+	res, err := Measure(context.Background(), in, Job{
 		Lock: lock, Workload: s.Workload, At: s.endpoint(), Key: s.Key, Seed: s.Seed,
 	})
 	if err != nil {
@@ -138,11 +152,16 @@ func child(suite []*harness.Variant, in io.Reader, out io.Writer) error {
 
 // spawn measures s in a fresh process, which may take until limit.
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
+	s.Told = true
 	text, err := ask(ctx, s, limit)
 	if err != nil {
 		return nil, err
 	}
-	record, err := resultfile.Decode(bytes.TrimSpace(text))
+	heard := listen(text)
+	if len(heard.answer) == 0 {
+		return nil, heard.silent()
+	}
+	record, err := resultfile.Decode(heard.answer)
 	if err == nil && record.Result == nil {
 		err = errors.New("runner: a measuring process did not print a result")
 	}
@@ -168,7 +187,8 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	cmd := exec.CommandContext(hctx, exe)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.WaitDelay = time.Second // where exe is a script that does not exec, and is killed
-	var stdout, stderr answer
+	var stdout answer
+	var stderr complaint
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -185,7 +205,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	case hctx.Err() != nil:
 		return nil, &hungError{after: limit}
 	case err != nil:
-		return nil, childError(err, string(stderr.text))
+		return nil, fate(err, listen(stdout.text), string(stderr.text))
 	case werr != nil:
 		return nil, fmt.Errorf("runner: %w", werr)
 	}
@@ -206,42 +226,14 @@ func (a *answer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// childError makes one line of what a failed measuring process said.
-func childError(err error, said string) error {
-	said, _, _ = strings.Cut(strings.TrimSpace(said), "\n")
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == exitUsage {
-		text := strings.TrimPrefix(said, harness.ErrUsage.Error()+": ")
-		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
-	}
-	return &lostError{fmt.Errorf("runner: measuring process: %w: %s", err, cmp.Or(said, "it said nothing"))}
-}
+// A complaint is the beginning of what a process says on standard error. The
+// rest is dropped: the trace of a process with many goroutines is long, and
+// that it cannot be kept must not end the process before it has told its cause.
+type complaint struct{ text []byte }
 
-// A lostError says that a measuring process ended without a result: it crashed,
-// or somebody killed it.
-type lostError struct{ err error }
+const maxComplaint = 1 << 20
 
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
-
-// lostBy returns why a measuring process ended without a result, nil if err is
-// none or says something else.
-func lostBy(err error) error {
-	var lost *lostError
-	if errors.As(err, &lost) {
-		return lost.err
-	}
-	return nil
-}
-
-// A hungError says that a measuring process did not end.
-type hungError struct{ after time.Duration }
-
-func (e *hungError) Error() string {
-	return fmt.Sprintf("runner: the measuring process did not end within %v", e.after)
-}
-
-func (e *hungError) violation() harness.Violation {
-	return harness.Violation{Rule: oracle.Liveness, Count: 1,
-		Detail: fmt.Sprintf("the process that measured the lock was killed after %v without a result", e.after)}
+func (c *complaint) Write(text []byte) (int, error) {
+	c.text = append(c.text, text[:min(len(text), maxComplaint-len(c.text))]...)
+	return len(text), nil
 }

@@ -60,12 +60,12 @@ func (p *Plan) Probe(ctx context.Context) error {
 			c.Workload.Warmup, c.Workload.Window = probeWindow, probeWindow
 			want := p.estimate(c) - 2*probeWindow
 			begin := time.Now()
-			_, err := p.measure(ctx, c, known, 0, -1-len(factors))
+			res, err := p.measure(ctx, c, known, 0, -1-len(factors))
 			took := time.Since(begin) - 2*probeWindow
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
-			case lostBy(err) != nil:
+			case lostBy(err) != nil, res != nil && len(res.Workers) == 0: // it crashed, or hung
 			case err != nil:
 				return err
 			default:

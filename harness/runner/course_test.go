@@ -12,12 +12,12 @@ import (
 	"locklab/harness"
 )
 
-// TestCrashedProcess: a lock that crashes its process costs its own case, which
-// is tried twice.
-func TestCrashedProcess(t *testing.T) {
+// TestKilledProcess: a process that is killed, twice, costs its own case.
+func TestKilledProcess(t *testing.T) {
+	always := mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == "kill-always" })]
 	var lost error
 	results := 0
-	err := plan(2, crash, good).Run(t.Context(), func(at Progress) error {
+	err := plan(2, always, good).Run(t.Context(), func(at Progress) error {
 		if at.Lost != nil {
 			lost = at.Lost
 		}
@@ -26,18 +26,18 @@ func TestCrashedProcess(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || results != 2 || lost == nil || !strings.Contains(lost.Error(), "no such luck") {
-		t.Errorf("%d results, %v; lost: %v, want what the process said", results, err, lost)
+	if err != nil || results != 2 || lost == nil || !strings.Contains(lost.Error(), "signal: killed") {
+		t.Errorf("%d results, %v; lost: %v, want how the process ended", results, err, lost)
 	}
 	// If nothing else happens, it is not worth going on.
 	told := 0
-	err = plan(100, crash).Run(t.Context(), func(at Progress) error {
+	err = plan(100, always).Run(t.Context(), func(at Progress) error {
 		if at.Lost != nil {
 			told++
 		}
 		return nil
 	})
-	if err == nil || told != maxLost || !strings.Contains(err.Error(), "no such luck") || errors.Is(err, harness.ErrUsage) {
+	if err == nil || told != maxLost || !strings.Contains(err.Error(), "signal: killed") || errors.Is(err, harness.ErrUsage) {
 		t.Errorf("after %d lost cases: %v", told, err)
 	}
 }

@@ -102,9 +102,10 @@ const maxLost = 5
 
 // Run measures p. It calls report before each case and again with the result
 // after it, and stops at the first error of report or when ctx ends, which it
-// returns; what was reported until then is complete. A process that is killed or
-// crashes costs its own case at most: it is tried once more, and then reported
-// as lost.
+// returns; what was reported until then is complete. A case whose process is
+// killed from outside is tried once more, which its result says, and then
+// reported as lost; one whose process cannot measure is lost. A lock that ends
+// its process has broken a promise, which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -145,11 +146,18 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 // has reports whether an earlier run has measured c in round.
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
 
-// measureTwice is measure, once more if the process ended without a result.
+// measureTwice is measure, once more if the process was killed from outside.
 func (p *Plan) measureTwice(ctx context.Context, c Case, known surveyed, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
-	if lostBy(err) != nil {
-		res, err = p.measure(ctx, c, known, round, serial)
+	var first *lostError
+	if !errors.As(err, &first) || !first.again || ctx.Err() != nil {
+		return res, err
+	}
+	res, err = p.measure(ctx, c, known, round, serial)
+	if res != nil {
+		res.Retries = append(res.Retries, first.Error())
+	} else if why := lostBy(err); why != nil {
+		err = &lostError{err: fmt.Errorf("%w (the second try; the first: %v)", why, first)}
 	}
 	return res, err
 }
@@ -169,11 +177,11 @@ func (p *Plan) measure(ctx context.Context, c Case, known surveyed, round, seria
 		s.setEndpoint(p.Endpoints[kind])
 	}
 	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
-	var hung *hungError
-	if errors.As(err, &hung) {
-		// A lock that hangs its process is a finding, not the end of the run.
+	var fault lockError
+	if errors.As(err, &fault) {
+		// A lock that hangs or ends its process is a finding, not the end of the run.
 		return &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
-			Started: time.Now(), Violations: []harness.Violation{hung.violation()}}, nil
+			Started: time.Now(), Violations: []harness.Violation{fault.violation()}}, nil
 	}
 	return res, err
 }

@@ -88,7 +88,7 @@ func (f *forgetful) Lock() {
 func (f *forgetful) Unlock() { f.mu.Unlock() }
 
 func TestMain(m *testing.M) {
-	Main([]*harness.Variant{good, busted, stuck, hang, crash, single})
+	Main(append([]*harness.Variant{good, busted, stuck, hang, crash, single}, mortals...))
 	os.Exit(m.Run())
 }
 

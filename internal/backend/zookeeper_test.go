@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness"
 )
@@ -184,5 +185,39 @@ func TestEnsemble(t *testing.T) {
 	}
 	if modes["leader"] != 1 || modes["follower"] != 2 {
 		t.Errorf("modes are %v, want a leader and two followers", modes)
+	}
+}
+
+// TestEnsembleOf: servers reach each other as they are told, and tick as long.
+func TestEnsembleOf(t *testing.T) {
+	need(t, harness.KindZooKeeper)
+	if _, err := StartEnsembleOf(t.Context(), EnsembleOptions{Servers: -1}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("no servers: error is %v, want ErrUsage", err)
+	}
+	refused := errors.New("refused")
+	deny := func(int, int, string) (string, error) { return "", refused }
+	for _, o := range []EnsembleOptions{{Link: deny}, {Elect: deny}} {
+		if _, err := StartEnsembleOf(t.Context(), o); !errors.Is(err, refused) {
+			t.Errorf("a link that cannot be made: error is %v", err)
+		}
+	}
+	asked := make(map[[2]int]int)
+	count := func(from, to int, addr string) (string, error) { asked[[2]int{from, to}]++; return addr, nil }
+	s, err := StartEnsembleOf(t.Context(), EnsembleOptions{TickTime: time.Second, SyncLimit: 7, Link: count, Elect: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	if len(asked) != 6 {
+		t.Errorf("asked for %v, want each way between three servers", asked)
+	}
+	text, err := fourLetters(t.Context(), s.Endpoint().Addrs[0][0], "conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"tickTime=1000", "minSessionTimeout=2000", "syncLimit=7"} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
 	}
 }

@@ -11,13 +11,13 @@
 //
 // A [Framing] tells it where messages begin and end, what they ask for, and
 // which reply belongs to which request: [ZooKeeper] and [Redis]. Streams of
-// another protocol, or encrypted ones, are passed on unread.
+// another protocol, or encrypted ones, are passed on unread, and with [Unread] all.
 //
 // # What it cannot do
 //
 // It sits above TCP: a message is lost with its connection or to a black hole,
 // never alone, and none is reordered or doubled. A connection closed by one
-// side is closed on both; there are no half-open ones.
+// side is closed on both, but through a black hole or by [Proxy.HalfClose].
 //
 // Rank 1. It imports the standard library only.
 package faultproxy

@@ -94,3 +94,13 @@ type call struct {
 	key    string
 	parts  int // Redis: replies still to come
 }
+
+// Unread is the Framing of a protocol that nothing is known of.
+func Unread() Framing { return unread{} }
+
+type unread struct{}
+
+var errUnread = errors.New("faultproxy: not to be read")
+
+func (unread) Cut(Direction, []byte) (int, error) { return 0, errUnread }
+func (unread) Read(Direction, []byte) Message     { return Message{} }

@@ -19,7 +19,9 @@ type link struct {
 	// Guarded by p.mu, but for the framing's Cut.
 	framing Framing
 	lose    map[int]*Injection // calls whose reply is to be lost
-	gap     [2]bool            // a message was lost to a black hole
+	gap     [2]bool            // a message, or the end, was lost to a black hole
+	closed  [2]bool            // the side where that direction begins is closed
+	half    bool               // the client's side was broken by HalfClose
 }
 
 // How a link ends.
@@ -66,7 +68,7 @@ func (k *link) carry() {
 	}{{Request, k.client, k.server}, {Reply, k.server, k.client}} {
 		queue := make(chan parcel, inFlight)
 		work.Go(func() { k.collect(way.d, way.from, queue) })
-		work.Go(func() { k.deliver(way.to, queue) })
+		work.Go(func() { k.deliver(way.d, way.to, queue) })
 	}
 	work.Wait()
 }
@@ -105,13 +107,29 @@ func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 			}
 		}
 		if err != nil {
+			if k.unheard(d) {
+				<-k.gone
+			}
 			return
 		}
 	}
 }
 
+// unheard reports whether the other side does not hear that the side where d
+// begins is closed: the news goes the way of messages.
+func (k *link) unheard(d Direction) bool {
+	k.p.mu.Lock()
+	defer k.p.mu.Unlock()
+	k.closed[d] = true
+	if !k.p.hole[d] && !(k.half && d == Request) || k.closed[1-d] {
+		return false
+	}
+	k.gap[d] = true
+	return true
+}
+
 // deliver writes what is queued when it is due.
-func (k *link) deliver(to *net.TCPConn, queue <-chan parcel) {
+func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 	defer k.end(closeBoth)
 	for q := range queue {
 		if wait := time.Until(q.due); wait > 0 {
@@ -129,6 +147,9 @@ func (k *link) deliver(to *net.TCPConn, queue <-chan parcel) {
 			return
 		}
 		if _, err := to.Write(q.raw); err != nil {
+			if k.unheard(1 - d) {
+				<-k.gone
+			}
 			return
 		}
 	}
@@ -151,7 +172,7 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 		p.seen[s.Op]++
 	}
 	switch {
-	case p.hole[d]:
+	case p.hole[d] || k.half:
 		k.gap[d], passes = true, false
 	case d == Request && !unread:
 		if i := p.struck(s.Message); i != nil && i.fault.Do == LoseRequest {

@@ -14,6 +14,11 @@ type Options struct {
 	// at a time, before it is passed on. It must not block, and not call the
 	// proxy. nil is fine.
 	Observe func(Sighting)
+
+	// Await is for how long the proxy tries to reach a server that refuses
+	// connections, before it breaks that of the client. To some clients a
+	// connection that breaks says more than one that is refused.
+	Await time.Duration
 }
 
 // A Proxy stands in front of one server. Its methods may be called by any
@@ -22,6 +27,7 @@ type Proxy struct {
 	to      string
 	framing func() Framing
 	observe func(Sighting)
+	await   time.Duration
 	listen  net.Listener
 	work    sync.WaitGroup
 
@@ -45,7 +51,7 @@ func New(to string, framing func() Framing, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("faultproxy: %w", err)
 	}
-	p := &Proxy{to: to, framing: framing, observe: o.Observe, listen: l,
+	p := &Proxy{to: to, framing: framing, observe: o.Observe, await: o.Await, listen: l,
 		links: make(map[*link]bool), seen: make(map[string]int)}
 	p.open, p.shut = context.WithCancel(context.Background())
 	p.work.Go(p.accept)
@@ -74,6 +80,19 @@ func (p *Proxy) Reset() {
 	}
 }
 
+// HalfClose breaks every connection on the side of its client, who sees a reset. The
+// server does not hear of it, nor of anything else: its side is half open until it
+// closes it, or Reset or Close does.
+func (p *Proxy) HalfClose() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.links {
+		k.half = true
+		k.client.SetLinger(0)
+		k.client.Close()
+	}
+}
+
 // Refuse breaks new connections at once, or stops doing so.
 func (p *Proxy) Refuse(on bool) {
 	p.mu.Lock()
@@ -81,9 +100,10 @@ func (p *Proxy) Refuse(on bool) {
 	p.refuse = on
 }
 
-// BlackHole lets the messages of one direction vanish, and with on false no
-// more: then the connections that lost one are reset, since what follows a gap
-// means nothing. Faults neither hit nor count what vanishes.
+// BlackHole lets the messages of one direction vanish, and the news that a side
+// has closed the connection, and with on false no more: then the connections that
+// lost one are reset, since what follows a gap means nothing. Faults neither hit
+// nor count what vanishes.
 func (p *Proxy) BlackHole(d Direction, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,6 +164,20 @@ func (p *Proxy) accept() {
 	}
 }
 
+// dial connects to the server.
+func (p *Proxy) dial() (net.Conn, error) {
+	for end := time.Now().Add(p.await); ; {
+		server, err := new(net.Dialer).DialContext(p.open, "tcp", p.to)
+		if err == nil || p.open.Err() != nil || time.Now().After(end) {
+			return server, err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-p.open.Done():
+		}
+	}
+}
+
 // serve carries one connection.
 func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Lock()
@@ -152,7 +186,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	var server net.Conn
 	var err error
 	if !refuse {
-		server, err = new(net.Dialer).DialContext(p.open, "tcp", p.to)
+		server, err = p.dial()
 	}
 	if refuse || err != nil {
 		client.SetLinger(0)

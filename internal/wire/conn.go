@@ -3,7 +3,6 @@ package wire
 import (
 	"bufio"
 	"net"
-	"slices"
 	"sync"
 	"time"
 )
@@ -21,7 +20,7 @@ const (
 )
 
 // conn is one TCP connection to a ZooKeeper server. It counts the packets that
-// pass, notes when the server last heard from us, and puts them in order where
+// pass, notes what they prove of the session, and puts them in order where
 // the library does not, see [resumption].
 type conn struct {
 	net.Conn
@@ -35,14 +34,20 @@ type conn struct {
 	dead     time.Time // a handshake must be over by then
 	resume   resumption
 
-	mu      sync.Mutex
-	pending []sent // requests without an answer, oldest first
+	greeting time.Time // when the handshake was sent
+	begins   bool      // which asked for a new session
+
+	mu        sync.Mutex
+	pending   []sent // requests without an answer, oldest first
+	touches   touches
+	committed time.Time // see [Proof]
 }
 
 // sent is a request on its way.
 type sent struct {
-	xid int32
-	at  time.Time
+	xid, op int32
+	at      time.Time
+	proves  time.Time // since when the session is touched, if it is a write that succeeds
 }
 
 func (c *conn) Write(p []byte) (int, error) {
@@ -92,7 +97,13 @@ func (c *conn) wrote(head []byte, at time.Time) {
 	c.outCount++
 	xid, ok := word(head, 0)
 	op, ok2 := word(head, 1)
-	if c.outCount == 1 || !ok || !ok2 {
+	if c.outCount == 1 {
+		high, _ := word(head, 4) // of the session id, behind version, zxid and timeout
+		low, _ := word(head, 5)
+		c.greeting, c.begins = at, high == 0 && low == 0
+		return
+	}
+	if !ok || !ok2 {
 		return
 	}
 	switch op {
@@ -101,7 +112,7 @@ func (c *conn) wrote(head []byte, at time.Time) {
 		c.owner.counter.requests.Add(1)
 	}
 	c.mu.Lock()
-	c.pending = append(c.pending, sent{xid, at})
+	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at)})
 	c.mu.Unlock()
 }
 
@@ -110,6 +121,7 @@ func (c *conn) read(head []byte) {
 	if c.inCount == 1 {
 		if ms, ok := word(head, 1); ok && ms > 0 {
 			c.owner.timeout.Store(int64(time.Duration(ms) * time.Millisecond))
+			c.greeted()
 		}
 		return
 	}
@@ -119,19 +131,6 @@ func (c *conn) read(head []byte) {
 	case xid == xidNotification:
 		c.owner.counter.notifications.Add(1)
 	default:
-		c.answered(xid)
+		c.answered(xid, head)
 	}
-}
-
-// answered notes that the server has heard the oldest request with that xid.
-// Pings share one xid and are answered in order.
-func (c *conn) answered(xid int32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.pending, func(s sent) bool { return s.xid == xid })
-	if i < 0 {
-		return
-	}
-	c.owner.heard(c.pending[i].at)
-	c.pending = slices.Delete(c.pending, i, i+1)
 }

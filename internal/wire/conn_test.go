@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"locklab/harness"
@@ -34,8 +35,6 @@ func (s *script) Read(p []byte) (int, error) {
 
 func (s *script) Write(p []byte) (int, error)       { return len(p), nil }
 func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil }
-
-const opCreate = 1
 
 // TestConnCounts sends and receives every kind of packet, split in every way.
 func TestConnCounts(t *testing.T) {
@@ -107,37 +106,109 @@ func mapFrames(bodies [][]byte) [][]byte {
 	return out
 }
 
-// TestLastContact: an answer proves that its own request was heard, and
-// nothing about later ones, even of the same xid.
-func TestLastContact(t *testing.T) {
-	z := &ZooKeeperConn{counter: new(Counter)}
-	c := &conn{owner: z}
-	base := time.Now()
-	at := func(s int) time.Time { return base.Add(time.Duration(s) * time.Second) }
-	c.wrote(words(0, 0), at(0)) // handshake
-	c.read(words(0, 4000))
-	c.wrote(words(-2, opPing), at(1))
-	c.wrote(words(7, opCreate), at(2))
-	c.wrote(words(-2, opPing), at(3))
-	for _, step := range []struct {
-		xid  int32
-		want time.Time
+// reply returns the head of a reply: the error code, and the type of the first
+// result of a multi.
+func reply(xid, err, first int32) []byte { return words(xid, 0, 9, err, first, 0) }
+
+// TestProof: only a write that was done proves something, and that about packets
+// which were answered a lag before it was sent.
+func TestProof(t *testing.T) {
+	const timeout, lag = 40 * time.Second, 12 * time.Second
+	hello, resume := words(0, 0, 0, 4000, 0, 0), words(0, 0, 0, 4000, 0, 7)
+	type step struct {
+		after time.Duration // the step before
+		sent  []byte
+		got   []byte
+		since time.Duration // from the first step; -1 is that nothing is proven
+		next  time.Duration // -1 is that there is nothing
+	}
+	ping, create, multi := words(-2, opPing), words(1, opCreate), words(1, opMulti)
+	yes, pong := reply(1, 0, opCreate), reply(-2, 0, 0)
+	for _, c := range []struct {
+		name  string
+		tick  time.Duration
+		first []byte
+		steps []step
 	}{
-		{-1, time.Time{}}, // a watch event says nothing
-		{-2, at(1)},       // the first ping, not the second
-		{99, at(1)},       // a stranger
-		{7, at(2)},
-		{-2, at(3)},
-		{-2, at(3)}, // no ping is pending
+		{"a session that begins is a write", 0, hello, []step{{0, nil, nil, 0, -1}}},
+		{"one that is taken up is none", 0, resume, []step{{0, nil, nil, -1, 0}}},
+		{"but a touch that the leader knows", 0, resume, []step{{5, create, yes, 0, 5 + 12}}},
+		{"pings, reads and sync prove nothing", 0, hello, []step{
+			{13, ping, pong, 0, 13 + 12}, {13, words(1, 9), reply(1, 0, 0), 0, 25}, {13, words(1, 4), reply(1, 0, 0), 0, 38}}},
+		{"a write proves the touch before", 0, hello, []step{{5, create, yes, 0, 17}, {12, create, yes, 5, 29}, {13, create, yes, 17, 42}}},
+		{"if that is old enough", 0, hello, []step{{5, create, yes, 0, 17}, {11, create, yes, 0, 17}, {1, create, yes, 5, 28}}},
+		{"which may be a ping", 0, hello, []step{{5, ping, pong, 0, 17}, {12, create, yes, 5, 29}}},
+		{"and not one that is unanswered", 0, hello, []step{{5, ping, nil, 0, -1}, {12, create, yes, 0, 29}}},
+		{"nor credentials", 0, hello, []step{{5, words(-4, opAuth), reply(-4, 0, 0), 0, -1}, {12, create, yes, 0, 29}}},
+		{"a refused write proves nothing", 0, hello, []step{{5, ping, pong, 0, 17}, {12, create, reply(1, -112, 0), 0, 17}}},
+		{"a multi that fails neither", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, -1), 0, 17}}},
+		{"a multi that is done does", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, 13), 5, 29}}},
+		{"a head that is cut short", 0, hello, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, 13)[:16], 0, 17}, {0, create, words(1, 0), 0, 17}}},
+		{"long ticks", 40 * time.Second, hello, []step{{5, create, yes, 0, 5 + 22}, {21, create, yes, 0, 27}, {1, create, yes, 5, 48}}},
 	} {
-		c.read(words(step.xid, 0))
-		if got := z.LastContact(); !got.Equal(step.want) {
-			t.Errorf("after the answer to %d: last contact %v, want %v", step.xid, got.Sub(base), step.want.Sub(base))
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				z := &ZooKeeperConn{counter: new(Counter), tick: c.tick}
+				k := &conn{owner: z}
+				z.now = k
+				began := time.Now()
+				k.wrote(c.first, began)
+				k.read(words(0, int32(timeout/time.Millisecond)))
+				if want := max(lag, c.tick/2+timeout/20); z.Lag() != want {
+					t.Fatalf("lag %v, want %v", z.Lag(), want)
+				}
+				for i, s := range c.steps {
+					time.Sleep(s.after * time.Second)
+					if s.sent != nil {
+						k.wrote(s.sent, time.Now())
+					}
+					if s.got != nil {
+						k.read(s.got)
+					}
+					p := z.Proof()
+					if got := p.Since.Sub(began); s.since < 0 && !p.Since.IsZero() || s.since >= 0 && got != s.since*time.Second {
+						t.Errorf("after step %d: proven since %v, want %ds", i, got, s.since)
+					}
+					if got := p.Next.Sub(began); s.next < 0 && !p.Next.IsZero() || s.next >= 0 && got != s.next*time.Second {
+						t.Errorf("after step %d: next proof %v, want %ds", i, got, s.next)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestProofUnanswered: pings overtake a write that no majority grants.
+func TestProofUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := &ZooKeeperConn{counter: new(Counter)}
+		k := &conn{owner: z}
+		z.now = k
+		began := time.Now()
+		k.wrote(words(0, 0, 0, 4000, 0, 0), began)
+		k.read(words(0, 4000))
+		k.read(reply(xidNotification, 0, 0))
+		k.read(reply(99, 0, 0)) // a stranger
+		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Committed.Equal(began) {
+			t.Errorf("at first: %+v", p)
 		}
-	}
-	if len(c.pending) != 0 {
-		t.Errorf("%d requests are still pending", len(c.pending))
-	}
+		k.wrote(words(7, opSetData), began)
+		for range 1000 { // of which the client keeps few in mind
+			time.Sleep(100 * time.Millisecond)
+			k.wrote(words(-2, opPing), time.Now())
+			k.read(reply(-2, 0, 0))
+		}
+		if p := z.Proof(); !p.Unanswered.Equal(began) {
+			t.Errorf("a write is unanswered since %v", p.Unanswered.Sub(began))
+		}
+		if n := len(k.touches); n > 20 {
+			t.Errorf("%d touches are kept", n)
+		}
+		k.read(reply(7, 0, 0))
+		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Since.Equal(began) || !p.Committed.Equal(time.Now()) || len(k.pending) != 0 {
+			t.Errorf("when it is answered: %+v, pending %v", p, k.pending)
+		}
+	})
 }
 
 // TestHandshakeDeadline: nothing moves the deadline of a handshake back.

@@ -4,8 +4,8 @@
 // up are not counted, so the counts are the cost of the lock alone.
 //
 // [Redis] counts with a hook inside the client. [ZooKeeper] reads the packets
-// as they pass through the connection, which also tells it when the server
-// last heard from this client: the clock a session is measured by.
+// as they pass through the connection, which also tells it since when the servers
+// surely count the timeout of the session, see [Proof].
 //
 // Rank 1. It imports harness and the two client libraries, and must never
 // import a lock.

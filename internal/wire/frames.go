@@ -4,11 +4,12 @@ import "encoding/binary"
 
 // A frame of the ZooKeeper protocol is a body behind its length as a 32-bit
 // big-endian number. Every body but the two of the handshake starts with the
-// xid of its request; in requests the operation code follows.
+// xid of its request; in requests the operation code follows, in replies a zxid and
+// an error code.
 // (zookeeper.jute, in the ZooKeeper source.)
 const (
 	lengthBytes = 4
-	headBytes   = 8 // as much of a body as anybody here wants to see
+	headBytes   = 24 // as much of a body as anybody here wants to see
 )
 
 // frames follows one direction of a connection, however its bytes are split

@@ -204,6 +204,7 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 	leaktest.All(t)
 	at.SessionTimeout = time.Second // pings while the test waits
 	var sessions atomic.Int32
+	before := time.Now()
 	z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{OnEvent: func(ev zk.Event) {
 		if ev.State == zk.StateHasSession {
 			sessions.Add(1)
@@ -229,16 +230,24 @@ func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 	if err := z.Delete(node, -1); err != nil {
 		t.Fatal(err)
 	}
-	asked := z.LastContact()
-	if !asked.After(began) || asked.After(time.Now()) {
-		t.Errorf("last contact %v after the test began", asked.Sub(began))
+	p := z.Proof()
+	if !p.Since.After(before) || p.Committed.Before(began) || !p.Unanswered.IsZero() {
+		t.Errorf("proof %+v, want one since the session began, after %v", p, before)
 	}
-	for deadline := time.Now().Add(10 * time.Second); !z.LastContact().After(asked); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); p.Next.IsZero(); p = z.Proof() { // a ping
+		time.Sleep(10 * time.Millisecond)
 		if time.Now().After(deadline) {
-			t.Fatal("no ping for 10 s moves the last contact")
+			t.Fatal("no packet for 10 s that a write could prove")
 		}
 	}
-	if got, want := z.Counts(), (harness.Counts{Requests: 3, Notifications: 1}); got != want {
+	time.Sleep(time.Until(p.Next))
+	if _, err := z.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1}); err != nil {
+		t.Fatal(err)
+	}
+	if p := z.Proof(); !p.Since.After(began) {
+		t.Errorf("a multi of one check proves nothing since %v", p.Since)
+	}
+	if got, want := z.Counts(), (harness.Counts{Requests: 4, Notifications: 1}); got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}
 	if d := z.SessionTimeout(); d < time.Second || d > time.Minute {

@@ -29,6 +29,10 @@ type ZooKeeperOptions struct {
 
 	// Counter counts the traffic; nil gives the connection its own.
 	Counter *Counter
+
+	// Tick is the tickTime of the servers, if they grant sessions of less than two
+	// ticks; see [ZooKeeperConn.Lag]. 0 says that they do not.
+	Tick time.Duration
 }
 
 // A ZooKeeperConn is a client of a ZooKeeper ensemble: one session at a time,
@@ -39,11 +43,12 @@ type ZooKeeperConn struct {
 	events  <-chan zk.Event // closed when the library's last goroutine has ended
 
 	timeout atomic.Int64 // ns, as negotiated
+	tick    time.Duration
 
 	mu      sync.Mutex
-	contact time.Time
-	now     *conn // the latest TCP connection
-	refused error // why the last attempt to open one failed
+	since   time.Time // see [Proof]
+	now     *conn     // the latest TCP connection
+	refused error     // why the last attempt to open one failed
 
 	dialing context.Context // ends with Close
 	stop    context.CancelFunc
@@ -64,7 +69,7 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 	if timeout == 0 {
 		timeout = DefaultSessionTimeout
 	}
-	z := &ZooKeeperConn{counter: o.Counter, contact: time.Now()}
+	z := &ZooKeeperConn{counter: o.Counter, tick: o.Tick}
 	if z.counter == nil {
 		z.counter = new(Counter)
 	}
@@ -173,24 +178,6 @@ func (z *ZooKeeperConn) Counts() harness.Counts { return z.counter.Counts() }
 // SessionTimeout returns what the server granted: it ends the session when it
 // has not heard from the client for that long.
 func (z *ZooKeeperConn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
-
-// LastContact returns the latest time at which this client sent a packet that
-// the server has answered. The server has heard from the client then or later,
-// so while [time.Since] of it is under SessionTimeout the session is alive,
-// clock drift and SessionExpired events aside.
-func (z *ZooKeeperConn) LastContact() time.Time {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.contact
-}
-
-func (z *ZooKeeperConn) heard(at time.Time) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if at.After(z.contact) {
-		z.contact = at
-	}
-}
 
 // Close ends the session, or leaves it to time out if no server answers within
 // a second or two, and returns when every goroutine of the connection has

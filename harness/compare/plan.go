@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// A plan is what a run was to measure, by its manifest, and what it lacks of
+// that. A run from before manifests said it, whose counts are 0, lacks nothing.
+type plan struct {
+	side   string // "BASE" or "NEW"
+	rounds int
+	cases  int                        // planned
+	has    map[string]map[int]bool    // the rounds of each case that has a result
+	lost   map[string]resultfile.Loss // the first of each case
+	broken int                        // lines that cannot be read
+	ended  bool
+}
+
+func planOf(side string, run *resultfile.Run) *plan {
+	m := run.Manifest
+	p := &plan{side: side, rounds: m.Rounds, cases: m.Cases, broken: len(run.Damage), ended: !m.Interrupted && !m.Finished.IsZero(),
+		has: make(map[string]map[int]bool), lost: make(map[string]resultfile.Loss)}
+	for _, r := range run.Results {
+		name := caseName(r.Lock.Name, r.Workload)
+		if p.has[name] == nil {
+			p.has[name] = make(map[int]bool)
+		}
+		p.has[name][r.Round] = true
+	}
+	for _, l := range m.Lost {
+		if _, known := p.lost[l.Case]; !known {
+			p.lost[l.Case] = l
+		}
+	}
+	return p
+}
+
+func caseName(lock string, w harness.Workload) string { return "lock=" + lock + "/" + w.Name() }
+
+// lacks says which of its planned rounds the case called name has no result of,
+// or "".
+func (p *plan) lacks(name string) string {
+	n := len(p.has[name])
+	if n >= p.rounds {
+		return ""
+	}
+	text := fmt.Sprintf("%s has %d of its %s", p.side, n, plural(p.rounds, "round"))
+	if l, lost := p.lost[name]; lost {
+		text += fmt.Sprintf("; round %d was lost: %s", l.Round+1, plain(l.Reason))
+	} else if p.broken > 0 {
+		text += fmt.Sprintf("; %s of its file cannot be read", plural(p.broken, "line"))
+	}
+	return text
+}
+
+// absent says why a case may have been planned of which there is no result at
+// all, or "": then it was not.
+func (p *plan) absent(name string) string {
+	l, lost := p.lost[name]
+	switch {
+	case lost:
+		return fmt.Sprintf("%s lost it: %s", p.side, plain(l.Reason))
+	case len(p.has) < p.cases:
+		return fmt.Sprintf("%s has results of %d of its %s, and this may be one of the others", p.side, len(p.has), plural(p.cases, "case"))
+	case p.broken > 0:
+		return fmt.Sprintf("%s has %s that cannot be read, and this may have been there", p.side, plural(p.broken, "line"))
+	}
+	return ""
+}
+
+// gaps says what p lacks that no case of the other run stands for: each of these
+// could have been a regression.
+func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) {
+	if p.broken > 0 {
+		out = append(out, fmt.Sprintf("%s of %s that cannot be read", plural(p.broken, "line"), p.side))
+	}
+	unnamed := p.cases - len(p.has)
+	for name := range other.has {
+		if p.has[name] == nil {
+			unnamed--
+		}
+	}
+	for name, l := range p.lost {
+		if p.has[name] != nil || other.has[name] != nil {
+			continue // its row says so
+		}
+		unnamed--
+		lock, _, _ := strings.Cut(strings.TrimPrefix(name, "lock="), "/")
+		if wanted == nil || wanted(harness.Lock{Name: lock}) {
+			out = append(out, fmt.Sprintf("%s, which %s lost: %s", plain(name), p.side, plain(l.Reason)))
+		}
+	}
+	if unnamed > 0 && p.ended {
+		out = append(out, fmt.Sprintf("%d of the %s that %s was to measure", unnamed, plural(p.cases, "case"), p.side))
+	}
+	return out
+}

@@ -1,0 +1,248 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// told is a line of a measuring process beside its result: how far it has come,
+// or why it fails. By them its parent tells a lock that ends the process from
+// the lab, or a server, that cannot measure. A build from before there was told
+// says neither.
+type told struct {
+	At     string `json:"at,omitempty"`
+	Failed string `json:"failed,omitempty"`
+	Usage  bool   `json:"usage,omitempty"` // Failed wraps harness.ErrUsage
+}
+
+// How far a measuring process has come.
+const (
+	atCalibration = "calibration" // the lab alone runs
+	atLock        = "lock"        // the lock has been made, or is being made
+)
+
+// tell writes t. That it fails need not be said: the parent is gone.
+func tell(out io.Writer, t told) { _ = json.NewEncoder(out).Encode(t) }
+
+// heard is what a measuring process printed.
+type heard struct {
+	at     string
+	failed string
+	usage  bool
+	answer []byte // the line that is no told, as of a result
+}
+
+// mostTold is how many lines a measuring process prints at most. What comes after
+// them is part of the answer: the process may be any program.
+const mostTold = 8
+
+// listen reads what a measuring process printed.
+func listen(text []byte) (h heard) {
+	for range mostTold {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text = rest
+		line = bytes.TrimSpace(line)
+		var t told
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.DisallowUnknownFields()
+		switch err := dec.Decode(&t); {
+		case len(line) == 0:
+		case err != nil || t == told{}:
+			h.answer = append(h.answer, line...)
+		case t.Failed != "":
+			h.failed, h.usage = t.Failed, t.Usage
+		default:
+			h.at = t.At
+		}
+	}
+	h.answer = append(h.answer, bytes.TrimSpace(text)...)
+	return h
+}
+
+// silent returns what it means that a process ended with status 0 and gave no
+// result.
+func (h heard) silent() error {
+	err := errors.New("it ended with status 0 and gave no result")
+	if h.at == atLock {
+		return &crashError{err: err}
+	}
+	return &lostError{err: fmt.Errorf("runner: measuring process: %w", err)}
+}
+
+// fate returns what it means that a measuring process ended with err, having
+// told h and said so much on standard error:
+//
+//   - a usage error, which ends the run;
+//   - a lostError, if the lab or a server could not measure;
+//   - a lostError that is worth another try, if the process was killed from
+//     outside, or the system refused it memory or threads;
+//   - a crashError, if the process ended by itself while the lock ran.
+func fate(err error, h heard, said string) error {
+	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	first := "it said nothing"
+	if len(lines) > 0 {
+		first = printable(lines[0])
+	}
+	lost := fmt.Errorf("runner: measuring process: %w: %s", err, cmp.Or(printable(h.failed), first))
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return &lostError{err: lost}
+	}
+	switch {
+	case h.usage, h.at == "" && exit.ExitCode() == exitUsage:
+		text := strings.TrimPrefix(cmp.Or(printable(h.failed), first), harness.ErrUsage.Error()+": ")
+		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
+	case h.failed != "":
+		return &lostError{err: lost}
+	case fromOutside(exit, lines):
+		return &lostError{err: lost, again: true}
+	case h.at == atLock, h.at == "" && traced(lines):
+		return &crashError{err: err, trace: trace(lines)}
+	}
+	return &lostError{err: lost}
+}
+
+// fromOutside reports whether a process was ended by something that is not in
+// it: by a signal that another process sent, such as the kernel that runs out of
+// memory, or because the system refused it memory or threads.
+func fromOutside(exit *exec.ExitError, lines []string) bool {
+	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return !slices.Contains(ownSignals, ws.Signal())
+	}
+	// The Go runtime writes of a signal that it does not survive where the signal
+	// comes from: si_code is SI_USER, 0, if from kill.
+	for i, line := range lines[:min(len(lines), 12)] {
+		if strings.HasPrefix(line, "SIGQUIT: ") {
+			return true
+		}
+		if strings.HasPrefix(line, "PC=0x") && strings.Contains(line+" ", "sigcode=0 ") && i > 0 {
+			return true
+		}
+		if slices.ContainsFunc(refusals, func(r string) bool { return strings.HasPrefix(line, r) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownSignals are those that a process gets for what it does itself.
+var ownSignals = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGTRAP}
+
+// refusals begin the lines in which the Go runtime says that the system gives it
+// nothing more.
+var refusals = []string{
+	"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
+	"fatal error: out of memory", "runtime: out of memory", "runtime: failed to create new OS thread", "runtime: may need to increase max user processes",
+}
+
+// traced reports whether lines are of a panic or a fatal error of the Go
+// runtime.
+func traced(lines []string) bool {
+	return slices.ContainsFunc(lines, func(l string) bool {
+		return strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") || strings.HasPrefix(l, "SIG")
+	})
+}
+
+// How much of a trace is kept.
+const (
+	traceLines   = 12
+	traceColumns = 200
+)
+
+// trace returns the beginning of what a process said as it crashed, from the
+// first line that says how, as lines without control characters.
+func trace(lines []string) (out []string) {
+	if i := slices.IndexFunc(lines, func(l string) bool { return traced([]string{l}) }); i > 0 {
+		lines = lines[i:]
+	}
+	for _, l := range lines[:min(len(lines), traceLines)] {
+		out = append(out, shortened(printable(l), traceColumns))
+	}
+	return out
+}
+
+// printable returns text as one line without control characters, tabs and line
+// ends being spaces.
+func printable(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " ")
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strings.Trim(strconv.QuoteToGraphic(text), `"`)
+	}
+	return text
+}
+
+func shortened(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// A lostError says that a measuring process ended without a result and that
+// this says nothing about the lock.
+type lostError struct {
+	err   error
+	again bool // it was killed: another try may give a result
+}
+
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// lostBy returns why a measuring process ended without a result, nil if err is
+// none or says something else.
+func lostBy(err error) error {
+	var lost *lostError
+	if errors.As(err, &lost) {
+		return lost.err
+	}
+	return nil
+}
+
+// A lockError is an error that says something about the lock: that it hung or
+// crashed the process.
+type lockError interface {
+	error
+	violation() harness.Violation
+}
+
+// A crashError says that a measuring process ended by itself while its lock
+// ran: it panicked, met a fatal error of the runtime, or exited.
+type crashError struct {
+	err   error
+	trace []string
+}
+
+func (e *crashError) Error() string {
+	return fmt.Sprintf("%v: %s", e.err, append(e.trace, "it said nothing")[0])
+}
+
+func (e *crashError) violation() harness.Violation {
+	return harness.Violation{Rule: oracle.Crash, Count: 1, Trace: e.trace,
+		Detail: "the lock ended the process that measured it: " + e.Error()}
+}
+
+// A hungError says that a measuring process did not end.
+type hungError struct{ after time.Duration }
+
+func (e *hungError) Error() string {
+	return fmt.Sprintf("runner: the measuring process did not end within %v", e.after)
+}
+
+func (e *hungError) violation() harness.Violation {
+	return harness.Violation{Rule: oracle.Liveness, Count: 1,
+		Detail: fmt.Sprintf("the process that measured the lock was killed after %v without a result", e.after)}
+}

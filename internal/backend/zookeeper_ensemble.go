@@ -1,0 +1,112 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+)
+
+// EnsembleOptions is how a ZooKeeper ensemble is made up. The zero value is usable.
+type EnsembleOptions struct {
+	// Servers is how many there are, an odd number. 0 is 3.
+	Servers int
+
+	// TickTime is the grain of the servers' clocks: a leader pings its followers
+	// every half of it, and by default a session lasts for two or more. 0 is 500 ms,
+	// and then sessions may last for two, too.
+	TickTime time.Duration
+
+	// SyncLimit is for how many ticks a follower and its leader take each other to
+	// live without a word. 0 is 4.
+	SyncLimit int
+
+	// Link, if not nil, returns by which address server from reaches the port by which
+	// server to leads others, which is addr: that of a proxy, say. Both count from 0, in
+	// the order of Endpoint.Addrs. It may be asked twice, for other ports.
+	Link func(from, to int, addr string) (string, error)
+
+	// Elect is Link for the ports by which servers elect a leader. Of two servers the
+	// one of the greater number connects to the other; if that comes first, it is asked
+	// for its own address, and a proxy passed by.
+	Elect func(from, to int, addr string) (string, error)
+}
+
+// StartEnsembleOf starts a new ensemble, which the caller must Stop, whatever
+// LOCKLAB_ZOOKEEPER says, for tests that hurt it. The error wraps
+// [harness.ErrUnavailable] if there is no program to start.
+func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
+	if o.Servers == 0 {
+		o.Servers = 3
+	}
+	if o.Servers < 1 || o.TickTime < 0 || o.SyncLimit < 0 {
+		return nil, fmt.Errorf("%w: ensemble of %d servers with ticks of %v and a limit of %d", harness.ErrUsage, o.Servers, o.TickTime, o.SyncLimit)
+	}
+	sys := host()
+	p, err := zooKeeper.find(sys)
+	if err != nil {
+		return nil, err
+	}
+	kind := zooKeeper
+	kind.command = o.command
+	return launch(ctx, sys, &kind, p, o.Servers)
+}
+
+// command is zooKeeperCommand with what o says, by lines that override others.
+func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
+	cmd, err := zooKeeperCommand(p, m, all)
+	if err != nil {
+		return nil, err
+	}
+	var more strings.Builder
+	if o.TickTime > 0 {
+		tick := o.TickTime.Milliseconds()
+		fmt.Fprintf(&more, "tickTime=%d\nminSessionTimeout=%d\n", tick, 2*tick)
+	}
+	if o.SyncLimit > 0 {
+		fmt.Fprintf(&more, "syncLimit=%d\n", o.SyncLimit)
+	}
+	for to, other := range all {
+		if other == m {
+			continue
+		}
+		from := slices.Index(all, m)
+		quorum, err := port(o.Link, from, to, other.quorum)
+		if err != nil {
+			return nil, err
+		}
+		election, err := port(o.Elect, from, to, other.election)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&more, "server.%d=127.0.0.1:%s:%s\n", to+1, quorum, election)
+	}
+	config, err := os.OpenFile(filepath.Join(m.dir, "zoo.cfg"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer config.Close()
+	_, err = config.WriteString(more.String())
+	return cmd, err
+}
+
+// port returns by which port of 127.0.0.1 server from reaches that one of server to.
+func port(link func(from, to int, addr string) (string, error), from, to, at int) (string, error) {
+	if link == nil {
+		return strconv.Itoa(at), nil
+	}
+	addr, err := link(from, to, net.JoinHostPort("127.0.0.1", strconv.Itoa(at)))
+	if err != nil {
+		return "", err
+	}
+	_, number, err := net.SplitHostPort(addr)
+	return number, err
+}

@@ -1,0 +1,275 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestMailboxes: how a client listens for many locks.
+func TestMailboxes(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.All(t)
+	runBeside(t, at, []queueTest{
+		{"connections close", mailboxConnections},
+		{"a mutex for every request", mailboxFresh},
+		{"a mutex for every name", mailboxNames},
+		{"another name while one is waited for", mailboxAnother},
+		{"many letters for another", mailboxTurns},
+		{"reader cut off", mailboxReplaced},
+	})
+}
+
+// mailboxConnections: those by which many locks were waited for are few, and end.
+func mailboxConnections(t *testing.T, at harness.Endpoint) {
+	const n, most = 300, 20
+	watch, holder := dial(t, at), newClient(t, dial(t, at))
+	c := redislock.NewClient(dial(t, at).Client, redislock.ClientOptions{Name: "mailbox-connections"})
+	defer c.Close()
+	open := func() int { return strings.Count(watch.ClientList(t.Context()).Val(), "name=mailbox-connections ") }
+	var leases []*redislock.Lease
+	var waiters []<-chan *redislock.Lease
+	for range n {
+		key := newKey()
+		leases = append(leases, lock(t, holder.Mutex(key, redislock.Options{})))
+		waiters = append(waiters, begun(t, c.Mutex(key, redislock.Options{})))
+	}
+	eventually(t, "all wait, and are listened for", func() bool { return redislock.Listening(c) == n && open() > 0 })
+	if got := open(); got > most {
+		t.Errorf("%d connections listen for %d locks, want at most %d", got, n, most)
+	} else {
+		t.Logf("%d connections listen for %d locks", got, n)
+	}
+	for i, l := range leases {
+		unlock(t, l)
+		unlock(t, take(t, waiters[i]))
+	}
+	eventually(t, "at most one connection is left", func() bool { return open() <= 1 })
+	if left := redislock.Mailboxes(c); left > 0 {
+		t.Errorf("the client still knows %d locks", left)
+	}
+}
+
+// mailboxFresh: locks that are made for every request cost as few requests as one that
+// is kept, and nothing is left of them.
+func mailboxFresh(t *testing.T, at harness.Endpoint) {
+	const n = 8
+	key := newKey()
+	peers := make([]*peer, n)
+	var turns atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for i := range peers {
+		peers[i] = newPeer(t, at)
+		all.Go(func() {
+			for {
+				l, err := peers[i].Mutex(key, redislock.Options{}).Lock(ctx)
+				if err != nil {
+					return
+				}
+				turns.Add(1)
+				l.Unlock(ctx)
+			}
+		})
+	}
+	eventually(t, "all have come", func() bool { return turns.Load() > 3*n })
+	cost := perTurn(peers, &turns, func() {
+		from := turns.Load()
+		eventually(t, "some turns", func() bool { return turns.Load() > from+100*n })
+	})
+	stop()
+	all.Wait()
+	t.Logf("%.3f requests an acquisition", cost)
+	if cost > 3.1 {
+		t.Errorf("%.2f requests an acquisition, want at most 3.1", cost)
+	}
+	for _, p := range peers {
+		eventually(t, "nothing is left", func() bool { return redislock.Mailboxes(p.Client) == 0 })
+		if open := len(p.mail.open()); open > 1 {
+			t.Errorf("%d connections listened, want 1", open)
+		}
+	}
+}
+
+// mailboxNames: a lock that nobody else wants leaves nothing, and opens nothing.
+func mailboxNames(t *testing.T, at harness.Endpoint) {
+	p := newPeer(t, at)
+	var c atomic.Int64
+	for range 1000 {
+		unlock(t, lock(t, p.Mutex(newKey(), redislock.Options{})))
+		c.Add(int64(redislock.Mailboxes(p.Client)))
+	}
+	if n := c.Load(); n > 0 || redislock.Listening(p.Client) > 0 {
+		t.Errorf("%d locks that are free are known, and %d listened for", n, redislock.Listening(p.Client))
+	}
+}
+
+// mailboxAnother: who waits for another name is heard by the same connection, at the
+// price of a word, its time to live and one more pop.
+func mailboxAnother(t *testing.T, at harness.Endpoint) {
+	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
+	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
+		t.Fatal(err)
+	}
+	const n = 5
+	before := p.counts()
+	var leases []*redislock.Lease
+	var waiters []<-chan *redislock.Lease
+	var woken [n][]redislock.Wake
+	for i := range n {
+		key := newKey()
+		leases = append(leases, lock(t, h.Mutex(key, redislock.Options{})))
+		trace := &redislock.Trace{Woken: func(w redislock.WokenInfo) { woken[i] = append(woken[i], w.Why) }}
+		waiters = append(waiters, begun(t, traced{p.Mutex(key, redislock.Options{}), trace}))
+		eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
+		time.Sleep(20 * time.Millisecond) // most often the pop has begun
+	}
+	// Each asks; the first begins a pop; each other costs three requests.
+	if cost := p.counts() - before; cost > n+1+3*(n-1) {
+		t.Errorf("to wait for %d names cost %d requests", n, cost)
+	} else {
+		t.Logf("to wait for %d names cost %d requests", n, cost)
+	}
+	for i, l := range slices.Backward(leases) {
+		unlock(t, l)
+		next := take(t, waiters[i])
+		if !slices.Equal(woken[i], []redislock.Wake{redislock.WakeGrant}) {
+			t.Errorf("waiter %d was woken by %q, want one grant", i, woken[i])
+		}
+		unlock(t, next)
+	}
+	if open := len(p.mail.open()); open > 1 {
+		t.Errorf("%d connections listen, want 1", open)
+	}
+}
+
+// A traced is a lock whose Locks have a trace.
+type traced struct {
+	redislock.Acquirer
+	trace *redislock.Trace
+}
+
+func (m traced) Lock(ctx context.Context) (*redislock.Lease, error) {
+	return m.Acquirer.Lock(redislock.WithTrace(ctx, m.trace))
+}
+
+// mailboxTurns: a mailbox that is never empty does not keep others from being read.
+func mailboxTurns(t *testing.T, at harness.Endpoint) {
+	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
+	a, b := newKey(), newKey()
+	var leases []*redislock.Lease
+	var waiters []<-chan *redislock.Lease
+	for i, key := range []string{a, b} {
+		leases = append(leases, lock(t, h.Mutex(key, redislock.Options{})))
+		waiters = append(waiters, begun(t, p.Mutex(key, redislock.Options{})))
+		eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
+		eventually(t, "it waits", func() bool { return waiting(t, watch, key) == 1 })
+	}
+	defer func() {
+		unlock(t, leases[0])
+		unlock(t, take(t, waiters[0]))
+	}()
+	full := a + ":mail:" + mailboxOf(t, watch, a)
+	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
+	if err := watch.RPush(t.Context(), full, junk...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Del(context.WithoutCancel(t.Context()), full)
+	unlock(t, leases[1])
+	next := take(t, waiters[1])
+	if left := watch.LLen(t.Context(), full).Val(); left == 0 {
+		t.Error("another mailbox was emptied first")
+	} else {
+		t.Logf("%d words were before it in the other mailbox", int64(len(junk))-left)
+	}
+	unlock(t, next)
+}
+
+// mailboxReplaced: the connection that listens is dead, without either end knowing; who
+// comes then is heard by another.
+func mailboxReplaced(t *testing.T, at harness.Endpoint) {
+	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
+	a, b := newKey(), newKey()
+	first := waitBehind(t, watch, h, p, a)
+	eventually(t, "somebody listens", func() bool { return len(p.mail.open()) == 1 })
+	p.mail.silence()
+	second := waitBehind(t, watch, h, p, b)
+	eventually(t, "another connection listens", func() bool { return len(p.mail.open()) == 2 })
+	released := time.Now()
+	unlock(t, second.held)
+	next := take(t, second.got)
+	between(t, "the hand-over", time.Since(released), 0, 5*time.Second)
+	unlock(t, next)
+	unlock(t, first.held)
+	unlock(t, take(t, first.got))
+}
+
+// A heldUp is a waiter, and the lease for the end of which it waits.
+type heldUp struct {
+	held *redislock.Lease
+	got  <-chan *redislock.Lease
+}
+
+// waitBehind lets p wait for a lock that h has.
+func waitBehind(t *testing.T, watch *link, h, p *peer, key string) heldUp {
+	t.Helper()
+	held := lock(t, h.Mutex(key, redislock.Options{}))
+	got := begun(t, p.Mutex(key, redislock.Options{}))
+	eventually(t, fmt.Sprint("it waits for ", key), func() bool { return waiting(t, watch, key) == 1 })
+	return heldUp{held, got}
+}
+
+// clusterNode: a client of one node of a cluster waits for locks in different slots.
+func clusterNode(t *testing.T, all []running) {
+	i := slices.IndexFunc(all, func(r running) bool { return r.name == "cluster" })
+	if i < 0 {
+		t.Skip("there is no cluster")
+	}
+	cluster := all[i].connect(t).(*redis.ClusterClient)
+	dialNode := func(key string) *redis.Client {
+		c, err := cluster.MasterForKey(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rdb := redis.NewClient(&redis.Options{Addr: c.Options().Addr})
+		t.Cleanup(func() { rdb.Close() })
+		return rdb
+	}
+	first := newName()
+	node := dialNode(first)
+	names := []string{first}
+	for len(names) < 5 {
+		if name := newName(); dialNode(name).Options().Addr == node.Options().Addr {
+			names = append(names, name)
+		}
+	}
+	h, c := redislock.NewClient(node, redislock.ClientOptions{}), redislock.NewClient(node, redislock.ClientOptions{})
+	defer h.Close()
+	defer c.Close()
+	var leases []*redislock.Lease
+	var waiters []<-chan *redislock.Lease
+	for i, name := range names {
+		leases = append(leases, lock(t, h.Mutex(name, redislock.Options{})))
+		waiters = append(waiters, begun(t, c.Mutex(name, redislock.Options{})))
+		eventually(t, "it is listened for", func() bool { return redislock.Listening(c) == i+1 })
+	}
+	eventually(t, "each has a connection", func() bool { return redislock.Readers(c) == len(names) })
+	for i, l := range leases {
+		released := time.Now()
+		unlock(t, l)
+		unlock(t, take(t, waiters[i]))
+		between(t, "the hand-over", time.Since(released), 0, 5*time.Second)
+	}
+}

@@ -1,0 +1,109 @@
+package zklock_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/zklock"
+)
+
+// TestContact runs what is to be seen of contacts at one server.
+func TestContact(t *testing.T) {
+	t.Parallel()
+	atOnce(t, endpoint(t), []serverTest{
+		{"cost", contactCost},
+		{"busy", contactBusy},
+		{"root not to be read", contactBelowRoot},
+	})
+}
+
+// contactCost: a client that holds or waits for long asks at most four times in a
+// session timeout whether its session lives, and one that does neither asks nothing.
+func contactCost(t *testing.T, at harness.Endpoint) {
+	var wg sync.WaitGroup
+	for _, timeout := range []time.Duration{time.Second, 4 * time.Second} {
+		wg.Go(func() {
+			see, path := raw(t, at), newPath()
+			client := func() *zklock.Client {
+				return zklock.Relax(dial(t, at, zklock.ClientOptions{SessionTimeout: timeout}))
+			}
+			holder, waiter, idle := client(), client(), client()
+			held := lock(t, holder.Mutex(path, zklock.Options{}))
+			next := waiting(t, t.Context(), waiter.Mutex(path, zklock.Options{}), see, 2)
+			unlock(t, lock(t, idle.Mutex(newPath(), zklock.Options{})))
+			const timeouts = 4
+			var sent [3]uint64
+			began := time.Now()
+			var measured sync.WaitGroup
+			for i, c := range []*zklock.Client{holder, waiter, idle} {
+				measured.Go(func() { sent[i] = cost(func() { time.Sleep(timeouts * timeout) }, c).Requests })
+			}
+			measured.Wait()
+			took := time.Since(began)
+			// Each also watches its ticket, once.
+			for i, what := range []string{"holds", "waits"} {
+				n := sent[i]
+				if most := 4*float64(took)/float64(timeout) + 2; n < timeouts || float64(n) > most {
+					t.Errorf("a client with a session of %v that %s sends %d requests in %v, want %d to %.0f", timeout, what, n, took, timeouts, most)
+				}
+				t.Logf("a client with a session of %v that %s sends %.2f requests a second", timeout, what, float64(n)/took.Seconds())
+			}
+			if sent[2] != 0 {
+				t.Errorf("a client that neither holds nor waits sends %d requests", sent[2])
+			}
+			if err := held.Err(); err != nil && timeout > time.Second { // a second is short on a busy machine
+				t.Errorf("the lease has ended: %v", err)
+				return
+			}
+			held.Unlock(t.Context())
+			unlock(t, take(t, next))
+		})
+	}
+	wg.Wait()
+}
+
+// contactBusy: a lock that is taken again and again sends nothing else.
+func contactBusy(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m))
+	turns := 0
+	have := cost(func() {
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); turns++ {
+			unlock(t, lock(t, m))
+		}
+	}, c)
+	if want := (harness.Counts{Requests: uint64(2 * turns)}); have != want {
+		t.Errorf("%d acquisitions cost %+v, want %+v", turns, have, want)
+	}
+}
+
+// contactBelowRoot: what is checked is a node that the client may read.
+func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
+	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1})
+	if err != nil { // the others have one
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	at := server.Endpoint()
+	see := raw(t, at)
+	if _, err := see.Create("/open", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := see.SetACL("/", zk.WorldACL(zk.PermCreate|zk.PermAdmin), -1); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
+	l := lock(t, c.Mutex("/open/lock", zklock.Options{}))
+	time.Sleep(2 * c.SessionTimeout())
+	if err := l.Err(); err != nil {
+		t.Error(fmt.Errorf("where the root may not be read: %w", err))
+	}
+	l.Unlock(t.Context())
+}
