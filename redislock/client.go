@@ -267,8 +267,7 @@ func (c *Client) lookAt(at time.Time) {
 	}
 }
 
-// look ends the leases whose time is over and renews those whose time has come,
-// all in one batch.
+// look ends the leases whose time is over and renews those whose time has come.
 func (c *Client) look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,73 +276,22 @@ func (c *Client) look() {
 	}
 	c.next = time.Time{}
 	now := time.Now()
-	var renew []*Lease
+	renew := make(map[bool][]*Lease) // by whether the last one was not answered
 	for l := range c.leases {
 		switch {
 		case !now.Before(l.deadline):
 			l.end(fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span))
 			delete(c.leases, l)
 			continue
-		case !l.renewing && !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.span/renewTries):
-			l.renewing = true
-			renew = append(renew, l)
+		case !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.term/renewTries):
+			renew[l.unheard] = append(renew[l.unheard], l)
+			l.unheard, l.renewAt = true, now.Add(l.term/renewSilence)
 		}
 		c.lookAt(l.due())
 	}
-	if len(renew) > 0 {
-		c.work.Go(func() { c.renew(renew) })
+	for unheard, ls := range renew {
+		c.work.Go(func() { c.renew(ls, unheard) })
 	}
-}
-
-// renew asks for a whole lease again for each of ls.
-func (c *Client) renew(ls []*Lease) {
-	calls := make([]call, len(ls))
-	soonest := ls[0].deadline
-	for i, l := range ls {
-		calls[i] = l.renewal
-		if l.deadline.Before(soonest) {
-			soonest = l.deadline
-		}
-	}
-	ctx, cancel := context.WithDeadline(c.open, soonest)
-	defer cancel()
-	sent := time.Now()
-	replies := batch(ctx, c.rdb, calls)
-	for _, l := range c.renewed(ls, replies, sent) {
-		if j := l.whole.Load(); j != nil {
-			j.renewed(l)
-		} else {
-			tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
-		}
-	}
-}
-
-// renewed notes the answers to renew. It returns those of ls that have more time
-// now and somebody to tell, or somebody who may have.
-func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, l := range ls {
-		if !c.leases[l] {
-			continue // released or over
-		}
-		l.renewing = false
-		switch n, err := replies[i].Int(); {
-		case err != nil: // there is time until the deadline
-			l.renewAt = time.Now().Add(l.span / renewTries)
-		case n != 1:
-			l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
-			delete(c.leases, l)
-			continue
-		default:
-			l.extend(sent)
-			if l.trace != nil || l.whole.Load() != nil {
-				told = append(told, l)
-			}
-		}
-		c.lookAt(l.due())
-	}
-	return told
 }
 
 // together returns an error if the servers cannot keep the companions of the lock

@@ -123,7 +123,7 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.traced(ctx, func(ctx context.Context) (*Lease, error) {
+	return m.traced(given(ctx), func(ctx context.Context) (*Lease, error) {
 		ctx, stop := bounded(ctx, m.server.o.Wait)
 		defer stop()
 		return m.wait(ctx)
@@ -168,7 +168,7 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.traced(ctx, m.try)
+	return m.traced(given(ctx), m.try)
 }
 
 func (m *Cohort) try(ctx context.Context) (*Lease, error) {

@@ -82,7 +82,7 @@
 // the client library are. What is left to do goes on there, and ends after two
 // seconds or the client's own timeouts. Close ends everything. With
 // redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
-// without that goroutine.
+// without that goroutine. A nil context counts as context.Background(), in every method.
 //
 // # Who has it
 //

@@ -17,7 +17,7 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
 	}
-	n, err := m.look(ctx, m.kind.force)
+	n, err := m.look(given(ctx), m.kind.force)
 	if n == 2 || err != nil && !refused(err) {
 		m.watchOver() // it may have been handed over by a request whose reply was lost
 	}
@@ -47,6 +47,7 @@ func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
 	}
+	ctx = given(ctx)
 	n, err := request(ctx, m.name, deleteAndPublish.op, func() *redis.IntCmd { return m.c.rdb.Del(ctx, m.name) }).Result()
 	return forced(m.name, int(n), err)
 }
@@ -71,7 +72,7 @@ func (c *Client) forceUnlock(ctx context.Context, name string, misuse error, cha
 	if misuse != nil {
 		return false, misuse
 	}
-	n, err := call{deleteAndPublish, []string{name}, []any{channel, unlockMessage}}.run(ctx, c.rdb).Int()
+	n, err := call{deleteAndPublish, []string{name}, []any{channel, unlockMessage}}.run(given(ctx), c.rdb).Int()
 	return forced(name, n, err)
 }
 

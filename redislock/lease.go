@@ -38,9 +38,11 @@ type Lease struct {
 	since time.Time // when it has, if there is a trace
 
 	// Guarded by c.mu.
-	deadline time.Time // until when the lock is surely held
-	renewAt  time.Time // when to ask for more; zero for never
-	renewing bool
+	deadline time.Time     // until when the lock is surely held
+	from     time.Time     // when the request was sent that gave it that
+	term     time.Duration // and what it gave: a whole lease, or the grant timeout
+	renewAt  time.Time     // when to ask for more; zero for never
+	unheard  bool          // a renewal was sent that has not been answered
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -50,9 +52,14 @@ type Lease struct {
 var _ harness.Lease = (*Lease)(nil)
 
 const (
-	// A lease is renewed when a third of it is over, and after that this many
-	// times within its length, should no answer come.
+	// A lease is renewed when a third of it is over. A renewal that fails is sent again
+	// after this part of the lease.
 	renewTries = 10
+
+	// One that is not answered is sent again, by a connection of its own, after this part
+	// of the lease, while the earlier ones may still be answered: so there are four times
+	// to do it, three of them by connections that are new.
+	renewSilence = 6
 
 	// unlockWait bounds Unlock, and what a Lock that failed may still do.
 	unlockWait = 2 * time.Second
@@ -77,6 +84,7 @@ func (l *Lease) reserve(span time.Duration) time.Duration {
 // surely had not heard before from, and reports whether any of it is left.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.end = context.WithCancelCause(context.Background())
+	l.from, l.term = from, span
 	l.deadline = from.Add(span - l.reserve(span))
 	if !l.fixed || span < l.span {
 		l.renewAt = from.Add(span / 3)
@@ -84,18 +92,36 @@ func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	return l.c.keep(l)
 }
 
-// extend notes a renewal that was sent at that time. The caller holds l.c.mu.
-func (l *Lease) extend(sent time.Time) {
+// extend notes a renewal that was sent at that time, and reports whether a later one has
+// not been noted before. The caller holds l.c.mu.
+func (l *Lease) extend(sent time.Time) bool {
+	if !sent.After(l.from) {
+		return false
+	}
+	l.from, l.term, l.unheard = sent, l.span, false
 	l.deadline = sent.Add(l.span - l.reserve(l.span))
 	l.renewAt = time.Time{}
 	if !l.fixed {
 		l.renewAt = sent.Add(l.span / 3)
 	}
+	return true
+}
+
+// failed notes that a renewal that was sent at that time has failed: there is time until
+// the deadline. The caller holds l.c.mu.
+func (l *Lease) failed(sent time.Time, err error) {
+	if sent.Before(l.from) {
+		return // a later one has not
+	}
+	l.unheard = !refused(err)
+	if soon := time.Now().Add(l.term / renewTries); soon.Before(l.renewAt) {
+		l.renewAt = soon
+	}
 }
 
 // due returns when the watchdog must look at l. The caller holds l.c.mu.
 func (l *Lease) due() time.Time {
-	if l.renewing || l.renewAt.IsZero() || l.deadline.Before(l.renewAt) {
+	if l.renewAt.IsZero() || l.deadline.Before(l.renewAt) {
 		return l.deadline
 	}
 	return l.renewAt
@@ -148,7 +174,7 @@ func (l *Lease) tooLate() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(given(ctx)), unlockWait)
 	defer cancel()
 	if l.trace != nil {
 		ctx = context.WithValue(ctx, traceKey{}, l.trace)

@@ -31,6 +31,8 @@ type link struct {
 	stall atomic.Bool  // replies do not come, until the connection closes
 	delay atomic.Int64 // ns: replies come so much later
 
+	dialled atomic.Int64 // connections
+
 	mu    sync.Mutex
 	addr  string          // where new connections go, if it is set; "-" for nowhere
 	conns map[*lossy]bool // those that are open
@@ -72,6 +74,7 @@ func (l *link) connect(ctx context.Context, network, addr string) (net.Conn, err
 		return nil, err
 	}
 	c := &lossy{Conn: conn, link: l}
+	l.dialled.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conns[c] = true

@@ -120,6 +120,7 @@ type traceKey struct{}
 // of a Trace that is in ctx already are called too, after those of t. What a lease
 // does goes to the Trace of its Lock, whatever the context of Unlock is.
 func WithTrace(ctx context.Context, t *Trace) context.Context {
+	ctx = given(ctx)
 	if old := traceOf(ctx); old != nil {
 		t = &Trace{
 			both(t.Sent, old.Sent), both(t.Answered, old.Answered), both(t.Queued, old.Queued), both(t.Woken, old.Woken),

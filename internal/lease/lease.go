@@ -11,8 +11,11 @@ import (
 
 // Do calls f while it holds the lock that lock takes. The context of f ends
 // with ctx, and when the lock is lost; its cause is then Lease.Err. Do returns
-// what went wrong, in f and in releasing the lock.
+// what went wrong, in f and in releasing the lock. A ctx that is nil does not end.
 func Do[L harness.Lease](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
 	l, err := lock(ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,135 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A server is one of those that a client uses, and leases that it keeps.
+type server struct {
+	rdb    *redis.Client // nil if it is not known
+	leases []*Lease
+}
+
+// renew asks for a whole lease again for each of ls, by one batch for each server, none of
+// which waits for another. If afresh is true each has a connection of its own: that of an
+// earlier one is silent, and those that the client library keeps may be as well.
+func (c *Client) renew(ls []*Lease, afresh bool) {
+	for _, s := range c.servers(ls) {
+		c.work.Go(func() { c.renewAt(s, afresh) })
+	}
+}
+
+// servers returns where ls are kept.
+func (c *Client) servers(ls []*Lease) (servers []*server) {
+	by := make(map[*redis.Client]*server)
+	for _, l := range ls {
+		rdb := c.serverOf(l.renewal.keys[0])
+		s := by[rdb]
+		if s == nil {
+			s = &server{rdb: rdb}
+			by[rdb] = s
+			servers = append(servers, s)
+		}
+		s.leases = append(s.leases, l)
+	}
+	return servers
+}
+
+// serverOf returns the client for the server that has key, nil if it is not known.
+func (c *Client) serverOf(key string) *redis.Client {
+	var rdb *redis.Client
+	var err error
+	switch all := c.rdb.(type) {
+	case *redis.Client:
+		return all
+	case *redis.ClusterClient:
+		rdb, err = all.MasterForKey(c.open, key)
+	case *redis.Ring:
+		rdb, err = all.GetShardClientForKey(key)
+	}
+	if err != nil {
+		return nil
+	}
+	return rdb
+}
+
+// afresh calls f with a client for the server of rdb that has no connection yet. It is
+// closed afterwards, or with c.
+func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
+	o := *rdb.Options()
+	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = 1, 0, 0, -1
+	o.ContextTimeoutEnabled = true
+	o.MaintNotificationsConfig = quietMaintenance()
+	fresh := redis.NewClient(&o)
+	defer fresh.Close()
+	defer context.AfterFunc(c.open, func() { fresh.Close() })()
+	f(fresh)
+}
+
+// renewAt renews leases of one server.
+func (c *Client) renewAt(s *server, afresh bool) {
+	ctx, cancel := context.WithDeadline(c.open, c.soonest(s.leases))
+	defer cancel()
+	calls := make([]call, len(s.leases))
+	for i, l := range s.leases {
+		calls[i] = l.renewal
+	}
+	send := func(rdb redis.UniversalClient) {
+		sent := time.Now()
+		for _, l := range c.renewed(s.leases, batch(ctx, rdb, calls), sent) {
+			if j := l.whole.Load(); j != nil {
+				j.renewed(l)
+			} else {
+				tell(l.trace.Renewed, RenewedInfo{l.name, l.token, l.until()})
+			}
+		}
+	}
+	if afresh && s.rdb != nil {
+		c.afresh(s.rdb, send)
+	} else {
+		send(c.rdb)
+	}
+}
+
+// soonest returns the first of the deadlines of ls.
+func (c *Client) soonest(ls []*Lease) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := ls[0].deadline
+	for _, l := range ls {
+		if l.deadline.Before(first) {
+			first = l.deadline
+		}
+	}
+	return first
+}
+
+// renewed notes the answers to renew. It returns those of ls that have more time
+// now and somebody to tell, or somebody who may have.
+func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, l := range ls {
+		if !c.leases[l] {
+			continue // released or over
+		}
+		switch n, err := replies[i].Int(); {
+		case err != nil:
+			l.failed(sent, err)
+		case n != 1:
+			l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
+			delete(c.leases, l)
+			continue
+		default:
+			if l.extend(sent) && (l.trace != nil || l.whole.Load() != nil) {
+				told = append(told, l)
+			}
+		}
+		c.lookAt(l.due())
+	}
+	return told
+}
