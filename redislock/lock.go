@@ -128,9 +128,8 @@ func (o Options) bound(try bool) time.Duration {
 	return o.Wait
 }
 
-// again is how long a waiter waits in vain before it asks, so that no loss, of a
-// message or of somebody who should watch, stops it for longer: two leases, but
-// at most a minute.
+// again is how long a waiter waits at most before it asks again, whatever it has
+// heard: two leases, but at most a minute.
 func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
 
 // companion returns the name of a key that belongs to the lock called name, and

@@ -35,13 +35,16 @@ import (
 // Whoever gets no message, or a late one, or an error, asks again: the same
 // script, which knows its waiter.
 //
-// Somebody watches each owner. Who hands the lock over looks, when the grant
-// timeout is over, whether the new owner has it or has lost it, and in that case
-// hands it on. The first waiter watches the end of a longer lease, of which each
-// renewal tells it. So one that died costs the others the grant timeout, or what
-// was left of its lease if it was the owner. If two of them die within a grant
-// timeout, the new owner and who handed over, or the one process of both, it may
-// take up to two leases.
+// Who hands the lock over looks, when the grant timeout is over, whether the new owner
+// has it or has lost it, and in that case hands it on. Every waiter knows when the
+// owner's lease ends, from its latest request, and asks again then: about once in each
+// lease, those behind others a little later. So whoever dies, and at once, costs the
+// next waiter what is left of one lease, and a grant timeout for each process with dead
+// waiters ahead of it. Renewals tell the waiters nothing.
+//
+// A waiter that gives up while the server does not answer leaves its place behind. The
+// client takes it out when the server answers again, and gives the lock back at once
+// should it come to that waiter.
 // Waiters of a process that has left a message unread for the grant timeout are
 // skipped. A process whose messages come later than that asks on time instead: some
 // times in each grant timeout for its first waiter.

@@ -148,8 +148,8 @@ func (h *hold) lost() bool {
 }
 
 // Lock waits for the lock until ctx ends; if this owner has it, it takes it once
-// more. If the server cannot be reached three times in a row it returns the last
-// error.
+// more. While the server cannot be reached, or refuses for now, it goes on asking, see
+// [Mutex.Lock].
 //
 // Alone it takes one request, and one more if the server does not have the
 // script yet.
