@@ -42,8 +42,8 @@ type Result struct {
 	// twice in a row.
 	Handovers uint64 `json:"handovers"`
 
-	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery
-	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery
+	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery, by chance
+	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery, by chance
 
 	// Where the rest of a sampled turn went, by the clock. A hold is from grant
 	// to release and includes what the lab does in the section; a think is what
@@ -52,11 +52,11 @@ type Result struct {
 	Think Spans `json:"think,omitzero"` // empty if the workload has no think time
 
 	// Owners is who held the lock, in order: bursts of Burst consecutive
-	// acquisitions, evenly spread over the window.
+	// acquisitions, spread over the window.
 	Owners []uint16 `json:"-"`
 	Burst  int      `json:"burst"`
 
-	SampleEvery int     `json:"sample_every"` // latency is timed for one turn in so many
+	SampleEvery int     `json:"sample_every"` // latency is timed for one turn in so many on average; 1 is every turn
 	ClockFloor  float64 `json:"clock_floor"`  // ns: the least time between two readings of the clock
 	ClockStep   float64 `json:"clock_step"`   // ns: the clock advances in steps of this
 	Clock       string  `json:"clock"`        // which clock timed the samples

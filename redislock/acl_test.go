@@ -138,7 +138,7 @@ func (r running) user(t *testing.T, rights []string) running {
 	admin := r.options
 	admin.Username, admin.Password = "", ""
 	aclUser(t, admin, rights)
-	r.options.Username, r.options.Password = "locks", aclPassword
+	r.options.Username, r.options.Password, r.called = aclUserName, aclPassword, "acl-test"
 	return r
 }
 

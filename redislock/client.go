@@ -39,7 +39,7 @@ type ClientOptions struct {
 	// Name is who this client is: letters, digits, and . _ - / after the first. The
 	// connections on which it listens have it in CLIENT LIST, in place of the name
 	// that those of the other client have (redis.Options.ClientName), unless
-	// Blocking is set. And what a lock has in the server for its owner, in its key,
+	// Blocking is set or the user may not set it. And what a lock has in the server for its owner, in its key,
 	// and for each waiter, in its queue, begins with it: so GET of the key of a
 	// [Mutex] says who has it. In the key of a [ReentrantMutex] there is no room for
 	// it. "" is no name.
@@ -62,9 +62,10 @@ type Client struct {
 	misuse  error  // what is wrong with the options, for locks that listen
 	prompt  bool   // rdb ends a request when its context's time is over
 
-	pending atomic.Int32 // requests for later
-
-	scripts atomic.Bool // the server refuses commands that would serve: use scripts
+	scripts    atomic.Bool  // the server refuses commands that would serve: use scripts
+	pending    atomic.Int32 // requests for later
+	unanswered unanswered
+	permitted  sync.Map // what take has found that the user may do, as needs says it
 
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
@@ -193,7 +194,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = manyConnections, 0, 0, 1, -1
 		o.MaintNotificationsConfig = quietMaintenance()
-		o.ClientName = cmp.Or(c.name, o.ClientName)
+		c.introduce(&o.ClientName, &o.OnConnect)
 		if o.Addr == byFailover { // else nobody takes the place of a server that hangs
 			o.Dialer = c.watch(o.Dialer, o.Addr)
 		}
@@ -202,7 +203,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o := *rdb.Options()
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRedirects = manyConnections, 0, 0, idleOfNode, -1
 		o.MaintNotificationsConfig = quietMaintenance()
-		o.ClientName = cmp.Or(c.name, o.ClientName)
+		c.introduce(&o.ClientName, &o.OnConnect)
 		if o.Dialer == nil { // else that of redis.NewClient
 			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: cmp.Or(o.DialTimeout, 5*time.Second), TLSConfig: o.TLSConfig})
 		}
@@ -212,6 +213,25 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		return nil, errNoBlocking
 	}
 	return c.blocking, nil
+}
+
+// introduce gives the connections that listen the name of c, if it has one and the user
+// may name them: the lock works without.
+func (c *Client) introduce(name *string, connected *func(context.Context, *redis.Conn) error) {
+	if c.name == "" {
+		return
+	}
+	*name = ""
+	next := *connected
+	*connected = func(ctx context.Context, conn *redis.Conn) error {
+		if err := conn.ClientSetName(ctx, c.name).Err(); err != nil && !forbidden(err) {
+			return err
+		}
+		if next == nil {
+			return nil
+		}
+		return next(ctx, conn)
+	}
 }
 
 // quietMaintenance is a configuration of its own for the connections that listen.
@@ -280,7 +300,7 @@ func (c *Client) look() {
 	for l := range c.leases {
 		switch {
 		case !now.Before(l.deadline):
-			l.end(fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span))
+			l.end(l.over())
 			delete(c.leases, l)
 			continue
 		case !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.term/renewTries):

@@ -19,11 +19,12 @@ import (
 //  1. Acquire: if nobody in the process has the lock or waits for it, ask the
 //     server. Otherwise join the process's own queue.
 //  2. Release: hand over to the first of that queue, if there is one, the turns are
-//     not used up, and enough of the lease is left. Otherwise release the lock in
-//     the server, and queue up there for whoever waits.
+//     not used up, and enough of the lease is left. If the server has not said for a
+//     grant timeout that the lock is held, ask it before, by a renewal. Otherwise release
+//     the lock in the server, and queue up there for whoever waits.
 //
-// A process with enough waiters sends two or three requests for all of its turns,
-// and a hand-over within it takes some microseconds. The price is order: a process
+// A process with enough waiters sends two or three requests for all of its turns, and
+// one more for each grant timeout that they take. A hand-over within it takes some microseconds. The price is order: a process
 // that waits lets each of the others have all of its turns first, however early its
 // own waiters came.
 //
@@ -147,19 +148,46 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	if ahead >= 0 {
 		traceOf(ctx).queued(m.server.name, ahead)
 	}
+	for {
+		t, served := m.turn(ctx, w)
+		switch {
+		case !served && ctx.Err() != nil:
+			return nil, ended(ctx, m.server.name)
+		case !served:
+			return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, ErrClosed)
+		}
+		if l, err := m.begin(t); err != nil || l.lives() {
+			return l, err
+		} else {
+			m.retake(w, l) // the process was stopped for longer than the lease
+		}
+	}
+}
+
+// turn waits for what w gets, or takes it out and returns false.
+func (m *Cohort) turn(ctx context.Context, w *cohortWaiter) (t turn, served bool) {
 	select {
 	case t := <-w.got:
-		return m.begin(t)
+		return t, true
 	case <-ctx.Done():
 	case <-m.c.open.Done():
 	}
 	if m.withdraw(w) {
-		if ctx.Err() != nil {
-			return nil, ended(ctx, m.server.name)
-		}
-		return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, ErrClosed)
+		return turn{}, false
 	}
-	return m.begin(<-w.got) // it was served meanwhile
+	return <-w.got, true // it was served meanwhile
+}
+
+// retake lets w wait again, as the first, in place of a turn that was over before it
+// began.
+func (m *Cohort) retake(w *cohortWaiter, l *Lease) {
+	m.mu.Lock()
+	w.place = m.waiting.PushFront(w)
+	if !m.busy {
+		m.ask()
+	}
+	m.mu.Unlock()
+	_ = l.discard(context.Background()) // it is over anyway
 }
 
 // TryLock takes the lock if nobody has it or waits for it, here or elsewhere. The
@@ -256,14 +284,10 @@ func (m *Cohort) first() *cohortWaiter {
 // pass hands the lock on after turn t of a lease, within the process or to the
 // server, and returns the error of the latter.
 func (m *Cohort) pass(t turn) error {
-	m.mu.Lock()
-	next := t.n + 1
-	if l := t.lease; l != nil && m.waiting.Len() > 0 && next < m.turns && l.Err() == nil && (next == 0 || m.lasts(l)) {
-		m.first().got <- turn{lease: l, n: next}
-		m.mu.Unlock()
+	next := turn{lease: t.lease, n: t.n + 1}
+	if m.wanted() && m.may(next) && m.give(next) {
 		return nil
 	}
-	m.mu.Unlock()
 	var err error
 	if t.lease != nil {
 		err = t.lease.discard(context.Background())
@@ -275,6 +299,41 @@ func (m *Cohort) pass(t turn) error {
 		m.ask()
 	}
 	return err
+}
+
+// wanted reports whether anybody waits here.
+func (m *Cohort) wanted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waiting.Len() > 0
+}
+
+// give gives turn t to the first waiter, if there is still one.
+func (m *Cohort) give(t turn) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiting.Len() == 0 {
+		return false
+	}
+	m.first().got <- t
+	return true
+}
+
+// may reports whether turn t may begin. One that does not come with the server's grant
+// asks it, if it has not said for a grant timeout that the lock is held: it may have been
+// unlocked by force. A lease that is not to be renewed goes back to it instead.
+func (m *Cohort) may(t turn) bool {
+	l := t.lease
+	if l == nil || t.n >= m.turns || !l.lives() {
+		return false
+	}
+	if t.n == 0 {
+		return true
+	}
+	if !l.fresh(m.server.o.Grant) && !l.fixed {
+		m.c.confirm(l, m.server.o.Grant)
+	}
+	return l.fresh(m.server.o.Grant) && l.lives() && m.lasts(l)
 }
 
 // lasts reports whether enough of l is left for another turn: half of what a new

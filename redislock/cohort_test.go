@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ func TestCohort(t *testing.T) {
 		{"the last waiter leaves", cohortWithdraws},
 		{"a lease is lost", cohortLost},
 		{"the server is gone", cohortServerGone},
+		{"unlocked by force", cohortForced},
 		{"closed", cohortClosed},
 		{"options", cohortOptions},
 	} {
@@ -136,7 +138,7 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 		t.Errorf("TryLock of a held lock = %v", err)
 	}
 	waits := func(n int64) func() bool {
-		return func() bool { return c.ZCard(context.WithoutCancel(t.Context()), key+":queue").Val() == n }
+		return func() bool { return c.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Val() == n }
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -230,5 +232,54 @@ func cohortOptions(t *testing.T, at harness.Endpoint) {
 		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Turns: n}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%d turns: %v, want ErrUsage", n, err)
 		}
+	}
+}
+
+// cohortForced: after a ForceUnlock no turn begins later than a grant timeout, beside the
+// next holder.
+func cohortForced(t *testing.T, at harness.Endpoint) {
+	const grant = 300 * time.Millisecond
+	key := newKey()
+	lockOf := func() *redislock.Cohort {
+		return newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Options: redislock.Options{Grant: grant}, Turns: 4096})
+	}
+	m, other := lockOf(), lockOf()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var forced atomic.Int64 // when, in ns
+	var late atomic.Int64
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for {
+				l, err := m.Lock(ctx)
+				if err != nil {
+					return
+				}
+				if at := forced.Load(); at > 0 && time.Since(time.Unix(0, at)) > grant+slack {
+					late.Add(1)
+				}
+				time.Sleep(10 * time.Millisecond)
+				_ = l.Unlock(ctx) // which may have been lost
+			}
+		})
+	}
+	time.Sleep(50 * time.Millisecond)
+	got := begun(t, other)
+	time.Sleep(50 * time.Millisecond)
+	if freed, err := lockOf().ForceUnlock(t.Context()); !freed || err != nil {
+		t.Errorf("ForceUnlock = %t, %v", freed, err)
+	}
+	forced.Store(time.Now().UnixNano())
+	next := take(t, got)
+	time.Sleep(2 * time.Second)
+	if err := next.Err(); err != nil {
+		t.Errorf("the next holder's Err = %v", err)
+	}
+	cancel()
+	all.Wait()
+	unlock(t, next)
+	if n := late.Load(); n > 0 {
+		t.Errorf("%d turns began beside the next holder, later than %v after the ForceUnlock", n, grant)
 	}
 }

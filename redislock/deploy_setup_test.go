@@ -36,7 +36,7 @@ var deployments = []deployment{
 	}},
 	{"ACL", nil, func(t *testing.T, _ *backend.Server, o *redis.UniversalOptions) {
 		aclUser(t, *o, documentedACL(t))
-		o.Username, o.Password = "locks", aclPassword
+		o.Username, o.Password = aclUserName, aclPassword
 	}},
 }
 
@@ -45,6 +45,7 @@ type running struct {
 	deployment
 	*backend.Server
 	options redis.UniversalOptions
+	called  string // ClientOptions.Name
 }
 
 // startAll starts some deployments at the same time.
@@ -103,7 +104,7 @@ func (r running) connect(t *testing.T) redis.UniversalClient {
 // client returns a process's view of r.
 func (r running) client(t *testing.T) *redislock.Client {
 	t.Helper()
-	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{})
+	c := redislock.NewClient(r.connect(t), redislock.ClientOptions{Name: r.called})
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -161,7 +162,7 @@ var lockKinds = []lockKind{
 	{"token", func(c *redislock.Client, name string, _ redislock.Options) tryLocker { return redislock.Token(c, name) }, false},
 }
 
-const aclPassword = "hunter2hunter2"
+const aclUserName, aclPassword = "locks", "hunter2hunter2"
 
 // documentedACL returns the words of the ACL SETUSER command in the package
 // comment, from the name of the user on.
@@ -188,9 +189,15 @@ func documentedACL(t *testing.T) []string {
 // aclUser makes the user locks, who may do what rules say.
 func aclUser(t *testing.T, o redis.UniversalOptions, rules []string) {
 	t.Helper()
+	aclUserCalled(t, o, aclUserName, rules)
+}
+
+// aclUserCalled is aclUser for a user of another name.
+func aclUserCalled(t *testing.T, o redis.UniversalOptions, name string, rules []string) {
+	t.Helper()
 	admin := redis.NewUniversalClient(&o)
 	defer admin.Close()
-	args := []any{"ACL", "SETUSER", "locks", "reset"}
+	args := []any{"ACL", "SETUSER", name, "reset"}
 	for _, rule := range rules {
 		args = append(args, rule)
 	}

@@ -164,7 +164,7 @@ func wantFree(t *testing.T, rdb redis.UniversalClient, name string) {
 func leftOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	t.Helper()
 	return slices.DeleteFunc(keysOf(t, rdb, name), func(key string) bool {
-		return (strings.HasSuffix(key, ":token") || strings.Contains(key, ":mail:")) && rdb.PTTL(t.Context(), key).Val() > 0
+		return (strings.HasSuffix(key, "~token") || strings.Contains(key, "~mail:")) && rdb.PTTL(t.Context(), key).Val() > 0
 	})
 }
 

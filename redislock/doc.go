@@ -17,7 +17,7 @@
 // [Mutex], unless you know why not. [RW] where many read; [Semaphore] for so many at
 // once; [Multi] for several names at once; [Cohort] where many goroutines of a process
 // want the same lock and order does not matter; [ReentrantMutex] to share a lock with
-// Redisson, or to take it again; [Redlock] for independent servers. [PollMutex] and
+// Redisson's getLock, or to take it again; [Redlock] for independent servers. [PollMutex] and
 // [PubSubMutex] are here to compare with: they keep no order. One name is for one kind:
 // a Mutex, a Multi and a Cohort exclude each other; others fail, or do not keep to each
 // other's rules.
@@ -123,7 +123,10 @@
 //	  +hset +hget +hdel +hexists
 //
 // and in a cluster +cluster|slots. Without one of them Lock, Unlock or ForceUnlock says
-// so at once. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
+// so at once: the first Lock of a client asks for the rights to renew and to release as
+// well. A right that is taken away while a lock is held ends the lease at its next
+// renewal, with that error. With +client|setname CLIENT LIST shows [ClientOptions].Name,
+// which else only the keys do. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
 // and a [Redlock] do without the script of the release.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never

@@ -142,7 +142,7 @@ func TestDrainRejects(t *testing.T) {
 		eventually(t, "somebody waits", func() bool { return queueOf(t, admin, name) })
 		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
 		for _, key := range keysOf(t, admin, name) { // of a multi there are several
-			if !strings.HasSuffix(key, ":queue") {
+			if !strings.HasSuffix(key, "~queue") {
 				admin.Del(t.Context(), key)
 			}
 		}
@@ -158,5 +158,5 @@ func TestDrainRejects(t *testing.T) {
 
 // queueOf reports whether somebody waits for the lock.
 func queueOf(t *testing.T, rdb redis.UniversalClient, name string) bool {
-	return slices.ContainsFunc(keysOf(t, rdb, name), func(key string) bool { return strings.HasSuffix(key, ":queue") })
+	return slices.ContainsFunc(keysOf(t, rdb, name), func(key string) bool { return strings.HasSuffix(key, "~queue") })
 }

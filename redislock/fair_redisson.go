@@ -38,12 +38,12 @@ import (
 //
 // # References
 //
-// Redisson 4.7.1, org.redisson.RedissonFairLock, RedissonLock and
+// Redisson 4.7.0, org.redisson.RedissonFairLock, RedissonLock and
 // RedissonBaseLock: keys, channels and what each script does.
 var fairRedisson = &harness.Variant{
 	Name:   "redis-fair-redisson",
 	Doc:    "list of waiters and a sorted set of their times; behind a dead waiter the others spin",
-	Paper:  "Redisson 4.7.1, RedissonFairLock",
+	Paper:  "Redisson 4.7.0, RedissonFairLock",
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Reentrant: true, Needs: harness.KindRedis},

@@ -36,7 +36,8 @@ func (s *Semaphore) ForceUnlock(ctx context.Context) (freed bool, err error) {
 }
 
 // ForceUnlock takes the lock away from the process that has it, see
-// [Mutex.ForceUnlock]: all of its turns are over.
+// [Mutex.ForceUnlock]: its turns are over. Another one may begin there beside the next
+// holder within the grant timeout ([Options].Grant), and none later.
 func (m *Cohort) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.server.ForceUnlock(ctx)
 }

@@ -105,7 +105,7 @@ func push(b *testing.B, from, to *peer, key string) time.Duration {
 }
 
 func waitingFor(b *testing.B, c *link, key string) int64 {
-	n, err := c.ZCard(b.Context(), key+":queue").Result()
+	n, err := c.ZCard(b.Context(), key+":~queue").Result()
 	if err != nil {
 		b.Fatal(err)
 	}

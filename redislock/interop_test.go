@@ -17,7 +17,7 @@ import (
 	"locklab/redislock"
 )
 
-// A redisson does to the server what Redisson 4.7.1 does for one RLock in
+// A redisson does to the server what Redisson 4.7.0 does for one RLock in
 // org/redisson/RedissonLock.java (tryLockInnerAsync, unlockInnerAsync, lock),
 // RedissonBaseLock.java (unlockInnerAsync, renewExpirationAsync) and
 // pubsub/LockPubSub.java: the same keys, the same commands in the same order,

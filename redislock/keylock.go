@@ -16,7 +16,8 @@ type keyLock struct {
 
 	// ask takes the lock. It answers n > 0, a releaser, or n <= 0 if the key is
 	// somebody else's and will be gone in -n milliseconds; 0 if that is not known.
-	ask *script
+	ask   *script
+	needs string // of take
 
 	// free gives back what carries the nonce and reports whether it was there.
 	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
@@ -31,14 +32,15 @@ type keyLock struct {
 type waitFunc func(ctx context.Context, n int, left time.Duration) (Wake, error)
 
 var (
-	pollAcquire = newScript("poll_acquire")
+	pollAcquire = newScript("needs", "poll_acquire")
 	pollRelease = newScript("poll_release")
 	pollRenew   = newScript("poll_renew")
+	pollNeeds   = needs(pollRelease, pollRenew)
 )
 
 // newKeyLock returns a keyLock that is taken and released as by PollMutex.
 func newKeyLock(c *Client, name string, o Options) *keyLock {
-	k := &keyLock{c: c, name: name, ask: pollAcquire}
+	k := &keyLock{c: c, name: name, ask: pollAcquire, needs: pollNeeds}
 	k.o, k.err = c.options(o, name)
 	k.free = k.compareAndDelete
 	return k
@@ -118,7 +120,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
 	lease := k.o.Lease.Milliseconds()
 	sent := time.Now()
-	n, err := k.call(k.ask, nonce, lease).run(ctx, k.c.rdb).Int()
+	n, err := k.c.take(ctx, k.call(k.ask, nonce, lease), k.needs).Int()
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}

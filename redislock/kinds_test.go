@@ -24,6 +24,7 @@ func TestKinds(t *testing.T) {
 		run  func(*testing.T, harness.Endpoint)
 	}{
 		{"context that ends late", lateContext},
+		{"names with braces", bracedNames},
 		{"pauses of a poll", pollPauses},
 		{"release by GET and DEL", carelessRelease},
 		{"release by what the server has", releaseCommand},
@@ -293,5 +294,29 @@ func pubsubDeadHolder(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
 	if took := time.Since(began); took > 10*lease {
 		t.Errorf("the waiter got the lock after %v, with a lease of %v", took, lease)
+	}
+}
+
+// bracedNames: a lock is held and waited for; another, whose name differs by braces or
+// by what follows them, comes and goes and changes nothing.
+func bracedNames(t *testing.T, at harness.Endpoint) {
+	for _, k := range lockKinds {
+		t.Run(k.name, func(t *testing.T) {
+			name := newName()
+			for _, pair := range [][2]string{{"{" + name + "}", name}, {name, "{" + name + "}"}, {name, "{" + name + "}:queue"}, {"a{" + name + "}", "a{" + name + "}:token"}} {
+				holder, waiter, other := newClient(t, dial(t, at)), newClient(t, dial(t, at)), newClient(t, dial(t, at))
+				held := lock(t, k.make(holder, pair[0], redislock.Options{}))
+				got := begun(t, k.make(waiter, pair[0], redislock.Options{}))
+				time.Sleep(20 * time.Millisecond) // most often it waits by now
+				unlock(t, lock(t, k.make(other, pair[1], redislock.Options{})))
+				select {
+				case <-got:
+					t.Fatalf("two hold %q after an Unlock of %q", pair[0], pair[1])
+				case <-time.After(50 * time.Millisecond):
+				}
+				unlock(t, held)
+				unlock(t, take(t, got))
+			}
+		})
 	}
 }

@@ -43,6 +43,7 @@ type Lease struct {
 	term     time.Duration // and what it gave: a whole lease, or the grant timeout
 	renewAt  time.Time     // when to ask for more; zero for never
 	unheard  bool          // a renewal was sent that has not been answered
+	refusal  error         // of the latest renewals, by the server; nil if none of them was refused
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -98,7 +99,7 @@ func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
 		return false
 	}
-	l.from, l.term, l.unheard = sent, l.span, false
+	l.from, l.term, l.unheard, l.refusal = sent, l.span, false, nil
 	l.deadline = sent.Add(l.span - l.reserve(l.span))
 	l.renewAt = time.Time{}
 	if !l.fixed {
@@ -113,10 +114,20 @@ func (l *Lease) failed(sent time.Time, err error) {
 	if sent.Before(l.from) {
 		return // a later one has not
 	}
-	l.unheard = !refused(err)
+	if l.unheard = !refused(err); !l.unheard {
+		l.refusal = err
+	}
 	if soon := time.Now().Add(l.term / renewTries); soon.Before(l.renewAt) {
 		l.renewAt = soon
 	}
+}
+
+// over returns why l has ended at its deadline. The caller holds l.c.mu.
+func (l *Lease) over() error {
+	if l.refusal != nil {
+		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.span, explain(l.refusal))
+	}
+	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span)
 }
 
 // due returns when the watchdog must look at l. The caller holds l.c.mu.
@@ -229,6 +240,20 @@ func (l *Lease) Err() error {
 // Deadline returns until when the lock is surely held if it is not released. It
 // moves on with each renewal.
 func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
+
+// lives reports whether the lease has not ended, nor its time: a process that was stopped
+// may notice the latter first. A lease without a deadline has no such time.
+func (l *Lease) lives() bool {
+	until := l.until()
+	return l.Err() == nil && (until.IsZero() && l.joint == nil || time.Now().Before(until))
+}
+
+// fresh reports whether the server has said within so long that the lock is held.
+func (l *Lease) fresh(within time.Duration) bool {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return time.Since(l.from) < within
+}
 
 func (l *Lease) until() time.Time {
 	if l.joint != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -103,6 +104,8 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("redislock: %w: the lock has no name", harness.ErrUsage)
 	case len(name) > maxName:
 		return o, fmt.Errorf("redislock: %w: the name of the lock has %d bytes, more than %d", harness.ErrUsage, len(name), maxName)
+	case companionName.MatchString(name):
+		return o, fmt.Errorf("redislock: %w: the lock is called %.80q: what ends with %s is the name of a key that belongs to another lock", harness.ErrUsage, name, companionName.FindString(name))
 	case o.Lease < minLease:
 		return o, fmt.Errorf("redislock: %w: a lease of %v: want at least %v", harness.ErrUsage, o.Lease, minLease)
 	case o.Lease > maxLease:
@@ -132,15 +135,24 @@ func (o Options) bound(try bool) time.Duration {
 // heard: two leases, but at most a minute.
 func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
 
-// companion returns the name of a key that belongs to the lock called name, and
-// that a cluster keeps in the same slot. There is none for a name with a closing
-// brace, or an empty pair, but nothing in braces.
+// companion returns the name of a key, or a channel, that belongs to the lock called
+// name, and that a cluster keeps in the same slot: with ~ before what, behind the name
+// in braces, or behind the name and a colon if it has braces itself. So it is that of
+// no other lock, and of no lock the key: a name that looks like it is refused. A cluster
+// keeps it elsewhere if the name has a closing brace, or an empty pair, but nothing in
+// braces.
 func companion(name, what string) string {
 	if hashTag(name) != name {
-		return name + ":" + what
+		return name + ":" + companionMark + what
 	}
-	return "{" + name + "}:" + what
+	return "{" + name + "}" + companionMark + what
 }
+
+const companionMark = "~"
+
+// companionName matches what companion returns, and the names of mailboxes, which add
+// to it what has no colon: an identity.
+var companionName = regexp.MustCompile(companionMark + `(queue|token|tokens|made|released|mail:[^:~]*)$`)
 
 // hashTag returns what says in which slot of a cluster a key is kept: what it has
 // between its first brace and the next closing one, or else all of it.
@@ -178,9 +190,14 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 	if t := traceOf(ctx); t != nil {
 		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())
 	}
-	l, err = lease.Await(ctx, c.spawn, ErrClosed,
-		func() (*Lease, error) { return acquire(ctx) },
-		func(l *Lease) { l.c.drop(l); l.release(ctx) })
+	abandon := func(l *Lease) { l.c.drop(l); l.release(ctx) }
+	for {
+		l, err = lease.Await(ctx, c.spawn, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
+		if err != nil || l.lives() {
+			break
+		}
+		abandon(l) // the process was stopped for longer than the lease
+	}
 	switch {
 	case err == nil:
 	case err == ErrNotAcquired: // of a TryLock

@@ -181,7 +181,7 @@ func mailboxTurns(t *testing.T, at harness.Endpoint) {
 		unlock(t, leases[0])
 		unlock(t, take(t, waiters[0]))
 	}()
-	full := a + ":mail:" + mailboxOf(t, watch, a)
+	full := a + ":~mail:" + mailboxOf(t, watch, a)
 	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
 	if err := watch.RPush(t.Context(), full, junk...).Err(); err != nil {
 		t.Fatal(err)

@@ -89,7 +89,7 @@ func optionWait(t *testing.T, at harness.Endpoint) {
 		}
 		unlock(t, l)
 		eventually(t, name+": nothing is left", func() bool {
-			return watch.Exists(t.Context(), key, key+":queue").Val() == 0
+			return watch.Exists(t.Context(), key, key+":~queue").Val() == 0
 		})
 		unlock(t, lock(t, m)) // it can be locked again
 	}
@@ -139,7 +139,7 @@ func optionName(t *testing.T, at harness.Endpoint) {
 	key := newKey()
 	l := lock(t, other.Mutex(key, redislock.Options{}))
 	w := enqueue(t, watch, holder.Mutex(key, redislock.Options{}))
-	if all := watch.ZRange(t.Context(), key+":queue", 0, -1).Val(); len(all) != 1 || !strings.HasPrefix(all[0], name+"-") {
+	if all := watch.ZRange(t.Context(), key+":~queue", 0, -1).Val(); len(all) != 1 || !strings.HasPrefix(all[0], name+"-") {
 		t.Errorf("in the queue is %q, want %s", all, name)
 	}
 	eventually(t, "the connection that listens has the name", func() bool {

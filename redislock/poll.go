@@ -63,7 +63,7 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	m := &PollMutex{newKeyLock(c, name, o.Options)}
 	pause := o.Pause
 	if pause == nil {
-		pause = jitter(5*time.Millisecond, 15*time.Millisecond)
+		pause = jitter(leastPause, mostPause)
 	}
 	m.vigil = func() (waitFunc, func()) {
 		return func(ctx context.Context, n int, _ time.Duration) (Wake, error) {
@@ -75,6 +75,9 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	}
 	return m
 }
+
+// The pauses of those who poll, if not said otherwise.
+const leastPause, mostPause = 5 * time.Millisecond, 15 * time.Millisecond
 
 // jitter returns pauses from least to most, evenly spread.
 func jitter(least, most time.Duration) func(int) time.Duration {

@@ -50,17 +50,18 @@ type PubSubMutex struct {
 }
 
 var (
-	pubsubAcquire = newScript("pubsub_acquire")
+	pubsubAcquire = newScript("needs", "pubsub_acquire")
 	pubsubRelease = newScript("pubsub_release")
+	pubsubNeeds   = needs(pubsubRelease, pollRenew)
 )
 
 // PubSubMutex returns the mutex with that name: the key of the lock, such as
-// "locks:reindex". Its channel has the name of the lock in braces, unless it has
-// braces itself, and ":released". Make it once and keep it: each listens by a
+// "locks:reindex". Its channel is one of the names that [Client.Mutex] describes, with
+// ~released. Make it once and keep it: each listens by a
 // connection of its own for as long as somebody waits and five seconds more.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
 	m := &PubSubMutex{newKeyLock(c, name, o), newBell(c, companion(name, "released"))}
-	m.ask = pubsubAcquire
+	m.ask, m.needs = pubsubAcquire, pubsubNeeds
 	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
 		return m.release(ctx, pubsubRelease, nonce, m.bell.channel)
 	}

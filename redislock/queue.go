@@ -83,24 +83,32 @@ type Mutex struct {
 type queueKind struct {
 	acquire, release, renew, check, pass, force *script
 
-	tag string // ends the names of waiters
+	needs string // of take
+	tag   string // ends the names of waiters
+}
+
+// complete returns k with what it needs.
+func (k queueKind) complete() queueKind {
+	k.needs = needs(k.release, k.renew, k.check, k.pass)
+	return k
 }
 
 var exclusive = queueKind{
-	acquire: newScript("grant", "queue_acquire"),
+	acquire: newScript("needs", "grant", "queue_acquire"),
 	release: newScript("grant", "queue_release"),
 	renew:   newScript("grant", "queue_renew"),
 	check:   newScript("grant", "queue_check"),
 	pass:    newScript("grant", "queue_pass"),
 	force:   newScript("grant", "queue_force"),
-}
+}.complete()
 
 // Mutex returns the mutex with that name: the key of the lock, such as
-// "locks:reindex". Beside it there are keys whose names begin with that name in
-// braces, unless it has braces itself, and a colon. (In a cluster a name that has
-// braces must have something in the first of them.) It may be made for every call: all
-// with one name share what the Client keeps for their waiters, and nothing is kept for a
-// name five seconds after the last of them.
+// "locks:reindex". Beside it there are keys whose names are that name in braces, or if
+// it has braces itself that name and a colon, and then ~queue, ~token and the like. So
+// no two names share a key, with braces or without; a name that ends like one of those
+// keys is refused. (In a cluster a name that has braces must have something in the first
+// of them.) It may be made for every call: all with one name share what the Client keeps
+// for their waiters, and nothing is kept for a name five seconds after the last of them.
 func (c *Client) Mutex(name string, o Options) *Mutex {
 	return c.mutex(name, false, o)
 }
@@ -216,7 +224,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 // letter before it is sent again and how many waiters are ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := time.Now()
-	reply, err := m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try).run(ctx, m.c.rdb).Int64Slice()
+	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try), m.kind.needs).Int64Slice()
 	if err == nil && len(reply) != 4 {
 		err = fmt.Errorf("redislock: the server's reply has %d values, want 4", len(reply))
 	}

@@ -189,7 +189,7 @@ func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
 		_, l := s.holds(t)
 		dead := s.process(t)
 		s.waits(t, dead)
-		boxes[kind] = s.key + ":mail:" + mailboxOf(t, watch, s.key)
+		boxes[kind] = redislock.Companion(s.key, "mail:") + mailboxOf(t, watch, s.key)
 		dead.die()
 		s.waits(t, s.process(t))
 		t.Cleanup(func() { l.Unlock(context.WithoutCancel(t.Context())) })

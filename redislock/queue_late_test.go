@@ -121,7 +121,7 @@ func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 	}
 	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == crowd })
 	before := p.link.Counts().Requests
-	watch.RPush(ctx, key+":mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
+	watch.RPush(ctx, key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
 	eventually(t, "the letter is read", func() bool { return p.link.Counts().Requests >= before+crowd })
 	before = p.link.Counts().Requests
 	time.Sleep(span)
@@ -155,7 +155,7 @@ func queueLateNews(t *testing.T, at harness.Endpoint) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		watch.RPush(t.Context(), key+":mail:"+box, box+":999 0 "+micros(now)+" 20000")
+		watch.RPush(t.Context(), key+":~mail:"+box, box+":999 0 "+micros(now)+" 20000")
 	}
 	time.Sleep(300 * time.Millisecond)
 	unlock(t, l)
@@ -185,7 +185,7 @@ func queueLateNews(t *testing.T, at harness.Endpoint) {
 
 func mailboxOf(t *testing.T, c *link, key string) string {
 	t.Helper()
-	all, err := c.ZRange(t.Context(), key+":queue", 0, 0).Result()
+	all, err := c.ZRange(t.Context(), key+":~queue", 0, 0).Result()
 	if err != nil || len(all) == 0 {
 		t.Fatal("nobody waits: ", err)
 	}

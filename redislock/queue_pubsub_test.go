@@ -37,7 +37,7 @@ func TestQueuePubsub(t *testing.T) {
 			l := lock(t, rival)
 			w := enqueue(t, watch, m)
 			eventually(t, "it listens", func() bool {
-				return len(watch.PubSubChannels(t.Context(), key+":mail:*").Val()) == 1
+				return len(watch.PubSubChannels(t.Context(), key+":~mail:*").Val()) == 1
 			})
 			time.Sleep(20 * time.Millisecond) // and has asked again
 			test.lose(t, p, watch)

@@ -124,7 +124,7 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 	l, _ = w.lease(t)
 	unlock(t, l)
-	if left, err := watch.Keys(t.Context(), strings.NewReplacer("{", "\\{").Replace(key)+":mail:*").Result(); err != nil || len(left) > 0 {
+	if left, err := watch.Keys(t.Context(), strings.NewReplacer("{", "\\{").Replace(key)+":~mail:*").Result(); err != nil || len(left) > 0 {
 		t.Errorf("mailboxes that are left: %q, %v", left, err)
 	}
 }

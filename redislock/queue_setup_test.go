@@ -108,7 +108,7 @@ func (w *waiter) withdraw(t *testing.T) {
 
 func waiting(t *testing.T, c *link, key string) int64 {
 	t.Helper()
-	n, err := c.ZCard(context.WithoutCancel(t.Context()), key+":queue").Result()
+	n, err := c.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Result()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func waiting(t *testing.T, c *link, key string) int64 {
 func ghosts(t *testing.T, c *link, key string, names ...string) {
 	t.Helper()
 	for i, name := range names {
-		if err := c.ZAdd(t.Context(), key+":queue", redis.Z{Score: float64(i + 1), Member: name}).Err(); err != nil {
+		if err := c.ZAdd(t.Context(), key+":~queue", redis.Z{Score: float64(i + 1), Member: name}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

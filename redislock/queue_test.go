@@ -293,15 +293,15 @@ func queueTokens(t *testing.T, at harness.Endpoint) {
 		if err := p.Client.Close(); err != nil {
 			t.Error(err)
 		}
-		watch.Del(t.Context(), key+":token") // as if the data were lost
+		watch.Del(t.Context(), key+":~token") // as if the data were lost
 	}
-	if err := watch.Set(t.Context(), key+":token", last+1e9, 0).Err(); err != nil { // a clock was set back
+	if err := watch.Set(t.Context(), key+":~token", last+1e9, 0).Err(); err != nil { // a clock was set back
 		t.Fatal(err)
 	}
 	last += 1e9
 	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{}))
 	next(l)
-	if keep, err := watch.PTTL(t.Context(), key+":token").Result(); err != nil || keep < 24*time.Hour+900*time.Second {
+	if keep, err := watch.PTTL(t.Context(), key+":~token").Result(); err != nil || keep < 24*time.Hour+900*time.Second {
 		t.Errorf("a counter a thousand seconds ahead of the clock is kept for %v, %v", keep, err)
 	}
 	unlock(t, l)
@@ -318,7 +318,7 @@ func queueExpires(t *testing.T, at harness.Endpoint) {
 	unlock(t, l) // writes into the mailbox of the ghost
 	l, _ = w.lease(t)
 	w = enqueue(t, watch, m)
-	for _, key := range []string{key, key + ":queue", key + ":token", key + ":mail:GHOST"} {
+	for _, key := range []string{key, key + ":~queue", key + ":~token", key + ":~mail:GHOST"} {
 		if left, err := watch.PTTL(t.Context(), key).Result(); err != nil || left <= 0 {
 			t.Errorf("%s ends in %v, %v", key, left, err)
 		}

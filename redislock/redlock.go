@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"locklab/harness"
@@ -14,11 +15,13 @@ import (
 //
 //  1. Acquire: ask all servers at once, with a new nonce, to take the key if it is
 //     absent. A server that does not answer within a fraction of the lease counts
-//     as one that refuses.
+//     as one that refuses, and is left out until it answers again: who waited for
+//     it would keep its other keys from those who could have a majority.
 //  2. With the key on a majority the lock is held until the first time at which
 //     fewer keys than that are sure, each counted from before its request was
 //     sent, less clock drift.
-//  3. Otherwise give back what there is, wait for a random time and go to 1.
+//  3. Otherwise, as soon as that is clear, give back what there is, wait for a random
+//     time that grows with what the attempt took, and go to 1.
 //  4. Release: delete the key on all servers where it carries the nonce.
 //
 // Each key is renewed for itself, and keys that come late are kept, so that a
@@ -52,7 +55,8 @@ var redlock = &harness.Variant{
 	Remote: remoteRedlock,
 }
 
-// RedlockOptions is how a Redlock behaves. The zero value is usable.
+// RedlockOptions is how a Redlock behaves. The zero value is usable: a Pause of nil adds
+// up to twice what the attempt took to that of a [PollMutex].
 type RedlockOptions struct {
 	PollOptions
 
@@ -61,6 +65,8 @@ type RedlockOptions struct {
 	// most DefaultAnswer.
 	Answer time.Duration
 }
+
+var errNoAnswer = errors.New("redislock: the server has not answered in time")
 
 // DefaultAnswer is long for a server that is there, and short enough that one
 // that is not does not keep its users.
@@ -73,8 +79,8 @@ type Redlock struct {
 	keys   []*keyLock // one on each server
 	name   string
 	answer time.Duration
-	pause  func(n int) time.Duration
-	err    error // what is wrong with the options
+	pause  func(n int) time.Duration // nil for one that depends on what an attempt takes
+	err    error                     // what is wrong with the options
 }
 
 // NewRedlock returns the lock with that name on the servers of these clients, one
@@ -88,9 +94,6 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	}
 	for _, c := range clients {
 		m.keys = append(m.keys, newKeyLock(c, name, o.Options))
-	}
-	if m.pause == nil {
-		m.pause = jitter(5*time.Millisecond, 15*time.Millisecond)
 	}
 	lease := m.keys[0].o.Lease
 	if m.answer == 0 {
@@ -125,6 +128,7 @@ func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
 
 func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, error) {
 	for attempt, failures := 1, 0; ; attempt++ {
+		began := time.Now()
 		l, err := m.vote(ctx, c)
 		switch {
 		case l != nil:
@@ -141,11 +145,21 @@ func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, err
 				traceOf(ctx).queued(m.name, -1)
 			}
 		}
-		if !c.pause(ctx, m.pause(attempt)) {
+		if !c.pause(ctx, m.wait(attempt, time.Since(began))) {
 			return nil, gaveUp(ctx, m.name, m.keys[0].o, errors.Join(ctx.Err(), c.closedErr()), nil)
 		}
 		traceOf(ctx).woken(m.name, WakeTime)
 	}
+}
+
+// wait returns how long to wait before attempt n+1, the last one having taken so long:
+// contenders that began together should not do so again, which takes pauses that differ
+// by more than that.
+func (m *Redlock) wait(n int, took time.Duration) time.Duration {
+	if m.pause != nil {
+		return m.pause(n)
+	}
+	return leastPause + rand.N(mostPause-leastPause+2*took)
 }
 
 // A ballot is the answer of one server: a lease, or an error, or neither, which is
@@ -161,14 +175,19 @@ type ballot struct {
 func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 	n := len(m.keys)
 	ballots, nonce := make(chan ballot, n), c.identity()
+	needed := m.answering() < n/2+1
 	for _, k := range m.keys {
-		if !k.c.spawn(func() { ballots <- m.ask(ctx, k, nonce) }) {
+		if !k.c.spawn(func() { ballots <- m.ask(ctx, k, nonce, needed) }) {
 			ballots <- ballot{err: ErrClosed}
 		}
 	}
 	j := newJoint(c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
-	silence := time.NewTimer(m.answer + retryPause) // for client libraries that ignore contexts
+	patience := m.answer + retryPause // for client libraries that ignore contexts
+	if needed {
+		patience += m.answer
+	}
+	silence := time.NewTimer(patience)
 	defer silence.Stop()
 	granted, failed, pending := 0, 0, n
 	var errs []error
@@ -207,19 +226,53 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 }
 
 // ask asks one server, even if ctx ends: a key that comes after Lock has returned
-// is welcome. If it is not known what has become of that it is undone, later.
-func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string) ballot {
+// is welcome. If it is not known what has become of that it is undone, later, and the
+// server is not asked again until then, unless the others are too few without it: then
+// it has as long for that as for an answer.
+func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool) ballot {
+	u := &k.c.unanswered
+	if none, why := u.state(); none != nil {
+		if !needed || !m.back(ctx, k.c, none) {
+			return ballot{err: why}
+		}
+	}
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.answer)
 	defer cancel()
+	sent, p := time.Now(), u.await(m.answer)
 	l, _, err := k.attempt(short, nonce)
-	if err != nil && !refused(err) {
-		k.c.spawn(func() {
-			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
-			defer cancel()
-			_, _ = k.free(detached, nonce, byScript) // else it is over with its lease
-		})
+	if err == nil || refused(err) {
+		p.end()
+		return ballot{l, err}
 	}
-	return ballot{l, err}
+	p.late(err)
+	if !k.c.spawn(func() { defer p.end(); k.undo(ctx, nonce, sent) }) {
+		p.end()
+	}
+	return ballot{err: err}
+}
+
+// back waits for a server as long as for an answer, and reports whether it is back.
+func (m *Redlock) back(ctx context.Context, c *Client, none <-chan struct{}) bool {
+	timer := time.NewTimer(m.answer)
+	defer timer.Stop()
+	select {
+	case <-none:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-c.open.Done():
+	}
+	return false
+}
+
+// answering returns how many servers have nothing unanswered.
+func (m *Redlock) answering() (n int) {
+	for _, k := range m.keys {
+		if none, _ := k.c.unanswered.state(); none == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // collect makes the last ballots part of j, or gives them back if it is too late.

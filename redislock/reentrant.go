@@ -36,12 +36,12 @@ import (
 //
 // # References
 //
-// Redisson 4.7.1, org.redisson.RedissonLock, RedissonBaseLock and
+// Redisson 4.7.0, org.redisson.RedissonLock, RedissonBaseLock and
 // pubsub.LockPubSub: the key, the field, the channel and the messages.
 var reentrant = &harness.Variant{
 	Name:   "redis-reentrant",
-	Doc:    "hash of owner and count, waiters listen to a channel; shares its locks with Redisson",
-	Paper:  "Redisson 4.7.1, RedissonLock",
+	Doc:    "hash of owner and count, waiters listen to a channel; shares its locks with Redisson's getLock",
+	Paper:  "Redisson 4.7.0, RedissonLock",
 	Family: harness.Redis,
 	Status: harness.Recommended, Complexity: harness.Single,
 	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
@@ -49,13 +49,19 @@ var reentrant = &harness.Variant{
 }
 
 // A ReentrantMutex is a lock whose owner may take it again, between all clients
-// that use the same name on the same server, those of Redisson's RLock among
-// them. It can be locked again after any error. It is not fair, and has no
+// that use the same name on the same server, Redisson's getLock and getFencedLock
+// among them. It can be locked again after any error. It is not fair, and has no
 // fencing tokens: [Mutex] has both.
 //
-// Redisson must reach the same key: without a NameMapper, and on a cluster with
-// its PUBLISH and SUBSCRIBE, not with the sharded SPUBLISH and SSUBSCRIBE. Give
-// both sides leases that suit: each renews only its own.
+// Redisson must reach the same key, so without a NameMapper. In a cluster set its
+// shardedSubscriptionMode to OFF: the default, AUTO, publishes with SPUBLISH from
+// Redis 7 on, which a Go service does not hear, nor does Redisson hear its PUBLISH; then
+// each waits, behind the other, for the rest of the lease. The locks of getSpinLock and
+// getFairLock have a key of the same name and shape, and exclude this one, but tell
+// nobody who listens here that they are free: behind them too it waits for the rest of
+// the lease, and it does not heed the queue of the latter. A Go holder has no token of
+// getFencedLock, nor does it raise the next. Give both sides leases that suit: each
+// renews only its own. (Redisson 4.7.0)
 type ReentrantMutex struct {
 	c    *Client
 	name string
@@ -68,9 +74,10 @@ type ReentrantMutex struct {
 }
 
 var (
-	reentrantAcquire = newScript("reentrant_acquire")
+	reentrantAcquire = newScript("needs", "reentrant_acquire")
 	reentrantRelease = newScript("reentrant_release")
 	reentrantRenew   = newScript("reentrant_renew")
+	reentrantNeeds   = needs(reentrantRelease, reentrantRenew)
 )
 
 // ReentrantMutex returns the mutex with that name: the key of the lock, such as
@@ -91,7 +98,8 @@ func newUUID() string {
 }
 
 // redissonName returns what Redisson calls a companion of the object called
-// name: RedissonObject.prefixName.
+// name: RedissonObject.prefixName. It is the same for x and {x}, which then hear each
+// other's messages: a waiter wakes up in vain. Their keys differ.
 func redissonName(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
@@ -239,7 +247,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			h = fresh
 		}
 		sent := time.Now()
-		reply, err := call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}.run(ctx, m.c.rdb).Int64Slice()
+		reply, err := m.c.take(ctx, call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}, reentrantNeeds).Int64Slice()
 		if err == nil && len(reply) != 2 {
 			err = fmt.Errorf("redislock: the server's reply has %d values, want 2", len(reply))
 		}

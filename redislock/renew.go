@@ -23,6 +23,26 @@ func (c *Client) renew(ls []*Lease, afresh bool) {
 	}
 }
 
+// confirm asks for a whole lease again for l, and waits for the answer for so long.
+func (c *Client) confirm(l *Lease, wait time.Duration) {
+	done := make(chan struct{})
+	if !c.spawn(func() {
+		defer close(done)
+		for _, s := range c.servers([]*Lease{l}) {
+			c.renewAt(s, false)
+		}
+	}) {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-l.Done():
+	}
+}
+
 // servers returns where ls are kept.
 func (c *Client) servers(ls []*Lease) (servers []*server) {
 	by := make(map[*redis.Client]*server)
@@ -118,6 +138,10 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 			continue // released or over
 		}
 		switch n, err := replies[i].Int(); {
+		case forbidden(err) || redis.HasErrorPrefix(err, "WRONGTYPE"): // now and later
+			l.end(fmt.Errorf("%w: its renewal was refused: %w", ErrLost, explain(err)))
+			delete(c.leases, l)
+			continue
 		case err != nil:
 			l.failed(sent, err)
 		case n != 1:

@@ -5,6 +5,9 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +28,7 @@ func newScript(names ...string) *script {
 		source = append(source, text...)
 	}
 	_, op, _ := strings.Cut(names[len(names)-1], "_")
-	return &script{redis.NewScript(string(source)), op}
+	return &script{redis.NewScript(string(source)), op, string(source)}
 }
 
 // A call is one run of a script: what can be sent alone or in a batch.
@@ -52,6 +55,48 @@ func request[C redis.Cmder](ctx context.Context, name, op string, send func() C)
 	began := time.Now()
 	reply := send()
 	tell(t.Answered, AnsweredInfo{name, op, time.Since(began), reply.Err()})
+	return reply
+}
+
+// needs returns the last argument of a script that takes a lock, which checks that the
+// user may send the commands of these scripts. Of PUBLISH a release says so itself, if
+// it takes that.
+func needs(scripts ...*script) string {
+	var commands []string
+	for _, s := range scripts {
+		for _, found := range scriptCommand.FindAllStringSubmatch(s.source, -1) {
+			command := strings.ToLower(found[1])
+			if n, ok := arguments[command]; ok {
+				commands = append(commands, command+"/"+strconv.Itoa(n))
+			}
+		}
+	}
+	slices.Sort(commands)
+	return "needs " + strings.Join(slices.Compact(commands), " ")
+}
+
+var scriptCommand = regexp.MustCompile(`redis\.call\('(\w+)'`)
+
+// arguments is how many arguments the commands of our scripts take at least, the first
+// of them a key.
+var arguments = map[string]int{
+	"time": 0,
+	"get":  1, "del": 1, "exists": 1, "pttl": 1, "rpop": 1, "zcard": 1, "zpopmin": 1,
+	"set": 2, "pexpire": 2, "rpush": 2, "lindex": 2, "zrank": 2, "zrem": 2, "zscore": 2, "hget": 2, "hdel": 2, "hexists": 2,
+	"zadd": 3, "zrange": 3, "zrangebyscore": 3, "hset": 3,
+}
+
+// take runs a script that takes a lock. Until one has succeeded that needs the same, the
+// script also checks that this user has the rights for it.
+func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
+	if _, known := c.permitted.Load(needs); known {
+		return k.run(ctx, c.rdb)
+	}
+	k.args = append(slices.Clip(k.args), needs)
+	reply := k.run(ctx, c.rdb)
+	if err := reply.Err(); err == nil || errors.Is(err, redis.Nil) {
+		c.permitted.Store(needs, true)
+	}
 	return reply
 }
 
@@ -89,6 +134,17 @@ func denied(err error) bool {
 	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "WRONGPASS") || redis.HasErrorPrefix(err, "NOAUTH")
 }
 
+// forbidden reports whether err is the server's answer that this user may not do that,
+// by itself or in a script.
+func forbidden(err error) bool {
+	if err == nil || !refused(err) {
+		return false
+	}
+	// Servers before 7.2 do not say which command of a script was not allowed.
+	text := err.Error()
+	return redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script")
+}
+
 // rights is what the reader of an error can do about a right that is missing.
 const rights = "the rights that a user needs stand in the package comment of redislock"
 
@@ -109,9 +165,7 @@ func explain(err error) error {
 	}
 	text := err.Error()
 	for _, a := range advice {
-		// Servers before 7.2 do not say which command of a script was not allowed.
-		hidden := a.text == rights && (strings.Contains(text, "user executing the script") || strings.Contains(text, "ACL failure in script"))
-		if redis.HasErrorPrefix(err, a.prefix) || hidden {
+		if redis.HasErrorPrefix(err, a.prefix) || a.text == rights && forbidden(err) {
 			if strings.Contains(text, a.text) {
 				return err
 			}
@@ -124,5 +178,6 @@ func explain(err error) error {
 // A script is one of ours.
 type script struct {
 	*redis.Script
-	op string // what it does
+	op     string // what it does
+	source string
 }

@@ -131,8 +131,8 @@ func FuzzQueueScripts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		key := newKey()
 		q := &queueFuzz{T: t, rdb: rdb, ctx: context.WithoutCancel(t.Context()), scripts: scripts,
-			keys: []string{key, key + ":queue", key + ":token", key + ":mail:"}}
-		defer rdb.Del(q.ctx, key, key+":queue", key+":token")
+			keys: []string{key, key + ":~queue", key + ":~token", key + ":~mail:"}}
+		defer rdb.Del(q.ctx, key, key+":~queue", key+":~token")
 		for i, step := range steps[:min(len(steps), 100)] {
 			q.step(step)
 			if t.Failed() {
@@ -268,7 +268,7 @@ func FuzzQueueRubbish(f *testing.F) {
 	rdb, scripts := dial(f, at), redislock.QueueScripts()
 	f.Fuzz(func(t *testing.T, value, waiter, counter, letter string) {
 		ctx, key := context.WithoutCancel(t.Context()), newKey()
-		keys := []string{key, key + ":queue", key + ":token", key + ":mail:"}
+		keys := []string{key, key + ":~queue", key + ":~token", key + ":~mail:"}
 		box, _, _ := strings.Cut(waiter, ":")
 		all := []string{keys[0], keys[1], keys[2], keys[3] + "A", keys[3] + box}
 		defer rdb.Del(ctx, all...)

@@ -24,10 +24,10 @@ func (c *Client) shared(name string, o Options, limit int) *Mutex {
 }
 
 var sharing = queueKind{
-	acquire: newScript("grant", "share", "share_acquire"),
+	acquire: newScript("needs", "grant", "share", "share_acquire"),
 	release: newScript("grant", "share", "share_release"),
 	renew:   newScript("grant", "share", "share_renew"),
 	check:   newScript("grant", "share", "share_check"),
 	pass:    newScript("grant", "share", "share_pass"),
 	force:   newScript("grant", "share", "share_force"),
-}
+}.complete()

@@ -73,13 +73,13 @@ func sharedRequests(t *testing.T, at harness.Endpoint) {
 	writer := lock(t, m)
 	before := c.Counts()
 	got := begun(t, newClient(t, other).RW(key, redislock.Options{}).Reader())
-	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 1 })
+	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
 	unlock(t, writer)
 	unlock(t, take(t, got))
 	if n := c.Counts().Sub(before).Requests; n < 2 || other.Counts().Requests != 1+1+1 { // ping, acquire, release
 		t.Errorf("a contended turn cost %d requests of the waiter, want 2 and its blocking pop", other.Counts().Requests-1)
 	}
-	for _, name := range []string{key, key + ":queue", key + ":tokens"} {
+	for _, name := range []string{key, key + ":~queue", key + ":~tokens"} {
 		if n := c.Exists(t.Context(), name).Val(); n != 0 {
 			t.Errorf("%s is left", name)
 		}
@@ -94,10 +94,10 @@ func readersTogether(t *testing.T, at harness.Endpoint) {
 	var got []<-chan *redislock.Lease
 	for i := range n {
 		got = append(got, begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader()))
-		eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == int64(i+1) })
+		eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == int64(i+1) })
 	}
 	last := begun(t, m)
-	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == n+1 })
+	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == n+1 })
 	if l, err := m.TryRLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
 		t.Errorf("TryRLock of a writer's lock = %v, %v", l, err)
 	}
@@ -182,9 +182,9 @@ func writerGivesUp(t *testing.T, at harness.Endpoint) {
 	defer cancel()
 	gone := make(chan error, 1)
 	go func() { _, err := m.Lock(ctx); gone <- err }()
-	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 1 })
+	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
 	got := begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
-	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":queue").Val() == 2 })
+	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 2 })
 	keptOut(t, "a reader behind a writer", got)
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
@@ -258,7 +258,7 @@ func deadWaiters(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{Grant: grant}
 	c, key := dial(t, at), newKey()
 	l := lock(t, newClient(t, c).RW(key, o))
-	queue := key + ":queue"
+	queue := key + ":~queue"
 	// They cannot be killed here: they are entered as a process would be that
 	// died at once.
 	for i, who := range []string{"DEAD:1:1", "DEAD:2:1"} {
@@ -266,7 +266,7 @@ func deadWaiters(t *testing.T, at harness.Endpoint) {
 			t.Fatal(err)
 		}
 	}
-	defer c.Del(context.WithoutCancel(t.Context()), key+":mail:DEAD")
+	defer c.Del(context.WithoutCancel(t.Context()), key+":~mail:DEAD")
 	got := begun(t, newClient(t, dial(t, at)).RW(key, o))
 	eventually(t, "the waiter waits", func() bool { return c.ZCard(t.Context(), queue).Val() == 3 })
 	began := time.Now()

@@ -315,7 +315,7 @@ func (tr *trial) after(ctx context.Context) error {
 func (tr *trial) left(ctx context.Context) (keys []string, err error) {
 	all := tr.see.Scan(context.WithoutCancel(ctx), 0, "*"+tr.key+"*", 1000).Iterator()
 	for all.Next(context.WithoutCancel(ctx)) {
-		if !strings.HasSuffix(all.Val(), ":token") {
+		if !strings.HasSuffix(all.Val(), "~token") {
 			keys = append(keys, all.Val())
 		}
 	}

@@ -94,7 +94,7 @@ func TestTokenSteps(t *testing.T) {
 			if n := rdb.LLen(t.Context(), name).Val(); n > 1 {
 				t.Errorf("the list has %d elements", n)
 			}
-			rdb.Del(t.Context(), name, name+":made")
+			rdb.Del(t.Context(), name, name+":~made")
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 )
 
 // BestLocal and BestRemote draw which lock the verdict names for each number of
@@ -53,20 +52,13 @@ func (c choice) sure() bool { return c.Use != "" && len(c.Ties) == 0 && c.proven
 // prove finds whether the lock to use is surely faster than every other
 // candidate of s.
 func (c *choice) prove(s situation) {
-	pool, rivals := s.candidates(harness.Recommended), s.candidates(harness.Reference)
-	if len(pool) == 0 {
-		pool, rivals = rivals, nil
-	}
-	n := len(pool)
-	c.alone = n == 1
-	// Any of them might have led, so all pairs count.
-	level := 1 - family95/float64(max(1, n*(n-1)/2+n*len(rivals)))
-	i := slices.IndexFunc(pool, func(x candidate) bool { return x.lock.Name == c.Use })
-	c.proven = i >= 0 && n > 1
-	for k, x := range pool {
+	duel := s.contest()
+	c.alone = len(duel.pool) == 1
+	i := slices.IndexFunc(duel.pool, func(x candidate) bool { return x.lock.Name == c.Use })
+	c.proven = i >= 0 && !c.alone
+	for k, x := range duel.pool {
 		if c.proven && k != i {
-			xs, ys := pairs(pool[i].cell, x.cell, s.metric())
-			c.proven = metric.Compare(xs, ys, level).Greater()
+			c.proven = duel.compare(duel.pool[i], x).Greater()
 		}
 	}
 }
@@ -313,7 +305,7 @@ func (c choice) draw(to draw.Canvas, box []vg.Point) {
 }
 
 func (m *bestMap) table() table {
-	t := table{head: []string{"hold", "workers", "use", "as good", "rate", "how sure"}}
+	t := table{head: []string{"hold", "workers", "use", "ties", "rate", "how sure"}}
 	for _, c := range m.choices() {
 		use, ties := c.Use, strings.Join(c.Ties, ", ")
 		if use == "" {

@@ -7,7 +7,7 @@ type column struct{ Name, Meaning string }
 var verdictColumns = []column{
 	{"situation", "how many want the lock at once, compared with the CPUs there are"},
 	{"use", "the lock to take there"},
-	{"as good", "locks that these rounds do not tell apart from it"},
+	{"ties", "locks that these rounds do not tell apart from it"},
 	{"rate", "how often a second the lock was taken, by all workers together (hand-overs: how often it passed to another worker); below, where the true median lies with 95 %"},
 	{"wait p99", "99 of 100 requests got the lock within this time; ≤ where the clock cannot tell less"},
 	{"fairness", "how evenly the workers were served (Jain's index): 100 % is alike; with n workers, 100/n % is one that takes all"},

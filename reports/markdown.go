@@ -151,7 +151,7 @@ func (m *markdown) comparisons(summary string, vs []verdict) {
 		}
 		text := v.Situation + " (" + v.Setting + "): rate over that of the leader in the same round, median and interval"
 		if v.Level != "" {
-			text += " at " + v.Level + " each"
+			text += " at " + v.Level
 		}
 		m.text(text + ".")
 		var rows [][]string

@@ -23,7 +23,7 @@ func (c contest) surety(use candidate, f ranking) (grade, why string) {
 	leader := "" // of whom the rest is said
 	if len(f.ties) > 1 {
 		grade = gradeTie
-		parts = append(parts, c.preference(use, f.ties))
+		parts = append(parts, c.preference(use, f))
 		if leader = c.pool[0].lock.Name + " is "; use.series == c.pool[0].series {
 			leader = "it is "
 		}
@@ -37,6 +37,20 @@ func (c contest) surety(use candidate, f ranking) (grade, why string) {
 	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, percent(100*c.level))
 }
 
+// seem returns those that tie, but seem slower.
+func (f ranking) seem() []candidate {
+	return slices.DeleteFunc(slices.Clone(f.ties), func(t candidate) bool {
+		return slices.ContainsFunc(f.alike, func(a candidate) bool { return a.series == t.series })
+	})
+}
+
+func seems(n int) string {
+	if n == 1 {
+		return "seems"
+	}
+	return "seem"
+}
+
 // names returns the names of the locks of cs.
 func names(cs []candidate) (out []string) {
 	for _, c := range cs {
@@ -45,17 +59,31 @@ func names(cs []candidate) (out []string) {
 	return out
 }
 
-// preference says why use was taken of ties.
-func (c contest) preference(use candidate, ties []candidate) string {
+// untold says that the rounds are too few to tell a lock kept for reference from
+// use, or "".
+func (c contest) untold(use candidate) string {
+	for _, r := range c.rivals {
+		if !c.compare(r, use).Enough() {
+			return fmt.Sprintf("; whether a lock kept for reference is faster takes %s to tell", plural(metric.MinRounds(c.aside), "round"))
+		}
+	}
+	return ""
+}
+
+// preference says why use was taken of those that tie.
+func (c contest) preference(use candidate, f ranking) string {
 	var fair, simple bool // some are less fair; some are as fair and less simple
-	alike := fairest(ties)
-	fair = len(alike) < len(ties)
+	alike := fairest(f.alike)
+	fair = len(alike) < len(f.alike)
 	for _, t := range alike {
 		if t.complexity > use.complexity {
 			simple = true
 		}
 	}
-	text := fmt.Sprintf("of the %d that tie ", len(ties))
+	text := fmt.Sprintf("of the %d that tie ", len(f.ties))
+	if len(f.alike) < len(f.ties) {
+		text += fmt.Sprintf("(%s %s slower, which is not proven) ", list(names(f.seem()), 6), seems(len(f.ties)-len(f.alike)))
+	}
 	switch {
 	case fair && simple:
 		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", percent(use.jain), use.lock.Complexity)

@@ -99,7 +99,7 @@ func (t *textWriter) verdict(v verdict) {
 		return
 	}
 	t.field("use", v.Use)
-	t.field("as good", strings.Join(v.Ties, ", "))
+	t.field("ties", strings.Join(v.Ties, ", "))
 	figures := []string{v.Rate, "p99 wait " + v.P99}
 	if v.Jain != unknown {
 		figures = append(figures, "Jain "+v.Jain)

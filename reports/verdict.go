@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ type verdict struct {
 	Why       string // how sure, or why there is no verdict
 	Notes     []string
 	Rows      []rival // what it was compared with, the fastest first
-	Level     string  // of each interval in Rows, "" if there is none
+	Level     string  // of the intervals in Rows, "" if there are none
 
 	about situation
 }
@@ -49,8 +48,8 @@ type rival struct {
 const (
 	ruleText = "The lock with the highest median rate over the rounds leads. " +
 		"It is compared with every other lock by the ratio of their rates in the same round, so that what slows down a whole round cancels. " +
-		"A lock is slower if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all pairs of a row together (Bonferroni): any of the locks for use might have led. " +
-		"Locks that are not slower tie, unless they are probably slower by more than twice; of the ties the fairer one is used (by more than 5 points of Jain's index), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
+		"A lock is slower if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all pairs of a row together (Bonferroni; 4.5 of the 5 % are for pairs of locks for use, any of which might have led, and the rest for those with a lock kept for reference). " +
+		"Locks that are not slower tie, unless they are probably slower by more than twice. That rounds do not tell two locks apart does not make them equal: of the ties only those are considered that do not even seem slower, at 80 % by themselves. Of these the fairer one is used (by more than 5 points of Jain's index), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
 		"Where a lock may as well be faster than the leader as slower by more than twice, there is too much noise for a verdict. " +
 		"Only locks that are meant for use are recommended: where one of the locks kept for reference is faster, the row says so."
 	handoverText = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
@@ -59,8 +58,12 @@ const (
 const (
 	unfairBelow = 50 // Jain, percent
 	jainStep    = 5  // points of Jain's index that count as a difference
-	noiseFactor = 2  // by how much the leader may be faster than a lock that is called as good
+	noiseFactor = 2  // by how much the leader may be faster than a lock that ties
 	family95    = 0.05
+
+	// A lock seems slower than the leader if the interval of this level lies
+	// above 1: by chance one of two equal locks does in one run of five at most.
+	seeming = 0.8
 
 	mostlyReads = 50 // turns in a hundred
 )
@@ -128,51 +131,19 @@ func (s situation) candidates(status harness.Status) (out []candidate) {
 type contest struct {
 	situation
 	pool, rivals []candidate
-	level        float64 // of each comparison
+	level        float64 // of each comparison within the pool
+	aside        float64 // of each comparison with a rival
 }
 
 // contest returns the locks of s. Where none is meant for use, those kept for
 // reference are the candidates.
 func (s situation) contest() contest {
-	c := contest{s, s.candidates(harness.Recommended), s.candidates(harness.Reference), 0}
+	c := contest{situation: s, pool: s.candidates(harness.Recommended), rivals: s.candidates(harness.Reference)}
 	if len(c.pool) == 0 {
 		c.pool, c.rivals = c.rivals, nil
 	}
-	c.level = metric.Level(metric.Pairs(len(c.pool), len(c.rivals)))
+	c.level, c.aside = levels(len(c.pool), len(c.rivals))
 	return c
-}
-
-// RoundsFor returns how many rounds it takes at least to give a verdict on each
-// situation that the cases would make, and how many locks are compared where it
-// takes the most.
-func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks int) {
-	type key struct {
-		kind string
-		load string
-	}
-	counts := make(map[key]map[harness.Status]int)
-	for lock, load := range cases {
-		if k := (key{lock.Traits.Needs, load.Name()}); eligible(lock) {
-			if k.kind != "" {
-				k.kind = "remote" // of whatever server: they are compared
-			}
-			if counts[k] == nil {
-				counts[k] = make(map[harness.Status]int)
-			}
-			counts[k][lock.Status]++
-		}
-	}
-	for _, n := range counts {
-		pool, rivals := n[harness.Recommended], n[harness.Reference]
-		if pool == 0 {
-			pool, rivals = rivals, 0
-		}
-		need := metric.MinRounds(metric.Level(metric.Pairs(pool, rivals)))
-		if need > rounds || need == rounds && pool+rivals > locks {
-			rounds, locks = need, pool+rivals
-		}
-	}
-	return rounds, locks
 }
 
 // judge applies the rule to s.
@@ -192,12 +163,12 @@ func judge(s situation) verdict {
 		v.Rows = c.rows(candidate{})
 		return v
 	}
-	v.Level = percent(100 * c.level)
+	v.Level = c.levelText()
 	if v.Why = f.blur; v.Why != "" {
 		v.Rows = c.rows(candidate{})
 		return v
 	}
-	use := best(f.ties)
+	use := best(f.alike)
 	v.fill(s, use)
 	for _, t := range f.ties {
 		if t.series != use.series {
@@ -205,6 +176,7 @@ func judge(s situation) verdict {
 		}
 	}
 	v.Grade, v.Why = c.surety(use, f)
+	v.Why += c.untold(use)
 	v.note(c, use)
 	v.Rows = c.rows(use)
 	return v
@@ -212,23 +184,34 @@ func judge(s situation) verdict {
 
 // compare returns the ratio of a's rate to b's over the rounds they share.
 func (c contest) compare(a, b candidate) metric.Comparison {
+	level := c.level
+	if slices.ContainsFunc(c.rivals, func(x candidate) bool { return x.series == a.series || x.series == b.series }) {
+		level = c.aside
+	}
+	return c.compareAt(a, b, level)
+}
+
+func (c contest) compareAt(a, b candidate, level float64) metric.Comparison {
 	xs, ys := pairs(a.cell, b.cell, c.metric())
-	return metric.Compare(xs, ys, c.level)
+	return metric.Compare(xs, ys, level)
 }
 
 // A ranking is how the candidates of a contest stand to their leader.
 type ranking struct {
 	ties   []candidate // the leader and those that it does not beat, in order of rate
+	alike  []candidate // those of ties that do not even seem slower: one of them is used
 	likely []candidate // probably slower by much: not proven at the level of all pairs, but at 95 % by itself
 	slower []candidate
 	margin float64 // by how much the leader beats the best of slower, at least; 0 if there are none
-	blur   string  // why those that are not told apart cannot be called as good either, or ""
+	blur   string  // why those that are not told apart cannot be called a tie either, or ""
 }
 
-// rank compares the leader with the other candidates.
+// rank compares the leader with the other candidates. First it asks of each
+// whether it is surely slower. That it is not does not make it equal: a lock
+// that seems slower ties, but is not used for being fairer or simpler.
 func (c contest) rank() (f ranking) {
 	leader := c.pool[0]
-	f.ties = []candidate{leader}
+	f.ties, f.alike = []candidate{leader}, []candidate{leader}
 	for _, x := range c.pool[1:] {
 		ratio, alone := c.compare(leader, x), c.alone(leader, x)
 		switch {
@@ -239,6 +222,9 @@ func (c contest) rank() (f ranking) {
 			}
 		case alone.Hi <= noiseFactor:
 			f.ties = append(f.ties, x)
+			if !c.compareAt(leader, x, seeming).Greater() {
+				f.alike = append(f.alike, x)
+			}
 		case alone.Lo > 1:
 			f.likely = append(f.likely, x)
 		case f.blur == "":
@@ -251,13 +237,12 @@ func (c contest) rank() (f ranking) {
 
 // alone is compare at 95 % for this comparison by itself.
 func (c contest) alone(a, b candidate) metric.Comparison {
-	xs, ys := pairs(a.cell, b.cell, c.metric())
-	return metric.Compare(xs, ys, metric.Level(1))
+	return c.compareAt(a, b, metric.Level(1))
 }
 
 // undecided returns why nothing can be concluded from these rounds, or "".
 func (c contest) undecided() string {
-	leader, others := c.pool[0], append(c.pool[1:len(c.pool):len(c.pool)], c.rivals...)
+	leader, others := c.pool[0], c.pool[1:]
 	need, have := metric.MinRounds(c.level), leader.rate.N
 	for _, x := range others {
 		if ratio := c.compare(leader, x); !ratio.Enough() {

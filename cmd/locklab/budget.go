@@ -22,16 +22,15 @@ const (
 var minRounds = metric.MinRounds(0.95)
 
 // fit chooses rounds and windows so that p takes about so long. What the user
-// gave stays. Else there are as many rounds as fit, from defaultRounds, or what a
-// verdict takes, to maxRounds; if that is too many, the windows become shorter,
-// down to minWindow, and then the rounds fewer, down to what a verdict takes; if
-// time is left over, the windows become longer, up to maxWindow. Where even the
+// gave stays. Else there are as many rounds as fit, from those that p should have
+// to maxRounds; if that is too many, the windows become shorter, down to
+// minWindow, and then the rounds fewer, down to what a verdict takes; if time is left over, the windows become longer, up to maxWindow. Where even the
 // least does not fit, p is the least, and the error says so.
 func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	p.Budget = 0
 	need, _ := verdictRounds(p)
 	least := max(minRounds, need)
-	usual := max(defaultRounds, least)
+	usual := max(least, plannedRounds(p))
 	switch {
 	case o.roundsGiven && o.duration > 0:
 		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)

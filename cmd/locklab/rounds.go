@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 
 	"locklab/harness"
 	"locklab/harness/runner"
@@ -10,23 +11,30 @@ import (
 
 // verdictRounds returns how many rounds it takes at least to give a verdict on
 // what p measures, and how many locks are compared where it takes the most.
-func verdictRounds(p *runner.Plan) (rounds, locks int) {
-	return reports.RoundsFor(func(yield func(harness.Lock, harness.Workload) bool) {
+func verdictRounds(p *runner.Plan) (rounds, locks int) { return reports.RoundsFor(described(p)) }
+
+// plannedRounds returns how many rounds p should have, so that one bad round in
+// ten hides no difference between locks for use.
+func plannedRounds(p *runner.Plan) int {
+	return max(defaultRounds, reports.PlannedRounds(described(p)))
+}
+
+// described yields the cases of p as a report knows them.
+func described(p *runner.Plan) iter.Seq2[harness.Lock, harness.Workload] {
+	return func(yield func(harness.Lock, harness.Workload) bool) {
 		for _, c := range p.Cases {
 			if !yield(c.Lock.Describe(), c.Workload) {
 				return
 			}
 		}
-	})
+	}
 }
 
-// setRounds gives p the rounds that the user wants, or as many as a verdict takes
-// and defaultRounds at least.
+// setRounds gives p the rounds that the user wants, or as many as it should have.
 func (o runOptions) setRounds(p *runner.Plan) {
 	p.Rounds = o.rounds
 	if !o.roundsGiven {
-		need, _ := verdictRounds(p)
-		p.Rounds = max(defaultRounds, need)
+		p.Rounds = plannedRounds(p)
 	}
 }
 

@@ -68,14 +68,14 @@ same as report.md with its charts. Ctrl-C keeps what was measured and still writ
 the report; --resume --out DIR goes on from there, also after a crash or a full
 disk, with the flags that the run was started with.
 
---budget takes as many rounds as fit, from 10 to 50, with windows of their default
-length. Where 10 do not fit, the windows become shorter, down to 20ms, and then
-the rounds fewer, down to what a verdict takes, 6 at least; where 50 leave time
-over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
+--budget takes as many rounds as fit, from those without it to 50, with windows of
+their default length. Where they do not fit, the windows become shorter, down to
+20ms, and then the rounds fewer, down to what a verdict takes, 6 at least; where
+50 leave time over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
 the one and leaves the other to the budget; with --rounds, a machine that gets
 busier meanwhile makes the run longer, which is said as soon as it can be known.
 What --hardware adds comes on top.`,
-		Example: `  locklab run                                       one lock for each idea, about a quarter of an hour
+		Example: `  locklab run                                       one lock for each idea, about twenty minutes
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
@@ -114,7 +114,7 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 // runFlags declares the flags that say how a run goes.
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default as often as a verdict on so many locks takes, %d at least)", defaultRounds))
+	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that one bad round in ten hides nothing, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")

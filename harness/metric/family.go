@@ -16,4 +16,11 @@ func Pairs(candidates, rivals int) int {
 // Source: C. Bonferroni, "Teoria statistica delle classi e calcolo delle
 // probabilità", 1936; O. Dunn, "Multiple Comparisons among Means", JASA 56,
 // 1961.
-func Level(comparisons int) float64 { return 1 - (1-level95)/float64(max(1, comparisons)) }
+func Level(comparisons int) float64 { return LevelOf(1, comparisons) }
+
+// LevelOf is Level for comparisons that may use up only this share, up to 1, of
+// the chance of a false difference. If the shares of several families add up to
+// 1, all of them hold together with 95 %.
+func LevelOf(share float64, comparisons int) float64 {
+	return 1 - share*(1-level95)/float64(max(1, comparisons))
+}

@@ -96,6 +96,17 @@ func MinRounds(level float64) int {
 	return n
 }
 
+// SturdyRounds returns the fewest rounds whose interval at level stands one bad
+// round in ten: as many of the ratios may be anything, and its bounds stay among
+// the others. With [MinRounds] a single one moves a bound to wherever it is.
+func SturdyRounds(level float64) int {
+	for n := MinRounds(level); ; n++ {
+		if rank, _ := medianRank(n, level); 10*(rank-1) >= n {
+			return n
+		}
+	}
+}
+
 // A Comparison is the ratio of two cases that were measured in the same
 // rounds. What disturbs a whole round disturbs both, and cancels.
 type Comparison struct {

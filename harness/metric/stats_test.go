@@ -3,6 +3,7 @@ package metric
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -35,6 +36,29 @@ func TestMinRounds(t *testing.T) {
 		}
 		if _, got := medianRank(n-1, level); got >= level {
 			t.Errorf("%d rounds reach %v already", n-1, got)
+		}
+	}
+}
+
+// TestSturdyRounds: with so many rounds one in ten may be anything, and the
+// interval still leaves out what the others say it does.
+func TestSturdyRounds(t *testing.T) {
+	for level, want := range map[float64]int{0.95: 9, 0.99: 15, 1 - 0.045/6: 15, 1 - 0.045/10: 16, 1 - 0.05/58: 19} {
+		n := SturdyRounds(level)
+		if n != want {
+			t.Errorf("SturdyRounds(%v) is %d, want %d", level, n, want)
+		}
+		ratios, ones := make([]float64, n), slices.Repeat([]float64{1}, n)
+		for i := range ratios {
+			if ratios[i] = 1.2 + 0.01*float64(i%5); i < (n+9)/10 {
+				ratios[i] = 0.1
+			}
+		}
+		if c := Compare(ratios, ones, level); !c.Greater() || c.Median < 1.2 {
+			t.Errorf("%d rounds, %d of them bad, at %v: %+v, want greater", n, (n+9)/10, level, c)
+		}
+		if least := MinRounds(level); Compare(ratios[:least], ones, level).Greater() {
+			t.Errorf("%d rounds at %v stand bad ones too: this shows nothing", least, level)
 		}
 	}
 }

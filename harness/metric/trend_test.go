@@ -80,6 +80,15 @@ func TestLevel(t *testing.T) {
 	}
 }
 
+// TestLevelOf: families that share the chance of a false difference spend all of
+// it and no more.
+func TestLevelOf(t *testing.T) {
+	spent := 6*(1-LevelOf(0.9, 6)) + 52*(1-LevelOf(0.1, 52))
+	if math.Abs(spent-0.05) > 1e-12 || LevelOf(1, 7) != Level(7) || LevelOf(1, 0) != 0.95 {
+		t.Errorf("6 and 52 comparisons spend %v, want 0.05", spent)
+	}
+}
+
 // TestLeaderIsChosen draws equal cases, picks the one with the highest median
 // and compares the others with it in the fewest rounds. The level of the pairs
 // keeps the chance of a false difference under 5 %; that of the comparisons

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"math/bits"
+	"math/rand/v2"
 
 	"locklab/atomics"
 )
@@ -14,43 +15,57 @@ const (
 )
 
 // An OwnerLog keeps who held a lock, in order, in bursts of Burst consecutive
-// acquisitions spread evenly over a run. It is written under the lock that it
-// logs, at the price of one store in a burst and one test outside.
+// acquisitions spread over a run: one burst in each of equal stretches, at a
+// place in it that is drawn, so that no order of service keeps step with the log.
+// It is written under the lock that it logs, at the price of one store in a burst
+// and one test outside.
 type OwnerLog struct {
-	stride uint // log2 of how many bursts' worth of acquisitions share one logged burst
+	stride uint           // log2 of how many bursts' worth of acquisitions share one logged burst
+	at     [bursts]uint64 // which of them it is, counted from the first acquisition
 	_      atomics.CacheLinePad
 	ids    [bursts * Burst]uint16
-	_      atomics.CacheLinePad // the owners write ids, and all read stride
+	first  [Burst]uint16        // the first acquisitions, if they are no burst: for a run that ends before one does
+	_      atomics.CacheLinePad // the owners write ids, and all read stride and at
 }
 
-// NewOwnerLog returns a log for about expected acquisitions.
-func NewOwnerLog(expected uint64) *OwnerLog {
-	return &OwnerLog{stride: uint(bits.Len64(expected / (bursts * Burst)))}
+// NewOwnerLog returns a log for about expected acquisitions, whose places are
+// drawn from seed.
+func NewOwnerLog(expected, seed uint64) *OwnerLog {
+	l := &OwnerLog{stride: uint(bits.Len64(expected / (bursts * Burst)))}
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for i := range l.at {
+		l.at[i] = uint64(i)<<l.stride | rng.Uint64N(1<<l.stride)
+	}
+	return l
 }
 
 // Record notes that worker made acquisition number n, counted from 0. The
 // caller holds the lock.
 func (l *OwnerLog) Record(n uint64, worker int) {
 	group := n >> burstBits
-	if group&(1<<l.stride-1) != 0 {
-		return
-	}
-	if i := group>>l.stride<<burstBits | n&(Burst-1); i < uint64(len(l.ids)) {
-		l.ids[i] = uint16(worker)
+	if b := group >> l.stride; b < bursts && l.at[b] == group {
+		l.ids[b<<burstBits|n&(Burst-1)] = uint16(worker)
+	} else if group == 0 {
+		l.first[n] = uint16(worker)
 	}
 }
 
 // Owners returns the whole bursts among the first total acquisitions. If there
-// is none, as after a short run, it returns them all as one shorter burst.
+// is none, as after a short run, it returns the first ones as one burst, which
+// may be shorter.
 func (l *OwnerLog) Owners(total uint64) (owners []uint16, burst int) {
-	for b := range uint64(bursts) {
-		if (b<<l.stride+1)<<burstBits <= total {
+	for b, group := range l.at {
+		if (group+1)<<burstBits <= total {
 			owners = append(owners, l.ids[b<<burstBits:(b+1)<<burstBits]...)
 		}
 	}
 	if len(owners) > 0 {
 		return owners, Burst
 	}
-	owners = append(owners, l.ids[:total]...)
+	first := l.first[:]
+	if l.at[0] == 0 {
+		first = l.ids[:Burst]
+	}
+	owners = append(owners, first[:min(total, Burst)]...)
 	return owners, len(owners)
 }

@@ -59,7 +59,7 @@ func TestHistogramEdges(t *testing.T) {
 }
 
 func TestRecordersDoNotAllocate(t *testing.T) {
-	h, l := new(Histogram), NewOwnerLog(1e6)
+	h, l := new(Histogram), NewOwnerLog(1e6, 1)
 	n := uint64(0)
 	if a := testing.AllocsPerRun(1000, func() { h.Record(123456); l.Record(n, 3); n++ }); a != 0 {
 		t.Errorf("%v allocations per turn, want 0", a)
@@ -82,7 +82,7 @@ func TestOwnerLog(t *testing.T) {
 		{"shorter than foreseen", 1 << 12, 1 << 20, 1, Burst},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := NewOwnerLog(c.expected)
+			l := NewOwnerLog(c.expected, 1)
 			for n := range c.total {
 				l.Record(n, int(n%7))
 			}
@@ -117,7 +117,7 @@ func BenchmarkRecord(b *testing.B) {
 		}
 	})
 	b.Run("ownerlog/digits=three", func(b *testing.B) {
-		l := NewOwnerLog(1 << 30)
+		l := NewOwnerLog(1<<30, 1)
 		for i := uint64(0); b.Loop(); i++ {
 			l.Record(i, 3)
 		}

@@ -72,7 +72,7 @@ func TestLeavesEarly(t *testing.T) {
 	var s section
 	turns := func(last int) uint64 {
 		s.last = last
-		done, _ := w.batch(&s, noLock{}, 0, 64, false)
+		done, _ := w.batch(&s, noLock{}, 64, false)
 		return done
 	}
 	if n := turns(1); n != 64 {

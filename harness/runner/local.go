@@ -34,7 +34,8 @@ type section struct {
 	_     atomics.CacheLinePad
 	n     uint64 // acquisitions
 	last  int    // worker that held the lock before
-	stamp uint64 // clock when the holder of a sampled acquisition released
+	next  uint64 // acquisition before which the hand-over is timed
+	stamp uint64 // clock when the lock was released before that one
 	_     atomics.CacheLinePad
 
 	// The owner log starts with the first acquisition that is recorded.
@@ -44,8 +45,13 @@ type section struct {
 	_       atomics.CacheLinePad // every turn reads the three
 }
 
+func newSection(d *drive) *section {
+	handovers := newSampler(d, -1)
+	return &section{last: -1, next: handovers.gap(), log: recorder.NewOwnerLog(d.tuning.expected, d.rig.job.Seed)}
+}
+
 func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
-	s := &section{last: -1, log: recorder.NewOwnerLog(d.tuning.expected)}
+	s := newSection(d)
 	// What a worker needs is allocated before the window, which counts objects.
 	workers := make([]*localWorker, len(d.tallies))
 	for i, t := range d.tallies {
@@ -67,9 +73,10 @@ type localWorker struct {
 	c           *control
 	t           *tally
 	clock       machine.Clock
-	mask        uint64 // sampleEvery - 1
+	sampler     sampler
 	hold, think spinner
 
+	turn, next       uint64               // turns taken, and the one that is timed
 	asked, got, left uint64               // readings of the clock in a timed turn
 	_                atomics.CacheLinePad // the readings change
 }
@@ -77,33 +84,35 @@ type localWorker struct {
 func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 	in, w := d.rig.in, d.rig.job.Workload
 	rng := machine.NewRandom(d.rig.job.Seed + uint64(i))
-	return &localWorker{
-		id: i, c: d.control, t: t, clock: in.Clock, mask: uint64(d.tuning.sampleEvery - 1),
+	worker := &localWorker{
+		id: i, c: d.control, t: t, clock: in.Clock, sampler: newSampler(d, i),
 		hold: newSpinner(in.Work, w.Hold, rng), think: newSpinner(in.Work, w.Think, rng),
 	}
+	worker.next = worker.sampler.gap() - 1
+	return worker
 }
 
 // run takes turns until the control says stop.
 func (w *localWorker) run(s *section, lock sync.Locker) {
-	first := uint64(w.id) // staggers the workers' samples
-	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
-		done, handovers := w.batch(s, lock, first, uint64(turns), recorded)
-		first += done
-		w.t.publish(done, handovers)
+	last := int64(0)
+	for turns, recorded := w.c.next(last); turns != 0; turns, recorded = w.c.next(last) {
+		last = turns
+		w.t.publish(w.batch(s, lock, uint64(turns), recorded))
 	}
 }
 
-// batch takes turns, of which the first has the number first, and returns how
-// many it took and how many of them found the lock with another worker before.
-// It leaves early if the drive is over and the lock changes hands: a turn for
-// which a worker waits may take long, and nobody counts it any more. The counter is read on entry
-// and written back on exit, so that any overlap of two holds can lose an
-// increment. Inside the section a sampled turn only reads the clock: what it
-// read is worked up after the release. The readings are kept in w, because a
-// variable that lives across the calls would cost every turn.
-func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, recorded bool) (done, handovers uint64) {
+// batch takes turns, and returns how many it took and how many of them found the
+// lock with another worker before. It leaves early if the drive is over and the
+// lock changes hands: a turn for which a worker waits may take long, and is not
+// counted any more. The counter is read on entry and written back on exit, so
+// that any overlap of two holds can lose an increment. Inside the section a
+// sampled turn only reads the clock: what it read is worked up after the release.
+// The readings are kept in w, because a variable that lives across the calls
+// would cost every turn.
+func (w *localWorker) batch(s *section, lock sync.Locker, turns uint64, recorded bool) (done, handovers uint64) {
+	first := w.turn
 	for turn, end := first, first+turns; turn != end; turn++ {
-		timed := recorded && turn&w.mask == 0
+		timed := turn == w.next
 		if timed {
 			w.asked = w.clock.Now()
 		}
@@ -112,10 +121,10 @@ func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, r
 		if timed {
 			w.got = w.clock.Now()
 		}
+		if n == s.next {
+			w.passed(s, other && recorded)
+		}
 		if other {
-			if n&w.mask == 0 && recorded && n != 0 {
-				w.passed(s)
-			}
 			handovers++
 			s.last = w.id
 		}
@@ -127,7 +136,7 @@ func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, r
 		}
 		w.hold.spend()
 		s.n = n + 1
-		if (n+1)&w.mask == 0 {
+		if n+1 == s.next {
 			s.stamp = w.clock.Now()
 		}
 		if timed {
@@ -135,24 +144,37 @@ func (w *localWorker) batch(s *section, lock sync.Locker, first, turns uint64, r
 		}
 		lock.Unlock()
 		if timed {
-			w.record()
+			w.record(recorded)
 		} else {
 			w.think.spend()
 		}
 		if other && w.c.over() {
-			return turn + 1 - first, handovers
+			turns = turn + 1 - first
+			break
 		}
 	}
+	w.turn = first + turns
 	return turns, handovers
 }
 
-// passed notes the time since the other worker's release.
-func (w *localWorker) passed(s *section) {
-	w.t.handover.Record(w.clock.Nanoseconds(w.clock.Now() - s.stamp))
+// passed is called in the acquisition before which the hand-over is timed, and
+// says before which one it is timed next. If the lock came from another worker,
+// and that is to be recorded, it notes the time since the release.
+func (w *localWorker) passed(s *section, record bool) {
+	if record {
+		w.t.handover.Record(w.clock.Nanoseconds(w.clock.Now() - s.stamp))
+	}
+	s.next += w.sampler.gap()
 }
 
-// record notes what a timed turn read, and thinks.
-func (w *localWorker) record() {
+// record draws which turn is timed next, notes what the timed one read, if it is
+// to be recorded, and thinks.
+func (w *localWorker) record(recorded bool) {
+	w.next += w.sampler.gap()
+	if !recorded {
+		w.think.spend()
+		return
+	}
 	w.t.wait.Record(w.clock.Nanoseconds(w.got - w.asked))
 	w.t.hold.Add(w.clock.Nanoseconds(w.left - w.got))
 	w.timedThink()

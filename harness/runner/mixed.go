@@ -118,13 +118,11 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 
 // run takes turns until the control says stop.
 func (w *mixedWorker) run() {
-	turn := uint64(w.id) // staggers the workers' samples
 	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
 		var done, handovers uint64
 		for done < uint64(turns) && !(done > 0 && w.c.over()) {
 			done++
-			timed := recorded && turn&w.mask == 0
-			turn++
+			timed := w.due(recorded)
 			dice := w.rng.Uint64()
 			// The high and the low half of the number are unrelated.
 			t := &w.turns[(dice>>32)*uint64(len(w.turns))>>32]
@@ -145,6 +143,16 @@ func (w *mixedWorker) run() {
 		}
 		w.t.publish(done, handovers)
 	}
+}
+
+// due counts a turn and reports whether it is timed.
+func (w *mixedWorker) due(recorded bool) bool {
+	turn := w.turn
+	if w.turn++; turn != w.next {
+		return false
+	}
+	w.next += w.sampler.gap()
+	return recorded
 }
 
 // now reads the clock if the turn is timed.

@@ -60,11 +60,12 @@ type bench struct {
 }
 
 func (in *Instruments) bench(kind turnKind) *bench {
-	w := &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, mask: math.MaxUint64}
+	w := &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, sampler: samplerOf(1, 0), next: math.MaxUint64}
+	s := &section{log: recorder.NewOwnerLog(0, 0), next: math.MaxUint64}
 	if kind == timedTurn {
-		w.mask = 0
+		w.next, s.next = 0, 1
 	}
-	return &bench{kind: kind, w: w, s: &section{log: recorder.NewOwnerLog(0)}, lock: noLock{}}
+	return &bench{kind: kind, w: w, s: s, lock: noLock{}}
 }
 
 // sample returns the time of one turn in ns, the mean of a burst of the owner
@@ -78,7 +79,7 @@ func (b *bench) sample(in *Instruments) float64 {
 	case lockerTurn:
 		callLocker(&b.word, recorder.Burst)
 	default:
-		b.w.batch(b.s, b.lock, 1, recorder.Burst, b.kind != bareTurn)
+		b.w.batch(b.s, b.lock, recorder.Burst, b.kind != bareTurn)
 	}
 	return float64(in.Clock.Nanoseconds(in.Clock.Now()-start)) / recorder.Burst
 }

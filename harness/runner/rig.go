@@ -246,7 +246,7 @@ const maxBatch = 64
 
 // A tuning is what a drive chooses by the rate of the one before.
 type tuning struct {
-	sampleEvery int    // a power of two
+	sampleEvery int    // one turn in so many is timed: a power of two, so that rounds that differ little weigh alike
 	batch       int64  // most turns between two looks at the control
 	expected    uint64 // acquisitions, about
 }
@@ -268,17 +268,21 @@ func (r *Rig) tune(limit Limit) tuning {
 	return t
 }
 
+// draw is about how long it takes to draw which turn is timed next, in ns.
+const draw = 5
+
 // timedInside returns about how much longer timing makes a hold, in ns: of a
 // sampled turn the reading after the grant and that before the release, and the
-// same two of a sampled hand-over. It delays all workers, so it is to be
-// compared with the time from one acquisition to the next.
-func (r *Rig) timedInside() float64 { return 4 * r.in.Clock.Floor() }
+// same two of a sampled hand-over, after which the next one is drawn. It delays
+// all workers, so it is to be compared with the time from one acquisition to the
+// next.
+func (r *Rig) timedInside() float64 { return 4*r.in.Clock.Floor() + draw }
 
 // timedOutside returns about how much longer timing makes a sampled turn outside
 // the section, in ns: the reading before the request and the bookkeeping, and if
 // there is think time, the readings around that. It delays one worker.
 func (r *Rig) timedOutside() float64 {
-	const bookkeeping = 15
+	const bookkeeping = 15 + draw
 	readings := 1.0
 	if r.job.Workload.Think.Mean > 0 {
 		readings += 2

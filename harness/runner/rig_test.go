@@ -88,16 +88,16 @@ func TestTune(t *testing.T) {
 		period  float64 // ns from one acquisition to the next
 		want    int
 	}{
-		{1, 0, 100, 16},      // 65 of 100 ns: a 13th
-		{8, 0, 100, 16},      // a hold is longer by 40 ns, which all wait for: an 8.6th
-		{64, 0, 1000, 1},     // 4.1 % of the time if every turn is timed
-		{1, 0, 700, 2},       // 9.3 %
-		{1, 600, 700, 4},     // with think time there are two more readings: 12.1 %
+		{1, 0, 100, 16},      // 75 of 100 ns: a 15th
+		{8, 0, 100, 16},      // a hold is longer by 45 ns, which all wait for: a 10th
+		{64, 0, 1000, 1},     // 4.5 % of the time if every turn is timed
+		{1, 0, 800, 2},       // 9.4 %
+		{1, 600, 700, 4},     // with think time there are two more readings: 13.6 %
 		{2, 0, 1e9, 1},       // milliseconds do not care
 		{1, 0, 0.001, 1024},  // nor is there a lock as fast as that
-		{64, 0, 10, 128},     // 40 ns in 10, and 25 in 640
+		{64, 0, 10, 128},     // 45 ns in 10, and 30 in 640
 		{64, 9000, 100, 16},  // the turn is long, the lock is not
-		{1, 9000, 10_000, 1}, // 0.9 %
+		{1, 9000, 10_000, 1}, // 1 %
 	} {
 		if got := every(c.workers, c.think, c.period); got != c.want {
 			t.Errorf("%d workers, think %v, an acquisition in %v ns: one turn in %d, want %d", c.workers, c.think, c.period, got, c.want)
@@ -146,7 +146,7 @@ func TestWindowAllocatesNothing(t *testing.T) {
 	tallies := []*tally{b.w.t}
 	s, heap, c := newSnapshot(1), newHeapCounter(), newControl(Limit{Window: 1}, 1)
 	if n := testing.AllocsPerRun(100, func() {
-		b.w.batch(b.s, b.lock, 0, 64, true)
+		b.w.batch(b.s, b.lock, 64, true)
 		b.w.t.publish(64, 0)
 		s.take(c, tallies)
 		heap.objects()

@@ -12,6 +12,9 @@ end
 if not mine and redis.call('EXISTS', KEYS[1]) == 1 then
   return {0, redis.call('PTTL', KEYS[1])}
 end
+if mine then -- first: out of memory, a server refuses HSET unless something was written
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return {1, 0}

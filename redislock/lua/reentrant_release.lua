@@ -7,6 +7,12 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return 0
 end
 if ARGV[2] ~= '0' then
+  -- The life stays as it is; but a server that is out of memory would refuse HSET if it
+  -- were the first that this script writes.
+  local left = redis.call('PTTL', KEYS[1])
+  if left > 0 then
+    redis.call('PEXPIRE', KEYS[1], left)
+  end
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
   return 1
 end

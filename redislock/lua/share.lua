@@ -16,21 +16,27 @@ local function fits(waiter)
   return n == 0 or n < math.min(limit(waiter), limit(redis.call('ZRANGE', KEYS[1], 0, 0)[1]))
 end
 
--- Gives a holder span milliseconds from now.
-local function prolong(who, span)
-  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), who)
+-- Lets both keys live for span milliseconds more at least.
+local function keep(span)
   for _, key in ipairs({KEYS[1], KEYS[5]}) do
-    if redis.call('PTTL', key) < tonumber(span) then
-      redis.call('PEXPIRE', key, span)
-    end
+    redis.call('PEXPIRE', key, math.max(span, redis.call('PTTL', key)))
   end
+end
+
+-- Gives a holder span milliseconds from now. The life of the keys comes first: a server
+-- that is out of memory refuses what a script writes first if that may need some, and a
+-- renewal must not be refused.
+local function prolong(who, span)
+  keep(span)
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), who)
 end
 
 -- Makes who a holder for span milliseconds and returns its token.
 local function admit(who, span)
   local token, text = number()
   redis.call('HSET', KEYS[5], who, text)
-  prolong(who, span)
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), who)
+  keep(span)
   return token
 end
 

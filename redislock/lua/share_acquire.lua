@@ -20,8 +20,12 @@ end
 if redis.call('ZCARD', KEYS[2]) == 0 and fits(ARGV[1]) then
   return {admit(ARGV[1], ARGV[2]), 0, now, 0}
 end
-if ARGV[4] == '1' and not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
-  redis.call('ZADD', KEYS[2], string.format('%.0f', number()), ARGV[1])
+if ARGV[4] == '1' then
+  if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
+    redis.call('ZADD', KEYS[2], string.format('%.0f', number()), ARGV[1])
+  end
+  -- Who waits asks again at least once a minute.
+  redis.call('PEXPIRE', KEYS[2], 600000)
 end
 local ahead = redis.call('ZRANK', KEYS[2], ARGV[1]) or -1
 if others then

@@ -1,0 +1,111 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestACLRenewal: a user who is alone with a lock and lacks a right that only the renewal
+// or the release needs is told so by Lock or Unlock, and does not lose the lease instead.
+func TestACLRenewal(t *testing.T) {
+	const lease = 1500 * time.Millisecond
+	r := startAll(t, deployments[0])[0]
+	leaktest.All(t)
+	rights := documentedACL(t)
+	var all sync.WaitGroup
+	for i, right := range append(rights, "") {
+		if right != "" && right[0] != '+' {
+			continue
+		}
+		user := fmt.Sprintf("locks%d", i)
+		aclUserCalled(t, r.options, user, slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right }))
+		as := r
+		as.options.Username, as.options.Password, as.called = user, aclPassword, "acl-test"
+		for kind, make := range kinds {
+			m := make(as.client(t), newName(), redislock.Options{Lease: lease})
+			all.Go(func() {
+				l, err := m.Lock(t.Context())
+				if err == nil {
+					time.Sleep(lease + lease/10) // so it was renewed, or is over
+					lost := l.Err()
+					if err = l.Unlock(t.Context()); lost != nil {
+						t.Errorf("%s without %q: the lease was lost, for %v", kind, right, lost)
+						return
+					}
+				}
+				switch text := fmt.Sprint(err); {
+				case err == nil:
+				case right == "":
+					t.Errorf("%s: %v", kind, err)
+				case !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, "rights that a user needs"):
+					t.Errorf("%s without %s: %q, want what to do", kind, right, text)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// TestACLTakenAway: a holder that loses a right learns it by its next renewal, not at the
+// end of the lease; one whose requests the server refuses for a while keeps it.
+func TestACLTakenAway(t *testing.T) {
+	const lease = 6 * time.Second
+	r := startAll(t, deployments[0])[0]
+	leaktest.All(t)
+	user := r.user(t, documentedACL(t))
+	admin := r.admin(t)
+	held := make(map[string]*redislock.Lease)
+	for kind, make := range kinds {
+		held[kind] = lock(t, make(user.client(t), newName(), redislock.Options{Lease: lease}))
+	}
+	if err := admin.Do(t.Context(), "ACL", "SETUSER", aclUserName, "-pexpire").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for kind, l := range held {
+		select {
+		case <-l.Done():
+		case <-time.After(patience):
+			t.Fatalf("%s: Done stays open", kind)
+		}
+		if time.Until(deadline(l)) <= 0 {
+			t.Errorf("%s: it was told at the end of its lease", kind)
+		}
+		if err := l.Err(); !errors.Is(err, redislock.ErrLost) || !strings.Contains(err.Error(), "rights that a user needs") {
+			t.Errorf("%s: Err = %v, want ErrLost, and what to do", kind, err)
+		}
+		l.Unlock(context.WithoutCancel(t.Context())) // which says the same
+	}
+}
+
+// TestACLName: a client has its name in CLIENT LIST if its user may set it.
+func TestACLName(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	leaktest.All(t)
+	admin := r.admin(t)
+	for _, more := range []string{"", "+client|setname"} {
+		user := r.user(t, append(documentedACL(t), strings.Fields(more)...))
+		name := newName()
+		held := lock(t, user.client(t).Mutex(name, redislock.Options{}))
+		got := begun(t, user.client(t).Mutex(name, redislock.Options{}))
+		eventually(t, "the other waits", func() bool { return queueOf(t, admin, name) })
+		time.Sleep(50 * time.Millisecond) // and listens
+		named := func() bool { return strings.Contains(admin.ClientList(t.Context()).Val(), " name=acl-test ") }
+		if more != "" {
+			eventually(t, "the connection that listens has the name", named)
+		}
+		unlock(t, held)
+		unlock(t, take(t, got))
+		if more == "" && named() {
+			t.Error("a user who may not has set the name of a connection")
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package redislock_test
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// everyShape are the kinds of lock with a lease, and the other ways to hold some of them.
+func everyShape() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	all := maps.Clone(kinds)
+	all["RW, readers"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+		return c.RW(name, o).Reader()
+	}
+	all["Semaphore of two"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+		return c.Semaphore(name, 2, o)
+	}
+	all["queue-pubsub"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+		return redislock.QueuePubsub(c, name, o)
+	}
+	return all
+}
+
+// TestAllDie: when all processes of a lock die, holders and waiters, every key that is
+// left has an end.
+func TestAllDie(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for kind, make := range everyShape() {
+		t.Run(kind, func(t *testing.T) {
+			leaktest.All(t)
+			watch, key := dial(t, at), newKey()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var peers []*peer
+			for range 4 { // more than any of them lets in
+				p := newPeer(t, at)
+				peers = append(peers, p)
+				m := make(p.Client, key, redislock.Options{Lease: time.Second, Grant: 300 * time.Millisecond})
+				go func() { _, _ = m.Lock(ctx) }() // which the death of p ends
+			}
+			w := newPeer(t, at)
+			m := w.Client.RW(key, redislock.Options{Grant: 300 * time.Millisecond})
+			if kind == "RW, readers" { // else all of them are inside
+				go func() { _, _ = m.Lock(ctx) }()
+			}
+			peers = append(peers, w)
+			time.Sleep(200 * time.Millisecond)
+			for _, p := range peers {
+				p.die()
+			}
+			keys := watch.Keys(t.Context(), "*"+strings.Trim(key[len("locklab:"):], "{}")+"*").Val()
+			if len(keys) == 0 {
+				t.Error("the test shows nothing: there is no key")
+			}
+			for _, key := range keys {
+				if left := watch.PTTL(t.Context(), key).Val(); left < 0 && left != -2 { // not gone meanwhile
+					t.Errorf("%s has no end", key)
+				}
+			}
+		})
+	}
+}
+
+// TestOutOfMemory: a server that has no memory left refuses new locks and not renewals,
+// nor what releases a lock.
+func TestOutOfMemory(t *testing.T) {
+	const lease = 1500 * time.Millisecond
+	r := startAll(t, deployments[0])[0]
+	leaktest.All(t)
+	admin := r.admin(t)
+	held := make(map[string]*redislock.Lease)
+	for kind, make := range everyShape() {
+		m := make(r.client(t), newName(), redislock.Options{Lease: lease})
+		held[kind] = lock(t, m)
+	}
+	owner := r.client(t).ReentrantMutex(newName(), redislock.Options{Lease: lease}).Owner()
+	outer, inner := lock(t, owner), lock(t, owner)
+	for _, set := range [][2]string{{"maxmemory-policy", "noeviction"}, {"maxmemory", "1"}} {
+		if err := admin.ConfigSet(t.Context(), set[0], set[1]).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(lease + lease/3)
+	for kind, l := range held {
+		if err := l.Err(); err != nil {
+			t.Errorf("%s: the lease was lost: %v", kind, err)
+			continue
+		}
+		unlock(t, l)
+	}
+	unlock(t, inner)
+	again, err := owner.TryLock(t.Context())
+	if err != nil {
+		t.Errorf("the owner of a lock cannot take it again: %v", err)
+	} else {
+		unlock(t, again)
+	}
+	unlock(t, outer)
+}

@@ -1,0 +1,93 @@
+package reports
+
+import (
+	"fmt"
+	"iter"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+)
+
+// poolShare is which part of the chance of a false difference in a row is for
+// pairs of locks for use, and not for notes of locks kept for reference. There
+// are more of the latter, but what is used depends on the former.
+const poolShare = 0.9
+
+// levels returns the confidence of each comparison between two of so many locks
+// for use, and of each with one of so many kept for reference.
+func levels(pool, rivals int) (among, aside float64) {
+	if rivals == 0 {
+		return metric.Level(metric.Pairs(pool, 0)), 1
+	}
+	return metric.LevelOf(poolShare, metric.Pairs(pool, 0)), metric.LevelOf(1-poolShare, pool*rivals)
+}
+
+// levelText says at which confidence each comparison of c is.
+func (c contest) levelText() string {
+	text := percent(100*c.level) + " each"
+	if len(c.rivals) > 0 {
+		text += fmt.Sprintf(", %s with a lock kept for reference", percent(100*c.aside))
+	}
+	return text
+}
+
+// RoundsFor returns how many rounds it takes at least to give a verdict on each
+// situation that the cases would make, and how many locks are compared where it
+// takes the most.
+func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks int) {
+	for n := range contestants(cases) {
+		among, _ := levels(n.pool, n.rivals)
+		if need := metric.MinRounds(among); need > rounds || need == rounds && n.pool+n.rivals > locks {
+			rounds, locks = need, n.pool+n.rivals
+		}
+	}
+	return rounds, locks
+}
+
+// PlannedRounds returns how many rounds the verdicts on the cases should have:
+// so many that one bad round in ten hides no difference between locks for use,
+// and that locks kept for reference can be told from them.
+func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds int) {
+	for n := range contestants(cases) {
+		among, aside := levels(n.pool, n.rivals)
+		rounds = max(rounds, metric.SturdyRounds(among))
+		if n.rivals > 0 {
+			rounds = max(rounds, metric.MinRounds(aside))
+		}
+	}
+	return rounds
+}
+
+// A turnout is how many locks meet in a situation.
+type turnout struct{ pool, rivals int }
+
+// contestants yields what each situation that the cases would make compares.
+func contestants(cases iter.Seq2[harness.Lock, harness.Workload]) iter.Seq[turnout] {
+	type key struct {
+		kind string
+		load string
+	}
+	counts := make(map[key]map[harness.Status]int)
+	for lock, load := range cases {
+		if k := (key{lock.Traits.Needs, load.Name()}); eligible(lock) {
+			if k.kind != "" {
+				k.kind = "remote" // of whatever server: they are compared
+			}
+			if counts[k] == nil {
+				counts[k] = make(map[harness.Status]int)
+			}
+			counts[k][lock.Status]++
+		}
+	}
+	return func(yield func(turnout) bool) {
+		for _, n := range counts {
+			t := turnout{n[harness.Recommended], n[harness.Reference]}
+			if t.pool == 0 {
+				t.pool, t.rivals = t.rivals, 0
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
