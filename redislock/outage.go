@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -61,6 +62,15 @@ func (f *outage) pause(err error) time.Duration {
 
 // over is for an answer.
 func (f *outage) over() { *f = outage{} }
+
+// ended returns those errors, or if there are none why a Lock whose context has ended
+// gives up: how its last request failed, if it did.
+func (f *outage) ended(ctx context.Context, errs ...error) error {
+	if err := errors.Join(errs...); err != nil || ctx.Err() == nil {
+		return err
+	}
+	return cmp.Or(f.last, ctx.Err())
+}
 
 // hopeless reports whether a Lock with those options gives up after the failure that
 // was noted last.

@@ -1,10 +1,8 @@
 package redislock
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -190,8 +188,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	served := false
 	defer func() { m.sub.leave(w, served) }()
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
-	failed := new(outage)
-	doubt := false // the count may be greater by one than we know
+	failed, doubt := new(outage), false // doubt: the count may be greater by one than we know
 	giveUp := func(err error) (*Lease, error) {
 		undo := m.c.aside(failed, func(ctx context.Context) error { return o.undo(ctx, fresh) })
 		if !doubt {
@@ -222,11 +219,8 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			}
 		}
 		why := w.wait(ctx, m.c, left)
-		switch over := errors.Join(m.c.closedErr(), m.sub.muted()); {
-		case over != nil:
+		if over := failed.ended(ctx, m.c.closedErr(), m.sub.muted()); over != nil {
 			return giveUp(over)
-		case ctx.Err() != nil:
-			return giveUp(cmp.Or(failed.last, ctx.Err()))
 		}
 		trace.woken(m.name, why)
 	}
