@@ -57,9 +57,12 @@ var (
 		harness.Traits{FIFO: true}, curatorRecipe{name: "semaphore"})
 
 	// A reader waits for the first writer in the queue, not for the nearest
-	// before it, so readers behind several writers wake several times.
+	// before it, so readers behind several writers wake several times. Up to
+	// version 5.4.0 an owner that writes and also reads is not alone when it
+	// unlocks what it took to write: the ticket of its reading is younger than
+	// that of a writer that waits, which gets in beside it (CURATOR-621).
 	curatorRW = newCurator("curator-rw",
-		"InterProcessReadWriteLock of Apache Curator",
+		"InterProcessReadWriteLock of Apache Curator; up to 5.4.0 two hold it if a writer reads on (CURATOR-621)",
 		"Apache Curator 5.4.0, InterProcessReadWriteLock",
 		harness.Traits{FIFO: true, Reentrant: true, ReadWrite: true}, curatorRecipe{name: "rw", readWrite: true})
 )

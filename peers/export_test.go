@@ -45,3 +45,10 @@ func TakeLine(text string, workers int) (*CellLog, error) {
 	r := &cellRun{log: new(CellLog), workers: int64(workers), edge: func() {}}
 	return r.log, r.take(text)
 }
+
+// CuratorVersion is the version of the Curator that runs, or ran last.
+func CuratorVersion() string {
+	<-curatorJava.turn
+	defer func() { curatorJava.turn <- struct{}{} }()
+	return curatorJava.now.version
+}

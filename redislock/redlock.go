@@ -61,7 +61,7 @@ type RedlockOptions struct {
 	PollOptions
 
 	// Answer is how long a server may take to answer before it counts as one that
-	// refuses. It must be well below the lease. 0 is a tenth of the lease, but at
+	// refuses, and is left out until it has answered. It must be well below the lease. 0 is a tenth of the lease, but at
 	// most DefaultAnswer.
 	Answer time.Duration
 }
@@ -183,11 +183,7 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 	}
 	j := newJoint(c, m.name, n/2+1)
 	j.all.free = m.scatter(j)
-	patience := m.answer + retryPause // for client libraries that ignore contexts
-	if needed {
-		patience += m.answer
-	}
-	silence := time.NewTimer(patience)
+	silence := time.NewTimer(m.patience(needed)) // for client libraries that ignore contexts
 	defer silence.Stop()
 	granted, failed, pending := 0, 0, n
 	var errs []error
@@ -223,6 +219,15 @@ func (m *Redlock) vote(ctx context.Context, c *Client) (*Lease, error) {
 		return nil, fmt.Errorf("too few of %d servers answer: %w", n, errors.Join(errs...))
 	}
 	return nil, nil
+}
+
+// patience returns for how long to wait for the answers to one vote, in which those that
+// have not answered before may be needed.
+func (m *Redlock) patience(needed bool) time.Duration {
+	if needed {
+		return 2*m.answer + retryPause
+	}
+	return m.answer + retryPause
 }
 
 // ask asks one server, even if ctx ends: a key that comes after Lock has returned

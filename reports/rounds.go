@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"iter"
+	"math"
+	"strconv"
 
 	"locklab/harness"
 	"locklab/harness/metric"
@@ -24,11 +26,21 @@ func levels(pool, rivals int) (among, aside float64) {
 
 // levelText says at which confidence each comparison of c is.
 func (c contest) levelText() string {
-	text := percent(100*c.level) + " each"
+	text := confidence(c.level) + " each"
 	if len(c.rivals) > 0 {
-		text += fmt.Sprintf(", %s with a lock kept for reference", percent(100*c.aside))
+		text += fmt.Sprintf(", %s with a lock kept for reference", confidence(c.aside))
 	}
 	return text
+}
+
+// confidence formats a level with as many decimals as keep it apart from
+// certainty, and never rounds it up.
+func confidence(level float64) string {
+	const slack = 1e-9 // a level of 95 % is not quite that
+	miss := 100 * (1 - level)
+	unit := math.Pow(10, math.Max(0, math.Ceil(-math.Log10(miss))))
+	percent := math.Floor((100-miss)*unit+slack) / unit
+	return strconv.FormatFloat(percent, 'f', -1, 64) + nb + "%"
 }
 
 // RoundsFor returns how many rounds it takes at least to give a verdict on each

@@ -34,7 +34,7 @@ func (c contest) surety(use candidate, f ranking) (grade, why string) {
 	if len(f.likely) > 0 {
 		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, list(names(f.likely), 6)))
 	}
-	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, percent(100*c.level))
+	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, confidence(c.level))
 }
 
 // seem returns those that tie, but seem slower.

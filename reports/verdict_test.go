@@ -92,7 +92,7 @@ func TestVerdict(t *testing.T) {
 			with(fast("a", 2.2e6), func(m *model) { m.skew, m.noise = 3, 0.2 }), with(fast("b", 2e6), func(m *model) { m.noise = 0.2 })},
 			use: "a", ties: "b", why: "(b seems slower"},
 		{name: "too few rounds for those kept for reference", rounds: 9, models: []model{fast("a", 2e6), fast("b", 1e6), with(fast("c", 3e6), status(harness.Reference))},
-			use: "a", why: "faster than b, by at least 95 % (9 rounds, 96 % each); whether a lock kept for reference is faster takes 10 rounds to tell"},
+			use: "a", why: "faster than b, by at least 95 % (9 rounds, 95 % each); whether a lock kept for reference is faster takes 10 rounds to tell"},
 		{name: "noise that does not matter", rounds: 10, models: []model{with(fast("a", 1e6), func(m *model) { m.noise = 1 }), fast("b", 1e3)}, use: "a", why: "faster than b"},
 		{name: "reference is not used", rounds: 10, models: []model{fast("a", 1e6), with(fast("b", 2e6), status(harness.Reference))},
 			use: "a", notes: "b, kept for reference, is 2 times as fast"},
@@ -361,6 +361,14 @@ func TestRoundsFor(t *testing.T) {
 	for n, want := range map[int]string{rounds: "a", rounds - 1: ""} {
 		if v := verdicts(synthesize(1, n, 2, []int{8}, models...))[0]; v.Use != want {
 			t.Errorf("%d rounds: use %q, want %q (%s)", n, v.Use, want, v.Why)
+		}
+	}
+}
+
+func TestConfidence(t *testing.T) {
+	for level, want := range map[float64]string{0.95: "95 %", 0.955: "95 %", 1 - 0.05/3: "98 %", 1 - 0.045/6: "99.2 %", 1 - 0.05/58: "99.91 %", 1 - 0.005/52: "99.99 %"} {
+		if got := strings.ReplaceAll(confidence(level), nb, " "); got != want {
+			t.Errorf("%v is %q, want %q", level, got, want)
 		}
 	}
 }

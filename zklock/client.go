@@ -28,8 +28,10 @@ type ClientOptions struct {
 
 	// Margin is how long before the earliest possible end of the session a
 	// holder that is cut off is told so: its time to stop, and what the clocks may
-	// be wrong by. 0 is a tenth of SessionTimeout. What is more than that a lease
-	// lacks: with 0.4 of SessionTimeout there is none.
+	// be wrong by. 0 is a tenth of the session timeout that the servers grant. What
+	// is more than that a lease lacks; it can be up to 0.35 of the timeout, or less
+	// with a long Tick. Dial fails with ErrMargin if no lease would last from one
+	// proof that the session lives to the next.
 	Margin time.Duration
 
 	// Tick is the tickTime of the servers, if their minSessionTimeout allows
@@ -59,6 +61,7 @@ type Client struct {
 	servers int // addresses it may turn to
 
 	guardMost time.Duration
+	stall     func() // of tests: called when a ticket was made, before all else; may be nil
 
 	open context.Context // ends with Close
 	shut context.CancelFunc
@@ -83,9 +86,10 @@ type Client struct {
 // Dial connects to an ensemble, given as host:port of its servers, and waits
 // for a session until ctx ends. The caller closes the client.
 func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
+	ctx = orBackground(ctx)
 	want := o.SessionTimeout
-	if want < 0 || want > 0 && want < time.Millisecond {
-		return nil, fmt.Errorf("%w: %v, want a millisecond or more, or 0 for the default", ErrSessionTimeout, want)
+	if err := checkTimes(want, o.Margin, o.Tick); err != nil {
+		return nil, err
 	}
 	c, err := dial(ctx, harness.Endpoint{
 		Kind:           harness.KindZooKeeper,
@@ -101,6 +105,10 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	if got := c.SessionTimeout(); want != 0 && got != want.Truncate(time.Millisecond) {
 		c.Close()
 		return nil, fmt.Errorf("%w: asked for %v, the servers grant %v: ask for that, or set their minSessionTimeout or maxSessionTimeout", ErrSessionTimeout, want, got)
+	}
+	if err := c.checkTerm(); err != nil {
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }

@@ -114,6 +114,7 @@ func (k *Cohort) Path() string { return k.path }
 // with those of a Mutex. The scheme needs zxids under 2^55; behind an ensemble
 // that has had 2^23 elections, Lock fails.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
+	ctx = orBackground(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, k.failed(err)
 	}
@@ -134,6 +135,7 @@ func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 // TryLock takes the lock if nobody holds it or waits for it, here or in
 // another client. The error wraps ErrNotAcquired if somebody does.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
+	ctx = orBackground(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil, k.failed(ctx.Err())

@@ -28,19 +28,11 @@ type contacts struct {
 	one sync.Mutex // held while a contact is on its way
 }
 
-// spare returns how long before the end of the session leases end.
-func (c *Client) spare() time.Duration {
-	if c.margin != 0 {
-		return c.margin
-	}
-	return c.conn.SessionTimeout() / 10
-}
-
 // deadline returns until when the session surely lives, less the margin.
 func (c *Client) deadline() time.Time { return c.until(c.conn.Proof()) }
 
 func (c *Client) until(p wire.Proof) time.Time {
-	return p.Since.Add(c.conn.SessionTimeout() - c.spare())
+	return p.Since.Add(term(c.conn.SessionTimeout(), c.margin))
 }
 
 // waiting notes that t queues from now on.

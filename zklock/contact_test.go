@@ -79,7 +79,7 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 			unlock(t, lock(t, m))
 		}
 	}, c)
-	if want := (harness.Counts{Requests: uint64(2 * turns)}); have != want {
+	if want := (harness.Counts{Requests: uint64(3 * turns)}); have != want {
 		t.Errorf("%d acquisitions cost %+v, want %+v", turns, have, want)
 	}
 }

@@ -46,6 +46,8 @@ func TestContract(t *testing.T) {
 			})
 		}},
 		{"bad paths", badPaths},
+		{"nil contexts", nilContexts},
+		{"margins", margins},
 		{"refused", refused},
 		{"session timeout", sessionTimeout},
 		{"wrong address", wrongAddress},
@@ -169,7 +171,7 @@ func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 		unlock(t, l)
 		eventually(t, "the event has come", func() bool { return c.Counts().Notifications > 0 })
 	}, c)
-	if want := (harness.Counts{Requests: 3, Notifications: 1}); got != want {
+	if want := (harness.Counts{Requests: 4, Notifications: 1}); got != want {
 		t.Errorf("a long hold costs %+v, want %+v", got, want)
 	}
 }
@@ -261,8 +263,14 @@ func sessionTimeout(t *testing.T, at harness.Endpoint) {
 		24 * time.Hour:   "grant ",
 		-time.Second:     "0 for the default",
 		time.Microsecond: "0 for the default",
+
+		1 << 31 * time.Millisecond: "596h31m23.647s", // the servers would hear another number
+		60 * 24 * time.Hour:        "596h31m23.647s",
+		1 << 62:                    "596h31m23.647s",
 	} {
-		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{SessionTimeout: asked})
+		cancel()
 		if err == nil {
 			c.Close()
 		}

@@ -83,6 +83,8 @@
 // tickets of one client share one watch for each node they wait on, and it
 // ends with that node. Close ends everything.
 //
+// A nil context counts as context.Background(), in every method.
+//
 // # Other libraries
 //
 // Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex
@@ -90,7 +92,23 @@
 // or a Multi, Curator's InterProcessReadWriteLock for that of a RW, and its
 // InterProcessSemaphoreV2 for that of a [SemaphoreV2]. Children with other names
 // are ignored. Curator's Revoker cannot write to a ticket of a Mutex or to that of
-// a RW's writer: it is refused, unless the servers enforce no ACLs, and then nothing follows from it.
+// a RW's writer: it is refused, unless the servers enforce no ACLs, and then nothing
+// follows from it. [Client.Revoke] does not try.
+//
+// Curator's InterProcessReadWriteLock up to version 5.4.0, which Debian 12 has, lets
+// two in: when an owner that writes and also reads unlocks what it took to write, a
+// writer that waits holds the lock beside the reader that is left (CURATOR-621). It
+// does so to owners of its own without a RW on the path, too. Use a later version, or
+// no such owners.
+//
+// # Paths
+//
+// A path is checked before the servers are asked anything, and the error wraps
+// [ErrPath]. It can have 256 KiB, an ACL 128 KiB: a server breaks the connection of a
+// client that sends it a request of more than a megabyte, jute.maxbuffer, each time
+// that the request is repeated. Where that is set to less, so must paths be.
+// Characters that ZooKeeper refuses are control characters, U+E000 to U+F8FF, and
+// all from U+FFF0 on, so also those above U+FFFF.
 //
 // # Access
 //

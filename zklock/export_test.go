@@ -165,3 +165,29 @@ var HeldMark = heldMark
 // Relax makes c, which must be unused, one that does not guard its tickets before
 // a third of the session timeout: for tests that count, on a machine that may be slow.
 func Relax(c *Client) *Client { c.guardMost = time.Hour; return c }
+
+// Stall lets c, which must be unused meanwhile, call f between each reply that made
+// a ticket and what follows.
+func Stall(c *Client, f func()) { c.stall = f }
+
+// SessionID returns the session of c, as the servers call it.
+func SessionID(c *Client) int64 { return c.conn.SessionID() }
+
+// Up reports whether c has a session and a connection.
+func Up(c *Client) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.isUp
+}
+
+// SetMargin gives c, which must be unused, a margin that Dial may refuse.
+func SetMargin(c *Client, margin time.Duration) { c.margin = margin }
+
+// What a path and an ACL can be.
+const (
+	MaxPath = maxPath
+	MaxACL  = maxACL
+)
+
+// CheckPath returns an error if no lock can be at path.
+var CheckPath = checkPath

@@ -24,11 +24,11 @@ import (
 // steps are the requests of each lock for a turn behind somebody else. The
 // connection is lost at each of them.
 var steps = map[string][]string{
-	"zk-handoff":               {"getChildren2", "getData", "multi"},
+	"zk-handoff":               {"create", "getChildren2", "getData", "multi"},
 	"zk-fair":                  {"create", "delete", "getChildren2", "getData"},
 	"zk-herd":                  {"create", "delete", "getChildren2"},
 	"zk-curator":               {"create", "delete", "getChildren2", "getData"},
-	"zk-rw":                    {"getChildren2", "getData", "multi"},
+	"zk-rw":                    {"create", "getChildren2", "getData", "multi"},
 	"zk-rw-curator":            {"create", "delete", "getChildren2", "getData"},
 	"zk-two-level":             {"create", "delete", "getChildren2", "getData"},
 	"zk-two-level-local-first": {"create", "delete", "getChildren2", "getData"},

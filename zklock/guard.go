@@ -48,7 +48,7 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 				ev = v.ticket.take(ev, ok)
 			}
 			if v.gives && v.ticket.gave(c, ev) && !t.disturbed() {
-				return view{head: true, token: t.fence()}, nil
+				return view{head: true, token: t.czxid}, nil
 			}
 			return view{}, nil
 		case <-again:

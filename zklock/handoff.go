@@ -3,7 +3,6 @@ package zklock
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/go-zookeeper/zk"
 
@@ -11,14 +10,10 @@ import (
 )
 
 // handoff is the queue of [fair] whose holder hands the lock to the next: the
-// watch event by which a waiter hears of a release is also the lock. Who is
-// alone takes it with the request that queues.
+// watch event by which a waiter hears of a release is also the lock.
 //
 //  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node that holds a marker and that
-//     nobody else can write to (its ACL names an identity of this client). If
-//     the last acquisition met nobody, one multi makes it and writes the data
-//     of its parent back, unchanged, by its version: the reply's numChildren is
-//     1 if there is nobody else, and then the lock is held.
+//     nobody else can write to (its ACL names an identity of this client).
 //  2. List the tickets. The owner of the lowest holds the lock.
 //  3. Watch the data of the next lower ticket. If it is gone go to 2, or hold
 //     the lock if there was no other.
@@ -35,15 +30,12 @@ import (
 // nobody has come between two neighbours. docs/decisions/0006-zk-handoff.md has
 // the argument in full, and models/handoff.pml every interleaving of it.
 //
-// Two requests for acquire and release alone; four and one watch event behind
-// others, whatever their number, of which none is between the release and the
-// next holder. Clients who come in turn without meeting need three.
+// Three requests for acquire and release alone, of which two write; four and one
+// watch event behind others, whatever their number, of which none is between the
+// release and the next holder. Nothing is written but tickets.
 //
 // The token is the czxid of the own ticket, which rises in the order of
-// holding, where a reply shows it (to the multi of 1, it is the parent's
-// mzxid); else one more than the greatest czxid of the tickets that were
-// waited for. Every holder before had one of those or an older one, and no
-// token is greater than the czxid of its ticket: so both kinds rise together.
+// holding. The header of the reply to 1 has it.
 //
 // # References
 //
@@ -65,136 +57,35 @@ var handoffVariant = &harness.Variant{
 // it writes to when, and only when, it releases the lock.
 const marker = "zklock: sealed until it is released"
 
-// handoff is what a Mutex, or a RW, knows of its queue from one acquisition to the next.
-type handoff struct {
-	mu     sync.Mutex
-	alone  bool        // the last acquisition met nobody
-	number int32       // of the last ticket
-	parent *parentData // nil if it has to be read
-	denied bool        // the parent is not ours to write to
-}
+// handoffQueue is the protocol of every Mutex.
+var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, look: lookHandoff, remove: removeHandoff}
 
-// parentData is the data of the node of the lock.
-type parentData struct {
-	data    []byte
-	version int32
-}
-
-// newHandoff returns the protocol of one Mutex.
-func newHandoff() *protocol {
-	h := &handoff{alone: true, number: -1}
-	return &protocol{kind: "lock-", enter: h.enter, look: h.look, remove: removeHandoff}
-}
-
-func (h *handoff) enter(t *ticket) (view, error) {
-	if parent, try := h.tryAlone(); try {
-		v, err := h.enterAlone(t, parent)
-		if err == nil || transient(err) {
-			return v, err
-		}
-	}
-	return view{}, t.made(func() (string, error) {
-		node, err := t.sealedNode()
-		if err != nil {
-			return "", err
-		}
-		return t.q.c.conn.Create(node.Path, node.Data, node.Flags, node.Acl)
-	})
-}
-
-// sealedNode returns what makes the ticket's node, sealed if that can be and
-// its holder hands over.
-func (t *ticket) sealedNode() (*zk.CreateRequest, error) {
+// enterHandoff makes the ticket's node, sealed if that can be and its holder hands
+// over.
+func enterHandoff(t *ticket) (view, error) {
 	c := t.q.c
-	node := &zk.CreateRequest{Path: t.q.path + "/" + t.unique, Acl: c.acl, Flags: zk.FlagEphemeralSequential}
-	if t.p.remove == nil {
-		return node, nil
-	}
-	acl, err := c.sealedACL(t.q.path)
-	if err != nil {
-		return nil, err
-	}
-	if t.sealed = acl != nil; t.sealed {
-		node.Acl, node.Data = acl, []byte(marker)
-	}
-	return node, nil
-}
-
-// enterAlone makes the ticket in the hope that there is no other.
-func (h *handoff) enterAlone(t *ticket, parent *parentData) (view, error) {
-	c := t.q.c
-	var stat *zk.Stat
-	err := t.made(func() (string, error) {
-		node, err := t.sealedNode()
-		if err != nil {
-			return "", err
-		}
-		if parent == nil {
-			data, stat, err := c.conn.Get(t.q.path)
+	return view{}, t.made(func() (path string, err error) {
+		var data []byte
+		acl := c.acl
+		if t.p.remove != nil {
+			sealed, err := c.sealedACL(t.q.path)
 			if err != nil {
 				return "", err
 			}
-			parent = &parentData{data, stat.Version}
+			if t.sealed = sealed != nil; t.sealed {
+				acl, data = sealed, []byte(marker)
+			}
 		}
-		r, err := c.conn.Multi(node, &zk.SetDataRequest{Path: t.q.path, Data: parent.data, Version: parent.version})
-		if err != nil {
-			parent = nil
-			return "", err
-		}
-		stat = r[1].Stat
-		parent = &parentData{parent.data, stat.Version}
-		return r[0].String, nil
+		path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.unique, data, zk.FlagEphemeralSequential, acl)
+		return path, err
 	})
-	if err != nil {
-		h.failed(err)
-		return view{}, err
-	}
-	t.czxid = uint64(stat.Mzxid)
-	h.wrote(parent)
-	if stat.NumChildren > 1 { // foreign ones may be among them
-		return view{}, nil
-	}
-	h.looked(t, true)
-	return view{head: true, token: t.czxid}, nil
 }
 
-// tryAlone reports whether to enter by [handoff.enterAlone], and with what.
-func (h *handoff) tryAlone() (*parentData, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.parent, h.alone && !h.denied
-}
-
-func (h *handoff) failed(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.parent = nil
-	h.denied = h.denied || errors.Is(err, zk.ErrNoAuth)
-}
-
-func (h *handoff) wrote(p *parentData) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.parent = p
-}
-
-// looked takes note of the first look at the queue with t.
-func (h *handoff) looked(t *ticket, alone bool) {
-	if t.looked {
-		return
-	}
-	t.looked = true
-	number, _ := number(t.node, t.p.kind)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if number != h.number+1 {
-		h.parent = nil // others have come since, and written to it
-	}
-	h.number, h.alone = number, alone
-}
-
-func (h *handoff) look(t *ticket) (view, error) {
+func lookHandoff(t *ticket) (view, error) {
 	c := t.q.c
+	if there, err := t.born(); !there {
+		return view{gone: err == nil}, err
+	}
 	for {
 		names, _, err := c.conn.Children(t.q.path)
 		if errors.Is(err, zk.ErrNoNode) {
@@ -207,21 +98,19 @@ func (h *handoff) look(t *ticket) (view, error) {
 		if !present {
 			return view{gone: true}, nil
 		}
-		h.looked(t, ahead == "")
 		if ahead == "" {
-			return t.first()
+			return view{head: true, token: t.czxid}, nil
 		}
 		w, err := c.watchTicket(t.q.path + "/" + ahead)
 		if errors.Is(err, zk.ErrNoNode) {
 			if t.countAhead(names) == 1 { // nobody comes between
-				return t.first()
+				return view{head: true, token: t.czxid}, nil
 			}
 			continue
 		}
 		if err != nil {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
 		}
-		t.behind = max(t.behind, w.czxid)
 		return view{wake: w.wake, ticket: w, gives: true}, nil
 	}
 }
@@ -237,17 +126,10 @@ func (t *ticket) countAhead(names []string) (count int) {
 	return count
 }
 
-// first returns the view of the first ticket.
-func (t *ticket) first() (view, error) {
-	if there, err := t.born(); !there {
-		return view{gone: err == nil}, err
-	}
-	return view{head: true, token: t.fence()}, nil
-}
-
-// born makes sure that fence can tell, and reports whether the ticket is there.
+// born makes sure that the ticket's czxid is known, which it is but for a lost
+// reply, and reports whether the ticket is there.
 func (t *ticket) born() (there bool, err error) {
-	if t.czxid != 0 || t.behind != 0 {
+	if t.czxid != 0 {
 		return true, nil
 	}
 	there, stat, err := t.q.c.conn.Exists(t.path())
@@ -258,14 +140,6 @@ func (t *ticket) born() (there bool, err error) {
 		t.czxid = uint64(stat.Czxid)
 	}
 	return there, nil
-}
-
-// fence returns the fencing token of a ticket that is, or comes to be, first.
-func (t *ticket) fence() uint64 {
-	if t.czxid != 0 {
-		return t.czxid
-	}
-	return t.behind + 1
 }
 
 // removeHandoff is the release that the next one hears of as NodeDataChanged.

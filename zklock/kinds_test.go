@@ -36,6 +36,7 @@ var kinds = []struct {
 	}, false},
 	{"writer", func(c *zklock.Client, path string) taker { return c.RW(path, zklock.Options{}).Lock }, false},
 	{"writer who owns", func(c *zklock.Client, path string) taker { return c.RW(path, zklock.Options{}).Owner().Lock }, false},
+	{"cohort", func(c *zklock.Client, path string) taker { return c.Cohort(path, zklock.CohortOptions{}).Lock }, false},
 	{"semaphore", func(c *zklock.Client, path string) taker { return c.Semaphore(path, 2, zklock.Options{}).Lock }, true},
 	{"semaphore v2", func(c *zklock.Client, path string) taker { return c.SemaphoreV2(path, 2, zklock.Options{}).Lock }, true},
 	{"multi", func(c *zklock.Client, path string) taker {
@@ -79,6 +80,8 @@ func TestKinds(t *testing.T) {
 		{"connection lost while waiting", cutInLine},
 		{"sessions expire", bothExpire},
 		{"client closed", closedInLine},
+		{"nodes made again", madeAgain},
+		{"session changes under a new ticket", sessionChanges},
 		{"unrest", unrest},
 	}
 	var tests []serverTest

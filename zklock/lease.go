@@ -95,9 +95,8 @@ func (l *Lease) release() error {
 
 // Token returns the fencing token: it rises strictly from holder to holder of
 // the same path, also when the path was removed and made again in between. Of a
-// [Mutex], or the writer of a [RW], it is not greater than the zxid that made this
-// holder's ticket, and greater than those that made the tickets of all holders
-// before.
+// [Mutex], a [Multi] or a [RW] it is the zxid that made this holder's ticket, or of
+// a writer that reads on, its writer's ticket.
 // Others take the zxid of the last change to the queue that this holder saw when
 // it found itself at the head. By then its predecessor's ticket had gone, which
 // is such a change, and the predecessor had seen that ticket, its own, in place.

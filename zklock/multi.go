@@ -95,8 +95,14 @@ func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) { return m.lock(c
 func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
+	ctx = orBackground(ctx)
 	if len(m.mutexes) == 0 {
 		return nil, ErrNoPath
+	}
+	for _, one := range m.mutexes { // before any is taken
+		if err := checkPath(one.path); err != nil {
+			return nil, err
+		}
 	}
 	joint := new(MultiLease)
 	_, err := m.mutexes[0].await(ctx, func() (*Lease, error) {

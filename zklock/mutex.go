@@ -22,10 +22,8 @@ type Options struct {
 
 // A Mutex is a lock between all clients that use the same path. Any number of
 // goroutines may use it; it can be locked again after any error. It is not
-// reentrant: a holder that locks it again waits for itself.
-//
-// Keep it: it remembers whether it met others, and what the node of the lock
-// holds, which a new one has to read first.
+// reentrant: a holder that locks it again waits for itself. It remembers nothing:
+// one made for every Lock is as good as one that is kept.
 type Mutex struct {
 	queue
 	p *protocol
@@ -33,10 +31,10 @@ type Mutex struct {
 
 // Mutex returns the mutex at path, such as "/locks/reindex". Below that node
 // there should be nothing else; children that are no tickets are ignored. The
-// node and its parents are made when needed. The node's data is left as it is,
-// but its version rises. A path that cannot be is an error of Lock, [ErrPath].
+// node and its parents are made when needed, and never written to: their data is
+// the user's. A path that cannot be is an error of Lock, [ErrPath].
 func (c *Client) Mutex(path string, o Options) *Mutex {
-	return &Mutex{queue{c, path, o}, newHandoff()}
+	return &Mutex{queue{c, path, o}, handoffQueue}
 }
 
 // Path returns where the mutex is.
@@ -45,8 +43,8 @@ func (m *Mutex) Path() string { return m.path }
 // Lock waits for the lock until ctx ends, in order of arrival. It waits on
 // while the servers cannot be reached; only ctx bounds it.
 //
-// Alone it takes one request; behind others three, and one watch event, which
-// is the lock. Unlock takes one. Whoever waits, or holds the lock, for longer
+// Alone it takes two requests, behind others three and one watch event, which is
+// the lock. Unlock takes one. Whoever waits, or holds the lock, for longer
 // than a second, or a third of the session timeout if that is less, causes one
 // request and one event more.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
@@ -56,6 +54,7 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, f
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
+	ctx = orBackground(ctx)
 	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) })
 }
 

@@ -98,6 +98,7 @@ func (o *Owner) share() *possession {
 }
 
 func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
+	ctx = orBackground(ctx)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, o.q.named(ctx, err)

@@ -3,16 +3,31 @@ package zklock
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/go-zookeeper/zk"
 )
 
+// A server takes no packet of 1 MiB (the default of its jute.maxbuffer) or more: it
+// breaks the connection, again each time that the request is repeated. A request has
+// the paths of up to three tickets, or one and an ACL.
+const (
+	maxPath   = 256 << 10 // bytes of the path of a lock
+	maxTicket = 64        // bytes of the name of a ticket, and the slash before it
+	maxACL    = 128 << 10 // bytes of an ACL
+)
+
 // checkPath returns an error that wraps ErrPath if no lock can be at path.
-func checkPath(path string) error {
+func checkPath(path string) error { return checkNode(path, maxPath) }
+
+func checkNode(path string, most int) error {
 	bad := func(why string) error {
-		return fmt.Errorf("%w %q: %s; want one such as /locks/reindex", ErrPath, path, why)
+		return fmt.Errorf("%w %s: %s; want one such as /locks/reindex", ErrPath, quoted(path), why)
+	}
+	if len(path) > most {
+		return bad(fmt.Sprintf("it has %d bytes, more than %d", len(path), most))
 	}
 	switch {
 	case path == "":
@@ -40,9 +55,36 @@ func checkPath(path string) error {
 	return nil
 }
 
-// unprintable reports whether the servers refuse names with r in them.
+// unprintable reports whether the servers refuse names with r in them: by
+// PathUtils.validatePath, to which a character above U+FFFF is two surrogates. What is
+// not UTF-8 comes here as U+FFFD.
 func unprintable(r rune) bool {
-	return unicode.IsControl(r) || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff
+	return unicode.IsControl(r) || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
+}
+
+// quoted returns path in quotes, without its middle if it is long.
+func quoted(path string) string {
+	const most = 100
+	if len(path) <= 2*most {
+		return strconv.Quote(path)
+	}
+	return strconv.Quote(path[:most]) + "…" + strconv.Quote(path[len(path)-most:])
+}
+
+// checkTicket returns an error that wraps ErrPath if path is not that of a ticket as
+// [Reentrant.Participants] returns them.
+func checkTicket(path string) error {
+	if err := checkNode(path, maxPath+maxTicket); err != nil {
+		return err
+	}
+	i := strings.LastIndexByte(path, '/')
+	if err := checkPath(path[:max(i, 1)]); err != nil {
+		return err
+	}
+	if _, ok := number(path[i+1:], fairQueue.kind); !ok {
+		return fmt.Errorf("%w %s: not that of a ticket, as Participants returns them", ErrPath, quoted(path))
+	}
+	return nil
 }
 
 // explained returns err, with what to do if it is one of those that users can

@@ -126,6 +126,7 @@ func (m *Reentrant) Owner() *Owner {
 
 // Lock is [Owner.Lock] for the owner that Ownership names.
 func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) {
+	ctx = orBackground(ctx)
 	o, err := m.ownerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -135,6 +136,7 @@ func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) {
 
 // TryLock is [Owner.TryLock] for the owner that Ownership names.
 func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) {
+	ctx = orBackground(ctx)
 	o, err := m.ownerOf(ctx)
 	if err != nil {
 		return nil, err
@@ -166,7 +168,7 @@ func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
 // or with a context derived from it, is that owner to every Reentrant lock that
 // is owned ByContext.
 func WithOwner(ctx context.Context) context.Context {
-	return context.WithValue(ctx, ownerKey{}, &owners{by: make(map[*Reentrant]*Owner)})
+	return context.WithValue(orBackground(ctx), ownerKey{}, &owners{by: make(map[*Reentrant]*Owner)})
 }
 
 type ownerKey struct{}

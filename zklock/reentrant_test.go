@@ -30,6 +30,8 @@ func TestReentrant(t *testing.T) {
 		{"zk.Lock on the same path", ownerBesideZKLock},
 		{"revoke", revokeHeard},
 		{"revoke without anybody to hear", revokeUnheard},
+		{"revoke what cannot be asked for", revokeSealed},
+		{"revoke on a path with others", revokeMixed},
 		{"revoke of what is no ticket", revokeNonsense},
 	})
 }
@@ -171,7 +173,8 @@ func ownedByClient(t *testing.T, at harness.Endpoint) {
 // are not unlocked yet; a client as owner does not.
 func ownedBySession(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second, Margin: -time.Hour})
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	zklock.SetMargin(c, -time.Hour) // it learns of an end from the servers alone
 	bySession := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.BySession})
 	byClient := c.Reentrant(newPath(), zklock.ReentrantOptions{Ownership: zklock.ByClient})
 	old, inner, stuck := grab(t, bySession.Lock), grab(t, bySession.Lock), grab(t, byClient.Lock)
@@ -199,7 +202,8 @@ func ownedBySession(t *testing.T, at harness.Endpoint) {
 
 func ownerLoses(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second, Margin: -time.Hour})
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	zklock.SetMargin(c, -time.Hour) // it learns of an end from the servers alone
 	m := c.Reentrant(newPath(), zklock.ReentrantOptions{})
 	o := m.Owner()
 	outer, inner := grab(t, o.Lock), grab(t, o.Lock)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -19,7 +18,10 @@ var revokeMark = []byte("__REVOKE__")
 // then those of the waiters. It is out of date when it returns; what it is good
 // for is [Client.Revoke] and people.
 func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
-	return lease.Await(ctx, m.c.spawn, ErrClosed, func() ([]string, error) {
+	if err := checkPath(m.path); err != nil {
+		return nil, err
+	}
+	return lease.Await(orBackground(ctx), m.c.spawn, ErrClosed, func() ([]string, error) {
 		names, _, err := m.c.conn.Children(m.path)
 		if errors.Is(err, zk.ErrNoNode) {
 			return nil, nil
@@ -35,23 +37,50 @@ func (m *Reentrant) Participants(ctx context.Context) ([]string, error) {
 	}, func([]string) {})
 }
 
+// ErrNotRevocable is returned by Revoke for the ticket of a [Mutex] or a [Multi],
+// whose holder does not listen, and to which nothing may be written.
+var ErrNotRevocable = errors.New("zklock: the lock of a Mutex or Multi cannot be asked for")
+
 // Revoke asks the owner of the ticket at path, see [Reentrant.Participants], to
 // give the lock back. It is a wish, which only holders with an OnRevoke hear,
 // and those of Curator that are Revocable. It returns nil too if the ticket is
-// gone already, and else when the wish is written, not when it is fulfilled.
+// gone already, and else when the wish is written, not when it is fulfilled. The
+// error is ErrNotRevocable for a ticket that only its own client can write to,
+// whichever client asks.
 //
-// It needs the right to write to nodes of other clients.
+// It needs the right to read and to write to nodes of other clients.
 func (c *Client) Revoke(ctx context.Context, path string) error {
-	if _, ok := number(path[strings.LastIndexByte(path, '/')+1:], fairQueue.kind); !ok {
-		return fmt.Errorf("zklock: revoke %q: not the path of a ticket, as Participants returns them", path)
+	if err := checkTicket(path); err != nil {
+		return err
 	}
-	_, err := lease.Await(ctx, c.spawn, ErrClosed, func() (struct{}, error) {
-		_, err := c.conn.Set(path, revokeMark, -1)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return struct{}{}, fmt.Errorf("zklock: revoke %s: %w", path, err)
+	_, err := lease.Await(orBackground(ctx), c.spawn, ErrClosed, func() (struct{}, error) {
+		if err := c.revoke(path); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return struct{}{}, fmt.Errorf("zklock: revoke %s: %w", path, explained(err))
 		}
 		return struct{}{}, nil
 	}, func(struct{}) {})
+	return err
+}
+
+// revoke writes to the ticket at path unless it is sealed. A write to one that
+// this client itself has sealed would be taken for its release. A ticket has its
+// marker from the start and for good, and its name is never used again, so what
+// the read shows still holds when the write is done.
+func (c *Client) revoke(path string) error {
+	data, _, err := c.conn.Get(path)
+	if errors.Is(err, zk.ErrNoNode) { // or not here yet
+		if _, err := c.conn.Sync(path); err != nil {
+			return err
+		}
+		data, _, err = c.conn.Get(path)
+	}
+	if err != nil {
+		return err
+	}
+	if string(data) == marker {
+		return ErrNotRevocable
+	}
+	_, err = c.conn.Set(path, revokeMark, -1)
 	return err
 }
 

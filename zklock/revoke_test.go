@@ -1,6 +1,8 @@
 package zklock_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -81,5 +83,63 @@ func revokeNonsense(t *testing.T, at harness.Endpoint) {
 	}
 	if data, _, err := see.Get(m.Path()); err != nil || len(data) != 0 {
 		t.Errorf("the lock's own node has %q, %v", data, err)
+	}
+}
+
+// revokeSealed: a wish to the holder of a Mutex, or of a Multi, is refused, and is
+// not taken for its release, whichever client asks: another, or that of the holder,
+// which alone has the right to write to the ticket. A waiter of that kind, and of
+// others, behind the ticket goes on waiting.
+func revokeSealed(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	path := newPath()
+	holder, other := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	for name, open := range map[string]taker{
+		"mutex": holder.Mutex(path, zklock.Options{}).Lock,
+		"multi": func(ctx context.Context) (*zklock.Lease, error) {
+			l, err := holder.Multi([]string{path}, zklock.MultiOptions{}).Lock(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return l.Lease, nil
+		},
+	} {
+		held := grab(t, open)
+		line := queued(t, see, path, 1)
+		next := waiting(t, t.Context(), other.Mutex(path, zklock.Options{}), see, 2)
+		for who, c := range map[string]*zklock.Client{"another client": other, "the holder's client": holder} {
+			for _, ticket := range append(line, queued(t, see, path, 2)[1]) {
+				if err := c.Revoke(t.Context(), path+"/"+ticket); !errors.Is(err, zklock.ErrNotRevocable) {
+					t.Errorf("%s: Revoke by %s = %v, want ErrNotRevocable", name, who, err)
+				}
+			}
+		}
+		empty(t, next)
+		unlock(t, held)
+		unlock(t, take(t, next))
+	}
+}
+
+// revokeMixed: a ticket that may be written to is asked for on a path where a Mutex
+// waits, which goes on waiting.
+func revokeMixed(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	path := newPath()
+	c, other := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	for _, take1 := range []taker{
+		c.Reentrant(path, zklock.ReentrantOptions{}).Owner().Lock,
+		c.Cohort(path, zklock.CohortOptions{}).Lock,
+	} {
+		held := grab(t, take1)
+		line := queued(t, see, path, 1)
+		next := waiting(t, t.Context(), other.Mutex(path, zklock.Options{}), see, 2)
+		for _, who := range []*zklock.Client{c, other} {
+			if err := who.Revoke(t.Context(), path+"/"+line[0]); err != nil {
+				t.Error(err)
+			}
+			empty(t, next)
+		}
+		unlock(t, held)
+		unlock(t, take(t, next))
 	}
 }

@@ -16,8 +16,7 @@ import (
 // [handoffVariant]: the watch event of its release is the next one's lock.
 //
 //  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer. A
-//     writer's holds a marker, and nobody else can write to it. Whoever met
-//     nobody the last time takes it by the multi that shows whether it is alone.
+//     writer's holds a marker, and nobody else can write to it.
 //  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
 //     if nobody is.
 //  3. A reader watches the nearest writer ahead, a writer the nearest ticket of
@@ -42,15 +41,14 @@ import (
 // have to look. A writer that reads on by a second ticket, see [RWOwner], must
 // not hand over either, and deletes its ticket.
 //
-// Alone two requests for acquire and release; three among readers only. Behind a
-// writer four and one watch event; a writer behind readers six, and two requests
+// Three requests for acquire and release, alone and among readers only. Behind a
+// writer four and one watch event; a writer behind readers five, and two requests
 // and one event more for each time that the reader it watches leaves before the
 // others.
 //
-// The token of a writer, and of a reader behind writers, is that of
-// [handoffVariant]: own czxid, or one more than that of a writer that was waited
-// for. A reader that sees no writer takes the zxid of the last change to the
-// queue: who writes later has a ticket that was made later.
+// The token is that of [handoffVariant], the czxid of the own ticket: whoever
+// excludes another has the ticket that was made later. A writer that reads on has
+// one token.
 //
 // # References
 //
@@ -85,7 +83,9 @@ const (
 // It is not reentrant: a reader that locks it for reading again may wait for a
 // writer who waits for the reader. See [RW.Owner] for one that is.
 //
-// Curator's InterProcessReadWriteLock can contend for the same path.
+// Curator's InterProcessReadWriteLock can contend for the same path. Up to version
+// 5.4.0 it lets a writer in beside an owner that writes and then reads on
+// (CURATOR-621).
 //
 // # Fencing
 //
@@ -95,19 +95,16 @@ const (
 // resource remembers two numbers, the greatest token it has seen and the
 // greatest of a writer. It lets a writer in whose token is not less than the
 // first, and a reader whose token is not less than the second.
-//
-// Keep it, as a [Mutex].
 type RW struct {
 	queue
 	write, read *protocol
 }
 
 // RW returns the lock at path, such as "/locks/index". Below that node there
-// should be nothing else. The node and its parents are made when needed. The
-// node's data is left as it is, but its version rises.
+// should be nothing else. The node and its parents are made when needed, and
+// never written to.
 func (c *Client) RW(path string, o Options) *RW {
-	write, read := newHandoffRW()
-	return &RW{queue{c, path, o}, write, read}
+	return &RW{queue{c, path, o}, writeQueue, readQueue}
 }
 
 // Path returns where the lock is.
@@ -129,6 +126,7 @@ func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m
 func (m *RW) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
 
 func (m *RW) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {
+	ctx = orBackground(ctx)
 	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) })
 }
 
@@ -139,32 +137,29 @@ type rwReader struct{ m *RW }
 
 func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
-// newHandoffRW returns the protocols of the writers and readers of one RW.
-func newHandoffRW() (write, read *protocol) {
-	h := &handoff{alone: true, number: -1}
-	write = &protocol{kind: writeKind, enter: h.enter, remove: removeHandoff,
-		look: func(t *ticket) (view, error) { return h.lookRW(t, nearest) }}
-	read = &protocol{kind: readKind, enter: h.enter,
-		look: func(t *ticket) (view, error) { return h.lookRW(t, lastWrite) }}
-	return write, read
-}
+// The protocols of the writers and the readers of every RW.
+var (
+	writeQueue = &protocol{kind: writeKind, enter: enterHandoff, remove: removeHandoff,
+		look: func(t *ticket) (view, error) { return lookRW(t, nearest) }}
+	readQueue = &protocol{kind: readKind, enter: enterHandoff,
+		look: func(t *ticket) (view, error) { return lookRW(t, lastWrite) }}
+)
 
 // lookRW looks at the line. The owner of the i-th ticket waits for the one that
 // obstacle returns, or holds the lock if that is -1.
-func (h *handoff) lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
+func lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
 	c := t.q.c
+	if there, err := t.born(); !there {
+		return view{gone: err == nil}, err
+	}
 	for {
-		line, i, stat, err := t.line(readKind, writeKind)
+		line, i, _, err := t.line(readKind, writeKind)
 		if i < 0 {
 			return view{gone: err == nil}, err
 		}
-		h.looked(t, len(line) == 1)
 		k := obstacle(line, i)
 		if k < 0 {
-			if t.czxid == 0 && t.behind == 0 && lastWrite(line, len(line)) < 0 {
-				return view{head: true, token: uint64(stat.Pzxid)}, nil
-			}
-			return t.first()
+			return view{head: true, token: t.czxid}, nil
 		}
 		w, err := c.watchTicket(t.q.path + "/" + line[k].name)
 		if errors.Is(err, zk.ErrNoNode) {
@@ -173,13 +168,7 @@ func (h *handoff) lookRW(t *ticket, obstacle func(line []place, i int) int) (vie
 		if err != nil {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, line[k].name, err)
 		}
-		writer := line[k].kind == writeKind
-		if writer {
-			t.behind = max(t.behind, w.czxid)
-		} else if there, err := t.born(); !there { // readers may be ahead whose tokens it does not bound
-			return view{gone: err == nil}, err
-		}
-		return view{wake: w.wake, ticket: w, gives: writer}, nil
+		return view{wake: w.wake, ticket: w, gives: line[k].kind == writeKind}, nil
 	}
 }
 

@@ -18,8 +18,8 @@ func rwAlone(t *testing.T, at harness.Endpoint) {
 		unlock(t, grab(t, m.Lock))
 		unlock(t, grab(t, m.RLock))
 	}
-	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 40}) {
-		t.Errorf("20 acquisitions cost %+v, want 2 requests each", have)
+	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 60}) {
+		t.Errorf("20 acquisitions cost %+v, want 3 requests each", have)
 	}
 	// Among readers.
 	d, n := newRW(t, at, m.Path())
@@ -111,7 +111,7 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 }
 
 // rwCrowd: 50 clients, of which every tenth writes. A reader needs 4 requests:
-// create, list, watch, delete. A writer behind readers needs 6, and more if the
+// create, list, watch, delete. A writer behind readers needs 5, and more if the
 // reader it watches leaves before another.
 func rwCrowd(t *testing.T, at harness.Endpoint) {
 	const readers, writers = 45, 5

@@ -3,6 +3,7 @@ package zklock
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -68,8 +69,16 @@ func (c *Client) aclsEnforced(path string) (bool, error) {
 
 // checkACL refuses an ACL for "whoever this client is" where it is nobody but
 // the random identity of its seal: the nodes above the tickets, which stay,
-// would be closed to everybody else.
+// would be closed to everybody else. And it refuses one that does not go into a
+// request.
 func checkACL(acl []zk.ACL, at harness.Endpoint) error {
+	size := 0
+	for _, a := range acl {
+		size += 12 + len(a.Scheme) + len(a.ID)
+	}
+	if size > maxACL {
+		return fmt.Errorf("zklock: ACL has %d bytes, more than %d", size, maxACL)
+	}
 	certified := at.TLS != nil && (len(at.TLS.Certificates) > 0 || at.TLS.GetClientCertificate != nil)
 	if at.Username != "" || certified {
 		return nil

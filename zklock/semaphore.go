@@ -92,6 +92,7 @@ func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.lock(ct
 func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
+	ctx = orBackground(ctx)
 	return s.await(ctx, func() (*Lease, error) { return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try) })
 }
 

@@ -72,6 +72,10 @@ func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
+	ctx = orBackground(ctx)
+	if err := checkPath(s.path); err != nil { // "" is none, though /locks is one
+		return nil, err
+	}
 	return s.leases.await(ctx, func() (*Lease, error) {
 		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, s.room)})
 		if err != nil {

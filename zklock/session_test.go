@@ -154,7 +154,8 @@ func cutOff(t *testing.T, at harness.Endpoint) {
 // sessionExpires without the local clock noticing first.
 func sessionExpires(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second, Margin: -time.Hour})
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	zklock.SetMargin(c, -time.Hour)
 	m := c.Mutex(newPath(), zklock.Options{})
 	l := lock(t, m)
 	p.refuse.Store(true)

@@ -23,9 +23,7 @@ type ticket struct {
 
 	// What only some protocols use.
 	sealed bool            // nobody else can write to the node
-	looked bool            // the queue was listed with the node in it
 	czxid  uint64          // of the node, 0 if we do not know
-	behind uint64          // the greatest czxid among tickets that this one waited for
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when its event may be the lock
 	shared bool            // another ticket holds the lock by this one, and will go on without it
@@ -102,6 +100,9 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			v = view{}
 			continue
 		case v.head:
+			if err := t.q.c.checkTerm(); err != nil {
+				return nil, err // it would be tried for ever
+			}
 			if err := t.q.c.assure(ctx); err != nil {
 				return nil, err
 			}
@@ -163,8 +164,12 @@ func (t *ticket) made(request func() (string, error)) error {
 		t.doubt = transient(err)
 		return fmt.Errorf("zklock: queue at %s: %w", t.q.path, err)
 	}
+	if t.q.c.stall != nil {
+		t.q.c.stall()
+	}
 	// Read after the reply: the node belongs to this session or to one that
-	// is over, and then the next look does not show it.
+	// is over, and then the next look does not show it. So a look must follow,
+	// whatever the reply may say.
 	t.session = t.q.c.sessions()
 	t.node = path[strings.LastIndexByte(path, '/')+1:]
 	return nil

@@ -12,7 +12,6 @@ import (
 // it here for the rest, who only see the channel closed.
 type ticketWatch struct {
 	wake   <-chan zk.Event
-	czxid  uint64
 	sealed bool // when the watch was set, nobody but its owner could write to it, nor had it
 	cuts   int  // of the client, before the watch was set
 
@@ -84,7 +83,6 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	}
 	w := &ticketWatch{
 		wake:   wake,
-		czxid:  uint64(stat.Czxid),
 		sealed: string(data) == marker && stat.Version == 0,
 		cuts:   cuts,
 		taken:  make(chan struct{}),

@@ -51,7 +51,7 @@ var (
 	ErrSessionExpired = fmt.Errorf("%w: the session expired", ErrLost)
 
 	// ErrSessionTimeout is returned by Dial if the servers do not grant the
-	// timeout that was asked for.
+	// timeout that was asked for, or cannot be asked for it.
 	ErrSessionTimeout = errors.New("zklock: session timeout")
 
 	// ErrPath is returned where a lock would be at a path that cannot be: the

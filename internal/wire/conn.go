@@ -48,12 +48,13 @@ type sent struct {
 	xid, op int32
 	at      time.Time
 	proves  time.Time // since when the session is touched, if it is a write that succeeds
+	path    string    // of a create
 }
 
 func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
 	now := time.Now()
-	c.out.pass(p, func(head []byte) { c.wrote(head, now) })
+	c.out.pass(p, func(head []byte) { c.wrote(head, now, createPath(p)) })
 	n, err := c.resume.write(c.Conn, p)
 	if err != nil && c.outCount > 1 {
 		// The library (v1.0.4) answers a request whose Write fails twice, here
@@ -93,7 +94,7 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-func (c *conn) wrote(head []byte, at time.Time) {
+func (c *conn) wrote(head []byte, at time.Time, path string) {
 	c.outCount++
 	xid, ok := word(head, 0)
 	op, ok2 := word(head, 1)
@@ -112,7 +113,7 @@ func (c *conn) wrote(head []byte, at time.Time) {
 		c.owner.counter.requests.Add(1)
 	}
 	c.mu.Lock()
-	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at)})
+	c.pending = append(c.pending, sent{xid, op, at, c.touches.proves(at), path})
 	c.mu.Unlock()
 }
 

@@ -152,7 +152,7 @@ func TestProof(t *testing.T) {
 				k := &conn{owner: z}
 				z.now = k
 				began := time.Now()
-				k.wrote(c.first, began)
+				k.wrote(c.first, began, "")
 				k.read(words(0, int32(timeout/time.Millisecond)))
 				if want := max(lag, c.tick/2+timeout/20); z.Lag() != want {
 					t.Fatalf("lag %v, want %v", z.Lag(), want)
@@ -160,7 +160,7 @@ func TestProof(t *testing.T) {
 				for i, s := range c.steps {
 					time.Sleep(s.after * time.Second)
 					if s.sent != nil {
-						k.wrote(s.sent, time.Now())
+						k.wrote(s.sent, time.Now(), "")
 					}
 					if s.got != nil {
 						k.read(s.got)
@@ -185,17 +185,17 @@ func TestProofUnanswered(t *testing.T) {
 		k := &conn{owner: z}
 		z.now = k
 		began := time.Now()
-		k.wrote(words(0, 0, 0, 4000, 0, 0), began)
+		k.wrote(words(0, 0, 0, 4000, 0, 0), began, "")
 		k.read(words(0, 4000))
 		k.read(reply(xidNotification, 0, 0))
 		k.read(reply(99, 0, 0)) // a stranger
 		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Committed.Equal(began) {
 			t.Errorf("at first: %+v", p)
 		}
-		k.wrote(words(7, opSetData), began)
+		k.wrote(words(7, opSetData), began, "")
 		for range 1000 { // of which the client keeps few in mind
 			time.Sleep(100 * time.Millisecond)
-			k.wrote(words(-2, opPing), time.Now())
+			k.wrote(words(-2, opPing), time.Now(), "")
 			k.read(reply(-2, 0, 0))
 		}
 		if p := z.Proof(); !p.Unanswered.Equal(began) {
@@ -247,5 +247,11 @@ func TestEndpointMistakes(t *testing.T) {
 	at := harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1"}}}
 	if _, err := ZooKeeper(t.Context(), at, ZooKeeperOptions{}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("ZooKeeper(%+v) = %v, want ErrUsage", at, err)
+	}
+	at.Kind = harness.KindZooKeeper
+	for _, at.SessionTimeout = range []time.Duration{-1, 25 * 24 * time.Hour, 1 << 62} {
+		if _, err := ZooKeeper(t.Context(), at, ZooKeeperOptions{}); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("ZooKeeper(%+v) = %v, want ErrUsage", at, err)
+		}
 	}
 }

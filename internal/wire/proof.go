@@ -187,6 +187,7 @@ func (c *conn) answered(xid int32, head []byte) {
 			lag := c.owner.Lag()
 			c.touches = c.touches.add(touch{sent: s.at, ready: now.Add(lag)}, lag/8)
 		}
+		c.created(s.path, head)
 		if committed(s.op, head) {
 			c.committed = now
 			c.owner.proven(s.proves)

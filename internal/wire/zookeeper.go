@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,8 @@ type ZooKeeperConn struct {
 	now     *conn     // the latest TCP connection
 	refused error     // why the last attempt to open one failed
 
+	creations creations
+
 	dialing context.Context // ends with Close
 	stop    context.CancelFunc
 }
@@ -68,6 +71,9 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 	timeout := at.SessionTimeout
 	if timeout == 0 {
 		timeout = DefaultSessionTimeout
+	}
+	if timeout < 0 || timeout > math.MaxInt32*time.Millisecond { // as the protocol has it
+		return nil, fmt.Errorf("wire: session timeout %v: %w", timeout, harness.ErrUsage)
 	}
 	z := &ZooKeeperConn{counter: o.Counter, tick: o.Tick}
 	if z.counter == nil {

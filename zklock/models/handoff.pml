@@ -13,6 +13,8 @@
  *	ABSENT_WAITS      a waiter waits though the ticket ahead was gone when it set the watch
  *	ABSENT_GIVES      a waiter takes the lock if it was, whoever else is ahead
  *	NO_CLOCK          a holder does not notice that no server answers
+ *	NO_LOOK           a ticket that was made with nobody ahead is taken for the lock without a
+ *	                  look, in whatever session its owner finds itself by then
  *	OPERATOR          somebody deletes the ticket of a waiter: not a bug of the lock, but
  *	                  its limit, while the ticket is not guarded (guard.go)
  */
@@ -172,7 +174,14 @@ active [N] proctype Client() {
 	bit impatient;
 enter:
 	if
-	:: d_step { connected && n == 0 -> join(1, 0) }; goto grant /* by the multi */
+#ifdef NO_LOOK
+	:: d_step { connected && n == 0 -> join(1, 0) };
+		if
+		:: d_step { told[me] -> told[me] = 0; forget() }
+		:: true
+		fi;
+		goto grant
+#endif
 	:: d_step { connected -> join(1, 0) }
 	:: d_step { connected -> join(1, 1) }
 	:: d_step { connected -> join(0, 0) } /* of a client that cannot seal */

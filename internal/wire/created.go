@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// creations are the nodes that are being made by [ZooKeeperConn.CreateZxid].
+// The header of every reply has the zxid of the last transaction that the
+// server had applied, and a server applies the transactions one by one and
+// answers each before the next (FinalRequestProcessor): in the reply to a create
+// it is the czxid of the node. The library reads it and keeps it to itself.
+type creations struct {
+	mu   sync.Mutex
+	zxid map[string]uint64 // by the path that was asked for; 0 before the reply
+}
+
+// CreateZxid is Create that also returns the czxid of the node, 0 if it was not
+// seen. The path must not be that of another create that is in progress, not
+// even if the server puts a number behind it.
+func (z *ZooKeeperConn) CreateZxid(path string, data []byte, flags int32, acl []zk.ACL) (string, uint64, error) {
+	z.creations.expect(path)
+	name, err := z.Conn.Create(path, data, flags, acl)
+	zxid := z.creations.take(path)
+	if err != nil {
+		return "", 0, err
+	}
+	return name, zxid, nil
+}
+
+func (c *creations) expect(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.zxid == nil {
+		c.zxid = make(map[string]uint64)
+	}
+	c.zxid[path] = 0
+}
+
+func (c *creations) take(path string) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	zxid := c.zxid[path]
+	delete(c.zxid, path)
+	return zxid
+}
+
+// done notes the reply to the create of the node at path.
+func (c *creations) done(path string, zxid uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.zxid[path]; ok {
+		c.zxid[path] = zxid
+	}
+}
+
+// createPath returns the path in a packet that is a create request, "" for any
+// other. The packet is whole, as every Write of the library: CreateRequest is its
+// path, and more, behind its length and the two words of the header.
+func createPath(packet []byte) string {
+	const at = lengthBytes + 8
+	if op, ok := word(packet[min(lengthBytes, len(packet)):], 1); !ok || op != opCreate || len(packet) < at+4 {
+		return ""
+	}
+	size := binary.BigEndian.Uint32(packet[at:])
+	if path := packet[at+4:]; uint64(size) <= uint64(len(path)) {
+		return string(path[:size])
+	}
+	return ""
+}
+
+// created notes what a reply says of the create that it answers.
+func (c *conn) created(path string, head []byte) {
+	const zxid, code, end = 4, 12, 16 // ReplyHeader is xid, zxid, error
+	if path == "" || len(head) < end || binary.BigEndian.Uint32(head[code:]) != 0 {
+		return
+	}
+	c.owner.creations.done(path, binary.BigEndian.Uint64(head[zxid:]))
+}

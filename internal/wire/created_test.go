@@ -1,0 +1,83 @@
+package wire_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/backend"
+	"locklab/internal/wire"
+)
+
+// TestCreateZxid: the zxid of the reply is the czxid that the server says, whoever
+// else writes at the same time, at one server and at each of an ensemble.
+func TestCreateZxid(t *testing.T) {
+	t.Run("one server", func(t *testing.T) {
+		at := locktest.Endpoint(t, harness.KindZooKeeper)
+		createZxid(t, at, at)
+	})
+	t.Run("ensemble", func(t *testing.T) {
+		server, err := backend.StartEnsemble(t.Context(), 3)
+		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
+			t.Skip(err)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := server.Stop(); err != nil {
+				t.Errorf("stop: %v", err)
+			}
+		})
+		var each []harness.Endpoint
+		for _, addr := range server.Endpoint().Addrs[0] {
+			at := server.Endpoint()
+			at.Addrs = [][]string{{addr}}
+			each = append(each, at)
+		}
+		createZxid(t, each...)
+	})
+}
+
+// createZxid lets clients of these servers make and remove nodes at once, several
+// creates in progress on each connection.
+func createZxid(t *testing.T, each ...harness.Endpoint) {
+	const goroutines, rounds = 4, 100
+	acl := zk.WorldACL(zk.PermAll)
+	var wg sync.WaitGroup
+	for k, at := range each {
+		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		for g := range goroutines {
+			wg.Go(func() {
+				for i := range rounds {
+					path, zxid, err := z.CreateZxid(fmt.Sprintf("/locklab-zxid-%d-%d-", k, g), nil, zk.FlagEphemeralSequential, acl)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_, stat, err := z.Exists(path)
+					if err != nil || zxid == 0 || zxid != uint64(stat.Czxid) {
+						t.Errorf("node %d of client %d.%d: zxid %d, czxid %d (%v)", i, k, g, zxid, stat.Czxid, err)
+						return
+					}
+					if err := z.Delete(path, -1); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if name, zxid, err := z.CreateZxid("/", nil, 0, acl); !errors.Is(err, zk.ErrNodeExists) || name != "" || zxid != 0 {
+					t.Errorf("create of what exists = %q, %d, %v", name, zxid, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}

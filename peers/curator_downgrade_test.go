@@ -1,0 +1,106 @@
+package peers_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/peers"
+)
+
+// TestCuratorDowngrade: a writer that takes the lock for reading too, and then
+// unlocks what it took to write, keeps other writers out. Curator's did not up to
+// version 5.4.0 (CURATOR-621), which is why curator-rw says so. Ours does, and keeps
+// Curator's out.
+func TestCuratorDowngrade(t *testing.T) {
+	needJava(t)
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	for _, test := range []struct{ owner, next string }{
+		{"curator-rw", "curator-rw"},
+		{"zk-rw-curator", "curator-rw"},
+		{"zk-rw-curator", "zk-rw"},
+	} {
+		beside := downgrade(t, at, variant(test.owner), variant(test.next))
+		wrong := test.owner == "curator-rw" && before55(t)
+		if beside != wrong {
+			t.Errorf("the owner is %s (Curator %s), the next %s: it gets in beside the owner: %t, want %t",
+				test.owner, peers.CuratorVersion(), test.next, beside, wrong)
+		}
+	}
+}
+
+// downgrade reports whether a writer with the lock next, which waits for one with
+// the lock owner, gets in when that reads and has stopped writing.
+func downgrade(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) (beside bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	key := newKey()
+	var sessions []harness.Session
+	for _, v := range []*harness.Variant{owner, next} {
+		r, err := v.Remote(ctx, at, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		s, err := r.Join(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		sessions = append(sessions, s)
+	}
+	writes := mustLock(t, sessions[0])
+	waits := make(chan harness.Lease, 1)
+	failed := make(chan error, 1)
+	go func() {
+		l, err := sessions[1].Lock(ctx)
+		if err != nil {
+			failed <- err
+			return
+		}
+		waits <- l
+	}()
+	time.Sleep(time.Second) // its ticket is before that of the reading
+	reads, err := sessions[0].(harness.RWSession).RLock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writes.Unlock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var l harness.Lease
+	select {
+	case l = <-waits:
+		beside = true
+	case err := <-failed:
+		t.Fatal(err)
+	case <-time.After(2 * time.Second):
+	}
+	if err := reads.Unlock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if l == nil {
+		select {
+		case l = <-waits:
+		case err := <-failed:
+			t.Fatal(err)
+		}
+	}
+	if err := l.Unlock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return beside
+}
+
+// before55 reports whether the Curator at hand is older than 5.5.0.
+func before55(t *testing.T) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(peers.CuratorVersion(), "%d.%d", &major, &minor); err != nil {
+		t.Fatalf("the version of Curator is %q: %v", peers.CuratorVersion(), err)
+	}
+	return major < 5 || major == 5 && minor < 5
+}

@@ -1,0 +1,102 @@
+package redislock_test
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/redislock"
+)
+
+// blackHole returns the address of a server that takes requests and never answers, and
+// how many connections it has had.
+func blackHole(t *testing.T) (addr string, dialed *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialed = new(atomic.Int64)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			dialed.Add(1)
+			work.Go(func() { defer c.Close(); io.Copy(io.Discard, c) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); work.Wait() })
+	return l.Addr().String(), dialed
+}
+
+// redlockHung: a server that hangs costs contenders what it takes to learn that, and not
+// so much for each vote that is split between the other two.
+func redlockHung(t *testing.T, s *trio) {
+	const contenders, turns = 8, 40
+	addr, dialed := blackHole(t)
+	began := time.Now()
+	var all sync.WaitGroup
+	var inside atomic.Int32
+	for range contenders {
+		links := s.dial(t)
+		m := s.lock(t, links, redislock.Options{})
+		links[2].redirect(addr)
+		all.Go(func() {
+			for turn := range turns {
+				l, err := m.Lock(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) > 1 {
+					t.Error("two are inside")
+				}
+				time.Sleep(500 * time.Microsecond)
+				inside.Add(-1)
+				if err := l.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if time.Since(began) > patience {
+					t.Errorf("%d turns of %d within %v", turn+1, turns, patience)
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d turns in %v; the server that hangs had %d connections", contenders*turns, time.Since(began), dialed.Load())
+}
+
+// redlockBack: what was asked of a server while it hung is undone, and it is asked again.
+func redlockBack(t *testing.T, s *trio) {
+	links := s.dial(t)
+	m := s.lock(t, links, redislock.Options{})
+	s.warm(t, m)
+	addr, dialed := blackHole(t)
+	links[1].redirect(addr)
+	for range 20 {
+		unlock(t, lock(t, m))
+	}
+	if n := dialed.Load(); n > 10 {
+		t.Errorf("20 turns took %d connections to a server that hangs", n)
+	}
+	links[1].redirect("")
+	eventually(t, "all have the key again", func() bool {
+		l := lock(t, m)
+		defer unlock(t, l)
+		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if s.count(t, 0, 1, 2) == 3 {
+				return true
+			}
+		}
+		return false
+	})
+	s.free(t, 0, 1, 2)
+}

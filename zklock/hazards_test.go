@@ -1,0 +1,131 @@
+package zklock_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/zklock"
+)
+
+// madeAgain: nodes of a lock that are removed, made again and set until their
+// versions are what they were keep their data, whatever a lock remembers. No
+// request can tell the two nodes apart, so a lock writes to none.
+func madeAgain(t *testing.T, s *stage) {
+	c, a := s.contender(t, s.at, zklock.ClientOptions{})
+	_, b := s.contender(t, s.at, zklock.ClientOptions{})
+	for _, f := range []taker{b, a, a, a} { // what it could remember is up to date
+		unlock(t, grab(t, f))
+	}
+	now := s.nodes(t)
+	if len(now) == 0 {
+		t.Fatal("the test shows nothing: the lock has no nodes")
+	}
+	for _, n := range slices.Backward(now) {
+		err := s.see.Delete(n.path, -1)
+		if err != nil && !errors.Is(err, zk.ErrNotEmpty) { // a spare permit is taken below it
+			t.Fatal(err)
+		}
+	}
+	for _, n := range now {
+		_, err := s.see.Create(n.path, []byte("config"), zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			t.Fatal(err)
+		}
+		for stat := (&zk.Stat{Version: -1}); stat.Version < n.version; {
+			if stat, err = s.see.Set(n.path, []byte("config"), -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	before := s.nodes(t)
+	spent := cost(func() {
+		for _, f := range []taker{a, b, a} {
+			unlock(t, grab(t, f))
+		}
+	}, c)
+	for i, n := range s.nodes(t) {
+		if n != before[i] {
+			t.Errorf("the node is %+v, was %+v", n, before[i])
+		}
+	}
+	if spent.Requests == 0 {
+		t.Error("the test shows nothing: no request was sent")
+	}
+}
+
+// A node is one that is not a ticket.
+type node struct {
+	path, data string
+	version    int32
+}
+
+// nodes returns the nodes of the lock, parents first.
+func (s *stage) nodes(t *testing.T) []node {
+	t.Helper()
+	var all []node
+	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
+		data, stat, err := s.see.Get(s.path + dir)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, node{s.path + dir, string(data), stat.Version})
+	}
+	return all
+}
+
+// sessionChanges: a goroutine stops between the reply that made its ticket and
+// its next step, and goes on in the next session of its client, which has no
+// ticket. It must not take that for a place in the queue.
+func sessionChanges(t *testing.T, s *stage) {
+	p := newProxy(t, s.at)
+	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
+	_, other := s.contender(t, s.at, zklock.ClientOptions{})
+	unlock(t, grab(t, f)) // it has met nobody
+	changes := 0
+	zklock.Stall(c, func() {
+		if changes++; changes > 1 {
+			return
+		}
+		old := zklock.SessionID(c)
+		if s.owned(t, old) == 0 {
+			t.Error("the test shows nothing: there is no ticket")
+		}
+		p.refuse.Store(true)
+		p.cut()
+		eventually(t, "the session expires", func() bool { return s.owned(t, old) == 0 })
+		p.refuse.Store(false)
+		eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
+	})
+	l := grab(t, f)
+	if changes == 0 {
+		t.Fatal("the test shows nothing: no ticket was made")
+	}
+	if n := s.owned(t, zklock.SessionID(c)); n == 0 {
+		t.Error("a lease without a ticket")
+	}
+	excluded(t, "another", other)
+	unlock(t, l)
+	unlock(t, grab(t, other))
+}
+
+// owned returns how many tickets a session has.
+func (s *stage) owned(t *testing.T, session int64) (count int) {
+	for _, dir := range []string{"", "/a", "/b", "/locks", "/leases"} {
+		names, _, err := s.see.Children(s.path + dir)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			t.Error(err)
+		}
+		for _, name := range names {
+			if _, stat, err := s.see.Exists(s.path + dir + "/" + name); err == nil && stat.EphemeralOwner == session {
+				count++
+			}
+		}
+	}
+	return count
+}

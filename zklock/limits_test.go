@@ -1,0 +1,277 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+// TestLimits runs the tests of paths and ACLs at their limits. It is not beside
+// others: long packets keep the server busy.
+func TestLimits(t *testing.T) {
+	at := endpoint(t)
+	atOnce(t, at, []serverTest{
+		{"paths refused by every method", pathsRefused},
+		{"characters of a path", charsAccepted},
+		{"longest path and ACL", longestPath},
+	})
+}
+
+// everyPath are the methods that are given a path and ask the servers.
+var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path string) error{
+	"Mutex": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.Mutex(path, zklock.Options{}).TryLock)
+	},
+	"RW": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.RW(path, zklock.Options{}).TryLock)
+	},
+	"RW reader": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.RW(path, zklock.Options{}).TryRLock)
+	},
+	"Owner": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.Reentrant(path, zklock.ReentrantOptions{}).Owner().TryLock)
+	},
+	"Cohort": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.Cohort(path, zklock.CohortOptions{}).TryLock)
+	},
+	"Semaphore": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.Semaphore(path, 2, zklock.Options{}).TryLock)
+	},
+	"SemaphoreV2": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.SemaphoreV2(path, 2, zklock.Options{}).TryLock)
+	},
+	"Multi": func(ctx context.Context, c *zklock.Client, path string) error {
+		l, err := c.Multi([]string{root + "/multi", path}, zklock.MultiOptions{Ordered: true}).TryLock(ctx)
+		if err == nil {
+			err = l.Unlock(ctx)
+		}
+		return err
+	},
+	"Participants": func(ctx context.Context, c *zklock.Client, path string) error {
+		_, err := c.Reentrant(path, zklock.ReentrantOptions{}).Participants(ctx)
+		return err
+	},
+	"Revoke": func(ctx context.Context, c *zklock.Client, path string) error {
+		return c.Revoke(ctx, path+"/_c_0-lock-0000000000")
+	},
+}
+
+func tryOnce(ctx context.Context, try taker) error {
+	l, err := try(ctx)
+	if err == nil {
+		err = l.Unlock(ctx)
+	}
+	return err
+}
+
+// pathsRefused: every method refuses a path that cannot be, without a request.
+func pathsRefused(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{})
+	for name, f := range everyPath {
+		for _, path := range []string{
+			"", "locks", "/locks/", "/a//b", "/a\tb", "/a\u009f", "/a\ue000", "/a\ufffe", "/a\U0001f512", "/a\xff", "/a\xed\xa0\x80",
+			"/" + strings.Repeat("x", zklock.MaxPath), "/" + strings.Repeat("x", 1100<<10), strings.Repeat("/x", 3<<20),
+		} {
+			before := c.Counts()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			err := f(ctx, c, path)
+			cancel()
+			if !errors.Is(err, zklock.ErrPath) {
+				t.Errorf("%s at %.20q, %d bytes: %.200v, want ErrPath", name, path, len(path), err)
+			} else if len(err.Error()) > 1000 {
+				t.Errorf("%s at %.20q, %d bytes: an error of %d bytes", name, path, len(path), len(err.Error()))
+			}
+			if got := c.Counts().Sub(before); got != (harness.Counts{}) {
+				t.Errorf("%s at %.20q, %d bytes costs %+v", name, path, len(path), got)
+			}
+		}
+	}
+}
+
+// charsAccepted: every character that may be in a path, by itself, is one that the
+// servers accept, and at the bounds between those that may not be and those that may
+// the servers agree. Half of them are tried beside another.
+func charsAccepted(t *testing.T, at harness.Endpoint) {
+	see := raw(t, at)
+	c := dial(t, at, zklock.ClientOptions{})
+	base := newPath()
+	unlock(t, lock(t, c.Mutex(base, zklock.Options{})))
+	var names []string
+	var name strings.Builder
+	for r := rune(1); r <= 0xffff; r++ { // and none above
+		if r == '/' || r == '.' || zklock.CheckPath("/"+string(r)) != nil {
+			continue
+		}
+		if name.WriteRune(r); name.Len() > 8<<10 {
+			names = append(names, name.String())
+			name.Reset()
+		}
+	}
+	names = append(names, name.String(), ".a", "a.", "...", "..a")
+	for _, name := range names {
+		if _, err := see.Create(base+"/"+name, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Errorf("a name of %d bytes from %.10q on: %v", len(name), name, err)
+		}
+	}
+	if len(names) < 20 {
+		t.Errorf("the test shows little: %d names", len(names))
+	}
+	for _, r := range []rune{0x1f, 0x7f, 0x9f, 0xe000, 0xf000, 0xf8ff, 0xfff0, 0xfffe, 0xffff, 0x10000, 0x1f512, utf8.MaxRune} {
+		_, err := see.Create(base+"/"+string(r), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		if refused := zklock.CheckPath("/"+string(r)) != nil; refused != (err != nil) {
+			t.Errorf("%U: refused %t, the servers say %v", r, refused, err)
+		}
+	}
+}
+
+// longestPath: at a path, with an ACL, that are as long as may be the lock does all
+// that it does: parents, the probe of the seal, a waiter, a reconnect with its
+// watches, a hand-over.
+func longestPath(t *testing.T, at harness.Endpoint) {
+	p := newProxy(t, at)
+	acl := zk.WorldACL(zk.PermAll)
+	for size, k := 12+len("world")+len("anyone"), 0; ; k++ {
+		a := zk.ACL{Perms: zk.PermRead, Scheme: "ip", ID: fmt.Sprintf("10.%d.%d.0/24", k>>8, k&255)}
+		if size += 12 + len(a.Scheme) + len(a.ID); size > zklock.MaxACL {
+			break
+		}
+		acl = append(acl, a)
+	}
+	o := zklock.ClientOptions{ACL: acl}
+	long := append(slices.Clone(acl), zk.DigestACL(zk.PermAll, "one", "more")...)
+	if c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: long}); err == nil {
+		c.Close()
+		t.Error("an ACL that is too long is accepted")
+	}
+	path := newPath()
+	path += "/" + strings.Repeat("x", zklock.MaxPath-len(path)-1)
+	c, d := dial(t, at, o), dial(t, p.at, o)
+	head := lock(t, c.Mutex(path, zklock.Options{}))
+	got := behind(t.Context(), d.Mutex(path, zklock.Options{}).Lock)
+	p.cut()
+	eventually(t, "the waiter is cut off", func() bool { return !zklock.Up(d) })
+	eventually(t, "the waiter is back", func() bool { return zklock.Up(d) })
+	empty(t, got)
+	unlock(t, head)
+	unlock(t, take(t, got))
+}
+
+// nilContexts: a nil context is one that does not end, in every method. None of
+// them panics, and none does so in a goroutine of the client.
+func nilContexts(t *testing.T, at harness.Endpoint) {
+	var none context.Context
+	c, err := zklock.Dial(none, at.Addrs[0], zklock.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, f := range everyPath {
+		if err := f(none, c, newPath()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	path := newPath()
+	takes := map[string]taker{
+		"Cohort.TryLock":    c.Cohort(path, zklock.CohortOptions{}).TryLock,
+		"RW.RLock":          c.RW(path, zklock.Options{}).RLock,
+		"RWOwner.RLock":     c.RW(path, zklock.Options{}).Owner().RLock,
+		"Reentrant.Lock":    c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.ByClient}).Lock,
+		"Reentrant.TryLock": c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.BySession}).TryLock,
+		"Mutex.TryLock":     c.Mutex(path, zklock.Options{}).TryLock,
+	}
+	for _, k := range kinds {
+		takes[k.name] = k.open(c, newPath())
+	}
+	for name, take := range takes {
+		l, err := take(none)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if err := l.Unlock(none); err != nil {
+			t.Errorf("%s: Unlock: %v", name, err)
+		}
+	}
+	r := c.Reentrant(path, zklock.ReentrantOptions{})
+	if _, err := r.Lock(none); !errors.Is(err, zklock.ErrNoOwner) {
+		t.Errorf("Lock of no owner = %v, want ErrNoOwner", err)
+	}
+	unlock(t, grab(t, func(context.Context) (*zklock.Lease, error) { return r.Lock(zklock.WithOwner(none)) }))
+	ran := 0
+	for _, err := range []error{
+		zklock.Do(none, c.Mutex(path, zklock.Options{}), func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
+		c.Cohort(path, zklock.CohortOptions{}).Do(none, func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if ran != 2 {
+		t.Errorf("%d functions have run, want 2", ran)
+	}
+	ml, err := c.Multi([]string{path}, zklock.MultiOptions{}).Lock(none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ml.Unlock(none); err != nil {
+		t.Errorf("MultiLease: %v", err)
+	}
+}
+
+// margins: what leaves no lease, or too long a one, is an error, judged by what the
+// servers grant.
+func margins(t *testing.T, at harness.Endpoint) {
+	for _, test := range []struct {
+		timeout, margin, tick time.Duration
+		ok                    bool
+	}{
+		{2 * time.Second, -1, 0, false},
+		{2 * time.Second, -4 * time.Second, 0, false},
+		{0, -1, 0, false},
+		{2 * time.Second, 0, 0, true},
+		{2 * time.Second, 1, 0, true},
+		{2 * time.Second, 700 * time.Millisecond, 0, true}, // 0.35
+		{2 * time.Second, 700*time.Millisecond + 1, 0, false},
+		{2 * time.Second, 2 * time.Second, 0, false},
+		{2 * time.Second, 1 << 62, 0, false},
+		{0, time.Second, 0, true},
+		{0, 59 * time.Second, 0, false}, // more than what is granted allows, whatever that is
+		{2 * time.Second, 600 * time.Millisecond, 1100 * time.Millisecond, true},
+		{2 * time.Second, 600*time.Millisecond + 1, 1100 * time.Millisecond, false},
+		{2 * time.Second, 0, 2 * time.Second, false}, // nothing is left
+	} {
+		c, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{SessionTimeout: test.timeout, Margin: test.margin, Tick: test.tick})
+		if err == nil {
+			c.Close()
+		}
+		if (err == nil) != test.ok || err != nil && (!errors.Is(err, zklock.ErrMargin) || strings.Contains(err.Error(), "\n")) {
+			t.Errorf("SessionTimeout %v, Margin %v, Tick %v: Dial = %v, want ErrMargin %t", test.timeout, test.margin, test.tick, err, !test.ok)
+		}
+	}
+	if _, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Tick: -1}); !errors.Is(err, harness.ErrUsage) {
+		t.Fatalf("Tick -1: Dial = %v, want ErrUsage", err)
+	}
+	// A great one that is accepted leaves an idle holder its lease.
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 12 * time.Second, Margin: 3 * time.Second})
+	l := lock(t, c.Mutex(newPath(), zklock.Options{}))
+	time.Sleep(9 * time.Second)
+	unlock(t, l)
+	// A later session may be granted less than the first.
+	d, see := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second}), raw(t, at)
+	zklock.SetMargin(d, 4*time.Second)
+	m := d.Mutex(newPath(), zklock.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := m.Lock(ctx); !errors.Is(err, zklock.ErrMargin) {
+		t.Errorf("Lock where no lease can be = %v, want ErrMargin", err)
+	}
+	queued(t, see, m.Path(), 0)
+}
