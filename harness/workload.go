@@ -119,7 +119,11 @@ const (
 	maxWorkers = 4096
 	maxLocks   = 1 << 16
 	maxSpan    = time.Minute
+	maxProcs   = 4096
 )
+
+// MaxWindow is the longest window, and the longest warm-up, of a workload.
+const MaxWindow = time.Hour
 
 // Validate reports the first mistake in w as an error that wraps ErrUsage.
 func (w Workload) Validate() error {
@@ -139,16 +143,16 @@ func (w Workload) Validate() error {
 		return bad("wait is %q: want one of %v", w.Wait, WaitPolicies)
 	case !slices.Contains(Pins, w.Pin):
 		return bad("pin is %q: want one of %v", w.Pin, Pins)
-	case w.GOMAXPROCS < 0:
-		return bad("gomaxprocs is %d: want 1 or more, or 0 for the runtime's choice", w.GOMAXPROCS)
+	case w.GOMAXPROCS < 0 || w.GOMAXPROCS > maxProcs:
+		return bad("gomaxprocs is %d: want 1 to %d, or 0 for the runtime's choice", w.GOMAXPROCS, maxProcs)
 	case w.Reads < 0 || w.Reads > 100:
 		return bad("reads is %d: want 0 to 100, a share in percent", w.Reads)
 	case w.Locks < 0 || w.Locks > maxLocks:
 		return bad("locks is %d: want 1 to %d", w.Locks, maxLocks)
-	case w.Warmup < 0:
-		return bad("warmup is %v: want 0 or more", w.Warmup)
-	case w.Window <= 0:
-		return bad("the measured window is %v: want more than 0", w.Window)
+	case w.Warmup < 0 || w.Warmup > MaxWindow:
+		return bad("warmup is %v: want 0 to %v", w.Warmup, MaxWindow)
+	case w.Window <= 0 || w.Window > MaxWindow:
+		return bad("the measured window is %v: want more than 0, and %v at most", w.Window, MaxWindow)
 	}
 	return nil
 }

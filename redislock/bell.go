@@ -26,8 +26,9 @@ type bell struct {
 	idle  *time.Timer   // ends the listening; nil before the first
 }
 
-func newBell(c *Client, channel string) *bell {
-	return &bell{c: c, channel: channel, ring: make(chan struct{})}
+// bell returns the one of a channel.
+func (c *Client) bell(channel string) *bell {
+	return c.bells.get(channel, func() *bell { return &bell{c: c, channel: channel, ring: make(chan struct{})} })
 }
 
 // bellLinger is how long a process listens after its last waiter has gone.

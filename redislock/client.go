@@ -62,6 +62,7 @@ type Client struct {
 	misuse  error  // what is wrong with the options, for locks that listen
 	prompt  bool   // rdb ends a request when its context's time is over
 
+	fresh      atomic.Int32 // requests that go by new connections
 	scripts    atomic.Bool  // the server refuses commands that would serve: use scripts
 	pending    atomic.Int32 // requests for later
 	unanswered unanswered
@@ -75,7 +76,9 @@ type Client struct {
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 
-	mail mailboxes // locked before mu
+	mail          mailboxes // locked before mu
+	subscriptions channels[subscription]
+	bells         channels[bell]
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks.

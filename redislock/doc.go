@@ -22,12 +22,12 @@
 // a Mutex, a Multi and a Cohort exclude each other; others fail, or do not keep to each
 // other's rules.
 //
-// A [Mutex], [RW], [Semaphore] or [Multi] may be made for every call: all with one name
-// share what the [Client] keeps for their waiters. A client listens for 32 names by one
-// connection, in a cluster by one for each name, and five seconds after the last waiter
-// at most one is left, in a cluster at most four to each node. Keep a [Cohort], in which the
-// waiters of a process meet, and a [ReentrantMutex] or [PubSubMutex], of which each subscribes
-// by a connection of its own while somebody waits, and five seconds more.
+// A lock may be made for every call: all with one name share what the [Client] keeps for
+// their waiters. Only a [Cohort], in which the waiters of a process meet, must be kept. A
+// client listens for 32 names by one connection, in a cluster by one for each name, and
+// five seconds after the last waiter at most one is left, in a cluster at most four to each
+// node. A [ReentrantMutex] and a [PubSubMutex] subscribe, by one connection for each name,
+// which closes five seconds after its last waiter.
 //
 // # What it promises
 //

@@ -64,6 +64,9 @@ const (
 
 	// unlockWait bounds Unlock, and what a Lock that failed may still do.
 	unlockWait = 2 * time.Second
+
+	// unlockSilence is after how much of that Unlock asks by another connection.
+	unlockSilence = time.Second
 )
 
 // drift is how much less of a span we count than the server, whose clock may run
@@ -140,7 +143,7 @@ func (l *Lease) due() time.Time {
 
 // Unlock releases the lock with one request, whatever has become of ctx. While the
 // server cannot be reached, or refuses for now, as when it loads its data, it goes on
-// asking, for two seconds; after that the client does so in the background until the
+// asking, after one second by a new connection, for two seconds; after that the client does so in the background until the
 // lease is over. The error wraps ErrNotHeld if the lock was lost or has been released.
 // After any other error the key may stay until the server answers, or until the lease
 // is over.
@@ -190,7 +193,7 @@ func (l *Lease) release(ctx context.Context) error {
 	if l.trace != nil {
 		ctx = context.WithValue(ctx, traceKey{}, l.trace)
 	}
-	held, err := l.free(ctx)
+	held, err := l.giveBack(ctx)
 	switch {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
@@ -209,6 +212,17 @@ func (l *Lease) release(ctx context.Context) error {
 		l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
 	}
 	return l.lost()
+}
+
+// giveBack gives the lock back.
+func (l *Lease) giveBack(ctx context.Context) (held bool, err error) {
+	if l.again == nil {
+		return l.free(ctx)
+	}
+	return answered(ctx, l.c, l.name, unlockSilence, l.free, func(ctx context.Context) (bool, error) {
+		err := l.again(ctx)
+		return err == nil, err
+	})
 }
 
 // lost returns the error of Unlock if the lease has ended without it.

@@ -26,6 +26,7 @@ func TestMailboxes(t *testing.T) {
 		{"connections close", mailboxConnections},
 		{"a mutex for every request", mailboxFresh},
 		{"a mutex for every name", mailboxNames},
+		{"a subscriber for every request", mailboxSubscribers},
 		{"another name while one is waited for", mailboxAnother},
 		{"many letters for another", mailboxTurns},
 		{"reader cut off", mailboxReplaced},
@@ -113,6 +114,39 @@ func mailboxNames(t *testing.T, at harness.Endpoint) {
 	}
 	if n := c.Load(); n > 0 || redislock.Listening(p.Client) > 0 {
 		t.Errorf("%d locks that are free are known, and %d listened for", n, redislock.Listening(p.Client))
+	}
+}
+
+// mailboxSubscribers: locks that subscribe and are made for every request share one
+// connection, which closes.
+func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
+	const n = 50
+	for _, k := range lockKinds {
+		if k.name != "reentrant" && k.name != "pubsub" {
+			continue
+		}
+		h, p, key := newPeer(t, at), newPeer(t, at), newKey()
+		held := lock(t, k.make(h.Client, key, redislock.Options{}))
+		before := p.mail.dialled.Load()
+		var waiters []<-chan *redislock.Lease
+		for range n {
+			waiters = append(waiters, begun(t, k.make(p.Client, key, redislock.Options{})))
+		}
+		eventually(t, "somebody listens", func() bool { return p.mail.dialled.Load() > before })
+		unlock(t, held)
+		var all sync.WaitGroup
+		for _, w := range waiters {
+			all.Go(func() {
+				if l := <-w; l != nil {
+					l.Unlock(t.Context())
+				}
+			})
+		}
+		all.Wait()
+		if dialled := p.mail.dialled.Load() - before; dialled > 1 {
+			t.Errorf("%s: %d connections subscribed, want 1", k.name, dialled)
+		}
+		eventually(t, "the connection closes", func() bool { return len(p.mail.open()) <= 1 }) // the first PING's
 	}
 }
 

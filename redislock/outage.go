@@ -90,7 +90,7 @@ func (f *outage) hopeless(ctx context.Context, o Options, try bool) bool {
 func (c *Client) persist(ctx context.Context, f func(unsure bool) error) error {
 	var o outage
 	for unsure := false; ; {
-		err := f(unsure)
+		err := f(unsure || resent(ctx) != nil)
 		if err == nil || final(err) {
 			return err
 		}

@@ -57,10 +57,10 @@ var (
 
 // PubSubMutex returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". Its channel is one of the names that [Client.Mutex] describes, with
-// ~released. Make it once and keep it: each listens by a
-// connection of its own for as long as somebody waits and five seconds more.
+// ~released. It may be made for every call: all of the client with one name
+// listen by one connection, for as long as any of them waits and five seconds more.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
-	m := &PubSubMutex{newKeyLock(c, name, o), newBell(c, companion(name, "released"))}
+	m := &PubSubMutex{newKeyLock(c, name, o), c.bell(companion(name, "released"))}
 	m.ask, m.needs = pubsubAcquire, pubsubNeeds
 	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
 		return m.release(ctx, pubsubRelease, nonce, m.bell.channel)

@@ -79,11 +79,12 @@ var (
 )
 
 // ReentrantMutex returns the mutex with that name: the key of the lock, such as
-// "locks:reindex". All waiters of one ReentrantMutex share one subscription.
+// "locks:reindex". It may be made for every call: all waiters of the client for that name
+// share one subscription.
 func (c *Client) ReentrantMutex(name string, o Options) *ReentrantMutex {
 	m := &ReentrantMutex{c: c, name: name, id: newUUID()}
 	m.o, m.err = c.options(o, name)
-	m.sub = &subscription{c: c, channel: redissonName("redisson_lock__channel", name)}
+	m.sub = c.subscription(redissonName("redisson_lock__channel", name))
 	return m
 }
 

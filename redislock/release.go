@@ -38,7 +38,7 @@ func missing(err error) bool {
 // there until now.
 func (k *keyLock) compareAndDelete(ctx context.Context, nonce string, by releaser) (held bool, err error) {
 	command := by.command(k.name, nonce)
-	if command == nil || k.c.scripts.Load() {
+	if command == nil || resent(ctx) != nil || k.c.scripts.Load() {
 		return k.release(ctx, pollRelease, nonce)
 	}
 	err = k.c.persist(ctx, func(again bool) error {

@@ -59,37 +59,6 @@ func (c *Client) servers(ls []*Lease) (servers []*server) {
 	return servers
 }
 
-// serverOf returns the client for the server that has key, nil if it is not known.
-func (c *Client) serverOf(key string) *redis.Client {
-	var rdb *redis.Client
-	var err error
-	switch all := c.rdb.(type) {
-	case *redis.Client:
-		return all
-	case *redis.ClusterClient:
-		rdb, err = all.MasterForKey(c.open, key)
-	case *redis.Ring:
-		rdb, err = all.GetShardClientForKey(key)
-	}
-	if err != nil {
-		return nil
-	}
-	return rdb
-}
-
-// afresh calls f with a client for the server of rdb that has no connection yet. It is
-// closed afterwards, or with c.
-func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
-	o := *rdb.Options()
-	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = 1, 0, 0, -1
-	o.ContextTimeoutEnabled = true
-	o.MaintNotificationsConfig = quietMaintenance()
-	fresh := redis.NewClient(&o)
-	defer fresh.Close()
-	defer context.AfterFunc(c.open, func() { fresh.Close() })()
-	f(fresh)
-}
-
 // renewAt renews leases of one server.
 func (c *Client) renewAt(s *server, afresh bool) {
 	ctx, cancel := context.WithDeadline(c.open, c.soonest(s.leases))

@@ -21,43 +21,67 @@ import (
 func TestSilence(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
-	t.Run("all", func(t *testing.T) {
-		for _, prompt := range []bool{true, false} {
-			tweak := func(o *redis.Options) { o.ContextTimeoutEnabled, o.MaxRetries = prompt, 3 }
-			name := fmt.Sprintf("prompt=%t", prompt)
-			for _, lease := range []time.Duration{2 * time.Second, 6 * time.Second, 30 * time.Second} {
-				t.Run(fmt.Sprint("renewal/", name, "/", lease), func(t *testing.T) {
-					t.Parallel()
-					silentPool(t, at, lease, tweak)
-				})
-			}
-			t.Run("grant/"+name, func(t *testing.T) {
-				t.Parallel()
-				silentGrant(t, at, tweak)
-			})
+	rows := map[string]func(*testing.T){"nothing is silent": func(t *testing.T) { renewalCost(t, at) }}
+	for _, prompt := range []bool{true, false} {
+		tweak := func(o *redis.Options) { o.ContextTimeoutEnabled, o.MaxRetries, o.PoolSize = prompt, 3, 20 }
+		for _, lease := range []time.Duration{2 * time.Second, 6 * time.Second, 30 * time.Second} {
+			rows[fmt.Sprintf("renewal/prompt=%t/%v", prompt, lease)] = func(t *testing.T) { silentPool(t, at, lease, tweak) }
 		}
-		t.Run("none", func(t *testing.T) {
-			t.Parallel()
-			renewalCost(t, at)
+		rows[fmt.Sprintf("grant/prompt=%t", prompt)] = func(t *testing.T) { silentGrant(t, at, tweak) }
+		for kind, open := range kinds {
+			if kind != "Redlock" { // for which a server that is silent is one that refuses
+				rows[fmt.Sprintf("lock and unlock/%s/prompt=%t", kind, prompt)] = func(t *testing.T) { silentLock(t, at, open, tweak) }
+			}
+		}
+	}
+	var all sync.WaitGroup
+	for name, run := range rows { // which mostly wait
+		all.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				leaktest.Own(t)
+				run(t)
+			})
 		})
-	})
+	}
+	all.Wait()
+}
+
+// silentLock: all connections that the client library keeps are dead when the lock is
+// taken, and when it is released.
+func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, string, redislock.Options) redislock.Acquirer, tweak func(*redis.Options)) {
+	p := newPeer(t, at, tweak)
+	fillPool(t, p)
+	m := open(p.Client, newKey(), redislock.Options{Wait: 8 * time.Second})
+	p.link.silence()
+	l := lock(t, m)
+	if _, counts := m.(*redislock.ReentrantMutex); counts { // its release counts down, so it is not sent twice
+		_ = l.Unlock(t.Context())
+		return
+	}
+	unlock(t, l)
 }
 
 // silentPool: all connections that the client library keeps are dead.
 func silentPool(t *testing.T, at harness.Endpoint, lease time.Duration, tweak func(*redis.Options)) {
-	p := newPeer(t, at, tweak, func(o *redis.Options) { o.PoolSize = 20 })
-	var all sync.WaitGroup
-	for range 12 { // as many as were busy at one time
-		all.Go(func() { p.BLPop(t.Context(), 100*time.Millisecond, "nothing") })
-	}
-	all.Wait()
-	if open := len(p.link.open()); open < 12 {
-		t.Fatalf("%d connections are open, want 12", open)
-	}
+	p := newPeer(t, at, tweak)
+	fillPool(t, p)
 	l := lock(t, p.Mutex(newKey(), redislock.Options{Lease: lease}))
 	p.link.silence()
 	renewed(t, l)
-	_ = l.Unlock(t.Context()) // by one of those that are dead, as likely as not
+	unlock(t, l) // by a connection that is dead, as likely as not
+}
+
+// fillPool opens as many connections as were busy at one time.
+func fillPool(t *testing.T, p *peer) {
+	const n = 12
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() { p.BLPop(t.Context(), 300*time.Millisecond, "nothing") })
+	}
+	all.Wait()
+	if open := len(p.link.open()); open < n {
+		t.Fatalf("%d connections are open, want %d", open, n)
+	}
 }
 
 // renewed waits until l has more time.
@@ -84,7 +108,7 @@ func silentGrant(t *testing.T, at harness.Endpoint, tweak func(*redis.Options)) 
 	unlock(t, held)
 	l, _ := w.lease(t)
 	renewed(t, l)
-	_ = l.Unlock(t.Context())
+	unlock(t, l)
 }
 
 // renewalCost: while every connection works nothing is sent twice, and none is opened.

@@ -41,6 +41,9 @@ type call struct {
 // run sends the call: one request, and one more if the server does not have the
 // script yet.
 func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
+	if other := resent(ctx); other != nil {
+		rdb = other
+	}
 	return request(ctx, c.keys[0], c.script.op, func() *redis.Cmd { return c.script.Run(ctx, rdb, c.keys, c.args...) })
 }
 
@@ -90,10 +93,10 @@ var arguments = map[string]int{
 // script also checks that this user has the rights for it.
 func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	if _, known := c.permitted.Load(needs); known {
-		return k.run(ctx, c.rdb)
+		return c.ask(ctx, k)
 	}
 	k.args = append(slices.Clip(k.args), needs)
-	reply := k.run(ctx, c.rdb)
+	reply := c.ask(ctx, k)
 	if err := reply.Err(); err == nil || errors.Is(err, redis.Nil) {
 		c.permitted.Store(needs, true)
 	}

@@ -43,6 +43,11 @@ const (
 	readUnlockMessage = "1" // wakes every waiter
 )
 
+// subscription returns the one to a channel.
+func (c *Client) subscription(channel string) *subscription {
+	return c.subscriptions.get(channel, func() *subscription { return &subscription{c: c, channel: channel} })
+}
+
 func (s *subscription) join() *listener {
 	w := &listener{woken: make(chan struct{}, 1)}
 	s.mu.Lock()

@@ -49,7 +49,7 @@ var Suite = []*Chart{
 // Charts returns the names of the charts of [Suite] that run is drawn in: all
 // but those that compare what the run did not vary, or lack what they draw.
 func Charts(run *resultfile.Run) (names []string) {
-	gs := groups(run)
+	gs := groups(tidy(run))
 	for _, c := range Suite {
 		g := largest(gs, c.Remote)
 		if c.varies == nil && !c.optional || g != nil && c.draw(g).height > 0 {

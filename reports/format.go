@@ -154,8 +154,10 @@ func shorten(st text.Style, s string, w vg.Length) string {
 	if st.Width(s) <= w {
 		return s
 	}
-	// The text may come from anywhere and be very long.
+	// The text may come from anywhere and be very long. What says that a lock is
+	// not to be used stays.
+	s, mark := cutMark(s)
 	runes := []rune(s)
-	n := sort.Search(len(runes), func(n int) bool { return st.Width(string(runes[:n])+"…") > w })
-	return string(runes[:max(0, n-1)]) + "…"
+	n := sort.Search(len(runes), func(n int) bool { return st.Width(string(runes[:n])+"…"+mark) > w })
+	return string(runes[:max(0, n-1)]) + "…" + mark
 }

@@ -151,6 +151,7 @@ func outline(run *resultfile.Run) *document {
 
 // compose returns the whole report of run.
 func compose(run *resultfile.Run) (*document, error) {
+	run = tidy(run)
 	doc := outline(run)
 	if err := doc.drawLocks(groups(run)); err != nil {
 		return nil, err
@@ -252,7 +253,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		if c.Remote != g.remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.remote) {
 			continue
 		}
-		pic := c.draw(g)
+		pic := c.drawn(g)
 		if c.optional && pic.height == 0 {
 			continue
 		}

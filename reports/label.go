@@ -22,6 +22,7 @@ const (
 	labelSize = 8.5
 	labelGap  = vg.Length(labelSize * 1.25)
 	labelLead = vg.Length(48) // leader line, dash and marker left of the text
+	mostRoom  = width * 3 / 5 // that labels may take of the page: the rest is for the data
 )
 
 // labelRoom returns the width that labels take beside the data.
@@ -30,7 +31,7 @@ func labelRoom(labels []endLabel) vg.Length {
 	for _, l := range labels {
 		w = max(w, bold(typeset(labelSize, ink, 0, 0)).Width(l.text))
 	}
-	return w + labelLead + 4
+	return min(w+labelLead+4, mostRoom)
 }
 
 // drawLabels writes labels right of x, each with a leader from its line's end.

@@ -26,7 +26,7 @@ type Machine struct {
 func Machines(runs []*resultfile.Run, folders []string) []Machine {
 	out := make([]Machine, len(runs))
 	for i, run := range runs {
-		out[i] = Machine{Folder: folders[i], Run: run}
+		out[i] = Machine{Folder: resultfile.Line(folders[i]), Run: tidy(run)}
 	}
 	for _, name := range []func(m Machine) string{
 		func(m Machine) string { return m.Run.Manifest.Machine.Host },

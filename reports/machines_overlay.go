@@ -122,7 +122,7 @@ func (o overlay) answer(x *match) string {
 		best, name := math.NaN(), ""
 		for _, s := range x.locks() {
 			v := x.cell(i, s.lock.Name, w).summary(o.metric)
-			if s.lock.Status == harness.Control || v.N == 0 {
+			if s.lock.Status == harness.Control || unsound(s.lock.Status) || v.N == 0 {
 				continue
 			}
 			if name == "" || o.most == (v.Median > best) && v.Median != best {

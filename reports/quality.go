@@ -101,7 +101,7 @@ func WarningKinds() []string {
 // but their figures count as one.
 func Warnings(run *resultfile.Run) (ws []harness.Warning) {
 	kinds := WarningKinds()
-	for _, w := range assess(run).Warnings {
+	for _, w := range assess(tidy(run)).Warnings {
 		if !slices.Contains(kinds, w.Kind) {
 			w.Kind = otherKind
 		}

@@ -70,6 +70,7 @@ func legal(r rune) rune {
 // standalone returns the page of a chart: of an experiment, or of the group with
 // the most cases.
 func standalone(run *resultfile.Run, name string) (page, error) {
+	run = tidy(run)
 	var names []string
 	for _, c := range findingCharts(run) {
 		if c.name == name {
@@ -86,7 +87,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 	if g == nil {
 		p.pic = nothing("%s", noGroup(chart.Remote))
 	} else {
-		p.pic = chart.draw(g)
+		p.pic = chart.drawn(g)
 		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.axes) + "."
 	}
 	p.answer = p.pic.answer

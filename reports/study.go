@@ -69,7 +69,7 @@ type findingChart struct {
 // those of [Suite]. They are the experiment's name and, for its second and
 // further charts, "-2" and so on.
 func FindingCharts(run *resultfile.Run) (names []string) {
-	for _, c := range findingCharts(run) {
+	for _, c := range findingCharts(tidy(run)) {
 		if pic, _ := drawTable(c.table); pic.height > 0 {
 			names = append(names, c.name)
 		}

@@ -15,6 +15,7 @@ const minText = 60
 // WriteVerdict writes the verdict on run, and the evidence against it, as text
 // no wider than width columns, 60 at least.
 func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
+	run = tidy(run)
 	t := &textWriter{width: max(width, minText)}
 	t.line("Which lock for which contention?")
 	t.line(origin(run))

@@ -229,8 +229,11 @@ const (
 // asks at the same moment in which the library takes up its watches.
 func (p *pause) wait(ctx context.Context, c *Client) error {
 	c.mu.Lock()
-	up := c.up
+	up, isUp := c.up, c.isUp
 	c.mu.Unlock()
+	if !isUp {
+		p.next = 0 // the request was not to blame
+	}
 	if err := awaited(ctx, c, up); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (e *linked) isolate(one int) {
 	}
 }
 
-// depose breaks the connections of a leader on the side of its followers, who elect
+// depose breaks the connections of a leader on the side of its followers, which elect
 // another, and keeps it from hearing of that.
 func (e *linked) depose(leader int) {
 	for way, link := range e.votes {
@@ -140,6 +140,8 @@ func dialAt(t *testing.T, first string, addrs []string, o zklock.ClientOptions) 
 // enters elsewhere, or its client goes to another server and keeps the lock.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	for _, c := range []struct {
 		name  string
 		leads bool // the server that is cut off
@@ -148,35 +150,37 @@ func TestCutOff(t *testing.T) {
 		{"follower isolated", false, (*linked).isolate},
 		{"leader half open", true, (*linked).depose},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			e := startLinked(t)
-			leaktest.Own(t)
-			server := leader(e.addrs)
-			if server < 0 {
-				t.Fatal("no leader")
-			}
-			if !c.leads {
-				server = (server + 1) % len(e.addrs)
-			}
-			var holds []*cutHold
-			for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second, 40 * time.Second} {
-				for _, free := range []bool{false, true} {
-					holds = append(holds, newCutHold(t, e, server, timeout, free))
-				}
-			}
-			time.Sleep(3 * time.Second) // no session is as young as its lock
-			see := raw(t, harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{e.addrs[server : server+1]}})
-			c.cut(e, server)
-			began := time.Now()
-			var wg sync.WaitGroup
-			wg.Go(func() { proofs(t, see, c.leads) })
-			for _, h := range holds {
-				wg.Go(func() { t.Log(h.judge(t, began)) })
-			}
-			wg.Wait()
-		})
+		// Not by t.Parallel: they wait most of the time, and would keep other tests waiting.
+		wg.Go(func() { t.Run(c.name, func(t *testing.T) { cutOffServer(t, c.leads, c.cut) }) })
 	}
+}
+
+func cutOffServer(t *testing.T, leads bool, cut func(e *linked, server int)) {
+	e := startLinked(t)
+	leaktest.Own(t)
+	server := leader(e.addrs)
+	if server < 0 {
+		t.Fatal("no leader")
+	}
+	if !leads {
+		server = (server + 1) % len(e.addrs)
+	}
+	var holds []*cutHold
+	for _, timeout := range []time.Duration{4 * time.Second, 10 * time.Second, 40 * time.Second} {
+		for _, free := range []bool{false, true} {
+			holds = append(holds, newCutHold(t, e, server, timeout, free))
+		}
+	}
+	time.Sleep(3 * time.Second) // no session is as young as its lock
+	see := raw(t, harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{e.addrs[server : server+1]}})
+	cut(e, server)
+	began := time.Now()
+	var wg sync.WaitGroup
+	wg.Go(func() { proofs(t, see, leads) })
+	for _, h := range holds {
+		wg.Go(func() { t.Log(h.judge(t, began)) })
+	}
+	wg.Wait()
 }
 
 // A cutHold is a holder at a server that is to be cut off, and the next, which is at
@@ -233,7 +237,7 @@ func (h *cutHold) judge(t *testing.T, began time.Time) string {
 		if r.err != nil {
 			t.Errorf("%s: Lock = %v", what, r.err)
 		}
-		if h.free && h.timeout >= 10*time.Second {
+		if h.free && h.timeout >= 40*time.Second { // of a shorter one an election on a busy machine may take all
 			t.Errorf("%sthe lease ended, with two servers to turn to: %v", what, h.held.Err())
 		}
 		return what + fmt.Sprintf("told after %v, %v before the next entered", told, since()-told)

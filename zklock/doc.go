@@ -26,7 +26,7 @@
 // session has expired, and also before that: when the servers may be about to
 // expire it, by the local clock, because no majority of them has confirmed it for
 // too long. An answer of the one server that the client is connected to does not
-// count: it may be cut off from the others, who end the session meanwhile. So a
+// count: it may be cut off from the others, which end the session meanwhile. So a
 // client that holds or waits for a lock and writes nothing sends a small write up to
 // four times in a session timeout, and goes to another server if that is not done
 // soon. What is left of a lease at any time is then 0.3 to 0.6 of the session
@@ -72,6 +72,15 @@
 // the session lives and at the end of the queue after that. If the reply to
 // its create request is lost, it finds its ticket again by the unique part of
 // its name. No error leaves a ticket behind that nobody owns.
+//
+// While the servers have no leader no lock changes hands. One that dies is
+// missed at once, one that hangs after syncLimit ticks; then there is an election,
+// and a client is back when it has tried the servers once more: a second or two
+// later, of which the handshake with a server that hangs takes an eighth of the
+// session timeout, at least half a second, and more each time up to a third. A
+// client that does not come back keeps the others out for longer: the new leader
+// gives every session a whole timeout. So the bound is syncLimit ticks, the
+// election, the session timeout and a tick.
 //
 // # Contexts
 //

@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -50,20 +51,49 @@ func TestFaults(t *testing.T) {
 	var tests []serverTest
 	for _, v := range correct() {
 		if !slices.Contains(notTried, v.Name) {
-			tests = append(tests, serverTest{v.Name, func(t *testing.T, at harness.Endpoint) { testFaults(t, at, v, steps[v.Name]) }})
+			tests = append(tests, serverTest{v.Name, func(t *testing.T, at harness.Endpoint) { testFaults(t, at, "", v, steps[v.Name]) }})
 		}
+	}
+	atOnce(t, at, tests)
+}
+
+// TestFaultsAtFollower is TestFaults of the recommended locks where the client that
+// suffers is at a follower, which may lag behind, and the other at the leader.
+func TestFaultsAtFollower(t *testing.T) {
+	t.Parallel()
+	server := ensemble(t)
+	at := server.Endpoint()
+	leading := leader(at.Addrs[0])
+	if leading < 0 {
+		t.Fatal("no leader")
+	}
+	follower := at.Addrs[0][(leading+1)%len(at.Addrs[0])]
+	at.Addrs = [][]string{at.Addrs[0][leading : leading+1]}
+	var tests []serverTest
+	for _, v := range correct() {
+		if v.Status == harness.Recommended && !slices.Contains(notTried, v.Name) {
+			tests = append(tests, serverTest{v.Name, func(t *testing.T, at harness.Endpoint) { testFaults(t, at, follower, v, steps[v.Name]) }})
+		}
+	}
+	if len(tests) < 3 {
+		t.Errorf("%d locks are tried", len(tests))
 	}
 	atOnce(t, at, tests)
 }
 
 // testFaults runs the trials of v, which sends the requests ops, at once: they
 // mostly wait for the client library to connect again.
-func testFaults(t *testing.T, at harness.Endpoint, v *harness.Variant, ops []string) {
-	none := newTrial(at, v)
-	if err := none.run(t.Context()); err != nil {
-		t.Fatalf("without a fault: %v", err)
+func testFaults(t *testing.T, at harness.Endpoint, via string, v *harness.Variant, ops []string) {
+	var sent []string
+	for settle := aWhile; settle <= 8*aWhile && !slices.Equal(sent, ops); settle *= 2 {
+		none := newTrial(at, v) // again if the machine was too slow for the last
+		none.via, none.settle = via, settle
+		if err := none.run(t.Context()); err != nil {
+			t.Fatalf("without a fault: %v", err)
+		}
+		sent = none.sent()
 	}
-	if sent := none.sent(); !slices.Equal(sent, ops) {
+	if !slices.Equal(sent, ops) {
 		t.Errorf("a turn behind somebody else sends %q; add to steps the line\n\t%q: {%s},", sent, v.Name,
 			strings.ReplaceAll(strings.Trim(fmt.Sprintf("%q", sent), "[]"), " ", ", "))
 	}
@@ -74,7 +104,7 @@ func testFaults(t *testing.T, at harness.Endpoint, v *harness.Variant, ops []str
 				err := errNoFault
 				for settle := aWhile; errors.Is(err, errNoFault) && settle <= 8*aWhile; settle *= 2 {
 					tr := newTrial(at, v) // again if the machine was too slow for the last
-					tr.op, tr.do, tr.settle = op, do, settle
+					tr.op, tr.do, tr.settle, tr.via = op, do, settle, via
 					err = tr.run(t.Context())
 				}
 				if err != nil {
@@ -89,6 +119,7 @@ func testFaults(t *testing.T, at harness.Endpoint, v *harness.Variant, ops []str
 // A trial is an accident of one client of a lock while another contends.
 type trial struct {
 	at  harness.Endpoint
+	via string // the server of the client that suffers, "" if it is at's
 	v   *harness.Variant
 	key string
 	op  string // the request at which the connection is lost; "" is none
@@ -134,7 +165,7 @@ func (tr *trial) sent() []string {
 func (tr *trial) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tr.patience)
 	defer cancel()
-	p, err := faultproxy.New(tr.at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Observe: tr.observe})
+	p, err := faultproxy.New(cmp.Or(tr.via, tr.at.Addrs[0][0]), faultproxy.ZooKeeper, faultproxy.Options{Observe: tr.observe})
 	if err != nil {
 		return err
 	}

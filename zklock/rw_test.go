@@ -164,11 +164,12 @@ func (r *rwRoom) wrong(format string, args ...any) {
 }
 
 func rwShares(t *testing.T, at harness.Endpoint) {
-	path := newPath()
+	see, path := raw(t, at), newPath()
 	_, a := newRW(t, at, path)
 	_, b := newRW(t, at, path)
 	first, second := grab(t, a.RLock), grab(t, b.RLock)
 	writer := behind(t.Context(), b.Lock)
+	queued(t, see, path, 3)
 	late := behind(t.Context(), a.RLock) // no reader passes a writer
 	unlock(t, second)
 	empty(t, writer)

@@ -165,11 +165,14 @@ func parseList[T any](flag, text string, parse func(string) (T, error)) (out []T
 	return out, nil
 }
 
+// mostCount bounds the axes that are counts, also where a lock leaves one out.
+const mostCount = 1 << 16
+
 // parseCount reads a number of at least 1.
 func parseCount(text string) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%w: %q is not a number of 1 or more", harness.ErrUsage, text)
+	if err != nil || n < 1 || n > mostCount {
+		return 0, fmt.Errorf("%w: %q is not a number of 1 or more, up to %d", harness.ErrUsage, text, mostCount)
 	}
 	return n, nil
 }

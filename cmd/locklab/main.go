@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/internal/catalog"
 	"locklab/internal/machine"
@@ -34,6 +35,7 @@ var (
 func main() {
 	runner.Main(catalog.All())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // a second signal ends the command as it stands
 	err := command().ExecuteContext(ctx)
 	stop()
 	os.Exit(status(err))
@@ -56,7 +58,7 @@ func status(err error) int {
 	case errors.Is(err, errUnsure):
 		return exitUnsure
 	}
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	text := resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
 	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
 		fmt.Fprintln(os.Stderr, "locklab: "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
 		return exitUsage
@@ -77,6 +79,8 @@ throughput, latency and fairness.`,
 		SilenceErrors: true,
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkLimits(cmd) },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -60,20 +61,37 @@ status 3; the report is written all the same.`,
 				return err
 			}
 			defer thrifty()()
-			runs, err := loadRuns(args)
-			if err != nil {
-				return err
-			}
-			if err := drawRuns(cmd.OutOrStdout(), runs, args, out, pictures); err != nil {
-				return err
-			}
-			return demand.judgeRuns(runs, cmd.ErrOrStderr())
+			return interruptible(cmd.Context(), cmd.ErrOrStderr(), func() error {
+				runs, err := loadRuns(args)
+				if err != nil {
+					return err
+				}
+				if err := drawRuns(cmd.OutOrStdout(), runs, args, out, pictures); err != nil {
+					return err
+				}
+				return demand.judgeRuns(runs, cmd.ErrOrStderr())
+			})
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
+}
+
+// interruptible returns what work returns, or errInterrupted as soon as ctx ends:
+// reading and drawing are long calculations, which do not look at a context. The
+// command is to end then, and work with it.
+func interruptible(ctx context.Context, stderr io.Writer, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		fmt.Fprintln(stderr, "interrupted: the report is not written, or not whole")
+		return errInterrupted
+	}
 }
 
 // drawRuns writes the report of runs, read from dirs: of one, or of several beside
@@ -254,9 +272,13 @@ func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, fol
 func save(file string, content []byte) error {
 	err := os.MkdirAll(filepath.Dir(file), 0o755)
 	if err == nil {
-		err = os.WriteFile(file, content, 0o644)
+		err = os.WriteFile(file+".new", content, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file) // whole or not at all
 	}
 	if err != nil {
+		os.Remove(file + ".new") // the first error is the one to tell
 		return fmt.Errorf("%w: cannot write the report: %v", harness.ErrUsage, err)
 	}
 	return nil

@@ -112,9 +112,7 @@ func bench(b *testing.B, in *runner.Instruments, job runner.Job) {
 		return res
 	}
 	checked(rig.Drive(b.Context(), runner.Limit{Window: job.Workload.Warmup}))
-	b.ResetTimer()
-	res := checked(rig.DriveProbed(b.Context(), runner.Limit{Ops: int64(b.N)}))
-	b.StopTimer()
+	res := checked(rig.DriveProbed(b.Context(), runner.Limit{Ops: int64(b.N)}, b.ResetTimer, b.StopTimer))
 	for _, m := range metric.Suite {
 		if !slices.Contains(units, m.Unit) {
 			continue

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -28,7 +30,7 @@ func NewBench(out io.Writer, m machine.Environment) *Bench {
 	b := &Bench{out: out, lines: benchfmt.NewWriter(out), procs: m.GOMAXPROCS}
 	set := func(key, value string) {
 		if value != "" {
-			b.config = append(b.config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+			b.config = append(b.config, benchfmt.Config{Key: key, Value: []byte(Line(value)), File: true})
 		}
 	}
 	set("locklab-schema", strconv.Itoa(Schema))
@@ -38,6 +40,17 @@ func NewBench(out io.Writer, m machine.Environment) *Bench {
 	set("kernel", m.Kernel)
 	set("governor", m.Governor)
 	return b
+}
+
+// word returns name as one word: in a benchmark line and in a log of HdrHistogram
+// a space or a comma begins the next field.
+func word(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == ',' {
+			return '_'
+		}
+		return r
+	}, Line(name))
 }
 
 // Units writes which way each unit is better, once, before any result.
@@ -58,10 +71,10 @@ func (b *Bench) Units() error {
 // Result writes r as one line. A result that violates a rule is not a speed:
 // it becomes a comment, which benchstat skips.
 func (b *Bench) Result(r *harness.Result) error {
-	name := "Lock/lock=" + r.Lock.Name + "/" + r.Workload.Name()
+	name := word("Lock/lock=" + r.Lock.Name + "/" + r.Workload.Name())
 	if len(r.Violations) > 0 {
 		v := r.Violations[0]
-		if _, err := fmt.Fprintf(b.out, "# %s violated %s: %s\n", name, v.Rule, v.Detail); err != nil {
+		if _, err := fmt.Fprintln(b.out, Line(fmt.Sprintf("# %s violated %s: %s", name, v.Rule, v.Detail))); err != nil {
 			return fmt.Errorf("resultfile: %w", err)
 		}
 		return nil

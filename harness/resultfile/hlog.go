@@ -39,12 +39,12 @@ func (k *logKind) begin(out io.Writer, started time.Time) error {
 // a rule is a comment, as in [Bench].
 func (k *logKind) append(out io.Writer, l caseLine) error {
 	r := l.Result
-	name := "lock=" + r.Lock.Name + "/" + r.Workload.Name()
+	name := word("lock=" + r.Lock.Name + "/" + r.Workload.Name())
 	h, packed := k.of(l)
 	var err error
 	switch {
 	case len(r.Violations) > 0:
-		_, err = fmt.Fprintf(out, "#%s violated %s\n", name, r.Violations[0].Rule)
+		_, err = fmt.Fprintln(out, Line(fmt.Sprintf("#%s violated %s", name, r.Violations[0].Rule)))
 	case len(h) > 0:
 		_, err = fmt.Fprintf(out, "Tag=%s,%.3f,%.3f,%.3f,%s\n", name, seconds(r.Started), r.Elapsed.Seconds(), float64(h[len(h)-1].Value)/1e6, packed)
 	}

@@ -93,7 +93,8 @@ func encodeLine(l any) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// Decode reads one line of results.jsonl.
+// Decode reads one line of results.jsonl. Every text in it is a [Line], but for a
+// listing, which is several.
 func Decode(text []byte) (Record, error) { return new(unpacker).decode(text) }
 
 func (u *unpacker) decode(text []byte) (Record, error) {
@@ -110,10 +111,12 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 	switch h.Kind {
 	case kindCase:
 		r, err := u.decodeCase(text)
+		clean(r)
 		return Record{Result: r}, err
 	case kindExperiment:
 		l := findingLine{Finding: new(harness.Finding)}
 		err := decodeLine(text, &l, func() bool { return l.Finding != nil && l.Name != "" })
+		clean(l.Finding)
 		return Record{Finding: l.Finding}, err
 	case kindSample:
 		l := sampleLine{Sample: new(harness.Sample)}

@@ -46,6 +46,7 @@ func ReadManifest(dir string) (m Manifest, err error) {
 		return m, fmt.Errorf("%w: %s has schema %d, this program reads up to %d: use a newer one",
 			harness.ErrUsage, dir, m.Schema, Schema)
 	}
+	clean(&m)
 	return m, nil
 }
 
@@ -76,7 +77,7 @@ func Load(dir string) (*Run, error) {
 // skipped and gives a sentence in r.Damage.
 func (r *Run) read(file io.Reader) error {
 	in, unpack := bufio.NewReaderSize(file, 1<<16), new(unpacker)
-	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, fmt.Sprintf(format, args...)) }
+	damaged := func(format string, args ...any) { r.Damage = append(r.Damage, Line(fmt.Sprintf(format, args...))) }
 	for n := 1; ; n++ {
 		text, whole, err := readLine(in)
 		if err != nil {

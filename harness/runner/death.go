@@ -9,14 +9,13 @@ import (
 	"io"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/resultfile"
 )
 
 // told is a line of a measuring process beside its result: how far it has come,
@@ -95,16 +94,16 @@ func fate(err error, h heard, said string) error {
 	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	first := "it said nothing"
 	if len(lines) > 0 {
-		first = printable(lines[0])
+		first = resultfile.Line(lines[0])
 	}
-	lost := fmt.Errorf("runner: measuring process: %w: %s", err, cmp.Or(printable(h.failed), first))
+	lost := fmt.Errorf("runner: measuring process: %w: %s", err, cmp.Or(resultfile.Line(h.failed), first))
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return &lostError{err: lost}
 	}
 	switch {
 	case h.usage, h.at == "" && exit.ExitCode() == exitUsage:
-		text := strings.TrimPrefix(cmp.Or(printable(h.failed), first), harness.ErrUsage.Error()+": ")
+		text := strings.TrimPrefix(cmp.Or(resultfile.Line(h.failed), first), harness.ErrUsage.Error()+": ")
 		return fmt.Errorf("%w: %s", harness.ErrUsage, text)
 	case h.failed != "":
 		return &lostError{err: lost}
@@ -170,19 +169,9 @@ func trace(lines []string) (out []string) {
 		lines = lines[i:]
 	}
 	for _, l := range lines[:min(len(lines), traceLines)] {
-		out = append(out, shortened(printable(l), traceColumns))
+		out = append(out, shortened(resultfile.Line(l), traceColumns))
 	}
 	return out
-}
-
-// printable returns text as one line without control characters, tabs and line
-// ends being spaces.
-func printable(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " ")
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strings.Trim(strconv.QuoteToGraphic(text), `"`)
-	}
-	return text
 }
 
 func shortened(text string, most int) string {

@@ -115,7 +115,7 @@ func TestRoundTrip(t *testing.T) {
 func testLate(t *testing.T, d *distance) {
 	rig := d.open(t)
 	turn := func() (r *harness.Result, share float64) {
-		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 8})
+		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 8}, func() {}, func() {})
 		if err != nil || len(r.Violations) > 0 || !(r.RoundTrip > 0) {
 			t.Fatalf("%+v, %v: want a round trip", r, err)
 		}
@@ -157,7 +157,9 @@ func testApart(t *testing.T, s far, d *distance) {
 	if got := d.Seen(s.bare); got != bare {
 		t.Fatalf("the lock itself asks for %s: %d times", s.bare, got-bare)
 	}
-	with := requests(rig.DriveProbed)
+	with := requests(func(ctx context.Context, limit Limit) (*harness.Result, error) {
+		return rig.DriveProbed(ctx, limit, func() {}, func() {})
+	})
 	if with != without || with < turns {
 		t.Errorf("%d acquisitions took %d requests with the round trips measured, %d without", turns, with, without)
 	}

@@ -146,7 +146,7 @@ func TestDriveProbed(t *testing.T) {
 	}
 	defer rig.Close()
 	for range 200 {
-		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 100})
+		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 100}, func() {}, func() {})
 		if err != nil || r.Ops != 100 {
 			t.Fatalf("%d acquisitions, %v", r.Ops, err)
 		}

@@ -70,10 +70,13 @@ func (r *Rig) probe(ctx context.Context) []float64 {
 }
 
 // DriveProbed is Drive between two probes of the time of a transfer, or of a
-// round trip, some milliseconds, which the result then has.
-func (r *Rig) DriveProbed(ctx context.Context, limit Limit) (*harness.Result, error) {
+// round trip, some milliseconds, which the result then has. It calls start and
+// stop right before and after Drive, so that who times it leaves the probes out.
+func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) (*harness.Result, error) {
 	before := r.probe(ctx)
+	start()
 	res, err := r.Drive(ctx, limit)
+	stop()
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// HalfClose breaks every connection on the side of its client, who sees a reset. The
+// HalfClose breaks every connection on the side of its client, which sees a reset. The
 // server does not hear of it, nor of anything else: its side is half open until it
 // closes it, or Reset or Close does.
 func (p *Proxy) HalfClose() {

@@ -163,6 +163,9 @@ func (z *ZooKeeperConn) proven(since time.Time) {
 // greeted takes up the reply to the handshake. The leader itself grants a
 // session, by a write, or confirms it, which is a touch that needs no ping.
 func (c *conn) greeted() {
+	c.owner.mu.Lock()
+	c.owner.hung = 0
+	c.owner.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.touches = touches{{sent: c.greeting, ready: c.greeting}}

@@ -45,11 +45,13 @@ type ZooKeeperConn struct {
 
 	timeout atomic.Int64 // ns, as negotiated
 	tick    time.Duration
+	hosts   *hosts
 
 	mu      sync.Mutex
 	since   time.Time // see [Proof]
 	now     *conn     // the latest TCP connection
 	refused error     // why the last attempt to open one failed
+	hung    int       // how many in a row have been opened without a reply to the handshake
 
 	creations creations
 
@@ -75,7 +77,7 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 	if timeout < 0 || timeout > math.MaxInt32*time.Millisecond { // as the protocol has it
 		return nil, fmt.Errorf("wire: session timeout %v: %w", timeout, harness.ErrUsage)
 	}
-	z := &ZooKeeperConn{counter: o.Counter, tick: o.Tick}
+	z := &ZooKeeperConn{counter: o.Counter, tick: o.Tick, hosts: &hosts{HostProvider: zk.NewDNSHostProvider()}}
 	if z.counter == nil {
 		z.counter = new(Counter)
 	}
@@ -93,7 +95,7 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 		}
 	}
 	z.Conn, z.events, err = zk.Connect(addrs, timeout,
-		zk.WithDialer(z.dialer(at.TLS)), zk.WithEventCallback(onEvent),
+		zk.WithDialer(z.dialer(at.TLS)), zk.WithHostProvider(z.hosts), zk.WithEventCallback(onEvent),
 		zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		z.stop()
@@ -148,6 +150,12 @@ func (z *ZooKeeperConn) authenticate(ctx context.Context, at harness.Endpoint) e
 // dialer returns the function that opens TCP connections for the library.
 func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		if pause := z.hosts.due(); pause > 0 {
+			select {
+			case <-time.After(pause):
+			case <-z.dialing.Done():
+			}
+		}
 		ctx, cancel := context.WithTimeout(z.dialing, timeout)
 		defer cancel()
 		var raw net.Conn
@@ -163,8 +171,10 @@ func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
 			z.mu.Unlock()
 			return nil, err
 		}
-		c := &conn{Conn: raw, owner: z, dead: time.Now().Add(max(z.SessionTimeout()/3, 200*time.Millisecond))}
+		c := &conn{Conn: raw, owner: z}
 		z.mu.Lock()
+		c.dead = time.Now().Add(handshakeWait(z.SessionTimeout(), z.hung))
+		z.hung++
 		old := z.now
 		z.now = c
 		z.mu.Unlock()
@@ -176,6 +186,14 @@ func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
 		}
 		return c, nil
 	}
+}
+
+// handshakeWait is how long a server may take for the handshake if so many have
+// not done it in time. A stopped one accepts connections: a client that stays with
+// it loses time in which another would serve.
+func handshakeWait(timeout time.Duration, hung int) time.Duration {
+	most := max(timeout/3, 200*time.Millisecond)
+	return min(most, max(timeout/8, 500*time.Millisecond)<<min(hung, 8))
 }
 
 // Counts returns the traffic of the connection's Counter.

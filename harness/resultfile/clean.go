@@ -1,0 +1,101 @@
+package resultfile
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Line returns text as one line that shows what it holds and does nothing else:
+// line ends and tabs are spaces, and what a terminal or a page would obey and not
+// show, such as ESC, control characters and changes of the direction of writing,
+// is written as an escape of Go. It is idempotent.
+func Line(text string) string {
+	if printable(text) {
+		return text
+	}
+	var out strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
+			out.WriteString(`\x` + strconv.FormatUint(uint64(text[i]), 16))
+		case strings.ContainsRune("\t\n\v\f\r\u0085\u2028\u2029", r):
+			out.WriteByte(' ')
+		case !unicode.IsGraphic(r):
+			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// printable reports whether Line leaves text as it is.
+func printable(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= 0x80 {
+			return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == '\u2028' || r == '\u2029' })
+		} else if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// lines is Line for text of several lines, which it leaves so.
+func lines(text string) string {
+	if printable(text) {
+		return text
+	}
+	all := strings.Split(text, "\n")
+	for i, l := range all {
+		all[i] = Line(strings.ReplaceAll(l, "\t", "    "))
+	}
+	return strings.Join(all, "\n")
+}
+
+// clean makes every text in what v points to a Line, but for listings, which are
+// of several lines, and the flags of a command, which are read again. So whoever
+// shows what a file holds shows text.
+func clean(v any) { cleanValue(reflect.ValueOf(v)) }
+
+func cleanValue(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			cleanValue(v.Elem())
+		}
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(Line(v.String()))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			switch f := v.Type().Field(i); {
+			case !f.IsExported() || f.Name == "Flags":
+			case f.Name == "Listing":
+				v.Field(i).SetString(lines(v.Field(i).String()))
+			default:
+				cleanValue(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.String, reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Map:
+			for i := range v.Len() {
+				cleanValue(v.Index(i))
+			}
+		}
+	case reflect.Map:
+		if v.Type().Elem().Kind() != reflect.String {
+			return
+		}
+		for _, k := range v.MapKeys() {
+			text := v.MapIndex(k).String()
+			v.SetMapIndex(k, reflect.Value{})
+			v.SetMapIndex(reflect.ValueOf(Line(k.String())).Convert(v.Type().Key()), reflect.ValueOf(Line(text)).Convert(v.Type().Elem()))
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// TestHosts: after the first rounds without a session the client waits shortly, then
+// as long as the library does; with a session the count begins again.
+func TestHosts(t *testing.T) {
+	h := &hosts{HostProvider: zk.NewDNSHostProvider()}
+	if err := h.Init([]string{"127.0.0.1:1", "127.0.0.1:2"}); err != nil {
+		t.Fatal(err)
+	}
+	for try := range 2 {
+		var pauses []time.Duration
+		seen := make(map[string]bool)
+		for range 20 {
+			server, wait := h.Next()
+			seen[server] = true
+			if wait {
+				break
+			}
+			if d := h.due(); d > 0 {
+				pauses = append(pauses, d)
+			}
+		}
+		if len(pauses) != shortRounds || pauses[0] != firstRound || pauses[shortRounds-1] != firstRound<<(shortRounds-1) || len(seen) != 2 {
+			t.Errorf("try %d: pauses %v to reach %v, and then the library's", try, pauses, seen)
+		}
+		if d := h.due(); d != 0 {
+			t.Errorf("try %d: %v more", try, d)
+		}
+		h.Connected()
+	}
+}
+
+func TestHandshakeWait(t *testing.T) {
+	for _, c := range []struct {
+		timeout time.Duration
+		hung    int
+		want    time.Duration
+	}{
+		{10 * time.Second, 0, 1250 * time.Millisecond},
+		{10 * time.Second, 1, 2500 * time.Millisecond},
+		{10 * time.Second, 2, 10 * time.Second / 3},
+		{10 * time.Second, 1000, 10 * time.Second / 3},
+		{4 * time.Second, 0, 500 * time.Millisecond},
+		{time.Second, 0, time.Second / 3},
+		{100 * time.Millisecond, 0, 200 * time.Millisecond},
+	} {
+		if got := handshakeWait(c.timeout, c.hung); got != c.want {
+			t.Errorf("session %v, %d hung: %v, want %v", c.timeout, c.hung, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// askSilence is after how long without an answer a Lock asks by another connection.
+	askSilence = 2 * time.Second
+
+	// maxAfresh is how many requests of a client may do so at a time: should the server
+	// hang there is no point in more.
+	maxAfresh = 32
+)
+
+// answered calls first, which sends a request about the lock called name. If that has no
+// answer within silence, its connection may be dead without either end knowing, and those
+// that the client library keeps as well: then it calls second with a context by which the
+// request goes to the same server by a connection that is new. A client library that ends
+// a request with its context has closed the silent connection by then; with another the
+// answer to either counts, whichever comes first.
+func answered[T any](ctx context.Context, c *Client, name string, silence time.Duration, first, second func(context.Context) (T, error)) (T, error) {
+	if c.prompt {
+		short, cancel := context.WithTimeout(ctx, silence)
+		defer cancel()
+		v, err := first(short)
+		if err == nil || refused(err) || short.Err() == nil || ctx.Err() != nil {
+			return v, err
+		}
+		return again(ctx, c, name, second, v, err)
+	}
+	type answer struct {
+		v   T
+		err error
+	}
+	answers := make(chan answer, 2)
+	send := func(f func() (T, error)) bool {
+		return c.spawn(func() {
+			v, err := f()
+			answers <- answer{v, err}
+		})
+	}
+	if !send(func() (T, error) { return first(ctx) }) {
+		var none T
+		return none, ErrClosed
+	}
+	timer := time.NewTimer(silence)
+	defer timer.Stop()
+	select {
+	case a := <-answers:
+		return a.v, a.err
+	case <-timer.C:
+	}
+	two := ctx.Err() == nil && send(func() (T, error) {
+		var none T
+		return again(ctx, c, name, second, none, fmt.Errorf("no answer for %v", silence))
+	})
+	a := <-answers
+	if a.err != nil && !refused(a.err) && two && ctx.Err() == nil {
+		a = <-answers
+	}
+	return a.v, a.err
+}
+
+// again calls second by a new connection, unless that cannot be, and returns v and err
+// then.
+func again[T any](ctx context.Context, c *Client, name string, second func(context.Context) (T, error), v T, err error) (T, error) {
+	rdb := c.serverOf(name)
+	defer c.fresh.Add(-1)
+	if c.fresh.Add(1) <= maxAfresh && rdb != nil {
+		c.afresh(rdb, func(fresh redis.UniversalClient) { v, err = second(by(ctx, fresh)) })
+	}
+	return v, err
+}
+
+// ask sends a request for a lock, and once more if there is no answer for a while: it
+// must know its own repetition.
+func (c *Client) ask(ctx context.Context, request call) *redis.Cmd {
+	send := func(ctx context.Context) (*redis.Cmd, error) {
+		reply := request.run(ctx, c.rdb)
+		return reply, reply.Err()
+	}
+	reply, err := answered(ctx, c, request.keys[0], askSilence, send, send)
+	if reply == nil {
+		reply = redis.NewCmd(ctx)
+		reply.SetErr(err)
+	}
+	return reply
+}
+
+// serverOf returns the client for the server that has key, nil if it is not known.
+func (c *Client) serverOf(key string) *redis.Client {
+	var rdb *redis.Client
+	var err error
+	switch all := c.rdb.(type) {
+	case *redis.Client:
+		return all
+	case *redis.ClusterClient:
+		rdb, err = all.MasterForKey(c.open, key)
+	case *redis.Ring:
+		rdb, err = all.GetShardClientForKey(key)
+	}
+	if err != nil {
+		return nil
+	}
+	return rdb
+}
+
+// afresh calls f with a client for the server of rdb that has no connection yet. It is
+// closed afterwards, or with c.
+func (c *Client) afresh(rdb *redis.Client, f func(redis.UniversalClient)) {
+	o := *rdb.Options()
+	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxRetries = 1, 0, 0, -1
+	o.ContextTimeoutEnabled = true
+	o.MaintNotificationsConfig = quietMaintenance()
+	fresh := redis.NewClient(&o)
+	defer fresh.Close()
+	defer context.AfterFunc(c.open, func() { fresh.Close() })()
+	f(fresh)
+}
+
+type serverKey struct{}
+
+// by returns a context for a request that goes to rdb, whichever client it would go to:
+// once more, because it may have been sent before.
+func by(ctx context.Context, rdb redis.UniversalClient) context.Context {
+	return context.WithValue(ctx, serverKey{}, rdb)
+}
+
+// resent returns the client for a request that is sent once more, nil for others.
+func resent(ctx context.Context) redis.UniversalClient {
+	rdb, _ := ctx.Value(serverKey{}).(redis.UniversalClient)
+	return rdb
+}

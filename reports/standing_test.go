@@ -1,0 +1,79 @@
+package reports
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+)
+
+// TestHistorical: a lock that is kept to show a bug is marked wherever it is
+// named, and no answer calls it the best, however fast and fair it is.
+func TestHistorical(t *testing.T) {
+	bad := []model{
+		{lock: local("swift", harness.Spin, harness.Historical), rate: constant(900e6), handed: 1, noise: 0.02},
+		{lock: local("rash", harness.Blocking, harness.Broken), rate: constant(800e6), handed: 1, noise: 0.02},
+		{lock: local("nolock", harness.Blocking, harness.Control), rate: constant(990e6), noise: 0.02},
+	}
+	good := []model{
+		{lock: local("sound", harness.Spin, harness.Recommended), rate: constant(9e6), handed: 0.5, noise: 0.02},
+		{lock: local("plain", harness.Spin, harness.Reference), rate: constant(8e6), skew: 1, handed: 0.5, noise: 0.02},
+	}
+	run := synthesize(3, 12, 2, []int{1, 2, 8}, append(good, bad...)...)
+	for _, r := range synthesize(4, 12, 2, []int{1, 2, 8}, append(good, bad...)...).Results {
+		r.Workload.Hold.Mean = 10000 // a second situation, for the charts across them
+		run.Results = append(run.Results, r)
+	}
+	gs := groups(tidy(run))
+	drawn := 0
+	for _, c := range Suite {
+		g := largest(gs, c.Remote)
+		if g == nil {
+			continue
+		}
+		pic := c.drawn(g)
+		if pic.height == 0 {
+			continue
+		}
+		drawn++
+		answer, left, _ := strings.Cut(pic.answer, "Left out of this answer")
+		if strings.Contains(answer, "swift") || strings.Contains(answer, "rash") {
+			t.Errorf("%s answers: %s", c.Name, pic.answer)
+		}
+		if !strings.Contains(left, "swift (historical)") || !strings.Contains(left, "rash (broken)") {
+			t.Errorf("%s does not say what it leaves out: %s", c.Name, pic.answer)
+		}
+	}
+	if drawn < 10 {
+		t.Errorf("%d charts were drawn", drawn)
+	}
+	var page, text, terminal strings.Builder
+	if err := errors.Join(WriteHTML(&page, run), WriteVerdict(&terminal, run, 400),
+		WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil })); err != nil {
+		t.Fatal(err)
+	}
+	bare := regexp.MustCompile(`(swift|rash|nolock)\b.{0,14}`)
+	mark := map[string]string{"swift": " (historical)", "rash": " (broken)", "nolock": " (control)"}
+	for name, got := range map[string]string{"HTML": page.String(), "Markdown": text.String(), "terminal": terminal.String()} {
+		found := 0
+		for _, m := range bare.FindAllStringSubmatch(strings.ReplaceAll(got, "\u00a0", " "), -1) {
+			found++
+			if !strings.HasPrefix(strings.TrimPrefix(m[0], m[1]), mark[m[1]]) {
+				t.Errorf("%s names it without its mark: %q", name, m[0])
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s does not name them", name)
+		}
+	}
+	// With nothing else to name, there is no answer.
+	for _, c := range Suite {
+		if g := largest(groups(tidy(synthesize(3, 12, 2, []int{1, 2}, bad[:2]...))), c.Remote); g != nil && c.draw(g).height > 0 {
+			if pic := c.drawn(g); !strings.HasPrefix(pic.answer, "No answer: ") {
+				t.Errorf("%s answers: %s", c.Name, pic.answer)
+			}
+		}
+	}
+}

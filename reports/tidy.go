@@ -1,0 +1,130 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// How many characters of a text from a file are drawn or stand in a table. The
+// charts make room for names; one that needs more room than the page has leaves
+// none for the data.
+const (
+	mostName = 36   // of locks, rows, columns
+	mostText = 2000 // of sentences
+)
+
+// tidy returns run with texts that are lines of a length that can be drawn, and
+// names that are still different from each other and say the status of a lock that
+// is not to be used. What is not changed is shared with run. It is applied once: a
+// run that it returned is not to be given to it.
+func tidy(run *resultfile.Run) *resultfile.Run {
+	out := *run
+	names := make(map[string]string)
+	out.Results = slices.Clone(run.Results)
+	for i, r := range out.Results {
+		c := *r
+		c.Lock.Name = markedName(shortName(names, r.Lock.Name), r.Lock.Status)
+		c.Lock.Doc, c.Lock.Paper = short(r.Lock.Doc, mostText), short(r.Lock.Paper, mostText)
+		c.Lock.Family, c.Lock.Status = harness.Family(short(string(r.Lock.Family), mostName)), harness.Status(short(string(r.Lock.Status), mostName))
+		c.Lock.Traits.Needs = short(r.Lock.Traits.Needs, mostName)
+		c.Workload.Wait, c.Workload.Pin = harness.WaitPolicy(short(string(r.Workload.Wait), mostName)), harness.Pin(short(string(r.Workload.Pin), mostName))
+		c.Clock = short(r.Clock, mostName)
+		c.Retries = shortAll(r.Retries)
+		c.Violations = slices.Clone(r.Violations)
+		for k, v := range c.Violations {
+			c.Violations[k].Rule, c.Violations[k].Detail, c.Violations[k].Trace = short(v.Rule, mostName), short(v.Detail, mostText), shortAll(v.Trace)
+		}
+		c.Warnings = tidyWarnings(r.Warnings)
+		out.Results[i] = &c
+	}
+	out.Manifest.Warnings = tidyWarnings(run.Manifest.Warnings)
+	out.Manifest.Skipped = slices.Clone(run.Manifest.Skipped)
+	for i, s := range out.Manifest.Skipped {
+		out.Manifest.Skipped[i] = resultfile.Skip{Lock: shortName(names, s.Lock), Reason: short(s.Reason, mostText)}
+	}
+	out.Damage = shortAll(run.Damage)
+	out.Findings = slices.Clone(run.Findings)
+	for i, f := range out.Findings {
+		if f != nil {
+			out.Findings[i] = tidyFinding(f)
+		}
+	}
+	return &out
+}
+
+func tidyFinding(f *harness.Finding) *harness.Finding {
+	c := *f
+	c.Name = short(f.Name, mostName)
+	c.Question, c.Method, c.Source, c.Answer = short(f.Question, mostText), short(f.Method, mostText), short(f.Source, mostText), short(f.Answer, mostText)
+	c.Notes, c.Warnings, c.Tables = shortAll(f.Notes), tidyWarnings(f.Warnings), slices.Clone(f.Tables)
+	for i, t := range c.Tables {
+		names := make(map[string]string)
+		t.Caption, t.Label = short(t.Caption, mostText), short(t.Label, mostName)
+		t.Columns, t.Rows = slices.Clone(t.Columns), slices.Clone(t.Rows)
+		for k, col := range t.Columns {
+			t.Columns[k].Name, t.Columns[k].Unit = shortName(names, col.Name), short(col.Unit, mostName)
+		}
+		for k, row := range t.Rows {
+			row.Label, row.Cells = short(row.Label, 2*mostName), slices.Clone(row.Cells)
+			for j, cell := range row.Cells {
+				row.Cells[j].Text = short(cell.Text, mostText)
+			}
+			t.Rows[k] = row
+		}
+		c.Tables[i] = t
+	}
+	return &c
+}
+
+func tidyWarnings(ws []harness.Warning) []harness.Warning {
+	out := slices.Clone(ws)
+	for i, w := range out {
+		out[i] = harness.Warning{Text: short(w.Text, mostText), Remedy: short(w.Remedy, mostText), Kind: short(w.Kind, mostName)}
+	}
+	return out
+}
+
+// short returns text as a line of at most so many characters.
+func short(text string, most int) string {
+	text = resultfile.Line(text)
+	if len(text) <= most {
+		return text
+	}
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+func shortAll(texts []string) []string {
+	out := slices.Clone(texts)
+	for i, t := range out {
+		out[i] = short(t, mostText)
+	}
+	return out
+}
+
+// shortName is short for a name that must stay different from the others in
+// names, which it is added to: names that begin alike are numbered.
+func shortName(names map[string]string, name string) string {
+	if s, known := names[name]; known {
+		return s
+	}
+	taken := func(s string) bool {
+		for _, other := range names {
+			if other == s {
+				return true
+			}
+		}
+		return false
+	}
+	s := short(name, mostName)
+	for n := 2; s != name && taken(s); n++ {
+		s = fmt.Sprintf("%s %d", short(name, mostName-4), n)
+	}
+	names[name] = s
+	return s
+}
