@@ -64,6 +64,7 @@ type Client struct {
 
 	fresh      atomic.Int32 // requests that go by new connections
 	scripts    atomic.Bool  // the server refuses commands that would serve: use scripts
+	pending    atomic.Int32 // requests for later
 	unanswered unanswered
 	permitted  sync.Map // what take has found that the user may do, as needs says it
 

@@ -118,8 +118,8 @@ func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
 func (m *Cohort) Name() string { return m.server.name }
 
 // Lock waits for the lock until ctx ends, within the process in order of arrival.
-// If the server cannot be reached three times in a row, all who wait in this
-// process get the last error.
+// If the server cannot be reached, or refuses for now, for Options.Outage, all waiters of
+// this process get the last error.
 func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err

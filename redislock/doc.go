@@ -33,7 +33,8 @@
 //
 // While the server keeps its data, at most one lease of a [Mutex] is within its
 // Deadline: the time is counted from before the request was sent, less clock
-// drift. Waiters are served in order of arrival. Past the deadline, or when a
+// drift, and less [Options].Margin, so that a holder which is cut off is told before
+// another has the lock. Waiters are served in order of arrival. Past the deadline, or when a
 // renewal finds the lock gone, the lease is lost and Done is closed, and
 // somebody else may have the lock. Tokens rise strictly from holder to holder,
 // so that a resource which remembers the greatest token it has seen can refuse a
@@ -59,8 +60,16 @@
 // The other way round, a release that was not replicated leaves the lock taken until
 // its lease is over (ten of ten). What was replicated goes on: holders keep their
 // locks, and hand them over to those who waited. TestFailover shows all of this, with
-// a real Sentinel. While there is no primary Lock returns the errors of the client
-// library, which it has to be called again after.
+// a real Sentinel. While there is no primary Lock goes on asking, see [Options].Outage.
+//
+// The clock of the server must not be set. Leases end by it, so a step forward gives
+// every lock away early by as much, and two hold it until the old holder's next renewal
+// or its deadline: 0.31 s was seen with leases of 1.5 s. A step back lets leases last
+// longer. What a notification grants counts by the server's clock too, as a request has
+// told it before; after a connection broke, and another server may answer, that is
+// forgotten and the waiter asks. But a client that is still answered by the old primary
+// while its notifications come from a new one, whose clock is ahead, may take one that
+// is late for new, and hold the lock up to a grant timeout too long.
 //
 // A server that evicts keys loses locks in the same way: the policy must be
 // noeviction, or the keys of the lock must be out of its reach.
@@ -79,8 +88,10 @@
 //
 // Each Lock and Unlock runs its requests in a goroutine of the [Client], which
 // the caller stops waiting for when its context ends, whatever the settings of
-// the client library are. What is left to do goes on there, and ends after two
-// seconds or the client's own timeouts. Close ends everything. With
+// the client library are. What is left to do goes on there: a release, or taking back
+// what a Lock that gave up may have left behind, until the server answers or the lease
+// is over. A place in the queue is taken back for up to ten minutes; of such requests a
+// client keeps 1024. Close ends everything. With
 // redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
 // without that goroutine. A nil context counts as context.Background(), in every method.
 //

@@ -118,7 +118,7 @@ func (t *fairThread) lock(ctx context.Context, try bool) (*Lease, error) {
 			l, err = t.queued(ctx)
 		}
 		if err != nil {
-			err = gaveUp(ctx, t.f.name, t.f.o, err, t.leave)
+			err = gaveUp(ctx, t.f.name, t.f.o, err, t.f.c.aside(new(outage), t.leave))
 		}
 		return l, err
 	})
@@ -157,7 +157,7 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*Lease, time.Duration,
 	l := &Lease{
 		c: f.c, name: f.name, free: t.release,
 		renewal: call{reentrantRenew, []string{f.name}, []any{t.field, f.o.Lease.Milliseconds()}},
-		span:    f.o.Lease, fixed: f.o.Fixed,
+		span:    f.o.Lease, margin: f.o.Margin, fixed: f.o.Fixed,
 	}
 	if !l.begin(sent, f.o.Lease) {
 		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", f.o.Lease)

@@ -49,8 +49,8 @@ func newKeyLock(c *Client, name string, o Options) *keyLock {
 // Name returns the key of the lock.
 func (k *keyLock) Name() string { return k.name }
 
-// Lock waits for the lock until ctx ends. If the server cannot be reached
-// three times in a row it returns the last error.
+// Lock waits for the lock until ctx ends. While the server cannot be reached, or
+// refuses for now, it goes on asking, see [Mutex.Lock].
 //
 // It takes one request for each attempt, and one more if the server does not
 // have the script yet.
@@ -70,8 +70,8 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
 // leaves a key behind only with a lease.
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
-	nonce := k.c.identity()
-	undo := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
+	nonce, failed := k.c.identity(), new(outage)
+	undo := k.c.aside(failed, func(ctx context.Context) error { return k.withdraw(ctx, nonce) })
 	doubt := false // the key may be ours without our knowing
 	giveUp := func(err error) (*Lease, error) {
 		if !doubt {
@@ -82,7 +82,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	wait, end := k.vigil()
 	defer end()
 	trace := traceOf(ctx)
-	for attempt, failures := 1, 0; ; attempt++ {
+	for attempt := 1; ; attempt++ {
 		l, left, err := k.attempt(ctx, nonce)
 		var over error // why there is no next attempt
 		switch {
@@ -91,7 +91,8 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 		case err == nil && try:
 			return nil, ErrNotAcquired
 		case err == nil:
-			doubt, failures = false, 0
+			doubt = false
+			failed.over()
 			if attempt == 1 {
 				trace.queued(k.name, -1)
 			}
@@ -100,10 +101,13 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 			trace.woken(k.name, why)
 		default:
 			doubt = doubt || !refused(err)
-			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+			pause := failed.pause(err)
+			if failed.hopeless(ctx, k.o, try) {
 				return giveUp(err)
 			}
-			over = k.c.rest(ctx, retryPause)
+			if over = k.c.rest(ctx, pause); over != nil && k.c.closedErr() == nil {
+				over = err
+			}
 		}
 		if over != nil {
 			return giveUp(over)
@@ -120,7 +124,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, fixed: k.o.Fixed, prompt: k.c.prompt}
+	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, margin: k.o.Margin, fixed: k.o.Fixed, prompt: k.c.prompt}
 	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
 	l.again = func(ctx context.Context) error { _, err := l.free(ctx); return err }
 	if !l.begin(sent, k.o.Lease) {
@@ -130,6 +134,17 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 }
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
+
+// withdraw deletes the key if it carries the nonce, which nobody waits for any more. If
+// the server does not answer, that goes on in the background while the key may stay.
+func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
+	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
+	err := again(ctx)
+	if err != nil && !final(err) {
+		k.c.later(time.Now().Add(k.o.Lease), nil, again, nil)
+	}
+	return err
+}
 
 // release runs a script that deletes the key if it carries the nonce, and
 // reports whether it was there until now.

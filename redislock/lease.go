@@ -28,6 +28,7 @@ type Lease struct {
 	// renewal makes it a whole lease again. It answers 1 if the lock was held.
 	renewal call
 	span    time.Duration // a whole lease
+	margin  time.Duration // Options.Margin
 	fixed   bool          // it is renewed to its whole length, but not again
 
 	joint *joint                // what it is made of, if it is of several leases
@@ -73,12 +74,22 @@ const (
 // Redis" (redis.io), the implementations of Redlock.
 func drift(span time.Duration) time.Duration { return span/100 + 2*time.Millisecond }
 
+// reserve is how much earlier the holder is told than a server forgets it that has
+// granted that span.
+func (l *Lease) reserve(span time.Duration) time.Duration {
+	margin := l.margin
+	if span < l.span { // of a grant
+		margin = min(margin, span/10)
+	}
+	return drift(span) + margin
+}
+
 // begin begins a lease that the server has granted for that span, of which it
 // surely had not heard before from, and reports whether any of it is left.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.end = context.WithCancelCause(context.Background())
 	l.from, l.term = from, span
-	l.deadline = from.Add(span - drift(span))
+	l.deadline = from.Add(span - l.reserve(span))
 	if !l.fixed || span < l.span {
 		l.renewAt = from.Add(span / 3)
 	}
@@ -92,7 +103,7 @@ func (l *Lease) extend(sent time.Time) bool {
 		return false
 	}
 	l.from, l.term, l.unheard, l.refusal = sent, l.span, false, nil
-	l.deadline = sent.Add(l.span - drift(l.span))
+	l.deadline = sent.Add(l.span - l.reserve(l.span))
 	l.renewAt = time.Time{}
 	if !l.fixed {
 		l.renewAt = sent.Add(l.span / 3)
@@ -130,10 +141,12 @@ func (l *Lease) due() time.Time {
 	return l.renewAt
 }
 
-// Unlock releases the lock with one request, whatever has become of ctx, and
-// waits at most two seconds for the answer; after one it asks again, by a new connection. The error wraps ErrNotHeld if the
-// lock was lost or has been released. After any other error the key may stay
-// until the lease is over.
+// Unlock releases the lock with one request, whatever has become of ctx. While the
+// server cannot be reached, or refuses for now, as when it loads its data, it goes on
+// asking, after one second by a new connection, for two seconds; after that the client does so in the background until the
+// lease is over. The error wraps ErrNotHeld if the lock was lost or has been released.
+// After any other error the key may stay until the server answers, or until the lease
+// is over.
 //
 // Should the client library itself have repeated the request after a lost
 // reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
@@ -184,6 +197,9 @@ func (l *Lease) release(ctx context.Context) error {
 	switch {
 	case err != nil:
 		l.end(fmt.Errorf("%w: %w", ErrLost, err))
+		if l.again != nil && !final(err) { // the others need not wait for the end of the lease
+			l.c.later(l.until().Add(l.reserve(l.span)), nil, l.again, nil)
+		}
 		if time.Now().Before(l.until()) {
 			return fmt.Errorf("redislock: unlock %s: %w", l.name, explain(err))
 		}

@@ -1,9 +1,13 @@
 package redislock
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // slot returns the hash slot of a key in a cluster: CRC-16/XMODEM of its hash
@@ -105,6 +109,46 @@ func TestClock(t *testing.T) {
 	now := sent.Add(time.Second)
 	if got := (clock{sent, 0}).at(time.Hour, now); !got.Equal(now) {
 		t.Errorf("a server set forward: %v after now", got.Sub(now))
+	}
+}
+
+// TestClockOfAnother: a notification by a server whose clock is ahead, as after a failover,
+// does not count as new because of what the clock of the one before said. Once a request
+// has told what the clock is, it counts from when it was written.
+func TestClockOfAnother(t *testing.T) {
+	const ahead, grant = 10 * time.Second, 500 * time.Millisecond
+	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
+	defer c.Close()
+	m := c.Mutex("a", Options{Grant: grant})
+	w := m.enter(nil)
+	defer m.leave(w)
+	began := time.Now().Add(-time.Minute)
+	server := func(at time.Time) time.Duration { return 1000*time.Hour + at.Sub(began) } // what its clock says
+	text := func(at time.Duration) string {
+		return fmt.Sprintf("%s 7 %d %d", w.nonce, at.Microseconds(), grant.Milliseconds())
+	}
+	w.box.heard(clock{began, server(began)})
+	c.mail.Lock()
+	w.box.unheard(io.EOF) // the connection is to another server from here on
+	c.mail.Unlock()
+	if l := <-w.letter; !l.again {
+		t.Errorf("when the connection broke the waiter heard %+v", l)
+	}
+	late := time.Now().Add(-2 * grant) // when it was written, though it is read now
+	w.box.deliver(text(server(late)+ahead), time.Time{})
+	if l := <-w.letter; l.token > 0 {
+		t.Errorf("a notification by an unknown clock grants the lock from %v ago on", time.Since(l.written))
+	}
+	w.box.heard(clock{began, server(began)}) // the answer to a request from before
+	w.box.deliver(text(server(late)+ahead), time.Time{})
+	if l := <-w.letter; l.token > 0 {
+		t.Error("a notification counts by the clock of the server before")
+	}
+	asked := time.Now()
+	w.box.heard(clock{asked, server(asked) + ahead})
+	w.box.deliver(text(server(late)+ahead), time.Time{})
+	if l := <-w.letter; l.token != 7 || l.written.After(late) || late.Sub(l.written) > 10*time.Millisecond {
+		t.Errorf("a notification that was written %v ago counts from %v ago: %+v", time.Since(late), time.Since(l.written), l)
 	}
 }
 

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,14 @@ const (
 	// DefaultGrant is longer than a garbage collection and a lost packet, and
 	// short enough that a waiter who died unnoticed costs little.
 	DefaultGrant = 500 * time.Millisecond
+
+	// DefaultOutage is longer than a failover by Sentinel takes by its defaults, and
+	// than most servers take to restart.
+	DefaultOutage = time.Minute
+
+	// DefaultMargin is twice as long as a goroutine may keep a CPU to itself before
+	// the runtime takes it away, for the one that is told that its lease is over.
+	DefaultMargin = 20 * time.Millisecond
 
 	// minLease is the shortest lease and grant timeout. Redis counts whole
 	// milliseconds, of which drift leaves out two.
@@ -57,6 +66,23 @@ type Options struct {
 	// TryLock does not wait.
 	Wait time.Duration
 
+	// Outage is for how long a Lock whose context has no deadline, and which has no
+	// Wait, goes on asking while every request fails: the server cannot be reached, is
+	// loading its data, is busy with a script, or is not the primary, as in a failover.
+	// A Lock with a deadline goes on until then, and TryLock asks three times; a
+	// Cohort, which asks for all of its waiters, keeps to Outage. A place in the queue
+	// is kept meanwhile. 0 is DefaultOutage.
+	Outage time.Duration
+
+	// Margin is how long before the servers can give the lock to another the holder is
+	// told that its lease is over, if it could not renew it: Done is closed then, and
+	// Deadline says when. It is left over when one per cent of the lease and two
+	// milliseconds have been taken off for the difference between clocks. What the
+	// holder does under the lock should stop within the margin. 0 is DefaultMargin,
+	// but at most a tenth of the lease; of a lease that was handed over, and is as long
+	// as the grant timeout until its first renewal, it is at most a tenth as well.
+	Margin time.Duration
+
 	_ struct{}
 }
 
@@ -69,6 +95,10 @@ func (o Options) withDefaults(name string) (Options, error) {
 		o.Grant = DefaultGrant
 	}
 	o.Grant = min(o.Grant, o.Lease)
+	o.Outage = cmp.Or(o.Outage, DefaultOutage)
+	if o.Margin == 0 {
+		o.Margin = min(DefaultMargin, max(o.Lease/10, 0))
+	}
 	switch {
 	case name == "":
 		return o, fmt.Errorf("redislock: %w: the lock has no name", harness.ErrUsage)
@@ -82,6 +112,11 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("redislock: %w: a lease of %v: want at most %v", harness.ErrUsage, o.Lease, maxLease)
 	case o.Grant < minLease:
 		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.Grant, minLease)
+	case o.Margin < 0 || o.Margin >= o.Lease-drift(o.Lease):
+		return o, fmt.Errorf("redislock: %w: a margin of %v: want more than 0, and less than the lease of %v but for what clocks may differ by, %v",
+			harness.ErrUsage, o.Margin, o.Lease, drift(o.Lease))
+	case o.Outage < 0:
+		return o, fmt.Errorf("redislock: %w: an outage of %v: want more than 0, or 0 for %v", harness.ErrUsage, o.Outage, DefaultOutage)
 	case o.Wait < 0:
 		return o, fmt.Errorf("redislock: %w: a wait of %v: want more than 0, or 0 for no bound", harness.ErrUsage, o.Wait)
 	}
@@ -96,9 +131,8 @@ func (o Options) bound(try bool) time.Duration {
 	return o.Wait
 }
 
-// again is how long a waiter waits in vain before it asks, so that no loss, of a
-// message or of somebody who should watch, stops it for longer: two leases, but
-// at most a minute.
+// again is how long a waiter waits at most before it asks again, whatever it has
+// heard: two leases, but at most a minute.
 func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
 
 // companion returns the name of a key, or a channel, that belongs to the lock called
@@ -147,10 +181,6 @@ func Do(ctx context.Context, m Acquirer, f func(ctx context.Context, l *Lease) e
 // and Unlock return an error: if the server fails, and if the lock turns out to
 // have been lost. Code that can do better uses Lock or Do.
 func Locker(m Acquirer) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
-
-// maxFailures is how many requests in a row may fail before Lock returns an
-// error.
-const maxFailures = 3
 
 // await runs acquire in a goroutine of c and waits for it until ctx ends, or for
 // wait, if that is not 0.
@@ -208,7 +238,7 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 		<-ctx.Done() // the client library may have looked at its watch before
 	}
 	if ctx.Err() != nil {
-		err = ended(ctx, name)
+		err = endedWith(ctx, name, err)
 	}
 	if !errors.Is(err, ErrNotAcquired) {
 		err = fmt.Errorf("redislock: lock %s: %w", name, explain(err))
@@ -216,30 +246,21 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 	if undo == nil {
 		return err
 	}
-	detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
-	defer cancel()
-	if again := undo(detached); again != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w (and what it left there may stay for %v)", err, o.Lease)
+	if again := undo(ctx); again != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w (and what it left there may stay for %v, or until the server answers)", err, o.Lease)
 	}
 	return err
 }
 
-// persist calls f, which sends one request, until the server answers, at most
-// maxFailures times, with a pause between. again is false at first.
-func (c *Client) persist(ctx context.Context, f func(again bool) error) error {
-	for failures := 0; ; {
-		err := f(failures > 0 || resent(ctx) != nil)
-		if err == nil || refused(err) {
-			return err
-		}
-		if failures++; failures == maxFailures || !c.pause(ctx, retryPause) {
-			return err
-		}
+// endedWith returns the error of a Lock whose context has ended, and how its last
+// request failed, if that says more.
+func endedWith(ctx context.Context, name string, err error) error {
+	end := ended(ctx, name)
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrClosed) {
+		return end
 	}
+	return fmt.Errorf("%w: %w", end, explain(err))
 }
-
-// retryPause is how long to wait before a request that failed is sent again.
-const retryPause = 10 * time.Millisecond
 
 // rest waits for d. The error is that of ctx or of the client if one has ended before.
 func (c *Client) rest(ctx context.Context, d time.Duration) error {

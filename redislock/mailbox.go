@@ -67,14 +67,16 @@ type mailbox struct {
 
 	users    int // waiters, and releases under way
 	waiters  map[string]*queued
-	releases []*outgoing   // those under way
-	clock    clock         // of the server
-	late     bool          // the latest letter to be read was as old as a grant
-	grant    time.Duration // the shortest grant timeout of those who have waited
-	again    time.Duration // the shortest time after which one of them asks
-	reader   *reader       // nil while nobody reads it
-	alone    bool          // its reader must read no other
-	left     time.Time     // when the last waiter has left
+	releases []*outgoing                // those under way
+	gone     map[string]chan<- struct{} // waiters that have left and may be in the queue: what to tell of a grant
+	clock    clock                      // of the server
+	broke    time.Time                  // when letters may have been lost for the last time
+	late     bool                       // the latest letter to be read was as old as a grant
+	grant    time.Duration              // the shortest grant timeout of those who have waited
+	again    time.Duration              // the shortest time after which one of them asks
+	reader   *reader                    // nil while nobody reads it
+	alone    bool                       // its reader must read no other
+	left     time.Time                  // when the last waiter has left
 
 	guarded *Mutex      // to look after the latest hand-over with; nil if that has been done
 	guardAt time.Time   // when
@@ -144,11 +146,13 @@ func (m *Mutex) leave(w *queued) {
 	b.drop()
 }
 
-// heard notes the server's time. The latest is best: clocks drift.
+// heard notes the server's time. The latest is best: clocks drift. One from before the
+// connection for letters broke is of no use: it may lead to another server now, whose
+// clock is another.
 func (b *mailbox) heard(c clock) {
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
-	if c.sent.After(b.clock.sent) {
+	if c.sent.After(b.clock.sent) && c.sent.After(b.broke) {
 		b.clock = c
 	}
 }
@@ -202,22 +206,34 @@ func (mail *mailboxes) close() (guards []*Mutex) {
 }
 
 // deliver gives a letter to the waiter it is for. One that has left has told
-// the server so. If it came with a reply, the request was sent at that time.
+// the server so, or is about to. If it came with a reply, the request was sent at that
+// time.
 func (b *mailbox) deliver(text string, sent time.Time) {
 	to, l, err := parseLetter(text)
 	if err != nil {
-		return // stopWord, or somebody else's
+		return // stopWord, or not one of ours
 	}
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
 	now := time.Now()
-	if sent.IsZero() {
-		l.written = b.clock.at(l.time, now)
-	} else {
+	switch {
+	case !sent.IsZero():
 		l.written = sent
+	case b.clock.sent.IsZero(): // nothing is known of this server's clock
+		l = letter{again: true}
+	default:
+		l.written = b.clock.at(l.time, now)
 	}
 	if w := b.waiters[to]; w != nil {
 		w.put(l)
+	} else if gone := b.gone[to]; gone != nil && (l.again || l.token > 0) {
+		select {
+		case gone <- struct{}{}: // so that it is given back at once
+		default:
+		}
+	}
+	if l.again {
+		return // every waiter asks anyway, since the connection is another
 	}
 	old := now.Sub(l.written) >= b.grant
 	if old { // the waiters may have been left out
@@ -297,8 +313,9 @@ func (o *outgoing) end() {
 }
 
 // unheard tells every waiter that letters may be lost with a connection that ended
-// with err, or that there will be none. The caller holds c.mail.
+// with err, nil if it may go on, or that there will be none. The caller holds c.mail.
 func (b *mailbox) unheard(err error) {
+	b.broke, b.clock = time.Now(), clock{}
 	if !denied(err) {
 		b.rouse()
 		return

@@ -3,8 +3,8 @@ package redislock
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"locklab/harness"
@@ -34,13 +34,16 @@ import (
 // Whoever gets no message, or a late one, or an error, asks again: the same
 // script, which knows its waiter.
 //
-// Somebody watches each owner. Who hands the lock over looks, when the grant
-// timeout is over, whether the new owner has it or has lost it, and in that case
-// hands it on. The first waiter watches the end of a longer lease, of which each
-// renewal tells it. So one that died costs the others the grant timeout, or what
-// was left of its lease if it was the owner. If two of them die within a grant
-// timeout, the new owner and who handed over, or the one process of both, it may
-// take up to two leases.
+// Who hands the lock over looks, when the grant timeout is over, whether the new owner
+// has it or has lost it, and in that case hands it on. Every waiter knows when the
+// owner's lease ends, from its latest request, and asks again then: about once in each
+// lease, those behind others a little later. So whoever dies, and at once, costs the
+// next waiter what is left of one lease, and a grant timeout for each process with dead
+// waiters ahead of it. Renewals tell the waiters nothing.
+//
+// A waiter that gives up while the server does not answer leaves its place behind. The
+// client takes it out when the server answers again, and gives the lock back at once
+// should it come to that waiter.
 // Waiters of a process that has left a message unread for the grant timeout are
 // skipped. A process whose messages come later than that asks on time instead: some
 // times in each grant timeout for its first waiter.
@@ -125,8 +128,11 @@ func (c *Client) mutex(name string, channel bool, o Options) *Mutex {
 // Name returns the key of the lock.
 func (m *Mutex) Name() string { return m.name }
 
-// Lock waits for the lock until ctx ends, in order of arrival. If the server
-// cannot be reached three times in a row it returns the last error.
+// Lock waits for the lock until ctx ends, in order of arrival. While the server cannot
+// be reached, or refuses for now, as when it loads its data, is busy with a script, or
+// is not the primary, Lock asks again, after pauses of up to a third of a second: until
+// ctx ends, or if that has no deadline for Options.Outage. Then it returns the last
+// error.
 //
 // Alone it takes one request, and one more if the server does not have the
 // script yet.
@@ -149,6 +155,17 @@ type queued struct {
 	box    *mailbox
 	letter chan letter // the latest; has room for one
 	trace  *Trace      // or nil
+	until  time.Time   // when it asks again, whatever it hears
+}
+
+// soonest returns the first of those times that is still to come. A request that is sent
+// early for another reason does not put off the one that was to be sent: the waiter may
+// be the only one that looks then.
+func soonest(old, at time.Time) time.Time {
+	if old.Before(at) && time.Now().Before(old) {
+		return old
+	}
+	return at
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It
@@ -156,42 +173,45 @@ type queued struct {
 func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 	w := m.enter(traceOf(ctx))
 	defer m.leave(w)
+	failed := new(outage)
 	queued := false // there may be a place in the queue, or the lock, that is ours
 	giveUp := func(err error) (*Lease, error) {
-		undo := func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err }
+		undo := m.c.aside(failed, func(ctx context.Context) error { return m.withdraw(ctx, w) })
 		if !queued {
 			undo = nil
 		}
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
-	for failures := 0; ; {
+	for {
 		l, watch, ahead, err := m.ask(ctx, w, try)
 		switch {
 		case l != nil:
 			return l, nil
 		case err != nil:
 			queued = queued || !refused(err)
-			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+			watch = failed.pause(err)
+			if failed.hopeless(ctx, m.o, try) {
 				return giveUp(err)
 			}
-			watch = retryPause
 		case try:
 			return nil, ErrNotAcquired
 		default:
 			if !queued {
 				w.trace.queued(m.name, ahead)
 			}
-			queued, failures = true, 0
+			queued = true
+			failed.over()
 			if err := w.box.listen(); err != nil {
 				return giveUp(err)
 			}
 		}
-		l, err = m.wait(ctx, w, w.patience(m.o.Grant, watch, ahead))
+		w.until = soonest(w.until, time.Now().Add(w.patience(m.o.Grant, watch, ahead)))
+		l, err = m.wait(ctx, w)
 		if l != nil {
 			return l, nil
 		}
-		if err := errors.Join(err, ctx.Err(), m.c.closedErr()); err != nil {
-			return giveUp(err)
+		if over := failed.ended(ctx, err, m.c.closedErr()); over != nil {
+			return giveUp(over)
 		}
 	}
 }
@@ -211,13 +231,15 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	w.box.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
 	switch {
 	case token > 0:
-	case span < 0: // others watch; this is for the case that they died
-		return nil, m.o.again(), ahead, nil
-	case try: // somebody died, and the lock was handed on
+	case try && span >= 0: // the lock was handed on
 		m.watchOver()
 		return nil, 0, 0, nil
+	case try:
+		return nil, 0, 0, nil
+	case span < 0: // a key without an end
+		return nil, m.o.again(), ahead, nil
 	default:
-		return nil, min(span+watchLate, m.o.again()), ahead, nil
+		return nil, min(span+watchLate+m.stagger(ahead), m.o.again()), ahead, nil
 	}
 	l = m.lease(w, token)
 	if !l.begin(sent, m.o.Lease) {
@@ -244,15 +266,26 @@ func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 // farBehind is how many waiters ahead are as good as any number.
 const farBehind = 1000
 
-// watchLate is how long after the end of somebody's time others look: Redis
+// watchLate is how long after the end of an owner's time others look: Redis
 // lets a key expire when its time is over, not before.
 const watchLate = 2 * time.Millisecond
 
-// wait waits for a letter, for at most watch. It returns the lease of one that
+// stagger returns how much later than the first waiter one looks that has so many
+// ahead. The first that lives is served, and the others find that; together they take
+// no longer than a grant.
+func (m *Mutex) stagger(ahead int) time.Duration {
+	const steps = 64
+	if ahead >= steps {
+		return rand.N(m.o.Grant)
+	}
+	return m.o.Grant / steps * time.Duration(max(ahead, 0))
+}
+
+// wait waits for a letter, until it is time to ask. It returns the lease of one that
 // grants the lock in time, or nil if it is to be asked again, or an error if there
 // is no point in that.
-func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Lease, error) {
-	timer := time.NewTimer(watch)
+func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
+	timer := time.NewTimer(time.Until(w.until))
 	defer timer.Stop()
 	for {
 		select {
@@ -264,7 +297,8 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Leas
 				w.trace.woken(m.name, WakeDoubt)
 				return nil, nil
 			case got.token == 0:
-				timer.Reset(min(got.span+watchLate, m.o.again()))
+				w.until = soonest(w.until, time.Now().Add(got.span+watchLate))
+				timer.Reset(time.Until(w.until))
 				continue
 			}
 			w.trace.woken(m.name, WakeGrant)
@@ -286,10 +320,10 @@ func (m *Mutex) wait(ctx context.Context, w *queued, watch time.Duration) (*Leas
 func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
-		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
 		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
-		span:    m.o.Lease, fixed: m.o.Fixed,
+		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
+		span:    m.o.Lease, margin: m.o.Margin, fixed: m.o.Fixed,
 	}
 }
 
@@ -302,7 +336,7 @@ func (m *Mutex) call(s *script, w *queued, args ...any) call {
 func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, err error) {
 	out := m.sends()
 	defer out.end()
-	err = m.c.persist(ctx, func(again bool) error {
+	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
 		sent := time.Now()
 		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
 		// n < 0: the library may have repeated a request whose reply was lost.
@@ -321,38 +355,4 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 		return err
 	})
 	return held, err
-}
-
-// watchOver looks after a hand-over when the grant timeout is over. A later
-// hand-over puts that off: by then the owner of the earlier one has come.
-func (m *Mutex) watchOver() {
-	if !m.c.mail.guard(m) { // the client is closed
-		m.pass()
-	}
-}
-
-// check hands the lock on if its owner's time has run out.
-func (m *Mutex) check() {
-	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
-	defer cancel()
-	// If the server does not answer there is nothing to hand on.
-	_ = m.c.persist(ctx, func(again bool) error {
-		n, err := m.look(ctx, m.kind.check)
-		if n == 2 || n == 0 && again {
-			m.watchOver()
-		}
-		return err
-	})
-}
-
-// look sends a request of nobody in particular.
-func (m *Mutex) look(ctx context.Context, s *script) (int, error) {
-	return call{s, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
-}
-
-// pass leaves it to the first waiter to look after the latest hand-over.
-func (m *Mutex) pass() {
-	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
-	defer cancel()
-	_, _ = m.look(ctx, m.kind.pass) // else it is as if this process had died
 }

@@ -59,7 +59,7 @@ func (r *reader) hear(rdb redis.UniversalClient) {
 		}
 		r.back(nil)
 		if failed = err != nil; failed {
-			pause = min(max(retryPause, 2*pause), time.Second)
+			pause = min(max(retryPause, 2*pause), retryMost)
 			r.c.pause(r.c.open, pause)
 		}
 	}

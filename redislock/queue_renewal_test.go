@@ -79,7 +79,7 @@ func queueFixed(t *testing.T, at harness.Endpoint) {
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
 	<-l.Done()
-	between(t, "a lease", time.Since(began), lease-10*time.Millisecond, lease)
+	between(t, "a lease", time.Since(began), lease-redislock.DefaultMargin-10*time.Millisecond, lease)
 	next, came := w.lease(t)
 	<-next.Done()
 	between(t, "a lease that was handed over", time.Since(came), lease/2, lease)

@@ -59,6 +59,11 @@ func TestQueue(t *testing.T) {
 		{"crowd whose letters are read late", queueLateCrowd},
 		{"late letter to another", queueLateNews},
 		{"silent server", queueSilent},
+		{"place left behind", queueLeftPlace},
+		{"grant to a waiter that has gone", queueGrantToNone},
+		{"mailbox of a dead waiter", queueMailboxOfDead},
+		{"crowd that waits", queueCrowdWaits},
+		{"long queue", queueLongQueue},
 		{"drain", queueDrain},
 	} {
 		if waitsMostly[test.name] {
@@ -98,6 +103,8 @@ var waitsMostly = map[string]bool{
 	"lost reply to renewal":       true,
 	"reader killed":               true,
 	"silent server":               true,
+	"place left behind":           true,
+	"mailbox of a dead waiter":    true,
 }
 
 // runBeside runs some tests at a time. The caller looks for goroutines that

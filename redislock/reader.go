@@ -148,7 +148,7 @@ func (r *reader) disband(rdb redis.UniversalClient) {
 			b.forget()
 			continue
 		}
-		b.rouse()
+		b.unheard(nil) // it will be another connection
 		r.c.readBy(rdb, b)
 	}
 }
@@ -221,7 +221,7 @@ func (r *reader) read(rdb redis.UniversalClient) {
 			runtime.Gosched() // the waiter goes on before the next request is written
 			continue
 		}
-		pause = min(max(retryPause, 2*pause), time.Second)
+		pause = min(max(retryPause, 2*pause), retryMost)
 		if !r.c.pause(r.c.open, pause) {
 			return
 		}

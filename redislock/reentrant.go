@@ -3,7 +3,6 @@ package redislock
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -156,8 +155,8 @@ func (h *hold) lost() bool {
 }
 
 // Lock waits for the lock until ctx ends; if this owner has it, it takes it once
-// more. If the server cannot be reached three times in a row it returns the last
-// error.
+// more. While the server cannot be reached, or refuses for now, it goes on asking, see
+// [Mutex.Lock].
 //
 // Alone it takes one request, and one more if the server does not have the
 // script yet.
@@ -190,16 +189,16 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	served := false
 	defer func() { m.sub.leave(w, served) }()
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
-	doubt := false // the count may be greater by one than we know
+	failed, doubt := new(outage), false // doubt: the count may be greater by one than we know
 	giveUp := func(err error) (*Lease, error) {
-		undo := func(ctx context.Context) error { return o.undo(ctx, fresh) }
+		undo := m.c.aside(failed, func(ctx context.Context) error { return o.undo(ctx, fresh) })
 		if !doubt {
 			undo = nil
 		}
 		return nil, gaveUp(ctx, m.name, m.o, err, undo)
 	}
 	trace, queued := traceOf(ctx), false
-	for failures := 0; ; {
+	for {
 		l, left, err := o.ask(ctx, fresh)
 		switch {
 		case l != nil:
@@ -207,21 +206,22 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			return l, nil
 		case err != nil:
 			doubt = doubt || !refused(err)
-			if failures++; refused(err) || failures == maxFailures || ctx.Err() != nil {
+			left = failed.pause(err)
+			if failed.hopeless(ctx, m.o, try) {
 				return giveUp(err)
 			}
-			left = retryPause
 		case try:
 			return nil, ErrNotAcquired
 		default:
-			doubt, failures, queued = false, 0, queued || trace.queued(m.name, -1)
+			doubt, queued = false, queued || trace.queued(m.name, -1)
+			failed.over()
 			if err := m.sub.listen(); err != nil {
 				return giveUp(err)
 			}
 		}
 		why := w.wait(ctx, m.c, left)
-		if err := errors.Join(m.c.ended(ctx), m.sub.muted()); err != nil {
-			return giveUp(err)
+		if over := failed.ended(ctx, m.c.closedErr(), m.sub.muted()); over != nil {
+			return giveUp(over)
 		}
 		trace.woken(m.name, why)
 	}
@@ -289,7 +289,8 @@ func (o *Owner) lease(h *hold) *Lease {
 	l := &Lease{
 		c: m.c, name: m.name,
 		renewal: call{reentrantRenew, []string{m.name}, []any{h.field, m.o.Lease.Milliseconds()}},
-		span:    m.o.Lease, fixed: m.o.Fixed,
+		again:   func(ctx context.Context) error { return o.resettle(ctx, h) },
+		span:    m.o.Lease, margin: m.o.Margin, fixed: m.o.Fixed,
 	}
 	l.free = func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) }
 	return l
@@ -318,6 +319,17 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	if h == nil {
 		h = fresh
 	}
+	_, err := o.settle(ctx, h)
+	if err != nil && !final(err) {
+		o.m.c.later(time.Now().Add(o.m.o.Lease), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
+	}
+	return err
+}
+
+// resettle is settle once more, after that failed.
+func (o *Owner) resettle(ctx context.Context, h *hold) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	_, err := o.settle(ctx, h)
 	return err
 }

@@ -157,7 +157,7 @@ func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantGiveUp: a Lock inside that fails in doubt leaves the count as it was.
+// reentrantGiveUp: a TryLock inside that fails in doubt leaves the count as it was.
 func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
@@ -165,8 +165,8 @@ func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	outer := lock(t, o)
 	unlock(t, lock(t, o))
 	c.lose.Store(3)
-	if l, err := o.Lock(t.Context()); err == nil {
-		t.Fatalf("Lock = %v after three lost replies", l)
+	if l, err := o.TryLock(t.Context()); err == nil {
+		t.Fatalf("TryLock = %v after three lost replies", l)
 	}
 	onlyField(t, watch, key, "1")
 	if err := outer.Err(); err != nil {
@@ -174,8 +174,8 @@ func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, outer)
 	c.lose.Store(3)
-	if l, err := o.Lock(t.Context()); err == nil {
-		t.Fatalf("Lock = %v after three lost replies", l)
+	if l, err := o.TryLock(t.Context()); err == nil {
+		t.Fatalf("TryLock = %v after three lost replies", l)
 	}
 	if n := watch.Exists(t.Context(), key).Val(); n != 0 {
 		t.Error("orphan")

@@ -37,6 +37,9 @@ func TestUsage(t *testing.T) {
 		"endless lease":    {"a", redislock.Options{Lease: 1<<63 - 1}, "at most"},
 		"negative timeout": {"a", redislock.Options{Grant: -time.Second}, "-1s"},
 		"negative wait":    {"a", redislock.Options{Wait: -time.Second}, "-1s"},
+		"negative outage":  {"a", redislock.Options{Outage: -time.Second}, "-1s"},
+		"negative margin":  {"a", redislock.Options{Margin: -time.Second}, "-1s"},
+		"margin of all":    {"a", redislock.Options{Lease: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
 	} {
 		makes := map[string]func() tryLocker{
 			"redlock": func() tryLocker {
@@ -89,8 +92,8 @@ var states = []state{
 		func(ctx context.Context, admin redis.UniversalClient) error { return admin.ScriptFlush(ctx).Err() }},
 }
 
-// TestRefused: a server that refuses to lock is one clear error, at once, for every kind
-// of lock. Nothing stays behind, and what was held and waited for before goes on.
+// TestRefused: a server that refuses to lock is one clear error, for every kind of lock:
+// at once, or if it may pass when Lock has tried for Options.Outage. Nothing stays behind, and what was held and waited for before goes on.
 func TestRefused(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
 	for _, s := range states {
@@ -160,7 +163,7 @@ func newRefusal(t *testing.T, r running, k lockKind) *refusal {
 		l, err := second.Lock(t.Context())
 		f.next <- got{l, err, time.Now()}
 	}()
-	f.lock = k.make(r.client(t), f.fresh, redislock.Options{})
+	f.lock = k.make(r.client(t), f.fresh, redislock.Options{Outage: 300 * time.Millisecond})
 	return f
 }
 

@@ -11,8 +11,7 @@ import "strconv"
 //   - whoever releases the lock, or withdraws, admits the first waiters for as
 //     long as they fit, each with a token of its own and by a letter to its
 //     mailbox. Nobody passes a waiter that does not fit: no kind starves another;
-//   - the first waiter watches the holder whose time ends first, and is told when
-//     that one renews it.
+//   - each waiter asks again when the first of the leases of the holders ends.
 //
 // What a release costs the server does not depend on the number of holders, but
 // for a logarithm; it grows with the number of those whom it admits.

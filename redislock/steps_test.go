@@ -254,6 +254,7 @@ func (tr *trial) story(ctx context.Context) error {
 		select {
 		case <-tr.hit.Done():
 			time.Sleep(50 * time.Millisecond) // for more attempts
+		case <-time.After(2 * time.Second): // the reply to a blocking pop comes with the release
 		case <-ctx.Done():
 		}
 		if err := tr.exit(ctx, first); err != nil {

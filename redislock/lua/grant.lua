@@ -78,12 +78,16 @@ local function own(waiter, span)
   return token
 end
 
--- Tells the first waiter, who watches, until when the lock is taken.
-local function tell(span)
-  local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
-  if first then
-    post(first, '0', tonumber(span))
+-- Returns in how many milliseconds the waiter at that place should look whether an
+-- owner is still there whose time ends in left milliseconds and whose token is given:
+-- then, but if grant milliseconds are all that it has had so far, only the first waiter
+-- does, and the one that handed over. The others look in time to find out within a
+-- lease should both of those have died. (A token is the time at which it was made.)
+local function look(ahead, left, token, grant, lease)
+  if ahead > 0 and token and now - token + left * 1000 <= grant * 1000 + 2000 then
+    return math.max(left, lease - grant)
   end
+  return left
 end
 
 -- Gives the lock to the first waiter for span milliseconds, within which it must

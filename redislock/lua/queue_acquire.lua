@@ -3,13 +3,12 @@
 -- ARGV[2] the lease and ARGV[3] the grant timeout in milliseconds. ARGV[4] is 1
 -- to take a place if the lock is not free.
 -- Returns {token, 0, time, 0} if the waiter owns the lock, with a whole lease
--- ahead; else {0, span, time, ahead}: somebody should look when the lock can be
--- free, in span milliseconds, or -1 if others will. There are so many waiters
--- ahead, or -1 if it has no place.
+-- ahead; else {0, span, time, ahead}: it should ask again in span milliseconds, or
+-- whenever it likes if that is -1; where it takes no place, span is -1 unless the lock
+-- was handed on. There are so many waiters ahead, or -1 if it has no place.
 local holder, token = owner()
 if holder == ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  tell(ARGV[2])
   return {tonumber(token), 0, now, 0}
 end
 local lapsed = not holder
@@ -21,9 +20,6 @@ if lapsed then
   end
   if not holder or holder == ARGV[1] then
     token = own(ARGV[1], ARGV[2])
-    if holder then
-      tell(ARGV[2])
-    end
     return {token, 0, now, 0}
   end
 end
@@ -31,11 +27,12 @@ if ARGV[4] == '1' then
   if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
     redis.call('ZADD', KEYS[2], string.format('%.0f', number()), ARGV[1])
   end
-  -- Who waits asks again at least once a minute.
+  -- A waiter asks again at least once a minute.
   redis.call('PEXPIRE', KEYS[2], 600000)
 end
 local ahead = redis.call('ZRANK', KEYS[2], ARGV[1]) or -1
-if lapsed or ahead == 0 then
-  return {0, redis.call('PTTL', KEYS[1]), now, ahead}
+local left = redis.call('PTTL', KEYS[1])
+if not lapsed and ARGV[4] == '1' then
+  left = look(ahead, left, tonumber(token), tonumber(ARGV[3]), tonumber(ARGV[2]))
 end
-return {0, -1, now, ahead}
+return {0, (lapsed or ARGV[4] == '1') and left or -1, now, ahead}

@@ -4,5 +4,8 @@
 if not owner() then
   grant(tonumber(ARGV[2]))
 end
-tell(math.max(redis.call('PTTL', KEYS[1]), 0))
+local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
+if first then
+  post(first, '0', math.max(redis.call('PTTL', KEYS[1]), 0))
+end
 return 1

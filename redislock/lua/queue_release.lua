@@ -9,13 +9,6 @@ local holder = owner()
 if holder == ARGV[1] then
   return reply(grant(tonumber(ARGV[2])) and 2 or 1)
 end
-local first = redis.call('ZRANK', KEYS[2], ARGV[1]) == 0
 local absent = redis.call('ZREM', KEYS[2], ARGV[1]) == 0
-if not holder then
-  local handed = grant(tonumber(ARGV[2]))
-  return reply(absent and -1 or handed and 3 or 0)
-end
-if first then -- the second watches now
-  tell(math.max(redis.call('PTTL', KEYS[1]), 0))
-end
-return reply(absent and -1 or 0)
+local handed = not holder and grant(tonumber(ARGV[2]))
+return reply(absent and -1 or handed and 3 or 0)

@@ -1,9 +1,7 @@
--- Gives the owner a whole lease again, and tells the first waiter so, who
--- watches for the end of it. ARGV[2] the lease in milliseconds.
+-- Gives the owner a whole lease again. ARGV[2] the lease in milliseconds.
 -- Returns 1, or 0 if the asking one does not own the lock.
 if owner() ~= ARGV[1] then
   return 0
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-tell(ARGV[2])
 return 1

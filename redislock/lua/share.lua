@@ -60,12 +60,31 @@ local function left()
   return first[2] and math.max(math.ceil((first[2] - now) / 1000), 0) or 0
 end
 
--- Tells the first waiter, who watches, when the lock can be free.
+-- Tells the first waiter when the lock can be free, and to look then.
 local function tell()
   local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
   if first then
     post(first, '0', left())
   end
+end
+
+-- Returns in how many milliseconds the waiter at that place should look whether the
+-- holders are still there: what look says of the first of them whose time ends and that
+-- has had more than a grant, or of those before.
+local function watch(ahead, grant, lease)
+  local soonest = -1
+  local holders = redis.call('ZRANGE', KEYS[1], 0, 15, 'WITHSCORES')
+  for i = 1, #holders, 2 do
+    local span = math.max(math.ceil((holders[i + 1] - now) / 1000), 0)
+    local at = look(ahead, span, tonumber(redis.call('HGET', KEYS[5], holders[i])), grant, lease)
+    if soonest < 0 or at < soonest then
+      soonest = at
+    end
+    if at == span then
+      break
+    end
+  end
+  return soonest
 end
 
 -- Whether a message has lain in the waiter's mailbox for span milliseconds, so

@@ -3,20 +3,18 @@
 -- ARGV[2] the lease and ARGV[3] the grant timeout in milliseconds. ARGV[4] is 1
 -- to take a place if the lock cannot be had.
 -- Returns {token, 0, time, 0} if the waiter holds the lock, with a whole lease
--- ahead; else {0, span, time, ahead}: somebody should look when the lock can be
--- free, in span milliseconds, or -1 if others will. There are so many waiters
--- ahead, or -1 if it has no place.
+-- ahead; else {0, span, time, ahead}: it should ask again in span milliseconds, or
+-- whenever it likes if that is -1; where it takes no place, span is -1 unless others
+-- were admitted. There are so many waiters ahead, or -1 if it has no place.
 reap()
 local token = redis.call('HGET', KEYS[5], ARGV[1])
 if token then
   prolong(ARGV[1], ARGV[2])
-  tell()
   return {tonumber(token), 0, now, 0}
 end
 local others
 token, others = serve(tonumber(ARGV[3]), ARGV[1], ARGV[2])
 if token then
-  tell()
   return {token, 0, now, 0}
 end
 if redis.call('ZCARD', KEYS[2]) == 0 and fits(ARGV[1]) then
@@ -30,7 +28,7 @@ if ARGV[4] == '1' then
   redis.call('PEXPIRE', KEYS[2], 600000)
 end
 local ahead = redis.call('ZRANK', KEYS[2], ARGV[1]) or -1
-if others or ahead == 0 then
+if others then
   return {0, left(), now, ahead}
 end
-return {0, -1, now, ahead}
+return {0, ARGV[4] == '1' and watch(ahead, tonumber(ARGV[3]), tonumber(ARGV[2])) or -1, now, ahead}

@@ -18,8 +18,12 @@
  *	ALL      waiters of all processes, where the last has fewer
  *	CRASHES  how many processes may die, at any step
  *	TURNS    how often each waiter may come; without it, as often as it likes
- *	AGAIN    who waits asks when nothing else can happen, as it does after two leases;
- *	         then it must get the lock or learn when to look
+ *
+ * A waiter knows a time at which it asks again, from the latest reply: the end of the
+ * owner's time if that had a whole lease, or if the waiter was the first or handed the
+ * lock on itself, else a lease later. As all leases are as long, that time is not after
+ * the end of any whole lease that began later; but it may be after the end of a grant.
+ * Where nothing can happen before that, a lease passes (see Time).
  *
  *	LOSS     any reply and any letter may be lost; then who waited for it asks again,
  *	         or the client library has done so and does not say it
@@ -28,6 +32,8 @@
  *	CANCEL   how often who waits may give up
  *	ASK      how often who waits may ask for no reason, at any time
  *	CLOSE    how many processes may close their client while they have business
+ *	LEFT     how many waiters that give up may leave their place behind, or the lock,
+ *	         because the server does not answer; it is taken back when a grant comes
  *
  * Whoever has no business with the lock may stay away for ever, or close its client. So
  * a waiter that relies on the others to come back is found to be stuck. The search goes no
@@ -38,16 +44,15 @@
  *
  *	NO_GUARD       who hands over does not look whether the new owner has come
  *	NO_PASS        who looks after a hand-over exits without telling anybody
- *	NO_FIRST       who asks does not learn that it is the first, and should watch
- *	NO_TELL_RENEW  the first waiter is not told of renewals
- *	NO_TELL_TAKE   nor when an owner whose letter was lost or late asks
- *	NO_TELL_LEAVE  nor does the second learn that the first has gone
+ *	NO_LATER       only the first waiter looks at the end of a lease
+ *	FORGET         a waiter that asks early forgets until when it would have waited
+ *	NO_LAPSED      a waiter that hands on a lock does not look what has come of that
  *	NO_WAKE        nobody asks when the connection for letters breaks
  *	NO_REASK       who reads an old letter that is not for it does not ask
- *	REJOIN         who asks gets the last place
  *	TRUST          a letter counts however old it is
  *	TAKE_BACK      a release does not ask who the owner is
- *	LEAVE_LAPSED   nor does it, or who sent it, mind a lock whose owner's time is over
+ *	GIVE_BACK_ANY  a grant to a waiter that does not wait is given back, though it has the
+ *	               lock by then
  *
  * and within a process:
  *
@@ -80,6 +85,9 @@
 #ifndef CLOSE
 #define CLOSE 0
 #endif
+#ifndef LEFT
+#define LEFT 0
+#endif
 #ifndef ROOM
 #define ROOM (W+1) /* of a mailbox */
 #endif
@@ -107,20 +115,24 @@ typedef Reply { bit owned; bit gave; bit doubt; mtype what; byte to; bit old };
 Reply reply[N*W];
 
 /* The waiters, and what their processes know. */
-mtype = { away, asking, waiting, inside, leaving, undoing, hearing, mute, dead };
+mtype = { away, asking, waiting, inside, leaving, undoing, hearing, mute, gone, dead };
 mtype at[N*W] = away;
-bit watch[N*W];    /* it was told until when the lock is taken */
+bit watch[N*W];    /* it asks again by the end of the owner's time */
 bit believes[N*W];
 bit hurry[N*W];    /* who waits will ask because its release takes long */
 bit again[N*W];    /* it repeats a release */
 bit guard[N];      /* it looks after its latest hand-over */
 bit closed[N];
 bit over;          /* nobody comes any more */
-byte crashes, cancels, asks, mutes, closes;
+byte crashes, cancels, asks, mutes, closes, lefts;
+
+/* What the lock has cost who waits since a waiter was served, or the latest death. */
+byte leases; /* that have passed */
+bit excuse;  /* who would have looked after a grant has died */
 
 bit packed; /* a mailbox: the search goes no further */
 
-byte i, j, k;
+byte i, j, k, v;
 byte first;
 byte sender = NOBODY; /* of the release whose script runs: letters to its process go with the reply */
 
@@ -178,6 +190,28 @@ inline tell() {
 	first = 0
 }
 
+/* look sets the watch of all who wait, or are about to ask. */
+inline look(on) {
+	for (v : 0 .. ALL-1) {
+		if
+#ifdef NO_LATER
+		:: (at[v] == waiting || at[v] == asking) && (!(on) || queue?[eval(v)]) -> watch[v] = on
+#else
+		:: (at[v] == waiting || at[v] == asking) -> watch[v] = on
+#endif
+		:: else
+		fi
+	}
+	v = 0
+}
+
+/* served: the owner has a whole lease, from now. */
+inline served() {
+	whole = 1; by = NONE; open = NOBODY;
+	leases = 0; excuse = 0;
+	look(1)
+}
+
 /* hand gives the lock to the first waiter, or frees it; giver is the process that
    looks after it. It stops at self, if that is first. */
 inline hand(giver, self) {
@@ -188,7 +222,7 @@ inline hand(giver, self) {
 		if
 		:: first == self -> owner = self
 		:: first != self && !local_to(first) && box[process(first)].old > 0 /* left out */
-		:: else -> owner = first; by = giver; open = sender; post(first, grant)
+		:: else -> owner = first; by = giver; open = sender; post(first, grant); excuse = 0; look(0)
 		fi
 	:: else -> break
 	od;
@@ -197,11 +231,7 @@ inline hand(giver, self) {
 
 inline join(w) {
 	if
-#ifdef REJOIN
-	:: queue??[eval(w)] -> queue??eval(w); queue!w
-#else
 	:: queue??[eval(w)]
-#endif
 	:: else -> queue!w
 	fi
 }
@@ -209,28 +239,29 @@ inline join(w) {
 /* take is the script of acquire by w. */
 inline take(w) {
 	if
-	:: owner == w ->
-		whole = 1; by = NONE; open = NOBODY;
-#ifndef NO_TELL_TAKE
-		tell()
-#endif
+	:: owner == w -> served()
 	:: owner == NOBODY ->
 		hand(NONE, w);
 		if
-		:: owner == NOBODY || owner == w -> owner = w; whole = 1;
-#ifndef NO_TELL_TAKE
-			tell()
-#endif
+		:: owner == NOBODY || owner == w -> owner = w; served()
 		:: else ->
 			join(w);
+#ifdef NO_LAPSED
+			watch[w] = 0
+#else
 			watch[w] = 1
+#endif
 		fi
 	:: else ->
 		join(w);
-		watch[w] = 0;
 		if
-#ifndef NO_FIRST
+#ifdef FORGET
+		:: !whole -> watch[w] = 0
+#endif
+#ifdef NO_LATER
 		:: queue?[eval(w)] -> watch[w] = 1
+#else
+		:: whole || queue?[eval(w)] -> watch[w] = 1
 #endif
 		:: else
 		fi
@@ -250,35 +281,21 @@ inline drop(w) {
 #endif
 		hand(process(w), NOBODY); reply[w].gave = handed
 	:: else ->
-#ifdef LEAVE_LAPSED
-		reply[w].doubt = again[w];
-#else
 		reply[w].doubt = reply[w].owned || again[w];
-#endif
 		if
-		:: queue?[eval(w)] -> queue?eval(w); first = 1
-		:: else ->
-			if
-			:: queue??[eval(w)] -> queue??eval(w)
-#if defined(NO_ABSENT) || defined(LEAVE_LAPSED)
-			:: else
+		:: queue??[eval(w)] -> queue??eval(w)
+#ifdef NO_ABSENT
+		:: else
 #else
-			:: else -> reply[w].doubt = 1
+		:: else -> reply[w].doubt = 1
 #endif
-			fi
 		fi;
 		if
-#ifndef LEAVE_LAPSED
-		:: owner == NOBODY ->
-			hand(process(w), NOBODY); reply[w].gave = handed
-#endif
-#ifndef NO_TELL_LEAVE
-		:: owner != NOBODY && first == 1 -> tell()
-#endif
+		:: owner == NOBODY -> hand(process(w), NOBODY); reply[w].gave = handed
 		:: else
 		fi
 	fi;
-	first = 0; sender = NOBODY
+	sender = NOBODY
 }
 
 /* pass is the script of who does not look after a hand-over any more. */
@@ -301,9 +318,9 @@ inline enter(w) {
 	}
 	i = 0;
 	believes[w] = 1;
+	leases = 0;
 	watch[w] = 0;
-	at[w] = inside;
-	forget(w)
+	at[w] = inside
 }
 
 /* forget makes junk of the letters to w that are left: the next waiter has a name
@@ -329,7 +346,7 @@ inline forget(w) {
 inline rouse(p) {
 	for (k : (p)*W .. (p)*W+W-1) {
 		if
-		:: at[k] == waiting -> watch[k] = 0; at[k] = asking
+		:: at[k] == waiting -> at[k] = asking
 		:: else
 		fi
 	}
@@ -354,6 +371,21 @@ inline unbox(p) {
 	j = 0
 }
 
+/* start begins a release: whoever waits then asks from time to time until it ends. */
+#define waits(w) (at[w] == asking || at[w] == waiting || at[w] == undoing)
+
+inline start(w) {
+#if MUTE > 0 && !defined(NO_HURRY)
+#ifdef HURRY_EARLY
+	hurry[w] = waits(process(w)*W) || waits(process(w)*W+W-1)
+#else
+	hurry[w] = 1
+#endif
+#else
+	skip
+#endif
+}
+
 #define releases(w) (at[w] == leaving || at[w] == undoing || at[w] == hearing || at[w] == mute && hurry[w])
 
 /* deliver gives a letter to the waiter it is for. */
@@ -362,9 +394,13 @@ inline deliver(p, counts) {
 	:: got == grant && at[to] == waiting ->
 		if
 		:: counts -> enter(to)
-		:: else -> watch[to] = 0; at[to] = asking
+		:: else -> at[to] = asking
 		fi
 	:: got == news && at[to] == waiting -> watch[to] = 1
+	:: got == grant && at[to] == gone -> at[to] = undoing; start(to)
+#ifdef GIVE_BACK_ANY
+	:: got == grant && at[to] == inside && owner == to -> hand(process(to), NOBODY)
+#endif
 	:: else
 	fi;
 #ifndef NO_REASK
@@ -420,21 +456,6 @@ inline clear(w) {
 	reply[w].what = 0; reply[w].to = 0; reply[w].old = 0
 }
 
-/* start begins a release: whoever waits then asks from time to time until it ends. */
-#define waits(w) (at[w] == asking || at[w] == waiting || at[w] == undoing)
-
-inline start(w) {
-#if MUTE > 0 && !defined(NO_HURRY)
-#ifdef HURRY_EARLY
-	hurry[w] = waits(process(w)*W) || waits(process(w)*W+W-1)
-#else
-	hurry[w] = 1
-#endif
-#else
-	skip
-#endif
-}
-
 #define me _pid
 
 active [ALL] proctype Waiter() provided (!packed) {
@@ -450,25 +471,15 @@ end:	do
 	:: d_step { at[me] == asking && may_lose -> lost; take(me) } /* and does not */
 #endif
 	:: d_step { (at[me] == asking || at[me] == waiting) && cancels < CANCEL -> cancels++; at[me] = undoing; watch[me] = 0; start(me) }
-	:: d_step { at[me] == waiting && watch[me] -> watch[me] = 0; at[me] = asking }
-	:: d_step { at[me] == waiting && asks < ASK -> asks++; watch[me] = 0; at[me] = asking }
-#ifdef AGAIN
-	:: d_step { at[me] == waiting && timeout -> /* asking again helps */
-		take(me);
-		assert(owner == me || watch[me]);
-		if
-		:: owner == me -> enter(me)
-		:: else
-		fi }
-#endif
+	:: d_step { at[me] == waiting && watch[me] -> at[me] = asking }
+	:: d_step { at[me] == waiting && asks < ASK -> asks++; at[me] = asking }
 	:: d_step { at[me] == inside && believes[me] && owner == me ->
-		whole = 1; by = NONE; open = NOBODY;
-#ifndef NO_TELL_RENEW
-		tell()
-#endif
-		}
+		served() }
 	:: d_step { at[me] == inside && believes[me] -> believes[me] = 0 } /* the deadline */
 	:: d_step { at[me] == inside -> believes[me] = 0; at[me] = leaving; start(me) }
+#if LEFT > 0
+	:: d_step { at[me] == undoing && lefts < LEFT -> lefts++; at[me] = gone; again[me] = 0; hurry[me] = 0 }
+#endif
 	:: d_step { at[me] == leaving || at[me] == undoing ->
 		reply[me].owned = (at[me] == leaving);
 		drop(me);
@@ -499,6 +510,7 @@ end:	do
 
 #define all_away (at[here*W] == away && at[here*W+W-1] == away)
 #define here (_pid - ALL)
+#define busy(w) (releases(w) || at[w] == gone)
 
 active [N] proctype Process() provided (!packed) {
 end:	do
@@ -533,6 +545,8 @@ end:	do
 		i = 0 }
 	:: d_step { at[here*W] != dead && crashes < CRASHES && (!all_away || guard[here]) ->
 		crashes++;
+		leases = 0;
+		excuse = excuse || guard[here] || busy(here*W) || busy(here*W+W-1);
 		for (i : here*W .. here*W+W-1) {
 			at[i] = dead; believes[i] = 0; watch[i] = 0; again[i] = 0; hurry[i] = 0;
 			clear(i);
@@ -542,6 +556,18 @@ end:	do
 		guard[here] = 0; closed[here] = 0 }
 	od
 }
+
+#if ALL > 3
+#define fourth at[3]
+#else
+#define fourth away
+#endif
+#if ALL > 2
+#define third at[2]
+#else
+#define third away
+#endif
+#define awaited (at[0] == waiting || at[1] == waiting || third == waiting || fourth == waiting)
 
 /* --- time ------------------------------------------------------------------- */
 
@@ -559,14 +585,13 @@ end:	do
 #if N > 2
 	:: d_step { box[2].old < box[2].n -> box[2].old++ }
 #endif
-	:: d_step { owner != NOBODY && !believes[owner] && !fresh -> owner = NOBODY; whole = 0; by = NONE; open = NOBODY }
-#ifndef AGAIN
-	:: timeout ->
-		for (i : 0 .. ALL-1) {
-			assert(at[i] != waiting) /* for ever */
-		}
-		i = 0; break
-#endif
+	:: d_step { owner != NOBODY && !believes[owner] && !fresh ->
+		leases = (whole -> leases + 1 : leases);
+		assert(leases < 2 || !awaited);
+		owner = NOBODY; whole = 0; by = NONE; open = NOBODY }
+	:: d_step { timeout && awaited -> /* until those ask who do not look before */
+		leases++;
+		assert(leases < 2 && excuse);
+		look(1) }
 	od
 }
-

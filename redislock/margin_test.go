@@ -1,0 +1,76 @@
+package redislock_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestMargin: a holder that is cut off is told that it has lost the lock the margin, and
+// what clocks may differ by, before the next one has it. What it is told by is its
+// deadline; when Done closes depends on the machine besides, and is only shown.
+func TestMargin(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.All(t)
+	var all errgroup.Group
+	all.SetLimit(8) // they wait most of the time
+	for _, k := range lockKinds {
+		if k.name == "token" {
+			continue
+		}
+		for _, o := range []redislock.Options{
+			{Lease: 300 * time.Millisecond},
+			{Lease: 1500 * time.Millisecond},
+			{Lease: 4 * time.Second},
+			{Lease: time.Second, Margin: 200 * time.Millisecond},
+		} {
+			all.Go(func() error {
+				t.Run(fmt.Sprintf("%s/%v,%v", k.name, o.Lease, o.Margin), func(t *testing.T) { margin(t, at, k, o) })
+				return nil
+			})
+		}
+	}
+	_ = all.Wait() // no error: the tests tell
+}
+
+func margin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) {
+	want := o.Margin
+	if want == 0 {
+		want = min(redislock.DefaultMargin, o.Lease/10)
+	}
+	key := newKey()
+	holder := newPeer(t, at)
+	l := lock(t, k.make(holder.Client, key, o))
+	next := k.make(newPeer(t, at).Client, key, o)
+	got := make(chan time.Time, 1)
+	go func() {
+		l, err := next.Lock(t.Context())
+		if err != nil {
+			t.Error(err)
+			close(got)
+			return
+		}
+		got <- time.Now()
+		l.Unlock(t.Context())
+	}()
+	time.Sleep(o.Lease / 2) // it may have been renewed
+	holder.die()
+	<-l.Done()
+	told := time.Now()
+	until, _ := l.Deadline()
+	came, ok := <-got
+	if !ok {
+		return
+	}
+	t.Logf("the next one came %v after the deadline, %v after Done", came.Sub(until).Round(time.Millisecond), came.Sub(told).Round(time.Millisecond))
+	if gap := came.Sub(until); gap < want {
+		t.Errorf("the next one came %v after the deadline, want at least the margin of %v", gap, want)
+	}
+}

@@ -1,0 +1,188 @@
+package redislock
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// passing is how answers begin by which a server refuses for now: it loads its data,
+// runs another script, is no primary or is not one yet, lacks replicas, or has too many
+// clients.
+var passing = []string{"LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "READONLY", "NOREPLICAS", "max number of clients"}
+
+// final reports whether there is no point in sending a request again that failed with
+// err.
+func final(err error) bool {
+	if refused(err) {
+		for _, prefix := range passing {
+			if redis.HasErrorPrefix(err, prefix) {
+				return false
+			}
+		}
+		return true
+	}
+	var untrusted *tls.CertificateVerificationError
+	return errors.Is(err, redis.ErrClosed) || errors.Is(err, errNoBlocking) || errors.As(err, &untrusted)
+}
+
+// An outage is what a Lock knows of requests that have failed in a row.
+type outage struct {
+	failures int
+	began    time.Time // when the first has failed
+	last     error
+}
+
+const (
+	// retryPause is about how long to wait before a request that failed is sent again.
+	// Each time it is twice as long, up to retryMost.
+	retryPause = 10 * time.Millisecond
+	retryMost  = 250 * time.Millisecond
+
+	// maxFailures is how many requests of a TryLock may fail.
+	maxFailures = 3
+)
+
+// pause notes a failure and returns when to send the request again. The pauses of many
+// clients that lose one server differ.
+func (f *outage) pause(err error) time.Duration {
+	if f.failures == 0 {
+		f.began = time.Now()
+	}
+	f.last = err
+	d := min(retryPause<<min(f.failures, 8), retryMost)
+	f.failures++
+	return d/2 + rand.N(d)
+}
+
+// over is for an answer.
+func (f *outage) over() { *f = outage{} }
+
+// ended returns those errors, or if there are none why a Lock whose context has ended
+// gives up: how its last request failed, if it did.
+func (f *outage) ended(ctx context.Context, errs ...error) error {
+	if err := errors.Join(errs...); err != nil || ctx.Err() == nil {
+		return err
+	}
+	return cmp.Or(f.last, ctx.Err())
+}
+
+// hopeless reports whether a Lock with those options gives up after the failure that
+// was noted last.
+func (f *outage) hopeless(ctx context.Context, o Options, try bool) bool {
+	if final(f.last) || ctx.Err() != nil {
+		return true
+	}
+	if try {
+		return f.failures >= maxFailures
+	}
+	_, bounded := ctx.Deadline()
+	return !bounded && time.Since(f.began) >= o.Outage
+}
+
+// persist calls f, which sends one request, until the server answers or ctx ends, with
+// pauses between. unsure is whether an earlier request may have taken effect.
+func (c *Client) persist(ctx context.Context, f func(unsure bool) error) error {
+	var o outage
+	for unsure := false; ; {
+		err := f(unsure || resent(ctx) != nil)
+		if err == nil || final(err) {
+			return err
+		}
+		unsure = unsure || !refused(err)
+		if !c.pause(ctx, o.pause(err)) {
+			return err
+		}
+	}
+}
+
+const (
+	// maxLater is how many requests a client keeps to send them when the server
+	// answers again.
+	maxLater = 1024
+
+	// laterPause is how long it waits before each try, of which each lasts up to
+	// unlockWait.
+	laterPause = 100 * time.Millisecond
+)
+
+// later calls f in the background until that has an answer, until is past or c closes;
+// and at once after wake, which may be nil. done, if not nil, is called at the end. Beyond
+// maxLater nothing is kept.
+func (c *Client) later(until time.Time, wake <-chan struct{}, f func(context.Context) error, done func()) {
+	if done == nil {
+		done = func() {}
+	}
+	if c.pending.Add(1) > maxLater || !c.spawn(func() {
+		defer done()
+		defer c.pending.Add(-1)
+		for now := time.Now(); now.Before(until) && c.restOr(wake, laterPause/2+rand.N(laterPause)); now = time.Now() {
+			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
+			err := f(ctx)
+			cancel()
+			if err == nil || final(err) {
+				return
+			}
+		}
+	}) {
+		c.pending.Add(-1)
+		done()
+	}
+}
+
+// restOr waits for d, or until woken, and reports whether c is still open.
+func (c *Client) restOr(wake <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-wake:
+	case <-c.open.Done():
+	}
+	return c.open.Err() == nil
+}
+
+const (
+	// undoWait is for how long a Lock that failed waits until what it may have left
+	// behind is taken back, and undoWaitEnded so if its context has ended: then its
+	// caller does not wait for longer.
+	undoWait      = 250 * time.Millisecond
+	undoWaitEnded = 80 * time.Millisecond
+)
+
+var errUndoing = errors.New("the server has not answered")
+
+// aside returns f as the undo of gaveUp: it runs for up to unlockWait, but the Lock that
+// gives up waits for less, and not at all if its context has ended in an outage.
+func (c *Client) aside(failed *outage, f func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		done := make(chan error, 1)
+		if !c.spawn(func() {
+			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+			defer cancel()
+			done <- f(detached)
+		}) {
+			return ErrClosed
+		}
+		patience := undoWait
+		switch {
+		case ctx.Err() != nil && failed.failures > 0:
+			return errUndoing
+		case ctx.Err() != nil:
+			patience = undoWaitEnded
+		}
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case err := <-done:
+			return err
+		case <-timer.C:
+			return errUndoing
+		}
+	}
+}

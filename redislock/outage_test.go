@@ -1,0 +1,268 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// A durable server keeps an append-only file, and can be killed and started again.
+type durable struct {
+	t       *testing.T
+	program string
+	addr    string
+	dir     string
+	child   *backend.Child
+}
+
+func startDurable(t *testing.T) *durable {
+	t.Helper()
+	if err := backend.Available(harness.KindRedis); err != nil {
+		if backend.Required(harness.KindRedis) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	d := &durable{t: t, program: os.Getenv("LOCKLAB_REDIS_SERVER"), dir: t.TempDir()}
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); err == nil && d.program == "" {
+			d.program = path
+		}
+	}
+	if d.program == "" {
+		t.Skip("no program of a server is on PATH, and LOCKLAB_REDIS_SERVER names none")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.addr = l.Addr().String()
+	l.Close()
+	d.start()
+	t.Cleanup(func() { d.child.Kill() })
+	rdb := redis.NewClient(&redis.Options{Addr: d.addr})
+	defer rdb.Close()
+	eventually(t, "the server answers", func() bool { return rdb.Ping(t.Context()).Err() == nil })
+	return d
+}
+
+func (d *durable) start(args ...string) {
+	d.t.Helper()
+	_, port, _ := net.SplitHostPort(d.addr)
+	cmd := exec.Command(d.program, append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", d.dir, "--save", "", "--loglevel", "warning",
+		"--appendonly", "yes", "--appendfsync", "always"}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	var err error
+	if d.child, err = backend.StartChild(cmd); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// An outageCase is what a server may go through.
+type outageCase struct {
+	name       string
+	begin, end func(ctx context.Context, d *durable, admin *redis.Client) error
+}
+
+var outages = []outageCase{
+	{"connections are refused",
+		func(_ context.Context, d *durable, _ *redis.Client) error { d.child.Kill(); return nil },
+		func(_ context.Context, d *durable, _ *redis.Client) error { d.start(); return nil }},
+	{"the server restarts and loads its data",
+		func(ctx context.Context, d *durable, admin *redis.Client) error {
+			// It looks at its clients once in 1024 commands.
+			_, err := admin.Pipelined(ctx, func(p redis.Pipeliner) error {
+				for i := range 5000 {
+					p.Set(ctx, fmt.Sprint("filler", i), "", 0)
+				}
+				return nil
+			})
+			d.child.Kill()
+			d.start("--key-load-delay", "600", "--loading-process-events-interval-bytes", "1024")
+			return err
+		},
+		func(ctx context.Context, _ *durable, admin *redis.Client) error {
+			for err := admin.Ping(ctx).Err(); err != nil; err = admin.Ping(ctx).Err() {
+				if ctx.Err() != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+	{"a script keeps it busy",
+		func(ctx context.Context, _ *durable, admin *redis.Client) error {
+			if err := admin.ConfigSet(ctx, "busy-reply-threshold", "10").Err(); err != nil {
+				return err
+			}
+			go admin.Eval(ctx, "while true do end", nil)
+			for !redis.HasErrorPrefix(admin.Ping(ctx).Err(), "BUSY") {
+				time.Sleep(time.Millisecond)
+			}
+			return nil
+		},
+		func(ctx context.Context, _ *durable, admin *redis.Client) error { return admin.ScriptKill(ctx).Err() }},
+	{"it is a replica", replicaOf("yes"), primary},
+	{"it is a replica without a primary", replicaOf("no"), primary},
+}
+
+func replicaOf(stale string) func(context.Context, *durable, *redis.Client) error {
+	return func(ctx context.Context, _ *durable, admin *redis.Client) error {
+		return errors.Join(admin.ConfigSet(ctx, "replica-serve-stale-data", stale).Err(), admin.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
+	}
+}
+
+func primary(ctx context.Context, _ *durable, admin *redis.Client) error {
+	return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
+}
+
+// TestOutage: the holder releases while the server cannot be used, for longer than
+// Unlock waits; those who wait keep their places, and all of them have the lock soon
+// after the server can be used again. The lease would be over much later.
+func TestOutage(t *testing.T) {
+	for _, c := range outages {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, startDurable(t))
+		})
+	}
+}
+
+func (c outageCase) run(t *testing.T, d *durable) {
+	leaktest.Own(t)
+	t.Cleanup(func() { d.child.Kill() })
+	const outage, soon = unlockWait + time.Second, 6 * time.Second // of a lease of 30
+	at := running{deployment: deployments[0], options: redis.UniversalOptions{Addrs: []string{d.addr}}}
+	admin := redis.NewClient(&redis.Options{Addr: d.addr, ReadTimeout: 10 * time.Second, MaxRetries: -1})
+	defer admin.Close()
+	ctx := context.WithoutCancel(t.Context())
+	var all []*outageKind
+	for _, k := range lockKinds {
+		if k.name != "token" {
+			all = append(all, newOutageKind(t, at, admin, k))
+		}
+	}
+	time.Sleep(100 * time.Millisecond) // so that all listen
+	if err := c.begin(ctx, d, admin); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	var work sync.WaitGroup
+	for _, k := range all {
+		work.Go(func() {
+			if err := k.held.Unlock(ctx); err != nil && time.Since(began) < unlockWait-100*time.Millisecond {
+				t.Errorf("%s: Unlock gave up after %v: %v", k.name, time.Since(began), err)
+			}
+		})
+	}
+	time.Sleep(outage)
+	if err := c.end(ctx, d, admin); err != nil {
+		t.Error(err)
+	}
+	over := time.Now()
+	work.Wait()
+	for _, k := range all {
+		for range waitersOfOutage {
+			select {
+			case err := <-k.served:
+				if err != nil {
+					t.Errorf("%s: a waiter: %v", k.name, err)
+				}
+			case <-time.After(time.Until(over.Add(soon))):
+				t.Fatalf("%s: a waiter does not have the lock %v after the server is back", k.name, time.Since(over))
+			}
+		}
+	}
+	t.Logf("all were served %v after the server was back", time.Since(over).Round(time.Millisecond))
+	for _, k := range all {
+		eventually(t, "nothing is left of "+k.name, func() bool { return len(leftOf(t, admin, k.lock)) == 0 })
+	}
+}
+
+// unlockWait is how long Unlock goes on in the foreground.
+const unlockWait = 2 * time.Second
+
+const waitersOfOutage = 3
+
+// An outageKind is a lock that is held and waited for.
+type outageKind struct {
+	name, lock string
+	held       *redislock.Lease
+	served     chan error // one for each waiter that had its turn
+}
+
+func newOutageKind(t *testing.T, at running, admin redis.UniversalClient, k lockKind) *outageKind {
+	o := &outageKind{name: k.name, lock: newName(), served: make(chan error, waitersOfOutage)}
+	o.held = lock(t, k.make(at.client(t), o.lock, redislock.Options{}))
+	for i := range waitersOfOutage {
+		m := k.make(at.client(t), o.lock, redislock.Options{})
+		go func() {
+			l, err := m.Lock(t.Context())
+			if err == nil {
+				err = l.Unlock(t.Context())
+			}
+			o.served <- err
+		}()
+		if k.fenced && i == 0 {
+			eventually(t, "the first waits", func() bool { return queueOf(t, admin, o.lock) })
+		}
+	}
+	return o
+}
+
+// TestOutageWithoutEnd: how long a Lock goes on asking, and what its error says then.
+func TestOutageWithoutEnd(t *testing.T) {
+	leaktest.All(t)
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // where nothing listens
+	defer rdb.Close()
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
+	defer c.Close()
+	var work sync.WaitGroup
+	for _, k := range lockKinds {
+		if k.name == "token" {
+			continue
+		}
+		const outage = 300 * time.Millisecond
+		m := k.make(c, newName(), redislock.Options{Outage: outage})
+		expect := func(what string, lock func() error, least time.Duration, wants ...string) {
+			began := time.Now()
+			err := lock()
+			if took := time.Since(began); err == nil || took < least || took > least+5*slack {
+				t.Errorf("%s: %s gave up after %v, want %v: %v", k.name, what, took, least, err)
+			}
+			for _, want := range wants {
+				if text := fmt.Sprint(err); !strings.Contains(text, want) || !strings.HasPrefix(text, "redislock: ") || strings.Contains(text, "\n") {
+					t.Errorf("%s: the error of %s is %q, want %s in one line", k.name, what, text, want)
+				}
+			}
+		}
+		work.Go(func() {
+			expect("Lock", func() error { _, err := m.Lock(t.Context()); return err }, outage, "refused")
+			expect("TryLock", func() error { _, err := m.TryLock(t.Context()); return err }, 0, "refused")
+			if k.name != "cohort" { // which asks for all of its waiters
+				expect("Lock with a deadline", func() error { return lockFor(t, m, 2*outage) }, 2*outage, "deadline exceeded", "refused")
+			}
+		})
+	}
+	work.Wait()
+}
+
+func lockFor(t *testing.T, m redislock.Acquirer, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	_, err := m.Lock(ctx)
+	return err
+}

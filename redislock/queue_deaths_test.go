@@ -1,0 +1,289 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// A death is how processes die that have to do with a lock. It returns the waiter that is
+// left, and since when they are dead.
+type death struct {
+	name string
+	die  func(t *testing.T, s *deathScene) (last *waiter, died time.Time)
+}
+
+var deaths = []death{
+	{"holder", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, _ := s.holds(t)
+		last := s.waits(t, s.process(t))
+		return last, s.kill(holder)
+	}},
+	{"holder and first waiter", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, _ := s.holds(t)
+		first := s.process(t)
+		s.waits(t, first)
+		last := s.waits(t, s.process(t))
+		return last, s.kill(holder, first)
+	}},
+	{"first waiter, and the holder after some renewals", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, _ := s.holds(t)
+		first := s.process(t)
+		s.waits(t, first)
+		last := s.waits(t, s.process(t))
+		s.kill(first)
+		time.Sleep(2 * s.lease)
+		return last, s.kill(holder)
+	}},
+	{"the process of both", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, _ := s.holds(t)
+		s.waits(t, holder)
+		s.waits(t, holder)
+		last := s.waits(t, s.process(t))
+		return last, s.kill(holder)
+	}},
+	{"who hands over and its successor", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, l := s.holds(t)
+		first := s.process(t)
+		s.waits(t, first)
+		last := s.waits(t, s.process(t))
+		first.die()
+		unlock(t, l)
+		return last, s.kill(holder)
+	}},
+	{"a process that hands over to itself", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+		holder, l := s.holds(t)
+		s.waits(t, holder)
+		last := s.waits(t, s.process(t))
+		unlock(t, l)
+		return last, s.kill(holder)
+	}},
+}
+
+// deathKinds are the locks that have the queue.
+var deathKinds = []string{"queue", "queue-pubsub", "rw", "semaphore"}
+
+// A deathScene is one lock.
+type deathScene struct {
+	at           harness.Endpoint
+	watch        *link
+	key          string
+	kind         lockKind
+	lease, grant time.Duration
+}
+
+// TestDeaths: whoever dies, and at once, the next waiter has the lock one lease and one
+// grant timeout later at most.
+func TestDeaths(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.All(t)
+	var all errgroup.Group
+	all.SetLimit(12) // they wait most of the time
+	for _, d := range deaths {
+		for _, kind := range lockKinds {
+			if !slices.Contains(deathKinds, kind.name) {
+				continue
+			}
+			all.Go(func() error {
+				t.Run(fmt.Sprintf("%s/%s", d.name, kind.name), func(t *testing.T) {
+					s := &deathScene{at: at, watch: dial(t, at), key: newKey(), kind: kind, lease: 2 * time.Second, grant: 300 * time.Millisecond}
+					last, died := d.die(t, s)
+					l, came := last.lease(t)
+					between(t, "the next waiter", came.Sub(died), 0, s.lease+s.grant)
+					unlock(t, l)
+				})
+				return nil
+			})
+		}
+	}
+	_ = all.Wait() // no error: the tests tell
+}
+
+func (s *deathScene) process(t *testing.T) *peer { return newPeer(t, s.at) }
+
+// lock returns the lock as p sees it.
+func (s *deathScene) lock(p *peer) keyed {
+	return s.kind.make(p.Client, s.key, redislock.Options{Lease: s.lease, Grant: s.grant}).(keyed)
+}
+
+func (s *deathScene) holds(t *testing.T) (*peer, *redislock.Lease) {
+	t.Helper()
+	p := s.process(t)
+	return p, lock(t, s.lock(p))
+}
+
+// waits adds a waiter of p.
+func (s *deathScene) waits(t *testing.T, p *peer) *waiter {
+	t.Helper()
+	w := enqueue(t, s.watch, s.lock(p))
+	t.Cleanup(w.cancel)
+	return w
+}
+
+func (s *deathScene) kill(ps ...*peer) time.Time {
+	for _, p := range ps {
+		p.die()
+	}
+	return time.Now()
+}
+
+// queueLeftPlace: a waiter gives up while its process cannot reach the server. Its place
+// goes when the server can be reached again, also if nobody else asks for the lock.
+func queueLeftPlace(t *testing.T, at harness.Endpoint) {
+	watch, key := dial(t, at), newKey()
+	p := newPeer(t, at)
+	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{}))
+	w := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
+	p.link.redirect("-")
+	w.withdraw(t)
+	time.Sleep(unlockWait + 200*time.Millisecond) // longer than a Lock that gives up tries by itself
+	if n := waiting(t, watch, key); n != 1 {
+		t.Fatalf("the test shows nothing: %d waiters are in the queue, want the one that could not leave", n)
+	}
+	p.link.redirect("")
+	back := time.Now()
+	eventually(t, "the place goes", func() bool { return waiting(t, watch, key) == 0 })
+	between(t, "the place", time.Since(back), 0, time.Second)
+	unlock(t, l)
+}
+
+// queueGrantToNone: the lock is handed to a waiter that gave up and could not tell the
+// server, which its process gives back when it hears of it.
+func queueGrantToNone(t *testing.T, at harness.Endpoint) {
+	const grant = 8 * time.Second
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Grant: grant}
+	p := newPeer(t, at)
+	l := lock(t, newPeer(t, at).Mutex(key, o))
+	gone := enqueue(t, watch, p.Mutex(key, o))
+	next := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
+	p.link.redirect("-")
+	gone.withdraw(t)
+	unlock(t, l)
+	eventually(t, "the waiter that has gone owns the lock", func() bool { return owner(t, watch, key) != "" })
+	p.link.redirect("")
+	left := time.Now()
+	l, came := next.lease(t)
+	between(t, "a hand-over past a waiter that has gone", came.Sub(left), 0, time.Second)
+	unlock(t, l)
+}
+
+// queueMailboxOfDead: what lies in the mailbox of a first waiter that is dead does not
+// grow with the renewals of the holder.
+func queueMailboxOfDead(t *testing.T, at harness.Endpoint) {
+	const lease = time.Second
+	boxes, watch := make(map[string]string), dial(t, at)
+	for _, kind := range []string{"queue", "rw", "semaphore"} {
+		s := &deathScene{at: at, watch: watch, key: newKey(), kind: kindCalled(t, kind), lease: lease, grant: lease}
+		_, l := s.holds(t)
+		dead := s.process(t)
+		s.waits(t, dead)
+		boxes[kind] = redislock.Companion(s.key, "mail:") + mailboxOf(t, watch, s.key)
+		dead.die()
+		s.waits(t, s.process(t))
+		t.Cleanup(func() { l.Unlock(context.WithoutCancel(t.Context())) })
+	}
+	time.Sleep(3 * lease) // nine renewals
+	for kind, box := range boxes {
+		if n := watch.LLen(t.Context(), box).Val(); n > 1 {
+			t.Errorf("%s: %d messages lie in the mailbox of a dead waiter", kind, n)
+		}
+	}
+}
+
+func kindCalled(t *testing.T, name string) lockKind {
+	t.Helper()
+	for _, k := range lockKinds {
+		if k.name == name {
+			return k
+		}
+	}
+	t.Fatalf("no kind is called %s", name)
+	return lockKind{}
+}
+
+// queueCrowdWaits: each of many waiters asks about once a lease while the lock is kept,
+// whatever its place, and not all at the same time.
+func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
+	const lease, grant, crowd, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
+	watch, key := dial(t, at), newKey()
+	o := redislock.Options{Lease: lease, Grant: grant}
+	p := newPeer(t, at)
+	m := p.Mutex(key, o)
+	l := lock(t, newPeer(t, at).Mutex(key, o))
+	ctx, stop := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	defer working.Wait()
+	defer stop()
+	for range crowd {
+		working.Go(func() { m.Lock(ctx) })
+	}
+	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == crowd })
+	before, began := p.link.Counts().Requests, time.Now()
+	time.Sleep(leases * lease)
+	each := float64(p.link.Counts().Requests-before) / crowd / (time.Since(began).Seconds() / lease.Seconds())
+	t.Logf("%d waiters asked %.2f times in each lease, each", crowd, each)
+	if each < 0.5 || each > 1.6 {
+		t.Errorf("each waiter asked %.2f times in each lease, want 1 to 1.5", each)
+	}
+	if err := l.Err(); err != nil {
+		t.Error(err)
+	}
+	unlock(t, l)
+}
+
+// queueLongQueue: where the lock is handed on all the time nobody asks twice, though each
+// waits for longer than a grant.
+func queueLongQueue(t *testing.T, at harness.Endpoint) {
+	const crowd, turns, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
+	key := newKey()
+	var asked, early atomic.Int64
+	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
+		Sent: func(s redislock.SentInfo) {
+			if s.Op == "acquire" {
+				asked.Add(1)
+			}
+		},
+		Woken: func(w redislock.WokenInfo) {
+			if w.Why == redislock.WakeTime {
+				early.Add(1)
+			}
+		},
+	})
+	began := time.Now()
+	var working sync.WaitGroup
+	for range crowd {
+		m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant})
+		working.Go(func() {
+			for range turns {
+				l, err := m.Lock(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(hold)
+				l.Unlock(ctx)
+			}
+		})
+	}
+	working.Wait()
+	wait := time.Since(began) / turns
+	t.Logf("%d requests for %d turns, each of which waits for %v; %d because of the time", asked.Load(), crowd*turns, wait.Round(time.Millisecond), early.Load())
+	if wait < grant {
+		t.Errorf("the test shows nothing: they wait for %v, less than a grant of %v", wait, grant)
+	}
+	if early.Load() > crowd*turns/4 {
+		t.Errorf("%d requests because of the time in %d turns, want none", early.Load(), crowd*turns)
+	}
+}

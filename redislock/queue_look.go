@@ -1,0 +1,70 @@
+package redislock
+
+import (
+	"context"
+	"time"
+)
+
+// withdraw takes w, which nobody waits for any more, out of the queue, or the lock away
+// from it. If the server does not answer, that goes on in the background: its place
+// would cost the others a grant timeout.
+func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
+	_, err := m.release(ctx, w, false)
+	if err == nil || final(err) {
+		return err
+	}
+	granted := make(chan struct{}, 1)
+	m.c.mail.Lock()
+	b := m.mailbox()
+	if b.gone == nil {
+		b.gone = make(map[string]chan<- struct{})
+	}
+	b.gone[w.nonce] = granted
+	m.c.mail.Unlock()
+	m.c.later(time.Now().Add(placeStays), granted,
+		func(ctx context.Context) error { _, err := m.release(ctx, w, false); return err },
+		func() {
+			m.c.mail.Lock()
+			defer m.c.mail.Unlock()
+			delete(b.gone, w.nonce)
+			b.drop()
+		})
+	return err
+}
+
+// placeStays is how long the server keeps a queue in which nobody asks.
+const placeStays = 10 * time.Minute
+
+// watchOver looks after a hand-over when the grant timeout is over. A later
+// hand-over puts that off: by then the owner of the earlier one has come.
+func (m *Mutex) watchOver() {
+	if !m.c.mail.guard(m) { // the client is closed
+		m.pass()
+	}
+}
+
+// check hands the lock on if its owner's time has run out.
+func (m *Mutex) check() {
+	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
+	defer cancel()
+	// If the server does not answer there is nothing to hand on.
+	_ = m.c.persist(ctx, func(again bool) error {
+		n, err := m.look(ctx, m.kind.check)
+		if n == 2 || n == 0 && again {
+			m.watchOver()
+		}
+		return err
+	})
+}
+
+// look sends a request of nobody in particular.
+func (m *Mutex) look(ctx context.Context, s *script) (int, error) {
+	return call{s, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
+}
+
+// pass leaves it to the first waiter to look after the latest hand-over.
+func (m *Mutex) pass() {
+	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
+	defer cancel()
+	_, _ = m.look(ctx, m.kind.pass) // else it is as if this process had died
+}
