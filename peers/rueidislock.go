@@ -39,6 +39,11 @@ import (
 // for the hold: to end it would release the lock, and its deadline is the
 // key's. A Lock whose context ends withdraws as the library does.
 //
+// An answer of TryLock: each request of the library has a limit, TryNextAfter, and
+// TryWithContext returns context.DeadlineExceeded when the server takes longer. The
+// adapter tries again, as the library's own WithContext does. A server that always
+// takes longer answers neither.
+//
 // Counts: of the scripts sent, and of the keys invalidated.
 //
 // # What it leaves alone
@@ -184,7 +189,19 @@ func (s rueidisSession) Lock(ctx context.Context) (harness.Lease, error) {
 }
 
 func (s rueidisSession) TryLock(ctx context.Context) (harness.Lease, error) {
-	return s.take(ctx, s.r.locker.TryWithContext)
+	return s.take(ctx, s.r.tryUntilAnswered)
+}
+
+// tryUntilAnswered tries again when a request has taken longer than TryNextAfter:
+// the library returns the error of its own limit then, and does not know whether the
+// lock is held. What the request took it has given back before it returns.
+func (r *rueidisClient) tryUntilAnswered(ctx context.Context, name string) (alive context.Context, release context.CancelFunc, err error) {
+	for {
+		alive, release, err = r.locker.TryWithContext(ctx, name)
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return alive, release, err
+		}
+	}
 }
 
 func (s rueidisSession) take(ctx context.Context, lock func(context.Context, string) (context.Context, context.CancelFunc, error)) (harness.Lease, error) {
