@@ -36,6 +36,12 @@ type Variant struct {
 	// is listed and skipped with this reason; Local and Remote must not be called.
 	Unavailable string
 
+	// MayStick names rules of the conformance suite under which the lock gets stuck
+	// at times, by a fault that is known, each with what it is. The suite logs that,
+	// and holds everything else that it finds against the lock, under these rules
+	// too. Only for locks of others: our own are to be mended. Doc tells users of it.
+	MayStick map[string]string
+
 	// Exactly one of Local and Remote is set.
 
 	// Local returns a new, free lock for s.Workers goroutines of one process.
@@ -187,6 +193,9 @@ func Validate(vs []*Variant) error {
 		}
 		if (v.Remote != nil) != (v.Traits.Needs != "") {
 			bad("must name in Traits.Needs the server it needs exactly if it is Remote")
+		}
+		if len(v.MayStick) > 0 && v.Family != Peer {
+			bad("may get stuck and is no lock of others")
 		}
 		if v.Traits.MaxWorkers < 0 {
 			bad("has negative MaxWorkers")

@@ -50,6 +50,10 @@ func TestValidate(t *testing.T) {
 		}, "exactly one of Local and Remote"},
 		{"remote without server", func(v *harness.Variant) { v.Local, v.Remote = nil, remote }, "Traits.Needs"},
 		{"local with server", func(v *harness.Variant) { v.Traits.Needs = harness.KindRedis }, "Traits.Needs"},
+		{"stuck, and ours", func(v *harness.Variant) { v.MayStick = map[string]string{"cancel": "a fault"} }, "no lock of others"},
+		{"stuck, of others", func(v *harness.Variant) {
+			v.Family, v.MayStick = harness.Peer, map[string]string{"cancel": "a fault"}
+		}, ""},
 		{"negative workers", func(v *harness.Variant) { v.Traits.MaxWorkers = -1 }, "negative MaxWorkers"},
 		{"a doorway to no queue", func(v *harness.Variant) { v.Traits.Doorway = true }, "has a Doorway but not FIFO"},
 	} {

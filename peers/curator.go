@@ -51,10 +51,22 @@ var (
 		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex", instance: true})
 
 	// A mutex inside, around a list of leases: nine requests and four writes.
-	curatorSemaphoreMutex = newCurator("curator-semaphore-mutex",
-		"InterProcessSemaphoreMutex of Apache Curator, which any thread may release",
+	//
+	// The last of them removes the ticket of the mutex, and a thread that is
+	// interrupted meanwhile throws without the lease that it has just got: the node
+	// stays, and holds the lock, until the session ends.
+	// (InterProcessSemaphoreV2.internalAcquire1Lease: lock.release() in the outer
+	// finally comes before builder.add. CURATOR-462 reports the same of an interrupt
+	// during the wait, which is mended in 5.4.0; this one is in the sources of July
+	// 2026 too, and no report of it is known to us.) TestCuratorInterrupted shows it.
+	// The adapter cannot avoid it: to interrupt the thread is the only way to end a
+	// wait that keeps its place. No workload of the lab gives up waits while it
+	// measures, so the lock is measured as it is, and marked.
+	curatorSemaphoreMutex = mayStick(newCurator("curator-semaphore-mutex",
+		"InterProcessSemaphoreMutex of Apache Curator, which any thread may release; a wait given up at its end may leave it locked",
 		"Apache Curator 5.4.0, InterProcessSemaphoreMutex",
-		harness.Traits{FIFO: true}, curatorRecipe{name: "semaphore"})
+		harness.Traits{FIFO: true}, curatorRecipe{name: "semaphore"}),
+		"an interrupt in the last step of an acquisition leaves the lease node behind", "cancel", "cancel-many")
 
 	// A reader waits for the first writer in the queue, not for the nearest
 	// before it, so readers behind several writers wake several times. Up to
@@ -92,4 +104,13 @@ func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRe
 			return newCuratorClient(ctx, curatorJava, recipe, at, key)
 		},
 	}
+}
+
+// mayStick declares that v may get stuck under some rules of the suite, and why.
+func mayStick(v *harness.Variant, why string, rules ...string) *harness.Variant {
+	v.MayStick = make(map[string]string, len(rules))
+	for _, rule := range rules {
+		v.MayStick[rule] = why
+	}
+	return v
 }

@@ -29,7 +29,8 @@
 // A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
 // permits all but one are taken before the other rules try it, so they apply to
-// it unchanged. A lock that cannot run here is skipped with its reason.
+// it unchanged. A lock that cannot run here is skipped with its reason. One of others
+// that is known to get stuck under a rule declares it: [harness.Variant.MayStick].
 //
 // A variant whose status is Broken must fail, see [Run]. Under the race detector
 // such a lock is tried by atomic words only; for all others the detector is a
@@ -38,7 +39,8 @@
 // A test of locks can only find what happens while it looks. The package's own
 // tests measure how often it finds the mistakes that locks are known for: they
 // run the suite on locks that are broken on purpose and demand that each is
-// rejected every time, for the right reason.
+// rejected every time, for the right reason: local locks 20 times in a test run,
+// the faults of a server once.
 //
 // Rank 2. The package imports atomics, harness, harness/oracle, internal/backend
 // and internal/qemu, and must never import a lock.

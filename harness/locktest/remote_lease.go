@@ -179,7 +179,7 @@ func tryRemote(ctx context.Context, s Subject) error {
 				return err
 			}
 			end := time.Now().Add(s.stress() / 2)
-			for k := 0; k < fewTries || k < manyTries && !isPeer(s.Variant) && time.Now().Before(end); k++ {
+			for k := 0; k < fewTries || k < manyTries && time.Now().Before(end); k++ {
 				if err := r.tryRefused((i + 1 + k%2) % 3); err != nil {
 					return fmt.Errorf("the %dth time: %w", k+1, err)
 				}

@@ -136,6 +136,9 @@ func (r *room) fill(n, per int) error {
 // atMost returns n, or fewer if the lock serves fewer.
 func (r *room) atMost(n int) int { return atMost(r.s.Variant, n) }
 
+// errNoGrant is what a remote lock does that is stuck.
+var errNoGrant = errors.New("does not get the lock")
+
 // lock takes the lock as worker i, who has no reason to wait for long.
 func (r *room) lock(i int) (harness.Lease, error) {
 	ctx, cancel := r.patient()
@@ -145,7 +148,7 @@ func (r *room) lock(i int) (harness.Lease, error) {
 	case err == nil && lease == nil:
 		return nil, fmt.Errorf("worker %d: Lock returned neither a lease nor an error", i)
 	case errors.Is(err, context.DeadlineExceeded) && r.ctx.Err() == nil:
-		return nil, fmt.Errorf("worker %d does not get the lock within %v although nobody holds it", i, r.s.patience())
+		return nil, fmt.Errorf("worker %d: %w within %v although nobody holds it", i, errNoGrant, r.s.patience())
 	case err != nil:
 		return nil, fmt.Errorf("worker %d: Lock: %w", i, err)
 	}

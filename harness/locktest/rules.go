@@ -136,7 +136,7 @@ var Rules = []Rule{
 	{
 		Name:    "cancel-many",
 		Why:     "any number of waiters may give up, at any moment, and leave nothing that blocks others or lets one more in",
-		Applies: func(v *harness.Variant) bool { return isRemote(v) && !isPeer(v) },
+		Applies: isRemote,
 		Check:   cancelManyRemote,
 		once:    true,
 	},
@@ -208,11 +208,3 @@ func either(local, remote func(context.Context, Subject) error) func(context.Con
 		return remote(ctx, s)
 	}
 }
-
-// isPeer reports whether v is a lock that others wrote. Two things that were seen
-// of them once are not held against them, until it is known whether the lock or
-// its adapter is at fault: after 24 waits had been given up, some of them at the
-// moment of the grant, curator-semaphore-mutex did not open for 20 s (rule
-// cancel-many); and the 174th TryLock of a held rueidislock-poll failed with
-// context.DeadlineExceeded at once (rule try, which tries them fewTries times).
-func isPeer(v *harness.Variant) bool { return v.Family == harness.Peer }

@@ -1,0 +1,49 @@
+package locktest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+)
+
+// excuse splits what a check found into a fault that v.MayStick declares, in words,
+// and what is held against the lock.
+func (r Rule) excuse(v *harness.Variant, err error) (known string, rest error) {
+	why := v.MayStick[r.Name]
+	if why == "" || !onlyStuck(err) {
+		return "", err
+	}
+	return fmt.Sprintf("known of this lock: %s: %v", why, err), nil
+}
+
+// onlyStuck reports whether err says that a lock is stuck, and nothing else.
+func onlyStuck(err error) bool {
+	switch e := err.(type) {
+	case nil:
+		return false
+	case *stuckError:
+		return true
+	case interface{ Unwrap() error }:
+		return onlyStuck(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !onlyStuck(err) })
+	}
+	return err == errNoGrant
+}
+
+// validateMayStick returns an error if a variant declares something of a rule that
+// there is not, or that is not checked of it.
+func validateMayStick(suite []*harness.Variant) error {
+	var errs []error
+	for _, v := range suite {
+		for name := range v.MayStick {
+			i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Name == name })
+			if i < 0 || !Rules[i].Applies(v) {
+				errs = append(errs, fmt.Errorf("%s: MayStick names %q, which is no rule for it", v.Name, name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,81 @@
+package locktest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// TestMayStick: only that a lock is stuck is excused, and only under a rule that the
+// variant names.
+func TestMayStick(t *testing.T) {
+	v := newMemoryServer(none).variant()
+	v.MayStick = map[string]string{"cancel-many": "its fault"}
+	noGrant, other := fmt.Errorf("worker 1: %w within 1s", errNoGrant), errors.New("two are inside")
+	for name, test := range map[string]struct {
+		rule    string
+		err     error
+		excused bool
+	}{
+		"kept":                     {"cancel-many", nil, false},
+		"stuck":                    {"cancel-many", fmt.Errorf("afterwards: %w", noGrant), true},
+		"stuck in a crowd":         {"cancel-many", &stuckError{patience: time.Second}, true},
+		"another promise":          {"cancel-many", other, false},
+		"stuck and another":        {"cancel-many", errors.Join(noGrant, other), false},
+		"another that wraps":       {"cancel-many", fmt.Errorf("%w: %w", noGrant, other), false},
+		"stuck under another rule": {"crowd", noGrant, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := Rule{Name: test.rule}
+			err := test.err
+			if err != nil {
+				err = &Failure{v.Name, rule, err}
+			}
+			known, rest := rule.excuse(v, err)
+			if got := strings.Contains(known, "its fault"); got != test.excused || (rest == nil) != (test.excused || err == nil) {
+				t.Errorf("excused: %q, held against it: %v; want it excused: %t", known, rest, test.excused)
+			}
+		})
+	}
+}
+
+// What a broken lock does under a rule that it declares is excused if it gets stuck
+// there, as one that leaves places or permits behind does, and not if it lets one more in.
+func TestMayStickOfBroken(t *testing.T) {
+	for f, want := range map[fault]bool{ghostsOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
+		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
+			m := newMemoryServer(f)
+			defer close(m.quit)
+			v := m.variant()
+			v.MayStick = map[string]string{"cancel-many": "its fault"}
+			for _, r := range Rules {
+				if r.Name != "cancel-many" {
+					continue
+				}
+				err := r.apply(t.Context(), Subject{Variant: v, Patience: time.Second})
+				if err == nil {
+					t.Fatal("the broken lock keeps the rule")
+				}
+				if _, rest := r.excuse(v, err); (rest == nil) != want {
+					t.Errorf("%v: excused: %t, want %t", err, rest == nil, want)
+				}
+			}
+		})
+	}
+}
+
+func TestValidateMayStick(t *testing.T) {
+	remote := newMemoryServer(none).variant()
+	for name, want := range map[string]string{"cancel-many": "", "preemption": "no rule for it", "cansel": "no rule for it"} {
+		remote.MayStick = map[string]string{name: "its fault"}
+		err := validateMayStick([]*harness.Variant{remote})
+		if got := fmt.Sprint(err); (err == nil) != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("MayStick of %s: %v, want %q", name, err, want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package peers_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
+)
+
+// TestCuratorInterrupted shows why the suite lets curator-semaphore-mutex get stuck
+// under two rules: a waiter that is interrupted while it removes the ticket of the
+// mutex inside, the last step of an acquisition, leaves its lease node behind, and
+// the lock is held until its session ends. Interrupted before, while it waits, it
+// leaves nothing, by the same judge. Should Curator be cured one day, MayStick and
+// the documentation are to change.
+func TestCuratorInterrupted(t *testing.T) {
+	needJava(t)
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	for name, test := range map[string]struct{ last, stuck bool }{
+		"while it waits":   {last: false, stuck: false},
+		"in its last step": {last: true, stuck: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newInterruptStage(t, at)
+			s.interrupt(t, test.last)
+			if got := s.stuck(t); got != test.stuck {
+				t.Errorf("nothing holds the lock and it is stuck: %t, want %t", got, test.stuck)
+			}
+			if err := s.late.Close(); err != nil { // its session ends
+				t.Error(err)
+			}
+			if err := mustLock(t, s.holds).Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// An interruptStage is a lock with a holder and, in a client that hears from the
+// server as late as its proxy says, a waiter.
+type interruptStage struct {
+	look         *onlooker
+	proxy        *faultproxy.Proxy
+	late         harness.Remote
+	holds, waits harness.Session
+}
+
+func newInterruptStage(t *testing.T, at harness.Endpoint) *interruptStage {
+	t.Helper()
+	key, v := newKey(), variant("curator-semaphore-mutex")
+	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	s := &interruptStage{look: newOnlooker(t, at, "/locklab/"+key), proxy: p}
+	_, s.holds = joinAt(t, v, at, key)
+	at.Addrs = [][]string{{p.Addr()}}
+	s.late, s.waits = joinAt(t, v, at, key)
+	return s
+}
+
+// nodes waits until there are n nodes below the lock's child.
+func (s *interruptStage) nodes(t *testing.T, child string, n int) {
+	t.Helper()
+	var names []string
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		var err error
+		if names, _, err = s.look.conn.Children(s.look.path + child); err == nil && len(names) == n {
+			return
+		}
+	}
+	t.Fatalf("below %s are %q, want %d", child, names, n)
+}
+
+// interrupt lets the waiter give up: while the lock is held; or, if last is set,
+// when the holder has released it, and the server has removed the waiter's ticket
+// but the waiter has yet to hear of it.
+func (s *interruptStage) interrupt(t *testing.T, last bool) {
+	t.Helper()
+	lease := mustLock(t, s.holds)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := s.waits.Lock(ctx)
+		gaveUp <- err
+	}()
+	s.nodes(t, "/leases", 2)
+	if !last {
+		cancel()
+	}
+	s.proxy.Delay(faultproxy.Reply, 500*time.Millisecond)
+	defer s.proxy.Delay(faultproxy.Reply, 0)
+	if last {
+		if err := lease.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.nodes(t, "/locks", 0)
+		cancel()
+	}
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Fatalf("Lock = %v, want %v", err, context.Canceled)
+	}
+	if !last {
+		if err := lease.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stuck reports whether the worker that held the lock does not get it again within
+// some seconds.
+func (s *interruptStage) stuck(t *testing.T) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	lease, err := s.holds.Lock(ctx)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return true
+	case err != nil:
+		t.Fatal(err)
+	}
+	if err := lease.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return false
+}
