@@ -9,7 +9,9 @@ import (
 )
 
 const (
-	// askSilence is after how long without an answer a Lock asks by another connection.
+	// askSilence is after how long without an answer a Lock asks by another connection, or
+	// after the read timeout of a client library that does not end a request with its
+	// context, if that is longer.
 	askSilence = 2 * time.Second
 
 	// maxAfresh is how many requests of a client may do so at a time: should the server
@@ -17,7 +19,7 @@ const (
 	maxAfresh = 32
 )
 
-// answered calls first, which sends a request about the lock called name. If that has no
+// answered calls first, which sends a release of the lock called name. If that has no
 // answer within silence, its connection may be dead without either end knowing, and those
 // that the client library keeps as well: then it calls second with a context by which the
 // request goes to the same server by a connection that is new. A client library that ends
@@ -77,18 +79,22 @@ func again[T any](ctx context.Context, c *Client, name string, second func(conte
 	return v, err
 }
 
-// ask sends a request for a lock, and once more if there is no answer for a while: it
-// must know its own repetition.
+// ask sends a request for a lock. If there is no answer for a while it is given up, and
+// sent once more by a new connection: it must know its own repetition. Not before it is
+// given up, as a release may be: were both under way, the one might take the lock again
+// after what the other took was released.
 func (c *Client) ask(ctx context.Context, request call) *redis.Cmd {
-	send := func(ctx context.Context) (*redis.Cmd, error) {
+	short, cancel := context.WithTimeout(ctx, askSilence)
+	defer cancel()
+	reply := request.run(short, c.rdb)
+	err := reply.Err()
+	if err == nil || refused(err) || short.Err() == nil || ctx.Err() != nil {
+		return reply
+	}
+	reply, _ = again(ctx, c, request.keys[0], func(ctx context.Context) (*redis.Cmd, error) {
 		reply := request.run(ctx, c.rdb)
 		return reply, reply.Err()
-	}
-	reply, err := answered(ctx, c, request.keys[0], askSilence, send, send)
-	if reply == nil {
-		reply = redis.NewCmd(ctx)
-		reply.SetErr(err)
-	}
+	}, reply, err)
 	return reply
 }
 

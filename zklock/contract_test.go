@@ -210,6 +210,12 @@ func badPaths(t *testing.T, at harness.Endpoint) {
 		"/locks/\uf000": "unprintable",
 		"/zookeeper/a":  "/zookeeper",
 		"/zookeeper":    "/zookeeper",
+
+		"/locks/lock-0000000001":                  "ticket",
+		"/locks/_c_x-permit-0000000001/a":         "ticket",
+		"/locks/_c_x-__READ__0000000001":          "ticket",
+		"/locks/_c_x-lease--2147483648":           "ticket",
+		"/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
 	} {
 		before := c.Counts()
 		_, err := c.Mutex(path, zklock.Options{}).Lock(t.Context())

@@ -117,7 +117,8 @@
 // client that sends it a request of more than a megabyte, jute.maxbuffer, each time
 // that the request is repeated. Where that is set to less, so must paths be.
 // Characters that ZooKeeper refuses are control characters, U+E000 to U+F8FF, and
-// all from U+FFF0 on, so also those above U+FFFF.
+// all from U+FFF0 on, so also those above U+FFFF. No part of a path can be what a
+// ticket is called, such as lock-0000000001: a lock at /a would wait for it.
 //
 // # Access
 //

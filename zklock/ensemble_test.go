@@ -81,7 +81,7 @@ func leaderDies(t *testing.T, how os.Signal) {
 	const clients = 8
 	o := zklock.ClientOptions{SessionTimeout: 4 * time.Second}
 	r := &reign{turns: make([]atomic.Int64, clients)}
-	path, see := newPath(), raw(t, at)
+	path := newPath()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i := range clients {
@@ -117,7 +117,8 @@ func leaderDies(t *testing.T, how os.Signal) {
 	}
 	r.over.Store(true)
 	wg.Wait()
-	queued(t, see, path, 0)
+	at.Addrs = [][]string{slices.Delete(slices.Clone(addrs), old, old+1)}
+	queued(t, raw(t, at), path, 0)
 }
 
 // A reign is the holders of one lock.

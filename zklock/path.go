@@ -19,8 +19,25 @@ const (
 	maxACL    = 128 << 10 // bytes of an ACL
 )
 
+// ticketKinds are what the names of tickets have before their numbers.
+var ticketKinds = []string{fairQueue.kind, readKind, writeKind, "permit-", "lease-"}
+
 // checkPath returns an error that wraps ErrPath if no lock can be at path.
-func checkPath(path string) error { return checkNode(path, maxPath) }
+func checkPath(path string) error {
+	if err := checkNode(path, maxPath); err != nil {
+		return err
+	}
+	// The nodes of a path are there for good: one that looked like a ticket would never
+	// let the waiters of a lock at its parent in.
+	for _, name := range strings.Split(path[1:], "/") {
+		for _, kind := range ticketKinds {
+			if _, ok := number(name, kind); ok {
+				return fmt.Errorf("%w %s: %s is what a ticket of the lock above it would be called; want one such as /locks/reindex", ErrPath, quoted(path), quoted(name))
+			}
+		}
+	}
+	return nil
+}
 
 func checkNode(path string, most int) error {
 	bad := func(why string) error {

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +14,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
-	"locklab/harness/runner"
 	"locklab/internal/catalog"
 )
 
@@ -259,170 +255,5 @@ func TestCompareFormats(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(stdout), &got); status != exitRegressed || err != nil || got.Outcome != "regressed" || len(got.Rows) != 2 || stderr != "" {
 		t.Errorf("exit status %d, %v, %+v\n%s", status, err, got, stderr)
-	}
-}
-
-// interleaved are the flags of a comparison of two builds that takes a second.
-func interleaved(old, new string, more ...string) []string {
-	return append([]string{"compare", "--interleave", old, new, "--locks", "ticket", "--workers", "1", "--metric", "cpu",
-		"--rounds", "12", "--duration", "30ms", "--out", "pair"}, more...)
-}
-
-func TestInterleave(t *testing.T) {
-	if raceEnabled {
-		t.Skip("it is about processes, which the race detector makes slow and does not look into; TestInterleaveInterrupt runs under it")
-	}
-	same, slow := testBuilds(t)
-	cmd := locklab(t, interleaved(same, slow)...)
-	stdout, stderr, status := output(t, cmd)
-	if status != exitRegressed || !strings.Contains(stdout, "sign test") || !strings.Contains(stdout, "REGRESSED: lock=ticket") {
-		t.Fatalf("a slow build: exit status %d\n%s%s", status, stdout, stderr)
-	}
-	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
-	var runs [2]*resultfile.Run
-	for i, dir := range []string{old, new} {
-		run, err := resultfile.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m := run.Manifest; len(run.Results) != 12 || m.Pair == "" || m.Interrupted || m.Finished.IsZero() || m.Rounds != 12 || m.Overhead.Turn == 0 {
-			t.Errorf("%d results, %+v", len(run.Results), m)
-		}
-		runs[i] = run
-	}
-	if _, stderr, status := output(t, locklab(t, "report", new)); status != 0 {
-		t.Errorf("report: exit status %d, said %q", status, stderr)
-	}
-	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
-		t.Error("the two runs do not know each other")
-	}
-	// The directories say the same again.
-	again, stderr, status := output(t, locklab(t, "compare", old, new, "--metric", "cpu"))
-	if status != exitRegressed || again != stdout {
-		t.Errorf("exit status %d, said %q\n%s\nwant\n%s", status, stderr, again, stdout)
-	}
-
-	// A second comparison must not touch the first, unless it is told to.
-	second := locklab(t, interleaved(same, same)...)
-	second.Dir = cmd.Dir
-	if _, stderr, status := output(t, second); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
-		t.Errorf("exit status %d, said %q", status, stderr)
-	}
-	second = locklab(t, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--fail-over", "900%")...)
-	second.Dir = cmd.Dir
-	if stdout, stderr, status := output(t, second); status == exitRegressed || status == exitUsage {
-		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
-	}
-	if !resultfile.Exists(old + ".previous") {
-		t.Error("the earlier run is gone")
-	}
-}
-
-// TestInterleaveLosses: a build whose processes die now and then is measured to
-// the end, and does not pass.
-func TestInterleaveLosses(t *testing.T) {
-	apart(t)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name, die string
-		want      int
-		said      string
-	}{
-		{"killed once", "4) kill -9 $$;;", 0, "hold=100ns, round 3: runner: measuring process: signal: killed"},
-		{"killed twice", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost"},
-		{"crashes", `4) read -r spec; echo '{"at":"lock"}'; echo 'panic: no node' >&2; exit 2;;`, exitRegressed, "NEW violated crash in 1 of 12 rounds"},
-	} {
-		dir := t.TempDir()
-		path, log := filepath.Join(dir, "program"), filepath.Join(dir, "log")
-		text := fmt.Sprintf("#!/bin/sh\necho begun >> '%s'\ncase $(wc -l < '%s') in %s esac\nexec '%s'\n", log, log, c.die, exe)
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		cmd := locklab(t, interleaved(exe, path, "--duration", "20ms", "--fail-over", "900%")...)
-		stdout, stderr, status := output(t, cmd)
-		said := strings.Join(strings.Fields(stdout+stderr), " ")
-		if status != c.want || !strings.Contains(said, c.said) {
-			t.Errorf("%s: exit status %d, want %d, and %q in\n%s%s", c.name, status, c.want, c.said, stdout, stderr)
-		}
-	}
-}
-
-// TestInterleaveInterrupt: Ctrl-C keeps what was measured, and says what it says.
-func TestInterleaveInterrupt(t *testing.T) {
-	same, slow := testBuilds(t)
-	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	lines := bufio.NewScanner(stderr)
-	for n := 0; lines.Scan(); {
-		fmt.Fprintln(&said, lines.Text())
-		if strings.HasPrefix(lines.Text(), "[") {
-			if n++; n == 3 {
-				if err := cmd.Process.Signal(os.Interrupt); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stdout.String(), "sign test") {
-		t.Errorf("exit status %d\n%s%s", status, stdout.String(), said.String())
-	}
-	for _, side := range sides {
-		run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", side))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 15 || len(run.Damage) > 0 {
-			t.Errorf("%s: interrupted is %v, %d results, damage %v", side, run.Manifest.Interrupted, len(run.Results), run.Damage)
-		}
-	}
-}
-
-// TestInterleavePlan: what one build does not have is skipped aloud, and too few
-// rounds are refused before anything is measured.
-func TestInterleavePlan(t *testing.T) {
-	options := func(rounds int) *compareOptions {
-		return &compareOptions{alpha: 0.05, run: runOptions{locks: "tas,mcs", workers: "1,2", rounds: rounds}}
-	}
-	both := runner.Build{Locks: []string{"tas", "mcs"}}
-	less := runner.Build{Locks: []string{"mcs", "clh"}}
-	p, _, skipped, err := options(20).plan([2]runner.Build{both, less}, 1)
-	if err != nil || len(p.Cases) != 2 || len(skipped) != 1 || skipped[0].Lock != "tas" || !strings.Contains(skipped[0].Reason, "new build") {
-		t.Errorf("%v, skipped %v, %v", p, skipped, err)
-	}
-	if _, _, _, err := options(20).plan([2]runner.Build{both, {}}, 1); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("nothing in common: %v", err)
-	}
-	// Four comparisons at 5 % together need 8 rounds: 1 - 2^-7 > 1 - 0.05/4.
-	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 1); err != nil {
-		t.Error(err)
-	}
-	if _, _, _, err := options(7).plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "--rounds 8") {
-		t.Errorf("seven rounds: %v", err)
-	}
-	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 2); err == nil {
-		t.Error("two metrics do not count twice")
-	}
-	// A budget chooses the rounds, if they are enough.
-	o := options(20)
-	o.run.budget, o.run.duration = time.Hour, time.Second
-	if p, need, _, err := o.plan([2]runner.Build{both, both}, 1); err != nil || need != 8 || p.Rounds < 200 || p.Rounds > 450 {
-		t.Errorf("in an hour: %+v, %d rounds at least, %v", p, need, err)
-	}
-	o.run.budget = time.Minute
-	if _, _, _, err := o.plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "too small") {
-		t.Errorf("a minute: %v", err)
 	}
 }

@@ -181,7 +181,7 @@ func TestTraceUsage(t *testing.T) {
 // TestTraceInterrupt: Ctrl-C ends a trace, and its server with it.
 func TestTraceInterrupt(t *testing.T) {
 	need(t, harness.KindRedis)
-	cmd := locklab(t, "trace", "redis-poll", "--hold", "1h")
+	cmd := locklab(t, "trace", "redis-poll", "--hold", "1m")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
