@@ -151,10 +151,11 @@ const (
 	// 0.06 % or more, one that lets as many arrivals go first 0.15 %.
 	suspect, tolerated = 0.0001, 0.0003
 
-	// enoughTurns is how many turns a verdict needs. A lock that is suspect then has
-	// four times as many, after which both shares must be above these. Where they do not come within the
-	// stress time the verdict is that nothing was seen.
-	enoughTurns = 30_000
+	// enoughWaits is how many waits a verdict needs: where the machine is busy with
+	// other things few of many turns have to wait. A lock that is suspect then has four
+	// times as many, after which both shares must be above these. Where they do not
+	// come within the stress time the verdict is that nothing was seen.
+	enoughWaits = 25_000
 )
 
 // A waitingRoom counts how often each worker takes the lock while another waits.
@@ -224,9 +225,9 @@ func overtaking(ctx context.Context, s Subject) error {
 	}
 	for _, n := range []int{few, many} {
 		sh := shape{workers: atMost(s.Variant, n)}
-		var turns, waits, bad, worst, enough uint64 = 0, 0, 0, 0, enoughTurns
+		var turns, waits, bad, worst, enough uint64 = 0, 0, 0, 0, enoughWaits
 		end := time.Now().Add(s.stress())
-		for round := 0; turns < enough && time.Now().Before(end); round++ {
+		for round := 0; waits < enough && time.Now().Before(end); round++ {
 			room := newWaitingRoom(sh.workers, most)
 			if err := sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, room.fill); err != nil {
 				return err
@@ -235,16 +236,16 @@ func overtaking(ctx context.Context, s Subject) error {
 				turns += k
 			}
 			bad, waits, worst = bad+room.bad, waits+room.waits, max(worst, room.worst)
-			if float64(bad) <= suspect*float64(turns) || turns < enough {
+			if float64(bad) <= suspect*float64(turns) || waits < enough {
 				continue
 			}
-			if enough > enoughTurns {
+			if enough > enoughWaits {
 				if float64(bad) <= tolerated*float64(waits) {
 					break
 				}
-				return fmt.Errorf("%v: in %d of %d turns another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, turns, most, worst)
+				return fmt.Errorf("%v: in %d of %d turns, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, turns, waits, most, worst)
 			}
-			enough = 4 * turns
+			enough = 4 * waits
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +23,8 @@ type gathering struct {
 	rounds int
 	until  time.Time           // no round begins after it; zero: no limit
 	share  int                 // how many hold the lock together; 0 is one
-	reads  bool                // the lock has readers, who take part
+	reads  bool                // the lock has readers, which take part
+	shared bool                // with reads: in every round readers hold the lock
 	hold   func(round int)     // what the holder does while the others wait; nil: nothing
 	gap    func(trial int)     // waiters ask one after the other, so far apart; nil: at once
 	room   occupancy           // judges who is inside
@@ -31,6 +33,7 @@ type gathering struct {
 	scene
 	over                bool
 	in, asked, got, met atomic.Int32    // holders inside, waiters that have asked, those served, workers that have finished
+	left                atomic.Int32    // holders that are about to leave
 	ready, all, open    chan struct{}   // closed when the holders are inside, when all waiters have asked, when the holders leave
 	next                chan struct{}   // closed when the next round begins
 	arrive              []chan struct{} // closed when the waiter of that rank may ask; used if gap is set
@@ -75,7 +78,7 @@ func (g *gathering) prepare() {
 		}
 	}
 	g.holders = max(1, g.share)
-	if g.reads && g.round%4 == 2 {
+	if g.kind() == 2 {
 		g.holders = max(1, n/2) // readers
 	}
 	g.served = make([]int32, n-g.holders)
@@ -83,6 +86,7 @@ func (g *gathering) prepare() {
 	g.asked.Store(0)
 	g.got.Store(0)
 	g.met.Store(0)
+	g.left.Store(0)
 	g.ready, g.all, g.open, g.next = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	if g.gap != nil {
 		g.arrive = make([]chan struct{}, n-g.holders+1)
@@ -92,14 +96,23 @@ func (g *gathering) prepare() {
 	}
 }
 
+// kind returns which of four kinds of round for readers it is, the last one if there
+// are none.
+func (g *gathering) kind() int {
+	switch {
+	case !g.reads:
+		return 3
+	case g.shared:
+		return 2
+	}
+	return g.round % 4
+}
+
 // reader reports whether the worker in place p reads: in every fourth round none
 // does, in one all waiters, in one those of every other place, and in one the
 // holders and some waiters.
 func (g *gathering) reader(p int) bool {
-	if !g.reads {
-		return false
-	}
-	switch g.round % 4 {
+	switch g.kind() {
 	case 0:
 		return p >= g.holders
 	case 1:
@@ -131,6 +144,23 @@ func (g *gathering) turn(ctx context.Context, i int) error {
 // host is a holder's stay: until all others wait, and then for as long as the
 // first holder says.
 func (g *gathering) host(ctx context.Context, p int) {
+	g.stay(ctx, p)
+	// Mistakes of holders that leave together show only if they do, within less than
+	// it takes to wake one up.
+	g.left.Add(1)
+	for spins := 1; int(g.left.Load()) < g.holders; spins++ {
+		if spins%64 > 0 {
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// stay is host without leaving.
+func (g *gathering) stay(ctx context.Context, p int) {
 	if int(g.in.Add(1)) == g.holders {
 		close(g.ready)
 		if g.gap != nil {

@@ -97,6 +97,7 @@ func wakeUpLocal(ctx context.Context, s Subject) error {
 		for _, sl := range []sleepers{
 			{workers: 4, rounds: 1 << 11, hold: shortHold},
 			{workers: 17, rounds: 1 << 11, hold: func(int) { time.Sleep(50 * time.Microsecond) }},
+			{workers: 4, rounds: 1 << 17, hold: shortHold, readers: true},
 		} {
 			if err := sl.run(ctx, s, wait); err != nil {
 				return err
@@ -145,6 +146,7 @@ func sleepLong(ctx context.Context, s Subject, wait harness.WaitPolicy) error {
 type sleepers struct {
 	workers, rounds int
 	hold            func(round int)
+	readers         bool // readers hold the lock and leave together, if it has readers
 }
 
 func (sl sleepers) run(ctx context.Context, s Subject, wait harness.WaitPolicy) error {
@@ -153,7 +155,11 @@ func (sl sleepers) run(ctx context.Context, s Subject, wait harness.WaitPolicy) 
 		return nil
 	}
 	g, err := sh.gather(ctx, s, sl.rounds)
+	if err == nil && sl.readers && !g.reads {
+		return nil
+	}
 	if err == nil {
+		g.shared = sl.readers
 		g.hold, g.until = sl.hold, time.Now().Add(s.stress()/4)
 		err = g.run(ctx, s)
 	}
