@@ -234,7 +234,10 @@ func semaphoreBound(t *testing.T, at harness.Endpoint) {
 					n := inside.Add(1)
 					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 					}
-					time.Sleep(20 * time.Millisecond)
+					// Long enough for others to come in, also on a busy machine.
+					for began := time.Now(); time.Since(began) < 20*time.Millisecond || most.Load() < permits && time.Since(began) < 2*time.Second; {
+						time.Sleep(time.Millisecond)
+					}
 					inside.Add(-1)
 					unlock(t, l)
 				}
