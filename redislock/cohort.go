@@ -301,7 +301,7 @@ func (m *Cohort) pass(t turn) error {
 	return err
 }
 
-// wanted reports whether anybody waits here.
+// wanted reports whether there is a waiter here.
 func (m *Cohort) wanted() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

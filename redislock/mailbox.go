@@ -74,7 +74,7 @@ type mailbox struct {
 	late     bool                       // the latest letter to be read was as old as a grant
 	grant    time.Duration              // the shortest grant timeout of those who have waited
 	again    time.Duration              // the shortest time after which one of them asks
-	reader   *reader                    // nil while nobody reads it
+	reader   *reader                    // nil while it is not read
 	alone    bool                       // its reader must read no other
 	left     time.Time                  // when the last waiter has left
 
@@ -158,7 +158,7 @@ func (b *mailbox) heard(c clock) {
 }
 
 // guard notes that m is to look after a hand-over. It returns false if the client is
-// closed and nobody will.
+// closed and it will not be done.
 func (mail *mailboxes) guard(m *Mutex) bool {
 	mail.Lock()
 	defer mail.Unlock()
@@ -332,7 +332,7 @@ func (b *mailbox) wakeAll() {
 	b.rouse()
 }
 
-// rouse is wakeAll for who holds c.mail.
+// rouse is wakeAll. The caller holds c.mail.
 func (b *mailbox) rouse() {
 	for _, w := range b.waiters {
 		w.put(letter{again: true})

@@ -104,7 +104,7 @@ func mailboxFresh(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxNames: a lock that nobody else wants leaves nothing, and opens nothing.
+// mailboxNames: a lock without waiters leaves nothing, and opens nothing.
 func mailboxNames(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	var c atomic.Int64
@@ -132,7 +132,7 @@ func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 		for range n {
 			waiters = append(waiters, begun(t, k.make(p.Client, key, redislock.Options{})))
 		}
-		eventually(t, "somebody listens", func() bool { return p.mail.dialled.Load() > before })
+		eventually(t, "the mailbox is listened to", func() bool { return p.mail.dialled.Load() > before })
 		unlock(t, held)
 		var all sync.WaitGroup
 		for _, w := range waiters {
@@ -150,7 +150,7 @@ func mailboxSubscribers(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// mailboxAnother: who waits for another name is heard by the same connection, at the
+// mailboxAnother: a waiter for another name is heard by the same connection, at the
 // price of a word, its time to live and one more pop.
 func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
@@ -237,7 +237,7 @@ func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
 	first := waitBehind(t, watch, h, p, a)
-	eventually(t, "somebody listens", func() bool { return len(p.mail.open()) == 1 })
+	eventually(t, "the mailbox is listened to", func() bool { return len(p.mail.open()) == 1 })
 	p.mail.silence()
 	second := waitBehind(t, watch, h, p, b)
 	eventually(t, "another connection listens", func() bool { return len(p.mail.open()) == 2 })

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// withdraw takes w, which nobody waits for any more, out of the queue, or the lock away
+// withdraw takes w, which is not waited for any more, out of the queue, or the lock away
 // from it. If the server does not answer, that goes on in the background: its place
 // would cost the others a grant timeout.
 func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
@@ -32,7 +32,7 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	return err
 }
 
-// placeStays is how long the server keeps a queue in which nobody asks.
+// placeStays is how long the server keeps a queue in which no waiter asks.
 const placeStays = 10 * time.Minute
 
 // watchOver looks after a hand-over when the grant timeout is over. A later
@@ -57,7 +57,7 @@ func (m *Mutex) check() {
 	})
 }
 
-// look sends a request of nobody in particular.
+// look sends a request of no waiter in particular.
 func (m *Mutex) look(ctx context.Context, s *script) (int, error) {
 	return call{s, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 }

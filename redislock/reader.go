@@ -17,8 +17,8 @@ const (
 	// stopWord is what the process writes to itself to end a pop, or the reading.
 	stopWord = "stop"
 
-	// stopWait is how long that may take. Who does not hear it by then has a connection
-	// that is dead.
+	// stopWait is how long that may take. A reader that does not hear it by then has a
+	// connection that is dead.
 	stopWait = time.Second
 
 	// readerBoxes is how many mailboxes one reader reads: the names of all are sent, and
@@ -42,7 +42,7 @@ type reader struct {
 	idle  *time.Timer // ends the reading; nil before the first
 }
 
-// listen makes sure that somebody reads the mailbox.
+// listen makes sure that the mailbox is read.
 func (b *mailbox) listen() error {
 	mail := &b.c.mail
 	mail.Lock()
@@ -74,7 +74,7 @@ func (c *Client) readBy(rdb redis.UniversalClient, bs ...*mailbox) {
 		if r == nil {
 			r = &reader{c: c, channel: b.channel, tag: tag}
 			c.mail.readers[r] = true
-			c.spawn(func() { r.read(rdb) }) // else the client is closed, and nobody waits
+			c.spawn(func() { r.read(rdb) }) // else the client is closed, and there is no waiter
 		}
 		r.boxes = append(r.boxes, b)
 		b.reader = r
@@ -165,7 +165,7 @@ func (r *reader) end() {
 	}
 }
 
-// linger lets r end after that time if nobody waits by then. The caller holds c.mail.
+// linger lets r end after that time if it has no waiters by then. The caller holds c.mail.
 func (r *reader) linger(d time.Duration) {
 	if r.idle == nil {
 		r.idle = time.AfterFunc(d, func() { r.c.spawn(r.rest) })
@@ -174,7 +174,7 @@ func (r *reader) linger(d time.Duration) {
 	}
 }
 
-// rest ends the reading if nobody has waited for a while.
+// rest ends the reading if there has been no waiter for a while.
 func (r *reader) rest() {
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()
@@ -194,7 +194,7 @@ func (r *reader) rest() {
 	}
 }
 
-// read hands letters out until there is nobody to read for.
+// read hands letters out until there is no waiter to read for.
 func (r *reader) read(rdb redis.UniversalClient) {
 	if r.channel {
 		r.hear(rdb)
@@ -229,8 +229,8 @@ func (r *reader) read(rdb redis.UniversalClient) {
 }
 
 // next returns what to pop from, and for how long: not for ever, lest letters go to a
-// connection that is dead without either end knowing. Mailboxes for which nobody has
-// waited for a while are left out; after a failure all for which nobody waits.
+// connection that is dead without either end knowing. Mailboxes that have had no
+// waiter for a while are left out; after a failure all that have none.
 func (r *reader) next(failed bool) (keys []string, timeout time.Duration) {
 	r.c.mail.Lock()
 	defer r.c.mail.Unlock()

@@ -38,12 +38,12 @@ const (
 // Faults that show when there are many waiters, or after some time.
 const (
 	eightPlaces      fault = "eight-places"        // a ninth waiter is forgotten
-	losesFewWakeUps  fault = "loses-few-wake-ups"  // one release of 50 tells nobody
-	forgetsSleepers  fault = "forgets-sleepers"    // who has waited for half a second is not told
+	losesFewWakeUps  fault = "loses-few-wake-ups"  // one release of 50 wakes no waiter
+	forgetsSleepers  fault = "forgets-sleepers"    // a waiter of half a second is not told
 	leaseSeldomDead  fault = "lease-seldom-dead"   // one lease of ten is over when it is granted
 	doneSeldomOpen   fault = "done-seldom-open"    // Done of one lease of ten is never closed
 	tokenOfEightBits fault = "token-of-eight-bits" // 255 is followed by 0
-	grantsLateInLife fault = "grants-late-in-life" // after 200 grants the lock excludes nobody
+	grantsLateInLife fault = "grants-late-in-life" // after 200 grants it excludes no worker
 	starvesOne       fault = "starves-one"         // worker 3 is served when no other waits
 	lastBeyondEight  fault = "last-beyond-eight"   // with more waiters the last is served first
 	trySeldomTakes   fault = "try-seldom-takes"    // one TryLock of 40 takes a held lock

@@ -24,7 +24,7 @@ if ARGV[4] == '1' then
   if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
     redis.call('ZADD', KEYS[2], string.format('%.0f', number()), ARGV[1])
   end
-  -- Who waits asks again at least once a minute.
+  -- A waiter asks again at least once a minute.
   redis.call('PEXPIRE', KEYS[2], 600000)
 end
 local ahead = redis.call('ZRANK', KEYS[2], ARGV[1]) or -1
