@@ -398,7 +398,7 @@ public final class CuratorPeer {
                     default:
                         return "error unknown verb " + w.verb;
                 }
-            } catch (Exception e) {
+            } catch (Exception | Error e) { // an Error, too, is to be said, not to end the line
                 return "error " + said(e);
             }
         }
