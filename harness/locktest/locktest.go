@@ -266,7 +266,7 @@ func record(ctx context.Context, s Subject) error {
 
 // patienceWithBroken is how often, at most, a broken lock may pass by luck
 // before it counts as correct: chance needs more time on a busy machine.
-const patienceWithBroken = 25
+const patienceWithBroken = 100
 
 // verdict inverts Check for a lock that must fail, and returns why it did. The
 // first failure is enough. Where the race detector watches, rules that guard
