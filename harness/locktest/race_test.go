@@ -70,6 +70,7 @@ var raceTests = []raceTest{
 	{"load-then-store/lost-update", true},
 	{"load-yield-store/lost-update", true},
 	{"ticket/fifo", false},
+	{"queue/lost-update", false},
 	{"early-ticket/lost-update", true},
 	{"semaphore/lost-update", false},
 	{"excludes-nobody/lost-update", true},

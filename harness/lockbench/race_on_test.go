@@ -1,0 +1,5 @@
+//go:build race
+
+package lockbench
+
+const raceEnabled = true
