@@ -125,6 +125,7 @@ type orderedLock struct {
 	over  func() bool
 	turns []chan struct{} // by worker: it is its turn
 	ended chan struct{}   // there is no order any more
+	close sync.Once       // of ended
 
 	mu              sync.Mutex
 	place           int // of the holder
@@ -156,10 +157,7 @@ type orderedHandle struct {
 
 func (h *orderedHandle) Lock() {
 	asked := time.Now()
-	select {
-	case <-h.turns[h.id]:
-	case <-h.ended:
-	}
+	h.await()
 	h.mu.Lock()
 	h.place++
 	now := time.Now()
@@ -174,6 +172,25 @@ func (h *orderedHandle) Lock() {
 		}
 	}
 	h.last = h.id
+}
+
+// await waits for the turn of h, or for the end: the worker whose turn it is may
+// have left without another Lock.
+func (h *orderedHandle) await() {
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		select {
+		case <-h.turns[h.id]:
+			return
+		case <-h.ended:
+			return
+		case <-poll.C:
+			if h.over() {
+				h.end()
+			}
+		}
+	}
 }
 
 func (h *orderedHandle) Unlock() {
@@ -192,15 +209,7 @@ func (h *orderedHandle) Unlock() {
 
 // end lets in whoever comes. The workers leave one by one, so an order would wait
 // for those that have left.
-func (h *orderedHandle) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	select {
-	case <-h.ended:
-	default:
-		close(h.ended)
-	}
-}
+func (h *orderedHandle) end() { h.close.Do(func() { close(h.ended) }) }
 
 // TestSamplesAreLikeTheRest drives both loops with a lock whose order is strict,
 // and in which one place is slow: the samples must have it as often as there is.
