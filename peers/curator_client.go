@@ -26,6 +26,7 @@ type curatorClient struct {
 	number string // by which the process knows the client
 	line   *line
 	heard  chan struct{} // closed when the process says nothing more
+	closed sync.Once
 
 	mu     sync.Mutex
 	leases map[*curatorLease]bool // that hold the lock
@@ -145,8 +146,14 @@ func (c *curatorClient) Join(ctx context.Context, i int) (harness.Session, error
 	return s, nil
 }
 
-// Close ends the CuratorFramework. A process that does not answer is killed.
+// Close ends the CuratorFramework. A process that does not answer is killed. It is
+// safe to call twice: a second dismissal would end the process under its other users.
 func (c *curatorClient) Close() error {
+	c.closed.Do(c.close)
+	return nil
+}
+
+func (c *curatorClient) close() {
 	c.line.conn.SetDeadline(time.Now().Add(c.proc.answer))
 	err := c.line.write("close")
 	<-c.heard
@@ -157,7 +164,6 @@ func (c *curatorClient) Close() error {
 		c.proc.suspect()
 	}
 	c.java.dismiss(c.proc)
-	return nil
 }
 
 // A curatorSession is one worker: one thread of the Java process.

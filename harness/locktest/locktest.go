@@ -151,7 +151,7 @@ func isNotApplicable(err error) bool {
 
 // abreast is how many remote variants are tested beside each other, since they
 // wait for their servers most of the time.
-const abreast = 6
+const abreast = 4
 
 // Run tests every variant of suite, one subtest per variant and rule. It
 // starts the servers that the suite needs; where it cannot, it skips the
