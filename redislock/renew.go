@@ -98,7 +98,7 @@ func (c *Client) soonest(ls []*Lease) time.Time {
 }
 
 // renewed notes the answers to renew. It returns those of ls that have more time
-// now and somebody to tell, or somebody who may have.
+// now and a trace or a joint lease to tell.
 func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
