@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // LadderLocal and LadderRemote draw on one scale what taking and freeing a lock
@@ -52,7 +53,7 @@ type rung struct {
 	bold  bool
 	kind  string // "hardware", or the family of the lock
 	atMax bool   // Median is a bound
-	metric.Summary
+	stat.Summary
 }
 
 // rungs returns what has a cost in the run of g, cheapest first.
@@ -90,7 +91,7 @@ func (g *group) quietest() []*group {
 
 // alone returns the time, in ns, that one worker takes to take and to free s, and
 // whether that is only a bound.
-func (g *group) alone(s *series) (cost metric.Summary, bound bool) {
+func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	var control *cell
 	for _, o := range g.at(1) {
 		if o.lock.Status == harness.Control && control == nil {
@@ -109,7 +110,7 @@ func (g *group) alone(s *series) (cost metric.Summary, bound bool) {
 			costs = append(costs, turn-rest)
 		}
 	}
-	if cost = metric.Summarize(costs); cost.N > 0 && cost.Lo > 0 {
+	if cost = stat.Summarize(costs); cost.N > 0 && cost.Lo > 0 {
 		return cost, false
 	}
 	if cost.N > 0 && cost.Hi > 0 {
@@ -117,7 +118,7 @@ func (g *group) alone(s *series) (cost metric.Summary, bound bool) {
 		cost.Lo = cost.Hi
 		return cost, true
 	}
-	return metric.Summarize(turns), true
+	return stat.Summarize(turns), true
 }
 
 // besides returns what of a turn of r, in ns, is not the lock.
@@ -158,7 +159,7 @@ func (g *group) primitives() (out []rung) {
 				for i := range min(len(t.Rows), mostPrimitives) {
 					if r, ok := s.read(i, 0); ok && r.mid > leastCost {
 						base.name = s.names[i]
-						base.Summary = metric.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
+						base.Summary = stat.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
 						out = append(out, base)
 					}
 				}
@@ -172,7 +173,7 @@ func (g *group) primitives() (out []rung) {
 						}
 					}
 				}
-				if v := metric.Summarize(all); v.N > 0 {
+				if v := stat.Summarize(all); v.N > 0 {
 					base.name, base.Summary = "a word to another CPU", v
 					base.Lo, base.Hi = slices.Min(all), slices.Max(all)
 					out = append(out, base)

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // ParetoLocal and ParetoRemote draw rate against fairness, at the greatest
@@ -43,7 +44,7 @@ const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statis
 type tradeoff struct {
 	s          *series
 	c          *cell
-	rate, jain metric.Summary
+	rate, jain stat.Summary
 	front      bool // none is better in both medians
 	beaten     bool // surely
 	told       bool // there were rounds enough to be surely beaten
@@ -62,7 +63,7 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 	slices.SortStableFunc(out, func(a, b *tradeoff) int {
 		return cmp.Or(cmp.Compare(b.rate.Median, a.rate.Median), cmp.Compare(b.jain.Median, a.jain.Median))
 	})
-	level := 1 - family95/float64(max(1, len(out)-1))
+	level := stat.Level(len(out) - 1)
 	for _, t := range out {
 		t.front = true
 		for _, o := range out {
@@ -73,7 +74,7 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 				t.front = false
 			}
 			xs, ys := pairs(o.c, t.c, m)
-			duel := metric.Compare(xs, ys, level)
+			duel := stat.Paired(xs, ys, level)
 			t.beaten = t.beaten || duel.Greater()
 			t.told = t.told || duel.Enough()
 		}

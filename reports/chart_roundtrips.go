@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // RoundTripsRemote draws what a turn of a lock takes, in units of what a bare
@@ -101,7 +102,7 @@ func roundTripsAnswer(g *group) string {
 
 // roundTrip returns the round trip to the servers of a kind: the median over the
 // rounds of the medians over the cases of a round, which share its weather.
-func (g *group) roundTrip(kind string) metric.Summary {
+func (g *group) roundTrip(kind string) stat.Summary {
 	rounds := make(map[int][]float64)
 	for _, s := range g.series {
 		if s.lock.Traits.Needs != kind {
@@ -117,9 +118,9 @@ func (g *group) roundTrip(kind string) metric.Summary {
 	}
 	var medians []float64
 	for _, vs := range rounds {
-		medians = append(medians, metric.Summarize(vs).Median)
+		medians = append(medians, stat.Summarize(vs).Median)
 	}
-	return metric.Summarize(medians)
+	return stat.Summarize(medians)
 }
 
 // busiest returns the lock on a kind of server that is handed over most often

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // SharesLocal and SharesRemote draw what each worker got, at the greatest
@@ -86,7 +87,7 @@ func (c *cell) bars() []float64 {
 	}
 	bars := make([]float64, len(ranks))
 	for rank, xs := range ranks {
-		bars[rank] = metric.Summarize(xs).Median
+		bars[rank] = stat.Summarize(xs).Median
 	}
 	return bars
 }

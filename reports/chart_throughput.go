@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // ThroughputLocal draws acquisitions per second over the number of workers.
@@ -93,7 +94,7 @@ func throughputTable(g *group) table {
 }
 
 // cellText formats the median of v as a figure of m.
-func cellText(m *metric.Metric, v metric.Summary) string {
+func cellText(m *metric.Metric, v stat.Summary) string {
 	switch {
 	case v.N == 0:
 		return unknown
@@ -118,7 +119,7 @@ func formatOf(m *metric.Metric) func(v float64) string {
 
 // interval formats the bounds of v, and what they are worth if it is less than
 // 95 %.
-func interval(v metric.Summary, format func(float64) string) string {
+func interval(v stat.Summary, format func(float64) string) string {
 	if v.N == 0 {
 		return unknown
 	}

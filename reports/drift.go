@@ -10,6 +10,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -60,7 +61,7 @@ func paces(run *resultfile.Run) (out []pace) {
 		}
 		p.rounds = slices.Sorted(maps.Keys(ratios))
 		for _, round := range p.rounds {
-			p.speeds = append(p.speeds, metric.Summarize(ratios[round]).Median)
+			p.speeds = append(p.speeds, stat.Summarize(ratios[round]).Median)
 		}
 		if len(p.rounds) > 0 {
 			out = append(out, p)
@@ -83,10 +84,10 @@ func (c *cell) addPace(ratios map[int][]float64) {
 }
 
 // trend returns the trend of the speeds, whose Change is a share.
-func (p pace) trend() metric.Trend { return metric.FindTrend(p.speeds) }
+func (p pace) trend() stat.Trend { return stat.FindTrend(p.speeds) }
 
 // drifted reports whether t is more than chance and more than nothing.
-func drifted(t metric.Trend) bool {
+func drifted(t stat.Trend) bool {
 	return t.P < driftChance && math.Abs(t.Change) > driftChange
 }
 

@@ -3,14 +3,13 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"locklab/harness/stat"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
-
-	"locklab/harness/metric"
 )
 
 const (
@@ -78,7 +77,7 @@ func (s *sweep) answer(w int) string {
 	case !enough:
 		e := largest(all)
 		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
-			with, says(e), e.N, plural(metric.MinRounds(e.Level), "round"))
+			with, says(e), e.N, plural(stat.MinRounds(e.Level), "round"))
 	case len(apart) == 0:
 		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
 	}
@@ -173,7 +172,7 @@ func (s *sweep) amounts(w int) picture {
 				}
 			}
 		}
-		l.add(x, func(i int) metric.Summary { return cells[i].summary(s.metric(w)) })
+		l.add(x, func(i int) stat.Summary { return cells[i].summary(s.metric(w)) })
 	}
 	l.drop(func(x *series) bool {
 		return !slices.ContainsFunc(s.all(w), func(e effect) bool { return e.s == x })

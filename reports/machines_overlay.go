@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // An overlay is a figure of every lock over the number of workers, all machines
@@ -58,7 +59,7 @@ func (o overlay) draw(x *match) picture {
 		}
 		before := len(l.lines)
 		for i := range x.machines {
-			l.add(&series{lock: harness.Lock{Name: x.machines[i].Name}, look: x.looks[i]}, func(k int) metric.Summary {
+			l.add(&series{lock: harness.Lock{Name: x.machines[i].Name}, look: x.looks[i]}, func(k int) stat.Summary {
 				return x.cell(i, s.lock.Name, ws[k]).summary(o.metric)
 			})
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // surety says how sure a verdict is in a word, and in full why this lock.
@@ -64,7 +64,7 @@ func names(cs []candidate) (out []string) {
 func (c contest) untold(use candidate) string {
 	for _, r := range c.rivals {
 		if !c.compare(r, use).Enough() {
-			return fmt.Sprintf("; whether a lock kept for reference is faster takes %s to tell", plural(metric.MinRounds(c.aside), "round"))
+			return fmt.Sprintf("; whether a lock kept for reference is faster takes %s to tell", plural(stat.MinRounds(c.aside), "round"))
 		}
 	}
 	return ""
@@ -174,7 +174,7 @@ func (c contest) rows(use candidate) (out []rival) {
 }
 
 // ratioText formats a ratio with its interval.
-func ratioText(c metric.Comparison) string {
+func ratioText(c stat.Ratio) string {
 	switch {
 	case c.N == 0:
 		return unknown
@@ -185,7 +185,7 @@ func ratioText(c metric.Comparison) string {
 }
 
 // relation says what a ratio to the leader says.
-func relation(c, alone metric.Comparison) string {
+func relation(c, alone stat.Ratio) string {
 	switch {
 	case !c.Enough():
 		return "too few rounds in common"

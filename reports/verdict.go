@@ -8,6 +8,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 )
 
 // A verdict says which lock to use in one situation, or why that cannot be
@@ -59,7 +60,6 @@ const (
 	unfairBelow = 50 // Jain, percent
 	jainStep    = 5  // points of Jain's index that count as a difference
 	noiseFactor = 2  // by how much the leader may be faster than a lock that ties
-	family95    = 0.05
 
 	// A lock seems slower than the leader if the interval of this level lies
 	// above 1: by chance one of two equal locks does in one run of five at most.
@@ -94,7 +94,7 @@ func judgeAll(ss []situation) (out []verdict) {
 type candidate struct {
 	*series
 	cell *cell
-	rate metric.Summary
+	rate stat.Summary
 	jain float64 // percent, 100 where it has no meaning
 
 	complexity harness.Complexity
@@ -183,7 +183,7 @@ func judge(s situation) verdict {
 }
 
 // compare returns the ratio of a's rate to b's over the rounds they share.
-func (c contest) compare(a, b candidate) metric.Comparison {
+func (c contest) compare(a, b candidate) stat.Ratio {
 	level := c.level
 	if slices.ContainsFunc(c.rivals, func(x candidate) bool { return x.series == a.series || x.series == b.series }) {
 		level = c.aside
@@ -191,9 +191,9 @@ func (c contest) compare(a, b candidate) metric.Comparison {
 	return c.compareAt(a, b, level)
 }
 
-func (c contest) compareAt(a, b candidate, level float64) metric.Comparison {
+func (c contest) compareAt(a, b candidate, level float64) stat.Ratio {
 	xs, ys := pairs(a.cell, b.cell, c.metric())
-	return metric.Compare(xs, ys, level)
+	return stat.Paired(xs, ys, level)
 }
 
 // A ranking is how the candidates of a contest stand to their leader.
@@ -236,14 +236,14 @@ func (c contest) rank() (f ranking) {
 }
 
 // alone is compare at 95 % for this comparison by itself.
-func (c contest) alone(a, b candidate) metric.Comparison {
-	return c.compareAt(a, b, metric.Level(1))
+func (c contest) alone(a, b candidate) stat.Ratio {
+	return c.compareAt(a, b, stat.Level(1))
 }
 
 // undecided returns why nothing can be concluded from these rounds, or "".
 func (c contest) undecided() string {
 	leader, others := c.pool[0], c.pool[1:]
-	need, have := metric.MinRounds(c.level), leader.rate.N
+	need, have := stat.MinRounds(c.level), leader.rate.N
 	for _, x := range others {
 		if ratio := c.compare(leader, x); !ratio.Enough() {
 			have = min(have, ratio.N)

@@ -18,6 +18,7 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -93,7 +94,7 @@ func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, 
 		return nil, 0, nil, fmt.Errorf("%w: nothing is left to measure: %s: %s", harness.ErrUsage, skipped[0].Lock, skipped[0].Reason)
 	}
 	tests := max(1, gates*len(plan.Cases))
-	need := metric.MinRounds(1 - o.alpha/float64(tests))
+	need := stat.MinRounds(1 - o.alpha/float64(tests))
 	plan.Rounds = o.run.rounds
 	if o.run.budget > 0 {
 		plan.Rounds = 1

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 )
 
 // A Verdict says what became of one case.
@@ -78,9 +78,9 @@ type Row struct {
 	Gate     *Gate
 	// Base and New are the medians of the rounds with intervals of 95 %; N is 0
 	// where there is no figure.
-	Base, New metric.Summary
-	Ratio     metric.Summary // of the new figure to the old; N is 0 if they were not compared
-	P         float64        // corrected for all comparisons; NaN if they were not compared
+	Base, New stat.Summary
+	Ratio     stat.Summary // of the new figure to the old; N is 0 if they were not compared
+	P         float64      // corrected for all comparisons; NaN if they were not compared
 	Verdict   Verdict
 	// BaseBroke and NewBroke are whether the lock broke a promise in that run.
 	BaseBroke, NewBroke bool
@@ -201,20 +201,20 @@ type test struct {
 func (c *Comparison) test(tests []test) {
 	c.Tests = len(tests)
 	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
-	by := new(deals).unpaired
+	ratio := stat.Unpaired
 	if c.Paired {
-		by = paired
+		ratio = stat.Paired
 	}
-	estimates, ps := make([]estimate, len(tests)), make([]float64, len(tests))
+	ratios, ps := make([]stat.Ratio, len(tests)), make([]float64, len(tests))
 	for i, t := range tests {
-		estimates[i] = by(t.base, t.next, c.Level)
-		ps[i] = estimates[i].p
+		ratios[i] = ratio(t.next, t.base, c.Level)
+		ps[i] = ratios[i].P
 	}
-	ps = holm(ps)
+	ps = stat.Holm(ps)
 	for i, t := range tests {
 		r := &c.Rows[t.row]
-		r.Ratio, r.P = estimates[i].ratio, ps[i]
-		r.Verdict = c.judge(r, estimates[i].enough)
+		r.Ratio, r.P = ratios[i].Summary, ps[i]
+		r.Verdict = c.judge(r, ratios[i].Enough())
 		if c.Paired && slices.Equal(t.base, t.next) {
 			r.Verdict = Same // there is nothing to estimate
 		}

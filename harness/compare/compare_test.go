@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 )
 
 // A rates is one case of a synthetic run: acquisitions a second, round by round.
@@ -166,16 +167,16 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	c := Comparison{Alpha: 0.05, Threshold: 0.05}
-	ratio := metric.Summary{Median: 0.9, Lo: 0.85, Hi: 0.94, N: 10}
+	ratio := stat.Summary{Median: 0.9, Lo: 0.85, Hi: 0.94, N: 10}
 	for _, x := range []struct {
 		p    float64
-		edit func(*metric.Summary)
+		edit func(*stat.Summary)
 		want Verdict
 	}{
-		{0.01, func(*metric.Summary) {}, Regressed},
-		{0.06, func(*metric.Summary) {}, Noisy},
-		{0.01, func(s *metric.Summary) { s.Hi = 1.01 }, Noisy},
-		{0.01, func(s *metric.Summary) { s.Median = 0.96 }, Noisy},
+		{0.01, func(*stat.Summary) {}, Regressed},
+		{0.06, func(*stat.Summary) {}, Noisy},
+		{0.01, func(s *stat.Summary) { s.Hi = 1.01 }, Noisy},
+		{0.01, func(s *stat.Summary) { s.Median = 0.96 }, Noisy},
 	} {
 		r := &Row{Gate: Suite[0], Ratio: ratio, P: x.p}
 		x.edit(&r.Ratio)

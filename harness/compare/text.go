@@ -3,11 +3,10 @@ package compare
 import (
 	"fmt"
 	"io"
+	"locklab/harness/stat"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"locklab/harness/metric"
 )
 
 // minWidth is the least width that WriteText fills; narrower terminals wrap.
@@ -84,7 +83,7 @@ func (c *Comparison) tables(t *textWriter) {
 
 // cells returns r as a line of its table.
 func (r *Row) cells() []string {
-	side := func(s metric.Summary, broke bool) string {
+	side := func(s stat.Summary, broke bool) string {
 		switch {
 		case broke:
 			return "violated"

@@ -20,6 +20,7 @@ var ranks = map[string]int{
 	"atomics/evidence":    1,
 	"harness/recorder":    1,
 	"harness/oracle":      1,
+	"harness/stat":        1,
 	"internal/machine":    1,
 	"internal/backend":    1,
 	"internal/faultproxy": 1,
@@ -48,7 +49,6 @@ var ranks = map[string]int{
 	"reports":         4,
 
 	"harness/lockbench": 5,
-	"harness/chaos":     5,
 	"internal/catalog":  5,
 
 	"cmd/locklab": 6,
