@@ -61,7 +61,7 @@ func audit(run *resultfile.Run) (out []checked) {
 // rulesOf returns the rules by which a result was judged, as package runner judges
 // it.
 func rulesOf(r *harness.Result) []string {
-	rules := []string{"liveness: every worker comes back"}
+	rules := []string{"crash: it does not end its process", "liveness: every worker comes back"}
 	traits, contended := r.Lock.Traits, r.Workload.Workers > 1
 	if contended && traits.Permits <= 1 {
 		rules = append(rules, "exclusion: no update of what it guards is lost")

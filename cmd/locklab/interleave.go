@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -222,10 +223,17 @@ func (p *pairRun) keep(build int, at runner.Progress) error {
 }
 
 // conclude closes the runs and compares them, err being why they ended early.
+// That a build gave up is no error then: what it did not measure stands in its
+// manifest, so that the comparison is unsure, or finds a regression all the same.
 func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, interrupted bool, stdout io.Writer) error {
+	early, gaveUp := interrupted || err != nil, errors.Is(err, runner.ErrGaveUp)
+	if gaveUp {
+		fmt.Fprintln(p.stderr, resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		err = nil
+	}
 	for i, f := range p.files {
 		err = errors.Join(err, f.Finish(func(m *resultfile.Manifest) {
-			m.Finished, m.Interrupted = time.Now().UTC(), interrupted || err != nil
+			m.Finished, m.Interrupted = time.Now().UTC(), early
 			if !m.Interrupted {
 				m.Rounds = p.rounds // fewer than planned if the budget was spent
 			}
@@ -251,6 +259,8 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 	case interrupted:
 		fmt.Fprintln(p.stderr, "interrupted: this is of what was measured until then")
 		return errInterrupted
+	case gaveUp && cerr == nil:
+		return errUnsure
 	}
 	return cerr
 }

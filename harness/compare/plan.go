@@ -90,8 +90,7 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 			continue // its row says so
 		}
 		unnamed--
-		lock, _, _ := strings.Cut(strings.TrimPrefix(name, "lock="), "/")
-		if wanted == nil || wanted(harness.Lock{Name: lock}) {
+		if isWanted(name, wanted) {
 			out = append(out, fmt.Sprintf("%s, which %s lost: %s", plain(name), p.side, plain(l.Reason)))
 		}
 	}
@@ -99,4 +98,21 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 		out = append(out, fmt.Sprintf("%d of the %s that %s was to measure", unnamed, numfmt.Plural(p.cases, "case"), p.side))
 	}
 	return out
+}
+
+// lostWith reports whether both runs lost a case, the same one: they have it in
+// common, though neither has measured it.
+func (p *plan) lostWith(other *plan, wanted func(harness.Lock) bool) bool {
+	for name := range p.lost {
+		if _, too := other.lost[name]; too && isWanted(name, wanted) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWanted reports whether the lock of the case called name is to be compared.
+func isWanted(name string, wanted func(harness.Lock) bool) bool {
+	lock, _, _ := strings.Cut(strings.TrimPrefix(name, "lock="), "/")
+	return wanted == nil || wanted(harness.Lock{Name: lock})
 }

@@ -48,6 +48,13 @@ func TestGaps(t *testing.T) {
 			n.Manifest.Lost = []resultfile.Loss{loss("y", 0), loss("y", 1)}
 		}, "", Unsure, "NEW lost it: signal: killed"},
 		{"all lost", nil, func(_, n *resultfile.Run) { n.Results = nil }, "", Unsure, "2 not measured"},
+		{"all of BASE lost", nil, func(b, _ *resultfile.Run) { b.Results = nil }, "", Unsure, "2 not measured"},
+		{"all lost in both, by name", nil, func(b, n *resultfile.Run) {
+			for _, run := range []*resultfile.Run{b, n} {
+				run.Results = nil
+				run.Manifest.Lost = []resultfile.Loss{loss("x", 0), loss("y", 0)}
+			}
+		}, "", Unsure, "lock=y/workers=1/hold=0s, which NEW lost: signal: killed"},
 		{"lost in some rounds", nil, func(_, n *resultfile.Run) { without(n, late) }, "", Unsure, "NEW has 7 of its 10 rounds"},
 		{"lost in one round, by name", nil, func(_, n *resultfile.Run) {
 			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
