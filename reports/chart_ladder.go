@@ -14,6 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // LadderLocal and LadderRemote draw on one scale what taking and freeing a lock
@@ -234,13 +235,13 @@ func ladderAnswer(rs []rung) string {
 		}
 		cost := r.text()
 		if i > 0 && !r.atMax && !steps[i-1].atMax {
-			if by := times(r.Median / steps[i-1].Median); by != "1 times" {
+			if by := numfmt.Times(r.Median / steps[i-1].Median); by != "1 times" {
 				cost += ", " + by + " that"
 			}
 		}
 		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
 	}
-	text := "Lowest medians: " + list(parts, len(parts)) + "."
+	text := "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
 	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
 		text += " A run with --hardware adds what single operations cost."
 	}
@@ -250,9 +251,9 @@ func ladderAnswer(rs []rung) string {
 // text formats the cost of r.
 func (r rung) text() string {
 	if r.atMax {
-		return "≤" + nb + nanos(r.Median)
+		return "≤" + nb + numfmt.Nanos(r.Median)
 	}
-	return nanos(r.Median)
+	return numfmt.Nanos(r.Median)
 }
 
 const rungStep = vg.Length(13.5)
@@ -281,7 +282,7 @@ func ladderBody(c draw.Canvas, rs []rung) {
 	b.Max.X -= right
 	b.Min.Y += rowsFoot
 	b.Max.Y -= 18
-	at := rowsScale(b, lo, hi, nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
+	at := rowsScale(b, lo, hi, numfmt.Nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
 	drawNotes(c, ladderNotes(rs))
 	for i, r := range rs {
 		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
@@ -326,7 +327,7 @@ func ladderNotes(rs []rung) (notes []note) {
 func ladderTable(rs []rung) table {
 	t := table{head: []string{"what", "kind", "rounds", "time", "interval"}}
 	for _, r := range rs {
-		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", nanos(r.Lo), nanos(r.Hi))})
+		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", numfmt.Nanos(r.Lo), numfmt.Nanos(r.Hi))})
 	}
 	return t
 }

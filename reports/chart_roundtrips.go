@@ -13,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // RoundTripsRemote draws what a turn of a lock takes, in units of what a bare
@@ -29,7 +30,7 @@ var RoundTripsRemote = &Chart{
 
 func drawRoundTrips(g *group) picture {
 	l := workersChart(g, metric.TurnRoundTrips, logScale)
-	l.format, l.figure, l.yTitle = si, si, "round trips per turn of the lock (log scale)"
+	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.SI, "round trips per turn of the lock (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No turn of a lock was measured in round trips to its server.")
 	}
@@ -83,19 +84,19 @@ func roundTripsAnswer(g *group) string {
 		if trip.Confidence < 0.95 {
 			what = "range"
 		}
-		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", nanos(trip.Median), name, what, nanos(trip.Lo), nanos(trip.Hi)))
+		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", numfmt.Nanos(trip.Median), name, what, numfmt.Nanos(trip.Lo), numfmt.Nanos(trip.Hi)))
 		if s := g.busiest(kind, w); s != nil {
 			lock := s.lock.Name
 			if h := s.cells[w].summary(metric.HandoverRoundTrips); h.N > 0 {
 				lock += ", a hand-over " + cellText(metric.HandoverRoundTrips, h)
 			}
-			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", si(s.cells[w].summary(metric.TurnRoundTrips).Median), of, name, lock))
+			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", numfmt.SI(s.cells[w].summary(metric.TurnRoundTrips).Median), of, name, lock))
 			of = ""
 		}
 	}
-	text := "A bare round trip takes " + list(trips, len(trips)) + "."
+	text := "A bare round trip takes " + numfmt.List(trips, len(trips)) + "."
 	if len(turns) > 0 {
-		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, list(turns, len(turns)))
+		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, numfmt.List(turns, len(turns)))
 	}
 	return text
 }

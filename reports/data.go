@@ -10,6 +10,7 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A group is the results of one run whose workloads differ in nothing but the
@@ -174,7 +175,7 @@ func (g *group) floor() float64 {
 }
 
 // unit is what contends for a lock of g.
-func (g *group) unit(n int) string { return plural(n, "worker") }
+func (g *group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
 // order returns the numbers of the rounds of c, ascending.
 func (c *cell) order() []int { return slices.Sorted(maps.Keys(c.rounds)) }

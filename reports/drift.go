@@ -12,6 +12,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // What counts as a drift of the machine, and as a round that stands out.
@@ -120,7 +121,7 @@ func drifts(run *resultfile.Run) (ws []harness.Warning) {
 		}
 		if odd := p.odd(); len(odd) > 0 {
 			ws = append(ws, harness.Warning{Kind: "drift",
-				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(odd), len(p.rounds), 100*oddRound, name, list(odd, 6)),
+				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(odd), len(p.rounds), 100*oddRound, name, numfmt.List(odd, 6)),
 				Remedy: "stop what runs now and then on this machine, or use more rounds, which outvote them",
 			})
 		}
@@ -147,7 +148,7 @@ func checks(run *resultfile.Run) []machine.Check {
 	out = append(out, machine.NoiseChecks(noise)...)
 	overlap := machine.Check{Kind: "overlap", Name: "workers that ran all together (overlap)"}
 	if !math.IsInf(least, 1) {
-		overlap.Found, overlap.Bad = percent(least)+" of the window at least", least < minOverlap
+		overlap.Found, overlap.Bad = numfmt.Percent(least)+" of the window at least", least < minOverlap
 	}
 	out = append(out, overlap)
 	for _, p := range paces(run) {

@@ -15,6 +15,7 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A match is the groups of one workload, of local or of remote locks, that more
@@ -215,16 +216,16 @@ func (x *match) ratioAnswer(s *sweep, w int) string {
 		middle := stat.Summarize(logs).Median
 		text := fmt.Sprintf("on %s a lock in the middle has %s", x.machines[i].Name, ofRate(middle))
 		if !enough {
-			text += fmt.Sprintf(" (but n = %d: to tell a difference from chance needs %s on each machine)", es[0].N, plural(stat.MinUnpaired(es[0].Level), "round"))
+			text += fmt.Sprintf(" (but n = %d: to tell a difference from chance needs %s on each machine)", es[0].N, numfmt.Plural(stat.MinUnpaired(es[0].Level), "round"))
 		} else {
-			text += fmt.Sprintf(" (of %s, %d faster there beyond doubt, %d slower)", plural(len(es), "lock"), faster, slower)
+			text += fmt.Sprintf(" (of %s, %d faster there beyond doubt, %d slower)", numfmt.Plural(len(es), "lock"), faster, slower)
 		}
 		parts = append(parts, text)
 	}
 	if parts == nil {
-		return "With " + plural(w, "worker") + " no two machines share a lock."
+		return "With " + numfmt.Plural(w, "worker") + " no two machines share a lock."
 	}
-	return fmt.Sprintf("With %s, against %s: %s.", plural(w, "worker"), first, strings.Join(parts, "; "))
+	return fmt.Sprintf("With %s, against %s: %s.", numfmt.Plural(w, "worker"), first, strings.Join(parts, "; "))
 }
 
 // ratioTable lists every ratio.
@@ -237,7 +238,7 @@ func (x *match) ratioTable(s *sweep) table {
 	for _, w := range s.workers {
 		for _, base := range x.groups[0].at(w) {
 			rate := base.cells[w].summary(s.metric(w))
-			t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[0].Name, si(rate.Median), "1", unknown, unknown})
+			t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[0].Name, numfmt.SI(rate.Median), "1", unknown, unknown})
 			for i := 1; i < len(x.machines); i++ {
 				k := slices.IndexFunc(s.effects(i, w), func(e effect) bool { return e.s == base })
 				if k < 0 {
@@ -250,7 +251,7 @@ func (x *match) ratioTable(s *sweep) table {
 				} else if !e.Enough() {
 					verdict = fmt.Sprintf("n = %d", e.N)
 				}
-				t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[i].Name, si(e.rate.Median), figures(e.Median), ratios(e.Lo, e.Hi), verdict})
+				t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[i].Name, numfmt.SI(e.rate.Median), numfmt.Number(e.Median), ratios(e.Lo, e.Hi), verdict})
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A verdict says which lock to use in one situation, or why that cannot be
@@ -37,7 +38,7 @@ type verdict struct {
 }
 
 // Reason is why there is no verdict, for a row that says so anyway.
-func (v verdict) Reason() string { return sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
+func (v verdict) Reason() string { return numfmt.Sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
 
 // A rival is a lock in the table of all comparisons of a situation.
 type rival struct {
@@ -229,7 +230,7 @@ func (c contest) rank() (f ranking) {
 			f.likely = append(f.likely, x)
 		case f.blur == "":
 			f.blur = fmt.Sprintf("no verdict: too much noise. %s has the highest median, %s, but in the same rounds it may be anything from %s to %s times as fast as %s; use a quieter machine or a longer window",
-				leader.lock.Name, c.rate(leader.rate.Median), figures(alone.Lo), figures(alone.Hi), x.lock.Name)
+				leader.lock.Name, c.rate(leader.rate.Median), numfmt.Number(alone.Lo), numfmt.Number(alone.Hi), x.lock.Name)
 		}
 	}
 	return f
@@ -252,10 +253,10 @@ func (c contest) undecided() string {
 	best := fmt.Sprintf("The highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
 	switch {
 	case have < need && len(others) == 0:
-		return fmt.Sprintf("no verdict: %s, %d needed for an interval of 95 %%. %s", plural(have, "round"), need, best)
+		return fmt.Sprintf("no verdict: %s, %d needed for an interval of 95 %%. %s", numfmt.Plural(have, "round"), need, best)
 	case have < need:
 		return fmt.Sprintf("no verdict: %s, %d needed to compare %s at 95 %% for all pairs together. %s, which may be chance",
-			plural(have, "round"), need, plural(1+len(others), "lock"), best)
+			numfmt.Plural(have, "round"), need, numfmt.Plural(1+len(others), "lock"), best)
 	}
 	return ""
 }
@@ -300,7 +301,7 @@ func (v *verdict) fill(s situation, use candidate) {
 	v.Rate = v.Median
 	if use.rate.Confidence >= 0.95 {
 		v.Rate += fmt.Sprintf(" ±%.0f %%", 100*use.rate.Spread())
-		v.Interval = si(use.rate.Lo) + " to " + si(use.rate.Hi)
+		v.Interval = numfmt.SI(use.rate.Lo) + " to " + numfmt.SI(use.rate.Hi)
 	}
 	v.P99, v.Jain, v.Cost = s.p99(use), s.fairness(use), s.cost(use)
 	v.Unfair = v.Jain != unknown && use.jain < unfairBelow
@@ -310,7 +311,7 @@ func (s situation) p99(x candidate) string { return quoted(x.cell.waits(), 0.99,
 
 func (s situation) fairness(x candidate) string {
 	if j := x.cell.summary(metric.Jain); j.N > 0 {
-		return percent(j.Median)
+		return numfmt.Percent(j.Median)
 	}
 	return unknown
 }
@@ -319,10 +320,10 @@ func (s situation) fairness(x candidate) string {
 func (s situation) cost(x candidate) string {
 	if s.g.remote {
 		if c := x.cell.summary(metric.Requests); c.N > 0 {
-			return figures(c.Median) + " requests"
+			return numfmt.Number(c.Median) + " requests"
 		}
 	} else if c := x.cell.summary(metric.CPU); c.N > 0 {
-		return nanos(c.Median) + " CPU"
+		return numfmt.Nanos(c.Median) + " CPU"
 	}
 	return unknown
 }

@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // find returns the verdict on a situation.
@@ -182,7 +183,7 @@ func TestSituations(t *testing.T) {
 		run := synthesize(1, 1, c.cpus, c.workers, fast("a", 1e6))
 		var got []string
 		for _, s := range situations(groups(run)[0]) {
-			got = append(got, s.name+" "+figures(float64(s.workers)))
+			got = append(got, s.name+" "+numfmt.Number(float64(s.workers)))
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%d CPUs, workers %v: got %q, want %q", c.cpus, c.workers, got, c.want)

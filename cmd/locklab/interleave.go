@@ -20,6 +20,7 @@ import (
 	"locklab/harness/runner"
 	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // defaultPairs is how many rounds two builds are measured in: as many ratios
@@ -67,7 +68,7 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	if err := p.create(o.run, plan, servers, skipped); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "%s, %s, 2 builds, about %v\n", plural(len(plan.Cases), "case"), plural(plan.Rounds, "round"), (2 * plan.Estimate()).Round(time.Second))
+	fmt.Fprintf(stderr, "%s, %s, 2 builds, about %v\n", numfmt.Plural(len(plan.Cases), "case"), numfmt.Plural(plan.Rounds, "round"), (2 * plan.Estimate()).Round(time.Second))
 	err = p.measure(ctx, plan)
 	interrupted := ctx.Err() != nil
 	return p.conclude(o, how, err, interrupted, stdout)
@@ -101,12 +102,12 @@ func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, 
 		round := max(time.Millisecond, 2*plan.Estimate())
 		if plan.Rounds = int(o.run.budget / round); plan.Rounds < need {
 			return nil, 0, nil, fmt.Errorf("%w: a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration",
-				harness.ErrUsage, o.run.budget, plural(tests, "comparison"), need, round.Round(time.Millisecond))
+				harness.ErrUsage, o.run.budget, numfmt.Plural(tests, "comparison"), need, round.Round(time.Millisecond))
 		}
 	}
 	if plan.Rounds < need {
 		return nil, 0, nil, fmt.Errorf("%w: %s cannot tell any difference in %s: give --rounds %d or more, or fewer cases",
-			harness.ErrUsage, plural(plan.Rounds, "round"), plural(tests, "comparison"), need)
+			harness.ErrUsage, numfmt.Plural(plan.Rounds, "round"), numfmt.Plural(tests, "comparison"), need)
 	}
 	return plan, need, skipped, nil
 }
@@ -262,14 +263,6 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 		return errUnsure
 	}
 	return cerr
-}
-
-// plural returns "1 case", "2 cases".
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // speed says in a few words what a result gave; nil is a lost one.

@@ -8,6 +8,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A Verdict says what became of one case.
@@ -188,7 +189,7 @@ func gateNames(gs []*Gate) string {
 	for _, g := range gs {
 		names = append(names, g.Name())
 	}
-	return list(names, len(names))
+	return numfmt.List(names, len(names))
 }
 
 // A test is a comparison to be made, for a row of the Comparison.

@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // A matched is one case of two runs. A side that did not measure it is empty.
@@ -138,7 +139,7 @@ func violations(side string, rs []*harness.Result) string {
 	if first == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, plural(len(rs), "round"), plain(first.Detail))
+	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, numfmt.Plural(len(rs), "round"), plain(first.Detail))
 }
 
 // missing returns the verdict on a case that has a figure in the old run only.

@@ -42,7 +42,7 @@ func TestGaps(t *testing.T) {
 	}{
 		{"whole", nil, func(_, _ *resultfile.Run) {}, "", Fine, "2 same"},
 		{"not planned", rates{"x": xs}, func(_, _ *resultfile.Run) {}, "", Fine, "Only in BASE (1): lock=y"},
-		{"lost in every round", nil, func(_, n *resultfile.Run) { without(n, is("y")) }, "", Unsure, "y 1 1.00 M/s – – – – not measured"},
+		{"lost in every round", nil, func(_, n *resultfile.Run) { without(n, is("y")) }, "", Unsure, "y 1 1 M/s – – – – not measured"},
 		{"lost by name", nil, func(_, n *resultfile.Run) {
 			without(n, is("y"))
 			n.Manifest.Lost = []resultfile.Loss{loss("y", 0), loss("y", 1)}
