@@ -21,9 +21,8 @@ import (
 
 // TestQueue runs the tests of Mutex that need a server against one.
 func TestQueue(t *testing.T) {
-	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.Own(t)
+	leaktest.All(t)
 	var patient []queueTest
 	defer func() { runBeside(t, at, patient) }()
 	for _, test := range []queueTest{
@@ -72,7 +71,7 @@ func TestQueue(t *testing.T) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.Own(t)
+			leaktest.All(t)
 			test.run(t, at)
 		})
 	}
