@@ -30,9 +30,10 @@ type drainRun struct {
 // TestDrain: after whatever happened, nobody waits for a lock that is free, of any
 // kind.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	r := startAll(t, deployments[0])[0]
 	t.Run("all kinds", func(t *testing.T) {
-		leaktest.All(t)
+		leaktest.Own(t)
 		drainAll(t, r)
 	})
 }
@@ -124,6 +125,7 @@ func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Dur
 // TestDrainRejects: a lock whose release forgets those who wait, as a lost wake-up
 // would have it, does not pass.
 func TestDrainRejects(t *testing.T) {
+	t.Parallel()
 	r := startAll(t, deployments[0])[0]
 	admin := r.connect(t)
 	for _, k := range lockKinds {

@@ -93,6 +93,7 @@ const retry = 10 * time.Millisecond
 // each time on servers of its own, and says in how many of them it happened. What is
 // claimed here stands in the package comment.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	rows := []struct {
 		name, claim string
 		trial       func(f *fall) bool

@@ -21,8 +21,9 @@ import (
 
 // TestQueue runs the tests of Mutex that need a server against one.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
+	leaktest.Own(t)
 	var patient []queueTest
 	defer func() { runBeside(t, at, patient) }()
 	for _, test := range []queueTest{
@@ -71,7 +72,7 @@ func TestQueue(t *testing.T) {
 			continue
 		}
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, at)
 		})
 	}
