@@ -77,10 +77,11 @@
 // missed at once, one that hangs after syncLimit ticks; then there is an election,
 // and a client is back when it has tried the servers once more: a second or two
 // later, of which the handshake with a server that hangs takes an eighth of the
-// session timeout, at least half a second, and more each time up to a third. A
-// client that does not come back keeps the others out for longer: the new leader
+// session timeout, at least half a second, and up to a third if all servers are slow.
+// A client that does not come back keeps the others out for longer: the new leader
 // gives every session a whole timeout. So the bound is syncLimit ticks, the
-// election, the session timeout and a tick.
+// election, the session timeout and a tick. An election takes half a second, as a
+// rule, and initLimit ticks more each time that it fails.
 //
 // # Contexts
 //
