@@ -27,6 +27,7 @@ const (
 	tryHidesReason    fault = "try-hides-reason"    // TryLock does not wrap ErrNotAcquired
 	tryStays          fault = "try-stays"           // TryLock joins the queue and leaves
 	clientLeaks       fault = "client-leaks"        // a client leaves a goroutine behind
+	timerLeaks        fault = "timer-leaks"         // a client leaves a goroutine behind that a timer began
 	closeEndsAll      fault = "close-ends-all"      // closing a session ends its client
 	onePermitMore     fault = "one-permit-more"     // a semaphore lets in one more than it claims
 	onePermitLess     fault = "one-permit-less"     // a semaphore lets in one less than it claims

@@ -72,8 +72,11 @@ func (m *memoryServer) variant() *harness.Variant {
 		Family: harness.Redis, Status: harness.Reference,
 		Traits: m.claims,
 		Remote: func(_ context.Context, _ harness.Endpoint, key string) (harness.Remote, error) {
-			if m.fault == clientLeaks {
+			switch m.fault {
+			case clientLeaks:
 				go func() { <-m.quit }()
+			case timerLeaks:
+				time.AfterFunc(0, func() { <-m.quit })
 			}
 			return &memoryClient{server: m, key: key}, nil
 		},

@@ -181,7 +181,6 @@ var Rules = []Rule{
 		Why:     "closing a session leaves the others working, and closing a client ends every goroutine it started",
 		Applies: isRemote,
 		Check:   closeRemote,
-		alone:   true,
 	},
 }
 
