@@ -48,7 +48,7 @@ type Subject struct {
 	// DefaultStress.
 	Stress time.Duration
 
-	// Patience is how long nobody may get a lock for which somebody waits
+	// Patience is for how long a lock may go to no worker while some wait,
 	// before it counts as stuck; 0 is DefaultPatience.
 	Patience time.Duration
 }

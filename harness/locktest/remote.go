@@ -156,7 +156,7 @@ func fencingRemote(ctx context.Context, s Subject) error {
 	return remoteReaders(readFencing)(ctx, s)
 }
 
-// writersFencing lets some waiters give up, and some rounds start with nobody
+// writersFencing lets some waiters give up, and some rounds start with no waiter
 // in line, since recipes take another path then.
 func writersFencing(ctx context.Context, s Subject) error {
 	return inRoom(ctx, s, func(r *room) error {
