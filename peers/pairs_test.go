@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/oracle"
 	"locklab/harness/recorder"
+	"locklab/harness/stat"
 	"locklab/internal/backend"
 	"locklab/peers"
 )
@@ -262,15 +262,15 @@ func (m *match) report(b *testing.B) string {
 }
 
 // over summarises one figure of all rounds.
-func (m *match) over(of func(round []outcome) float64) metric.Summary {
+func (m *match) over(of func(round []outcome) float64) stat.Summary {
 	var xs []float64
 	for _, round := range m.all {
 		xs = append(xs, of(round))
 	}
-	return metric.Summarize(xs)
+	return stat.Summarize(xs)
 }
 
-func text(s metric.Summary) string { return fmt.Sprintf("%.4g [%.4g .. %.4g]", s.Median, s.Lo, s.Hi) }
+func text(s stat.Summary) string { return fmt.Sprintf("%.4g [%.4g .. %.4g]", s.Median, s.Lo, s.Hi) }
 
 // A meter reads what the servers count, at the edges of a window.
 type meter struct {

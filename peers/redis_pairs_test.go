@@ -16,8 +16,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/harness/metric"
 	"locklab/harness/runner"
+	"locklab/harness/stat"
 	"locklab/internal/wire"
 	"locklab/peers"
 )
@@ -171,7 +171,7 @@ func (m *redisMatch) ping(b *testing.B) {
 			times = append(times, float64(time.Since(began)))
 		}
 	}
-	m.pings = append(m.pings, metric.Summarize(times).Median)
+	m.pings = append(m.pings, stat.Summarize(times).Median)
 }
 
 // cell measures one lock.

@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // redisFigures are the columns of BenchmarkRedisPairs.
@@ -75,19 +76,19 @@ func quantile(xs []float64, q float64) float64 {
 }
 
 // summary returns what the cells say together.
-func summary(cells []redisCell, of func(redisCell) float64) metric.Summary {
+func summary(cells []redisCell, of func(redisCell) float64) stat.Summary {
 	xs := make([]float64, len(cells))
 	for i, c := range cells {
 		xs[i] = of(c)
 	}
-	return metric.Summarize(xs)
+	return stat.Summarize(xs)
 }
 
 // A redisLine compares redis-queue with one rival, by ratios of redis-queue to
 // the rival.
 type redisLine struct {
 	rival           redisRival
-	rate, p99, wait metric.Comparison
+	rate, p99, wait stat.Ratio
 	broken          int // rounds that cannot be compared
 	queue, peer     []redisCell
 }
@@ -102,12 +103,12 @@ func compareRedis(rival redisRival, pairs []redisPair) redisLine {
 		}
 		l.queue, l.peer = append(l.queue, p.queue), append(l.peer, p.peer)
 	}
-	ratio := func(of func(redisCell) float64) metric.Comparison {
+	ratio := func(of func(redisCell) float64) stat.Ratio {
 		var a, b []float64
 		for i := range l.queue {
 			a, b = append(a, of(l.queue[i])), append(b, of(l.peer[i]))
 		}
-		return metric.Compare(a, b, claimLevel)
+		return stat.Paired(a, b, claimLevel)
 	}
 	l.rate = ratio(result(metric.Handovers, 1))
 	l.p99 = ratio(result(metric.P99, 1))
@@ -125,7 +126,7 @@ func (m *redisMatch) report(b *testing.B) string {
 		lines = append(lines, compareRedis(m.rivals[i], pairs))
 	}
 	m.table(&out, lines)
-	ping := metric.Summarize(m.pings)
+	ping := stat.Summarize(m.pings)
 	fmt.Fprintf(&out, "bare round trip %.3g ms [%.3g .. %.3g]\n", ping.Median*1e-6, ping.Lo*1e-6, ping.Hi*1e-6)
 	b.ReportMetric(ping.Median, "ping-ns/op")
 	for _, clients := range []int{0, 1} {
@@ -172,10 +173,10 @@ func (m *redisMatch) claims(out io.Writer, b *testing.B, lines []redisLine, grou
 		queue = append(queue, l.queue...)
 	}
 	jain := summary(queue, result(metric.Jain, 1))
-	rate := worst(lines, func(l redisLine) metric.Summary { return l.rate.Summary }, +1)
-	wait := worst(lines, func(l redisLine) metric.Summary { return l.wait.Summary }, -1)
+	rate := worst(lines, func(l redisLine) stat.Summary { return l.rate.Summary }, +1)
+	wait := worst(lines, func(l redisLine) stat.Summary { return l.wait.Summary }, -1)
 	contended, rest := judged(lines)
-	late := worst(contended, func(l redisLine) metric.Summary { return l.p99.Summary }, -1)
+	late := worst(contended, func(l redisLine) stat.Summary { return l.p99.Summary }, -1)
 	fmt.Fprint(out,
 		rate.claim("hand-overs/s at least 1.5 times those of every peer", claimedRate),
 		wait.claim("p99 of the waits before hand-overs at most a third of every peer's", claimedP99),
@@ -192,7 +193,7 @@ func (m *redisMatch) claims(out io.Writer, b *testing.B, lines []redisLine, grou
 	b.ReportMetric(jain.Median, metric.Jain.Unit+":"+group)
 }
 
-func ratioText(c metric.Comparison) string {
+func ratioText(c stat.Ratio) string {
 	if c.N == 0 {
 		return "no round"
 	}
@@ -208,7 +209,7 @@ type limit struct {
 }
 
 // worst returns the limit of the lines. Those without a round do not count.
-func worst(lines []redisLine, of func(redisLine) metric.Summary, better float64) limit {
+func worst(lines []redisLine, of func(redisLine) stat.Summary, better float64) limit {
 	out := limit{better: better, median: better * math.Inf(1), bound: better * math.Inf(1)}
 	for _, l := range lines {
 		s := of(l)
@@ -278,7 +279,7 @@ func TestRedisReport(t *testing.T) {
 		{madeCell(50, 1, false), madeCell(100, 1, false)}, {madeCell(300, 1, false), madeCell(100, 1, false)}, {madeCell(300, 1, false), madeCell(100, 1, false)},
 	})
 	none := compareRedis(redisRival{lock: &harness.Variant{Name: "none"}}, pairs[7:])
-	got := worst([]redisLine{l, none, fast, wild}, func(l redisLine) metric.Summary { return l.rate.Summary }, +1)
+	got := worst([]redisLine{l, none, fast, wild}, func(l redisLine) stat.Summary { return l.rate.Summary }, +1)
 	if want := (limit{"fast", "wild", 1, 0.5, +1}); got != want {
 		t.Errorf("the limit is %+v, want %+v", got, want)
 	}

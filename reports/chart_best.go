@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // BestLocal and BestRemote draw which lock the verdict names for each number of
@@ -165,11 +166,11 @@ func (m *bestMap) answer() string {
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%s (%d)", n, wins[n])
 	}
-	total := plural(len(all), "cell")
+	total := numfmt.Plural(len(all), "cell")
 	var parts []string
 	if len(names) > 0 {
 		sum := len(all) - ties - open - likely
-		parts = append(parts, fmt.Sprintf("In %d of %s one lock is faster than every other beyond chance: %s.", sum, total, list(names, 5)))
+		parts = append(parts, fmt.Sprintf("In %d of %s one lock is faster than every other beyond chance: %s.", sum, total, numfmt.List(names, 5)))
 	} else {
 		parts = append(parts, fmt.Sprintf("In none of %s is one lock faster than every other beyond chance.", total))
 	}

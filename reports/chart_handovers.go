@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // HandoversRemote draws hand-overs per second over the number of workers: how
@@ -23,7 +24,7 @@ var HandoversRemote = &Chart{
 
 func drawHandovers(g *group) picture {
 	l := workersChart(g, metric.Handovers, logScale)
-	l.format, l.figure, l.yTitle = si, perSecond, "hand-overs per second, all workers together (log scale)"
+	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.PerSecond, "hand-overs per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
 	}
@@ -48,11 +49,11 @@ func handoverAnswer(g *group) string {
 	}
 	slices.SortStableFunc(rs, func(a, b rate) int { return cmp.Compare(b.v, a.v) })
 	most, least := rs[0], rs[len(rs)-1]
-	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.name, perSecond(most.v))
+	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.name, numfmt.PerSecond(most.v))
 	switch {
 	case len(rs) == 1:
 	case least.v > 0:
-		text += fmt.Sprintf(", %s as often as %s, the least (%s)", times(most.v/least.v), least.name, perSecond(least.v))
+		text += fmt.Sprintf(", %s as often as %s, the least (%s)", numfmt.Times(most.v/least.v), least.name, numfmt.PerSecond(least.v))
 	default:
 		text += fmt.Sprintf("; %s is not handed over at all", least.name)
 	}
@@ -73,5 +74,5 @@ func retaken(g *group) string {
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(" Of the acquisitions of %s, %s are by the worker that has just released it.", name, percent(most))
+	return fmt.Sprintf(" Of the acquisitions of %s, %s are by the worker that has just released it.", name, numfmt.Percent(most))
 }

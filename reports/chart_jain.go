@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // JainLocal and JainRemote draw Jain's fairness index over the number of
@@ -40,7 +41,7 @@ const fair = 95
 
 func drawJain(g *group) picture {
 	l := workersChart(g, metric.Jain, shareScale)
-	l.figure, l.yTitle, l.under = percent, "Jain index of the workers' acquisitions (100 % = equal shares)", oneOwner
+	l.figure, l.yTitle, l.under = numfmt.Percent, "Jain index of the workers' acquisitions (100 % = equal shares)", oneOwner
 	l.drop(func(s *series) bool { return s.lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
@@ -88,13 +89,13 @@ func jainAnswer(g *group) string {
 	worst := slices.MinFunc(all, func(a, b index) int { return cmp.Compare(a.v, b.v) })
 	switch n := len(fairNames); {
 	case n == len(all):
-		return fmt.Sprintf("With %s, yes: every lock shares nearly equally (Jain %s or more).", g.unit(w), percent(worst.v))
+		return fmt.Sprintf("With %s, yes: every lock shares nearly equally (Jain %s or more).", g.unit(w), numfmt.Percent(worst.v))
 	case n == 0:
 		return fmt.Sprintf("With %s, no lock shares nearly equally (Jain %d %% or more). The least fair is %s (%s).",
-			g.unit(w), fair, worst.name, percent(worst.v))
+			g.unit(w), fair, worst.name, numfmt.Percent(worst.v))
 	default:
 		return fmt.Sprintf("With %s, %d of %d locks share nearly equally (Jain %d %% or more): %s. The least fair is %s (%s).",
-			g.unit(w), n, len(all), fair, list(fairNames, 8), worst.name, percent(worst.v))
+			g.unit(w), n, len(all), fair, numfmt.List(fairNames, 8), worst.name, numfmt.Percent(worst.v))
 	}
 }
 
@@ -110,7 +111,7 @@ func jainTable(g *group) table {
 			if v.N == 0 {
 				continue
 			}
-			row := []string{s.lock.Name, strconv.Itoa(w), percent(v.Median), interval(v, percent)}
+			row := []string{s.lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent)}
 			for _, m := range columns {
 				row = append(row, cellText(m, s.cells[w].summary(m)))
 			}

@@ -13,6 +13,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // LadderLocal and LadderRemote draw on one scale what taking and freeing a lock
@@ -52,7 +54,7 @@ type rung struct {
 	bold  bool
 	kind  string // "hardware", or the family of the lock
 	atMax bool   // Median is a bound
-	metric.Summary
+	stat.Summary
 }
 
 // rungs returns what has a cost in the run of g, cheapest first.
@@ -90,7 +92,7 @@ func (g *group) quietest() []*group {
 
 // alone returns the time, in ns, that one worker takes to take and to free s, and
 // whether that is only a bound.
-func (g *group) alone(s *series) (cost metric.Summary, bound bool) {
+func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	var control *cell
 	for _, o := range g.at(1) {
 		if o.lock.Status == harness.Control && control == nil {
@@ -109,7 +111,7 @@ func (g *group) alone(s *series) (cost metric.Summary, bound bool) {
 			costs = append(costs, turn-rest)
 		}
 	}
-	if cost = metric.Summarize(costs); cost.N > 0 && cost.Lo > 0 {
+	if cost = stat.Summarize(costs); cost.N > 0 && cost.Lo > 0 {
 		return cost, false
 	}
 	if cost.N > 0 && cost.Hi > 0 {
@@ -117,7 +119,7 @@ func (g *group) alone(s *series) (cost metric.Summary, bound bool) {
 		cost.Lo = cost.Hi
 		return cost, true
 	}
-	return metric.Summarize(turns), true
+	return stat.Summarize(turns), true
 }
 
 // besides returns what of a turn of r, in ns, is not the lock.
@@ -158,7 +160,7 @@ func (g *group) primitives() (out []rung) {
 				for i := range min(len(t.Rows), mostPrimitives) {
 					if r, ok := s.read(i, 0); ok && r.mid > leastCost {
 						base.name = s.names[i]
-						base.Summary = metric.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
+						base.Summary = stat.Summary{Median: r.mid, Lo: r.lo, Hi: r.hi, N: r.n}
 						out = append(out, base)
 					}
 				}
@@ -172,7 +174,7 @@ func (g *group) primitives() (out []rung) {
 						}
 					}
 				}
-				if v := metric.Summarize(all); v.N > 0 {
+				if v := stat.Summarize(all); v.N > 0 {
 					base.name, base.Summary = "a word to another CPU", v
 					base.Lo, base.Hi = slices.Min(all), slices.Max(all)
 					out = append(out, base)
@@ -233,13 +235,13 @@ func ladderAnswer(rs []rung) string {
 		}
 		cost := r.text()
 		if i > 0 && !r.atMax && !steps[i-1].atMax {
-			if by := times(r.Median / steps[i-1].Median); by != "1 times" {
+			if by := numfmt.Times(r.Median / steps[i-1].Median); by != "1 times" {
 				cost += ", " + by + " that"
 			}
 		}
 		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
 	}
-	text := "Lowest medians: " + list(parts, len(parts)) + "."
+	text := "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
 	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
 		text += " A run with --hardware adds what single operations cost."
 	}
@@ -249,9 +251,9 @@ func ladderAnswer(rs []rung) string {
 // text formats the cost of r.
 func (r rung) text() string {
 	if r.atMax {
-		return "≤" + nb + nanos(r.Median)
+		return "≤" + nb + numfmt.Nanos(r.Median)
 	}
-	return nanos(r.Median)
+	return numfmt.Nanos(r.Median)
 }
 
 const rungStep = vg.Length(13.5)
@@ -280,7 +282,7 @@ func ladderBody(c draw.Canvas, rs []rung) {
 	b.Max.X -= right
 	b.Min.Y += rowsFoot
 	b.Max.Y -= 18
-	at := rowsScale(b, lo, hi, nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
+	at := rowsScale(b, lo, hi, numfmt.Nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
 	drawNotes(c, ladderNotes(rs))
 	for i, r := range rs {
 		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
@@ -325,7 +327,7 @@ func ladderNotes(rs []rung) (notes []note) {
 func ladderTable(rs []rung) table {
 	t := table{head: []string{"what", "kind", "rounds", "time", "interval"}}
 	for _, r := range rs {
-		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", nanos(r.Lo), nanos(r.Hi))})
+		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", numfmt.Nanos(r.Lo), numfmt.Nanos(r.Hi))})
 	}
 	return t
 }

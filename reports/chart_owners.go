@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // OwnersLocal and OwnersRemote draw who held the lock, one acquisition after the
@@ -140,7 +141,7 @@ func drawOwners(g *group) picture {
 func ownersAnswer(g *group, w int, ts []*timeline) string {
 	says := func(t *timeline) string {
 		return fmt.Sprintf("%s changes hands in %s of its acquisitions, and %d in a row serve %d of %s",
-			t.s.lock.Name, percent(100*t.handed), len(t.owners), t.served, g.unit(w))
+			t.s.lock.Name, numfmt.Percent(100*t.handed), len(t.owners), t.served, g.unit(w))
 	}
 	most, least := ts[0], ts[len(ts)-1]
 	text := says(most)
@@ -155,7 +156,7 @@ func ownersAnswer(g *group, w int, ts []*timeline) string {
 		}
 	}
 	if full > 1 {
-		return fmt.Sprintf("%s. In %d of %s, one worker fills a whole burst of the log (%d acquisitions or fewer).", text, full, plural(len(ts), "lock"), longest.longest)
+		return fmt.Sprintf("%s. In %d of %s, one worker fills a whole burst of the log (%d acquisitions or fewer).", text, full, numfmt.Plural(len(ts), "lock"), longest.longest)
 	}
 	return fmt.Sprintf("%s. The longest streak is one of %s: %s acquisitions.", text, longest.s.lock.Name, longest.streak())
 }
@@ -231,7 +232,7 @@ func (l strips) draw(c draw.Canvas, unit string) {
 func (l strips) lock(b draw.Canvas, t *timeline) {
 	c := b
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
-	text := fmt.Sprintf("handed over %s · longest streak %s · %d of %d served", percent(100*t.handed), t.streak(), t.served, t.workers)
+	text := fmt.Sprintf("handed over %s · longest streak %s · %d of %d served", numfmt.Percent(100*t.handed), t.streak(), t.served, t.workers)
 	name := rowName(t.s)
 	name.XAlign, name.YAlign = draw.XLeft, draw.YBottom
 	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 3}, shorten(name, t.s.lock.Name, b.Size().X-right.Width(text)-6))
@@ -255,7 +256,7 @@ func (l strips) scale(b draw.Canvas) {
 	st := typeset(8, muted, draw.XCenter, draw.YTop)
 	y := b.Min.Y - 2
 	c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.6)}, b.Min.X, y, b.Max.X, y)
-	for _, t := range linearTicks(0, float64(l.turns), figures) {
+	for _, t := range linearTicks(0, float64(l.turns), numfmt.Number) {
 		x := b.Min.X + b.Size().X*vg.Length(t.Value/float64(l.turns))
 		c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.6)}, x, y, x, y-3)
 		if t.Value == 0 {
@@ -270,7 +271,7 @@ func ownersTable(g *group, w int, ts []*timeline) table {
 	t := table{head: []string{"lock", "workers", "round drawn", "handed over", "served in those drawn", "streaks drawn", "longest streak",
 		metric.StreakP50.Name, metric.StreakP99.Name, metric.GapP99.Name}}
 	for _, x := range ts {
-		row := []string{x.s.lock.Name, strconv.Itoa(x.workers), strconv.Itoa(x.round + 1), percent(100 * x.handed),
+		row := []string{x.s.lock.Name, strconv.Itoa(x.workers), strconv.Itoa(x.round + 1), numfmt.Percent(100 * x.handed),
 			strconv.Itoa(x.served), strconv.Itoa(len(x.streaks)), x.streak()}
 		for _, m := range []*metric.Metric{metric.StreakP50, metric.StreakP99, metric.GapP99} {
 			row = append(row, cellText(m, x.s.cells[w].summary(m)))

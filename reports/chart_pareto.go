@@ -14,6 +14,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // ParetoLocal and ParetoRemote draw rate against fairness, at the greatest
@@ -43,7 +45,7 @@ const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statis
 type tradeoff struct {
 	s          *series
 	c          *cell
-	rate, jain metric.Summary
+	rate, jain stat.Summary
 	front      bool // none is better in both medians
 	beaten     bool // surely
 	told       bool // there were rounds enough to be surely beaten
@@ -62,7 +64,7 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 	slices.SortStableFunc(out, func(a, b *tradeoff) int {
 		return cmp.Or(cmp.Compare(b.rate.Median, a.rate.Median), cmp.Compare(b.jain.Median, a.jain.Median))
 	})
-	level := 1 - family95/float64(max(1, len(out)-1))
+	level := stat.Level(len(out) - 1)
 	for _, t := range out {
 		t.front = true
 		for _, o := range out {
@@ -73,7 +75,7 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 				t.front = false
 			}
 			xs, ys := pairs(o.c, t.c, m)
-			duel := metric.Compare(xs, ys, level)
+			duel := stat.Paired(xs, ys, level)
 			t.beaten = t.beaten || duel.Greater()
 			t.told = t.told || duel.Enough()
 		}
@@ -117,7 +119,7 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 		told = told || t.told
 		switch {
 		case t.front:
-			front = append(front, fmt.Sprintf("%s (%s, Jain"+nb+"%s)", t.s.lock.Name, perSecond(t.rate.Median), percent(t.jain.Median)))
+			front = append(front, fmt.Sprintf("%s (%s, Jain"+nb+"%s)", t.s.lock.Name, numfmt.PerSecond(t.rate.Median), numfmt.Percent(t.jain.Median)))
 		case !t.beaten:
 			open = append(open, t.s.lock.Name)
 		}
@@ -126,7 +128,7 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 	if len(front) == 1 {
 		text += front[0] + " has both the highest rate and the fairest shares: here fairness costs nothing."
 	} else {
-		text += fmt.Sprintf("%d of %s are on the front, where more of the one costs some of the other: %s.", len(front), plural(len(ts), "lock"), list(front, 5))
+		text += fmt.Sprintf("%d of %s are on the front, where more of the one costs some of the other: %s.", len(front), numfmt.Plural(len(ts), "lock"), numfmt.List(front, 5))
 	}
 	behind := len(ts) - len(front)
 	switch {
@@ -142,7 +144,7 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 	case len(open) == behind:
 		text += " None of the others is surely beaten: the front may run otherwise."
 	default:
-		text += fmt.Sprintf(" Of the other %d, these are not surely beaten: %s.", behind, list(open, 5))
+		text += fmt.Sprintf(" Of the other %d, these are not surely beaten: %s.", behind, numfmt.List(open, 5))
 	}
 	return text
 }
@@ -163,8 +165,8 @@ func paretoBody(c draw.Canvas, g *group, w int, ts []*tradeoff) {
 	lo, hi = logRange(lo, hi)
 	from := max(0, min(75, 25*math.Floor((least-5)/25)))
 	p := newPlot(from, 100, lo, hi)
-	p.Y.Scale, p.Y.Tick.Marker = warp(logarithm), logTicks(lo, hi, si)
-	p.X.Tick.Marker = linearTicks(from, 100, percent)
+	p.Y.Scale, p.Y.Tick.Marker = warp(logarithm), logTicks(lo, hi, numfmt.SI)
+	p.X.Tick.Marker = linearTicks(from, 100, numfmt.Percent)
 	labels := make([]endLabel, len(ts))
 	for i, t := range ts {
 		labels[i] = endLabel{look: t.s.look}
@@ -305,8 +307,8 @@ func paretoTable(ts []*tradeoff) table {
 	t := table{head: []string{"lock", "rounds", "per second", "interval", "jain", "interval", "front", "surely beaten"}}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, x := range ts {
-		t.rows = append(t.rows, []string{x.s.lock.Name, strconv.Itoa(x.rate.N), si(x.rate.Median), interval(x.rate, si),
-			percent(x.jain.Median), interval(x.jain, percent), yes[x.front], yes[x.beaten]})
+		t.rows = append(t.rows, []string{x.s.lock.Name, strconv.Itoa(x.rate.N), numfmt.SI(x.rate.Median), interval(x.rate, numfmt.SI),
+			numfmt.Percent(x.jain.Median), interval(x.jain, numfmt.Percent), yes[x.front], yes[x.beaten]})
 	}
 	return t
 }

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // RequestsRemote and NotificationsRemote draw what an acquisition costs the
@@ -56,7 +57,7 @@ const (
 
 func drawRequests(g *group) picture {
 	l := workersChart(g, metric.Requests, countScale)
-	l.format, l.figure, l.yTitle = figures, figures, "requests per acquisition"
+	l.format, l.figure, l.yTitle = numfmt.Number, numfmt.Number, "requests per acquisition"
 	if len(l.lines) == 0 {
 		return nothing("No request was counted in this run.")
 	}
@@ -72,7 +73,7 @@ func drawRequests(g *group) picture {
 	rule := ""
 	for i, h := range herds {
 		if i == mostHerds {
-			answer += " The numbers have " + plural(len(herds)-i, "more herd") + "."
+			answer += " The numbers have " + numfmt.Plural(len(herds)-i, "more herd") + "."
 			break
 		}
 		answer += " " + h.String()
@@ -85,7 +86,7 @@ func drawRequests(g *group) picture {
 
 func drawNotifications(g *group) picture {
 	l := workersChart(g, metric.Notifications, countScale)
-	l.format, l.figure, l.yTitle = figures, figures, "notifications per acquisition"
+	l.format, l.figure, l.yTitle = numfmt.Number, numfmt.Number, "notifications per acquisition"
 	if len(l.lines) == 0 {
 		return nothing("No notification was counted in this run.")
 	}
@@ -112,10 +113,10 @@ func wireAnswer(g *group, m *metric.Metric, noun string) string {
 	slices.SortStableFunc(cs, func(a, b cost) int { return cmp.Compare(a.v, b.v) })
 	least, most := cs[0], cs[len(cs)-1]
 	if len(cs) == 1 {
-		return fmt.Sprintf("With %s, %s takes %s %s per acquisition.", g.unit(w), least.name, figures(least.v), noun)
+		return fmt.Sprintf("With %s, %s takes %s %s per acquisition.", g.unit(w), least.name, numfmt.Number(least.v), noun)
 	}
 	return fmt.Sprintf("With %s, %s takes fewest (%s %s per acquisition) and %s most (%s).",
-		g.unit(w), least.name, figures(least.v), noun, most.name, figures(most.v))
+		g.unit(w), least.name, numfmt.Number(least.v), noun, most.name, numfmt.Number(most.v))
 }
 
 // notified returns how many notifications an acquisition of s takes with the
@@ -276,7 +277,7 @@ func wireTable(g *group, herds []herd) table {
 			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds))}
 			for _, m := range []*metric.Metric{metric.Requests, metric.Notifications} {
 				v := c.summary(m)
-				row = append(row, cellText(m, v), interval(v, figures))
+				row = append(row, cellText(m, v), interval(v, numfmt.Number))
 			}
 			row = append(row, dearer)
 			for _, m := range trips {

@@ -12,6 +12,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // RoundTripsRemote draws what a turn of a lock takes, in units of what a bare
@@ -28,7 +30,7 @@ var RoundTripsRemote = &Chart{
 
 func drawRoundTrips(g *group) picture {
 	l := workersChart(g, metric.TurnRoundTrips, logScale)
-	l.format, l.figure, l.yTitle = si, si, "round trips per turn of the lock (log scale)"
+	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.SI, "round trips per turn of the lock (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No turn of a lock was measured in round trips to its server.")
 	}
@@ -82,26 +84,26 @@ func roundTripsAnswer(g *group) string {
 		if trip.Confidence < 0.95 {
 			what = "range"
 		}
-		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", nanos(trip.Median), name, what, nanos(trip.Lo), nanos(trip.Hi)))
+		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", numfmt.Nanos(trip.Median), name, what, numfmt.Nanos(trip.Lo), numfmt.Nanos(trip.Hi)))
 		if s := g.busiest(kind, w); s != nil {
 			lock := s.lock.Name
 			if h := s.cells[w].summary(metric.HandoverRoundTrips); h.N > 0 {
 				lock += ", a hand-over " + cellText(metric.HandoverRoundTrips, h)
 			}
-			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", si(s.cells[w].summary(metric.TurnRoundTrips).Median), of, name, lock))
+			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", numfmt.SI(s.cells[w].summary(metric.TurnRoundTrips).Median), of, name, lock))
 			of = ""
 		}
 	}
-	text := "A bare round trip takes " + list(trips, len(trips)) + "."
+	text := "A bare round trip takes " + numfmt.List(trips, len(trips)) + "."
 	if len(turns) > 0 {
-		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, list(turns, len(turns)))
+		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, numfmt.List(turns, len(turns)))
 	}
 	return text
 }
 
 // roundTrip returns the round trip to the servers of a kind: the median over the
 // rounds of the medians over the cases of a round, which share its weather.
-func (g *group) roundTrip(kind string) metric.Summary {
+func (g *group) roundTrip(kind string) stat.Summary {
 	rounds := make(map[int][]float64)
 	for _, s := range g.series {
 		if s.lock.Traits.Needs != kind {
@@ -117,9 +119,9 @@ func (g *group) roundTrip(kind string) metric.Summary {
 	}
 	var medians []float64
 	for _, vs := range rounds {
-		medians = append(medians, metric.Summarize(vs).Median)
+		medians = append(medians, stat.Summarize(vs).Median)
 	}
-	return metric.Summarize(medians)
+	return stat.Summarize(medians)
 }
 
 // busiest returns the lock on a kind of server that is handed over most often

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // ShapeLocal and ShapeRemote draw the distribution of the waits as half-violins,
@@ -123,10 +124,10 @@ func shapeAnswer(g *group, w int, xs []*shape, few []string) string {
 	text := fmt.Sprintf("With %s, the waits of every lock are of one kind.", g.unit(w))
 	if several > 0 {
 		text = fmt.Sprintf("With %s, the waits of %d of %s are of more than one kind. Furthest apart are those of %s: %s.",
-			g.unit(w), several, plural(len(xs), "lock"), wide.s.lock.Name, wide.kinds())
+			g.unit(w), several, numfmt.Plural(len(xs), "lock"), wide.s.lock.Name, wide.kinds())
 	}
 	if len(few) > 0 {
-		text += fmt.Sprintf(" Too few samples: %s.", list(few, 6))
+		text += fmt.Sprintf(" Too few samples: %s.", numfmt.List(few, 6))
 	}
 	return text
 }
@@ -139,9 +140,9 @@ func (x *shape) kinds() string {
 		if h.floor {
 			where = "below "
 		}
-		parts = append(parts, percent(100*h.share)+" "+where+nanos(h.at))
+		parts = append(parts, numfmt.Percent(100*h.share)+" "+where+numfmt.Nanos(h.at))
 	}
-	return list(parts, 4)
+	return numfmt.List(parts, 4)
 }
 
 // shapeStep returns the height of a row of n.
@@ -171,7 +172,7 @@ func shapeBody(c draw.Canvas, unit string, xs []*shape, scale shapeScale) {
 		st := typeset(7.5, muted, draw.XLeft, draw.YBottom)
 		c.FillText(st, vg.Point{X: b.Min.X, Y: b.Max.Y + 2}, floorNote(scale.floor))
 	}
-	at := rowsScale(b, scale.lo, scale.hi, nanos, fmt.Sprintf("time from request to grant, %s (log scale)", unit))
+	at := rowsScale(b, scale.lo, scale.hi, numfmt.Nanos, fmt.Sprintf("time from request to grant, %s (log scale)", unit))
 	for i, x := range xs {
 		base := b.Max.Y - vg.Length(i+1)*step + 11
 		c.FillText(rowName(x.s), vg.Point{X: b.Min.X - 6, Y: base + 5}, shorten(rowName(x.s), x.s.lock.Name, rowsName))

@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // ShortTermLocal and ShortTermRemote draw over the number of workers how many
@@ -39,7 +40,7 @@ const shortTermDoc = lineDoc + " Read from the log of owners: how many of n work
 
 func drawShortTerm(g *group) picture {
 	l := workersChart(g, metric.LWSS, shareScale)
-	l.figure, l.yTitle, l.under = percent, "workers that hold the lock within n acquisitions, of n workers", byLot
+	l.figure, l.yTitle, l.under = numfmt.Percent, "workers that hold the lock within n acquisitions, of n workers", byLot
 	l.drop(func(s *series) bool { return s.lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock of this run has a log of two or more owners, so nothing can be said of the order of turns.")
@@ -99,16 +100,16 @@ func shortTermAnswer(g *group) string {
 	}
 	slices.SortStableFunc(all, func(a, b share) int { return cmp.Compare(b.v, a.v) })
 	most, least := all[0], all[len(all)-1]
-	text := fmt.Sprintf("Within %d acquisitions in a row, %s serves %s of %s", w, most.s.lock.Name, percent(most.v), g.unit(w))
+	text := fmt.Sprintf("Within %d acquisitions in a row, %s serves %s of %s", w, most.s.lock.Name, numfmt.Percent(most.v), g.unit(w))
 	if len(all) > 1 {
-		text += fmt.Sprintf(" and %s %s", least.s.lock.Name, percent(least.v))
+		text += fmt.Sprintf(" and %s %s", least.s.lock.Name, numfmt.Percent(least.v))
 	}
 	text += "."
 	if len(all) > 1 {
-		text += fmt.Sprintf(" %d of %s serve more workers than owners drawn by lot would (%s).", soon, plural(len(all), "lock"), percent(lot(float64(w))))
+		text += fmt.Sprintf(" %d of %s serve more workers than owners drawn by lot would (%s).", soon, numfmt.Plural(len(all), "lock"), numfmt.Percent(lot(float64(w))))
 	}
 	if v := least.s.cells[w].summary(metric.StreakP50); v.N > 0 && v.Median > 1 {
-		text += fmt.Sprintf(" Half of the time of %s falls into streaks of more than %s acquisitions by one worker.", least.s.lock.Name, figures(v.Median-1))
+		text += fmt.Sprintf(" Half of the time of %s falls into streaks of more than %s acquisitions by one worker.", least.s.lock.Name, numfmt.Number(v.Median-1))
 	}
 	return text
 }
@@ -125,7 +126,7 @@ func shortTermTable(g *group) table {
 			if v.N == 0 {
 				continue
 			}
-			row := []string{s.lock.Name, strconv.Itoa(w), percent(v.Median), interval(v, percent), percent(lot(float64(w)))}
+			row := []string{s.lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent), numfmt.Percent(lot(float64(w)))}
 			for _, m := range columns {
 				row = append(row, cellText(m, s.cells[w].summary(m)))
 			}

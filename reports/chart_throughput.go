@@ -9,6 +9,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // ThroughputLocal draws acquisitions per second over the number of workers.
@@ -23,7 +25,7 @@ const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic inte
 
 func drawThroughput(g *group) picture {
 	l := workersChart(g, metric.Throughput, logScale)
-	l.format, l.figure, l.yTitle = si, perSecond, "acquisitions per second, all workers together (log scale)"
+	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.PerSecond, "acquisitions per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
 	}
@@ -48,11 +50,11 @@ func throughputAnswer(g *group) string {
 		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
 	}
 	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.to, a.to) })
-	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, perSecond(ks[0].to))
+	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, numfmt.PerSecond(ks[0].to))
 	if len(ks) > 1 {
 		end := ks[len(ks)-1]
 		most = fmt.Sprintf("With %s, %s has the highest median (%s), %s that of %s, the lowest (%s).",
-			g.unit(last), ks[0].name, perSecond(ks[0].to), times(ks[0].to/end.to), end.name, perSecond(end.to))
+			g.unit(last), ks[0].name, numfmt.PerSecond(ks[0].to), numfmt.Times(ks[0].to/end.to), end.name, numfmt.PerSecond(end.to))
 	}
 	ks = slices.DeleteFunc(ks, func(k kept) bool { return !(k.from > 0) })
 	if first == last || len(ks) < 2 {
@@ -61,7 +63,7 @@ func throughputAnswer(g *group) string {
 	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.by, a.by) })
 	best, worst := ks[0], ks[len(ks)-1]
 	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
-		g.unit(first), last, best.name, percent(best.by), worst.name, percent(worst.by), most)
+		g.unit(first), last, best.name, numfmt.Percent(best.by), worst.name, numfmt.Percent(worst.by), most)
 }
 
 func throughputTable(g *group) table {
@@ -82,7 +84,7 @@ func throughputTable(g *group) table {
 				continue
 			}
 			v := c.summary(metric.Throughput)
-			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds)), si(v.Median), interval(v, si)}
+			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds)), numfmt.SI(v.Median), interval(v, numfmt.SI)}
 			for _, m := range columns {
 				row = append(row, cellText(m, c.summary(m)))
 			}
@@ -93,7 +95,7 @@ func throughputTable(g *group) table {
 }
 
 // cellText formats the median of v as a figure of m.
-func cellText(m *metric.Metric, v metric.Summary) string {
+func cellText(m *metric.Metric, v stat.Summary) string {
 	switch {
 	case v.N == 0:
 		return unknown
@@ -109,16 +111,16 @@ func cellText(m *metric.Metric, v metric.Summary) string {
 func formatOf(m *metric.Metric) func(v float64) string {
 	switch {
 	case strings.HasSuffix(m.Unit, "ns/op"):
-		return nanos
+		return numfmt.Nanos
 	case strings.HasSuffix(m.Unit, "%"):
-		return percent
+		return numfmt.Percent
 	}
-	return si
+	return numfmt.SI
 }
 
 // interval formats the bounds of v, and what they are worth if it is less than
 // 95 %.
-func interval(v metric.Summary, format func(float64) string) string {
+func interval(v stat.Summary, format func(float64) string) string {
 	if v.N == 0 {
 		return unknown
 	}

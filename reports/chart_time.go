@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // TimeLocal and TimeRemote draw what the time of a lock, and of its workers, is
@@ -91,7 +92,7 @@ func (g *group) budgets(w int) (out []budget, untold []string) {
 func drawTime(g *group) picture {
 	w := g.crowd()
 	if g.load.Locks > 1 || g.load.Reads > 0 {
-		return nothing("Sections overlap here: the workers spread over %s or share them as readers, so the time of one lock does not add up.", plural(max(1, g.load.Locks), "lock"))
+		return nothing("Sections overlap here: the workers spread over %s or share them as readers, so the time of one lock does not add up.", numfmt.Plural(max(1, g.load.Locks), "lock"))
 	}
 	bs, untold := g.budgets(w)
 	if len(bs) == 0 {
@@ -113,16 +114,16 @@ func timeAnswer(g *group, w int, bs []budget, untold []string) string {
 	held := slices.MaxFunc(bs, func(a, b budget) int { return cmp.Compare(a.held, b.held) })
 	text := fmt.Sprintf("With %s, ", g.unit(w))
 	if most.handed > 0 {
-		text += fmt.Sprintf("hand-overs take %s of the time of %s, which is held %s of it. ", percent(most.handed), most.s.lock.Name, percent(most.held))
+		text += fmt.Sprintf("hand-overs take %s of the time of %s, which is held %s of it. ", numfmt.Percent(most.handed), most.s.lock.Name, numfmt.Percent(most.held))
 	}
 	switch {
 	case held.held < 1:
 		text += "No lock is held for more than 1" + nb + "% of the time."
 	case most.handed > 0 && held.s == most.s:
 	case most.handed > 0:
-		text += fmt.Sprintf("Held most is %s: %s, with %s in hand-overs.", held.s.lock.Name, percent(held.held), percent(held.handed))
+		text += fmt.Sprintf("Held most is %s: %s, with %s in hand-overs.", held.s.lock.Name, numfmt.Percent(held.held), numfmt.Percent(held.handed))
 	default:
-		text += fmt.Sprintf("%s is held most: %s of the time.", held.s.lock.Name, percent(held.held))
+		text += fmt.Sprintf("%s is held most: %s of the time.", held.s.lock.Name, numfmt.Percent(held.held))
 	}
 	if most.handed > 0 && len(bs) > 1 {
 		n := 0
@@ -131,10 +132,10 @@ func timeAnswer(g *group, w int, bs []budget, untold []string) string {
 				n++
 			}
 		}
-		text += fmt.Sprintf(" %d of %s spend more time in hand-overs than held.", n, plural(len(bs), "lock"))
+		text += fmt.Sprintf(" %d of %s spend more time in hand-overs than held.", n, numfmt.Plural(len(bs), "lock"))
 	}
 	if len(untold) > 0 {
-		text += fmt.Sprintf(" Not timed well enough: %s.", list(untold, 6))
+		text += fmt.Sprintf(" Not timed well enough: %s.", numfmt.List(untold, 6))
 	}
 	return strings.TrimSpace(text)
 }
@@ -164,7 +165,7 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 	fine := typeset(8, muted, draw.XLeft, draw.YCenter)
 	for _, b := range bs {
 		left = max(left, min(rowName(b.s).Width(b.s.lock.Name), width/4)+10)
-		right = max(right, fine.Width(nanos(b.turn))+8)
+		right = max(right, fine.Width(numfmt.Nanos(b.turn))+8)
 	}
 	gap := vg.Length(22)
 	wide := (c.Size().X - left - right - gap) / 2
@@ -179,7 +180,7 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 		y := top - (vg.Length(i)+0.5)*timeStep
 		c.FillText(rowName(b.s), vg.Point{X: lock.Min.X - 6, Y: y}, shorten(rowName(b.s), b.s.lock.Name, left-8))
 		stack(lock, y, b.s.look.hue, part{b.held, toneHeld}, part{b.handed, toneHanded})
-		c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: y}, nanos(b.turn))
+		c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: y}, numfmt.Nanos(b.turn))
 		if b.known {
 			stack(worker, y, b.s.look.hue, part{b.hold, toneHeld}, part{b.waitTime, toneWaits})
 		} else {
@@ -242,9 +243,9 @@ func timeTable(g *group) table {
 		bs, _ := g.budgets(w)
 		for _, b := range bs {
 			c := b.s.cells[w]
-			row := []string{b.s.lock.Name, strconv.Itoa(w), nanos(b.turn), percent(b.held), percent(b.handed), percent(b.rest()), unknown, unknown}
+			row := []string{b.s.lock.Name, strconv.Itoa(w), numfmt.Nanos(b.turn), numfmt.Percent(b.held), numfmt.Percent(b.handed), numfmt.Percent(b.rest()), unknown, unknown}
 			if b.known {
-				row[6], row[7] = percent(b.hold), percent(b.waitTime)
+				row[6], row[7] = numfmt.Percent(b.hold), numfmt.Percent(b.waitTime)
 			}
 			for _, m := range []*metric.Metric{metric.Hold, metric.HandoverTime, metric.HandoverMean} {
 				row = append(row, cellText(m, c.summary(m)))

@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // WaitLocal and WaitRemote draw how long an acquisition waits: all quantiles
@@ -77,9 +78,9 @@ func quoted(h harness.Histogram, q, floor float64) string {
 	case !ok:
 		return unknown
 	case v < floor:
-		return "≤ " + nanos(floor)
+		return "≤ " + numfmt.Nanos(floor)
 	}
-	return nanos(v)
+	return numfmt.Nanos(v)
 }
 
 // shared returns the greatest quantile that every curve resolves, of those that
@@ -125,7 +126,7 @@ func waitAnswer(g *group, w int, curves []curve) string {
 	case at(least) == at(most):
 		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), quoted(least.h, q, floor), of)
 	}
-	ratio := times(at(most) / at(least))
+	ratio := numfmt.Times(at(most) / at(least))
 	if least.h.Quantile(q) < floor {
 		ratio = "more than " + ratio
 	}
@@ -157,7 +158,7 @@ func waitAxes(curves []curve, floor float64) *plot.Plot {
 	qMax, lo, hi := waitRange(curves, floor)
 	p := newPlot(0, qMax, lo, hi)
 	p.X.Scale, p.Y.Scale = warp(tail), warp(logarithm)
-	p.Y.Tick.Marker = logTicks(lo, hi, nanos)
+	p.Y.Tick.Marker = logTicks(lo, hi, numfmt.Nanos)
 	var xs plot.ConstantTicks
 	for _, q := range []float64{0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999} {
 		if q <= qMax {
@@ -254,7 +255,7 @@ func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
 
 // floorNote explains the floor.
 func floorNote(floor float64) string {
-	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))
+	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", numfmt.Nanos(floor))
 }
 
 // path returns the curve: what the samples resolve, and its tail, which they

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/resultfile"
 )
 
@@ -49,6 +50,17 @@ func TestAudit(t *testing.T) {
 			if !strings.Contains(got[lock], text) {
 				t.Errorf("%s: %q lacks %q", lock, got[lock], text)
 			}
+		}
+	}
+	// A result can break each of these, so each must be among what was checked.
+	for _, rule := range []string{oracle.Exclusion, oracle.Fencing, oracle.Liveness, oracle.Errors, oracle.Crash} {
+		if !strings.Contains(got["fenced"], rule+": ") {
+			t.Errorf("the table does not say what the rule %s is: %q", rule, got["fenced"])
+		}
+	}
+	for lock, row := range got {
+		if !strings.Contains(row, "crash: it does not end its process") {
+			t.Errorf("%s: that it must not crash is not among %q", lock, row)
 		}
 	}
 	for lock, bad := range map[string]string{"alone": "exclusion", "plain": "fencing", "permits": "no update", "readers": "error"} {

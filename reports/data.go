@@ -9,6 +9,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A group is the results of one run whose workloads differ in nothing but the
@@ -173,13 +175,13 @@ func (g *group) floor() float64 {
 }
 
 // unit is what contends for a lock of g.
-func (g *group) unit(n int) string { return plural(n, "worker") }
+func (g *group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
 // order returns the numbers of the rounds of c, ascending.
 func (c *cell) order() []int { return slices.Sorted(maps.Keys(c.rounds)) }
 
 // summary returns what the rounds of c say about m; N is 0 if they say nothing.
-func (c *cell) summary(m *metric.Metric) metric.Summary {
+func (c *cell) summary(m *metric.Metric) stat.Summary {
 	var rounds []*harness.Result
 	if c != nil {
 		for _, i := range c.order() {

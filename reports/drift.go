@@ -10,7 +10,9 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // What counts as a drift of the machine, and as a round that stands out.
@@ -60,7 +62,7 @@ func paces(run *resultfile.Run) (out []pace) {
 		}
 		p.rounds = slices.Sorted(maps.Keys(ratios))
 		for _, round := range p.rounds {
-			p.speeds = append(p.speeds, metric.Summarize(ratios[round]).Median)
+			p.speeds = append(p.speeds, stat.Summarize(ratios[round]).Median)
 		}
 		if len(p.rounds) > 0 {
 			out = append(out, p)
@@ -83,10 +85,10 @@ func (c *cell) addPace(ratios map[int][]float64) {
 }
 
 // trend returns the trend of the speeds, whose Change is a share.
-func (p pace) trend() metric.Trend { return metric.FindTrend(p.speeds) }
+func (p pace) trend() stat.Trend { return stat.FindTrend(p.speeds) }
 
 // drifted reports whether t is more than chance and more than nothing.
-func drifted(t metric.Trend) bool {
+func drifted(t stat.Trend) bool {
 	return t.P < driftChance && math.Abs(t.Change) > driftChange
 }
 
@@ -119,7 +121,7 @@ func drifts(run *resultfile.Run) (ws []harness.Warning) {
 		}
 		if odd := p.odd(); len(odd) > 0 {
 			ws = append(ws, harness.Warning{Kind: "drift",
-				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(odd), len(p.rounds), 100*oddRound, name, list(odd, 6)),
+				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(odd), len(p.rounds), 100*oddRound, name, numfmt.List(odd, 6)),
 				Remedy: "stop what runs now and then on this machine, or use more rounds, which outvote them",
 			})
 		}
@@ -146,7 +148,7 @@ func checks(run *resultfile.Run) []machine.Check {
 	out = append(out, machine.NoiseChecks(noise)...)
 	overlap := machine.Check{Kind: "overlap", Name: "workers that ran all together (overlap)"}
 	if !math.IsInf(least, 1) {
-		overlap.Found, overlap.Bad = percent(least)+" of the window at least", least < minOverlap
+		overlap.Found, overlap.Bad = numfmt.Percent(least)+" of the window at least", least < minOverlap
 	}
 	out = append(out, overlap)
 	for _, p := range paces(run) {

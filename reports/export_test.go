@@ -1,8 +1,36 @@
 package reports
 
+import (
+	"fmt"
+
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+)
+
 // CheckGolden and Update are for the tests that run experiments, which this
 // package must not import.
 var (
 	CheckGolden = checkGolden
 	Update      = update
 )
+
+// TwoRuns returns made-up runs of the same locks with so many rounds each.
+func TwoRuns(a, b int) []*resultfile.Run {
+	factors := map[string]float64{"mcs": 2, "ticket": 0.97, "mutex": 1}
+	return []*resultfile.Run{pairOf(a, factors)[0].Run, pairOf(b, factors)[1].Run}
+}
+
+// MachineRatios returns what a report of two runs says of each case: the ratio of the
+// second to the first.
+func MachineRatios(runs []*resultfile.Run) map[string]stat.Ratio {
+	out := make(map[string]stat.Ratio)
+	for _, x := range matches(Machines(runs, []string{"a", "b"})) {
+		s := x.ratios()
+		for _, w := range x.workers() {
+			for _, e := range s.effects(1, w) {
+				out[fmt.Sprintf("%s workers=%d", e.s.lock.Name, w)] = e.Ratio
+			}
+		}
+	}
+	return out
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 //go:embed report.html.tmpl
@@ -209,7 +210,7 @@ func (doc *document) drawLocks(gs []*group) error {
 			sections = append(sections, across)
 		}
 		if omitted != nil {
-			sections[1].Note += " Not drawn by themselves, to keep this page small: " + list(omitted, 12) + "."
+			sections[1].Note += " Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
 		}
 		if remote {
 			doc.Served = sections
@@ -283,7 +284,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		s.Figures = append(s.Figures, f)
 	}
 	if constant != nil {
-		s.Note = "Not varied in this run, so without a chart: " + list(constant, len(constant)) + "."
+		s.Note = "Not varied in this run, so without a chart: " + numfmt.List(constant, len(constant)) + "."
 	}
 	return s, nil
 }

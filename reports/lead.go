@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"locklab/internal/numfmt"
 	"slices"
 	"strings"
 )
@@ -53,10 +54,10 @@ func sentenceOn(vs []verdict, remote bool) (out []fragment) {
 			add("; ")
 		}
 		name(use.lock)
-		add(" " + list(use.when, len(use.when)))
+		add(" " + numfmt.List(use.when, len(use.when)))
 	}
 	if undecided > 0 {
-		add(fmt.Sprintf("; %s not decided", plural(undecided, "situation")))
+		add(fmt.Sprintf("; %s not decided", numfmt.Plural(undecided, "situation")))
 	}
 	add(". ")
 	return out

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // A lineChart draws a figure over an axis of the workload: one line a lock, in
@@ -60,7 +61,7 @@ type line struct {
 
 type linePoint struct {
 	stop int // index in lineChart.stops
-	metric.Summary
+	stat.Summary
 }
 
 // workersChart returns a chart of m over the number of workers of g. Where the
@@ -75,13 +76,13 @@ func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
 		l.stops = append(l.stops, stop{float64(w), strconv.Itoa(w)})
 	}
 	for _, s := range g.series {
-		l.add(s, func(i int) metric.Summary { return s.cells[g.workers[i]].summary(m) })
+		l.add(s, func(i int) stat.Summary { return s.cells[g.workers[i]].summary(m) })
 	}
 	return l
 }
 
 // add adds the line of s, whose figure at stop number i is at(i).
-func (l *lineChart) add(s *series, at func(i int) metric.Summary) {
+func (l *lineChart) add(s *series, at func(i int) stat.Summary) {
 	ln := line{s: s}
 	for i := range l.stops {
 		v := at(i)

@@ -13,6 +13,9 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A match is the groups of one workload, of local or of remote locks, that more
@@ -24,6 +27,8 @@ type match struct {
 	looks    []look
 	groups   []*group // by machine
 	cpus     int      // of every machine, 0 if they differ
+
+	shared []int // by machine: how many cases of the whole run the first one has too
 }
 
 // matches returns what the machines have in common: local locks first, and in
@@ -52,6 +57,11 @@ func matches(ms []Machine) (out []*match) {
 		}
 	}
 	out = slices.DeleteFunc(out, func(x *match) bool { return len(x.groups) < 2 })
+	for _, x := range out {
+		for _, m := range x.machines {
+			x.shared = append(x.shared, sharedCases(x.machines[0].Run, m.Run))
+		}
+	}
 	slices.SortStableFunc(out, func(a, b *match) int {
 		if a.remote != b.remote {
 			return map[bool]int{false: -1, true: 1}[a.remote]
@@ -59,6 +69,29 @@ func matches(ms []Machine) (out []*match) {
 		return 0
 	})
 	return out
+}
+
+// sharedCases returns how many cases of two runs can be compared: as many intervals
+// hold together, whichever of them is looked at. "locklab compare" counts them alike.
+func sharedCases(a, b *resultfile.Run) (n int) {
+	type key struct{ lock, workload string }
+	has := func(run *resultfile.Run) map[key]bool {
+		out := make(map[key]bool)
+		broken := violations(run)
+		for _, r := range run.Results {
+			if _, ok := metric.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
+				out[key{r.Lock.Name, r.Workload.Name()}] = true
+			}
+		}
+		return out
+	}
+	other := has(b)
+	for k := range has(a) {
+		if other[k] {
+			n++
+		}
+	}
+	return n
 }
 
 // cell returns the rounds of a lock on machine i with w workers, or nil.
@@ -95,7 +128,7 @@ func (x *match) workers() (ws []int) {
 	return slices.Compact(ws)
 }
 
-const ratioDoc = "Mark: the rate on a machine over that on the first one, the median of the ratios of every round of the one to every round of the other; bar: its interval at 95 % for all locks of a machine and a number of workers together (Bonferroni), by the ranks that the Mann-Whitney test allows. Rounds of two machines are not pairs: what disturbed one of them does not cancel, as it does between two locks of one run. Pale: not apart from the same rate. Hue: family of the lock; shape: machine; bold: a lock to use."
+const ratioDoc = "Mark: the rate on a machine over that on the first one, the median of the ratios of every round of the one to every round of the other; bar: its interval at 95 % for all cases that the two machines share together (Bonferroni), by the ranks that the Mann-Whitney test allows. Rounds of two machines are not pairs: what disturbed one of them does not cancel, as it does between two locks of one run. Pale: not apart from the same rate. Hue: family of the lock; shape: machine; bold: a lock to use."
 
 // ratios compares every machine with the first: a sweep over machines, whose
 // effects are of rounds that are no pairs.
@@ -126,9 +159,9 @@ func (x *match) ratio(s *sweep, i, w int) (out []effect) {
 			ps = append(ps, pair{base, c, base.cells[w]})
 		}
 	}
-	level := 1 - family95/float64(max(1, len(ps)))
+	level := stat.Level(x.shared[i])
 	for _, p := range ps {
-		e := effect{p.s, i, metric.CompareIndependent(p.a.figures(m), p.b.figures(m), level), p.a.summary(m)}
+		e := effect{p.s, i, stat.Unpaired(p.a.figures(m), p.b.figures(m), level), p.a.summary(m)}
 		if e.N > 0 && e.Median > 0 && !math.IsInf(e.Median, 0) {
 			out = append(out, e)
 		}
@@ -180,19 +213,19 @@ func (x *match) ratioAnswer(s *sweep, w int) string {
 				slower++
 			}
 		}
-		middle := metric.Summarize(logs).Median
+		middle := stat.Summarize(logs).Median
 		text := fmt.Sprintf("on %s a lock in the middle has %s", x.machines[i].Name, ofRate(middle))
 		if !enough {
-			text += fmt.Sprintf(" (but n = %d: to tell a difference from chance needs %s on each machine)", es[0].N, plural(metric.MinIndependent(es[0].Level), "round"))
+			text += fmt.Sprintf(" (but n = %d: to tell a difference from chance needs %s on each machine)", es[0].N, numfmt.Plural(stat.MinUnpaired(es[0].Level), "round"))
 		} else {
-			text += fmt.Sprintf(" (of %s, %d faster there beyond doubt, %d slower)", plural(len(es), "lock"), faster, slower)
+			text += fmt.Sprintf(" (of %s, %d faster there beyond doubt, %d slower)", numfmt.Plural(len(es), "lock"), faster, slower)
 		}
 		parts = append(parts, text)
 	}
 	if parts == nil {
-		return "With " + plural(w, "worker") + " no two machines share a lock."
+		return "With " + numfmt.Plural(w, "worker") + " no two machines share a lock."
 	}
-	return fmt.Sprintf("With %s, against %s: %s.", plural(w, "worker"), first, strings.Join(parts, "; "))
+	return fmt.Sprintf("With %s, against %s: %s.", numfmt.Plural(w, "worker"), first, strings.Join(parts, "; "))
 }
 
 // ratioTable lists every ratio.
@@ -205,7 +238,7 @@ func (x *match) ratioTable(s *sweep) table {
 	for _, w := range s.workers {
 		for _, base := range x.groups[0].at(w) {
 			rate := base.cells[w].summary(s.metric(w))
-			t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[0].Name, si(rate.Median), "1", unknown, unknown})
+			t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[0].Name, numfmt.SI(rate.Median), "1", unknown, unknown})
 			for i := 1; i < len(x.machines); i++ {
 				k := slices.IndexFunc(s.effects(i, w), func(e effect) bool { return e.s == base })
 				if k < 0 {
@@ -218,7 +251,7 @@ func (x *match) ratioTable(s *sweep) table {
 				} else if !e.Enough() {
 					verdict = fmt.Sprintf("n = %d", e.N)
 				}
-				t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[i].Name, si(e.rate.Median), figures(e.Median), ratios(e.Lo, e.Hi), verdict})
+				t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[i].Name, numfmt.SI(e.rate.Median), numfmt.Number(e.Median), ratios(e.Lo, e.Hi), verdict})
 			}
 		}
 	}

@@ -13,6 +13,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // An overlay is a figure of every lock over the number of workers, all machines
@@ -29,11 +31,11 @@ type overlay struct {
 
 var overlays = []overlay{
 	{"machines-throughput", "Does a lock keep its throughput on every machine?", metric.Throughput, logScale,
-		"acquisitions per second, all workers together (log scale)", perSecond, true, "the highest rate"},
+		"acquisitions per second, all workers together (log scale)", numfmt.PerSecond, true, "the highest rate"},
 	{"machines-wait", "On which machine does a worker wait longest?", metric.P99, logScale,
-		"wait that 99 in 100 do not exceed (log scale)", nanos, false, "the shortest p99 wait"},
+		"wait that 99 in 100 do not exceed (log scale)", numfmt.Nanos, false, "the shortest p99 wait"},
 	{"machines-fairness", "Is a lock as fair on every machine?", metric.Jain, shareScale,
-		"Jain index of the workers' acquisitions (100 % = equal shares)", percent, true, "the fairest shares"},
+		"Jain index of the workers' acquisitions (100 % = equal shares)", numfmt.Percent, true, "the fairest shares"},
 }
 
 const overlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Bold names are locks to use."
@@ -42,7 +44,7 @@ const overlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line
 func (o overlay) draw(x *match) picture {
 	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, y: o.y, format: o.format, figure: o.format, yTitle: o.yTitle}
 	if o.y == logScale && o.metric == metric.Throughput {
-		l.format = si
+		l.format = numfmt.SI
 	}
 	if !x.remote {
 		l.cpus = x.cpus
@@ -58,7 +60,7 @@ func (o overlay) draw(x *match) picture {
 		}
 		before := len(l.lines)
 		for i := range x.machines {
-			l.add(&series{lock: harness.Lock{Name: x.machines[i].Name}, look: x.looks[i]}, func(k int) metric.Summary {
+			l.add(&series{lock: harness.Lock{Name: x.machines[i].Name}, look: x.looks[i]}, func(k int) stat.Summary {
 				return x.cell(i, s.lock.Name, ws[k]).summary(o.metric)
 			})
 		}
@@ -136,7 +138,7 @@ func (o overlay) answer(x *match) string {
 	if parts == nil {
 		return "The machines share no number of workers at which a lock has this figure."
 	}
-	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", plural(w, "worker"), o.best, strings.Join(parts, ", "))
+	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", numfmt.Plural(w, "worker"), o.best, strings.Join(parts, ", "))
 }
 
 // table lists the figures, a column a machine.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 )
 
 // The runs of two "machines": one machine whose Go scheduler used one processor
@@ -105,13 +105,13 @@ func TestRatios(t *testing.T) {
 		for _, e := range es {
 			want := factors[e.s.lock.Name]
 			if e.Lo > want || e.Hi < want || e.Median < want*0.97 || e.Median > want*1.03 {
-				t.Errorf("%s with %d workers: %+v, want %v", e.s.lock.Name, w, e.Comparison, want)
+				t.Errorf("%s with %d workers: %+v, want %v", e.s.lock.Name, w, e.Ratio, want)
 			}
 			if e.apart() != (want != 1) {
 				t.Errorf("%s with %d workers is apart: %v", e.s.lock.Name, w, e.apart())
 			}
-			if level := 1 - 0.05/3; e.Level != level {
-				t.Errorf("the level of three comparisons is %v, want %v", e.Level, level)
+			if level := stat.Level(9); e.Level != level {
+				t.Errorf("the level of nine comparisons is %v, want %v", e.Level, level)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func TestRatios(t *testing.T) {
 	}
 	// Three rounds reach no interval of 95 %, and the answer says so.
 	pic = matches(pairOf(3, factors))[0].drawRatios()
-	if want := fmt.Sprintf("n = 3: to tell a difference from chance needs %d rounds", metric.MinIndependent(1-0.05/3)); !strings.Contains(pic.answer, want) {
+	if want := fmt.Sprintf("n = 3: to tell a difference from chance needs %d rounds", stat.MinUnpaired(stat.Level(9))); !strings.Contains(pic.answer, want) {
 		t.Errorf("got %q, want %q", pic.answer, want)
 	}
 }
@@ -136,8 +136,8 @@ func TestRatiosAreNotPairs(t *testing.T) {
 	}
 	after := matches(ms)[0].ratios().effects(1, 4)
 	for i, e := range before {
-		if e.Comparison != after[i].Comparison {
-			t.Errorf("%s: %+v became %+v", e.s.lock.Name, e.Comparison, after[i].Comparison)
+		if e.Ratio != after[i].Ratio {
+			t.Errorf("%s: %+v became %+v", e.s.lock.Name, e.Ratio, after[i].Ratio)
 		}
 	}
 }

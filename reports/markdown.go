@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // WriteMarkdown writes what WriteHTML writes as Markdown, as GitHub reads it
@@ -107,7 +108,7 @@ func (m *markdown) verdicts(doc *document, level int) {
 	m.close()
 	m.comparisons("Every comparison behind this table", doc.Verdicts)
 	if len(doc.Others) > 0 {
-		m.open("The other workloads: " + plural(len(doc.Others), "situation"))
+		m.open("The other workloads: " + numfmt.Plural(len(doc.Others), "situation"))
 		m.verdictTable(doc.Columns, doc.Others)
 		m.close()
 		m.comparisons("Every comparison on the other workloads", doc.Others)

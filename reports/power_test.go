@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -174,13 +174,13 @@ func TestNoFalseClaims(t *testing.T) {
 			for range tries {
 				rates := w.draw(rng, rounds, slices.Repeat([]float64{1}, pool+rivals))
 				leader := slices.MaxFunc(rates[:pool], func(a, b []float64) int {
-					return cmp.Compare(metric.Summarize(a).Median, metric.Summarize(b).Median)
+					return cmp.Compare(stat.Summarize(a).Median, stat.Summarize(b).Median)
 				})
 				claim := false
 				for _, x := range rates[:pool] {
-					claim = claim || metric.Compare(leader, x, among).Greater()
+					claim = claim || stat.Paired(leader, x, among).Greater()
 					for _, r := range rates[pool:] {
-						claim = claim || metric.Compare(r, x, aside).Greater()
+						claim = claim || stat.Paired(r, x, aside).Greater()
 					}
 				}
 				if claim {

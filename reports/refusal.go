@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // oracleCrash is the rule that a lock breaks which ends its process.
@@ -29,10 +30,10 @@ func refusals(run *resultfile.Run) (out []refusal) {
 		case bad != nil:
 			first := bad[0].Violations[0]
 			if first.Rule == oracleCrash {
-				out = append(out, refusal{name, fmt.Sprintf("it crashed in %d of %s: %s", len(bad), plural(cases[name], "result"), first.Detail)})
+				out = append(out, refusal{name, fmt.Sprintf("it crashed in %d of %s: %s", len(bad), numfmt.Plural(cases[name], "result"), first.Detail)})
 				continue
 			}
-			out = append(out, refusal{name, fmt.Sprintf("it broke the rule of %s in %d of %s: %s", first.Rule, len(bad), plural(cases[name], "result"), first.Detail)})
+			out = append(out, refusal{name, fmt.Sprintf("it broke the rule of %s in %d of %s: %s", first.Rule, len(bad), numfmt.Plural(cases[name], "result"), first.Detail)})
 		case lock.Status != harness.Recommended && lock.Status != harness.Reference:
 			out = append(out, refusal{name, fmt.Sprintf("its status is %s: %s", lock.Status, lock.Doc)})
 		case lock.Traits.Permits > 1:

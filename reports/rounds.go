@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // poolShare is which part of the chance of a false difference in a row is for
@@ -19,9 +19,9 @@ const poolShare = 0.9
 // for use, and of each with one of so many kept for reference.
 func levels(pool, rivals int) (among, aside float64) {
 	if rivals == 0 {
-		return metric.Level(metric.Pairs(pool, 0)), 1
+		return stat.Level(stat.Pairs(pool, 0)), 1
 	}
-	return metric.LevelOf(poolShare, metric.Pairs(pool, 0)), metric.LevelOf(1-poolShare, pool*rivals)
+	return stat.LevelOf(poolShare, stat.Pairs(pool, 0)), stat.LevelOf(1-poolShare, pool*rivals)
 }
 
 // levelText says at which confidence each comparison of c is.
@@ -49,7 +49,7 @@ func confidence(level float64) string {
 func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks int) {
 	for n := range contestants(cases) {
 		among, _ := levels(n.pool, n.rivals)
-		if need := metric.MinRounds(among); need > rounds || need == rounds && n.pool+n.rivals > locks {
+		if need := stat.MinRounds(among); need > rounds || need == rounds && n.pool+n.rivals > locks {
 			rounds, locks = need, n.pool+n.rivals
 		}
 	}
@@ -62,9 +62,9 @@ func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks i
 func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds int) {
 	for n := range contestants(cases) {
 		among, aside := levels(n.pool, n.rivals)
-		rounds = max(rounds, metric.SturdyRounds(among))
+		rounds = max(rounds, stat.SturdyRounds(among))
 		if n.rivals > 0 {
-			rounds = max(rounds, metric.MinRounds(aside))
+			rounds = max(rounds, stat.MinRounds(aside))
 		}
 	}
 	return rounds

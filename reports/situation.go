@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // A class of groups is what sets their situations apart beside the number of
@@ -202,16 +203,16 @@ func (s situation) metric() *metric.Metric {
 // rate formats what s ranks by.
 func (s situation) rate(v float64) string {
 	if s.metric() == metric.Handovers {
-		return si(v) + " hand-overs/s"
+		return numfmt.SI(v) + " hand-overs/s"
 	}
-	return perSecond(v)
+	return numfmt.PerSecond(v)
 }
 
 // setting describes s with its figures.
 func (s situation) setting() string {
 	text := s.g.unit(s.workers)
 	if !s.g.remote && s.g.cpus > 0 && s.workers > 1 {
-		text += " on " + plural(s.g.cpus, "CPU")
+		text += " on " + numfmt.Plural(s.g.cpus, "CPU")
 	}
 	return text + ", " + s.g.axes
 }

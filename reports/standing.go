@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // unsound reports whether a lock is kept to show a bug: it may well be the
@@ -39,10 +40,10 @@ func (c *Chart) drawn(g *group) picture {
 		return pic
 	}
 	if sound == nil {
-		pic.answer = "No answer: only locks were measured that are kept to show a bug: " + list(left, 4) + "."
+		pic.answer = "No answer: only locks were measured that are kept to show a bug: " + numfmt.List(left, 4) + "."
 		return pic
 	}
-	pic.answer = c.draw(sound).answer + " Left out of this answer, being kept to show a bug: " + list(left, 4) + "."
+	pic.answer = c.draw(sound).answer + " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
 	return pic
 }
 

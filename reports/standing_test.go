@@ -54,7 +54,7 @@ func TestHistorical(t *testing.T) {
 		WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil })); err != nil {
 		t.Fatal(err)
 	}
-	bare := regexp.MustCompile(`(swift|rash|nolock)\b.{0,14}`)
+	bare := regexp.MustCompile(`\b(swift|rash|nolock)\b.{0,14}`)
 	mark := map[string]string{"swift": " (historical)", "rash": " (broken)", "nolock": " (control)"}
 	for name, got := range map[string]string{"HTML": page.String(), "Markdown": text.String(), "terminal": terminal.String()} {
 		found := 0

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // surety says how sure a verdict is in a word, and in full why this lock.
 func (c contest) surety(use candidate, f ranking) (grade, why string) {
-	rounds := plural(c.pool[0].rate.N, "round")
+	rounds := numfmt.Plural(c.pool[0].rate.N, "round")
 	if len(c.pool) == 1 {
 		return gradeOnly, "the only candidate measured here; " + rounds
 	}
@@ -29,10 +30,10 @@ func (c contest) surety(use candidate, f ranking) (grade, why string) {
 		}
 	}
 	if len(f.slower) > 0 {
-		parts = append(parts, fmt.Sprintf("%sfaster than %s, by at least %s", leader, list(names(f.slower), 6), percent(100*(f.margin-1))))
+		parts = append(parts, fmt.Sprintf("%sfaster than %s, by at least %s", leader, numfmt.List(names(f.slower), 6), numfmt.Percent(100*(f.margin-1))))
 	}
 	if len(f.likely) > 0 {
-		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, list(names(f.likely), 6)))
+		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, numfmt.List(names(f.likely), 6)))
 	}
 	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, confidence(c.level))
 }
@@ -64,7 +65,7 @@ func names(cs []candidate) (out []string) {
 func (c contest) untold(use candidate) string {
 	for _, r := range c.rivals {
 		if !c.compare(r, use).Enough() {
-			return fmt.Sprintf("; whether a lock kept for reference is faster takes %s to tell", plural(metric.MinRounds(c.aside), "round"))
+			return fmt.Sprintf("; whether a lock kept for reference is faster takes %s to tell", numfmt.Plural(stat.MinRounds(c.aside), "round"))
 		}
 	}
 	return ""
@@ -82,13 +83,13 @@ func (c contest) preference(use candidate, f ranking) string {
 	}
 	text := fmt.Sprintf("of the %d that tie ", len(f.ties))
 	if len(f.alike) < len(f.ties) {
-		text += fmt.Sprintf("(%s %s slower, which is not proven) ", list(names(f.seem()), 6), seems(len(f.ties)-len(f.alike)))
+		text += fmt.Sprintf("(%s %s slower, which is not proven) ", numfmt.List(names(f.seem()), 6), seems(len(f.ties)-len(f.alike)))
 	}
 	switch {
 	case fair && simple:
-		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", percent(use.jain), use.lock.Complexity)
+		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", numfmt.Percent(use.jain), use.lock.Complexity)
 	case fair:
-		text += fmt.Sprintf("the fairest (Jain %s)", percent(use.jain))
+		text += fmt.Sprintf("the fairest (Jain %s)", numfmt.Percent(use.jain))
 	case simple:
 		text += fmt.Sprintf("the simplest (%s)", use.lock.Complexity)
 	default:
@@ -97,7 +98,7 @@ func (c contest) preference(use candidate, f ranking) string {
 	if leader := c.pool[0]; use.series != leader.series {
 		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
 		if fair {
-			text += fmt.Sprintf(" (Jain %s)", percent(leader.jain))
+			text += fmt.Sprintf(" (Jain %s)", numfmt.Percent(leader.jain))
 		}
 	}
 	return text
@@ -107,14 +108,14 @@ func (c contest) preference(use candidate, f ranking) string {
 func (v *verdict) note(c contest, use candidate) {
 	for _, r := range c.rivals {
 		if ratio := c.compare(r, use); ratio.Greater() {
-			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, times(ratio.Median)))
+			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, numfmt.Times(ratio.Median)))
 		}
 	}
 	if v.Unfair {
 		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", v.Jain))
 	}
 	if all, bad := c.disturbed(); 2*bad > all {
-		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, plural(all, "result")))
+		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, numfmt.Plural(all, "result")))
 	}
 }
 
@@ -174,18 +175,18 @@ func (c contest) rows(use candidate) (out []rival) {
 }
 
 // ratioText formats a ratio with its interval.
-func ratioText(c metric.Comparison) string {
+func ratioText(c stat.Ratio) string {
 	switch {
 	case c.N == 0:
 		return unknown
 	case !c.Enough():
-		return figures(c.Median)
+		return numfmt.Number(c.Median)
 	}
-	return fmt.Sprintf("%s (%s to %s)", figures(c.Median), figures(c.Lo), figures(c.Hi))
+	return fmt.Sprintf("%s (%s to %s)", numfmt.Number(c.Median), numfmt.Number(c.Lo), numfmt.Number(c.Hi))
 }
 
 // relation says what a ratio to the leader says.
-func relation(c, alone metric.Comparison) string {
+func relation(c, alone stat.Ratio) string {
 	switch {
 	case !c.Enough():
 		return "too few rounds in common"

@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // A dimension is a property of the workload that a run may vary. Its values are
@@ -199,8 +200,8 @@ func (s *sweep) full(i int) string {
 type effect struct {
 	s       *series
 	setting int
-	metric.Comparison
-	rate metric.Summary // with the setting
+	stat.Ratio
+	rate stat.Summary // with the setting
 }
 
 // apart reports whether e is beyond chance.
@@ -224,7 +225,7 @@ func (s *sweep) measure(i, w int) (out []effect) {
 	type pair struct {
 		s      *series
 		xs, ys []float64
-		rate   metric.Summary
+		rate   stat.Summary
 	}
 	var ps []pair
 	with := make(map[string]*cell)
@@ -240,9 +241,9 @@ func (s *sweep) measure(i, w int) (out []effect) {
 			ps = append(ps, pair{x, xs, ys, c.summary(m)})
 		}
 	}
-	level := 1 - family95/float64(max(1, len(ps)))
+	level := stat.Level(len(ps))
 	for _, p := range ps {
-		e := effect{p.s, i, metric.Compare(p.xs, p.ys, level), p.rate}
+		e := effect{p.s, i, stat.Paired(p.xs, p.ys, level), p.rate}
 		if e.N > 0 && e.Median > 0 && !math.IsInf(e.Median, 0) {
 			out = append(out, e)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // Made-up findings, for tests of how a report draws. No figure of them is ever
@@ -111,7 +112,7 @@ func lineTables() []harness.Table {
 		if i > 4 {
 			c = harness.Cell{N: 5, Hi: 3}
 		}
-		rare.Rows = append(rare.Rows, harness.Row{Label: figures(x), X: x, Cells: []harness.Cell{c}})
+		rare.Rows = append(rare.Rows, harness.Row{Label: numfmt.Number(x), X: x, Cells: []harness.Cell{c}})
 	}
 	return []harness.Table{near, flat, rare}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // minText is the least width that WriteVerdict fills; narrower terminals wrap.
@@ -35,7 +36,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	}
 	if len(others) > 0 {
 		t.gap()
-		t.line(fmt.Sprintf("The report judges %s more, of the other workloads.", plural(len(others), "situation")))
+		t.line(fmt.Sprintf("The report judges %s more, of the other workloads.", numfmt.Plural(len(others), "situation")))
 	}
 	if bad := refusals(run); len(bad) > 0 {
 		t.gap()

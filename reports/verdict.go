@@ -8,6 +8,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A verdict says which lock to use in one situation, or why that cannot be
@@ -36,7 +38,7 @@ type verdict struct {
 }
 
 // Reason is why there is no verdict, for a row that says so anyway.
-func (v verdict) Reason() string { return sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
+func (v verdict) Reason() string { return numfmt.Sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
 
 // A rival is a lock in the table of all comparisons of a situation.
 type rival struct {
@@ -59,7 +61,6 @@ const (
 	unfairBelow = 50 // Jain, percent
 	jainStep    = 5  // points of Jain's index that count as a difference
 	noiseFactor = 2  // by how much the leader may be faster than a lock that ties
-	family95    = 0.05
 
 	// A lock seems slower than the leader if the interval of this level lies
 	// above 1: by chance one of two equal locks does in one run of five at most.
@@ -94,7 +95,7 @@ func judgeAll(ss []situation) (out []verdict) {
 type candidate struct {
 	*series
 	cell *cell
-	rate metric.Summary
+	rate stat.Summary
 	jain float64 // percent, 100 where it has no meaning
 
 	complexity harness.Complexity
@@ -183,7 +184,7 @@ func judge(s situation) verdict {
 }
 
 // compare returns the ratio of a's rate to b's over the rounds they share.
-func (c contest) compare(a, b candidate) metric.Comparison {
+func (c contest) compare(a, b candidate) stat.Ratio {
 	level := c.level
 	if slices.ContainsFunc(c.rivals, func(x candidate) bool { return x.series == a.series || x.series == b.series }) {
 		level = c.aside
@@ -191,9 +192,9 @@ func (c contest) compare(a, b candidate) metric.Comparison {
 	return c.compareAt(a, b, level)
 }
 
-func (c contest) compareAt(a, b candidate, level float64) metric.Comparison {
+func (c contest) compareAt(a, b candidate, level float64) stat.Ratio {
 	xs, ys := pairs(a.cell, b.cell, c.metric())
-	return metric.Compare(xs, ys, level)
+	return stat.Paired(xs, ys, level)
 }
 
 // A ranking is how the candidates of a contest stand to their leader.
@@ -229,21 +230,21 @@ func (c contest) rank() (f ranking) {
 			f.likely = append(f.likely, x)
 		case f.blur == "":
 			f.blur = fmt.Sprintf("no verdict: too much noise. %s has the highest median, %s, but in the same rounds it may be anything from %s to %s times as fast as %s; use a quieter machine or a longer window",
-				leader.lock.Name, c.rate(leader.rate.Median), figures(alone.Lo), figures(alone.Hi), x.lock.Name)
+				leader.lock.Name, c.rate(leader.rate.Median), numfmt.Number(alone.Lo), numfmt.Number(alone.Hi), x.lock.Name)
 		}
 	}
 	return f
 }
 
 // alone is compare at 95 % for this comparison by itself.
-func (c contest) alone(a, b candidate) metric.Comparison {
-	return c.compareAt(a, b, metric.Level(1))
+func (c contest) alone(a, b candidate) stat.Ratio {
+	return c.compareAt(a, b, stat.Level(1))
 }
 
 // undecided returns why nothing can be concluded from these rounds, or "".
 func (c contest) undecided() string {
 	leader, others := c.pool[0], c.pool[1:]
-	need, have := metric.MinRounds(c.level), leader.rate.N
+	need, have := stat.MinRounds(c.level), leader.rate.N
 	for _, x := range others {
 		if ratio := c.compare(leader, x); !ratio.Enough() {
 			have = min(have, ratio.N)
@@ -252,10 +253,10 @@ func (c contest) undecided() string {
 	best := fmt.Sprintf("The highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
 	switch {
 	case have < need && len(others) == 0:
-		return fmt.Sprintf("no verdict: %s, %d needed for an interval of 95 %%. %s", plural(have, "round"), need, best)
+		return fmt.Sprintf("no verdict: %s, %d needed for an interval of 95 %%. %s", numfmt.Plural(have, "round"), need, best)
 	case have < need:
 		return fmt.Sprintf("no verdict: %s, %d needed to compare %s at 95 %% for all pairs together. %s, which may be chance",
-			plural(have, "round"), need, plural(1+len(others), "lock"), best)
+			numfmt.Plural(have, "round"), need, numfmt.Plural(1+len(others), "lock"), best)
 	}
 	return ""
 }
@@ -300,7 +301,7 @@ func (v *verdict) fill(s situation, use candidate) {
 	v.Rate = v.Median
 	if use.rate.Confidence >= 0.95 {
 		v.Rate += fmt.Sprintf(" ±%.0f %%", 100*use.rate.Spread())
-		v.Interval = si(use.rate.Lo) + " to " + si(use.rate.Hi)
+		v.Interval = numfmt.SI(use.rate.Lo) + " to " + numfmt.SI(use.rate.Hi)
 	}
 	v.P99, v.Jain, v.Cost = s.p99(use), s.fairness(use), s.cost(use)
 	v.Unfair = v.Jain != unknown && use.jain < unfairBelow
@@ -310,7 +311,7 @@ func (s situation) p99(x candidate) string { return quoted(x.cell.waits(), 0.99,
 
 func (s situation) fairness(x candidate) string {
 	if j := x.cell.summary(metric.Jain); j.N > 0 {
-		return percent(j.Median)
+		return numfmt.Percent(j.Median)
 	}
 	return unknown
 }
@@ -319,10 +320,10 @@ func (s situation) fairness(x candidate) string {
 func (s situation) cost(x candidate) string {
 	if s.g.remote {
 		if c := x.cell.summary(metric.Requests); c.N > 0 {
-			return figures(c.Median) + " requests"
+			return numfmt.Number(c.Median) + " requests"
 		}
 	} else if c := x.cell.summary(metric.CPU); c.N > 0 {
-		return nanos(c.Median) + " CPU"
+		return numfmt.Nanos(c.Median) + " CPU"
 	}
 	return unknown
 }

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // find returns the verdict on a situation.
@@ -136,7 +137,7 @@ func TestVerdict(t *testing.T) {
 // claims any difference must stay under 5 %.
 func TestFalseDifferences(t *testing.T) {
 	const runs = 300
-	rounds := metric.MinRounds(metric.Level(metric.Pairs(4, 0)))
+	rounds := stat.MinRounds(stat.Level(stat.Pairs(4, 0)))
 	claimed := 0
 	for seed := range uint64(runs) {
 		run := synthesize(seed, rounds, 2, []int{8}, with(fast("a", 1e5), noisy), with(fast("b", 1e5), noisy), with(fast("c", 1e5), noisy), with(fast("d", 1e5), noisy))
@@ -182,7 +183,7 @@ func TestSituations(t *testing.T) {
 		run := synthesize(1, 1, c.cpus, c.workers, fast("a", 1e6))
 		var got []string
 		for _, s := range situations(groups(run)[0]) {
-			got = append(got, s.name+" "+figures(float64(s.workers)))
+			got = append(got, s.name+" "+numfmt.Number(float64(s.workers)))
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%d CPUs, workers %v: got %q, want %q", c.cpus, c.workers, got, c.want)
@@ -349,13 +350,13 @@ func TestRoundsFor(t *testing.T) {
 		}
 	}
 	rounds, locks := RoundsFor(cases)
-	if locks != 4 || rounds != metric.MinRounds(metric.Level(3+3)) {
+	if locks != 4 || rounds != stat.MinRounds(stat.Level(3+3)) {
 		t.Errorf("%d rounds for %d locks", rounds, locks)
 	}
 	// Three pairs of locks for use at 1.5 % each, three with the one kept for
 	// reference at 0.17 %: the latter take as many to be told at all.
 	among, aside := levels(3, 1)
-	if planned := PlannedRounds(cases); planned != max(metric.SturdyRounds(among), metric.MinRounds(aside)) || planned <= rounds {
+	if planned := PlannedRounds(cases); planned != max(stat.SturdyRounds(among), stat.MinRounds(aside)) || planned <= rounds {
 		t.Errorf("%d rounds planned, at %v and %v", planned, among, aside)
 	}
 	for n, want := range map[int]string{rounds: "a", rounds - 1: ""} {

@@ -13,7 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/harness/metric"
+	"locklab/harness/stat"
 	"locklab/zklock"
 )
 
@@ -66,7 +66,7 @@ func BenchmarkHandover(b *testing.B) {
 		}
 	}
 	for i, m := range measures {
-		b.ReportMetric(metric.Summarize(took[i]).Median, m.name+"-ns")
+		b.ReportMetric(stat.Summarize(took[i]).Median, m.name+"-ns")
 		if i == 0 {
 			continue
 		}
@@ -74,7 +74,7 @@ func BenchmarkHandover(b *testing.B) {
 		for k, t := range took[i] {
 			r = append(r, t/took[0][k])
 		}
-		s := metric.Summarize(r)
+		s := stat.Summarize(r)
 		b.ReportMetric(s.Median, m.name+"/bare")
 		b.ReportMetric(s.Lo, m.name+"/bare-lo")
 		b.ReportMetric(s.Hi, m.name+"/bare-hi")

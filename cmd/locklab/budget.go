@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/runner"
+	"locklab/harness/stat"
 )
 
 // The bounds within which a budget is spent.
@@ -19,7 +19,7 @@ const (
 
 // minRounds is the fewest rounds a budget is spent on: with fewer there is no
 // interval of 95 % around a median. A verdict on many locks takes more.
-var minRounds = metric.MinRounds(0.95)
+var minRounds = stat.MinRounds(0.95)
 
 // fit chooses rounds and windows so that p takes about so long. What the user
 // gave stays. Else there are as many rounds as fit, from those that p should have

@@ -14,6 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/runner"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -110,7 +111,7 @@ func (s *progress) clear() {
 // figure says what a case gave so far: the median of its rounds and, from six on,
 // the greater half of the interval around it.
 func figure(rates []float64) string {
-	sum := metric.Summarize(rates)
+	sum := stat.Summarize(rates)
 	if sum.N == 0 {
 		return ""
 	}
@@ -124,7 +125,7 @@ func figure(rates []float64) string {
 			break
 		}
 	}
-	if sum.N < metric.MinRounds(0.95) {
+	if sum.N < stat.MinRounds(0.95) {
 		return text
 	}
 	return fmt.Sprintf("%s ±%.0f %%", text, 100*sum.Spread())

@@ -6,8 +6,9 @@ import (
 	"slices"
 
 	"locklab/harness"
-	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A Verdict says what became of one case.
@@ -78,9 +79,9 @@ type Row struct {
 	Gate     *Gate
 	// Base and New are the medians of the rounds with intervals of 95 %; N is 0
 	// where there is no figure.
-	Base, New metric.Summary
-	Ratio     metric.Summary // of the new figure to the old; N is 0 if they were not compared
-	P         float64        // corrected for all comparisons; NaN if they were not compared
+	Base, New stat.Summary
+	Ratio     stat.Summary // of the new figure to the old; N is 0 if they were not compared
+	P         float64      // corrected for all comparisons; NaN if they were not compared
 	Verdict   Verdict
 	// BaseBroke and NewBroke are whether the lock broke a promise in that run.
 	BaseBroke, NewBroke bool
@@ -137,11 +138,12 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 			ts[i].row += len(c.Rows)
 		}
 		c.Rows, tests = append(c.Rows, rows...), append(tests, ts...)
-		if len(m.base) > 0 && len(m.next) > 0 || len(m.next) == 0 && is.absent(m.name()) != "" {
+		if m.planned(was, is) {
 			judged++
 		}
 	}
-	if judged == 0 {
+	c.Gaps = slices.Sorted(slices.Values(append(was.gaps(is, o.Locks), is.gaps(was, o.Locks)...)))
+	if judged == 0 && !was.lostWith(is, o.Locks) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
 	}
 	c.test(tests)
@@ -149,7 +151,6 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	c.sort(o.Gates)
-	c.Gaps = slices.Sorted(slices.Values(append(was.gaps(is, o.Locks), is.gaps(was, o.Locks)...)))
 	c.Warnings = warnings(base, next, c.Paired, matches)
 	return c, nil
 }
@@ -157,6 +158,9 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 // empty returns why nothing could be concluded, if no row says anything of the
 // code that is compared.
 func (c *Comparison) empty(gates []*Gate) error {
+	if len(c.Rows) == 0 && len(c.Gaps) > 0 {
+		return nil // both lost all that they were to measure
+	}
 	why := "no case that the two runs have in common has a figure of " + gateNames(gates) + " in both"
 	for _, r := range c.Rows {
 		switch r.Verdict {
@@ -185,7 +189,7 @@ func gateNames(gs []*Gate) string {
 	for _, g := range gs {
 		names = append(names, g.Name())
 	}
-	return list(names, len(names))
+	return numfmt.List(names, len(names))
 }
 
 // A test is a comparison to be made, for a row of the Comparison.
@@ -198,20 +202,20 @@ type test struct {
 func (c *Comparison) test(tests []test) {
 	c.Tests = len(tests)
 	c.Level = 1 - c.Alpha/float64(max(1, c.Tests))
-	by := new(deals).unpaired
+	ratio := stat.Unpaired
 	if c.Paired {
-		by = paired
+		ratio = stat.Paired
 	}
-	estimates, ps := make([]estimate, len(tests)), make([]float64, len(tests))
+	ratios, ps := make([]stat.Ratio, len(tests)), make([]float64, len(tests))
 	for i, t := range tests {
-		estimates[i] = by(t.base, t.next, c.Level)
-		ps[i] = estimates[i].p
+		ratios[i] = ratio(t.next, t.base, c.Level)
+		ps[i] = ratios[i].P
 	}
-	ps = holm(ps)
+	ps = stat.Holm(ps)
 	for i, t := range tests {
 		r := &c.Rows[t.row]
-		r.Ratio, r.P = estimates[i].ratio, ps[i]
-		r.Verdict = c.judge(r, estimates[i].enough)
+		r.Ratio, r.P = ratios[i].Summary, ps[i]
+		r.Verdict = c.judge(r, ratios[i].Enough())
 		if c.Paired && slices.Equal(t.base, t.next) {
 			r.Verdict = Same // there is nothing to estimate
 		}

@@ -11,6 +11,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A rates is one case of a synthetic run: acquisitions a second, round by round.
@@ -166,16 +168,16 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	c := Comparison{Alpha: 0.05, Threshold: 0.05}
-	ratio := metric.Summary{Median: 0.9, Lo: 0.85, Hi: 0.94, N: 10}
+	ratio := stat.Summary{Median: 0.9, Lo: 0.85, Hi: 0.94, N: 10}
 	for _, x := range []struct {
 		p    float64
-		edit func(*metric.Summary)
+		edit func(*stat.Summary)
 		want Verdict
 	}{
-		{0.01, func(*metric.Summary) {}, Regressed},
-		{0.06, func(*metric.Summary) {}, Noisy},
-		{0.01, func(s *metric.Summary) { s.Hi = 1.01 }, Noisy},
-		{0.01, func(s *metric.Summary) { s.Median = 0.96 }, Noisy},
+		{0.01, func(*stat.Summary) {}, Regressed},
+		{0.06, func(*stat.Summary) {}, Noisy},
+		{0.01, func(s *stat.Summary) { s.Hi = 1.01 }, Noisy},
+		{0.01, func(s *stat.Summary) { s.Median = 0.96 }, Noisy},
 	} {
 		r := &Row{Gate: Suite[0], Ratio: ratio, P: x.p}
 		x.edit(&r.Ratio)
@@ -184,7 +186,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	// The same ratio of a time is for the better.
-	r := &Row{Gate: &Gate{Metric: metric.P99, Format: nanos}, Ratio: ratio, P: 0.01}
+	r := &Row{Gate: &Gate{Metric: metric.P99, Format: numfmt.Nanos}, Ratio: ratio, P: 0.01}
 	if got := c.judge(r, true); got != Better {
 		t.Errorf("a shorter time is %s", got)
 	}
@@ -310,7 +312,7 @@ func TestMissing(t *testing.T) {
 		{synthetic(nil), synthetic(nil), Options{}, "no case in common"},
 		{synthetic(some), synthetic(rates{"y": xs}), Options{}, "no case in common"},
 		{synthetic(both), synthetic(both), Options{Locks: func(harness.Lock) bool { return false }}, "no case in common"},
-		{synthetic(some), synthetic(some), Options{Gates: []*Gate{{metric.Requests, figures}}}, "a figure of requests"},
+		{synthetic(some), synthetic(some), Options{Gates: []*Gate{{metric.Requests, numfmt.Number}}}, "a figure of requests"},
 	} {
 		if _, err := Compare(c.base, c.new, c.o); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
@@ -347,7 +349,7 @@ func TestFloors(t *testing.T) {
 		{waits(20, 4000), waits(20, 4002), Same},      // above
 		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
 	} {
-		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{metric.P99, nanos}}})
+		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{metric.P99, numfmt.Nanos}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 )
 
 // columns are those of WriteCSV.
@@ -32,7 +32,7 @@ func (c *Comparison) WriteCSV(out io.Writer) error {
 		r := &c.Rows[i]
 		m := r.Gate.Metric
 		line := []string{r.Lock.Name, r.Workload.Name(), m.Name, m.Unit, m.Better}
-		for _, s := range []metric.Summary{r.Base, r.New} {
+		for _, s := range []stat.Summary{r.Base, r.New} {
 			line = append(line, cell(s.Median, s.N), cell(s.Lo, s.N), cell(s.Hi, s.N), strconv.Itoa(s.N))
 		}
 		q := r.Ratio
@@ -137,7 +137,7 @@ func (c *Comparison) WriteJSON(out io.Writer) error {
 	return nil
 }
 
-func rate(s metric.Summary) *jsonRate {
+func rate(s stat.Summary) *jsonRate {
 	if s.N == 0 {
 		return nil
 	}

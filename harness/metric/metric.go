@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 )
 
 // A Metric is one figure of a result.
@@ -44,7 +45,7 @@ type Metric struct {
 // that gives only a bound counts as that bound: to leave it out would leave the
 // slow rounds. Where the median is no more than such a bound, AtMost of the
 // summary is set, and the median is to be shown as "at most".
-func (m *Metric) Summary(rs []*harness.Result) Summary {
+func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
 	var xs []float64
 	bound := math.Inf(-1)
 	for _, r := range rs {
@@ -57,7 +58,7 @@ func (m *Metric) Summary(rs []*harness.Result) Summary {
 			bound = max(bound, x)
 		}
 	}
-	s := Summarize(xs)
+	s := stat.Summarize(xs)
 	s.AtMost = s.Median <= bound
 	return s
 }

@@ -13,13 +13,15 @@ import (
 // ranks is the house plan: a package imports only packages of a lower rank.
 // Paths are relative to the module.
 var ranks = map[string]int{
-	"atomics":       0,
-	"harness":       0,
-	"cmd/testcount": 0,
+	"atomics":         0,
+	"harness":         0,
+	"cmd/testcount":   0,
+	"internal/numfmt": 0,
 
 	"atomics/evidence":    1,
 	"harness/recorder":    1,
 	"harness/oracle":      1,
+	"harness/stat":        1,
 	"internal/machine":    1,
 	"internal/backend":    1,
 	"internal/faultproxy": 1,
@@ -48,7 +50,6 @@ var ranks = map[string]int{
 	"reports":         4,
 
 	"harness/lockbench": 5,
-	"harness/chaos":     5,
 	"internal/catalog":  5,
 
 	"cmd/locklab": 6,

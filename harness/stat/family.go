@@ -1,4 +1,4 @@
-package metric
+package stat
 
 // Pairs returns how many comparisons there may be among candidates, of which
 // any may turn out to be the one that the others are compared with, and between

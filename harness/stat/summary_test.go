@@ -1,4 +1,4 @@
-package metric
+package stat
 
 import (
 	"math"
@@ -54,10 +54,10 @@ func TestSturdyRounds(t *testing.T) {
 				ratios[i] = 0.1
 			}
 		}
-		if c := Compare(ratios, ones, level); !c.Greater() || c.Median < 1.2 {
+		if c := Paired(ratios, ones, level); !c.Greater() || c.Median < 1.2 {
 			t.Errorf("%d rounds, %d of them bad, at %v: %+v, want greater", n, (n+9)/10, level, c)
 		}
-		if least := MinRounds(level); Compare(ratios[:least], ones, level).Greater() {
+		if least := MinRounds(level); Paired(ratios[:least], ones, level).Greater() {
 			t.Errorf("%d rounds at %v stand bad ones too: this shows nothing", least, level)
 		}
 	}
@@ -104,33 +104,5 @@ func TestCoverage(t *testing.T) {
 	// 97.85 % expected; five standard errors are 0.5 points.
 	if got := float64(held) / runs; math.Abs(got-0.9785) > 0.005 {
 		t.Errorf("the interval held the median in %.2f %% of runs, want 97.85 %%", 100*got)
-	}
-}
-
-func TestCompare(t *testing.T) {
-	// Rounds that differ by a factor of 30, in which a is always 1.2 times b.
-	var a, b []float64
-	for i := range 10 {
-		base := math.Pow(1.4, float64(i))
-		a, b = append(a, 1.2*base*(1+0.001*float64(i))), append(b, base)
-	}
-	if c := Compare(a, b, 0.95); !c.Greater() || c.Less() || math.Abs(c.Median-1.2) > 0.01 {
-		t.Errorf("paired: got %+v, want 1.2 and greater", c)
-	}
-	if c := Compare(b, a, 0.95); !c.Less() || c.Greater() {
-		t.Errorf("turned round: got %+v, want less", c)
-	}
-	if c := Compare(a, a, 0.95); c.Greater() || c.Less() || !c.Enough() {
-		t.Errorf("with itself: got %+v, want neither, from enough rounds", c)
-	}
-	// Ten rounds reach 99.8 %, not 99.9 %: however clear, no verdict.
-	if c := Compare(a, b, 0.999); c.Enough() || c.Greater() {
-		t.Errorf("at 99.9 %%: got %+v, want too few rounds", c)
-	}
-	if c := Compare([]float64{0, 1, math.NaN()}, []float64{0, 0, 1}, 0.5); c.N != 1 || !math.IsInf(c.Median, 1) {
-		t.Errorf("zeros: got %+v, want one infinite ratio", c)
-	}
-	if c := Compare(nil, nil, 0.95); c.Enough() || c.Greater() || c.Less() {
-		t.Errorf("nothing: got %+v, want no verdict", c)
 	}
 }

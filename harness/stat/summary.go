@@ -1,8 +1,10 @@
-package metric
+package stat
 
 import (
 	"math"
 	"slices"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // A Summary is what the rounds of one case say together.
@@ -17,7 +19,7 @@ type Summary struct {
 	N int // rounds that gave a figure
 
 	// AtMost says that the median is only a bound: the clock cannot tell what
-	// is below. Only [Metric.Summary] sets it.
+	// is below. Summarize leaves it false: only the metric knows.
 	AtMost bool
 }
 
@@ -41,13 +43,19 @@ const level95 = 0.95
 func Summarize(xs []float64) Summary { return summarize(xs, level95) }
 
 func summarize(xs []float64, level float64) Summary {
-	sorted := slices.DeleteFunc(slices.Clone(xs), math.IsNaN)
-	n := len(sorted)
-	if n == 0 {
+	sorted := numbers(xs)
+	if len(sorted) == 0 {
 		return Summary{Median: math.NaN(), Lo: math.NaN(), Hi: math.NaN()}
 	}
 	slices.Sort(sorted)
-	rank, confidence := medianRank(n, level)
+	rank, confidence := medianRank(len(sorted), level)
+	return between(sorted, rank, confidence)
+}
+
+// between returns the summary of sorted whose bounds are the values of that rank
+// from either end.
+func between(sorted []float64, rank int, confidence float64) Summary {
+	n := len(sorted)
 	return Summary{
 		Median:     (sorted[(n-1)/2] + sorted[n/2]) / 2,
 		Lo:         sorted[rank-1],
@@ -57,6 +65,9 @@ func summarize(xs []float64, level float64) Summary {
 	}
 }
 
+// numbers returns a copy of xs without NaN.
+func numbers(xs []float64) []float64 { return slices.DeleteFunc(slices.Clone(xs), math.IsNaN) }
+
 // medianRank returns the greatest rank k, counted from 1, such that the k-th
 // least and the k-th greatest of n values enclose the median with probability
 // of at least level, and that probability. If no rank does, it returns rank 1
@@ -65,24 +76,32 @@ func summarize(xs []float64, level float64) Summary {
 // The number of values below the median is binomial with p = 1/2, so the
 // interval misses with probability 2·P(X < k). Source: H. David, H. Nagaraja,
 // "Order Statistics", 3rd ed. 2003, §7.1. The interval is symmetric in ranks;
-// that of benchstat drops one end where the level allows it (not at 10 rounds).
+// that of benchstat drops one end where the level allows it (not at 10 rounds),
+// and is approximate above 30 rounds.
 func medianRank(n int, level float64) (rank int, confidence float64) {
-	rank, confidence = 1, max(0, 1-2*math.Pow(0.5, float64(n)))
-	below := 0.0 // P(X < k)
-	for k := 1; k <= (n+1)/2; k++ {
-		below += math.Exp(logChoose(n, k-1) - float64(n)*math.Ln2)
-		if 1-2*below < level {
-			break
-		}
-		rank, confidence = k, 1-2*below
-	}
-	return rank, confidence
+	below := stats.BinomialDist{N: n, P: 0.5}
+	reach := func(k int) float64 { return max(0, 1-2*below.CDF(float64(k-1))) }
+	near := float64(n+1)/2 - math.Sqrt(float64(n)/2)*math.Erfinv(level)
+	return lastRank((n+1)/2, int(near), level, reach)
 }
 
-// logChoose returns the natural logarithm of n over k.
-func logChoose(n, k int) float64 {
-	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
-	return lg(n) - lg(k) - lg(n-k)
+// lastRank returns the greatest k, 1 <= k <= most, whose reach is at least level,
+// and that reach; rank 1 if there is none. The reach falls with k; near is a guess.
+func lastRank(most, near int, level float64, reach func(k int) float64) (rank int, confidence float64) {
+	rank = min(max(near, 1), max(most, 1))
+	confidence = reach(rank)
+	for rank > 1 && confidence < level {
+		rank--
+		confidence = reach(rank)
+	}
+	for rank < most {
+		next := reach(rank + 1)
+		if next < level {
+			break
+		}
+		rank, confidence = rank+1, next
+	}
+	return rank, confidence
 }
 
 // MinRounds returns the fewest rounds whose whole range encloses the median
@@ -106,33 +125,3 @@ func SturdyRounds(level float64) int {
 		}
 	}
 }
-
-// A Comparison is the ratio of two cases that were measured in the same
-// rounds. What disturbs a whole round disturbs both, and cancels.
-type Comparison struct {
-	Summary         // of the per-round ratios
-	Level   float64 // the confidence that was asked for
-}
-
-// Compare returns the ratio a/b of figures that are 0 or more, paired by
-// index, with an interval of at least the confidence level where there are
-// enough rounds. Pairs with a NaN, and pairs of two zeros, are left out.
-//
-// When several comparisons are read together, level is their [Level], so that
-// the chance of any false difference among them stays under 5 %.
-func Compare(a, b []float64, level float64) Comparison {
-	ratios := make([]float64, min(len(a), len(b)))
-	for i := range ratios {
-		ratios[i] = a[i] / b[i]
-	}
-	return Comparison{summarize(ratios, level), level}
-}
-
-// Enough reports whether there were enough rounds for the level.
-func (c Comparison) Enough() bool { return c.N > 0 && c.Confidence >= c.Level }
-
-// Greater reports whether a is greater than b beyond doubt at the level.
-func (c Comparison) Greater() bool { return c.Enough() && c.Lo > 1 }
-
-// Less reports whether a is less than b beyond doubt at the level.
-func (c Comparison) Less() bool { return c.Enough() && c.Hi < 1 }

@@ -1,0 +1,24 @@
+package stat
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+
+// TestHolm takes the example of textbooks.
+func TestHolm(t *testing.T) {
+	for _, c := range []struct{ in, want []float64 }{
+		{nil, nil},
+		{[]float64{0.03}, []float64{0.03}},
+		{[]float64{0.01, 0.04, 0.03, 0.005}, []float64{0.03, 0.06, 0.06, 0.02}},
+		{[]float64{0.5, 0.6, 1}, []float64{1, 1, 1}},
+		{[]float64{0.02, 0.02}, []float64{0.04, 0.04}},
+	} {
+		if got := Holm(slices.Clone(c.in)); !slices.EqualFunc(got, c.want, near) {
+			t.Errorf("%v: got %v, want %v", c.in, got, c.want)
+		}
+	}
+}
