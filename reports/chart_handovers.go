@@ -33,15 +33,15 @@ func drawHandovers(g *group) picture {
 
 // handoverAnswer compares the rates with the most workers.
 func handoverAnswer(g *group) string {
-	w := g.workers[len(g.workers)-1]
+	w := g.Workers[len(g.Workers)-1]
 	type rate struct {
 		name string
 		v    float64
 	}
 	var rs []rate
 	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(metric.Handovers); v.N > 0 && s.lock.Status != harness.Control {
-			rs = append(rs, rate{s.lock.Name, v.Median})
+		if v := s.Cells[w].Summary(metric.Handovers); v.N > 0 && s.Lock.Status != harness.Control {
+			rs = append(rs, rate{s.Lock.Name, v.Median})
 		}
 	}
 	if len(rs) == 0 {
@@ -63,12 +63,12 @@ func handoverAnswer(g *group) string {
 // retaken names the lock that its owner takes back most often, if that is more
 // than half of the time.
 func retaken(g *group) string {
-	w := g.workers[len(g.workers)-1]
+	w := g.Workers[len(g.Workers)-1]
 	name, most := "", 50.0
 	for _, s := range g.at(w) {
-		ops, over := s.cells[w].summary(metric.Throughput), s.cells[w].summary(metric.Handovers)
+		ops, over := s.Cells[w].Summary(metric.Throughput), s.Cells[w].Summary(metric.Handovers)
 		if back := 100 - 100*over.Median/ops.Median; ops.N > 0 && over.N > 0 && back > most {
-			name, most = s.lock.Name, back
+			name, most = s.Lock.Name, back
 		}
 	}
 	if name == "" {

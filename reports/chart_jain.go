@@ -42,7 +42,7 @@ const fair = 95
 func drawJain(g *group) picture {
 	l := workersChart(g, metric.Jain, shareScale)
 	l.figure, l.yTitle, l.under = numfmt.Percent, "Jain index of the workers' acquisitions (100 % = equal shares)", oneOwner
-	l.drop(func(s *series) bool { return s.lock.Status == harness.Control })
+	l.drop(func(s *series) bool { return s.Lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
 	}
@@ -66,7 +66,7 @@ func oneOwner(c draw.Canvas, p *plot.Plot) {
 }
 
 func jainAnswer(g *group) string {
-	w := g.crowd()
+	w := g.Crowd()
 	type index struct {
 		name string
 		v    float64
@@ -74,13 +74,13 @@ func jainAnswer(g *group) string {
 	var all []index
 	var fairNames []string
 	for _, s := range g.at(w) {
-		v := s.cells[w].summary(metric.Jain)
-		if v.N == 0 || s.lock.Status == harness.Control {
+		v := s.Cells[w].Summary(metric.Jain)
+		if v.N == 0 || s.Lock.Status == harness.Control {
 			continue
 		}
-		all = append(all, index{s.lock.Name, v.Median})
+		all = append(all, index{s.Lock.Name, v.Median})
 		if v.Median >= fair {
-			fairNames = append(fairNames, s.lock.Name)
+			fairNames = append(fairNames, s.Lock.Name)
 		}
 	}
 	if len(all) == 0 {
@@ -106,14 +106,14 @@ func jainTable(g *group) table {
 		t.head = append(t.head, m.Name)
 	}
 	for _, s := range g.series {
-		for _, w := range g.workers {
-			v := s.cells[w].summary(metric.Jain)
+		for _, w := range g.Workers {
+			v := s.Cells[w].Summary(metric.Jain)
 			if v.N == 0 {
 				continue
 			}
-			row := []string{s.lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent)}
+			row := []string{s.Lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent)}
 			for _, m := range columns {
-				row = append(row, cellText(m, s.cells[w].summary(m)))
+				row = append(row, cellText(m, s.Cells[w].Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

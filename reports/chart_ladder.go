@@ -63,11 +63,11 @@ func (g *group) rungs() (out []rung) {
 	seen := make(map[string]bool)
 	for _, o := range g.quietest() {
 		for _, s := range o.at(1) {
-			if s.lock.Status == harness.Control || seen[s.lock.Name] {
+			if s.Lock.Status == harness.Control || seen[s.Lock.Name] {
 				continue
 			}
-			seen[s.lock.Name] = true
-			r := rung{name: s.lock.Name, look: s.look, bold: s.look.strong, kind: cmp.Or(familyNames[s.lock.Family], string(s.lock.Family))}
+			seen[s.Lock.Name] = true
+			r := rung{name: s.Lock.Name, look: s.look, bold: s.look.strong, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
 			r.Summary, r.atMax = o.alone(s)
 			if r.N > 0 && r.Median > leastCost && r.Median < beyond {
 				out = append(out, r)
@@ -82,10 +82,10 @@ func (g *group) rungs() (out []rung) {
 // turns hold least besides the lock.
 func (g *group) quietest() []*group {
 	gs := slices.DeleteFunc(slices.Clone(g.both), func(o *group) bool {
-		return o.workers[0] != 1 || o.load.Reads > 0 || o.load.Think.Mean > 0 || o.load.Garbage
+		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage
 	})
 	slices.SortStableFunc(gs, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.load.Hold.Mean, b.load.Hold.Mean), cmp.Compare(len(a.axes), len(b.axes)), cmp.Compare(a.axes, b.axes))
+		return cmp.Or(cmp.Compare(a.Load.Hold.Mean, b.Load.Hold.Mean), cmp.Compare(len(a.Axes), len(b.Axes)), cmp.Compare(a.Axes, b.Axes))
 	})
 	return gs
 }
@@ -95,19 +95,19 @@ func (g *group) quietest() []*group {
 func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	var control *cell
 	for _, o := range g.at(1) {
-		if o.lock.Status == harness.Control && control == nil {
-			control = o.cells[1]
+		if o.Lock.Status == harness.Control && control == nil {
+			control = o.Cells[1]
 		}
 	}
-	c := s.cells[1]
+	c := s.Cells[1]
 	var turns, costs []float64
-	for _, i := range c.order() {
-		turn, ok := metric.Time.Of(c.rounds[i])
+	for _, i := range c.Order() {
+		turn, ok := metric.Time.Of(c.Rounds[i])
 		if !ok {
 			continue
 		}
 		turns = append(turns, turn)
-		if rest, ok := g.besides(c.rounds[i], control); ok {
+		if rest, ok := g.besides(c.Rounds[i], control); ok {
 			costs = append(costs, turn-rest)
 		}
 	}
@@ -125,14 +125,14 @@ func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 // besides returns what of a turn of r, in ns, is not the lock.
 func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 	switch {
-	case g.remote && g.load.Hold.Mean == 0 && r.Hold.N == 0:
+	case g.Remote && g.Load.Hold.Mean == 0 && r.Hold.N == 0:
 		return 0, true
-	case g.remote:
+	case g.Remote:
 		return r.Hold.Mean(), r.Hold.N > 0
-	case control != nil && control.rounds[r.Round] != nil:
-		return metric.Time.Of(control.rounds[r.Round])
-	case g.load.Hold.Mean == 0 && g.run.Manifest.Overhead.Turn > 0:
-		return g.run.Manifest.Overhead.Turn, true
+	case control != nil && control.Rounds[r.Round] != nil:
+		return metric.Time.Of(control.Rounds[r.Round])
+	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Turn > 0:
+		return g.Run.Manifest.Overhead.Turn, true
 	}
 	return 0, false
 }
@@ -151,7 +151,7 @@ const (
 func (g *group) primitives() (out []rung) {
 	base := rung{look: look{hue: muted}, kind: hardwareKind}
 	costs := false
-	for _, f := range findings(g.run) {
+	for _, f := range findings(g.Run) {
 		for _, t := range f.Tables {
 			switch {
 			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && !costs:

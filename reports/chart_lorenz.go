@@ -80,10 +80,10 @@ func (l lorenz) at(f float64) float64 {
 // first.
 func (g *group) lorenzes(w int) (out []lorenz) {
 	for _, s := range g.at(w) {
-		if s.lock.Status == harness.Control || s.cells[w].summary(metric.Jain).N == 0 {
+		if s.Lock.Status == harness.Control || s.Cells[w].Summary(metric.Jain).N == 0 {
 			continue
 		}
-		if l, ok := newLorenz(s, s.cells[w].bars()); ok {
+		if l, ok := newLorenz(s, barsOf(s.Cells[w])); ok {
 			out = append(out, l)
 		}
 	}
@@ -100,7 +100,7 @@ func (g *group) lorenzes(w int) (out []lorenz) {
 }
 
 func drawLorenz(g *group) picture {
-	ls := g.lorenzes(g.crowd())
+	ls := g.lorenzes(g.Crowd())
 	if len(ls) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
 	}
@@ -115,9 +115,9 @@ func drawLorenz(g *group) picture {
 func lorenzAnswer(g *group, ls []lorenz) string {
 	worst, best := ls[0], ls[len(ls)-1]
 	text := fmt.Sprintf("With %s, the less served half of the workers of %s gets %s of its acquisitions",
-		g.unit(g.crowd()), worst.s.lock.Name, numfmt.Percent(worst.half))
+		g.unit(g.Crowd()), worst.s.Lock.Name, numfmt.Percent(worst.half))
 	if len(ls) > 1 {
-		text += fmt.Sprintf(", that of %s %s", best.s.lock.Name, numfmt.Percent(best.half))
+		text += fmt.Sprintf(", that of %s %s", best.s.Lock.Name, numfmt.Percent(best.half))
 	}
 	return text + "; equal shares would be 50" + nb + "%."
 }
@@ -159,7 +159,7 @@ func lorenzBody(c draw.Canvas, ls []lorenz) error {
 func lorenzTable(ls []lorenz) table {
 	t := table{head: []string{"lock", "workers", "gini", "least served quarter", "half", "three quarters", "busiest tenth"}}
 	for _, l := range ls {
-		t.rows = append(t.rows, []string{l.s.lock.Name, strconv.Itoa(len(l.cum) - 1), numfmt.Percent(l.gini),
+		t.rows = append(t.rows, []string{l.s.Lock.Name, strconv.Itoa(len(l.cum) - 1), numfmt.Percent(l.gini),
 			numfmt.Percent(100 * l.at(0.25)), numfmt.Percent(l.half), numfmt.Percent(100 * l.at(0.75)), numfmt.Percent(100 * (1 - l.at(0.9)))})
 	}
 	return t

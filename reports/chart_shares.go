@@ -44,11 +44,11 @@ type tile struct {
 }
 
 func drawShares(g *group) picture {
-	w := g.crowd()
+	w := g.Crowd()
 	var tiles []tile
 	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(metric.Jain); v.N > 0 && s.lock.Status != harness.Control {
-			tiles = append(tiles, tile{s, s.cells[w].bars(), v.Median})
+		if v := s.Cells[w].Summary(metric.Jain); v.N > 0 && s.Lock.Status != harness.Control {
+			tiles = append(tiles, tile{s, barsOf(s.Cells[w]), v.Median})
 		}
 	}
 	if len(tiles) == 0 {
@@ -64,12 +64,12 @@ func drawShares(g *group) picture {
 	}
 }
 
-// bars returns the shares of the busiest worker, the second and so on, each as
+// barsOf returns the shares of the busiest worker, the second and so on, each as
 // the median over the rounds, in equal shares.
-func (c *cell) bars() []float64 {
+func barsOf(c *cell) []float64 {
 	var ranks [][]float64
-	for _, i := range c.order() {
-		workers := slices.Clone(c.rounds[i].Workers)
+	for _, i := range c.Order() {
+		workers := slices.Clone(c.Rounds[i].Workers)
 		slices.Sort(workers)
 		var sum float64
 		for _, n := range workers {
@@ -95,7 +95,7 @@ func (c *cell) bars() []float64 {
 
 func sharesAnswer(g *group, w int, tiles []tile) string {
 	worst, best := tiles[0], tiles[len(tiles)-1]
-	text := fmt.Sprintf("With %s, the busiest worker of %s takes %s its equal share", g.unit(w), worst.s.lock.Name, numfmt.Times(worst.bars[0]))
+	text := fmt.Sprintf("With %s, the busiest worker of %s takes %s its equal share", g.unit(w), worst.s.Lock.Name, numfmt.Times(worst.bars[0]))
 	switch least := worst.bars[len(worst.bars)-1]; {
 	case least == 0:
 		text += " and the least served one gets nothing."
@@ -107,7 +107,7 @@ func sharesAnswer(g *group, w int, tiles []tile) string {
 		if lo != hi {
 			hi = lo + " to " + hi
 		}
-		text += fmt.Sprintf(" At the other end, every worker of %s gets %s.", best.s.lock.Name, hi)
+		text += fmt.Sprintf(" At the other end, every worker of %s gets %s.", best.s.Lock.Name, hi)
 	}
 	return text
 }
@@ -152,7 +152,7 @@ func (t tile) draw(c draw.Canvas, top float64, scale bool) {
 	}
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
 	jain := "Jain " + numfmt.Percent(t.jain)
-	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y + 4}, shorten(name, t.s.lock.Name, c.Size().X-right.Width(jain)-6))
+	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y + 4}, shorten(name, t.s.Lock.Name, c.Size().X-right.Width(jain)-6))
 	c.FillText(right, vg.Point{X: c.Max.X, Y: c.Max.Y + 4}, jain)
 
 	c.SetColor(t.s.look.hue.rgba())
@@ -197,7 +197,7 @@ func sharesTable(tiles []tile) table {
 	t := table{head: []string{"lock", "workers", "jain", "busiest", "second", "middle", "least"}}
 	for _, x := range tiles {
 		n := len(x.bars)
-		row := []string{x.s.lock.Name, strconv.Itoa(n), numfmt.Percent(x.jain)}
+		row := []string{x.s.Lock.Name, strconv.Itoa(n), numfmt.Percent(x.jain)}
 		for _, i := range []int{0, min(1, n-1), n / 2, n - 1} {
 			row = append(row, numfmt.Number(x.bars[i])+"×")
 		}

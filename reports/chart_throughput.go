@@ -34,16 +34,16 @@ func drawThroughput(g *group) picture {
 
 // throughputAnswer compares the rates with the fewest and the most workers.
 func throughputAnswer(g *group) string {
-	first, last := g.workers[0], g.workers[len(g.workers)-1]
+	first, last := g.Workers[0], g.Workers[len(g.Workers)-1]
 	type kept struct {
 		name         string
 		from, to, by float64
 	}
 	var ks []kept
 	for _, s := range g.series {
-		a, b := s.cells[first].summary(metric.Throughput), s.cells[last].summary(metric.Throughput)
-		if s.lock.Status != harness.Control && b.Median > 0 {
-			ks = append(ks, kept{s.lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
+		a, b := s.Cells[first].Summary(metric.Throughput), s.Cells[last].Summary(metric.Throughput)
+		if s.Lock.Status != harness.Control && b.Median > 0 {
+			ks = append(ks, kept{s.Lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
 		}
 	}
 	if len(ks) == 0 {
@@ -69,7 +69,7 @@ func throughputAnswer(g *group) string {
 func throughputTable(g *group) table {
 	columns := []*metric.Metric{metric.Time, metric.CPU, metric.Switches, metric.Allocs,
 		metric.HandoverTime, metric.HandoverTransfers, metric.Hold, metric.HoldShare, metric.WaitShare, metric.Overlap}
-	if g.remote {
+	if g.Remote {
 		columns = []*metric.Metric{metric.Handovers, metric.HandoverTime, metric.Requests, metric.Notifications, metric.CPU, metric.Overlap}
 		columns = append(columns, g.inTrips(metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips)...)
 	}
@@ -78,15 +78,15 @@ func throughputTable(g *group) table {
 		t.head = append(t.head, m.Name)
 	}
 	for _, s := range g.series {
-		for _, w := range g.workers {
-			c := s.cells[w]
+		for _, w := range g.Workers {
+			c := s.Cells[w]
 			if c == nil {
 				continue
 			}
-			v := c.summary(metric.Throughput)
-			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds)), numfmt.SI(v.Median), interval(v, numfmt.SI)}
+			v := c.Summary(metric.Throughput)
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds)), numfmt.SI(v.Median), interval(v, numfmt.SI)}
 			for _, m := range columns {
-				row = append(row, cellText(m, c.summary(m)))
+				row = append(row, cellText(m, c.Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

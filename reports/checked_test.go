@@ -8,6 +8,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // TestAudit: the report says by which rules each lock was judged in the run, and
@@ -25,11 +26,11 @@ func TestAudit(t *testing.T) {
 		return harness.Lock{Name: name, Family: harness.Redis, Status: harness.Recommended, Traits: traits}
 	}
 	run := &resultfile.Run{Results: []*harness.Result{
-		result(local("plain", harness.Spin, harness.Recommended), 1, nil),
-		result(local("plain", harness.Spin, harness.Recommended), 4, nil),
-		result(local("alone", harness.Spin, harness.Recommended), 1, nil),
-		result(local("readers", harness.Spin, harness.Recommended), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
-		result(local("empty", harness.Spin, harness.Control), 1, nil),
+		result(synthetic.Local("plain", harness.Spin, harness.Recommended), 1, nil),
+		result(synthetic.Local("plain", harness.Spin, harness.Recommended), 4, nil),
+		result(synthetic.Local("alone", harness.Spin, harness.Recommended), 1, nil),
+		result(synthetic.Local("readers", harness.Spin, harness.Recommended), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
+		result(synthetic.Local("empty", harness.Spin, harness.Control), 1, nil),
 		result(served("fenced", harness.Traits{Fenced: true}), 2, func(r *harness.Result) {
 			r.Violations = []harness.Violation{{Rule: "fencing", Count: 1}}
 		}),

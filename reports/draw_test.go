@@ -17,6 +17,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
 )
 
 // TestSpread checks labels at random heights: in order, apart, inside.
@@ -113,7 +114,7 @@ func TestAxes(t *testing.T) {
 func TestLooksDiffer(t *testing.T) {
 	var results []*harness.Result
 	for i := range 28 {
-		results = append(results, &harness.Result{Lock: local(string(rune('a'+i)), harness.Spin, harness.Recommended)})
+		results = append(results, &harness.Result{Lock: synthetic.Local(string(rune('a'+i)), harness.Spin, harness.Recommended)})
 	}
 	type sight struct {
 		dash   int
@@ -269,7 +270,7 @@ func scramble(data []byte) *resultfile.Run {
 	}}
 	for len(data) > 0 {
 		flags := next()
-		lock := local(string(rune('a'+flags%3)), harness.Families[flags>>2%5], []harness.Status{harness.Recommended, harness.Reference, harness.Control}[flags>>5%3])
+		lock := synthetic.Local(string(rune('a'+flags%3)), harness.Families[flags>>2%5], []harness.Status{harness.Recommended, harness.Reference, harness.Control}[flags>>5%3])
 		if flags>>8%3 == 0 {
 			lock.Traits.Needs = "redis"
 		}

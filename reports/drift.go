@@ -43,18 +43,18 @@ func paces(run *resultfile.Run) (out []pace) {
 		gs := groups(run)
 		for _, g := range gs {
 			for _, s := range g.series {
-				for _, c := range s.cells {
-					if g.remote == remote {
-						most = max(most, len(c.rounds))
+				for _, c := range s.Cells {
+					if g.Remote == remote {
+						most = max(most, len(c.Rounds))
 					}
 				}
 			}
 		}
 		for _, g := range gs {
 			for _, s := range g.series {
-				for _, w := range slices.Sorted(maps.Keys(s.cells)) {
-					if c := s.cells[w]; g.remote == remote && len(c.rounds) == most {
-						c.addPace(ratios)
+				for _, w := range slices.Sorted(maps.Keys(s.Cells)) {
+					if c := s.Cells[w]; g.Remote == remote && len(c.Rounds) == most {
+						addPace(c, ratios)
 						p.cases++
 					}
 				}
@@ -72,12 +72,12 @@ func paces(run *resultfile.Run) (out []pace) {
 }
 
 // addPace adds to ratios the rate of each round of c over the median rate.
-func (c *cell) addPace(ratios map[int][]float64) {
-	middle := c.summary(metric.Throughput).Median
+func addPace(c *cell, ratios map[int][]float64) {
+	middle := c.Summary(metric.Throughput).Median
 	if !(middle > 0) {
 		return
 	}
-	for round, r := range c.rounds {
+	for round, r := range c.Rounds {
 		if v, ok := metric.Throughput.Of(r); ok {
 			ratios[round] = append(ratios[round], v/middle)
 		}

@@ -59,7 +59,7 @@ func (s *sweep) answer(w int) string {
 			case x > y:
 				return 1
 			}
-			return strings.Compare(b.s.lock.Name, a.s.lock.Name)
+			return strings.Compare(b.s.Lock.Name, a.s.Lock.Name)
 		})
 	}
 	var apart []effect
@@ -72,7 +72,7 @@ func (s *sweep) answer(w int) string {
 	}
 	with := "With " + numfmt.Plural(w, "worker")
 	says := func(e effect) string {
-		return fmt.Sprintf("%s on %s: %s with %s (%s)", s.full(e.setting), e.s.lock.Name, ofRate(e.Median), s.full(s.base), ratios(e.Lo, e.Hi))
+		return fmt.Sprintf("%s on %s: %s with %s (%s)", s.full(e.setting), e.s.Lock.Name, ofRate(e.Median), s.full(s.base), ratios(e.Lo, e.Hi))
 	}
 	switch {
 	case !enough:
@@ -133,9 +133,9 @@ func (s *sweep) table() table {
 	for _, w := range s.workers {
 		for _, x := range s.groups[s.base].at(w) {
 			for i, v := range s.settings {
-				row := []string{x.lock.Name, strconv.Itoa(w), v.label}
+				row := []string{x.Lock.Name, strconv.Itoa(w), v.label}
 				if i == s.base {
-					t.rows = append(t.rows, append(row, numfmt.SI(x.cells[w].summary(s.metric(w)).Median), "1", unknown, unknown))
+					t.rows = append(t.rows, append(row, numfmt.SI(x.Cells[w].Summary(s.metric(w)).Median), "1", unknown, unknown))
 					continue
 				}
 				k := slices.IndexFunc(s.effects(i, w), func(e effect) bool { return e.s == x })
@@ -168,12 +168,12 @@ func (s *sweep) amounts(w int) picture {
 		cells := make([]*cell, len(s.settings))
 		for i, g := range s.groups {
 			for _, o := range g.at(w) {
-				if o.lock.Name == x.lock.Name {
-					cells[i] = o.cells[w]
+				if o.Lock.Name == x.Lock.Name {
+					cells[i] = o.Cells[w]
 				}
 			}
 		}
-		l.add(x, func(i int) stat.Summary { return cells[i].summary(s.metric(w)) })
+		l.add(x, func(i int) stat.Summary { return cells[i].Summary(s.metric(w)) })
 	}
 	l.drop(func(x *series) bool {
 		return !slices.ContainsFunc(s.all(w), func(e effect) bool { return e.s == x })

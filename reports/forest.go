@@ -93,7 +93,7 @@ func (f *forest) draw(c draw.Canvas) {
 	f.legend(c)
 	var left vg.Length
 	for _, s := range f.rows {
-		left = max(left, min(rowName(s).Width(s.lock.Name), width/4))
+		left = max(left, min(rowName(s).Width(s.Lock.Name), width/4))
 	}
 	left += 10
 	top := c.Max.Y - forestHead
@@ -102,7 +102,7 @@ func (f *forest) draw(c draw.Canvas) {
 		if r%2 == 0 {
 			c.FillPolygon(shade.rgba(), rect(c.Min.X, y-f.step()/2, c.Max.X, y+f.step()/2))
 		}
-		c.FillText(rowName(s), vg.Point{X: c.Min.X + left - 6, Y: y}, shorten(rowName(s), s.lock.Name, left-8))
+		c.FillText(rowName(s), vg.Point{X: c.Min.X + left - 6, Y: y}, shorten(rowName(s), s.Lock.Name, left-8))
 	}
 	n := vg.Length(len(f.columns))
 	wide := (c.Size().X - left - forestGap*(n-1)) / n

@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -209,7 +210,7 @@ func coverage(ms []Machine) (out []harness.Warning) {
 		}
 	}
 	for _, m := range ms {
-		if broken := slices.Sorted(maps.Keys(violations(m.Run))); len(broken) > 0 {
+		if broken := slices.Sorted(maps.Keys(verdict.Violations(m.Run))); len(broken) > 0 {
 			out = append(out, harness.Warning{
 				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, numfmt.List(broken, 6)),
 				Remedy: "Its own report has the details."})

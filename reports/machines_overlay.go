@@ -14,6 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -55,13 +56,13 @@ func (o overlay) draw(x *match) picture {
 	}
 	var panels []panel
 	for _, s := range x.locks() {
-		if s.lock.Status == harness.Control {
+		if s.Lock.Status == harness.Control {
 			continue
 		}
 		before := len(l.lines)
 		for i := range x.machines {
-			l.add(&series{lock: harness.Lock{Name: x.machines[i].Name}, look: x.looks[i]}, func(k int) stat.Summary {
-				return x.cell(i, s.lock.Name, ws[k]).summary(o.metric)
+			l.add(&series{&verdict.Series{Lock: harness.Lock{Name: x.machines[i].Name}}, x.looks[i]}, func(k int) stat.Summary {
+				return x.cell(i, s.Lock.Name, ws[k]).Summary(o.metric)
 			})
 		}
 		lines := l.lines[before:len(l.lines):len(l.lines)]
@@ -114,7 +115,7 @@ func (x *match) legend(c draw.Canvas) {
 func (o overlay) answer(x *match) string {
 	w := 0
 	for _, n := range slices.Backward(x.workers()) {
-		if !slices.ContainsFunc(x.groups, func(g *group) bool { return !slices.Contains(g.workers, n) }) {
+		if !slices.ContainsFunc(x.groups, func(g *group) bool { return !slices.Contains(g.Workers, n) }) {
 			w = n
 			break
 		}
@@ -123,12 +124,12 @@ func (o overlay) answer(x *match) string {
 	for i, m := range x.machines {
 		best, name := math.NaN(), ""
 		for _, s := range x.locks() {
-			v := x.cell(i, s.lock.Name, w).summary(o.metric)
-			if s.lock.Status == harness.Control || unsound(s.lock.Status) || v.N == 0 {
+			v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+			if s.Lock.Status == harness.Control || unsound(s.Lock.Status) || v.N == 0 {
 				continue
 			}
 			if name == "" || o.most == (v.Median > best) && v.Median != best {
-				best, name = v.Median, s.lock.Name
+				best, name = v.Median, s.Lock.Name
 			}
 		}
 		if name != "" {
@@ -149,9 +150,9 @@ func (o overlay) table(x *match) table {
 	}
 	for _, s := range x.locks() {
 		for _, w := range x.workers() {
-			row, known := []string{s.lock.Name, strconv.Itoa(w)}, false
+			row, known := []string{s.Lock.Name, strconv.Itoa(w)}, false
 			for i := range x.machines {
-				v := x.cell(i, s.lock.Name, w).summary(o.metric)
+				v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
 				text := unknown
 				if v.N > 0 {
 					known = true

@@ -10,6 +10,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
 )
 
 // Made-up findings, for tests of how a report draws. No figure of them is ever
@@ -126,7 +127,7 @@ func laboratory() *resultfile.Run {
 			Notes: []string{"two threads, bound to CPU 0 and CPU 1", "a made-up note"},
 		}
 	}
-	run := synthesize(1, 0, 2, nil)
+	run := synthetic.Run(1, 0, 2, nil)
 	run.Findings = []*harness.Finding{
 		finding("cost", "What does an operation cost?", barTables()...),
 		finding("sharing", "How far apart must two words be?", lineTables()...),

@@ -1,4 +1,4 @@
-package reports
+package verdict
 
 import (
 	"fmt"
@@ -14,18 +14,18 @@ import (
 func (c contest) surety(use candidate, f ranking) (grade, why string) {
 	rounds := numfmt.Plural(c.pool[0].rate.N, "round")
 	if len(c.pool) == 1 {
-		return gradeOnly, "the only candidate measured here; " + rounds
+		return Only, "the only candidate measured here; " + rounds
 	}
-	grade = gradeClear
+	grade = Clear
 	var parts []string
 	if len(f.likely) > 0 {
-		grade = gradeLikely
+		grade = Likely
 	}
 	leader := "" // of whom the rest is said
 	if len(f.ties) > 1 {
-		grade = gradeTie
+		grade = Tie
 		parts = append(parts, c.preference(use, f))
-		if leader = c.pool[0].lock.Name + " is "; use.series == c.pool[0].series {
+		if leader = c.pool[0].Lock.Name + " is "; use.Series == c.pool[0].Series {
 			leader = "it is "
 		}
 	}
@@ -41,7 +41,7 @@ func (c contest) surety(use candidate, f ranking) (grade, why string) {
 // seem returns those that tie, but seem slower.
 func (f ranking) seem() []candidate {
 	return slices.DeleteFunc(slices.Clone(f.ties), func(t candidate) bool {
-		return slices.ContainsFunc(f.alike, func(a candidate) bool { return a.series == t.series })
+		return slices.ContainsFunc(f.alike, func(a candidate) bool { return a.Series == t.Series })
 	})
 }
 
@@ -55,7 +55,7 @@ func seems(n int) string {
 // names returns the names of the locks of cs.
 func names(cs []candidate) (out []string) {
 	for _, c := range cs {
-		out = append(out, c.lock.Name)
+		out = append(out, c.Lock.Name)
 	}
 	return out
 }
@@ -87,16 +87,16 @@ func (c contest) preference(use candidate, f ranking) string {
 	}
 	switch {
 	case fair && simple:
-		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", numfmt.Percent(use.jain), use.lock.Complexity)
+		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", numfmt.Percent(use.jain), use.Lock.Complexity)
 	case fair:
 		text += fmt.Sprintf("the fairest (Jain %s)", numfmt.Percent(use.jain))
 	case simple:
-		text += fmt.Sprintf("the simplest (%s)", use.lock.Complexity)
+		text += fmt.Sprintf("the simplest (%s)", use.Lock.Complexity)
 	default:
 		text += "the one with the highest median"
 	}
-	if leader := c.pool[0]; use.series != leader.series {
-		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
+	if leader := c.pool[0]; use.Series != leader.Series {
+		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.Lock.Name, c.rate(leader.rate.Median))
 		if fair {
 			text += fmt.Sprintf(" (Jain %s)", numfmt.Percent(leader.jain))
 		}
@@ -105,10 +105,10 @@ func (c contest) preference(use candidate, f ranking) string {
 }
 
 // note adds what a reader must know before using the lock.
-func (v *verdict) note(c contest, use candidate) {
+func (v *Verdict) note(c contest, use candidate) {
 	for _, r := range c.rivals {
 		if ratio := c.compare(r, use); ratio.Greater() {
-			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, numfmt.Times(ratio.Median)))
+			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.Lock.Name, numfmt.Times(ratio.Median)))
 		}
 	}
 	if v.Unfair {
@@ -125,13 +125,13 @@ func (v *verdict) note(c contest, use candidate) {
 func (c contest) disturbed() (all, bad int) {
 	var own []string
 	switch {
-	case c.g.remote:
+	case c.g.Remote:
 		own = []string{"", "clipped", "others", "pressure"}
-	case c.workers >= c.g.cpus:
+	case c.workers >= c.g.CPUs:
 		own = []string{"pressure"}
 	}
 	for _, x := range c.pool {
-		for _, r := range x.cell.rounds {
+		for _, r := range x.cell.Rounds {
 			all++
 			if slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool {
 				return !slices.Contains(own, w.Kind)
@@ -145,7 +145,7 @@ func (c contest) disturbed() (all, bad int) {
 
 // rows lists every lock of c with its rate over that of the leader, the fastest
 // first.
-func (c contest) rows(use candidate) (out []rival) {
+func (c contest) rows(use candidate) (out []Rival) {
 	all := append(slices.Clone(c.pool), c.rivals...)
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		switch {
@@ -157,16 +157,16 @@ func (c contest) rows(use candidate) (out []rival) {
 		return 0
 	})
 	for _, x := range all {
-		r := rival{Lock: x.lock.Name, Rate: c.rate(x.rate.Median), P99: c.p99(x), Jain: c.situation.fairness(x), Cost: c.cost(x)}
+		r := Rival{Lock: x.Lock.Name, Rate: c.rate(x.rate.Median), P99: c.p99(x), Jain: c.Situation.fairness(x), Cost: c.cost(x)}
 		ratio := c.compare(x, c.pool[0])
 		r.Ratio, r.Reading = ratioText(ratio), relation(ratio, c.alone(x, c.pool[0]))
-		if x.series == c.pool[0].series {
+		if x.Series == c.pool[0].Series {
 			r.Ratio, r.Reading = "1", "leads"
 		}
-		if use.series != nil && x.series == use.series {
+		if use.Series != nil && x.Series == use.Series {
 			r.Reading += ", recommended"
 		}
-		if x.lock.Status == harness.Reference {
+		if x.Lock.Status == harness.Reference {
 			r.Reading += "; kept for reference"
 		}
 		out = append(out, r)
@@ -178,7 +178,7 @@ func (c contest) rows(use candidate) (out []rival) {
 func ratioText(c stat.Ratio) string {
 	switch {
 	case c.N == 0:
-		return unknown
+		return numfmt.Unknown
 	case !c.Enough():
 		return numfmt.Number(c.Median)
 	}
