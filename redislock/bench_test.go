@@ -1,12 +1,12 @@
 package redislock_test
 
 import (
-	"flag"
 	"testing"
 
 	"github.com/redis/go-redis/v9/logging"
 
 	"locklab/harness/lockbench"
+	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
@@ -15,17 +15,12 @@ import (
 // the number of processors: they wait for leases and timeouts most of the time, each with
 // a server of its own. Those that do not call it run before them, one at a time, as do
 // those that measure the whole process.
-const parallelTests = "6"
+const parallelTests = 6
 
 // TestMain lets the client library keep silent about the servers that tests kill.
 func TestMain(m *testing.M) {
 	logging.Disable()
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		flag.Set("test.parallel", parallelTests)
-	}
+	locktest.Parallel(parallelTests)
 	// Tests that run beside others do not see what their timers leave.
 	lockbench.Main(leaktest.Process{Tests: m, Packages: []string{"locklab/redislock", "github.com/redis/go-redis/v9"}})
 }
