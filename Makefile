@@ -3,7 +3,7 @@
 GO      ?= go
 BUILD   := build
 REPORT  ?= $(BUILD)/report
-BUDGET  ?= 4m10s
+BUDGET  ?= 4m30s
 COUNT   ?= 1
 STRESS  ?= 1250ms
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // What axe-core checks in a browser (make test-a11y) is checked here as far as
@@ -161,28 +162,28 @@ func TestAccessIsChecked(t *testing.T) {
 // default run measures, on a machine of 64 processors, stays under 3 MB.
 func TestPageOfStandardSuite(t *testing.T) {
 	const most = 3_000_000
-	var locals, readers, remotes []model
+	var locals, readers, remotes []synthetic.Model
 	for i := range 28 {
-		l := local(fmt.Sprintf("local-lock-%d", i), harness.Families[i%2], []harness.Status{harness.Recommended, harness.Reference}[i%2])
-		locals = append(locals, model{lock: l, rate: constant(float64(1+i) * 1e6), skew: float64(i % 3), handed: 0.5, noise: 0.05})
+		l := synthetic.Local(fmt.Sprintf("local-lock-%d", i), harness.Families[i%2], []harness.Status{harness.Recommended, harness.Reference}[i%2])
+		locals = append(locals, synthetic.Model{Lock: l, Rate: synthetic.Constant(float64(1+i) * 1e6), Skew: float64(i % 3), Handed: 0.5, Noise: 0.05})
 	}
 	for i := range 6 {
-		l := local(fmt.Sprintf("rw-lock-%d", i), harness.Blocking, harness.Recommended)
-		readers = append(readers, model{lock: l, rate: constant(float64(1+i) * 1e6), skew: 1, noise: 0.05})
+		l := synthetic.Local(fmt.Sprintf("rw-lock-%d", i), harness.Blocking, harness.Recommended)
+		readers = append(readers, synthetic.Model{Lock: l, Rate: synthetic.Constant(float64(1+i) * 1e6), Skew: 1, Noise: 0.05})
 	}
 	for i := range 14 {
 		kind := []string{"redis", "zookeeper"}[i%2]
-		remotes = append(remotes, model{lock: served(fmt.Sprintf("remote-lock-%d", i), harness.Families[2+i%2], kind), rate: constant(float64(1+i) * 100), handed: 1, noise: 0.05})
+		remotes = append(remotes, synthetic.Model{Lock: synthetic.Served(fmt.Sprintf("remote-lock-%d", i), harness.Families[2+i%2], kind), Rate: synthetic.Constant(float64(1+i) * 100), Handed: 1, Noise: 0.05})
 	}
-	run := synthesize(1, 10, 64, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, locals...)
+	run := synthetic.Run(1, 10, 64, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}, locals...)
 	add := func(other *resultfile.Run, edit func(w *harness.Workload)) {
 		for _, r := range other.Results {
 			edit(&r.Workload)
 		}
 		run.Results = append(run.Results, other.Results...)
 	}
-	add(synthesize(2, 10, 64, []int{64, 512}, readers...), func(w *harness.Workload) { w.Reads = 90 })
-	add(synthesize(3, 10, 64, []int{1, 2, 8}, remotes...), func(w *harness.Workload) { w.Hold = harness.Span{} })
+	add(synthetic.Run(2, 10, 64, []int{64, 512}, readers...), func(w *harness.Workload) { w.Reads = 90 })
+	add(synthetic.Run(3, 10, 64, []int{1, 2, 8}, remotes...), func(w *harness.Workload) { w.Hold = harness.Span{} })
 	run.Findings = laboratory().Findings
 	var page bytes.Buffer
 	if err := errors.Join(WriteHTML(&page, run)); err != nil {

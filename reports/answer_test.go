@@ -6,20 +6,22 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/verdict"
+	"locklab/internal/synthetic"
 )
 
 // TestAnswers compares the answers of charts with what is known of a made-up
 // run.
 func TestAnswers(t *testing.T) {
-	steady := with(fast("steady", 1e6), func(m *model) { m.noise = 0 })
-	falling := with(steady, func(m *model) {
-		m.lock.Name, m.skew = "falling", 4
-		m.rate = func(w int) float64 { return 4e6 / math.Pow(float64(w), 2) }
+	steady := synthetic.With(synthetic.Fast("steady", 1e6), func(m *synthetic.Model) { m.Noise = 0 })
+	falling := synthetic.With(steady, func(m *synthetic.Model) {
+		m.Lock.Name, m.Skew = "falling", 4
+		m.Rate = func(w int) float64 { return 4e6 / math.Pow(float64(w), 2) }
 	})
-	control := with(steady, func(m *model) {
-		m.lock.Name, m.lock.Status, m.rate = "nothing", harness.Control, constant(1e9)
+	control := synthetic.With(steady, func(m *synthetic.Model) {
+		m.Lock.Name, m.Lock.Status, m.Rate = "nothing", harness.Control, synthetic.Constant(1e9)
 	})
-	run := synthesize(3, 10, 2, []int{1, 2, 8}, steady, falling, control)
+	run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, steady, falling, control)
 	g := groups(run)[0]
 	answers := make(map[string]string)
 	for _, c := range Suite {
@@ -46,16 +48,16 @@ func TestAnswers(t *testing.T) {
 // TestWaitAnswerIsTrue: with too few samples of one lock, no quantile may be
 // called the highest that this lock might exceed.
 func TestWaitAnswerIsTrue(t *testing.T) {
-	quick := fast("quick", 1e6)
-	slow := with(fast("slow", 1e3), func(m *model) { m.noise = 0 }) // 15 samples a round, 150 in all: p90
-	g := groups(synthesize(3, 10, 2, []int{1, 8}, quick, slow))[0]
+	quick := synthetic.Fast("quick", 1e6)
+	slow := synthetic.With(synthetic.Fast("slow", 1e3), func(m *synthetic.Model) { m.Noise = 0 }) // 15 samples a round, 150 in all: p90
+	g := groups(synthetic.Run(3, 10, 2, []int{1, 8}, quick, slow))[0]
 	got := drawWait(g).answer
 	if !strings.Contains(got, "p90 is lowest for quick") || !strings.Contains(got, "highest for slow") {
 		t.Errorf("got %q, want p90, which both locks resolve", got)
 	}
 	// 64 acquisitions a round are one sample each: nothing of slow is known.
-	slow.rate = constant(64)
-	g = groups(synthesize(3, 10, 2, []int{1, 8}, quick, slow))[0]
+	slow.Rate = synthetic.Constant(64)
+	g = groups(synthetic.Run(3, 10, 2, []int{1, 8}, quick, slow))[0]
 	if got := drawWait(g).answer; !strings.Contains(got, "of the 1 of 2 locks with enough samples") {
 		t.Errorf("got %q, want it to say that one lock has too few samples", got)
 	}
@@ -68,7 +70,7 @@ func TestFloorIsNotALatency(t *testing.T) {
 		q, floor float64
 		want     string
 	}{{0.5, 150, "≤ 150 ns"}, {0.9, 150, "900 ns"}, {0.5, 0, "7 ns"}, {0.9999, 150, unknown}} {
-		if got := strings.ReplaceAll(quoted(h, c.q, c.floor), nb, " "); got != c.want {
+		if got := strings.ReplaceAll(verdict.Quoted(h, c.q, c.floor), nb, " "); got != c.want {
 			t.Errorf("q %v, floor %v: got %q, want %q", c.q, c.floor, got, c.want)
 		}
 	}

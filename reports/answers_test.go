@@ -13,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // TestLorenz compares curves with those of shares for which they are known.
@@ -116,8 +117,8 @@ func TestHumps(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	log := []uint16{0, 0, 0, 0, 1, 2, 2, 1, 0, 1, 2, 0}
 	r := &harness.Result{Ops: 100, Handovers: 40, Workers: []uint64{50, 30, 20}, Owners: log, Burst: 4, Round: 6}
-	c := &cell{rounds: map[int]*harness.Result{6: r}}
-	got := c.timeline(nil)
+	c := &cell{Rounds: map[int]*harness.Result{6: r}}
+	got := timelineOf(c, nil)
 	if got == nil || !slices.Equal(got.owners, log[4:8]) || got.longest != 4 || !got.cut || got.served != 2 || got.handed != 0.4 {
 		t.Errorf("got %+v, want the middle burst with two owners, and a streak that fills the first", got)
 	}
@@ -133,7 +134,7 @@ func TestTimeline(t *testing.T) {
 	} {
 		bad := *r
 		spoil(&bad)
-		if got := (&cell{rounds: map[int]*harness.Result{0: &bad}}).timeline(nil); got != nil {
+		if got := timelineOf(&cell{Rounds: map[int]*harness.Result{0: &bad}}, nil); got != nil {
 			t.Errorf("%s: got %+v, want nothing", name, got)
 		}
 	}
@@ -142,16 +143,16 @@ func TestTimeline(t *testing.T) {
 // TestFront: a lock that is slower and less fair than another one is off it, and
 // surely beaten only if there are rounds enough and no doubt.
 func TestFront(t *testing.T) {
-	quick := with(fast("quick", 4e6), func(m *model) { m.skew, m.noise = 3, 0.01 })
-	middle := with(fast("middle", 2e6), func(m *model) { m.skew, m.noise = 1.5, 0.01 })
-	equal := with(fast("equal", 1e6), func(m *model) { m.noise = 0.01 })
-	worse := with(fast("worse", 0.9e6), func(m *model) { m.skew, m.noise = 1.5, 0.01 })
-	doubt := with(fast("doubt", 1.6e6), func(m *model) { m.skew, m.noise = 2, 0.3 })
-	models := []model{quick, middle, equal, worse, doubt}
-	run := synthesize(2, 10, 2, []int{8}, models...)
+	quick := synthetic.With(synthetic.Fast("quick", 4e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.01 })
+	middle := synthetic.With(synthetic.Fast("middle", 2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
+	equal := synthetic.With(synthetic.Fast("equal", 1e6), func(m *synthetic.Model) { m.Noise = 0.01 })
+	worse := synthetic.With(synthetic.Fast("worse", 0.9e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
+	doubt := synthetic.With(synthetic.Fast("doubt", 1.6e6), func(m *synthetic.Model) { m.Skew, m.Noise = 2, 0.3 })
+	models := []synthetic.Model{quick, middle, equal, worse, doubt}
+	run := synthetic.Run(2, 10, 2, []int{8}, models...)
 	got := make(map[string]*tradeoff)
 	for _, x := range groups(run)[0].tradeoffs(8) {
-		got[x.s.lock.Name] = x
+		got[x.s.Lock.Name] = x
 	}
 	for name, want := range map[string][2]bool{"quick": {true, false}, "middle": {true, false}, "equal": {true, false}, "worse": {false, true}, "doubt": {false, false}} {
 		if x := got[name]; x.front != want[0] || x.beaten != want[1] {
@@ -164,10 +165,10 @@ func TestFront(t *testing.T) {
 			t.Errorf("the answer %q lacks %q", answer, want)
 		}
 	}
-	if few := drawPareto(groups(synthesize(2, 3, 2, []int{8}, models...))[0]).answer; !strings.Contains(few, "n = 3: too few rounds") {
+	if few := drawPareto(groups(synthetic.Run(2, 3, 2, []int{8}, models...))[0]).answer; !strings.Contains(few, "n = 3: too few rounds") {
 		t.Errorf("three rounds: %q does not say that they are too few", few)
 	}
-	one := drawPareto(groups(synthesize(2, 10, 2, []int{8}, equal, worse))[0]).answer
+	one := drawPareto(groups(synthetic.Run(2, 10, 2, []int{8}, equal, worse))[0]).answer
 	if !strings.Contains(one, "here fairness costs nothing") {
 		t.Errorf("one lock on the front: %q", one)
 	}
@@ -177,16 +178,16 @@ func TestFront(t *testing.T) {
 // with many workers, and one round too few was measured elsewhere.
 func TestBestMap(t *testing.T) {
 	rates := func(rounds int, hold time.Duration, a, b func(int) float64) []*harness.Result {
-		run := synthesize(4, rounds, 2, []int{1, 8}, with(fast("a", 1), func(m *model) { m.rate, m.noise = a, 0.01 }), with(fast("b", 1), func(m *model) { m.rate, m.noise = b, 0.01 }))
+		run := synthetic.Run(4, rounds, 2, []int{1, 8}, synthetic.With(synthetic.Fast("a", 1), func(m *synthetic.Model) { m.Rate, m.Noise = a, 0.01 }), synthetic.With(synthetic.Fast("b", 1), func(m *synthetic.Model) { m.Rate, m.Noise = b, 0.01 }))
 		for _, r := range run.Results {
 			r.Workload.Hold.Mean = hold
 		}
 		return run.Results
 	}
-	run := synthesize(4, 8, 2, nil)
-	run.Results = rates(8, 0, constant(4e6), func(w int) float64 { return map[int]float64{1: 2e6, 8: 4e6}[w] })
-	run.Results = append(run.Results, rates(8, time.Microsecond, constant(1e5), constant(5e5))...)
-	run.Results = append(run.Results, rates(3, time.Millisecond, constant(1e3), constant(2e3))...)
+	run := synthetic.Run(4, 8, 2, nil)
+	run.Results = rates(8, 0, synthetic.Constant(4e6), func(w int) float64 { return map[int]float64{1: 2e6, 8: 4e6}[w] })
+	run.Results = append(run.Results, rates(8, time.Microsecond, synthetic.Constant(1e5), synthetic.Constant(5e5))...)
+	run.Results = append(run.Results, rates(3, time.Millisecond, synthetic.Constant(1e3), synthetic.Constant(2e3))...)
 	m := newBestMap(byHold.sweep(groups(run)[0]))
 	var got []string
 	for _, row := range m.cells {
@@ -204,10 +205,10 @@ func TestBestMap(t *testing.T) {
 		t.Errorf("got %q", answer)
 	}
 	// With rounds enough for one comparison but not for all pairs nothing is proven.
-	one := synthesize(4, 8, 2, []int{1})
+	one := synthetic.Run(4, 8, 2, []int{1})
 	for i, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		for _, hold := range []time.Duration{0, time.Microsecond} {
-			x := synthesize(uint64(i), 8, 2, []int{1}, with(fast(name, float64(1+9*(i/5))*1e5), func(m *model) { m.noise = 0.001 }))
+			x := synthetic.Run(uint64(i), 8, 2, []int{1}, synthetic.With(synthetic.Fast(name, float64(1+9*(i/5))*1e5), func(m *synthetic.Model) { m.Noise = 0.001 }))
 			for _, r := range x.Results {
 				r.Workload.Hold.Mean = hold
 			}
@@ -223,14 +224,14 @@ func TestBestMap(t *testing.T) {
 // from nothing is a bound.
 func TestLadder(t *testing.T) {
 	const turn = 100 // ns of the control
-	costs := func(ns, noise float64) func(m *model) {
-		return func(m *model) { m.rate, m.noise = constant(1e9/(turn+ns)), noise }
+	costs := func(ns, noise float64) func(m *synthetic.Model) {
+		return func(m *synthetic.Model) { m.Rate, m.Noise = synthetic.Constant(1e9/(turn+ns)), noise }
 	}
-	control := with(fast("nothing", 0), costs(0, 0))
-	control.lock.Status = harness.Control
-	run := synthesize(6, 10, 2, []int{1}, control,
-		with(fast("cheap", 0), costs(20, 0)), with(fast("dear", 0), costs(400, 0)), with(fast("lost", 0), costs(0, 0.1)),
-		model{lock: served("server", harness.Redis, harness.KindRedis), rate: constant(1e4)})
+	control := synthetic.With(synthetic.Fast("nothing", 0), costs(0, 0))
+	control.Lock.Status = harness.Control
+	run := synthetic.Run(6, 10, 2, []int{1}, control,
+		synthetic.With(synthetic.Fast("cheap", 0), costs(20, 0)), synthetic.With(synthetic.Fast("dear", 0), costs(400, 0)), synthetic.With(synthetic.Fast("lost", 0), costs(0, 0.1)),
+		synthetic.Model{Lock: synthetic.Served("server", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e4)})
 	for _, r := range run.Results {
 		if r.Lock.Name == "server" { // 100 µs, of which 50 are held
 			r.Hold = harness.Spans{N: 10, Sum: 500 * time.Microsecond}
@@ -261,7 +262,7 @@ func TestLadder(t *testing.T) {
 
 // TestLadderHasTheHardware takes single operations from the findings of a run.
 func TestLadderHasTheHardware(t *testing.T) {
-	run := synthesize(6, 6, 2, []int{1}, fast("lock", 1e6))
+	run := synthetic.Run(6, 6, 2, []int{1}, synthetic.Fast("lock", 1e6))
 	hardware, err := resultfile.Load("testdata/hardware")
 	if err != nil {
 		t.Fatal(err)
@@ -303,12 +304,12 @@ func TestNames(t *testing.T) {
 // TestShortTerm: of two locks with equal shares, the chart tells the one that
 // rotates from the one that stays.
 func TestShortTerm(t *testing.T) {
-	rotates := fast("rotates", 1e6)
-	rotates.handed = 1
-	stays := fast("stays", 1e6)
-	stays.handed = 0.01
-	g := groups(synthesize(1, 8, 2, []int{2, 8}, rotates, stays))[0]
-	if j := g.series[0].cells[8].summary(metric.Jain); j.Median < 95 {
+	rotates := synthetic.Fast("rotates", 1e6)
+	rotates.Handed = 1
+	stays := synthetic.Fast("stays", 1e6)
+	stays.Handed = 0.01
+	g := groups(synthetic.Run(1, 8, 2, []int{2, 8}, rotates, stays))[0]
+	if j := g.series[0].Cells[8].Summary(metric.Jain); j.Median < 95 {
 		t.Fatalf("the shares are not equal: Jain %v", j.Median)
 	}
 	got := strings.ReplaceAll(drawShortTerm(g).answer, nb, " ")

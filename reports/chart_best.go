@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // BestLocal and BestRemote draw which lock the verdict names for each number of
@@ -40,7 +42,7 @@ const bestDoc = "A cell is a verdict by the rule of the table at the top, which 
 // A choice is one cell.
 type choice struct {
 	workers, setting int
-	verdict
+	verdict.Verdict
 	family harness.Family // of the lock to use
 	proven bool           // it is faster than every other one
 	alone  bool           // it is the only candidate
@@ -48,20 +50,6 @@ type choice struct {
 
 // sure reports whether one lock wins alone.
 func (c choice) sure() bool { return c.Use != "" && len(c.Ties) == 0 && c.proven }
-
-// prove finds whether the lock to use is surely faster than every other
-// candidate of s.
-func (c *choice) prove(s situation) {
-	duel := s.contest()
-	c.alone = len(duel.pool) == 1
-	i := slices.IndexFunc(duel.pool, func(x candidate) bool { return x.lock.Name == c.Use })
-	c.proven = i >= 0 && !c.alone
-	for k, x := range duel.pool {
-		if c.proven && k != i {
-			c.proven = duel.compare(duel.pool[i], x).Greater()
-		}
-	}
-}
 
 // A bestMap is the choices over workers and hold times.
 type bestMap struct {
@@ -94,7 +82,7 @@ const mostBestColumns = 8
 func newBestMap(s *sweep) *bestMap {
 	m := &bestMap{sweep: s}
 	for _, g := range s.groups {
-		for _, w := range g.workers {
+		for _, w := range g.Workers {
 			if i, ok := slices.BinarySearch(m.columns, w); !ok {
 				m.columns = slices.Insert(m.columns, i, w)
 			}
@@ -109,13 +97,13 @@ func newBestMap(s *sweep) *bestMap {
 		for k, w := range m.columns {
 			row[k] = choice{workers: w, setting: i}
 			if len(g.at(w)) > 0 {
-				s := situation{g: g, name: "map", workers: w}
-				row[k].verdict = judge(s)
-				row[k].prove(s)
+				s := verdict.SituationOf(g.Group, w)
+				row[k].Verdict = verdict.Judge(s)
+				row[k].proven, row[k].alone = s.Leads(row[k].Use)
 			}
 			for _, x := range g.at(w) {
-				if x.lock.Name == row[k].Use {
-					row[k].family = x.lock.Family
+				if x.Lock.Name == row[k].Use {
+					row[k].family = x.Lock.Family
 				}
 			}
 		}
@@ -165,11 +153,11 @@ func (m *bestMap) answer() string {
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%s (%d)", n, wins[n])
 	}
-	total := plural(len(all), "cell")
+	total := numfmt.Plural(len(all), "cell")
 	var parts []string
 	if len(names) > 0 {
 		sum := len(all) - ties - open - likely
-		parts = append(parts, fmt.Sprintf("In %d of %s one lock is faster than every other beyond chance: %s.", sum, total, list(names, 5)))
+		parts = append(parts, fmt.Sprintf("In %d of %s one lock is faster than every other beyond chance: %s.", sum, total, numfmt.List(names, 5)))
 	} else {
 		parts = append(parts, fmt.Sprintf("In none of %s is one lock faster than every other beyond chance.", total))
 	}

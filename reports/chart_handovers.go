@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // HandoversRemote draws hand-overs per second over the number of workers: how
@@ -23,7 +24,7 @@ var HandoversRemote = &Chart{
 
 func drawHandovers(g *group) picture {
 	l := workersChart(g, metric.Handovers, logScale)
-	l.format, l.figure, l.yTitle = si, perSecond, "hand-overs per second, all workers together (log scale)"
+	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.PerSecond, "hand-overs per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock went from one worker to another in this run, so there is no hand-over to draw.")
 	}
@@ -32,15 +33,15 @@ func drawHandovers(g *group) picture {
 
 // handoverAnswer compares the rates with the most workers.
 func handoverAnswer(g *group) string {
-	w := g.workers[len(g.workers)-1]
+	w := g.Workers[len(g.Workers)-1]
 	type rate struct {
 		name string
 		v    float64
 	}
 	var rs []rate
 	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(metric.Handovers); v.N > 0 && s.lock.Status != harness.Control {
-			rs = append(rs, rate{s.lock.Name, v.Median})
+		if v := s.Cells[w].Summary(metric.Handovers); v.N > 0 && s.Lock.Status != harness.Control {
+			rs = append(rs, rate{s.Lock.Name, v.Median})
 		}
 	}
 	if len(rs) == 0 {
@@ -48,11 +49,11 @@ func handoverAnswer(g *group) string {
 	}
 	slices.SortStableFunc(rs, func(a, b rate) int { return cmp.Compare(b.v, a.v) })
 	most, least := rs[0], rs[len(rs)-1]
-	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.name, perSecond(most.v))
+	text := fmt.Sprintf("With %s, %s is handed over most often (%s)", g.unit(w), most.name, numfmt.PerSecond(most.v))
 	switch {
 	case len(rs) == 1:
 	case least.v > 0:
-		text += fmt.Sprintf(", %s as often as %s, the least (%s)", times(most.v/least.v), least.name, perSecond(least.v))
+		text += fmt.Sprintf(", %s as often as %s, the least (%s)", numfmt.Times(most.v/least.v), least.name, numfmt.PerSecond(least.v))
 	default:
 		text += fmt.Sprintf("; %s is not handed over at all", least.name)
 	}
@@ -62,16 +63,16 @@ func handoverAnswer(g *group) string {
 // retaken names the lock that its owner takes back most often, if that is more
 // than half of the time.
 func retaken(g *group) string {
-	w := g.workers[len(g.workers)-1]
+	w := g.Workers[len(g.Workers)-1]
 	name, most := "", 50.0
 	for _, s := range g.at(w) {
-		ops, over := s.cells[w].summary(metric.Throughput), s.cells[w].summary(metric.Handovers)
+		ops, over := s.Cells[w].Summary(metric.Throughput), s.Cells[w].Summary(metric.Handovers)
 		if back := 100 - 100*over.Median/ops.Median; ops.N > 0 && over.N > 0 && back > most {
-			name, most = s.lock.Name, back
+			name, most = s.Lock.Name, back
 		}
 	}
 	if name == "" {
 		return ""
 	}
-	return fmt.Sprintf(" Of the acquisitions of %s, %s are by the worker that has just released it.", name, percent(most))
+	return fmt.Sprintf(" Of the acquisitions of %s, %s are by the worker that has just released it.", name, numfmt.Percent(most))
 }

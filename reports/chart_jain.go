@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // JainLocal and JainRemote draw Jain's fairness index over the number of
@@ -40,8 +41,8 @@ const fair = 95
 
 func drawJain(g *group) picture {
 	l := workersChart(g, metric.Jain, shareScale)
-	l.figure, l.yTitle, l.under = percent, "Jain index of the workers' acquisitions (100 % = equal shares)", oneOwner
-	l.drop(func(s *series) bool { return s.lock.Status == harness.Control })
+	l.figure, l.yTitle, l.under = numfmt.Percent, "Jain index of the workers' acquisitions (100 % = equal shares)", oneOwner
+	l.drop(func(s *series) bool { return s.Lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
 	}
@@ -65,7 +66,7 @@ func oneOwner(c draw.Canvas, p *plot.Plot) {
 }
 
 func jainAnswer(g *group) string {
-	w := g.crowd()
+	w := g.Crowd()
 	type index struct {
 		name string
 		v    float64
@@ -73,13 +74,13 @@ func jainAnswer(g *group) string {
 	var all []index
 	var fairNames []string
 	for _, s := range g.at(w) {
-		v := s.cells[w].summary(metric.Jain)
-		if v.N == 0 || s.lock.Status == harness.Control {
+		v := s.Cells[w].Summary(metric.Jain)
+		if v.N == 0 || s.Lock.Status == harness.Control {
 			continue
 		}
-		all = append(all, index{s.lock.Name, v.Median})
+		all = append(all, index{s.Lock.Name, v.Median})
 		if v.Median >= fair {
-			fairNames = append(fairNames, s.lock.Name)
+			fairNames = append(fairNames, s.Lock.Name)
 		}
 	}
 	if len(all) == 0 {
@@ -88,13 +89,13 @@ func jainAnswer(g *group) string {
 	worst := slices.MinFunc(all, func(a, b index) int { return cmp.Compare(a.v, b.v) })
 	switch n := len(fairNames); {
 	case n == len(all):
-		return fmt.Sprintf("With %s, yes: every lock shares nearly equally (Jain %s or more).", g.unit(w), percent(worst.v))
+		return fmt.Sprintf("With %s, yes: every lock shares nearly equally (Jain %s or more).", g.unit(w), numfmt.Percent(worst.v))
 	case n == 0:
 		return fmt.Sprintf("With %s, no lock shares nearly equally (Jain %d %% or more). The least fair is %s (%s).",
-			g.unit(w), fair, worst.name, percent(worst.v))
+			g.unit(w), fair, worst.name, numfmt.Percent(worst.v))
 	default:
 		return fmt.Sprintf("With %s, %d of %d locks share nearly equally (Jain %d %% or more): %s. The least fair is %s (%s).",
-			g.unit(w), n, len(all), fair, list(fairNames, 8), worst.name, percent(worst.v))
+			g.unit(w), n, len(all), fair, numfmt.List(fairNames, 8), worst.name, numfmt.Percent(worst.v))
 	}
 }
 
@@ -105,14 +106,14 @@ func jainTable(g *group) table {
 		t.head = append(t.head, m.Name)
 	}
 	for _, s := range g.series {
-		for _, w := range g.workers {
-			v := s.cells[w].summary(metric.Jain)
+		for _, w := range g.Workers {
+			v := s.Cells[w].Summary(metric.Jain)
 			if v.N == 0 {
 				continue
 			}
-			row := []string{s.lock.Name, strconv.Itoa(w), percent(v.Median), interval(v, percent)}
+			row := []string{s.Lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent)}
 			for _, m := range columns {
-				row = append(row, cellText(m, s.cells[w].summary(m)))
+				row = append(row, cellText(m, s.Cells[w].Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

@@ -14,6 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // LadderLocal and LadderRemote draw on one scale what taking and freeing a lock
@@ -62,11 +63,11 @@ func (g *group) rungs() (out []rung) {
 	seen := make(map[string]bool)
 	for _, o := range g.quietest() {
 		for _, s := range o.at(1) {
-			if s.lock.Status == harness.Control || seen[s.lock.Name] {
+			if s.Lock.Status == harness.Control || seen[s.Lock.Name] {
 				continue
 			}
-			seen[s.lock.Name] = true
-			r := rung{name: s.lock.Name, look: s.look, bold: s.look.strong, kind: cmp.Or(familyNames[s.lock.Family], string(s.lock.Family))}
+			seen[s.Lock.Name] = true
+			r := rung{name: s.Lock.Name, look: s.look, bold: s.look.strong, kind: cmp.Or(familyNames[s.Lock.Family], string(s.Lock.Family))}
 			r.Summary, r.atMax = o.alone(s)
 			if r.N > 0 && r.Median > leastCost && r.Median < beyond {
 				out = append(out, r)
@@ -81,10 +82,10 @@ func (g *group) rungs() (out []rung) {
 // turns hold least besides the lock.
 func (g *group) quietest() []*group {
 	gs := slices.DeleteFunc(slices.Clone(g.both), func(o *group) bool {
-		return o.workers[0] != 1 || o.load.Reads > 0 || o.load.Think.Mean > 0 || o.load.Garbage
+		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage
 	})
 	slices.SortStableFunc(gs, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.load.Hold.Mean, b.load.Hold.Mean), cmp.Compare(len(a.axes), len(b.axes)), cmp.Compare(a.axes, b.axes))
+		return cmp.Or(cmp.Compare(a.Load.Hold.Mean, b.Load.Hold.Mean), cmp.Compare(len(a.Axes), len(b.Axes)), cmp.Compare(a.Axes, b.Axes))
 	})
 	return gs
 }
@@ -94,19 +95,19 @@ func (g *group) quietest() []*group {
 func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	var control *cell
 	for _, o := range g.at(1) {
-		if o.lock.Status == harness.Control && control == nil {
-			control = o.cells[1]
+		if o.Lock.Status == harness.Control && control == nil {
+			control = o.Cells[1]
 		}
 	}
-	c := s.cells[1]
+	c := s.Cells[1]
 	var turns, costs []float64
-	for _, i := range c.order() {
-		turn, ok := metric.Time.Of(c.rounds[i])
+	for _, i := range c.Order() {
+		turn, ok := metric.Time.Of(c.Rounds[i])
 		if !ok {
 			continue
 		}
 		turns = append(turns, turn)
-		if rest, ok := g.besides(c.rounds[i], control); ok {
+		if rest, ok := g.besides(c.Rounds[i], control); ok {
 			costs = append(costs, turn-rest)
 		}
 	}
@@ -124,14 +125,14 @@ func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 // besides returns what of a turn of r, in ns, is not the lock.
 func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 	switch {
-	case g.remote && g.load.Hold.Mean == 0 && r.Hold.N == 0:
+	case g.Remote && g.Load.Hold.Mean == 0 && r.Hold.N == 0:
 		return 0, true
-	case g.remote:
+	case g.Remote:
 		return r.Hold.Mean(), r.Hold.N > 0
-	case control != nil && control.rounds[r.Round] != nil:
-		return metric.Time.Of(control.rounds[r.Round])
-	case g.load.Hold.Mean == 0 && g.run.Manifest.Overhead.Turn > 0:
-		return g.run.Manifest.Overhead.Turn, true
+	case control != nil && control.Rounds[r.Round] != nil:
+		return metric.Time.Of(control.Rounds[r.Round])
+	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Turn > 0:
+		return g.Run.Manifest.Overhead.Turn, true
 	}
 	return 0, false
 }
@@ -150,7 +151,7 @@ const (
 func (g *group) primitives() (out []rung) {
 	base := rung{look: look{hue: muted}, kind: hardwareKind}
 	costs := false
-	for _, f := range findings(g.run) {
+	for _, f := range findings(g.Run) {
 		for _, t := range f.Tables {
 			switch {
 			case f.Name == costExperiment && t.Chart == harness.Bars && len(t.Columns) > 1 && t.Columns[0].Unit == "ns" && !costs:
@@ -234,13 +235,13 @@ func ladderAnswer(rs []rung) string {
 		}
 		cost := r.text()
 		if i > 0 && !r.atMax && !steps[i-1].atMax {
-			if by := times(r.Median / steps[i-1].Median); by != "1 times" {
+			if by := numfmt.Times(r.Median / steps[i-1].Median); by != "1 times" {
 				cost += ", " + by + " that"
 			}
 		}
 		parts = append(parts, fmt.Sprintf("of the %s %s (%s)", kind, r.name, cost))
 	}
-	text := "Lowest medians: " + list(parts, len(parts)) + "."
+	text := "Lowest medians: " + numfmt.List(parts, len(parts)) + "."
 	if !slices.ContainsFunc(steps, func(r rung) bool { return r.kind == hardwareKind }) {
 		text += " A run with --hardware adds what single operations cost."
 	}
@@ -250,9 +251,9 @@ func ladderAnswer(rs []rung) string {
 // text formats the cost of r.
 func (r rung) text() string {
 	if r.atMax {
-		return "≤" + nb + nanos(r.Median)
+		return "≤" + nb + numfmt.Nanos(r.Median)
 	}
-	return nanos(r.Median)
+	return numfmt.Nanos(r.Median)
 }
 
 const rungStep = vg.Length(13.5)
@@ -281,7 +282,7 @@ func ladderBody(c draw.Canvas, rs []rung) {
 	b.Max.X -= right
 	b.Min.Y += rowsFoot
 	b.Max.Y -= 18
-	at := rowsScale(b, lo, hi, nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
+	at := rowsScale(b, lo, hi, numfmt.Nanos, "time to take and to free the lock, one worker; time of one operation (log scale)")
 	drawNotes(c, ladderNotes(rs))
 	for i, r := range rs {
 		y := b.Max.Y - (vg.Length(i)+0.5)*(b.Size().Y/vg.Length(len(rs)))
@@ -326,7 +327,7 @@ func ladderNotes(rs []rung) (notes []note) {
 func ladderTable(rs []rung) table {
 	t := table{head: []string{"what", "kind", "rounds", "time", "interval"}}
 	for _, r := range rs {
-		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", nanos(r.Lo), nanos(r.Hi))})
+		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", numfmt.Nanos(r.Lo), numfmt.Nanos(r.Hi))})
 	}
 	return t
 }

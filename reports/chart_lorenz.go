@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // LorenzLocal and LorenzRemote draw which part of the workers gets which part
@@ -79,10 +80,10 @@ func (l lorenz) at(f float64) float64 {
 // first.
 func (g *group) lorenzes(w int) (out []lorenz) {
 	for _, s := range g.at(w) {
-		if s.lock.Status == harness.Control || s.cells[w].summary(metric.Jain).N == 0 {
+		if s.Lock.Status == harness.Control || s.Cells[w].Summary(metric.Jain).N == 0 {
 			continue
 		}
-		if l, ok := newLorenz(s, s.cells[w].bars()); ok {
+		if l, ok := newLorenz(s, barsOf(s.Cells[w])); ok {
 			out = append(out, l)
 		}
 	}
@@ -99,7 +100,7 @@ func (g *group) lorenzes(w int) (out []lorenz) {
 }
 
 func drawLorenz(g *group) picture {
-	ls := g.lorenzes(g.crowd())
+	ls := g.lorenzes(g.Crowd())
 	if len(ls) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
 	}
@@ -114,9 +115,9 @@ func drawLorenz(g *group) picture {
 func lorenzAnswer(g *group, ls []lorenz) string {
 	worst, best := ls[0], ls[len(ls)-1]
 	text := fmt.Sprintf("With %s, the less served half of the workers of %s gets %s of its acquisitions",
-		g.unit(g.crowd()), worst.s.lock.Name, percent(worst.half))
+		g.unit(g.Crowd()), worst.s.Lock.Name, numfmt.Percent(worst.half))
 	if len(ls) > 1 {
-		text += fmt.Sprintf(", that of %s %s", best.s.lock.Name, percent(best.half))
+		text += fmt.Sprintf(", that of %s %s", best.s.Lock.Name, numfmt.Percent(best.half))
 	}
 	return text + "; equal shares would be 50" + nb + "%."
 }
@@ -143,7 +144,7 @@ func lorenzBody(c draw.Canvas, ls []lorenz) error {
 			}
 			return pts
 		}
-		m.panels = append(m.panels, panel{look: l.s.look, figure: "half: " + percent(l.half), trace: trace,
+		m.panels = append(m.panels, panel{look: l.s.look, figure: "half: " + numfmt.Percent(l.half), trace: trace,
 			draw: func(c draw.Canvas, p *plot.Plot) {
 				pts := thin(trace(c, p), 0.1)
 				c.FillPolygon(l.s.look.hue.alpha(44), append(slices.Clone(pts), pts[0]))
@@ -158,8 +159,8 @@ func lorenzBody(c draw.Canvas, ls []lorenz) error {
 func lorenzTable(ls []lorenz) table {
 	t := table{head: []string{"lock", "workers", "gini", "least served quarter", "half", "three quarters", "busiest tenth"}}
 	for _, l := range ls {
-		t.rows = append(t.rows, []string{l.s.lock.Name, strconv.Itoa(len(l.cum) - 1), percent(l.gini),
-			percent(100 * l.at(0.25)), percent(l.half), percent(100 * l.at(0.75)), percent(100 * (1 - l.at(0.9)))})
+		t.rows = append(t.rows, []string{l.s.Lock.Name, strconv.Itoa(len(l.cum) - 1), numfmt.Percent(l.gini),
+			numfmt.Percent(100 * l.at(0.25)), numfmt.Percent(l.half), numfmt.Percent(100 * l.at(0.75)), numfmt.Percent(100 * (1 - l.at(0.9)))})
 	}
 	return t
 }

@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // OwnersLocal and OwnersRemote draw who held the lock, one acquisition after the
@@ -76,11 +77,11 @@ func logged(r *harness.Result) bool {
 	return n > 1 && n <= 4096 && r.Burst > 1 && len(r.Owners) >= r.Burst && r.Ops > 0 && int(slices.Max(r.Owners)) < n
 }
 
-// timeline returns that of c, or nil if it has no log of owners.
-func (c *cell) timeline(s *series) *timeline {
+// timelineOf returns that of c, or nil if it has no log of owners.
+func timelineOf(c *cell, s *series) *timeline {
 	var rounds []*harness.Result
-	for _, i := range c.order() {
-		if r := c.rounds[i]; logged(r) {
+	for _, i := range c.Order() {
+		if r := c.Rounds[i]; logged(r) {
 			rounds = append(rounds, r)
 		}
 	}
@@ -111,13 +112,13 @@ func (c *cell) timeline(s *series) *timeline {
 }
 
 func drawOwners(g *group) picture {
-	w := g.crowd()
+	w := g.Crowd()
 	var ts []*timeline
 	for _, s := range g.at(w) {
-		if s.lock.Status == harness.Control {
+		if s.Lock.Status == harness.Control {
 			continue
 		}
-		if t := s.cells[w].timeline(s); t != nil {
+		if t := timelineOf(s.Cells[w], s); t != nil {
 			ts = append(ts, t)
 		}
 	}
@@ -140,7 +141,7 @@ func drawOwners(g *group) picture {
 func ownersAnswer(g *group, w int, ts []*timeline) string {
 	says := func(t *timeline) string {
 		return fmt.Sprintf("%s changes hands in %s of its acquisitions, and %d in a row serve %d of %s",
-			t.s.lock.Name, percent(100*t.handed), len(t.owners), t.served, g.unit(w))
+			t.s.Lock.Name, numfmt.Percent(100*t.handed), len(t.owners), t.served, g.unit(w))
 	}
 	most, least := ts[0], ts[len(ts)-1]
 	text := says(most)
@@ -155,9 +156,9 @@ func ownersAnswer(g *group, w int, ts []*timeline) string {
 		}
 	}
 	if full > 1 {
-		return fmt.Sprintf("%s. In %d of %s, one worker fills a whole burst of the log (%d acquisitions or fewer).", text, full, plural(len(ts), "lock"), longest.longest)
+		return fmt.Sprintf("%s. In %d of %s, one worker fills a whole burst of the log (%d acquisitions or fewer).", text, full, numfmt.Plural(len(ts), "lock"), longest.longest)
 	}
-	return fmt.Sprintf("%s. The longest streak is one of %s: %s acquisitions.", text, longest.s.lock.Name, longest.streak())
+	return fmt.Sprintf("%s. The longest streak is one of %s: %s acquisitions.", text, longest.s.Lock.Name, longest.streak())
 }
 
 // streak formats the longest streak.
@@ -231,10 +232,10 @@ func (l strips) draw(c draw.Canvas, unit string) {
 func (l strips) lock(b draw.Canvas, t *timeline) {
 	c := b
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
-	text := fmt.Sprintf("handed over %s · longest streak %s · %d of %d served", percent(100*t.handed), t.streak(), t.served, t.workers)
+	text := fmt.Sprintf("handed over %s · longest streak %s · %d of %d served", numfmt.Percent(100*t.handed), t.streak(), t.served, t.workers)
 	name := rowName(t.s)
 	name.XAlign, name.YAlign = draw.XLeft, draw.YBottom
-	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 3}, shorten(name, t.s.lock.Name, b.Size().X-right.Width(text)-6))
+	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 3}, shorten(name, t.s.Lock.Name, b.Size().X-right.Width(text)-6))
 	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 3}, text)
 	x := func(i int) vg.Length { return b.Min.X + b.Size().X*vg.Length(i)/vg.Length(l.turns) }
 	c.FillPolygon(shade.rgba(), rect(b.Min.X, b.Max.Y-l.row*vg.Length(t.workers), x(len(t.owners)), b.Max.Y))
@@ -255,7 +256,7 @@ func (l strips) scale(b draw.Canvas) {
 	st := typeset(8, muted, draw.XCenter, draw.YTop)
 	y := b.Min.Y - 2
 	c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.6)}, b.Min.X, y, b.Max.X, y)
-	for _, t := range linearTicks(0, float64(l.turns), figures) {
+	for _, t := range linearTicks(0, float64(l.turns), numfmt.Number) {
 		x := b.Min.X + b.Size().X*vg.Length(t.Value/float64(l.turns))
 		c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.6)}, x, y, x, y-3)
 		if t.Value == 0 {
@@ -270,10 +271,10 @@ func ownersTable(g *group, w int, ts []*timeline) table {
 	t := table{head: []string{"lock", "workers", "round drawn", "handed over", "served in those drawn", "streaks drawn", "longest streak",
 		metric.StreakP50.Name, metric.StreakP99.Name, metric.GapP99.Name}}
 	for _, x := range ts {
-		row := []string{x.s.lock.Name, strconv.Itoa(x.workers), strconv.Itoa(x.round + 1), percent(100 * x.handed),
+		row := []string{x.s.Lock.Name, strconv.Itoa(x.workers), strconv.Itoa(x.round + 1), numfmt.Percent(100 * x.handed),
 			strconv.Itoa(x.served), strconv.Itoa(len(x.streaks)), x.streak()}
 		for _, m := range []*metric.Metric{metric.StreakP50, metric.StreakP99, metric.GapP99} {
-			row = append(row, cellText(m, x.s.cells[w].summary(m)))
+			row = append(row, cellText(m, x.s.Cells[w].Summary(m)))
 		}
 		t.rows = append(t.rows, row)
 	}

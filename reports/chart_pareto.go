@@ -15,6 +15,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // ParetoLocal and ParetoRemote draw rate against fairness, at the greatest
@@ -54,9 +56,9 @@ type tradeoff struct {
 func (g *group) tradeoffs(w int) (out []*tradeoff) {
 	m := g.rate(w)
 	for _, s := range g.at(w) {
-		t := &tradeoff{s: s, c: s.cells[w]}
-		t.rate, t.jain = t.c.summary(m), t.c.summary(metric.Jain)
-		if s.lock.Status != harness.Control && t.rate.N > 0 && t.rate.Median > 0 && !math.IsInf(t.rate.Median, 0) && t.jain.N > 0 {
+		t := &tradeoff{s: s, c: s.Cells[w]}
+		t.rate, t.jain = t.c.Summary(m), t.c.Summary(metric.Jain)
+		if s.Lock.Status != harness.Control && t.rate.N > 0 && t.rate.Median > 0 && !math.IsInf(t.rate.Median, 0) && t.jain.N > 0 {
 			out = append(out, t)
 		}
 	}
@@ -73,7 +75,7 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 			if o.rate.Median > t.rate.Median || o.fair() > t.fair() {
 				t.front = false
 			}
-			xs, ys := pairs(o.c, t.c, m)
+			xs, ys := verdict.Pairs(o.c, t.c, m)
 			duel := stat.Paired(xs, ys, level)
 			t.beaten = t.beaten || duel.Greater()
 			t.told = t.told || duel.Enough()
@@ -88,14 +90,14 @@ func (t *tradeoff) fair() float64 { return math.Round(t.jain.Median) }
 // rate is what the locks of g are ranked by with w workers: an owner that takes
 // its lock back does not make a distributed lock fast.
 func (g *group) rate(w int) *metric.Metric {
-	if g.remote && w > 1 && g.load.Reads == 0 { // readers hand nothing over
+	if g.Remote && w > 1 && g.Load.Reads == 0 { // readers hand nothing over
 		return metric.Handovers
 	}
 	return metric.Throughput
 }
 
 func drawPareto(g *group) picture {
-	w := g.crowd()
+	w := g.Crowd()
 	ts := g.tradeoffs(w)
 	if len(ts) < 2 {
 		return nothing("With %s, fewer than two locks have both a rate and shares of two or more workers, so there is nothing to weigh up.", g.unit(w))
@@ -118,16 +120,16 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 		told = told || t.told
 		switch {
 		case t.front:
-			front = append(front, fmt.Sprintf("%s (%s, Jain"+nb+"%s)", t.s.lock.Name, perSecond(t.rate.Median), percent(t.jain.Median)))
+			front = append(front, fmt.Sprintf("%s (%s, Jain"+nb+"%s)", t.s.Lock.Name, numfmt.PerSecond(t.rate.Median), numfmt.Percent(t.jain.Median)))
 		case !t.beaten:
-			open = append(open, t.s.lock.Name)
+			open = append(open, t.s.Lock.Name)
 		}
 	}
 	text := fmt.Sprintf("With %s, ", g.unit(w))
 	if len(front) == 1 {
 		text += front[0] + " has both the highest rate and the fairest shares: here fairness costs nothing."
 	} else {
-		text += fmt.Sprintf("%d of %s are on the front, where more of the one costs some of the other: %s.", len(front), plural(len(ts), "lock"), list(front, 5))
+		text += fmt.Sprintf("%d of %s are on the front, where more of the one costs some of the other: %s.", len(front), numfmt.Plural(len(ts), "lock"), numfmt.List(front, 5))
 	}
 	behind := len(ts) - len(front)
 	switch {
@@ -143,7 +145,7 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 	case len(open) == behind:
 		text += " None of the others is surely beaten: the front may run otherwise."
 	default:
-		text += fmt.Sprintf(" Of the other %d, these are not surely beaten: %s.", behind, list(open, 5))
+		text += fmt.Sprintf(" Of the other %d, these are not surely beaten: %s.", behind, numfmt.List(open, 5))
 	}
 	return text
 }
@@ -164,13 +166,13 @@ func paretoBody(c draw.Canvas, g *group, w int, ts []*tradeoff) {
 	lo, hi = logRange(lo, hi)
 	from := max(0, min(75, 25*math.Floor((least-5)/25)))
 	p := newPlot(from, 100, lo, hi)
-	p.Y.Scale, p.Y.Tick.Marker = warp(logarithm), logTicks(lo, hi, si)
-	p.X.Tick.Marker = linearTicks(from, 100, percent)
+	p.Y.Scale, p.Y.Tick.Marker = warp(logarithm), logTicks(lo, hi, numfmt.SI)
+	p.X.Tick.Marker = linearTicks(from, 100, numfmt.Percent)
 	labels := make([]endLabel, len(ts))
 	for i, t := range ts {
 		labels[i] = endLabel{look: t.s.look}
 		labels[i].look.strong = t.front
-		labels[i].text = shorten(labels[i].style(), t.s.lock.Name, rowsName)
+		labels[i].text = shorten(labels[i].style(), t.s.Lock.Name, rowsName)
 	}
 	p.Add(gridlines(true), drawing(func(c draw.Canvas, p *plot.Plot) { paretoMarks(c, p, ts, labels) }))
 	unit := "acquisitions per second"
@@ -306,8 +308,8 @@ func paretoTable(ts []*tradeoff) table {
 	t := table{head: []string{"lock", "rounds", "per second", "interval", "jain", "interval", "front", "surely beaten"}}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, x := range ts {
-		t.rows = append(t.rows, []string{x.s.lock.Name, strconv.Itoa(x.rate.N), si(x.rate.Median), interval(x.rate, si),
-			percent(x.jain.Median), interval(x.jain, percent), yes[x.front], yes[x.beaten]})
+		t.rows = append(t.rows, []string{x.s.Lock.Name, strconv.Itoa(x.rate.N), numfmt.SI(x.rate.Median), interval(x.rate, numfmt.SI),
+			numfmt.Percent(x.jain.Median), interval(x.jain, numfmt.Percent), yes[x.front], yes[x.beaten]})
 	}
 	return t
 }

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // RequestsRemote and NotificationsRemote draw what an acquisition costs the
@@ -56,7 +57,7 @@ const (
 
 func drawRequests(g *group) picture {
 	l := workersChart(g, metric.Requests, countScale)
-	l.format, l.figure, l.yTitle = figures, figures, "requests per acquisition"
+	l.format, l.figure, l.yTitle = numfmt.Number, numfmt.Number, "requests per acquisition"
 	if len(l.lines) == 0 {
 		return nothing("No request was counted in this run.")
 	}
@@ -72,11 +73,11 @@ func drawRequests(g *group) picture {
 	rule := ""
 	for i, h := range herds {
 		if i == mostHerds {
-			answer += " The numbers have " + plural(len(herds)-i, "more herd") + "."
+			answer += " The numbers have " + numfmt.Plural(len(herds)-i, "more herd") + "."
 			break
 		}
 		answer += " " + h.String()
-		if h.s.lock.Traits.Needs == harness.KindZooKeeper {
+		if h.s.Lock.Traits.Needs == harness.KindZooKeeper {
 			rule = " The rule of thumb in articles on ZooKeeper locks is " + herdRule + "."
 		}
 	}
@@ -85,7 +86,7 @@ func drawRequests(g *group) picture {
 
 func drawNotifications(g *group) picture {
 	l := workersChart(g, metric.Notifications, countScale)
-	l.format, l.figure, l.yTitle = figures, figures, "notifications per acquisition"
+	l.format, l.figure, l.yTitle = numfmt.Number, numfmt.Number, "notifications per acquisition"
 	if len(l.lines) == 0 {
 		return nothing("No notification was counted in this run.")
 	}
@@ -95,15 +96,15 @@ func drawNotifications(g *group) picture {
 // wireAnswer names the locks with the fewest and with the most messages, with
 // the most workers.
 func wireAnswer(g *group, m *metric.Metric, noun string) string {
-	w := g.crowd()
+	w := g.Crowd()
 	type cost struct {
 		name string
 		v    float64
 	}
 	var cs []cost
 	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(m); v.N > 0 && s.lock.Status != harness.Control {
-			cs = append(cs, cost{s.lock.Name, v.Median})
+		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status != harness.Control {
+			cs = append(cs, cost{s.Lock.Name, v.Median})
 		}
 	}
 	if len(cs) == 0 {
@@ -112,17 +113,17 @@ func wireAnswer(g *group, m *metric.Metric, noun string) string {
 	slices.SortStableFunc(cs, func(a, b cost) int { return cmp.Compare(a.v, b.v) })
 	least, most := cs[0], cs[len(cs)-1]
 	if len(cs) == 1 {
-		return fmt.Sprintf("With %s, %s takes %s %s per acquisition.", g.unit(w), least.name, figures(least.v), noun)
+		return fmt.Sprintf("With %s, %s takes %s %s per acquisition.", g.unit(w), least.name, numfmt.Number(least.v), noun)
 	}
 	return fmt.Sprintf("With %s, %s takes fewest (%s %s per acquisition) and %s most (%s).",
-		g.unit(w), least.name, figures(least.v), noun, most.name, figures(most.v))
+		g.unit(w), least.name, numfmt.Number(least.v), noun, most.name, numfmt.Number(most.v))
 }
 
 // notified returns how many notifications an acquisition of s takes with the
 // most workers it was measured with, and false if that is not known.
 func (g *group) notified(s *series) (float64, bool) {
-	for _, w := range slices.Backward(g.workers) {
-		if v := s.cells[w].summary(metric.Notifications); v.N > 0 {
+	for _, w := range slices.Backward(g.Workers) {
+		if v := s.Cells[w].Summary(metric.Notifications); v.N > 0 {
 			return v.Median, w > 1
 		}
 	}
@@ -140,17 +141,17 @@ func (g *group) queue(s *series) *series {
 	var queues []*series
 	for _, o := range g.series {
 		n, ok := g.notified(o)
-		if ok && n <= herdFrom && o.lock.Traits.FIFO && o.lock.Traits.Needs == s.lock.Traits.Needs {
+		if ok && n <= herdFrom && o.Lock.Traits.FIFO && o.Lock.Traits.Needs == s.Lock.Traits.Needs {
 			queues = append(queues, o)
 		}
 	}
 	if queues == nil {
 		return nil
 	}
-	last := g.workers[len(g.workers)-1]
-	cost := func(o *series) float64 { return o.cells[last].summary(metric.Requests).Median }
+	last := g.Workers[len(g.Workers)-1]
+	cost := func(o *series) float64 { return o.Cells[last].Summary(metric.Requests).Median }
 	stranger := func(o *series) int {
-		if o.lock.Family == s.lock.Family {
+		if o.Lock.Family == s.Lock.Family {
 			return 0
 		}
 		return 1
@@ -177,8 +178,8 @@ func (g *group) herds() (out []herd) {
 			continue
 		}
 		var over []float64 // by how many requests it is surely above the queue
-		for _, w := range g.workers {
-			x, y := s.cells[w].summary(metric.Requests), h.queue.cells[w].summary(metric.Requests)
+		for _, w := range g.Workers {
+			x, y := s.Cells[w].Summary(metric.Requests), h.queue.Cells[w].Summary(metric.Requests)
 			if x.N > 0 && y.N > 0 {
 				h.workers, over = append(h.workers, w), append(over, x.Median-y.Median-requestsRepeat)
 			}
@@ -205,7 +206,7 @@ func (h herd) from() string {
 
 // String says from how many workers on the herd costs more than the queue.
 func (h herd) String() string {
-	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.lock.Name, h.queue.lock.Name)
+	names := fmt.Sprintf("The herd of %s costs more requests than the queue of %s", h.s.Lock.Name, h.queue.Lock.Name)
 	n := len(h.workers)
 	switch h.index {
 	case -1:
@@ -230,7 +231,7 @@ func drawCrossings(herds []herd) drawing {
 			c.StrokeLine2(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}, x, c.Min.Y, x, c.Max.Y)
 			if c.Size().X > width/3 { // a small frame has no room for words
 				c.FillText(typeset(7.5, muted, draw.XLeft, draw.YTop), vg.Point{X: x + 4, Y: y},
-					fmt.Sprintf("N"+nb+"="+nb+"%s: from here on %s is dearer than %s", fmt.Sprintf("%.1f", h.at), h.s.lock.Name, h.queue.lock.Name))
+					fmt.Sprintf("N"+nb+"="+nb+"%s: from here on %s is dearer than %s", fmt.Sprintf("%.1f", h.at), h.s.Lock.Name, h.queue.Lock.Name))
 				y -= 11
 			}
 		}
@@ -265,22 +266,22 @@ func wireTable(g *group, herds []herd) table {
 		dearer := unknown
 		for _, h := range herds {
 			if h.s == s {
-				dearer = h.from() + " (" + h.queue.lock.Name + ")"
+				dearer = h.from() + " (" + h.queue.Lock.Name + ")"
 			}
 		}
-		for _, w := range g.workers {
-			c := s.cells[w]
+		for _, w := range g.Workers {
+			c := s.Cells[w]
 			if c == nil {
 				continue
 			}
-			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds))}
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
 			for _, m := range []*metric.Metric{metric.Requests, metric.Notifications} {
-				v := c.summary(m)
-				row = append(row, cellText(m, v), interval(v, figures))
+				v := c.Summary(m)
+				row = append(row, cellText(m, v), interval(v, numfmt.Number))
 			}
 			row = append(row, dearer)
 			for _, m := range trips {
-				row = append(row, cellText(m, c.summary(m)))
+				row = append(row, cellText(m, c.Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

@@ -13,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // RoundTripsRemote draws what a turn of a lock takes, in units of what a bare
@@ -29,7 +30,7 @@ var RoundTripsRemote = &Chart{
 
 func drawRoundTrips(g *group) picture {
 	l := workersChart(g, metric.TurnRoundTrips, logScale)
-	l.format, l.figure, l.yTitle = si, si, "round trips per turn of the lock (log scale)"
+	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.SI, "round trips per turn of the lock (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No turn of a lock was measured in round trips to its server.")
 	}
@@ -57,7 +58,7 @@ var serverNames = map[string]string{harness.KindRedis: "Redis", harness.KindZooK
 // servers returns the kinds of server that keep the locks of g.
 func (g *group) servers() (kinds []string) {
 	for _, s := range g.series {
-		if kind := s.lock.Traits.Needs; !slices.Contains(kinds, kind) {
+		if kind := s.Lock.Traits.Needs; !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -68,7 +69,7 @@ func (g *group) servers() (kinds []string) {
 // roundTripsAnswer says what a round trip takes to each kind of server, and how
 // many a turn takes there of the lock that is handed over most often.
 func roundTripsAnswer(g *group) string {
-	w := g.crowd()
+	w := g.Crowd()
 	best, of := "handed over", " of them"
 	if w == 1 {
 		best = "taken"
@@ -83,19 +84,19 @@ func roundTripsAnswer(g *group) string {
 		if trip.Confidence < 0.95 {
 			what = "range"
 		}
-		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", nanos(trip.Median), name, what, nanos(trip.Lo), nanos(trip.Hi)))
+		trips = append(trips, fmt.Sprintf("%s to %s (%s %s to %s)", numfmt.Nanos(trip.Median), name, what, numfmt.Nanos(trip.Lo), numfmt.Nanos(trip.Hi)))
 		if s := g.busiest(kind, w); s != nil {
-			lock := s.lock.Name
-			if h := s.cells[w].summary(metric.HandoverRoundTrips); h.N > 0 {
+			lock := s.Lock.Name
+			if h := s.Cells[w].Summary(metric.HandoverRoundTrips); h.N > 0 {
 				lock += ", a hand-over " + cellText(metric.HandoverRoundTrips, h)
 			}
-			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", si(s.cells[w].summary(metric.TurnRoundTrips).Median), of, name, lock))
+			turns = append(turns, fmt.Sprintf("%s%s on %s (%s)", numfmt.SI(s.Cells[w].Summary(metric.TurnRoundTrips).Median), of, name, lock))
 			of = ""
 		}
 	}
-	text := "A bare round trip takes " + list(trips, len(trips)) + "."
+	text := "A bare round trip takes " + numfmt.List(trips, len(trips)) + "."
 	if len(turns) > 0 {
-		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, list(turns, len(turns)))
+		text += fmt.Sprintf(" With %s, a turn of the lock %s most often takes %s.", g.unit(w), best, numfmt.List(turns, len(turns)))
 	}
 	return text
 }
@@ -105,11 +106,11 @@ func roundTripsAnswer(g *group) string {
 func (g *group) roundTrip(kind string) stat.Summary {
 	rounds := make(map[int][]float64)
 	for _, s := range g.series {
-		if s.lock.Traits.Needs != kind {
+		if s.Lock.Traits.Needs != kind {
 			continue
 		}
-		for _, c := range s.cells {
-			for i, r := range c.rounds {
+		for _, c := range s.Cells {
+			for i, r := range c.Rounds {
 				if v, ok := metric.RoundTrip.Of(r); ok {
 					rounds[i] = append(rounds[i], v)
 				}
@@ -133,21 +134,21 @@ func (g *group) busiest(kind string, w int) *series {
 		rate = metric.Throughput
 	}
 	mine := slices.DeleteFunc(g.at(w), func(s *series) bool {
-		return s.lock.Traits.Needs != kind || s.lock.Status == harness.Control || s.cells[w].summary(metric.TurnRoundTrips).N == 0
+		return s.Lock.Traits.Needs != kind || s.Lock.Status == harness.Control || s.Cells[w].Summary(metric.TurnRoundTrips).N == 0
 	})
 	if len(mine) == 0 {
 		return nil
 	}
 	return slices.MaxFunc(mine, func(a, b *series) int {
-		return cmp.Compare(a.cells[w].summary(rate).Median, b.cells[w].summary(rate).Median)
+		return cmp.Compare(a.Cells[w].Summary(rate).Median, b.Cells[w].Summary(rate).Median)
 	})
 }
 
 // inTrips returns the metrics ms, which are in round trips, if g has round trips.
 func (g *group) inTrips(ms ...*metric.Metric) []*metric.Metric {
 	for _, s := range g.series {
-		for _, c := range s.cells {
-			for _, r := range c.rounds {
+		for _, c := range s.Cells {
+			for _, r := range c.Rounds {
 				if _, ok := metric.RoundTrip.Of(r); ok {
 					return ms
 				}
@@ -168,18 +169,18 @@ func roundTripsTable(g *group) table {
 		t.head = append(t.head, m.Name)
 	}
 	for _, s := range g.series {
-		for _, w := range g.workers {
-			c := s.cells[w]
+		for _, w := range g.Workers {
+			c := s.Cells[w]
 			if c == nil {
 				continue
 			}
-			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds))}
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds))}
 			for _, m := range sure {
-				v := c.summary(m)
+				v := c.Summary(m)
 				row = append(row, cellText(m, v), interval(v, formatOf(m)))
 			}
 			for _, m := range waits {
-				row = append(row, cellText(m, c.summary(m)))
+				row = append(row, cellText(m, c.Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // ShapeLocal and ShapeRemote draw the distribution of the waits as half-violins,
@@ -66,20 +68,20 @@ type hump struct {
 // and the names of the locks with too few samples.
 func (g *group) shapes(w int) (out []*shape, few []string, scale shapeScale) {
 	for _, s := range g.at(w) {
-		if s.lock.Status == harness.Control {
+		if s.Lock.Status == harness.Control {
 			continue
 		}
-		h := s.cells[w].waits()
+		h := s.Cells[w].Waits()
 		if n := h.Count(); n >= leastSamples {
 			out = append(out, &shape{s: s, h: h, n: n})
 		} else {
-			few = append(few, s.lock.Name)
+			few = append(few, s.Lock.Name)
 		}
 	}
 	if len(out) == 0 {
 		return nil, few, scale
 	}
-	scale = newShapeScale(out, g.floor())
+	scale = newShapeScale(out, g.Floor())
 	for _, x := range out {
 		x.measure(scale)
 	}
@@ -91,7 +93,7 @@ func (g *group) shapes(w int) (out []*shape, few []string, scale shapeScale) {
 }
 
 func drawShape(g *group) picture {
-	w := g.crowd()
+	w := g.Crowd()
 	xs, few, scale := g.shapes(w)
 	if len(xs) == 0 {
 		return nothing("With %s, no lock has the %d samples of a wait that a shape needs.", g.unit(w), leastSamples)
@@ -123,10 +125,10 @@ func shapeAnswer(g *group, w int, xs []*shape, few []string) string {
 	text := fmt.Sprintf("With %s, the waits of every lock are of one kind.", g.unit(w))
 	if several > 0 {
 		text = fmt.Sprintf("With %s, the waits of %d of %s are of more than one kind. Furthest apart are those of %s: %s.",
-			g.unit(w), several, plural(len(xs), "lock"), wide.s.lock.Name, wide.kinds())
+			g.unit(w), several, numfmt.Plural(len(xs), "lock"), wide.s.Lock.Name, wide.kinds())
 	}
 	if len(few) > 0 {
-		text += fmt.Sprintf(" Too few samples: %s.", list(few, 6))
+		text += fmt.Sprintf(" Too few samples: %s.", numfmt.List(few, 6))
 	}
 	return text
 }
@@ -139,9 +141,9 @@ func (x *shape) kinds() string {
 		if h.floor {
 			where = "below "
 		}
-		parts = append(parts, percent(100*h.share)+" "+where+nanos(h.at))
+		parts = append(parts, numfmt.Percent(100*h.share)+" "+where+numfmt.Nanos(h.at))
 	}
-	return list(parts, 4)
+	return numfmt.List(parts, 4)
 }
 
 // shapeStep returns the height of a row of n.
@@ -171,10 +173,10 @@ func shapeBody(c draw.Canvas, unit string, xs []*shape, scale shapeScale) {
 		st := typeset(7.5, muted, draw.XLeft, draw.YBottom)
 		c.FillText(st, vg.Point{X: b.Min.X, Y: b.Max.Y + 2}, floorNote(scale.floor))
 	}
-	at := rowsScale(b, scale.lo, scale.hi, nanos, fmt.Sprintf("time from request to grant, %s (log scale)", unit))
+	at := rowsScale(b, scale.lo, scale.hi, numfmt.Nanos, fmt.Sprintf("time from request to grant, %s (log scale)", unit))
 	for i, x := range xs {
 		base := b.Max.Y - vg.Length(i+1)*step + 11
-		c.FillText(rowName(x.s), vg.Point{X: b.Min.X - 6, Y: base + 5}, shorten(rowName(x.s), x.s.lock.Name, rowsName))
+		c.FillText(rowName(x.s), vg.Point{X: b.Min.X - 6, Y: base + 5}, shorten(rowName(x.s), x.s.Lock.Name, rowsName))
 		x.draw(b, base, step-13, scale, at)
 	}
 }
@@ -248,7 +250,7 @@ func (x *shape) box(b draw.Canvas, y vg.Length, scale shapeScale, at func(float6
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(1.2)}, end, y-3.5, end, y+3.5)
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: 3.1, Shape: draw.CircleGlyph{}}, vg.Point{X: q(0.5), Y: y})
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: ink.rgba(), Radius: 2.2, Shape: draw.CircleGlyph{}}, vg.Point{X: q(0.5), Y: y})
-	text := quantileName(last) + " " + quoted(x.h, last, scale.floor)
+	text := quantileName(last) + " " + verdict.Quoted(x.h, last, scale.floor)
 	st := typeset(7.5, muted, draw.XLeft, draw.YCenter)
 	pt := vg.Point{X: end + 5, Y: y}
 	if pt.X+st.Width(text) > b.Max.X+10 {
@@ -261,9 +263,9 @@ func (x *shape) box(b draw.Canvas, y vg.Length, scale shapeScale, at func(float6
 func shapeTable(xs []*shape, scale shapeScale) table {
 	t := table{head: []string{"lock", "samples", "kinds", "where", "p1", "p25", "p50", "p75", "p99"}}
 	for _, x := range xs {
-		row := []string{x.s.lock.Name, strconv.FormatInt(x.n, 10), strconv.Itoa(len(x.humps)), x.kinds()}
+		row := []string{x.s.Lock.Name, strconv.FormatInt(x.n, 10), strconv.Itoa(len(x.humps)), x.kinds()}
 		for _, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
-			row = append(row, quoted(x.h, q, scale.floor))
+			row = append(row, verdict.Quoted(x.h, q, scale.floor))
 		}
 		t.rows = append(t.rows, row)
 	}

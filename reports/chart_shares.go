@@ -13,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // SharesLocal and SharesRemote draw what each worker got, at the greatest
@@ -43,11 +44,11 @@ type tile struct {
 }
 
 func drawShares(g *group) picture {
-	w := g.crowd()
+	w := g.Crowd()
 	var tiles []tile
 	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(metric.Jain); v.N > 0 && s.lock.Status != harness.Control {
-			tiles = append(tiles, tile{s, s.cells[w].bars(), v.Median})
+		if v := s.Cells[w].Summary(metric.Jain); v.N > 0 && s.Lock.Status != harness.Control {
+			tiles = append(tiles, tile{s, barsOf(s.Cells[w]), v.Median})
 		}
 	}
 	if len(tiles) == 0 {
@@ -63,12 +64,12 @@ func drawShares(g *group) picture {
 	}
 }
 
-// bars returns the shares of the busiest worker, the second and so on, each as
+// barsOf returns the shares of the busiest worker, the second and so on, each as
 // the median over the rounds, in equal shares.
-func (c *cell) bars() []float64 {
+func barsOf(c *cell) []float64 {
 	var ranks [][]float64
-	for _, i := range c.order() {
-		workers := slices.Clone(c.rounds[i].Workers)
+	for _, i := range c.Order() {
+		workers := slices.Clone(c.Rounds[i].Workers)
 		slices.Sort(workers)
 		var sum float64
 		for _, n := range workers {
@@ -94,19 +95,19 @@ func (c *cell) bars() []float64 {
 
 func sharesAnswer(g *group, w int, tiles []tile) string {
 	worst, best := tiles[0], tiles[len(tiles)-1]
-	text := fmt.Sprintf("With %s, the busiest worker of %s takes %s its equal share", g.unit(w), worst.s.lock.Name, times(worst.bars[0]))
+	text := fmt.Sprintf("With %s, the busiest worker of %s takes %s its equal share", g.unit(w), worst.s.Lock.Name, numfmt.Times(worst.bars[0]))
 	switch least := worst.bars[len(worst.bars)-1]; {
 	case least == 0:
 		text += " and the least served one gets nothing."
 	default:
-		text += fmt.Sprintf(" and the least served one %s of it.", percent(100*least))
+		text += fmt.Sprintf(" and the least served one %s of it.", numfmt.Percent(100*least))
 	}
 	if len(tiles) > 1 {
-		lo, hi := percent(100*best.bars[len(best.bars)-1]), percent(100*best.bars[0])
+		lo, hi := numfmt.Percent(100*best.bars[len(best.bars)-1]), numfmt.Percent(100*best.bars[0])
 		if lo != hi {
 			hi = lo + " to " + hi
 		}
-		text += fmt.Sprintf(" At the other end, every worker of %s gets %s.", best.s.lock.Name, hi)
+		text += fmt.Sprintf(" At the other end, every worker of %s gets %s.", best.s.Lock.Name, hi)
 	}
 	return text
 }
@@ -142,7 +143,7 @@ func (t tile) draw(c draw.Canvas, top float64, scale bool) {
 	for v := 0.0; v <= top; v += step {
 		c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, c.Min.X, trY(v), c.Max.X, trY(v))
 		if scale {
-			c.FillText(typeset(8, muted, draw.XRight, draw.YCenter), vg.Point{X: c.Min.X - 4, Y: trY(v)}, figures(v)+"×")
+			c.FillText(typeset(8, muted, draw.XRight, draw.YCenter), vg.Point{X: c.Min.X - 4, Y: trY(v)}, numfmt.Number(v)+"×")
 		}
 	}
 	name := typeset(8.5, ink, draw.XLeft, draw.YBottom)
@@ -150,14 +151,14 @@ func (t tile) draw(c draw.Canvas, top float64, scale bool) {
 		name = bold(name)
 	}
 	right := typeset(7.5, muted, draw.XRight, draw.YBottom)
-	jain := "Jain " + percent(t.jain)
-	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y + 4}, shorten(name, t.s.lock.Name, c.Size().X-right.Width(jain)-6))
+	jain := "Jain " + numfmt.Percent(t.jain)
+	c.FillText(name, vg.Point{X: c.Min.X, Y: c.Max.Y + 4}, shorten(name, t.s.Lock.Name, c.Size().X-right.Width(jain)-6))
 	c.FillText(right, vg.Point{X: c.Max.X, Y: c.Max.Y + 4}, jain)
 
 	c.SetColor(t.s.look.hue.rgba())
 	c.Fill(t.outline(c, trX, func(v float64) vg.Length { return trY(min(v, top)) }))
 	if t.bars[0] > top {
-		c.FillText(typeset(7.5, ink, draw.XLeft, draw.YTop), vg.Point{X: trX(1) + 3, Y: c.Max.Y}, "↑ "+figures(t.bars[0])+"×")
+		c.FillText(typeset(7.5, ink, draw.XLeft, draw.YTop), vg.Point{X: trX(1) + 3, Y: c.Max.Y}, "↑ "+numfmt.Number(t.bars[0])+"×")
 	}
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, c.Min.X, trY(1), c.Max.X, trY(1))
 }
@@ -196,9 +197,9 @@ func sharesTable(tiles []tile) table {
 	t := table{head: []string{"lock", "workers", "jain", "busiest", "second", "middle", "least"}}
 	for _, x := range tiles {
 		n := len(x.bars)
-		row := []string{x.s.lock.Name, strconv.Itoa(n), percent(x.jain)}
+		row := []string{x.s.Lock.Name, strconv.Itoa(n), numfmt.Percent(x.jain)}
 		for _, i := range []int{0, min(1, n-1), n / 2, n - 1} {
-			row = append(row, figures(x.bars[i])+"×")
+			row = append(row, numfmt.Number(x.bars[i])+"×")
 		}
 		t.rows = append(t.rows, row)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // ShortTermLocal and ShortTermRemote draw over the number of workers how many
@@ -39,8 +40,8 @@ const shortTermDoc = lineDoc + " Read from the log of owners: how many of n work
 
 func drawShortTerm(g *group) picture {
 	l := workersChart(g, metric.LWSS, shareScale)
-	l.figure, l.yTitle, l.under = percent, "workers that hold the lock within n acquisitions, of n workers", byLot
-	l.drop(func(s *series) bool { return s.lock.Status == harness.Control })
+	l.figure, l.yTitle, l.under = numfmt.Percent, "workers that hold the lock within n acquisitions, of n workers", byLot
+	l.drop(func(s *series) bool { return s.Lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock of this run has a log of two or more owners, so nothing can be said of the order of turns.")
 	}
@@ -73,9 +74,9 @@ func byLot(c draw.Canvas, p *plot.Plot) {
 
 func shortTermAnswer(g *group) string {
 	w := 0 // the most workers of which the logs tell
-	for _, n := range g.workers {
+	for _, n := range g.Workers {
 		for _, s := range g.at(n) {
-			if n <= g.crowd() && s.lock.Status != harness.Control && s.cells[n].summary(metric.LWSS).N > 0 {
+			if n <= g.Crowd() && s.Lock.Status != harness.Control && s.Cells[n].Summary(metric.LWSS).N > 0 {
 				w = n
 			}
 		}
@@ -87,7 +88,7 @@ func shortTermAnswer(g *group) string {
 	var all []share
 	soon := 0 // better than by lot
 	for _, s := range g.at(w) {
-		if v := s.cells[w].summary(metric.LWSS); v.N > 0 && s.lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(metric.LWSS); v.N > 0 && s.Lock.Status != harness.Control {
 			all = append(all, share{s, v.Median})
 			if v.Lo > lot(float64(w)) {
 				soon++
@@ -95,20 +96,20 @@ func shortTermAnswer(g *group) string {
 		}
 	}
 	if len(all) == 0 {
-		return fmt.Sprintf("With %s or fewer, no lock has a log of owners.", g.unit(g.crowd()))
+		return fmt.Sprintf("With %s or fewer, no lock has a log of owners.", g.unit(g.Crowd()))
 	}
 	slices.SortStableFunc(all, func(a, b share) int { return cmp.Compare(b.v, a.v) })
 	most, least := all[0], all[len(all)-1]
-	text := fmt.Sprintf("Within %d acquisitions in a row, %s serves %s of %s", w, most.s.lock.Name, percent(most.v), g.unit(w))
+	text := fmt.Sprintf("Within %d acquisitions in a row, %s serves %s of %s", w, most.s.Lock.Name, numfmt.Percent(most.v), g.unit(w))
 	if len(all) > 1 {
-		text += fmt.Sprintf(" and %s %s", least.s.lock.Name, percent(least.v))
+		text += fmt.Sprintf(" and %s %s", least.s.Lock.Name, numfmt.Percent(least.v))
 	}
 	text += "."
 	if len(all) > 1 {
-		text += fmt.Sprintf(" %d of %s serve more workers than owners drawn by lot would (%s).", soon, plural(len(all), "lock"), percent(lot(float64(w))))
+		text += fmt.Sprintf(" %d of %s serve more workers than owners drawn by lot would (%s).", soon, numfmt.Plural(len(all), "lock"), numfmt.Percent(lot(float64(w))))
 	}
-	if v := least.s.cells[w].summary(metric.StreakP50); v.N > 0 && v.Median > 1 {
-		text += fmt.Sprintf(" Half of the time of %s falls into streaks of more than %s acquisitions by one worker.", least.s.lock.Name, figures(v.Median-1))
+	if v := least.s.Cells[w].Summary(metric.StreakP50); v.N > 0 && v.Median > 1 {
+		text += fmt.Sprintf(" Half of the time of %s falls into streaks of more than %s acquisitions by one worker.", least.s.Lock.Name, numfmt.Number(v.Median-1))
 	}
 	return text
 }
@@ -120,14 +121,14 @@ func shortTermTable(g *group) table {
 		t.head = append(t.head, m.Name)
 	}
 	for _, s := range g.series {
-		for _, w := range g.workers {
-			v := s.cells[w].summary(metric.LWSS)
+		for _, w := range g.Workers {
+			v := s.Cells[w].Summary(metric.LWSS)
 			if v.N == 0 {
 				continue
 			}
-			row := []string{s.lock.Name, strconv.Itoa(w), percent(v.Median), interval(v, percent), percent(lot(float64(w)))}
+			row := []string{s.Lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent), numfmt.Percent(lot(float64(w)))}
 			for _, m := range columns {
-				row = append(row, cellText(m, s.cells[w].summary(m)))
+				row = append(row, cellText(m, s.Cells[w].Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

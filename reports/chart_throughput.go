@@ -10,6 +10,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // ThroughputLocal draws acquisitions per second over the number of workers.
@@ -24,7 +25,7 @@ const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic inte
 
 func drawThroughput(g *group) picture {
 	l := workersChart(g, metric.Throughput, logScale)
-	l.format, l.figure, l.yTitle = si, perSecond, "acquisitions per second, all workers together (log scale)"
+	l.format, l.figure, l.yTitle = numfmt.SI, numfmt.PerSecond, "acquisitions per second, all workers together (log scale)"
 	if len(l.lines) == 0 {
 		return nothing("No lock was acquired in this run, so there is no throughput to draw.")
 	}
@@ -33,27 +34,27 @@ func drawThroughput(g *group) picture {
 
 // throughputAnswer compares the rates with the fewest and the most workers.
 func throughputAnswer(g *group) string {
-	first, last := g.workers[0], g.workers[len(g.workers)-1]
+	first, last := g.Workers[0], g.Workers[len(g.Workers)-1]
 	type kept struct {
 		name         string
 		from, to, by float64
 	}
 	var ks []kept
 	for _, s := range g.series {
-		a, b := s.cells[first].summary(metric.Throughput), s.cells[last].summary(metric.Throughput)
-		if s.lock.Status != harness.Control && b.Median > 0 {
-			ks = append(ks, kept{s.lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
+		a, b := s.Cells[first].Summary(metric.Throughput), s.Cells[last].Summary(metric.Throughput)
+		if s.Lock.Status != harness.Control && b.Median > 0 {
+			ks = append(ks, kept{s.Lock.Name, a.Median, b.Median, 100 * b.Median / a.Median})
 		}
 	}
 	if len(ks) == 0 {
 		return fmt.Sprintf("No lock was acquired with %s.", g.unit(last))
 	}
 	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.to, a.to) })
-	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, perSecond(ks[0].to))
+	most := fmt.Sprintf("With %s, %s has the highest median: %s.", g.unit(last), ks[0].name, numfmt.PerSecond(ks[0].to))
 	if len(ks) > 1 {
 		end := ks[len(ks)-1]
 		most = fmt.Sprintf("With %s, %s has the highest median (%s), %s that of %s, the lowest (%s).",
-			g.unit(last), ks[0].name, perSecond(ks[0].to), times(ks[0].to/end.to), end.name, perSecond(end.to))
+			g.unit(last), ks[0].name, numfmt.PerSecond(ks[0].to), numfmt.Times(ks[0].to/end.to), end.name, numfmt.PerSecond(end.to))
 	}
 	ks = slices.DeleteFunc(ks, func(k kept) bool { return !(k.from > 0) })
 	if first == last || len(ks) < 2 {
@@ -62,13 +63,13 @@ func throughputAnswer(g *group) string {
 	slices.SortStableFunc(ks, func(a, b kept) int { return cmp.Compare(b.by, a.by) })
 	best, worst := ks[0], ks[len(ks)-1]
 	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
-		g.unit(first), last, best.name, percent(best.by), worst.name, percent(worst.by), most)
+		g.unit(first), last, best.name, numfmt.Percent(best.by), worst.name, numfmt.Percent(worst.by), most)
 }
 
 func throughputTable(g *group) table {
 	columns := []*metric.Metric{metric.Time, metric.CPU, metric.Switches, metric.Allocs,
 		metric.HandoverTime, metric.HandoverTransfers, metric.Hold, metric.HoldShare, metric.WaitShare, metric.Overlap}
-	if g.remote {
+	if g.Remote {
 		columns = []*metric.Metric{metric.Handovers, metric.HandoverTime, metric.Requests, metric.Notifications, metric.CPU, metric.Overlap}
 		columns = append(columns, g.inTrips(metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips)...)
 	}
@@ -77,15 +78,15 @@ func throughputTable(g *group) table {
 		t.head = append(t.head, m.Name)
 	}
 	for _, s := range g.series {
-		for _, w := range g.workers {
-			c := s.cells[w]
+		for _, w := range g.Workers {
+			c := s.Cells[w]
 			if c == nil {
 				continue
 			}
-			v := c.summary(metric.Throughput)
-			row := []string{s.lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.rounds)), si(v.Median), interval(v, si)}
+			v := c.Summary(metric.Throughput)
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds)), numfmt.SI(v.Median), interval(v, numfmt.SI)}
 			for _, m := range columns {
-				row = append(row, cellText(m, c.summary(m)))
+				row = append(row, cellText(m, c.Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}
@@ -110,11 +111,11 @@ func cellText(m *metric.Metric, v stat.Summary) string {
 func formatOf(m *metric.Metric) func(v float64) string {
 	switch {
 	case strings.HasSuffix(m.Unit, "ns/op"):
-		return nanos
+		return numfmt.Nanos
 	case strings.HasSuffix(m.Unit, "%"):
-		return percent
+		return numfmt.Percent
 	}
-	return si
+	return numfmt.SI
 }
 
 // interval formats the bounds of v, and what they are worth if it is less than

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // TimeLocal and TimeRemote draw what the time of a lock, and of its workers, is
@@ -69,17 +70,17 @@ var (
 // hand-over first, and the names of the others.
 func (g *group) budgets(w int) (out []budget, untold []string) {
 	for _, s := range g.at(w) {
-		if s.lock.Status == harness.Control {
+		if s.Lock.Status == harness.Control {
 			continue
 		}
-		c := s.cells[w]
-		held, handed, rate := c.summary(heldShare), c.summary(handedShare), c.summary(metric.Throughput)
+		c := s.Cells[w]
+		held, handed, rate := c.Summary(heldShare), c.Summary(handedShare), c.Summary(metric.Throughput)
 		if held.N == 0 || handed.N == 0 || !(rate.Median > 0) || held.Median+handed.Median > 105 {
-			untold = append(untold, s.lock.Name)
+			untold = append(untold, s.Lock.Name)
 			continue
 		}
 		b := budget{s: s, turn: 1e9 / rate.Median, held: held.Median, handed: handed.Median}
-		if hold, wait := c.summary(metric.HoldShare), c.summary(metric.WaitShare); hold.N > 0 && wait.N > 0 {
+		if hold, wait := c.Summary(metric.HoldShare), c.Summary(metric.WaitShare); hold.N > 0 && wait.N > 0 {
 			b.hold, b.waitTime, b.known = hold.Median, wait.Median, true
 		}
 		out = append(out, b)
@@ -89,9 +90,9 @@ func (g *group) budgets(w int) (out []budget, untold []string) {
 }
 
 func drawTime(g *group) picture {
-	w := g.crowd()
-	if g.load.Locks > 1 || g.load.Reads > 0 {
-		return nothing("Sections overlap here: the workers spread over %s or share them as readers, so the time of one lock does not add up.", plural(max(1, g.load.Locks), "lock"))
+	w := g.Crowd()
+	if g.Load.Locks > 1 || g.Load.Reads > 0 {
+		return nothing("Sections overlap here: the workers spread over %s or share them as readers, so the time of one lock does not add up.", numfmt.Plural(max(1, g.Load.Locks), "lock"))
 	}
 	bs, untold := g.budgets(w)
 	if len(bs) == 0 {
@@ -113,16 +114,16 @@ func timeAnswer(g *group, w int, bs []budget, untold []string) string {
 	held := slices.MaxFunc(bs, func(a, b budget) int { return cmp.Compare(a.held, b.held) })
 	text := fmt.Sprintf("With %s, ", g.unit(w))
 	if most.handed > 0 {
-		text += fmt.Sprintf("hand-overs take %s of the time of %s, which is held %s of it. ", percent(most.handed), most.s.lock.Name, percent(most.held))
+		text += fmt.Sprintf("hand-overs take %s of the time of %s, which is held %s of it. ", numfmt.Percent(most.handed), most.s.Lock.Name, numfmt.Percent(most.held))
 	}
 	switch {
 	case held.held < 1:
 		text += "No lock is held for more than 1" + nb + "% of the time."
 	case most.handed > 0 && held.s == most.s:
 	case most.handed > 0:
-		text += fmt.Sprintf("Held most is %s: %s, with %s in hand-overs.", held.s.lock.Name, percent(held.held), percent(held.handed))
+		text += fmt.Sprintf("Held most is %s: %s, with %s in hand-overs.", held.s.Lock.Name, numfmt.Percent(held.held), numfmt.Percent(held.handed))
 	default:
-		text += fmt.Sprintf("%s is held most: %s of the time.", held.s.lock.Name, percent(held.held))
+		text += fmt.Sprintf("%s is held most: %s of the time.", held.s.Lock.Name, numfmt.Percent(held.held))
 	}
 	if most.handed > 0 && len(bs) > 1 {
 		n := 0
@@ -131,10 +132,10 @@ func timeAnswer(g *group, w int, bs []budget, untold []string) string {
 				n++
 			}
 		}
-		text += fmt.Sprintf(" %d of %s spend more time in hand-overs than held.", n, plural(len(bs), "lock"))
+		text += fmt.Sprintf(" %d of %s spend more time in hand-overs than held.", n, numfmt.Plural(len(bs), "lock"))
 	}
 	if len(untold) > 0 {
-		text += fmt.Sprintf(" Not timed well enough: %s.", list(untold, 6))
+		text += fmt.Sprintf(" Not timed well enough: %s.", numfmt.List(untold, 6))
 	}
 	return strings.TrimSpace(text)
 }
@@ -163,8 +164,8 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 	var left, right vg.Length
 	fine := typeset(8, muted, draw.XLeft, draw.YCenter)
 	for _, b := range bs {
-		left = max(left, min(rowName(b.s).Width(b.s.lock.Name), width/4)+10)
-		right = max(right, fine.Width(nanos(b.turn))+8)
+		left = max(left, min(rowName(b.s).Width(b.s.Lock.Name), width/4)+10)
+		right = max(right, fine.Width(numfmt.Nanos(b.turn))+8)
 	}
 	gap := vg.Length(22)
 	wide := (c.Size().X - left - right - gap) / 2
@@ -177,9 +178,9 @@ func timeBody(c draw.Canvas, unit string, bs []budget) {
 	barHead(worker, "a worker", []tone{{toneHeld, "holds"}, {toneWaits, "waits"}, {0, "thinks"}})
 	for i, b := range bs {
 		y := top - (vg.Length(i)+0.5)*timeStep
-		c.FillText(rowName(b.s), vg.Point{X: lock.Min.X - 6, Y: y}, shorten(rowName(b.s), b.s.lock.Name, left-8))
+		c.FillText(rowName(b.s), vg.Point{X: lock.Min.X - 6, Y: y}, shorten(rowName(b.s), b.s.Lock.Name, left-8))
 		stack(lock, y, b.s.look.hue, part{b.held, toneHeld}, part{b.handed, toneHanded})
-		c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: y}, nanos(b.turn))
+		c.FillText(fine, vg.Point{X: lock.Max.X + 5, Y: y}, numfmt.Nanos(b.turn))
 		if b.known {
 			stack(worker, y, b.s.look.hue, part{b.hold, toneHeld}, part{b.waitTime, toneWaits})
 		} else {
@@ -238,16 +239,16 @@ func barHead(b draw.Canvas, title string, swatches []tone) {
 
 func timeTable(g *group) table {
 	t := table{head: []string{"lock", "workers", metric.Time.Unit, "held", "hand-over", "neither", "worker holds", "worker waits", "mean hold", "median hand-over", "mean hand-over"}}
-	for _, w := range g.workers {
+	for _, w := range g.Workers {
 		bs, _ := g.budgets(w)
 		for _, b := range bs {
-			c := b.s.cells[w]
-			row := []string{b.s.lock.Name, strconv.Itoa(w), nanos(b.turn), percent(b.held), percent(b.handed), percent(b.rest()), unknown, unknown}
+			c := b.s.Cells[w]
+			row := []string{b.s.Lock.Name, strconv.Itoa(w), numfmt.Nanos(b.turn), numfmt.Percent(b.held), numfmt.Percent(b.handed), numfmt.Percent(b.rest()), unknown, unknown}
 			if b.known {
-				row[6], row[7] = percent(b.hold), percent(b.waitTime)
+				row[6], row[7] = numfmt.Percent(b.hold), numfmt.Percent(b.waitTime)
 			}
 			for _, m := range []*metric.Metric{metric.Hold, metric.HandoverTime, metric.HandoverMean} {
-				row = append(row, cellText(m, c.summary(m)))
+				row = append(row, cellText(m, c.Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

@@ -13,6 +13,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // WaitLocal and WaitRemote draw how long an acquisition waits: all quantiles
@@ -46,10 +48,10 @@ type curve struct {
 }
 
 func drawWait(g *group) picture {
-	w := g.crowd()
+	w := g.Crowd()
 	var curves []curve
 	for _, s := range g.at(w) {
-		if h := s.cells[w].waits(); h.Count() > 0 {
+		if h := s.Cells[w].Waits(); h.Count() > 0 {
 			curves = append(curves, curve{s, h, h.Count()})
 		}
 	}
@@ -69,19 +71,6 @@ func drawWait(g *group) picture {
 	return pic
 }
 
-// quoted formats quantile q of h: "≤ floor" below what the clock resolves,
-// and a dash above what the samples do.
-func quoted(h harness.Histogram, q, floor float64) string {
-	v, ok := metric.Quantile(h, q)
-	switch {
-	case !ok:
-		return unknown
-	case v < floor:
-		return "≤ " + nanos(floor)
-	}
-	return nanos(v)
-}
-
 // shared returns the greatest quantile that every curve resolves, of those that
 // are worth comparing, and true. If there is none, it returns the median, for
 // the curves that resolve it, and false.
@@ -99,11 +88,11 @@ func shared(curves []curve) (q float64, all bool) {
 }
 
 func waitAnswer(g *group, w int, curves []curve) string {
-	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return c.s.lock.Status == harness.Control })
-	floor := g.floor()
+	curves = slices.DeleteFunc(slices.Clone(curves), func(c curve) bool { return c.s.Lock.Status == harness.Control })
+	floor := g.Floor()
 	whole := 0 // locks that ran, whether they were timed or not
 	for _, s := range g.at(w) {
-		if s.lock.Status != harness.Control {
+		if s.Lock.Status != harness.Control {
 			whole++
 		}
 	}
@@ -121,16 +110,16 @@ func waitAnswer(g *group, w int, curves []curve) string {
 	least, most := curves[0], curves[len(curves)-1]
 	switch {
 	case len(curves) == 1:
-		return fmt.Sprintf("With %s, %s of %s is %s%s.", g.unit(w), quantileName(q), least.s.lock.Name, quoted(least.h, q, floor), of)
+		return fmt.Sprintf("With %s, %s of %s is %s%s.", g.unit(w), quantileName(q), least.s.Lock.Name, verdict.Quoted(least.h, q, floor), of)
 	case at(least) == at(most):
-		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), quoted(least.h, q, floor), of)
+		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), verdict.Quoted(least.h, q, floor), of)
 	}
-	ratio := times(at(most) / at(least))
+	ratio := numfmt.Times(at(most) / at(least))
 	if least.h.Quantile(q) < floor {
 		ratio = "more than " + ratio
 	}
 	return fmt.Sprintf("With %s, %s is lowest for %s (%s) and highest for %s (%s): %s as long%s.", g.unit(w), quantileName(q),
-		least.s.lock.Name, quoted(least.h, q, floor), most.s.lock.Name, quoted(most.h, q, floor), ratio, of)
+		least.s.Lock.Name, verdict.Quoted(least.h, q, floor), most.s.Lock.Name, verdict.Quoted(most.h, q, floor), ratio, of)
 }
 
 // quantileName returns "p99" for 0.99.
@@ -157,7 +146,7 @@ func waitAxes(curves []curve, floor float64) *plot.Plot {
 	qMax, lo, hi := waitRange(curves, floor)
 	p := newPlot(0, qMax, lo, hi)
 	p.X.Scale, p.Y.Scale = warp(tail), warp(logarithm)
-	p.Y.Tick.Marker = logTicks(lo, hi, nanos)
+	p.Y.Tick.Marker = logTicks(lo, hi, numfmt.Nanos)
 	var xs plot.ConstantTicks
 	for _, q := range []float64{0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999} {
 		if q <= qMax {
@@ -171,17 +160,17 @@ func waitAxes(curves []curve, floor float64) *plot.Plot {
 // waitTitles returns the titles of the axes.
 func waitTitles(g *group) (x, y string) {
 	return "share of the acquisitions that waited no longer (log scale of the rest)",
-		fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.crowd()))
+		fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.Crowd()))
 }
 
 // waitFrame draws all curves in one frame.
 func waitFrame(c draw.Canvas, g *group, curves []curve) error {
-	floor := g.floor()
+	floor := g.Floor()
 	p := waitAxes(curves, floor)
 	q, _ := shared(curves)
 	labels := make([]endLabel, len(curves))
 	for i, cv := range curves {
-		labels[i] = endLabel{text: cv.s.lock.Name + labelSep + quoted(cv.h, q, floor), look: cv.s.look}
+		labels[i] = endLabel{text: cv.s.Lock.Name + labelSep + verdict.Quoted(cv.h, q, floor), look: cv.s.look}
 	}
 	p.Add(drawing(func(c draw.Canvas, p *plot.Plot) {
 		floorZone(c, p, floor)
@@ -204,7 +193,7 @@ func waitFrame(c draw.Canvas, g *group, curves []curve) error {
 
 // waitFrames draws every curve in a frame of its own.
 func waitFrames(c draw.Canvas, g *group, curves []curve) error {
-	floor := g.floor()
+	floor := g.Floor()
 	q, _ := shared(curves)
 	m := multiples{plot: waitAxes(curves, floor), notes: []note{{ghost, true, "the other locks"}}}
 	m.xTitle, m.yTitle = waitTitles(g)
@@ -216,7 +205,7 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 		cv.s = alone(cv.s)
 		m.panels = append(m.panels, panel{
 			look:   cv.s.look,
-			figure: quantileName(q) + " " + quoted(cv.h, q, floor),
+			figure: quantileName(q) + " " + verdict.Quoted(cv.h, q, floor),
 			trace: func(c draw.Canvas, p *plot.Plot) []vg.Point {
 				sure, rest := cv.path(c, p, floor)
 				return append(sure, rest...)
@@ -254,7 +243,7 @@ func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
 
 // floorNote explains the floor.
 func floorNote(floor float64) string {
-	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", nanos(floor))
+	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", numfmt.Nanos(floor))
 }
 
 // path returns the curve: what the samples resolve, and its tail, which they
@@ -329,24 +318,24 @@ func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
 }
 
 func waitTable(g *group) table {
-	floor := g.floor()
+	floor := g.Floor()
 	t := table{head: []string{"lock", "workers", "samples", "p50", "p90", "p99", "p99.9"}}
 	trips := g.inTrips(metric.P50RoundTrips, metric.P99RoundTrips) // medians of the rounds, each by its own
 	for _, m := range trips {
 		t.head = append(t.head, m.Unit)
 	}
 	for _, s := range g.series {
-		for _, w := range g.workers {
-			if s.cells[w] == nil {
+		for _, w := range g.Workers {
+			if s.Cells[w] == nil {
 				continue
 			}
-			h := s.cells[w].waits()
-			row := []string{s.lock.Name, strconv.Itoa(w), strconv.FormatInt(h.Count(), 10)}
+			h := s.Cells[w].Waits()
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.FormatInt(h.Count(), 10)}
 			for _, q := range marked {
-				row = append(row, quoted(h, q, floor))
+				row = append(row, verdict.Quoted(h, q, floor))
 			}
 			for _, m := range trips {
-				row = append(row, cellText(m, s.cells[w].summary(m)))
+				row = append(row, cellText(m, s.Cells[w].Summary(m)))
 			}
 			t.rows = append(t.rows, row)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // gallery returns a small made-up run with some of the settings of otherSettings.
@@ -23,20 +24,20 @@ func gallery(rounds int, settings ...string) *resultfile.Run {
 	falling := func(from float64) func(int) float64 {
 		return func(w int) float64 { return from / math.Sqrt(float64(w)) }
 	}
-	locals := []model{
-		{lock: local("fair", harness.Spin, harness.Recommended), rate: falling(2e6), handed: 1, noise: 0.02},
-		{lock: local("greedy", harness.Spin, harness.Recommended), rate: falling(6e6), skew: 3, handed: 0.02, noise: 0.02},
-		{lock: local("parking", harness.Blocking, harness.Recommended), rate: falling(3e6), skew: 0.6, handed: 0.3, noise: 0.02},
-		{lock: local("old", harness.Blocking, harness.Reference), rate: falling(1.5e6), skew: 0.6, handed: 0.3, noise: 0.02},
-		{lock: local("nothing", harness.Blocking, harness.Control), rate: constant(400e6), noise: 0.001},
+	locals := []synthetic.Model{
+		{Lock: synthetic.Local("fair", harness.Spin, harness.Recommended), Rate: falling(2e6), Handed: 1, Noise: 0.02},
+		{Lock: synthetic.Local("greedy", harness.Spin, harness.Recommended), Rate: falling(6e6), Skew: 3, Handed: 0.02, Noise: 0.02},
+		{Lock: synthetic.Local("parking", harness.Blocking, harness.Recommended), Rate: falling(3e6), Skew: 0.6, Handed: 0.3, Noise: 0.02},
+		{Lock: synthetic.Local("old", harness.Blocking, harness.Reference), Rate: falling(1.5e6), Skew: 0.6, Handed: 0.3, Noise: 0.02},
+		{Lock: synthetic.Local("nothing", harness.Blocking, harness.Control), Rate: synthetic.Constant(400e6), Noise: 0.001},
 	}
-	servers := []model{
-		{lock: served("herd", harness.ZooKeeper, harness.KindZooKeeper), rate: falling(9e3), handed: 1, noise: 0.02},
-		{lock: served("queue", harness.ZooKeeper, harness.KindZooKeeper), rate: falling(7e3), handed: 1, noise: 0.02},
-		{lock: served("poll", harness.Redis, harness.KindRedis), rate: falling(4e4), skew: 2, handed: 0.1, noise: 0.02},
+	servers := []synthetic.Model{
+		{Lock: synthetic.Served("herd", harness.ZooKeeper, harness.KindZooKeeper), Rate: falling(9e3), Handed: 1, Noise: 0.02},
+		{Lock: synthetic.Served("queue", harness.ZooKeeper, harness.KindZooKeeper), Rate: falling(7e3), Handed: 1, Noise: 0.02},
+		{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: falling(4e4), Skew: 2, Handed: 0.1, Noise: 0.02},
 	}
-	servers[1].lock.Traits.FIFO = true
-	base := synthesize(5, rounds, 2, []int{1, 2, 8}, append(locals, servers...)...)
+	servers[1].Lock.Traits.FIFO = true
+	base := synthetic.Run(5, rounds, 2, []int{1, 2, 8}, append(locals, servers...)...)
 	for _, r := range base.Results {
 		if r.Lock.Name == "herd" {
 			r.Wire = &harness.Counts{Requests: r.Ops * uint64(r.Workload.Workers), Notifications: r.Ops * uint64(r.Workload.Workers)}

@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // A checked is what a run looked at of the promises of one lock, while it measured
@@ -60,7 +61,7 @@ func audit(run *resultfile.Run) (out []checked) {
 // rulesOf returns the rules by which a result was judged, as package runner judges
 // it.
 func rulesOf(r *harness.Result) []string {
-	rules := []string{"liveness: every worker comes back"}
+	rules := []string{"crash: it does not end its process", "liveness: every worker comes back"}
 	traits, contended := r.Lock.Traits, r.Workload.Workers > 1
 	if contended && traits.Permits <= 1 {
 		rules = append(rules, "exclusion: no update of what it guards is lost")
@@ -100,7 +101,7 @@ func (doc *document) Audited() string {
 		windows += c.Windows
 		ops += c.Ops
 	}
-	return fmt.Sprintf("What was checked: %s of %s, %s acquisitions", plural(windows, "window"), plural(len(cs), "lock"), si(float64(ops)))
+	return fmt.Sprintf("What was checked: %s of %s, %s acquisitions", numfmt.Plural(windows, "window"), numfmt.Plural(len(cs), "lock"), numfmt.SI(float64(ops)))
 }
 
 // AuditText says what the table of checks does not hold.
@@ -115,5 +116,5 @@ var auditHead = []string{"lock", "windows", "with contenders", "acquisitions", "
 
 // Row is c as cells under auditHead.
 func (c checked) Row() []string {
-	return []string{c.Lock, fmt.Sprint(c.Windows), fmt.Sprint(c.Contended), si(float64(c.Ops)), c.found(), strings.Join(c.Rules, "; ")}
+	return []string{c.Lock, fmt.Sprint(c.Windows), fmt.Sprint(c.Contended), numfmt.SI(float64(c.Ops)), c.found(), strings.Join(c.Rules, "; ")}
 }

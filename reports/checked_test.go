@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // TestAudit: the report says by which rules each lock was judged in the run, and
@@ -24,11 +26,11 @@ func TestAudit(t *testing.T) {
 		return harness.Lock{Name: name, Family: harness.Redis, Status: harness.Recommended, Traits: traits}
 	}
 	run := &resultfile.Run{Results: []*harness.Result{
-		result(local("plain", harness.Spin, harness.Recommended), 1, nil),
-		result(local("plain", harness.Spin, harness.Recommended), 4, nil),
-		result(local("alone", harness.Spin, harness.Recommended), 1, nil),
-		result(local("readers", harness.Spin, harness.Recommended), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
-		result(local("empty", harness.Spin, harness.Control), 1, nil),
+		result(synthetic.Local("plain", harness.Spin, harness.Recommended), 1, nil),
+		result(synthetic.Local("plain", harness.Spin, harness.Recommended), 4, nil),
+		result(synthetic.Local("alone", harness.Spin, harness.Recommended), 1, nil),
+		result(synthetic.Local("readers", harness.Spin, harness.Recommended), 4, func(r *harness.Result) { r.Workload.Reads = 90 }),
+		result(synthetic.Local("empty", harness.Spin, harness.Control), 1, nil),
 		result(served("fenced", harness.Traits{Fenced: true}), 2, func(r *harness.Result) {
 			r.Violations = []harness.Violation{{Rule: "fencing", Count: 1}}
 		}),
@@ -49,6 +51,17 @@ func TestAudit(t *testing.T) {
 			if !strings.Contains(got[lock], text) {
 				t.Errorf("%s: %q lacks %q", lock, got[lock], text)
 			}
+		}
+	}
+	// A result can break each of these, so each must be among what was checked.
+	for _, rule := range []string{oracle.Exclusion, oracle.Fencing, oracle.Liveness, oracle.Errors, oracle.Crash} {
+		if !strings.Contains(got["fenced"], rule+": ") {
+			t.Errorf("the table does not say what the rule %s is: %q", rule, got["fenced"])
+		}
+	}
+	for lock, row := range got {
+		if !strings.Contains(row, "crash: it does not end its process") {
+			t.Errorf("%s: that it must not crash is not among %q", lock, row)
 		}
 	}
 	for lock, bad := range map[string]string{"alone": "exclusion", "plain": "fencing", "permits": "no update", "readers": "error"} {

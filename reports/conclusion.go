@@ -1,5 +1,7 @@
 package reports
 
+import "locklab/harness/verdict"
+
 // A column of the table of verdicts, and what it says to someone who has never
 // seen one.
 type column struct{ Name, Meaning string }
@@ -18,7 +20,7 @@ var verdictColumns = []column{
 // A verdictTable is verdicts with the heads of their columns.
 type verdictTable struct {
 	Columns []column
-	Rows    []verdict
+	Rows    []verdict.Verdict
 }
 
 // Table returns the verdicts on the degrees of contention.
@@ -29,7 +31,7 @@ func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns
 
 // conclude fills in the verdicts on gs, the groups of a run.
 func (doc *document) conclude(gs []*group) {
-	first, others := standing(gs)
-	doc.Verdicts, doc.Others, doc.Columns = judgeAll(first), judgeAll(others), verdictColumns
+	first, others := verdict.Standing(bare(gs))
+	doc.Verdicts, doc.Others, doc.Columns = verdict.JudgeAll(first), verdict.JudgeAll(others), verdictColumns
 	doc.Lead = lead(doc.Verdicts)
 }

@@ -1,5 +1,5 @@
-// Package reports draws what a run left on disk: a verdict, charts, and one
-// self-contained page that holds both with the evidence for them.
+// Package reports draws what a run left on disk: the verdicts of harness/verdict,
+// charts, and one self-contained page that holds both with the evidence for them.
 //
 // Each chart is a [Chart] in [Suite], in its own file chart_*.go. Its title is
 // a question and its subtitle the answer, computed from the data. The same run
@@ -9,7 +9,7 @@
 // their findings, by the painter of the kind that a table asks for: bars, lines
 // or a field of cells ([FindingCharts] names these charts).
 //
-// Rank 4. It may import harness, metric, resultfile and internal/machine; it
-// must not import a lock, a runner or a backend: an old file still draws after
+// Rank 6. It may import harness, metric, resultfile, verdict and internal/machine;
+// it must not import a lock, a runner or a backend: an old file still draws after
 // its lock is gone.
 package reports

@@ -16,6 +16,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
 )
 
 // TestSpread checks labels at random heights: in order, apart, inside.
@@ -61,16 +63,16 @@ func TestSpread(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{perSecond(28.94e6), "28.9 M/s"}, {perSecond(999_960), "1 M/s"}, {perSecond(999_000), "999 k/s"},
-		{perSecond(4.25), "4.25 /s"}, {perSecond(math.NaN()), "–"}, {perSecond(1e15), "1000 T/s"},
-		{nanos(0.42), "0.42 ns"}, {nanos(697.8), "698 ns"}, {nanos(999.8), "1 µs"}, {nanos(1340), "1.34 µs"}, {nanos(2.5e9), "2.5 s"},
-		{percent(100), "100 %"}, {percent(99.6), "99.6 %"}, {percent(99.97), "100 %"}, {percent(42.4), "42 %"},
-		{percent(1.04), "1 %"}, {percent(0.04), "< 0.1 %"}, {percent(0), "0 %"},
-		{times(1.04), "1 times"}, {times(2.55), "2.5 times"}, {times(146), "150 times"}, {times(104321), "100 000 times"},
-		{figures(0.00123), "0.00123"}, {figures(12.34), "12.3"}, {figures(0), "0"}, {figures(math.Inf(1)), "∞"},
-		{list([]string{"a"}, 3), "a"}, {list([]string{"a", "b", "c"}, 3), "a, b and c"}, {list([]string{"a", "b", "c", "d"}, 3), "a, b and 2 more"},
-		{plural(1, "round"), "1 round"}, {plural(0, "round"), "0 rounds"},
-		{sentence("µs are short"), "Μs are short."}, {sentence("done."), "Done."}, {sentence(""), ""},
+		{numfmt.PerSecond(28.94e6), "28.9 M/s"}, {numfmt.PerSecond(999_960), "1 M/s"}, {numfmt.PerSecond(999_000), "999 k/s"},
+		{numfmt.PerSecond(4.25), "4.25 /s"}, {numfmt.PerSecond(math.NaN()), "–"}, {numfmt.PerSecond(1e15), "1000 T/s"},
+		{numfmt.Nanos(0.42), "0.42 ns"}, {numfmt.Nanos(697.8), "698 ns"}, {numfmt.Nanos(999.8), "1 µs"}, {numfmt.Nanos(1340), "1.34 µs"}, {numfmt.Nanos(2.5e9), "2.5 s"},
+		{numfmt.Percent(100), "100 %"}, {numfmt.Percent(99.6), "99.6 %"}, {numfmt.Percent(99.97), "100 %"}, {numfmt.Percent(42.4), "42 %"},
+		{numfmt.Percent(1.04), "1 %"}, {numfmt.Percent(0.04), "< 0.1 %"}, {numfmt.Percent(0), "0 %"},
+		{numfmt.Times(1.04), "1 times"}, {numfmt.Times(2.55), "2.5 times"}, {numfmt.Times(146), "150 times"}, {numfmt.Times(104321), "100 000 times"},
+		{numfmt.Number(0.00123), "0.00123"}, {numfmt.Number(12.34), "12.3"}, {numfmt.Number(0), "0"}, {numfmt.Number(math.Inf(1)), "∞"},
+		{numfmt.List([]string{"a"}, 3), "a"}, {numfmt.List([]string{"a", "b", "c"}, 3), "a, b and c"}, {numfmt.List([]string{"a", "b", "c", "d"}, 3), "a, b and 2 more"},
+		{numfmt.Plural(1, "round"), "1 round"}, {numfmt.Plural(0, "round"), "0 rounds"},
+		{numfmt.Sentence("µs are short"), "Μs are short."}, {numfmt.Sentence("done."), "Done."}, {numfmt.Sentence(""), ""},
 		{quote("a-b=1,2"), "a-b=1,2"}, {quote("a b"), "'a b'"}, {quote("it's"), `'it'\''s'`}, {quote(""), "''"},
 	} {
 		if got := strings.ReplaceAll(c.got, nb, " "); got != c.want {
@@ -90,7 +92,7 @@ func TestAxes(t *testing.T) {
 	}
 	for _, ticks := range [][2]float64{{1e-300, 1e300}, {20, 3e6}, {5, 6}} {
 		labelled := 0
-		for _, tick := range logTicks(ticks[0], ticks[1], si) {
+		for _, tick := range logTicks(ticks[0], ticks[1], numfmt.SI) {
 			if tick.Value < ticks[0]*0.999 || tick.Value > ticks[1]*1.001 {
 				t.Errorf("a tick at %v lies outside %v", tick.Value, ticks)
 			}
@@ -112,7 +114,7 @@ func TestAxes(t *testing.T) {
 func TestLooksDiffer(t *testing.T) {
 	var results []*harness.Result
 	for i := range 28 {
-		results = append(results, &harness.Result{Lock: local(string(rune('a'+i)), harness.Spin, harness.Recommended)})
+		results = append(results, &harness.Result{Lock: synthetic.Local(string(rune('a'+i)), harness.Spin, harness.Recommended)})
 	}
 	type sight struct {
 		dash   int
@@ -268,7 +270,7 @@ func scramble(data []byte) *resultfile.Run {
 	}}
 	for len(data) > 0 {
 		flags := next()
-		lock := local(string(rune('a'+flags%3)), harness.Families[flags>>2%5], []harness.Status{harness.Recommended, harness.Reference, harness.Control}[flags>>5%3])
+		lock := synthetic.Local(string(rune('a'+flags%3)), harness.Families[flags>>2%5], []harness.Status{harness.Recommended, harness.Reference, harness.Control}[flags>>5%3])
 		if flags>>8%3 == 0 {
 			lock.Traits.Needs = "redis"
 		}

@@ -12,6 +12,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // What counts as a drift of the machine, and as a round that stands out.
@@ -42,18 +43,18 @@ func paces(run *resultfile.Run) (out []pace) {
 		gs := groups(run)
 		for _, g := range gs {
 			for _, s := range g.series {
-				for _, c := range s.cells {
-					if g.remote == remote {
-						most = max(most, len(c.rounds))
+				for _, c := range s.Cells {
+					if g.Remote == remote {
+						most = max(most, len(c.Rounds))
 					}
 				}
 			}
 		}
 		for _, g := range gs {
 			for _, s := range g.series {
-				for _, w := range slices.Sorted(maps.Keys(s.cells)) {
-					if c := s.cells[w]; g.remote == remote && len(c.rounds) == most {
-						c.addPace(ratios)
+				for _, w := range slices.Sorted(maps.Keys(s.Cells)) {
+					if c := s.Cells[w]; g.Remote == remote && len(c.Rounds) == most {
+						addPace(c, ratios)
 						p.cases++
 					}
 				}
@@ -71,12 +72,12 @@ func paces(run *resultfile.Run) (out []pace) {
 }
 
 // addPace adds to ratios the rate of each round of c over the median rate.
-func (c *cell) addPace(ratios map[int][]float64) {
-	middle := c.summary(metric.Throughput).Median
+func addPace(c *cell, ratios map[int][]float64) {
+	middle := c.Summary(metric.Throughput).Median
 	if !(middle > 0) {
 		return
 	}
-	for round, r := range c.rounds {
+	for round, r := range c.Rounds {
 		if v, ok := metric.Throughput.Of(r); ok {
 			ratios[round] = append(ratios[round], v/middle)
 		}
@@ -120,7 +121,7 @@ func drifts(run *resultfile.Run) (ws []harness.Warning) {
 		}
 		if odd := p.odd(); len(odd) > 0 {
 			ws = append(ws, harness.Warning{Kind: "drift",
-				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(odd), len(p.rounds), 100*oddRound, name, list(odd, 6)),
+				Text:   fmt.Sprintf("%d of %d rounds were more than %.0f %% off the usual speed for %s: %s", len(odd), len(p.rounds), 100*oddRound, name, numfmt.List(odd, 6)),
 				Remedy: "stop what runs now and then on this machine, or use more rounds, which outvote them",
 			})
 		}
@@ -147,7 +148,7 @@ func checks(run *resultfile.Run) []machine.Check {
 	out = append(out, machine.NoiseChecks(noise)...)
 	overlap := machine.Check{Kind: "overlap", Name: "workers that ran all together (overlap)"}
 	if !math.IsInf(least, 1) {
-		overlap.Found, overlap.Bad = percent(least)+" of the window at least", least < minOverlap
+		overlap.Found, overlap.Bad = numfmt.Percent(least)+" of the window at least", least < minOverlap
 	}
 	out = append(out, overlap)
 	for _, p := range paces(run) {

@@ -3,22 +3,25 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/synthetic"
 )
 
 // paced returns a run of six locks whose rounds are as fast as speed says, the
 // first being round 0.
 func paced(rounds int, noise float64, speed func(round int) float64) *resultfile.Run {
-	var models []model
+	var models []synthetic.Model
 	for i := range 6 {
-		models = append(models, with(fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *model) { m.noise = noise }))
+		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *synthetic.Model) { m.Noise = noise }))
 	}
-	run := synthesize(4, rounds, 2, []int{1, 2}, models...)
+	run := synthetic.Run(4, rounds, 2, []int{1, 2}, models...)
 	for _, r := range run.Results {
 		r.Elapsed = time.Duration(float64(r.Elapsed) / speed(r.Round))
 	}
@@ -58,7 +61,7 @@ func TestDrift(t *testing.T) {
 					t.Errorf("check %+v", check)
 				}
 			}
-			if v := findVerdict(t, verdicts(run), "uncontended"); v.Use != "f" || v.Grade != gradeClear {
+			if v := findVerdict(t, verdict.All(run), "uncontended"); v.Use != "f" || v.Grade != verdict.Clear {
 				t.Errorf("use %q (%s)", v.Use, v.Why)
 			}
 		})
@@ -70,7 +73,7 @@ func TestDriftIsSeldomFalse(t *testing.T) {
 	found := 0
 	const runs = 200
 	for seed := range uint64(runs) {
-		run := synthesize(seed, 12, 2, []int{2}, with(fast("a", 1e5), noisy))
+		run := synthetic.Run(seed, 12, 2, []int{2}, synthetic.With(synthetic.Fast("a", 1e5), noisy))
 		found += len(drifts(run))
 	}
 	if found > runs*3/100 {
@@ -81,7 +84,7 @@ func TestDriftIsSeldomFalse(t *testing.T) {
 // TestChecks: what was looked at is listed, good or bad, and an older run without
 // figures of the noise says so.
 func TestChecks(t *testing.T) {
-	run := synthesize(1, 6, 2, []int{1, 2}, fast("a", 1e6))
+	run := synthetic.Run(1, 6, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
 	state := func() map[string]string {
 		out := make(map[string]string)
 		for _, c := range assess(run).Checks {
@@ -123,9 +126,9 @@ func TestChecks(t *testing.T) {
 // TestDisturbedRow: a row whose results carry warnings says so, but not for what
 // the servers of its locks do.
 func TestDisturbedRow(t *testing.T) {
-	run := synthesize(1, 10, 2, []int{1, 8}, fast("a", 1e6), model{lock: served("q", harness.Redis, "redis"), rate: constant(900), handed: 1, noise: 0.01})
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900), Handed: 1, Noise: 0.01})
 	said := func(situation string) bool {
-		return strings.Contains(strings.Join(findVerdict(t, verdicts(run), situation).Notes, " "), "under disturbance")
+		return strings.Contains(strings.Join(findVerdict(t, verdict.All(run), situation).Notes, " "), "under disturbance")
 	}
 	if said("uncontended") || said("distributed, contended") {
 		t.Error("a clean run is said to be disturbed")
@@ -149,3 +152,15 @@ func TestDisturbedRow(t *testing.T) {
 		t.Error("steal: the row of servers does not say so")
 	}
 }
+
+// findVerdict returns the verdict on the situation with that name.
+func findVerdict(t *testing.T, vs []verdict.Verdict, situation string) verdict.Verdict {
+	t.Helper()
+	i := slices.IndexFunc(vs, func(v verdict.Verdict) bool { return v.Situation == situation })
+	if i < 0 {
+		t.Fatalf("no verdict on %q", situation)
+	}
+	return vs[i]
+}
+
+func noisy(m *synthetic.Model) { m.Noise = 0.1 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 	"math"
 	"slices"
 	"strconv"
@@ -58,7 +59,7 @@ func (s *sweep) answer(w int) string {
 			case x > y:
 				return 1
 			}
-			return strings.Compare(b.s.lock.Name, a.s.lock.Name)
+			return strings.Compare(b.s.Lock.Name, a.s.Lock.Name)
 		})
 	}
 	var apart []effect
@@ -69,15 +70,15 @@ func (s *sweep) answer(w int) string {
 			apart = append(apart, e)
 		}
 	}
-	with := "With " + plural(w, "worker")
+	with := "With " + numfmt.Plural(w, "worker")
 	says := func(e effect) string {
-		return fmt.Sprintf("%s on %s: %s with %s (%s)", s.full(e.setting), e.s.lock.Name, ofRate(e.Median), s.full(s.base), ratios(e.Lo, e.Hi))
+		return fmt.Sprintf("%s on %s: %s with %s (%s)", s.full(e.setting), e.s.Lock.Name, ofRate(e.Median), s.full(s.base), ratios(e.Lo, e.Hi))
 	}
 	switch {
 	case !enough:
 		e := largest(all)
 		return fmt.Sprintf("%s, the largest change of the median is that by %s. But n = %d: to tell an effect from chance needs %s.",
-			with, says(e), e.N, plural(stat.MinRounds(e.Level), "round"))
+			with, says(e), e.N, numfmt.Plural(stat.MinRounds(e.Level), "round"))
 	case len(apart) == 0:
 		return fmt.Sprintf("%s, no effect is beyond chance. The largest change of a median is that by %s.", with, says(largest(all)))
 	}
@@ -98,7 +99,7 @@ func (s *sweep) notApart(w int) string {
 				same++
 			}
 		}
-		text := fmt.Sprintf("%d of %s", same, plural(len(es), "lock"))
+		text := fmt.Sprintf("%d of %s", same, numfmt.Plural(len(es), "lock"))
 		if len(s.settings) > 2 {
 			text += " with " + s.full(i)
 		}
@@ -110,17 +111,17 @@ func (s *sweep) notApart(w int) string {
 // ofRate puts a ratio of rates into words.
 func ofRate(r float64) string {
 	if r >= 1 {
-		return times(r) + " the rate"
+		return numfmt.Times(r) + " the rate"
 	}
-	return percent(100*r) + " of the rate"
+	return numfmt.Percent(100*r) + " of the rate"
 }
 
 // ratios formats an interval of a ratio.
 func ratios(lo, hi float64) string {
 	if hi < 1 {
-		return percent(100*lo) + " to " + percent(100*hi)
+		return numfmt.Percent(100*lo) + " to " + numfmt.Percent(100*hi)
 	}
-	return figures(lo) + "× to " + figures(hi) + "×"
+	return numfmt.Number(lo) + "× to " + numfmt.Number(hi) + "×"
 }
 
 // table lists every effect.
@@ -132,9 +133,9 @@ func (s *sweep) table() table {
 	for _, w := range s.workers {
 		for _, x := range s.groups[s.base].at(w) {
 			for i, v := range s.settings {
-				row := []string{x.lock.Name, strconv.Itoa(w), v.label}
+				row := []string{x.Lock.Name, strconv.Itoa(w), v.label}
 				if i == s.base {
-					t.rows = append(t.rows, append(row, si(x.cells[w].summary(s.metric(w)).Median), "1", unknown, unknown))
+					t.rows = append(t.rows, append(row, numfmt.SI(x.Cells[w].Summary(s.metric(w)).Median), "1", unknown, unknown))
 					continue
 				}
 				k := slices.IndexFunc(s.effects(i, w), func(e effect) bool { return e.s == x })
@@ -148,7 +149,7 @@ func (s *sweep) table() table {
 				} else if !e.Enough() {
 					verdict = fmt.Sprintf("n = %d", e.N)
 				}
-				t.rows = append(t.rows, append(row, si(e.rate.Median), figures(e.Median), ratios(e.Lo, e.Hi), verdict))
+				t.rows = append(t.rows, append(row, numfmt.SI(e.rate.Median), numfmt.Number(e.Median), ratios(e.Lo, e.Hi), verdict))
 			}
 		}
 	}
@@ -157,9 +158,9 @@ func (s *sweep) table() table {
 
 // amounts draws the rates with w workers over the values of an amount.
 func (s *sweep) amounts(w int) picture {
-	l := &lineChart{place: "at", y: logScale, format: si, figure: perSecond,
+	l := &lineChart{place: "at", y: logScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		xTitle: strings.TrimPrefix(s.name, "the ") + " (values evenly spaced)",
-		yTitle: fmt.Sprintf("%s with %s (log scale)", s.unit(w), plural(w, "worker"))}
+		yTitle: fmt.Sprintf("%s with %s (log scale)", s.unit(w), numfmt.Plural(w, "worker"))}
 	for i, v := range s.settings {
 		l.stops = append(l.stops, stop{float64(i), v.label})
 	}
@@ -167,12 +168,12 @@ func (s *sweep) amounts(w int) picture {
 		cells := make([]*cell, len(s.settings))
 		for i, g := range s.groups {
 			for _, o := range g.at(w) {
-				if o.lock.Name == x.lock.Name {
-					cells[i] = o.cells[w]
+				if o.Lock.Name == x.Lock.Name {
+					cells[i] = o.Cells[w]
 				}
 			}
 		}
-		l.add(x, func(i int) stat.Summary { return cells[i].summary(s.metric(w)) })
+		l.add(x, func(i int) stat.Summary { return cells[i].Summary(s.metric(w)) })
 	}
 	l.drop(func(x *series) bool {
 		return !slices.ContainsFunc(s.all(w), func(e effect) bool { return e.s == x })
@@ -202,7 +203,7 @@ func (l *lineChart) reach(word string) string {
 		return ""
 	}
 	return fmt.Sprintf(" With %s=%s the fastest lock has %s the rate of the slowest, with %s=%s %s.",
-		word, l.stops[0].label, times(a), word, l.stops[last].label, times(b))
+		word, l.stops[0].label, numfmt.Times(a), word, l.stops[last].label, numfmt.Times(b))
 }
 
 // forest draws the effects of settings that stand side by side: a row a lock, a

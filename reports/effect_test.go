@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // vary returns run and, for each function, a copy of it with another workload,
@@ -52,13 +53,13 @@ func TestEffects(t *testing.T) {
 			if set == nil {
 				t.Fatal("this chart has no case here")
 			}
-			var models []model
+			var models []synthetic.Model
 			for _, name := range []string{"a", "b", "c", "d"} {
-				m := fast(name, 1e6)
+				m := synthetic.Fast(name, 1e6)
 				if c.Remote {
-					m.lock = served(name, harness.Redis, harness.KindRedis)
+					m.Lock = synthetic.Served(name, harness.Redis, harness.KindRedis)
 				}
-				m.handed, m.noise = 0.5, 0.001
+				m.Handed, m.Noise = 0.5, 0.001
 				models = append(models, m)
 			}
 			half := func(lock string) float64 {
@@ -67,7 +68,7 @@ func TestEffects(t *testing.T) {
 				}
 				return 1
 			}
-			run := vary(synthesize(1, 10, 2, []int{1, 8}, models...), set, half)
+			run := vary(synthetic.Run(1, 10, 2, []int{1, 8}, models...), set, half)
 			g := largest(groups(run), c.Remote)
 			if g == nil {
 				t.Fatal("no group")
@@ -97,12 +98,12 @@ func TestNoEffect(t *testing.T) {
 		rounds int
 		want   string
 	}{{10, "no effect is beyond chance"}, {3, "But n = 3: to tell an effect from chance needs 6 rounds"}} {
-		run := vary(synthesize(1, c.rounds, 2, []int{1, 8}, fast("a", 1e6)), otherSettings["pinning"], same)
+		run := vary(synthetic.Run(1, c.rounds, 2, []int{1, 8}, synthetic.Fast("a", 1e6)), otherSettings["pinning"], same)
 		if got := strings.ReplaceAll(Pinning.draw(groups(run)[0]).answer, nb, " "); !strings.Contains(got, c.want) {
 			t.Errorf("%d rounds: the answer is %q, want it to have %q", c.rounds, got, c.want)
 		}
 	}
-	one := synthesize(1, 10, 2, []int{1, 8}, fast("a", 1e6))
+	one := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
 	if pic := Pinning.draw(groups(one)[0]); pic.height > 0 || !strings.Contains(pic.answer, "--pin none,cpu") {
 		t.Errorf("one value is drawn, or the answer %q does not name the flag", pic.answer)
 	}
@@ -116,15 +117,15 @@ func TestNoEffect(t *testing.T) {
 // TestEffectsAreReadTogether: of many locks, one may look apart by chance. The
 // interval of each is as wide as all of them need.
 func TestEffectsAreReadTogether(t *testing.T) {
-	var models []model
+	var models []synthetic.Model
 	for i := range 10 {
-		models = append(models, fast(string(rune('a'+i)), 1e6))
+		models = append(models, synthetic.Fast(string(rune('a'+i)), 1e6))
 	}
-	run := vary(synthesize(1, 12, 2, []int{8}, models...), otherSettings["pinning"], func(string) float64 { return 1 })
+	run := vary(synthetic.Run(1, 12, 2, []int{8}, models...), otherSettings["pinning"], func(string) float64 { return 1 })
 	s := byPin.sweep(groups(run)[0])
 	for _, e := range s.all(8) {
 		if e.Level < 1-0.05/10-1e-12 || e.Confidence < e.Level {
-			t.Errorf("lock %s has an interval of %v at %v, want one at 99.5 %% or more", e.s.lock.Name, e.Confidence, e.Level)
+			t.Errorf("lock %s has an interval of %v at %v, want one at 99.5 %% or more", e.s.Lock.Name, e.Confidence, e.Level)
 		}
 	}
 }
@@ -132,8 +133,8 @@ func TestEffectsAreReadTogether(t *testing.T) {
 // TestServedByHandovers: what a setting changes for a remote lock is how often it
 // is handed over, not how often its owner takes it back.
 func TestServedByHandovers(t *testing.T) {
-	poll := model{lock: served("poll", harness.Redis, harness.KindRedis), rate: constant(5000), handed: 0.5, noise: 0.001}
-	run := vary(synthesize(1, 10, 2, []int{1, 8}, poll), otherSettings["clients-distributed"], func(string) float64 { return 1 })
+	poll := synthetic.Model{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 0.5, Noise: 0.001}
+	run := vary(synthetic.Run(1, 10, 2, []int{1, 8}, poll), otherSettings["clients-distributed"], func(string) float64 { return 1 })
 	for _, r := range run.Results {
 		if r.Workload.Clients == 1 {
 			r.Handovers /= 4
@@ -149,7 +150,7 @@ func TestServedByHandovers(t *testing.T) {
 // with the flags that would.
 func TestUnvaried(t *testing.T) {
 	var buf bytes.Buffer
-	if err := WriteHTML(&buf, synthesize(1, 3, 2, []int{1, 2}, fast("a", 1e6))); err != nil {
+	if err := WriteHTML(&buf, synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))); err != nil {
 		t.Fatal(err)
 	}
 	page := buf.String()
@@ -187,11 +188,11 @@ func TestCrossing(t *testing.T) {
 // TestHerd draws a queue with three requests and a herd with one more for each
 // worker, which cross between two and four workers.
 func TestHerd(t *testing.T) {
-	queue := model{lock: served("queue", harness.ZooKeeper, harness.KindZooKeeper), rate: constant(500), handed: 1}
-	queue.lock.Traits.FIFO = true
+	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(500), Handed: 1}
+	queue.Lock.Traits.FIFO = true
 	herd := queue
-	herd.lock.Name = "herd"
-	run := synthesize(1, 6, 2, []int{1, 2, 4, 8}, queue, herd)
+	herd.Lock.Name = "herd"
+	run := synthetic.Run(1, 6, 2, []int{1, 2, 4, 8}, queue, herd)
 	for _, r := range run.Results {
 		n := uint64(r.Workload.Workers)
 		*r.Wire = harness.Counts{Requests: 5 * r.Ops, Notifications: r.Ops}
@@ -217,9 +218,9 @@ func TestHerd(t *testing.T) {
 
 // TestTime divides a window that is known.
 func TestTime(t *testing.T) {
-	m := fast("a", 1e5)
-	m.noise, m.handed = 0, 1
-	run := synthesize(1, 3, 2, []int{1, 8}, m)
+	m := synthetic.Fast("a", 1e5)
+	m.Noise, m.Handed = 0, 1
+	run := synthetic.Run(1, 3, 2, []int{1, 8}, m)
 	for _, r := range run.Results {
 		r.Hold = harness.Spans{N: 1000, Sum: 1000 * 2500}             // a quarter of a turn of 10 µs
 		r.Handover = harness.Histogram{{Value: 5000, N: 1000}}        // half of it
@@ -242,7 +243,7 @@ func TestTime(t *testing.T) {
 func TestManyGroups(t *testing.T) {
 	run := &resultfile.Run{}
 	for i := range 60 {
-		part := zoo(1)
+		part := synthetic.Zoo(1)
 		for _, r := range part.Results {
 			r.Workload.Think.Mean = time.Duration(i) * time.Microsecond
 		}

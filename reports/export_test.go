@@ -28,7 +28,7 @@ func MachineRatios(runs []*resultfile.Run) map[string]stat.Ratio {
 		s := x.ratios()
 		for _, w := range x.workers() {
 			for _, e := range s.effects(1, w) {
-				out[fmt.Sprintf("%s workers=%d", e.s.lock.Name, w)] = e.Ratio
+				out[fmt.Sprintf("%s workers=%d", e.s.Lock.Name, w)] = e.Ratio
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"locklab/internal/numfmt"
 	"math"
 	"slices"
 
@@ -92,7 +93,7 @@ func (f *forest) draw(c draw.Canvas) {
 	f.legend(c)
 	var left vg.Length
 	for _, s := range f.rows {
-		left = max(left, min(rowName(s).Width(s.lock.Name), width/4))
+		left = max(left, min(rowName(s).Width(s.Lock.Name), width/4))
 	}
 	left += 10
 	top := c.Max.Y - forestHead
@@ -101,7 +102,7 @@ func (f *forest) draw(c draw.Canvas) {
 		if r%2 == 0 {
 			c.FillPolygon(shade.rgba(), rect(c.Min.X, y-f.step()/2, c.Max.X, y+f.step()/2))
 		}
-		c.FillText(rowName(s), vg.Point{X: c.Min.X + left - 6, Y: y}, shorten(rowName(s), s.lock.Name, left-8))
+		c.FillText(rowName(s), vg.Point{X: c.Min.X + left - 6, Y: y}, shorten(rowName(s), s.Lock.Name, left-8))
 	}
 	n := vg.Length(len(f.columns))
 	wide := (c.Size().X - left - forestGap*(n-1)) / n
@@ -147,12 +148,12 @@ func (f *forest) column(b draw.Canvas, i int) {
 	p.X.Scale = warp(logarithm)
 	trX, _ := p.Transforms(&b)
 	c := b
-	title := plural(f.columns[i], "worker")
+	title := numfmt.Plural(f.columns[i], "worker")
 	if !f.remote && f.cpus > 0 && f.columns[i] > f.cpus {
-		title += fmt.Sprintf(" on %s", plural(f.cpus, "CPU"))
+		title += fmt.Sprintf(" on %s", numfmt.Plural(f.cpus, "CPU"))
 	}
 	c.FillText(bold(typeset(8.5, ink, draw.XCenter, draw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 3}, title)
-	f.grid(b, trX, logTicks(f.lo, f.hi, figures))
+	f.grid(b, trX, logTicks(f.lo, f.hi, numfmt.Number))
 	for r, s := range f.rows {
 		y := b.Max.Y - (vg.Length(r)+0.5)*f.step()
 		f.row(b, trX, y, slices.DeleteFunc(slices.Clone(f.effects[i]), func(e effect) bool { return e.s != s }))
@@ -166,7 +167,7 @@ func (f *forest) grid(b draw.Canvas, trX func(float64) vg.Length, ticks plot.Con
 	var taken []vg.Length
 	for rank := range 3 {
 		for _, t := range ticks {
-			label := figures(t.Value) + "×"
+			label := numfmt.Number(t.Value) + "×"
 			x, half := trX(t.Value), st.Width(label)/2+4
 			near := func(at vg.Length) bool { return math.Abs(float64(at-x)) < float64(2*half) }
 			if tickRank(t.Value) != rank || rank == 2 && f.hi > 10*f.lo ||

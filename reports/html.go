@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 //go:embed report.html.tmpl
@@ -27,11 +29,11 @@ type document struct {
 	Origin   string
 	Tokens   []paint
 	Lead     []fragment // the answer in a sentence
-	Verdicts []verdict
-	Others   []verdict // of the workloads beside
+	Verdicts []verdict.Verdict
+	Others   []verdict.Verdict // of the workloads beside
 	Columns  []column
 	Rule     string
-	Refusals []refusal
+	Refusals []verdict.Refusal
 	Quality  quality
 	Local    []section
 	Hardware []study
@@ -132,8 +134,8 @@ func outline(run *resultfile.Run) *document {
 	doc := &document{
 		Title:    "Which lock for which contention?",
 		Origin:   origin(run),
-		Rule:     ruleText,
-		Refusals: refusals(run),
+		Rule:     verdict.Rule,
+		Refusals: verdict.Refusals(run),
 		Quality:  assess(run),
 		Broken:   breaches(run),
 		Audit:    audit(run),
@@ -157,7 +159,7 @@ func compose(run *resultfile.Run) (*document, error) {
 		return nil, err
 	}
 	if doc.Served != nil {
-		doc.Rule += " " + handoverText
+		doc.Rule += " " + verdict.HandoverRule
 	}
 	var err error
 	if doc.Hardware, err = studies(run); err != nil {
@@ -185,14 +187,14 @@ func (doc *document) drawLocks(gs []*group) error {
 		var omitted []string
 		room := foldedRoom
 		for i, g := range gs {
-			if g.remote != remote || g != first && len(g.workers) < 2 {
+			if g.Remote != remote || g != first && len(g.Workers) < 2 {
 				continue // one point is no curve; the verdict table has it
 			}
 			if room <= 0 {
-				omitted = append(omitted, g.axes)
+				omitted = append(omitted, g.Axes)
 				continue
 			}
-			s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.axes), strconv.Itoa(i), false)
+			s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.Axes), strconv.Itoa(i), false)
 			if err != nil {
 				return err
 			}
@@ -209,7 +211,7 @@ func (doc *document) drawLocks(gs []*group) error {
 			sections = append(sections, across)
 		}
 		if omitted != nil {
-			sections[1].Note += " Not drawn by themselves, to keep this page small: " + list(omitted, 12) + "."
+			sections[1].Note += " Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
 		}
 		if remote {
 			doc.Served = sections
@@ -244,13 +246,13 @@ func kind(remote bool) string {
 // draft draws the charts of g, those across groups or the others. Their
 // addresses in the page end in id.
 func draft(g *group, title, id string, across bool) (section, error) {
-	s := section{ID: "group-" + id, Title: title, Slug: slugOf(g.axes)}
+	s := section{ID: "group-" + id, Title: title, Slug: slugOf(g.Axes)}
 	if across {
 		s.ID = "across-" + id
 	}
 	var constant []string // what this run did not vary
 	for _, c := range Suite {
-		if c.Remote != g.remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.remote) {
+		if c.Remote != g.Remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.Remote) {
 			continue
 		}
 		pic := c.drawn(g)
@@ -271,7 +273,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 			f.Omitted = omission(n)
 		}
 		if across {
-			f.Doc += " Workload: " + cmp.Or(pic.load, g.axes) + "."
+			f.Doc += " Workload: " + cmp.Or(pic.load, g.Axes) + "."
 		}
 		if pic.height > 0 {
 			svg, err := inline(pic, f.ID, c.Title, pic.answer)
@@ -283,7 +285,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		s.Figures = append(s.Figures, f)
 	}
 	if constant != nil {
-		s.Note = "Not varied in this run, so without a chart: " + list(constant, len(constant)) + "."
+		s.Note = "Not varied in this run, so without a chart: " + numfmt.List(constant, len(constant)) + "."
 	}
 	return s, nil
 }

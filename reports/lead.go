@@ -2,6 +2,8 @@ package reports
 
 import (
 	"fmt"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 	"slices"
 	"strings"
 )
@@ -14,9 +16,9 @@ type fragment struct {
 
 // lead answers the question of the page from the table of verdicts: one sentence
 // for each kind of lock.
-func lead(vs []verdict) (out []fragment) {
+func lead(vs []verdict.Verdict) (out []fragment) {
 	for _, remote := range []bool{false, true} {
-		mine := slices.DeleteFunc(slices.Clone(vs), func(v verdict) bool { return v.about.g.remote != remote })
+		mine := slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Remote() != remote })
 		if len(mine) > 0 {
 			out = append(out, sentenceOn(mine, remote)...)
 		}
@@ -25,25 +27,25 @@ func lead(vs []verdict) (out []fragment) {
 }
 
 // sentenceOn says which lock to use in the situations vs, which are of one kind.
-func sentenceOn(vs []verdict, remote bool) (out []fragment) {
+func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 	where := "Inside one process"
 	if remote {
 		where = "Between processes"
 	}
 	add := func(text string) { out = append(out, fragment{Text: text}) }
 	name := func(lock string) { out = append(out, fragment{lock, true}) }
-	decided := slices.DeleteFunc(slices.Clone(vs), func(v verdict) bool { return v.Use == "" })
+	decided := slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Use == "" })
 	undecided := len(vs) - len(decided)
 	if len(decided) == 0 {
 		add(where + ", nothing can be recommended yet: " + strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: ") + ". ")
 		return out
 	}
 	add(where + " use ")
-	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict) bool { return v.about.g.class() == read })
+	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict.Verdict) bool { return v.Reading() })
 	if lock := everywhere(plain); lock != "" && len(plain) > 1 {
 		name(lock)
 		add(fmt.Sprintf(": in none of the %d situations decided here is another lock meant for use shown to be faster", len(plain)))
-		decided = slices.DeleteFunc(decided, func(v verdict) bool { return v.about.g.class() != read })
+		decided = slices.DeleteFunc(decided, func(v verdict.Verdict) bool { return !v.Reading() })
 		if len(decided) > 0 {
 			add("; ")
 		}
@@ -53,10 +55,10 @@ func sentenceOn(vs []verdict, remote bool) (out []fragment) {
 			add("; ")
 		}
 		name(use.lock)
-		add(" " + list(use.when, len(use.when)))
+		add(" " + numfmt.List(use.when, len(use.when)))
 	}
 	if undecided > 0 {
-		add(fmt.Sprintf("; %s not decided", plural(undecided, "situation")))
+		add(fmt.Sprintf("; %s not decided", numfmt.Plural(undecided, "situation")))
 	}
 	add(". ")
 	return out
@@ -65,14 +67,14 @@ func sentenceOn(vs []verdict, remote bool) (out []fragment) {
 // everywhere returns the lock that is recommended or ties with the recommended
 // one in all of vs, "" if there is none; of several the one that is recommended
 // the most often.
-func everywhere(vs []verdict) (lock string) {
+func everywhere(vs []verdict.Verdict) (lock string) {
 	counts := make(map[string]int)
 	most := 0
 	for _, v := range vs {
 		counts[v.Use]++
 	}
 	for _, v := range vs {
-		inAll := !slices.ContainsFunc(vs, func(o verdict) bool { return o.Use != v.Use && !slices.Contains(o.Ties, v.Use) })
+		inAll := !slices.ContainsFunc(vs, func(o verdict.Verdict) bool { return o.Use != v.Use && !slices.Contains(o.Ties, v.Use) })
 		if n := counts[v.Use]; inAll && n > most {
 			lock, most = v.Use, n
 		}
@@ -87,14 +89,14 @@ type usage struct {
 }
 
 // uses gathers vs by the lock to use, in the order of the table.
-func uses(vs []verdict) (out []usage) {
+func uses(vs []verdict.Verdict) (out []usage) {
 	for _, v := range vs {
 		i := slices.IndexFunc(out, func(u usage) bool { return u.lock == v.Use })
 		if i < 0 {
 			i = len(out)
 			out = append(out, usage{lock: v.Use})
 		}
-		out[i].when = append(out[i].when, v.about.when())
+		out[i].when = append(out[i].when, v.When())
 	}
 	return out
 }

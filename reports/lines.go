@@ -69,14 +69,14 @@ type linePoint struct {
 // table.
 func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
 	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, place: "with", y: y}
-	if !g.remote {
-		l.cpus = g.cpus
+	if !g.Remote {
+		l.cpus = g.CPUs
 	}
-	for _, w := range g.workers {
+	for _, w := range g.Workers {
 		l.stops = append(l.stops, stop{float64(w), strconv.Itoa(w)})
 	}
 	for _, s := range g.series {
-		l.add(s, func(i int) stat.Summary { return s.cells[g.workers[i]].summary(m) })
+		l.add(s, func(i int) stat.Summary { return s.Cells[g.Workers[i]].Summary(m) })
 	}
 	return l
 }
@@ -207,7 +207,7 @@ func (l *lineChart) frame(c draw.Canvas) error {
 	p := l.axes()
 	labels := make([]endLabel, len(l.lines))
 	for i, ln := range l.lines {
-		labels[i] = endLabel{text: ln.s.lock.Name + labelSep + l.end(ln), look: ln.s.look}
+		labels[i] = endLabel{text: ln.s.Lock.Name + labelSep + l.end(ln), look: ln.s.look}
 	}
 	p.Add(drawing(l.zone), drawing(l.zoneText), gridlines(false))
 	if l.under != nil {

@@ -11,6 +11,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // A Machine is a run in a report of several.
@@ -67,7 +69,7 @@ var properties = []property{
 	{"GOMAXPROCS", func(m Machine) string { return count(m.Run.Manifest.Machine.GOMAXPROCS) }, "Set it alike, unless the number of processors is what you compare."},
 	{"CPU limit", func(m Machine) string {
 		if l := m.Run.Manifest.Machine.CPULimit; l > 0 {
-			return figures(l)
+			return numfmt.Number(l)
 		}
 		return ""
 	}, "Give the containers the same."},
@@ -116,7 +118,7 @@ func machinesTable(ms []Machine) table {
 func differences(ms []Machine) (out []harness.Warning) {
 	for _, p := range properties {
 		if text := differ(ms, p.of); text != "" && p.remedy != "" {
-			out = append(out, harness.Warning{Text: sentence(p.name + ": " + text), Remedy: p.remedy})
+			out = append(out, harness.Warning{Text: numfmt.Sentence(p.name + ": " + text), Remedy: p.remedy})
 		}
 	}
 	out = append(out, copies(ms)...)
@@ -140,7 +142,7 @@ func differ(ms []Machine, of func(m Machine) string) string {
 		return ""
 	}
 	for i, v := range values {
-		values[i] = v + " on " + list(on[v], 6)
+		values[i] = v + " on " + numfmt.List(on[v], 6)
 	}
 	return strings.Join(values, "; ")
 }
@@ -179,7 +181,7 @@ func apart(ms []Machine) []harness.Warning {
 		return nil
 	}
 	return []harness.Warning{{
-		Text:   fmt.Sprintf("The runs started %s apart.", plural(int(last.Sub(first)/(24*time.Hour)), "day")),
+		Text:   fmt.Sprintf("The runs started %s apart.", numfmt.Plural(int(last.Sub(first)/(24*time.Hour)), "day")),
 		Remedy: "What else changed in that time is in the ratios too."}}
 }
 
@@ -203,14 +205,14 @@ func coverage(ms []Machine) (out []harness.Warning) {
 		}
 		if len(missing) > 0 {
 			out = append(out, harness.Warning{
-				Text:   fmt.Sprintf("Not measured on %s, but elsewhere: %s.", m.Name, list(missing, 4)),
+				Text:   fmt.Sprintf("Not measured on %s, but elsewhere: %s.", m.Name, numfmt.List(missing, 4)),
 				Remedy: "A case that two machines do not share has no ratio."})
 		}
 	}
 	for _, m := range ms {
-		if broken := slices.Sorted(maps.Keys(violations(m.Run))); len(broken) > 0 {
+		if broken := slices.Sorted(maps.Keys(verdict.Violations(m.Run))); len(broken) > 0 {
 			out = append(out, harness.Warning{
-				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, list(broken, 6)),
+				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, numfmt.List(broken, 6)),
 				Remedy: "Its own report has the details."})
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // A match is the groups of one workload, of local or of remote locks, that more
@@ -40,17 +42,17 @@ func matches(ms []Machine) (out []*match) {
 	index := make(map[key]*match)
 	for i, m := range ms {
 		for _, g := range groups(m.Run) {
-			k := key{g.remote, g.axes}
+			k := key{g.Remote, g.Axes}
 			x := index[k]
 			if x == nil {
-				x = &match{remote: g.remote, axes: g.axes, cpus: g.cpus}
+				x = &match{remote: g.Remote, axes: g.Axes, cpus: g.CPUs}
 				index[k] = x
 				out = append(out, x)
 			}
 			l := columnLook(i)
 			l.name = m.Name
 			x.machines, x.looks, x.groups = append(x.machines, m), append(x.looks, l), append(x.groups, g)
-			if g.cpus != x.cpus {
+			if g.CPUs != x.cpus {
 				x.cpus = 0
 			}
 		}
@@ -76,7 +78,7 @@ func sharedCases(a, b *resultfile.Run) (n int) {
 	type key struct{ lock, workload string }
 	has := func(run *resultfile.Run) map[key]bool {
 		out := make(map[key]bool)
-		broken := violations(run)
+		broken := verdict.Violations(run)
 		for _, r := range run.Results {
 			if _, ok := metric.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
 				out[key{r.Lock.Name, r.Workload.Name()}] = true
@@ -96,8 +98,8 @@ func sharedCases(a, b *resultfile.Run) (n int) {
 // cell returns the rounds of a lock on machine i with w workers, or nil.
 func (x *match) cell(i int, lock string, w int) *cell {
 	for _, s := range x.groups[i].series {
-		if s.lock.Name == lock {
-			return s.cells[w]
+		if s.Lock.Name == lock {
+			return s.Cells[w]
 		}
 	}
 	return nil
@@ -109,7 +111,7 @@ func (x *match) locks() (out []*series) {
 	seen := make(map[string]int)
 	for _, g := range x.groups {
 		for _, s := range g.series {
-			if seen[s.lock.Name]++; seen[s.lock.Name] == 2 {
+			if seen[s.Lock.Name]++; seen[s.Lock.Name] == 2 {
 				out = append(out, s)
 			}
 		}
@@ -121,7 +123,7 @@ func (x *match) locks() (out []*series) {
 // workers returns the numbers of workers of all groups, ascending.
 func (x *match) workers() (ws []int) {
 	for _, g := range x.groups {
-		ws = append(ws, g.workers...)
+		ws = append(ws, g.Workers...)
 	}
 	slices.Sort(ws)
 	return slices.Compact(ws)
@@ -153,26 +155,16 @@ func (x *match) ratio(s *sweep, i, w int) (out []effect) {
 	}
 	var ps []pair
 	for _, base := range x.groups[0].at(w) {
-		acquired := base.cells[w].summary(m).Median > 0
-		if c := x.cell(i, base.lock.Name, w); c != nil && acquired && base.lock.Status != harness.Control {
-			ps = append(ps, pair{base, c, base.cells[w]})
+		acquired := base.Cells[w].Summary(m).Median > 0
+		if c := x.cell(i, base.Lock.Name, w); c != nil && acquired && base.Lock.Status != harness.Control {
+			ps = append(ps, pair{base, c, base.Cells[w]})
 		}
 	}
 	level := stat.Level(x.shared[i])
 	for _, p := range ps {
-		e := effect{p.s, i, stat.Unpaired(p.a.figures(m), p.b.figures(m), level), p.a.summary(m)}
+		e := effect{p.s, i, stat.Unpaired(p.a.Figures(m), p.b.Figures(m), level), p.a.Summary(m)}
 		if e.N > 0 && e.Median > 0 && !math.IsInf(e.Median, 0) {
 			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// figures returns m of the rounds of c that have it.
-func (c *cell) figures(m *metric.Metric) (out []float64) {
-	for _, i := range c.order() {
-		if v, ok := m.Of(c.rounds[i]); ok {
-			out = append(out, v)
 		}
 	}
 	return out
@@ -215,16 +207,16 @@ func (x *match) ratioAnswer(s *sweep, w int) string {
 		middle := stat.Summarize(logs).Median
 		text := fmt.Sprintf("on %s a lock in the middle has %s", x.machines[i].Name, ofRate(middle))
 		if !enough {
-			text += fmt.Sprintf(" (but n = %d: to tell a difference from chance needs %s on each machine)", es[0].N, plural(stat.MinUnpaired(es[0].Level), "round"))
+			text += fmt.Sprintf(" (but n = %d: to tell a difference from chance needs %s on each machine)", es[0].N, numfmt.Plural(stat.MinUnpaired(es[0].Level), "round"))
 		} else {
-			text += fmt.Sprintf(" (of %s, %d faster there beyond doubt, %d slower)", plural(len(es), "lock"), faster, slower)
+			text += fmt.Sprintf(" (of %s, %d faster there beyond doubt, %d slower)", numfmt.Plural(len(es), "lock"), faster, slower)
 		}
 		parts = append(parts, text)
 	}
 	if parts == nil {
-		return "With " + plural(w, "worker") + " no two machines share a lock."
+		return "With " + numfmt.Plural(w, "worker") + " no two machines share a lock."
 	}
-	return fmt.Sprintf("With %s, against %s: %s.", plural(w, "worker"), first, strings.Join(parts, "; "))
+	return fmt.Sprintf("With %s, against %s: %s.", numfmt.Plural(w, "worker"), first, strings.Join(parts, "; "))
 }
 
 // ratioTable lists every ratio.
@@ -236,8 +228,8 @@ func (x *match) ratioTable(s *sweep) table {
 	t := table{head: []string{"lock", "workers", "machine", unit, "× " + x.machines[0].Name, "interval", "apart from 1"}}
 	for _, w := range s.workers {
 		for _, base := range x.groups[0].at(w) {
-			rate := base.cells[w].summary(s.metric(w))
-			t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[0].Name, si(rate.Median), "1", unknown, unknown})
+			rate := base.Cells[w].Summary(s.metric(w))
+			t.rows = append(t.rows, []string{base.Lock.Name, strconv.Itoa(w), x.machines[0].Name, numfmt.SI(rate.Median), "1", unknown, unknown})
 			for i := 1; i < len(x.machines); i++ {
 				k := slices.IndexFunc(s.effects(i, w), func(e effect) bool { return e.s == base })
 				if k < 0 {
@@ -250,7 +242,7 @@ func (x *match) ratioTable(s *sweep) table {
 				} else if !e.Enough() {
 					verdict = fmt.Sprintf("n = %d", e.N)
 				}
-				t.rows = append(t.rows, []string{base.lock.Name, strconv.Itoa(w), x.machines[i].Name, si(e.rate.Median), figures(e.Median), ratios(e.Lo, e.Hi), verdict})
+				t.rows = append(t.rows, []string{base.Lock.Name, strconv.Itoa(w), x.machines[i].Name, numfmt.SI(e.rate.Median), numfmt.Number(e.Median), ratios(e.Lo, e.Hi), verdict})
 			}
 		}
 	}
@@ -293,7 +285,7 @@ func (x *match) draft(id string, folded bool) (section, error) {
 // cases returns how many cases of x two machines share.
 func (x *match) cases() (n int) {
 	for _, g := range x.groups {
-		n += g.cases
+		n += g.Cases
 	}
 	return n
 }

@@ -14,6 +14,8 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // An overlay is a figure of every lock over the number of workers, all machines
@@ -30,11 +32,11 @@ type overlay struct {
 
 var overlays = []overlay{
 	{"machines-throughput", "Does a lock keep its throughput on every machine?", metric.Throughput, logScale,
-		"acquisitions per second, all workers together (log scale)", perSecond, true, "the highest rate"},
+		"acquisitions per second, all workers together (log scale)", numfmt.PerSecond, true, "the highest rate"},
 	{"machines-wait", "On which machine does a worker wait longest?", metric.P99, logScale,
-		"wait that 99 in 100 do not exceed (log scale)", nanos, false, "the shortest p99 wait"},
+		"wait that 99 in 100 do not exceed (log scale)", numfmt.Nanos, false, "the shortest p99 wait"},
 	{"machines-fairness", "Is a lock as fair on every machine?", metric.Jain, shareScale,
-		"Jain index of the workers' acquisitions (100 % = equal shares)", percent, true, "the fairest shares"},
+		"Jain index of the workers' acquisitions (100 % = equal shares)", numfmt.Percent, true, "the fairest shares"},
 }
 
 const overlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Bold names are locks to use."
@@ -43,7 +45,7 @@ const overlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line
 func (o overlay) draw(x *match) picture {
 	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, y: o.y, format: o.format, figure: o.format, yTitle: o.yTitle}
 	if o.y == logScale && o.metric == metric.Throughput {
-		l.format = si
+		l.format = numfmt.SI
 	}
 	if !x.remote {
 		l.cpus = x.cpus
@@ -54,13 +56,13 @@ func (o overlay) draw(x *match) picture {
 	}
 	var panels []panel
 	for _, s := range x.locks() {
-		if s.lock.Status == harness.Control {
+		if s.Lock.Status == harness.Control {
 			continue
 		}
 		before := len(l.lines)
 		for i := range x.machines {
-			l.add(&series{lock: harness.Lock{Name: x.machines[i].Name}, look: x.looks[i]}, func(k int) stat.Summary {
-				return x.cell(i, s.lock.Name, ws[k]).summary(o.metric)
+			l.add(&series{&verdict.Series{Lock: harness.Lock{Name: x.machines[i].Name}}, x.looks[i]}, func(k int) stat.Summary {
+				return x.cell(i, s.Lock.Name, ws[k]).Summary(o.metric)
 			})
 		}
 		lines := l.lines[before:len(l.lines):len(l.lines)]
@@ -113,7 +115,7 @@ func (x *match) legend(c draw.Canvas) {
 func (o overlay) answer(x *match) string {
 	w := 0
 	for _, n := range slices.Backward(x.workers()) {
-		if !slices.ContainsFunc(x.groups, func(g *group) bool { return !slices.Contains(g.workers, n) }) {
+		if !slices.ContainsFunc(x.groups, func(g *group) bool { return !slices.Contains(g.Workers, n) }) {
 			w = n
 			break
 		}
@@ -122,12 +124,12 @@ func (o overlay) answer(x *match) string {
 	for i, m := range x.machines {
 		best, name := math.NaN(), ""
 		for _, s := range x.locks() {
-			v := x.cell(i, s.lock.Name, w).summary(o.metric)
-			if s.lock.Status == harness.Control || unsound(s.lock.Status) || v.N == 0 {
+			v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
+			if s.Lock.Status == harness.Control || unsound(s.Lock.Status) || v.N == 0 {
 				continue
 			}
 			if name == "" || o.most == (v.Median > best) && v.Median != best {
-				best, name = v.Median, s.lock.Name
+				best, name = v.Median, s.Lock.Name
 			}
 		}
 		if name != "" {
@@ -137,7 +139,7 @@ func (o overlay) answer(x *match) string {
 	if parts == nil {
 		return "The machines share no number of workers at which a lock has this figure."
 	}
-	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", plural(w, "worker"), o.best, strings.Join(parts, ", "))
+	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", numfmt.Plural(w, "worker"), o.best, strings.Join(parts, ", "))
 }
 
 // table lists the figures, a column a machine.
@@ -148,9 +150,9 @@ func (o overlay) table(x *match) table {
 	}
 	for _, s := range x.locks() {
 		for _, w := range x.workers() {
-			row, known := []string{s.lock.Name, strconv.Itoa(w)}, false
+			row, known := []string{s.Lock.Name, strconv.Itoa(w)}, false
 			for i := range x.machines {
-				v := x.cell(i, s.lock.Name, w).summary(o.metric)
+				v := x.cell(i, s.Lock.Name, w).Summary(o.metric)
 				text := unknown
 				if v.N > 0 {
 					known = true

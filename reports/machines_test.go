@@ -14,6 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/synthetic"
 )
 
 // The runs of two "machines": one machine whose Go scheduler used one processor
@@ -74,18 +75,18 @@ func TestMachineNames(t *testing.T) {
 // pairOf returns two machines of the same locks, the second faster by the
 // factors of its locks.
 func pairOf(rounds int, factors map[string]float64) []Machine {
-	models := func(by map[string]float64) (ms []model) {
+	models := func(by map[string]float64) (ms []synthetic.Model) {
 		for i, name := range []string{"mcs", "ticket", "mutex"} {
 			f := 1.0
 			if by != nil {
 				f = by[name]
 			}
-			ms = append(ms, with(fast(name, f*float64(i+1)*1e6), func(m *model) { m.noise = 0.01 }))
+			ms = append(ms, synthetic.With(synthetic.Fast(name, f*float64(i+1)*1e6), func(m *synthetic.Model) { m.Noise = 0.01 }))
 		}
 		return ms
 	}
-	a := synthesize(1, rounds, 2, []int{1, 2, 4}, models(nil)...)
-	b := synthesize(2, rounds, 2, []int{1, 2, 4}, models(factors)...)
+	a := synthetic.Run(1, rounds, 2, []int{1, 2, 4}, models(nil)...)
+	b := synthetic.Run(2, rounds, 2, []int{1, 2, 4}, models(factors)...)
 	return Machines([]*resultfile.Run{a, b}, []string{"a", "b"})
 }
 
@@ -103,12 +104,12 @@ func TestRatios(t *testing.T) {
 			t.Fatalf("%d ratios with %d workers, want 3", len(es), w)
 		}
 		for _, e := range es {
-			want := factors[e.s.lock.Name]
+			want := factors[e.s.Lock.Name]
 			if e.Lo > want || e.Hi < want || e.Median < want*0.97 || e.Median > want*1.03 {
-				t.Errorf("%s with %d workers: %+v, want %v", e.s.lock.Name, w, e.Ratio, want)
+				t.Errorf("%s with %d workers: %+v, want %v", e.s.Lock.Name, w, e.Ratio, want)
 			}
 			if e.apart() != (want != 1) {
-				t.Errorf("%s with %d workers is apart: %v", e.s.lock.Name, w, e.apart())
+				t.Errorf("%s with %d workers is apart: %v", e.s.Lock.Name, w, e.apart())
 			}
 			if level := stat.Level(9); e.Level != level {
 				t.Errorf("the level of nine comparisons is %v, want %v", e.Level, level)
@@ -137,7 +138,7 @@ func TestRatiosAreNotPairs(t *testing.T) {
 	after := matches(ms)[0].ratios().effects(1, 4)
 	for i, e := range before {
 		if e.Ratio != after[i].Ratio {
-			t.Errorf("%s: %+v became %+v", e.s.lock.Name, e.Ratio, after[i].Ratio)
+			t.Errorf("%s: %+v became %+v", e.s.Lock.Name, e.Ratio, after[i].Ratio)
 		}
 	}
 }
@@ -206,7 +207,7 @@ func renderMachines(t *testing.T, ms []Machine) string {
 // said that there is nothing to draw.
 func TestMachinesOfAnyKind(t *testing.T) {
 	same := map[string]float64{"mcs": 1, "ticket": 1, "mutex": 1}
-	other := synthesize(3, 2, 64, []int{8, 16}, fast("mcs", 1e6))
+	other := synthetic.Run(3, 2, 64, []int{8, 16}, synthetic.Fast("mcs", 1e6))
 	for _, r := range other.Results {
 		r.Workload.Hold.Mean = time.Second
 	}
@@ -217,11 +218,11 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		"nothing shared": {Machines([]*resultfile.Run{pairOf(2, same)[0].Run, other}, []string{"a", "b"}), nothingShared},
 		"both empty":     {Machines([]*resultfile.Run{{}, {}}, []string{"a", "b"}), nothingShared},
 		"no common workers": {Machines([]*resultfile.Run{
-			synthesize(1, 2, 2, []int{1}, fast("mcs", 1e6)), synthesize(2, 2, 2, []int{2}, fast("mcs", 1e6))}, []string{"a", "b"}), "there is no ratio"},
+			synthetic.Run(1, 2, 2, []int{1}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{2}, synthetic.Fast("mcs", 1e6))}, []string{"a", "b"}), "there is no ratio"},
 		"idle": {Machines([]*resultfile.Run{
-			synthesize(1, 2, 2, []int{1, 2}, fast("mcs", 0)), synthesize(2, 2, 2, []int{1, 2}, fast("mcs", 0))}, []string{"a", "b"}), "there is no ratio"},
+			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "there is no ratio"},
 		"three":  {Machines([]*resultfile.Run{pairOf(2, same)[0].Run, pairOf(2, same)[1].Run, other}, []string{"a", "b", "c"}), "on b"},
-		"remote": {Machines([]*resultfile.Run{zoo(2), zoo(2)}, []string{"a", "b"}), "machines-ratio-distributed"},
+		"remote": {Machines([]*resultfile.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-ratio-distributed"},
 	} {
 		text := renderMachines(t, c.ms)
 		if !strings.Contains(text, c.want) {
@@ -245,7 +246,7 @@ func TestMachinesOfAnyKind(t *testing.T) {
 // could hold it.
 func TestMachinesEscape(t *testing.T) {
 	const evil = `<script>alert("x")</script>|&'` + "`"
-	a, b := synthesize(1, 2, 2, []int{1, 2}, fast("mcs", 1e6)), synthesize(2, 2, 2, []int{1, 2}, fast("mcs", 1e6))
+	a, b := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
 	spoilRun(a, evil)
 	spoilRun(b, evil)
 	b.Manifest.Machine.Host = evil + "2"

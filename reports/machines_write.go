@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 //go:embed machines.html.tmpl
@@ -189,7 +190,7 @@ func (d *machinesDocument) Headline() string {
 	if len(d.Differences) == 0 {
 		return "Settings and coverage: the runs do not differ"
 	}
-	return "Settings and coverage: " + plural(len(d.Differences), "difference") + " between the runs"
+	return "Settings and coverage: " + numfmt.Plural(len(d.Differences), "difference") + " between the runs"
 }
 
 // Shared is what to say if nothing is.

@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // WriteMarkdown writes what WriteHTML writes as Markdown, as GitHub reads it
@@ -107,7 +109,7 @@ func (m *markdown) verdicts(doc *document, level int) {
 	m.close()
 	m.comparisons("Every comparison behind this table", doc.Verdicts)
 	if len(doc.Others) > 0 {
-		m.open("The other workloads: " + plural(len(doc.Others), "situation"))
+		m.open("The other workloads: " + numfmt.Plural(len(doc.Others), "situation"))
 		m.verdictTable(doc.Columns, doc.Others)
 		m.close()
 		m.comparisons("Every comparison on the other workloads", doc.Others)
@@ -116,7 +118,7 @@ func (m *markdown) verdicts(doc *document, level int) {
 }
 
 // verdictTable writes vs, a row each.
-func (m *markdown) verdictTable(columns []column, vs []verdict) {
+func (m *markdown) verdictTable(columns []column, vs []verdict.Verdict) {
 	var head []string
 	for _, c := range columns {
 		head = append(head, c.Name)
@@ -143,7 +145,7 @@ func (m *markdown) verdictTable(columns []column, vs []verdict) {
 }
 
 // comparisons writes what each verdict of vs rests on.
-func (m *markdown) comparisons(summary string, vs []verdict) {
+func (m *markdown) comparisons(summary string, vs []verdict.Verdict) {
 	m.open(summary)
 	for _, v := range vs {
 		if len(v.Rows) == 0 {
@@ -163,7 +165,7 @@ func (m *markdown) comparisons(summary string, vs []verdict) {
 	m.close()
 }
 
-func (m *markdown) refusals(rs []refusal) {
+func (m *markdown) refusals(rs []verdict.Refusal) {
 	if len(rs) == 0 {
 		return
 	}

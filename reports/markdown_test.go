@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // markdownOf returns the Markdown of run and its pictures.
@@ -39,9 +40,9 @@ func keep(pictures map[string][]byte) func(string, []byte) error {
 // everything returns a run with local and remote locks, several groups and
 // hardware.
 func everything() *resultfile.Run {
-	models := []model{fast("mcs", 1e6), fast("ticket", 2e6), with(fast("broken", 2e6), func(m *model) { m.breaks = true })}
-	run := synthesize(1, 2, 2, []int{1, 2, 4}, append(models, model{lock: served("redis-lock", harness.Redis, "redis"), rate: constant(3000), handed: 0.5})...)
-	held := synthesize(1, 2, 2, []int{1, 2, 4}, models...)
+	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true })}
+	run := synthetic.Run(1, 2, 2, []int{1, 2, 4}, append(models, synthetic.Model{Lock: synthetic.Served("redis-lock", harness.Redis, "redis"), Rate: synthetic.Constant(3000), Handed: 0.5})...)
+	held := synthetic.Run(1, 2, 2, []int{1, 2, 4}, models...)
 	for _, r := range held.Results {
 		r.Workload.Hold.Mean = 2000
 	}
@@ -155,7 +156,7 @@ func prose(t *testing.T, text string) string {
 // must be what the file holds.
 func TestMarkdownEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
-	run := synthesize(1, 2, 2, []int{1, 2}, fast("mcs", 1e6), with(fast("broken", 2e6), func(m *model) { m.breaks = true }))
+	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), func(m *synthetic.Model) { m.Breaks = true }))
 	run.Findings = laboratory().Findings[:1]
 	spoilRun(run, evil)
 	text, _ := markdownOf(t, run)
@@ -205,7 +206,7 @@ func TestInlineText(t *testing.T) {
 }
 
 func TestMarkdownErrors(t *testing.T) {
-	small := synthesize(1, 1, 2, []int{2}, fast("mcs", 1e6))
+	small := synthetic.Run(1, 1, 2, []int{2}, synthetic.Fast("mcs", 1e6))
 	if err := WriteMarkdown(full{}, small, "charts", func(string, []byte) error { return nil }); !errors.Is(err, errFull) {
 		t.Errorf("to a full disk: got %v", err)
 	}

@@ -10,17 +10,18 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"locklab/harness"
+	"locklab/internal/synthetic"
 )
 
 // TestFrames: eight lines share a frame, nine have one each, with every name
 // and with the others behind.
 func TestFrames(t *testing.T) {
 	for _, n := range []int{mostLines, mostLines + 1} {
-		var models []model
+		var models []synthetic.Model
 		for i := range n {
-			models = append(models, fast(fmt.Sprintf("lock-%c", 'a'+i), 1e5*float64(i+1)))
+			models = append(models, synthetic.Fast(fmt.Sprintf("lock-%c", 'a'+i), 1e5*float64(i+1)))
 		}
-		g := groups(synthesize(1, 6, 2, []int{1, 2, 8}, models...))[0]
+		g := groups(synthetic.Run(1, 6, 2, []int{1, 2, 8}, models...))[0]
 		for _, c := range []*Chart{ThroughputLocal, WaitLocal, JainLocal} {
 			pic := c.draw(g)
 			svg, err := inline(pic, "x", c.Title, pic.answer)
@@ -32,8 +33,8 @@ func TestFrames(t *testing.T) {
 				t.Errorf("chart %s of %d locks: want frames %v", c.Name, n, frames)
 			}
 			for _, m := range models {
-				if !strings.Contains(svg, m.lock.Name) {
-					t.Errorf("chart %s of %d locks does not name %s", c.Name, n, m.lock.Name)
+				if !strings.Contains(svg, m.Lock.Name) {
+					t.Errorf("chart %s of %d locks does not name %s", c.Name, n, m.Lock.Name)
 				}
 			}
 			if ghosts := strings.Count(svg, "stroke:var(--ghost)"); frames && ghosts != n+1 { // and the note
@@ -91,9 +92,9 @@ func distanceTo(p, a, b vg.Point) float64 {
 // TestHandovers: a lock that its owner keeps taking back does not lead by its
 // acquisitions.
 func TestHandovers(t *testing.T) {
-	poll := model{lock: served("poll", harness.Redis, harness.KindRedis), rate: constant(5000), handed: 0.01}
-	queue := model{lock: served("queue", harness.Redis, harness.KindRedis), rate: constant(500), handed: 1}
-	pic := drawHandovers(groups(synthesize(1, 6, 2, []int{1, 2, 8}, poll, queue))[0])
+	poll := synthetic.Model{Lock: synthetic.Served("poll", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 0.01}
+	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(500), Handed: 1}
+	pic := drawHandovers(groups(synthetic.Run(1, 6, 2, []int{1, 2, 8}, poll, queue))[0])
 	got := strings.ReplaceAll(pic.answer, nb, " ")
 	for _, want := range []string{"With 8 workers, queue is handed over most often", "10 times as often as poll, the least (49", "Of the acquisitions of poll, 99 %"} {
 		if !strings.Contains(got, want) {

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // origin returns the line under every chart: where its figures come from.
@@ -37,14 +38,14 @@ func hardware(e machine.Environment) string {
 		parts = append(parts, e.Arch)
 	}
 	if e.CPUs > 0 {
-		text := plural(e.CPUs, "CPU")
+		text := numfmt.Plural(e.CPUs, "CPU")
 		if e.Cores > 0 && e.Cores != e.CPUs {
-			text += " (" + plural(e.Cores, "core") + ")"
+			text += " (" + numfmt.Plural(e.Cores, "core") + ")"
 		}
 		parts = append(parts, text)
 	}
 	if e.Sockets > 1 {
-		parts = append(parts, plural(e.Sockets, "socket"))
+		parts = append(parts, numfmt.Plural(e.Sockets, "socket"))
 	}
 	if e.Virtual != "" {
 		parts = append(parts, "guest of "+e.Virtual)
@@ -64,7 +65,7 @@ func software(e machine.Environment) []string {
 		out = append(out, "turbo "+e.Turbo)
 	}
 	if e.Clock != "" {
-		out = append(out, fmt.Sprintf("clock %s, floor %s, step %s", e.Clock, nanos(e.ClockFloor), nanos(e.ClockStep)))
+		out = append(out, fmt.Sprintf("clock %s, floor %s, step %s", e.Clock, numfmt.Nanos(e.ClockFloor), numfmt.Nanos(e.ClockStep)))
 	}
 	return out
 }
@@ -84,7 +85,7 @@ func windows(run *resultfile.Run) string {
 	if lo != hi {
 		span = lo.String() + " to " + span
 	}
-	return plural(n, "round") + " of " + span + ", shuffled"
+	return numfmt.Plural(n, "round") + " of " + span + ", shuffled"
 }
 
 // roundsSeen returns in how many rounds anything was measured.
@@ -109,9 +110,9 @@ func environment(run *resultfile.Run) []fact {
 		}
 	}
 	if o := m.Overhead; o.Turn > 0 {
-		facts = append(facts, fact{"the lab's own cost", nanos(o.Turn) + " a turn; " + nanos(o.Log) + " more if it is kept in the owner log, " + nanos(o.Timing) + " more if it is timed"})
+		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Turn) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
 		if o.Locker > 0 {
-			facts = append(facts, fact{"a turn called directly", nanos(o.Direct) + "; " + nanos(o.Locker) + " through sync.Locker, as measured turns are called"})
+			facts = append(facts, fact{"a turn called directly", numfmt.Nanos(o.Direct) + "; " + numfmt.Nanos(o.Locker) + " through sync.Locker, as measured turns are called"})
 		}
 	}
 	facts = append(facts,
@@ -146,16 +147,16 @@ func machineFacts(e machine.Environment) []fact {
 		{"GOMAXPROCS", count(e.GOMAXPROCS)},
 	}
 	if e.CPULimit > 0 {
-		facts = append(facts, fact{"CPU limit", figures(e.CPULimit)})
+		facts = append(facts, fact{"CPU limit", numfmt.Number(e.CPULimit)})
 	}
 	if e.Clock != "" {
-		facts = append(facts, fact{"clock floor, step", nanos(e.ClockFloor) + ", " + nanos(e.ClockStep)})
+		facts = append(facts, fact{"clock floor, step", numfmt.Nanos(e.ClockFloor) + ", " + numfmt.Nanos(e.ClockStep)})
 	}
 	if e.ClockRate == "measured" {
-		facts = append(facts, fact{"clock rate", "measured; measurements differ by " + figures(e.ClockError) + " ppm"})
+		facts = append(facts, fact{"clock rate", "measured; measurements differ by " + numfmt.Number(e.ClockError) + " ppm"})
 	}
 	if s := e.Skew; s.CPUs > 0 {
-		facts = append(facts, fact{"clocks across CPUs", "within " + nanos(s.Bound) + " of the first, " + plural(s.CPUs, "CPU") + " compared"})
+		facts = append(facts, fact{"clocks across CPUs", "within " + numfmt.Nanos(s.Bound) + " of the first, " + numfmt.Plural(s.CPUs, "CPU") + " compared"})
 	} else if s.Reason != "" {
 		facts = append(facts, fact{"clocks across CPUs", "not compared: " + s.Reason})
 	}

@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // quality is the evidence for and against a run.
@@ -58,7 +59,7 @@ func assess(run *resultfile.Run) quality {
 	for i, w := range q.Warnings {
 		q.Warnings[i].Where = "the whole run"
 		if w.count > 0 {
-			q.Warnings[i].Where = fmt.Sprintf("%d of %s", w.count, plural(len(run.Results), "result"))
+			q.Warnings[i].Where = fmt.Sprintf("%d of %s", w.count, numfmt.Plural(len(run.Results), "result"))
 		}
 	}
 	q.Warnings = append(q.Warnings, experimental(run)...)
@@ -84,7 +85,7 @@ func retried(r *harness.Result) harness.Warning {
 
 // readable returns w in whole sentences.
 func readable(w harness.Warning) harness.Warning {
-	return harness.Warning{Text: sentence(w.Text), Remedy: sentence(w.Remedy), Kind: w.Kind}
+	return harness.Warning{Text: numfmt.Sentence(w.Text), Remedy: numfmt.Sentence(w.Remedy), Kind: w.Kind}
 }
 
 // otherKind is the kind of a warning whose kind is not among [WarningKinds], such
@@ -128,7 +129,7 @@ func experimental(run *resultfile.Run) (out []warning) {
 		names := where[w.Warning]
 		out[i].Where = "experiment " + names[0]
 		if len(names) > 1 {
-			out[i].Where = "experiments " + list(names, 4)
+			out[i].Where = "experiments " + numfmt.List(names, 4)
 		}
 	}
 	return out
@@ -141,7 +142,7 @@ func partial(run *resultfile.Run) string {
 		return ""
 	}
 	if n := len(findings(run)); m.Cases == 0 && len(run.Results) == 0 && n > 0 {
-		return fmt.Sprintf("Partial run: it ended after %s.", plural(n, "experiment"))
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(n, "experiment"))
 	}
 	per := make(map[int]int)
 	for _, r := range run.Results {
@@ -154,7 +155,7 @@ func partial(run *resultfile.Run) string {
 		}
 	}
 	return fmt.Sprintf("Partial run: %d of %s complete, %d of %d cases measured.",
-		whole, plural(m.Rounds, "round"), len(run.Results), m.Rounds*m.Cases)
+		whole, numfmt.Plural(m.Rounds, "round"), len(run.Results), m.Rounds*m.Cases)
 }
 
 // Good reports whether nothing speaks against the run.
@@ -175,12 +176,12 @@ func (q quality) Headline() string {
 		if p.n == 0 {
 			continue
 		}
-		parts = append(parts, plural(p.n, p.noun)+map[string]string{
+		parts = append(parts, numfmt.Plural(p.n, p.noun)+map[string]string{
 			"kind": " of warning", "lock": " not measured", "line": " of the file damaged",
 		}[p.noun])
 	}
 	if len(parts) == 0 {
 		return "Run quality: the run did not end."
 	}
-	return "Run quality: " + list(parts, 3) + "."
+	return "Run quality: " + numfmt.List(parts, 3) + "."
 }

@@ -88,7 +88,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		p.pic = nothing("%s", noGroup(chart.Remote))
 	} else {
 		p.pic = chart.drawn(g)
-		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.axes) + "."
+		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.Axes) + "."
 	}
 	p.answer = p.pic.answer
 	return p, nil
@@ -97,7 +97,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 // largest returns the group with the most cases of one kind, or nil.
 func largest(gs []*group, remote bool) *group {
 	for _, g := range gs {
-		if g.remote == remote {
+		if g.Remote == remote {
 			return g
 		}
 	}

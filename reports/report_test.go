@@ -18,6 +18,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -144,7 +145,7 @@ func render(t *testing.T, run *resultfile.Run) string {
 
 func TestSameInputSameBytes(t *testing.T) {
 	both := func() *resultfile.Run {
-		run := zoo(6)
+		run := synthetic.Zoo(6)
 		run.Findings = laboratory().Findings
 		return run
 	}
@@ -157,7 +158,7 @@ func TestSameInputSameBytes(t *testing.T) {
 // every figure drawn, described and in both themes.
 func TestPage(t *testing.T) {
 	var buf bytes.Buffer
-	if err := WriteHTML(&buf, zoo(10)); err != nil {
+	if err := WriteHTML(&buf, synthetic.Zoo(10)); err != nil {
 		t.Fatal(err)
 	}
 	page := buf.String()
@@ -180,7 +181,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	svgs := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
-	if want := len(Charts(zoo(10))); len(svgs) != want {
+	if want := len(Charts(synthetic.Zoo(10))); len(svgs) != want {
 		t.Errorf("%d figures, want %d", len(svgs), want)
 	}
 	for _, svg := range svgs {
@@ -213,7 +214,7 @@ func checkFigure(t *testing.T, page, svg string) {
 // TestEscaping puts markup wherever a file could hold it.
 func TestEscaping(t *testing.T) {
 	const evil = `<script>alert("x")</script>&'`
-	run := zoo(6)
+	run := synthetic.Zoo(6)
 	m := &run.Manifest
 	m.Command, m.Commit, m.Machine.CPU = []string{evil}, evil, evil
 	m.Versions = map[string]string{evil: evil}
@@ -242,14 +243,14 @@ func TestEscaping(t *testing.T) {
 
 // TestNothingToDraw demands a sentence, never a blank or a panic.
 func TestNothingToDraw(t *testing.T) {
-	idle := fast("idle", 0)
+	idle := synthetic.Fast("idle", 0)
 	for name, run := range map[string]*resultfile.Run{
 		"empty":        {},
-		"zero":         synthesize(1, 3, 2, []int{1, 2}, idle),
-		"one point":    synthesize(1, 1, 2, []int{4}, fast("a", 1e6)),
-		"one worker":   synthesize(1, 3, 2, []int{1}, fast("a", 1e6)),
-		"constant":     synthesize(1, 3, 2, []int{1, 2, 4}, with(fast("a", 1e6), func(m *model) { m.noise = 0 })),
-		"all violated": synthesize(1, 3, 2, []int{1, 2}, with(fast("a", 1e6), func(m *model) { m.breaks = true })),
+		"zero":         synthetic.Run(1, 3, 2, []int{1, 2}, idle),
+		"one point":    synthetic.Run(1, 1, 2, []int{4}, synthetic.Fast("a", 1e6)),
+		"one worker":   synthetic.Run(1, 3, 2, []int{1}, synthetic.Fast("a", 1e6)),
+		"constant":     synthetic.Run(1, 3, 2, []int{1, 2, 4}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 })),
+		"all violated": synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Breaks = true })),
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := render(t, run)
@@ -260,7 +261,7 @@ func TestNothingToDraw(t *testing.T) {
 			}
 			for _, g := range groups(run) {
 				for _, c := range Suite {
-					if pic := c.draw(g); c.Remote == g.remote && !strings.HasSuffix(pic.answer, ".") {
+					if pic := c.draw(g); c.Remote == g.Remote && !strings.HasSuffix(pic.answer, ".") {
 						t.Errorf("chart %s answers %q, which is no sentence", c.Name, pic.answer)
 					}
 				}
@@ -271,7 +272,7 @@ func TestNothingToDraw(t *testing.T) {
 
 func TestPNG(t *testing.T) {
 	var buf bytes.Buffer
-	if err := WritePNG(&buf, zoo(6), "throughput"); err != nil {
+	if err := WritePNG(&buf, synthetic.Zoo(6), "throughput"); err != nil {
 		t.Fatal(err)
 	}
 	img, err := png.Decode(&buf)
@@ -281,17 +282,17 @@ func TestPNG(t *testing.T) {
 	if w := img.Bounds().Dx(); w != 9*dpi {
 		t.Errorf("the picture is %d pixels wide, want %d", w, 9*dpi)
 	}
-	if err := WritePNG(io.Discard, zoo(6), "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") {
+	if err := WritePNG(io.Discard, synthetic.Zoo(6), "none"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "throughput") {
 		t.Errorf("an unknown chart: got %v, want a usage error that names those there are", err)
 	}
 }
 
 func TestWriteErrors(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
-		"html": func(w io.Writer) error { return WriteHTML(w, zoo(1)) },
-		"text": func(w io.Writer) error { return WriteVerdict(w, zoo(1), 80) },
-		"svg":  func(w io.Writer) error { return WriteSVG(w, zoo(1), "wait") },
-		"png":  func(w io.Writer) error { return WritePNG(w, zoo(1), "wait") },
+		"html": func(w io.Writer) error { return WriteHTML(w, synthetic.Zoo(1)) },
+		"text": func(w io.Writer) error { return WriteVerdict(w, synthetic.Zoo(1), 80) },
+		"svg":  func(w io.Writer) error { return WriteSVG(w, synthetic.Zoo(1), "wait") },
+		"png":  func(w io.Writer) error { return WritePNG(w, synthetic.Zoo(1), "wait") },
 	} {
 		if err := write(full{}); !errors.Is(err, errFull) {
 			t.Errorf("%s to a full disk: got %v", name, err)
@@ -308,7 +309,7 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 func TestWriteVerdictWidth(t *testing.T) {
 	for _, width := range []int{-1, 60, 80, 140} {
 		var buf bytes.Buffer
-		if err := WriteVerdict(&buf, zoo(10), width); err != nil {
+		if err := WriteVerdict(&buf, synthetic.Zoo(10), width); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(buf.String()) {
@@ -323,7 +324,7 @@ func TestWriteVerdictWidth(t *testing.T) {
 }
 
 func TestQuality(t *testing.T) {
-	run := synthesize(1, 3, 2, []int{1, 2}, fast("a", 1e6))
+	run := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
 	if q := assess(run); !q.Good() {
 		t.Errorf("a clean run: got %+v", q)
 	}
@@ -360,15 +361,15 @@ func TestQuality(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	run := zoo(2)
-	other := synthesize(1, 2, 2, []int{1, 2}, fast("mcs", 1e6))
+	run := synthetic.Zoo(2)
+	other := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
 	for _, r := range other.Results {
 		r.Workload.Hold.Mean = time.Microsecond
 	}
 	run.Results = append(run.Results, other.Results...)
 	var got []string
 	for _, g := range groups(run) {
-		got = append(got, fmt.Sprintf("%v %s %d", g.remote, g.axes, g.cases))
+		got = append(got, fmt.Sprintf("%v %s %d", g.Remote, g.Axes, g.Cases))
 	}
 	want := "false hold=100ns 78; false hold=1µs 2; true hold=1ms 20"
 	if strings.Join(got, "; ") != want {

@@ -8,18 +8,19 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // distant is a made-up run of locks on two kinds of server: what a round trip
 // takes there is in model.result.
 func distant(rounds int) *resultfile.Run {
-	quick := model{lock: served("quick", harness.Redis, harness.KindRedis), rate: constant(1e4), handed: 1}
-	stingy := model{lock: served("stingy", harness.Peer, harness.KindRedis), rate: constant(2e4), handed: 0.1}
-	keeper := model{lock: served("keeper", harness.ZooKeeper, harness.KindZooKeeper), rate: constant(2e3), handed: 1}
-	nothing := model{lock: served("nothing", harness.Redis, harness.KindRedis), rate: constant(1e6), handed: 1}
-	nothing.lock.Status = harness.Control
-	near := model{lock: local("near", harness.Spin, harness.Recommended), rate: constant(1e6), handed: 1}
-	return synthesize(3, rounds, 2, []int{1, 8}, quick, stingy, keeper, nothing, near)
+	quick := synthetic.Model{Lock: synthetic.Served("quick", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e4), Handed: 1}
+	stingy := synthetic.Model{Lock: synthetic.Served("stingy", harness.Peer, harness.KindRedis), Rate: synthetic.Constant(2e4), Handed: 0.1}
+	keeper := synthetic.Model{Lock: synthetic.Served("keeper", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(2e3), Handed: 1}
+	nothing := synthetic.Model{Lock: synthetic.Served("nothing", harness.Redis, harness.KindRedis), Rate: synthetic.Constant(1e6), Handed: 1}
+	nothing.Lock.Status = harness.Control
+	near := synthetic.Model{Lock: synthetic.Local("near", harness.Spin, harness.Recommended), Rate: synthetic.Constant(1e6), Handed: 1}
+	return synthetic.Run(3, rounds, 2, []int{1, 8}, quick, stingy, keeper, nothing, near)
 }
 
 // TestRoundTripsAnswer: what the chart says is what the rounds say. Of ten of

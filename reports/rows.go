@@ -17,7 +17,7 @@ const (
 // rowsLeft returns the room for the names of ss, left of the rows.
 func rowsLeft(ss []*series) (left vg.Length) {
 	for _, s := range ss {
-		left = max(left, min(rowName(s).Width(s.lock.Name), rowsName))
+		left = max(left, min(rowName(s).Width(s.Lock.Name), rowsName))
 	}
 	return left + 10
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // A painter draws the tables of one kind. The sentence beside the picture says
@@ -184,12 +185,12 @@ func cellFigure(c harness.Cell) string {
 // quantity returns how to write a figure of a unit: "1.34 µs", "412 k per
 // million".
 func quantity(unit string) func(v float64) string {
-	write := func(v float64) string { return si(v) + suffix(unit) }
+	write := func(v float64) string { return numfmt.SI(v) + suffix(unit) }
 	switch unit {
 	case "ns":
-		write = nanos
+		write = numfmt.Nanos
 	case "%":
-		write = percent
+		write = numfmt.Percent
 	}
 	return func(v float64) string {
 		a := math.Abs(v)

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"locklab/internal/numfmt"
 	"math"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func drawCurves(s sheet) (picture, string) {
 		how += " A logarithmic scale has no place for 0; here it lies under the axis."
 	}
 	if len(nowhere) > 0 {
-		how += " Only in the table: " + list(nowhere, 4) + "."
+		how += " Only in the table: " + numfmt.List(nowhere, 4) + "."
 	}
 	return picture{height: max(280, vg.Length(len(l.curves))*labelGap+60), body: l.body}, how + hidden
 }
@@ -111,7 +112,7 @@ func (l *curveChart) trace(rows []int) (all []reading) {
 			run, all = append(run, tracePoint{x, r}), append(all, r)
 			if !seen[x] {
 				seen[x] = true
-				l.xs = append(l.xs, spot{x, cmp.Or(l.Rows[i].Label, figures(x))})
+				l.xs = append(l.xs, spot{x, cmp.Or(l.Rows[i].Label, numfmt.Number(x))})
 			}
 		}
 		t.runs = slices.DeleteFunc(append(t.runs, run), func(r []tracePoint) bool { return len(r) == 0 })

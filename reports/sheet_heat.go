@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"locklab/internal/numfmt"
 	"math"
 	"strings"
 
@@ -176,7 +177,7 @@ func (h *heatChart) names(c, field draw.Canvas) {
 func (h *heatChart) cells(c draw.Canvas) {
 	write, _ := ticked(h.unit)
 	if h.unit == "ns" {
-		write = figures // the scale names the unit
+		write = numfmt.Number // the scale names the unit
 	}
 	size := h.printSize(write)
 	for i, row := range h.class {

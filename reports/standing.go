@@ -1,10 +1,11 @@
 package reports
 
 import (
-	"slices"
 	"strings"
 
 	"locklab/harness"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // unsound reports whether a lock is kept to show a bug: it may well be the
@@ -39,10 +40,10 @@ func (c *Chart) drawn(g *group) picture {
 		return pic
 	}
 	if sound == nil {
-		pic.answer = "No answer: only locks were measured that are kept to show a bug: " + list(left, 4) + "."
+		pic.answer = "No answer: only locks were measured that are kept to show a bug: " + numfmt.List(left, 4) + "."
 		return pic
 	}
-	pic.answer = c.draw(sound).answer + " Left out of this answer, being kept to show a bug: " + list(left, 4) + "."
+	pic.answer = c.draw(sound).answer + " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
 	return pic
 }
 
@@ -50,36 +51,15 @@ func (c *Chart) drawn(g *group) picture {
 // there are no others.
 func (g *group) sound() (*group, []string) {
 	var left []string
-	var gs []*group
-	var mine *group
-	for _, o := range g.both {
-		c := *o
-		c.series = slices.DeleteFunc(slices.Clone(o.series), func(s *series) bool { return unsound(s.lock.Status) })
-		c.workers, c.cases = nil, 0
-		for _, s := range c.series {
-			c.cases += len(s.cells)
-			for w := range s.cells {
-				if i, known := slices.BinarySearch(c.workers, w); !known {
-					c.workers = slices.Insert(c.workers, i, w)
-				}
-			}
-		}
-		if len(c.series) == 0 {
-			continue
-		}
-		gs = append(gs, &c)
-		if o == g {
-			mine = &c
-		}
-	}
 	for _, s := range g.series {
-		if unsound(s.lock.Status) {
-			left = append(left, s.lock.Name)
+		if unsound(s.Lock.Status) {
+			left = append(left, s.Lock.Name)
 		}
 	}
-	for _, c := range gs {
-		c.both = gs
-		c.all = slices.DeleteFunc(slices.Clone(gs), func(o *group) bool { return o.remote != c.remote })
+	for _, c := range looked(verdict.Without(bare(g.both), func(l harness.Lock) bool { return unsound(l.Status) })) {
+		if c.Axes == g.Axes && c.Remote == g.Remote {
+			return c, left
+		}
 	}
-	return mine, left
+	return nil, left
 }

@@ -7,22 +7,23 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/internal/synthetic"
 )
 
 // TestHistorical: a lock that is kept to show a bug is marked wherever it is
 // named, and no answer calls it the best, however fast and fair it is.
 func TestHistorical(t *testing.T) {
-	bad := []model{
-		{lock: local("swift", harness.Spin, harness.Historical), rate: constant(900e6), handed: 1, noise: 0.02},
-		{lock: local("rash", harness.Blocking, harness.Broken), rate: constant(800e6), handed: 1, noise: 0.02},
-		{lock: local("nolock", harness.Blocking, harness.Control), rate: constant(990e6), noise: 0.02},
+	bad := []synthetic.Model{
+		{Lock: synthetic.Local("swift", harness.Spin, harness.Historical), Rate: synthetic.Constant(900e6), Handed: 1, Noise: 0.02},
+		{Lock: synthetic.Local("rash", harness.Blocking, harness.Broken), Rate: synthetic.Constant(800e6), Handed: 1, Noise: 0.02},
+		{Lock: synthetic.Local("nolock", harness.Blocking, harness.Control), Rate: synthetic.Constant(990e6), Noise: 0.02},
 	}
-	good := []model{
-		{lock: local("sound", harness.Spin, harness.Recommended), rate: constant(9e6), handed: 0.5, noise: 0.02},
-		{lock: local("plain", harness.Spin, harness.Reference), rate: constant(8e6), skew: 1, handed: 0.5, noise: 0.02},
+	good := []synthetic.Model{
+		{Lock: synthetic.Local("sound", harness.Spin, harness.Recommended), Rate: synthetic.Constant(9e6), Handed: 0.5, Noise: 0.02},
+		{Lock: synthetic.Local("plain", harness.Spin, harness.Reference), Rate: synthetic.Constant(8e6), Skew: 1, Handed: 0.5, Noise: 0.02},
 	}
-	run := synthesize(3, 12, 2, []int{1, 2, 8}, append(good, bad...)...)
-	for _, r := range synthesize(4, 12, 2, []int{1, 2, 8}, append(good, bad...)...).Results {
+	run := synthetic.Run(3, 12, 2, []int{1, 2, 8}, append(good, bad...)...)
+	for _, r := range synthetic.Run(4, 12, 2, []int{1, 2, 8}, append(good, bad...)...).Results {
 		r.Workload.Hold.Mean = 10000 // a second situation, for the charts across them
 		run.Results = append(run.Results, r)
 	}
@@ -54,7 +55,7 @@ func TestHistorical(t *testing.T) {
 		WriteMarkdown(&text, run, "charts", func(string, []byte) error { return nil })); err != nil {
 		t.Fatal(err)
 	}
-	bare := regexp.MustCompile(`(swift|rash|nolock)\b.{0,14}`)
+	bare := regexp.MustCompile(`\b(swift|rash|nolock)\b.{0,14}`)
 	mark := map[string]string{"swift": " (historical)", "rash": " (broken)", "nolock": " (control)"}
 	for name, got := range map[string]string{"HTML": page.String(), "Markdown": text.String(), "terminal": terminal.String()} {
 		found := 0
@@ -70,7 +71,7 @@ func TestHistorical(t *testing.T) {
 	}
 	// With nothing else to name, there is no answer.
 	for _, c := range Suite {
-		if g := largest(groups(tidy(synthesize(3, 12, 2, []int{1, 2}, bad[:2]...))), c.Remote); g != nil && c.draw(g).height > 0 {
+		if g := largest(groups(tidy(synthetic.Run(3, 12, 2, []int{1, 2}, bad[:2]...))), c.Remote); g != nil && c.draw(g).height > 0 {
 			if pic := c.drawn(g); !strings.HasPrefix(pic.answer, "No answer: ") {
 				t.Errorf("%s answers: %s", c.Name, pic.answer)
 			}

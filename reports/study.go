@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // What a table of the page holds at most; results.jsonl has the rest.
@@ -164,7 +165,7 @@ func studies(run *resultfile.Run) (out []study, err error) {
 		s := study{
 			// The number keeps addresses apart if two findings have one name.
 			ID: fmt.Sprintf("hardware-%d-%s", i+1, slug(f, i)), Title: title(f), Answer: answer(f),
-			Listing: f.Listing, Method: f.Method, Source: sentence(f.Source), Notes: f.Notes,
+			Listing: f.Listing, Method: f.Method, Source: numfmt.Sentence(f.Source), Notes: f.Notes,
 		}
 		if f.Interrupted {
 			s.Interrupted = stopped

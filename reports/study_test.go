@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
 )
 
 // spoilFinding puts text wherever a finding holds text.
@@ -102,7 +103,7 @@ func checkOutline(t *testing.T, page string) {
 
 // TestStudiesBesideLocks checks where the hardware stands among the locks.
 func TestStudiesBesideLocks(t *testing.T) {
-	run := zoo(6)
+	run := synthetic.Zoo(6)
 	if page := pageOf(t, run); strings.Contains(page, "Hardware") || strings.Contains(page, "hardware do?") {
 		t.Error("a run without experiments has a section about hardware")
 	}

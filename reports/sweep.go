@@ -10,6 +10,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
+	"locklab/harness/verdict"
 )
 
 // A dimension is a property of the workload that a run may vary. Its values are
@@ -107,18 +108,18 @@ func (d *dimension) sweep(g *group) *sweep {
 	var best *sweep
 	byRest := make(map[string]*sweep)
 	for _, o := range g.all {
-		w := o.load
+		w := o.Load
 		d.clear(&w)
-		context := axes(w)
+		context := verdict.Axes(w)
 		if d == byHold {
 			context = strings.TrimSpace(strings.TrimSuffix(context, "hold="+w.Hold.String()))
 		}
 		s := byRest[context]
 		if s == nil {
-			s = &sweep{dimension: d, remote: g.remote, context: context, cpus: o.cpus, memo: make(map[[2]int][]effect)}
+			s = &sweep{dimension: d, remote: g.Remote, context: context, cpus: o.CPUs, memo: make(map[[2]int][]effect)}
 			byRest[context] = s
 		}
-		v := d.of(o.load)
+		v := d.of(o.Load)
 		i, found := slices.BinarySearchFunc(s.settings, v, func(a, b setting) int { return cmp.Compare(a.order, b.order) })
 		if found {
 			continue
@@ -142,7 +143,7 @@ func (d *dimension) sweep(g *group) *sweep {
 
 // count finds the numbers of workers at which there is something to compare.
 func (s *sweep) count() {
-	for _, w := range s.groups[s.base].workers {
+	for _, w := range s.groups[s.base].Workers {
 		for i := range s.settings {
 			if i != s.base && len(s.effects(i, w)) > 0 {
 				s.workers = append(s.workers, w)
@@ -230,15 +231,15 @@ func (s *sweep) measure(i, w int) (out []effect) {
 	var ps []pair
 	with := make(map[string]*cell)
 	for _, x := range s.groups[i].at(w) {
-		with[x.lock.Name] = x.cells[w]
+		with[x.Lock.Name] = x.Cells[w]
 	}
 	for _, x := range s.groups[s.base].at(w) {
-		c := with[x.lock.Name]
-		if c == nil || x.lock.Status == harness.Control {
+		c := with[x.Lock.Name]
+		if c == nil || x.Lock.Status == harness.Control {
 			continue
 		}
-		if xs, ys := pairs(c, x.cells[w], m); len(xs) > 0 {
-			ps = append(ps, pair{x, xs, ys, c.summary(m)})
+		if xs, ys := verdict.Pairs(c, x.Cells[w], m); len(xs) > 0 {
+			ps = append(ps, pair{x, xs, ys, c.Summary(m)})
 		}
 	}
 	level := stat.Level(len(ps))

@@ -9,6 +9,8 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
 )
 
 // Made-up findings, for tests of how a report draws. No figure of them is ever
@@ -111,7 +113,7 @@ func lineTables() []harness.Table {
 		if i > 4 {
 			c = harness.Cell{N: 5, Hi: 3}
 		}
-		rare.Rows = append(rare.Rows, harness.Row{Label: figures(x), X: x, Cells: []harness.Cell{c}})
+		rare.Rows = append(rare.Rows, harness.Row{Label: numfmt.Number(x), X: x, Cells: []harness.Cell{c}})
 	}
 	return []harness.Table{near, flat, rare}
 }
@@ -125,7 +127,7 @@ func laboratory() *resultfile.Run {
 			Notes: []string{"two threads, bound to CPU 0 and CPU 1", "a made-up note"},
 		}
 	}
-	run := synthesize(1, 0, 2, nil)
+	run := synthetic.Run(1, 0, 2, nil)
 	run.Findings = []*harness.Finding{
 		finding("cost", "What does an operation cost?", barTables()...),
 		finding("sharing", "How far apart must two words be?", lineTables()...),

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // minText is the least width that WriteVerdict fills; narrower terminals wrap.
@@ -19,8 +21,8 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	t := &textWriter{width: max(width, minText)}
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
-	first, others := standing(groups(run))
-	vs := judgeAll(first)
+	first, others := verdict.Standing(verdict.Groups(run))
+	vs := verdict.JudgeAll(first)
 	if len(vs) == 0 {
 		t.gap()
 		t.line("This run has no result that a verdict could rest on.")
@@ -35,9 +37,9 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	}
 	if len(others) > 0 {
 		t.gap()
-		t.line(fmt.Sprintf("The report judges %s more, of the other workloads.", plural(len(others), "situation")))
+		t.line(fmt.Sprintf("The report judges %s more, of the other workloads.", numfmt.Plural(len(others), "situation")))
 	}
-	if bad := refusals(run); len(bad) > 0 {
+	if bad := verdict.Refusals(run); len(bad) > 0 {
 		t.gap()
 		t.line("Not considered")
 		for _, r := range bad {
@@ -90,7 +92,7 @@ func (t *textWriter) wrapped(first, rest, s string) {
 	t.buf.WriteString(cur + "\n")
 }
 
-func (t *textWriter) verdict(v verdict) {
+func (t *textWriter) verdict(v verdict.Verdict) {
 	t.line(strings.ToUpper(v.Situation[:1]) + v.Situation[1:] + " (" + v.Setting + ")")
 	if v.Use == "" {
 		t.field("use", v.Why)

@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/synthetic"
 )
 
 // TestUnresolvedTail: of a curve of few samples the part that they do not resolve
@@ -18,7 +19,7 @@ func TestUnresolvedTail(t *testing.T) {
 		samples int64
 		grey    bool
 	}{{200, true}, {5_000_000, false}} {
-		run := synthesize(1, 1, 2, []int{2}, model{lock: local("few", harness.Spin, harness.Recommended), rate: constant(1e6), handed: 1, noise: 0.01})
+		run := synthetic.Run(1, 1, 2, []int{2}, synthetic.Model{Lock: synthetic.Local("few", harness.Spin, harness.Recommended), Rate: synthetic.Constant(1e6), Handed: 1, Noise: 0.01})
 		for _, r := range run.Results {
 			r.Wait = waitsOf(c.samples, 5000)
 		}

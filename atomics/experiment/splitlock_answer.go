@@ -2,7 +2,7 @@ package experiment
 
 import (
 	"fmt"
-	"strings"
+	"locklab/internal/numfmt"
 )
 
 // slowed is from what factor on a neighbour counts as slowed down: less is
@@ -31,14 +31,14 @@ func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
 			spared = append(spared, said)
 		}
 	}
-	s := "As a multiple of the time inside a line, across two takes " + list(costs) + ". "
+	s := "As a multiple of the time inside a line, across two takes " + numfmt.List(costs, len(costs)) + ". "
 	switch {
 	case len(hit) == 0:
-		s += "That slows down no neighbour on another CPU: " + list(spared) + ". "
+		s += "That slows down no neighbour on another CPU: " + numfmt.List(spared, len(spared)) + ". "
 	case len(spared) == 0:
-		s += "With LOCK that slows a neighbour on another CPU down " + list(hit) + ". "
+		s += "With LOCK that slows a neighbour on another CPU down " + numfmt.List(hit, len(hit)) + ". "
 	default:
-		s += "With LOCK that slows a neighbour on another CPU down " + list(hit) + ", but not " + list(spared) + ". "
+		s += "With LOCK that slows a neighbour on another CPU down " + numfmt.List(hit, len(hit)) + ", but not " + numfmt.List(spared, len(spared)) + ". "
 	}
 	switch {
 	case dear && len(hit) > 0:
@@ -63,12 +63,4 @@ func splitFactor(cells []*splitCell, access string) float64 {
 		}
 	}
 	return 1
-}
-
-// list writes items with commas and a last "and".
-func list(items []string) string {
-	if len(items) < 2 {
-		return strings.Join(items, "")
-	}
-	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +38,9 @@ for a formula.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, e := range resultfile.Exports {
 				if e.Name == format {
-					return export(e, args[0], out, cmd.OutOrStdout(), cmd.ErrOrStderr())
+					return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the export", func(files *saver) error {
+						return export(e, args[0], out, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
+					})
 				}
 			}
 			return fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, format, strings.Join(names, ", "))
@@ -52,7 +54,7 @@ for a formula.`,
 }
 
 // export writes the run in dir to the file, or to stdout without one.
-func export(e *resultfile.Export, dir, file string, stdout, stderr io.Writer) error {
+func export(e *resultfile.Export, dir, file string, files *saver, stdout, stderr io.Writer) error {
 	run, err := resultfile.Load(dir)
 	if err != nil {
 		return err
@@ -63,18 +65,11 @@ func export(e *resultfile.Export, dir, file string, stdout, stderr io.Writer) er
 	if file == "" {
 		return write(e, stdout, run)
 	}
-	f, err := os.Create(file)
-	if err != nil {
-		return fmt.Errorf("%w: cannot write the export: %v", harness.ErrUsage, err)
-	}
-	defer f.Close()
-	if err := write(e, f, run); err != nil {
+	var text bytes.Buffer
+	if err := e.Write(&text, run); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("locklab: %w", err)
-	}
-	return nil
+	return files.save(file, text.Bytes())
 }
 
 func write(e *resultfile.Export, out io.Writer, run *resultfile.Run) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -19,6 +20,7 @@ import (
 	"locklab/harness/runner"
 	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
 // defaultPairs is how many rounds two builds are measured in: as many ratios
@@ -66,7 +68,7 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	if err := p.create(o.run, plan, servers, skipped); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "%s, %s, 2 builds, about %v\n", plural(len(plan.Cases), "case"), plural(plan.Rounds, "round"), (2 * plan.Estimate()).Round(time.Second))
+	fmt.Fprintf(stderr, "%s, %s, 2 builds, about %v\n", numfmt.Plural(len(plan.Cases), "case"), numfmt.Plural(plan.Rounds, "round"), (2 * plan.Estimate()).Round(time.Second))
 	err = p.measure(ctx, plan)
 	interrupted := ctx.Err() != nil
 	return p.conclude(o, how, err, interrupted, stdout)
@@ -100,12 +102,12 @@ func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, 
 		round := max(time.Millisecond, 2*plan.Estimate())
 		if plan.Rounds = int(o.run.budget / round); plan.Rounds < need {
 			return nil, 0, nil, fmt.Errorf("%w: a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration",
-				harness.ErrUsage, o.run.budget, plural(tests, "comparison"), need, round.Round(time.Millisecond))
+				harness.ErrUsage, o.run.budget, numfmt.Plural(tests, "comparison"), need, round.Round(time.Millisecond))
 		}
 	}
 	if plan.Rounds < need {
 		return nil, 0, nil, fmt.Errorf("%w: %s cannot tell any difference in %s: give --rounds %d or more, or fewer cases",
-			harness.ErrUsage, plural(plan.Rounds, "round"), plural(tests, "comparison"), need)
+			harness.ErrUsage, numfmt.Plural(plan.Rounds, "round"), numfmt.Plural(tests, "comparison"), need)
 	}
 	return plan, need, skipped, nil
 }
@@ -221,10 +223,17 @@ func (p *pairRun) keep(build int, at runner.Progress) error {
 }
 
 // conclude closes the runs and compares them, err being why they ended early.
+// That a build gave up is no error then: what it did not measure stands in its
+// manifest, so that the comparison is unsure, or finds a regression all the same.
 func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, interrupted bool, stdout io.Writer) error {
+	early, gaveUp := interrupted || err != nil, errors.Is(err, runner.ErrGaveUp)
+	if gaveUp {
+		fmt.Fprintln(p.stderr, resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		err = nil
+	}
 	for i, f := range p.files {
 		err = errors.Join(err, f.Finish(func(m *resultfile.Manifest) {
-			m.Finished, m.Interrupted = time.Now().UTC(), interrupted || err != nil
+			m.Finished, m.Interrupted = time.Now().UTC(), early
 			if !m.Interrupted {
 				m.Rounds = p.rounds // fewer than planned if the budget was spent
 			}
@@ -250,16 +259,10 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 	case interrupted:
 		fmt.Fprintln(p.stderr, "interrupted: this is of what was measured until then")
 		return errInterrupted
+	case gaveUp && cerr == nil:
+		return errUnsure
 	}
 	return cerr
-}
-
-// plural returns "1 case", "2 cases".
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // speed says in a few words what a result gave; nil is a lost one.

@@ -80,27 +80,57 @@ func TestInterleaveLosses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name, die string
-		want      int
-		said      string
-	}{
-		{"killed once", "4) kill -9 $$;;", 0, "hold=100ns, round 3: runner: measuring process: signal: killed"},
-		{"killed twice", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost"},
-		{"crashes", `4) read -r spec; echo '{"at":"lock"}'; echo 'panic: no node' >&2; exit 2;;`, exitRegressed, "NEW violated crash in 1 of 12 rounds"},
-	} {
+	dying := func(t *testing.T, when string) string {
 		dir := t.TempDir()
 		path, log := filepath.Join(dir, "program"), filepath.Join(dir, "log")
-		text := fmt.Sprintf("#!/bin/sh\necho begun >> '%s'\ncase $(wc -l < '%s') in %s esac\nexec '%s'\n", log, log, c.die, exe)
+		text := fmt.Sprintf("#!/bin/sh\necho begun >> '%s'\ncase $(wc -l < '%s') in %s esac\nexec '%s'\n", log, log, when, exe)
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		cmd := locklab(t, interleaved(exe, path, "--duration", "20ms", "--fail-over", "900%")...)
-		stdout, stderr, status := output(t, cmd)
-		said := strings.Join(strings.Fields(stdout+stderr), " ")
-		if status != c.want || !strings.Contains(said, c.said) {
-			t.Errorf("%s: exit status %d, want %d, and %q in\n%s%s", c.name, status, c.want, c.said, stdout, stderr)
-		}
+		return path
+	}
+	const soon, late, crash = "1) ;; *) kill -9 $$;;", "[1-4]) ;; *) kill -9 $$;;", `read -r spec; echo '{"at":"lock"}'; echo 'panic: no node' >&2; exit 2;;`
+	for _, c := range []struct {
+		name, old, new string // when the builds die; "" is never
+		want           int
+		said           string
+		kept           [2]int // results of each build, at least
+	}{
+		{"killed once", "", "4) kill -9 $$;;", 0, "hold=100ns, round 3: runner: measuring process: signal: killed", [2]int{12, 12}},
+		{"killed twice", "", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost", [2]int{12, 11}},
+		{"crashes", "", "4) " + crash, exitRegressed, "NEW violated crash in 1 of 12 rounds", [2]int{12, 12}},
+		// Five losses in a row end the measurement. In the round of the fifth the
+		// other build may have been to come second.
+		{"new dies from the first round on", "", soon, exitUnsure, "program: 5 cases in a row gave no result", [2]int{4, 0}},
+		{"new dies from the fourth round on", "", late, exitUnsure, "NEW has 3 of its 12 rounds; round 4 was lost", [2]int{7, 3}},
+		{"old dies from the fourth round on", late, "", exitUnsure, "BASE has 3 of its 12 rounds; round 4 was lost", [2]int{3, 7}},
+		{"both die from the first round on", soon, soon, exitUnsure, "which NEW lost: runner: measuring process: signal: killed", [2]int{}},
+		{"new crashes, and then dies", "", "4) " + crash + " [1-3]) ;; *) kill -9 $$;;", exitRegressed, "NEW violated crash in 1 of 3 rounds", [2]int{7, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			builds := [2]string{exe, exe}
+			for i, when := range []string{c.old, c.new} {
+				if when != "" {
+					builds[i] = dying(t, when)
+				}
+			}
+			cmd := locklab(t, interleaved(builds[0], builds[1], "--duration", "20ms", "--fail-over", "900%")...)
+			stdout, stderr, status := output(t, cmd)
+			said := strings.Join(strings.Fields(stdout+stderr), " ")
+			if status != c.want || !strings.Contains(said, c.said) {
+				t.Errorf("exit status %d, want %d, and %q in\n%s%s", status, c.want, c.said, stdout, stderr)
+			}
+			for i, want := range c.kept {
+				run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", sides[i]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := len(run.Results); n < want {
+					t.Errorf("the %s build has %d results, want %d at least", sides[i], n, want)
+				}
+			}
+		})
 	}
 }
 

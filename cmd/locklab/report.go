@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -61,12 +60,12 @@ status 3; the report is written all the same.`,
 				return err
 			}
 			defer thrifty()()
-			return interruptible(cmd.Context(), cmd.ErrOrStderr(), func() error {
+			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
 				runs, err := loadRuns(args)
 				if err != nil {
 					return err
 				}
-				if err := drawRuns(cmd.OutOrStdout(), runs, args, out, pictures); err != nil {
+				if err := drawRuns(cmd.OutOrStdout(), files, runs, args, out, pictures); err != nil {
 					return err
 				}
 				return demand.judgeRuns(runs, cmd.ErrOrStderr())
@@ -79,33 +78,18 @@ status 3; the report is written all the same.`,
 	return cmd
 }
 
-// interruptible returns what work returns, or errInterrupted as soon as ctx ends:
-// reading and drawing are long calculations, which do not look at a context. The
-// command is to end then, and work with it.
-func interruptible(ctx context.Context, stderr io.Writer, work func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- work() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		fmt.Fprintln(stderr, "interrupted: the report is not written, or not whole")
-		return errInterrupted
-	}
-}
-
 // drawRuns writes the report of runs, read from dirs: of one, or of several beside
 // each other.
-func drawRuns(stdout io.Writer, runs []*resultfile.Run, dirs []string, out, pictures string) error {
+func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []string, out, pictures string) error {
 	if len(runs) > 1 {
-		return reportMachines(stdout, reports.Machines(runs, dirs), out, pictures)
+		return reportMachines(stdout, files, reports.Machines(runs, dirs), out, pictures)
 	}
 	if pictures != "" {
-		if err := writePictures(runs[0], pictures); err != nil {
+		if err := writePictures(files, runs[0], pictures); err != nil {
 			return err
 		}
 	}
-	return writeReport(stdout, runs[0], cmp.Or(out, dirs[0]))
+	return writeReport(stdout, files, runs[0], cmp.Or(out, dirs[0]))
 }
 
 // loadRuns reads the runs in dirs, of which no two are the same.
@@ -132,7 +116,7 @@ func loadRuns(dirs []string) ([]*resultfile.Run, error) {
 }
 
 // reportMachines writes the report of several runs.
-func reportMachines(stdout io.Writer, machines []reports.Machine, out, pictures string) error {
+func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, out, pictures string) error {
 	if pictures != "" {
 		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
 	}
@@ -140,7 +124,7 @@ func reportMachines(stdout io.Writer, machines []reports.Machine, out, pictures 
 		out = machinesDir
 	}
 	t := newTarget(out)
-	err := t.write(
+	err := t.write(files,
 		func(w io.Writer) error { return reports.WriteMachinesHTML(w, machines) },
 		func(w io.Writer, folder string, picture func(string, []byte) error) error {
 			return reports.WriteMachinesMarkdown(w, machines, folder, picture)
@@ -165,10 +149,7 @@ func thrifty() (undo func()) {
 }
 
 // writePictures writes every chart of run to dir/NAME.png.
-func writePictures(run *resultfile.Run, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("%w: cannot write pictures: %v", harness.ErrUsage, err)
-	}
+func writePictures(files *saver, run *resultfile.Run, dir string) error {
 	names := reports.FindingCharts(run)
 	if len(run.Results) > 0 || len(names) == 0 {
 		names = append(names, reports.Charts(run)...)
@@ -178,8 +159,8 @@ func writePictures(run *resultfile.Run, dir string) error {
 		if err := reports.WritePNG(&png, run, name); err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), png.Bytes(), 0o644); err != nil {
-			return fmt.Errorf("%w: cannot write pictures: %v", harness.ErrUsage, err)
+		if err := files.save(filepath.Join(dir, name+".png"), png.Bytes()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -187,9 +168,9 @@ func writePictures(run *resultfile.Run, dir string) error {
 
 // writeReport writes the report of run to where out says and its verdict to
 // stdout.
-func writeReport(stdout io.Writer, run *resultfile.Run, out string) error {
+func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string) error {
 	t := newTarget(out)
-	err := t.write(
+	err := t.write(files,
 		func(w io.Writer) error { return reports.WriteHTML(w, run) },
 		func(w io.Writer, folder string, picture func(string, []byte) error) error {
 			return reports.WriteMarkdown(w, run, folder, picture)
@@ -240,13 +221,13 @@ func (t target) folder() string {
 
 // write writes the files of t, each once it is composed, and removes the pictures
 // of the report that was there before.
-func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
+func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
 	if t.html != "" {
 		var page bytes.Buffer
 		if err := html(&page); err != nil {
 			return err
 		}
-		if err := save(t.html, page.Bytes()); err != nil {
+		if err := files.save(t.html, page.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -257,7 +238,7 @@ func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, fol
 	stale := t.shown()
 	err := markdown(&text, t.folder(), func(path string, png []byte) error {
 		delete(stale, path)
-		return save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
+		return files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
 	})
 	if err == nil {
 		err = t.clear(stale) // before the text goes, which says what to clear
@@ -265,23 +246,7 @@ func (t target) write(html func(io.Writer) error, markdown func(w io.Writer, fol
 	if err != nil {
 		return err
 	}
-	return save(t.markdown, text.Bytes())
-}
-
-// save writes a file of a report, with the directories above it.
-func save(file string, content []byte) error {
-	err := os.MkdirAll(filepath.Dir(file), 0o755)
-	if err == nil {
-		err = os.WriteFile(file+".new", content, 0o644)
-	}
-	if err == nil {
-		err = os.Rename(file+".new", file) // whole or not at all
-	}
-	if err != nil {
-		os.Remove(file + ".new") // the first error is the one to tell
-		return fmt.Errorf("%w: cannot write the report: %v", harness.ErrUsage, err)
-	}
-	return nil
+	return files.save(t.markdown, text.Bytes())
 }
 
 // reportLine says where a report is.

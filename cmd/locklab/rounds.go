@@ -6,17 +6,17 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/runner"
-	"locklab/reports"
+	"locklab/harness/verdict"
 )
 
 // verdictRounds returns how many rounds it takes at least to give a verdict on
 // what p measures, and how many locks are compared where it takes the most.
-func verdictRounds(p *runner.Plan) (rounds, locks int) { return reports.RoundsFor(described(p)) }
+func verdictRounds(p *runner.Plan) (rounds, locks int) { return verdict.RoundsFor(described(p)) }
 
 // plannedRounds returns how many rounds p should have, so that one bad round in
 // ten hides no difference between locks for use.
 func plannedRounds(p *runner.Plan) int {
-	return max(defaultRounds, reports.PlannedRounds(described(p)))
+	return max(defaultRounds, verdict.PlannedRounds(described(p)))
 }
 
 // described yields the cases of p as a report knows them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ var fewRE = regexp.MustCompile(`no verdict: \d+ rounds?, \d+ needed`)
 func TestDefaultRounds(t *testing.T) {
 	for _, o := range []runOptions{
 		{locks: defaultLocks},
-		{locks: defaultLocks, budget: 250 * time.Second},
+		{locks: defaultLocks, budget: 270 * time.Second},
 		{locks: "all"},
 		{locks: "sync-mutex,mcs", workers: "1,2"},
 	} {
@@ -105,5 +106,39 @@ func TestMakefileRounds(t *testing.T) {
 		if strings.Contains(line, "locklab run") && strings.Contains(line, "--rounds") {
 			t.Errorf("a target asks for its own rounds: %s", line)
 		}
+	}
+}
+
+var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
+
+// TestMakefileBudget: on two processors the budget of make report has room for as
+// many rounds as a default run plans, also when the servers took ten seconds to
+// start, and with the experiments about the hardware it ends within five minutes.
+func TestMakefileBudget(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := budgetRE.FindSubmatch(text)
+	if m == nil {
+		t.Fatal("the Makefile has no BUDGET")
+	}
+	budget, err := time.ParseDuration(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const start, hardware = 10 * time.Second, 30 * time.Second
+	o := runOptions{locks: defaultLocks, budget: budget}
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := plannedRounds(p)
+	if err := o.fit(p, budget-start-reportTime); err != nil || p.Rounds < want {
+		t.Errorf("%v give %d rounds, want %d (%v)", budget, p.Rounds, want, err)
+	}
+	if whole := budget + hardware; whole > 5*time.Minute {
+		t.Errorf("make report takes %v", whole)
 	}
 }

@@ -214,7 +214,7 @@ func reportRun(stdout io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeReport(stdout, run, dir)
+	return writeReport(stdout, new(saver), run, dir)
 }
 
 // plan turns the flags into a plan, without servers.

@@ -8,6 +8,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A Verdict says what became of one case.
@@ -137,11 +138,12 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 			ts[i].row += len(c.Rows)
 		}
 		c.Rows, tests = append(c.Rows, rows...), append(tests, ts...)
-		if len(m.base) > 0 && len(m.next) > 0 || len(m.next) == 0 && is.absent(m.name()) != "" {
+		if m.planned(was, is) {
 			judged++
 		}
 	}
-	if judged == 0 {
+	c.Gaps = slices.Sorted(slices.Values(append(was.gaps(is, o.Locks), is.gaps(was, o.Locks)...)))
+	if judged == 0 && !was.lostWith(is, o.Locks) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
 	}
 	c.test(tests)
@@ -149,7 +151,6 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	c.sort(o.Gates)
-	c.Gaps = slices.Sorted(slices.Values(append(was.gaps(is, o.Locks), is.gaps(was, o.Locks)...)))
 	c.Warnings = warnings(base, next, c.Paired, matches)
 	return c, nil
 }
@@ -157,6 +158,9 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 // empty returns why nothing could be concluded, if no row says anything of the
 // code that is compared.
 func (c *Comparison) empty(gates []*Gate) error {
+	if len(c.Rows) == 0 && len(c.Gaps) > 0 {
+		return nil // both lost all that they were to measure
+	}
 	why := "no case that the two runs have in common has a figure of " + gateNames(gates) + " in both"
 	for _, r := range c.Rows {
 		switch r.Verdict {
@@ -185,7 +189,7 @@ func gateNames(gs []*Gate) string {
 	for _, g := range gs {
 		names = append(names, g.Name())
 	}
-	return list(names, len(names))
+	return numfmt.List(names, len(names))
 }
 
 // A test is a comparison to be made, for a row of the Comparison.

@@ -12,6 +12,7 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // A rates is one case of a synthetic run: acquisitions a second, round by round.
@@ -185,7 +186,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	// The same ratio of a time is for the better.
-	r := &Row{Gate: &Gate{Metric: metric.P99, Format: nanos}, Ratio: ratio, P: 0.01}
+	r := &Row{Gate: &Gate{Metric: metric.P99, Format: numfmt.Nanos}, Ratio: ratio, P: 0.01}
 	if got := c.judge(r, true); got != Better {
 		t.Errorf("a shorter time is %s", got)
 	}
@@ -311,7 +312,7 @@ func TestMissing(t *testing.T) {
 		{synthetic(nil), synthetic(nil), Options{}, "no case in common"},
 		{synthetic(some), synthetic(rates{"y": xs}), Options{}, "no case in common"},
 		{synthetic(both), synthetic(both), Options{Locks: func(harness.Lock) bool { return false }}, "no case in common"},
-		{synthetic(some), synthetic(some), Options{Gates: []*Gate{{metric.Requests, figures}}}, "a figure of requests"},
+		{synthetic(some), synthetic(some), Options{Gates: []*Gate{{metric.Requests, numfmt.Number}}}, "a figure of requests"},
 	} {
 		if _, err := Compare(c.base, c.new, c.o); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
@@ -348,7 +349,7 @@ func TestFloors(t *testing.T) {
 		{waits(20, 4000), waits(20, 4002), Same},      // above
 		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
 	} {
-		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{metric.P99, nanos}}})
+		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{metric.P99, numfmt.Nanos}}})
 		if err != nil {
 			t.Fatal(err)
 		}

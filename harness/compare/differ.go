@@ -7,12 +7,13 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // warnings says what makes two runs hard to compare.
 func warnings(base, next *resultfile.Run, paired bool, ms []*matched) (out []string) {
 	if ds := differences(base.Manifest, next.Manifest, ms); len(ds) > 0 {
-		out = append(out, "the runs differ in more than the code, which may be what is seen here: "+list(ds, len(ds)))
+		out = append(out, "the runs differ in more than the code, which may be what is seen here: "+numfmt.List(ds, len(ds)))
 	}
 	for _, s := range []struct {
 		name string
@@ -22,7 +23,7 @@ func warnings(base, next *resultfile.Run, paired bool, ms []*matched) (out []str
 			out = append(out, s.name+" did not run to its end")
 		}
 		if n := len(s.run.Damage); n > 0 {
-			out = append(out, fmt.Sprintf("%s has %s that cannot be read", s.name, plural(n, "line")))
+			out = append(out, fmt.Sprintf("%s has %s that cannot be read", s.name, numfmt.Plural(n, "line")))
 		}
 	}
 	if sameRun(base.Manifest, next.Manifest) {
@@ -43,11 +44,11 @@ func apart(a, b time.Time) string {
 	case d < time.Minute:
 		return "less than a minute"
 	case d < 2*time.Hour:
-		return plural(int(d.Minutes()), "minute")
+		return numfmt.Plural(int(d.Minutes()), "minute")
 	case d < 48*time.Hour:
-		return plural(int(d.Hours()), "hour")
+		return numfmt.Plural(int(d.Hours()), "hour")
 	}
-	return plural(int(d.Hours()/24), "day")
+	return numfmt.Plural(int(d.Hours()/24), "day")
 }
 
 // differences lists in which conditions two runs differ. The commit is what is

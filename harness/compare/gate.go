@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // A Gate is a metric by which two runs are compared.
@@ -19,16 +20,16 @@ type Gate struct {
 
 // Suite lists every gate, the default first.
 var Suite = []*Gate{
-	{metric.Throughput, perSecond},
-	{metric.Handovers, perSecond},
-	{metric.P50, nanos},
-	{metric.P99, nanos},
-	{metric.HandoverTime, nanos},
-	{metric.TurnRoundTrips, figures},
-	{metric.Jain, percent},
-	{metric.CPU, nanos},
-	{metric.Requests, figures},
-	{metric.Notifications, figures},
+	{metric.Throughput, numfmt.PerSecond},
+	{metric.Handovers, numfmt.PerSecond},
+	{metric.P50, numfmt.Nanos},
+	{metric.P99, numfmt.Nanos},
+	{metric.HandoverTime, numfmt.Nanos},
+	{metric.TurnRoundTrips, numfmt.Number},
+	{metric.Jain, numfmt.Percent},
+	{metric.CPU, numfmt.Nanos},
+	{metric.Requests, numfmt.Number},
+	{metric.Notifications, numfmt.Number},
 }
 
 // Name returns the name of g's metric.

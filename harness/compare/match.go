@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // A matched is one case of two runs. A side that did not measure it is empty.
@@ -47,6 +48,21 @@ func match(base, next *resultfile.Run, wanted func(harness.Lock) bool) []*matche
 
 func (m *matched) name() string { return caseName(m.lock.Name, m.workload) }
 
+// planned reports whether both runs were to measure m: each has, or may have lost
+// it.
+func (m *matched) planned(was, is *plan) bool {
+	return (len(m.base) > 0 || was.absent(m.name()) != "") && (len(m.next) > 0 || is.absent(m.name()) != "")
+}
+
+// lacks says which planned rounds of m either run has no result of, or "".
+func (m *matched) lacks(was, is *plan) string {
+	inNew, inBase := is.lacks(m.name()), was.lacks(m.name())
+	if inNew != "" && inBase != "" {
+		return inNew + "; " + inBase
+	}
+	return inNew + inBase
+}
+
 // rows returns the rows of m, and the comparisons to be made for them, whose
 // rows count from the first of m.
 func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, paired bool) (rows []Row, tests []test) {
@@ -71,14 +87,14 @@ func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, p
 		if paired && len(base) == 0 { // no round has both: is there a figure at all?
 			base, new = m.samples(g, false)
 			if len(base) > 0 && len(new) > 0 {
-				add(g, Unmeasured, cmp.Or(is.lacks(m.name()), was.lacks(m.name()), "no round has a figure on both sides"))
+				add(g, Unmeasured, cmp.Or(m.lacks(was, is), "no round has a figure on both sides"))
 				continue
 			}
 		}
 		switch {
 		case len(base) > 0 && len(new) > 0:
 			tests = append(tests, test{len(rows), base, new})
-			add(g, "", "").lacks = cmp.Or(is.lacks(m.name()), was.lacks(m.name()))
+			add(g, "", "").lacks = m.lacks(was, is)
 		case len(base) > 0:
 			v, note := m.missing(next, is)
 			add(g, v, note)
@@ -123,7 +139,7 @@ func violations(side string, rs []*harness.Result) string {
 	if first == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, plural(len(rs), "round"), plain(first.Detail))
+	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, plain(first.Rule), n, numfmt.Plural(len(rs), "round"), plain(first.Detail))
 }
 
 // missing returns the verdict on a case that has a figure in the old run only.

@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // A plan is what a run was to measure, by its manifest, and what it lacks of
@@ -48,11 +49,11 @@ func (p *plan) lacks(name string) string {
 	if n >= p.rounds {
 		return ""
 	}
-	text := fmt.Sprintf("%s has %d of its %s", p.side, n, plural(p.rounds, "round"))
+	text := fmt.Sprintf("%s has %d of its %s", p.side, n, numfmt.Plural(p.rounds, "round"))
 	if l, lost := p.lost[name]; lost {
 		text += fmt.Sprintf("; round %d was lost: %s", l.Round+1, plain(l.Reason))
 	} else if p.broken > 0 {
-		text += fmt.Sprintf("; %s of its file cannot be read", plural(p.broken, "line"))
+		text += fmt.Sprintf("; %s of its file cannot be read", numfmt.Plural(p.broken, "line"))
 	}
 	return text
 }
@@ -65,9 +66,9 @@ func (p *plan) absent(name string) string {
 	case lost:
 		return fmt.Sprintf("%s lost it: %s", p.side, plain(l.Reason))
 	case len(p.has) < p.cases:
-		return fmt.Sprintf("%s has results of %d of its %s, and this may be one of the others", p.side, len(p.has), plural(p.cases, "case"))
+		return fmt.Sprintf("%s has results of %d of its %s, and this may be one of the others", p.side, len(p.has), numfmt.Plural(p.cases, "case"))
 	case p.broken > 0:
-		return fmt.Sprintf("%s has %s that cannot be read, and this may have been there", p.side, plural(p.broken, "line"))
+		return fmt.Sprintf("%s has %s that cannot be read, and this may have been there", p.side, numfmt.Plural(p.broken, "line"))
 	}
 	return ""
 }
@@ -76,7 +77,7 @@ func (p *plan) absent(name string) string {
 // could have been a regression.
 func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) {
 	if p.broken > 0 {
-		out = append(out, fmt.Sprintf("%s of %s that cannot be read", plural(p.broken, "line"), p.side))
+		out = append(out, fmt.Sprintf("%s of %s that cannot be read", numfmt.Plural(p.broken, "line"), p.side))
 	}
 	unnamed := p.cases - len(p.has)
 	for name := range other.has {
@@ -89,13 +90,29 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 			continue // its row says so
 		}
 		unnamed--
-		lock, _, _ := strings.Cut(strings.TrimPrefix(name, "lock="), "/")
-		if wanted == nil || wanted(harness.Lock{Name: lock}) {
+		if isWanted(name, wanted) {
 			out = append(out, fmt.Sprintf("%s, which %s lost: %s", plain(name), p.side, plain(l.Reason)))
 		}
 	}
 	if unnamed > 0 && p.ended {
-		out = append(out, fmt.Sprintf("%d of the %s that %s was to measure", unnamed, plural(p.cases, "case"), p.side))
+		out = append(out, fmt.Sprintf("%d of the %s that %s was to measure", unnamed, numfmt.Plural(p.cases, "case"), p.side))
 	}
 	return out
+}
+
+// lostWith reports whether both runs lost a case, the same one: they have it in
+// common, though neither has measured it.
+func (p *plan) lostWith(other *plan, wanted func(harness.Lock) bool) bool {
+	for name := range p.lost {
+		if _, too := other.lost[name]; too && isWanted(name, wanted) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWanted reports whether the lock of the case called name is to be compared.
+func isWanted(name string, wanted func(harness.Lock) bool) bool {
+	lock, _, _ := strings.Cut(strings.TrimPrefix(name, "lock="), "/")
+	return wanted == nil || wanted(harness.Lock{Name: lock})
 }

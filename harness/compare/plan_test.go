@@ -42,12 +42,19 @@ func TestGaps(t *testing.T) {
 	}{
 		{"whole", nil, func(_, _ *resultfile.Run) {}, "", Fine, "2 same"},
 		{"not planned", rates{"x": xs}, func(_, _ *resultfile.Run) {}, "", Fine, "Only in BASE (1): lock=y"},
-		{"lost in every round", nil, func(_, n *resultfile.Run) { without(n, is("y")) }, "", Unsure, "y 1 1.00 M/s – – – – not measured"},
+		{"lost in every round", nil, func(_, n *resultfile.Run) { without(n, is("y")) }, "", Unsure, "y 1 1 M/s – – – – not measured"},
 		{"lost by name", nil, func(_, n *resultfile.Run) {
 			without(n, is("y"))
 			n.Manifest.Lost = []resultfile.Loss{loss("y", 0), loss("y", 1)}
 		}, "", Unsure, "NEW lost it: signal: killed"},
 		{"all lost", nil, func(_, n *resultfile.Run) { n.Results = nil }, "", Unsure, "2 not measured"},
+		{"all of BASE lost", nil, func(b, _ *resultfile.Run) { b.Results = nil }, "", Unsure, "2 not measured"},
+		{"all lost in both, by name", nil, func(b, n *resultfile.Run) {
+			for _, run := range []*resultfile.Run{b, n} {
+				run.Results = nil
+				run.Manifest.Lost = []resultfile.Loss{loss("x", 0), loss("y", 0)}
+			}
+		}, "", Unsure, "lock=y/workers=1/hold=0s, which NEW lost: signal: killed"},
 		{"lost in some rounds", nil, func(_, n *resultfile.Run) { without(n, late) }, "", Unsure, "NEW has 7 of its 10 rounds"},
 		{"lost in one round, by name", nil, func(_, n *resultfile.Run) {
 			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })

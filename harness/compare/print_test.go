@@ -16,7 +16,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
-	"locklab/harness/stat"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -170,14 +169,9 @@ func TestHostileNames(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{perSecond(0), "0 /s"}, {perSecond(12.34), "12.3 /s"}, {perSecond(999.96e3), "1.00 M/s"}, {perSecond(12e6), "12.0 M/s"},
-		{perSecond(2.5e12), "2500 G/s"}, {nanos(94.66), "94.7 ns"}, {nanos(1500), "1.50 µs"}, {nanos(3e9), "3.00 s"},
-		{percent(99.96), "100 %"}, {percent(45.01), "45.0 %"}, {figures(2), "2.00"}, {figures(0.1234), "0.123"},
-		{figures(0.00012), "0.00012"}, {share(0.05), "5 %"}, {share(1 - 0.05/6), "99.17 %"}, {share(0.005), "0.5 %"},
+		{share(0.05), "5 %"}, {share(1 - 0.05/6), "99.17 %"}, {share(0.005), "0.5 %"},
 		{chance(0.0004), "<0.001"}, {chance(0.0123), "0.012"}, {chance(1), "1.000"}, {ratio(0.9), "0.900"}, {ratio(12.34), "12.3"},
-		{figures(stat.Summarize(nil).Median), unknown},
 		{apart(time.Unix(0, 0), time.Unix(59, 0)), "less than a minute"}, {apart(time.Unix(7200, 0), time.Unix(0, 0)), "2 hours"},
-		{list([]string{"a", "b", "c"}, 2), "a, b and 1 more"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // TestAlarms draws runs of equal cases and of a slowed one: alarms among the
@@ -93,9 +94,9 @@ func TestValidate(t *testing.T) {
 		t.Error(err)
 	}
 	for want, gs := range map[string][]*Gate{
-		"no metric":           {{nil, figures}},
-		"listed twice":        {{metric.Jain, percent}, {metric.Jain, percent}},
-		"which way is better": {{metric.Hold, nanos}},
+		"no metric":           {{nil, numfmt.Number}},
+		"listed twice":        {{metric.Jain, numfmt.Percent}, {metric.Jain, numfmt.Percent}},
+		"which way is better": {{metric.Hold, numfmt.Nanos}},
 		"no Format":           {{metric.Jain, nil}},
 	} {
 		if err := Validate(gs); err == nil || !strings.Contains(err.Error(), want) {

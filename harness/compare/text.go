@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -34,7 +35,7 @@ func (c *Comparison) WriteText(out io.Writer, width int) error {
 	}
 	for _, v := range []Verdict{OnlyBase, OnlyNew} {
 		if names := c.names(v); len(names) > 0 {
-			t.item("", fmt.Sprintf("%s (%d): %s", strings.ToUpper(string(v[:1]))+string(v[1:]), len(names), list(names, 6)))
+			t.item("", fmt.Sprintf("%s (%d): %s", strings.ToUpper(string(v[:1]))+string(v[1:]), len(names), numfmt.List(names, 6)))
 		}
 	}
 	for _, w := range c.Warnings {
@@ -90,7 +91,7 @@ func (r *Row) cells() []string {
 		case s.N == 0:
 			return unknown
 		}
-		return bounded(s.AtMost) + r.Gate.Format(s.Median)
+		return bounded(s.AtMost) + numfmt.Plain(r.Gate.Format(s.Median))
 	}
 	line := []string{"  " + plain(r.Lock.Name), fmt.Sprint(r.Workload.Workers), side(r.Base, r.BaseBroke), side(r.New, r.NewBroke), unknown, unknown, unknown, string(r.Verdict)}
 	if r.Ratio.N > 0 {
@@ -123,7 +124,7 @@ func (c *Comparison) headline() string {
 	counts := strings.Join(parts, ", ") + "."
 	switch c.Outcome() {
 	case Worse:
-		return fmt.Sprintf("REGRESSED: %s. In all: %s", list(c.names(Regressed), 6), counts)
+		return fmt.Sprintf("REGRESSED: %s. In all: %s", numfmt.List(c.names(Regressed), 6), counts)
 	case Unsure:
 		if len(parts) == 0 {
 			counts = "nothing."
@@ -147,7 +148,7 @@ func (c *Comparison) remarks() (out []string) {
 	}
 	if has(TooFew) {
 		out = append(out, fmt.Sprintf("Too few rounds: even rounds that differ completely would not be told apart with %s at %g together; measure more rounds or fewer cases.",
-			plural(c.Tests, "comparison"), c.Alpha))
+			numfmt.Plural(c.Tests, "comparison"), c.Alpha))
 	}
 	return out
 }
@@ -159,12 +160,12 @@ func (c *Comparison) method() string {
 		how = "Ratio: median of the ratios within a round. p: sign test"
 	}
 	lo, hi := c.rounds()
-	rounds := plural(hi, "round")
+	rounds := numfmt.Plural(hi, "round")
 	if lo != hi {
 		rounds = fmt.Sprintf("%d to %s", lo, rounds)
 	}
 	return fmt.Sprintf("%s, Holm's correction for %s. Intervals: %s each. %s. A change counts if it exceeds %s, p is under %g, and the interval leaves 1 out.",
-		how, plural(c.Tests, "comparison"), share(c.Level), rounds, share(c.Threshold), c.Alpha)
+		how, numfmt.Plural(c.Tests, "comparison"), share(c.Level), rounds, share(c.Threshold), c.Alpha)
 }
 
 // rounds returns the fewest and the most rounds of a comparison.

@@ -119,7 +119,7 @@ func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build 
 					lost[b] = 0
 				}
 				if lost[b] == maxLost {
-					return fmt.Errorf("runner: %s: %d cases in a row gave no result, the last: %w", builds[b].Path, lost[b], why)
+					return fmt.Errorf("%w: %s: %d cases in a row gave no result, the last: %w", ErrGaveUp, builds[b].Path, lost[b], why)
 				}
 			}
 		}

@@ -37,7 +37,7 @@ func TestKilledProcess(t *testing.T) {
 		}
 		return nil
 	})
-	if err == nil || told != maxLost || !strings.Contains(err.Error(), "signal: killed") || errors.Is(err, harness.ErrUsage) {
+	if !errors.Is(err, ErrGaveUp) || told != maxLost || !strings.Contains(err.Error(), "signal: killed") || errors.Is(err, harness.ErrUsage) {
 		t.Errorf("after %d lost cases: %v", told, err)
 	}
 }

@@ -100,12 +100,17 @@ type Progress struct {
 // tried twice, a run ends: then it is not the cases.
 const maxLost = 5
 
+// ErrGaveUp ends a run in which five cases in a row gave no result. All that it
+// measured, and each of these losses, was reported before.
+var ErrGaveUp = errors.New("runner: gave up")
+
 // Run measures p. It calls report before each case and again with the result
 // after it, and stops at the first error of report or when ctx ends, which it
 // returns; what was reported until then is complete. A case whose process is
 // killed from outside is tried once more, which its result says, and then
-// reported as lost; one whose process cannot measure is lost. A lock that ends
-// its process has broken a promise, which is its result.
+// reported as lost; one whose process cannot measure is lost; too many lost ones
+// in a row are ErrGaveUp. A lock that ends its process has broken a promise,
+// which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -135,7 +140,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 				return err
 			}
 			if lost == maxLost {
-				return fmt.Errorf("runner: %d cases in a row gave no result, the last: %w", lost, at.Lost)
+				return fmt.Errorf("%w: %d cases in a row gave no result, the last: %w", ErrGaveUp, lost, at.Lost)
 			}
 		}
 		r.replan(round+1, time.Now())

@@ -13,9 +13,10 @@ import (
 // ranks is the house plan: a package imports only packages of a lower rank.
 // Paths are relative to the module.
 var ranks = map[string]int{
-	"atomics":       0,
-	"harness":       0,
-	"cmd/testcount": 0,
+	"atomics":         0,
+	"harness":         0,
+	"cmd/testcount":   0,
+	"internal/numfmt": 0,
 
 	"atomics/evidence":    1,
 	"harness/recorder":    1,
@@ -46,14 +47,17 @@ var ranks = map[string]int{
 	"spinlock/lab":       3,
 	"mutex/lab":          3,
 
-	"harness/runner":  4,
-	"harness/compare": 4,
-	"reports":         4,
+	"harness/runner":     4,
+	"harness/compare":    4,
+	"internal/synthetic": 4,
 
 	"harness/lockbench": 5,
+	"harness/verdict":   5,
 	"internal/catalog":  5,
 
-	"cmd/locklab": 6,
+	"reports": 6,
+
+	"cmd/locklab": 7,
 }
 
 // A ban is an import that ranks would allow. It covers indirect imports.
@@ -68,6 +72,7 @@ var locks = []string{"spinlock", "spinlock/lab", "mutex", "mutex/lab", "zklock",
 var bans = []ban{
 	{"reports", locks, "a report is drawn from a file, which must still draw after its locks are gone"},
 	{"harness/resultfile", locks, "a file must be readable after its locks are gone"},
+	{"harness/verdict", locks, "a run must be judged after its locks are gone"},
 	{"harness/compare", locks, "runs must be comparable after their locks are gone"},
 	{"harness/locktest", locks, "the judge must not know the parties"},
 }

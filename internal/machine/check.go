@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // The kinds of warnings about a machine at rest.
@@ -50,7 +51,7 @@ func (e Environment) Checks() []Check {
 		limit = fmt.Sprintf("%.3g CPUs", e.CPULimit)
 	}
 	if e.Load != nil {
-		load = fmt.Sprintf("%.2f threads on %s", *e.Load, plural(e.CPUs, "CPU"))
+		load = fmt.Sprintf("%.2f threads on %s", *e.Load, numfmt.Plural(e.CPUs, "CPU"))
 	}
 	governor := e.Governor
 	if governor == "none" {
@@ -65,11 +66,11 @@ func (e Environment) Checks() []Check {
 		guest = "no"
 	}
 	checks := []Check{
-		{Kind: kindCPUs, Name: "processors", Found: found(e.CPUs > 0, "%s", plural(e.CPUs, "CPU"))},
+		{Kind: kindCPUs, Name: "processors", Found: found(e.CPUs > 0, "%s", numfmt.Plural(e.CPUs, "CPU"))},
 		{Kind: kindLimit, Name: "CPU limit of the container", Found: found(e.OS == "linux", "%s", limit)},
 		{Kind: kindGovernor, Name: "frequency governor", Found: governor},
 		{Kind: kindTurbo, Name: "turbo", Found: e.Turbo},
-		{Kind: kindSMT, Name: "threads that share a core (SMT)", Found: found(e.Cores > 0, "%s on %s", plural(e.CPUs, "CPU"), plural(e.Cores, "core"))},
+		{Kind: kindSMT, Name: "threads that share a core (SMT)", Found: found(e.Cores > 0, "%s on %s", numfmt.Plural(e.CPUs, "CPU"), numfmt.Plural(e.Cores, "core"))},
 		{Kind: kindMixed, Name: "kinds of processor", Found: found(e.OS == "linux", "%s", kinds)},
 		{Kind: kindGuest, Name: "virtual machine", Found: found(e.OS == "linux", "%s", guest)},
 		{Kind: kindLoad, Name: "load before the start", Found: load},
@@ -78,7 +79,7 @@ func (e Environment) Checks() []Check {
 		{Kind: kindFloor, Name: "timer floor", Found: found(e.ClockFloor > 0, "%.3g ns", e.ClockFloor)},
 		{Kind: kindStep, Name: "timer step", Found: found(e.ClockStep > 0, "%.3g ns", e.ClockStep)},
 		{Kind: kindRate, Name: "rate of the clock", Found: found(e.ClockRate == "measured", "measurements differ by %.2g ppm", e.ClockError)},
-		{Kind: kindSkew, Name: "clocks of the processors", Found: found(e.Skew.CPUs > 0, "within %.0f ns, %s", e.Skew.Bound, plural(e.Skew.Backward, "backward step"))},
+		{Kind: kindSkew, Name: "clocks of the processors", Found: found(e.Skew.CPUs > 0, "within %.0f ns, %s", e.Skew.Bound, numfmt.Plural(e.Skew.Backward, "backward step"))},
 	}
 	ws := e.Warnings()
 	for i, c := range checks {

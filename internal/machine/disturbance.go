@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // A disturbance is one figure of a [harness.Noise]: how it reads, and from when
@@ -99,7 +100,7 @@ var disturbances = []disturbance{
 }
 
 func share(v float64, digits int) string { return fmt.Sprintf("%.*f %%", digits, 100*v) }
-func often(v float64, _ int) string      { return plural(int(v), "time") }
+func often(v float64, _ int) string      { return numfmt.Plural(int(v), "time") }
 
 // over reports whether v is beyond what is tolerated.
 func (d disturbance) over(v float64) bool { return v >= 0 && d.bad(v) > d.most }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/atomics"
+	"locklab/internal/numfmt"
 )
 
 // An Environment is what a reader must know of a machine before a number
@@ -75,13 +76,13 @@ func (e Environment) String() string {
 	if name := shortCPU(e.CPU); name != "" {
 		parts = append(parts, name)
 	}
-	cpus := plural(e.CPUs, "CPU")
+	cpus := numfmt.Plural(e.CPUs, "CPU")
 	var inside []string
 	if e.Cores > 0 && e.Cores != e.CPUs {
-		inside = append(inside, plural(e.Cores, "core"))
+		inside = append(inside, numfmt.Plural(e.Cores, "core"))
 	}
 	if e.Sockets > 0 {
-		inside = append(inside, plural(e.Sockets, "socket"))
+		inside = append(inside, numfmt.Plural(e.Sockets, "socket"))
 	}
 	if len(inside) > 0 {
 		cpus += " (" + strings.Join(inside, ", ") + ")"
@@ -102,13 +103,6 @@ func (e Environment) String() string {
 		parts = append(parts, "container")
 	}
 	return strings.Join(parts, " · ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // shortCPU drops from a model name what the line says elsewhere or nobody

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/internal/numfmt"
 )
 
 // maxLoad is the threads for each processor that may have run before the start.
@@ -43,7 +44,7 @@ func (e Environment) Warnings() []harness.Warning {
 		"this process has one processor, so no two workers ever run at the same time",
 		"use a machine, or a container, with at least two processors")
 	warn(e.CPULimit > 0 && e.CPULimit < float64(e.CPUs), kindLimit,
-		fmt.Sprintf("the control group allows %.3g of %s, and stops all threads when that is used up", e.CPULimit, plural(e.CPUs, "processor")),
+		fmt.Sprintf("the control group allows %.3g of %s, and stops all threads when that is used up", e.CPULimit, numfmt.Plural(e.CPUs, "processor")),
 		"lift the CPU limit of the container, or allow it whole processors by a cpuset")
 	warn(e.Governor != "" && e.Governor != "none" && e.Governor != "performance", kindGovernor,
 		fmt.Sprintf("the frequency governor is %q, so the processor speed follows the load", e.Governor),
@@ -52,7 +53,7 @@ func (e Environment) Warnings() []harness.Warning {
 		"turbo is on, so a core runs faster while the others are idle",
 		"switch it off: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost")
 	warn(e.Cores > 0 && e.Cores < e.CPUs, kindSMT,
-		fmt.Sprintf("%s share %s, so workers slow each other down without meeting at the lock", plural(e.CPUs, "processor"), plural(e.Cores, "core")),
+		fmt.Sprintf("%s share %s, so workers slow each other down without meeting at the lock", numfmt.Plural(e.CPUs, "processor"), numfmt.Plural(e.Cores, "core")),
 		"use no more workers than cores with --pin cpu, or switch off the sibling threads: echo off | sudo tee /sys/devices/system/cpu/smt/control")
 	warn(e.Capacities != "", kindMixed,
 		fmt.Sprintf("the processors are not alike: their speeds are %s, so equal workers do not get equal shares", e.Capacities),
@@ -62,7 +63,7 @@ func (e Environment) Warnings() []harness.Warning {
 		"use bare metal, or compare locks only within one run")
 	if e.Load != nil {
 		warn(*e.Load > maxLoad*float64(e.CPUs), kindLoad,
-			fmt.Sprintf("before the start %.2g threads ran or waited for a processor, on average over a minute, on %s", *e.Load, plural(e.CPUs, "processor")),
+			fmt.Sprintf("before the start %.2g threads ran or waited for a processor, on average over a minute, on %s", *e.Load, numfmt.Plural(e.CPUs, "processor")),
 			"stop other programs, and wait a minute for the average to fall")
 	}
 	ws = append(ws, e.clockWarnings()...)

@@ -10,8 +10,10 @@ import (
 )
 
 // Work is CPU work of known length: how long one iteration of [Do] takes on
-// this machine. Get it from [CalibrateWork]; the zero value knows nothing and
-// asks for 0 iterations. It is immutable and may be shared.
+// this machine, as fast as it was at the calibration: a lower clock rate, or a
+// sibling thread that gets busy, makes the same iterations last longer. Get it
+// from [CalibrateWork]; the zero value knows nothing and asks for 0 iterations.
+// It is immutable and may be shared.
 type Work struct {
 	perNs float64 // iterations in one nanosecond
 }

@@ -1,4 +1,4 @@
-package reports
+package verdict
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/synthetic"
 )
 
 // A contender is a lock as a simulated round sees it.
@@ -78,20 +79,20 @@ func (w weather) simulate(rng *rand.Rand, rounds int, locks []contender) *result
 // second is simpler than the others, and 13 kept for reference.
 func choice17(rates ...float64) (out []contender) {
 	for i, rate := range rates {
-		l := local(fmt.Sprintf("use%c", 'a'+i), harness.Spin, harness.Recommended)
+		l := synthetic.Local(fmt.Sprintf("use%c", 'a'+i), harness.Spin, harness.Recommended)
 		if l.Complexity = harness.Queued; i == 1 {
 			l.Complexity = harness.Single
 		}
 		out = append(out, contender{l, rate})
 	}
 	for i := range 13 {
-		out = append(out, contender{local(fmt.Sprintf("ref%c", 'a'+i), harness.Spin, harness.Reference), 0.5})
+		out = append(out, contender{synthetic.Local(fmt.Sprintf("ref%c", 'a'+i), harness.Spin, harness.Reference), 0.5})
 	}
 	return out
 }
 
-func (w weather) judged(rng *rand.Rand, rounds int, locks []contender) verdict {
-	vs := verdicts(w.simulate(rng, rounds, locks))
+func (w weather) judged(rng *rand.Rand, rounds int, locks []contender) Verdict {
+	vs := All(w.simulate(rng, rounds, locks))
 	return vs[len(vs)-1]
 }
 

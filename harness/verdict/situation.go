@@ -1,4 +1,4 @@
-package reports
+package verdict
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/internal/numfmt"
 )
 
 // A class of groups is what sets their situations apart beside the number of
@@ -26,23 +27,23 @@ const (
 	longHoldRemote = 10 * time.Millisecond
 )
 
-func (g *group) class() class {
+func (g *Group) class() class {
 	long := longHold
-	if g.remote {
+	if g.Remote {
 		long = longHoldRemote
 	}
 	switch {
-	case g.load.Reads >= mostlyReads:
+	case g.Load.Reads >= mostlyReads:
 		return read
-	case g.load.Hold.Mean >= long:
+	case g.Load.Hold.Mean >= long:
 		return held
 	}
 	return ordinary
 }
 
-// A situation is a number of workers that stands for a degree of contention.
-type situation struct {
-	g       *group
+// A Situation is a number of workers that stands for a degree of contention.
+type Situation struct {
+	g       *Group
 	name    string
 	workers int
 }
@@ -72,14 +73,32 @@ var plainWords = map[string]struct{ meaning, when string }{
 	longHeld:       {"whoever waits has time to sleep", "when it is held long"},
 }
 
+// SituationOf returns what g is with w workers, by no name of its own.
+func SituationOf(g *Group, w int) Situation { return Situation{g: g, workers: w} }
+
+// Leads reports whether the lock called use is surely faster than every other that
+// may be recommended in s, and whether there is no other.
+func (s Situation) Leads(use string) (proven, alone bool) {
+	c := s.contest()
+	alone = len(c.pool) == 1
+	i := slices.IndexFunc(c.pool, func(x candidate) bool { return x.Lock.Name == use })
+	proven = i >= 0 && !alone
+	for k, x := range c.pool {
+		if proven && k != i {
+			proven = c.compare(c.pool[i], x).Greater()
+		}
+	}
+	return proven, alone
+}
+
 // situations returns those that g covers.
-func situations(g *group) (out []situation) {
+func situations(g *Group) (out []Situation) {
 	prefix := ""
-	if g.remote {
+	if g.Remote {
 		prefix = distributed
 	}
-	most := g.crowd()
-	add := func(name string, w int) { out = append(out, situation{g, prefix + name, w}) }
+	most := g.Crowd()
+	add := func(name string, w int) { out = append(out, Situation{g, prefix + name, w}) }
 	switch g.class() {
 	case read:
 		add(mostlyReaders, most)
@@ -87,24 +106,24 @@ func situations(g *group) (out []situation) {
 	case held:
 		prefix += longHeld + ", "
 	}
-	if g.workers[0] == 1 {
+	if g.Workers[0] == 1 {
 		add(uncontended, 1)
 	}
 	switch {
 	case most < 2:
-	case g.remote || g.cpus == 0:
+	case g.Remote || g.CPUs == 0:
 		add(contended, most)
 	default:
 		few, full := g.upTo()
 		if few > 0 {
 			add(fewWorkers, few)
 		}
-		if full == g.cpus {
+		if full == g.CPUs {
 			add(onePerCPU, full)
 		} else if full > 0 {
 			add(upToCPUs, full)
 		}
-		if most > g.cpus {
+		if most > g.CPUs {
 			add(oversubscribed, most)
 		}
 	}
@@ -114,11 +133,11 @@ func situations(g *group) (out []situation) {
 // upTo returns the least number of workers above one that leaves a processor
 // idle, and the greatest other one that is not above the processors; 0 where
 // there is none.
-func (g *group) upTo() (few, full int) {
-	for _, w := range g.workers {
+func (g *Group) upTo() (few, full int) {
+	for _, w := range g.Workers {
 		switch {
-		case w < 2 || w > g.cpus:
-		case few == 0 && w < g.cpus:
+		case w < 2 || w > g.CPUs:
+		case few == 0 && w < g.CPUs:
 			few = w
 		default:
 			full = w
@@ -127,25 +146,25 @@ func (g *group) upTo() (few, full int) {
 	return few, full
 }
 
-// standing returns the situations of gs, the groups of a run, that stand for the degrees of contention
+// Standing returns the situations of gs, the groups of a run, that stand for the degrees of contention
 // in the table of verdicts, and those of its other workloads. The first are of
 // the ordinary workload with the most cases; if there is one, a long hold and
 // readers come in only once each, at their most contended.
-func standing(gs []*group) (first, others []situation) {
+func Standing(gs []*Group) (first, others []Situation) {
 	type slot struct {
 		remote bool
 		class  class
 	}
 	taken, has := make(map[slot]bool), make(map[slot]bool)
 	for _, g := range gs {
-		has[slot{g.remote, g.class()}] = true
+		has[slot{g.Remote, g.class()}] = true
 	}
 	for _, g := range gs {
-		s, all := slot{g.remote, g.class()}, situations(g)
+		s, all := slot{g.Remote, g.class()}, situations(g)
 		switch {
 		case taken[s] || len(all) == 0:
 			others = append(others, all...)
-		case s.class == held && has[slot{g.remote, ordinary}]:
+		case s.class == held && has[slot{g.Remote, ordinary}]:
 			first, others = append(first, all[len(all)-1]), append(others, all[:len(all)-1]...)
 			taken[s] = true
 		default:
@@ -153,37 +172,37 @@ func standing(gs []*group) (first, others []situation) {
 			taken[s] = true
 		}
 	}
-	order := func(s situation) int {
+	order := func(s Situation) int {
 		n := int(s.g.class())
-		if s.g.remote {
+		if s.g.Remote {
 			n += 10
 		}
 		return n
 	}
-	slices.SortStableFunc(first, func(a, b situation) int { return order(a) - order(b) })
+	slices.SortStableFunc(first, func(a, b Situation) int { return order(a) - order(b) })
 	return first, others
 }
 
 // degree returns the last part of the name of s, which is a key of plainWords.
-func (s situation) degree() string {
+func (s Situation) degree() string {
 	parts := strings.Split(s.name, ", ")
 	return parts[len(parts)-1]
 }
 
 // meaning says in plain words what s is.
-func (s situation) meaning() string {
+func (s Situation) meaning() string {
 	text := plainWords[s.degree()].meaning
 	if s.g.class() == held && s.workers > 1 {
 		text = plainWords[longHeld].meaning
 	}
-	if s.g.remote {
+	if s.g.Remote {
 		text = "between processes, kept by a server: " + text
 	}
 	return text
 }
 
 // when says in plain words when s holds, behind the name of a lock.
-func (s situation) when() string {
+func (s Situation) when() string {
 	text := plainWords[s.degree()].when
 	if s.g.class() == held && s.workers > 1 {
 		text = plainWords[longHeld].when + " " + strings.TrimPrefix(text, "when ")
@@ -192,28 +211,28 @@ func (s situation) when() string {
 }
 
 // metric returns what s ranks by.
-func (s situation) metric() *metric.Metric {
-	if s.g.remote && s.workers > 1 && s.g.load.Reads == 0 { // readers hand nothing over
+func (s Situation) metric() *metric.Metric {
+	if s.g.Remote && s.workers > 1 && s.g.Load.Reads == 0 { // readers hand nothing over
 		return metric.Handovers
 	}
 	return metric.Throughput
 }
 
 // rate formats what s ranks by.
-func (s situation) rate(v float64) string {
+func (s Situation) rate(v float64) string {
 	if s.metric() == metric.Handovers {
-		return si(v) + " hand-overs/s"
+		return numfmt.SI(v) + " hand-overs/s"
 	}
-	return perSecond(v)
+	return numfmt.PerSecond(v)
 }
 
 // setting describes s with its figures.
-func (s situation) setting() string {
-	text := s.g.unit(s.workers)
-	if !s.g.remote && s.g.cpus > 0 && s.workers > 1 {
-		text += " on " + plural(s.g.cpus, "CPU")
+func (s Situation) setting() string {
+	text := numfmt.Plural(s.workers, "worker")
+	if !s.g.Remote && s.g.CPUs > 0 && s.workers > 1 {
+		text += " on " + numfmt.Plural(s.g.CPUs, "CPU")
 	}
-	return text + ", " + s.g.axes
+	return text + ", " + s.g.Axes
 }
 
 // eligible reports whether a verdict may compare a lock with the given status,

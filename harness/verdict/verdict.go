@@ -1,4 +1,4 @@
-package reports
+package verdict
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
-// A verdict says which lock to use in one situation, or why that cannot be
+// A Verdict says which lock to use in one situation, or why that cannot be
 // said.
-type verdict struct {
+type Verdict struct {
 	Situation string // "more workers than CPUs"
 	Meaning   string // the same in plain words
 	Setting   string // "64 workers on 2 CPUs, hold=100ns"
@@ -30,30 +31,39 @@ type verdict struct {
 	Cost      string
 	Why       string // how sure, or why there is no verdict
 	Notes     []string
-	Rows      []rival // what it was compared with, the fastest first
+	Rows      []Rival // what it was compared with, the fastest first
 	Level     string  // of the intervals in Rows, "" if there are none
 
-	about situation
+	about Situation
 }
 
-// Reason is why there is no verdict, for a row that says so anyway.
-func (v verdict) Reason() string { return sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
+// Remote reports whether the locks are kept by servers.
+func (v Verdict) Remote() bool { return v.about.g.Remote }
 
-// A rival is a lock in the table of all comparisons of a situation.
-type rival struct {
+// Reading reports whether most of the workload only reads.
+func (v Verdict) Reading() bool { return v.about.g.class() == read }
+
+// When says in plain words when v holds, behind the name of a lock.
+func (v Verdict) When() string { return v.about.when() }
+
+// Reason is why there is no verdict, for a row that says so anyway.
+func (v Verdict) Reason() string { return numfmt.Sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }
+
+// A Rival is a lock in the table of all comparisons of a situation.
+type Rival struct {
 	Lock, Rate, Ratio, P99, Jain, Cost string
 	Reading                            string // what the ratio says
 }
 
 // The rule, in words for the reader; judge and its parts carry it out.
 const (
-	ruleText = "The lock with the highest median rate over the rounds leads. " +
+	Rule = "The lock with the highest median rate over the rounds leads. " +
 		"It is compared with every other lock by the ratio of their rates in the same round, so that what slows down a whole round cancels. " +
 		"A lock is slower if the order-statistic interval of that ratio lies above 1, at a confidence of 95 % for all pairs of a row together (Bonferroni; 4.5 of the 5 % are for pairs of locks for use, any of which might have led, and the rest for those with a lock kept for reference). " +
 		"Locks that are not slower tie, unless they are probably slower by more than twice. That rounds do not tell two locks apart does not make them equal: of the ties only those are considered that do not even seem slower, at 80 % by themselves. Of these the fairer one is used (by more than 5 points of Jain's index), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
 		"Where a lock may as well be faster than the leader as slower by more than twice, there is too much noise for a verdict. " +
 		"Only locks that are meant for use are recommended: where one of the locks kept for reference is faster, the row says so."
-	handoverText = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
+	HandoverRule = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
 )
 
 const (
@@ -70,30 +80,31 @@ const (
 
 // The grades of a verdict.
 const (
-	gradeClear  = "clear winner"
-	gradeLikely = "likely winner"
-	gradeTie    = "tie"
-	gradeOnly   = "only candidate"
-	gradeNone   = "no verdict"
+	Clear  = "clear winner"
+	Likely = "likely winner"
+	Tie    = "tie"
+	Only   = "only candidate"
+	None   = "no verdict"
 )
 
-// verdicts judges every degree of contention that the run covers.
-func verdicts(run *resultfile.Run) []verdict {
-	first, _ := standing(groups(run))
-	return judgeAll(first)
+// All judges every degree of contention that the run covers.
+func All(run *resultfile.Run) []Verdict {
+	first, _ := Standing(Groups(run))
+	return JudgeAll(first)
 }
 
-func judgeAll(ss []situation) (out []verdict) {
+// JudgeAll applies the rule to each of ss.
+func JudgeAll(ss []Situation) (out []Verdict) {
 	for _, s := range ss {
-		out = append(out, judge(s))
+		out = append(out, Judge(s))
 	}
 	return out
 }
 
 // A candidate is a lock in a situation.
 type candidate struct {
-	*series
-	cell *cell
+	*Series
+	cell *Cell
 	rate stat.Summary
 	jain float64 // percent, 100 where it has no meaning
 
@@ -101,18 +112,18 @@ type candidate struct {
 }
 
 // candidates returns the locks of s with the given status and a rate.
-func (s situation) candidates(status harness.Status) (out []candidate) {
-	for _, x := range s.g.at(s.workers) {
-		c := x.cells[s.workers]
-		rate := c.summary(s.metric())
-		if x.lock.Status != status || !eligible(x.lock) || rate.N == 0 || !(rate.Median > 0) {
+func (s Situation) candidates(status harness.Status) (out []candidate) {
+	for _, x := range s.g.At(s.workers) {
+		c := x.Cells[s.workers]
+		rate := c.Summary(s.metric())
+		if x.Lock.Status != status || !eligible(x.Lock) || rate.N == 0 || !(rate.Median > 0) {
 			continue
 		}
 		jain := 100.0
-		if v := c.summary(metric.Jain); v.N > 0 {
+		if v := c.Summary(metric.Jain); v.N > 0 {
 			jain = v.Median
 		}
-		out = append(out, candidate{x, c, rate, jain, s.complexity(x.lock)})
+		out = append(out, candidate{x, c, rate, jain, s.complexity(x.Lock)})
 	}
 	slices.SortStableFunc(out, func(a, b candidate) int {
 		switch {
@@ -121,7 +132,7 @@ func (s situation) candidates(status harness.Status) (out []candidate) {
 		case a.rate.Median < b.rate.Median:
 			return 1
 		}
-		return strings.Compare(a.lock.Name, b.lock.Name)
+		return strings.Compare(a.Lock.Name, b.Lock.Name)
 	})
 	return out
 }
@@ -129,7 +140,7 @@ func (s situation) candidates(status harness.Status) (out []candidate) {
 // A contest is the locks of a situation: those of which one may be used, in
 // order of rate, and those to compare them with.
 type contest struct {
-	situation
+	Situation
 	pool, rivals []candidate
 	level        float64 // of each comparison within the pool
 	aside        float64 // of each comparison with a rival
@@ -137,8 +148,8 @@ type contest struct {
 
 // contest returns the locks of s. Where none is meant for use, those kept for
 // reference are the candidates.
-func (s situation) contest() contest {
-	c := contest{situation: s, pool: s.candidates(harness.Recommended), rivals: s.candidates(harness.Reference)}
+func (s Situation) contest() contest {
+	c := contest{Situation: s, pool: s.candidates(harness.Recommended), rivals: s.candidates(harness.Reference)}
 	if len(c.pool) == 0 {
 		c.pool, c.rivals = c.rivals, nil
 	}
@@ -146,16 +157,16 @@ func (s situation) contest() contest {
 	return c
 }
 
-// judge applies the rule to s.
-func judge(s situation) verdict {
-	v := verdict{Situation: s.name, Meaning: s.meaning(), Setting: s.setting(), Grade: gradeNone,
-		Rate: unknown, Median: unknown, P99: unknown, Jain: unknown, Cost: unknown, about: s}
+// Judge applies the rule to s.
+func Judge(s Situation) Verdict {
+	v := Verdict{Situation: s.name, Meaning: s.meaning(), Setting: s.setting(), Grade: None,
+		Rate: numfmt.Unknown, Median: numfmt.Unknown, P99: numfmt.Unknown, Jain: numfmt.Unknown, Cost: numfmt.Unknown, about: s}
 	c := s.contest()
 	if len(c.pool) == 0 {
 		v.Why = "no verdict: no lock that may be recommended was measured here"
 		return v
 	}
-	if c.pool[0].lock.Status == harness.Reference {
+	if c.pool[0].Lock.Status == harness.Reference {
 		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
 	}
 	f := c.rank()
@@ -171,8 +182,8 @@ func judge(s situation) verdict {
 	use := best(f.alike)
 	v.fill(s, use)
 	for _, t := range f.ties {
-		if t.series != use.series {
-			v.Ties = append(v.Ties, t.lock.Name)
+		if t.Series != use.Series {
+			v.Ties = append(v.Ties, t.Lock.Name)
 		}
 	}
 	v.Grade, v.Why = c.surety(use, f)
@@ -185,14 +196,14 @@ func judge(s situation) verdict {
 // compare returns the ratio of a's rate to b's over the rounds they share.
 func (c contest) compare(a, b candidate) stat.Ratio {
 	level := c.level
-	if slices.ContainsFunc(c.rivals, func(x candidate) bool { return x.series == a.series || x.series == b.series }) {
+	if slices.ContainsFunc(c.rivals, func(x candidate) bool { return x.Series == a.Series || x.Series == b.Series }) {
 		level = c.aside
 	}
 	return c.compareAt(a, b, level)
 }
 
 func (c contest) compareAt(a, b candidate, level float64) stat.Ratio {
-	xs, ys := pairs(a.cell, b.cell, c.metric())
+	xs, ys := Pairs(a.cell, b.cell, c.metric())
 	return stat.Paired(xs, ys, level)
 }
 
@@ -229,7 +240,7 @@ func (c contest) rank() (f ranking) {
 			f.likely = append(f.likely, x)
 		case f.blur == "":
 			f.blur = fmt.Sprintf("no verdict: too much noise. %s has the highest median, %s, but in the same rounds it may be anything from %s to %s times as fast as %s; use a quieter machine or a longer window",
-				leader.lock.Name, c.rate(leader.rate.Median), figures(alone.Lo), figures(alone.Hi), x.lock.Name)
+				leader.Lock.Name, c.rate(leader.rate.Median), numfmt.Number(alone.Lo), numfmt.Number(alone.Hi), x.Lock.Name)
 		}
 	}
 	return f
@@ -249,13 +260,13 @@ func (c contest) undecided() string {
 			have = min(have, ratio.N)
 		}
 	}
-	best := fmt.Sprintf("The highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
+	best := fmt.Sprintf("The highest median is that of %s, %s", leader.Lock.Name, c.rate(leader.rate.Median))
 	switch {
 	case have < need && len(others) == 0:
-		return fmt.Sprintf("no verdict: %s, %d needed for an interval of 95 %%. %s", plural(have, "round"), need, best)
+		return fmt.Sprintf("no verdict: %s, %d needed for an interval of 95 %%. %s", numfmt.Plural(have, "round"), need, best)
 	case have < need:
 		return fmt.Sprintf("no verdict: %s, %d needed to compare %s at 95 %% for all pairs together. %s, which may be chance",
-			plural(have, "round"), need, plural(1+len(others), "lock"), best)
+			numfmt.Plural(have, "round"), need, numfmt.Plural(1+len(others), "lock"), best)
 	}
 	return ""
 }
@@ -277,11 +288,11 @@ func fairest(ties []candidate) (out []candidate) {
 
 // complexity returns that of l under the load of s: the greatest if nobody judged
 // it, and one step more for a readers-writer lock where nobody only reads.
-func (s situation) complexity(l harness.Lock) harness.Complexity {
+func (s Situation) complexity(l harness.Lock) harness.Complexity {
 	switch {
 	case l.Complexity == 0:
 		return harness.Composed + 1
-	case l.Traits.ReadWrite && s.g.load.Reads == 0:
+	case l.Traits.ReadWrite && s.g.Load.Reads == 0:
 		return l.Complexity + 1
 	}
 	return l.Complexity
@@ -294,35 +305,48 @@ func best(ties []candidate) candidate {
 }
 
 // fill sets the figures of the lock to use.
-func (v *verdict) fill(s situation, use candidate) {
-	v.Use, v.Doc = use.lock.Name, use.lock.Doc
+func (v *Verdict) fill(s Situation, use candidate) {
+	v.Use, v.Doc = use.Lock.Name, use.Lock.Doc
 	v.Median = s.rate(use.rate.Median)
 	v.Rate = v.Median
 	if use.rate.Confidence >= 0.95 {
 		v.Rate += fmt.Sprintf(" ±%.0f %%", 100*use.rate.Spread())
-		v.Interval = si(use.rate.Lo) + " to " + si(use.rate.Hi)
+		v.Interval = numfmt.SI(use.rate.Lo) + " to " + numfmt.SI(use.rate.Hi)
 	}
 	v.P99, v.Jain, v.Cost = s.p99(use), s.fairness(use), s.cost(use)
-	v.Unfair = v.Jain != unknown && use.jain < unfairBelow
+	v.Unfair = v.Jain != numfmt.Unknown && use.jain < unfairBelow
 }
 
-func (s situation) p99(x candidate) string { return quoted(x.cell.waits(), 0.99, s.g.floor()) }
+func (s Situation) p99(x candidate) string { return Quoted(x.cell.Waits(), 0.99, s.g.Floor()) }
 
-func (s situation) fairness(x candidate) string {
-	if j := x.cell.summary(metric.Jain); j.N > 0 {
-		return percent(j.Median)
+func (s Situation) fairness(x candidate) string {
+	if j := x.cell.Summary(metric.Jain); j.N > 0 {
+		return numfmt.Percent(j.Median)
 	}
-	return unknown
+	return numfmt.Unknown
 }
 
 // cost is what an acquisition of x costs, of messages or of processor time.
-func (s situation) cost(x candidate) string {
-	if s.g.remote {
-		if c := x.cell.summary(metric.Requests); c.N > 0 {
-			return figures(c.Median) + " requests"
+func (s Situation) cost(x candidate) string {
+	if s.g.Remote {
+		if c := x.cell.Summary(metric.Requests); c.N > 0 {
+			return numfmt.Number(c.Median) + " requests"
 		}
-	} else if c := x.cell.summary(metric.CPU); c.N > 0 {
-		return nanos(c.Median) + " CPU"
+	} else if c := x.cell.Summary(metric.CPU); c.N > 0 {
+		return numfmt.Nanos(c.Median) + " CPU"
 	}
-	return unknown
+	return numfmt.Unknown
+}
+
+// Quoted formats quantile q of h: "≤ floor" below what the clock resolves,
+// and a dash above what the samples do.
+func Quoted(h harness.Histogram, q, floor float64) string {
+	v, ok := metric.Quantile(h, q)
+	switch {
+	case !ok:
+		return numfmt.Unknown
+	case v < floor:
+		return "≤ " + numfmt.Nanos(floor)
+	}
+	return numfmt.Nanos(v)
 }

@@ -1,4 +1,4 @@
-package reports
+package verdict
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // poolShare is which part of the chance of a false difference in a row is for
@@ -40,7 +41,7 @@ func confidence(level float64) string {
 	miss := 100 * (1 - level)
 	unit := math.Pow(10, math.Max(0, math.Ceil(-math.Log10(miss))))
 	percent := math.Floor((100-miss)*unit+slack) / unit
-	return strconv.FormatFloat(percent, 'f', -1, 64) + nb + "%"
+	return strconv.FormatFloat(percent, 'f', -1, 64) + numfmt.Space + "%"
 }
 
 // RoundsFor returns how many rounds it takes at least to give a verdict on each

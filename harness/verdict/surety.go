@@ -1,4 +1,4 @@
-package reports
+package verdict
 
 import (
 	"fmt"
@@ -7,32 +7,33 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // surety says how sure a verdict is in a word, and in full why this lock.
 func (c contest) surety(use candidate, f ranking) (grade, why string) {
-	rounds := plural(c.pool[0].rate.N, "round")
+	rounds := numfmt.Plural(c.pool[0].rate.N, "round")
 	if len(c.pool) == 1 {
-		return gradeOnly, "the only candidate measured here; " + rounds
+		return Only, "the only candidate measured here; " + rounds
 	}
-	grade = gradeClear
+	grade = Clear
 	var parts []string
 	if len(f.likely) > 0 {
-		grade = gradeLikely
+		grade = Likely
 	}
 	leader := "" // of whom the rest is said
 	if len(f.ties) > 1 {
-		grade = gradeTie
+		grade = Tie
 		parts = append(parts, c.preference(use, f))
-		if leader = c.pool[0].lock.Name + " is "; use.series == c.pool[0].series {
+		if leader = c.pool[0].Lock.Name + " is "; use.Series == c.pool[0].Series {
 			leader = "it is "
 		}
 	}
 	if len(f.slower) > 0 {
-		parts = append(parts, fmt.Sprintf("%sfaster than %s, by at least %s", leader, list(names(f.slower), 6), percent(100*(f.margin-1))))
+		parts = append(parts, fmt.Sprintf("%sfaster than %s, by at least %s", leader, numfmt.List(names(f.slower), 6), numfmt.Percent(100*(f.margin-1))))
 	}
 	if len(f.likely) > 0 {
-		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, list(names(f.likely), 6)))
+		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, numfmt.List(names(f.likely), 6)))
 	}
 	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, confidence(c.level))
 }
@@ -40,7 +41,7 @@ func (c contest) surety(use candidate, f ranking) (grade, why string) {
 // seem returns those that tie, but seem slower.
 func (f ranking) seem() []candidate {
 	return slices.DeleteFunc(slices.Clone(f.ties), func(t candidate) bool {
-		return slices.ContainsFunc(f.alike, func(a candidate) bool { return a.series == t.series })
+		return slices.ContainsFunc(f.alike, func(a candidate) bool { return a.Series == t.Series })
 	})
 }
 
@@ -54,7 +55,7 @@ func seems(n int) string {
 // names returns the names of the locks of cs.
 func names(cs []candidate) (out []string) {
 	for _, c := range cs {
-		out = append(out, c.lock.Name)
+		out = append(out, c.Lock.Name)
 	}
 	return out
 }
@@ -64,7 +65,7 @@ func names(cs []candidate) (out []string) {
 func (c contest) untold(use candidate) string {
 	for _, r := range c.rivals {
 		if !c.compare(r, use).Enough() {
-			return fmt.Sprintf("; whether a lock kept for reference is faster takes %s to tell", plural(stat.MinRounds(c.aside), "round"))
+			return fmt.Sprintf("; whether a lock kept for reference is faster takes %s to tell", numfmt.Plural(stat.MinRounds(c.aside), "round"))
 		}
 	}
 	return ""
@@ -82,39 +83,39 @@ func (c contest) preference(use candidate, f ranking) string {
 	}
 	text := fmt.Sprintf("of the %d that tie ", len(f.ties))
 	if len(f.alike) < len(f.ties) {
-		text += fmt.Sprintf("(%s %s slower, which is not proven) ", list(names(f.seem()), 6), seems(len(f.ties)-len(f.alike)))
+		text += fmt.Sprintf("(%s %s slower, which is not proven) ", numfmt.List(names(f.seem()), 6), seems(len(f.ties)-len(f.alike)))
 	}
 	switch {
 	case fair && simple:
-		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", percent(use.jain), use.lock.Complexity)
+		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", numfmt.Percent(use.jain), use.Lock.Complexity)
 	case fair:
-		text += fmt.Sprintf("the fairest (Jain %s)", percent(use.jain))
+		text += fmt.Sprintf("the fairest (Jain %s)", numfmt.Percent(use.jain))
 	case simple:
-		text += fmt.Sprintf("the simplest (%s)", use.lock.Complexity)
+		text += fmt.Sprintf("the simplest (%s)", use.Lock.Complexity)
 	default:
 		text += "the one with the highest median"
 	}
-	if leader := c.pool[0]; use.series != leader.series {
-		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.lock.Name, c.rate(leader.rate.Median))
+	if leader := c.pool[0]; use.Series != leader.Series {
+		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.Lock.Name, c.rate(leader.rate.Median))
 		if fair {
-			text += fmt.Sprintf(" (Jain %s)", percent(leader.jain))
+			text += fmt.Sprintf(" (Jain %s)", numfmt.Percent(leader.jain))
 		}
 	}
 	return text
 }
 
 // note adds what a reader must know before using the lock.
-func (v *verdict) note(c contest, use candidate) {
+func (v *Verdict) note(c contest, use candidate) {
 	for _, r := range c.rivals {
 		if ratio := c.compare(r, use); ratio.Greater() {
-			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.lock.Name, times(ratio.Median)))
+			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.Lock.Name, numfmt.Times(ratio.Median)))
 		}
 	}
 	if v.Unfair {
 		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", v.Jain))
 	}
 	if all, bad := c.disturbed(); 2*bad > all {
-		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, plural(all, "result")))
+		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, numfmt.Plural(all, "result")))
 	}
 }
 
@@ -124,13 +125,13 @@ func (v *verdict) note(c contest, use candidate) {
 func (c contest) disturbed() (all, bad int) {
 	var own []string
 	switch {
-	case c.g.remote:
+	case c.g.Remote:
 		own = []string{"", "clipped", "others", "pressure"}
-	case c.workers >= c.g.cpus:
+	case c.workers >= c.g.CPUs:
 		own = []string{"pressure"}
 	}
 	for _, x := range c.pool {
-		for _, r := range x.cell.rounds {
+		for _, r := range x.cell.Rounds {
 			all++
 			if slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool {
 				return !slices.Contains(own, w.Kind)
@@ -144,7 +145,7 @@ func (c contest) disturbed() (all, bad int) {
 
 // rows lists every lock of c with its rate over that of the leader, the fastest
 // first.
-func (c contest) rows(use candidate) (out []rival) {
+func (c contest) rows(use candidate) (out []Rival) {
 	all := append(slices.Clone(c.pool), c.rivals...)
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		switch {
@@ -156,16 +157,16 @@ func (c contest) rows(use candidate) (out []rival) {
 		return 0
 	})
 	for _, x := range all {
-		r := rival{Lock: x.lock.Name, Rate: c.rate(x.rate.Median), P99: c.p99(x), Jain: c.situation.fairness(x), Cost: c.cost(x)}
+		r := Rival{Lock: x.Lock.Name, Rate: c.rate(x.rate.Median), P99: c.p99(x), Jain: c.Situation.fairness(x), Cost: c.cost(x)}
 		ratio := c.compare(x, c.pool[0])
 		r.Ratio, r.Reading = ratioText(ratio), relation(ratio, c.alone(x, c.pool[0]))
-		if x.series == c.pool[0].series {
+		if x.Series == c.pool[0].Series {
 			r.Ratio, r.Reading = "1", "leads"
 		}
-		if use.series != nil && x.series == use.series {
+		if use.Series != nil && x.Series == use.Series {
 			r.Reading += ", recommended"
 		}
-		if x.lock.Status == harness.Reference {
+		if x.Lock.Status == harness.Reference {
 			r.Reading += "; kept for reference"
 		}
 		out = append(out, r)
@@ -177,11 +178,11 @@ func (c contest) rows(use candidate) (out []rival) {
 func ratioText(c stat.Ratio) string {
 	switch {
 	case c.N == 0:
-		return unknown
+		return numfmt.Unknown
 	case !c.Enough():
-		return figures(c.Median)
+		return numfmt.Number(c.Median)
 	}
-	return fmt.Sprintf("%s (%s to %s)", figures(c.Median), figures(c.Lo), figures(c.Hi))
+	return fmt.Sprintf("%s (%s to %s)", numfmt.Number(c.Median), numfmt.Number(c.Lo), numfmt.Number(c.Hi))
 }
 
 // relation says what a ratio to the leader says.

@@ -1,0 +1,254 @@
+package verdict
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+)
+
+// A Group is the results of one run whose workloads differ in nothing but the
+// number of workers, of local locks or of those kept by servers.
+type Group struct {
+	Remote  bool
+	Axes    string           // the workload without the workers, such as "hold=100ns"
+	Load    harness.Workload // the same: one of those of the group
+	Run     *resultfile.Run  // that the group is of
+	CPUs    int              // processors that the workers of local locks share; 0 if unknown
+	Workers []int            // ascending
+	Series  []*Series        // by family, then by name
+	Cases   int
+}
+
+// A Series is one lock in a group. A lock with a violation anywhere in the run
+// has none: it is listed as broken and drawn nowhere.
+type Series struct {
+	Lock  harness.Lock
+	Cells map[int]*Cell // by workers
+}
+
+// A Cell is the rounds of one lock at one number of workers.
+type Cell struct {
+	Rounds map[int]*harness.Result
+	wait   *harness.Histogram // of all rounds together, once asked for
+}
+
+// Groups sorts the results of run into groups: local before remote, and those
+// with more cases first.
+func Groups(run *resultfile.Run) []*Group {
+	type key struct {
+		remote bool
+		axes   string
+	}
+	byKey := make(map[key]*Group)
+	bySeries := make(map[*Group]map[string]*Series)
+	broken := Violations(run)
+	for _, r := range run.Results {
+		if r.Workload.Workers < 1 || broken[r.Lock.Name] != nil {
+			continue
+		}
+		k := key{r.Lock.Traits.Needs != "", Axes(r.Workload)}
+		g := byKey[k]
+		if g == nil {
+			g = &Group{Remote: k.remote, Axes: k.axes, Load: r.Workload, CPUs: processors(run, r.Workload), Run: run}
+			byKey[k], bySeries[g] = g, make(map[string]*Series)
+		}
+		s := bySeries[g][r.Lock.Name]
+		if s == nil {
+			s = &Series{Lock: r.Lock, Cells: make(map[int]*Cell)}
+			bySeries[g][r.Lock.Name] = s
+			g.Series = append(g.Series, s)
+		}
+		c := s.Cells[r.Workload.Workers]
+		if c == nil {
+			c = &Cell{Rounds: make(map[int]*harness.Result)}
+			s.Cells[r.Workload.Workers] = c
+			g.Cases++
+		}
+		c.Rounds[r.Round] = r
+		if i, ok := slices.BinarySearch(g.Workers, r.Workload.Workers); !ok {
+			g.Workers = slices.Insert(g.Workers, i, r.Workload.Workers)
+		}
+	}
+	return arrange(slices.Collect(maps.Values(byKey)))
+}
+
+// arrange sorts gs and what is in them.
+func arrange(gs []*Group) []*Group {
+	for _, g := range gs {
+		slices.SortFunc(g.Series, func(a, b *Series) int {
+			return cmp.Or(cmp.Compare(family(a), family(b)), cmp.Compare(a.Lock.Name, b.Lock.Name))
+		})
+	}
+	slices.SortFunc(gs, func(a, b *Group) int {
+		if a.Remote != b.Remote {
+			if b.Remote {
+				return -1
+			}
+			return 1
+		}
+		plain := cmp.Compare(strings.Count(a.Axes, " "), strings.Count(b.Axes, " ")) // fewer axes off their default
+		return cmp.Or(cmp.Compare(b.Cases, a.Cases), plain, cmp.Compare(a.Axes, b.Axes))
+	})
+	return gs
+}
+
+func family(s *Series) int { return slices.Index(harness.Families, s.Lock.Family) }
+
+// Without returns gs without the locks that drop reports, and without the groups that
+// have no other. What is left has the same order.
+func Without(gs []*Group, drop func(harness.Lock) bool) (out []*Group) {
+	for _, g := range gs {
+		c := *g
+		c.Series = slices.DeleteFunc(slices.Clone(g.Series), func(s *Series) bool { return drop(s.Lock) })
+		c.Workers, c.Cases = nil, 0
+		for _, s := range c.Series {
+			c.Cases += len(s.Cells)
+			for w := range s.Cells {
+				if i, known := slices.BinarySearch(c.Workers, w); !known {
+					c.Workers = slices.Insert(c.Workers, i, w)
+				}
+			}
+		}
+		if len(c.Series) > 0 {
+			out = append(out, &c)
+		}
+	}
+	return out
+}
+
+// Axes returns the name of w without its first part, the workers.
+func Axes(w harness.Workload) string {
+	_, rest, _ := strings.Cut(w.Name(), "/")
+	return strings.ReplaceAll(rest, "/", " ")
+}
+
+// processors returns how many processors local workers share under w.
+func processors(run *resultfile.Run, w harness.Workload) int {
+	m := run.Manifest.Machine
+	n := m.GOMAXPROCS
+	if w.GOMAXPROCS > 0 {
+		n = w.GOMAXPROCS
+	}
+	if m.CPUs > 0 && (n == 0 || n > m.CPUs) {
+		n = m.CPUs
+	}
+	return n
+}
+
+// Crowd returns the greatest number of workers at which most locks were
+// measured: three quarters as many as where the most were. (A lock for two
+// workers must not turn every chart into one of two workers.) Controls do not
+// count.
+func (g *Group) Crowd() int {
+	locks := make([]int, len(g.Workers))
+	for i, w := range g.Workers {
+		for _, s := range g.At(w) {
+			if s.Lock.Status != harness.Control {
+				locks[i]++
+			}
+		}
+	}
+	most := slices.Max(locks)
+	for i, n := range slices.Backward(locks) {
+		if 4*n >= 3*most {
+			return g.Workers[i]
+		}
+	}
+	return g.Workers[len(g.Workers)-1]
+}
+
+// At returns the series that were measured with w workers.
+func (g *Group) At(w int) []*Series {
+	var out []*Series
+	for _, s := range g.Series {
+		if s.Cells[w] != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Floor returns the latency, in nanoseconds, below which the quantiles of g are
+// the clock's; 0 if that is not known.
+func (g *Group) Floor() float64 {
+	var most float64
+	for _, s := range g.Series {
+		for _, c := range s.Cells {
+			for _, r := range c.Rounds {
+				if f := metric.Floor(r); f > most && f < 1e12 { // 17 minutes: more is damage
+					most = f
+				}
+			}
+		}
+	}
+	return most
+}
+
+// Order returns the numbers of the rounds of c, ascending.
+func (c *Cell) Order() []int { return slices.Sorted(maps.Keys(c.Rounds)) }
+
+// Summary returns what the rounds of c say about m; N is 0 if they say nothing.
+func (c *Cell) Summary(m *metric.Metric) stat.Summary {
+	var rounds []*harness.Result
+	if c != nil {
+		for _, i := range c.Order() {
+			rounds = append(rounds, c.Rounds[i])
+		}
+	}
+	return m.Summary(rounds)
+}
+
+// Pairs returns m of the rounds that a and b both have, in order.
+func Pairs(a, b *Cell, m *metric.Metric) (xs, ys []float64) {
+	for _, i := range a.Order() {
+		if b.Rounds[i] == nil {
+			continue
+		}
+		x, okX := m.Of(a.Rounds[i])
+		y, okY := m.Of(b.Rounds[i])
+		if okX && okY {
+			xs, ys = append(xs, x), append(ys, y)
+		}
+	}
+	return xs, ys
+}
+
+// Waits returns the Waits of all rounds as one histogram: quantiles of the
+// whole, never averages of quantiles.
+func (c *Cell) Waits() harness.Histogram {
+	if c.wait == nil {
+		var all harness.Histogram
+		for _, i := range c.Order() {
+			all = all.Merge(c.Rounds[i].Wait)
+		}
+		c.wait = &all
+	}
+	return *c.wait
+}
+
+// Violations returns the Violations of each lock that has any.
+func Violations(run *resultfile.Run) map[string][]*harness.Result {
+	out := make(map[string][]*harness.Result)
+	for _, r := range run.Results {
+		if len(r.Violations) > 0 {
+			out[r.Lock.Name] = append(out[r.Lock.Name], r)
+		}
+	}
+	return out
+}
+
+// Figures returns m of the rounds of c that have it.
+func (c *Cell) Figures(m *metric.Metric) (out []float64) {
+	for _, i := range c.Order() {
+		if v, ok := m.Of(c.Rounds[i]); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package numfmt
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Unknown stands for a figure that is not known.
+const Unknown = "–"
+
+// Space joins a figure and its unit: no line is broken there. [Plain] makes it an
+// ordinary one, for terminals.
+const Space = "\u00a0"
+
+// Plain returns s with ordinary spaces.
+func Plain(s string) string { return strings.ReplaceAll(s, Space, " ") }
+
+// Number formats v >= 0 with three significant figures and no exponent.
+func Number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return Unknown
+	case math.IsInf(v, 0):
+		return "∞"
+	case v >= 1000:
+		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
+	}
+	decimals := 2
+	if v > 0 {
+		decimals = min(6, max(0, 2-int(math.Floor(math.Log10(v)))))
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// SI formats v >= 0 with an SI prefix: "28.9 M", "312 k", "4.2".
+func SI(v float64) string {
+	for _, p := range []struct {
+		least  float64
+		prefix string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		// 999 950 is written 1 M, not 1000 k.
+		if v >= p.least*0.9995 {
+			return Number(v/p.least) + Space + p.prefix
+		}
+	}
+	return Number(v)
+}
+
+// PerSecond formats a rate.
+func PerSecond(v float64) string {
+	s := SI(v)
+	switch {
+	case s == Unknown:
+		return s
+	case strings.Contains(s, Space):
+		return s + "/s"
+	}
+	return s + Space + "/s"
+}
+
+// Nanos formats a time given in nanoseconds.
+func Nanos(ns float64) string {
+	switch {
+	case math.IsNaN(ns):
+		return Unknown
+	case ns >= 0.9995e9:
+		return Number(ns/1e9) + Space + "s"
+	case ns >= 0.9995e6:
+		return Number(ns/1e6) + Space + "ms"
+	case ns >= 0.9995e3:
+		return Number(ns/1e3) + Space + "µs"
+	}
+	return Number(ns) + Space + "ns"
+}
+
+// Percent formats v, in percent, to a precision that does not turn 99.6 into
+// 100 or 0.4 into 0.
+func Percent(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return Unknown
+	case v == 0 || v >= 9.95 && v < 99 || v >= 99.95:
+		return fmt.Sprintf("%.0f", v) + Space + "%"
+	case v < 0.095:
+		return "<" + Space + "0.1" + Space + "%"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + Space + "%"
+}
+
+// Times formats a ratio of 1 or more with two significant figures: "1.3 times".
+func Times(v float64) string {
+	if v < 10 || math.IsInf(v, 0) {
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " times"
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	s := fmt.Sprintf("%.0f", math.Round(v/unit)*unit)
+	for i := len(s) - 3; len(s) > 4 && i > 0; i -= 3 {
+		s = s[:i] + Space + s[i:]
+	}
+	return s + " times"
+}
+
+// Sentence gives s a capital and a full stop.
+func Sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return ""
+	}
+	s = string(unicode.ToUpper(r)) + s[n:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
+
+// Plural returns "1 worker", "2 workers".
+func Plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// List joins names: "a, b and c", or "a, b and 5 more" beyond most of them.
+func List(names []string, most int) string {
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return names[0]
+	case n <= most:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	default:
+		return strings.Join(names[:most-1], ", ") + fmt.Sprintf(" and %d more", n-most+1)
+	}
+}

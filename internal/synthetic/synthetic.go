@@ -1,0 +1,187 @@
+package synthetic
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+)
+
+// A Model is a made-up lock for tests of what a report says. No figure of it
+// is ever published.
+type Model struct {
+	Lock    harness.Lock
+	Rate    func(workers int) float64 // acquisitions per second
+	Skew    float64                   // worker i gets exp(-skew·i/workers) shares
+	Handed  float64                   // share of acquisitions that change hands
+	Noise   float64                   // of the rate, relative
+	Breaks  bool                      // exclusion, in its last round
+	Missing int                       // rounds it lacks
+}
+
+// Local returns a lock inside one process.
+func Local(name string, family harness.Family, status harness.Status) harness.Lock {
+	return harness.Lock{Name: name, Doc: "a made-up lock", Paper: "none", Family: family, Status: status}
+}
+
+// Served returns a lock kept by a server of that kind.
+func Served(name string, family harness.Family, kind string) harness.Lock {
+	l := Local(name, family, harness.Recommended)
+	l.Traits.Needs = kind
+	return l
+}
+
+// Run returns a run of the models, the same for the same arguments.
+func Run(seed uint64, rounds, cpus int, workers []int, models ...Model) *resultfile.Run {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	started := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
+	run := &resultfile.Run{Manifest: resultfile.Manifest{
+		Schema: resultfile.Schema, Command: []string{"locklab", "run", "--locks", "a b"}, Commit: "0123abc", Seed: seed,
+		Rounds: rounds, Cases: len(models) * len(workers), Started: started, Finished: started.Add(time.Hour),
+		Machine: machine.Environment{OS: "linux", Arch: "amd64", Kernel: "0.0", CPU: "Made-up CPU", CPUs: cpus, GOMAXPROCS: cpus,
+			Clock: "monotonic", ClockFloor: 20, ClockStep: 10, Go: "go0.0"},
+	}}
+	for round := range rounds {
+		for _, m := range models {
+			if round >= rounds-m.Missing {
+				continue
+			}
+			for _, w := range workers {
+				run.Results = append(run.Results, m.result(rng, round, rounds, w))
+			}
+		}
+	}
+	return run
+}
+
+func (m Model) result(rng *rand.Rand, round, rounds, workers int) *harness.Result {
+	r := &harness.Result{
+		Lock: m.Lock, Round: round, Elapsed: time.Second, SampleEvery: 64, ClockFloor: 20, ClockStep: 10, Overlap: 0.99,
+		Workload: harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100 * time.Nanosecond}, Window: time.Second},
+	}
+	rate := m.Rate(workers) * math.Exp(m.Noise*rng.NormFloat64())
+	total := 0.0
+	shares := make([]float64, workers)
+	for i := range shares {
+		shares[i] = math.Exp(-m.Skew*float64(i)/float64(workers)) * math.Exp(0.02*rng.NormFloat64())
+		total += shares[i]
+	}
+	for _, s := range shares {
+		n := uint64(rate * s / total)
+		r.Workers = append(r.Workers, n)
+		r.Ops += n
+	}
+	if workers > 1 {
+		r.Handovers = uint64(float64(r.Ops) * m.Handed)
+	}
+	counts := make(map[int64]int64)
+	for range min(int(r.Ops/64), 400) {
+		counts[int64(math.Exp(math.Log(1e9/rate*float64(workers))+(0.3+m.Skew/3)*rng.NormFloat64()))]++
+	}
+	for _, v := range slices.Sorted(maps.Keys(counts)) {
+		r.Wait = append(r.Wait, harness.Bucket{Value: v, N: counts[v]})
+	}
+	turn := 1e9 / rate
+	r.Hold = harness.Spans{N: int64(r.Ops / 64), Sum: time.Duration(0.5 * turn * float64(r.Ops/64))}
+	if n := int64(r.Handovers / 64); n > 0 {
+		r.Handover = harness.Histogram{{Value: int64(0.4*turn) + 1, N: n}}
+	}
+	r.CPU = harness.CPU{Time: time.Duration(min(workers, 2)) * time.Second, Voluntary: int64(r.Ops / 10), Allocs: r.Ops / 100}
+	if m.Lock.Traits.Needs != "" {
+		r.Wire = &harness.Counts{Requests: 3 * r.Ops, Notifications: r.Ops}
+		r.RoundTrip = map[string]float64{harness.KindRedis: 20e3, harness.KindZooKeeper: 50e3}[m.Lock.Traits.Needs] * (1 + 0.01*float64(round))
+	}
+	r.Owners, r.Burst = m.owners(rand.New(rand.NewPCG(uint64(round), uint64(workers))), shares)
+	if m.Breaks && round == rounds-1 {
+		r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "counter is 7, the workers counted 9", Count: 2}}
+	}
+	return r
+}
+
+// owners makes a log of two bursts: every owner passes the lock on to the next
+// worker, or keeps it; of workers with unequal shares the first ones keep it
+// longer.
+func (m Model) owners(rng *rand.Rand, shares []float64) (log []uint16, burst int) {
+	if len(shares) < 2 {
+		return nil, 0
+	}
+	burst = 256
+	owner := 0
+	for range 2 * burst {
+		if rng.Float64() < m.Handed*shares[len(shares)-1]/shares[owner] {
+			owner = (owner + 1) % len(shares)
+		}
+		log = append(log, uint16(owner))
+	}
+	return log, burst
+}
+
+// Constant is a rate that does not depend on the workers.
+func Constant(v float64) func(int) float64 { return func(int) float64 { return v } }
+
+// Zoo returns a run with many locks of every family.
+func Zoo(rounds int) *resultfile.Run {
+	falling := func(from, at1 float64) func(int) float64 {
+		return func(w int) float64 {
+			if w == 1 {
+				return at1
+			}
+			return from / math.Pow(float64(w), 0.3)
+		}
+	}
+	collapsing := func(from, at1 float64) func(int) float64 {
+		return func(w int) float64 {
+			if w > 2 {
+				return from / 100 / float64(w)
+			}
+			return falling(from, at1)(w)
+		}
+	}
+	run := Run(7, rounds, 2, []int{1, 2, 4, 8, 16, 64},
+		Model{Lock: Local("tas", harness.Spin, harness.Reference), Rate: falling(20e6, 80e6), Skew: 3, Handed: 0.1, Noise: 0.05},
+		Model{Lock: Local("ttas", harness.Spin, harness.Reference), Rate: falling(22e6, 80e6), Skew: 2.5, Handed: 0.1, Noise: 0.05},
+		Model{Lock: Local("backoff", harness.Spin, harness.Recommended), Rate: falling(33e6, 79e6), Skew: 2, Handed: 0.05, Noise: 0.04},
+		Model{Lock: Local("ticket", harness.Spin, harness.Reference), Rate: collapsing(15e6, 78e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("mcs", harness.Spin, harness.Recommended), Rate: collapsing(18e6, 50e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("clh", harness.Spin, harness.Recommended), Rate: collapsing(18.3e6, 55e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("hemlock", harness.Spin, harness.Recommended), Rate: collapsing(16e6, 60e6), Handed: 1, Noise: 0.03},
+		Model{Lock: Local("reciprocating", harness.Spin, harness.Recommended), Rate: collapsing(21e6, 70e6), Skew: 0.2, Handed: 1, Noise: 0.03},
+		Model{Lock: Local("sync.mutex", harness.Blocking, harness.Recommended), Rate: falling(25e6, 75e6), Skew: 0.7, Handed: 0.2, Noise: 0.02},
+		Model{Lock: Local("rwmutex", harness.Blocking, harness.Recommended), Rate: falling(12e6, 40e6), Skew: 0.3, Handed: 0.2, Noise: 0.02},
+		Model{Lock: Local("chan", harness.Blocking, harness.Recommended), Rate: falling(7e6, 22e6), Skew: 0.1, Handed: 0.9, Noise: 0.02},
+		Model{Lock: Local("futex", harness.Blocking, harness.Recommended), Rate: falling(24.5e6, 76e6), Skew: 1.1, Handed: 0.2, Noise: 0.05},
+		Model{Lock: Local("empty", harness.Blocking, harness.Control), Rate: Constant(400e6), Noise: 0.02},
+		Model{Lock: Local("counter", harness.Peer, harness.Recommended), Rate: Constant(500e6), Breaks: true},
+	)
+	remote := Run(8, rounds, 2, []int{1, 2, 4, 8},
+		Model{Lock: Served("redis-lock", harness.Redis, "redis"), Rate: falling(3000, 2500), Skew: 3, Handed: 0.1, Noise: 0.05},
+		Model{Lock: Served("redis-queue", harness.Redis, "redis"), Rate: falling(1900, 1500), Handed: 1, Noise: 0.05},
+		Model{Lock: Served("zk-lock", harness.ZooKeeper, "zookeeper"), Rate: falling(700, 400), Handed: 1, Noise: 0.05},
+		Model{Lock: Served("zk-handoff", harness.ZooKeeper, "zookeeper"), Rate: falling(1100, 420), Handed: 1, Noise: 0.05},
+		Model{Lock: Served("redsync", harness.Peer, "redis"), Rate: falling(300, 2200), Skew: 1, Handed: 0.5, Noise: 0.1},
+	)
+	for _, r := range remote.Results {
+		r.Workload.Hold.Mean = time.Millisecond
+	}
+	run.Results = append(run.Results, remote.Results...)
+	run.Manifest.Cases += remote.Manifest.Cases
+	return run
+}
+
+// Fast returns the model of a spin lock for use with that rate and little noise.
+func Fast(name string, rate float64) Model {
+	return Model{Lock: Local(name, harness.Spin, harness.Recommended), Rate: Constant(rate), Handed: 0.5, Noise: 0.01}
+}
+
+// With returns m with the edits made.
+func With(m Model, edits ...func(*Model)) Model {
+	for _, edit := range edits {
+		edit(&m)
+	}
+	return m
+}

@@ -1,0 +1,53 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+)
+
+func TestLead(t *testing.T) {
+	crossing := func(name string, low, high float64) synthetic.Model {
+		return synthetic.Model{Lock: synthetic.Local(name, harness.Spin, harness.Recommended), Handed: 0.5, Noise: 0.01, Rate: func(w int) float64 {
+			if w > 2 {
+				return high
+			}
+			return low
+		}}
+	}
+	remote := synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900), Handed: 1, Noise: 0.01}
+	for _, c := range []struct {
+		name   string
+		rounds int
+		models []synthetic.Model
+		want   string
+	}{
+		{"one for all", 10, []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6)},
+			"Inside one process use a: in none of the 3 situations decided here is another lock meant for use shown to be faster."},
+		{"it depends", 10, []synthetic.Model{crossing("a", 2e6, 1e6), crossing("b", 1e6, 2e6)},
+			"Inside one process use a when nobody else wants it and with one worker per CPU; b with more workers than CPUs."},
+		{"too few rounds", 3, []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6)},
+			"Inside one process, nothing can be recommended yet: 3 rounds, 6 needed to compare 2 locks at 95 % for all pairs together."},
+		{"between processes", 10, []synthetic.Model{remote},
+			"Between processes use q: in none of the 2 situations decided here is another lock meant for use shown to be faster."},
+		{"one not decided", 10, []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.With(crossing("b", 1e6, 1e6), func(m *synthetic.Model) { m.Missing = 5; m.Lock.Traits.MaxWorkers = 2 })},
+			"nothing can be recommended yet"},
+	} {
+		got := strings.ReplaceAll(plainLead(lead(verdict.All(synthetic.Run(5, c.rounds, 2, []int{1, 2, 8}, c.models...)))), numfmt.Space, " ")
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLeadNamesNoBrokenLock: the fastest lock broke a rule.
+func TestLeadNamesNoBrokenLock(t *testing.T) {
+	run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.With(synthetic.Fast("a", 9e6), func(m *synthetic.Model) { m.Breaks = true }), synthetic.Fast("b", 2e6))
+	if text := plainLead(lead(verdict.All(run))); strings.Contains(text, "use a") || !strings.Contains(text, "use b") {
+		t.Errorf("the page begins with %q", text)
+	}
+}
