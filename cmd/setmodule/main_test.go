@@ -45,7 +45,7 @@ func TestMakeModule(t *testing.T) {
 	}
 	command(t, home, "go", append([]string{"vet"}, packages...)...)
 	command(t, home, "go", append([]string{"test", "-vet=off", "-skip", slow}, packages...)...)
-	command(t, home, "go", "test", "-vet=off", "-run", "^TestSuiteComplete$", "./spinlock")
+	command(t, home, "go", "test", "-vet=off", "-run", "^TestSuiteComplete$", "./spinlock/lab")
 	command(t, home, "make", "--no-print-directory", "module", "MODULE=locklab")
 	after := read(t, home)
 	if len(before) < 500 || len(after) != len(before) {

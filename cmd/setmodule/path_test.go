@@ -29,7 +29,7 @@ func TestReplace(t *testing.T) {
 		{false, "locklab/zklocks", ""},
 		{false, "locklab run && build/locklab docs", ""},
 		{false, "LOCKLAB_REDIS=locklab:6379 locklab:0:key locklab-redis", ""},
-		{false, "module locklab", ""}, // prose
+		{false, "module locklab, or locklab@localhost", ""}, // prose
 		{true, "module locklab\n", "module x.org/m\n"},
 		{true, "module locklab/contrib/otel\n\nrequire locklab v0.0.0\n\nreplace locklab => ../..\n", "module x.org/m/contrib/otel\n\nrequire x.org/m v0.0.0\n\nreplace x.org/m => ../..\n"},
 		{true, "require example.org/locklab v1.0.0 // ../locklab", ""},
