@@ -34,7 +34,7 @@ func TestLibraries(t *testing.T) {
 
 // TestLibraryDocs: the documentation of a library is for those who use it.
 func TestLibraryDocs(t *testing.T) {
-	if err := look(root); err != nil { // go doc is another process, too
+	if err := touch(root); err != nil { // go doc is another process, too
 		t.Fatal(err)
 	}
 	for _, l := range libraries {
