@@ -4,8 +4,15 @@ import (
 	"testing"
 
 	"locklab/harness/lockbench"
+	"locklab/harness/locktest"
 	"locklab/peers"
 )
 
-func TestMain(m *testing.M)      { lockbench.Main(m) }
+// TestMain lets more tests run beside each other than there are processors: they
+// wait for servers, timeouts and elections.
+func TestMain(m *testing.M) {
+	locktest.Parallel(4)
+	lockbench.Main(m)
+}
+
 func BenchmarkLock(b *testing.B) { lockbench.Run(b, peers.Suite) }

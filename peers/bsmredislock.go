@@ -24,8 +24,8 @@ import (
 // live of the key for the deadline of the wait.
 //
 // A loss signal: Done closes when the time to live is over, reckoned from when
-// the last request was sent. The library does not say, nobody renews the key,
-// and nobody tells if it is deleted before.
+// the last request was sent. The library does not say, the key is not renewed,
+// and a holder is not told if it is deleted before.
 //
 // # What it leaves alone
 //

@@ -16,6 +16,7 @@ import (
 // version 5.4.0 (CURATOR-621), which is why curator-rw says so. Ours does, and keeps
 // Curator's out.
 func TestCuratorDowngrade(t *testing.T) {
+	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	for _, test := range []struct{ owner, next string }{

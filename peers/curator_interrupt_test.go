@@ -18,6 +18,7 @@ import (
 // leaves nothing, by the same judge. Should Curator be cured one day, MayStick and
 // the documentation are to change.
 func TestCuratorInterrupted(t *testing.T) {
+	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	for name, test := range map[string]struct{ last, stuck bool }{

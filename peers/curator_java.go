@@ -67,7 +67,7 @@ type javaPeer struct {
 	linger time.Duration // after the last client has closed
 	warmUp time.Duration // of Java's compiler, before the first client is ready
 
-	turn chan struct{} // has one element; who takes it may use the rest
+	turn chan struct{} // has one element; the goroutine that takes it may use the rest
 	now  *javaProcess  // nil before the first
 }
 
@@ -97,7 +97,7 @@ func (p *javaPeer) hire(ctx context.Context) (*javaProcess, error) {
 	return p.now, nil
 }
 
-// dismiss ends j once nobody has hired it for a while.
+// dismiss ends j once it has had no client for a while.
 func (p *javaPeer) dismiss(j *javaProcess) {
 	<-p.turn
 	j.users--

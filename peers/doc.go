@@ -1,4 +1,4 @@
-// Package peers drives locks that nobody here wrote, unmodified, for
+// Package peers drives locks that others wrote, unmodified, for
 // comparison. Each file adapts one to the contract of package harness and says
 // what the adapter adds.
 //

@@ -27,12 +27,12 @@ import (
 //
 // A loss signal, as far as the library's own events go: Done closes when the
 // server has said that the session expired. Until the client is connected
-// again nobody tells it, and others may hold the lock by then.
+// again it is not told, and others may hold the lock by then.
 //
 // # What it leaves alone
 //
 // After a failed request zk.Lock returns without removing its ticket, which
-// then blocks everybody, itself included, until the session ends. A foreign
+// then blocks all clients, its own included, until the session ends. A foreign
 // child of the lock's node makes every Lock fail.
 //
 // # References
@@ -167,7 +167,7 @@ func (s *zkSession) acl() []zk.ACL {
 	return zk.WorldACL(zk.PermAll)
 }
 
-// Close removes the lock's node, if nobody else is there, and ends the session.
+// Close removes the lock's node, if no other client is there, and ends the session.
 func (s *zkSession) Close() error {
 	if s.conn == nil {
 		return nil

@@ -182,7 +182,7 @@ func (o *onlooker) look(i int) error {
 // next notes that the least ticket at a turn of worker i has this number.
 func (o *onlooker) next(i int, ticket int64) error {
 	if ticket <= o.last {
-		return fmt.Errorf("at turn %d, of worker %d, ticket %d is the first in the queue after ticket %d was: somebody was passed over", o.turns, i, ticket, o.last)
+		return fmt.Errorf("at turn %d, of worker %d, ticket %d is the first in the queue after ticket %d was: a waiter was passed over", o.turns, i, ticket, o.last)
 	}
 	o.last = ticket
 	o.turns++
@@ -205,7 +205,7 @@ func leastTicket(names []string) (int64, error) {
 		}
 	}
 	if least < 0 {
-		return 0, errors.New("somebody holds the lock, but there is no ticket")
+		return 0, errors.New("the lock is held, but there is no ticket")
 	}
 	return least, nil
 }

@@ -325,7 +325,7 @@ func judge(log *peers.CellLog, workers int) (outcome, error) {
 	times := wait.Snapshot()
 	n := float64(times.Count())
 	if n == 0 {
-		return outcome{}, errors.New("nobody got the lock in the window")
+		return outcome{}, errors.New("no worker got the lock in the window")
 	}
 	var squares float64
 	for _, x := range shares {

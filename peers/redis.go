@@ -26,7 +26,7 @@ const (
 
 // A redisLock takes a lock by a library on top of go-redis. It makes one
 // attempt, or tries until it has the lock or ctx ends. An error wraps
-// harness.ErrNotAcquired if somebody else has the lock.
+// harness.ErrNotAcquired if another has the lock.
 type redisLock func(ctx context.Context, try bool) (*redisHold, error)
 
 // A redisHold is what a library says about a lock that it has taken.
@@ -102,7 +102,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// redisLease is one acquisition that nobody renews.
+// redisLease is one acquisition that is not renewed.
 type redisLease struct {
 	*redisHold
 	alive    context.Context
@@ -135,8 +135,8 @@ func (l *redisLease) Unlock(ctx context.Context) error {
 		l.end(fmt.Errorf("%w: %w", errLost, err))
 		return fmt.Errorf("peers: unlock: %w", err)
 	case !held:
-		l.end(fmt.Errorf("%w: its key was gone or somebody else's", errLost))
-		return fmt.Errorf("%w: its key was gone or somebody else's", errNotHeld)
+		l.end(fmt.Errorf("%w: its key was gone or another holder's", errLost))
+		return fmt.Errorf("%w: its key was gone or another holder's", errNotHeld)
 	}
 	l.end(errReleased)
 	return nil

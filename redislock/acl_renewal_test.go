@@ -17,9 +17,10 @@ import (
 // TestACLRenewal: a user who is alone with a lock and lacks a right that only the renewal
 // or the release needs is told so by Lock or Unlock, and does not lose the lease instead.
 func TestACLRenewal(t *testing.T) {
+	t.Parallel()
 	const lease = 1500 * time.Millisecond
 	r := startAll(t, deployments[0])[0]
-	leaktest.All(t)
+	leaktest.Own(t)
 	rights := documentedACL(t)
 	var all sync.WaitGroup
 	for i, right := range append(rights, "") {
@@ -58,9 +59,10 @@ func TestACLRenewal(t *testing.T) {
 // TestACLTakenAway: a holder that loses a right learns it by its next renewal, not at the
 // end of the lease; one whose requests the server refuses for a while keeps it.
 func TestACLTakenAway(t *testing.T) {
+	t.Parallel()
 	const lease = 6 * time.Second
 	r := startAll(t, deployments[0])[0]
-	leaktest.All(t)
+	leaktest.Own(t)
 	user := r.user(t, documentedACL(t))
 	admin := r.admin(t)
 	held := make(map[string]*redislock.Lease)
@@ -88,8 +90,9 @@ func TestACLTakenAway(t *testing.T) {
 
 // TestACLName: a client has its name in CLIENT LIST if its user may set it.
 func TestACLName(t *testing.T) {
+	t.Parallel()
 	r := startAll(t, deployments[0])[0]
-	leaktest.All(t)
+	leaktest.Own(t)
 	admin := r.admin(t)
 	for _, more := range []string{"", "+client|setname"} {
 		user := r.user(t, append(documentedACL(t), strings.Fields(more)...))

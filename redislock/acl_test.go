@@ -18,6 +18,7 @@ import (
 // TestACLRights: each right of the documented user is needed, and a user who lacks it
 // is told so at once.
 func TestACLRights(t *testing.T) {
+	t.Parallel()
 	r := startAll(t, deployments[0])[0]
 	rights := documentedACL(t)
 	for _, right := range rights {
@@ -25,7 +26,7 @@ func TestACLRights(t *testing.T) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(right, ":*", ""), func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			others := slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
 			user := r.user(t, others)
 			failed := 0
@@ -60,10 +61,11 @@ func TestACLRights(t *testing.T) {
 // TestACLForce: the documented user may unlock by force, whatever the kind; and one who
 // lacks a right either may all the same, or is told so in one line.
 func TestACLForce(t *testing.T) {
+	t.Parallel()
 	r := startAll(t, deployments[0])[0]
 	rights := documentedACL(t)
 	t.Run("with all", func(t *testing.T) {
-		leaktest.All(t)
+		leaktest.Own(t)
 		user, without := r.user(t, rights), []string(nil)
 		for _, k := range lockKinds {
 			if _, ok := k.make(user.client(t), newName(), calm).(forcer); !ok {
@@ -81,7 +83,7 @@ func TestACLForce(t *testing.T) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(right, ":*", ""), func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			user := r.user(t, slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right }))
 			if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
 				t.Fatal(err)

@@ -83,6 +83,11 @@ type Client struct {
 
 // NewClient returns a client over rdb, which it neither closes nor blocks.
 // The caller closes the Client before rdb.
+//
+// A request that has no answer is sent once more by a connection of its own, which is
+// dialled by the options of rdb. Hooks that were added to rdb, such as those of tracing,
+// do not see these requests, nor those by which waiters listen unless they were added to
+// ClientOptions.Blocking: the client library does not tell which hooks a client has.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, leases: make(map[*Lease]bool)}
 	c.id = c.identity()

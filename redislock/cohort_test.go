@@ -16,6 +16,7 @@ import (
 
 // TestCohort runs the tests of the lock with a queue in each process.
 func TestCohort(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -31,7 +32,7 @@ func TestCohort(t *testing.T) {
 		{"options", cohortOptions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, at)
 		})
 	}

@@ -19,6 +19,7 @@ type connect func(context.Context, harness.Endpoint, string) (harness.Remote, er
 // workers who hold the lock for a millisecond each: Redisson's locks then and
 // now, a channel against polling.
 func TestCost(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		lock  string

@@ -18,6 +18,7 @@ import (
 
 // TestDeployments runs every kind of lock on every way to run Redis.
 func TestDeployments(t *testing.T) {
+	t.Parallel()
 	all := startAll(t, deployments...)
 	for _, r := range all {
 		for _, k := range lockKinds {
@@ -25,29 +26,29 @@ func TestDeployments(t *testing.T) {
 				continue
 			}
 			t.Run(r.name+"/"+k.name, func(t *testing.T) {
-				leaktest.All(t)
+				leaktest.Own(t)
 				takeTurns(t, r, k)
 			})
 		}
 	}
 	t.Run("renewal", func(t *testing.T) {
-		leaktest.All(t)
+		leaktest.Own(t)
 		renewals(t, all)
 	})
 	t.Run("redlock", func(t *testing.T) {
-		leaktest.All(t)
+		leaktest.Own(t)
 		redlockAcross(t, all)
 	})
 	t.Run("cluster rights", func(t *testing.T) {
-		leaktest.All(t)
+		leaktest.Own(t)
 		clusterRights(t, all)
 	})
 	t.Run("a node of a cluster", func(t *testing.T) {
-		leaktest.All(t)
+		leaktest.Own(t)
 		clusterNode(t, all)
 	})
 	t.Run("cluster names", func(t *testing.T) {
-		leaktest.All(t)
+		leaktest.Own(t)
 		clusterNames(t, all)
 	})
 }

@@ -242,7 +242,7 @@ func ExampleNewRedlock() {
 		defer locks.Close()
 		clients = append(clients, locks)
 	}
-	m := redislock.NewRedlock(clients, "locklab:{example}", redislock.RedlockOptions{})
+	m := redislock.NewRedlock(clients, "locklab:{example-servers}", redislock.RedlockOptions{})
 	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
 		fmt.Println("alone, on most of the servers")
 		return nil

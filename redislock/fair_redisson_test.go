@@ -19,6 +19,7 @@ import (
 )
 
 func TestFairRedisson(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -31,7 +32,7 @@ func TestFairRedisson(t *testing.T) {
 		{"dead head", fairDeadHead},
 		{"lost reply", fairLostReply},
 	} {
-		t.Run(test.name, func(t *testing.T) { leaktest.All(t); test.run(t, newScene(t, at)) })
+		t.Run(test.name, func(t *testing.T) { leaktest.Own(t); test.run(t, newScene(t, at)) })
 	}
 }
 

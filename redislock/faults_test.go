@@ -148,7 +148,7 @@ func slowServer(t *testing.T, at harness.Endpoint) {
 func slowerThanLease(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
-	m := pollMutex(t, c, key, redislock.Options{Lease: 50 * time.Millisecond})
+	m := pollMutex(t, c, key, redislock.Options{Lease: 50 * time.Millisecond, Outage: time.Second})
 	unlock(t, lock(t, m))
 	c.delay.Store(int64(100 * time.Millisecond))
 	if l, err := m.Lock(t.Context()); err == nil {

@@ -12,7 +12,8 @@ import (
 // holder is known to be dead and its lease is long; CLIENT LIST and the key of the
 // lock say who that is, see [ClientOptions]. The holder, if it lives, is told only
 // by its next renewal and by Unlock, and may go on until then beside the next one,
-// whose token is greater. It takes one request, which is not repeated.
+// whose token is greater. It takes one request, which is not repeated, nor sent by a new
+// connection if there is no answer: the error says so, and the lease ends by itself.
 func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err

@@ -133,9 +133,10 @@ func (r *redisson) turn(ctx context.Context, thread int, stay func()) error {
 
 // TestInterop lets what Redisson does contend with redis-reentrant.
 func TestInterop(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	t.Run("turns", func(t *testing.T) { leaktest.All(t); interopTurns(t, at) })
-	t.Run("steps", func(t *testing.T) { leaktest.All(t); interopSteps(t, at) })
+	t.Run("turns", func(t *testing.T) { leaktest.Own(t); interopTurns(t, at) })
+	t.Run("steps", func(t *testing.T) { leaktest.Own(t); interopSteps(t, at) })
 }
 
 func interopTurns(t *testing.T, at harness.Endpoint) {

@@ -18,6 +18,7 @@ import (
 
 // TestKinds runs the tests of the other kinds of lock that need a server.
 func TestKinds(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -36,7 +37,7 @@ func TestKinds(t *testing.T) {
 		{"pubsub: holder that dies", pubsubDeadHolder},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, at)
 		})
 	}

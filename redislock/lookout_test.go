@@ -19,11 +19,12 @@ import (
 // TestLookout: connections on which nothing comes are closed if the server hangs, or
 // Sentinel names another one, and not otherwise.
 func TestLookout(t *testing.T) {
+	t.Parallel()
 	rs := startAll(t, deployments[0], deployments[0])
 	if len(rs) < 2 {
 		return
 	}
-	leaktest.All(t)
+	leaktest.Own(t)
 	const every = 50 * time.Millisecond
 	one, other := rs[0].options.Addrs[0], rs[1].options.Addrs[0]
 	for _, test := range []struct {

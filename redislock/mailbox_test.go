@@ -20,8 +20,9 @@ import (
 
 // TestMailboxes: how a client listens for many locks.
 func TestMailboxes(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
+	leaktest.Own(t)
 	runBeside(t, at, []queueTest{
 		{"connections close", mailboxConnections},
 		{"a mutex for every request", mailboxFresh},

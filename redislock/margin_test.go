@@ -17,8 +17,9 @@ import (
 // what clocks may differ by, before the next one has it. What it is told by is its
 // deadline; when Done closes depends on the machine besides, and is only shown.
 func TestMargin(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
+	leaktest.Own(t)
 	var all errgroup.Group
 	all.SetLimit(8) // they wait most of the time
 	for _, k := range lockKinds {

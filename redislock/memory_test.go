@@ -31,10 +31,11 @@ func everyShape() map[string]func(c *redislock.Client, name string, o redislock.
 // TestAllDie: when all processes of a lock die, holders and waiters, every key that is
 // left has an end.
 func TestAllDie(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for kind, make := range everyShape() {
 		t.Run(kind, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			watch, key := dial(t, at), newKey()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -71,9 +72,10 @@ func TestAllDie(t *testing.T) {
 // TestOutOfMemory: a server that has no memory left refuses new locks and not renewals,
 // nor what releases a lock.
 func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
 	const lease = 1500 * time.Millisecond
 	r := startAll(t, deployments[0])[0]
-	leaktest.All(t)
+	leaktest.Own(t)
 	admin := r.admin(t)
 	held := make(map[string]*redislock.Lease)
 	for kind, make := range everyShape() {

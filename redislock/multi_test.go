@@ -15,6 +15,7 @@ import (
 
 // TestMulti runs the tests of several mutexes taken together.
 func TestMulti(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -27,7 +28,7 @@ func TestMulti(t *testing.T) {
 		{"a part is lost while held", multiLostHeld},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, at)
 		})
 	}

@@ -48,6 +48,7 @@ var kinds = map[string]func(c *redislock.Client, name string, o redislock.Option
 
 // TestOptions runs the tests of options that all kinds of lock share.
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -63,7 +64,7 @@ func TestOptions(t *testing.T) {
 		{"trace of a loss", optionTraceLost},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, at)
 		})
 	}

@@ -133,6 +133,7 @@ func primary(ctx context.Context, _ *durable, admin *redis.Client) error {
 // Unlock waits; those who wait keep their places, and all of them have the lock soon
 // after the server can be used again. The lease would be over much later.
 func TestOutage(t *testing.T) {
+	t.Parallel()
 	for _, c := range outages {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +226,8 @@ func newOutageKind(t *testing.T, at running, admin redis.UniversalClient, k lock
 
 // TestOutageWithoutEnd: how long a Lock goes on asking, and what its error says then.
 func TestOutageWithoutEnd(t *testing.T) {
-	leaktest.All(t)
+	t.Parallel()
+	leaktest.Own(t)
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // where nothing listens
 	defer rdb.Close()
 	c := redislock.NewClient(rdb, redislock.ClientOptions{})

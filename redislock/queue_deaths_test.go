@@ -86,8 +86,9 @@ type deathScene struct {
 // TestDeaths: whoever dies, and at once, the next waiter has the lock one lease and one
 // grant timeout later at most.
 func TestDeaths(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
+	leaktest.Own(t)
 	var all errgroup.Group
 	all.SetLimit(12) // they wait most of the time
 	for _, d := range deaths {

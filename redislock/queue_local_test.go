@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -239,32 +240,90 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// localReaders: a writer that leaves admits many readers of its own process, which
-// whose writers and readers have one mailbox.
+// localReaders: a writer that leaves admits many readers of its own process, whose
+// writers and readers have one mailbox. They renew their leases together, though the
+// server does not have the script for it.
 func localReaders(t *testing.T, at harness.Endpoint) {
-	const n = 300
+	const n, most, grant = 300, 30, 3 * time.Second
 	watch, key := dial(t, at), newKey()
-	m := newClient(t, dial(t, at)).RW(key, redislock.Options{})
+	c := dial(t, at)
+	server := new(restarted)
+	c.Client.AddHook(server)
+	// The grant timeout is long enough that the first look at the leases, after a third of
+	// it, finds all of them even if a busy machine is slow to begin 300.
+	m := newClient(t, c).RW(key, redislock.Options{Grant: grant})
 	l := lock(t, m)
-	var all sync.WaitGroup
-	var in atomic.Int64
+	admitted := make(chan *redislock.Lease, n)
 	for range n {
-		all.Go(func() {
+		go func() {
 			r, err := m.RLock(t.Context())
 			if err != nil {
 				t.Error(err)
-				return
 			}
-			in.Add(1)
-			for in.Load() < n && t.Context().Err() == nil { // all at once
-				time.Sleep(time.Millisecond)
-			}
+			admitted <- r
+		}()
+	}
+	eventually(t, "all wait", func() bool { return waiting(t, watch, key) == n })
+	before := server.sent.Load()
+	unlock(t, l)
+	var readers []*redislock.Lease // all at once
+	for range n {
+		if r := <-admitted; r != nil {
+			readers = append(readers, r)
+		}
+	}
+	for _, r := range readers {
+		eventually(t, "it has a whole lease", func() bool {
+			until, _ := r.Deadline()
+			return time.Until(until) > 2*grant || r.Err() != nil
+		})
+	}
+	if sent := server.sent.Load() - before; sent > most {
+		t.Errorf("the release, and the first renewal of %d leases, went out in %d batches, want at most %d", n, sent, most)
+	} else {
+		t.Logf("the release, and the first renewal of %d leases, went out in %d batches", n, sent)
+	}
+	var all sync.WaitGroup
+	for _, r := range readers {
+		all.Go(func() {
 			if err := r.Unlock(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	eventually(t, "all wait", func() bool { return waiting(t, watch, key) == n })
-	unlock(t, l)
 	all.Wait()
+}
+
+// restarted is a server without scripts until the first batch has come.
+type restarted struct {
+	forgetful
+	sent atomic.Int64 // batches with scripts, and scripts sent alone
+	done atomic.Bool
+}
+
+func (r *restarted) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		r.count(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (r *restarted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if r.count(cmds[0]) && len(cmds) > 1 && !r.done.Swap(true) {
+			for _, cmd := range cmds {
+				cmd.Args()[1] = noScriptHash
+			}
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// count counts what is sent with cmd, and reports whether it runs a script.
+func (r *restarted) count(cmd redis.Cmder) bool {
+	runs := strings.HasPrefix(cmd.Name(), "eval")
+	if runs {
+		r.sent.Add(1)
+	}
+	return runs
 }

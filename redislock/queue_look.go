@@ -7,7 +7,9 @@ import (
 
 // withdraw takes w, which is not waited for any more, out of the queue, or the lock away
 // from it. If the server does not answer, that goes on in the background: its place
-// would cost the others a grant timeout.
+// would cost the others a grant timeout. It does not ask by a new connection: while those
+// of the client library are silent the place costs that and no more, and a lock that a lost
+// reply has hidden costs its lease, as if this process had died.
 func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 	_, err := m.release(ctx, w, false)
 	if err == nil || final(err) {
@@ -43,7 +45,9 @@ func (m *Mutex) watchOver() {
 	}
 }
 
-// check hands the lock on if its owner's time has run out.
+// check hands the lock on if its owner's time has run out. It does not ask by a new
+// connection: if its request is lost, the waiters ask by themselves before a lease is over
+// that began after their own, as if this process had died.
 func (m *Mutex) check() {
 	ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
 	defer cancel()
@@ -62,7 +66,8 @@ func (m *Mutex) look(ctx context.Context, s *script) (int, error) {
 	return call{s, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 }
 
-// pass leaves it to the first waiter to look after the latest hand-over.
+// pass leaves it to the first waiter to look after the latest hand-over. It is tried once,
+// by the connections that there are: see check.
 func (m *Mutex) pass() {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
 	defer cancel()

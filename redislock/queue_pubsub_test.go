@@ -12,6 +12,7 @@ import (
 
 // TestQueuePubsub: what redis-queue-pubsub does about messages that do not come.
 func TestQueuePubsub(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -29,7 +30,7 @@ func TestQueuePubsub(t *testing.T) {
 		{"dead connection", func(_ *testing.T, p *peer, _ *link) { p.mail.stall.Store(true) }, pubsubGrant},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			watch, key := dial(t, at), newKey()
 			p, other := newPeer(t, at), newPeer(t, at)
 			o := redislock.Options{Grant: pubsubGrant, Lease: time.Second}

@@ -16,6 +16,7 @@ import (
 
 // TestServer runs every test that needs a server against one.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -43,7 +44,7 @@ func TestServer(t *testing.T) {
 		{"examples", examples},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, at)
 		})
 	}
@@ -120,11 +121,14 @@ func (forgetful) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 func (forgetful) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if cmd.Name() == "evalsha" {
-			cmd.Args()[1] = "0000000000000000000000000000000000000000"
+			cmd.Args()[1] = noScriptHash
 		}
 		return next(ctx, cmd)
 	}
 }
+
+// noScriptHash is the hash of no script.
+const noScriptHash = "0000000000000000000000000000000000000000"
 
 func foreignDelete(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)

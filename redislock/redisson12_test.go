@@ -17,6 +17,7 @@ import (
 // TestRedisson12 shows each hazard of Redisson 1.2.0, command by command, and
 // beside it that the same events do no harm to redis-reentrant.
 func TestRedisson12(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name    string
@@ -31,14 +32,14 @@ func TestRedisson12(t *testing.T) {
 		{"slow subscription", twiceTheWait, onceTheWait},
 		{"permits left over", leftOver, nothingLeftOver},
 	} {
-		t.Run(test.name+"/hazard", func(t *testing.T) { leaktest.All(t); test.hazard(t, newScene(t, at)) })
-		t.Run(test.name+"/redis-reentrant", func(t *testing.T) { leaktest.All(t); test.without(t, newScene(t, at)) })
+		t.Run(test.name+"/hazard", func(t *testing.T) { leaktest.Own(t); test.hazard(t, newScene(t, at)) })
+		t.Run(test.name+"/redis-reentrant", func(t *testing.T) { leaktest.Own(t); test.without(t, newScene(t, at)) })
 	}
-	t.Run("herd of processes", func(t *testing.T) { leaktest.All(t); herd12(t, newScene(t, at)) })
-	t.Run("count", func(t *testing.T) { leaktest.All(t); counts12(t, newScene(t, at)) })
-	t.Run("force", func(t *testing.T) { leaktest.All(t); force12(t, newScene(t, at)) })
-	t.Run("subscriptions", func(t *testing.T) { leaktest.All(t); subscriptions12(t, newScene(t, at)) })
-	t.Run("last unsubscribe", func(t *testing.T) { leaktest.All(t); lastUnsubscribe(t, newScene(t, at)) })
+	t.Run("herd of processes", func(t *testing.T) { leaktest.Own(t); herd12(t, newScene(t, at)) })
+	t.Run("count", func(t *testing.T) { leaktest.Own(t); counts12(t, newScene(t, at)) })
+	t.Run("force", func(t *testing.T) { leaktest.Own(t); force12(t, newScene(t, at)) })
+	t.Run("subscriptions", func(t *testing.T) { leaktest.Own(t); subscriptions12(t, newScene(t, at)) })
+	t.Run("last unsubscribe", func(t *testing.T) { leaktest.Own(t); lastUnsubscribe(t, newScene(t, at)) })
 }
 
 // B17: GET shows the own value, the lease ends, somebody else takes the lock,

@@ -15,6 +15,7 @@ import (
 
 // TestRedlock runs the tests of the lock on three servers.
 func TestRedlock(t *testing.T) {
+	t.Parallel()
 	const servers = 3
 	at := locktest.Endpoints(t, harness.KindRedis, servers)
 	if lacks := (harness.Traits{Needs: harness.KindRedis, Servers: servers}).Lacks(at); lacks != "" {
@@ -43,7 +44,7 @@ func TestRedlock(t *testing.T) {
 		{"options", redlockOptions},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, newTrio(t, at))
 		})
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 func TestReentrant(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, test := range []struct {
 		name string
@@ -39,7 +40,7 @@ func TestReentrant(t *testing.T) {
 		{"example", reentrantExample},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			test.run(t, at)
 		})
 	}

@@ -95,10 +95,11 @@ var states = []state{
 // TestRefused: a server that refuses to lock is one clear error, for every kind of lock:
 // at once, or if it may pass when Lock has tried for Options.Outage. Nothing stays behind, and what was held and waited for before goes on.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	r := startAll(t, deployments[0])[0]
 	for _, s := range states {
 		t.Run(s.name, func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			admin := r.connect(t)
 			var all []*refusal
 			for _, k := range lockKinds {
@@ -206,7 +207,7 @@ func (f *refusal) succeeded(t *testing.T, want string) {
 }
 
 func wrongPassword(t *testing.T, r running) {
-	leaktest.All(t)
+	leaktest.Own(t)
 	admin := r.connect(t)
 	const secret = "hunter2hunter2"
 	aclUser(t, r.options, []string{"on", ">" + secret, "+@all", "~*", "&*"})

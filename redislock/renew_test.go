@@ -20,8 +20,9 @@ import (
 // TestSilence: connections that are dead, without either end knowing, do not use up a
 // lease while new ones work, whatever the settings of the client library are.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
+	leaktest.Own(t)
 	rows := map[string]func(*testing.T){"nothing is silent": func(t *testing.T) { renewalCost(t, at) }}
 	for _, prompt := range []bool{true, false} {
 		tweak := func(o *redis.Options) { o.ContextTimeoutEnabled, o.MaxRetries, o.PoolSize = prompt, 3, 20 }
@@ -137,6 +138,7 @@ func renewalCost(t *testing.T, at harness.Endpoint) {
 // TestNodeHangs: a node of a cluster that hangs costs no lock of the others, whether a
 // lock is kept there or not, and whatever the settings of the client library are.
 func TestNodeHangs(t *testing.T) {
+	t.Parallel()
 	const lease = 4 * time.Second
 	r := startAll(t, deployments[2])[0]
 	hung := r.PIDs()[2]
@@ -147,7 +149,7 @@ func TestNodeHangs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	leaktest.All(t)
+	leaktest.Own(t)
 	type kept struct {
 		*redislock.Lease
 		what string

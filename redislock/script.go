@@ -103,11 +103,39 @@ func (c *Client) take(ctx context.Context, k call, needs string) *redis.Cmd {
 	return reply
 }
 
-// batch sends all calls in one go and returns their replies.
+// batch sends all calls in one go and returns their replies. A script that the server
+// does not have is sent to it once, whatever the number of calls.
 func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
 	if len(calls) == 1 {
 		return []*redis.Cmd{calls[0].run(ctx, rdb)}
 	}
+	replies := pipeline(ctx, rdb, calls)
+	loaded := make(map[*script]bool)
+	var again []call
+	var at []int // the places of again
+	for _, i := range unknown(replies) {
+		if script := calls[i].script; !loaded[script] {
+			replies[i] = script.Eval(ctx, rdb, calls[i].keys, calls[i].args...)
+			loaded[script] = replies[i].Err() == nil || refused(replies[i].Err())
+			continue
+		}
+		again, at = append(again, calls[i]), append(at, i)
+	}
+	if len(again) == 0 {
+		return replies
+	}
+	second := pipeline(ctx, rdb, again)
+	for _, i := range unknown(second) { // by another server, as in a failover
+		second[i] = again[i].script.Eval(ctx, rdb, again[i].keys, again[i].args...)
+	}
+	for i, reply := range second {
+		replies[at[i]] = reply
+	}
+	return replies
+}
+
+// pipeline sends all calls in one go.
+func pipeline(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redis.Cmd {
 	replies := make([]*redis.Cmd, len(calls))
 	// The error is also that of the reply concerned.
 	_, _ = rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -116,12 +144,17 @@ func batch(ctx context.Context, rdb redis.UniversalClient, calls []call) []*redi
 		}
 		return nil
 	})
+	return replies
+}
+
+// unknown returns the places of the replies of a server that does not have the script.
+func unknown(replies []*redis.Cmd) (at []int) {
 	for i, reply := range replies {
 		if redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
-			replies[i] = calls[i].script.Eval(ctx, rdb, calls[i].keys, calls[i].args...)
+			at = append(at, i)
 		}
 	}
-	return replies
+	return at
 }
 
 // refused reports whether err is the server's answer, so that the request has

@@ -18,6 +18,7 @@ import (
 // whose reply is lost, or a push that never arrives, nobody has the lock and
 // nobody gets it again.
 func TestTokenSteps(t *testing.T) {
+	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for _, c := range []struct {
 		op     string
@@ -33,7 +34,7 @@ func TestTokenSteps(t *testing.T) {
 		{"rpush", faultproxy.LoseReply, true, true},
 	} {
 		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
-			leaktest.All(t)
+			leaktest.Own(t)
 			p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
 			if err != nil {
 				t.Fatal(err)

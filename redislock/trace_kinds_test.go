@@ -94,6 +94,7 @@ func (h *heard) context(t *testing.T) context.Context {
 // TestTraceOfEachKind: exactly the hooks of the table are called, for every kind that a
 // Client or a function New makes.
 func TestTraceOfEachKind(t *testing.T) {
+	t.Parallel()
 	made := slices.Sorted(slices.Values(constructors(t)))
 	if rows := slices.Sorted(maps.Keys(traces)); !slices.Equal(rows, made) {
 		t.Errorf("the table has rows for %q, the package makes %q", rows, made)
@@ -102,7 +103,7 @@ func TestTraceOfEachKind(t *testing.T) {
 		t.Errorf("kinds has %q, the package makes %q", have, made)
 	}
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
+	leaktest.Own(t)
 	var all sync.WaitGroup
 	defer all.Wait()
 	for name, want := range traces {
@@ -239,9 +240,10 @@ func (s traceScene) lost(h *heard) error {
 // TestTraceOfSeveral: the renewals of leases that make one are told once, with its
 // token, and as long as it lasts.
 func TestTraceOfSeveral(t *testing.T) {
+	t.Parallel()
 	const lease = 1200 * time.Millisecond
 	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
+	leaktest.Own(t)
 	c := newClient(t, dial(t, at))
 	o := redislock.Options{Lease: lease}
 	multi := c.Multi([]string{newKey(), newKey(), newKey()}, o)

@@ -1,11 +1,33 @@
 package zklock_test
 
 import (
+	"fmt"
+	"os"
+	"runtime"
 	"testing"
 
 	"locklab/harness/lockbench"
+	"locklab/harness/locktest"
 	"locklab/zklock"
 )
 
-func TestMain(m *testing.M)      { lockbench.Main(m) }
+// TestMain lets one test more run beside the others than there are processors at
+// least: TestCutOff, which waits for a minute.
+func TestMain(m *testing.M) {
+	locktest.Parallel(1 + max(2, runtime.GOMAXPROCS(0)))
+	lockbench.Main(tests{m})
+}
+
+// tests stops the common server after the last test.
+type tests struct{ *testing.M }
+
+func (ts tests) Run() int {
+	code := ts.M.Run()
+	if err := stopCommon(); err != nil {
+		fmt.Fprintln(os.Stderr, "the server of all tests:", err)
+		return 1
+	}
+	return code
+}
+
 func BenchmarkLock(b *testing.B) { lockbench.Run(b, zklock.Suite) }

@@ -53,7 +53,7 @@ const maxZxid = 1<<(63-tokenBits) - 1
 
 // A Cohort is a [Mutex] for clients with many goroutines that want the same
 // lock. They queue in memory, in order of arrival; the client has one ticket
-// at the servers for all of them, and whoever holds the lock hands it to the
+// at the servers for all of them, and the holder hands it to the
 // next of them, up to [CohortOptions].Handovers times, before the ticket is
 // given back and the client queues again behind the others. So a busy client
 // cannot starve another one: each has its turn, of at most 1 + Handovers
@@ -62,7 +62,7 @@ const maxZxid = 1<<(63-tokenBits) - 1
 //
 // Fair is this to clients, not to goroutines: five goroutines of one client that
 // come back at once and fifty of another have half of the lock each. A client
-// with nobody in line has one turn for each tenure of the others.
+// with no waiter behind it has one turn for each tenure of the others.
 //
 // Everything else is as with a Mutex, with which it can contend for the same
 // path, but for the tokens, see [Cohort.Lock], and that a ticket which somebody
@@ -132,8 +132,8 @@ func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	return nil, err
 }
 
-// TryLock takes the lock if nobody holds it or waits for it, here or in
-// another client. The error wraps ErrNotAcquired if somebody does.
+// TryLock takes the lock if it is free and has no waiters, here or in
+// another client. The error wraps ErrNotAcquired if it is not.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	ctx = orBackground(ctx)
 	switch {

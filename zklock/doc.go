@@ -33,17 +33,17 @@
 // timeout, with the default margin: a leader election that takes longer can cost
 // the lease (docs/decisions/0009-zk-contact.md).
 //
-// It also ends when somebody deletes the holder's ticket: at once if the ticket
+// It also ends when the holder's ticket is deleted: at once if the ticket
 // is older than a second, or than a third of the session timeout if that is
 // less; otherwise when it comes to that age, or at Unlock.
 //
 // A waiter whose ticket is deleted queues again, and is told at once if the
-// ticket is that old. The ticket of a waiter who has begun to wait only just now
+// ticket is that old. The ticket of a waiter that has begun to wait only just now
 // must not be deleted: it may be handed the lock, and hold it beside the one
 // behind it until the ticket would have come to that age. Its token is then the
 // smaller one. To watch every ticket from the start would cost each acquisition a
-// request and an event; nobody who looks at a queue first and then deletes what
-// is stuck can be that fast. This is so for a [Mutex], a [Multi] and a [RW];
+// request and an event; a person or program that looks at a queue first and then
+// deletes what is stuck is not that fast. This is so for a [Mutex], a [Multi] and a [RW];
 // others look at the queue before they take the lock.
 //
 // # Many goroutines
@@ -56,8 +56,8 @@
 // # Kinds of lock
 //
 //   - [Client.Mutex]: one holder.
-//   - [Client.Reentrant]: one owner, who may take it again, and who can be asked
-//     for it by [Client.Revoke]. Who is an owner, a goroutine, a request, the
+//   - [Client.Reentrant]: one owner, which may take it again, and which can be asked
+//     for it by [Client.Revoke]. What is an owner, a goroutine, a request, the
 //     client or its session, is up to the user.
 //   - [Client.RW]: one writer or any number of readers; [RW.Owner] for one that
 //     writes and then reads on.
@@ -71,16 +71,17 @@
 // A waiter rides out a lost connection, at its place in the queue as long as
 // the session lives and at the end of the queue after that. If the reply to
 // its create request is lost, it finds its ticket again by the unique part of
-// its name. No error leaves a ticket behind that nobody owns.
+// its name. No error leaves a ticket behind that has no owner.
 //
 // While the servers have no leader no lock changes hands. One that dies is
 // missed at once, one that hangs after syncLimit ticks; then there is an election,
 // and a client is back when it has tried the servers once more: a second or two
 // later, of which the handshake with a server that hangs takes an eighth of the
-// session timeout, at least half a second, and more each time up to a third. A
-// client that does not come back keeps the others out for longer: the new leader
+// session timeout, at least half a second, and up to a third if all servers are slow.
+// A client that does not come back keeps the others out for longer: the new leader
 // gives every session a whole timeout. So the bound is syncLimit ticks, the
-// election, the session timeout and a tick.
+// election, the session timeout and a tick. An election takes half a second, as a
+// rule, and initLimit ticks more each time that it fails.
 //
 // # Contexts
 //
@@ -126,7 +127,7 @@
 // else. Tickets are open to the same users but for writing, which is left to
 // the client: it presents an identity of its own, made up at random, for that.
 // Servers with skipACL=yes are recognized, and the event of a release is then
-// only a hint, as in Curator. Who is not let in gets an error with [ErrNoAuth]
+// only a hint, as in Curator. A client that is not let in gets an error with [ErrNoAuth]
 // and zk.ErrNoAuth in it.
 //
 // Rank 2. It imports harness, internal/lease and internal/wire, and must never

@@ -9,14 +9,14 @@ import (
 	"locklab/harness"
 )
 
-// fair is the lock recipe of the ZooKeeper documentation: everybody waits for
+// fair is the lock recipe of the ZooKeeper documentation: every waiter waits for
 // the ticket just ahead, so a release wakes one waiter.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets. The owner of the lowest holds the lock.
 //  3. Watch the next lower ticket. If it is gone already go to 2.
 //  4. When the watch fires go to 2. Never take the lock without looking: the
-//     ticket ahead may have been that of a waiter who gave up.
+//     ticket ahead may have been that of a waiter that gave up.
 //
 // Three requests for acquire and release alone; five and one watch event
 // behind others, whatever their number, though the list grows with it.

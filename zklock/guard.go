@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A ticket can be removed by somebody else. A watch on it would cost every
+// A ticket can be removed by another client. A watch on it would cost every
 // acquisition a request and an event, so it is set when a ticket turns out to be
 // a slow one. Until then its owner does not know, and may hold the lock beside
 // another: so slow is counted from when it began to wait.

@@ -9,7 +9,7 @@ import (
 	"locklab/harness"
 )
 
-// herd is the same queue as [fair], but everybody watches the list itself.
+// herd is the same queue as [fair], but every waiter watches the list itself.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets and watch the list. The owner of the lowest holds the

@@ -100,7 +100,7 @@ func (l *Lease) release() error {
 // Others take the zxid of the last change to the queue that this holder saw when
 // it found itself at the head. By then its predecessor's ticket had gone, which
 // is such a change, and the predecessor had seen that ticket, its own, in place.
-// See [RW] and [Semaphore] on tokens of holders who share.
+// See [RW] and [Semaphore] on tokens of holders that share.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released or may have been lost.

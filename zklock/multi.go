@@ -10,7 +10,7 @@ import (
 )
 
 // multi is several mutexes taken together, one after another in an order that
-// all agree on, and released in reverse. Two who want the same mutexes in
+// all agree on, and released in reverse. Two that want the same mutexes in
 // different orders would each get one and wait for the other's for ever.
 //
 // Its cost is the sum of theirs.
@@ -52,7 +52,7 @@ type MultiOptions struct {
 }
 
 // A Multi is the mutexes at several paths, taken together. Each is one with
-// [Client.Mutex] of that path: whoever needs one path only takes that.
+// [Client.Mutex] of that path: a client that needs one path only takes that.
 type Multi struct {
 	mutexes []*Mutex // in the order in which they are taken
 }
@@ -90,8 +90,8 @@ var ErrNoPath = fmt.Errorf("zklock: %w: no path to lock", harness.ErrUsage)
 // begins again.
 func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if nobody holds or waits for any of them. The error
-// wraps ErrNotAcquired if somebody does.
+// TryLock takes the mutexes if all are free and have no waiters. The error
+// wraps ErrNotAcquired if they are not.
 func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {

@@ -44,13 +44,13 @@ func (m *Mutex) Path() string { return m.path }
 // while the servers cannot be reached; only ctx bounds it.
 //
 // Alone it takes two requests, behind others three and one watch event, which is
-// the lock. Unlock takes one. Whoever waits, or holds the lock, for longer
+// the lock. Unlock takes one. A client that waits, or holds the lock, for longer
 // than a second, or a third of the session timeout if that is less, causes one
 // request and one event more.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if nobody holds it or waits for it. The error wraps
-// ErrNotAcquired if somebody does.
+// TryLock takes the lock if it is free and has no waiters. The error wraps
+// ErrNotAcquired if it is not.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {

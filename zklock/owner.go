@@ -30,7 +30,7 @@ type possession struct {
 	holds  map[*Lease]bool // guarded by owner.mu
 }
 
-// A flight is a place in the queue and those who wait at it.
+// A flight is a place in the queue and the waiters at it.
 type flight struct {
 	try     bool
 	cancel  context.CancelFunc
@@ -49,7 +49,7 @@ type granted struct {
 func (o *Owner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
 // TryLock is Lock that does not wait for others. The error wraps
-// ErrNotAcquired if somebody else holds the lock or waits for it.
+// ErrNotAcquired if another holds the lock or waits for it.
 func (o *Owner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 // Count returns how many leases the owner has yet to unlock, lost ones
@@ -160,7 +160,7 @@ func (o *Owner) start(try bool) (*flight, error) {
 	return f, nil
 }
 
-// land waits for the lock and tells everybody who waits with it.
+// land waits for the lock and tells all that wait with it.
 func (o *Owner) land(f *flight, t *ticket, ctx context.Context) {
 	defer f.cancel()
 	defer close(f.done)

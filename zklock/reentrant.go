@@ -45,12 +45,12 @@ var curator = &harness.Variant{
 	}),
 }
 
-// Ownership says who is one owner to the methods of a [Reentrant] lock. Where
+// Ownership says what is one owner to the methods of a [Reentrant] lock. Where
 // none of these fits, [Reentrant.Owner] makes owners by hand.
 type Ownership int
 
 const (
-	// ByContext: whoever has the owner that [WithOwner] put into the context,
+	// ByContext: a call that has the owner that [WithOwner] put into the context,
 	// such as the goroutines that work on one request.
 	ByContext Ownership = iota
 
@@ -72,10 +72,10 @@ var ErrNoOwner = errors.New("zklock: no owner in the context: use WithOwner")
 type ReentrantOptions struct {
 	Options
 
-	// Ownership says who may take the lock again. 0 is ByContext.
+	// Ownership says what may take the lock again. 0 is ByContext.
 	Ownership Ownership
 
-	// OnRevoke, if not nil, is called when somebody asks by [Client.Revoke], or
+	// OnRevoke, if not nil, is called when another asks by [Client.Revoke], or
 	// by Curator's Revoker, that the lock be given back, once for each time.
 	// That is a wish: the owner holds the lock until it unlocks. OnRevoke runs in
 	// a goroutine that Close waits for. To be asked costs one request more for

@@ -11,8 +11,8 @@ import (
 	"locklab/harness"
 )
 
-// rw is a queue of readers and writers in which nobody is woken in vain by
-// those who cannot matter yet, and in which a writer hands over, as in
+// rw is a queue of readers and writers in which no waiter is woken in vain by
+// those that cannot matter yet, and in which a writer hands over, as in
 // [handoffVariant]: the watch event of its release is the next one's lock.
 //
 //  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer. A
@@ -25,14 +25,14 @@ import (
 //     and version 0, the connection not broken since: the lock is held. In every
 //     other case go to 2.
 //  5. To release, a writer sends one multi that writes to its ticket and deletes
-//     it. A reader deletes its own, and so does everybody who gives up.
+//     it. A reader deletes its own, and so does every waiter that gives up.
 //
 // The nearest writer ahead is the last that can leave before the reader's turn,
 // so that a reader is woken once, however many writers are ahead. Curator's
 // InterProcessReadWriteLock, see [rwCurator], watches the first writer instead:
 // a reader behind K writers wakes K times, and all readers each time.
 //
-// Nobody starves: both kinds are served in the order of their tickets. Readers
+// None starves: both kinds are served in the order of their tickets. Readers
 // between the same two writers hold the lock together.
 //
 // A writer is alone, so its release says that nobody ahead of it was left; and
@@ -81,7 +81,7 @@ const (
 // goroutines may use it; it can be locked again after any error.
 //
 // It is not reentrant: a reader that locks it for reading again may wait for a
-// writer who waits for the reader. See [RW.Owner] for one that is.
+// writer that waits for the reader. See [RW.Owner] for one that is.
 //
 // Curator's InterProcessReadWriteLock can contend for the same path. Up to version
 // 5.4.0 it lets a writer in beside an owner that writes and then reads on
@@ -91,7 +91,7 @@ const (
 //
 // A writer's token is greater than that of every reader and every writer that
 // held the lock before. A reader's is not less than that of any writer before
-// it; readers who share the lock may have equal tokens, in any order. So a
+// it; readers that share the lock may have equal tokens, in any order. So a
 // resource remembers two numbers, the greatest token it has seen and the
 // greatest of a writer. It lets a writer in whose token is not less than the
 // first, and a reader whose token is not less than the second.
@@ -117,8 +117,8 @@ func (m *RW) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.wr
 // with those of other readers.
 func (m *RW) RLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, false) }
 
-// TryLock takes the lock as a writer if nobody holds it or waits for it. The
-// error wraps ErrNotAcquired if somebody does.
+// TryLock takes the lock as a writer if it is free and has no waiters. The
+// error wraps ErrNotAcquired if it is not.
 func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, true) }
 
 // TryRLock takes the lock as a reader if no writer holds it or waits for it.

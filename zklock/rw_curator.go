@@ -31,7 +31,7 @@ import (
 //
 // A writer may read as well, by a ticket with the number of its write ticket,
 // which keeps its place when the latter goes (CURATOR-621, after 5.4.0). A
-// reader who asks to write waits for itself in Curator; here it is refused.
+// reader that asks to write waits for itself in Curator; here it is refused.
 //
 // # References
 //
@@ -97,7 +97,7 @@ func (m *RW) Owner() *RWOwner {
 func (o *RWOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
 // TryLock is Lock that does not wait for others. The error wraps
-// ErrNotAcquired if somebody else holds the lock or waits for it.
+// ErrNotAcquired if another holds the lock or waits for it.
 func (o *RWOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *RWOwner) lock(ctx context.Context, try bool) (*Lease, error) {

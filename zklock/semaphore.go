@@ -15,24 +15,24 @@ import (
 // have a permit each.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
-//  2. List the tickets. The owners of the first k hold a permit. Whoever learns
-//     this and sees somebody behind writes "held" into its own ticket.
+//  2. List the tickets. The owners of the first k hold a permit. A client that learns
+//     this and sees a ticket behind writes "held" into its own ticket.
 //  3. The first waiter, whose ticket is the k+1st, lists with a watch on the
 //     list. Any other watches the ticket just ahead, and if "held" is in it, or
 //     it is gone already, goes to 2.
 //  4. When the watch fires go to 2.
 //
-// So a release, whichever of the holders it is by, wakes the first waiter, who
+// So a release, whichever of the holders it is by, wakes the first waiter, which
 // then wakes the next to take over its watch. New arrivals wake the first
-// waiter too, but nobody else.
+// waiter too, but no other.
 //
 // The obvious rule, to watch the ticket k places ahead, loses permits: holders
 // leave in any order, and if the second leaves first it wakes the second waiter
-// while the permit is the first waiter's, who sleeps on until the first holder
+// while the permit is the first waiter's, which sleeps on until the first holder
 // leaves. Curator's first InterProcessSemaphore had it; it gave way to
 // [semaphoreV2].
 //
-// Three requests for acquire and release while nobody waits; about six and two
+// Three requests for acquire and release while none waits; about six and two
 // watch events behind others, whatever the number of permits and waiters.
 //
 // # References

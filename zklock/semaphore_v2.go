@@ -21,7 +21,7 @@ import (
 //
 // Only the holder of the mutex watches the room, so that a release wakes one
 // waiter. That takes two tickets: six requests, of which four write, for acquire
-// and release while nobody waits, about eight behind others.
+// and release while none waits, about eight behind others.
 //
 // # References
 //
@@ -67,7 +67,7 @@ func (s *SemaphoreV2) Path() string { return s.path }
 // Lock waits for a permit until ctx ends, see [Mutex.Lock].
 func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(ctx, false) }
 
-// TryLock takes a permit if one is free and nobody else is about to take one.
+// TryLock takes a permit if one is free and no other client is about to take one.
 // The error wraps ErrNotAcquired if that is not so.
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 

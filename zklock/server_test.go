@@ -13,23 +13,20 @@ import (
 	"locklab/internal/wire"
 )
 
-// common is a server for all tests that run at the same time: to start one is
-// more work for the machine than most tests are. No two of them use the same
-// nodes, see newPath.
+// common is a server for all tests that do not hurt one: to start one is more work for
+// the machine than most tests are. No two of them use the same nodes, see newPath.
 var common struct {
 	mu     sync.Mutex
-	users  int
-	server *backend.Server // while there are users
+	server *backend.Server // nil before the first test that asks
 }
 
 // endpoint says where a server is that other tests use, too. It skips t, or fails
-// it if LOCKLAB_REQUIRE says so, where there is none to be had. The last of them
-// to end removes what is left below root, and stops the server.
+// it if LOCKLAB_REQUIRE says so, where there is none to be had.
 func endpoint(t *testing.T) harness.Endpoint {
 	t.Helper()
 	common.mu.Lock()
 	defer common.mu.Unlock()
-	if common.users == 0 {
+	if common.server == nil {
 		server, err := backend.Start(context.Background(), harness.KindZooKeeper)
 		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 			t.Skipf("no zookeeper: %v", err)
@@ -39,22 +36,17 @@ func endpoint(t *testing.T) harness.Endpoint {
 		}
 		common.server = server
 	}
-	common.users++
-	at := common.server.Endpoint()
-	t.Cleanup(func() {
-		common.mu.Lock()
-		defer common.mu.Unlock()
-		if common.users--; common.users > 0 {
-			return
-		}
-		if err := sweep(at); err != nil {
-			t.Error(err)
-		}
-		if err := common.server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return at
+	return common.server.Endpoint()
+}
+
+// stopCommon removes what is left below root, and stops the server.
+func stopCommon() error {
+	common.mu.Lock()
+	defer common.mu.Unlock()
+	if common.server == nil {
+		return nil
+	}
+	return errors.Join(sweep(common.server.Endpoint()), common.server.Stop())
 }
 
 // sweep removes the nodes that the tests have left.

@@ -38,7 +38,7 @@ var (
 	// released before.
 	ErrNotHeld = fmt.Errorf("zklock: %w", harness.ErrNotHeld)
 
-	// ErrNotAcquired is returned by TryLock while somebody else holds the lock.
+	// ErrNotAcquired is returned by TryLock while another holds the lock.
 	ErrNotAcquired = fmt.Errorf("zklock: %w", harness.ErrNotAcquired)
 
 	// ErrLost is why a lease ended without Unlock.

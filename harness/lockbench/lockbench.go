@@ -16,9 +16,9 @@ import (
 	"locklab/harness/runner"
 )
 
-// Main runs the tests of a lock package. When benchmarks are among them it
-// first prints, once, which way each unit is better, for benchstat.
-func Main(m *testing.M) {
+// Main runs the tests of a lock package, which m is or runs. When benchmarks are among
+// them it first prints, once, which way each unit is better, for benchstat.
+func Main(m interface{ Run() int }) {
 	flag.Parse()
 	if f := flag.Lookup("test.bench"); f != nil && f.Value.String() != "" {
 		for _, x := range metric.Suite {

@@ -31,11 +31,11 @@ var brokenClaims = []breakage{
 // mostlyInOrder is a ticket lock in which so many arrivals of sixteen, one after
 // another, do not queue up. That is too few for the trials of the order of arrival.
 type mostlyInOrder struct {
-	brokenTAS  // who is inside
+	brokenTAS  // held by the worker inside
 	push       uint32
 	turns      atomic.Uint32
 	next, turn atomic.Uint32 // the queue
-	pushing    atomic.Uint32 // those who go before the queue
+	pushing    atomic.Uint32 // arrivals that go before the queue
 	queued     bool          // the holder came by the queue; guarded by the lock
 }
 

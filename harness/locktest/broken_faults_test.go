@@ -8,7 +8,7 @@ const (
 	none              fault = "none"
 	grantsAll         fault = "grants-all"          // Lock does not wait
 	grantsAtRandom    fault = "grants-too-early"    // now and then the lock is granted while it is held
-	losesWakeUps      fault = "loses-wake-ups"      // now and then a release tells nobody
+	losesWakeUps      fault = "loses-wake-ups"      // now and then a release tells no waiter
 	servesLast        fault = "serves-last"         // the queue is a stack
 	leavesGhost       fault = "leaves-ghost"        // a waiter that gives up stays in the queue
 	dropsGrant        fault = "drops-grant"         // a waiter that gives up at the moment of the grant keeps it
@@ -27,12 +27,13 @@ const (
 	tryHidesReason    fault = "try-hides-reason"    // TryLock does not wrap ErrNotAcquired
 	tryStays          fault = "try-stays"           // TryLock joins the queue and leaves
 	clientLeaks       fault = "client-leaks"        // a client leaves a goroutine behind
+	timerLeaks        fault = "timer-leaks"         // a client leaves a goroutine behind that a timer began
 	closeEndsAll      fault = "close-ends-all"      // closing a session ends its client
 	onePermitMore     fault = "one-permit-more"     // a semaphore lets in one more than it claims
 	onePermitLess     fault = "one-permit-less"     // a semaphore lets in one less than it claims
 	waitsForItself    fault = "waits-for-itself"    // a reentrant lock is not
 	freesAtFirst      fault = "frees-at-first"      // a reentrant lock is free after the first of two Unlocks
-	ownerIsClient     fault = "owner-is-client"     // a reentrant lock lets in whoever shares its owner's client
+	ownerIsClient     fault = "owner-is-client"     // a reentrant lock lets in every worker of its owner's client
 )
 
 // Faults that show when there are many waiters, or after some time.

@@ -97,7 +97,7 @@ type perWorker []sync.Locker
 
 func (p perWorker) Worker(i int) sync.Locker { return p[i] }
 
-// noop excludes nobody.
+// noop excludes no worker.
 type noop struct{}
 
 func (noop) Lock()   {}
@@ -134,7 +134,7 @@ func (l *loadThenStore) Lock() {
 }
 func (l *loadThenStore) Unlock() { l.held.Store(false) }
 
-// uniprocessor believes that with one processor nobody can interfere.
+// uniprocessor believes that with one processor no worker can interfere.
 type uniprocessor struct{ brokenTAS }
 
 func (l *uniprocessor) Lock() {
@@ -186,7 +186,7 @@ func (l *lostRelease) Unlock() {
 }
 
 // forgetfulMCS is MCS whose Unlock sees no successor and frees the lock by a
-// store: who queues up in between is never woken.
+// store: a waiter that queues up in between is never woken.
 type forgetfulMCS struct {
 	q     *quitter
 	tail  atomic.Pointer[mcsNode]
@@ -285,7 +285,7 @@ func (h *singleUse) Lock() {
 }
 func (h *singleUse) Unlock() { h.lock.Unlock() }
 
-// tryTakesAll reports success whoever holds the lock.
+// tryTakesAll reports success, held or not.
 type tryTakesAll struct{ brokenTAS }
 
 func (l *tryTakesAll) TryLock() bool { l.held.Store(true); return true }

@@ -72,8 +72,11 @@ func (m *memoryServer) variant() *harness.Variant {
 		Family: harness.Redis, Status: harness.Reference,
 		Traits: m.claims,
 		Remote: func(_ context.Context, _ harness.Endpoint, key string) (harness.Remote, error) {
-			if m.fault == clientLeaks {
+			switch m.fault {
+			case clientLeaks:
 				go func() { <-m.quit }()
+			case timerLeaks:
+				time.AfterFunc(0, func() { <-m.quit })
 			}
 			return &memoryClient{server: m, key: key}, nil
 		},
@@ -209,8 +212,8 @@ func (l *memoryLock) grant(r *memoryLease) {
 	close(r.granted)
 }
 
-// next takes the lock from r, or from anybody if r does not hold it, and grants
-// it to whoever is next.
+// next takes the lock from r, or from its holder if that is not r, and grants
+// it to the next waiter.
 func (l *memoryLock) next(r *memoryLease, f fault) {
 	k := max(0, slices.Index(l.holders, r))
 	if f == countsToThree && !slices.Contains(l.holders, r) {

@@ -19,7 +19,7 @@ type limits struct {
 	threads  bool          // workers are locked to their threads
 }
 
-// A stuckError says who waits for a lock that nobody gets.
+// A stuckError names the workers that wait for a lock that none of them gets.
 type stuckError struct {
 	waiting  []string
 	patience time.Duration
@@ -51,7 +51,7 @@ type crew struct {
 
 // drive lets n workers start together and repeat turn until the limits end it
 // or a turn fails. It returns the number of turns of each worker, and the first
-// failure, a stuckError if nobody finished a turn for limits.patience, or nil.
+// failure, a stuckError if no worker finished a turn for limits.patience, or nil.
 //
 // The context of a turn ends with the first failure. Workers stuck in a local
 // lock cannot be stopped: they stay behind when drive returns a stuckError.

@@ -14,13 +14,13 @@ import (
 
 // The check of the order of arrival.
 const (
-	queue  = 7 // workers: the holder and six who queue up
+	queue  = 7 // workers: the holder and six waiters
 	trials = 5 // a lock without order passes all by luck once in 7!/5 = 1008 times
 )
 
 // inOrder checks that a lock serves in order of arrival. Worker 0 takes the
 // lock, the others arrive one by one, then worker 0 releases it and comes back
-// at once, which makes it the last. Nobody can see from outside when a waiter
+// at once, which makes it the last. It cannot be seen from outside when a waiter
 // has arrived, so arrivals are spaced by time, and the lock has several trials
 // with ever longer gaps; a FIFO lock passes one of them.
 //

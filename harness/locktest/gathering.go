@@ -27,7 +27,7 @@ type gathering struct {
 	shared bool                // with reads: in every round readers hold the lock
 	hold   func(round int)     // what the holder does while the others wait; nil: nothing
 	gap    func(trial int)     // waiters ask one after the other, so far apart; nil: at once
-	room   occupancy           // judges who is inside
+	room   occupancy           // judges which workers are inside
 	judge  func(g *scene) bool // whether a round was as it should be; it is repeated if not; nil: always
 
 	scene
@@ -48,7 +48,7 @@ type scene struct {
 	served       []int32 // the waiters in the order in which they got the lock
 }
 
-// An occupancy judges who is inside while stay runs.
+// An occupancy judges which workers are inside while stay runs.
 type occupancy interface {
 	write(i int, stay func()) error
 	read(i int, stay func()) error

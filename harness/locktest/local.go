@@ -65,7 +65,7 @@ func lostUpdateLocal(ctx context.Context, s Subject) error {
 	})
 }
 
-// isFree is what a step relies on where nobody else is about.
+// isFree is what a step relies on where there is no other worker.
 const isFree = "a free lock does not open: Lock has not returned"
 
 func reuseLocal(ctx context.Context, s Subject) error {

@@ -22,7 +22,7 @@ func claimsLocal(_ context.Context, s Subject) error {
 	case !claims && (shared || optimistic):
 		return fmt.Errorf("a %T has readers, but the variant does not claim Traits.ReadWrite", h)
 	case shared && optimistic:
-		return fmt.Errorf("a %T is both harness.RWLocker and harness.OptimisticReader: nobody knows how its readers read", h)
+		return fmt.Errorf("a %T is both harness.RWLocker and harness.OptimisticReader: it does not say how its readers read", h)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func permitsLocal(ctx context.Context, s Subject) error {
 	permits := s.Variant.Traits.Permits
 	n := permits + 2
 	if most := s.Variant.Traits.MaxWorkers; most > 0 && most < n {
-		return NotApplicable(fmt.Sprintf("nobody to refuse: the lock serves at most %d workers", most))
+		return NotApplicable(fmt.Sprintf("no worker to refuse: the lock serves at most %d workers", most))
 	}
 	sh := shape{workers: n}
 	if err := countPermits(ctx, s, sh.all(s.Variant, n)); err != nil {
@@ -93,7 +93,7 @@ func countPermits(ctx context.Context, s Subject, hs []sync.Locker) error {
 
 func reentrantLocal(ctx context.Context, s Subject) error {
 	if n := atMost(s.Variant, 2); n < 2 {
-		return NotApplicable("nobody to keep out: the lock serves one worker")
+		return NotApplicable("no other worker to keep out: the lock serves one")
 	}
 	return eachShape(ctx, s, func(ctx context.Context, r *rig) error {
 		if len(r.hs) < 2 {

@@ -47,7 +47,7 @@ func read(h sync.Locker, look func()) {
 	}
 }
 
-// A hall is words that say who is inside: writers as in inside, and how many
+// A hall is words that say which workers are inside: writers as in inside, and how many
 // readers. The lock under test should make them pointless.
 type hall struct {
 	inside
@@ -204,7 +204,7 @@ func versions(hs []sync.Locker) error {
 	writer := hs[len(hs)-1]
 	for range 3 {
 		if v := reader.ReadBegin(); reader.ReadRetry(v) {
-			return errors.New("ReadRetry told a reader to begin again although nobody had written")
+			return errors.New("ReadRetry told a reader to begin again although no worker had written")
 		}
 		v := reader.ReadBegin()
 		writer.Lock()

@@ -29,7 +29,7 @@ func tryLocal(ctx context.Context, s Subject) error {
 func trySteps(hs []sync.Locker) error {
 	a, b := hs[0], hs[len(hs)-1]
 	tryA, tryB := a.(harness.TryLocker), b.(harness.TryLocker)
-	two := len(hs) > 1 // a lock without handles gives everybody the same
+	two := len(hs) > 1 // a lock without handles gives all workers the same
 	for range 3 {
 		if !tryA.TryLock() {
 			return errors.New("TryLock refused a free lock")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -38,10 +37,6 @@ type Rule struct {
 	// once says that what the check has not found at the first try it will not
 	// find at another.
 	once bool
-
-	// alone says that the check counts what the whole process has, and nothing
-	// else may run beside it.
-	alone bool
 }
 
 // A Subject is a lock under test and how hard to try.
@@ -53,13 +48,9 @@ type Subject struct {
 	// DefaultStress.
 	Stress time.Duration
 
-	// Patience is how long nobody may get a lock for which somebody waits
+	// Patience is for how long a lock may go to no worker while some wait,
 	// before it counts as stuck; 0 is DefaultPatience.
 	Patience time.Duration
-
-	// beside is shared by the subjects that are tested beside each other, held
-	// alone by a check that is to run alone; nil if there is one only.
-	beside *sync.RWMutex
 }
 
 // Defaults of a Subject.
@@ -123,16 +114,7 @@ func Check(ctx context.Context, s Subject) error {
 
 // apply checks one rule; the error is a Failure or NotApplicable.
 func (r Rule) apply(ctx context.Context, s Subject) error {
-	switch {
-	case s.beside == nil:
-	case r.alone:
-		s.beside.Lock()
-		defer s.beside.Unlock()
-	default:
-		s.beside.RLock()
-		defer s.beside.RUnlock()
-	}
-	err := recovered(func() error { return r.Check(ctx, s) })
+	err := labelled(ctx, s.Variant.Name+"/"+r.Name, func() error { return r.Check(ctx, s) })
 	if err == nil || isNotApplicable(err) {
 		return err
 	}
@@ -176,7 +158,6 @@ func Run(t *testing.T, suite []*harness.Variant) {
 	}
 	servers := newServers(t)
 	var remote errgroup.Group
-	var beside sync.RWMutex
 	remote.SetLimit(abreast)
 	defer remote.Wait()
 	for _, v := range suite {
@@ -186,7 +167,6 @@ func Run(t *testing.T, suite []*harness.Variant) {
 				t.Skip(v.Unavailable)
 			}
 			if v.Traits.Needs != "" {
-				s.beside = &beside
 				s.At = servers.endpoint(t, v.Traits.Needs, harness.Servers(suite, v.Traits.Needs))
 				if lacks := v.Traits.Lacks(s.At); lacks != "" {
 					t.Skip(lacks)
@@ -199,8 +179,10 @@ func Run(t *testing.T, suite []*harness.Variant) {
 			continue
 		}
 		remote.Go(func() error {
-			t.Run(v.Name, test)
-			return nil
+			return labelled(t.Context(), v.Name, func() error {
+				t.Run(v.Name, test)
+				return nil
+			})
 		})
 	}
 }
@@ -208,7 +190,7 @@ func Run(t *testing.T, suite []*harness.Variant) {
 func runOne(t *testing.T, s Subject) {
 	switch s.Variant.Status {
 	case harness.Broken:
-		why, err := verdict(t.Context(), s)
+		why, err := verdict(t.Context(), s, patienceWithBroken)
 		if err != nil {
 			t.Error(err)
 		}
@@ -272,10 +254,10 @@ const patienceWithBroken = 100
 // first failure is enough. Where the race detector watches, rules that guard
 // plain memory are left out: it would report the very failure that is wanted,
 // and fail the test. A rule gets no more than DefaultStress: a lock that it does
-// not reject has others to fail, and many tries.
-func verdict(ctx context.Context, s Subject) (why, err error) {
+// not reject has others to fail, and other tries.
+func verdict(ctx context.Context, s Subject, tries int) (why, err error) {
 	s.Stress = min(s.stress(), DefaultStress)
-	for try := range patienceWithBroken {
+	for try := range tries {
 		for _, r := range Rules {
 			if !r.Applies(s.Variant) || r.plain && raceDetector || r.once && try > 0 {
 				continue
@@ -285,7 +267,7 @@ func verdict(ctx context.Context, s Subject) (why, err error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s has status %q, but it kept every promise, %d times", s.Variant.Name, s.Variant.Status, patienceWithBroken)
+	return nil, fmt.Errorf("%s has status %q, but it kept every promise, %d times", s.Variant.Name, s.Variant.Status, tries)
 }
 
 // stressFromEnv returns 0 if the environment says nothing.

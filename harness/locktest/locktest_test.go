@@ -21,7 +21,6 @@ func control() *harness.Variant {
 }
 
 func TestCorrectRemoteIsAccepted(t *testing.T) {
-	var beside sync.RWMutex // they wait most of the time
 	for name, claims := range map[string]harness.Traits{
 		"lock":      {},
 		"semaphore": {Permits: 3},
@@ -32,7 +31,7 @@ func TestCorrectRemoteIsAccepted(t *testing.T) {
 			t.Parallel()
 			m := newMemoryServerWith(none, claims)
 			defer close(m.quit)
-			if err := Check(t.Context(), Subject{Variant: m.variant(), Stress: DefaultStress / 3, beside: &beside}); err != nil {
+			if err := Check(t.Context(), Subject{Variant: m.variant(), Stress: DefaultStress / 3}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -103,11 +102,11 @@ func TestRunJudgesByStatus(t *testing.T) {
 
 func TestVerdictInverts(t *testing.T) {
 	v := control()
-	if why, err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); why != nil || err == nil {
+	if why, err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}, 2); why != nil || err == nil {
 		t.Error("a correct lock with status broken must fail the suite")
 	}
 	v.Local = func(harness.Setup) harness.Local { return harness.Shared(noTry{new(sync.Mutex)}) }
-	if why, err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); why == nil || err != nil {
+	if why, err := verdict(t.Context(), Subject{Variant: v, Stress: time.Millisecond}, 2); why == nil || err != nil {
 		t.Errorf("a broken lock with status broken must pass the suite: %v", err)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// inside is a word that says who is in the critical section. The lock under
+// inside is a word that says which worker is in the critical section. The lock under
 // test should make it pointless.
 type inside struct {
-	owner atomic.Int32 // worker + 1; 0 is nobody
+	owner atomic.Int32 // worker + 1; 0 is none
 	_     [128]byte
 }
 

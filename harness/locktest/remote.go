@@ -131,7 +131,9 @@ func reuseRemote(ctx context.Context, s Subject) error {
 // fifoRemote queues workers up that have a client each, and then more workers.
 func fifoRemote(ctx context.Context, s Subject) error {
 	for _, c := range []crowd{{queue, 1}, {throngs, perClient}} {
-		gap := 140 * time.Millisecond / time.Duration(c.workers)
+		// The last of the trials has gaps 16 times as long: longer than a process of
+		// a busy machine is kept from running.
+		gap := max(140*time.Millisecond/time.Duration(c.workers), 14*time.Millisecond)
 		err := inRoom(ctx, s, func(r *room) error {
 			if err := r.fill(r.atMost(c.workers), c.per); err != nil {
 				return err
@@ -154,7 +156,7 @@ func fencingRemote(ctx context.Context, s Subject) error {
 	return remoteReaders(readFencing)(ctx, s)
 }
 
-// writersFencing lets some waiters give up, and some rounds start with nobody
+// writersFencing lets some waiters give up, and some rounds start with no waiter
 // in line, since recipes take another path then.
 func writersFencing(ctx context.Context, s Subject) error {
 	return inRoom(ctx, s, func(r *room) error {

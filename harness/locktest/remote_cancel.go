@@ -23,7 +23,7 @@ func cancelRemote(ctx context.Context, s Subject) error {
 			if err := step.run(r); err != nil {
 				return fmt.Errorf("%s: %w", step.name, err)
 			}
-			// Whoever gave up has left: everybody gets the lock.
+			// The waiters that gave up have left: every worker gets the lock.
 			for _, i := range []int{2, 1, 0} {
 				if err := r.turn(i); err != nil {
 					return fmt.Errorf("%s: afterwards: %w", step.name, err)
@@ -117,7 +117,7 @@ func cancelledInQueue(r *room) error {
 	}
 	g := <-last
 	if g.err != nil {
-		return fmt.Errorf("who waited behind the one that gave up does not get the lock: %w", g.err)
+		return fmt.Errorf("the waiter behind the one that gave up does not get the lock: %w", g.err)
 	}
 	return r.unlock(g.lease)
 }

@@ -13,7 +13,7 @@ func permitsRemote(ctx context.Context, s Subject) error {
 	permits := s.Variant.Traits.Permits
 	n := permits + 2
 	if most := s.Variant.Traits.MaxWorkers; most > 0 && most < n {
-		return NotApplicable(fmt.Sprintf("nobody to refuse: the lock serves at most %d workers", most))
+		return NotApplicable(fmt.Sprintf("no worker to refuse: the lock serves at most %d workers", most))
 	}
 	return inRoomWithout(ctx, s, 0, func(r *room) error {
 		if err := r.fill(n, 2); err != nil {

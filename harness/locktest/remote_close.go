@@ -3,9 +3,12 @@ package locktest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
-	"runtime"
+	"runtime/pprof"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,12 +20,29 @@ func closeRemote(ctx context.Context, s Subject) error {
 	if err := busyRoom(ctx, s); err != nil {
 		return err
 	}
-	before := goroutines()
-	if err := busyRoom(ctx, s); err != nil {
+	before, _, err := goroutines("")
+	if err != nil {
 		return err
 	}
-	return leaked(before)
+	key := "close " + rand.Text()
+	if err := labelled(ctx, key, func() error { return busyRoom(ctx, s) }); err != nil {
+		return err
+	}
+	return leaked(key, before)
 }
+
+// labelled runs f in a goroutine of its own with a label, which the goroutines that it
+// begins inherit: so checks that run beside each other know theirs.
+func labelled(ctx context.Context, key string, f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		pprof.SetGoroutineLabels(pprof.WithLabels(ctx, pprof.Labels(label, key)))
+		done <- recovered(f)
+	}()
+	return <-done
+}
+
+const label = "locktest"
 
 // busyRoom uses everything that may start goroutines: leases, waiters, waiters
 // that give up, and sessions that close while others go on.
@@ -59,13 +79,17 @@ func busyRoom(ctx context.Context, s Subject) error {
 	})
 }
 
-// leaked returns an error with the stacks of the goroutines that were not there
-// before and do not go away.
-func leaked(before map[string]string) error {
+// leaked returns an error with the stacks of the goroutines that f of [labelled] has
+// begun and that do not go away: those that carry the label; and more than before of
+// those that carry none, as what timers begin, and what that begins.
+func leaked(key string, before map[string]int) error {
 	for deadline := time.Now().Add(leakPatience); ; time.Sleep(10 * time.Millisecond) {
-		var left []string
-		for id, stack := range goroutines() {
-			if _, old := before[id]; !old {
+		others, left, err := goroutines(key)
+		if err != nil {
+			return err
+		}
+		for stack, n := range others {
+			if n > before[stack] {
 				left = append(left, stack)
 			}
 		}
@@ -74,25 +98,34 @@ func leaked(before map[string]string) error {
 		}
 		if time.Now().After(deadline) {
 			slices.Sort(left)
-			return fmt.Errorf("%d goroutines are left %v after Close, the first:\n%s", len(left), leakPatience, left[0])
+			return fmt.Errorf("goroutines are left %v after Close, in %d places, the first:\n%s", leakPatience, len(left), left[0])
 		}
 	}
 }
 
-// goroutines returns the stack of every goroutine by its number.
-func goroutines() map[string]string {
-	buf := make([]byte, 1<<16)
-	n := runtime.Stack(buf, true)
-	for n == len(buf) {
-		buf = make([]byte, 2*len(buf))
-		n = runtime.Stack(buf, true)
+// goroutines returns where the goroutines without a label are, how many in each place,
+// and where those with the given one. Tests themselves have none and are left out.
+func goroutines(key string) (bare map[string]int, own []string, err error) {
+	var out bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&out, 1); err != nil {
+		return nil, nil, err
 	}
-	out := make(map[string]string)
-	for stack := range bytes.SplitSeq(buf[:n], []byte("\n\n")) {
-		// "goroutine 18 [running]:"
-		if head := bytes.Fields(stack); len(head) > 1 {
-			out[string(head[1])] = string(stack)
+	bare = make(map[string]int)
+	mine := fmt.Sprintf("%q:%q", label, key)
+	_, places, _ := strings.Cut(out.String(), "\n") // after the head
+	for place := range strings.SplitSeq(places, "\n\n") {
+		// "2 @ 0x43e0ee 0x44f2b1", perhaps "# labels: {…}", and the stack
+		count, stack, _ := strings.Cut(place, " ")
+		n, err := strconv.Atoi(count)
+		switch {
+		case err != nil: // the end
+		case strings.Contains(stack, "# labels: "):
+			if strings.Contains(stack, mine) {
+				own = append(own, stack)
+			}
+		case !strings.Contains(stack, "testing.tRunner"):
+			bare[stack] += n
 		}
 	}
-	return out
+	return bare, own, nil
 }

@@ -86,8 +86,8 @@ func (r *room) leave(l harness.Lease) error {
 	return errors.Join(alive(l), r.unlock(l), r.ended(l))
 }
 
-// wakeUpRemote lets waiters wait for a time that is long for them, with nobody
-// about who could make up for a lost message: one, and three of several clients.
+// wakeUpRemote lets waiters wait for a time that is long for them, with no other
+// worker that could make up for a lost message: one, and three of several clients.
 func wakeUpRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 4)
 	if n < 2 {

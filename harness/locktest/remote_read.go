@@ -72,7 +72,7 @@ func (r *room) enter(ctx context.Context, i int, m mode) (harness.Lease, error) 
 	return r.sessions[i].Lock(ctx)
 }
 
-// get takes the lock as worker i, whom nobody may keep out for long.
+// get takes the lock as worker i, which may not be kept out for long.
 func (r *room) get(i int, m mode) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -88,7 +88,7 @@ func (r *room) get(i int, m mode) (harness.Lease, error) {
 	return lease, nil
 }
 
-// keptOut returns an error unless somebody keeps worker i out for a moment.
+// keptOut returns an error unless worker i is kept out for a moment.
 func (r *room) keptOut(i int, m mode) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()
@@ -102,8 +102,8 @@ func (r *room) keptOut(i int, m mode) error {
 	return nil
 }
 
-// everybody checks that the lock is free: each worker writes and reads.
-func (r *room) everybody() error {
+// free checks that no worker holds the lock: each worker writes and reads.
+func (r *room) free() error {
 	for i := range r.sessions {
 		for _, m := range []mode{reading, writing, reading} {
 			lease, err := r.get(i, m)
@@ -166,11 +166,11 @@ func apart(r *room) error {
 	if err := r.unlock(writer); err != nil {
 		return err
 	}
-	return r.everybody()
+	return r.free()
 }
 
 // mixed lets all workers write every fourth turn and read in between, each
-// lingering inside now and then, and returns who was inside when.
+// lingering inside now and then, and returns which of them were inside when.
 func (r *room) mixed(ctx context.Context, lim limits, linger time.Duration) ([]oracle.Hold, error) {
 	n := len(r.sessions)
 	p, epoch := newPace(n, false), time.Now()
@@ -214,7 +214,7 @@ func violated(vs []harness.Violation) error {
 func readersShareRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 4)
 	if n < 2 {
-		return NotApplicable("nobody to share with: the lock serves one worker")
+		return NotApplicable("no other worker to share with: the lock serves one")
 	}
 	return inRoom(ctx, s, func(r *room) error {
 		if err := r.fill(n, 2); err != nil {
@@ -235,7 +235,7 @@ func readersShareRemote(ctx context.Context, s Subject) error {
 				}
 			}
 		}
-		return r.everybody()
+		return r.free()
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"locklab/harness/oracle"
 )
 
-// readCancelRemote lets readers give up who wait for a writer, and writers who
+// readCancelRemote lets readers give up that wait for a writer, and writers that
 // wait for readers, while others wait behind them.
 func readCancelRemote(ctx context.Context, s Subject) error {
 	return inCompany(ctx, s, func(r *room) error {
@@ -28,7 +28,7 @@ func readCancelRemote(ctx context.Context, s Subject) error {
 			if err := step.run(r); err != nil {
 				return fmt.Errorf("%s: %w", step.name, err)
 			}
-			if err := r.everybody(); err != nil {
+			if err := r.free(); err != nil {
 				return fmt.Errorf("%s: afterwards: %w", step.name, err)
 			}
 		}
@@ -51,7 +51,7 @@ func (r *room) ask(ctx context.Context, i int, m mode) <-chan grant {
 func (r *room) granted(got <-chan grant) error {
 	g := <-got
 	if g.err != nil {
-		return fmt.Errorf("who waited behind the one that gave up does not get the lock: %w", g.err)
+		return fmt.Errorf("the waiter behind the one that gave up does not get the lock: %w", g.err)
 	}
 	return r.unlock(g.lease)
 }
@@ -85,7 +85,7 @@ func (r *room) givesUp(inside, middle, last mode) error {
 }
 
 // gateOpens lets a reader wait behind a writer that gives up: only another
-// reader is inside then, who stays.
+// reader is inside then, which stays.
 func gateOpens(r *room) error {
 	holder, err := r.get(0, reading)
 	if err != nil {
@@ -148,7 +148,7 @@ func readerGivesUpAtRelease(r *room) error {
 }
 
 // readLeaseRemote checks that a reader's lease is a lease like others, and that
-// its end is nobody else's.
+// its end is that of no other hold.
 func readLeaseRemote(ctx context.Context, s Subject) error {
 	return inCompany(ctx, s, func(r *room) error {
 		first, err := r.get(0, reading)
@@ -203,7 +203,7 @@ func (r *room) staleReader(stale harness.Lease) error {
 			return err
 		}
 	}
-	return r.everybody()
+	return r.free()
 }
 
 // readFencing judges the tokens of readers and writers that contend.

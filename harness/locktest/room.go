@@ -24,7 +24,7 @@ type room struct {
 	sessions []harness.Session
 	joined   int // workers so far
 
-	// Those who hold the permits that the check must not have.
+	// The holders of the permits that the check must not have.
 	away   []harness.Session
 	leases []harness.Lease
 }
@@ -139,7 +139,7 @@ func (r *room) atMost(n int) int { return atMost(r.s.Variant, n) }
 // errNoGrant is what a remote lock does that is stuck.
 var errNoGrant = errors.New("does not get the lock")
 
-// lock takes the lock as worker i, who has no reason to wait for long.
+// lock takes the lock as worker i, which has no reason to wait for long.
 func (r *room) lock(i int) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
@@ -148,7 +148,7 @@ func (r *room) lock(i int) (harness.Lease, error) {
 	case err == nil && lease == nil:
 		return nil, fmt.Errorf("worker %d: Lock returned neither a lease nor an error", i)
 	case errors.Is(err, context.DeadlineExceeded) && r.ctx.Err() == nil:
-		return nil, fmt.Errorf("worker %d: %w within %v although nobody holds it", i, errNoGrant, r.s.patience())
+		return nil, fmt.Errorf("worker %d: %w within %v although it is free", i, errNoGrant, r.s.patience())
 	case err != nil:
 		return nil, fmt.Errorf("worker %d: Lock: %w", i, err)
 	}
@@ -174,7 +174,7 @@ func (r *room) turn(i int) error {
 	return r.unlock(lease)
 }
 
-// held returns an error unless somebody holds the lock: worker i tries to take
+// held returns an error unless the lock is held: worker i tries to take
 // it for a moment.
 func (r *room) held(i int) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)

@@ -36,7 +36,7 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "preemption",
-		Why:     "nobody else gets in while holders and waiters are preempted, garbage is collected and GOMAXPROCS changes",
+		Why:     "no other worker gets in while holders and waiters are preempted, garbage is collected and GOMAXPROCS changes",
 		Applies: isLocal,
 		Check:   preemptionLocal,
 	},
@@ -172,7 +172,7 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "fencing",
-		Why:     "the variant claims Traits.Fenced: tokens rise strictly in holding order; readers who share may have equal ones",
+		Why:     "the variant claims Traits.Fenced: tokens rise strictly in holding order; readers that share may have equal ones",
 		Applies: func(v *harness.Variant) bool { return v.Traits.Fenced },
 		Check:   fencingRemote,
 	},
@@ -181,14 +181,13 @@ var Rules = []Rule{
 		Why:     "closing a session leaves the others working, and closing a client ends every goroutine it started",
 		Applies: isRemote,
 		Check:   closeRemote,
-		alone:   true,
 	},
 }
 
 // liveness has a name since any check may find a lock stuck.
 var liveness = Rule{
 	Name:    "liveness",
-	Why:     "everybody who waits gets the lock in the end",
+	Why:     "every waiter gets the lock in the end",
 	Applies: all,
 	Check:   either(livenessLocal, livenessRemote),
 }

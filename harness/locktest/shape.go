@@ -51,7 +51,7 @@ func shapes(v *harness.Variant) []shape {
 // spare returns how many permits must be taken so that one is left.
 func spare(v *harness.Variant) int { return max(0, v.Traits.Permits-1) }
 
-// atMost returns n, or fewer if the lock serves fewer beside those who take the
+// atMost returns n, or fewer if the lock serves fewer beside the workers that take the
 // spare permits.
 func atMost(v *harness.Variant, n int) int {
 	if most := v.Traits.MaxWorkers; most > 0 {
@@ -61,7 +61,7 @@ func atMost(v *harness.Variant, n int) int {
 }
 
 // handles returns a new lock's handles, one per worker. Of a lock with several
-// permits all but one are taken, by nobody: what is left is a lock like others.
+// permits all but one are taken and kept: what is left is a lock like others.
 func (sh shape) handles(ctx context.Context, s Subject) ([]sync.Locker, error) {
 	hs := sh.all(s.Variant, sh.workers+spare(s.Variant))
 	own, taken := hs[:sh.workers], hs[sh.workers:]
@@ -150,7 +150,7 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx contex
 	return nil
 }
 
-// alone runs steps in a goroutine of their own. Nobody contends, so a step that
+// alone runs steps in a goroutine of their own. There is no contention, so a step that
 // waits has met a lock that does not open; stuck says for which reason it
 // should have.
 func alone(ctx context.Context, s Subject, stuck string, steps func() error) error {
@@ -158,7 +158,7 @@ func alone(ctx context.Context, s Subject, stuck string, steps func() error) err
 	return notStuck(err, stuck)
 }
 
-// notStuck turns an error that says who is stuck into one that says why that is
+// notStuck turns an error that names the workers that are stuck into one that says why that is
 // against the rule.
 func notStuck(err error, why string) error {
 	var stuck *stuckError

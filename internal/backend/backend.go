@@ -49,7 +49,7 @@ type Kind struct {
 	alone bool
 
 	// owns reports whether it was m, running as process pid, that answered,
-	// and not a stranger who took the port first.
+	// and not a stranger that took the port first.
 	owns func(a answer, m member, pid int) bool
 }
 

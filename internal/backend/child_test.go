@@ -45,7 +45,7 @@ func TestChildKill(t *testing.T) {
 		t.Error("after Kill Done is open")
 	}
 	out.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.ReadAll(out); err != nil { // ends when nobody can write any more
+	if _, err := io.ReadAll(out); err != nil { // ends when no process can write any more
 		t.Errorf("a child of the child lives on: %v", err)
 	}
 	c.Kill()

@@ -136,7 +136,7 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, addr string, m mem
 		case err == nil && k.owns(a, m, p.pid):
 			return a.version, nil
 		case err == nil:
-			return "", fmt.Errorf("%w: somebody else's server answers on %s", errPortTaken, addr)
+			return "", fmt.Errorf("%w: another server answers on %s", errPortTaken, addr)
 		case unanswered:
 			limit *= 2
 		}

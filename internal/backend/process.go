@@ -50,7 +50,7 @@ func spawn(cmd *exec.Cmd, dir string) (*process, error) {
 // There is nothing to save: their directory goes with them.
 func (p *process) kill() {
 	select {
-	case <-p.done: // the process id may belong to somebody else by now
+	case <-p.done: // the process id may belong to another process by now
 	default:
 		unix.Kill(-p.pid, unix.SIGKILL)
 	}

@@ -30,7 +30,7 @@ type Layout struct {
 // Layouts lists every arrangement of Redis servers.
 var Layouts = []*Layout{Sentinel, Cluster, TLS}
 
-// Sentinel is a primary, a replica, and three Redis Sentinels who watch them and
+// Sentinel is a primary, a replica, and three Redis Sentinels that watch them and
 // promote the replica if two of them cannot reach the primary for sentinelPatience.
 //
 // They know each other from the start: their configuration holds what they would

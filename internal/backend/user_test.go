@@ -57,7 +57,7 @@ func TestUserServersPartlyDown(t *testing.T) {
 	}
 }
 
-// deadAddr returns an address where nobody listens.
+// deadAddr returns an address where no server listens.
 func deadAddr(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

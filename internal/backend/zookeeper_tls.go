@@ -23,7 +23,7 @@ import (
 
 // StartZooKeeperTLS is Start of a new ZooKeeper server, never the user's, and
 // returns it as reached by its port for TLS (secureClientPort), with the
-// certificates that it asks of its clients: whoever has none is refused.
+// certificates that it asks of its clients: a client that has none is refused.
 func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	sys := host()
 	p, err := zooKeeper.find(sys)
@@ -76,7 +76,7 @@ func newSecurePort(sys system) (*securePort, error) {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		Subject:      pkix.Name{CommonName: "locklab"}, // Java does not take a certificate of nobody
+		Subject:      pkix.Name{CommonName: "locklab"}, // Java does not take a certificate without a name
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,

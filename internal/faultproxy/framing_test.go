@@ -84,7 +84,7 @@ func TestZooKeeperOps(t *testing.T) {
 		}
 	}
 	if n := z.Read(Reply, frame(num(99, 0, 77, 0))); n.Call != 0 || n.Op != "" {
-		t.Errorf("a reply that nobody asked for: %+v", n)
+		t.Errorf("a reply to no request: %+v", n)
 	}
 }
 

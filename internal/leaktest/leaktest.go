@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -38,7 +40,7 @@ func all(t testing.TB, patience time.Duration) {
 // Own fails t if goroutines are left when it ends that t, its subtests or what
 // they have called began: those that carry its label, which goroutines inherit,
 // so that other tests may run beside it. Those that timers begin have none, which
-// only [All] sees.
+// only [All] and [Process] see.
 func Own(t testing.TB) {
 	t.Helper()
 	own(t, patience)
@@ -65,6 +67,40 @@ func end(t testing.TB, patience time.Duration, left func() []string) {
 			return
 		}
 	}
+}
+
+// A Process is the tests of a package, some of which run beside each other. Its Run
+// returns 1 if after the last of them goroutines are left that run code of Packages, or
+// that such code began, whatever began them.
+type Process struct {
+	Tests    interface{ Run() int } // a *testing.M
+	Packages []string
+}
+
+// Run runs the tests.
+func (p Process) Run() int { return p.run(os.Stderr, patience) }
+
+func (p Process) run(w io.Writer, patience time.Duration) int {
+	code := p.Tests.Run()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		left := running(p.Packages)
+		switch {
+		case code != 0 || len(left) == 0: // a test that failed may leave anything
+			return code
+		case time.Now().After(deadline):
+			fmt.Fprintf(w, "goroutines are left after all tests:\n%s\n", strings.Join(left, "\n\n"))
+			return 1
+		}
+	}
+}
+
+// running returns the stacks that have code of some packages.
+func running(packages []string) []string {
+	buf := make([]byte, 1<<24)
+	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
+	return slices.DeleteFunc(stacks, func(s string) bool {
+		return !slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(s, p+".") })
+	})
 }
 
 func label(t testing.TB) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/pprof"
+	"strings"
 	"testing"
 	"time"
 )
@@ -64,6 +65,60 @@ func TestFound(t *testing.T) {
 			for runtime.NumGoroutine() > before {
 				time.Sleep(time.Millisecond) // those that came here may still be on their way out
 			}
+		}
+	}
+}
+
+// timed is tests that leave a goroutine that a timer began, for as long as stop is open.
+type timed struct {
+	stop chan struct{}
+	code int
+}
+
+func (t timed) Run() int {
+	begun := make(chan struct{})
+	time.AfterFunc(0, func() {
+		close(begun)
+		<-t.stop
+	})
+	<-begun
+	return t.code
+}
+
+// TestProcess: goroutines of timers are found after the last test, those of the package
+// that is named alone, and a failure of the tests is not hidden.
+func TestProcess(t *testing.T) {
+	All(t)
+	const here, other = "locklab/internal/leaktest", "locklab/harness"
+	for _, test := range []struct {
+		name   string
+		of     string
+		leaves bool
+		code   int
+		want   int
+	}{
+		{"left", here, true, 0, 1},
+		{"not left", here, false, 0, 0},
+		{"left by another package", other, true, 0, 0},
+		{"failed", here, true, 2, 2},
+	} {
+		stop := make(chan struct{})
+		if !test.leaves {
+			close(stop)
+		}
+		// This test's own goroutine has code of the package as well: so it is the one
+		// that is named by a function of its own.
+		of := test.of
+		if of == here {
+			of += ".timed"
+		}
+		var out strings.Builder
+		got := Process{timed{stop, test.code}, []string{of}}.run(&out, 100*time.Millisecond)
+		if got != test.want || (got == 1) != strings.Contains(out.String(), "timed.Run") {
+			t.Errorf("%s: %d, want %d; it says:\n%s", test.name, got, test.want, out.String())
+		}
+		if test.leaves {
+			close(stop)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -81,6 +82,11 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, err := c.received.Read(p)
 	c.in.pass(p[:n], c.read)
+	if err != nil && c.inCount == 0 && !errors.Is(err, net.ErrClosed) { // closed on this side
+		c.owner.mu.Lock()
+		c.owner.shakes.failed(err)
+		c.owner.mu.Unlock()
+	}
 	return n, err
 }
 

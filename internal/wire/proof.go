@@ -164,7 +164,7 @@ func (z *ZooKeeperConn) proven(since time.Time) {
 // session, by a write, or confirms it, which is a touch that needs no ping.
 func (c *conn) greeted() {
 	c.owner.mu.Lock()
-	c.owner.hung = 0
+	c.owner.shakes = handshakes{}
 	c.owner.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -51,7 +51,7 @@ type ZooKeeperConn struct {
 	since   time.Time // see [Proof]
 	now     *conn     // the latest TCP connection
 	refused error     // why the last attempt to open one failed
-	hung    int       // how many in a row have been opened without a reply to the handshake
+	shakes  handshakes
 
 	creations creations
 
@@ -173,8 +173,7 @@ func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
 		}
 		c := &conn{Conn: raw, owner: z}
 		z.mu.Lock()
-		c.dead = time.Now().Add(handshakeWait(z.SessionTimeout(), z.hung))
-		z.hung++
+		c.dead = time.Now().Add(handshakeWait(z.SessionTimeout(), z.shakes.hung))
 		old := z.now
 		z.now = c
 		z.mu.Unlock()
@@ -186,14 +185,6 @@ func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
 		}
 		return c, nil
 	}
-}
-
-// handshakeWait is how long a server may take for the handshake if so many have
-// not done it in time. A stopped one accepts connections: a client that stays with
-// it loses time in which another would serve.
-func handshakeWait(timeout time.Duration, hung int) time.Duration {
-	most := max(timeout/3, 200*time.Millisecond)
-	return min(most, max(timeout/8, 500*time.Millisecond)<<min(hung, 8))
 }
 
 // Counts returns the traffic of the connection's Counter.

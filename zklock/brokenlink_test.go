@@ -138,6 +138,9 @@ func dialAt(t *testing.T, first string, addrs []string, o zklock.ClientOptions) 
 // TestCutOff: a server that the others have left goes on answering its clients, for
 // up to ten seconds here. A holder whose client is there is told before the next one
 // enters elsewhere, or its client goes to another server and keeps the lock.
+//
+// It waits for a minute. Package testing begins with the first of the tests that run
+// beside each other, so this one is in the first file that has any.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup

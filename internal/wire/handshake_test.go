@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestHandshakes: a server that breaks the connection is no reason to wait longer at
+// one that hangs, for a while; and no closing of our own counts.
+func TestHandshakes(t *testing.T) {
+	var h handshakes
+	step := func(what string, err error, want int) {
+		t.Helper()
+		if h.failed(err); h.hung != want {
+			t.Errorf("%s: %d have hung, want %d", what, h.hung, want)
+		}
+	}
+	step("refused", io.EOF, 0)
+	step("hung", os.ErrDeadlineExceeded, 1)
+	step("hung again", os.ErrDeadlineExceeded, 2)
+	for range shortRounds {
+		step("refused", io.EOF, 0)
+		step("hung", os.ErrDeadlineExceeded, 1)
+	}
+	step("refused too often", io.EOF, 1)
+	step("hung", os.ErrDeadlineExceeded, 2)
+}
+
+// ends is a connection that ends with an error.
+type ends struct {
+	script
+	err error
+}
+
+func (e *ends) Read([]byte) (int, error) { return 0, e.err }
+
+// TestHandshakeFails: the connection that fails says whether the server hangs, and one
+// that has been answered says nothing.
+func TestHandshakeFails(t *testing.T) {
+	z := &ZooKeeperConn{counter: new(Counter)}
+	z.timeout.Store(int64(4 * time.Second))
+	for k, step := range []struct {
+		err      error
+		answered bool
+		want     int
+	}{
+		{os.ErrDeadlineExceeded, false, 1},
+		{net.ErrClosed, false, 1},
+		{os.ErrDeadlineExceeded, false, 2},
+		{io.EOF, true, 0},
+		{os.ErrDeadlineExceeded, false, 1},
+		{io.EOF, false, 0},
+	} {
+		c := &conn{Conn: &ends{err: step.err}, owner: z}
+		if step.answered {
+			c.read(words(0, 4000))
+		}
+		c.Read(make([]byte, 1))
+		if z.shakes.hung != step.want {
+			t.Errorf("step %d: %d have hung, want %d", k, z.shakes.hung, step.want)
+		}
+	}
+}
