@@ -108,6 +108,13 @@ func TestLibraryRejects(t *testing.T) {
 	for _, word := range []string{"Rank", "Suite", "harness", "lab", "imports"} {
 		wantError(t, err, fmt.Sprintf("speaks of %q", word))
 	}
+	wantError(t, err, "a link that points nowhere: [Lost]")
+	wantError(t, err, "a link that points nowhere: [lost.Setup]")
+	for _, good := range []string{"[Found]", "[Found.Lock]", "[net.Conn]"} {
+		if err != nil && strings.Contains(err.Error(), good) {
+			t.Errorf("a link that is right is rejected: %v", err)
+		}
+	}
 	if err != nil && strings.Contains(err.Error(), "Franke") {
 		t.Errorf("a name that contains a word is taken for it: %v", err)
 	}
