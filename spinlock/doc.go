@@ -14,8 +14,8 @@
 //	defer mu.Unlock()
 //
 // A handle is a [sync.Locker], and all but those of CLH and Cohort have a TryLock
-// method. Called by its own type it can be inlined; called through an interface it
-// costs a nanosecond or two more.
+// method. Called by its own type it can be inlined; called through an interface an
+// acquisition takes up to 4 ns more (BenchmarkVia).
 //
 // # Should a service use one
 //
@@ -60,14 +60,14 @@
 // # How waiters wait
 //
 // By default ([WaitAdaptive]) a waiter polls a few times, about 1 µs, and then
-// lets others run. In locks that know which waiter to wake it sleeps until it
-// is woken: [MCS], [K42], [CLH], [Hapax] and [Anderson], and [Ticket],
-// [ProportionalTicket] and [TWA] if made by their constructors. If there are
-// more workers than processors it does so at once. In the other locks, which
-// serve in no order, it yields before each further poll. Goroutines locked to
-// threads yield their threads. [WaitPark] means to sleep at once where that is
-// possible and to yield where it is not; the other policies do what they say,
-// and pause yields once every 16 polls.
+// lets others run. In a lock that knows which waiter to wake it sleeps until it is
+// woken: all that have handles, [Anderson] and [TWA], and [Ticket] and
+// [ProportionalTicket] if made by their constructors. If there are more workers
+// than processors it does so at once. In the other locks it yields before each
+// further poll. Goroutines locked to threads yield their threads, or sleep if they
+// are more than the processors. [WaitPark] means to sleep at once where that is
+// possible and to yield where it is not; the other policies do what they say, and
+// pause yields once every 16 polls.
 //
 // No waiter ever sleeps for a time.
 //
