@@ -13,6 +13,16 @@
 //	mu.Lock()
 //	defer mu.Unlock()
 //
+// # Getting it
+//
+// The module has no address to be fetched from. A program that uses it puts a clone
+// in its place:
+//
+//	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
+//	go get locklab/mutex
+//
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Which one should a service use
 //
 // [sync.Mutex]. The others are here to be compared with it, and each has one

@@ -17,6 +17,16 @@
 // method. Called by its own type it can be inlined; called through an interface an
 // acquisition takes up to 4 ns more (BenchmarkVia).
 //
+// # Getting it
+//
+// The module has no address to be fetched from. A program that uses it puts a clone
+// in its place:
+//
+//	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
+//	go get locklab/spinlock
+//
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Should a service use one
 //
 // Almost never: use [sync.Mutex]. It polls for a moment too, then parks the
