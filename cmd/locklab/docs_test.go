@@ -35,7 +35,7 @@ const shortRun = "--workers 1 --rounds 1 --duration 1ms --warmup 1ms"
 // docRules are for every command in the documents. In a command the words DIR
 // and runs/... stand for directories of the test, NAME for mcs.
 var docRules = []rule{
-	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when somebody asks for it"},
+	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
 	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
