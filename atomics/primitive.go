@@ -3,8 +3,8 @@ package atomics
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
@@ -129,11 +129,6 @@ func choose(has bool, yes, no string) string {
 	return no
 }
 
-var (
-	nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-	tailRE = regexp.MustCompile(`-[0-9]+$`)
-)
-
 // Validate returns one error that joins every mistake in ps, or nil.
 func Validate(ps []*Primitive) error {
 	var errs []error
@@ -145,10 +140,12 @@ func Validate(ps []*Primitive) error {
 	}
 	seen := make(map[string]bool)
 	for _, p := range ps {
+		words := strings.Split(p.Name, "-")
+		last := words[len(words)-1]
 		switch {
-		case !nameRE.MatchString(p.Name):
+		case !lowerCase(words):
 			bad("name %q is not lower-case words joined by '-'", p.Name)
-		case tailRE.MatchString(p.Name):
+		case len(words) > 1 && strings.Trim(last, digits) == "":
 			bad("name %q ends in -digits, which benchmark tools read as GOMAXPROCS", p.Name)
 		case seen[p.Name]:
 			bad("%s is listed twice", p.Name)
@@ -159,6 +156,23 @@ func Validate(ps []*Primitive) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+const (
+	digits  = "0123456789"
+	letters = "abcdefghijklmnopqrstuvwxyz"
+)
+
+// lowerCase reports whether the words are of lower-case letters and digits, and
+// the first begins with a letter. It is written out because a regular expression
+// would link package regexp into every program that uses a lock.
+func lowerCase(words []string) bool {
+	for _, w := range words {
+		if w == "" || strings.Trim(w, letters+digits) != "" {
+			return false
+		}
+	}
+	return strings.ContainsRune(letters, rune(words[0][0]))
 }
 
 // missing names the fields that are not set, Name aside.

@@ -87,3 +87,11 @@ func Shared(l sync.Locker) Local { return shared{l} }
 type shared struct{ l sync.Locker }
 
 func (s shared) Worker(int) sync.Locker { return s.l }
+
+// Handles makes a Local of a lock whose workers have handles of a type of their
+// own.
+func Handles[H sync.Locker](l interface{ Worker(i int) H }) Local { return handles[H]{l} }
+
+type handles[H sync.Locker] struct{ l interface{ Worker(i int) H } }
+
+func (h handles[H]) Worker(i int) sync.Locker { return h.l.Worker(i) }

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"locklab/harness/lockbench"
-	"locklab/mutex"
+	"locklab/mutex/lab"
 )
 
 func TestMain(m *testing.M)      { lockbench.Main(m) }
-func BenchmarkLock(b *testing.B) { lockbench.Run(b, mutex.Suite) }
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, lab.Suite) }

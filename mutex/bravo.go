@@ -1,22 +1,9 @@
 package mutex
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var bravo = &harness.Variant{
-	Name:   "bravo",
-	Doc:    "sync.RWMutex, which readers bypass by a word of their own while no writer comes",
-	Paper:  "Dice & Kogan 2019",
-	Family: harness.Blocking,
-	Status: harness.Reference,
-	Traits: harness.Traits{ReadWrite: true},
-	Local:  func(s harness.Setup) harness.Local { return NewBRAVO(new(sync.RWMutex), s) },
-}
 
 // bravoInhibit is for how long, in units of what it took to shut the bypass,
 // it stays shut: writers then lose at most about a tenth of their time to it.
@@ -58,8 +45,8 @@ const bravoInhibit = 9
 // USENIX Annual Technical Conference (ATC), 2019, pages 315-328, listing 1.
 // arXiv 1810.01553.
 type BRAVO struct {
-	under   harness.RWLocker
-	readers []bravoReader
+	under   RWLocker
+	readers []BRAVOWorker
 	wait    waiting.Waiter // how a writer waits for a reader on the bypass
 
 	// until is when the bias may be set again, in atomics.Ticks. It is guarded
@@ -71,21 +58,22 @@ type BRAVO struct {
 	_    atomics.CacheLinePad
 }
 
-// bravoReader is a worker's handle.
-type bravoReader struct {
+// BRAVOWorker is the handle of one worker of a [BRAVO] lock. It is an [RWLocker].
+type BRAVOWorker struct {
 	lock   *BRAVO
 	_      atomics.CacheLinePad
 	inside atomics.Uint32 // 1 while this worker reads on the bypass; written by it alone
 	_      atomics.CacheLinePad
 }
 
-// NewBRAVO returns a lock over under, which must be free and used for nothing
-// else, for s.Workers workers, at least 1. It pays no heed to s.Wait.
-func NewBRAVO(under harness.RWLocker, s harness.Setup) *BRAVO {
+// NewBRAVO returns a lock for that many workers, at least 1, over under, which
+// must be free and used for nothing else. o.Wait changes nothing.
+func NewBRAVO(workers int, under RWLocker, o Options) *BRAVO {
+	o.check(workers)
 	l := &BRAVO{
 		under:   under,
-		readers: make([]bravoReader, s.Workers),
-		wait:    waiting.New(harness.WaitAdaptive, s.Pin),
+		readers: make([]BRAVOWorker, workers),
+		wait:    waiting.New(WaitAdaptive, o.Pin),
 		until:   bravoTicks(),
 	}
 	for i := range l.readers {
@@ -94,12 +82,15 @@ func NewBRAVO(under harness.RWLocker, s harness.Setup) *BRAVO {
 	return l
 }
 
-// Worker returns the handle of worker i, 0 <= i < workers, which is a
-// [harness.RWLocker]. It is used by one goroutine at a time.
-func (l *BRAVO) Worker(i int) sync.Locker { return &l.readers[i] }
+// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
+// one goroutine at a time.
+func (l *BRAVO) Worker(i int) *BRAVOWorker {
+	waiting.CheckWorker(i, len(l.readers))
+	return &l.readers[i]
+}
 
 // RLock takes the lock as a reader and waits for a writer if need be.
-func (r *bravoReader) RLock() {
+func (r *BRAVOWorker) RLock() {
 	if bias := &r.lock.bias; bias.Load() != 0 {
 		r.inside.Store(1)
 		if bias.Load() != 0 {
@@ -112,7 +103,7 @@ func (r *bravoReader) RLock() {
 
 // rLockSlow takes the lock underneath, and sets the bias unless writers have
 // been about lately.
-func (r *bravoReader) rLockSlow() {
+func (r *BRAVOWorker) rLockSlow() {
 	l := r.lock
 	l.under.RLock()
 	if l.bias.Load() == 0 && int64(bravoTicks()-l.until) >= 0 {
@@ -121,7 +112,7 @@ func (r *bravoReader) rLockSlow() {
 }
 
 // RUnlock releases the lock, which the worker must hold as a reader.
-func (r *bravoReader) RUnlock() {
+func (r *BRAVOWorker) RUnlock() {
 	if r.inside.Load() != 0 {
 		r.inside.StoreRelease(0)
 		return
@@ -130,7 +121,7 @@ func (r *bravoReader) RUnlock() {
 }
 
 // Lock takes the lock as a writer and waits for it if need be.
-func (r *bravoReader) Lock() {
+func (r *BRAVOWorker) Lock() {
 	r.lock.under.Lock()
 	if r.lock.bias.Load() != 0 {
 		r.lock.revoke()
@@ -152,4 +143,4 @@ func (l *BRAVO) revoke() {
 }
 
 // Unlock releases the lock, which the worker must hold as a writer.
-func (r *bravoReader) Unlock() { r.lock.under.Unlock() }
+func (r *BRAVOWorker) Unlock() { r.lock.under.Unlock() }

@@ -2,19 +2,7 @@ package mutex
 
 import (
 	"context"
-
-	"locklab/harness"
 )
-
-var channel = &harness.Variant{
-	Name:   "chan",
-	Doc:    "a channel with room for one: who can send holds the lock",
-	Paper:  "Go memory model 2022",
-	Family: harness.Blocking,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(harness.Setup) harness.Local { return harness.Shared(NewChan()) },
-}
 
 // Chan is a lock made of a channel that holds one element: sending takes it,
 // receiving frees it. Waiters are served first come, first served.

@@ -1,13 +1,17 @@
-// Package mutex holds local locks that are more than a spin lock, one file
-// each, and the controls of the lab. [Suite] lists them; the exported types are
-// for programs:
+// Package mutex holds locks inside one process that are more than a spin lock:
 //
-//   - locks that sleep: [Chan], [SpinPark], [MCSPark], [Futex] (Linux), next to
-//     [sync.Mutex] and golang.org/x/sync/semaphore;
-//   - locks with readers: [PhaseFair], [BRAVO], [SeqLock], next to
-//     [sync.RWMutex];
-//   - controls: empty, which tells what the harness itself costs, and locks that
-//     are broken on purpose, which every checker must flag.
+//   - locks that sleep: [Chan], [SpinPark], [MCSPark] and, on Linux, [Futex];
+//   - locks with readers: [PhaseFair], [BRAVO] and [SeqLock].
+//
+// Most are used like a [sync.Mutex] or a [sync.RWMutex]. SpinPark, MCSPark and BRAVO
+// have something for each worker, so a worker asks the lock for its own handle, and
+// uses that:
+//
+//	lock := mutex.NewMCSPark(workers, mutex.Options{})
+//	…
+//	mu := lock.Worker(i) // in worker i
+//	mu.Lock()
+//	defer mu.Unlock()
 //
 // # Which one should a service use
 //
@@ -38,9 +42,6 @@
 // included, and none can be upgraded from reading to writing. Unlock by anybody
 // but the holder breaks the lock without a word, unless its documentation says
 // otherwise. An Unlock synchronizes before the Lock or RLock that follows it,
-// and an RUnlock before the Lock that follows it, as for [sync.RWMutex]. Only
-// the semaphore allocates. A lock must not be copied after first use.
-//
-// Rank 2. The package imports atomics and harness, and must never import
-// anything that runs, tests or measures a lock.
+// and an RUnlock before the Lock that follows it, as for [sync.RWMutex]. No
+// operation allocates. A lock must not be copied after first use.
 package mutex

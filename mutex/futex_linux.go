@@ -1,13 +1,6 @@
 package mutex
 
-import (
-	"locklab/atomics"
-	"locklab/harness"
-)
-
-const futexUnavailable = ""
-
-func newFutex(harness.Setup) harness.Local { return harness.Shared(new(Futex)) }
+import "locklab/atomics"
 
 // Futex is Drepper's mutex on the futex of Linux: one word, which says whether
 // the lock is free, held, or held while others sleep. Only who finds it held

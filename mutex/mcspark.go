@@ -1,22 +1,9 @@
 package mutex
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var mcsPark = &harness.Variant{
-	Name:   "mcs-park",
-	Doc:    "the queue of MCS with waiters that sleep at once",
-	Paper:  "Mellor-Crummey & Scott 1991",
-	Family: harness.Blocking,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return NewMCSPark(s) },
-}
 
 // MCSPark is the queue lock of Mellor-Crummey and Scott whose waiters do not
 // poll: each parks as soon as it has queued up, and its predecessor's Unlock
@@ -49,16 +36,17 @@ var mcsPark = &harness.Variant{
 // Why such a queue must not poll where there are more threads than processors:
 // Dave Dice, "Malthusian Locks", EuroSys 2017. DOI 10.1145/3064176.3064203.
 type MCSPark struct {
-	nodes []mcsNode      // nodes[0] is none
-	wait  waiting.Waiter // how an Unlock waits for a successor that is half-way
+	nodes []MCSParkWorker // nodes[0] is none
+	wait  waiting.Waiter  // how an Unlock waits for a successor that is half-way
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
 	_    atomics.CacheLinePad
 }
 
-// mcsNode is a worker's place in the queue, and its handle.
-type mcsNode struct {
+// MCSParkWorker is the handle of one worker of an [MCSPark] lock, and its place in
+// the queue.
+type MCSParkWorker struct {
 	lock   *MCSPark
 	id     uint32          // index of this node in lock.nodes
 	next   atomics.Uint32  // who comes after this worker; written by that worker, once
@@ -66,10 +54,11 @@ type mcsNode struct {
 	_      atomics.CacheLinePad
 }
 
-// NewMCSPark returns a free lock for s.Workers workers, at least 1. It pays no
-// heed to s.Wait.
-func NewMCSPark(s harness.Setup) *MCSPark {
-	l := &MCSPark{nodes: make([]mcsNode, s.Workers+1), wait: waiting.New(harness.WaitAdaptive, s.Pin)}
+// NewMCSPark returns a free lock for that many workers, at least 1. o.Wait changes
+// nothing.
+func NewMCSPark(workers int, o Options) *MCSPark {
+	o.check(workers)
+	l := &MCSPark{nodes: make([]MCSParkWorker, workers+1), wait: waiting.New(WaitAdaptive, o.Pin)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].parker = l, uint32(i), atomics.NewParker()
 	}
@@ -77,11 +66,14 @@ func NewMCSPark(s harness.Setup) *MCSPark {
 }
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
-func (l *MCSPark) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+// one goroutine at a time.
+func (l *MCSPark) Worker(i int) *MCSParkWorker {
+	waiting.CheckWorker(i, len(l.nodes)-1)
+	return &l.nodes[i+1]
+}
 
 // Lock takes the lock and waits for it if need be.
-func (n *mcsNode) Lock() {
+func (n *MCSParkWorker) Lock() {
 	if pred := n.lock.tail.Swap(n.id); pred != 0 {
 		n.lock.nodes[pred].next.StoreRelease(n.id)
 		n.parker.Park()
@@ -89,10 +81,10 @@ func (n *mcsNode) Lock() {
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (n *mcsNode) TryLock() bool { return n.lock.tail.CompareAndSwap(0, n.id) }
+func (n *MCSParkWorker) TryLock() bool { return n.lock.tail.CompareAndSwap(0, n.id) }
 
 // Unlock hands the lock to the next in the queue, or frees it.
-func (n *mcsNode) Unlock() {
+func (n *MCSParkWorker) Unlock() {
 	next := n.next.Load()
 	if next == 0 {
 		if n.lock.tail.CompareAndSwap(n.id, 0) {
@@ -107,7 +99,7 @@ func (n *mcsNode) Unlock() {
 // successor waits for a worker that has queued up behind n but has not said so
 // yet: it is between its two instructions, so the wait is short unless it was
 // preempted there.
-func (n *mcsNode) successor() uint32 {
+func (n *MCSParkWorker) successor() uint32 {
 	for w := n.lock.wait; ; {
 		w.Wait()
 		if next := n.next.Load(); next != 0 {

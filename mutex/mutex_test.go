@@ -13,25 +13,22 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/mutex"
+	"locklab/mutex/lab"
 )
 
 // The types that promise a ready zero value, TryLock, or readers.
 var (
-	_ tryLocker                = new(mutex.SeqLock)
-	_ harness.OptimisticReader = new(mutex.SeqLock)
-	_ harness.RWLocker         = new(mutex.PhaseFair)
-	_ harness.RWLocker         = mutex.NewBRAVO(new(sync.RWMutex), one).Worker(0).(harness.RWLocker)
-	_ tryLocker                = mutex.NewMCSPark(one).Worker(0).(tryLocker)
-	_ tryLocker                = mutex.NewSpinPark(one).Worker(0).(tryLocker)
-
-	_ harness.Local = (*mutex.MCSPark)(nil)
-	_ harness.Local = (*mutex.SpinPark)(nil)
-	_ harness.Local = (*mutex.BRAVO)(nil)
+	_ tryLocker      = (*mutex.Chan)(nil)
+	_ tryLocker      = (*mutex.SeqLock)(nil)
+	_ mutex.RWLocker = (*mutex.PhaseFair)(nil)
+	_ mutex.RWLocker = (*mutex.BRAVOWorker)(nil)
+	_ tryLocker      = (*mutex.MCSParkWorker)(nil)
+	_ tryLocker      = (*mutex.SpinParkWorker)(nil)
 )
 
 type tryLocker interface {
 	sync.Locker
-	harness.TryLocker
+	TryLock() bool
 }
 
 var one = harness.Setup{Workers: 1}
@@ -39,18 +36,18 @@ var one = harness.Setup{Workers: 1}
 // variant returns a lock of the Suite.
 func variant(tb testing.TB, name string) *harness.Variant {
 	tb.Helper()
-	i := slices.IndexFunc(mutex.Suite, func(v *harness.Variant) bool { return v.Name == name })
+	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
 	if i < 0 {
 		tb.Fatalf("no lock %q", name)
 	}
-	return mutex.Suite[i]
+	return lab.Suite[i]
 }
 
 // TestNoAllocation covers the slow path too: AllocsPerRun counts what all
 // goroutines allocate, and runs them on one processor, where each meets the
 // other inside.
 func TestNoAllocation(t *testing.T) {
-	for _, v := range mutex.Suite {
+	for _, v := range lab.Suite {
 		if v.Status == harness.Broken || v.Traits.MaxWorkers == 1 || v.Unavailable != "" || v.Name == "semaphore" {
 			continue
 		}
@@ -92,7 +89,7 @@ func TestNoAllocation(t *testing.T) {
 func TestWaitersYield(t *testing.T) {
 	const turns = 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, v := range mutex.Suite {
+	for _, v := range lab.Suite {
 		if v.Family != harness.Spin {
 			continue
 		}
@@ -141,7 +138,7 @@ func TestOwnCacheLines(t *testing.T) {
 // taken for locks.
 func TestBrokenControls(t *testing.T) {
 	var got []string
-	for _, v := range mutex.Suite {
+	for _, v := range lab.Suite {
 		if v.Status == harness.Broken {
 			got = append(got, v.Name)
 		}
@@ -166,8 +163,8 @@ func (l *countingRW) RLock() {
 // and the first ones after a writer.
 func TestBRAVOBypass(t *testing.T) {
 	under := new(countingRW)
-	l := mutex.NewBRAVO(under, harness.Setup{Workers: 2})
-	a, b := l.Worker(0).(harness.RWLocker), l.Worker(1).(harness.RWLocker)
+	l := mutex.NewBRAVO(2, under, mutex.Options{})
+	a, b := l.Worker(0), l.Worker(1)
 	read := func() {
 		for range 3 {
 			a.RLock()
@@ -228,9 +225,9 @@ func ExampleSeqLock() {
 	// Output: 1000 1000
 }
 
-func ExampleNewBRAVO() {
+func ExampleBRAVO() {
 	const workers = 4
-	lock := mutex.NewBRAVO(new(sync.RWMutex), harness.Setup{Workers: workers})
+	lock := mutex.NewBRAVO(workers, new(sync.RWMutex), mutex.Options{})
 	names := map[string]int{"one": 1}
 	var (
 		found atomic.Int64
@@ -238,7 +235,7 @@ func ExampleNewBRAVO() {
 	)
 	for i := range workers {
 		wg.Go(func() {
-			mu := lock.Worker(i).(harness.RWLocker) // one handle per goroutine
+			mu := lock.Worker(i) // this worker's own handle
 			for range 1000 {
 				mu.RLock()
 				found.Add(int64(names["one"]))
@@ -254,7 +251,7 @@ func ExampleNewBRAVO() {
 // BenchmarkPair measures a lock and an unlock that nobody contends, for writing
 // and for reading, through the handle that the harness uses too.
 func BenchmarkPair(b *testing.B) {
-	for _, v := range mutex.Suite {
+	for _, v := range lab.Suite {
 		if v.Status == harness.Broken || v.Unavailable != "" {
 			continue
 		}

@@ -2,21 +2,8 @@ package mutex
 
 import (
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var phaseFair = &harness.Variant{
-	Name:   "phase-fair",
-	Doc:    "phases of readers and phases of one writer take turns, by four counters",
-	Paper:  "Brandenburg & Anderson 2010",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{ReadWrite: true},
-	Local: func(s harness.Setup) harness.Local {
-		return harness.Shared(&PhaseFair{Wait: s.Wait, Pin: s.Pin})
-	},
-}
 
 // PhaseFair is the ticket-based phase-fair readers-writer lock, PF-T. While
 // both kinds wait, a phase of all readers and a phase of one writer follow each
@@ -48,12 +35,12 @@ var phaseFair = &harness.Variant{
 // DOI 10.1007/s11241-010-9097-2. It was published first in Proceedings of the
 // 21st Euromicro Conference on Real-Time Systems (ECRTS), 2009, pages 184-193.
 type PhaseFair struct {
-	// Wait says what a waiter does between two looks. Set it before first use.
-	Wait harness.WaitPolicy
+	// Wait says what a waiter does between two polls. Set it before first use.
+	Wait WaitPolicy
 
 	// Pin says how the goroutines are bound that use the lock, which is how a
 	// waiter gives its processor up. Set it before first use.
-	Pin harness.Pin
+	Pin Pin
 
 	_          atomics.CacheLinePad
 	readersIn  atomics.Uint32 // readers that came, in units of phaseReader, and the writer's bits

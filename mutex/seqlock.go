@@ -2,27 +2,14 @@ package mutex
 
 import (
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var seqLock = &harness.Variant{
-	Name:   "seqlock",
-	Doc:    "a version number; readers write nothing, and read again if it has changed",
-	Paper:  "Lameter 2005, Boehm 2012",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{ReadWrite: true},
-	Local: func(s harness.Setup) harness.Local {
-		return harness.Shared(&SeqLock{Wait: s.Wait, Pin: s.Pin})
-	},
-}
 
 // SeqLock is a sequence lock: a counter that is odd while a writer is inside.
 // A reader notes the counter, reads, and looks at it again: if it has changed,
 // what was read may be torn and is thrown away. Writers keep each other out as
 // with a test-and-test-and-set lock, and never wait for a reader. Service is in
-// no order. The zero value is free. It is a [harness.OptimisticReader]:
+// no order. The zero value is free. A reader loops:
 //
 //	for {
 //		v := l.ReadBegin()
@@ -66,12 +53,12 @@ var seqLock = &harness.Variant{
 // Models?", ACM SIGPLAN Workshop on Memory Systems Performance and Correctness
 // (MSPC), 2012, pages 12-20, sections 3 and 4. DOI 10.1145/2247684.2247688.
 type SeqLock struct {
-	// Wait says what a waiter does between two looks. Set it before first use.
-	Wait harness.WaitPolicy
+	// Wait says what a waiter does between two polls. Set it before first use.
+	Wait WaitPolicy
 
 	// Pin says how the goroutines are bound that use the lock, which is how a
 	// waiter gives its processor up. Set it before first use.
-	Pin harness.Pin
+	Pin Pin
 
 	_       atomics.CacheLinePad
 	version atomics.Uint64 // odd while a writer is inside

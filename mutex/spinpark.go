@@ -1,20 +1,9 @@
 package mutex
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
+	"locklab/internal/waiting"
 )
-
-var spinThenPark = &harness.Variant{
-	Name:   "spin-then-park",
-	Doc:    "polls for as long as a wake-up would take, then sleeps",
-	Paper:  "Karlin et al. 1991",
-	Family: harness.Blocking,
-	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return NewSpinPark(s) },
-}
 
 // How long a waiter polls before it parks, in looks of parkHints spin hints
 // each. Karlin et al. show that polling for as long as it costs to sleep and
@@ -61,8 +50,8 @@ const (
 // That only one waiter is on its way at a time is the rule of mutexWoken in the
 // Go standard library, internal/sync/mutex.go.
 type SpinPark struct {
-	looks int        // before a waiter parks
-	nodes []parkNode // nodes[0] is none
+	looks int              // before a waiter parks
+	nodes []SpinParkWorker // nodes[0] is none
 
 	_     atomics.CacheLinePad
 	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift who lay down last
@@ -82,8 +71,8 @@ const (
 	parkShift = 2
 )
 
-// parkNode is a worker's handle.
-type parkNode struct {
+// SpinParkWorker is the handle of one worker of a [SpinPark] lock.
+type SpinParkWorker struct {
 	lock   *SpinPark
 	id     uint32 // index of this node in lock.nodes
 	parker *atomics.Parker
@@ -94,37 +83,40 @@ type parkNode struct {
 	_    atomics.CacheLinePad
 }
 
-// NewSpinPark returns a free lock for s.Workers workers, at least 1. If s.Pin
+// NewSpinPark returns a free lock for that many workers, at least 1. If o.Pin
 // says that they are locked to threads, which are slow to wake, they poll for
-// longer; if s.Wait is [harness.WaitPark] they do not poll. Other policies
-// change nothing.
-func NewSpinPark(s harness.Setup) *SpinPark {
-	l := &SpinPark{looks: parkLooks, nodes: make([]parkNode, s.Workers+1)}
+// longer; if o.Wait is [WaitPark] they do not poll. Other policies change nothing.
+func NewSpinPark(workers int, o Options) *SpinPark {
+	o.check(workers)
+	l := &SpinPark{looks: parkLooks, nodes: make([]SpinParkWorker, workers+1)}
 	switch {
-	case s.Wait == harness.WaitPark:
+	case o.Wait == WaitPark:
 		l.looks = 0
-	case s.Pin != harness.PinNone:
+	case o.Pin != PinNone:
 		l.looks = parkThreadLooks
 	}
 	for i := range l.nodes {
-		l.nodes[i] = parkNode{lock: l, id: uint32(i), parker: atomics.NewParker()}
+		l.nodes[i] = SpinParkWorker{lock: l, id: uint32(i), parker: atomics.NewParker()}
 	}
 	return l
 }
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
-func (l *SpinPark) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+// one goroutine at a time.
+func (l *SpinPark) Worker(i int) *SpinParkWorker {
+	waiting.CheckWorker(i, len(l.nodes)-1)
+	return &l.nodes[i+1]
+}
 
 // Lock takes the lock and waits for it if need be.
-func (n *parkNode) Lock() {
+func (n *SpinParkWorker) Lock() {
 	if !n.lock.state.CompareAndSwap(0, parkHeld) {
 		n.lockSlow()
 	}
 }
 
 // lockSlow is apart so that the fast path stays small.
-func (n *parkNode) lockSlow() {
+func (n *SpinParkWorker) lockSlow() {
 	for woken := uint32(0); ; woken = parkWoken {
 		for range n.lock.looks {
 			if n.take(woken) {
@@ -141,14 +133,14 @@ func (n *parkNode) lockSlow() {
 
 // take takes the lock if it is free and reports whether it did. woken is
 // parkWoken if this worker is the one who was woken, else 0.
-func (n *parkNode) take(woken uint32) bool {
+func (n *SpinParkWorker) take(woken uint32) bool {
 	s := n.lock.state.Load()
 	return s&parkHeld == 0 && n.lock.state.CompareAndSwap(s, s&^woken|parkHeld)
 }
 
 // lieDown puts the worker among those who are to be woken and reports true, or
 // takes the lock, if it has become free, and reports false.
-func (n *parkNode) lieDown(woken uint32) bool {
+func (n *SpinParkWorker) lieDown(woken uint32) bool {
 	for {
 		if n.take(woken) {
 			return false
@@ -165,10 +157,10 @@ func (n *parkNode) lieDown(woken uint32) bool {
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (n *parkNode) TryLock() bool { return n.take(0) }
+func (n *SpinParkWorker) TryLock() bool { return n.take(0) }
 
 // Unlock releases the lock, and wakes a waiter if none is on its way.
-func (n *parkNode) Unlock() {
+func (n *SpinParkWorker) Unlock() {
 	if l := n.lock; l.queue != 0 || !l.state.CompareAndSwap(parkHeld, 0) {
 		l.unlockSlow()
 	}

@@ -4,18 +4,16 @@ import (
 	"testing"
 
 	"locklab/harness/locktest"
-	"locklab/internal/layers"
-	"locklab/mutex"
+	"locklab/mutex/lab"
 )
 
-func TestSuite(t *testing.T)         { locktest.Run(t, mutex.Suite) }
-func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", mutex.Suite) }
+func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 
 // TestUnderQEMU runs the locks on emulated CPUs. The one that stores one word
 // and then loads another, and relies on that order, is left out: see the test of
 // this name in package spinlock.
 func TestUnderQEMU(t *testing.T) {
-	locktest.UnderQEMU(t, mutex.Suite, map[string]string{
+	locktest.UnderQEMU(t, lab.Suite, map[string]string{
 		"bravo": "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order",
 	})
 }

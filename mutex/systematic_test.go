@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/internal/explore"
 	"locklab/mutex"
+	"locklab/mutex/lab"
 )
 
 // bravoOverWords is bravo over a lock that the explorer sees.
@@ -16,7 +17,8 @@ var bravoOverWords = &harness.Variant{
 	Name:   "bravo-over-phase-fair",
 	Traits: harness.Traits{ReadWrite: true},
 	Local: func(s harness.Setup) harness.Local {
-		return mutex.NewBRAVO(&mutex.PhaseFair{Wait: s.Wait}, s)
+		wait := mutex.WaitPolicy(s.Wait)
+		return harness.Handles(mutex.NewBRAVO(s.Workers, &mutex.PhaseFair{Wait: wait}, mutex.Options{Wait: wait, Pin: mutex.Pin(s.Pin)}))
 	},
 }
 
@@ -27,7 +29,7 @@ func TestSystematic(t *testing.T) {
 		plain   = "it is made of plain memory or of a mutex of the standard library"
 	)
 	explore.Suite{
-		Locks: append(slices.Clone(mutex.Suite), bravoOverWords),
+		Locks: append(slices.Clone(lab.Suite), bravoOverWords),
 		Unexplored: map[string]string{
 			"empty": "it is no lock", "chan": runtime, "sync-mutex": runtime, "semaphore": runtime, "sync-rwmutex": runtime,
 			"bravo":      "the lock under it is sync.RWMutex, which waits in the Go runtime: see bravo-over-phase-fair",

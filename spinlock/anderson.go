@@ -2,19 +2,8 @@ package spinlock
 
 import (
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var anderson = &harness.Variant{
-	Name:   "anderson",
-	Doc:    "a ticket lock in which every number polls a word of its own, in an array",
-	Paper:  "Anderson 1990",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(NewAnderson(s)) },
-}
 
 // Anderson is the array-based queue lock of Anderson: Lock draws a number, as
 // in a [Ticket] lock, and polls the flag of that number, which nobody else
@@ -63,10 +52,10 @@ type andersonFlag struct {
 	_  atomics.CacheLinePad
 }
 
-// NewAnderson returns a free lock for at most s.Workers goroutines at a time,
+// NewAnderson returns a free lock for at most workers goroutines at a time,
 // at least 1. More than that break it.
-func NewAnderson(s harness.Setup) *Anderson {
-	l := &Anderson{waiter: waiting.NewSleeper(s), bunks: newBunkhouse(s), flags: make([]andersonFlag, slots(s.Workers))}
+func NewAnderson(workers int, o Options) *Anderson {
+	l := &Anderson{waiter: o.sleeper(workers), bunks: newBunkhouse(workers, o), flags: make([]andersonFlag, slots(workers))}
 	l.flag(0).Store(1)
 	return l
 }

@@ -4,18 +4,8 @@ import (
 	"math/rand/v2"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var backoff = &harness.Variant{
-	Name:   "ttas-backoff",
-	Doc:    "test-and-test-and-set; who fails stays away for a random time that doubles",
-	Paper:  "Anderson 1990",
-	Family: harness.Spin,
-	Status: harness.Recommended, Complexity: harness.Single,
-	Local: func(s harness.Setup) harness.Local { return harness.Shared(&Backoff{Wait: s.Wait, Pin: s.Pin}) },
-}
 
 // maxBackoff bounds the delay between two looks, in units of the wait policy.
 // Anderson proposes the number of processors as the bound; a fixed one of the
@@ -51,11 +41,11 @@ const maxBackoff = 16
 // Architecture (ISCA), 1989, pages 396-406. DOI 10.1145/74925.74970.
 type Backoff struct {
 	// Wait says how a waiter passes a unit of its delay. Set it before first use.
-	Wait harness.WaitPolicy
+	Wait WaitPolicy
 
 	// Pin says how the goroutines are bound that use the lock, which is how a
 	// waiter gives its processor up. Set it before first use.
-	Pin harness.Pin
+	Pin Pin
 
 	_    atomics.CacheLinePad
 	held atomics.Uint32 // 0 free, 1 held

@@ -1,22 +1,9 @@
 package spinlock
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var clh = &harness.Variant{
-	Name:   "clh",
-	Doc:    "an implicit queue in which every waiter polls its predecessor's node",
-	Paper:  "Craig 1993",
-	Family: harness.Spin,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return NewCLH(s) },
-}
 
 // CLH is the queue lock of Craig and of Landin and Hagersten: an arrival swaps
 // itself in as the tail and polls the node of whoever was there before. Service
@@ -61,17 +48,18 @@ var clh = &harness.Variant{
 // DOI 10.1109/IPPS.1994.288305.
 type CLH struct {
 	waiter  waiting.Waiter // how a wait begins
-	workers []clhWorker    // workers[0] is nobody, who came first
+	workers []CLHWorker    // workers[0] is nobody, who came first
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint64 // the turn of the last in the queue
 	_    atomics.CacheLinePad
 }
 
-// clhWorker is a worker's handle, and its node in the queue. Its turns have
+// CLHWorker is the handle of one worker of a [CLH] lock, and its node in the
+// queue. Its turns have
 // numbers; what stands in tail is a turn of a worker: its id, above, and the
 // number of the turn, the lower 32 bits, which wrap.
-type clhWorker struct {
+type CLHWorker struct {
 	lock  *CLH
 	id    uint64 // index of this worker in lock.workers, shifted
 	hosts bool   // it has offered its successor a place to sleep; nobody else touches it
@@ -91,9 +79,9 @@ type clhWorker struct {
 // one more.
 const clhBedFree = 1
 
-// NewCLH returns a free lock for s.Workers workers, at least 1.
-func NewCLH(s harness.Setup) *CLH {
-	l := &CLH{waiter: waiting.NewSleeper(s), workers: make([]clhWorker, s.Workers+1)}
+// NewCLH returns a free lock for that many workers, at least 1.
+func NewCLH(workers int, o Options) *CLH {
+	l := &CLH{waiter: o.sleeper(workers), workers: make([]CLHWorker, workers+1)}
 	for i := range l.workers {
 		h := &l.workers[i]
 		h.lock, h.id, h.parker = l, uint64(i)<<32, atomics.NewParker()
@@ -103,10 +91,13 @@ func NewCLH(s harness.Setup) *CLH {
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
 // one goroutine at a time.
-func (l *CLH) Worker(i int) sync.Locker { return &l.workers[i+1] }
+func (l *CLH) Worker(i int) *CLHWorker {
+	waiting.CheckWorker(i, len(l.workers)-1)
+	return &l.workers[i+1]
+}
 
 // Lock takes the lock and waits for it if need be.
-func (h *clhWorker) Lock() {
+func (h *CLHWorker) Lock() {
 	pred := h.lock.tail.Swap(h.id | uint64(h.done.Load()+1))
 	if h.lock.workers[pred>>32].done.Load() != uint32(pred) {
 		h.lockSlow(pred)
@@ -114,7 +105,7 @@ func (h *clhWorker) Lock() {
 }
 
 // lockSlow is apart so that the fast path stays small.
-func (h *clhWorker) lockSlow(pred uint64) {
+func (h *CLHWorker) lockSlow(pred uint64) {
 	ahead, turn := &h.lock.workers[pred>>32], uint32(pred)
 	w := h.lock.waiter
 	if w.Sleeps() {
@@ -131,7 +122,7 @@ func (h *clhWorker) lockSlow(pred uint64) {
 // sleep sleeps until ahead has ended that turn and reports true; it reports false
 // at once if ahead has not offered its bed, or is unlocking. It is woken at a
 // place of its own: ahead may offer its bed again before who slept there is up.
-func (h *clhWorker) sleep(ahead *clhWorker, turn uint32) bool {
+func (h *CLHWorker) sleep(ahead *CLHWorker, turn uint32) bool {
 	free := uint64(turn)<<32 | clhBedFree
 	if !ahead.bed.CompareAndSwap(free, free-clhBedFree+h.id>>32+clhBedFree) {
 		return false
@@ -141,7 +132,7 @@ func (h *clhWorker) sleep(ahead *clhWorker, turn uint32) bool {
 }
 
 // Unlock lets the next in the queue in.
-func (h *clhWorker) Unlock() {
+func (h *CLHWorker) Unlock() {
 	if h.hosts {
 		h.unlockHost()
 	} else {
@@ -153,7 +144,7 @@ func (h *clhWorker) Unlock() {
 // Unlock from being so.
 //
 //go:noinline
-func (h *clhWorker) unlockHost() {
+func (h *CLHWorker) unlockHost() {
 	h.hosts = false
 	guest := uint32(h.bed.Swap(0))
 	h.done.AddRelease(1)

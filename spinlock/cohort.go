@@ -1,23 +1,14 @@
 package spinlock
 
 import (
+	"fmt"
 	"slices"
-	"sync"
 
 	"locklab/atomics"
-	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
-var cohort = &harness.Variant{
-	Name:   "cohort",
-	Doc:    "a ticket lock for each node of the machine, under one for all of them",
-	Paper:  "Dice, Marathe & Shavit 2012",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Local:  newCohort,
-}
-
-// cohortLock is C-TKT-TKT: a worker takes the ticket lock of its node, and then
+// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the ticket lock of its node, and then
 // the global one unless the worker before it on the node has left it to the
 // node. So the lock and what it guards stay in one cache for up to cohortBound
 // turns.
@@ -27,8 +18,8 @@ var cohort = &harness.Variant{
 // It pays where a cache line takes much longer between nodes than inside one,
 // and costs two locks instead of one where nobody of the same node waits. Which
 // node a worker is on must be known and stay so, since Go cannot ask: it comes
-// from Setup.Nodes, and workers that are not bound to processors are one node.
-// With one node there is nothing to choose: then it is a [Ticket] and no more.
+// from [Options], and workers that are not bound to processors are one node.
+// With one node there is nothing to choose: take [Ticket], which is half of it.
 //
 // Service is first come, first served inside a node, and among nodes but for the
 // bound.
@@ -42,9 +33,9 @@ var cohort = &harness.Variant{
 // Dave Dice, Virendra J. Marathe and Nir Shavit, "Lock Cohorting: A General
 // Technique for Designing NUMA Locks", PPoPP 2012, pages 247-256, section 3.3.
 // DOI 10.1145/2145816.2145848.
-type cohortLock struct {
+type Cohort struct {
 	global *Ticket
-	nodes  []cohortNode
+	nodes  []CohortNode
 	of     []int // node of each worker
 }
 
@@ -52,30 +43,43 @@ type cohortLock struct {
 // paper's figure.
 const cohortBound = 64
 
-// cohortNode is the lock of one node.
-type cohortNode struct {
+// CohortNode is the handle of the workers of one node: the lock of that node.
+type CohortNode struct {
 	local  *Ticket
-	lock   *cohortLock
+	lock   *Cohort
 	turns  int  // since the node took the global lock; guarded by local
 	passed bool // the node has the global lock; guarded by local
 	_      atomics.CacheLinePad
 }
 
-func newCohort(s harness.Setup) harness.Local {
-	if len(s.Nodes) == 0 || slices.Min(s.Nodes) == slices.Max(s.Nodes) {
-		return harness.Shared(NewTicket(s))
+// NewCohort returns a free lock for that many workers, at least 1, who are on the
+// nodes that o.Nodes says. It panics if o.Nodes is neither nil nor a node, 0 or
+// more, for each worker.
+func NewCohort(workers int, o Options) *Cohort {
+	o.check(workers)
+	of := slices.Clone(o.Nodes)
+	if of == nil {
+		of = make([]int, workers)
 	}
-	l := &cohortLock{global: NewTicket(s), nodes: make([]cohortNode, slices.Max(s.Nodes)+1), of: s.Nodes}
+	if len(of) != workers || slices.Min(of) < 0 {
+		panic(fmt.Sprintf("locklab: Nodes is %v for %d workers: want a node, 0 or more, for each", of, workers))
+	}
+	l := &Cohort{global: NewTicket(workers, o), nodes: make([]CohortNode, slices.Max(of)+1), of: of}
 	for i := range l.nodes {
-		l.nodes[i].lock, l.nodes[i].local = l, NewTicket(s)
+		l.nodes[i].lock, l.nodes[i].local = l, NewTicket(workers, o)
 	}
 	return l
 }
 
-// Worker returns the handle of worker i: the lock of its node.
-func (l *cohortLock) Worker(i int) sync.Locker { return &l.nodes[l.of[i]] }
+// Worker returns the handle of worker i, 0 <= i < workers. Workers of one node
+// have the same handle.
+func (l *Cohort) Worker(i int) *CohortNode {
+	waiting.CheckWorker(i, len(l.of))
+	return &l.nodes[l.of[i]]
+}
 
-func (n *cohortNode) Lock() {
+// Lock takes the lock and waits for it if need be.
+func (n *CohortNode) Lock() {
 	n.local.Lock()
 	if !n.passed {
 		n.lock.global.Lock()
@@ -83,7 +87,8 @@ func (n *cohortNode) Lock() {
 	}
 }
 
-func (n *cohortNode) Unlock() {
+// Unlock leaves the lock to the next of the node, or to another node.
+func (n *CohortNode) Unlock() {
 	n.turns++
 	n.passed = n.turns < cohortBound && n.waiters()
 	if !n.passed {
@@ -94,4 +99,4 @@ func (n *cohortNode) Unlock() {
 
 // waiters reports whether somebody of the node waits for the lock that the
 // caller holds.
-func (n *cohortNode) waiters() bool { return n.local.next.Load()-n.local.serving.Load() > 1 }
+func (n *CohortNode) waiters() bool { return n.local.next.Load()-n.local.serving.Load() > 1 }

@@ -1,4 +1,4 @@
-package spinlock
+package spinlock_test
 
 import (
 	"fmt"
@@ -9,27 +9,8 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/machine"
+	"locklab/spinlock/lab"
 )
-
-// TestCohortOnOneNode checks that where there is nothing to choose the lock is
-// the ticket lock itself, whose cost is the most that a lock for several nodes
-// may have on one.
-func TestCohortOnOneNode(t *testing.T) {
-	for _, tc := range []struct {
-		nodes  []int
-		ticket bool
-	}{
-		{nil, true},
-		{[]int{0, 0}, true},
-		{[]int{3, 3}, true},
-		{[]int{0, 1}, false},
-	} {
-		h := newCohort(harness.Setup{Workers: 2, Nodes: tc.nodes}).Worker(0)
-		if _, ticket := h.(*Ticket); ticket != tc.ticket {
-			t.Errorf("nodes %v: the handle is a %T", tc.nodes, h)
-		}
-	}
-}
 
 // BenchmarkCohortOneNode sets cohort beside ticket where all workers are on one
 // node, in neighbouring blocks: ticket, cohort, cohort, ticket. Both are called
@@ -50,6 +31,7 @@ func compareCohort(b *testing.B, cpus []int) {
 		least = 41 // rounds
 	)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(len(cpus) + 1))
+	ticket, cohort := variant(b, "ticket"), variant(b, "cohort")
 	ns := func(v *harness.Variant) float64 { return throughLocker(v).nsPerOp(b, cpus, block) }
 	var ratios []float64
 	round := func() {
@@ -72,8 +54,8 @@ func compareCohort(b *testing.B, cpus []int) {
 
 // throughLocker is a contest of a variant as the lab calls it.
 func throughLocker(v *harness.Variant) contest {
-	return contest{name: v.Name, begin: func(s harness.Setup) func(*contestRun, int) {
-		l := v.Local(s)
+	return contest{name: v.Name, begin: func(workers int) func(*contestRun, int) {
+		l := v.Local(harness.Setup{Workers: workers, Pin: harness.PinCPU})
 		return func(r *contestRun, i int) {
 			for h := l.Worker(i); r.more(i); {
 				for range contestBatch {
@@ -84,4 +66,14 @@ func throughLocker(v *harness.Variant) contest {
 			}
 		}
 	}}
+}
+
+// variant returns a lock of the Suite.
+func variant(tb testing.TB, name string) *harness.Variant {
+	tb.Helper()
+	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
+	if i < 0 {
+		tb.Fatalf("no lock %q", name)
+	}
+	return lab.Suite[i]
 }

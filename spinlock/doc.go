@@ -1,6 +1,21 @@
-// Package spinlock holds mutual-exclusion locks that wait by polling memory,
-// one file each. [Suite] lists them for the lab; the exported types are for
-// programs.
+// Package spinlock holds mutual-exclusion locks that wait by polling memory.
+//
+// Some keep nothing for each goroutine, and are used like a [sync.Mutex]: [TAS],
+// [ExchangeTAS], [TTAS], [Backoff], [Ticket] and [ProportionalTicket], whose zero
+// values are free locks, and [TWA] and [Anderson]. The others have a queue node or
+// the like for each worker, so a worker asks the lock for its own handle, and uses
+// that: [MCS], [K42], [CLH], [Hapax], [Hemlock], [Malthusian], [Fissile] and
+// [Cohort].
+//
+//	lock := spinlock.NewMCS(workers, spinlock.Options{})
+//	…
+//	mu := lock.Worker(i) // in worker i
+//	mu.Lock()
+//	defer mu.Unlock()
+//
+// A handle is a [sync.Locker], and all but those of CLH and Cohort have a TryLock
+// method. Called by its own type it can be inlined; called through an interface it
+// costs a nanosecond or two more.
 //
 // # Should a service use one
 //
@@ -34,8 +49,8 @@
 //     [runtime.LockOSThread] it hands the processor to another thread and
 //     costs about 60 µs, and waking the goroutine up nearly as much. Such a
 //     goroutine had better yield its thread, which takes 1 µs, if GOMAXPROCS
-//     is greater than the number of these goroutines: tell the lock by its
-//     field Pin, or [harness.Setup].
+//     is greater than the number of these goroutines: tell the lock by
+//     Pin, in [Options] or in the lock.
 //   - The address of a word is all that a waiter polls. Every lock keeps its
 //     words on cache lines of their own ([atomics.CacheLinePad] on both
 //     sides), since the Go allocator packs small objects side by side. A lock
@@ -44,13 +59,13 @@
 //
 // # How waiters wait
 //
-// By default ([harness.WaitAdaptive]) a waiter looks a few times, about 1 µs,
+// By default ([harneso.WaitAdaptive]) a waiter looks a few times, about 1 µs,
 // and then lets others run. In locks that know whom to wake it sleeps until it
 // is woken: [MCS], [K42], [CLH], [Hapax] and [Anderson], and [Ticket],
 // [ProportionalTicket] and [TWA] if made by their constructors. If there are
 // more workers than processors it does so at once. In the other locks, which
 // serve in no order, it yields before each further look. Goroutines locked to
-// threads yield their threads. [harness.WaitPark] means to sleep at once where
+// threads yield their threads. [harneso.WaitPark] means to sleep at once where
 // that is possible and to yield where it is not; the other policies do what
 // they say, and pause yields once every 16 looks.
 //
@@ -62,7 +77,4 @@
 // by anybody but the holder breaks the lock without a word. An Unlock
 // synchronizes before the Lock that follows it, as for [sync.Mutex]. No
 // operation allocates. A lock must not be copied after first use.
-//
-// Rank 2. The package imports atomics and harness, and must never import
-// anything that runs, tests or measures a lock.
 package spinlock

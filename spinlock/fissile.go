@@ -1,23 +1,11 @@
 package spinlock
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
 
-var fissile = &harness.Variant{
-	Name:   "fissile",
-	Doc:    "a test-and-set word for arrivals, who may pass the first of an mcs queue until it loses patience",
-	Paper:  "Dice & Kogan 2020",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return newFissile(s) },
-}
-
-// fissileLock is two locks in one. Whoever has the outer one, a test-and-set
+// Fissile is the lock of Dice and Kogan: two locks in one. Whoever has the outer one, a test-and-set
 // word, is the owner. An arrival tries the word once and otherwise goes to the
 // inner lock, an MCS queue, whose holder, the alpha, is the only one who polls
 // the word. So arrivals may pass the whole queue, but only for the alpha's
@@ -53,9 +41,9 @@ var fissile = &harness.Variant{
 // swaps Inner and the text says the outer word. Two things are not the paper's:
 // the inner lock is plain MCS instead of its variant of CNA, which prefers
 // waiters of the same node of the machine, and the grace is a number of looks.
-type fissileLock struct {
+type Fissile struct {
 	waiter  waiting.Waiter // how the alpha's wait begins
-	workers []fissileWorker
+	workers []FissileWorker
 
 	_         atomics.CacheLinePad
 	outer     atomics.Uint32 // fissileFree, fissileHeld or fissileHanded
@@ -70,44 +58,50 @@ const (
 	fissileHanded = 2 // left to the alpha
 )
 
-// fissileWorker is a worker's handle.
-type fissileWorker struct {
-	lock  *fissileLock
-	inner sync.Locker // this worker's place in the queue
+// FissileWorker is the handle of one worker of a [Fissile] lock.
+type FissileWorker struct {
+	lock  *Fissile
+	inner *MCSWorker // this worker's place in the queue
 }
 
-func newFissile(s harness.Setup) *fissileLock {
-	l := &fissileLock{waiter: waiting.NewSleeper(s), workers: make([]fissileWorker, s.Workers)}
-	queue := NewMCS(s)
+// NewFissile returns a free lock for that many workers, at least 1.
+func NewFissile(workers int, o Options) *Fissile {
+	l := &Fissile{waiter: o.sleeper(workers), workers: make([]FissileWorker, workers)}
+	queue := NewMCS(workers, o)
 	for i := range l.workers {
-		l.workers[i] = fissileWorker{lock: l, inner: queue.Worker(i)}
+		l.workers[i] = FissileWorker{lock: l, inner: queue.Worker(i)}
 	}
 	return l
 }
 
-// Worker returns the handle of worker i.
-func (l *fissileLock) Worker(i int) sync.Locker { return &l.workers[i] }
+// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
+// one goroutine at a time.
+func (l *Fissile) Worker(i int) *FissileWorker {
+	waiting.CheckWorker(i, len(l.workers))
+	return &l.workers[i]
+}
 
-func (h *fissileWorker) Lock() {
+// Lock takes the lock and waits for it if need be.
+func (h *FissileWorker) Lock() {
 	if !h.TryLock() {
 		h.lockSlow()
 	}
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (h *fissileWorker) TryLock() bool {
+func (h *FissileWorker) TryLock() bool {
 	return h.lock.outer.CompareAndSwap(fissileFree, fissileHeld)
 }
 
 // lockSlow is apart so that the fast path stays small.
-func (h *fissileWorker) lockSlow() {
+func (h *FissileWorker) lockSlow() {
 	h.inner.Lock()
 	h.lock.awaitAlpha()
 	h.inner.Unlock()
 }
 
 // awaitAlpha takes the outer word for the alpha.
-func (l *fissileLock) awaitAlpha() {
+func (l *Fissile) awaitAlpha() {
 	w := l.waiter
 	for looks := 0; l.outer.Load() == fissileHeld || l.outer.Swap(fissileHeld) == fissileHeld; looks++ {
 		if looks == fissileGrace {
@@ -118,7 +112,8 @@ func (l *fissileLock) awaitAlpha() {
 	l.impatient.StoreRelease(fissileFree)
 }
 
-func (h *fissileWorker) Unlock() {
+// Unlock frees the lock, or hands it to the first in the queue.
+func (h *FissileWorker) Unlock() {
 	l := h.lock
 	l.outer.StoreRelease(l.impatient.Load())
 }

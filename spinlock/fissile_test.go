@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 // TestFissileHandsOver goes through a hand-over step by step: once the alpha is
 // impatient a release must leave the word to it, and to nobody else.
 func TestFissileHandsOver(t *testing.T) {
-	l := newFissile(harness.Setup{Workers: 2})
+	l := NewFissile(2, Options{})
 	holder, arrival := &l.workers[0], &l.workers[1]
 	holder.Lock()
 	if arrival.TryLock() {
@@ -38,8 +38,8 @@ func TestFissileHandsOver(t *testing.T) {
 // TestFissilePatienceEnds holds the lock until the alpha has lost patience. No
 // arrival may then pass it, however often it tries.
 func TestFissilePatienceEnds(t *testing.T) {
-	for _, wait := range harness.WaitPolicies {
-		l := newFissile(harness.Setup{Workers: 2, Wait: wait})
+	for _, wait := range waiting.Policies {
+		l := NewFissile(2, Options{Wait: wait})
 		holder, alpha := &l.workers[0], &l.workers[1]
 		holder.Lock()
 		letGo, done := make(chan struct{}), make(chan struct{})

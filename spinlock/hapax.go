@@ -1,25 +1,9 @@
 package spinlock
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var hapax = &harness.Variant{
-	Name:   "hapax",
-	Doc:    "a queue of values that occur once: arrivals swap theirs in and wait for the one before to depart",
-	Paper:  "Dice & Kogan 2025",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local: func(s harness.Setup) harness.Local {
-		// A space of its own, so that locks measured together share nothing.
-		return NewHapax(s, NewHapaxSpace(4*s.Workers))
-	},
-}
 
 const (
 	hapaxBlock  = 1 << 16 // values that a worker draws at once
@@ -47,7 +31,7 @@ type hapaxSlot struct {
 	_       atomics.CacheLinePad
 }
 
-// NewHapaxSpace returns a space with at least n slots, of two cache lines each.
+// NewHapaxSpace returns a space with at least n slots, 1 or more, of two cache lines each.
 // The paper takes 4096 for all locks of a program. With fewer it happens more
 // often that a waiter finds its slot taken, and polls the lock instead.
 func NewHapaxSpace(n int) *HapaxSpace {
@@ -97,21 +81,21 @@ type Hapax struct {
 	_       atomics.CacheLinePad
 	depart  atomics.Uint64 // the value of the last to depart, unless it was handed to a slot; arrive if the lock is free
 	_       atomics.CacheLinePad
-	workers []hapaxWorker
+	workers []HapaxWorker
 }
 
-// hapaxWorker is a worker's handle; nobody else touches it.
-type hapaxWorker struct {
+// HapaxWorker is the handle of one worker of a [Hapax] lock.
+type HapaxWorker struct {
 	lock   *Hapax
 	mine   uint64 // the value of its current turn, or of the last one
 	parker *atomics.Parker
 	_      atomics.CacheLinePad
 }
 
-// NewHapax returns a free lock for s.Workers workers, at least 1, that draws
+// NewHapax returns a free lock for that many workers, at least 1, that draws
 // from space. It may be shared with other locks.
-func NewHapax(s harness.Setup, space *HapaxSpace) *Hapax {
-	l := &Hapax{waiter: waiting.NewSleeper(s), space: space, salt: space.locks.Add(1), workers: make([]hapaxWorker, s.Workers)}
+func NewHapax(workers int, space *HapaxSpace, o Options) *Hapax {
+	l := &Hapax{waiter: o.sleeper(workers), space: space, salt: space.locks.Add(1), workers: make([]HapaxWorker, workers)}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].parker = l, atomics.NewParker()
 	}
@@ -119,8 +103,11 @@ func NewHapax(s harness.Setup, space *HapaxSpace) *Hapax {
 }
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
-func (l *Hapax) Worker(i int) sync.Locker { return &l.workers[i] }
+// one goroutine at a time.
+func (l *Hapax) Worker(i int) *HapaxWorker {
+	waiting.CheckWorker(i, len(l.workers))
+	return &l.workers[i]
+}
 
 // slot returns where the departure of a value is awaited.
 func (l *Hapax) slot(value uint64) *hapaxSlot {
@@ -128,7 +115,7 @@ func (l *Hapax) slot(value uint64) *hapaxSlot {
 }
 
 // next returns a value that nobody had before, and is not 0.
-func (h *hapaxWorker) next() uint64 {
+func (h *HapaxWorker) next() uint64 {
 	if (h.mine+1)%hapaxBlock <= 1 { // the block is used up, or there was none
 		return h.lock.space.blocks.Add(1)*hapaxBlock + 1
 	}
@@ -136,7 +123,7 @@ func (h *hapaxWorker) next() uint64 {
 }
 
 // Lock takes the lock and waits for it if need be.
-func (h *hapaxWorker) Lock() {
+func (h *HapaxWorker) Lock() {
 	h.mine = h.next()
 	if before := h.lock.arrive.Swap(h.mine); h.lock.depart.Load() != before {
 		h.lockSlow(before)
@@ -144,7 +131,7 @@ func (h *hapaxWorker) Lock() {
 }
 
 // lockSlow waits until the turn before is over, whose value that is.
-func (h *hapaxWorker) lockSlow(before uint64) {
+func (h *HapaxWorker) lockSlow(before uint64) {
 	l := h.lock
 	w, slot := l.waiter, l.slot(before)
 	if !h.enter(slot, before) {
@@ -170,7 +157,7 @@ func (h *hapaxWorker) lockSlow(before uint64) {
 
 // enter makes slot that of h, unless it is taken. The reservation keeps others
 // out while h leaves its name, and tells nobody what it waits for.
-func (h *hapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
+func (h *HapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
 	if !h.lock.waiter.Sleeps() {
 		return slot.awaited.CompareAndSwap(0, before)
 	}
@@ -183,7 +170,7 @@ func (h *hapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (h *hapaxWorker) TryLock() bool {
+func (h *HapaxWorker) TryLock() bool {
 	l := h.lock
 	last := l.arrive.Load()
 	if l.depart.Load() != last {
@@ -198,7 +185,7 @@ func (h *hapaxWorker) TryLock() bool {
 }
 
 // Unlock lets the next in the queue in.
-func (h *hapaxWorker) Unlock() {
+func (h *HapaxWorker) Unlock() {
 	l := h.lock
 	slot := l.slot(h.mine)
 	if slot.clear(h.mine) {

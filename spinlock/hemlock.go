@@ -1,24 +1,11 @@
 package spinlock
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
 
-var hemlock = &harness.Variant{
-	Name:   "hemlock",
-	Doc:    "a queue without nodes: one word a lock, one word a worker",
-	Paper:  "Dice & Kogan 2021",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return newHemlock(s) },
-}
-
-// hemlockLock is the lock of Dice and Kogan: the tail names the last arrival,
+// Hemlock is the lock of Dice and Kogan: the tail names the last arrival,
 // each arrival polls a word of the worker before it, and a release writes into
 // the releaser's own word. Service is first come, first served.
 //
@@ -42,52 +29,59 @@ var hemlock = &harness.Variant{
 //
 // Dave Dice and Alex Kogan, "Hemlock: Compact and Scalable Mutual Exclusion",
 // SPAA 2021, pages 173-183, listing 1. DOI 10.1145/3409964.3461805.
-type hemlockLock struct {
+type Hemlock struct {
 	waiter  waiting.Waiter  // how a wait begins
-	workers []hemlockWorker // workers[0] is none
+	workers []HemlockWorker // workers[0] is none
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
 	_    atomics.CacheLinePad
 }
 
-// hemlockWorker is a worker's handle.
-type hemlockWorker struct {
-	lock  *hemlockLock
+// HemlockWorker is the handle of one worker of a [Hemlock] lock.
+type HemlockWorker struct {
+	lock  *Hemlock
 	id    uint32
 	_     atomics.CacheLinePad
 	grant grant // of the lock to the next in the queue, who takes notice by resetting it
 	_     atomics.CacheLinePad
 }
 
-func newHemlock(s harness.Setup) *hemlockLock {
-	l := &hemlockLock{waiter: waiting.NewSleeper(s), workers: make([]hemlockWorker, s.Workers+1)}
+// NewHemlock returns a free lock for that many workers, at least 1.
+func NewHemlock(workers int, o Options) *Hemlock {
+	l := &Hemlock{waiter: o.sleeper(workers), workers: make([]HemlockWorker, workers+1)}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].id, l.workers[i].grant = l, uint32(i), newGrant()
 	}
 	return l
 }
 
-// Worker returns the handle of worker i.
-func (l *hemlockLock) Worker(i int) sync.Locker { return &l.workers[i+1] }
+// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
+// one goroutine at a time.
+func (l *Hemlock) Worker(i int) *HemlockWorker {
+	waiting.CheckWorker(i, len(l.workers)-1)
+	return &l.workers[i+1]
+}
 
-func (h *hemlockWorker) Lock() {
+// Lock takes the lock and waits for it if need be.
+func (h *HemlockWorker) Lock() {
 	if pred := h.lock.tail.Swap(h.id); pred != 0 {
 		h.lock.workers[pred].grant.await(h.lock.waiter)
 	}
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (h *hemlockWorker) TryLock() bool { return h.lock.tail.CompareAndSwap(0, h.id) }
+func (h *HemlockWorker) TryLock() bool { return h.lock.tail.CompareAndSwap(0, h.id) }
 
-func (h *hemlockWorker) Unlock() {
+// Unlock hands the lock to the next in the queue, or frees it.
+func (h *HemlockWorker) Unlock() {
 	if !h.lock.tail.CompareAndSwap(h.id, 0) {
 		h.handOver()
 	}
 }
 
 // handOver lets the next in the queue in and waits until it has taken notice.
-func (h *hemlockWorker) handOver() {
+func (h *HemlockWorker) handOver() {
 	h.grant.give()
 	for w := h.lock.waiter; h.grant.state.Load() != grantAwaited; {
 		w.Wait()

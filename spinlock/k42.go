@@ -1,22 +1,9 @@
 package spinlock
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var k42 = &harness.Variant{
-	Name:   "k42",
-	Doc:    "an mcs queue of those who wait only: the holder leaves it and keeps no node",
-	Paper:  "Auslander et al. 2003",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return NewK42(s) },
-}
 
 // K42 is the queue lock of the K42 operating system (Auslander et al.), a
 // variant of [MCS] whose holder has no place in the queue: a worker links its
@@ -57,7 +44,7 @@ var k42 = &harness.Variant{
 // section 4.3.1, the K42 variant. DOI 10.2200/S00499ED1V01Y201304CAC023.
 type K42 struct {
 	waiter waiting.Waiter // how a wait begins
-	nodes  []k42Node      // nodes[0] is none
+	nodes  []K42Worker    // nodes[0] is none
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last who waits; k42Alone if nobody does; 0 if the lock is free
@@ -69,9 +56,10 @@ type K42 struct {
 // k42Alone is the tail of a lock that is held and that nobody waits for.
 const k42Alone = 1<<32 - 1
 
-// k42Node is a worker's place in the queue. Its words are 0 whenever the worker
+// K42Worker is the handle of one worker of a [K42] lock. It is the worker's place
+// in the queue; its words are 0 whenever the worker
 // does not wait.
-type k42Node struct {
+type K42Worker struct {
 	lock  *K42
 	id    uint32         // index of this node in lock.nodes
 	next  atomics.Uint32 // who comes after this worker; written by that worker, once
@@ -79,9 +67,9 @@ type k42Node struct {
 	_     atomics.CacheLinePad
 }
 
-// NewK42 returns a free lock for s.Workers workers, at least 1.
-func NewK42(s harness.Setup) *K42 {
-	l := &K42{waiter: waiting.NewSleeper(s), nodes: make([]k42Node, s.Workers+1)}
+// NewK42 returns a free lock for that many workers, at least 1.
+func NewK42(workers int, o Options) *K42 {
+	l := &K42{waiter: o.sleeper(workers), nodes: make([]K42Worker, workers+1)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
 	}
@@ -89,21 +77,24 @@ func NewK42(s harness.Setup) *K42 {
 }
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
-func (l *K42) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+// one goroutine at a time.
+func (l *K42) Worker(i int) *K42Worker {
+	waiting.CheckWorker(i, len(l.nodes)-1)
+	return &l.nodes[i+1]
+}
 
 // Lock takes the lock and waits for it if need be.
-func (n *k42Node) Lock() {
+func (n *K42Worker) Lock() {
 	if !n.TryLock() {
 		n.lockSlow()
 	}
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (n *k42Node) TryLock() bool { return n.lock.tail.CompareAndSwap(0, k42Alone) }
+func (n *K42Worker) TryLock() bool { return n.lock.tail.CompareAndSwap(0, k42Alone) }
 
 // lockSlow queues up, unless the lock has become free.
-func (n *k42Node) lockSlow() {
+func (n *K42Worker) lockSlow() {
 	l := n.lock
 	for {
 		switch last := l.tail.Load(); {
@@ -125,7 +116,7 @@ func (n *k42Node) lockSlow() {
 }
 
 // leave takes the node of the new holder, which is the first, out of the queue.
-func (n *k42Node) leave() {
+func (n *K42Worker) leave() {
 	l := n.lock
 	next := n.next.Load()
 	if next == 0 {
@@ -140,7 +131,7 @@ func (n *k42Node) leave() {
 }
 
 // Unlock hands the lock to the first who waits, or frees it.
-func (n *k42Node) Unlock() {
+func (n *K42Worker) Unlock() {
 	l := n.lock
 	first := l.head.Load()
 	if first == 0 {

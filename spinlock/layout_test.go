@@ -55,9 +55,9 @@ func TestSlots(t *testing.T) {
 // TestElementsDoNotShareLines checks what lies in arrays, next to its like.
 func TestElementsDoNotShareLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
-		"berth": unsafe.Sizeof(berth{}), "mcsNode": unsafe.Sizeof(mcsNode{}),
-		"clhWorker": unsafe.Sizeof(clhWorker{}), "andersonFlag": unsafe.Sizeof(andersonFlag{}),
-		"k42Node": unsafe.Sizeof(k42Node{}), "hapaxSlot": unsafe.Sizeof(hapaxSlot{}), "hapaxWorker": unsafe.Sizeof(hapaxWorker{}),
+		"berth": unsafe.Sizeof(berth{}), "MCSWorker": unsafe.Sizeof(MCSWorker{}),
+		"CLHWorker": unsafe.Sizeof(CLHWorker{}), "andersonFlag": unsafe.Sizeof(andersonFlag{}),
+		"K42Worker": unsafe.Sizeof(K42Worker{}), "hapaxSlot": unsafe.Sizeof(hapaxSlot{}), "HapaxWorker": unsafe.Sizeof(HapaxWorker{}),
 	} {
 		if size <= atomics.CacheLine {
 			t.Errorf("%s has %d bytes, no room for padding", name, size)

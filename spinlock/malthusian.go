@@ -1,23 +1,11 @@
 package spinlock
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
 
-var malthusian = &harness.Variant{
-	Name:   "malthusian",
-	Doc:    "an mcs queue that sets surplus waiters aside, and lets them back in now and then",
-	Paper:  "Dice 2017",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return newMalthusian(s) },
-}
-
-// malthusianLock restricts concurrency: it is an MCS queue, and a release that
+// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS queue, and a release that
 // finds two waiters behind it moves the first of them to a passive list and
 // serves the second. The few workers that are left circulate with warm caches
 // and without a queue. When the queue runs dry, the last worker set aside comes
@@ -38,9 +26,9 @@ var malthusian = &harness.Variant{
 //
 // Dave Dice, "Malthusian Locks", EuroSys 2017, pages 314-327, section 4 (MCSCR).
 // DOI 10.1145/3064176.3064203.
-type malthusianLock struct {
-	waiter waiting.Waiter   // how a wait begins
-	nodes  []malthusianNode // nodes[0] is none
+type Malthusian struct {
+	waiter waiting.Waiter     // how a wait begins
+	nodes  []MalthusianWorker // nodes[0] is none
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
@@ -52,9 +40,10 @@ type malthusianLock struct {
 	_              atomics.CacheLinePad
 }
 
-// malthusianNode is a worker's place in the queue or in the passive list.
-type malthusianNode struct {
-	lock  *malthusianLock
+// MalthusianWorker is the handle of one worker of a [Malthusian] lock: its place in
+// the queue or in the passive list.
+type MalthusianWorker struct {
+	lock  *Malthusian
 	id    uint32
 	next  atomics.Uint32 // who comes after this worker in the queue
 	grant grant
@@ -65,33 +54,40 @@ type malthusianNode struct {
 	_            atomics.CacheLinePad
 }
 
-func newMalthusian(s harness.Setup) *malthusianLock {
-	l := &malthusianLock{waiter: waiting.NewSleeper(s), nodes: make([]malthusianNode, s.Workers+1)}
+// NewMalthusian returns a free lock for that many workers, at least 1.
+func NewMalthusian(workers int, o Options) *Malthusian {
+	l := &Malthusian{waiter: o.sleeper(workers), nodes: make([]MalthusianWorker, workers+1)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].id, l.nodes[i].grant = l, uint32(i), newGrant()
 	}
 	return l
 }
 
-// Worker returns the handle of worker i.
-func (l *malthusianLock) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+// Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
+// one goroutine at a time.
+func (l *Malthusian) Worker(i int) *MalthusianWorker {
+	waiting.CheckWorker(i, len(l.nodes)-1)
+	return &l.nodes[i+1]
+}
 
-func (n *malthusianNode) Lock() {
+// Lock takes the lock and waits for it if need be.
+func (n *MalthusianWorker) Lock() {
 	if pred := n.lock.tail.Swap(n.id); pred != 0 {
 		n.lockSlow(pred)
 	}
 }
 
 // lockSlow is apart so that the fast path stays small.
-func (n *malthusianNode) lockSlow(pred uint32) {
+func (n *MalthusianWorker) lockSlow(pred uint32) {
 	n.lock.nodes[pred].next.StoreRelease(n.id)
 	n.grant.await(n.lock.waiter)
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (n *malthusianNode) TryLock() bool { return n.lock.tail.CompareAndSwap(0, n.id) }
+func (n *MalthusianWorker) TryLock() bool { return n.lock.tail.CompareAndSwap(0, n.id) }
 
-func (n *malthusianNode) Unlock() {
+// Unlock hands the lock to another worker, or frees it.
+func (n *MalthusianWorker) Unlock() {
 	l := n.lock
 	if l.oldest != 0 {
 		if l.releases++; l.releases%malthusianMercy == 0 {
@@ -116,7 +112,7 @@ func (n *malthusianNode) Unlock() {
 // leave ends the turn of a worker that sees nobody behind it: the passive worker
 // that came last takes its place in the queue, or the lock is free. It fails if
 // somebody has arrived.
-func (n *malthusianNode) leave() bool {
+func (n *MalthusianWorker) leave() bool {
 	l := n.lock
 	p := l.newest
 	if p == 0 {
@@ -132,7 +128,7 @@ func (n *malthusianNode) leave() bool {
 }
 
 // insert serves worker p next, ahead of the queue.
-func (n *malthusianNode) insert(p uint32) {
+func (n *MalthusianWorker) insert(p uint32) {
 	l := n.lock
 	next := n.next.Load()
 	if next == 0 {
@@ -147,13 +143,13 @@ func (n *malthusianNode) insert(p uint32) {
 	n.handOver(p)
 }
 
-func (n *malthusianNode) handOver(to uint32) {
+func (n *MalthusianWorker) handOver(to uint32) {
 	n.next.StoreRelease(0)
 	n.lock.nodes[to].grant.give()
 }
 
 // setAside adds worker p to the passive list as its newest.
-func (l *malthusianLock) setAside(p uint32) {
+func (l *Malthusian) setAside(p uint32) {
 	l.nodes[p].older, l.nodes[p].newer = l.newest, 0
 	if l.newest != 0 {
 		l.nodes[l.newest].newer = p
@@ -164,7 +160,7 @@ func (l *malthusianLock) setAside(p uint32) {
 }
 
 // takeNewest takes the newest worker out of the passive list.
-func (l *malthusianLock) takeNewest() {
+func (l *Malthusian) takeNewest() {
 	l.newest = l.nodes[l.newest].older
 	if l.newest == 0 {
 		l.oldest = 0
@@ -174,7 +170,7 @@ func (l *malthusianLock) takeNewest() {
 }
 
 // takeOldest takes the oldest worker out of the passive list and returns it.
-func (l *malthusianLock) takeOldest() uint32 {
+func (l *Malthusian) takeOldest() uint32 {
 	p := l.oldest
 	l.oldest = l.nodes[p].newer
 	if l.oldest == 0 {

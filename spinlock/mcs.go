@@ -1,22 +1,9 @@
 package spinlock
 
 import (
-	"sync"
-
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var mcs = &harness.Variant{
-	Name:   "mcs",
-	Doc:    "a linked queue in which every waiter polls its own node",
-	Paper:  "Mellor-Crummey & Scott 1991",
-	Family: harness.Spin,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return NewMCS(s) },
-}
 
 // MCS is the queue lock of Mellor-Crummey and Scott: arrivals link their nodes
 // into a queue, and each waiter polls a word in its own node until its
@@ -52,16 +39,16 @@ var mcs = &harness.Variant{
 // DOI 10.1145/103727.103729.
 type MCS struct {
 	waiter waiting.Waiter // how a wait begins
-	nodes  []mcsNode      // nodes[0] is none
+	nodes  []MCSWorker    // nodes[0] is none
 
 	_    atomics.CacheLinePad
 	tail atomics.Uint32 // the last in the queue; 0 if the lock is free
 	_    atomics.CacheLinePad
 }
 
-// mcsNode is a worker's place in the queue. Its words are 0 whenever the worker
-// neither holds nor waits.
-type mcsNode struct {
+// MCSWorker is the handle of one worker of an [MCS] lock. It is the worker's place in the queue; its words are 0 whenever the worker neither
+// holds nor waits.
+type MCSWorker struct {
 	next  atomics.Uint32  // who comes after this worker; written by that worker, once
 	id    uint32          // index of this node in lock.nodes
 	tail  *atomics.Uint32 // of lock
@@ -70,9 +57,9 @@ type mcsNode struct {
 	_     atomics.CacheLinePad
 }
 
-// NewMCS returns a free lock for s.Workers workers, at least 1.
-func NewMCS(s harness.Setup) *MCS {
-	l := &MCS{waiter: waiting.NewSleeper(s), nodes: make([]mcsNode, s.Workers+1)}
+// NewMCS returns a free lock for that many workers, at least 1.
+func NewMCS(workers int, o Options) *MCS {
+	l := &MCS{waiter: o.sleeper(workers), nodes: make([]MCSWorker, workers+1)}
 	for i := range l.nodes {
 		l.nodes[i].lock, l.nodes[i].tail, l.nodes[i].id, l.nodes[i].grant = l, &l.tail, uint32(i), newGrant()
 	}
@@ -80,27 +67,30 @@ func NewMCS(s harness.Setup) *MCS {
 }
 
 // Worker returns the handle of worker i, 0 <= i < workers. A handle is used by
-// one goroutine at a time and has a TryLock method, see [harness.TryLocker].
-func (l *MCS) Worker(i int) sync.Locker { return &l.nodes[i+1] }
+// one goroutine at a time.
+func (l *MCS) Worker(i int) *MCSWorker {
+	waiting.CheckWorker(i, len(l.nodes)-1)
+	return &l.nodes[i+1]
+}
 
 // Lock takes the lock and waits for it if need be.
-func (n *mcsNode) Lock() {
+func (n *MCSWorker) Lock() {
 	if pred := n.tail.Swap(n.id); pred != 0 {
 		n.lockSlow(pred)
 	}
 }
 
 // lockSlow is apart so that the fast path stays small.
-func (n *mcsNode) lockSlow(pred uint32) {
+func (n *MCSWorker) lockSlow(pred uint32) {
 	n.lock.nodes[pred].next.StoreRelease(n.id)
 	n.grant.await(n.lock.waiter)
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (n *mcsNode) TryLock() bool { return n.tail.CompareAndSwap(0, n.id) }
+func (n *MCSWorker) TryLock() bool { return n.tail.CompareAndSwap(0, n.id) }
 
 // Unlock hands the lock to the next in the queue, or frees it.
-func (n *mcsNode) Unlock() {
+func (n *MCSWorker) Unlock() {
 	if !n.next.GuardedReset(n.tail, n.id) {
 		n.unlockSlow()
 	}
@@ -109,7 +99,7 @@ func (n *mcsNode) Unlock() {
 // unlockSlow is apart so that the fast path stays small.
 //
 //go:noinline
-func (n *mcsNode) unlockSlow() {
+func (n *MCSWorker) unlockSlow() {
 	next := n.next.Load()
 	if next == 0 {
 		next = successor(&n.next, n.lock.waiter)

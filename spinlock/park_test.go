@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/spinlock"
+	"locklab/spinlock/lab"
 )
 
 // sleepers lists the locks that can wake who sleeps, and how many waiters stay
@@ -26,7 +27,7 @@ func asleep() (n int) {
 	buf := make([]byte, 1<<20)
 	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
 		head, frames, _ := strings.Cut(g, "\n")
-		if strings.Contains(head, "[chan receive") && strings.Contains(frames, "(*Parker).Park") && strings.Contains(frames, "spinlock.") {
+		if strings.Contains(head, "[chan receive") && strings.Contains(frames, "(*Parker).Park") && strings.Contains(frames, "locklab/spinlock") {
 			n++
 		}
 	}
@@ -48,7 +49,7 @@ func eventually(cond func() bool) bool {
 // policies that do not promise it. Then everybody must be woken.
 func TestWaitersSleep(t *testing.T) {
 	workers := runtime.GOMAXPROCS(0) + 4
-	for _, v := range spinlock.Suite {
+	for _, v := range lab.Suite {
 		if v.Traits.MaxWorkers > 0 && v.Traits.MaxWorkers < workers {
 			continue
 		}
@@ -98,12 +99,10 @@ func sleepAndWake(t *testing.T, l harness.Local, workers, want int) {
 func TestNoLostWakeUp(t *testing.T) {
 	locks := map[string]func(s harness.Setup) harness.Local{
 		// Whoever waits meets another one in the only slot.
-		"hapax, one slot": func(s harness.Setup) harness.Local { return spinlock.NewHapax(s, spinlock.NewHapaxSpace(1)) },
-		"twa, one slot": func(s harness.Setup) harness.Local {
-			return harness.Shared(spinlock.NewTWA(s, spinlock.NewWaitingArray(1)))
-		},
+		"hapax, one slot": func(s harness.Setup) harness.Local { return newHapax(s, spinlock.NewHapaxSpace(1)) },
+		"twa, one slot":   func(s harness.Setup) harness.Local { return newTWA(s, spinlock.NewWaitingArray(1)) },
 	}
-	for _, v := range spinlock.Suite {
+	for _, v := range lab.Suite {
 		if _, ok := sleepers[v.Name]; ok {
 			locks[v.Name] = v.Local
 		}
@@ -120,13 +119,21 @@ func TestNoLostWakeUp(t *testing.T) {
 	}
 }
 
+func newHapax(s harness.Setup, space *spinlock.HapaxSpace) harness.Local {
+	return harness.Handles(spinlock.NewHapax(s.Workers, space, spinlock.Options{Wait: spinlock.WaitPolicy(s.Wait), Pin: spinlock.Pin(s.Pin)}))
+}
+
+func newTWA(s harness.Setup, array *spinlock.WaitingArray) harness.Local {
+	return harness.Shared(spinlock.NewTWA(s.Workers, array, spinlock.Options{Wait: spinlock.WaitPolicy(s.Wait), Pin: spinlock.Pin(s.Pin)}))
+}
+
 // TestSharedSpace lets the waiters of two locks meet in one array.
 func TestSharedSpace(t *testing.T) {
 	s := harness.Setup{Workers: 3, Wait: harness.WaitPark}
 	space, array := spinlock.NewHapaxSpace(2), spinlock.NewWaitingArray(2)
 	for name, pair := range map[string][2]harness.Local{
-		"hapax": {spinlock.NewHapax(s, space), spinlock.NewHapax(s, space)},
-		"twa":   {harness.Shared(spinlock.NewTWA(s, array)), harness.Shared(spinlock.NewTWA(s, array))},
+		"hapax": {newHapax(s, space), newHapax(s, space)},
+		"twa":   {newTWA(s, array), newTWA(s, array)},
 	} {
 		var wg sync.WaitGroup
 		for _, l := range pair {

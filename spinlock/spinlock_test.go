@@ -1,7 +1,6 @@
 package spinlock_test
 
 import (
-	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -11,9 +10,11 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/spinlock"
+	"locklab/spinlock/lab"
 )
 
-// The types that promise a ready zero value and TryLock.
+// The types that promise TryLock. Those that are used without a constructor promise
+// a ready zero value too.
 var (
 	_ tryLocker = (*spinlock.TAS)(nil)
 	_ tryLocker = (*spinlock.ExchangeTAS)(nil)
@@ -23,20 +24,20 @@ var (
 	_ tryLocker = (*spinlock.ProportionalTicket)(nil)
 	_ tryLocker = (*spinlock.TWA)(nil)
 	_ tryLocker = (*spinlock.Anderson)(nil)
-	_ tryLocker = spinlock.NewMCS(harness.Setup{Workers: 1}).Worker(0).(tryLocker)
+	_ tryLocker = (*spinlock.MCSWorker)(nil)
+	_ tryLocker = (*spinlock.K42Worker)(nil)
+	_ tryLocker = (*spinlock.HapaxWorker)(nil)
+	_ tryLocker = (*spinlock.HemlockWorker)(nil)
+	_ tryLocker = (*spinlock.MalthusianWorker)(nil)
+	_ tryLocker = (*spinlock.FissileWorker)(nil)
 
-	_ tryLocker = spinlock.NewK42(harness.Setup{Workers: 1}).Worker(0).(tryLocker)
-	_ tryLocker = spinlock.NewHapax(harness.Setup{Workers: 1}, spinlock.NewHapaxSpace(1)).Worker(0).(tryLocker)
-
-	_ harness.Local = (*spinlock.MCS)(nil)
-	_ harness.Local = (*spinlock.K42)(nil)
-	_ harness.Local = (*spinlock.Hapax)(nil)
-	_ harness.Local = (*spinlock.CLH)(nil)
+	_ sync.Locker = (*spinlock.CLHWorker)(nil)
+	_ sync.Locker = (*spinlock.CohortNode)(nil)
 )
 
 type tryLocker interface {
 	sync.Locker
-	harness.TryLocker
+	TryLock() bool
 }
 
 // TestNoAllocation covers the slow path too: AllocsPerRun counts what all
@@ -44,7 +45,7 @@ type tryLocker interface {
 // other inside. They yield, or sleep, and are on one node of the machine or on
 // two.
 func TestNoAllocation(t *testing.T) {
-	for _, v := range spinlock.Suite {
+	for _, v := range lab.Suite {
 		for _, s := range []harness.Setup{
 			{Workers: 2},
 			{Workers: 2, Wait: harness.WaitPark, Nodes: []int{0, 1}},
@@ -88,7 +89,7 @@ func allocations(l harness.Local) float64 {
 func TestWaitersYield(t *testing.T) {
 	const turns = 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, v := range spinlock.Suite {
+	for _, v := range lab.Suite {
 		for _, wait := range harness.WaitPolicies {
 			if wait == harness.WaitSpin {
 				continue // the one policy that does not promise it
@@ -144,46 +145,4 @@ func TestOwnCacheLines(t *testing.T) {
 			t.Errorf("%s has %d bytes: no room for padding on both sides of its word", name, size)
 		}
 	}
-}
-
-func ExampleBackoff() {
-	var (
-		mu    spinlock.Backoff // the zero value is free
-		total int
-		wg    sync.WaitGroup
-	)
-	for range 4 {
-		wg.Go(func() {
-			for range 1000 {
-				mu.Lock()
-				total++
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	fmt.Println(total)
-	// Output: 4000
-}
-
-func ExampleNewMCS() {
-	const workers = 4
-	lock := spinlock.NewMCS(harness.Setup{Workers: workers})
-	var (
-		total int
-		wg    sync.WaitGroup
-	)
-	for i := range workers {
-		wg.Go(func() {
-			mu := lock.Worker(i) // one handle per goroutine
-			for range 1000 {
-				mu.Lock()
-				total++
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	fmt.Println(total)
-	// Output: 4000
 }

@@ -10,7 +10,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
-	"locklab/spinlock"
+	"locklab/spinlock/lab"
 )
 
 // BenchmarkStopTheWorld measures how long the runtime needs to stop the world
@@ -36,7 +36,7 @@ func BenchmarkStopTheWorld(b *testing.B) {
 		})
 		wg.Wait()
 	})
-	for _, v := range spinlock.Suite {
+	for _, v := range lab.Suite {
 		if v.Traits.MaxWorkers > 0 {
 			continue // cannot have a waiter on every processor
 		}

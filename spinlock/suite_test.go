@@ -4,12 +4,10 @@ import (
 	"testing"
 
 	"locklab/harness/locktest"
-	"locklab/internal/layers"
-	"locklab/spinlock"
+	"locklab/spinlock/lab"
 )
 
-func TestSuite(t *testing.T)         { locktest.Run(t, spinlock.Suite) }
-func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", spinlock.Suite) }
+func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 
 // TestUnderQEMU runs the locks on emulated CPUs. Those who store one word, then
 // load another, and rely on that order are left out: qemu 7.2 turns STLR and
@@ -18,5 +16,5 @@ func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", spinlock.Sui
 // The other two have not been caught yet.
 func TestUnderQEMU(t *testing.T) {
 	const storeLoad = "it needs a store and a later load in order, and qemu on amd64 does not keep STLR and LDAR in order"
-	locktest.UnderQEMU(t, spinlock.Suite, map[string]string{"hapax": storeLoad, "peterson": storeLoad, "bakery": storeLoad})
+	locktest.UnderQEMU(t, lab.Suite, map[string]string{"hapax": storeLoad, "peterson": storeLoad, "bakery": storeLoad})
 }

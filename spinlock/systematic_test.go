@@ -7,7 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/explore"
-	"locklab/spinlock"
+	"locklab/spinlock/lab"
 )
 
 // longQueue has one who sleeps behind another who sleeps, and somebody who comes
@@ -20,7 +20,7 @@ var longQueue = []explore.Plan{{
 // TestSystematic explores every lock of the suite.
 func TestSystematic(t *testing.T) {
 	explore.Suite{
-		Locks: spinlock.Suite,
+		Locks: lab.Suite,
 		// A worker that malthusian has set aside comes back ahead of a queue only
 		// after several turns.
 		More: map[string][]explore.Plan{

@@ -2,18 +2,8 @@ package spinlock
 
 import (
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var tas = &harness.Variant{
-	Name:   "tas",
-	Doc:    "test-and-set: every look is a compare-and-swap",
-	Paper:  "Anderson 1990",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TAS{Wait: s.Wait, Pin: s.Pin}) },
-}
 
 // TAS is a test-and-set lock: one word, taken by whoever swaps it from 0 to 1
 // first. Service is in no order. The zero value is free.
@@ -36,12 +26,12 @@ var tas = &harness.Variant{
 // Distributed Systems 1(1), January 1990, pages 6-16: the lock it calls spin
 // on test-and-set. DOI 10.1109/71.80120.
 type TAS struct {
-	// Wait says what a waiter does between two looks. Set it before first use.
-	Wait harness.WaitPolicy
+	// Wait says what a waiter does between two polls. Set it before first use.
+	Wait WaitPolicy
 
 	// Pin says how the goroutines are bound that use the lock, which is how a
 	// waiter gives its processor up. Set it before first use.
-	Pin harness.Pin
+	Pin Pin
 
 	_    atomics.CacheLinePad
 	held atomics.Uint32 // 0 free, 1 held

@@ -2,20 +2,8 @@ package spinlock
 
 import (
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var tasXchg = &harness.Variant{
-	Name:   "tas-xchg",
-	Doc:    "test-and-set: every look is an unconditional swap",
-	Paper:  "Anderson 1990",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Local: func(s harness.Setup) harness.Local {
-		return harness.Shared(&ExchangeTAS{Wait: s.Wait, Pin: s.Pin})
-	},
-}
 
 // ExchangeTAS is [TAS] with an unconditional exchange in place of the
 // compare-and-swap: a waiter writes 1 over and over, and has the lock when it
@@ -41,12 +29,12 @@ var tasXchg = &harness.Variant{
 // Distributed Systems 1(1), January 1990, pages 6-16: the lock it calls spin
 // on test-and-set, by an atomic exchange. DOI 10.1109/71.80120.
 type ExchangeTAS struct {
-	// Wait says what a waiter does between two looks. Set it before first use.
-	Wait harness.WaitPolicy
+	// Wait says what a waiter does between two polls. Set it before first use.
+	Wait WaitPolicy
 
 	// Pin says how the goroutines are bound that use the lock, which is how a
 	// waiter gives its processor up. Set it before first use.
-	Pin harness.Pin
+	Pin Pin
 
 	_    atomics.CacheLinePad
 	held atomics.Uint32 // 0 free, 1 held

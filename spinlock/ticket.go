@@ -1,22 +1,12 @@
 package spinlock
 
 import (
+	"fmt"
 	"math/bits"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var ticket = &harness.Variant{
-	Name:   "ticket",
-	Doc:    "a counter hands out numbers, a second one says whose turn it is",
-	Paper:  "Reed & Kanodia 1979",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(NewTicket(s)) },
-}
 
 // Ticket is a ticket lock: Lock draws a number and waits until it is served.
 // Service is in the order of the numbers, that is first come, first served.
@@ -53,12 +43,12 @@ var ticket = &harness.Variant{
 // Computer Systems 9(1), February 1991, pages 21-65, section 2.2.
 // DOI 10.1145/103727.103729.
 type Ticket struct {
-	// Wait says what a waiter does between two looks. Set it before first use.
-	Wait harness.WaitPolicy
+	// Wait says what a waiter does between two polls. Set it before first use.
+	Wait WaitPolicy
 
 	// Pin says how the goroutines are bound that use the lock, which is how a
 	// waiter gives its processor up. Set it before first use.
-	Pin harness.Pin
+	Pin Pin
 
 	bunkhouse
 
@@ -78,24 +68,29 @@ type bunkhouse struct {
 	berths  []berth
 }
 
-func newBunkhouse(s harness.Setup) bunkhouse {
-	b := bunkhouse{sleeper: waiting.NewSleeper(s)}
+func newBunkhouse(workers int, o Options) bunkhouse {
+	b := bunkhouse{sleeper: o.sleeper(workers)}
 	if b.sleeper.Sleeps() {
-		b.berths = newBerths(slots(s.Workers))
+		b.berths = newBerths(slots(workers))
 	}
 	return b
 }
 
-// slots returns the least power of two that is at least n.
-func slots(n int) int { return 1 << bits.Len(uint(n-1)) }
+// slots returns the least power of two that is at least n, which is 1 or more.
+func slots(n int) int {
+	if n < 1 {
+		panic(fmt.Sprintf("locklab: %d slots: want at least 1", n))
+	}
+	return 1 << bits.Len(uint(n-1))
+}
 
 func (b *bunkhouse) of(number uint32) *berth { return &b.berths[number&uint32(len(b.berths)-1)] }
 
-// NewTicket returns a free lock for at most s.Workers goroutines at a time, at
+// NewTicket returns a free lock for at most workers goroutines at a time, at
 // least 1, whose waiters can sleep. The zero value serves any number, but its
 // waiters only ever yield.
-func NewTicket(s harness.Setup) *Ticket {
-	return &Ticket{Wait: s.Wait, Pin: s.Pin, bunkhouse: newBunkhouse(s)}
+func NewTicket(workers int, o Options) *Ticket {
+	return &Ticket{Wait: o.Wait, Pin: o.Pin, bunkhouse: newBunkhouse(workers, o)}
 }
 
 // Lock takes the lock and waits for it if need be.

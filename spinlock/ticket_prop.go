@@ -1,17 +1,5 @@
 package spinlock
 
-import "locklab/harness"
-
-var ticketProp = &harness.Variant{
-	Name:   "ticket-prop",
-	Doc:    "a ticket lock whose waiters stay away the longer, the more are before them",
-	Paper:  "Mellor-Crummey & Scott 1991",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(NewProportionalTicket(s)) },
-}
-
 // ProportionalTicket is a [Ticket] lock with proportional backoff: between two
 // looks a waiter stays away for a time in proportion to the number of
 // goroutines that go before it. Service is first come, first served. The zero
@@ -39,8 +27,8 @@ var ticketProp = &harness.Variant{
 type ProportionalTicket struct{ Ticket }
 
 // NewProportionalTicket is [NewTicket] for this lock.
-func NewProportionalTicket(s harness.Setup) *ProportionalTicket {
-	return &ProportionalTicket{Ticket{Wait: s.Wait, Pin: s.Pin, bunkhouse: newBunkhouse(s)}}
+func NewProportionalTicket(workers int, o Options) *ProportionalTicket {
+	return &ProportionalTicket{Ticket{Wait: o.Wait, Pin: o.Pin, bunkhouse: newBunkhouse(workers, o)}}
 }
 
 // Lock takes the lock and waits for it if need be.

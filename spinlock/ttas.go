@@ -2,18 +2,8 @@ package spinlock
 
 import (
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
-
-var ttas = &harness.Variant{
-	Name:   "ttas",
-	Doc:    "test-and-test-and-set: waiters read, and swap only when the lock looks free",
-	Paper:  "Rudolph & Segall 1984",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Local:  func(s harness.Setup) harness.Local { return harness.Shared(&TTAS{Wait: s.Wait, Pin: s.Pin}) },
-}
 
 // TTAS is a test-and-test-and-set lock: a waiter polls by plain reads, which
 // its own cache answers, and tries to swap only when it reads 0. Service is in
@@ -37,12 +27,12 @@ var ttas = &harness.Variant{
 // on Computer Architecture (ISCA), 1984, pages 340-347: the synchronization
 // instruction test-and-test-and-set. DOI 10.1145/800015.808203.
 type TTAS struct {
-	// Wait says what a waiter does between two looks. Set it before first use.
-	Wait harness.WaitPolicy
+	// Wait says what a waiter does between two polls. Set it before first use.
+	Wait WaitPolicy
 
 	// Pin says how the goroutines are bound that use the lock, which is how a
 	// waiter gives its processor up. Set it before first use.
-	Pin harness.Pin
+	Pin Pin
 
 	_    atomics.CacheLinePad
 	held atomics.Uint32 // 0 free, 1 held

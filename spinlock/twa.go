@@ -2,27 +2,12 @@ package spinlock
 
 import (
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/waiting"
 )
 
-var twa = &harness.Variant{
-	Name:   "twa",
-	Doc:    "a ticket lock of which only the next in line polls the lock, the others an array",
-	Paper:  "Dice & Kogan 2019",
-	Family: harness.Spin,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true},
-	Local: func(s harness.Setup) harness.Local {
-		// An array of its own, so that locks measured together share nothing.
-		return harness.Shared(NewTWA(s, NewWaitingArray(min(16*s.Workers, twaSlots))))
-	},
-}
-
 const (
-	twaNear   = 1    // who has at most so many turns to wait polls the lock itself
-	twaSlots  = 4096 // of the array that the paper shares among all locks
-	twaSpread = 127  // slots between two numbers that follow each other
+	twaNear   = 1   // who has at most so many turns to wait polls the lock itself
+	twaSpread = 127 // slots between two numbers that follow each other
 )
 
 // A WaitingArray is what [TWA] locks poll while they are far from their turn.
@@ -34,7 +19,7 @@ type WaitingArray struct {
 	locks atomics.Uint32 // how many locks use the array
 }
 
-// NewWaitingArray returns an array of at least n slots, 4 bytes each. The paper
+// NewWaitingArray returns an array of at least n slots, 1 or more, 4 bytes each. The paper
 // takes 4096 for all locks of a program. Fewer mean that more waiters look at
 // their lock in vain.
 func NewWaitingArray(n int) *WaitingArray {
@@ -81,11 +66,11 @@ type TWA struct {
 	salt  uint32
 }
 
-// NewTWA returns a free lock for at most s.Workers goroutines at a time, at
+// NewTWA returns a free lock for at most workers goroutines at a time, at
 // least 1, whose waiters poll array. It may be shared with other locks.
-func NewTWA(s harness.Setup, array *WaitingArray) *TWA {
+func NewTWA(workers int, array *WaitingArray, o Options) *TWA {
 	return &TWA{
-		Ticket: Ticket{Wait: s.Wait, Pin: s.Pin, bunkhouse: newBunkhouse(s)},
+		Ticket: Ticket{Wait: o.Wait, Pin: o.Pin, bunkhouse: newBunkhouse(workers, o)},
 		array:  array,
 		salt:   array.locks.Add(1) * 0x9e3779b1, // 2^32 over the golden ratio, odd
 	}

@@ -1,4 +1,4 @@
-package spinlock
+package spinlock_test
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/internal/machine"
 	"locklab/internal/twin"
+	"locklab/spinlock"
 )
 
 // A contest is a lock beside the same algorithm in C. The loops are written out
@@ -22,16 +22,19 @@ type contest struct {
 	name  string
 	rival string // case of twin.Locks
 	ck    string // case of twin.ConcurrencyKit; "" for none
-	begin func(s harness.Setup) func(r *contestRun, worker int)
+	begin func(workers int) func(r *contestRun, worker int)
 }
 
 // contestBatch is how many turns pass between two looks at the end of a block,
 // in C too.
 const contestBatch = 64
 
+// pinned is how the goroutines of a contest are bound.
+var pinned = spinlock.Options{Pin: spinlock.PinCPU}
+
 var contests = []contest{
-	{"tas", "tas", "ck-cas", func(s harness.Setup) func(*contestRun, int) {
-		l := &TAS{Pin: s.Pin}
+	{"tas", "tas", "ck-cas", func(workers int) func(*contestRun, int) {
+		l := &spinlock.TAS{Pin: spinlock.PinCPU}
 		return func(r *contestRun, i int) {
 			for r.more(i) {
 				for range contestBatch {
@@ -42,8 +45,8 @@ var contests = []contest{
 			}
 		}
 	}},
-	{"ttas", "ttas", "", func(s harness.Setup) func(*contestRun, int) {
-		l := &TTAS{Pin: s.Pin}
+	{"ttas", "ttas", "", func(workers int) func(*contestRun, int) {
+		l := &spinlock.TTAS{Pin: spinlock.PinCPU}
 		return func(r *contestRun, i int) {
 			for r.more(i) {
 				for range contestBatch {
@@ -54,8 +57,8 @@ var contests = []contest{
 			}
 		}
 	}},
-	{"ticket", "ticket", "ck-ticket", func(s harness.Setup) func(*contestRun, int) {
-		l := NewTicket(s)
+	{"ticket", "ticket", "ck-ticket", func(workers int) func(*contestRun, int) {
+		l := spinlock.NewTicket(workers, pinned)
 		return func(r *contestRun, i int) {
 			for r.more(i) {
 				for range contestBatch {
@@ -66,10 +69,10 @@ var contests = []contest{
 			}
 		}
 	}},
-	{"mcs", "mcs", "ck-mcs", func(s harness.Setup) func(*contestRun, int) {
-		l := NewMCS(s)
+	{"mcs", "mcs", "ck-mcs", func(workers int) func(*contestRun, int) {
+		l := spinlock.NewMCS(workers, pinned)
 		return func(r *contestRun, i int) {
-			for h := l.Worker(i).(*mcsNode); r.more(i); {
+			for h := l.Worker(i); r.more(i); {
 				for range contestBatch {
 					h.Lock()
 					r.counter++
@@ -78,10 +81,10 @@ var contests = []contest{
 			}
 		}
 	}},
-	{"clh", "clh", "ck-clh", func(s harness.Setup) func(*contestRun, int) {
-		l := NewCLH(s)
+	{"clh", "clh", "ck-clh", func(workers int) func(*contestRun, int) {
+		l := spinlock.NewCLH(workers, pinned)
 		return func(r *contestRun, i int) {
-			for h := l.Worker(i).(*clhWorker); r.more(i); {
+			for h := l.Worker(i); r.more(i); {
 				for range contestBatch {
 					h.Lock()
 					r.counter++
@@ -90,7 +93,7 @@ var contests = []contest{
 			}
 		}
 	}},
-	{"sync-mutex", "pthread-mutex", "", func(harness.Setup) func(*contestRun, int) {
+	{"sync-mutex", "pthread-mutex", "", func(int) func(*contestRun, int) {
 		l := new(sync.Mutex)
 		return func(r *contestRun, i int) {
 			for r.more(i) {
@@ -139,7 +142,7 @@ func (r *contestRun) more(i int) bool {
 // as twin.Reading.NsPerOp does.
 func (c contest) nsPerOp(b *testing.B, cpus []int, span time.Duration) float64 {
 	r := &contestRun{workers: make([]contestWorker, len(cpus))}
-	turns := c.begin(harness.Setup{Workers: len(cpus), Pin: harness.PinCPU})
+	turns := c.begin(len(cpus))
 	var ready, done sync.WaitGroup
 	ready.Add(len(cpus))
 	for i, cpu := range cpus {

@@ -7,7 +7,7 @@ import (
 
 	"locklab/atomics/experiment"
 	"locklab/harness"
-	"locklab/spinlock"
+	"locklab/spinlock/lab"
 )
 
 // TestSpinLocksKeepTheSectionToOne runs every spin lock of the lab on one CPU,
@@ -17,7 +17,7 @@ func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
 		if e.Name != "lost-updates" {
 			continue
 		}
-		f, err := experiment.Run(t.Context(), e, experiment.Options{Repeats: 1, Budget: 10 * time.Millisecond, Locks: spinlock.Suite})
+		f, err := experiment.Run(t.Context(), e, experiment.Options{Repeats: 1, Budget: 10 * time.Millisecond, Locks: lab.Suite})
 		if err != nil {
 			t.Fatal(err)
 		}

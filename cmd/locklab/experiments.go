@@ -18,7 +18,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
-	"locklab/spinlock"
+	spinlab "locklab/spinlock/lab"
 )
 
 // A hardwareRun runs experiments about the hardware, prints what they find, and
@@ -135,7 +135,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *experiment.Experiment, stdo
 		fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
 	}
 	o := h.options
-	o.Locks = spinlock.Suite
+	o.Locks = spinlab.Suite
 	show := &partProgress{out: stderr, name: e.Name}
 	o.Progress = show.update
 	if h.file != nil {

@@ -11,13 +11,13 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
-	"locklab/mutex"
+	mutexlab "locklab/mutex/lab"
 )
 
 // TestEarlierViolation: a run that goes on still tells what was found before.
 func TestEarlierViolation(t *testing.T) {
 	w := harness.Workload{Workers: 1, Window: 1}
-	lock := mutex.Suite[0]
+	lock := mutexlab.Suite[0]
 	plan := &runner.Plan{Cases: []runner.Case{{Lock: lock, Workload: w}}, Rounds: 1,
 		Done: func(runner.Case, int) bool { return true }}
 	var said bytes.Buffer
@@ -62,7 +62,7 @@ func TestOverrun(t *testing.T) {
 // TestOverBudget runs a plan whose cases take longer than its budget: it says so
 // once, before the end, and keeps the rounds that it was asked for.
 func TestOverBudget(t *testing.T) {
-	plan := &runner.Plan{Seed: 1, Rounds: 3, Cases: []runner.Case{{Lock: mutex.Suite[0],
+	plan := &runner.Plan{Seed: 1, Rounds: 3, Cases: []runner.Case{{Lock: mutexlab.Suite[0],
 		Workload: harness.Workload{Workers: 1, Warmup: time.Millisecond, Window: 150 * time.Millisecond}}}}
 	out, err := resultfile.Create(filepath.Join(t.TempDir(), "run"), resultfile.Manifest{})
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"locklab/harness"
-	"locklab/mutex"
+	mutexlab "locklab/mutex/lab"
 	"locklab/peers"
 	"locklab/redislock"
-	"locklab/spinlock"
+	spinlab "locklab/spinlock/lab"
 	"locklab/zklock"
 )
 
 // All lists every variant, family by family, in the order charts draw them.
 func All() []*harness.Variant {
-	return slices.Concat(spinlock.Suite, mutex.Suite, zklock.Suite, redislock.Suite, peers.Suite)
+	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklock.Suite, redislock.Suite, peers.Suite)
 }
 
 // defaults are the locks that are measured if nobody says which: one for each

@@ -21,6 +21,8 @@ type pkg struct {
 	own     []string // packages of this module it imports, relative; internal tests included
 	foreign []string // packages of other modules it imports; internal tests included
 	modules []string // modules of all it imports; external tests included
+	deps    []string // all it depends on, directly or not, without tests; of this module relative
+	std     []string // those of the standard library
 }
 
 // A build is one way to build the module; files differ between them.
@@ -42,7 +44,8 @@ var builds = []build{
 // listed is what go list prints about a package.
 type listed struct {
 	ImportPath, Dir, ForTest string
-	DepOnly                  bool
+	DepOnly, Standard        bool
+	Deps                     []string
 	Imports, TestImports     []string
 	XTestImports             []string
 	Module                   *struct{ Path string }
@@ -60,12 +63,13 @@ func list(dir string, b build) ([]pkg, error) {
 		return nil, err
 	}
 	out, err := goList(dir, b, "-deps", "-test", "-e", "-tags="+b.tags,
-		"-json=ImportPath,Dir,ForTest,DepOnly,Imports,TestImports,XTestImports,Module,Error", "./...")
+		"-json=ImportPath,Dir,ForTest,DepOnly,Standard,Deps,Imports,TestImports,XTestImports,Module,Error", "./...")
 	if err != nil {
 		return nil, err
 	}
 	var all []listed
 	moduleOf := make(map[string]string)
+	standard := make(map[string]bool)
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var l listed
 		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
@@ -77,8 +81,14 @@ func list(dir string, b build) ([]pkg, error) {
 		if l.Module != nil {
 			moduleOf[l.ImportPath] = l.Module.Path
 		}
+		standard[l.ImportPath] = l.Standard
 	}
-	return digest(all, moduleOf, strings.TrimSpace(string(module)))
+	pkgs, err := digest(all, moduleOf, strings.TrimSpace(string(module)))
+	for i := range pkgs {
+		p := &pkgs[i]
+		p.deps, p.std = split(p.deps, standard, strings.TrimSpace(string(module)))
+	}
+	return pkgs, err
 }
 
 // digest keeps the packages of the module, without the test binaries and test
@@ -97,7 +107,7 @@ func digest(all []listed, moduleOf map[string]string, module string) ([]pkg, err
 			}
 			continue
 		}
-		p := pkg{rel: rel, dir: l.Dir}
+		p := pkg{rel: rel, dir: l.Dir, deps: l.Deps}
 		inside := slices.Concat(l.Imports, l.TestImports)
 		for _, imp := range inside {
 			if own, ok := strings.CutPrefix(imp, module+"/"); ok {
@@ -114,6 +124,19 @@ func digest(all []listed, moduleOf map[string]string, module string) ([]pkg, err
 		pkgs = append(pkgs, p)
 	}
 	return pkgs, errors.Join(errs...)
+}
+
+// split separates what a package depends on by where it comes from.
+func split(deps []string, standard map[string]bool, module string) (others, std []string) {
+	for _, d := range deps {
+		if standard[d] {
+			std = append(std, d)
+		} else {
+			others = append(others, strings.TrimPrefix(d, module+"/"))
+		}
+	}
+	slices.Sort(others)
+	return others, std
 }
 
 // look asks for the state of every source file below dir. The go command reuses

@@ -19,7 +19,9 @@ import (
 // SuiteComplete fails tb if a file of the package in dir declares a
 // harness.Variant that its Suite does not list, and names the line to add; or
 // if the file that implements a variant does not cite the source that its
-// Paper names.
+// Paper names. If the package is the lab of a library, the one in the folder above,
+// it also fails if the library has a lock that Suite has no variant of, and prints
+// the entry to add.
 func SuiteComplete(tb testing.TB, dir string, suite []*harness.Variant) {
 	tb.Helper()
 	if err := suiteComplete(dir, suite); err != nil {
@@ -32,7 +34,13 @@ func suiteComplete(dir string, suite []*harness.Variant) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(unlisted(files, suite), uncited(files, suite))
+	var library []source
+	if files[0].file.Name.Name == "lab" {
+		if library, err = parseDir(filepath.Join(dir, "..")); err != nil {
+			return err
+		}
+	}
+	return errors.Join(unlisted(files, suite), unsuited(library, files), uncited(files, library, suite))
 }
 
 // A source is a parsed Go file.
@@ -190,8 +198,9 @@ func stringValue(e ast.Node) (string, bool) {
 }
 
 // uncited finds variants whose Paper does not occur in the comments of the file
-// that names them. Order and punctuation do not matter, words do.
-func uncited(files []source, suite []*harness.Variant) error {
+// that implements them: the one that names them, or those of the library whose
+// locks they are made of. Order and punctuation do not matter, words do.
+func uncited(files, library []source, suite []*harness.Variant) error {
 	var errs []error
 	for _, v := range suite {
 		i := slices.IndexFunc(files, func(src source) bool { return names(src.file, v.Name) })
@@ -199,8 +208,9 @@ func uncited(files []source, suite []*harness.Variant) error {
 			errs = append(errs, fmt.Errorf("no file contains the name %q: write it out where the lock is, so that readers find it", v.Name))
 			continue
 		}
-		if missing := missingWords(v.Paper, files[i].file); len(missing) > 0 {
-			errs = append(errs, fmt.Errorf("%s does not cite the source of %q, %q: its comments lack %s", files[i].name, v.Name, v.Paper, strings.Join(missing, ", ")))
+		where := implementing(files, library, files[i], v.Name)
+		if missing := missingWords(v.Paper, where); len(missing) > 0 {
+			errs = append(errs, fmt.Errorf("%s does not cite the source of %q, %q: its comments lack %s", where[0].name, v.Name, v.Paper, strings.Join(missing, ", ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -218,11 +228,13 @@ func names(f *ast.File, name string) (found bool) {
 }
 
 // missingWords returns the words of paper, of three letters or more, that no
-// comment of f contains.
-func missingWords(paper string, f *ast.File) []string {
+// comment of the files contains.
+func missingWords(paper string, files []source) []string {
 	var comments strings.Builder
-	for _, c := range f.Comments {
-		comments.WriteString(strings.ToLower(c.Text()))
+	for _, src := range files {
+		for _, c := range src.file.Comments {
+			comments.WriteString(strings.ToLower(c.Text()))
+		}
 	}
 	text := strings.Join(strings.Fields(comments.String()), " ")
 	return slices.DeleteFunc(strings.FieldsFunc(paper, func(r rune) bool {

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"strings"
 	"testing"
 
 	"locklab/harness"
@@ -23,6 +24,14 @@ func TestSuiteComplete(t *testing.T) {
 		}},
 		{"uncited", []*harness.Variant{tas}, []string{`uncited.go does not cite the source of "tas", "Anderson 1990": its comments lack 1990`}},
 		{"uncited", []*harness.Variant{tas, {Name: "elsewhere"}}, []string{`no file contains the name "elsewhere"`}},
+		{"library/lab", []*harness.Variant{{Name: "good", Paper: "Anderson 1990"}}, []string{
+			"for_gotten.go declares the lock Forgotten, but Suite of its lab has no variant of it; add this to Suite in lab/suite.go:",
+			`Name: "for-gotten"`,
+			"harness.Handles(library.NewForgotten(s.Workers, options(s)))",
+		}},
+		{"library/lab", []*harness.Variant{{Name: "good", Paper: "Scott 2013"}}, []string{`good.go does not cite the source of "good", "Scott 2013": its comments lack Scott, 2013`}},
+		{"library/lab", []*harness.Variant{{Name: "queue", Paper: "Scott 2013"}}, []string{`queue.go does not cite the source of "queue"`}},
+		{"library/lab", []*harness.Variant{{Name: "own", Paper: "Craig 1993"}}, []string{`suite.go does not cite the source of "own"`}},
 		{"nosuite", nil, []string{"no variable Suite"}},
 		{"missing", nil, []string{"no Go files"}},
 	} {
@@ -32,5 +41,15 @@ func TestSuiteComplete(t *testing.T) {
 				wantError(t, err, want)
 			}
 		})
+	}
+}
+
+// TestOnlyForgottenLocks: what a library exports beside its locks is no lock, and a
+// lock that the lab makes by a function of its own is not forgotten.
+func TestOnlyForgottenLocks(t *testing.T) {
+	suite := []*harness.Variant{{Name: "good", Paper: "Anderson 1990"}, {Name: "queue", Paper: "Craig 1993"}, {Name: "own", Paper: "Scott 2013"}}
+	err := suiteComplete("testdata/suites/library/lab", suite)
+	if err == nil || strings.Count(err.Error(), "declares the lock") != 1 || strings.Contains(err.Error(), "cite") {
+		t.Errorf("got %v, want one forgotten lock and no more", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"locklab/atomics"
-	"locklab/harness"
 )
 
 // The numbers behind the wait policies.
@@ -47,46 +46,51 @@ type Waiter struct {
 	sleeps bool // sleep instead of the first yield, if the lock can wake
 }
 
-// New returns a waiter that follows p, of a lock that cannot wake who
-// sleeps. An unknown policy is adaptive.
-func New(p harness.WaitPolicy, pin harness.Pin) Waiter {
-	w := Waiter{thread: pin != harness.PinNone}
+// New returns a waiter that follows p, of a lock that cannot wake a waiter that
+// sleeps. It panics if the policy or the pin is unknown, with values that are cheap
+// to make: New is inlined where a wait begins.
+func New(p Policy, pin Pin) Waiter {
+	w := Waiter{thread: pin != PinNone}
+	if w.thread && pin != PinThread && pin != PinCPU {
+		panic(pinError(pin))
+	}
 	switch p {
-	case harness.WaitSpin:
-		w.looks, w.refill = math.MaxInt, math.MaxInt
-	case harness.WaitPause:
-		w.hints, w.looks, w.refill = 1, pauseLooks-1, pauseLooks-1
-	case harness.WaitYield:
-		w.thread = false
-	case harness.WaitSchedYield:
-		w.thread = true
-	case harness.WaitPark:
-	default:
+	case Adaptive:
 		w.hints, w.looks = adaptiveHints, adaptiveLooks
+	case Spin:
+		w.looks, w.refill = math.MaxInt, math.MaxInt
+	case Pause:
+		w.hints, w.looks, w.refill = 1, pauseLooks-1, pauseLooks-1
+	case Yield:
+		w.thread = false
+	case SchedYield:
+		w.thread = true
+	case Park:
+	default:
+		panic(policyError(p))
 	}
 	return w
 }
 
-// NewSleeper returns a waiter that follows s.Wait, of a lock that can wake who
-// sleeps. By the adaptive policy goroutines sleep: at once if there are more of
-// them than processors, for then each look is at the expense of the holder.
-// Goroutines that are locked to threads yield those instead, since to wake one
-// takes 100 times as long; but if they are more than GOMAXPROCS a yield is not
-// enough, see threadYields, and they sleep too.
+// NewSleeper returns a waiter that follows p, of a lock for so many workers that
+// can wake a waiter that sleeps. By the adaptive policy goroutines sleep: at once
+// if there are more of them than processors, for then each poll is at the expense
+// of the holder. Goroutines that are locked to threads yield those instead, since
+// to wake one takes 100 times as long; but if they are more than GOMAXPROCS a
+// yield is not enough, see threadYields, and they sleep too.
 //
 // Million turns a second on two processors of which other programs had half,
 // for 2, 4 and 16 goroutines: mcs asleep 31, 5.3, 4.5, with yields 15, 1.0,
 // 0.16; clh 19, 5.3, 4.4 and 12, 1.2, 0.10; ticket 22, 4.6, 3.9 and 15, 1.0,
 // 0.14. By the policy spin, 16 make ten turns a second.
-func NewSleeper(s harness.Setup) Waiter {
-	w := New(s.Wait, s.Pin)
-	switch s.Wait {
-	case harness.WaitSpin, harness.WaitPause, harness.WaitYield, harness.WaitSchedYield:
-	case harness.WaitPark:
+func NewSleeper(workers int, p Policy, pin Pin) Waiter {
+	w := New(p, pin)
+	switch p {
+	case Park:
 		w.sleeps = true
-	default:
-		crowd := s.Workers > runtime.GOMAXPROCS(0)
-		w.sleeps = crowd || s.Pin == harness.PinNone
+	case Adaptive:
+		crowd := workers > runtime.GOMAXPROCS(0)
+		w.sleeps = crowd || pin == PinNone
 		if crowd {
 			w.looks = 0
 		}

@@ -1,10 +1,10 @@
 package waiting
 
 import (
+	"fmt"
 	"runtime"
+	"strings"
 	"testing"
-
-	"locklab/harness"
 )
 
 // TestWhoSleeps states in full when a lock that can wake lets its waiters sleep,
@@ -12,27 +12,62 @@ import (
 func TestWhoSleeps(t *testing.T) {
 	few, many := 1, runtime.GOMAXPROCS(0)+1
 	for _, tc := range []struct {
-		setup  harness.Setup
-		sleeps bool
-		looks  int
+		workers int
+		wait    Policy
+		pin     Pin
+		sleeps  bool
+		looks   int
 	}{
-		{harness.Setup{Workers: few}, true, adaptiveLooks},
-		{harness.Setup{Workers: many}, true, 0},
-		{harness.Setup{Workers: few, Pin: harness.PinThread}, false, adaptiveLooks},
-		{harness.Setup{Workers: many, Pin: harness.PinCPU}, true, 0},
-		{harness.Setup{Workers: few, Wait: harness.WaitPark}, true, 0},
-		{harness.Setup{Workers: few, Wait: harness.WaitPark, Pin: harness.PinCPU}, true, 0},
-		{harness.Setup{Workers: many, Wait: harness.WaitYield}, false, 0},
-		{harness.Setup{Workers: many, Wait: harness.WaitSchedYield}, false, 0},
-		{harness.Setup{Workers: many, Wait: harness.WaitPause}, false, pauseLooks - 1},
+		{few, Adaptive, PinNone, true, adaptiveLooks},
+		{many, Adaptive, PinNone, true, 0},
+		{few, Adaptive, PinThread, false, adaptiveLooks},
+		{many, Adaptive, PinCPU, true, 0},
+		{few, Park, PinNone, true, 0},
+		{few, Park, PinCPU, true, 0},
+		{many, Yield, PinNone, false, 0},
+		{many, SchedYield, PinNone, false, 0},
+		{many, Pause, PinNone, false, pauseLooks - 1},
 	} {
-		w := NewSleeper(tc.setup)
+		w := NewSleeper(tc.workers, tc.wait, tc.pin)
 		if w.sleeps != tc.sleeps || w.looks != tc.looks {
-			t.Errorf("%+v: sleeps %t after %d looks, want %t after %d", tc.setup, w.sleeps, w.looks, tc.sleeps, tc.looks)
+			t.Errorf("%+v: sleeps %t after %d looks", tc, w.sleeps, w.looks)
 		}
-		if w := New(tc.setup.Wait, tc.setup.Pin); w.sleeps {
-			t.Errorf("%+v: a waiter nobody can wake sleeps", tc.setup)
+		if w := New(tc.wait, tc.pin); w.sleeps {
+			t.Errorf("%+v: a waiter that no release can wake sleeps", tc)
 		}
+	}
+}
+
+// TestMistakesPanic: a mistake in what a caller passes is refused, and said.
+func TestMistakesPanic(t *testing.T) {
+	for _, p := range Policies {
+		for _, pin := range Pins {
+			Check(1, p, pin)
+		}
+	}
+	CheckWorker(0, 1)
+	CheckWorker(3, 4)
+	for _, tc := range []struct {
+		want string
+		f    func()
+	}{
+		{"locklab: a lock for 0 workers", func() { Check(0, Adaptive, PinNone) }},
+		{"locklab: a lock for -1 workers", func() { Check(-1, Adaptive, PinNone) }},
+		{`locklab: unknown wait policy "often"`, func() { Check(1, "often", PinNone) }},
+		{`locklab: unknown wait policy "often"`, func() { New("often", PinNone) }},
+		{`locklab: unknown wait policy "often"`, func() { NewSleeper(1, "often", PinNone) }},
+		{`locklab: unknown pin "core"`, func() { Check(1, Adaptive, "core") }},
+		{"locklab: worker -1 of a lock for 4", func() { CheckWorker(-1, 4) }},
+		{"locklab: worker 4 of a lock for 4", func() { CheckWorker(4, 4) }},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, tc.want) {
+					t.Errorf("panic %q, want %q", got, tc.want)
+				}
+			}()
+			tc.f()
+		}()
 	}
 }
 
@@ -40,16 +75,16 @@ func TestWhoSleeps(t *testing.T) {
 // go of its processor too, now and then.
 func TestYields(t *testing.T) {
 	for _, tc := range []struct {
-		wait   harness.WaitPolicy
-		pin    harness.Pin
+		wait   Policy
+		pin    Pin
 		thread bool
 	}{
-		{harness.WaitAdaptive, harness.PinNone, false},
-		{harness.WaitAdaptive, harness.PinThread, true},
-		{harness.WaitPause, harness.PinCPU, true},
-		{harness.WaitPark, harness.PinCPU, true},
-		{harness.WaitYield, harness.PinCPU, false},
-		{harness.WaitSchedYield, harness.PinNone, true},
+		{Adaptive, PinNone, false},
+		{Adaptive, PinThread, true},
+		{Pause, PinCPU, true},
+		{Park, PinCPU, true},
+		{Yield, PinCPU, false},
+		{SchedYield, PinNone, true},
 	} {
 		w := New(tc.wait, tc.pin)
 		if w.thread != tc.thread {

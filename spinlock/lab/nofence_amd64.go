@@ -1,6 +1,6 @@
 //go:build gc && !purego && !race && !systematic
 
-package spinlock
+package lab
 
 // fenced says why a lock that is broken for want of a fence is not broken here.
 const fenced = ""

@@ -1,4 +1,4 @@
-package spinlock
+package lab
 
 import (
 	"sync"

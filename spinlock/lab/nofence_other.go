@@ -1,6 +1,6 @@
 //go:build !(amd64 && gc && !purego && !race && !systematic)
 
-package spinlock
+package lab
 
 // fenced says why a lock that is broken for want of a fence is not broken here.
 // (Under the tag systematic it is, but only for the explorer.)

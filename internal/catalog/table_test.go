@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of locks into README.md")
+var update = flag.Bool("update", false, "write the table of locks into docs/locks.md")
 
-// TestREADME keeps the table of locks in README.md true.
-func TestREADME(t *testing.T) {
-	const name = "../../README.md"
+// TestTable keeps the table of locks in docs/locks.md true.
+func TestTable(t *testing.T) {
+	const name = "../../docs/locks.md"
 	const begin, end = "<!-- locks: written by go test ./internal/catalog -update -->\n", "<!-- end of locks -->"
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -21,7 +21,7 @@ func TestREADME(t *testing.T) {
 	head, rest, ok := strings.Cut(string(text), begin)
 	have, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatal("README.md has lost the marks around the table of locks")
+		t.Fatal("docs/locks.md has lost the marks around the table of locks")
 	}
 	var table strings.Builder
 	table.WriteString("\n| Lock | What it is | Source | Status |\n|---|---|---|---|\n")
@@ -33,7 +33,7 @@ func TestREADME(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the table of locks in README.md is out of date; write it with: go test ./internal/catalog -update")
+		t.Fatal("the table of locks in docs/locks.md is out of date; write it with: go test ./internal/catalog -update")
 	}
 	if err := os.WriteFile(name, []byte(head+begin+table.String()+end+tail), 0o644); err != nil {
 		t.Fatal(err)

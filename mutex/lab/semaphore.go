@@ -1,4 +1,4 @@
-package mutex
+package lab
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 //
 // A lock made of a lock: an acquisition nobody contends takes and frees the
 // mutex inside twice, between two and three times the price of using it as it
-// is, and half the price of [Chan]. Like that, it serves waiters first come,
+// is, and half the price of [mutex.Chan]. Like that, it serves waiters first come,
 // first served, and lets one give up when a context ends; unlike that, a waiter
 // allocates its place in the list and a channel. What it is for is more than
 // one permit, or permits of different weight.

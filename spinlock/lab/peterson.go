@@ -1,4 +1,4 @@
-package spinlock
+package lab
 
 import (
 	"sync"
@@ -6,6 +6,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/internal/waiting"
+	"locklab/spinlock"
 )
 
 var peterson = &harness.Variant{
@@ -61,7 +62,7 @@ var petersonNoFence = &harness.Variant{
 // Intel SDM, volume 3A, section "Loads May Be Reordered with Earlier Stores to
 // Different Locations".
 type petersonLock struct {
-	setup   harness.Setup
+	options spinlock.Options
 	fence   bool
 	workers [2]petersonWorker
 
@@ -80,7 +81,7 @@ type petersonWorker struct {
 }
 
 func newPeterson(s harness.Setup, fence bool) *petersonLock {
-	l := &petersonLock{setup: s, fence: fence}
+	l := &petersonLock{options: options(s), fence: fence}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].other = l, uint32(1-i)
 	}
@@ -92,6 +93,9 @@ func (l *petersonLock) Worker(i int) sync.Locker { return &l.workers[i] }
 
 func (h *petersonWorker) Lock() {
 	l := h.lock
+	// Nothing comes between the stores and the loads: without the fence that would
+	// leave the store buffer time to empty, and hide the fault.
+	w := waiting.New(l.options.Wait, l.options.Pin)
 	h.wants.StoreRelease(1)
 	if l.fence {
 		l.turn.Store(h.other)
@@ -99,7 +103,7 @@ func (h *petersonWorker) Lock() {
 		l.turn.StoreRelease(h.other)
 	}
 	rival := &l.workers[h.other].wants
-	for w := waiting.New(l.setup.Wait, l.setup.Pin); rival.Load() != 0 && l.turn.Load() == h.other; {
+	for rival.Load() != 0 && l.turn.Load() == h.other {
 		w.Wait()
 	}
 }

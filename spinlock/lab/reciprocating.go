@@ -1,4 +1,4 @@
-package spinlock
+package lab
 
 import (
 	"sync"
@@ -79,7 +79,7 @@ type reciprocatingWorker struct {
 }
 
 func newReciprocating(s harness.Setup) *reciprocatingLock {
-	l := &reciprocatingLock{waiter: waiting.NewSleeper(s), workers: make([]reciprocatingWorker, s.Workers+2)}
+	l := &reciprocatingLock{waiter: waiting.NewSleeper(s.Workers, waiting.Policy(s.Wait), waiting.Pin(s.Pin)), workers: make([]reciprocatingWorker, s.Workers+2)}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].id, l.workers[i].parker = l, uint32(i), atomics.NewParker()
 	}

@@ -1,4 +1,4 @@
-package spinlock
+package lab
 
 import (
 	"sync"
@@ -6,6 +6,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/internal/waiting"
+	"locklab/spinlock"
 )
 
 var bakery = &harness.Variant{
@@ -44,7 +45,7 @@ var bakeryNoFence = &harness.Variant{
 // number is drawn by a look at every worker: with four workers on two processors
 // that other programs share, one turn too many goes by in up to 0.03 % of waits,
 // and more than one in 0.001 %, when a worker loses its processor in the doorway
-// (go test ./spinlock -run '^$' -bench Doorway).
+// (go test ./spinlock/lab -run '^$' -bench Doorway).
 //
 // # Memory ordering
 //
@@ -64,7 +65,7 @@ var bakeryNoFence = &harness.Variant{
 //
 // [Peterson's lock]: https://doi.org/10.1016/0020-0190(81)90106-X
 type bakeryLock struct {
-	setup   harness.Setup
+	options spinlock.Options
 	fence   bool
 	workers []bakeryWorker
 }
@@ -80,7 +81,7 @@ type bakeryWorker struct {
 }
 
 func newBakery(s harness.Setup, fence bool) *bakeryLock {
-	l := &bakeryLock{setup: s, fence: fence, workers: make([]bakeryWorker, s.Workers)}
+	l := &bakeryLock{options: options(s), fence: fence, workers: make([]bakeryWorker, s.Workers)}
 	for i := range l.workers {
 		l.workers[i].lock, l.workers[i].id = l, i
 	}
@@ -91,10 +92,12 @@ func newBakery(s harness.Setup, fence bool) *bakeryLock {
 func (l *bakeryLock) Worker(i int) sync.Locker { return &l.workers[i] }
 
 func (h *bakeryWorker) Lock() {
+	// As in petersonLock, nothing slow comes between the stores and the loads.
+	w := waiting.New(h.lock.options.Wait, h.lock.options.Pin)
 	mine := h.draw()
 	for i := range h.lock.workers {
 		if i != h.id {
-			h.await(i, mine)
+			h.await(i, mine, w)
 		}
 	}
 }
@@ -117,9 +120,8 @@ func (h *bakeryWorker) draw() uint64 {
 }
 
 // await waits until worker i neither chooses nor goes before mine.
-func (h *bakeryWorker) await(i int, mine uint64) {
+func (h *bakeryWorker) await(i int, mine uint64, w waiting.Waiter) {
 	other := &h.lock.workers[i]
-	w := waiting.New(h.lock.setup.Wait, h.lock.setup.Pin)
 	for other.choosing.Load() != 0 {
 		w.Wait()
 	}

@@ -1,0 +1,115 @@
+package layers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLibraries holds each library to its golden list, in every build.
+func TestLibraries(t *testing.T) {
+	for i, b := range builds {
+		pkgs := listing(t, i)
+		for _, l := range libraries {
+			golden := filepath.Join("testdata", "libraries", l.path+".golden")
+			if at := slices.IndexFunc(pkgs, func(p pkg) bool { return p.rel == l.path }); *update && i == 0 && at >= 0 {
+				if err := os.WriteFile(golden, []byte(strings.Join(pkgs[at].deps, "\n")+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			accepted, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.checkDeps(pkgs, string(accepted), i == 0); err != nil {
+				t.Errorf("tags=%s env=%v: %v", b.tags, b.env, err)
+			}
+		}
+	}
+}
+
+// TestLibraryDocs: the documentation of a library is for those who use it.
+func TestLibraryDocs(t *testing.T) {
+	if err := look(root); err != nil { // go doc is another process, too
+		t.Fatal(err)
+	}
+	for _, l := range libraries {
+		if err := checkGodoc(root, l); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLibraryPrograms builds a program for each library, and looks for symbols of
+// the lab in it.
+func TestLibraryPrograms(t *testing.T) {
+	for _, l := range libraries {
+		if err := checkSymbols(symbols(t, l.path)); err != nil {
+			t.Errorf("a program that uses %s: %v", l.path, err)
+		}
+	}
+	// A program that uses the lab must be rejected.
+	for _, want := range []string{"/lab.", "harness"} {
+		var with []byte
+		for line := range strings.Lines(string(symbols(t, "specimen"))) {
+			if strings.Contains(line, want) {
+				with = append(with, line...)
+			}
+		}
+		wantError(t, checkSymbols(with), "the program has the symbol")
+	}
+}
+
+// symbols returns the symbols of a program in testdata/programs.
+func symbols(t *testing.T, name string) []byte {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
+	for _, args := range [][]string{{"build", "-o", program, "./testdata/programs/" + name}, {"tool", "nm", program}} {
+		out, err := exec.Command("go", args...).Output()
+		if err != nil {
+			t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+		}
+		if args[0] == "tool" {
+			if !strings.Contains(string(out), "main.main") {
+				t.Fatalf("%s has no main.main", name)
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// TestLibraryRejects runs the checks on a module whose library does what it must
+// not do.
+func TestLibraryRejects(t *testing.T) {
+	const fixture = "testdata/fixture"
+	pkgs, err := list(fixture, build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := libraries[0]
+	if l.path != "spinlock" {
+		t.Fatalf("the fixture is for spinlock, not %s", l.path)
+	}
+	err = l.checkDeps(pkgs, "atomics/word\ngolang.org/x/sys/cpu\n", true)
+	wantError(t, err, "spinlock depends on harness/contract") // indirectly
+	wantError(t, err, "spinlock links net of the standard library")
+	wantError(t, err, "spinlock does not depend on golang.org/x/sys/cpu any more")
+	if err != nil && strings.Contains(err.Error(), "atomics/word:") {
+		t.Errorf("an accepted package is rejected: %v", err)
+	}
+	wantError(t, (library{path: "nosuch"}).checkDeps(pkgs, "", true), "there is no package nosuch")
+
+	err = checkGodoc(fixture, l)
+	for _, word := range []string{"Rank", "Suite", "harness", "lab", "imports"} {
+		wantError(t, err, fmt.Sprintf("speaks of %q", word))
+	}
+	if err != nil && strings.Contains(err.Error(), "Franke") {
+		t.Errorf("a name that contains a word is taken for it: %v", err)
+	}
+	wantError(t, checkGodoc(fixture, library{path: "mutex"}), "")
+}

@@ -1,0 +1,159 @@
+package layers
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// A lockType is a lock that a library exports.
+type lockType struct {
+	name    string
+	src     source // declares it
+	made    bool   // has a constructor, New and its name
+	workers bool   // has handles, by a method Worker
+}
+
+// lockTypes returns the exported types of the library's files that are locks:
+// those with a method Worker, and those with a method Lock that are no handles.
+func lockTypes(library []source) []lockType {
+	var types []lockType
+	handles, made := make(map[string]bool), make(map[string]bool)
+	for _, src := range library {
+		for _, d := range src.file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || !fn.Name.IsExported() {
+				continue
+			}
+			if fn.Recv == nil {
+				made[strings.TrimPrefix(fn.Name.Name, "New")] = true
+				continue
+			}
+			recv, method := typeName(fn.Recv.List[0].Type), fn.Name.Name
+			if method == "Worker" && fn.Type.Results != nil {
+				handles[typeName(fn.Type.Results.List[0].Type)] = true
+			}
+			if ast.IsExported(recv) && (method == "Worker" || method == "Lock") {
+				types = append(types, lockType{name: recv, src: src, workers: method == "Worker"})
+			}
+		}
+	}
+	types = slices.DeleteFunc(types, func(t lockType) bool { return handles[t.name] })
+	for i := range types {
+		types[i].made = made[types[i].name]
+	}
+	return types
+}
+
+// typeName returns the name of a type or of what it points to; "" for others.
+func typeName(e ast.Expr) string {
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	if id, ok := e.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// unsuited finds locks of the library that no file of its lab makes.
+func unsuited(library, files []source) error {
+	if len(library) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, t := range lockTypes(library) {
+		if !slices.ContainsFunc(files, func(src source) bool { return makes(src.file, library, t) }) {
+			errs = append(errs, fmt.Errorf("%s declares the lock %s, but Suite of its lab has no variant of it; add this to Suite in lab/suite.go:\n%s",
+				t.src.name, t.name, t.entry()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// makes reports whether n names the lock or its constructor.
+func makes(n ast.Node, library []source, t lockType) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && typeName(sel.X) == library[0].file.Name.Name {
+			found = found || sel.Sel.Name == t.name || sel.Sel.Name == "New"+t.name
+		}
+		return !found
+	})
+	return found
+}
+
+// entry returns what to add to Suite for a lock.
+func (t lockType) entry() string {
+	pkg := t.src.file.Name.Name
+	family, lock := "Blocking", fmt.Sprintf("harness.Shared(new(%s.%s))", pkg, t.name)
+	if pkg == "spinlock" {
+		family = "Spin"
+	}
+	if t.made {
+		lock = fmt.Sprintf("harness.Shared(%s.New%s(s.Workers, options(s)))", pkg, t.name)
+	}
+	if t.workers {
+		lock = strings.Replace(lock, "harness.Shared", "harness.Handles", 1)
+	}
+	name := strings.ReplaceAll(strings.TrimSuffix(t.src.name, ".go"), "_", "-")
+	return fmt.Sprintf(`	{
+		Name: %q, Doc: "what it is", Paper: "who wrote of it, and the year",
+		Family: harness.%s, Status: harness.Reference,
+		Local: func(s harness.Setup) harness.Local { return %s },
+	},`, name, family, lock)
+}
+
+// implementing returns the files that implement a variant which home names: those
+// of the library whose locks its literal makes, itself or by a function of the
+// lab, or else home.
+func implementing(files, library []source, home source, name string) []source {
+	var where []source
+	lit := variantLiteral(home.file, name)
+	if lit == nil || len(library) == 0 {
+		return []source{home}
+	}
+	parts := []ast.Node{lit}
+	for _, src := range files {
+		for _, d := range src.file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && uses(lit, fn.Name.Name) {
+				parts = append(parts, fn)
+			}
+		}
+	}
+	for _, t := range lockTypes(library) {
+		if slices.ContainsFunc(parts, func(n ast.Node) bool { return makes(n, library, t) }) {
+			where = append(where, t.src)
+		}
+	}
+	if len(where) == 0 {
+		return []source{home}
+	}
+	return where
+}
+
+// variantLiteral returns the composite literal with that Name; nil if there is
+// none.
+func variantLiteral(f *ast.File, name string) (found *ast.CompositeLit) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.CompositeLit); ok {
+			if s, ok := stringField(lit, "Name"); ok && s == name {
+				found = lit
+			}
+		}
+		return found == nil
+	})
+	return found
+}
+
+// uses reports whether n contains the identifier.
+func uses(n ast.Node, name string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && id.Name == name {
+			found = true
+		}
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"sync"
+
+	"locklab/harness"
+	"locklab/mutex"
+)
+
+// Suite is the table of contents of package mutex and of what is beside it here:
+// the control first, then locks, simplest first, then those with readers, and
+// last the controls that are broken on purpose.
+var Suite = []*harness.Variant{
+	empty,
+	{
+		Name:   "chan",
+		Doc:    "a channel with room for one: who can send holds the lock",
+		Paper:  "Go memory model 2022",
+		Family: harness.Blocking,
+		Status: harness.Reference,
+		Traits: harness.Traits{FIFO: true},
+		Local:  func(harness.Setup) harness.Local { return harness.Shared(mutex.NewChan()) },
+	},
+	syncMutex,
+	weighted,
+	{
+		Name:        "futex",
+		Doc:         "a word in user space, and a system call to sleep on it: what C programs lock with",
+		Paper:       "Drepper 2011, Futexes Are Tricky",
+		Family:      harness.Blocking,
+		Status:      harness.Reference,
+		Unavailable: futexUnavailable,
+		Local:       newFutex,
+	},
+	{
+		Name:   "spin-then-park",
+		Doc:    "polls for as long as a wake-up would take, then sleeps",
+		Paper:  "Karlin et al. 1991",
+		Family: harness.Blocking,
+		Status: harness.Reference,
+		Local: func(s harness.Setup) harness.Local {
+			return harness.Handles(mutex.NewSpinPark(s.Workers, options(s)))
+		},
+	},
+	{
+		Name:   "mcs-park",
+		Doc:    "the queue of MCS with waiters that sleep at once",
+		Paper:  "Mellor-Crummey & Scott 1991",
+		Family: harness.Blocking,
+		Status: harness.Reference,
+		Traits: harness.Traits{FIFO: true},
+		Local: func(s harness.Setup) harness.Local {
+			return harness.Handles(mutex.NewMCSPark(s.Workers, options(s)))
+		},
+	},
+
+	rwMutex,
+	{
+		Name:   "phase-fair",
+		Doc:    "phases of readers and phases of one writer take turns, by four counters",
+		Paper:  "Brandenburg & Anderson 2010",
+		Family: harness.Spin,
+		Status: harness.Reference,
+		Traits: harness.Traits{ReadWrite: true},
+		Local: func(s harness.Setup) harness.Local {
+			o := options(s)
+			return harness.Shared(&mutex.PhaseFair{Wait: o.Wait, Pin: o.Pin})
+		},
+	},
+	{
+		Name:   "bravo",
+		Doc:    "sync.RWMutex, which readers bypass by a word of their own while no writer comes",
+		Paper:  "Dice & Kogan 2019",
+		Family: harness.Blocking,
+		Status: harness.Reference,
+		Traits: harness.Traits{ReadWrite: true},
+		Local: func(s harness.Setup) harness.Local {
+			return harness.Handles(mutex.NewBRAVO(s.Workers, new(sync.RWMutex), options(s)))
+		},
+	},
+	{
+		Name:   "seqlock",
+		Doc:    "a version number; readers write nothing, and read again if it has changed",
+		Paper:  "Lameter 2005, Boehm 2012",
+		Family: harness.Spin,
+		Status: harness.Reference,
+		Traits: harness.Traits{ReadWrite: true},
+		Local: func(s harness.Setup) harness.Local {
+			o := options(s)
+			return harness.Shared(&mutex.SeqLock{Wait: o.Wait, Pin: o.Pin})
+		},
+	},
+
+	bustedTAS,
+	bustedHandoff,
+	bustedFIFO,
+	bustedRW,
+}
+
+// options says to a lock what the lab says to every lock.
+func options(s harness.Setup) mutex.Options {
+	return mutex.Options{Wait: mutex.WaitPolicy(s.Wait), Pin: mutex.Pin(s.Pin)}
+}
