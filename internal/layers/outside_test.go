@@ -82,7 +82,7 @@ func example(t *testing.T, module, text string) (library, file string) {
 // compiles the README's examples and runs a program for each library that needs no
 // server.
 func TestOutside(t *testing.T) {
-	if err := look(root); err != nil {
+	if err := touch(root); err != nil {
 		t.Fatal(err)
 	}
 	module, err := goList(root, build{}, "-m")
