@@ -15,7 +15,7 @@ WAITING  := redislock peers zklock cmd/locklab internal/backend internal/wire in
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers looks whether it is so.
-RACELESS := reports harness/resultfile harness/metric harness/compare cmd/setmodule
+RACELESS := reports harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0

@@ -64,6 +64,7 @@ func TestMakeModuleRefuses(t *testing.T) {
 	for _, path := range []string{"", "https://example.org/you/locklab"} {
 		cmd := exec.Command("make", "--no-print-directory", "module", "MODULE="+path)
 		cmd.Dir = "../.."
+		cmd.Env = append(os.Environ(), "MAKELEVEL=0", "MAKEFLAGS=") // as if no make had begun this test
 		var stdout, stderr strings.Builder
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		err := cmd.Run()
