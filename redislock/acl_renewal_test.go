@@ -32,7 +32,7 @@ func TestACLRenewal(t *testing.T) {
 		as := r
 		as.options.Username, as.options.Password, as.called = user, aclPassword, "acl-test"
 		for kind, make := range kinds {
-			m := make(as.client(t), newName(), redislock.Options{Lease: lease})
+			m := make(as.client(t), newName(), redislock.Options{TTL: lease})
 			all.Go(func() {
 				l, err := m.Lock(t.Context())
 				if err == nil {
@@ -67,7 +67,7 @@ func TestACLTakenAway(t *testing.T) {
 	admin := r.admin(t)
 	held := make(map[string]*redislock.Lease)
 	for kind, make := range kinds {
-		held[kind] = lock(t, make(user.client(t), newName(), redislock.Options{Lease: lease}))
+		held[kind] = lock(t, make(user.client(t), newName(), redislock.Options{TTL: lease}))
 	}
 	if err := admin.Do(t.Context(), "ACL", "SETUSER", aclUserName, "-pexpire").Err(); err != nil {
 		t.Fatal(err)

@@ -177,7 +177,7 @@ func everyKind(t *testing.T, r running) map[string]error {
 }
 
 // calm gives a busy machine time to react.
-var calm = redislock.Options{Grant: 5 * time.Second}
+var calm = redislock.Options{HandoffTimeout: 5 * time.Second}
 
 // contend lets a hand a lock over to b, another waiter having left, and returns the
 // first error, at which everybody leaves.

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"fmt"
@@ -53,15 +54,18 @@ var cohort = &harness.Variant{
 type CohortOptions struct {
 	Options
 
-	// Turns is how often in a row a process may have the lock while others wait,
-	// from 1 to 4096. 0 is DefaultTurns.
-	Turns int
+	// Handovers is how often the lock may pass from goroutine to goroutine of this
+	// client before the other clients may have it: 1 + Handovers goroutines have it in a
+	// row, 4096 at most. A hand-over costs no request, but for one in each
+	// HandoffTimeout. 0 is DefaultHandovers, and a negative number is none: every holder
+	// queues at the server.
+	Handovers int
 }
 
 const (
-	// DefaultTurns spreads the cost of a hand-over between processes over so many
-	// turns that it hardly shows.
-	DefaultTurns = 16
+	// DefaultHandovers spreads the requests of one place in the queue of the server over
+	// 16 acquisitions, the first and 15 by hand-over, so that they hardly show.
+	DefaultHandovers = 15
 
 	turnBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
 )
@@ -103,13 +107,10 @@ type turn struct {
 
 // Cohort returns the lock with that name; see [Client.Mutex] on names.
 func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
-	m := &Cohort{c: c, server: c.Mutex(name, o.Options), turns: o.Turns}
-	if m.turns == 0 {
-		m.turns = DefaultTurns
-	}
+	m := &Cohort{c: c, server: c.Mutex(name, o.Options), turns: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 	m.err = m.server.err
-	if m.err == nil && (m.turns < 1 || m.turns > 1<<turnBits) {
-		m.err = fmt.Errorf("redislock: %w: %d turns in a row: want 1 to %d", harness.ErrUsage, m.turns, 1<<turnBits)
+	if m.err == nil && o.Handovers >= 1<<turnBits {
+		m.err = fmt.Errorf("redislock: %w: %d hand-overs in a row: want %d at most", harness.ErrUsage, o.Handovers, 1<<turnBits-1)
 	}
 	return m
 }
@@ -330,16 +331,16 @@ func (m *Cohort) may(t turn) bool {
 	if t.n == 0 {
 		return true
 	}
-	if !l.fresh(m.server.o.Grant) && !l.fixed {
-		m.c.confirm(l, m.server.o.Grant)
+	if !l.fresh(m.server.o.HandoffTimeout) && !l.fixed {
+		m.c.confirm(l, m.server.o.HandoffTimeout)
 	}
-	return l.fresh(m.server.o.Grant) && l.lives() && m.lasts(l)
+	return l.fresh(m.server.o.HandoffTimeout) && l.lives() && m.lasts(l)
 }
 
 // lasts reports whether enough of l is left for another turn: half of what a new
 // holder has, which is a grant that will be renewed, or else the lease.
 func (m *Cohort) lasts(l *Lease) bool {
-	least := m.server.o.Grant
+	least := m.server.o.HandoffTimeout
 	if l.fixed {
 		least = l.span
 	}

@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,7 +41,7 @@ func TestCohort(t *testing.T) {
 
 // stroll lets n goroutines take turns with a lock, each so many, and calls inside
 // with each lease.
-func stroll(t *testing.T, m redislock.Acquirer, n, turns int, inside func(l *redislock.Lease)) {
+func stroll(t *testing.T, m redislock.Lockable, n, turns int, inside func(l *redislock.Lease)) {
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
@@ -65,7 +66,7 @@ func stroll(t *testing.T, m redislock.Acquirer, n, turns int, inside func(l *red
 func cohortTurns(t *testing.T, at harness.Endpoint) {
 	const workers, each, turns = 8, 50, 10
 	c := dial(t, at)
-	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{Turns: turns})
+	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{Handovers: turns - 1})
 	unlock(t, lock(t, m)) // the server may not have the scripts yet
 	before := c.Counts()
 	var last uint64 // guarded by the lock
@@ -106,7 +107,7 @@ func cohortProcesses(t *testing.T, at harness.Endpoint) {
 	holder, streak := -1, 0
 	var wg sync.WaitGroup
 	for p := range 2 {
-		m := newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Turns: turns})
+		m := newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Handovers: turns - 1})
 		wg.Go(func() {
 			stroll(t, m, 3, 40, func(l *redislock.Lease) {
 				mu.Lock()
@@ -168,7 +169,7 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 // its holder has not come to Unlock.
 func cohortLost(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
-	m := newClient(t, c).Cohort(key, redislock.CohortOptions{Options: redislock.Options{Lease: 300 * time.Millisecond}})
+	m := newClient(t, c).Cohort(key, redislock.CohortOptions{Options: redislock.Options{TTL: 300 * time.Millisecond}})
 	l := lock(t, m)
 	got := begun(t, m)
 	time.Sleep(50 * time.Millisecond)
@@ -229,9 +230,15 @@ func cohortClosed(t *testing.T, at harness.Endpoint) {
 
 func cohortOptions(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
-	for _, n := range []int{-1, 1<<12 + 1} {
-		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Turns: n}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("%d turns: %v, want ErrUsage", n, err)
+	for _, n := range []int{1 << 12, math.MaxInt} {
+		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Handovers: n}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%d hand-overs: %v, want ErrUsage", n, err)
+		}
+	}
+	for _, c := range []struct{ handovers, inARow int }{{0, 16}, {-1, 1}, {math.MinInt, 1}, {1, 2}, {4095, 4096}} {
+		m := client.Cohort(newKey(), redislock.CohortOptions{Handovers: c.handovers})
+		if got := redislock.CohortInARow(m); got != c.inARow {
+			t.Errorf("%d hand-overs: %d acquisitions in a row, want %d", c.handovers, got, c.inARow)
 		}
 	}
 }
@@ -242,7 +249,7 @@ func cohortForced(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	key := newKey()
 	lockOf := func() *redislock.Cohort {
-		return newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Options: redislock.Options{Grant: grant}, Turns: 4096})
+		return newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Options: redislock.Options{HandoffTimeout: grant}, Handovers: 4095})
 	}
 	m, other := lockOf(), lockOf()
 	ctx, cancel := context.WithCancel(t.Context())

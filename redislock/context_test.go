@@ -33,7 +33,7 @@ func TestNilContext(t *testing.T) {
 			})
 		}
 		t.Run(fmt.Sprintf("readers/prompt=%t", prompt), func(t *testing.T) {
-			m := c.RW(newKey(), redislock.Options{})
+			m := c.RWMutex(newKey(), redislock.Options{})
 			for _, lock := range []func(context.Context) (*redislock.Lease, error){m.RLock, m.TryRLock} {
 				l, err := lock(none)
 				if err != nil {
@@ -45,7 +45,7 @@ func TestNilContext(t *testing.T) {
 	}
 }
 
-func nilContext(t *testing.T, none context.Context, m redislock.Acquirer) {
+func nilContext(t *testing.T, none context.Context, m redislock.Lockable) {
 	l, err := m.Lock(none)
 	if err != nil {
 		t.Fatal("Lock:", err)

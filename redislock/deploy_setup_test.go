@@ -124,7 +124,7 @@ func newName() string { return "locks:" + rand.Text() }
 
 // A tryLocker is any lock of the package.
 type tryLocker interface {
-	redislock.Acquirer
+	redislock.Lockable
 	TryLock(ctx context.Context) (*redislock.Lease, error)
 }
 
@@ -143,13 +143,13 @@ var lockKinds = []lockKind{
 		return redislock.QueuePubsub(c, name, o)
 	}, true},
 	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
-		return c.ReentrantMutex(name, o)
+		return c.Reentrant(name, o)
 	}, false},
 	{"poll", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.PollMutex(name, redislock.PollOptions{Options: o})
 	}, false},
 	{"pubsub", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.PubSubMutex(name, o) }, false},
-	{"rw", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RW(name, o) }, true},
+	{"rw", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.RWMutex(name, o) }, true},
 	{"semaphore", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Semaphore(name, 1, o)
 	}, true},

@@ -74,7 +74,7 @@ func takeTurns(t *testing.T, r running, k lockKind) {
 		released := time.Now()
 		unlock(t, first)
 		second := take(t, got)
-		if took := time.Since(released); took > redislock.DefaultLease/2 {
+		if took := time.Since(released); took > redislock.DefaultTTL/2 {
 			t.Errorf("the hand-over took %v", took)
 		}
 		if k.fenced && second.Token() <= first.Token() {
@@ -176,7 +176,7 @@ func renewals(t *testing.T, all []running) {
 	for _, r := range all {
 		c := r.client(t)
 		for range 8 {
-			held[lock(t, c.Mutex(newName(), redislock.Options{Lease: lease}))] = r.name
+			held[lock(t, c.Mutex(newName(), redislock.Options{TTL: lease}))] = r.name
 		}
 	}
 	time.Sleep(2 * lease)

@@ -12,11 +12,21 @@
 //		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
 //	})
 //
+// # Getting it
+//
+// The module has no address to be fetched from. A program that uses it puts a clone
+// in its place:
+//
+//	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
+//	go get locklab/redislock
+//
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Which lock
 //
-// [Mutex], unless you know why not. [RW] where many read; [Semaphore] for so many at
+// [Mutex], unless you know why not. [RWMutex] where many read; [Semaphore] for so many at
 // once; [Multi] for several names at once; [Cohort] where many goroutines of a process
-// want the same lock and order does not matter; [ReentrantMutex] to share a lock with
+// want the same lock and order does not matter; [Reentrant] to share a lock with
 // Redisson's getLock, or to take it again; [Redlock] for independent servers. [PollMutex] and
 // [PubSubMutex] are here to compare with: they keep no order. One name is for one kind:
 // a Mutex, a Multi and a Cohort exclude each other; others fail, or do not keep to each
@@ -26,7 +36,7 @@
 // their waiters. Only a [Cohort], in which the waiters of a process meet, must be kept. A
 // client listens for 32 names by one connection, in a cluster by one for each name, and
 // five seconds after the last waiter at most one is left, in a cluster at most four to each
-// node. A [ReentrantMutex] and a [PubSubMutex] subscribe, by one connection for each name,
+// node. A [Reentrant] and a [PubSubMutex] subscribe, by one connection for each name,
 // which closes five seconds after its last waiter.
 //
 // # What it promises

@@ -47,7 +47,7 @@ func drainAll(t *testing.T, r running) {
 		}
 		d := &drainRun{kind: k, name: newName()}
 		for range 2 {
-			d.locks = append(d.locks, k.make(r.client(t), d.name, redislock.Options{Lease: 2 * time.Second, Grant: 100 * time.Millisecond}))
+			d.locks = append(d.locks, k.make(r.client(t), d.name, redislock.Options{TTL: 2 * time.Second, HandoffTimeout: 100 * time.Millisecond}))
 		}
 		runs = append(runs, d)
 	}

@@ -28,9 +28,9 @@ func ExampleOptions() {
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{
-		Lease: 10 * time.Second, // so long a crashed holder blocks the others
-		Fixed: true,             // and so long at most anybody holds it
-		Wait:  50 * time.Millisecond,
+		TTL:            10 * time.Second, // so long a crashed holder blocks the others
+		DisableRenewal: true,             // and so long at most anybody holds it
+		Wait:           50 * time.Millisecond,
 	})
 	lease, err := m.Lock(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func ExampleOptions_fixed() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	m := locks.Mutex("locklab:{example-hourly}", redislock.Options{Lease: 50 * time.Minute, Fixed: true})
+	m := locks.Mutex("locklab:{example-hourly}", redislock.Options{TTL: 50 * time.Minute, DisableRenewal: true})
 	for range 2 { // two processes
 		_, err := m.TryLock(context.Background()) // and no Unlock
 		switch {
@@ -71,7 +71,7 @@ func ExampleLease_Done() {
 	defer locks.Close()
 	ctx := context.Background()
 
-	m := locks.Mutex("locklab:{example}", redislock.Options{Lease: 5 * time.Second})
+	m := locks.Mutex("locklab:{example}", redislock.Options{TTL: 5 * time.Second})
 	lease, err := m.Lock(ctx) // waits until the leader before it is gone
 	if err != nil {
 		log.Fatal(err)
@@ -150,14 +150,14 @@ func ExampleBackoff() {
 	}
 }
 
-func ExampleRW() {
+func ExampleRWMutex() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 	ctx := context.Background()
 
-	m := locks.RW("locklab:{example}", redislock.Options{})
+	m := locks.RWMutex("locklab:{example}", redislock.Options{})
 	one, err := m.RLock(ctx)
 	if err != nil {
 		log.Fatal(err)
@@ -223,7 +223,7 @@ func ExampleCohort() {
 
 	// For many goroutines of one process: up to 16 of them have the lock in a row
 	// before it goes to another process.
-	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Turns: 16})
+	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Handovers: 15})
 	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
 		fmt.Println("alone")
 		return nil
@@ -296,7 +296,7 @@ func TestExamples(t *testing.T) {
 		{"client name", ExampleClientOptions, "the holder is billing-7\n"},
 		{"trace", ExampleWithTrace, "granted, with a token: true\nreleased in less than an hour: true\n"},
 		{"back-off", ExampleBackoff, "alone\n"},
-		{"rw", ExampleRW, "two readers, no writer: true\n<nil> <nil>\none writer\n"},
+		{"rw", ExampleRWMutex, "two readers, no writer: true\n<nil> <nil>\none writer\n"},
 		{"semaphore", ExampleSemaphore, "one of two\n"},
 		{"multi", ExampleMulti, "both, each with a token: true\n"},
 		{"cohort", ExampleCohort, "alone\n"},

@@ -12,7 +12,7 @@ import (
 	"locklab/redislock"
 )
 
-func ExampleReentrantMutex() {
+func ExampleReentrant() {
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
@@ -20,7 +20,7 @@ func ExampleReentrantMutex() {
 	ctx := context.Background()
 
 	// The same lock as redisson.getLock("locklab:{example}") of a Java service.
-	m := locks.ReentrantMutex("locklab:{example}", redislock.Options{})
+	m := locks.Reentrant("locklab:{example}", redislock.Options{})
 	o := m.Owner() // pass it to whoever works on the same behalf
 	step := func(ctx context.Context) error {
 		return redislock.Do(ctx, o, func(context.Context, *redislock.Lease) error {
@@ -45,7 +45,7 @@ func reentrantExample(t *testing.T, at harness.Endpoint) {
 		t.Skip("the example connects without credentials, which the server at hand wants")
 	}
 	address = at.Addrs[0][0]
-	if got, want := printed(t, ExampleReentrantMutex), "a step, alone\na step, alone\n"; got != want {
-		t.Errorf("ExampleReentrantMutex printed %q, want %q", got, want)
+	if got, want := printed(t, ExampleReentrant), "a step, alone\na step, alone\n"; got != want {
+		t.Errorf("ExampleReentrant printed %q, want %q", got, want)
 	}
 }

@@ -143,4 +143,4 @@ func (t *fairThread) JoinAndDie(ctx context.Context) error {
 }
 
 // Heard returns how many messages the waiters of m have got together.
-func (m *ReentrantMutex) Heard() uint64 { return m.sub.messages.Load() }
+func (m *Reentrant) Heard() uint64 { return m.sub.messages.Load() }

@@ -9,7 +9,7 @@ import (
 // overLease returns a lease of 20 ms of the lock called name whose time is over, and that
 // nothing has ended: as if the watchdog, and everything else, had stood still.
 func overLease(t *testing.T, c *Client, name string) *Lease {
-	l, err := c.Mutex(name, Options{Lease: 20 * time.Millisecond}).acquire(t.Context(), true)
+	l, err := c.Mutex(name, Options{TTL: 20 * time.Millisecond}).acquire(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Careless returns the lock of redis-unsafe.
-func Careless(c *Client, name string) Acquirer { return newCareless(c, name, Options{}) }
+func Careless(c *Client, name string) Lockable { return newCareless(c, name, Options{}) }
 
 // LoadQueueScripts makes the scripts of redis-queue known to the server.
 func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
@@ -92,3 +92,6 @@ func Listening(c *Client) (n int) {
 	}
 	return n
 }
+
+// CohortInARow returns how often in a row one process may have the lock.
+func CohortInARow(m *Cohort) int { return m.turns }

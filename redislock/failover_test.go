@@ -71,7 +71,7 @@ func (f *fall) promote() (took time.Duration) {
 }
 
 // after locks m, however often that fails while there is no primary.
-func (f *fall) after(m redislock.Acquirer) *redislock.Lease {
+func (f *fall) after(m redislock.Lockable) *redislock.Lease {
 	f.t.Helper()
 	for end := time.Now().Add(patience); ; {
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
@@ -136,7 +136,7 @@ func TestFailover(t *testing.T) {
 const failoverLease = 12 * time.Second
 
 // double lets a holder lose its lock to another by a failover, and returns both leases.
-func double(f *fall, lock func(c *redislock.Client) redislock.Acquirer) (old, next *redislock.Lease) {
+func double(f *fall, lock func(c *redislock.Client) redislock.Lockable) (old, next *redislock.Lease) {
 	f.t.Helper()
 	a, b := f.client(f.t), f.client(f.t)
 	f.part()
@@ -168,16 +168,16 @@ func ends(f *fall, old, next *redislock.Lease) {
 
 func doubleHold(f *fall) bool {
 	name := newName()
-	old, next := double(f, func(c *redislock.Client) redislock.Acquirer {
-		return c.PollMutex(name, redislock.PollOptions{Options: redislock.Options{Fixed: true}})
+	old, next := double(f, func(c *redislock.Client) redislock.Lockable {
+		return c.PollMutex(name, redislock.PollOptions{Options: redislock.Options{DisableRenewal: true}})
 	})
 	return old.Err() == nil && next.Err() == nil
 }
 
 func tokenRises(f *fall) bool {
 	name := newName()
-	old, next := double(f, func(c *redislock.Client) redislock.Acquirer {
-		return c.Mutex(name, redislock.Options{Lease: failoverLease})
+	old, next := double(f, func(c *redislock.Client) redislock.Lockable {
+		return c.Mutex(name, redislock.Options{TTL: failoverLease})
 	})
 	ends(f, old, next)
 	return next.Token() > old.Token()
@@ -187,11 +187,11 @@ func tokenRises(f *fall) bool {
 // counter only.
 func tokenFalls(f *fall) bool {
 	name := newName()
-	old, next := double(f, func(c *redislock.Client) redislock.Acquirer {
+	old, next := double(f, func(c *redislock.Client) redislock.Lockable {
 		if f.primary.Ping(f.t.Context()).Err() == nil {
 			f.primary.Set(f.t.Context(), redislock.Companion(name, "token"), time.Now().Add(time.Minute).UnixMicro(), time.Hour)
 		}
-		return c.Mutex(name, redislock.Options{Lease: failoverLease})
+		return c.Mutex(name, redislock.Options{TTL: failoverLease})
 	})
 	ends(f, old, next)
 	return next.Token() < old.Token()
@@ -212,7 +212,7 @@ func counterFalls(f *fall) bool {
 func releaseLost(f *fall) bool {
 	const lease = 5 * time.Second
 	name := newName()
-	o := redislock.Options{Lease: lease, Fixed: true}
+	o := redislock.Options{TTL: lease, DisableRenewal: true}
 	began := time.Now()
 	old := lock(f.t, f.client(f.t).Mutex(name, o))
 	if f.primary.Wait(f.t.Context(), 1, patience).Val() != 1 {
@@ -240,7 +240,7 @@ func nothingLost(f *fall) bool {
 		if k.name == "token" { // whose waiters get errors, and go
 			continue
 		}
-		name, o := newName(), redislock.Options{Lease: failoverLease, Grant: calm.Grant}
+		name, o := newName(), redislock.Options{TTL: failoverLease, HandoffTimeout: calm.HandoffTimeout}
 		held := lock(f.t, k.make(f.client(f.t), name, o))
 		pairs = append(pairs, pair{k, held, patient(f, k.make(f.client(f.t), name, o))})
 	}
@@ -285,7 +285,7 @@ func primaryHangs(f *fall) bool {
 		if k.name == "token" { // whose waiters get errors, and go
 			continue
 		}
-		name, o := newName(), redislock.Options{Lease: lease}
+		name, o := newName(), redislock.Options{TTL: lease}
 		w := trio{kind: k, held: lock(f.t, k.make(f.client(f.t), name, o))}
 		for i := range w.next {
 			w.next[i] = patient(f, k.make(f.client(f.t), name, o))
@@ -335,7 +335,7 @@ func (f *fall) unlockAfter(name string, l *redislock.Lease) {
 }
 
 // patient waits for m and begins again after an error.
-func patient(f *fall, m redislock.Acquirer) <-chan *redislock.Lease {
+func patient(f *fall, m redislock.Lockable) <-chan *redislock.Lease {
 	got := make(chan *redislock.Lease, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(f.t.Context(), 2*patience)

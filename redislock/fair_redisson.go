@@ -156,11 +156,11 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*Lease, time.Duration,
 	}
 	l := &Lease{
 		c: f.c, name: f.name, free: t.release,
-		renewal: call{reentrantRenew, []string{f.name}, []any{t.field, f.o.Lease.Milliseconds()}},
-		span:    f.o.Lease, margin: f.o.Margin, fixed: f.o.Fixed,
+		renewal: call{reentrantRenew, []string{f.name}, []any{t.field, f.o.TTL.Milliseconds()}},
+		span:    f.o.TTL, margin: f.o.Margin, fixed: f.o.DisableRenewal,
 	}
-	if !l.begin(sent, f.o.Lease) {
-		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", f.o.Lease)
+	if !l.begin(sent, f.o.TTL) {
+		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", f.o.TTL)
 	}
 	t.leases.Add(1)
 	return l, 0, nil
@@ -170,7 +170,7 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*Lease, time.Duration,
 func (t *fairThread) call(s *script, latch []string, args ...any) call {
 	f := t.f
 	keys := append([]string{f.name, redissonName("redisson_lock_queue", f.name), redissonName("redisson_lock_timeout", f.name)}, latch...)
-	return call{s, keys, append([]any{t.field, f.o.Lease.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)}
+	return call{s, keys, append([]any{t.field, f.o.TTL.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)}
 }
 
 // channel returns the name of the waiter's own channel.

@@ -83,7 +83,7 @@ func fairKeys(t *testing.T, s *scene) {
 	now := time.Now().UnixMilli()
 	for i, who := range []string{b.Field(), c.Field()} {
 		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, who).Val()
-		want := (redislock.DefaultLease + time.Duration(i+1)*time.Minute).Seconds()
+		want := (redislock.DefaultTTL + time.Duration(i+1)*time.Minute).Seconds()
 		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
 			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
 		}
@@ -167,7 +167,7 @@ func fairLeaves(t *testing.T, s *scene) {
 // has the lock, until the head's time is over.
 func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second
-	o := redislock.Options{Lease: lease, Fixed: true}
+	o := redislock.Options{TTL: lease, DisableRenewal: true}
 	holder, dead, waiter := s.fair(o, wait), s.fair(o, wait), s.fair(o, wait)
 	l := lock(t, holder)
 	s.must(dead.Thread().JoinAndDie(t.Context()))

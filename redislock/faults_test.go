@@ -132,7 +132,7 @@ func lateReply(t *testing.T, at harness.Endpoint) {
 func slowServer(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	const lease, delay = 2 * time.Second, time.Second
-	m := pollMutex(t, c, newKey(), redislock.Options{Lease: lease})
+	m := pollMutex(t, c, newKey(), redislock.Options{TTL: lease})
 	unlock(t, lock(t, m))
 	c.delay.Store(int64(delay))
 	asked := time.Now()
@@ -148,7 +148,7 @@ func slowServer(t *testing.T, at harness.Endpoint) {
 func slowerThanLease(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
-	m := pollMutex(t, c, key, redislock.Options{Lease: 50 * time.Millisecond, Outage: time.Second})
+	m := pollMutex(t, c, key, redislock.Options{TTL: 50 * time.Millisecond, Outage: time.Second})
 	unlock(t, lock(t, m))
 	c.delay.Store(int64(100 * time.Millisecond))
 	if l, err := m.Lock(t.Context()); err == nil {

@@ -26,7 +26,7 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 }
 
 // ForceUnlock takes the lock away from all who have it, see [Mutex.ForceUnlock].
-func (m *RW) ForceUnlock(ctx context.Context) (freed bool, err error) {
+func (m *RWMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.write.ForceUnlock(ctx)
 }
 
@@ -38,7 +38,7 @@ func (s *Semaphore) ForceUnlock(ctx context.Context) (freed bool, err error) {
 
 // ForceUnlock takes the lock away from the process that has it, see
 // [Mutex.ForceUnlock]: its turns are over. Another one may begin there beside the next
-// holder within the grant timeout ([Options].Grant), and none later.
+// holder within the grant timeout ([Options].HandoffTimeout), and none later.
 func (m *Cohort) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.server.ForceUnlock(ctx)
 }
@@ -62,7 +62,7 @@ func (m *PubSubMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 
 // ForceUnlock deletes the key of the lock and wakes one waiter of each process, see
 // [Mutex.ForceUnlock].
-func (m *ReentrantMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
+func (m *Reentrant) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	return m.c.forceUnlock(ctx, m.name, m.err, m.sub.channel)
 }
 

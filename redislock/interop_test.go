@@ -142,7 +142,7 @@ func TestInterop(t *testing.T) {
 func interopTurns(t *testing.T, at harness.Endpoint) {
 	ours, theirs := dial(t, at), dial(t, at)
 	key := newKey()
-	m := newClient(t, ours).ReentrantMutex(key, redislock.Options{})
+	m := newClient(t, ours).Reentrant(key, redislock.Options{})
 	r := newRedisson(theirs.Client, key)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -192,7 +192,7 @@ func interopTurns(t *testing.T, at harness.Endpoint) {
 func interopSteps(t *testing.T, at harness.Endpoint) {
 	c, theirs := dial(t, at), dial(t, at)
 	key := newKey()
-	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	r := newRedisson(theirs.Client, key)
 	o := m.Owner()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

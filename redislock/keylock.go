@@ -118,17 +118,17 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 // attempt sends one request for the lock. It returns a lease, or for how long
 // somebody else has the lock, 0 if that is not known.
 func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
-	lease := k.o.Lease.Milliseconds()
+	lease := k.o.TTL.Milliseconds()
 	sent := time.Now()
 	n, err := k.c.take(ctx, k.call(k.ask, nonce, lease), k.needs).Int()
 	if err != nil || n <= 0 {
 		return nil, time.Duration(-n) * time.Millisecond, err
 	}
-	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.Lease, margin: k.o.Margin, fixed: k.o.Fixed, prompt: k.c.prompt}
+	l = &Lease{c: k.c, name: k.name, renewal: k.call(pollRenew, nonce, lease), span: k.o.TTL, margin: k.o.Margin, fixed: k.o.DisableRenewal, prompt: k.c.prompt}
 	l.free = func(ctx context.Context) (bool, error) { return k.free(ctx, nonce, releaser(n)) }
 	l.again = func(ctx context.Context) error { _, err := l.free(ctx); return err }
-	if !l.begin(sent, k.o.Lease) {
-		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.Lease)
+	if !l.begin(sent, k.o.TTL) {
+		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", k.o.TTL)
 	}
 	return l, 0, nil
 }
@@ -141,7 +141,7 @@ func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }
 	err := again(ctx)
 	if err != nil && !final(err) {
-		k.c.later(time.Now().Add(k.o.Lease), nil, again, nil)
+		k.c.later(time.Now().Add(k.o.TTL), nil, again, nil)
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 // begun starts a Lock that must succeed and delivers its lease.
-func begun(t *testing.T, m redislock.Acquirer) <-chan *redislock.Lease {
+func begun(t *testing.T, m redislock.Lockable) <-chan *redislock.Lease {
 	t.Helper()
 	got := make(chan *redislock.Lease, 1)
 	go func() {
@@ -158,7 +158,7 @@ func TestBackoff(t *testing.T) {
 // release lets the lock be lost to another holder just before the first command
 // with one of these names is sent by Unlock of the lock that lock makes, and returns the
 // error of Unlock and whether the other still holds the lock.
-func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*redislock.Client, string) redislock.Acquirer) (err error, held bool) {
+func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*redislock.Client, string) redislock.Lockable) (err error, held bool) {
 	a, b := dial(t, at), dial(t, at)
 	key := newKey()
 	m := lock(newClient(t, a), key)
@@ -199,7 +199,7 @@ func carelessRelease(t *testing.T, at harness.Endpoint) {
 
 // carefulRelease is the same mishap with redis-poll.
 func carefulRelease(t *testing.T, at harness.Endpoint) {
-	err, held := release(t, at, []string{deleter(t, at)}, func(c *redislock.Client, key string) redislock.Acquirer {
+	err, held := release(t, at, []string{deleter(t, at)}, func(c *redislock.Client, key string) redislock.Lockable {
 		return c.PollMutex(key, redislock.PollOptions{})
 	})
 	if err == nil || !held {
@@ -281,7 +281,7 @@ func pubsubLostMessage(t *testing.T, at harness.Endpoint) {
 	began := time.Now()
 	unlock(t, l)
 	unlock(t, take(t, got))
-	if took := time.Since(began); took > redislock.DefaultLease/2 {
+	if took := time.Since(began); took > redislock.DefaultTTL/2 {
 		t.Errorf("the waiter got the lock %v after its release: it slept until the lease would have been over", took)
 	}
 }
@@ -290,7 +290,7 @@ func pubsubDeadHolder(t *testing.T, at harness.Endpoint) {
 	c, w := dial(t, at), dial(t, at)
 	key := newKey()
 	const lease = 300 * time.Millisecond
-	lock(t, newClient(t, c).PubSubMutex(key, redislock.Options{Lease: lease, Fixed: true}))
+	lock(t, newClient(t, c).PubSubMutex(key, redislock.Options{TTL: lease, DisableRenewal: true}))
 	began := time.Now()
 	unlock(t, lock(t, newClient(t, w).PubSubMutex(key, redislock.Options{})))
 	if took := time.Since(began); took > 10*lease {

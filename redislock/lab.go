@@ -29,7 +29,7 @@ func remote(lock func(c *Client, name string, o Options) locker) func(context.Co
 			return nil, err
 		}
 		l.name = labPrefix + "{" + key + "}"
-		l.lock = lock(l.c, l.name, Options{Lease: at.Lease})
+		l.lock = lock(l.c, l.name, Options{TTL: at.Lease})
 		return l, nil
 	}
 }
@@ -89,7 +89,7 @@ type owned interface{ session() locker }
 
 func (r *labClient) Join(context.Context, int) (harness.Session, error) {
 	switch m := r.lock.(type) {
-	case *RW:
+	case *RWMutex:
 		return labReader{labSession{m}, m}, nil
 	case owned:
 		return labSession{m.session()}, nil
@@ -137,7 +137,7 @@ func (labSession) Close() error { return nil }
 // labReader is one worker of a lock that readers share.
 type labReader struct {
 	labSession
-	rw *RW
+	rw *RWMutex
 }
 
 var _ harness.RWSession = labReader{}

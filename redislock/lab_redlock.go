@@ -29,7 +29,7 @@ func remoteRedlock(ctx context.Context, at harness.Endpoint, key string) (harnes
 		r.parts = append(r.parts, l)
 		clients = append(clients, l.c)
 	}
-	r.lock = NewRedlock(clients, labPrefix+"{"+key+"}", RedlockOptions{PollOptions: PollOptions{Options: Options{Lease: at.Lease}}})
+	r.lock = NewRedlock(clients, labPrefix+"{"+key+"}", RedlockOptions{PollOptions: PollOptions{Options: Options{TTL: at.Lease}}})
 	return r, nil
 }
 

@@ -119,7 +119,7 @@ func TestClockOfAnother(t *testing.T) {
 	const ahead, grant = 10 * time.Second, 500 * time.Millisecond
 	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
 	defer c.Close()
-	m := c.Mutex("a", Options{Grant: grant})
+	m := c.Mutex("a", Options{HandoffTimeout: grant})
 	w := m.enter(nil)
 	defer m.leave(w)
 	began := time.Now().Add(-time.Minute)

@@ -16,12 +16,12 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultLease bounds how long a crashed holder blocks the others.
-	DefaultLease = 30 * time.Second
+	// DefaultTTL bounds how long a crashed holder blocks the others.
+	DefaultTTL = 30 * time.Second
 
-	// DefaultGrant is longer than a garbage collection and a lost packet, and
-	// short enough that a waiter who died unnoticed costs little.
-	DefaultGrant = 500 * time.Millisecond
+	// DefaultHandoffTimeout is longer than a garbage collection and a lost packet, and
+	// short enough that a waiter that died unnoticed costs little.
+	DefaultHandoffTimeout = 500 * time.Millisecond
 
 	// DefaultOutage is longer than a failover by Sentinel takes by its defaults, and
 	// than most servers take to restart.
@@ -44,21 +44,22 @@ const (
 
 // Options is how a lock behaves. The zero value is usable.
 type Options struct {
-	// Lease is how long the servers keep the lock for a holder they do not
-	// hear from. It is sent in whole milliseconds; 0 is DefaultLease.
-	Lease time.Duration
+	// TTL is the length of a lease: how long the servers keep the lock for a holder
+	// that they do not hear from. It is sent in whole milliseconds. 0 is DefaultTTL.
+	TTL time.Duration
 
-	// Fixed says that a lease is not renewed: the holder has Lease and no more.
+	// DisableRenewal says that a lease is not renewed: the holder has TTL and no more.
 	// Otherwise it is renewed for as long as the process lives, from when a
 	// third of it is over.
-	Fixed bool
+	DisableRenewal bool
 
-	// Grant is how long a waiter to whom the lock was handed over may take to
+	// HandoffTimeout is how long a waiter to which the lock was handed over may take to
 	// react, if it is about to keep it: what a waiter that died costs the
 	// others. It should be well above the longest delay on the way to the server: a
-	// process that reacts later loses the turn, and asks more often from then on. All
-	// clients of a lock should agree. 0 is DefaultGrant. Only locks with a queue use it.
-	Grant time.Duration
+	// process that reacts later loses the lock again, and asks more often from then on.
+	// All clients of a lock should agree. 0 is DefaultHandoffTimeout. Only locks with a
+	// queue use it.
+	HandoffTimeout time.Duration
 
 	// Wait is how long Lock waits at most, whatever its context allows. Then it
 	// returns an error that wraps ErrNotAcquired and context.DeadlineExceeded, a
@@ -80,7 +81,7 @@ type Options struct {
 	// milliseconds have been taken off for the difference between clocks. What the
 	// holder does under the lock should stop within the margin. 0 is DefaultMargin,
 	// but at most a tenth of the lease; of a lease that was handed over, and is as long
-	// as the grant timeout until its first renewal, it is at most a tenth as well.
+	// as HandoffTimeout until its first renewal, it is at most a tenth as well.
 	Margin time.Duration
 
 	_ struct{}
@@ -88,16 +89,16 @@ type Options struct {
 
 // withDefaults returns o without zeros, or what is wrong with it or with name.
 func (o Options) withDefaults(name string) (Options, error) {
-	if o.Lease == 0 {
-		o.Lease = DefaultLease
+	if o.TTL == 0 {
+		o.TTL = DefaultTTL
 	}
-	if o.Grant == 0 {
-		o.Grant = DefaultGrant
+	if o.HandoffTimeout == 0 {
+		o.HandoffTimeout = DefaultHandoffTimeout
 	}
-	o.Grant = min(o.Grant, o.Lease)
+	o.HandoffTimeout = min(o.HandoffTimeout, o.TTL)
 	o.Outage = cmp.Or(o.Outage, DefaultOutage)
 	if o.Margin == 0 {
-		o.Margin = min(DefaultMargin, max(o.Lease/10, 0))
+		o.Margin = min(DefaultMargin, max(o.TTL/10, 0))
 	}
 	switch {
 	case name == "":
@@ -106,15 +107,15 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("redislock: %w: the name of the lock has %d bytes, more than %d", harness.ErrUsage, len(name), maxName)
 	case companionName.MatchString(name):
 		return o, fmt.Errorf("redislock: %w: the lock is called %.80q: what ends with %s is the name of a key that belongs to another lock", harness.ErrUsage, name, companionName.FindString(name))
-	case o.Lease < minLease:
-		return o, fmt.Errorf("redislock: %w: a lease of %v: want at least %v", harness.ErrUsage, o.Lease, minLease)
-	case o.Lease > maxLease:
-		return o, fmt.Errorf("redislock: %w: a lease of %v: want at most %v", harness.ErrUsage, o.Lease, maxLease)
-	case o.Grant < minLease:
-		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.Grant, minLease)
-	case o.Margin < 0 || o.Margin >= o.Lease-drift(o.Lease):
+	case o.TTL < minLease:
+		return o, fmt.Errorf("redislock: %w: a lease of %v: want at least %v", harness.ErrUsage, o.TTL, minLease)
+	case o.TTL > maxLease:
+		return o, fmt.Errorf("redislock: %w: a lease of %v: want at most %v", harness.ErrUsage, o.TTL, maxLease)
+	case o.HandoffTimeout < minLease:
+		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.HandoffTimeout, minLease)
+	case o.Margin < 0 || o.Margin >= o.TTL-drift(o.TTL):
 		return o, fmt.Errorf("redislock: %w: a margin of %v: want more than 0, and less than the lease of %v but for what clocks may differ by, %v",
-			harness.ErrUsage, o.Margin, o.Lease, drift(o.Lease))
+			harness.ErrUsage, o.Margin, o.TTL, drift(o.TTL))
 	case o.Outage < 0:
 		return o, fmt.Errorf("redislock: %w: an outage of %v: want more than 0, or 0 for %v", harness.ErrUsage, o.Outage, DefaultOutage)
 	case o.Wait < 0:
@@ -133,7 +134,7 @@ func (o Options) bound(try bool) time.Duration {
 
 // again is how long a waiter waits at most before it asks again, whatever it has
 // heard: two leases, but at most a minute.
-func (o Options) again() time.Duration { return min(2*o.Lease, time.Minute) }
+func (o Options) again() time.Duration { return min(2*o.TTL, time.Minute) }
 
 // companion returns the name of a key, or a channel, that belongs to the lock called
 // name, and that a cluster keeps in the same slot: with ~ before what, behind the name
@@ -164,8 +165,8 @@ func hashTag(key string) string {
 	return key
 }
 
-// An Acquirer is a lock of this package.
-type Acquirer interface {
+// Lockable is what every lock of this package is.
+type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)
 }
 
@@ -173,14 +174,14 @@ type Acquirer interface {
 // the lock is lost; its cause is then an error that wraps ErrLost. Do returns
 // what went wrong, in f and in releasing the lock: an error that wraps
 // ErrNotHeld says that f ran, at least at its end, without the lock.
-func Do(ctx context.Context, m Acquirer, f func(ctx context.Context, l *Lease) error) error {
+func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
 	return lease.Do(ctx, m.Lock, f)
 }
 
 // Locker returns m in the shape of a sync.Locker. Its methods panic where Lock
 // and Unlock return an error: if the server fails, and if the lock turns out to
 // have been lost. Code that can do better uses Lock or Do.
-func Locker(m Acquirer) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
+func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
 
 // await runs acquire in a goroutine of c and waits for it until ctx ends, or for
 // wait, if that is not 0.
@@ -247,7 +248,7 @@ func gaveUp(ctx context.Context, name string, o Options, err error, undo func(co
 		return err
 	}
 	if again := undo(ctx); again != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w (and what it left there may stay for %v, or until the server answers)", err, o.Lease)
+		err = fmt.Errorf("%w (and what it left there may stay for %v, or until the server answers)", err, o.TTL)
 	}
 	return err
 }

@@ -98,11 +98,11 @@ func (m *Mutex) mailbox() *mailbox {
 	mail, key := &m.c.mail, m.keys[3]+m.id
 	b := mail.boxes[key]
 	if b == nil {
-		b = &mailbox{c: m.c, key: key, channel: m.channel, waiters: make(map[string]*queued), grant: m.o.Grant, again: m.o.again()}
+		b = &mailbox{c: m.c, key: key, channel: m.channel, waiters: make(map[string]*queued), grant: m.o.HandoffTimeout, again: m.o.again()}
 		mail.boxes[key] = b
 	}
 	b.users++
-	b.grant, b.again = min(b.grant, m.o.Grant), min(b.again, m.o.again())
+	b.grant, b.again = min(b.grant, m.o.HandoffTimeout), min(b.again, m.o.again())
 	return b
 }
 
@@ -167,7 +167,7 @@ func (mail *mailboxes) guard(m *Mutex) bool {
 	}
 	b := m.mailbox()
 	defer b.drop()
-	wait := m.o.Grant + watchLate
+	wait := m.o.HandoffTimeout + watchLate
 	b.guarded, b.guardAt = m, time.Now().Add(wait)
 	if b.guard == nil {
 		b.guard = time.AfterFunc(wait, func() { b.c.spawn(b.check) })
@@ -276,7 +276,7 @@ type outgoing struct {
 func (m *Mutex) sends() *outgoing {
 	m.c.mail.Lock()
 	defer m.c.mail.Unlock()
-	o := &outgoing{box: m.mailbox(), grant: m.o.Grant}
+	o := &outgoing{box: m.mailbox(), grant: m.o.HandoffTimeout}
 	o.box.releases = append(o.box.releases, o)
 	if len(o.box.waiters) > 0 {
 		o.hurry()

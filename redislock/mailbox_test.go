@@ -192,12 +192,12 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 
 // A traced is a lock whose Locks have a trace.
 type traced struct {
-	redislock.Acquirer
+	redislock.Lockable
 	trace *redislock.Trace
 }
 
 func (m traced) Lock(ctx context.Context) (*redislock.Lease, error) {
-	return m.Acquirer.Lock(redislock.WithTrace(ctx, m.trace))
+	return m.Lockable.Lock(redislock.WithTrace(ctx, m.trace))
 }
 
 // mailboxTurns: a mailbox that is never empty does not keep others from being read.

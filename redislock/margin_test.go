@@ -27,13 +27,13 @@ func TestMargin(t *testing.T) {
 			continue
 		}
 		for _, o := range []redislock.Options{
-			{Lease: 300 * time.Millisecond},
-			{Lease: 1500 * time.Millisecond},
-			{Lease: 4 * time.Second},
-			{Lease: time.Second, Margin: 200 * time.Millisecond},
+			{TTL: 300 * time.Millisecond},
+			{TTL: 1500 * time.Millisecond},
+			{TTL: 4 * time.Second},
+			{TTL: time.Second, Margin: 200 * time.Millisecond},
 		} {
 			all.Go(func() error {
-				t.Run(fmt.Sprintf("%s/%v,%v", k.name, o.Lease, o.Margin), func(t *testing.T) { margin(t, at, k, o) })
+				t.Run(fmt.Sprintf("%s/%v,%v", k.name, o.TTL, o.Margin), func(t *testing.T) { margin(t, at, k, o) })
 				return nil
 			})
 		}
@@ -44,7 +44,7 @@ func TestMargin(t *testing.T) {
 func margin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) {
 	want := o.Margin
 	if want == 0 {
-		want = min(redislock.DefaultMargin, o.Lease/10)
+		want = min(redislock.DefaultMargin, o.TTL/10)
 	}
 	key := newKey()
 	holder := newPeer(t, at)
@@ -61,7 +61,7 @@ func margin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) 
 		got <- time.Now()
 		l.Unlock(t.Context())
 	}()
-	time.Sleep(o.Lease / 2) // it may have been renewed
+	time.Sleep(o.TTL / 2) // it may have been renewed
 	holder.die()
 	<-l.Done()
 	told := time.Now()

@@ -14,15 +14,15 @@ import (
 )
 
 // everyShape are the kinds of lock with a lease, and the other ways to hold some of them.
-func everyShape() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+func everyShape() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 	all := maps.Clone(kinds)
-	all["RW, readers"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
-		return c.RW(name, o).Reader()
+	all["RWMutex, readers"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+		return c.RWMutex(name, o).RLocker()
 	}
-	all["Semaphore of two"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	all["Semaphore of two"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Semaphore(name, 2, o)
 	}
-	all["queue-pubsub"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	all["queue-pubsub"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return redislock.QueuePubsub(c, name, o)
 	}
 	return all
@@ -43,12 +43,12 @@ func TestAllDie(t *testing.T) {
 			for range 4 { // more than any of them lets in
 				p := newPeer(t, at)
 				peers = append(peers, p)
-				m := make(p.Client, key, redislock.Options{Lease: time.Second, Grant: 300 * time.Millisecond})
+				m := make(p.Client, key, redislock.Options{TTL: time.Second, HandoffTimeout: 300 * time.Millisecond})
 				go func() { _, _ = m.Lock(ctx) }() // which the death of p ends
 			}
 			w := newPeer(t, at)
-			m := w.Client.RW(key, redislock.Options{Grant: 300 * time.Millisecond})
-			if kind == "RW, readers" { // else all of them are inside
+			m := w.Client.RWMutex(key, redislock.Options{HandoffTimeout: 300 * time.Millisecond})
+			if kind == "RWMutex, readers" { // else all of them are inside
 				go func() { _, _ = m.Lock(ctx) }()
 			}
 			peers = append(peers, w)
@@ -79,10 +79,10 @@ func TestOutOfMemory(t *testing.T) {
 	admin := r.admin(t)
 	held := make(map[string]*redislock.Lease)
 	for kind, make := range everyShape() {
-		m := make(r.client(t), newName(), redislock.Options{Lease: lease})
+		m := make(r.client(t), newName(), redislock.Options{TTL: lease})
 		held[kind] = lock(t, m)
 	}
-	owner := r.client(t).ReentrantMutex(newName(), redislock.Options{Lease: lease}).Owner()
+	owner := r.client(t).Reentrant(newName(), redislock.Options{TTL: lease}).Owner()
 	outer, inner := lock(t, owner), lock(t, owner)
 	for _, set := range [][2]string{{"maxmemory-policy", "noeviction"}, {"maxmemory", "1"}} {
 		if err := admin.ConfigSet(t.Context(), set[0], set[1]).Err(); err != nil {

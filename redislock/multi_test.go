@@ -51,7 +51,7 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 	if l.TokenOf(b) <= l.TokenOf(a) { // taken later, and both go with the server's time
 		t.Errorf("the tokens of the first and the second are %d and %d", l.TokenOf(a), l.TokenOf(b))
 	}
-	if until, ok := l.Deadline(); !ok || time.Until(until) < redislock.DefaultLease/2 {
+	if until, ok := l.Deadline(); !ok || time.Until(until) < redislock.DefaultTTL/2 {
 		t.Errorf("Deadline = %v from now, %t", time.Until(until), ok)
 	}
 	for _, name := range []string{a, b} {
@@ -132,7 +132,7 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 		first, last = last, first
 	}
 	holder := lock(t, client.Mutex(last, redislock.Options{}))
-	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{Lease: 300 * time.Millisecond}))
+	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: 300 * time.Millisecond}))
 	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
 	stolen := owner(t, c, first)
 	if err := c.Set(t.Context(), first, "somebody 1", time.Second).Err(); err != nil {
@@ -150,7 +150,7 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 func multiLostHeld(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	a, b := newKey(), newKey()
-	l := lock(t, newClient(t, c).Multi([]string{a, b}, redislock.Options{Lease: 300 * time.Millisecond}))
+	l := lock(t, newClient(t, c).Multi([]string{a, b}, redislock.Options{TTL: 300 * time.Millisecond}))
 	if err := c.Del(t.Context(), b).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, name := range names { // no lock can be called what is a key of another
 		for _, key := range keysOfAll(c, name)[1:] {
-			for _, k := range []interface{ misuse() error }{c.Mutex(key, Options{}), c.PollMutex(key, PollOptions{}), c.ReentrantMutex(key, Options{})} {
+			for _, k := range []interface{ misuse() error }{c.Mutex(key, Options{}), c.PollMutex(key, PollOptions{}), c.Reentrant(key, Options{})} {
 				if err := k.misuse(); !errors.Is(err, harness.ErrUsage) {
 					t.Errorf("a %T called %q, which is a key of %q: %v", k, key, name, err)
 				}
@@ -91,9 +91,9 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-func (m *Mutex) misuse() error          { return m.err }
-func (k *keyLock) misuse() error        { return k.err }
-func (m *ReentrantMutex) misuse() error { return m.err }
+func (m *Mutex) misuse() error     { return m.err }
+func (k *keyLock) misuse() error   { return k.err }
+func (m *Reentrant) misuse() error { return m.err }
 
 func FuzzNames(f *testing.F) {
 	f.Add("x", "{x}")

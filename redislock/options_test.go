@@ -18,30 +18,32 @@ import (
 )
 
 // kinds are the locks that have Options.
-var kinds = map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer{
-	"Mutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+var kinds = map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable{
+	"Mutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Mutex(name, o)
 	},
-	"RW": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer { return c.RW(name, o) },
-	"Semaphore": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	"RWMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+		return c.RWMutex(name, o)
+	},
+	"Semaphore": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Semaphore(name, 1, o)
 	},
-	"Cohort": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	"Cohort": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Cohort(name, redislock.CohortOptions{Options: o})
 	},
-	"Multi": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	"Multi": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.Multi([]string{name}, o)
 	},
-	"ReentrantMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
-		return c.ReentrantMutex(name, o)
+	"Reentrant": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+		return c.Reentrant(name, o)
 	},
-	"PollMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	"PollMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.PollMutex(name, redislock.PollOptions{Options: o})
 	},
-	"PubSubMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	"PubSubMutex": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return c.PubSubMutex(name, o)
 	},
-	"Redlock": func(c *redislock.Client, name string, o redislock.Options) redislock.Acquirer {
+	"Redlock": func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
 		return redislock.NewRedlock([]*redislock.Client{c}, name, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: o}})
 	},
 }
@@ -213,7 +215,7 @@ func optionForceQueue(t *testing.T, at harness.Endpoint) {
 	const grant = 200 * time.Millisecond
 	watch := dial(t, at)
 	for _, names := range [][]string{nil, {"GHOST:1"}} {
-		key, o := newKey(), redislock.Options{Grant: grant}
+		key, o := newKey(), redislock.Options{HandoffTimeout: grant}
 		l := lock(t, newPeer(t, at).Mutex(key, o))
 		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
 		ghosts(t, watch, key, names...)
@@ -308,7 +310,7 @@ func optionTraceLost(t *testing.T, at harness.Endpoint) {
 		if text := s.String(); name != "Cohort" && !strings.Contains(text, "queued") || !strings.HasSuffix(text, "failed: true") && !strings.Contains(text, "failed: true\n") {
 			t.Errorf("%s: the story of a failure is\n%s", name, text)
 		}
-		l, err := kind(b, key, redislock.Options{Lease: 600 * time.Millisecond}).Lock(ctx)
+		l, err := kind(b, key, redislock.Options{TTL: 600 * time.Millisecond}).Lock(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -262,7 +262,7 @@ func TestOutageWithoutEnd(t *testing.T) {
 	work.Wait()
 }
 
-func lockFor(t *testing.T, m redislock.Acquirer, d time.Duration) error {
+func lockFor(t *testing.T, m redislock.Lockable, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	_, err := m.Lock(ctx)

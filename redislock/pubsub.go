@@ -80,7 +80,7 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 			}
 		}
 		if left == 0 {
-			left = m.o.Lease
+			left = m.o.TTL
 		}
 		timer := time.NewTimer(left + watchLate)
 		defer timer.Stop()

@@ -205,7 +205,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 				return giveUp(err)
 			}
 		}
-		w.until = soonest(w.until, time.Now().Add(w.patience(m.o.Grant, watch, ahead)))
+		w.until = soonest(w.until, time.Now().Add(w.patience(m.o.HandoffTimeout, watch, ahead)))
 		l, err = m.wait(ctx, w)
 		if l != nil {
 			return l, nil
@@ -220,7 +220,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 // letter before it is sent again and how many waiters are ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := time.Now()
-	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.Lease.Milliseconds(), m.o.Grant.Milliseconds(), !try), m.kind.needs).Int64Slice()
+	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
 	if err == nil && len(reply) != 4 {
 		err = fmt.Errorf("redislock: the server's reply has %d values, want 4", len(reply))
 	}
@@ -242,8 +242,8 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 		return nil, min(span+watchLate+m.stagger(ahead), m.o.again()), ahead, nil
 	}
 	l = m.lease(w, token)
-	if !l.begin(sent, m.o.Lease) {
-		return nil, 0, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
+	if !l.begin(sent, m.o.TTL) {
+		return nil, 0, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.TTL)
 	}
 	return l, 0, 0, nil
 }
@@ -276,9 +276,9 @@ const watchLate = 2 * time.Millisecond
 func (m *Mutex) stagger(ahead int) time.Duration {
 	const steps = 64
 	if ahead >= steps {
-		return rand.N(m.o.Grant)
+		return rand.N(m.o.HandoffTimeout)
 	}
-	return m.o.Grant / steps * time.Duration(max(ahead, 0))
+	return m.o.HandoffTimeout / steps * time.Duration(max(ahead, 0))
 }
 
 // wait waits for a letter, until it is time to ask. It returns the lease of one that
@@ -321,9 +321,9 @@ func (m *Mutex) lease(w *queued, token uint64) *Lease {
 	return &Lease{
 		c: m.c, name: m.name, token: token, prompt: m.c.prompt,
 		free:    func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) },
-		renewal: m.call(m.kind.renew, w, m.o.Lease.Milliseconds()),
+		renewal: m.call(m.kind.renew, w, m.o.TTL.Milliseconds()),
 		again:   func(ctx context.Context) error { _, err := m.release(ctx, w, true); return err },
-		span:    m.o.Lease, margin: m.o.Margin, fixed: m.o.Fixed,
+		span:    m.o.TTL, margin: m.o.Margin, fixed: m.o.DisableRenewal,
 	}
 }
 
@@ -338,7 +338,7 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	defer out.end()
 	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
 		sent := time.Now()
-		n, letters, err := answer(m.call(m.kind.release, w, m.o.Grant.Milliseconds()).run(ctx, m.c.rdb))
+		n, letters, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		// n < 0: the library may have repeated a request whose reply was lost.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
 		if n >= 2 || doubt {

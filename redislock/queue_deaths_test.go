@@ -115,7 +115,7 @@ func (s *deathScene) process(t *testing.T) *peer { return newPeer(t, s.at) }
 
 // lock returns the lock as p sees it.
 func (s *deathScene) lock(p *peer) keyed {
-	return s.kind.make(p.Client, s.key, redislock.Options{Lease: s.lease, Grant: s.grant}).(keyed)
+	return s.kind.make(p.Client, s.key, redislock.Options{TTL: s.lease, HandoffTimeout: s.grant}).(keyed)
 }
 
 func (s *deathScene) holds(t *testing.T) (*peer, *redislock.Lease) {
@@ -164,7 +164,7 @@ func queueLeftPlace(t *testing.T, at harness.Endpoint) {
 func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	const grant = 8 * time.Second
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Grant: grant}
+	o := redislock.Options{HandoffTimeout: grant}
 	p := newPeer(t, at)
 	l := lock(t, newPeer(t, at).Mutex(key, o))
 	gone := enqueue(t, watch, p.Mutex(key, o))
@@ -219,7 +219,7 @@ func kindCalled(t *testing.T, name string) lockKind {
 func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	const lease, grant, crowd, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Lease: lease, Grant: grant}
+	o := redislock.Options{TTL: lease, HandoffTimeout: grant}
 	p := newPeer(t, at)
 	m := p.Mutex(key, o)
 	l := lock(t, newPeer(t, at).Mutex(key, o))
@@ -265,7 +265,7 @@ func queueLongQueue(t *testing.T, at harness.Endpoint) {
 	began := time.Now()
 	var working sync.WaitGroup
 	for range crowd {
-		m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant})
+		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
 		working.Go(func() {
 			for range turns {
 				l, err := m.Lock(ctx)

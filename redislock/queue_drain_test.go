@@ -15,7 +15,7 @@ import (
 // queueDrain: after whatever may happen, nobody waits for a lock that is free.
 func queueDrain(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Lease: 2 * time.Second, Grant: 100 * time.Millisecond}
+	o := redislock.Options{TTL: 2 * time.Second, HandoffTimeout: 100 * time.Millisecond}
 	var turns, inside atomic.Int32
 	end := time.Now().Add(4 * time.Second)
 	var all sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 func queueDeadWaiter(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant})
+	m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
 	ghosts(t, watch, key, "GHOST:1")
@@ -31,7 +31,7 @@ func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 	const grant = 600 * time.Millisecond
 	for processes, names := range map[int][]string{1: {"GHOST:1", "GHOST:2", "GHOST:3", "GHOST:4"}, 2: {"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}} {
 		watch, key := dial(t, at), newKey()
-		m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant})
+		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
 		l := lock(t, m)
 		w := enqueue(t, watch, m)
 		ghosts(t, watch, key, names...)
@@ -49,7 +49,7 @@ func queueDeadProcess(t *testing.T, at harness.Endpoint) {
 func queueCutOff(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Grant: grant}
+	o := redislock.Options{HandoffTimeout: grant}
 	m := newPeer(t, at).Mutex(key, o)
 	dead := newPeer(t, at)
 	l := lock(t, m)
@@ -71,7 +71,7 @@ func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	const lease = 600 * time.Millisecond
 	for name, end := range map[string]func(p *peer){"closed": func(p *peer) { p.Client.Close() }, "cut off": (*peer).die} {
 		watch, key := dial(t, at), newKey()
-		o := redislock.Options{Lease: lease, Grant: 100 * time.Millisecond}
+		o := redislock.Options{TTL: lease, HandoffTimeout: 100 * time.Millisecond}
 		p := newPeer(t, at)
 		l := lock(t, p.Mutex(key, o))
 		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
@@ -92,9 +92,9 @@ func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	const lease, grant = 700 * time.Millisecond, 600 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{Lease: lease, Grant: grant, Fixed: true}))
+	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{TTL: lease, HandoffTimeout: grant, DisableRenewal: true}))
 	ghosts(t, watch, key, "GHOST:1")
-	w := enqueue(t, watch, newPeer(t, at).Mutex(key, redislock.Options{Grant: grant}))
+	w := enqueue(t, watch, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
 	<-l.Done()
 	eventually(t, "the lease is over", func() bool { return owner(t, watch, key) == "" })
 	lost(t, l)
@@ -108,7 +108,7 @@ func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Grant: grant}
+	o := redislock.Options{HandoffTimeout: grant}
 	p := newPeer(t, at)
 	l := lock(t, p.Mutex(key, o))
 	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
@@ -126,7 +126,7 @@ func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 func queueGuardDies(t *testing.T, at harness.Endpoint) {
 	const lease = 700 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Lease: lease, Grant: 200 * time.Millisecond}
+	o := redislock.Options{TTL: lease, HandoffTimeout: 200 * time.Millisecond}
 	p := newPeer(t, at)
 	l := lock(t, p.Mutex(key, o))
 	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
@@ -143,7 +143,7 @@ func queueGuardDies(t *testing.T, at harness.Endpoint) {
 func queueCancelFirst(t *testing.T, at harness.Endpoint) {
 	const lease = 800 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Lease: lease, Grant: 100 * time.Millisecond}
+	o := redislock.Options{TTL: lease, HandoffTimeout: 100 * time.Millisecond}
 	p := newPeer(t, at)
 	lock(t, p.Mutex(key, o))
 	m := newPeer(t, at).Mutex(key, redislock.Options{})
@@ -179,7 +179,7 @@ func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 // queueCancelGranted: the lock is on the way to a waiter that goes.
 func queueCancelGranted(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Grant: 10 * time.Second}
+	o := redislock.Options{HandoffTimeout: 10 * time.Second}
 	slow, p := newPeer(t, at), newPeer(t, at)
 	m := p.Mutex(key, o)
 	l := lock(t, m)
@@ -226,7 +226,7 @@ func queueLostUnlock(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
 		watch, key := dial(t, at), newKey()
-		o := redislock.Options{Grant: grant}
+		o := redislock.Options{HandoffTimeout: grant}
 		p := newPeer(t, at, tweak)
 		l := lock(t, p.Mutex(key, o))
 		w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
@@ -246,7 +246,7 @@ func queueLostUnlock(t *testing.T, at harness.Endpoint) {
 func queueLostRenewal(t *testing.T, at harness.Endpoint) {
 	for _, tweak := range []func(*redis.Options){func(*redis.Options) {}, retrying} {
 		p := newPeer(t, at, tweak)
-		m := p.Mutex(newKey(), redislock.Options{Lease: 1500 * time.Millisecond})
+		m := p.Mutex(newKey(), redislock.Options{TTL: 1500 * time.Millisecond})
 		l := lock(t, m)
 		for range 3 {
 			p.lose.Store(1)
@@ -290,9 +290,9 @@ func queueNoScript(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	watch, key := dial(t, at), newKey()
 	p.link.AddHook(forgetful{})
-	m := p.Mutex(key, redislock.Options{Lease: 300 * time.Millisecond})
+	m := p.Mutex(key, redislock.Options{TTL: 300 * time.Millisecond})
 	l := lock(t, m)
-	other := lock(t, p.Mutex(newKey(), redislock.Options{Lease: 300 * time.Millisecond}))
+	other := lock(t, p.Mutex(newKey(), redislock.Options{TTL: 300 * time.Millisecond}))
 	w := enqueue(t, watch, m)
 	time.Sleep(600 * time.Millisecond)
 	unlock(t, l)

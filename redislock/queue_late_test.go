@@ -18,7 +18,7 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
 	slow, fast := newPeer(t, at), newPeer(t, at)
-	o := redislock.Options{Lease: 2 * time.Second, Grant: grant}
+	o := redislock.Options{TTL: 2 * time.Second, HandoffTimeout: grant}
 	slow.mail.delay.Store(int64(delay))
 	long, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -81,7 +81,7 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 			if all {
 				p.link.delay.Store(int64(delay))
 			}
-			m := p.Mutex(key, redislock.Options{Lease: 10 * time.Second, Grant: grant})
+			m := p.Mutex(key, redislock.Options{TTL: 10 * time.Second, HandoffTimeout: grant})
 			working.Go(func() {
 				defer p.mail.delay.Store(0)
 				defer p.link.delay.Store(0)
@@ -110,8 +110,8 @@ func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 	const grant, crowd, span = 300 * time.Millisecond, 100, time.Second
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{Grant: grant})
-	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{Grant: grant}))
+	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
+	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -141,7 +141,7 @@ func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 // for another waiter than those that were left out because of it.
 func queueLateNews(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
-	o := redislock.Options{Grant: 200 * time.Millisecond}
+	o := redislock.Options{HandoffTimeout: 200 * time.Millisecond}
 	slow, p := newPeer(t, at), newPeer(t, at)
 	m := slow.Mutex(key, o)
 	l := lock(t, p.Mutex(key, o))

@@ -79,9 +79,9 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 	const grant = 2 * time.Second
 	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
 		watch, key := dial(t, at), newKey()
-		m := newPeer(t, at).Mutex(key, redislock.Options{Grant: grant}) // never hurt
+		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}) // never hurt
 		p := newPeer(t, at, tweak)
-		hurt := p.Mutex(key, redislock.Options{Grant: grant})
+		hurt := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 		l := lock(t, hurt)
 		a, b, c := enqueue(t, watch, hurt), enqueue(t, watch, hurt), enqueue(t, watch, m)
 		p.lose.Store(1)
@@ -100,10 +100,10 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 // got the lock, and the library repeats its request: the second reply says only that
 // there was nothing to do.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
-	o := redislock.Options{Grant: 10 * time.Second}
+	o := redislock.Options{HandoffTimeout: 10 * time.Second}
 	for name, kind := range map[string]func(c *redislock.Client, key string) keyed{
 		"mutex":     func(c *redislock.Client, key string) keyed { return c.Mutex(key, o) },
-		"rw":        func(c *redislock.Client, key string) keyed { return c.RW(key, o) },
+		"rw":        func(c *redislock.Client, key string) keyed { return c.RWMutex(key, o) },
 		"semaphore": func(c *redislock.Client, key string) keyed { return c.Semaphore(key, 1, o) },
 	} {
 		watch, key := dial(t, at), newKey()
@@ -134,7 +134,7 @@ func localLateComer(t *testing.T, at harness.Endpoint) {
 		t.Fatal(err)
 	}
 	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{Grant: grant})
+	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
 	gate := &holdBack{begun: make(chan struct{}), goOn: make(chan struct{})}
 	p.link.AddHook(gate)
@@ -189,7 +189,7 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 		t.Fatal(err)
 	}
 	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{Grant: grant})
+	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
 	eventually(t, "it has its place, and listens", func() bool { return p.mail.Counts().Requests > 1 })
@@ -251,7 +251,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	c.Client.AddHook(server)
 	// The grant timeout is long enough that the first look at the leases, after a third of
 	// it, finds all of them even if a busy machine is slow to begin 300.
-	m := newClient(t, c).RW(key, redislock.Options{Grant: grant})
+	m := newClient(t, c).RWMutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)
 	admitted := make(chan *redislock.Lease, n)
 	for range n {

@@ -63,7 +63,7 @@ func (m *Mutex) check() {
 
 // look sends a request of no waiter in particular.
 func (m *Mutex) look(ctx context.Context, s *script) (int, error) {
-	return call{s, m.keys, []any{"", m.o.Grant.Milliseconds()}}.run(ctx, m.c.rdb).Int()
+	return call{s, m.keys, []any{"", m.o.HandoffTimeout.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 }
 
 // pass leaves it to the first waiter to look after the latest hand-over. It is tried once,

@@ -33,7 +33,7 @@ func TestQueuePubsub(t *testing.T) {
 			leaktest.Own(t)
 			watch, key := dial(t, at), newKey()
 			p, other := newPeer(t, at), newPeer(t, at)
-			o := redislock.Options{Grant: pubsubGrant, Lease: time.Second}
+			o := redislock.Options{HandoffTimeout: pubsubGrant, TTL: time.Second}
 			m, rival := redislock.QueuePubsub(p.Client, key, o), redislock.QueuePubsub(other.Client, key, o)
 			l := lock(t, rival)
 			w := enqueue(t, watch, m)

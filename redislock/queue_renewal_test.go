@@ -19,7 +19,7 @@ func queueRenewal(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
 	const lease = 300 * time.Millisecond
-	l := lock(t, p.Mutex(key, redislock.Options{Lease: lease}))
+	l := lock(t, p.Mutex(key, redislock.Options{TTL: lease}))
 	value, before := owner(t, watch, key), p.counts()
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if until, _ := l.Deadline(); l.Err() != nil || until.After(time.Now().Add(lease)) {
@@ -41,7 +41,7 @@ func queueBatch(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	leases := make([]*redislock.Lease, n)
 	for i := range leases {
-		leases[i] = lock(t, p.Mutex(newKey(), redislock.Options{Lease: 3 * time.Second}))
+		leases[i] = lock(t, p.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
 	}
 	before, calls := p.counts(), p.link.PoolStats()
 	time.Sleep(1500 * time.Millisecond)
@@ -60,7 +60,7 @@ func queueBatch(t *testing.T, at harness.Endpoint) {
 func queueForeignDelete(t *testing.T, at harness.Endpoint) {
 	const lease = 600 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	m := newPeer(t, at).Mutex(key, redislock.Options{Lease: lease})
+	m := newPeer(t, at).Mutex(key, redislock.Options{TTL: lease})
 	l := lock(t, m)
 	watch.Del(t.Context(), key)
 	deleted := time.Now()
@@ -74,7 +74,7 @@ func queueForeignDelete(t *testing.T, at harness.Endpoint) {
 func queueFixed(t *testing.T, at harness.Endpoint) {
 	const lease = 500 * time.Millisecond
 	watch, key := dial(t, at), newKey()
-	m := newPeer(t, at).Mutex(key, redislock.Options{Lease: lease, Grant: 100 * time.Millisecond, Fixed: true})
+	m := newPeer(t, at).Mutex(key, redislock.Options{TTL: lease, HandoffTimeout: 100 * time.Millisecond, DisableRenewal: true})
 	began := time.Now()
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
@@ -140,12 +140,12 @@ func TestQueueUsage(t *testing.T) {
 	}{
 		{"", redislock.Options{}, "no name"},
 		{strings.Repeat("x", 1025), redislock.Options{}, "1025 bytes"},
-		{"x", redislock.Options{Lease: time.Microsecond}, "at least"},
-		{"x", redislock.Options{Lease: 2 * time.Millisecond}, "at least"},
-		{"x", redislock.Options{Lease: -1}, "lease of -1ns"},
-		{"x", redislock.Options{Lease: 1<<63 - 1}, "at most"},
-		{"x", redislock.Options{Grant: -1}, "grant timeout of -1ns"},
-		{"x", redislock.Options{Grant: time.Microsecond}, "grant timeout of 1µs"},
+		{"x", redislock.Options{TTL: time.Microsecond}, "at least"},
+		{"x", redislock.Options{TTL: 2 * time.Millisecond}, "at least"},
+		{"x", redislock.Options{TTL: -1}, "lease of -1ns"},
+		{"x", redislock.Options{TTL: 1<<63 - 1}, "at most"},
+		{"x", redislock.Options{HandoffTimeout: -1}, "grant timeout of -1ns"},
+		{"x", redislock.Options{HandoffTimeout: time.Microsecond}, "grant timeout of 1µs"},
 	} {
 		for _, lock := range []func() error{
 			func() error { _, err := p.Mutex(test.name, test.o).Lock(t.Context()); return err },

@@ -39,7 +39,7 @@ func TestQueueRestart(t *testing.T) {
 	at, old := ownServer(t)
 	next, _ := ownServer(t)
 	key := newKey()
-	o := redislock.Options{Lease: lease}
+	o := redislock.Options{TTL: lease}
 	peers := make([]*peer, 4)
 	for i := range peers {
 		peers[i] = newPeer(t, at)

@@ -55,7 +55,7 @@ type got struct {
 
 // A keyed is a lock that tells its key.
 type keyed interface {
-	redislock.Acquirer
+	redislock.Lockable
 	Name() string
 }
 

@@ -335,7 +335,7 @@ func queueForeign(t *testing.T, at harness.Endpoint) {
 			t.Fatal(err)
 		}
 		p := newPeer(t, at)
-		m := p.Mutex(key, redislock.Options{Lease: 100 * time.Millisecond})
+		m := p.Mutex(key, redislock.Options{TTL: 100 * time.Millisecond})
 		if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
 			t.Errorf("%q: TryLock = %v", value, err)
 		}

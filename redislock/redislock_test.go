@@ -50,7 +50,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-func lock(t *testing.T, m redislock.Acquirer) *redislock.Lease {
+func lock(t *testing.T, m redislock.Lockable) *redislock.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -146,7 +146,7 @@ func expiry(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
 	const lease = 300 * time.Millisecond
-	m := pollMutex(t, c, key, redislock.Options{Lease: lease})
+	m := pollMutex(t, c, key, redislock.Options{TTL: lease})
 	asked := time.Now()
 	l := lock(t, m)
 	if until, ok := l.Deadline(); !ok || until.After(time.Now().Add(lease-5*time.Millisecond)) || until.Before(asked.Add(lease/2)) {
@@ -171,7 +171,7 @@ func expiry(t *testing.T, at harness.Endpoint) {
 func expiryAndSuccessor(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at), dial(t, at)
 	key := newKey()
-	late := lock(t, pollMutex(t, a, key, redislock.Options{Lease: 50 * time.Millisecond}))
+	late := lock(t, pollMutex(t, a, key, redislock.Options{TTL: 50 * time.Millisecond}))
 	next := lock(t, pollMutex(t, b, key, redislock.Options{}))
 	mine := owner(t, b, key)
 	lost(t, late)
@@ -186,7 +186,7 @@ func expiryAndSuccessor(t *testing.T, at harness.Endpoint) {
 
 func doEndsWithLease(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
-	m := pollMutex(t, c, newKey(), redislock.Options{Lease: 100 * time.Millisecond})
+	m := pollMutex(t, c, newKey(), redislock.Options{TTL: 100 * time.Millisecond})
 	boom := errors.New("boom")
 	err := redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
 		select {
@@ -237,7 +237,7 @@ func locker(t *testing.T, at harness.Endpoint) {
 func lockerPastLease(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
-	k := redislock.Locker(pollMutex(t, c, key, redislock.Options{Lease: 100 * time.Millisecond}))
+	k := redislock.Locker(pollMutex(t, c, key, redislock.Options{TTL: 100 * time.Millisecond}))
 	k.Lock()
 	next := make(chan struct{})
 	go func() {

@@ -53,7 +53,7 @@ var redisson12 = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return newLock12(c, name, o.Lease) }),
+	Remote: remote(func(c *Client, name string, o Options) locker { return newLock12(c, name, o.TTL) }),
 }
 
 // lock12 is the view that one client has of the lock.

@@ -165,7 +165,7 @@ func forALease(t *testing.T, s *scene) {
 	const lease = 300 * time.Millisecond
 	c := dial(t, s.at)
 	crashing := redislock.NewClient(c.Client, redislock.ClientOptions{})
-	lock(t, crashing.ReentrantMutex(s.key, redislock.Options{Lease: lease}))
+	lock(t, crashing.Reentrant(s.key, redislock.Options{TTL: lease}))
 	crashing.Close() // nothing is renewed or released
 	if left := s.ttl(); left <= 0 || left > lease {
 		t.Errorf("PTTL = %v, want at most %v", left, lease)
@@ -206,7 +206,7 @@ func sleepsBesideFree(t *testing.T, s *scene) {
 // wakesInTime: the state and the time left are one answer.
 func wakesInTime(t *testing.T, s *scene) {
 	const lease = 100 * time.Millisecond
-	p, _ := s.process(redislock.Options{Lease: lease, Fixed: true})
+	p, _ := s.process(redislock.Options{TTL: lease, DisableRenewal: true})
 	q, _ := s.process(redislock.Options{})
 	for range 5 {
 		began := time.Now()

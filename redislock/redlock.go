@@ -95,7 +95,7 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	for _, c := range clients {
 		m.keys = append(m.keys, newKeyLock(c, name, o.Options))
 	}
-	lease := m.keys[0].o.Lease
+	lease := m.keys[0].o.TTL
 	if m.answer == 0 {
 		m.answer = min(lease/10, DefaultAnswer)
 	}

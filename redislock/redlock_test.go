@@ -38,7 +38,7 @@ func TestRedlock(t *testing.T) {
 		{"a lease that is renewed", redlockRenewed},
 		{"a trace", func(t *testing.T, s *trio) {
 			const lease = 1200 * time.Millisecond
-			renewedOnce(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}), lease)
+			renewedOnce(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease}), lease)
 		}},
 		{"most renewals fail", redlockRenewalFails},
 		{"options", redlockOptions},
@@ -111,7 +111,7 @@ func (s *trio) warm(t *testing.T, m *redislock.Redlock) {
 
 func redlockRequests(t *testing.T, s *trio) {
 	links := s.dial(t)
-	m := s.lock(t, links, redislock.Options{Lease: time.Minute})
+	m := s.lock(t, links, redislock.Options{TTL: time.Minute})
 	s.warm(t, m)
 	before := make([]harness.Counts, len(links))
 	for i, l := range links {
@@ -204,7 +204,7 @@ func redlockTaken(t *testing.T, s *trio) {
 
 func redlockMinorityLost(t *testing.T, s *trio) {
 	const lease = 600 * time.Millisecond
-	l := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
+	l := lock(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease}))
 	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
 	s.watch[0].Del(t.Context(), s.key)
 	select {
@@ -217,7 +217,7 @@ func redlockMinorityLost(t *testing.T, s *trio) {
 }
 
 func redlockMajorityLost(t *testing.T, s *trio) {
-	l := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: 600 * time.Millisecond}))
+	l := lock(t, s.lock(t, s.dial(t), redislock.Options{TTL: 600 * time.Millisecond}))
 	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
 	s.watch[0].Del(t.Context(), s.key)
 	s.watch[1].Del(t.Context(), s.key)
@@ -235,7 +235,7 @@ func redlockMajorityLost(t *testing.T, s *trio) {
 func redlockLate(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
 	links := s.dial(t)
-	m := s.lock(t, links, redislock.Options{Lease: lease})
+	m := s.lock(t, links, redislock.Options{TTL: lease})
 	s.warm(t, m)
 	links[2].delay.Store(int64(lease / 20)) // within the time to answer
 	l := lock(t, m)
@@ -253,8 +253,8 @@ func redlockLate(t *testing.T, s *trio) {
 
 func redlockRenewed(t *testing.T, s *trio) {
 	const lease = 600 * time.Millisecond
-	l := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
-	got := begun(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease}))
+	l := lock(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease}))
+	got := begun(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease}))
 	select {
 	case <-got:
 		t.Error("the next is inside although the lease is renewed")
@@ -263,7 +263,7 @@ func redlockRenewed(t *testing.T, s *trio) {
 	unlock(t, l)
 	unlock(t, take(t, got))
 
-	fixed := lock(t, s.lock(t, s.dial(t), redislock.Options{Lease: lease, Fixed: true}))
+	fixed := lock(t, s.lock(t, s.dial(t), redislock.Options{TTL: lease, DisableRenewal: true}))
 	next := lock(t, s.lock(t, s.dial(t), redislock.Options{}))
 	if time.Now().Before(deadline(fixed)) {
 		t.Error("two hold the lock")
@@ -280,7 +280,7 @@ func redlockRenewalFails(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
 	links := s.dial(t)
 	asked := time.Now()
-	l := lock(t, s.lock(t, links, redislock.Options{Lease: lease}))
+	l := lock(t, s.lock(t, links, redislock.Options{TTL: lease}))
 	granted := time.Now()
 	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
 	links[0].stall.Store(true)

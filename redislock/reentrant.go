@@ -43,10 +43,10 @@ var reentrant = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Recommended, Complexity: harness.Single,
 	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.ReentrantMutex(name, o) }),
+	Remote: remote(func(c *Client, name string, o Options) locker { return c.Reentrant(name, o) }),
 }
 
-// A ReentrantMutex is a lock whose owner may take it again, between all clients
+// A Reentrant is a lock whose owner may take it again, between all clients
 // that use the same name on the same server, Redisson's getLock and getFencedLock
 // among them. It can be locked again after any error. It is not fair, and has no
 // fencing tokens: [Mutex] has both.
@@ -60,7 +60,7 @@ var reentrant = &harness.Variant{
 // the lease, and it does not heed the queue of the latter. A Go holder has no token of
 // getFencedLock, nor does it raise the next. Give both sides leases that suit: each
 // renews only its own. (Redisson 4.7.0)
-type ReentrantMutex struct {
+type Reentrant struct {
 	c    *Client
 	name string
 	id   string // of Redisson's shape: a UUID
@@ -78,11 +78,11 @@ var (
 	reentrantNeeds   = needs(reentrantRelease, reentrantRenew)
 )
 
-// ReentrantMutex returns the mutex with that name: the key of the lock, such as
+// Reentrant returns the mutex with that name: the key of the lock, such as
 // "locks:reindex". It may be made for every call: all waiters of the client for that name
 // share one subscription.
-func (c *Client) ReentrantMutex(name string, o Options) *ReentrantMutex {
-	m := &ReentrantMutex{c: c, name: name, id: newUUID()}
+func (c *Client) Reentrant(name string, o Options) *Reentrant {
+	m := &Reentrant{c: c, name: name, id: newUUID()}
 	m.o, m.err = c.options(o, name)
 	m.sub = c.subscription(redissonName("redisson_lock__channel", name))
 	return m
@@ -107,27 +107,27 @@ func redissonName(prefix, name string) string {
 }
 
 // Name returns the key of the lock.
-func (m *ReentrantMutex) Name() string { return m.name }
+func (m *Reentrant) Name() string { return m.name }
 
 // Lock is the Lock of a new [Owner]: no other Lock takes the lock again.
-func (m *ReentrantMutex) Lock(ctx context.Context) (*Lease, error) { return m.Owner().Lock(ctx) }
+func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) { return m.Owner().Lock(ctx) }
 
 // TryLock is the TryLock of a new [Owner].
-func (m *ReentrantMutex) TryLock(ctx context.Context) (*Lease, error) { return m.Owner().TryLock(ctx) }
+func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) { return m.Owner().TryLock(ctx) }
 
-func (m *ReentrantMutex) traffic() harness.Counts { return m.sub.traffic() }
+func (m *Reentrant) traffic() harness.Counts { return m.sub.traffic() }
 
-func (m *ReentrantMutex) session() locker { return m.Owner() }
+func (m *Reentrant) session() locker { return m.Owner() }
 
 // Owner returns a new owner, who holds nothing.
-func (m *ReentrantMutex) Owner() *Owner { return &Owner{m: m, turn: make(chan struct{}, 1)} }
+func (m *Reentrant) Owner() *Owner { return &Owner{m: m, turn: make(chan struct{}, 1)} }
 
-// An Owner is who holds a [ReentrantMutex], as often as it has leases: what a
+// An Owner is who holds a [Reentrant], as often as it has leases: what a
 // thread is in Java. Any goroutine that has it may lock and unlock as this
 // owner, and several may at once; so it can be passed on, and does not get lost
 // with a goroutine. Those who must exclude each other need an Owner each.
 type Owner struct {
-	m    *ReentrantMutex
+	m    *Reentrant
 	turn chan struct{} // full while a Lock of this owner asks or waits
 
 	mu   sync.Mutex // one request at a time, until the count is known
@@ -242,7 +242,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			h = fresh
 		}
 		sent := time.Now()
-		reply, err := m.c.take(ctx, call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.Lease.Milliseconds()}}, reentrantNeeds).Int64Slice()
+		reply, err := m.c.take(ctx, call{reentrantAcquire, []string{m.name}, []any{h.field, h.count + 1, m.o.TTL.Milliseconds()}}, reentrantNeeds).Int64Slice()
 		if err == nil && len(reply) != 2 {
 			err = fmt.Errorf("redislock: the server's reply has %d values, want 2", len(reply))
 		}
@@ -253,13 +253,13 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			o.hold = nil
 			continue
 		case reply[0] == 0 && reply[1] < 0: // somebody's lock without a lease
-			return nil, m.o.Lease, nil
+			return nil, m.o.TTL, nil
 		case reply[0] == 0:
 			return nil, time.Duration(reply[1])*time.Millisecond + watchLate, nil
 		}
 		l = o.lease(h)
-		if !l.begin(sent, m.o.Lease) {
-			return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.Lease)
+		if !l.begin(sent, m.o.TTL) {
+			return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", m.o.TTL)
 		}
 		h.count++
 		h.leases[l] = true
@@ -288,9 +288,9 @@ func (o *Owner) lease(h *hold) *Lease {
 	m := o.m
 	l := &Lease{
 		c: m.c, name: m.name,
-		renewal: call{reentrantRenew, []string{m.name}, []any{h.field, m.o.Lease.Milliseconds()}},
+		renewal: call{reentrantRenew, []string{m.name}, []any{h.field, m.o.TTL.Milliseconds()}},
 		again:   func(ctx context.Context) error { return o.resettle(ctx, h) },
-		span:    m.o.Lease, margin: m.o.Margin, fixed: m.o.Fixed,
+		span:    m.o.TTL, margin: m.o.Margin, fixed: m.o.DisableRenewal,
 	}
 	l.free = func(ctx context.Context) (bool, error) { return o.release(ctx, h, l) }
 	return l
@@ -321,7 +321,7 @@ func (o *Owner) undo(ctx context.Context, fresh *hold) error {
 	}
 	_, err := o.settle(ctx, h)
 	if err != nil && !final(err) {
-		o.m.c.later(time.Now().Add(o.m.o.Lease), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
+		o.m.c.later(time.Now().Add(o.m.o.TTL), nil, func(ctx context.Context) error { return o.resettle(ctx, h) }, nil)
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func TestReentrant(t *testing.T) {
 
 func reentrantRequests(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
-	o := newClient(t, c).ReentrantMutex(newKey(), redislock.Options{}).Owner()
+	o := newClient(t, c).Reentrant(newKey(), redislock.Options{}).Owner()
 	unlock(t, lock(t, o)) // the server may not have the scripts yet
 	before := c.Counts()
 	for range 50 {
@@ -75,7 +75,7 @@ func reentrantKeys(t *testing.T, at harness.Endpoint) {
 		{newKey(), "redisson_lock__channel:"},
 		{strings.NewReplacer("{", "", "}", "").Replace(newKey()), "redisson_lock__channel:{"},
 	} {
-		o := newClient(t, c).ReentrantMutex(test.name, redislock.Options{Lease: 10 * time.Second}).Owner()
+		o := newClient(t, c).Reentrant(test.name, redislock.Options{TTL: 10 * time.Second}).Owner()
 		channel := test.channel + test.name
 		if strings.HasSuffix(test.channel, "{") {
 			channel += "}"
@@ -137,7 +137,7 @@ func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 	for _, retries := range []int{-1, 3} { // of the client library
 		c, watch := dial(t, at, func(o *redis.Options) { o.MaxRetries = retries }), dial(t, at)
 		key := newKey()
-		o := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+		o := newClient(t, c).Reentrant(key, redislock.Options{}).Owner()
 		unlock(t, lock(t, o))
 		c.lose.Store(1)
 		outer := lock(t, o)
@@ -162,7 +162,7 @@ func reentrantLostReplies(t *testing.T, at harness.Endpoint) {
 func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
-	o := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
+	o := newClient(t, c).Reentrant(key, redislock.Options{}).Owner()
 	outer := lock(t, o)
 	unlock(t, lock(t, o))
 	c.lose.Store(3)
@@ -188,7 +188,7 @@ func reentrantGiveUp(t *testing.T, at harness.Endpoint) {
 func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
-	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	a, b := m.Owner(), m.Owner()
 	late := lock(t, a)
 	c.Del(t.Context(), key) // as if the lease were over
@@ -212,7 +212,7 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 func reentrantLostHere(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	key := newKey()
-	o := newClient(t, c).ReentrantMutex(key, redislock.Options{Lease: 100 * time.Millisecond, Fixed: true}).Owner()
+	o := newClient(t, c).Reentrant(key, redislock.Options{TTL: 100 * time.Millisecond, DisableRenewal: true}).Owner()
 	forgotten := lock(t, o)
 	c.PExpire(t.Context(), key, time.Second)
 	<-forgotten.Done()
@@ -229,10 +229,10 @@ func reentrantRenewal(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
 	const span = 400 * time.Millisecond
-	m := newClient(t, c).ReentrantMutex(key, redislock.Options{Lease: span})
+	m := newClient(t, c).Reentrant(key, redislock.Options{TTL: span})
 	o := m.Owner()
 	outer, inner := lock(t, o), lock(t, o)
-	rival := newClient(t, other).ReentrantMutex(key, redislock.Options{Lease: span})
+	rival := newClient(t, other).Reentrant(key, redislock.Options{TTL: span})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*span)
 	defer cancel()
 	if l, err := rival.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -246,8 +246,8 @@ func reentrantRenewal(t *testing.T, at harness.Endpoint) {
 func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
-	mine := newClient(t, c).ReentrantMutex(key, redislock.Options{}).Owner()
-	rival := newClient(t, other).ReentrantMutex(key, redislock.Options{}).Owner()
+	mine := newClient(t, c).Reentrant(key, redislock.Options{}).Owner()
+	rival := newClient(t, other).Reentrant(key, redislock.Options{}).Owner()
 	taken := lock(t, rival)
 	var all sync.WaitGroup
 	leases := make(chan *redislock.Lease, 8)
@@ -264,7 +264,7 @@ func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 	began := time.Now()
 	unlock(t, taken)
 	all.Wait()
-	if took := time.Since(began); took > redislock.DefaultLease/3 {
+	if took := time.Since(began); took > redislock.DefaultTTL/3 {
 		t.Errorf("one message has woken all of them after %v", took)
 	}
 	onlyField(t, other, key, "8")
@@ -281,8 +281,8 @@ func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 func reentrantForced(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
-	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
-	waiting := newClient(t, other).ReentrantMutex(key, redislock.Options{})
+	m := newClient(t, c).Reentrant(key, redislock.Options{})
+	waiting := newClient(t, other).Reentrant(key, redislock.Options{})
 	l := lock(t, m)
 	got := make(chan *redislock.Lease, 1)
 	go func() {
@@ -308,7 +308,7 @@ func reentrantForced(t *testing.T, at harness.Endpoint) {
 }
 
 func reentrantNoName(t *testing.T, at harness.Endpoint) {
-	m := newClient(t, dial(t, at)).ReentrantMutex("", redislock.Options{})
+	m := newClient(t, dial(t, at)).Reentrant("", redislock.Options{})
 	if _, err := m.Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("Lock = %v, want ErrUsage", err)
 	}

@@ -32,14 +32,14 @@ func TestUsage(t *testing.T) {
 	}{
 		"no name":          {"", redislock.Options{}, "no name"},
 		"long name":        {strings.Repeat("x", 1025), redislock.Options{}, "1025 bytes"},
-		"short lease":      {"a", redislock.Options{Lease: 999 * time.Microsecond}, "999µs"},
-		"negative lease":   {"a", redislock.Options{Lease: -time.Second}, "-1s"},
-		"endless lease":    {"a", redislock.Options{Lease: 1<<63 - 1}, "at most"},
-		"negative timeout": {"a", redislock.Options{Grant: -time.Second}, "-1s"},
+		"short lease":      {"a", redislock.Options{TTL: 999 * time.Microsecond}, "999µs"},
+		"negative lease":   {"a", redislock.Options{TTL: -time.Second}, "-1s"},
+		"endless lease":    {"a", redislock.Options{TTL: 1<<63 - 1}, "at most"},
+		"negative timeout": {"a", redislock.Options{HandoffTimeout: -time.Second}, "-1s"},
 		"negative wait":    {"a", redislock.Options{Wait: -time.Second}, "-1s"},
 		"negative outage":  {"a", redislock.Options{Outage: -time.Second}, "-1s"},
 		"negative margin":  {"a", redislock.Options{Margin: -time.Second}, "-1s"},
-		"margin of all":    {"a", redislock.Options{Lease: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
+		"margin of all":    {"a", redislock.Options{TTL: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
 	} {
 		makes := map[string]func() tryLocker{
 			"redlock": func() tryLocker {
@@ -157,9 +157,9 @@ type refusal struct {
 
 func newRefusal(t *testing.T, r running, k lockKind) *refusal {
 	f := &refusal{kind: k, name: newName(), fresh: newName()}
-	f.held = lock(t, k.make(r.client(t), f.name, redislock.Options{Grant: time.Second}))
+	f.held = lock(t, k.make(r.client(t), f.name, redislock.Options{HandoffTimeout: time.Second}))
 	f.next = make(chan got, 1)
-	second := k.make(r.client(t), f.name, redislock.Options{Grant: time.Second})
+	second := k.make(r.client(t), f.name, redislock.Options{HandoffTimeout: time.Second})
 	go func() {
 		l, err := second.Lock(t.Context())
 		f.next <- got{l, err, time.Now()}

@@ -50,7 +50,7 @@ func TestSilence(t *testing.T) {
 
 // silentLock: all connections that the client library keeps are dead when the lock is
 // taken, and when it is released.
-func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, string, redislock.Options) redislock.Acquirer, tweak func(*redis.Options)) {
+func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, string, redislock.Options) redislock.Lockable, tweak func(*redis.Options)) {
 	p := newPeer(t, at, tweak)
 	fillPool(t, p)
 	m := open(p.Client, newKey(), redislock.Options{Wait: 8 * time.Second})
@@ -58,7 +58,7 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 	l := lock(t, m)
 	// An owner sends one request at a time: a client library that does not end one with
 	// its context keeps the second one back.
-	if _, counts := m.(*redislock.ReentrantMutex); counts && !p.link.Options().ContextTimeoutEnabled {
+	if _, counts := m.(*redislock.Reentrant); counts && !p.link.Options().ContextTimeoutEnabled {
 		if err := l.Unlock(t.Context()); err == nil || !strings.Contains(err.Error(), "has not answered") {
 			t.Errorf("Unlock = %v, want that the server has not answered", err)
 		}
@@ -71,7 +71,7 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 func silentPool(t *testing.T, at harness.Endpoint, lease time.Duration, tweak func(*redis.Options)) {
 	p := newPeer(t, at, tweak)
 	fillPool(t, p)
-	l := lock(t, p.Mutex(newKey(), redislock.Options{Lease: lease}))
+	l := lock(t, p.Mutex(newKey(), redislock.Options{TTL: lease}))
 	p.link.silence()
 	renewed(t, l)
 	unlock(t, l) // by a connection that is dead, as likely as not
@@ -107,7 +107,7 @@ func renewed(t *testing.T, l *redislock.Lease) {
 // silentGrant: they are when the lock is handed over, which grants it for a moment.
 func silentGrant(t *testing.T, at harness.Endpoint, tweak func(*redis.Options)) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at, tweak)
-	o, key := redislock.Options{Grant: 2 * time.Second}, newKey()
+	o, key := redislock.Options{HandoffTimeout: 2 * time.Second}, newKey()
 	held := lock(t, h.Mutex(key, o))
 	w := enqueue(t, watch, p.Mutex(key, o))
 	p.link.silence()
@@ -121,7 +121,7 @@ func silentGrant(t *testing.T, at harness.Endpoint, tweak func(*redis.Options)) 
 func renewalCost(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	key := newKey()
-	l := lock(t, p.Mutex(key, redislock.Options{Lease: 6 * time.Second}))
+	l := lock(t, p.Mutex(key, redislock.Options{TTL: 6 * time.Second}))
 	before, dialled := p.counts(), p.link.dialled.Load()
 	for range 2 {
 		renewed(t, l)
@@ -170,7 +170,7 @@ func TestNodeHangs(t *testing.T) {
 				for int(rdb.(*redis.ClusterClient).ClusterKeySlot(t.Context(), name).Val())*3/16384 != node {
 					name = newName()
 				}
-				l := lock(t, c.Mutex(name, redislock.Options{Lease: lease}))
+				l := lock(t, c.Mutex(name, redislock.Options{TTL: lease}))
 				leases = append(leases, kept{l, fmt.Sprintf("prompt=%t, a lock on each node=%t: node %d", prompt, all, node), node != 2})
 			}
 		}

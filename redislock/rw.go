@@ -34,10 +34,10 @@ var rw = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.RW(name, o) }),
+	Remote: remote(func(c *Client, name string, o Options) locker { return c.RWMutex(name, o) }),
 }
 
-// A RW is a lock between all clients that use the same name on the same server,
+// An RWMutex is a lock between all clients that use the same name on the same server,
 // which writers hold alone and readers share. Both are served in order of
 // arrival. It can be locked again after any error. It is not reentrant: a reader
 // that locks it again may wait for a writer who waits for the reader.
@@ -49,30 +49,30 @@ var rw = &harness.Variant{
 // remembers two numbers, the greatest token it has seen and the greatest of a
 // writer. It lets a writer in whose token is not less than the first, and a reader
 // whose token is not less than the second.
-type RW struct{ write, read *Mutex }
+type RWMutex struct{ write, read *Mutex }
 
-// RW returns the lock with that name; see [Client.Mutex] on names, and on making it for
+// RWMutex returns the lock with that name; see [Client.Mutex] on names, and on making it for
 // every call.
-func (c *Client) RW(name string, o Options) *RW {
-	return &RW{c.shared(name, o, 1), c.shared(name, o, math.MaxInt32)}
+func (c *Client) RWMutex(name string, o Options) *RWMutex {
+	return &RWMutex{c.shared(name, o, 1), c.shared(name, o, math.MaxInt32)}
 }
 
 // Name returns the key of the lock.
-func (m *RW) Name() string { return m.write.Name() }
+func (m *RWMutex) Name() string { return m.write.Name() }
 
 // Lock waits for the lock as a writer, see [Mutex.Lock].
-func (m *RW) Lock(ctx context.Context) (*Lease, error) { return m.write.Lock(ctx) }
+func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.write.Lock(ctx) }
 
 // RLock waits for the lock as a reader, see [Mutex.Lock].
-func (m *RW) RLock(ctx context.Context) (*Lease, error) { return m.read.Lock(ctx) }
+func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.read.Lock(ctx) }
 
 // TryLock takes the lock as a writer if it is free and nobody waits for it. The
 // error wraps ErrNotAcquired if it cannot.
-func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.write.TryLock(ctx) }
+func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.write.TryLock(ctx) }
 
 // TryRLock takes the lock as a reader if no writer holds it and nobody waits for
 // it. The error wraps ErrNotAcquired if it cannot.
-func (m *RW) TryRLock(ctx context.Context) (*Lease, error) { return m.read.TryLock(ctx) }
+func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.read.TryLock(ctx) }
 
-// Reader returns m as its readers see it, for [Do] and [Locker].
-func (m *RW) Reader() Acquirer { return m.read }
+// RLocker returns m as its readers see it, for [Do] and [Locker].
+func (m *RWMutex) RLocker() Lockable { return m.read }

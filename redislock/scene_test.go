@@ -30,9 +30,9 @@ func (s *scene) process12() *lock12 {
 
 type lock12 = redislock.Lock12
 
-func (s *scene) process(o redislock.Options) (*redislock.ReentrantMutex, *link) {
+func (s *scene) process(o redislock.Options) (*redislock.Reentrant, *link) {
 	c := dial(s.t, s.at)
-	return newClient(s.t, c).ReentrantMutex(s.key, o), c
+	return newClient(s.t, c).Reentrant(s.key, o), c
 }
 
 // expire ends the lease of whoever has the lock, as time would.

@@ -179,7 +179,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // not renewed.
 func pollMutex(t *testing.T, c *link, key string, o redislock.Options) *redislock.PollMutex {
 	t.Helper()
-	o.Fixed = true
+	o.DisableRenewal = true
 	return newClient(t, c).PollMutex(key, redislock.PollOptions{Options: o})
 }
 

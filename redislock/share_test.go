@@ -59,8 +59,8 @@ func keptOut(t *testing.T, what string, got <-chan *redislock.Lease) {
 func sharedRequests(t *testing.T, at harness.Endpoint) {
 	c, other, key := dial(t, at), dial(t, at), newKey()
 	client := newClient(t, c)
-	m, s := client.RW(key, redislock.Options{}), client.Semaphore(key+"s", 3, redislock.Options{})
-	for _, m := range []redislock.Acquirer{m, m.Reader(), s} {
+	m, s := client.RWMutex(key, redislock.Options{}), client.Semaphore(key+"s", 3, redislock.Options{})
+	for _, m := range []redislock.Lockable{m, m.RLocker(), s} {
 		unlock(t, lock(t, m)) // the server may not have the scripts yet
 		before := c.Counts()
 		for range 20 {
@@ -72,7 +72,7 @@ func sharedRequests(t *testing.T, at harness.Endpoint) {
 	}
 	writer := lock(t, m)
 	before := c.Counts()
-	got := begun(t, newClient(t, other).RW(key, redislock.Options{}).Reader())
+	got := begun(t, newClient(t, other).RWMutex(key, redislock.Options{}).RLocker())
 	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
 	unlock(t, writer)
 	unlock(t, take(t, got))
@@ -89,11 +89,11 @@ func sharedRequests(t *testing.T, at harness.Endpoint) {
 func readersTogether(t *testing.T, at harness.Endpoint) {
 	const n = 5
 	c, key := dial(t, at), newKey()
-	m := newClient(t, c).RW(key, redislock.Options{})
+	m := newClient(t, c).RWMutex(key, redislock.Options{})
 	writer := lock(t, m)
 	var got []<-chan *redislock.Lease
 	for i := range n {
-		got = append(got, begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader()))
+		got = append(got, begun(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}).RLocker()))
 		eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == int64(i+1) })
 	}
 	last := begun(t, m)
@@ -139,9 +139,9 @@ func keptOutNow(t *testing.T, got <-chan *redislock.Lease) {
 func deadReader(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	key := newKey()
-	lock(t, newClient(t, dial(t, at)).RW(key, redislock.Options{Lease: lease, Fixed: true}).Reader())
-	alive := lock(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
-	got := begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
+	lock(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{TTL: lease, DisableRenewal: true}).RLocker())
+	alive := lock(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}).RLocker())
+	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}))
 	select {
 	case <-got:
 		t.Fatal("a writer is inside with a reader")
@@ -159,8 +159,8 @@ func deadReader(t *testing.T, at harness.Endpoint) {
 func renewedReader(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	c, key := dial(t, at), newKey()
-	reader := lock(t, newClient(t, c).RW(key, redislock.Options{Lease: lease}).Reader())
-	got := begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}))
+	reader := lock(t, newClient(t, c).RWMutex(key, redislock.Options{TTL: lease}).RLocker())
+	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}))
 	select {
 	case <-got:
 		t.Fatal("a writer is inside with a reader")
@@ -176,14 +176,14 @@ func renewedReader(t *testing.T, at harness.Endpoint) {
 // writerGivesUp: a reader behind the writer then joins the reader inside.
 func writerGivesUp(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
-	m := newClient(t, c).RW(key, redislock.Options{})
-	inside := lock(t, m.Reader())
+	m := newClient(t, c).RWMutex(key, redislock.Options{})
+	inside := lock(t, m.RLocker())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	gone := make(chan error, 1)
 	go func() { _, err := m.Lock(ctx); gone <- err }()
 	eventually(t, "the writer waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
-	got := begun(t, newClient(t, dial(t, at)).RW(key, redislock.Options{}).Reader())
+	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, redislock.Options{}).RLocker())
 	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 2 })
 	keptOut(t, "a reader behind a writer", got)
 	cancel()
@@ -204,10 +204,10 @@ func writerGivesUp(t *testing.T, at harness.Endpoint) {
 
 func sharedLostReplies(t *testing.T, at harness.Endpoint) {
 	c, watch, key := dial(t, at), dial(t, at), newKey()
-	m := newClient(t, c).RW(key, redislock.Options{})
-	unlock(t, lock(t, m.Reader()))
+	m := newClient(t, c).RWMutex(key, redislock.Options{})
+	unlock(t, lock(t, m.RLocker()))
 	c.lose.Store(1)
-	l := lock(t, m.Reader())
+	l := lock(t, m.RLocker())
 	if n := held(t, watch, key); n != 1 {
 		t.Errorf("after a lost reply to Lock %d hold the lock, want 1", n)
 	}
@@ -232,7 +232,7 @@ func deadPermit(t *testing.T, at harness.Endpoint) {
 	const lease = 300 * time.Millisecond
 	key := newKey()
 	c := dial(t, at)
-	dead := lock(t, newClient(t, c).Semaphore(key, 2, redislock.Options{Lease: lease, Fixed: true}))
+	dead := lock(t, newClient(t, c).Semaphore(key, 2, redislock.Options{TTL: lease, DisableRenewal: true}))
 	s := newClient(t, dial(t, at)).Semaphore(key, 2, redislock.Options{})
 	first := lock(t, s)
 	began := time.Now()
@@ -255,9 +255,9 @@ func deadPermit(t *testing.T, at harness.Endpoint) {
 // before a third.
 func deadWaiters(t *testing.T, at harness.Endpoint) {
 	const grant = 100 * time.Millisecond
-	o := redislock.Options{Grant: grant}
+	o := redislock.Options{HandoffTimeout: grant}
 	c, key := dial(t, at), newKey()
-	l := lock(t, newClient(t, c).RW(key, o))
+	l := lock(t, newClient(t, c).RWMutex(key, o))
 	queue := key + ":~queue"
 	// They cannot be killed here: they are entered as a process would be that
 	// died at once.
@@ -267,7 +267,7 @@ func deadWaiters(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	defer c.Del(context.WithoutCancel(t.Context()), key+":~mail:DEAD")
-	got := begun(t, newClient(t, dial(t, at)).RW(key, o))
+	got := begun(t, newClient(t, dial(t, at)).RWMutex(key, o))
 	eventually(t, "the waiter waits", func() bool { return c.ZCard(t.Context(), queue).Val() == 3 })
 	began := time.Now()
 	unlock(t, l)

@@ -28,7 +28,7 @@ func listeners(t *testing.T, c *link, key string) int64 {
 func reentrantSubscription(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
-	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	first := lock(t, m)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -59,8 +59,8 @@ func reentrantSubscription(t *testing.T, at harness.Endpoint) {
 func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
-	l := lock(t, newClient(t, other).ReentrantMutex(key, redislock.Options{}))
-	waiting := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	l := lock(t, newClient(t, other).Reentrant(key, redislock.Options{}))
+	waiting := newClient(t, c).Reentrant(key, redislock.Options{})
 	unlockSoon := make(chan *redislock.Lease, 1)
 	go func() {
 		next, err := waiting.Lock(t.Context())
@@ -76,7 +76,7 @@ func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	select {
 	case next := <-unlockSoon:
 		unlock(t, next)
-	case <-time.After(redislock.DefaultLease / 3):
+	case <-time.After(redislock.DefaultTTL / 3):
 		t.Fatal("the waiter sleeps until the lease would be over")
 	}
 }
@@ -86,8 +86,8 @@ func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
-	holder := newClient(t, other).ReentrantMutex(key, redislock.Options{})
-	m := newClient(t, c).ReentrantMutex(key, redislock.Options{})
+	holder := newClient(t, other).Reentrant(key, redislock.Options{})
+	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	var late time.Duration
 	for range 20 {
 		l := lock(t, holder)
@@ -116,7 +116,7 @@ func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
 		all.Wait()
 		late = max(late, time.Since(began))
 	}
-	if late > redislock.DefaultLease/3 {
+	if late > redislock.DefaultTTL/3 {
 		t.Errorf("a waiter got the lock %v after it was free", late)
 	}
 }
@@ -125,10 +125,10 @@ func reentrantClosed(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)
 	key := newKey()
 	client := newClient(t, c)
-	l := lock(t, newClient(t, other).ReentrantMutex(key, redislock.Options{}))
+	l := lock(t, newClient(t, other).Reentrant(key, redislock.Options{}))
 	failed := make(chan error, 1)
 	go func() {
-		_, err := client.ReentrantMutex(key, redislock.Options{}).Lock(t.Context())
+		_, err := client.Reentrant(key, redislock.Options{}).Lock(t.Context())
 		failed <- err
 	}()
 	eventually(t, "the waiter listens", func() bool { return listeners(t, other, key) == 1 })

@@ -31,15 +31,15 @@ const (
 )
 
 var traces = map[string]struct{ alone, wait, failed, lost string }{
-	"Mutex":          {aloneHooks, waitHooks, failedHooks, lostHooks},
-	"RW":             {aloneHooks, waitHooks, failedHooks, lostHooks},
-	"Semaphore":      {aloneHooks, waitHooks, failedHooks, lostHooks},
-	"Multi":          {aloneHooks, waitHooks, failedHooks, lostHooks},
-	"ReentrantMutex": {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // woken by the beginning of the subscription
-	"PubSubMutex":    {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // the same
-	"PollMutex":      {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // woken by its own pauses
-	"Redlock":        {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // the same
-	"Cohort":         {"Granted Renewed Released", "Granted Released", "Failed", "Granted Lost"},
+	"Mutex":       {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"RWMutex":     {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"Semaphore":   {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"Multi":       {aloneHooks, waitHooks, failedHooks, lostHooks},
+	"Reentrant":   {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // woken by the beginning of the subscription
+	"PubSubMutex": {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // the same
+	"PollMutex":   {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // woken by its own pauses
+	"Redlock":     {aloneHooks, waitHooks, "Sent Answered Queued Woken Failed", lostHooks}, // the same
+	"Cohort":      {"Granted Renewed Released", "Granted Released", "Failed", "Granted Lost"},
 }
 
 // A heard is which functions of a Trace have been called, and the renewals.
@@ -164,7 +164,7 @@ func typeName(e ast.Expr) string {
 type traceScene struct {
 	t     *testing.T
 	name  string
-	kind  func(*redislock.Client, string, redislock.Options) redislock.Acquirer
+	kind  func(*redislock.Client, string, redislock.Options) redislock.Lockable
 	a, b  *redislock.Client
 	watch *link
 }
@@ -184,7 +184,7 @@ func (s traceScene) want(what, want string, play func(h *heard) error) {
 }
 
 func (s traceScene) alone(h *heard) error {
-	l, err := s.kind(s.a, newKey(), redislock.Options{Lease: time.Second}).Lock(h.context(s.t))
+	l, err := s.kind(s.a, newKey(), redislock.Options{TTL: time.Second}).Lock(h.context(s.t))
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (s traceScene) failed(h *heard) error {
 
 func (s traceScene) lost(h *heard) error {
 	key := newKey()
-	l, err := s.kind(s.a, key, redislock.Options{Lease: 500 * time.Millisecond}).Lock(h.context(s.t))
+	l, err := s.kind(s.a, key, redislock.Options{TTL: 500 * time.Millisecond}).Lock(h.context(s.t))
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func TestTraceOfSeveral(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
 	c := newClient(t, dial(t, at))
-	o := redislock.Options{Lease: lease}
+	o := redislock.Options{TTL: lease}
 	multi := c.Multi([]string{newKey(), newKey(), newKey()}, o)
 	cohort := c.Cohort(newKey(), redislock.CohortOptions{Options: o})
 	var all sync.WaitGroup
@@ -261,7 +261,7 @@ func TestTraceOfSeveral(t *testing.T) {
 }
 
 // renewedOnce holds m for three renewals.
-func renewedOnce(t *testing.T, m redislock.Acquirer, lease time.Duration) *heard {
+func renewedOnce(t *testing.T, m redislock.Lockable, lease time.Duration) *heard {
 	h := new(heard)
 	l, err := m.Lock(h.context(t))
 	if err != nil {

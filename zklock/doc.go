@@ -13,6 +13,16 @@
 //		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
 //	})
 //
+// # Getting it
+//
+// The module has no address to be fetched from. A program that uses it puts a clone
+// in its place:
+//
+//	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
+//	go get locklab/zklock
+//
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # What it promises
 //
 // Waiters are served in the order of their tickets: ephemeral sequential nodes
