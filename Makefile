@@ -28,7 +28,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare lint golden module clean
+.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy 
 golden: ## write the golden files anew, and show what changed
 	$(GO) test ./reports ./internal/layers -update
 	git --no-pager diff --stat
+
+graph: ## draw the packages and their imports, by rank, into docs/architecture.svg
+	$(GO) test ./internal/layers -run '^TestGraph$$' -update
 
 module: ## give the module another path, everywhere: MODULE=example.org/you/locklab
 	@$(GO) build -o $(BUILD)/setmodule ./cmd/setmodule

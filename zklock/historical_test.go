@@ -167,7 +167,8 @@ func connectionIsNews(t *testing.T, at harness.Endpoint) {
 	defer cancel()
 	waiter := begin(ctx, session(t, client(t, v, p.at, key)))
 	queued(t, see, pathOf(v, key), 2)
-	time.Sleep(aWhile / 4)
+	eventually(t, "it watches the one ahead", func() bool { return p.Seen("exists") > 0 })
+	time.Sleep(aWhile / 4) // the server has answered
 	before := p.Seen("getChildren2")
 	p.cut()
 	eventually(t, "it lists", func() bool { return p.Seen("getChildren2") > before })

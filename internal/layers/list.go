@@ -18,7 +18,8 @@ import (
 type pkg struct {
 	rel     string   // path relative to the module
 	dir     string   // where its files are
-	own     []string // packages of this module it imports, relative; internal tests included
+	imports []string // packages of this module it imports, relative; without tests
+	own     []string // the same, internal tests included
 	foreign []string // packages of other modules it imports; internal tests included
 	modules []string // modules of all it imports; external tests included
 	deps    []string // all it depends on, directly or not, without tests; of this module relative
@@ -108,6 +109,11 @@ func digest(all []listed, moduleOf map[string]string, module string) ([]pkg, err
 			continue
 		}
 		p := pkg{rel: rel, dir: l.Dir, deps: l.Deps}
+		for _, imp := range l.Imports {
+			if own, ok := strings.CutPrefix(imp, module+"/"); ok {
+				p.imports = append(p.imports, own)
+			}
+		}
 		inside := slices.Concat(l.Imports, l.TestImports)
 		for _, imp := range inside {
 			if own, ok := strings.CutPrefix(imp, module+"/"); ok {

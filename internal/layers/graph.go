@@ -1,0 +1,223 @@
+package layers
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The measures of the picture, in pixels.
+const (
+	pageWidth = 1320.0
+	leftEdge  = 40.0 // of the boxes, behind the rank's number
+	boxHeight = 24.0
+	lineGap   = 52.0 // from box to box of lines of one rank
+	rankGap   = 92.0 // from rank to rank
+	topEdge   = 44.0
+	aside     = 90.0 // how far a short row stands aside, so that imports do not pass behind it
+)
+
+// A node is a package in the picture.
+type node struct {
+	name     string
+	rank     int
+	x, y     float64 // the middle of its upper edge
+	to, from []*node // what it imports, and what imports it, as drawn
+}
+
+func (n *node) width() float64 { return float64(len(n.name))*6.5 + 16 }
+
+// drawGraph returns an SVG of the packages, a row or more for each rank, and of
+// their imports, all downwards. An import that others imply is left out.
+func drawGraph(pkgs []pkg) string {
+	nodes := connect(pkgs)
+	lines := arrange(nodes)
+	height := place(lines)
+	var out strings.Builder
+	fmt.Fprintf(&out, graphHead, pageWidth, height, pageWidth, height)
+	fmt.Fprintf(&out, "<text class=\"rank\" x=\"8\" y=\"20\">A package imports only packages below it. An import that follows from the others is not drawn. The number is the rank.</text>\n")
+	for _, n := range nodes {
+		for _, d := range n.to {
+			y, end := n.y+boxHeight, d.y
+			bend := (end - y) / 2
+			fmt.Fprintf(&out, "<path class=%q d=\"M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f\"/>\n", kindOf(n.name), n.x, y, n.x, y+bend, d.x, end-bend, d.x, end)
+		}
+	}
+	for i, line := range lines {
+		if i == 0 || lines[i-1][0].rank != line[0].rank {
+			fmt.Fprintf(&out, "<text class=\"rank\" x=\"8\" y=\"%.0f\">%d</text>\n", line[0].y+boxHeight*0.7, line[0].rank)
+		}
+		for _, n := range line {
+			fmt.Fprintf(&out, "<rect class=%q x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%.0f\" rx=\"4\"/><text x=\"%.1f\" y=\"%.0f\">%s</text>\n",
+				kindOf(n.name), n.x-n.width()/2, n.y, n.width(), boxHeight, n.x, n.y+boxHeight*0.68, html.EscapeString(n.name))
+		}
+	}
+	return out.String() + "</svg>\n"
+}
+
+const graphHead = `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img" aria-label="Packages by rank, and their imports">
+<!-- written by make graph -->
+<style>
+svg{background:#fff;font:12px system-ui,sans-serif}
+text{fill:#1a1a1a;text-anchor:middle}
+text.rank{fill:#555;text-anchor:start}
+rect{fill:#f4f4f4;stroke:#777}
+path{fill:none;stroke:#777;stroke-width:1.1;stroke-opacity:.6}
+rect.library{fill:#dcebf7;stroke:#1f6fad}path.library{stroke:#1f6fad}
+rect.lab{fill:#fbe6d4;stroke:#b4570b}path.lab{stroke:#b4570b}
+rect.harness{fill:#ddf0e3;stroke:#1f7a45}path.harness{stroke:#1f7a45}
+rect.page{fill:#efe1f5;stroke:#7a3f96}path.page{stroke:#7a3f96}
+@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#eee}text.rank{fill:#bbb}rect{fill:#2a2d33;stroke:#999}rect.library{fill:#16324a}rect.lab{fill:#452a12}rect.harness{fill:#17381f}rect.page{fill:#3a2347}}
+</style>
+`
+
+// kindOf returns the class by which a package is coloured.
+func kindOf(name string) string {
+	switch {
+	case strings.HasSuffix(name, "/lab") || name == "peers":
+		return "lab"
+	case slices.Contains(locks, name) || name == "atomics":
+		return "library"
+	case strings.HasPrefix(name, "harness"):
+		return "harness"
+	case name == "reports" || strings.HasPrefix(name, "cmd/"):
+		return "page"
+	}
+	return "other"
+}
+
+// connect makes the nodes and the imports that no other import implies.
+func connect(pkgs []pkg) []*node {
+	direct := make(map[string][]string)
+	byName := make(map[string]*node)
+	for _, p := range pkgs {
+		if rank, ok := ranks[p.rel]; ok {
+			byName[p.rel] = &node{name: p.rel, rank: rank}
+			direct[p.rel] = p.imports
+		}
+	}
+	var all func(string, map[string]bool)
+	all = func(name string, seen map[string]bool) {
+		for _, d := range direct[name] {
+			if !seen[d] {
+				seen[d] = true
+				all(d, seen)
+			}
+		}
+	}
+	var nodes []*node
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		n := byName[name]
+		nodes = append(nodes, n)
+		implied := make(map[string]bool)
+		for _, d := range direct[name] {
+			all(d, implied)
+		}
+		for _, d := range direct[name] {
+			if to := byName[d]; to != nil && !implied[d] {
+				n.to, to.from = append(n.to, to), append(to.from, n)
+			}
+		}
+	}
+	return nodes
+}
+
+// arrange returns the lines of the picture from top to bottom, each from left to
+// right: packages stand near what they are connected with.
+func arrange(nodes []*node) (lines [][]*node) {
+	byRank := make(map[int][]*node)
+	for _, n := range nodes {
+		byRank[n.rank] = append(byRank[n.rank], n)
+	}
+	order := slices.Sorted(maps.Keys(byRank))
+	for _, row := range byRank {
+		spread(row)
+	}
+	for range 20 {
+		for _, up := range []bool{true, false} {
+			for i := range order {
+				rank := order[i]
+				if !up {
+					rank = order[len(order)-1-i]
+				}
+				row := byRank[rank]
+				middle := make(map[*node]float64)
+				for _, n := range row {
+					middle[n] = mean(n, up)
+				}
+				slices.SortStableFunc(row, func(a, b *node) int { return cmp.Or(cmp.Compare(middle[a], middle[b]), cmp.Compare(a.name, b.name)) })
+				spread(row)
+			}
+		}
+	}
+	for _, rank := range slices.Backward(order) {
+		total := 0.0
+		for _, n := range byRank[rank] {
+			total += n.width() + 14
+		}
+		parts := make([][]*node, int(total/(pageWidth-leftEdge))+1)
+		for i, n := range byRank[rank] {
+			parts[i%len(parts)] = append(parts[i%len(parts)], n)
+		}
+		lines = append(lines, parts...)
+	}
+	return lines
+}
+
+// mean returns where n would stand if only what is below it, or above it, counted.
+func mean(n *node, below bool) float64 {
+	near := n.from
+	if below {
+		near = n.to
+	}
+	if len(near) == 0 {
+		return n.x
+	}
+	sum := 0.0
+	for _, d := range near {
+		sum += d.x
+	}
+	return sum / float64(len(near))
+}
+
+// spread places a row over the width of the page.
+func spread(row []*node) {
+	total := 0.0
+	for _, n := range row {
+		total += n.width()
+	}
+	gap := (pageWidth - leftEdge - total) / float64(len(row)+1)
+	x := leftEdge + aside*float64(row[0].rank%3-1)*min(1, gap/200)
+	for _, n := range row {
+		x += gap + n.width()/2
+		n.x = x
+		x += n.width() / 2
+	}
+}
+
+// place gives each line its height and its places, and returns that of the page.
+func place(lines [][]*node) float64 {
+	y := topEdge
+	for i, line := range lines {
+		spread(line)
+		second := i > 0 && lines[i-1][0].rank == line[0].rank
+		shift := 0.0
+		switch {
+		case second:
+			y += lineGap
+			shift = 32
+		case i > 0:
+			y += rankGap
+		}
+		if !second && i+1 < len(lines) && lines[i+1][0].rank == line[0].rank {
+			shift = -32
+		}
+		for _, n := range line {
+			n.x, n.y = n.x+shift, y
+		}
+	}
+	return y + boxHeight + 16
+}
