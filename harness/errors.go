@@ -6,7 +6,7 @@ import "errors"
 // tell them apart. A lock package wraps them in its own sentinels.
 var (
 	ErrNotHeld     = errors.New("lock not held")         // Unlock of a lease that was lost or released
-	ErrNotAcquired = errors.New("lock not acquired")     // TryLock while somebody else holds the lock
+	ErrNotAcquired = errors.New("lock not acquired")     // TryLock while another worker holds the lock
 	ErrLost        = errors.New("lock lost")             // Lease.Err: the lease ended without Unlock
 	ErrReleased    = errors.New("lock released")         // Lease.Err: Unlock was called
 	ErrUnavailable = errors.New("no server to talk to")  // no server, or no tool to start one: skip, and say why

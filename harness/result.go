@@ -51,7 +51,7 @@ type Result struct {
 	Hold  Spans `json:"hold,omitzero"`
 	Think Spans `json:"think,omitzero"` // empty if the workload has no think time
 
-	// Owners is who held the lock, in order: bursts of Burst consecutive
+	// Owners is which worker held the lock, in order: bursts of Burst consecutive
 	// acquisitions, spread over the window.
 	Owners []uint16 `json:"-"`
 	Burst  int      `json:"burst"`
@@ -88,7 +88,7 @@ type Result struct {
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
 
-	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if nobody looked
+	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if it was not looked at
 
 	// Retries says of each process that was to measure this and gave no result,
 	// because it was killed from outside, how it ended, in one line. The result

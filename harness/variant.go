@@ -61,7 +61,7 @@ const (
 	Blocking  Family = "mutex" // waits in the Go scheduler or the kernel
 	ZooKeeper Family = "zk"    // kept by a ZooKeeper ensemble
 	Redis     Family = "redis" // kept by Redis servers
-	Peer      Family = "peer"  // written by somebody else, for comparison
+	Peer      Family = "peer"  // not written here, for comparison
 )
 
 // Families lists every family in the order charts draw them.
@@ -89,7 +89,7 @@ type Complexity int
 // The complexities.
 const (
 	Standard Complexity = 1 + iota // in Go's standard library: nothing to add to a program
-	Single                         // one shared word, one key or one node, whoever waits
+	Single                         // one shared word, one key or one node, however many wait
 	Queued                         // a node, a ticket or an entry for each waiter as well
 	Composed                       // several locks or protocols put together
 )

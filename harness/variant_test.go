@@ -15,7 +15,7 @@ func remote(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 
 func correct() harness.Variant {
 	return harness.Variant{
-		Name: "one-lock.v2", Doc: "a lock", Paper: "Somebody 1999",
+		Name: "one-lock.v2", Doc: "a lock", Paper: "Author 1999",
 		Family: harness.Spin, Status: harness.Reference, Local: local,
 	}
 }

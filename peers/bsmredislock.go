@@ -14,7 +14,7 @@ import (
 
 // bsm100ms is bsm/redislock, as it is: a script with SET, NX and PX, and one
 // that deletes the key if it has the own value. It does not wait by default;
-// who wants to wait gives a RetryStrategy, in its README a pause of 100 ms.
+// a caller that wants to wait gives a RetryStrategy, in its README a pause of 100 ms.
 //
 // Two commands alone, and one for each attempt behind others.
 //

@@ -72,7 +72,7 @@ type gathering struct {
 	clients  []harness.Remote
 	sessions []harness.Session
 	holds    [][]oracle.Hold                                  // by worker
-	reads    func(worker, turn int) bool                      // nil if nobody reads
+	reads    func(worker, turn int) bool                      // nil if none reads
 	inside   func(i int, read bool) (leave func(), err error) // called by holders; nil is fine
 }
 
@@ -91,7 +91,7 @@ func gather(ctx context.Context, at harness.Endpoint, key string, vs []*harness.
 	return g, group.Wait()
 }
 
-// gatherShared is gather of workers of the first of vs, who share its client.
+// gatherShared is gather of workers of the first of vs, which share its client.
 func gatherShared(ctx context.Context, at harness.Endpoint, key string, vs []*harness.Variant) (*gathering, error) {
 	g := &gathering{clients: make([]harness.Remote, 1), sessions: make([]harness.Session, len(vs)), holds: make([][]oracle.Hold, len(vs))}
 	var err error

@@ -16,7 +16,7 @@ import (
 //
 // Two messages over loopback per acquisition and two per release, which count
 // in every time: compare these variants with each other and, for what they ask
-// of the servers, with everybody. [MeasureCurator] measures without them.
+// of the servers, with all others. [MeasureCurator] measures without them.
 //
 // A context: a Lock that gives up interrupts its thread, upon which Curator
 // removes the ticket, if need be in the background a moment later.
@@ -26,7 +26,7 @@ import (
 //
 // # What it leaves alone
 //
-// There is no fencing token. A node that somebody else removes is not missed:
+// There is no fencing token. A node that is removed by hand is not missed:
 // Unlock returns nil. The parents are container nodes, which the server
 // removes when they are empty, so tickets may count from 0 again.
 //

@@ -110,7 +110,7 @@ func TestJudgeRejects(t *testing.T) {
 		t.Errorf("two holds that overlap: %v, want exclusion broken", err)
 	}
 	if _, err := judge(&peers.CellLog{Close: 100}, 2); err == nil {
-		t.Error("a cell in which nobody got the lock is judged")
+		t.Error("a cell in which no worker got the lock is judged")
 	}
 }
 

@@ -328,12 +328,12 @@ func TestCuratorLost(t *testing.T) {
 }
 
 // TestCuratorCredentials looks at a ticket of a client with a password, which
-// nobody else may remove.
+// no other may remove.
 func TestCuratorCredentials(t *testing.T) {
 	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	newJavaStage(t, at).close(t) // makes the parents, for everybody
+	newJavaStage(t, at).close(t) // makes the parents, for all clients
 	at.Username, at.Password = "locklab", "se cret&=%"
 	s := newJavaStage(t, at)
 	look := newOnlooker(t, at, "/locklab/"+s.key)

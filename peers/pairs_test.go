@@ -50,7 +50,7 @@ func BenchmarkZooKeeperPairs(b *testing.B) {
 }
 
 // BenchmarkZooKeeperShared is BenchmarkZooKeeperPairs for 50 workers of one
-// process who share one client: goroutines one zk-cohort or Mutex, Java threads
+// process that share one client: goroutines one zk-cohort or Mutex, Java threads
 // one instance of Curator's InterProcessMutex.
 //
 //	go test -run '^$' -bench ZooKeeperShared -benchtime 1x ./peers
@@ -131,7 +131,7 @@ func contestants(b *testing.B, names string) (locks []*harness.Variant, absent s
 type match struct {
 	at     harness.Endpoint
 	locks  []*harness.Variant
-	base   string // names, with commas: with whom the others are compared
+	base   string // names, with commas: with which the others are compared
 	absent string // lines about those that cannot run
 	cell   cell
 	all    [][]outcome // by round, then by lock

@@ -40,7 +40,7 @@ const (
 	redisWarmup = 200 * time.Millisecond
 )
 
-// BenchmarkRedisPairs sets redis-queue beside each Redis lock of somebody else,
+// BenchmarkRedisPairs sets redis-queue beside each Redis lock of others,
 // on one server. In each round every peer has two cells, one after the other in
 // random order: redis-queue's and its own. Every worker has its own client, and
 // so its own connections; rueidislock is there also with all workers behind one
@@ -50,7 +50,7 @@ const (
 //
 // Where one worker takes the lock again and again, most acquisitions wait for
 // nothing, and a percentile of all of them says little about the others. So
-// there is also the wait of those who got the lock from somebody else, and a peer
+// there is also the wait of those that got the lock from another worker, and a peer
 // of which they are less than one in a hundred is left out of the claim about all
 // waits, by name.
 //
@@ -199,7 +199,7 @@ func (m *redisMatch) cell(b *testing.B, r redisRival) redisCell {
 
 // A redisWatch notes the waits before hand-overs, and the clients, of a cell.
 type redisWatch struct {
-	last  atomic.Int64  // 1 + the worker who has had the lock last
+	last  atomic.Int64  // 1 + the worker that has had the lock last
 	waits [][]redisWait // by worker
 
 	mu      sync.Mutex

@@ -52,7 +52,7 @@ func taken(c redisCell) float64 {
 }
 
 // judged returns the lines where the 99th percentile of the peer's waits is one for
-// a lock that somebody else had, and what there is to say of the rest.
+// a lock that another worker had, and what there is to say of the rest.
 func judged(lines []redisLine) (contended []redisLine, rest string) {
 	for _, l := range lines {
 		if s := summary(l.peer, taken); s.N == 0 || s.Median >= 0.01 {
@@ -93,7 +93,7 @@ type redisLine struct {
 	queue, peer     []redisCell
 }
 
-// compareRedis compares the pairs in which nobody broke a promise.
+// compareRedis compares the pairs in which none broke a promise.
 func compareRedis(rival redisRival, pairs []redisPair) redisLine {
 	l := redisLine{rival: rival}
 	for _, p := range pairs {

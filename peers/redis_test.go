@@ -196,7 +196,7 @@ func (s *redisStage) commands() {
 	s.unlock(held)
 }
 
-// timeToLive: the lease ends with the time to live, if nobody renews the key.
+// timeToLive: the lease ends with the time to live, if nothing renews the key.
 func (s *redisStage) timeToLive() {
 	s.at.Lease = 300 * time.Millisecond
 	_, session, done := s.join()
@@ -229,7 +229,7 @@ func (s *redisStage) timeToLive() {
 	s.unlock(next)
 }
 
-// keyRemoved: somebody deletes the key under the holder.
+// keyRemoved: the key is deleted under the holder.
 func (s *redisStage) keyRemoved() {
 	s.at.Lease = time.Second
 	_, session, done := s.join()
@@ -255,7 +255,7 @@ func (s *redisStage) keyRemoved() {
 			s.Errorf("Err = %v, want ErrLost", l.Err())
 		}
 	case l.Err() != nil:
-		s.Errorf("Err = %v: the documentation says that nobody tells", l.Err())
+		s.Errorf("Err = %v: the documentation says that there is no signal", l.Err())
 	}
 	if err := l.Unlock(s.Context()); !errors.Is(err, harness.ErrNotHeld) {
 		s.Errorf("Unlock = %v, want ErrNotHeld", err)
@@ -277,7 +277,7 @@ func (s *redisStage) patience() {
 	s.unlock(s.lock(session))
 	const taken = 400 * time.Millisecond
 	for _, key := range s.keys() {
-		if err := see.Set(s.Context(), key, "somebody else", taken).Err(); err != nil {
+		if err := see.Set(s.Context(), key, "another client", taken).Err(); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -287,7 +287,7 @@ func (s *redisStage) patience() {
 		s.Fatal(err)
 	}
 	if d := time.Since(began); d < taken*9/10 {
-		s.Errorf("got the lock after %v although somebody else had it for %v", d, taken)
+		s.Errorf("got the lock after %v although another client had it for %v", d, taken)
 	}
 	s.unlock(l)
 }

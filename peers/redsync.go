@@ -28,7 +28,7 @@ import (
 // A redsync.Mutex for each acquisition: it keeps the value of the last one
 // only, so a late Unlock would release a later acquisition.
 //
-// A loss signal: Done closes at Mutex.Until. Nobody renews the key, and nobody
+// A loss signal: Done closes at Mutex.Until. Nothing renews the key, and nothing
 // tells if it is deleted before.
 //
 // # What it leaves alone

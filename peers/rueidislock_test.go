@@ -21,7 +21,7 @@ import (
 )
 
 // TestRueidislockLosesWakeups shows the defect for which rueidislock with one
-// key is Historical: a waiter sleeps although nobody holds the lock. Should it
+// key is Historical: a waiter sleeps although none holds the lock. Should it
 // be cured one day, the status and the documentation are to change. Locks that
 // keep their promise pass the same judge.
 func TestRueidislockLosesWakeups(t *testing.T) {
@@ -44,7 +44,7 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("nobody has overslept in %d trials: the peer has been cured", trials)
+		t.Errorf("no waiter has overslept in %d trials: the peer has been cured", trials)
 	})
 	for _, v := range []*harness.Variant{redisPeerNamed(t, "rueidislock-majority"), redisPeerNamed(t, "rueidislock-poll"), redisQueue(t)} {
 		t.Run(v.Name, func(t *testing.T) {

@@ -30,7 +30,7 @@ var (
 	figureTag = regexp.MustCompile(`<figure>|<h[34] id|<details><summary>numbers|<p class="doc">[^<]*too many to read here`)
 )
 
-// inaccessible lists what is wrong with a page for those who do not see it, or
+// inaccessible lists what is wrong with a page for readers who do not see it, or
 // not well, or use no mouse.
 func inaccessible(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

@@ -54,11 +54,11 @@ func TestLot(t *testing.T) {
 			}
 			served += len(seen)
 		}
-		if got, want := lot(float64(n)), 100*float64(served)/float64(tries*n); math.Abs(got-want) > 1 {
+		if got, want := randomShare(float64(n)), 100*float64(served)/float64(tries*n); math.Abs(got-want) > 1 {
 			t.Errorf("%d workers: the formula gives %.1f %%, lots %.1f %%", n, got, want)
 		}
 	}
-	if got := lot(1); got != 100 {
+	if got := randomShare(1); got != 100 {
 		t.Errorf("one worker: %v %%", got)
 	}
 }
@@ -81,8 +81,8 @@ func waitsOf(n int64, centres ...float64) harness.Histogram {
 	return h
 }
 
-// TestHumps: as many kinds of waits are found as there are.
-func TestHumps(t *testing.T) {
+// TestModes: as many kinds of waits are found as there are.
+func TestModes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		h     harness.Histogram
@@ -101,13 +101,13 @@ func TestHumps(t *testing.T) {
 	} {
 		x := &shape{s: &series{}, h: c.h, n: c.h.Count()}
 		x.measure(newShapeScale([]*shape{x}, c.floor))
-		if len(x.humps) != len(c.at) {
-			t.Errorf("%s: got %v, want %d humps", c.name, x.humps, len(c.at))
+		if len(x.modes) != len(c.at) {
+			t.Errorf("%s: got %v, want %d modes", c.name, x.modes, len(c.at))
 			continue
 		}
-		for i, h := range x.humps {
+		for i, h := range x.modes {
 			if math.Abs(math.Log(h.at/c.at[i])) > 0.12 || math.Abs(h.share-c.share[i]) > 0.03 {
-				t.Errorf("%s: hump %d is %+v, want %v of the waits around %v", c.name, i, h, c.share[i], c.at[i])
+				t.Errorf("%s: mode %d is %+v, want %v of the waits around %v", c.name, i, h, c.share[i], c.at[i])
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func TestTimeline(t *testing.T) {
 }
 
 // TestFront: a lock that is slower and less fair than another one is off it, and
-// surely beaten only if there are rounds enough and no doubt.
+// dominated only if there are rounds enough and no doubt.
 func TestFront(t *testing.T) {
 	quick := synthetic.With(synthetic.Fast("quick", 4e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.01 })
 	middle := synthetic.With(synthetic.Fast("middle", 2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 1.5, 0.01 })
@@ -155,12 +155,12 @@ func TestFront(t *testing.T) {
 		got[x.s.Lock.Name] = x
 	}
 	for name, want := range map[string][2]bool{"quick": {true, false}, "middle": {true, false}, "equal": {true, false}, "worse": {false, true}, "doubt": {false, false}} {
-		if x := got[name]; x.front != want[0] || x.beaten != want[1] {
-			t.Errorf("%s: on the front %v, beaten %v; want %v", name, x.front, x.beaten, want)
+		if x := got[name]; x.front != want[0] || x.dominated != want[1] {
+			t.Errorf("%s: on the front %v, dominated %v; want %v", name, x.front, x.dominated, want)
 		}
 	}
 	answer := strings.ReplaceAll(drawPareto(groups(run)[0]).answer, nb, " ")
-	for _, want := range []string{"3 of 5 locks are on the front", "quick (4", "equal (", "these are not surely beaten: doubt"} {
+	for _, want := range []string{"3 of 5 locks are on the front", "quick (4", "equal (", "these are not shown to be dominated: doubt"} {
 		if !strings.Contains(answer, want) {
 			t.Errorf("the answer %q lacks %q", answer, want)
 		}
@@ -313,7 +313,7 @@ func TestShortTerm(t *testing.T) {
 		t.Fatalf("the shares are not equal: Jain %v", j.Median)
 	}
 	got := strings.ReplaceAll(drawShortTerm(g).answer, nb, " ")
-	for _, want := range []string{"rotates serves 99", "stays 1", "1 of 2 locks serve more workers than owners drawn by lot", "Half of the time of stays falls into streaks of more than"} {
+	for _, want := range []string{"rotates serves 99", "stays 1", "1 of 2 locks serve more workers than owners drawn uniformly at random", "Half of the time of stays falls into streaks of more than"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the answer %q lacks %q", got, want)
 		}

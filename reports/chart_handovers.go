@@ -11,7 +11,7 @@ import (
 )
 
 // HandoversRemote draws hand-overs per second over the number of workers: how
-// often a lock serves somebody else than the worker that just had it.
+// often a lock serves another worker than the one that just had it.
 // Acquisitions would flatter a lock whose owner takes it back while the others
 // sleep between two polls.
 var HandoversRemote = &Chart{

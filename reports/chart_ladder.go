@@ -18,12 +18,12 @@ import (
 )
 
 // LadderLocal and LadderRemote draw on one scale what taking and freeing a lock
-// costs that nobody else wants, from an instruction to a lock in ZooKeeper. A run
+// costs that no other worker wants, from an instruction to a lock in ZooKeeper. A run
 // has one ladder: that of its local locks if it has any.
 var (
 	LadderLocal = &Chart{
 		Name:     "ladder",
-		Title:    "What does a lock cost that nobody else wants?",
+		Title:    "What does an uncontended lock cost?",
 		Doc:      ladderDoc,
 		once:     true,
 		optional: true,
@@ -31,7 +31,7 @@ var (
 	}
 	LadderRemote = &Chart{
 		Name:     "ladder-distributed",
-		Title:    "What does a distributed lock cost that nobody else wants?",
+		Title:    "What does an uncontended distributed lock cost?",
 		Doc:      ladderDoc,
 		Remote:   true,
 		once:     true,

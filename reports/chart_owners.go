@@ -14,19 +14,19 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// OwnersLocal and OwnersRemote draw who held the lock, one acquisition after the
+// OwnersLocal and OwnersRemote draw which worker held the lock, one acquisition after the
 // other, at the greatest number of workers at which most locks were measured.
 var (
 	OwnersLocal = &Chart{
 		Name:  "owners",
-		Title: "Who holds the lock, turn by turn?",
+		Title: "Which worker holds the lock, acquisition by acquisition?",
 		Doc:   ownersDoc,
 		once:  true,
 		draw:  drawOwners,
 	}
 	OwnersRemote = &Chart{
 		Name:   "owners-distributed",
-		Title:  "Who holds a distributed lock, turn by turn?",
+		Title:  "Which worker holds a distributed lock, acquisition by acquisition?",
 		Doc:    ownersDoc,
 		Remote: true,
 		once:   true,

@@ -40,7 +40,7 @@ var (
 	}
 )
 
-const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statistic intervals, or the range of the rounds if there are fewer than six. Hue: family; marker: lock; bold: on the front. The line is the front of V. Pareto: none beats a lock on it in one of the two medians without being behind in the other; the index counts to the nearest point. A lock behind it is surely beaten if one that is no less fair is faster beyond chance: by the ratio of the rates in the same round, at 95 % for all comparisons of that lock together (Bonferroni)."
+const paretoDoc = "Mark: medians over the rounds; cross: their 95 % order-statistic intervals, or the range of the rounds if there are fewer than six. Hue: family; marker: lock; bold: on the front. The line is the front of V. Pareto: none beats a lock on it in one of the two medians without being behind in the other; the index counts to the nearest point. A lock behind it is dominated if one that is no less fair is faster beyond chance: by the ratio of the rates in the same round, at 95 % for all comparisons of that lock together (Bonferroni)."
 
 // A tradeoff is one lock.
 type tradeoff struct {
@@ -48,8 +48,8 @@ type tradeoff struct {
 	c          *cell
 	rate, jain stat.Summary
 	front      bool // none is better in both medians
-	beaten     bool // surely
-	told       bool // there were rounds enough to be surely beaten
+	dominated  bool // dominated, beyond chance
+	told       bool // there were rounds enough to tell
 }
 
 // tradeoffs returns those of the locks of g with w workers, fastest first.
@@ -77,7 +77,7 @@ func (g *group) tradeoffs(w int) (out []*tradeoff) {
 			}
 			xs, ys := verdict.Pairs(o.c, t.c, m)
 			duel := stat.Paired(xs, ys, level)
-			t.beaten = t.beaten || duel.Greater()
+			t.dominated = t.dominated || duel.Greater()
 			t.told = t.told || duel.Enough()
 		}
 	}
@@ -121,7 +121,7 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 		switch {
 		case t.front:
 			front = append(front, fmt.Sprintf("%s (%s, Jain"+nb+"%s)", t.s.Lock.Name, numfmt.PerSecond(t.rate.Median), numfmt.Percent(t.jain.Median)))
-		case !t.beaten:
+		case !t.dominated:
 			open = append(open, t.s.Lock.Name)
 		}
 	}
@@ -135,17 +135,17 @@ func paretoAnswer(g *group, w int, ts []*tradeoff) string {
 	switch {
 	case behind == 0:
 	case !told:
-		text += fmt.Sprintf(" But n = %d: too few rounds to tell whether any of the others is surely beaten.", ts[0].rate.N)
+		text += fmt.Sprintf(" But n = %d: too few rounds to tell whether any of the others is dominated.", ts[0].rate.N)
 	case len(open) == 0 && behind == 1:
-		text += " The other one is surely beaten."
+		text += " The other one is dominated."
 	case len(open) == 0:
-		text += fmt.Sprintf(" The other %d are surely beaten.", behind)
+		text += fmt.Sprintf(" The other %d are dominated.", behind)
 	case len(open) == behind && behind == 1:
-		text += " The other one is not surely beaten: the front may run otherwise."
+		text += " The other one is not shown to be dominated: the front may run otherwise."
 	case len(open) == behind:
-		text += " None of the others is surely beaten: the front may run otherwise."
+		text += " None of the others is shown to be dominated: the front may run otherwise."
 	default:
-		text += fmt.Sprintf(" Of the other %d, these are not surely beaten: %s.", behind, numfmt.List(open, 5))
+		text += fmt.Sprintf(" Of the other %d, these are not shown to be dominated: %s.", behind, numfmt.List(open, 5))
 	}
 	return text
 }
@@ -305,11 +305,11 @@ func drawMarks(c draw.Canvas, labels []endLabel) {
 }
 
 func paretoTable(ts []*tradeoff) table {
-	t := table{head: []string{"lock", "rounds", "per second", "interval", "jain", "interval", "front", "surely beaten"}}
+	t := table{head: []string{"lock", "rounds", "per second", "interval", "jain", "interval", "front", "dominated"}}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, x := range ts {
 		t.rows = append(t.rows, []string{x.s.Lock.Name, strconv.Itoa(x.rate.N), numfmt.SI(x.rate.Median), interval(x.rate, numfmt.SI),
-			numfmt.Percent(x.jain.Median), interval(x.jain, numfmt.Percent), yes[x.front], yes[x.beaten]})
+			numfmt.Percent(x.jain.Median), interval(x.jain, numfmt.Percent), yes[x.front], yes[x.dominated]})
 	}
 	return t
 }

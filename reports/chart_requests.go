@@ -36,7 +36,7 @@ var (
 
 const (
 	// herdFrom is how many notifications an acquisition takes at least, on
-	// average, if a release wakes clients who then do not get the lock. Two is what
+	// average, if a release wakes clients that then do not get the lock. Two is what
 	// a lock of two queues takes, such as a semaphore, however many wait.
 	herdFrom = 2.5
 
@@ -177,7 +177,7 @@ func (g *group) herds() (out []herd) {
 		if h.queue == nil {
 			continue
 		}
-		var over []float64 // by how many requests it is surely above the queue
+		var over []float64 // by how many requests it is beyond the count's error above the queue
 		for _, w := range g.Workers {
 			x, y := s.Cells[w].Summary(metric.Requests), h.queue.Cells[w].Summary(metric.Requests)
 			if x.N > 0 && y.N > 0 {

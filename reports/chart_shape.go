@@ -36,12 +36,12 @@ var (
 	}
 )
 
-const shapeDoc = "Sampled waits of all rounds together. Hump: the density over the logarithm of the wait, smoothed, its square root so that rare waits show; each row has its own height. Under it: bar from p25 to p75, line from p1 to p99 (or to the last quantile that the samples resolve), dot at the median. A hump counts as one of its own if it holds 3 % of the waits and the density falls to half of it on both sides. Grey: the clock cannot tell such waits apart. Shortest median first."
+const shapeDoc = "Sampled waits of all rounds together. Curve: the density over the logarithm of the wait, smoothed, its square root so that rare waits show; each row has its own height. Under it: bar from p25 to p75, line from p1 to p99 (or to the last quantile that the samples resolve), dot at the median. A mode is a peak that holds 3 % of the waits and beside which the density falls to half of it on both sides. Grey: the clock cannot tell such waits apart. Shortest median first."
 
 const (
 	leastSamples = 100 // for a shape
-	humpShare    = 0.03
-	humpDip      = 0.5 // of a hump, between it and its neighbour
+	modeShare    = 0.03
+	modeDip      = 0.5 // of a mode, between it and its neighbour
 
 	shapeBins   = 180
 	shapeSmooth = 0.04 // decades: the deviation of the kernel
@@ -54,11 +54,11 @@ type shape struct {
 	n       int64
 	under   float64   // share of the waits below the floor
 	density []float64 // over the bins of the scale, without what is below the floor
-	humps   []hump
+	modes   []mode
 }
 
-// A hump is waits of one kind.
-type hump struct {
+// A mode is a peak of the density: waits of one kind.
+type mode struct {
 	at    float64 // ns
 	share float64 // of the waits
 	floor bool    // it lies under the floor
@@ -111,10 +111,10 @@ func drawShape(g *group) picture {
 
 func shapeAnswer(g *group, w int, xs []*shape, few []string) string {
 	var wide *shape // its kinds lie furthest apart
-	ratio := func(x *shape) float64 { return x.humps[len(x.humps)-1].at / x.humps[0].at }
+	ratio := func(x *shape) float64 { return x.modes[len(x.modes)-1].at / x.modes[0].at }
 	several := 0
 	for _, x := range xs {
-		if len(x.humps) < 2 {
+		if len(x.modes) < 2 {
 			continue
 		}
 		several++
@@ -133,10 +133,10 @@ func shapeAnswer(g *group, w int, xs []*shape, few []string) string {
 	return text
 }
 
-// kinds describes the humps of x: "84 % around 60 ns and 16 % around 9.2 µs".
+// kinds describes the modes of x: "84 % around 60 ns and 16 % around 9.2 µs".
 func (x *shape) kinds() string {
 	var parts []string
-	for _, h := range x.humps {
+	for _, h := range x.modes {
 		where := "around "
 		if h.floor {
 			where = "below "
@@ -181,7 +181,7 @@ func shapeBody(c draw.Canvas, unit string, xs []*shape, scale shapeScale) {
 	}
 }
 
-// draw draws the hump on base, no higher than high, and the quantiles under it.
+// draw draws the curve on base, no higher than high, and the quantiles under it.
 func (x *shape) draw(b draw.Canvas, base, high vg.Length, scale shapeScale, at func(float64) vg.Length) {
 	c := b
 	hue := x.s.look.hue
@@ -263,7 +263,7 @@ func (x *shape) box(b draw.Canvas, y vg.Length, scale shapeScale, at func(float6
 func shapeTable(xs []*shape, scale shapeScale) table {
 	t := table{head: []string{"lock", "samples", "kinds", "where", "p1", "p25", "p50", "p75", "p99"}}
 	for _, x := range xs {
-		row := []string{x.s.Lock.Name, strconv.FormatInt(x.n, 10), strconv.Itoa(len(x.humps)), x.kinds()}
+		row := []string{x.s.Lock.Name, strconv.FormatInt(x.n, 10), strconv.Itoa(len(x.modes)), x.kinds()}
 		for _, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
 			row = append(row, verdict.Quoted(x.h, q, scale.floor))
 		}

@@ -40,7 +40,7 @@ const shortTermDoc = lineDoc + " Read from the log of owners: how many of n work
 
 func drawShortTerm(g *group) picture {
 	l := workersChart(g, metric.LWSS, shareScale)
-	l.figure, l.yTitle, l.under = numfmt.Percent, "workers that hold the lock within n acquisitions, of n workers", byLot
+	l.figure, l.yTitle, l.under = numfmt.Percent, "workers that hold the lock within n acquisitions, of n workers", drawReferences
 	l.drop(func(s *series) bool { return s.Lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock of this run has a log of two or more owners, so nothing can be said of the order of turns.")
@@ -48,18 +48,19 @@ func drawShortTerm(g *group) picture {
 	return l.picture(shortTermAnswer(g), shortTermTable(g))
 }
 
-// lot is the share of n workers that get a turn within n acquisitions if the
-// owner is drawn by lot each time.
-func lot(n float64) float64 { return 100 * (1 - math.Pow(1-1/n, n)) }
+// randomShare is the share of n workers that get the lock within n acquisitions if
+// each owner is drawn uniformly at random.
+func randomShare(n float64) float64 { return 100 * (1 - math.Pow(1-1/n, n)) }
 
-// byLot draws the least possible share, and that of owners drawn by lot.
-func byLot(c draw.Canvas, p *plot.Plot) {
+// drawReferences draws the least possible share, and that of owners drawn uniformly
+// at random.
+func drawReferences(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
 	var least, drawn []vg.Point
 	for i := range 51 {
 		x := p.X.Min * math.Pow(p.X.Max/p.X.Min, float64(i)/50)
 		least = append(least, vg.Point{X: trX(x), Y: trY(min(100, 100/x))})
-		drawn = append(drawn, vg.Point{X: trX(x), Y: trY(lot(max(1, x)))})
+		drawn = append(drawn, vg.Point{X: trX(x), Y: trY(randomShare(max(1, x)))})
 	}
 	st := draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.8), Dashes: []vg.Length{2, 2}}
 	c.StrokeLines(st, thin(least, 0.2))
@@ -69,7 +70,7 @@ func byLot(c draw.Canvas, p *plot.Plot) {
 	}
 	words := typeset(7.5, muted, draw.XRight, draw.YTop)
 	c.FillText(words, vg.Point{X: least[15].X - 2, Y: least[15].Y - 2}, "1/n: one worker has it all")
-	c.FillText(words, vg.Point{X: drawn[35].X, Y: drawn[35].Y - 3}, "by lot")
+	c.FillText(words, vg.Point{X: drawn[35].X, Y: drawn[35].Y - 3}, "at random")
 }
 
 func shortTermAnswer(g *group) string {
@@ -86,11 +87,11 @@ func shortTermAnswer(g *group) string {
 		v float64
 	}
 	var all []share
-	soon := 0 // better than by lot
+	soon := 0 // better than at random
 	for _, s := range g.at(w) {
 		if v := s.Cells[w].Summary(metric.LWSS); v.N > 0 && s.Lock.Status != harness.Control {
 			all = append(all, share{s, v.Median})
-			if v.Lo > lot(float64(w)) {
+			if v.Lo > randomShare(float64(w)) {
 				soon++
 			}
 		}
@@ -106,7 +107,7 @@ func shortTermAnswer(g *group) string {
 	}
 	text += "."
 	if len(all) > 1 {
-		text += fmt.Sprintf(" %d of %s serve more workers than owners drawn by lot would (%s).", soon, numfmt.Plural(len(all), "lock"), numfmt.Percent(lot(float64(w))))
+		text += fmt.Sprintf(" %d of %s serve more workers than owners drawn uniformly at random would (%s).", soon, numfmt.Plural(len(all), "lock"), numfmt.Percent(randomShare(float64(w))))
 	}
 	if v := least.s.Cells[w].Summary(metric.StreakP50); v.N > 0 && v.Median > 1 {
 		text += fmt.Sprintf(" Half of the time of %s falls into streaks of more than %s acquisitions by one worker.", least.s.Lock.Name, numfmt.Number(v.Median-1))
@@ -116,7 +117,7 @@ func shortTermAnswer(g *group) string {
 
 func shortTermTable(g *group) table {
 	columns := []*metric.Metric{metric.StreakP50, metric.StreakP99, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
-	t := table{head: []string{"lock", "workers", metric.LWSS.Name, "interval", "by lot"}}
+	t := table{head: []string{"lock", "workers", metric.LWSS.Name, "interval", "at random"}}
 	for _, m := range columns {
 		t.head = append(t.head, m.Name)
 	}
@@ -126,7 +127,7 @@ func shortTermTable(g *group) table {
 			if v.N == 0 {
 				continue
 			}
-			row := []string{s.Lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent), numfmt.Percent(lot(float64(w)))}
+			row := []string{s.Lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent), numfmt.Percent(randomShare(float64(w)))}
 			for _, m := range columns {
 				row = append(row, cellText(m, s.Cells[w].Summary(m)))
 			}

@@ -66,7 +66,7 @@ func rulesOf(r *harness.Result) []string {
 	if contended && traits.Permits <= 1 {
 		rules = append(rules, "exclusion: no update of what it guards is lost")
 		if r.Workload.Reads > 0 {
-			rules = append(rules, "exclusion: nobody reads half an update")
+			rules = append(rules, "exclusion: no reader sees half an update")
 		}
 	}
 	if traits.Needs == "" {
@@ -107,7 +107,7 @@ func (doc *document) Audited() string {
 // AuditText says what the table of checks does not hold.
 func (doc *document) AuditText() string { return auditText }
 
-const auditText = "Contenders are two workers or more: with one there is nobody to exclude. What else a lock promises, such as its order, or that a waiter can give up, is checked by its conformance tests, not by a run."
+const auditText = "Contenders are two workers or more: with one there is none to exclude. What else a lock promises, such as its order, or that a waiter can give up, is checked by its conformance tests, not by a run."
 
 // AuditHead are the columns of the table of checks.
 func (doc *document) AuditHead() []string { return auditHead }

@@ -33,7 +33,7 @@ func newShapeScale(xs []*shape, floor float64) shapeScale {
 	return shapeScale{lo, hi, 0}
 }
 
-// measure finds the density and the humps of x.
+// measure finds the density and the modes of x.
 func (x *shape) measure(scale shapeScale) {
 	raw := make([]float64, shapeBins)
 	var under, over int64
@@ -61,10 +61,10 @@ func (x *shape) measure(scale shapeScale) {
 	for i := range x.density {
 		x.density[i] /= total
 	}
-	if x.under >= humpShare {
-		x.humps = append(x.humps, hump{scale.floor, x.under, true})
+	if x.under >= modeShare {
+		x.modes = append(x.modes, mode{scale.floor, x.under, true})
 	}
-	x.humps = append(x.humps, humps(x.density, scale)...)
+	x.modes = append(x.modes, modes(x.density, scale)...)
 }
 
 // smooth spreads each of raw over its neighbours by a normal kernel with a
@@ -97,10 +97,10 @@ func smooth(raw []float64, from int, dev float64) []float64 {
 	return out
 }
 
-// humps returns those of density: between two of them it falls to a part of
+// modes returns those of density: between two of them it falls to a part of
 // either, and each holds a share that counts. What is too small to count belongs
 // to its neighbour.
-func humps(density []float64, scale shapeScale) (out []hump) {
+func modes(density []float64, scale shapeScale) (out []mode) {
 	type part struct {
 		peak int
 		end  int // the valley after it
@@ -113,7 +113,7 @@ func humps(density []float64, scale shapeScale) (out []hump) {
 		for k < len(density) {
 			if density[k] >= density[top] {
 				top = k
-			} else if density[k] <= humpDip*density[top] && rises(density, k, humpDip) {
+			} else if density[k] <= modeDip*density[top] && rises(density, k, modeDip) {
 				break
 			}
 			k++
@@ -131,8 +131,8 @@ func humps(density []float64, scale shapeScale) (out []hump) {
 		from = parts[i].end + 1
 	}
 	for _, p := range parts {
-		if p.mass >= humpShare {
-			out = append(out, hump{at: scale.x(p.peak), share: p.mass})
+		if p.mass >= modeShare {
+			out = append(out, mode{at: scale.x(p.peak), share: p.mass})
 		} else if len(out) > 0 {
 			out[len(out)-1].share += p.mass
 		}

@@ -143,7 +143,7 @@ func TestDisturbedRow(t *testing.T) {
 		r.Warnings = []harness.Warning{{Text: "pressure", Kind: "pressure"}}
 	}
 	if !said("uncontended") || said("more workers than CPUs") || said("distributed, contended") {
-		t.Error("pressure: want the row of one worker to say so, and not those of workers who fill the CPUs")
+		t.Error("pressure: want the row of one worker to say so, and not those of workers that fill the CPUs")
 	}
 	for _, r := range run.Results {
 		r.Warnings = []harness.Warning{{Text: "steal", Kind: "steal"}}

@@ -24,27 +24,27 @@ var verdictText string // what reportText calls
 
 // document is what the template reads.
 type document struct {
-	Name     string // of the machine, in a report of several
-	Title    string
-	Origin   string
-	Tokens   []paint
-	Lead     []fragment // the answer in a sentence
-	Verdicts []verdict.Verdict
-	Others   []verdict.Verdict // of the workloads beside
-	Columns  []column
-	Rule     string
-	Refusals []verdict.Refusal
-	Quality  quality
-	Local    []section
-	Hardware []study
-	Served   []section // of distributed locks
-	Measured bool      // there are results, or nothing at all
-	Broken   []breach
-	Audit    []checked // of every lock
-	Facts    []fact
-	Modules  []fact
-	Command  string
-	Rounds   int
+	Name       string // of the machine, in a report of several
+	Title      string
+	Origin     string
+	Tokens     []paint
+	Lead       []fragment // the answer in a sentence
+	Verdicts   []verdict.Verdict
+	Others     []verdict.Verdict // of the workloads beside
+	Columns    []column
+	Rule       string
+	Exclusions []verdict.Exclusion
+	Quality    quality
+	Local      []section
+	Hardware   []study
+	Served     []section // of distributed locks
+	Measured   bool      // there are results, or nothing at all
+	Broken     []breach
+	Audit      []checked // of every lock
+	Facts      []fact
+	Modules    []fact
+	Command    string
+	Rounds     int
 }
 
 // A paint is a token with its values as CSS.
@@ -132,17 +132,17 @@ func writePage(w io.Writer, name string, data any) error {
 // outline returns the report of run without its charts.
 func outline(run *resultfile.Run) *document {
 	doc := &document{
-		Title:    "Which lock for which contention?",
-		Origin:   origin(run),
-		Rule:     verdict.Rule,
-		Refusals: verdict.Refusals(run),
-		Quality:  assess(run),
-		Broken:   breaches(run),
-		Audit:    audit(run),
-		Facts:    environment(run),
-		Modules:  modules(run),
-		Command:  command(run),
-		Rounds:   roundsSeen(run),
+		Title:      "Which lock for which contention?",
+		Origin:     origin(run),
+		Rule:       verdict.Rule,
+		Exclusions: verdict.Exclusions(run),
+		Quality:    assess(run),
+		Broken:     breaches(run),
+		Audit:      audit(run),
+		Facts:      environment(run),
+		Modules:    modules(run),
+		Command:    command(run),
+		Rounds:     roundsSeen(run),
 	}
 	doc.conclude(groups(run))
 	for _, t := range tokens {

@@ -29,7 +29,7 @@ func TestLead(t *testing.T) {
 		{"one for all", 10, []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6)},
 			"Inside one process use a: in none of the 3 situations decided here is another lock meant for use shown to be faster."},
 		{"it depends", 10, []synthetic.Model{crossing("a", 2e6, 1e6), crossing("b", 1e6, 2e6)},
-			"Inside one process use a when nobody else wants it and with one worker per CPU; b with more workers than CPUs."},
+			"Inside one process use a without contention and with one worker per CPU; b with more workers than CPUs."},
 		{"too few rounds", 3, []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6)},
 			"Inside one process, nothing can be recommended yet: 3 rounds, 6 needed to compare 2 locks at 95 % for all pairs together."},
 		{"between processes", 10, []synthetic.Model{remote},

@@ -114,7 +114,7 @@ func (m *markdown) verdicts(doc *document, level int) {
 		m.close()
 		m.comparisons("Every comparison on the other workloads", doc.Others)
 	}
-	m.refusals(doc.Refusals)
+	m.exclusions(doc.Exclusions)
 }
 
 // verdictTable writes vs, a row each.
@@ -165,14 +165,14 @@ func (m *markdown) comparisons(summary string, vs []verdict.Verdict) {
 	m.close()
 }
 
-func (m *markdown) refusals(rs []verdict.Refusal) {
-	if len(rs) == 0 {
+func (m *markdown) exclusions(es []verdict.Exclusion) {
+	if len(es) == 0 {
 		return
 	}
-	m.open(fmt.Sprintf("Not considered: %d", len(rs)))
+	m.open(fmt.Sprintf("Not considered: %d", len(es)))
 	var rows [][]string
-	for _, r := range rs {
-		rows = append(rows, []string{r.Lock, r.Reason})
+	for _, e := range es {
+		rows = append(rows, []string{e.Lock, e.Reason})
 	}
 	m.table([]string{"lock", "why"}, rows)
 	m.close()

@@ -86,7 +86,7 @@ func (m multiples) body(c draw.Canvas) error {
 		return b
 	}
 	// All frames have one size, so a line is traced once and moved. It is
-	// thinned out there: in the grey nobody sees the difference, and a page
+	// thinned out there: in the grey no reader sees the difference, and a page
 	// holds n² of these lines.
 	origin := box(0)
 	traces := make([][]vg.Point, len(m.panels))

@@ -53,7 +53,7 @@ func TestStudies(t *testing.T) {
 	for _, want := range []string{
 		"<title>What does this machine&#39;s hardware do? · locklab</title>", `<h2 id="hardware">Hardware</h2>`,
 		`<h3 id="hardware-1-cost">What does an operation cost?</h3>`, `<a href="#hardware-1-cost">`,
-		"Method: It was made up.", "Source: Nobody, Nowhere 2020. Took 3.21s here.", "<li>a made-up note</li>",
+		"Method: It was made up.", "Source: Made up, 2020. Took 3.21s here.", "<li>a made-up note</li>",
 		`<p class="note">Interrupted: `, "The clock of the guest ran at 98 %. Use bare metal.", "In experiment cost.",
 		"<caption>Time of one operation</caption>", `<th scope="row">exchange</th>`, `<th scope="col">alone, ns</th>`,
 		`<td class="words">never</td>`, "<td>0.4 [0.36..0.44]</td>", "numbers: Words only",

@@ -122,7 +122,7 @@ func lineTables() []harness.Table {
 func laboratory() *resultfile.Run {
 	finding := func(name, question string, tables ...harness.Table) *harness.Finding {
 		return &harness.Finding{
-			Name: name, Question: question, Method: "It was made up.", Source: "Nobody, Nowhere 2020", Elapsed: 3210 * time.Millisecond,
+			Name: name, Question: question, Method: "It was made up.", Source: "Made up, 2020", Elapsed: 3210 * time.Millisecond,
 			Answer: "With all CPUs on one line an operation takes 40 times what it takes alone.", Tables: tables,
 			Notes: []string{"two threads, bound to CPU 0 and CPU 1", "a made-up note"},
 		}

@@ -39,7 +39,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 		t.gap()
 		t.line(fmt.Sprintf("The report judges %s more, of the other workloads.", numfmt.Plural(len(others), "situation")))
 	}
-	if bad := verdict.Refusals(run); len(bad) > 0 {
+	if bad := verdict.Exclusions(run); len(bad) > 0 {
 		t.gap()
 		t.line("Not considered")
 		for _, r := range bad {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestWarnings: a warning keeps its kind, wherever in the run it is; one of a kind
-// that nobody can name is of the kind "other".
+// that has no name is of the kind "other".
 func TestWarnings(t *testing.T) {
 	noise := func(text string) harness.Warning { return harness.Warning{Text: text, Kind: "steal"} }
 	run := &resultfile.Run{

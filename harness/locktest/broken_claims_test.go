@@ -21,11 +21,11 @@ var brokenClaims = []breakage{
 	{name: "one-permit", rule: "permits", stuck: true, traits: harness.Traits{Permits: 3}, local: newMutex},
 	{name: "four-permits", rule: "permits", traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(4) })},
 	{name: "lends-permits", rule: "permits", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return &lender{permits: newPermits(3)} })},
-	{name: "excludes-nobody", rule: "exclusion", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(5) })},
+	{name: "excludes-none", rule: "exclusion", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(5) })},
 
 	{name: "not-reentrant", rule: "reentrant", stuck: true, traits: harness.Traits{Reentrant: true}, local: newMutex},
 	{name: "freed-at-once", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, true) }},
-	{name: "everybody-enters", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
+	{name: "all-enter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
 }
 
 // mostlyInOrder is a ticket lock in which so many arrivals of sixteen, one after

@@ -10,7 +10,7 @@ const (
 	grantsAtRandom    fault = "grants-too-early"    // now and then the lock is granted while it is held
 	losesWakeUps      fault = "loses-wake-ups"      // now and then a release tells no waiter
 	servesLast        fault = "serves-last"         // the queue is a stack
-	leavesGhost       fault = "leaves-ghost"        // a waiter that gives up stays in the queue
+	leavesTicket      fault = "leaves-ticket"       // a waiter that gives up stays in the queue
 	dropsGrant        fault = "drops-grant"         // a waiter that gives up at the moment of the grant keeps it
 	ignoresContext    fault = "ignores-context"     // Lock waits on when its context ends
 	hidesContextError fault = "hides-context-error" // Lock returns an error of its own
@@ -38,19 +38,19 @@ const (
 
 // Faults that show when there are many waiters, or after some time.
 const (
-	eightPlaces      fault = "eight-places"        // a ninth waiter is forgotten
-	losesFewWakeUps  fault = "loses-few-wake-ups"  // one release of 50 wakes no waiter
-	forgetsSleepers  fault = "forgets-sleepers"    // a waiter of half a second is not told
-	leaseSeldomDead  fault = "lease-seldom-dead"   // one lease of ten is over when it is granted
-	doneSeldomOpen   fault = "done-seldom-open"    // Done of one lease of ten is never closed
-	tokenOfEightBits fault = "token-of-eight-bits" // 255 is followed by 0
-	grantsLateInLife fault = "grants-late-in-life" // after 200 grants it excludes no worker
-	starvesOne       fault = "starves-one"         // worker 3 is served when no other waits
-	lastBeyondEight  fault = "last-beyond-eight"   // with more waiters the last is served first
-	trySeldomTakes   fault = "try-seldom-takes"    // one TryLock of 40 takes a held lock
-	ghostsOfThirty   fault = "ghosts-of-thirty"    // every 30th waiter that gives up stays in the queue
-	leaksOfThirty    fault = "leaks-of-thirty"     // every 30th wait that is given up costs a permit
-	countsToThree    fault = "counts-to-three"     // readers beyond the third are not counted
+	eightPlaces          fault = "eight-places"            // a ninth waiter is forgotten
+	losesFewWakeUps      fault = "loses-few-wake-ups"      // one release of 50 wakes no waiter
+	forgetsSleepers      fault = "forgets-sleepers"        // a waiter of half a second is not told
+	leaseSeldomDead      fault = "lease-seldom-dead"       // one lease of ten is over when it is granted
+	doneSeldomOpen       fault = "done-seldom-open"        // Done of one lease of ten is never closed
+	tokenOfEightBits     fault = "token-of-eight-bits"     // 255 is followed by 0
+	grantsLateInLife     fault = "grants-late-in-life"     // after 200 grants it excludes no worker
+	starvesOne           fault = "starves-one"             // worker 3 is served when no other waits
+	lastBeyondEight      fault = "last-beyond-eight"       // with more waiters the last is served first
+	trySeldomTakes       fault = "try-seldom-takes"        // one TryLock of 40 takes a held lock
+	leavesTicketOfThirty fault = "leaves-ticket-of-thirty" // every 30th waiter that gives up stays in the queue
+	leaksOfThirty        fault = "leaks-of-thirty"         // every 30th wait that is given up costs a permit
+	countsToThree        fault = "counts-to-three"         // readers beyond the third are not counted
 )
 
 // Faults of locks for readers and writers.
@@ -63,7 +63,7 @@ const (
 	firstReaderFrees   fault = "first-reader-frees"   // the first reader to leave lets a writer in
 	readersExclude     fault = "readers-exclude"      // a reader waits for other readers
 	writersStarve      fault = "writers-starve"       // a reader joins others although a writer waits
-	readerLeavesGhost  fault = "reader-leaves-ghost"  // a reader that gives up stays in the queue
+	readerLeavesTicket fault = "reader-leaves-ticket" // a reader that gives up stays in the queue
 	readerDropsGrant   fault = "reader-drops-grant"   // a reader that gives up at the moment of the grant keeps it
 	gateStaysShut      fault = "gate-stays-shut"      // a writer that gives up leaves the readers behind it waiting
 	staleReaderFrees   fault = "stale-reader-frees"   // a reader's second Unlock ends another hold

@@ -40,7 +40,7 @@ func newMemoryServer(f fault) *memoryServer {
 	case waitsForItself, freesAtFirst, ownerIsClient:
 		claims.Reentrant = true
 	case readersMissing, readerWalksIn, readerSlipsIn, writerWalksIn, firstReaderFrees, readersExclude, writersStarve,
-		readerLeavesGhost, readerDropsGrant, gateStaysShut, staleReaderFrees, readerTokensBehind, readersTakeNext, countsToThree:
+		readerLeavesTicket, readerDropsGrant, gateStaysShut, staleReaderFrees, readerTokensBehind, readersTakeNext, countsToThree:
 		claims.ReadWrite = true
 	}
 	return newMemoryServerWith(f, claims)
@@ -226,7 +226,7 @@ func (l *memoryLock) next(r *memoryLease, f fault) {
 	l.serve(f)
 }
 
-// serve grants the lock to those at the head of the queue whom its holders let
+// serve grants the lock to those at the head of the queue that its holders let
 // in.
 func (l *memoryLock) serve(f fault) {
 	for len(l.queue) > 0 {
@@ -279,7 +279,7 @@ func (s *memorySession) lock(ctx context.Context, shared bool) (harness.Lease, e
 	case <-r.granted:
 		return r, nil
 	case <-ended:
-		if m.fault != leavesGhost && !(m.fault == readerLeavesGhost && shared) {
+		if m.fault != leavesTicket && !(m.fault == readerLeavesTicket && shared) {
 			r.withdraw()
 		}
 		return nil, m.gaveUp(ctx)
@@ -298,7 +298,7 @@ func (r *memoryLease) withdraw() {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	f := r.server.fault
-	if r.lock.givenUp++; r.lock.givenUp%30 == 0 && f == ghostsOfThirty {
+	if r.lock.givenUp++; r.lock.givenUp%30 == 0 && f == leavesTicketOfThirty {
 		return
 	} else if r.lock.givenUp%30 == 0 && f == leaksOfThirty {
 		r.lock.leaked++

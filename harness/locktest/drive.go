@@ -41,8 +41,8 @@ type worker struct {
 	_     [128]byte
 }
 
-// A crew is workers that take turns with a lock.
-type crew struct {
+// A workerSet is workers that take turns with a lock.
+type workerSet struct {
 	workers []worker
 	stop    atomic.Bool
 	fail    sync.Once
@@ -58,7 +58,7 @@ type crew struct {
 func drive(ctx context.Context, n int, lim limits, turn func(ctx context.Context, i int) error) ([]uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &crew{workers: make([]worker, n)}
+	c := &workerSet{workers: make([]worker, n)}
 	var ready, wg sync.WaitGroup
 	start := make(chan struct{})
 	ready.Add(n)
@@ -87,7 +87,7 @@ func drive(ctx context.Context, n int, lim limits, turn func(ctx context.Context
 	return turns, c.err
 }
 
-func (c *crew) work(ctx context.Context, i int, turns uint64, turn func(context.Context, int) error, cancel func()) {
+func (c *workerSet) work(ctx context.Context, i int, turns uint64, turn func(context.Context, int) error, cancel func()) {
 	w := &c.workers[i]
 	defer w.done.Store(true)
 	for k := uint64(0); !c.stop.Load() && (turns == 0 || k < turns); k++ {
@@ -113,7 +113,7 @@ func recovered(f func() error) (err error) {
 }
 
 // watch returns nil once done is closed, or a stuckError.
-func (c *crew) watch(lim limits, done <-chan struct{}) error {
+func (c *workerSet) watch(lim limits, done <-chan struct{}) error {
 	var window <-chan time.Time
 	if lim.window > 0 {
 		window = time.After(lim.window)
@@ -138,14 +138,14 @@ func (c *crew) watch(lim limits, done <-chan struct{}) error {
 	}
 }
 
-func (c *crew) total() (n uint64) {
+func (c *workerSet) total() (n uint64) {
 	for i := range c.workers {
 		n += c.workers[i].turns.Load()
 	}
 	return n
 }
 
-func (c *crew) stuck(patience time.Duration) error {
+func (c *workerSet) stuck(patience time.Duration) error {
 	e := &stuckError{patience: patience}
 	for i := range c.workers {
 		if w := &c.workers[i]; !w.done.Load() {

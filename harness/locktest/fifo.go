@@ -158,8 +158,8 @@ const (
 	enoughWaits = 25_000
 )
 
-// A waitingRoom counts how often each worker takes the lock while another waits.
-type waitingRoom struct {
+// A waitCount counts how often each worker takes the lock while another waits.
+type waitCount struct {
 	most   uint64          // times that another worker may go ahead of one that waits
 	grants []atomic.Uint64 // turns of each worker, as far as the lock was granted
 	turns  []uint64        // of each worker, afterwards
@@ -168,13 +168,13 @@ type waitingRoom struct {
 	worst      uint64
 }
 
-func newWaitingRoom(workers int, most uint64) *waitingRoom {
-	return &waitingRoom{most: most, grants: make([]atomic.Uint64, workers)}
+func newWaitCount(workers int, most uint64) *waitCount {
+	return &waitCount{most: most, grants: make([]atomic.Uint64, workers)}
 }
 
 // ask notes in seen, for a worker that is about to ask, how often each worker has
 // had the lock.
-func (w *waitingRoom) ask(seen []uint64) {
+func (w *waitCount) ask(seen []uint64) {
 	for j := range seen {
 		seen[j] = w.grants[j].Load()
 	}
@@ -182,7 +182,7 @@ func (w *waitingRoom) ask(seen []uint64) {
 
 // granted records the wait of the new holder i, which asked when the workers had
 // had the lock as often as seen says.
-func (w *waitingRoom) granted(i int, seen []uint64) {
+func (w *waitCount) granted(i int, seen []uint64) {
 	var ahead uint64
 	for j := range seen {
 		ahead = max(ahead, w.grants[j].Load()-seen[j])
@@ -198,7 +198,7 @@ func (w *waitingRoom) granted(i int, seen []uint64) {
 }
 
 // fill lets workers take turns.
-func (w *waitingRoom) fill(ctx context.Context, r *rig) (err error) {
+func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 	seen := make([][]uint64, len(r.hs))
 	for i := range seen {
 		seen[i] = make([]uint64, len(r.hs), len(r.hs)+16) // on lines of its own
@@ -228,14 +228,14 @@ func overtaking(ctx context.Context, s Subject) error {
 		var turns, waits, bad, worst, enough uint64 = 0, 0, 0, 0, enoughWaits
 		end := time.Now().Add(s.stress())
 		for round := 0; waits < enough && time.Now().Before(end); round++ {
-			room := newWaitingRoom(sh.workers, most)
-			if err := sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, room.fill); err != nil {
+			count := newWaitCount(sh.workers, most)
+			if err := sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, count.fill); err != nil {
 				return err
 			}
-			for _, k := range room.turns {
+			for _, k := range count.turns {
 				turns += k
 			}
-			bad, waits, worst = bad+room.bad, waits+room.waits, max(worst, room.worst)
+			bad, waits, worst = bad+count.bad, waits+count.waits, max(worst, count.worst)
 			if float64(bad) <= suspect*float64(turns) || waits < enough {
 				continue
 			}

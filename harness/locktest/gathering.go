@@ -27,7 +27,7 @@ type gathering struct {
 	shared bool                // with reads: in every round readers hold the lock
 	hold   func(round int)     // what the holder does while the others wait; nil: nothing
 	gap    func(trial int)     // waiters ask one after the other, so far apart; nil: at once
-	room   occupancy           // judges which workers are inside
+	inside occupancy           // judges which workers are inside
 	judge  func(g *scene) bool // whether a round was as it should be; it is repeated if not; nil: always
 
 	scene
@@ -207,12 +207,12 @@ func (g *gathering) visit(i, p int, stay func()) (err error) {
 	if g.reader(p) {
 		rw := g.hs[i].(harness.RWLocker)
 		rw.RLock()
-		err = g.room.read(i, stay)
+		err = g.inside.read(i, stay)
 		rw.RUnlock()
 		return err
 	}
 	g.hs[i].Lock()
-	err = g.room.write(i, stay)
+	err = g.inside.write(i, stay)
 	g.hs[i].Unlock()
 	return err
 }

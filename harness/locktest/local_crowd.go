@@ -27,10 +27,10 @@ func crowdPolicies(v *harness.Variant) []harness.WaitPolicy {
 // once the others have taken five times the stress time, as with a lock whose
 // arrivals look at all workers under the race detector.
 func eachCrowdShape(s Subject, check func(sh shape) error) error {
-	const surely = 33
+	const always = 33
 	start := time.Now()
 	for _, sh := range crowdShapes(s.Variant) {
-		if sh.workers > surely && time.Since(start) > 5*s.stress() {
+		if sh.workers > always && time.Since(start) > 5*s.stress() {
 			return nil
 		}
 		if err := check(sh); err != nil {
@@ -63,7 +63,7 @@ func (sh shape) gather(ctx context.Context, s Subject, rounds int) (*gathering, 
 		return nil, err
 	}
 	_, rw := hs[0].(harness.RWLocker)
-	return &gathering{hs: hs, rounds: rounds, reads: rw && s.Variant.Traits.ReadWrite, room: new(hall)}, nil
+	return &gathering{hs: hs, rounds: rounds, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}, nil
 }
 
 // crowdLocal lets more workers wait than a lock may have been made for.

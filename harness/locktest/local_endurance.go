@@ -81,7 +81,7 @@ func turn(h sync.Locker, reads bool) {
 // lookAt tries a free lock that has been used.
 func lookAt(ctx context.Context, s Subject, hs []sync.Locker) error {
 	_, rw := hs[0].(harness.RWLocker)
-	g := &gathering{hs: hs, rounds: 2 * lookedAt, reads: rw && s.Variant.Traits.ReadWrite, room: new(hall)}
+	g := &gathering{hs: hs, rounds: 2 * lookedAt, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
 	if len(hs) > 1 {
 		if err := g.run(ctx, s); err != nil {
 			return err
@@ -107,7 +107,7 @@ func busyLife(ctx context.Context, s Subject) error {
 		if sh.workers < 2 {
 			return nil
 		}
-		var in hall
+		var in rwInside
 		err := sh.once(ctx, s, limits{window: lim.window, turns: longLife / lim.workers}, false, func(ctx context.Context, r *rig) error {
 			_, rw := r.hs[0].(harness.RWLocker)
 			rw = rw && s.Variant.Traits.ReadWrite
@@ -167,7 +167,7 @@ func permitsInBatches(ctx context.Context, s Subject) error {
 		}
 		g := &gathering{
 			hs: sh.all(s.Variant, sh.workers), rounds: 1 << 10, until: time.Now().Add(s.stress() / 4),
-			share: permits, room: &limit{permits: permits}, hold: shortHold,
+			share: permits, inside: &limit{permits: permits}, hold: shortHold,
 		}
 		if err := g.run(ctx, s); err != nil {
 			return fmt.Errorf("%v: %w", sh, err)

@@ -47,20 +47,20 @@ func read(h sync.Locker, look func()) {
 	}
 }
 
-// A hall is words that say which workers are inside: writers as in inside, and how many
+// An rwInside is words that say which workers are inside: writers as in inside, and how many
 // readers. The lock under test should make them pointless.
-type hall struct {
+type rwInside struct {
 	inside
 	readers atomic.Int32
 	_       [128]byte
 }
 
 // write enters as a writer, stays, and leaves.
-func (a *hall) write(i int, stay func()) error {
+func (a *rwInside) write(i int, stay func()) error {
 	return errors.Join(a.visit(i, func() { stay() }), a.noReaders(i))
 }
 
-func (a *hall) noReaders(i int) error {
+func (a *rwInside) noReaders(i int) error {
 	if n := a.readers.Load(); n != 0 {
 		return fmt.Errorf("worker %d had the lock for writing while %d readers were inside", i, n)
 	}
@@ -68,7 +68,7 @@ func (a *hall) noReaders(i int) error {
 }
 
 // read enters as a reader, stays, and leaves.
-func (a *hall) read(i int, stay func()) error {
+func (a *rwInside) read(i int, stay func()) error {
 	a.readers.Add(1)
 	defer a.readers.Add(-1)
 	if w := a.owner.Load(); w != 0 {
@@ -84,7 +84,7 @@ func (a *hall) read(i int, stay func()) error {
 // mixedTurns lets workers write every fourth turn and read in between, if their
 // lock has readers that keep writers out; else they write.
 func mixedTurns(ctx context.Context, r *rig) error {
-	var a hall
+	var a rwInside
 	_, err := r.drive(ctx, func(i int) (err error) {
 		stay := func() { r.p.hold(i) }
 		if rw, ok := r.hs[i].(harness.RWLocker); ok && r.p.reads(i) {

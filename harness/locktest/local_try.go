@@ -102,7 +102,7 @@ func tryHeldOften(ctx context.Context, s Subject, hs []sync.Locker) error {
 		err := alone(ctx, s, "a free lock does not open, or TryLock waits for a held one,", func() error {
 			hold.take()
 			defer hold.leave()
-			return refusals(try)
+			return keptOutOften(try)
 		})
 		if err == nil {
 			err = tryAmongWaiters(ctx, s, hs, hold.take, hold.leave)
@@ -114,8 +114,8 @@ func tryHeldOften(ctx context.Context, s Subject, hs []sync.Locker) error {
 	return nil
 }
 
-// refusals tries a held lock often.
-func refusals(try harness.TryLocker) error {
+// keptOutOften tries a held lock often.
+func keptOutOften(try harness.TryLocker) error {
 	for k := range often {
 		if try.TryLock() {
 			return fmt.Errorf("TryLock took a held lock when it was tried for the %dth time", k+1)
@@ -145,7 +145,7 @@ func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, lea
 			if err := await(ctx, held); err != nil {
 				return err
 			}
-			err := refusals(hs[1].(harness.TryLocker))
+			err := keptOutOften(hs[1].(harness.TryLocker))
 			asked <- struct{}{}
 			return err
 		}

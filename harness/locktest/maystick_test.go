@@ -46,7 +46,7 @@ func TestMayStick(t *testing.T) {
 // What a broken lock does under a rule that it declares is excused if it gets stuck
 // there, as one that leaves places or permits behind does, and not if it lets one more in.
 func TestMayStickOfBroken(t *testing.T) {
-	for f, want := range map[fault]bool{ghostsOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
+	for f, want := range map[fault]bool{leavesTicketOfThirty: true, leaksOfThirty: true, onePermitMore: false} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
 			m := newMemoryServer(f)

@@ -25,12 +25,12 @@ type crowd struct{ workers, per int }
 
 func (c crowd) String() string { return fmt.Sprintf("workers=%d per-client=%d", c.workers, c.per) }
 
-// eachCrowd runs check in a new room for every crowd, with all of the stress
+// eachCrowd runs check in a new fixture for every crowd, with all of the stress
 // time, since a turn takes long, and says for which it failed.
-func eachCrowd(ctx context.Context, s Subject, check func(r *room, lim limits) error) error {
+func eachCrowd(ctx context.Context, s Subject, check func(r *fixture, lim limits) error) error {
 	for _, c := range crowds(s.Variant) {
 		lim := limits{window: s.stress(), patience: s.patience()}
-		err := inRoom(ctx, s, func(r *room) error {
+		err := inFixture(ctx, s, func(r *fixture) error {
 			if err := r.fill(c.workers, c.per); err != nil {
 				return err
 			}
@@ -44,9 +44,9 @@ func eachCrowd(ctx context.Context, s Subject, check func(r *room, lim limits) e
 }
 
 // visit takes the lock as worker i, calls stay with the lease, and releases it.
-// A wait that ends with ctx is an error; the crew watches for locks that are
+// A wait that ends with ctx is an error; drive watches for locks that are
 // stuck.
-func (r *room) visit(ctx context.Context, i int, stay func(harness.Lease) error) error {
+func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) error) error {
 	lease, err := r.sessions[i].Lock(ctx)
 	if err != nil {
 		return fmt.Errorf("worker %d: Lock: %w", i, err)
@@ -68,7 +68,7 @@ func linger(turn uint64) {
 }
 
 func livenessRemote(ctx context.Context, s Subject) error {
-	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		lim = limits{turns: 10, patience: lim.patience}
 		_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
@@ -81,7 +81,7 @@ func livenessRemote(ctx context.Context, s Subject) error {
 }
 
 func exclusionRemote(ctx context.Context, s Subject) error {
-	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		var in inside
 		var turn atomic.Uint64
 		_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
@@ -94,7 +94,7 @@ func exclusionRemote(ctx context.Context, s Subject) error {
 }
 
 func lostUpdateRemote(ctx context.Context, s Subject) error {
-	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		var n uint64 // plain memory, guarded by the lock and nothing else
 		turns, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
@@ -113,7 +113,7 @@ func lostUpdateRemote(ctx context.Context, s Subject) error {
 
 // reuseRemote runs without contention, where the order of turns is known.
 func reuseRemote(ctx context.Context, s Subject) error {
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func fifoRemote(ctx context.Context, s Subject) error {
 		// The last of the trials has gaps 16 times as long: longer than a process of
 		// a busy machine is kept from running.
 		gap := max(140*time.Millisecond/time.Duration(c.workers), 14*time.Millisecond)
-		err := inRoom(ctx, s, func(r *room) error {
+		err := inFixture(ctx, s, func(r *fixture) error {
 			if err := r.fill(r.atMost(c.workers), c.per); err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func fencingRemote(ctx context.Context, s Subject) error {
 // writersFencing lets some waiters give up, and some rounds start with no waiter
 // in line, since recipes take another path then.
 func writersFencing(ctx context.Context, s Subject) error {
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(4), 2); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func writersFencing(ctx context.Context, s Subject) error {
 }
 
 // fencedTurn tries for a short time, and then with patience.
-func (r *room) fencedTurn(ctx context.Context, i int, rise func(int, uint64) error) error {
+func (r *fixture) fencedTurn(ctx context.Context, i int, rise func(int, uint64) error) error {
 	stay := func(l harness.Lease) error {
 		time.Sleep(time.Millisecond)
 		return rise(i, l.Token())

@@ -10,10 +10,10 @@ import (
 )
 
 func cancelRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *room) error {
+	return inCompany(ctx, s, func(r *fixture) error {
 		for _, step := range []struct {
 			name string
-			run  func(*room) error
+			run  func(*fixture) error
 		}{
 			{"context ended before Lock", cancelledBefore},
 			{"deadline while waiting", giveUpAtDeadline},
@@ -42,7 +42,7 @@ type grant struct {
 
 // wait starts Lock as worker i in a goroutine of its own. It waits under ctx
 // alone; the caller must end ctx or let it have the lock.
-func (r *room) wait(ctx context.Context, i int) <-chan grant {
+func (r *fixture) wait(ctx context.Context, i int) <-chan grant {
 	got := make(chan grant, 1)
 	go func() {
 		lease, err := r.sessions[i].Lock(ctx)
@@ -52,7 +52,7 @@ func (r *room) wait(ctx context.Context, i int) <-chan grant {
 }
 
 // answer returns what a Lock whose context has ended returned.
-func (r *room) answer(got <-chan grant) (grant, error) {
+func (r *fixture) answer(got <-chan grant) (grant, error) {
 	select {
 	case g := <-got:
 		return g, nil
@@ -62,7 +62,7 @@ func (r *room) answer(got <-chan grant) (grant, error) {
 }
 
 // gaveUp checks that Lock returned the error of its context.
-func (r *room) gaveUp(ctx context.Context, got <-chan grant) error {
+func (r *fixture) gaveUp(ctx context.Context, got <-chan grant) error {
 	g, err := r.answer(got)
 	switch {
 	case err != nil:
@@ -75,13 +75,13 @@ func (r *room) gaveUp(ctx context.Context, got <-chan grant) error {
 	return nil
 }
 
-func cancelledBefore(r *room) error {
+func cancelledBefore(r *fixture) error {
 	ctx, cancel := context.WithCancel(r.ctx)
 	cancel()
 	return r.gaveUp(ctx, r.wait(ctx, 0))
 }
 
-func giveUpAtDeadline(r *room) error {
+func giveUpAtDeadline(r *fixture) error {
 	lease, err := r.lock(0)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func giveUpAtDeadline(r *room) error {
 }
 
 // cancelledInQueue takes the middle one of three out of the queue.
-func cancelledInQueue(r *room) error {
+func cancelledInQueue(r *fixture) error {
 	lease, err := r.lock(0)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func cancelledInQueue(r *room) error {
 }
 
 // cancelledAtRelease lets the end of the wait and the grant race.
-func cancelledAtRelease(r *room) error {
+func cancelledAtRelease(r *fixture) error {
 	for k := range 10 {
 		lease, err := r.lock(0)
 		if err != nil {

@@ -15,7 +15,7 @@ func permitsRemote(ctx context.Context, s Subject) error {
 	if most := s.Variant.Traits.MaxWorkers; most > 0 && most < n {
 		return NotApplicable(fmt.Sprintf("no worker to refuse: the lock serves at most %d workers", most))
 	}
-	return inRoomWithout(ctx, s, 0, func(r *room) error {
+	return inFixtureWithout(ctx, s, 0, func(r *fixture) error {
 		if err := r.fill(n, 2); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func permitsRemote(ctx context.Context, s Subject) error {
 }
 
 // countPermits takes all permits and checks that there is not one more.
-func (r *room) countPermits(permits int) error {
+func (r *fixture) countPermits(permits int) error {
 	var leases []harness.Lease
 	for i := range permits {
 		lease, err := r.lock(i)
@@ -60,7 +60,7 @@ func (r *room) countPermits(permits int) error {
 }
 
 func reentrantRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *room) error {
+	return inCompany(ctx, s, func(r *fixture) error {
 		outer, err := r.lock(0)
 		if err != nil {
 			return err
@@ -87,4 +87,4 @@ func reentrantRemote(ctx context.Context, s Subject) error {
 
 // heldByOwner checks that the lock of worker 0 keeps the others out, in its own
 // client and in another one.
-func (r *room) heldByOwner() error { return atOnce([]int{1, 2}, r.held) }
+func (r *fixture) heldByOwner() error { return atOnce([]int{1, 2}, r.held) }

@@ -47,7 +47,7 @@ const label = "locktest"
 // busyRoom uses everything that may start goroutines: leases, waiters, waiters
 // that give up, and sessions that close while others go on.
 func busyRoom(ctx context.Context, s Subject) error {
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func crowdRemote(ctx context.Context, s Subject) error {
 	if n < 2 {
 		return NotApplicable("no queue to speak of: the lock serves one worker")
 	}
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(n, perClient); err != nil {
 			return err
 		}
@@ -50,9 +50,9 @@ func crowdRemote(ctx context.Context, s Subject) error {
 
 // gather lets one worker hold the lock for a while and all others ask for it
 // meanwhile, each once; as readers and writers by turns if readers is set.
-func (r *room) gather(hold time.Duration, readers bool) error {
+func (r *fixture) gather(hold time.Duration, readers bool) error {
 	order := rand.Perm(len(r.sessions))
-	var a hall
+	var a rwInside
 	held := make(chan struct{})
 	_, err := drive(r.ctx, len(order), limits{turns: 1, patience: r.s.patience() + hold}, func(ctx context.Context, i int) error {
 		p := order[i]
@@ -82,7 +82,7 @@ func (r *room) gather(hold time.Duration, readers bool) error {
 }
 
 // leave checks a lease that holds the lock, releases it and checks its end.
-func (r *room) leave(l harness.Lease) error {
+func (r *fixture) leave(l harness.Lease) error {
 	return errors.Join(alive(l), r.unlock(l), r.ended(l))
 }
 
@@ -94,7 +94,7 @@ func wakeUpRemote(ctx context.Context, s Subject) error {
 		return NotApplicable("no queue to speak of: the lock serves one worker")
 	}
 	return atOnce([]int{2, n}, func(n int) error {
-		return inRoom(ctx, s, func(r *room) error {
+		return inFixture(ctx, s, func(r *fixture) error {
 			if err := r.fill(n, 2); err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func wakeUpRemote(ctx context.Context, s Subject) error {
 // enduranceRemote uses one lock for some hundred turns, as fast as it goes, by
 // one client and by two, and looks at the permits of a lock that has some.
 func enduranceRemote(ctx context.Context, s Subject) error {
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func enduranceRemote(ctx context.Context, s Subject) error {
 // more than a counter of eight bits can count.
 const longRemoteLife = 300
 
-func (r *room) gatherIfMany() error {
+func (r *fixture) gatherIfMany() error {
 	if len(r.sessions) < 2 {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (r *room) gatherIfMany() error {
 // turns.
 func starvationRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 5)
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(n, 2); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func readCountRemote(ctx context.Context, s Subject) error {
 	if n < 2 {
 		return NotApplicable("no writer to keep out: the lock serves one worker")
 	}
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(n, perClient); err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func readCountRemote(ctx context.Context, s Subject) error {
 }
 
 // writerBehind lets the last worker wait for so many readers.
-func (r *room) writerBehind(readers int) error {
+func (r *fixture) writerBehind(readers int) error {
 	leases := make([]harness.Lease, readers)
 	for k := range leases {
 		lease, err := r.get(k, reading)
@@ -262,7 +262,7 @@ func cancelManyRemote(ctx context.Context, s Subject) error {
 	if most := s.Variant.Traits.MaxWorkers; n < 3 || most > 0 && most < permits+n {
 		return NotApplicable("too few to give up")
 	}
-	return inRoomWithout(ctx, s, 0, func(r *room) error {
+	return inFixtureWithout(ctx, s, 0, func(r *fixture) error {
 		if err := r.fill(permits+n, perClient); err != nil {
 			return err
 		}
@@ -293,7 +293,7 @@ const (
 // giveUpTogether lets all other workers wait for permits that are taken and give
 // up, in every second round while the permits are released. It returns how many
 // gave up.
-func (r *room) giveUpTogether(permits, round int) (int, error) {
+func (r *fixture) giveUpTogether(permits, round int) (int, error) {
 	var leases []harness.Lease
 	for i := range permits {
 		lease, err := r.lock(i)

@@ -11,13 +11,13 @@ import (
 	"locklab/harness"
 )
 
-// inCompany runs check in a room of three workers: 0 and 1 behind one client,
+// inCompany runs check in a fixture of three workers: 0 and 1 behind one client,
 // 2 behind another.
-func inCompany(ctx context.Context, s Subject, check func(r *room) error) error {
+func inCompany(ctx context.Context, s Subject, check func(r *fixture) error) error {
 	if n := atMost(s.Variant, 3); n < 3 {
 		return NotApplicable(fmt.Sprintf("needs three workers: the lock serves at most %d", n))
 	}
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(3, 2); err != nil {
 			return err
 		}
@@ -25,11 +25,11 @@ func inCompany(ctx context.Context, s Subject, check func(r *room) error) error 
 	})
 }
 
-// ownerRemote has a room for each case, since all they do is wait.
+// ownerRemote has a fixture for each case, since all they do is wait.
 func ownerRemote(ctx context.Context, s Subject) error {
 	// The next holder may be in another client, in the same, or the same worker.
 	return atOnce([]int{2, 1, 0}, func(next int) error {
-		return inCompany(ctx, s, func(r *room) error {
+		return inCompany(ctx, s, func(r *fixture) error {
 			first, err := r.lock(0)
 			if err != nil {
 				return err
@@ -58,7 +58,7 @@ func atOnce(workers []int, check func(worker int) error) error {
 }
 
 // staleUnlock checks that a stale lease cannot release the lock of worker next.
-func (r *room) staleUnlock(stale harness.Lease, next int) error {
+func (r *fixture) staleUnlock(stale harness.Lease, next int) error {
 	lease, err := r.lock(next)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (r *room) staleUnlock(stale harness.Lease, next int) error {
 }
 
 // refused checks that Unlock of a lease without a lock wraps ErrNotHeld.
-func (r *room) refused(l harness.Lease, what string) error {
+func (r *fixture) refused(l harness.Lease, what string) error {
 	ctx, cancel := r.patient()
 	defer cancel()
 	switch err := l.Unlock(ctx); {
@@ -89,7 +89,7 @@ func (r *room) refused(l harness.Lease, what string) error {
 }
 
 func unlockCancelledRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *room) error {
+	return inCompany(ctx, s, func(r *fixture) error {
 		over, cancel := context.WithCancel(ctx)
 		cancel()
 		past, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Second))
@@ -113,7 +113,7 @@ func unlockCancelledRemote(ctx context.Context, s Subject) error {
 }
 
 func leaseRemote(ctx context.Context, s Subject) error {
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(2), 2); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func alive(l harness.Lease) error {
 }
 
 // ended checks a lease that has been released.
-func (r *room) ended(l harness.Lease) error {
+func (r *fixture) ended(l harness.Lease) error {
 	select {
 	case <-l.Done():
 	case <-time.After(r.s.patience()):
@@ -166,7 +166,7 @@ func (r *room) ended(l harness.Lease) error {
 }
 
 func tryRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *room) error {
+	return inCompany(ctx, s, func(r *fixture) error {
 		if _, ok := r.sessions[0].(harness.TrySession); !ok {
 			return NotApplicable("the lock has no TryLock")
 		}
@@ -202,14 +202,14 @@ const (
 	fewTries  = 10
 )
 
-func (r *room) try(i int) (harness.Lease, error) {
+func (r *fixture) try(i int) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
 	return r.sessions[i].(harness.TrySession).TryLock(ctx)
 }
 
 // tryRefused checks TryLock of a held lock.
-func (r *room) tryRefused(i int) error {
+func (r *fixture) tryRefused(i int) error {
 	switch lease, err := r.try(i); {
 	case err == nil:
 		return errors.Join(fmt.Errorf("worker %d: TryLock took a held lock", i), r.unlock(lease))

@@ -14,7 +14,7 @@ import (
 // claimsRemote checks that a lock claims what its sessions can do, and the other
 // way round.
 func claimsRemote(ctx context.Context, s Subject) error {
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(1, 1); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func claimsRemote(ctx context.Context, s Subject) error {
 // that has none.
 func remoteReaders(check func(ctx context.Context, s Subject) error) func(ctx context.Context, s Subject) error {
 	return func(ctx context.Context, s Subject) error {
-		err := inRoom(ctx, s, func(r *room) error {
+		err := inFixture(ctx, s, func(r *fixture) error {
 			if err := r.fill(1, 1); err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (m mode) String() string {
 }
 
 // enter calls Lock or RLock as worker i.
-func (r *room) enter(ctx context.Context, i int, m mode) (harness.Lease, error) {
+func (r *fixture) enter(ctx context.Context, i int, m mode) (harness.Lease, error) {
 	if m == reading {
 		return r.sessions[i].(harness.RWSession).RLock(ctx)
 	}
@@ -73,7 +73,7 @@ func (r *room) enter(ctx context.Context, i int, m mode) (harness.Lease, error) 
 }
 
 // get takes the lock as worker i, which may not be kept out for long.
-func (r *room) get(i int, m mode) (harness.Lease, error) {
+func (r *fixture) get(i int, m mode) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
 	lease, err := r.enter(ctx, i, m)
@@ -89,7 +89,7 @@ func (r *room) get(i int, m mode) (harness.Lease, error) {
 }
 
 // keptOut returns an error unless worker i is kept out for a moment.
-func (r *room) keptOut(i int, m mode) error {
+func (r *fixture) keptOut(i int, m mode) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()
 	lease, err := r.enter(ctx, i, m)
@@ -103,7 +103,7 @@ func (r *room) keptOut(i int, m mode) error {
 }
 
 // free checks that no worker holds the lock: each worker writes and reads.
-func (r *room) free() error {
+func (r *fixture) free() error {
 	for i := range r.sessions {
 		for _, m := range []mode{reading, writing, reading} {
 			lease, err := r.get(i, m)
@@ -124,7 +124,7 @@ func readExclusionRemote(ctx context.Context, s Subject) error {
 	if err := inCompany(ctx, s, apart); err != nil && !isNotApplicable(err) {
 		return err
 	}
-	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		holds, err := r.mixed(ctx, lim, 2*time.Millisecond)
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func readExclusionRemote(ctx context.Context, s Subject) error {
 
 // apart lets readers and a writer keep each other out, in both orders, within a
 // client and between two.
-func apart(r *room) error {
+func apart(r *fixture) error {
 	first, err := r.get(0, reading)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func apart(r *room) error {
 
 // mixed lets all workers write every fourth turn and read in between, each
 // lingering inside now and then, and returns which of them were inside when.
-func (r *room) mixed(ctx context.Context, lim limits, linger time.Duration) ([]oracle.Hold, error) {
+func (r *fixture) mixed(ctx context.Context, lim limits, linger time.Duration) ([]oracle.Hold, error) {
 	n := len(r.sessions)
 	p, epoch := newPace(n, false), time.Now()
 	logs := make([][]oracle.Hold, n)
@@ -216,7 +216,7 @@ func readersShareRemote(ctx context.Context, s Subject) error {
 	if n < 2 {
 		return NotApplicable("no other worker to share with: the lock serves one")
 	}
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(n, 2); err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func writerProgressRemote(ctx context.Context, s Subject) error {
 	if n < 3 {
 		return NotApplicable(fmt.Sprintf("readers cannot follow each other: the lock serves at most %d workers", n))
 	}
-	return inRoom(ctx, s, func(r *room) error {
+	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(n, 2); err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func aBit() { time.Sleep(100 * time.Microsecond) }
 
 // writeAmong takes the lock as writer 0 while readers keep coming, which entries
 // counts.
-func (r *room) writeAmong(ctx context.Context, entries *atomic.Uint64, n uint64) error {
+func (r *fixture) writeAmong(ctx context.Context, entries *atomic.Uint64, n uint64) error {
 	for range throngTurn {
 		for seen := entries.Load(); entries.Load() < seen+n; aBit() {
 			if ctx.Err() != nil {

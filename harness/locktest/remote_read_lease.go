@@ -13,15 +13,15 @@ import (
 // readCancelRemote lets readers give up that wait for a writer, and writers that
 // wait for readers, while others wait behind them.
 func readCancelRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *room) error {
+	return inCompany(ctx, s, func(r *fixture) error {
 		for _, step := range []struct {
 			name string
-			run  func(*room) error
+			run  func(*fixture) error
 		}{
 			{"context ended before RLock", readerGivesUpBefore},
-			{"a reader gives up on a writer", func(r *room) error { return r.givesUp(writing, reading, reading) }},
-			{"a reader gives up before a writer behind it", func(r *room) error { return r.givesUp(writing, reading, writing) }},
-			{"a writer gives up on a reader", func(r *room) error { return r.givesUp(reading, writing, writing) }},
+			{"a reader gives up on a writer", func(r *fixture) error { return r.givesUp(writing, reading, reading) }},
+			{"a reader gives up before a writer behind it", func(r *fixture) error { return r.givesUp(writing, reading, writing) }},
+			{"a writer gives up on a reader", func(r *fixture) error { return r.givesUp(reading, writing, writing) }},
 			{"a writer gives up before a reader behind it", gateOpens},
 			{"a reader gives up while the writer leaves", readerGivesUpAtRelease},
 		} {
@@ -38,7 +38,7 @@ func readCancelRemote(ctx context.Context, s Subject) error {
 
 // ask takes the lock as worker i in a goroutine of its own. It waits under ctx
 // alone; the caller must end ctx or let it have the lock.
-func (r *room) ask(ctx context.Context, i int, m mode) <-chan grant {
+func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 	got := make(chan grant, 1)
 	go func() {
 		lease, err := r.enter(ctx, i, m)
@@ -48,7 +48,7 @@ func (r *room) ask(ctx context.Context, i int, m mode) <-chan grant {
 }
 
 // granted takes what ask was promised and releases it.
-func (r *room) granted(got <-chan grant) error {
+func (r *fixture) granted(got <-chan grant) error {
 	g := <-got
 	if g.err != nil {
 		return fmt.Errorf("the waiter behind the one that gave up does not get the lock: %w", g.err)
@@ -56,7 +56,7 @@ func (r *room) granted(got <-chan grant) error {
 	return r.unlock(g.lease)
 }
 
-func readerGivesUpBefore(r *room) error {
+func readerGivesUpBefore(r *fixture) error {
 	ctx, cancel := context.WithCancel(r.ctx)
 	cancel()
 	return r.gaveUp(ctx, r.ask(ctx, 0, reading))
@@ -64,7 +64,7 @@ func readerGivesUpBefore(r *room) error {
 
 // givesUp lets worker 1 give up while worker 0 is inside and worker 2 waits
 // behind it.
-func (r *room) givesUp(inside, middle, last mode) error {
+func (r *fixture) givesUp(inside, middle, last mode) error {
 	holder, err := r.get(0, inside)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (r *room) givesUp(inside, middle, last mode) error {
 
 // gateOpens lets a reader wait behind a writer that gives up: only another
 // reader is inside then, which stays.
-func gateOpens(r *room) error {
+func gateOpens(r *fixture) error {
 	holder, err := r.get(0, reading)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func gateOpens(r *room) error {
 }
 
 // readerGivesUpAtRelease lets the end of a reader's wait and its grant race.
-func readerGivesUpAtRelease(r *room) error {
+func readerGivesUpAtRelease(r *fixture) error {
 	for k := range 10 {
 		holder, err := r.get(0, writing)
 		if err != nil {
@@ -150,7 +150,7 @@ func readerGivesUpAtRelease(r *room) error {
 // readLeaseRemote checks that a reader's lease is a lease like others, and that
 // its end is that of no other hold.
 func readLeaseRemote(ctx context.Context, s Subject) error {
-	return inCompany(ctx, s, func(r *room) error {
+	return inCompany(ctx, s, func(r *fixture) error {
 		first, err := r.get(0, reading)
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func readLeaseRemote(ctx context.Context, s Subject) error {
 }
 
 // staleReader checks that a reader's lease that has ended cannot end a writer's.
-func (r *room) staleReader(stale harness.Lease) error {
+func (r *fixture) staleReader(stale harness.Lease) error {
 	for _, i := range []int{2, 0} { // of another client, and the worker itself
 		writer, err := r.get(i, writing)
 		if err != nil {
@@ -208,7 +208,7 @@ func (r *room) staleReader(stale harness.Lease) error {
 
 // readFencing judges the tokens of readers and writers that contend.
 func readFencing(ctx context.Context, s Subject) error {
-	return eachCrowd(ctx, s, func(r *room, lim limits) error {
+	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		holds, err := r.mixed(ctx, lim, time.Millisecond)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func remotePatience(rule string) time.Duration {
 // faults names the rule that must catch each fault.
 var faults = map[fault]string{
 	grantsAll: "exclusion", grantsAtRandom: "lost-update", losesWakeUps: "liveness", servesLast: "fifo",
-	leavesGhost: "cancel", dropsGrant: "cancel", ignoresContext: "cancel", hidesContextError: "cancel", takesWhenEnded: "cancel",
+	leavesTicket: "cancel", dropsGrant: "cancel", ignoresContext: "cancel", hidesContextError: "cancel", takesWhenEnded: "cancel",
 	staleUnlockFrees: "owner", doubleUnlockNil: "owner", unlockObeysCtx: "unlock-cancelled",
 	doneStaysOpen: "lease", doneIsClosed: "lease", errStaysNil: "lease",
 	tokenStays: "fencing", tokenOfArrival: "fencing",
@@ -35,11 +35,11 @@ var faults = map[fault]string{
 	losesFewWakeUps: "wake-up", forgetsSleepers: "wake-up",
 	tokenOfEightBits: "endurance", grantsLateInLife: "endurance",
 	starvesOne: "starvation", lastBeyondEight: "fifo", trySeldomTakes: "try",
-	ghostsOfThirty: "cancel-many", leaksOfThirty: "cancel-many", countsToThree: "read-count",
+	leavesTicketOfThirty: "cancel-many", leaksOfThirty: "cancel-many", countsToThree: "read-count",
 	readersUnclaimed: "claims", readersMissing: "claims",
 	readerWalksIn: "read-exclusion", readerSlipsIn: "read-exclusion", writerWalksIn: "read-exclusion", firstReaderFrees: "read-exclusion",
 	readersExclude: "readers-share", writersStarve: "writer-progress",
-	readerLeavesGhost: "read-cancel", readerDropsGrant: "read-cancel", gateStaysShut: "read-cancel",
+	readerLeavesTicket: "read-cancel", readerDropsGrant: "read-cancel", gateStaysShut: "read-cancel",
 	staleReaderFrees: "read-lease", readerTokensBehind: "fencing", readersTakeNext: "fencing",
 }
 

@@ -5,7 +5,7 @@ import "math"
 // The bypass of a stretch, from a turn of a worker to its next: how many times
 // ONE other worker took the lock in it, the one that took it most. A lock that
 // serves in order of arrival gives at most 1 as long as every worker asks again
-// at once: who asks later is not served twice before it. There is no bound for a
+// at once: a worker that asks later is not served twice before it. There is no bound for a
 // lock that lets newcomers pass.
 //
 // The log holds grants, not requests, so the figures are upper bounds of how
@@ -16,7 +16,7 @@ import "math"
 //
 // A stretch that is cut by an end of a burst counts as far as it is seen, so a
 // worker that starves through a burst counts too, and no figure is above the
-// length of a burst. Stretches in which nobody else came are those of an owner
+// length of a burst. Stretches in which no other came are those of an owner
 // that took the lock back, and do not count.
 //
 // Source: the bounded bypass of J. Burns, P. Jackson, N. Lynch, M. Fischer,
@@ -36,7 +36,7 @@ var (
 		func(log owners) (float64, bool) { return bypass(log, 0.99), true })
 )
 
-// bypass returns quantile q of the bypasses, 0 if nobody passed anybody.
+// bypass returns quantile q of the bypasses, 0 if none passed another.
 func bypass(log owners, q float64) float64 {
 	passed := make([]int, log.burst+1) // stretches, by bypass
 	c := counter{times: make([]uint64, log.workers)}
@@ -62,7 +62,7 @@ func bypass(log owners, q float64) float64 {
 		}
 		passed[c.most(burst)] += never
 	}
-	passed[0] = 0 // nobody came between
+	passed[0] = 0 // none came between
 	total := 0
 	for _, n := range passed {
 		total += n

@@ -14,7 +14,7 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestUnderTheFloor: no time is quoted that the clock cannot tell, and whoever
+// TestUnderTheFloor: no time is quoted that the clock cannot tell, and the reader that
 // asks gets the bound.
 func TestUnderTheFloor(t *testing.T) {
 	quantile := func(h harness.Histogram) *harness.Result {

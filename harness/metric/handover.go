@@ -21,8 +21,8 @@ var Handovers = &Metric{
 }
 
 // HandoverTime is the median time from release to the grant of another worker,
-// in nanoseconds: how long the lock lies idle while somebody waits for it. Where
-// workers think, it includes the time in which nobody asked. Under [Floor] it is
+// in nanoseconds: how long the lock lies idle while a worker waits for it. Where
+// workers think, it includes the time in which none asked. Under [Floor] it is
 // missing.
 //
 // Source: BenchmarkMutexHandoff of the Go runtime (runtime/runtime_test.go),

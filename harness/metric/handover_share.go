@@ -7,7 +7,7 @@ import "locklab/harness"
 // hand-over times their number. The lock is held in another part, which is
 // [HoldShare] times the workers; the rest is the way from a worker to itself,
 // which [Handovers] does not count. With think time it includes that in which
-// nobody asked.
+// none asked.
 //
 // Source: the hand-over of J. Mellor-Crummey, M. Scott, "Algorithms for Scalable
 // Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, as a part

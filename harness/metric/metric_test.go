@@ -115,7 +115,7 @@ func TestByHand(t *testing.T) {
 		{GapP99, log(6, 3, 0, 1, 0, 1, 2, 1), 4},
 		{GapP50, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
 
-		// Rotation: nobody is passed twice.
+		// Rotation: none is passed twice.
 		{Bypass, log(6, 3, 0, 1, 2, 0, 1, 2), 1},
 		{Bypass, log(6, 3, 0, 1, 2, 2, 1, 0), 2}, // 2 passes 0 and 1 twice
 		// Between two turns of 2 come 0 0 1 0 1: 0 three times.
@@ -143,7 +143,7 @@ func TestByHand(t *testing.T) {
 		{RoundTrip, &harness.Result{RoundTrip: 8}, 8},
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
 		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
-		// 5 of 20 acquisitions in 20 us changed hands, or all if there is nobody else.
+		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no other.
 		{TurnRoundTrips, lockTurns(2, 5), 2}, {TurnRoundTrips, lockTurns(1, 0), 0.5},
 		{TurnRoundTrips, lockTurns(2, 0), 10}, // at least
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
@@ -230,7 +230,7 @@ func TestTooLittle(t *testing.T) {
 		{CPU, &harness.Result{Ops: 9}},
 		{LWSS, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 3)}},
 		{Reacquire, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 2)}},
-		{Bypass, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // nobody to be passed by
+		{Bypass, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // no other to be passed by
 		{Bypass, &harness.Result{Burst: 2, Workers: make([]uint64, 2)}},
 		{Bypass, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
 		{HandoverMean, result(10)},

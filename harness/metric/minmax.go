@@ -1,7 +1,7 @@
 package metric
 
 // MinMax is what the least served worker got, as a share of what the best
-// served one got, in percent: 100 is fair, 0 means that somebody starved.
+// served one got, in percent: 100 is fair, 0 means that a worker starved.
 //
 // Source: the fairness check of Linux, kernel/locking/locktorture.c, which
 // reports the greatest and least number of acquisitions of a writer.

@@ -50,7 +50,7 @@ var (
 
 // lockTurn is the time in which the lock goes from one worker to the next, with
 // the hold: the window over the hand-overs. A worker alone hands the lock to
-// itself. What the owner takes back counts for nobody, as in [Handovers]. A window
+// itself. What the owner takes back counts for none, as in [Handovers]. A window
 // without a hand-over counts as one turn, which took that long at least: left out,
 // it would leave the quick ones. Where several may hold at once the window is no
 // row of turns, and there is none.

@@ -8,7 +8,7 @@ import (
 	"locklab/harness"
 )
 
-// Short-term fairness is read from the owner log: who held the lock, in order,
+// Short-term fairness is read from the owner log: which worker held the lock, in order,
 // in bursts of consecutive acquisitions. Nothing is concluded across the gap
 // between two bursts, so a run or a wait longer than a burst counts as one of
 // the burst's length. "Time" is counted in acquisitions throughout.

@@ -3,7 +3,7 @@ package metric
 import "locklab/harness"
 
 // Throughput is acquisitions of all workers per second of the measured window.
-// A worker that takes the lock again before anybody else got a chance counts
+// A worker that takes the lock again before another got a chance counts
 // like any other; [Handovers] does not count it.
 var Throughput = &Metric{
 	Name:   "throughput",

@@ -3,7 +3,7 @@ package metric
 import "locklab/harness"
 
 // Time is the measured window divided by the acquisitions in it, in
-// nanoseconds: the time from one acquisition to the next by anybody, which is
+// nanoseconds: the time from one acquisition to the next by any worker, which is
 // what the Go benchmark format calls ns/op. It is not the time that one worker
 // waits; see [P50].
 var Time = &Metric{

@@ -25,7 +25,7 @@ var Requests = &Metric{
 
 // Notifications is the messages that the servers sent unasked per acquisition:
 // watch events and published messages. More than one on average means that a
-// release wakes clients who then do not get the lock.
+// release wakes clients that then do not get the lock.
 var Notifications = &Metric{
 	Name:   "notifications",
 	Unit:   "notifs/op",

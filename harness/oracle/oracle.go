@@ -26,7 +26,7 @@ type Hold struct {
 	Requested int64 // before Lock was called
 	Acquired  int64
 	Releasing int64
-	Shared    bool   // by a reader, beside whom other readers may hold the lock
+	Shared    bool   // by a reader, beside which other readers may hold the lock
 	Token     uint64 // fencing token, 0 for none
 }
 
@@ -51,14 +51,14 @@ func Counter(got, want uint64) []harness.Violation {
 	return report(Exclusion, lost, fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
 }
 
-// Torn reports how often somebody inside found the two halves of what the lock
+// Torn reports how often a worker inside found the two halves of what the lock
 // guards unequal: a writer was inside too.
 func Torn(n uint64) []harness.Violation {
 	return report(Exclusion, n, "what the lock guards was found half written")
 }
 
 // Stuck reports workers that did not come back from the lock within patience
-// after the last one was told to stop, although nobody was left to wait for.
+// after the last one was told to stop, although none was left to wait for.
 func Stuck(workers []int, patience time.Duration) []harness.Violation {
 	if len(workers) == 0 {
 		return nil

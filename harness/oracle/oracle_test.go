@@ -87,7 +87,7 @@ func TestTokens(t *testing.T) {
 
 		{"permits in turn, rising", 2, w(1, 2, 3), 0},
 		{"permits in turn, falling", 2, w(2, 1, 3), 1},
-		{"permits together, granted in an order nobody knows", 2, early(w(2, 1)), 0},
+		{"permits together, granted in an unknown order", 2, early(w(2, 1)), 0},
 		{"permits, asked for in the moment of a grant", 2, []Hold{{Acquired: 5, Releasing: 9, Token: 2}, {Requested: 5, Acquired: 6, Releasing: 9, Token: 1}}, 0},
 		{"permits, asked for after a grant", 2, []Hold{{Acquired: 5, Releasing: 9, Token: 2}, {Requested: 6, Acquired: 7, Releasing: 9, Token: 1}}, 1},
 		{"without permits the order is known", 1, early(w(2, 1)), 1},

@@ -14,7 +14,7 @@ const (
 	bursts    = 16
 )
 
-// An OwnerLog keeps who held a lock, in order, in bursts of Burst consecutive
+// An OwnerLog keeps which worker held a lock, in order, in bursts of Burst consecutive
 // acquisitions spread over a run: one burst in each of equal stretches, at a
 // place in it that is drawn, so that no order of service keeps step with the log.
 // It is written under the lock that it logs, at the price of one store in a burst

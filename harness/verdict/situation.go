@@ -17,7 +17,7 @@ type class int
 const (
 	ordinary class = iota
 	held           // for so long that a waiter could sleep meanwhile
-	read           // most turns only read
+	read           // most acquisitions only read
 )
 
 // From these hold times on a section is long: several times what it takes to put
@@ -63,20 +63,20 @@ const (
 )
 
 var plainWords = map[string]struct{ meaning, when string }{
-	uncontended:    {"nobody else wants the lock", "when nobody else wants it"},
+	uncontended:    {"one worker takes the lock", "without contention"},
 	fewWorkers:     {"some CPUs have nothing to do", "with a few workers"},
 	upToCPUs:       {"every worker has a CPU of its own", "with up to one worker per CPU"},
 	onePerCPU:      {"every CPU has a worker, no worker waits for a CPU", "with one worker per CPU"},
 	oversubscribed: {"workers wait for CPUs as well as for the lock", "with more workers than CPUs"},
 	contended:      {"all want the lock at once", "when many want it"},
-	mostlyReaders:  {"readers may share the lock", "when most turns only read"},
-	longHeld:       {"whoever waits has time to sleep", "when it is held long"},
+	mostlyReaders:  {"readers may share the lock", "when most acquisitions only read"},
+	longHeld:       {"waiters have time to sleep", "when it is held long"},
 }
 
 // SituationOf returns what g is with w workers, by no name of its own.
 func SituationOf(g *Group, w int) Situation { return Situation{g: g, workers: w} }
 
-// Leads reports whether the lock called use is surely faster than every other that
+// Leads reports whether the lock called use is faster beyond chance than every other that
 // may be recommended in s, and whether there is no other.
 func (s Situation) Leads(use string) (proven, alone bool) {
 	c := s.contest()
@@ -238,6 +238,6 @@ func (s Situation) setting() string {
 // eligible reports whether a verdict may compare a lock with the given status,
 // and name it as the lock to use if no lock of a better status is there.
 func eligible(l harness.Lock) bool {
-	// A lock with several permits lets in whom others must keep out.
+	// A lock with several permits lets in workers that others must keep out.
 	return (l.Status == harness.Recommended || l.Status == harness.Reference) && l.Traits.Permits <= 1
 }

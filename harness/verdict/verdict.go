@@ -63,7 +63,7 @@ const (
 		"Locks that are not slower tie, unless they are probably slower by more than twice. That rounds do not tell two locks apart does not make them equal: of the ties only those are considered that do not even seem slower, at 80 % by themselves. Of these the fairer one is used (by more than 5 points of Jain's index), then the simpler one (of the standard library, then with one word or key, then with one for each waiter, then put together), then the faster one. " +
 		"Where a lock may as well be faster than the leader as slower by more than twice, there is too much noise for a verdict. " +
 		"Only locks that are meant for use are recommended: where one of the locks kept for reference is faster, the row says so."
-	HandoverRule = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving anybody else."
+	HandoverRule = "Contended distributed locks are ranked by hand-overs per second, not by acquisitions: an owner that takes its lock back at once raises the latter without serving any other."
 )
 
 const (
@@ -186,7 +186,7 @@ func Judge(s Situation) Verdict {
 			v.Ties = append(v.Ties, t.Lock.Name)
 		}
 	}
-	v.Grade, v.Why = c.surety(use, f)
+	v.Grade, v.Why = c.confidence(use, f)
 	v.Why += c.untold(use)
 	v.note(c, use)
 	v.Rows = c.rows(use)
@@ -218,7 +218,7 @@ type ranking struct {
 }
 
 // rank compares the leader with the other candidates. First it asks of each
-// whether it is surely slower. That it is not does not make it equal: a lock
+// whether it is slower beyond chance. That it is not does not make it equal: a lock
 // that seems slower ties, but is not used for being fairer or simpler.
 func (c contest) rank() (f ranking) {
 	leader := c.pool[0]
@@ -286,8 +286,8 @@ func fairest(ties []candidate) (out []candidate) {
 	return out
 }
 
-// complexity returns that of l under the load of s: the greatest if nobody judged
-// it, and one step more for a readers-writer lock where nobody only reads.
+// complexity returns that of l under the load of s: the greatest if its author gave
+// none, and one step more for a readers-writer lock where none only reads.
 func (s Situation) complexity(l harness.Lock) harness.Complexity {
 	switch {
 	case l.Complexity == 0:

@@ -56,7 +56,7 @@ func TestVerdict(t *testing.T) {
 		{name: "a tie as fair goes to the simpler", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2e6), complexity(harness.Queued), noisier), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Single), noisier)},
 			use: "b", ties: "a", why: "of the 2 that tie the simplest (one word or key)"},
-		{name: "what nobody judged is not simple", rounds: 10, models: []synthetic.Model{
+		{name: "a lock without a complexity is not simple", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2e6), noisier), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Composed), noisier)},
 			use: "b", ties: "a", why: "simplest (several locks in one)"},
 		{name: "fairness comes before simplicity", rounds: 10, models: []synthetic.Model{
@@ -185,10 +185,10 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestExclusions(t *testing.T) {
 	run := synthetic.Run(1, 4, 2, []int{1, 2},
 		synthetic.With(synthetic.Fast("bad", 1e6), func(m *synthetic.Model) { m.Breaks = true }), synthetic.Fast("good", 1e6), synthetic.With(synthetic.Fast("old", 1e6), status(harness.Historical)))
-	got := Refusals(run)
+	got := Exclusions(run)
 	if len(got) != 2 || got[0].Lock != "bad" || got[1].Lock != "old" {
 		t.Fatalf("got %+v, want bad and old", got)
 	}

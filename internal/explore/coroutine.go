@@ -41,20 +41,20 @@ func (c *coroutine) resume() (finished bool) {
 // suspend makes resume return. It is called by the body.
 func (c *coroutine) suspend() { c.yield(struct{}{}) }
 
-// unwind is the panic that ends the body of a worker who is not to go on.
+// unwind is the panic that ends the body of a worker that is not to go on.
 type unwind struct{}
 
 // coroutine returns the coroutine for worker i.
 func (e *explorer) coroutine(i int) *coroutine {
-	for len(e.crew) <= i {
-		e.crew = append(e.crew, newCoroutine())
+	for len(e.coroutines) <= i {
+		e.coroutines = append(e.coroutines, newCoroutine())
 	}
-	return e.crew[i]
+	return e.coroutines[i]
 }
 
 // dismiss ends the goroutines of the coroutines, whose bodies have returned.
 func (e *explorer) dismiss() {
-	for _, c := range e.crew {
+	for _, c := range e.coroutines {
 		c.stop()
 	}
 }

@@ -11,9 +11,9 @@ import (
 // What a schedule can be guilty of. A [Failure] wraps one of them.
 var (
 	ErrExclusion = errors.New("explore: too many inside at once")
-	ErrDeadlock  = errors.New("explore: deadlock: nobody can go on, and what they wait for never changes")
+	ErrDeadlock  = errors.New("explore: deadlock: no worker can go on, and what they wait for never changes")
 	ErrLivelock  = errors.New("explore: livelock: steps without end")
-	ErrOrder     = errors.New("explore: out of order: one who asked later went first")
+	ErrOrder     = errors.New("explore: out of order: one that asked later went first")
 	ErrFinal     = errors.New("explore: wrong result when all have finished")
 	ErrPanic     = errors.New("explore: panic")
 )
@@ -45,13 +45,13 @@ type Program struct {
 	Final func() error
 	// Permits is how many may be inside at once by Enter; 0 is one.
 	Permits int
-	// FIFO demands that a worker who waits when another one asks goes first.
+	// FIFO demands that a worker that waits when another one asks goes first.
 	FIFO bool
 }
 
 // Limits bound the exploration. All schedules within them are covered.
 type Limits struct {
-	// Preemptions is how often a schedule may stop a worker who could go on;
+	// Preemptions is how often a schedule may stop a worker that could go on;
 	// at most 200.
 	Preemptions int
 	// Reorderings is how often a schedule may let a worker go on although a
@@ -92,13 +92,13 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // An explorer walks through the schedules of one program.
 type explorer struct {
-	build  func() Program
-	limits Limits
-	todo   [][]item          // by preemptions and reorderings, together
-	seen   map[uint64]budget // states; nil forgets them
-	idle   map[uint64]bool   // wait loops that never end by themselves
-	crew   []*coroutine      // for the workers of all schedules
-	report Report
+	build      func() Program
+	limits     Limits
+	todo       [][]item          // by preemptions and reorderings, together
+	seen       map[uint64]budget // states; nil forgets them
+	idle       map[uint64]bool   // wait loops that never end by themselves
+	coroutines []*coroutine      // for the workers of all schedules
+	report     Report
 }
 
 // An item is a schedule to run: the first n decisions of another one, and then

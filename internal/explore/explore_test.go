@@ -133,8 +133,8 @@ func TestWaitersWhoWrite(t *testing.T) {
 	}
 }
 
-// TestWaitersWithoutHint explores waiters who look again and again at once. They
-// must count as waiting: else who never gets the lock would run for ever.
+// TestWaitersWithoutHint explores waiters that look again and again at once. They
+// must count as waiting: else a waiter that never gets the lock would run for ever.
 func TestWaitersWithoutHint(t *testing.T) {
 	for name, looks := range map[string]func(*atomics.Uint32) bool{
 		"Load":           func(held *atomics.Uint32) bool { return held.Load() == 0 && held.CompareAndSwap(0, 1) },

@@ -5,23 +5,23 @@ package explore
 // fairness keeps waiting workers from running for ever past one that could end
 // their wait: the fair scheduler of Madanlal Musuvathi and Shaz Qadeer, "Fair
 // Stateless Model Checking", PLDI 2008, algorithm 1. Its rule is that a worker
-// who yields for the second time lets all those go first who were able to run
+// that yields for the second time lets all those go first that were able to run
 // in between but did not. Sets of workers are bits.
 type fairness struct {
 	n      int
 	able   uint8             // as observed last
 	by     int               // whose step came last; -1 once it has been observed
-	before [MaxWorkers]uint8 // who must run before this worker does
+	before [MaxWorkers]uint8 // which must run before this worker does
 	// Since the worker yielded last:
-	always  [MaxWorkers]uint8 // who was able to run all the time
-	stopped [MaxWorkers]uint8 // whom it made unable to run
+	always  [MaxWorkers]uint8 // which were able to run all the time
+	stopped [MaxWorkers]uint8 // which it made unable to run
 	ran     [MaxWorkers]uint8
 }
 
 func (f *fairness) init(n int) {
 	f.n, f.by = n, -1
 	for i := range f.ran {
-		f.ran[i] = 1<<n - 1 // nobody is owed a turn at the first yield
+		f.ran[i] = 1<<n - 1 // none is owed a turn at the first yield
 	}
 }
 
@@ -34,7 +34,7 @@ func (f *fairness) steps(w int) {
 	f.by = w
 }
 
-// observe notes who is able to run.
+// observe notes which workers are able to run.
 func (f *fairness) observe(able uint8) {
 	for i := range f.n {
 		f.always[i] &= able
@@ -53,7 +53,7 @@ func (f *fairness) yields(w int, able uint8) {
 	f.always[w], f.stopped[w], f.ran[w] = able, 0, 0
 }
 
-// behind returns who of the able must let another one of them go first.
+// behind returns which of the able must let another one of them go first.
 func (f *fairness) behind(able uint8) (set uint8) {
 	for i := range f.n {
 		if f.before[i]&able != 0 {
@@ -64,7 +64,7 @@ func (f *fairness) behind(able uint8) (set uint8) {
 }
 
 // state returns a hash of what matters from now on to the workers that have not
-// returned. Who has run since a worker yielded is owed nothing at its next yield,
+// returned. A worker that has run since another yielded is owed nothing at its next yield,
 // whatever else is known of it.
 func (f *fairness) state(alive uint8) uint64 {
 	h := uint64(0)

@@ -25,7 +25,7 @@ type Use struct {
 
 // Lock returns a program in which workers take a lock of variant v in turn, and
 // which checks what v claims: exclusion or the number of permits, the order of
-// arrival, reentrance, and that everybody gets in. If v lets readers share,
+// arrival, reentrance, and that every worker gets in. If v lets readers share,
 // every second turn is a reader's.
 func Lock(v *harness.Variant, u Use) func() Program {
 	return func() Program {
@@ -88,7 +88,7 @@ func (c *client) turn(w *Worker, turn int, try bool) {
 	c.handle.Lock()
 	if c.reentrant {
 		c.handle.Lock()
-		//lint:ignore SA2001 this unlock must not let anybody in
+		//lint:ignore SA2001 this unlock must not let a worker in
 		c.handle.Unlock()
 	}
 	w.Enter()

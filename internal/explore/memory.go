@@ -34,7 +34,7 @@ func (m *memory) at(w atomics.Word) int {
 
 // write makes v the value of cell c, written by the given event. It reports
 // whether the value changed: writing what is there already is no event, since
-// nobody can tell.
+// no worker can tell.
 func (m *memory) write(c int, v, event uint64) bool {
 	if m.cells[c].word.Get() == v {
 		return false

@@ -29,9 +29,9 @@ type run struct {
 	trace  *trace     // nil while exploring; else r looks for no other schedules
 	story  string     // what trace tells
 
-	current     int     // who did the last operation, or -1
+	current     int     // which worker did the last operation, or -1
 	running     *Worker // whose code runs; nil is the driver's or the program's
-	chosen      *Worker // who is next
+	chosen      *Worker // which is next
 	aborted     bool    // the coroutines are to unwind
 	scratch     []choice
 	steps       int
@@ -106,7 +106,7 @@ func (r *run) abort() {
 // access is the scheduler of all words.
 func (r *run) access(a atomics.Access) (before uint64) {
 	w := r.running
-	if w == nil { // the program is built or judged: nobody else is there
+	if w == nil { // the program is built or judged: no worker is there
 		before = a.Word.Get()
 		a.Word.Set(a.After(before))
 		return before
@@ -144,7 +144,7 @@ func (w *Worker) suspend() {
 	}
 }
 
-// continues returns who does the next operation, for the driver too.
+// continues returns which worker does the next operation, for the driver too.
 func (r *run) continues(w *Worker) *Worker {
 	if r.goesOut(w) {
 		return w

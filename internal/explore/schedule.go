@@ -138,7 +138,7 @@ func (r *run) choices(able uint8) []choice {
 		}
 	}
 	for _, w := range r.workers {
-		// While a worker runs on, nobody sees when its stores arrive.
+		// While a worker runs on, no other sees when its stores arrive.
 		if len(w.buffer) > 0 && (w.id != r.current || stop == 0) {
 			list = append(list, choice{decision: decideFlush | decision(w.id)})
 		}
@@ -158,7 +158,7 @@ func (r *run) choices(able uint8) []choice {
 	return list
 }
 
-// take carries out a decision and returns the worker who goes on by it.
+// take carries out a decision and returns the worker that goes on by it.
 func (r *run) take(d decision, able uint8) *Worker {
 	if d.worker() >= len(r.workers) {
 		r.err = fmt.Errorf("%w: there is no worker %d", ErrReplay, d.worker())
@@ -222,7 +222,7 @@ func (r *run) state() uint64 {
 		if !w.done {
 			alive |= 1 << w.id
 		}
-		// Whether anybody has written matters to who waits for nothing in particular.
+		// Whether a word was written matters to a worker that waits for nothing in particular.
 		stirred := w.stirred && w.waits && len(w.looks) == 0
 		flags := uint64(len(w.buffer)) << 8
 		for i, flag := range [...]bool{w.late, w.done, w.waits, stirred, w.stuck} {

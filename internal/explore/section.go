@@ -8,7 +8,7 @@ import (
 	"locklab/atomics"
 )
 
-// section watches who asks for a lock, waits for it and is inside. Sets of
+// section watches which workers ask for a lock, wait for it and are inside. Sets of
 // workers are bits.
 type section struct {
 	permits int
@@ -18,7 +18,7 @@ type section struct {
 	asking  uint8             // has called Lock but done nothing yet
 	asked   uint8             // has done the first operation of Lock
 	waits   uint8             // has asked, and then had to wait
-	ahead   [MaxWorkers]uint8 // who was waiting when this worker asked
+	ahead   [MaxWorkers]uint8 // which were waiting when this worker asked
 }
 
 func (s *section) init(_ int, p *Program) {

@@ -107,26 +107,26 @@ func TestStateTellsApart(t *testing.T) {
 	}
 	seen := map[uint64]string{fresh().state(): "nothing"}
 	for name, change := range map[string]func(*run){
-		"a history":              func(r *run) { r.workers[0].happens(1) },
-		"the other history":      func(r *run) { r.workers[1].happens(1) },
-		"a word":                 func(r *run) { r.memory.sum++ },
-		"who runs":               func(r *run) { r.current = 1 },
-		"a buffer":               func(r *run) { r.workers[0].buffer = make([]entry, 1) },
-		"a late buffer":          func(r *run) { r.workers[0].buffer, r.workers[0].late = make([]entry, 1), true },
-		"an end":                 func(r *run) { r.workers[0].done = true },
-		"a wait":                 func(r *run) { r.workers[0].waits = true },
-		"a write during it":      func(r *run) { r.workers[0].waits, r.workers[0].stirred = true, true },
-		"a wait in vain":         func(r *run) { r.workers[0].waits, r.workers[0].stuck = true, true },
-		"who must go first":      func(r *run) { r.fair.before[0] = 2 },
-		"who was always able":    func(r *run) { r.fair.ran[0], r.fair.always[0] = 1, 2 },
-		"who was stopped":        func(r *run) { r.fair.ran[0], r.fair.stopped[0] = 1, 2 },
-		"who ran":                func(r *run) { r.fair.ran[0] = 1 },
-		"who is inside":          func(r *run) { r.section.inside = 1 },
-		"who is inside, reading": func(r *run) { r.section.readers = 1 },
-		"who asks":               func(r *run) { r.section.asking = 1 },
-		"who has asked":          func(r *run) { r.section.asked = 1 },
-		"who waits":              func(r *run) { r.section.waits = 1 },
-		"who waited before":      func(r *run) { r.section.fifo, r.section.ahead[1] = true, 1 },
+		"a history":                func(r *run) { r.workers[0].happens(1) },
+		"the other history":        func(r *run) { r.workers[1].happens(1) },
+		"a word":                   func(r *run) { r.memory.sum++ },
+		"which runs":               func(r *run) { r.current = 1 },
+		"a buffer":                 func(r *run) { r.workers[0].buffer = make([]entry, 1) },
+		"a late buffer":            func(r *run) { r.workers[0].buffer, r.workers[0].late = make([]entry, 1), true },
+		"an end":                   func(r *run) { r.workers[0].done = true },
+		"a wait":                   func(r *run) { r.workers[0].waits = true },
+		"a write during it":        func(r *run) { r.workers[0].waits, r.workers[0].stirred = true, true },
+		"a wait in vain":           func(r *run) { r.workers[0].waits, r.workers[0].stuck = true, true },
+		"which must go first":      func(r *run) { r.fair.before[0] = 2 },
+		"which was always able":    func(r *run) { r.fair.ran[0], r.fair.always[0] = 1, 2 },
+		"which was stopped":        func(r *run) { r.fair.ran[0], r.fair.stopped[0] = 1, 2 },
+		"which ran":                func(r *run) { r.fair.ran[0] = 1 },
+		"which is inside":          func(r *run) { r.section.inside = 1 },
+		"which is inside, reading": func(r *run) { r.section.readers = 1 },
+		"which asks":               func(r *run) { r.section.asking = 1 },
+		"which has asked":          func(r *run) { r.section.asked = 1 },
+		"which waits":              func(r *run) { r.section.waits = 1 },
+		"which waited before":      func(r *run) { r.section.fifo, r.section.ahead[1] = true, 1 },
 	} {
 		r := fresh()
 		change(r)
@@ -138,8 +138,8 @@ func TestStateTellsApart(t *testing.T) {
 }
 
 // TestFewSchedules checks that nothing is explored twice without need: an end
-// of a critical section is one with the operation after it, waiters who write
-// what is there already wake nobody, and nobody wakes himself.
+// of a critical section is one with the operation after it, waiters that write
+// what is there already wake none, and none wakes itself.
 func TestFewSchedules(t *testing.T) {
 	var held, users atomics.Uint32
 	for name, test := range map[string]struct {
@@ -213,7 +213,7 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// TestSilentWrite checks that writing what is there already is no write: nobody
+// TestSilentWrite checks that writing what is there already is no write: no worker
 // could tell.
 func TestSilentWrite(t *testing.T) {
 	var word atomics.Uint32

@@ -18,10 +18,10 @@ type Plan struct {
 	Limits Limits
 }
 
-// Plans have two workers who come again, so that what an acquisition leaves
-// behind meets the next one, and three workers, so that there is somebody in the
+// Plans have two workers that come again, so that what an acquisition leaves
+// behind meets the next one, and three workers, so that there is a worker in the
 // middle of a queue. Waiters poll, or they sleep if the lock can wake them. In the
-// last plan somebody comes back, and is slept behind, before who slept behind it
+// last plan a worker comes back, and is slept behind, before the one that slept behind it
 // the last time is up.
 var Plans = []Plan{
 	{Use{Turns: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 2}},

@@ -48,11 +48,11 @@ type Worker struct {
 
 	looks   []look // what it has read since it last began to wait
 	waits   bool   // it is about to spin: it has nothing to do until there is news
-	stirred bool   // somebody else has written since it began to wait
+	stirred bool   // another has written since it began to wait
 	site    uint64 // the call stack of the wait
 	out     int    // operations done in vain, since it was told to
 	stuck   bool   // it was told to, and it was in vain
-	last    bool   // it was told to because nobody else could go on
+	last    bool   // it was told to because no other could go on
 }
 
 // A look is a cell that a worker has read.
@@ -198,7 +198,7 @@ func (r *run) goesOut(w *Worker) bool {
 	return false
 }
 
-// site returns a hash of the stack, which names a wait loop and who called it.
+// site returns a hash of the stack, which names a wait loop and its caller.
 // That is slow, so while r repeats the beginning of another run, it takes the
 // sites from there.
 func (r *run) site() uint64 {

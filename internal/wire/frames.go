@@ -9,7 +9,7 @@ import "encoding/binary"
 // (zookeeper.jute, in the ZooKeeper source.)
 const (
 	lengthBytes = 4
-	headBytes   = 24 // as much of a body as anybody here wants to see
+	headBytes   = 24 // as much of a body as is looked at here
 )
 
 // frames follows one direction of a connection, however its bytes are split

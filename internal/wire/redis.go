@@ -18,10 +18,10 @@ const poolSize = 64
 // Redis returns a client of the server at.Addrs[0][0] and the Counter of its
 // commands. Each command counts as one request, those of a pipeline too; what
 // go-redis sends to set up a connection (HELLO, AUTH, CLIENT, SELECT) does
-// not, whoever sends it. It connects on first use.
+// not, by whatever command it is sent. It connects on first use.
 //
 // The client never repeats a command or a dial by itself: a repeated SET NX
-// meets its own key and takes it for somebody else's. It honours deadlines of contexts.
+// meets its own key and takes it for another client's. It honours deadlines of contexts.
 // tweak may change its options before it is made. The caller closes it.
 func Redis(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *Counter, error) {
 	addrs, err := first(at, harness.KindRedis)

@@ -114,7 +114,7 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 	return z, nil
 }
 
-// unavailable returns the error of one who has waited in vain for a session.
+// unavailable returns the error of a caller that has waited in vain for a session.
 func (z *ZooKeeperConn) unavailable(ctx context.Context, addrs []string) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -206,7 +206,7 @@ func (z *ZooKeeperConn) Close() {
 	if now != nil {
 		now.Close()
 	}
-	for range z.events { // nobody reads it before; the library drops what does not fit
+	for range z.events { // nothing reads it before; the library drops what does not fit
 	}
 }
 

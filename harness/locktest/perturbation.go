@@ -25,9 +25,9 @@ var disturbances = []func(){
 	func() { runtime.GC() },
 }
 
-// startUnrest disturbs all goroutines of the process, at random times, until
+// startPerturbation disturbs all goroutines of the process, at random times, until
 // stop is called.
-func startUnrest() (stop func()) {
+func startPerturbation() (stop func()) {
 	processWide.Lock()
 	before := runtime.GOMAXPROCS(0)
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -59,6 +59,6 @@ func preemptionLocal(ctx context.Context, s Subject) error {
 		{workers: atMost(s.Variant, 4)},
 		{workers: atMost(s.Variant, 4), pin: harness.PinThread},
 	}
-	defer startUnrest()()
+	defer startPerturbation()()
 	return roundsOf(ctx, s, calm, mixedTurns)
 }

@@ -14,9 +14,9 @@ import (
 // soon is how long a check waits to see that something does not happen.
 const soon = 300 * time.Millisecond
 
-// A room is the clients and sessions that contend for one lock, whose key no
+// A fixture is the clients and sessions that contend for one lock, whose key no
 // other check uses.
-type room struct {
+type fixture struct {
 	ctx      context.Context
 	s        Subject
 	key      string
@@ -29,16 +29,16 @@ type room struct {
 	leases []harness.Lease
 }
 
-// inRoom runs check in a new room and then closes everything in it, the
+// inFixture runs check in a new fixture and then closes everything in it, the
 // sessions first. Of a lock with several permits all but one are taken before:
 // what is left is a lock like others.
-func inRoom(ctx context.Context, s Subject, check func(r *room) error) error {
-	return inRoomWithout(ctx, s, spare(s.Variant), check)
+func inFixture(ctx context.Context, s Subject, check func(r *fixture) error) error {
+	return inFixtureWithout(ctx, s, spare(s.Variant), check)
 }
 
-// inRoomWithout is inRoom where so many permits are taken.
-func inRoomWithout(ctx context.Context, s Subject, permits int, check func(r *room) error) error {
-	r := &room{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
+// inFixtureWithout is inFixture where so many permits are taken.
+func inFixtureWithout(ctx context.Context, s Subject, permits int, check func(r *fixture) error) error {
+	r := &fixture{ctx: ctx, s: s, key: "locktest-" + rand.Text()}
 	err := r.take(permits)
 	if err == nil {
 		err = check(r)
@@ -47,7 +47,7 @@ func inRoomWithout(ctx context.Context, s Subject, permits int, check func(r *ro
 }
 
 // take takes so many permits away, for a client of its own.
-func (r *room) take(permits int) error {
+func (r *fixture) take(permits int) error {
 	if permits == 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (r *room) take(permits int) error {
 	return nil
 }
 
-func (r *room) close() error {
+func (r *fixture) close() error {
 	var errs []error
 	for _, l := range r.leases {
 		errs = append(errs, r.unlock(l))
@@ -88,12 +88,12 @@ func (r *room) close() error {
 }
 
 // patient returns a context for one request.
-func (r *room) patient() (context.Context, context.CancelFunc) {
+func (r *fixture) patient() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.ctx, r.s.patience())
 }
 
 // client connects one more client.
-func (r *room) client() (harness.Remote, error) {
+func (r *fixture) client() (harness.Remote, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
 	c, err := r.s.Variant.Remote(ctx, r.s.At, r.key)
@@ -105,7 +105,7 @@ func (r *room) client() (harness.Remote, error) {
 }
 
 // join adds a worker to c.
-func (r *room) join(c harness.Remote) (harness.Session, error) {
+func (r *fixture) join(c harness.Remote) (harness.Session, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
 	s, err := c.Join(ctx, r.joined)
@@ -117,9 +117,9 @@ func (r *room) join(c harness.Remote) (harness.Session, error) {
 	return s, nil
 }
 
-// fill adds workers until the room has n, spread over clients so that there
+// fill adds workers until the fixture has n, spread over clients so that there
 // are per workers in each.
-func (r *room) fill(n, per int) error {
+func (r *fixture) fill(n, per int) error {
 	for len(r.sessions) < n {
 		if len(r.sessions)%per == 0 {
 			if _, err := r.client(); err != nil {
@@ -134,13 +134,13 @@ func (r *room) fill(n, per int) error {
 }
 
 // atMost returns n, or fewer if the lock serves fewer.
-func (r *room) atMost(n int) int { return atMost(r.s.Variant, n) }
+func (r *fixture) atMost(n int) int { return atMost(r.s.Variant, n) }
 
 // errNoGrant is what a remote lock does that is stuck.
 var errNoGrant = errors.New("does not get the lock")
 
 // lock takes the lock as worker i, which has no reason to wait for long.
-func (r *room) lock(i int) (harness.Lease, error) {
+func (r *fixture) lock(i int) (harness.Lease, error) {
 	ctx, cancel := r.patient()
 	defer cancel()
 	lease, err := r.sessions[i].Lock(ctx)
@@ -156,7 +156,7 @@ func (r *room) lock(i int) (harness.Lease, error) {
 }
 
 // unlock releases a lease that holds the lock.
-func (r *room) unlock(l harness.Lease) error {
+func (r *fixture) unlock(l harness.Lease) error {
 	ctx, cancel := r.patient()
 	defer cancel()
 	if err := l.Unlock(ctx); err != nil {
@@ -166,7 +166,7 @@ func (r *room) unlock(l harness.Lease) error {
 }
 
 // turn takes and releases the lock as worker i.
-func (r *room) turn(i int) error {
+func (r *fixture) turn(i int) error {
 	lease, err := r.lock(i)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (r *room) turn(i int) error {
 
 // held returns an error unless the lock is held: worker i tries to take
 // it for a moment.
-func (r *room) held(i int) error {
+func (r *fixture) held(i int) error {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
 	defer cancel()
 	lease, err := r.sessions[i].Lock(ctx)

@@ -10,8 +10,8 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// surety says how sure a verdict is in a word, and in full why this lock.
-func (c contest) surety(use candidate, f ranking) (grade, why string) {
+// confidence says in a word how sure a verdict is, and in full why this lock.
+func (c contest) confidence(use candidate, f ranking) (grade, why string) {
 	rounds := numfmt.Plural(c.pool[0].rate.N, "round")
 	if len(c.pool) == 1 {
 		return Only, "the only candidate measured here; " + rounds
@@ -21,7 +21,7 @@ func (c contest) surety(use candidate, f ranking) (grade, why string) {
 	if len(f.likely) > 0 {
 		grade = Likely
 	}
-	leader := "" // of whom the rest is said
+	leader := "" // of which the rest is said
 	if len(f.ties) > 1 {
 		grade = Tie
 		parts = append(parts, c.preference(use, f))
@@ -121,7 +121,7 @@ func (v *Verdict) note(c contest, use candidate) {
 
 // disturbed returns how many results of the candidates there are, and how many
 // of them carry a warning. The servers of a remote lock are other processes too,
-// and workers who fill the CPUs wait for them in any case.
+// and workers that fill the CPUs wait for them in any case.
 func (c contest) disturbed() (all, bad int) {
 	var own []string
 	switch {
