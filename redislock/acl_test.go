@@ -222,7 +222,7 @@ func contend(ctx context.Context, a, b tryLocker) error {
 }
 
 // passOver releases a lock of the kind queue for which only a process waits that has
-// died, with a letter unread.
+// died, with a notification unread.
 func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, name string) error {
 	l, err := m.Lock(ctx)
 	if err != nil {

@@ -78,7 +78,7 @@ type Client struct {
 
 	mail          mailboxes // locked before mu
 	subscriptions channels[subscription]
-	bells         channels[bell]
+	broadcasts    channels[broadcast]
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks.
@@ -312,13 +312,13 @@ func (c *Client) look() {
 			delete(c.leases, l)
 			continue
 		case !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.term/renewTries):
-			renew[l.unheard] = append(renew[l.unheard], l)
-			l.unheard, l.renewAt = true, now.Add(l.term/renewSilence)
+			renew[l.unanswered] = append(renew[l.unanswered], l)
+			l.unanswered, l.renewAt = true, now.Add(l.term/renewSilence)
 		}
 		c.lookAt(l.due())
 	}
-	for unheard, ls := range renew {
-		c.work.Go(func() { c.renew(ls, unheard) })
+	for unanswered, ls := range renew {
+		c.work.Go(func() { c.renew(ls, unanswered) })
 	}
 }
 

@@ -67,7 +67,7 @@ const (
 	// 16 acquisitions, the first and 15 by hand-over, so that they hardly show.
 	DefaultHandovers = 15
 
-	turnBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
+	handoverBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
 )
 
 // A Cohort is a lock between all clients that use the same name on the same
@@ -82,7 +82,7 @@ const (
 type Cohort struct {
 	c      *Client
 	server *Mutex
-	turns  int
+	inARow int
 	err    error
 
 	mu      sync.Mutex
@@ -93,13 +93,13 @@ type Cohort struct {
 
 // A cohortWaiter is one Lock that waits for its process's turn.
 type cohortWaiter struct {
-	place *list.Element // nil once it has been served
-	got   chan turn     // has room for one
+	place *list.Element    // nil once it has been served
+	got   chan acquisition // has room for one
 }
 
 // A turn is what a waiter gets: turn n of a lease of the server, from 0, or an
 // error.
-type turn struct {
+type acquisition struct {
 	lease *Lease
 	n     int
 	err   error
@@ -107,10 +107,10 @@ type turn struct {
 
 // Cohort returns the lock with that name; see [Client.Mutex] on names.
 func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
-	m := &Cohort{c: c, server: c.Mutex(name, o.Options), turns: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
+	m := &Cohort{c: c, server: c.Mutex(name, o.Options), inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 	m.err = m.server.err
-	if m.err == nil && o.Handovers >= 1<<turnBits {
-		m.err = fmt.Errorf("redislock: %w: %d hand-overs in a row: want %d at most", harness.ErrUsage, o.Handovers, 1<<turnBits-1)
+	if m.err == nil && o.Handovers >= 1<<handoverBits {
+		m.err = fmt.Errorf("redislock: %w: %d hand-overs in a row: want %d at most", harness.ErrUsage, o.Handovers, 1<<handoverBits-1)
 	}
 	return m
 }
@@ -150,7 +150,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 		traceOf(ctx).queued(m.server.name, ahead)
 	}
 	for {
-		t, served := m.turn(ctx, w)
+		t, served := m.receive(ctx, w)
 		switch {
 		case !served && ctx.Err() != nil:
 			return nil, ended(ctx, m.server.name)
@@ -166,7 +166,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 }
 
 // turn waits for what w gets, or takes it out and returns false.
-func (m *Cohort) turn(ctx context.Context, w *cohortWaiter) (t turn, served bool) {
+func (m *Cohort) receive(ctx context.Context, w *cohortWaiter) (t acquisition, served bool) {
 	select {
 	case t := <-w.got:
 		return t, true
@@ -174,7 +174,7 @@ func (m *Cohort) turn(ctx context.Context, w *cohortWaiter) (t turn, served bool
 	case <-m.c.open.Done():
 	}
 	if m.withdraw(w) {
-		return turn{}, false
+		return acquisition{}, false
 	}
 	return <-w.got, true // it was served meanwhile
 }
@@ -210,10 +210,10 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	m.mu.Unlock()
 	l, err := m.server.TryLock(context.WithValue(ctx, traceKey{}, (*Trace)(nil)))
 	if err != nil {
-		m.pass(turn{n: m.turns})
+		m.pass(acquisition{n: m.inARow})
 		return nil, err
 	}
-	return m.begin(turn{lease: l})
+	return m.begin(acquisition{lease: l})
 }
 
 // join enters a waiter, and asks the server if nobody does. It returns also how
@@ -221,7 +221,7 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 func (m *Cohort) join() (w *cohortWaiter, ahead int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w, ahead = &cohortWaiter{got: make(chan turn, 1)}, m.waiting.Len()
+	w, ahead = &cohortWaiter{got: make(chan acquisition, 1)}, m.waiting.Len()
 	w.place = m.waiting.PushBack(w)
 	if !m.busy {
 		m.ask()
@@ -268,11 +268,11 @@ func (m *Cohort) asked(l *Lease, err error, withdrawn bool) {
 	m.asking = nil
 	if err != nil && !withdrawn {
 		for m.waiting.Len() > 0 {
-			m.first().got <- turn{err: err}
+			m.first().got <- acquisition{err: err}
 		}
 	}
 	m.mu.Unlock()
-	m.pass(turn{lease: l, n: -1})
+	m.pass(acquisition{lease: l, n: -1})
 }
 
 // first takes the first waiter out. The caller holds m.mu.
@@ -284,8 +284,8 @@ func (m *Cohort) first() *cohortWaiter {
 
 // pass hands the lock on after turn t of a lease, within the process or to the
 // server, and returns the error of the latter.
-func (m *Cohort) pass(t turn) error {
-	next := turn{lease: t.lease, n: t.n + 1}
+func (m *Cohort) pass(t acquisition) error {
+	next := acquisition{lease: t.lease, n: t.n + 1}
 	if m.wanted() && m.may(next) && m.give(next) {
 		return nil
 	}
@@ -310,7 +310,7 @@ func (m *Cohort) wanted() bool {
 }
 
 // give gives turn t to the first waiter, if there is still one.
-func (m *Cohort) give(t turn) bool {
+func (m *Cohort) give(t acquisition) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.waiting.Len() == 0 {
@@ -323,9 +323,9 @@ func (m *Cohort) give(t turn) bool {
 // may reports whether turn t may begin. One that does not come with the server's grant
 // asks it, if it has not said for a grant timeout that the lock is held: it may have been
 // unlocked by force. A lease that is not to be renewed goes back to it instead.
-func (m *Cohort) may(t turn) bool {
+func (m *Cohort) may(t acquisition) bool {
 	l := t.lease
-	if l == nil || t.n >= m.turns || !l.lives() {
+	if l == nil || t.n >= m.inARow || !l.lives() {
 		return false
 	}
 	if t.n == 0 {
@@ -349,7 +349,7 @@ func (m *Cohort) lasts(l *Lease) bool {
 
 // begin returns the lease of a turn. It ends with the server's: then the turn is
 // over too, even if its holder never comes to Unlock.
-func (m *Cohort) begin(t turn) (*Lease, error) {
+func (m *Cohort) begin(t acquisition) (*Lease, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
@@ -360,7 +360,7 @@ func (m *Cohort) begin(t turn) (*Lease, error) {
 	j := newJoint(m.c, m.server.name, 1)
 	j.add(t.lease)
 	j.all.prompt = t.lease.prompt
-	j.all.token = t.lease.token<<turnBits | uint64(t.n)
+	j.all.token = t.lease.token<<handoverBits | uint64(t.n)
 	j.all.free = func(context.Context) (bool, error) {
 		stop()
 		j.dissolve()

@@ -14,7 +14,7 @@ import (
 // return of Lock in another, beside what the server and the client library cost
 // without a lock:
 //
-//   - push: RPUSH of a letter to a list on which the other blocks, from the call to
+//   - push: RPUSH of a notification to a list on which the other blocks, from the call to
 //     the return of the BLPOP. Nothing can be handed over in less.
 //   - ping: PING, from the call to its return, by who has just pushed.
 //   - floor: ping + push, one bare round trip plus a push, which is what a lock

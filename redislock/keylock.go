@@ -22,8 +22,8 @@ type keyLock struct {
 	// free gives back what carries the nonce and reports whether it was there.
 	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
 
-	// vigil returns how one Lock waits, and what to do when it is over.
-	vigil func() (wait waitFunc, end func())
+	// strategy returns how one Lock waits, and what to do when it is over.
+	strategy func() (wait waitFunc, end func())
 }
 
 // A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
@@ -79,7 +79,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 		}
 		return nil, gaveUp(ctx, k.name, k.o, err, undo)
 	}
-	wait, end := k.vigil()
+	wait, end := k.strategy()
 	defer end()
 	trace := traceOf(ctx)
 	for attempt := 1; ; attempt++ {

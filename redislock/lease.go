@@ -38,12 +38,12 @@ type Lease struct {
 	since time.Time // when it has, if there is a trace
 
 	// Guarded by c.mu.
-	deadline time.Time     // until when the lock is surely held
-	from     time.Time     // when the request was sent that gave it that
-	term     time.Duration // and what it gave: a whole lease, or the grant timeout
-	renewAt  time.Time     // when to ask for more; zero for never
-	unheard  bool          // a renewal was sent that has not been answered
-	refusal  error         // of the latest renewals, by the server; nil if none of them was refused
+	deadline   time.Time     // until when the lock is surely held
+	from       time.Time     // when the request was sent that gave it that
+	term       time.Duration // and what it gave: a whole lease, or the grant timeout
+	renewAt    time.Time     // when to ask for more; zero for never
+	unanswered bool          // a renewal was sent that has not been answered
+	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -102,7 +102,7 @@ func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
 		return false
 	}
-	l.from, l.term, l.unheard, l.refusal = sent, l.span, false, nil
+	l.from, l.term, l.unanswered, l.refusal = sent, l.span, false, nil
 	l.deadline = sent.Add(l.span - l.reserve(l.span))
 	l.renewAt = time.Time{}
 	if !l.fixed {
@@ -117,7 +117,7 @@ func (l *Lease) failed(sent time.Time, err error) {
 	if sent.Before(l.from) {
 		return // a later one has not
 	}
-	if l.unheard = !refused(err); !l.unheard {
+	if l.unanswered = !refused(err); !l.unanswered {
 		l.refusal = err
 	}
 	if soon := time.Now().Add(l.term / renewTries); soon.Before(l.renewAt) {

@@ -29,7 +29,7 @@ func TestMailboxes(t *testing.T) {
 		{"a mutex for every name", mailboxNames},
 		{"a subscriber for every request", mailboxSubscribers},
 		{"another name while one is waited for", mailboxAnother},
-		{"many letters for another", mailboxTurns},
+		{"many notifications for another", mailboxTurns},
 		{"reader cut off", mailboxReplaced},
 	})
 }

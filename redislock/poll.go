@@ -65,7 +65,7 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	if pause == nil {
 		pause = jitter(leastPause, mostPause)
 	}
-	m.vigil = func() (waitFunc, func()) {
+	m.strategy = func() (waitFunc, func()) {
 		return func(ctx context.Context, n int, _ time.Duration) (Wake, error) {
 			if err := c.rest(ctx, pause(n)); err != nil {
 				return "", err

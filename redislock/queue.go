@@ -18,7 +18,7 @@ import (
 //     blocking pop of the process reads for all of its waiters.
 //  2. Release: make the first waiter the owner, with a new token and for the
 //     grant timeout, and write that into its mailbox. If it is of the same process
-//     the letter goes with the reply instead.
+//     the notification goes with the reply instead.
 //  3. An owner by hand-over that has not released the lock after a third of the
 //     grant timeout asks for a whole lease, as every owner does from time to time.
 //
@@ -151,11 +151,11 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 
 // A queued is one Lock, from its first request to its last.
 type queued struct {
-	nonce  string
-	box    *mailbox
-	letter chan letter // the latest; has room for one
-	trace  *Trace      // or nil
-	until  time.Time   // when it asks again, whatever it hears
+	nonce        string
+	box          *mailbox
+	notification chan notification // the latest; has room for one
+	trace        *Trace            // or nil
+	until        time.Time         // when it asks again, whatever it hears
 }
 
 // soonest returns the first of those times that is still to come. A request that is sent
@@ -217,7 +217,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // ask sends the request of w and returns its lease, or how long to wait for a
-// letter before it is sent again and how many waiters are ahead.
+// notification before it is sent again and how many waiters are ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := time.Now()
 	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
@@ -249,7 +249,7 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 }
 
 // patience returns for how long to wait before a request that was to be sent in
-// watch. Where letters come too late to grant anything, requests have to find out:
+// watch. Where notifications come too late to grant anything, requests have to find out:
 // the lock stays with a new owner for the grant timeout, and who asks three times in
 // that gets it by the reply. Those behind ask less often, so that a crowd sends little
 // more than the first of it.
@@ -281,7 +281,7 @@ func (m *Mutex) stagger(ahead int) time.Duration {
 	return m.o.HandoffTimeout / steps * time.Duration(max(ahead, 0))
 }
 
-// wait waits for a letter, until it is time to ask. It returns the lease of one that
+// wait waits for a notification, until it is time to ask. It returns the lease of one that
 // grants the lock in time, or nil if it is to be asked again, or an error if there
 // is no point in that.
 func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
@@ -289,7 +289,7 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 	defer timer.Stop()
 	for {
 		select {
-		case got := <-w.letter:
+		case got := <-w.notification:
 			switch {
 			case got.err != nil:
 				return nil, got.err
@@ -338,16 +338,16 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	defer out.end()
 	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
 		sent := time.Now()
-		n, letters, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
+		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		// n < 0: the library may have repeated a request whose reply was lost.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
 		if n >= 2 || doubt {
 			m.watchOver() // it may have been handed over by a request whose reply was lost
 		}
 		if doubt {
-			out.box.wakeAll() // and the letter with it
+			out.box.wakeAll() // and the notification with it
 		}
-		for _, text := range letters {
+		for _, text := range notifications {
 			out.box.deliver(text, sent)
 		}
 		// Gone after a failure: the failed request has done it.

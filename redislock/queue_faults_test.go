@@ -260,7 +260,7 @@ func queueLostRenewal(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueReaderKilled: letters may be lost with the connection.
+// queueReaderKilled: notifications may be lost with the connection.
 func queueReaderKilled(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)

@@ -12,9 +12,9 @@ import (
 	"locklab/redislock"
 )
 
-// queueLateLetters: each letter to a process comes after its grant timeout. It
+// queueLateNotifications: each notification to a process comes after its grant timeout. It
 // gets the lock beside a process that is in time, and of course alone.
-func queueLateLetters(t *testing.T, at harness.Endpoint) {
+func queueLateNotifications(t *testing.T, at harness.Endpoint) {
 	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
 	slow, fast := newPeer(t, at), newPeer(t, at)
@@ -64,11 +64,11 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueAllLate: the letters to each process come after the grant timeout, and in the
+// queueAllLate: the notifications to each process come after the grant timeout, and in the
 // second case the replies to its requests as well. All of them get on.
 func queueAllLate(t *testing.T, at harness.Endpoint) {
 	const grant, delay, some = 100 * time.Millisecond, 150 * time.Millisecond, 3
-	for name, all := range map[string]bool{"letters": false, "everything": true} {
+	for name, all := range map[string]bool{"notifications": false, "everything": true} {
 		key := newKey()
 		ctx, stop := context.WithTimeout(t.Context(), patience)
 		defer stop()
@@ -105,7 +105,7 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueLateCrowd: of many waiters whose letters come late the first ask often.
+// queueLateCrowd: of many waiters whose notifications come late the first ask often.
 func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 	const grant, crowd, span = 300 * time.Millisecond, 100, time.Second
 	watch, key := dial(t, at), newKey()
@@ -122,7 +122,7 @@ func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == crowd })
 	before := p.link.Counts().Requests
 	watch.RPush(ctx, key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
-	eventually(t, "the letter is read", func() bool { return p.link.Counts().Requests >= before+crowd })
+	eventually(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+crowd })
 	before = p.link.Counts().Requests
 	time.Sleep(span)
 	asked := float64(p.link.Counts().Requests - before)
@@ -137,7 +137,7 @@ func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLateNews: the letter that is read late is none that grants the lock, and
+// queueLateNews: the notification that is read late is none that grants the lock, and
 // for another waiter than those that were left out because of it.
 func queueLateNews(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()

@@ -16,7 +16,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestQueueLocal: hand-overs between waiters of one process, whose letters come
+// TestQueueLocal: hand-overs between waiters of one process, whose notifications come
 // with the reply to a release.
 func TestQueueLocal(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -74,7 +74,7 @@ func localRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLostReply: the letter was in the reply that is lost. Everybody asks.
+// localLostReply: the notification was in the reply that is lost. Everybody asks.
 func localLostReply(t *testing.T, at harness.Endpoint) {
 	const grant = 2 * time.Second
 	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
@@ -96,7 +96,7 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLostLeave: the letter was in the reply to a waiter that gives up when it has
+// localLostLeave: the notification was in the reply to a waiter that gives up when it has
 // got the lock, and the library repeats its request: the second reply says only that
 // there was nothing to do.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
@@ -117,7 +117,7 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 		time.Sleep(50 * time.Millisecond)
 		p.lose.Store(1)
 		left := time.Now()
-		a.withdraw(t) // its letter is under way
+		a.withdraw(t) // its notification is under way
 		next, came := b.lease(t)
 		between(t, "a hand-over whose reply was lost, of a "+name, came.Sub(left), 0, 0)
 		unlock(t, next)
@@ -126,7 +126,7 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 }
 
 // localLateComer: it joins the queue after the release has begun, whose reply with
-// its letter does not come.
+// its notification does not come.
 func localLateComer(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()

@@ -11,7 +11,7 @@ import (
 
 // queuePubsub is queue with a channel in place of each mailbox. The server says
 // at once whether anybody listens, so a waiter of a process that has gone is left
-// out without a grant timeout, and no request fetches a letter: two requests for
+// out without a grant timeout, and no request fetches a notification: two requests for
 // each turn.
 //
 // # Trade-offs
@@ -45,7 +45,7 @@ var queuePubsub = &harness.Variant{
 // channelMark begins the names of mailboxes that are channels.
 const channelMark = "@"
 
-// hear hands the letters of a channel out until there is nobody to read for.
+// hear hands the notifications of a channel out until there is nobody to read for.
 func (r *reader) hear(rdb redis.UniversalClient) {
 	var pause time.Duration
 	for failed := false; ; {
@@ -76,7 +76,7 @@ func (r *reader) subscription(rdb redis.UniversalClient, b *mailbox) error {
 		got, err := s.Receive(r.c.open)
 		if err != nil {
 			r.c.mail.Lock()
-			b.unheard(err)
+			b.failWaiters(err)
 			r.c.mail.Unlock()
 			return err
 		}
@@ -85,7 +85,7 @@ func (r *reader) subscription(rdb redis.UniversalClient, b *mailbox) error {
 			b.wakeAll() // they have been lost until now
 		case *redis.Message:
 			if got.Payload == stopWord {
-				b.wakeAll() // letters may be lost from now on
+				b.wakeAll() // notifications may be lost from now on
 				return nil
 			}
 			b.deliver(got.Payload, time.Time{})

@@ -120,15 +120,15 @@ func (m *Reentrant) traffic() harness.Counts { return m.sub.traffic() }
 func (m *Reentrant) session() locker { return m.Owner() }
 
 // Owner returns a new owner, who holds nothing.
-func (m *Reentrant) Owner() *Owner { return &Owner{m: m, turn: make(chan struct{}, 1)} }
+func (m *Reentrant) Owner() *Owner { return &Owner{m: m, locking: make(chan struct{}, 1)} }
 
 // An Owner is who holds a [Reentrant], as often as it has leases: what a
 // thread is in Java. Any goroutine that has it may lock and unlock as this
 // owner, and several may at once; so it can be passed on, and does not get lost
 // with a goroutine. Those who must exclude each other need an Owner each.
 type Owner struct {
-	m    *Reentrant
-	turn chan struct{} // full while a Lock of this owner asks or waits
+	m       *Reentrant
+	locking chan struct{} // full while a Lock of this owner asks or waits
 
 	mu   sync.Mutex // one request at a time, until the count is known
 	hold *hold      // nil while it holds nothing
@@ -178,8 +178,8 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	m := o.m
 	select {
-	case o.turn <- struct{}{}:
-		defer func() { <-o.turn }()
+	case o.locking <- struct{}{}:
+		defer func() { <-o.locking }()
 	case <-ctx.Done():
 		return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
 	case <-m.c.open.Done():
@@ -220,7 +220,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			}
 		}
 		why := w.wait(ctx, m.c, left)
-		if over := failed.ended(ctx, m.c.closedErr(), m.sub.muted()); over != nil {
+		if over := failed.ended(ctx, m.c.closedErr(), m.sub.failure()); over != nil {
 			return giveUp(over)
 		}
 		trace.woken(m.name, why)

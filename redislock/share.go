@@ -9,7 +9,7 @@ import "strconv"
 //   - the holders are a sorted set by the end of their time, so that each has a
 //     lease of its own, and whoever runs a script removes those that are over;
 //   - whoever releases the lock, or withdraws, admits the first waiters for as
-//     long as they fit, each with a token of its own and by a letter to its
+//     long as they fit, each with a token of its own and by a notification to its
 //     mailbox. Nobody passes a waiter that does not fit: no kind starves another;
 //   - each waiter asks again when the first of the leases of the holders ends.
 //

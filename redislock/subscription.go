@@ -28,7 +28,7 @@ type subscription struct {
 	mu      sync.Mutex
 	waiters []*listener   // in order of arrival
 	pubsub  *redis.PubSub // nil while nobody listens
-	mute    error         // why the last subscription ended in vain
+	err     error         // why the last subscription ended in vain
 	idle    *time.Timer   // ends it; nil before the first
 
 	subscribes, messages atomic.Uint64
@@ -105,7 +105,7 @@ func (s *subscription) listen() error {
 		pubsub.Close()
 		return ErrClosed
 	}
-	s.pubsub, s.mute = pubsub, nil
+	s.pubsub, s.err = pubsub, nil
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mute = err
+	s.err = err
 	if s.pubsub == pubsub {
 		s.pubsub = nil
 	}
@@ -155,11 +155,11 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	return true
 }
 
-// muted returns why waiters hear nothing, nil if they may.
-func (s *subscription) muted() error {
+// failure returns why waiters hear nothing, nil if they may.
+func (s *subscription) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mute
+	return s.err
 }
 
 // current reports whether pubsub has not been closed.

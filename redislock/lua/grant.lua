@@ -22,32 +22,32 @@ local function mailbox(waiter)
   return KEYS[4] .. string.match(waiter, '^[^:]*')
 end
 
--- Letters to this mailbox, if there is one, are for the asking process and go with
+-- Notifications to this mailbox, if there is one, are for the asking process and go with
 -- the reply.
 local here
-local letters = {}
+local notifications = {}
 
--- Returns n and those letters.
+-- Returns n and those notifications.
 local function reply(n)
-  table.insert(letters, 1, n)
-  return letters
+  table.insert(notifications, 1, n)
+  return notifications
 end
 
 -- Writes to the mailbox of a waiter: token 0 says only until when the lock is
 -- taken, in span milliseconds from now. Returns whether anybody may read it: not
--- if there is a limit in microseconds, and another letter has lain there for that
+-- if there is a limit in microseconds, and another notification has lain there for that
 -- long.
 local function post(waiter, token, span, limit)
   local box = mailbox(waiter)
-  local letter = waiter .. ' ' .. token .. ' ' .. stamp .. ' ' .. span
+  local notification = waiter .. ' ' .. token .. ' ' .. stamp .. ' ' .. span
   if box == here then
-    letters[#letters + 1] = letter
+    notifications[#notifications + 1] = notification
     return true
   end
   if string.byte(waiter) == 64 then -- @
-    return redis.call('PUBLISH', box, letter) > 0
+    return redis.call('PUBLISH', box, notification) > 0
   end
-  if redis.call('RPUSH', box, letter) > 1 and limit then
+  if redis.call('RPUSH', box, notification) > 1 and limit then
     local written = string.match(redis.call('LINDEX', box, 0), '^%S+ %d+ (%d+)')
     if written and now - written >= limit then
       redis.call('RPOP', box)

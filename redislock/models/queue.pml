@@ -1,16 +1,16 @@
 /*
  * The protocol of redis-queue: the scripts in ../lua, each one step, and what
- * ../queue.go and ../mailbox.go make of their replies and letters.
+ * ../queue.go and ../mailbox.go make of their replies and notifications.
  *
  * Time is an order of events. An owner that believes in its lease stops before
  * the key expires, because its deadline is reckoned from before the grant, less
  * drift: so the key may expire at any time when its owner does not believe. A
- * letter may grow old at any time, in a mailbox or in a reply; one that grants the
+ * notification may grow old at any time, in a mailbox or in a reply; one that grants the
  * lock does before the key expires. Timers fire at any time, but that of who looks
  * after a hand-over not before the grant is over.
  *
  * A release is three steps: its request is sent, its script runs, its reply comes,
- * with the letter to the next waiter if that is of the same process. In between
+ * with the notification to the next waiter if that is of the same process. In between
  * everything else can happen. Other requests are one step with their replies.
  *
  *	N        processes, each with one mailbox
@@ -25,7 +25,7 @@
  * the end of any whole lease that began later; but it may be after the end of a grant.
  * Where nothing can happen before that, a lease passes (see Time).
  *
- *	LOSS     any reply and any letter may be lost; then who waited for it asks again,
+ *	LOSS     any reply and any notification may be lost; then who waited for it asks again,
  *	         or the client library has done so and does not say it
  *	LOSSES   so, but so many
  *	MUTE     how many releases may wait for their reply for ever
@@ -37,7 +37,7 @@
  *
  * Whoever has no business with the lock may stay away for ever, or close its client. So
  * a waiter that relies on the others to come back is found to be stuck. The search goes no
- * further where more than ROOM letters lie in the mailbox of a process that lives; news
+ * further where more than ROOM notifications lie in the mailbox of a process that lives; news
  * to a waiter that lies there already is not written twice.
  *
  * Mutants:
@@ -47,9 +47,9 @@
  *	NO_LATER       only the first waiter looks at the end of a lease
  *	FORGET         a waiter that asks early forgets until when it would have waited
  *	NO_LAPSED      a waiter that hands on a lock does not look what has come of that
- *	NO_WAKE        nobody asks when the connection for letters breaks
- *	NO_REASK       who reads an old letter that is not for it does not ask
- *	TRUST          a letter counts however old it is
+ *	NO_WAKE        nobody asks when the connection for notifications breaks
+ *	NO_REASK       who reads an old notification that is not for it does not ask
+ *	TRUST          a notification counts however old it is
  *	TAKE_BACK      a release does not ask who the owner is
  *	GIVE_BACK_ANY  a grant to a waiter that does not wait is given back, though it has the
  *	               lock by then
@@ -61,7 +61,7 @@
  *	               then the library has repeated a request whose reply was lost
  *	NO_HURRY       nor while there is no reply
  *	HURRY_EARLY    only those do who waited when the release began
- *	FROM_REPLY     a letter in a reply counts from when the reply came
+ *	FROM_REPLY     a notification in a reply counts from when the reply came
  *	NO_GUARD_LOCAL nobody looks after a hand-over
  */
 #ifndef N
@@ -97,7 +97,7 @@
 #define NOBODY ALL
 #define NONE N /* no process */
 
-mtype = { grant, news, junk }; /* letters; junk is to a waiter that has gone */
+mtype = { grant, news, junk }; /* notifications; junk is to a waiter that has gone */
 
 /* The server. */
 byte owner = NOBODY;
@@ -106,11 +106,11 @@ byte by = NONE;      /* the process that handed it over */
 byte open = NOBODY;  /* who did, and has no reply yet */
 chan queue = [ALL] of { byte };
 
-/* A mailbox: letters, to whom, and which of them are old: the first old. */
+/* A mailbox: notifications, to whom, and which of them are old: the first old. */
 typedef Mailbox { byte n; mtype what[ROOM]; byte to[ROOM]; byte old };
 Mailbox box[N];
 
-/* The reply to a release, and the letter in it. */
+/* The reply to a release, and the notification in it. */
 typedef Reply { bit owned; bit gave; bit doubt; mtype what; byte to; bit old };
 Reply reply[N*W];
 
@@ -134,7 +134,7 @@ bit packed; /* a mailbox: the search goes no further */
 
 byte i, j, k, v;
 byte first;
-byte sender = NOBODY; /* of the release whose script runs: letters to its process go with the reply */
+byte sender = NOBODY; /* of the release whose script runs: notifications to its process go with the reply */
 
 #ifdef TURNS
 byte turns[N*W];
@@ -323,7 +323,7 @@ inline enter(w) {
 	at[w] = inside
 }
 
-/* forget makes junk of the letters to w that are left: the next waiter has a name
+/* forget makes junk of the notifications to w that are left: the next waiter has a name
    of its own. */
 inline forget(w) {
 	for (j : 0 .. ROOM-1) {
@@ -342,8 +342,8 @@ inline forget(w) {
 	j = 0
 }
 
-/* rouse lets all waiters of p ask. */
-inline rouse(p) {
+/* wake_all lets all waiters of p ask. */
+inline wake_all(p) {
 	for (k : (p)*W .. (p)*W+W-1) {
 		if
 		:: at[k] == waiting -> at[k] = asking
@@ -388,7 +388,7 @@ inline start(w) {
 
 #define releases(w) (at[w] == leaving || at[w] == undoing || at[w] == hearing || at[w] == mute && hurry[w])
 
-/* deliver gives a letter to the waiter it is for. */
+/* deliver gives a notification to the waiter it is for. */
 inline deliver(p, counts) {
 	if
 	:: got == grant && at[to] == waiting ->
@@ -405,11 +405,11 @@ inline deliver(p, counts) {
 	fi;
 #ifndef NO_REASK
 	if
-	:: old -> rouse(p)
+	:: old -> wake_all(p)
 	:: else
 	fi;
 #endif
-	/* Who waits is in the queue, has the lock, or will ask: there is an old letter. */
+	/* Who waits is in the queue, has the lock, or will ask: there is an old notification. */
 	if
 	:: !releases((p)*W) && !releases((p)*W+W-1) ->
 		for (i : (p)*W .. (p)*W+W-1) {
@@ -432,7 +432,7 @@ inline deliver(p, counts) {
 #define soon in_time
 #endif
 
-/* heard is what a release makes of its reply but for the letter. */
+/* heard is what a release makes of its reply but for the notification. */
 inline heard(w, given, unsure) {
 	open = (open == w -> NOBODY : open);
 	if
@@ -445,7 +445,7 @@ inline heard(w, given, unsure) {
 	fi;
 	if
 #ifndef NO_DOUBT
-	:: unsure -> rouse(process(w))
+	:: unsure -> wake_all(process(w))
 #endif
 	:: else
 	fi
@@ -493,7 +493,7 @@ end:	do
 		forget(me) }
 #if MUTE > 0
 	:: d_step { at[me] == hearing && mutes < MUTE -> mutes++; at[me] = mute; clear(me); again[me] = 0 }
-	:: d_step { at[me] == mute && hurry[me] -> hurry[me] = 0; rouse(process(me)) }
+	:: d_step { at[me] == mute && hurry[me] -> hurry[me] = 0; wake_all(process(me)) }
 #endif
 	:: d_step { reply[me].what != 0 && !reply[me].old -> reply[me].old = 1 }
 #ifdef lost
@@ -519,7 +519,7 @@ end:	do
 	:: d_step { reads(here) && box[here].n > 0 && may_lose -> lost; /* the connection breaks */
 		unbox(here); got = 0; to = 0; old = 0;
 #ifndef NO_WAKE
-		rouse(here)
+		wake_all(here)
 #endif
 		}
 #endif
