@@ -34,7 +34,7 @@ var _ locker = (*tokenLock)(nil)
 // Companion returns the name of a key beside that of a lock.
 func Companion(name, what string) string { return companion(name, what) }
 
-// CompareAndDelete releases the lock called name of who has that nonce, as by a server
+// CompareAndDelete releases the lock called name of the holder with that nonce, as by a server
 // that answered by to the request for it.
 func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
 	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
@@ -52,7 +52,7 @@ func QueueScripts() map[string]Runner {
 	return all
 }
 
-// ReadNotification returns to whom a notification is and the token of the lock that it grants.
+// ReadNotification returns to which waiter a notification is and the token of the lock that it grants.
 func ReadNotification(text string) (to string, token uint64, ok bool) {
 	to, l, err := parseNotification(text)
 	return to, l.token, err == nil

@@ -68,7 +68,7 @@ func TestHealthCheck(t *testing.T) {
 				t.Errorf("a pop of %v ends after %v with %v", pop, time.Since(began), err)
 			}
 			if dials.Load() < 2 {
-				t.Error("nobody looked")
+				t.Error("no check was made")
 			}
 		})
 	}

@@ -133,7 +133,7 @@ func (l *Lease) over() error {
 	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span)
 }
 
-// due returns when the watchdog must look at l. The caller holds l.c.mu.
+// due returns when the watchdog must run for l. The caller holds l.c.mu.
 func (l *Lease) due() time.Time {
 	if l.renewAt.IsZero() || l.deadline.Before(l.renewAt) {
 		return l.deadline
@@ -143,8 +143,8 @@ func (l *Lease) due() time.Time {
 
 // Unlock releases the lock with one request, whatever has become of ctx. While the
 // server cannot be reached, or refuses for now, as when it loads its data, it goes on
-// asking, after one second by a new connection, for two seconds; after that the client does so in the background until the
-// lease is over. The error wraps ErrNotHeld if the lock was lost or has been released.
+// asking, after one second by a new connection, for two seconds; after that the client
+// does so in the background until the lease is over. The error wraps ErrNotHeld if the lock was lost or has been released.
 // After any other error the key may stay until the server answers, or until the lease
 // is over.
 //
@@ -209,7 +209,7 @@ func (l *Lease) release(ctx context.Context) error {
 			l.released()
 		}
 	default:
-		l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
+		l.end(fmt.Errorf("%w: its key was gone or another holder's", ErrLost))
 	}
 	return l.lost()
 }

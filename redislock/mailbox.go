@@ -72,13 +72,13 @@ type mailbox struct {
 	clock    clock                      // of the server
 	broke    time.Time                  // when notifications may have been lost for the last time
 	late     bool                       // the latest notification to be read was as old as a grant
-	grant    time.Duration              // the shortest grant timeout of those who have waited
+	grant    time.Duration              // the shortest grant timeout of its waiters until now
 	again    time.Duration              // the shortest time after which one of them asks
 	reader   *reader                    // nil while it is not read
 	alone    bool                       // its reader must read no other
 	left     time.Time                  // when the last waiter has left
 
-	guarded *Mutex      // to look after the latest hand-over with; nil if that has been done
+	guarded *Mutex      // to check the latest hand-over with; nil if that has been done
 	guardAt time.Time   // when
 	guard   *time.Timer // nil before the first
 }
@@ -119,7 +119,7 @@ func (b *mailbox) forget() {
 	}
 }
 
-// enter makes a waiter known to whoever reads the mailbox.
+// enter makes a waiter known to the reader of the mailbox.
 func (m *Mutex) enter(t *Trace) *queued {
 	mail := &m.c.mail
 	mail.Lock()
@@ -157,7 +157,7 @@ func (b *mailbox) heard(c clock) {
 	}
 }
 
-// guard notes that m is to look after a hand-over. It returns false if the client is
+// guard notes that m is to check a hand-over. It returns false if the client is
 // closed and it will not be done.
 func (mail *mailboxes) guard(m *Mutex) bool {
 	mail.Lock()
@@ -177,7 +177,7 @@ func (mail *mailboxes) guard(m *Mutex) bool {
 	return true
 }
 
-// check looks after the latest hand-over, if it is time.
+// check checks the latest hand-over, if it is time.
 func (b *mailbox) check() {
 	b.c.mail.Lock()
 	m := b.guarded
@@ -191,7 +191,7 @@ func (b *mailbox) check() {
 	m.check()
 }
 
-// close returns those who were to look after hand-overs, which they will not.
+// close returns the mutexes that were to check hand-overs, which they will not.
 func (mail *mailboxes) close() (guards []*Mutex) {
 	mail.Lock()
 	defer mail.Unlock()
@@ -268,7 +268,7 @@ func answer(reply *redis.Cmd) (n int, notifications []string, err error) {
 type outgoing struct {
 	box   *mailbox
 	grant time.Duration
-	timer *time.Timer // nil while nobody waits
+	timer *time.Timer // nil while there are no waiters
 	over  bool
 }
 

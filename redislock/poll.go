@@ -76,7 +76,7 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	return m
 }
 
-// The pauses of those who poll, if not said otherwise.
+// The pauses of a waiter that polls, if not said otherwise.
 const leastPause, mostPause = 5 * time.Millisecond, 15 * time.Millisecond
 
 // jitter returns pauses from least to most, evenly spread.

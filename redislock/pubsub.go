@@ -7,8 +7,8 @@ import (
 	"locklab/harness"
 )
 
-// pubsub is [poll] whose waiters listen instead of asking: who releases the lock
-// publishes that on a channel, all waiters of all processes wake up at once and
+// pubsub is [poll] whose waiters listen instead of asking: a release publishes that
+// on a channel, all waiters of all processes wake up at once and
 // ask, and all but one have done so in vain. That is a herd.
 //
 //  1. Acquire: if the key is absent, set it to a nonce with a time to live.

@@ -22,13 +22,13 @@ const fuzzedSpan = 60_000 // ms: every lease and grant, so that nothing ends unl
 
 // A queueModel is what the scripts of redis-queue should keep in the server.
 type queueModel struct {
-	owner string // "" for nobody
+	owner string // "" for none
 	queue []string
 	given bool // the lock went to a waiter in the latest step
 	tells bool // the first waiter, if there is one, learns for how long it is taken
 }
 
-// grant gives the lock to the first waiter, unless that is self, or to nobody, and
+// grant gives the lock to the first waiter, unless that is self, or to none, and
 // reports whether it has an owner then.
 func (m *queueModel) grant(self string) bool {
 	m.owner = ""
@@ -75,8 +75,8 @@ func (m *queueModel) release(w string) int {
 	}
 }
 
-// look is what the scripts do that are nobody's in particular.
-func (m *queueModel) look(op string) int {
+// sweep is what the scripts do that are of no waiter in particular.
+func (m *queueModel) sweep(op string) int {
 	held := m.owner != ""
 	m.tells = op == "pass"
 	if op != "force" && held {
@@ -108,8 +108,8 @@ type queueFuzz struct {
 }
 
 // FuzzQueueScripts holds the scripts of redis-queue against a queue in Go, step by
-// step: what they answer, whom they make the owner, the order of the queue, tokens
-// that rise, and that each new owner, and nobody else, is told.
+// step: what they answer, which waiter they make the owner, the order of the queue, tokens
+// that rise, and that each new owner, and no other, is told.
 //
 //	go test ./redislock -run '^$' -fuzz FuzzQueueScripts -fuzztime 1m
 func FuzzQueueScripts(f *testing.F) {
@@ -146,7 +146,7 @@ func FuzzQueueScripts(f *testing.F) {
 var fuzzedSteps = []string{"acquire", "release", "renew", "check", "expire", "pass", "force", "try",
 	"acquire", "release", "acquire", "acquire", "acquire", "renew", "ahead", "acquire"}
 
-// step does what a byte says: its last two bits are who, the four before them what.
+// step does what a byte says: its last two bits are which waiter, the four before them what it does.
 func (q *queueFuzz) step(b byte) {
 	w := fuzzed[b%4]
 	var notifications []any
@@ -172,7 +172,7 @@ func (q *queueFuzz) step(b byte) {
 		q.rdb.Del(q.ctx, q.keys[0])
 		q.owner = ""
 	default:
-		want := q.look(op)
+		want := q.sweep(op)
 		if got := q.run(op, "", fuzzedSpan); got != int64(want) {
 			q.Errorf("%s returns %v, want %d", op, got, want)
 		}
@@ -260,7 +260,7 @@ func (q *queueFuzz) check(notifications []any) {
 // fails. It does not take, or give away, what it did not write, but for force.
 func FuzzQueueRubbish(f *testing.F) {
 	at := locktest.Endpoint(f, harness.KindRedis)
-	f.Add("somebody else's", "C:1", "12", "C:1 0 1 0")
+	f.Add("another value", "C:1", "12", "C:1 0 1 0")
 	f.Add("A:1", "", "rubbish", "rubbish")
 	f.Add("A:1 ", "A", "1e400", "\x00 1 1 1")
 	f.Add("", ":", "-1", "")
