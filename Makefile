@@ -15,7 +15,7 @@ WAITING  := redislock peers zklock cmd/locklab internal/backend internal/wire in
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers looks whether it is so.
-RACELESS := reports harness/resultfile harness/metric harness/compare
+RACELESS := reports harness/resultfile harness/metric harness/compare cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -28,7 +28,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare lint golden clean
+.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare lint golden module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,10 @@ lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy 
 golden: ## write the golden files anew, and show what changed
 	$(GO) test ./reports ./internal/layers -update
 	git --no-pager diff --stat
+
+module: ## give the module another path, everywhere: MODULE=example.org/you/locklab
+	@$(GO) build -o $(BUILD)/setmodule ./cmd/setmodule
+	@$(BUILD)/setmodule "$$MODULE"
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -48,7 +48,7 @@ type OptimisticReader interface {
 	ReadRetry(version uint64) bool
 }
 
-// WaitPolicy says what a waiter does between two looks at the lock. The zero
+// WaitPolicy says what a waiter does between two polls of the lock. The zero
 // value is WaitAdaptive.
 type WaitPolicy string
 
@@ -61,11 +61,11 @@ type WaitPolicy string
 // A goroutine gives its processor to another goroutine by runtime.Gosched; a
 // goroutine bound to a thread has to ask the operating system, by sched_yield.
 const (
-	WaitAdaptive   WaitPolicy = ""            // a few spin hints, then sleep if the lock can wake its waiters, else a yield before each look
-	WaitSpin       WaitPolicy = "spin"        // look again at once
-	WaitPause      WaitPolicy = "pause"       // one spin hint (PAUSE, ISB) between looks, and a yield now and then
-	WaitYield      WaitPolicy = "yield"       // runtime.Gosched between looks
-	WaitSchedYield WaitPolicy = "sched-yield" // sched_yield(2) between looks; runtime.Gosched where there is none
+	WaitAdaptive   WaitPolicy = ""            // a few spin hints, then sleep if the lock can wake its waiters, else a yield before each poll
+	WaitSpin       WaitPolicy = "spin"        // poll again at once
+	WaitPause      WaitPolicy = "pause"       // one spin hint (PAUSE, ISB) between polls, and a yield now and then
+	WaitYield      WaitPolicy = "yield"       // runtime.Gosched between polls
+	WaitSchedYield WaitPolicy = "sched-yield" // sched_yield(2) between polls; runtime.Gosched where there is none
 	WaitPark       WaitPolicy = "park"        // sleep until woken; a lock that cannot wake its waiters yields instead, and says so
 )
 

@@ -20,9 +20,9 @@ const bravoInhibit = 9
 //
 // Readers write to no cache line that other readers write to, so reading gets
 // faster with every processor, which a counter of readers does not. The price
-// is a writer that looks at one word per worker after a time without writers,
-// and while they keep coming the lock is the one underneath plus a load. Who
-// waits for a reader on the bypass polls.
+// is a writer that reads one word per worker after a time without writers,
+// and while they keep coming the lock is the one underneath plus a load. A writer
+// that waits for a reader on the bypass polls.
 //
 // The paper hashes thread and lock into one table for the whole process, so
 // that a lock needs only two more words. Go has no cheap name of a thread, and
@@ -35,9 +35,9 @@ const bravoInhibit = 9
 // A reader stores its word and then loads the bias; a writer stores the bias
 // and then loads the word. Neither pair may be reordered, or both would go in:
 // all four are sequentially consistent. A writer that finds the word clear has
-// seen the release store of that reader's RUnlock, which looks for nobody: the
+// seen the release store of that reader's RUnlock, which checks for no waiter: the
 // writer polls. Writers, and readers without the bypass, are ordered by the
-// lock underneath. The bias is set only by a reader who holds that.
+// lock underneath. The bias is set only by a reader that holds that.
 //
 // # References
 //
@@ -128,7 +128,7 @@ func (r *BRAVOWorker) Lock() {
 	}
 }
 
-// revoke shuts the bypass and waits until nobody is on it.
+// revoke shuts the bypass and waits until no reader is on it.
 func (l *BRAVO) revoke() {
 	l.bias.Store(0)
 	start := bravoTicks()

@@ -10,9 +10,9 @@ import (
 // # Trade-offs
 //
 // A lock whose waiter can give up: see [Chan.LockContext]. Without contention
-// it costs about five times [sync.Mutex]. Under contention each turn is a
+// it costs about five times [sync.Mutex]. Under contention each acquisition is a
 // switch of goroutines, since a receiver hands the room straight to the first
-// waiter; in return nobody starves.
+// waiter; in return no waiter starves.
 //
 // # Memory ordering
 //
@@ -58,7 +58,7 @@ func (l *Chan) TryLock() bool {
 	}
 }
 
-// Unlock releases the lock. It panics if nobody holds it.
+// Unlock releases the lock. It panics if the lock is free.
 func (l *Chan) Unlock() {
 	select {
 	case <-l.room:

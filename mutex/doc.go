@@ -13,13 +13,23 @@
 //	mu.Lock()
 //	defer mu.Unlock()
 //
+// # Getting it
+//
+// The module has no address to be fetched from. A program that uses it puts a clone
+// in its place:
+//
+//	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
+//	go get locklab/mutex
+//
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Which one should a service use
 //
 // [sync.Mutex]. The others are here to be compared with it, and each has one
 // situation of its own: a waiter that must be able to give up when a context
 // ends ([Chan.LockContext]); strict order of arrival with more goroutines than
 // processors ([MCSPark]); readers on many processors and hardly a writer
-// ([BRAVO]); a few words that everybody reads all the time ([SeqLock]).
+// ([BRAVO]); a few words that are read all the time ([SeqLock]).
 //
 // # What Go adds
 //
@@ -39,8 +49,8 @@
 // # Promises
 //
 // Locks work between goroutines of one process; none is reentrant, RLock
-// included, and none can be upgraded from reading to writing. Unlock by anybody
-// but the holder breaks the lock without a word, unless its documentation says
+// included, and none can be upgraded from reading to writing. Unlock by another
+// than the holder breaks the lock without a word, unless its documentation says
 // otherwise. An Unlock synchronizes before the Lock or RLock that follows it,
 // and an RUnlock before the Lock that follows it, as for [sync.RWMutex]. No
 // operation allocates. A lock must not be copied after first use.

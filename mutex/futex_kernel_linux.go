@@ -10,7 +10,7 @@ import (
 	"locklab/atomics"
 )
 
-// A futexQueue is who sleeps on a word. It is empty: the kernel finds the
+// A futexQueue is the sleepers on a word. It is empty: the kernel finds the
 // sleepers by the word's address.
 type futexQueue struct{}
 
@@ -23,13 +23,13 @@ const (
 
 // wait sleeps while the word has the given value. It may also return for no
 // reason, and when a signal comes: the Go runtime sends them to preempt. So no
-// result is of interest: the caller looks again.
+// result is of interest: the caller reads the word again.
 func (futexQueue) wait(word *atomics.Uint32, value uint32) {
 	// Syscall6 keeps the word where it is until it returns (unsafe.Pointer, 4).
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), 0, 0, 0)
 }
 
-// wake wakes up to n of those who sleep on the word.
+// wake wakes up to n of the sleepers on the word.
 func (futexQueue) wake(word *atomics.Uint32, n int) {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake|futexPrivate, uintptr(n), 0, 0, 0)
 }

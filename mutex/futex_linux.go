@@ -3,8 +3,8 @@ package mutex
 import "locklab/atomics"
 
 // Futex is Drepper's mutex on the futex of Linux: one word, which says whether
-// the lock is free, held, or held while others sleep. Only who finds it held
-// enters the kernel, and only who leaves sleepers behind comes back to wake
+// the lock is free, held, or held while others sleep. Only a waiter
+// enters the kernel, and only a holder that leaves sleepers behind enters it to wake
 // one. Service is in no order. The zero value is free. Linux only.
 //
 // # Trade-offs
@@ -22,7 +22,7 @@ import "locklab/atomics"
 //
 // The CompareAndSwap or Swap that finds the word 0 pairs with the Swap of the
 // Unlock that put the 0 there. That Unlock must not be a release store: it
-// reads in the same instruction whether somebody sleeps, and a store that is
+// reads in the same instruction whether a waiter sleeps, and a store that is
 // not yet visible would let a waiter fall asleep behind its back. The kernel
 // compares the word again, under its own lock, before the waiter sleeps.
 //
@@ -39,15 +39,15 @@ import "locklab/atomics"
 type Futex struct {
 	_     atomics.CacheLinePad
 	state atomics.Uint32 // futexFree, futexHeld or futexSlept
-	queue futexQueue     // those who sleep on state: the kernel keeps them
+	queue futexQueue     // the sleepers on state: the kernel keeps them
 	_     atomics.CacheLinePad
 }
 
 // The states of a Futex.
 const (
 	futexFree  = 0
-	futexHeld  = 1 // and nobody sleeps
-	futexSlept = 2 // held, and somebody may sleep
+	futexHeld  = 1 // and no waiter sleeps
+	futexSlept = 2 // held, and a waiter may sleep
 )
 
 // Lock takes the lock and waits for it if need be.

@@ -10,7 +10,7 @@ import (
 
 // A futexQueue does what the kernel does for a futex, in words and parkers, so
 // that the explorer can see it: to compare the word and to join the queue is one
-// step for those who wake, since both sides hold the queue's lock. Here nobody
+// step for one that wakes, since both sides hold the queue's lock. Here none
 // wakes up for no reason, and the order is that of arrival.
 type futexQueue struct {
 	held   atomics.Uint32
@@ -47,7 +47,7 @@ func (q *futexQueue) wait(word *atomics.Uint32, value uint32) {
 	q.unlock()
 }
 
-// wake wakes up to n of those who sleep on the word.
+// wake wakes up to n of the sleepers on the word.
 func (q *futexQueue) wake(_ *atomics.Uint32, n int) {
 	for range n {
 		q.lock()

@@ -12,7 +12,7 @@ import (
 // # Trade-offs
 //
 // Strict order that survives any number of goroutines: the next owner need not
-// be running, it is made to run. In return each turn under contention is a
+// be running, it is made to run. In return each acquisition under contention is a
 // switch of goroutines, some 0.3 µs, however short the section, and with
 // threads in place of goroutines a switch of threads, which takes a hundred
 // times as long. Without contention it costs a swap and a compare-and-swap.
@@ -49,7 +49,7 @@ type MCSPark struct {
 type MCSParkWorker struct {
 	lock   *MCSPark
 	id     uint32          // index of this node in lock.nodes
-	next   atomics.Uint32  // who comes after this worker; written by that worker, once
+	next   atomics.Uint32  // the worker after this one; written by that worker, once
 	parker *atomics.Parker // its permit is the lock
 	_      atomics.CacheLinePad
 }

@@ -52,7 +52,7 @@ func TestNoAllocation(t *testing.T) {
 			continue
 		}
 		l := v.Local(harness.Setup{Workers: 2})
-		turn := func(mu sync.Locker) {
+		pair := func(mu sync.Locker) {
 			mu.Lock()
 			runtime.Gosched() // the other meets a held lock
 			mu.Unlock()
@@ -70,12 +70,12 @@ func TestNoAllocation(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for mu := l.Worker(1); !stop.Load(); {
-				turn(mu)
+				pair(mu)
 			}
 		})
 		mu := l.Worker(0)
-		if n := testing.AllocsPerRun(200, func() { turn(mu) }); n != 0 != (v.Name == "semaphore") {
-			t.Errorf("%s: %v allocations per turn", v.Name, n)
+		if n := testing.AllocsPerRun(200, func() { pair(mu) }); n != 0 != (v.Name == "semaphore") {
+			t.Errorf("%s: %v allocations per acquisition", v.Name, n)
 		}
 		stop.Store(true)
 		wg.Wait()
@@ -85,9 +85,9 @@ func TestNoAllocation(t *testing.T) {
 // TestWaitersYield checks the promise that makes polling bearable: with one
 // processor and the lock held, a waiter lets the holder run. A waiter that did
 // not yield would keep the processor until the scheduler takes it away, 10 ms
-// later, at every turn.
+// later, at every acquisition.
 func TestWaitersYield(t *testing.T) {
-	const turns = 200
+	const times = 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, v := range lab.Suite {
 		if v.Family != harness.Spin {
@@ -103,16 +103,16 @@ func TestWaitersYield(t *testing.T) {
 			for i := range 2 {
 				wg.Go(func() {
 					h := l.Worker(i)
-					for range turns {
+					for range times {
 						h.Lock()
-						runtime.Gosched() // to the waiter, who must give the processor back
+						runtime.Gosched() // to the waiter, which must give the processor back
 						h.Unlock()
 					}
 				})
 			}
 			wg.Wait()
-			if d, stuck := time.Since(start), turns*10*time.Millisecond; d > stuck {
-				t.Errorf("%s wait=%s: %d turns took %v: the waiter keeps the processor", v.Name, wait, 2*turns, d)
+			if d, stuck := time.Since(start), times*10*time.Millisecond; d > stuck {
+				t.Errorf("%s wait=%s: %d acquisitions took %v: the waiter keeps the processor", v.Name, wait, 2*times, d)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func TestBRAVOBypass(t *testing.T) {
 	}
 	read()
 	if n := under.reads.Load(); n != 1 {
-		t.Errorf("%d of 6 readers reached the lock underneath, want 1: who finds no bias sets it", n)
+		t.Errorf("%d of 6 readers reached the lock underneath, want 1: one that finds no bias sets it", n)
 	}
 	a.Lock()
 	//lint:ignore SA2001 only that a writer came matters
@@ -248,7 +248,7 @@ func ExampleBRAVO() {
 	// Output: 4000
 }
 
-// BenchmarkPair measures a lock and an unlock that nobody contends, for writing
+// BenchmarkPair measures an uncontended lock and unlock, for writing
 // and for reading, through the handle that the harness uses too.
 func BenchmarkPair(b *testing.B) {
 	for _, v := range lab.Suite {
@@ -283,7 +283,7 @@ func BenchmarkPair(b *testing.B) {
 	}
 }
 
-// BenchmarkReaders measures readers who share one lock, as many as there are
+// BenchmarkReaders measures readers that share one lock, as many as there are
 // processors, and no writer.
 func BenchmarkReaders(b *testing.B) {
 	for _, name := range []string{"sync-mutex", "sync-rwmutex", "phase-fair", "bravo", "seqlock"} {

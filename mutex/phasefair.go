@@ -13,7 +13,7 @@ import (
 //
 // # Trade-offs
 //
-// Nobody starves, whatever the mix, and the bound of a reader does not grow
+// No waiter starves, whatever the mix, and the bound of a reader does not grow
 // with the number of writers. A reader costs two atomic additions, to one cache
 // line each on its way in and out, which readers on many processors share: see
 // [BRAVO] for the cure. Waiters poll, so sections must be short.
@@ -24,16 +24,16 @@ import (
 // Add of the writer's Unlock stored in readersIn. A writer pairs with the Unlock
 // before it by writersOut, and with the readers that it waited for by their
 // Adds to readersOut. Only the holder writes writersOut, so a release store
-// ends the Unlock: whoever waits for it polls. The counters wrap; at most
+// ends the Unlock: a writer that waits for it polls. The counters wrap; at most
 // 2^24 - 1 readers may be inside or wait.
 //
 // # References
 //
 // Björn B. Brandenburg and James H. Anderson, "Spin-Based Reader-Writer
 // Synchronization for Multiprocessor Real-Time Systems", Real-Time Systems
-// 46(1), September 2010, pages 25-87, the lock PF-T.
-// DOI 10.1007/s11241-010-9097-2. It was published first in Proceedings of the
-// 21st Euromicro Conference on Real-Time Systems (ECRTS), 2009, pages 184-193.
+// 46(1), September 2010, pages 25-87, the lock PF-T. DOI
+// 10.1007/s11241-010-9097-2. It was published first in Proceedings of the 21st
+// Euromicro Conference on Real-Time Systems (ECRTS), 2009, pages 184-193.
 type PhaseFair struct {
 	// Wait says what a waiter does between two polls. Set it before first use.
 	Wait WaitPolicy
@@ -49,7 +49,7 @@ type PhaseFair struct {
 	_          atomics.CacheLinePad
 	writersIn  atomics.Uint32 // the number the next writer draws
 	_          atomics.CacheLinePad
-	writersOut atomics.Uint32 // the number of the writer whose turn it is
+	writersOut atomics.Uint32 // the number of the writer that may go in
 	_          atomics.CacheLinePad
 }
 

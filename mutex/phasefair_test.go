@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TestPhasesTakeTurns checks what the lock is named for. A reader that comes
+// TestPhasesAlternate checks what the lock is named for. A reader that comes
 // while one writer is inside and another waits goes before the second writer;
 // a reader that comes while that one waits for readers goes after it.
-func TestPhasesTakeTurns(t *testing.T) {
+func TestPhasesAlternate(t *testing.T) {
 	for first := range 4 { // the phase has a number, odd or even
 		var l PhaseFair
 		for range first {
@@ -44,7 +44,7 @@ func TestPhasesTakeTurns(t *testing.T) {
 			l.RUnlock()
 		})
 		until(t, func() bool { return l.readersIn.Load()/phaseReader == 2 })
-		time.Sleep(time.Millisecond) // for anybody who does not wait
+		time.Sleep(time.Millisecond) // for one that does not wait
 		close(letGo)
 		wg.Wait()
 		if want := [3]string{"early reader", "writer", "late reader"}; len(order) != 3 || [3]string(order) != want {
@@ -79,6 +79,6 @@ func TestPhaseFairWraps(t *testing.T) {
 		l.RUnlock()
 	}
 	if l.readersIn.Load() != 3*phaseReader || l.writersOut.Load() != 3 {
-		t.Errorf("counters after 5 turns from 2 below the end: %d readers, %d writers, want 3", l.readersIn.Load()/phaseReader, l.writersOut.Load())
+		t.Errorf("counters after 5 acquisitions from 2 below the end: %d readers, %d writers, want 3", l.readersIn.Load()/phaseReader, l.writersOut.Load())
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // SeqLock is a sequence lock: a counter that is odd while a writer is inside.
-// A reader notes the counter, reads, and looks at it again: if it has changed,
+// A reader notes the counter, reads, and loads it again: if it has changed,
 // what was read may be torn and is thrown away. Writers keep each other out as
 // with a test-and-test-and-set lock, and never wait for a reader. Service is in
 // no order. The zero value is free. A reader loops:
@@ -22,14 +22,14 @@ import (
 // # Trade-offs
 //
 // The cheapest read there is: two loads of a word that stays in the reader's
-// cache while nobody writes. It suits a few words that are read all the time
+// cache while there is no writer. It suits a few words that are read all the time
 // and written seldom. Readers may run at the same time as a writer, so they
 // must survive what they read half-way: they must not follow a pointer, loop
 // or divide by what they have read before ReadRetry. A reader can starve while
 // writers come without a gap.
 //
 // The guarded words must be read atomically and written atomically, also by
-// writers, who hold the lock: a plain access next to one at the same time is a
+// writers, which hold the lock: a plain access next to one at the same time is a
 // data race, which the race detector reports, and after which Go promises
 // little. That makes the data the costly part in Go: each atomic store of a
 // writer is a full fence on amd64.
@@ -40,9 +40,9 @@ import (
 // between the two loads of the counter. If one of them has seen a writer's
 // store, the second load of the counter sees that writer's number, since the
 // counter became odd before it. Boehm shows that with weaker loads the second
-// look could pass the data, which is the mistake of most sequence locks.
+// load could pass the data, which is the mistake of most sequence locks.
 // Writers: the CompareAndSwap that makes the counter odd pairs with the
-// release store of the Unlock before it. Nobody sleeps.
+// release store of the Unlock before it. No waiter sleeps.
 //
 // # References
 //

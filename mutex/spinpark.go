@@ -5,7 +5,7 @@ import (
 	"locklab/internal/waiting"
 )
 
-// How long a waiter polls before it parks, in looks of parkHints spin hints
+// How long a waiter polls before it parks, in polls of parkHints spin hints
 // each. Karlin et al. show that polling for as long as it costs to sleep and
 // wake up again costs at most twice what the best choice would have cost, had
 // one known how long the wait is. That is about 0.5 µs for a goroutine and
@@ -14,13 +14,13 @@ import (
 // here means much.
 const (
 	parkHints       = 4
-	parkLooks       = 4
-	parkThreadLooks = 200
+	parkPolls       = 4
+	parkThreadPolls = 200
 )
 
 // SpinPark is a lock whose waiters poll for a bounded time and then park, and
-// whose Unlock wakes the one that has slept longest. Who polls may take the
-// lock before one who has just been woken: service is in no order.
+// whose Unlock wakes the one that has slept longest. A waiter that polls may take
+// the lock before one that has just been woken: service is in no order.
 //
 // # Trade-offs
 //
@@ -28,17 +28,18 @@ const (
 // switches of goroutines where the holder is about to leave; the bound saves
 // the processor where it is not. One waiter at a time is woken, and the next
 // only after that one has the lock or sleeps again, so under heavy contention
-// the lock stays with those who run. A worker that has bad luck each time it
+// the lock stays with those that run. A worker that has bad luck each time it
 // wakes goes to the end of the queue each time; sync.Mutex has a second mode
 // against that, this lock has none.
 //
 // # Memory ordering
 //
 // Every change of state is a read-modify-write instruction, so there is one
-// order of them: a waiter lies down only in a state that says held, and the
-// Unlock that changes this state finds it there. The release must therefore
-// not be a release store. What the holder wrote before it left is seen by
-// whoever next sets the held bit; a woken waiter takes the lock like any other.
+// order of them: a waiter queues up only in a state that says held, and the
+// Unlock that changes this state finds it there. The release must therefore not
+// be a release store. What the holder wrote before it left is seen by the
+// worker that next sets the held bit; a woken waiter takes the lock like any
+// other.
 //
 // # References
 //
@@ -50,15 +51,15 @@ const (
 // That only one waiter is on its way at a time is the rule of mutexWoken in the
 // Go standard library, internal/sync/mutex.go.
 type SpinPark struct {
-	looks int              // before a waiter parks
+	polls int              // before a waiter parks
 	nodes []SpinParkWorker // nodes[0] is none
 
 	_     atomics.CacheLinePad
-	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift who lay down last
+	state atomics.Uint32 // parkHeld, parkWoken, and from parkShift the last that queued up
 	_     atomics.CacheLinePad
 
 	// queue is the next to be woken, linked to the one after it. It is guarded
-	// by the lock itself: Unlock moves those here who lay down since, in the
+	// by the lock itself: Unlock moves those here that queued up since, in the
 	// order in which they came.
 	queue uint32
 	_     atomics.CacheLinePad
@@ -66,8 +67,8 @@ type SpinPark struct {
 
 // The parts of SpinPark.state.
 const (
-	parkHeld  = 1 // somebody holds the lock
-	parkWoken = 2 // somebody who slept is awake and has yet to take the lock or lie down again
+	parkHeld  = 1 // the lock is held
+	parkWoken = 2 // a worker that slept is awake and has yet to take the lock or queue up again
 	parkShift = 2
 )
 
@@ -77,8 +78,8 @@ type SpinParkWorker struct {
 	id     uint32 // index of this node in lock.nodes
 	parker *atomics.Parker
 
-	// next is set by the worker itself before it lies down: who lay down before
-	// it. Then it belongs to the holder.
+	// next is set by the worker itself before it queues up: the worker that
+	// did so before it. Then it belongs to the holder.
 	next uint32
 	_    atomics.CacheLinePad
 }
@@ -88,12 +89,12 @@ type SpinParkWorker struct {
 // longer; if o.Wait is [WaitPark] they do not poll. Other policies change nothing.
 func NewSpinPark(workers int, o Options) *SpinPark {
 	o.check(workers)
-	l := &SpinPark{looks: parkLooks, nodes: make([]SpinParkWorker, workers+1)}
+	l := &SpinPark{polls: parkPolls, nodes: make([]SpinParkWorker, workers+1)}
 	switch {
 	case o.Wait == WaitPark:
-		l.looks = 0
+		l.polls = 0
 	case o.Pin != PinNone:
-		l.looks = parkThreadLooks
+		l.polls = parkThreadPolls
 	}
 	for i := range l.nodes {
 		l.nodes[i] = SpinParkWorker{lock: l, id: uint32(i), parker: atomics.NewParker()}
@@ -118,13 +119,13 @@ func (n *SpinParkWorker) Lock() {
 // lockSlow is apart so that the fast path stays small.
 func (n *SpinParkWorker) lockSlow() {
 	for woken := uint32(0); ; woken = parkWoken {
-		for range n.lock.looks {
+		for range n.lock.polls {
 			if n.take(woken) {
 				return
 			}
 			atomics.SpinHint(parkHints)
 		}
-		if !n.lieDown(woken) {
+		if !n.enqueue(woken) {
 			return
 		}
 		n.parker.Park()
@@ -132,15 +133,15 @@ func (n *SpinParkWorker) lockSlow() {
 }
 
 // take takes the lock if it is free and reports whether it did. woken is
-// parkWoken if this worker is the one who was woken, else 0.
+// parkWoken if this worker is the one that was woken, else 0.
 func (n *SpinParkWorker) take(woken uint32) bool {
 	s := n.lock.state.Load()
 	return s&parkHeld == 0 && n.lock.state.CompareAndSwap(s, s&^woken|parkHeld)
 }
 
-// lieDown puts the worker among those who are to be woken and reports true, or
+// enqueue puts the worker among those that are to be woken and reports true, or
 // takes the lock, if it has become free, and reports false.
-func (n *SpinParkWorker) lieDown(woken uint32) bool {
+func (n *SpinParkWorker) enqueue(woken uint32) bool {
 	for {
 		if n.take(woken) {
 			return false
@@ -171,7 +172,7 @@ func (l *SpinPark) unlockSlow() {
 		s := l.state.Load()
 		switch {
 		case s&parkWoken != 0 || l.queue == 0 && s == parkHeld:
-			// Whoever is on its way may lie down again meanwhile: look again.
+			// The woken worker may queue up again meanwhile: check again.
 			if l.state.CompareAndSwap(s, s&^parkHeld) {
 				return
 			}
@@ -190,7 +191,7 @@ func (l *SpinPark) unlockSlow() {
 	}
 }
 
-// reverse turns the list that begins with the last to lie down into one that
+// reverse turns the list that begins with the last to queue up into one that
 // begins with the first.
 func (l *SpinPark) reverse(last uint32) (first uint32) {
 	for last != 0 {

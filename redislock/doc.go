@@ -12,6 +12,16 @@
 //		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
 //	})
 //
+// # Getting it
+//
+// The module has no address to be fetched from. A program that uses it puts a clone
+// in its place:
+//
+//	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
+//	go get locklab/redislock
+//
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # Which lock
 //
 // [Mutex], unless you know why not. [RWMutex] where many read; [Semaphore] for so many at

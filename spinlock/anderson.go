@@ -6,16 +6,16 @@ import (
 )
 
 // Anderson is the array-based queue lock of Anderson: Lock draws a number, as
-// in a [Ticket] lock, and polls the flag of that number, which nobody else
-// polls. Service is first come, first served. Make one with [NewAnderson].
+// in a [Ticket] lock, and polls the flag of that number, which no other
+// waiter polls. Service is first come, first served. Make one with [NewAnderson].
 //
 // # Trade-offs
 //
 // The first lock in which a release disturbs one waiter only, and the simplest:
-// no links, no nodes to hand around, one read-modify-write instruction a turn.
-// The price is a cache line for each worker in each lock, a bound on the number
-// of workers, and that the lock moves through the array even if nobody waits,
-// so that an uncontended turn touches two lines that rotate.
+// no links, no nodes to hand around, one read-modify-write instruction for each
+// acquisition. The price is a cache line for each worker in each lock, a bound
+// on the number of workers, and that the lock moves through the array without
+// waiters, so that an uncontended acquisition touches two lines that rotate.
 //
 // Like in [Ticket], adaptive goroutines sleep, except for the first behind a
 // holder that came in without waiting, which polls.
@@ -34,16 +34,16 @@ import (
 // Distributed Systems 1(1), January 1990, pages 6-16: queueing in shared
 // memory. DOI 10.1109/71.80120.
 type Anderson struct {
-	waiter waiting.Waiter // how a wait begins
-	bunks  bunkhouse
-	flags  []andersonFlag // a power of two of them: number n has flags[n modulo that]
+	waiter  waiting.Waiter // how a wait begins
+	parking parkSlots
+	flags   []andersonFlag // a power of two of them: number n has flags[n modulo that]
 
-	_     atomics.CacheLinePad
-	next  atomics.Uint32 // the number the next goroutine draws
-	_     atomics.CacheLinePad
-	mine  uint32 // the holder's number; guarded by the lock
-	hosts bool   // the holder has offered the next a place to sleep; guarded by the lock
-	_     atomics.CacheLinePad
+	_       atomics.CacheLinePad
+	next    atomics.Uint32 // the number the next goroutine draws
+	_       atomics.CacheLinePad
+	mine    uint32 // the holder's number; guarded by the lock
+	offered bool   // the holder has offered the next a place to sleep; guarded by the lock
+	_       atomics.CacheLinePad
 }
 
 // andersonFlag is up, 1, from when its number may go until it has gone.
@@ -55,7 +55,7 @@ type andersonFlag struct {
 // NewAnderson returns a free lock for at most workers goroutines at a time,
 // at least 1. More than that break it.
 func NewAnderson(workers int, o Options) *Anderson {
-	l := &Anderson{waiter: o.sleeper(workers), bunks: newBunkhouse(workers, o), flags: make([]andersonFlag, slots(workers))}
+	l := &Anderson{waiter: o.sleeper(workers), parking: newParkSlots(workers, o), flags: make([]andersonFlag, slots(workers))}
 	l.flag(0).Store(1)
 	return l
 }
@@ -78,14 +78,14 @@ func (l *Anderson) Lock() {
 func (l *Anderson) lockSlow(mine uint32) {
 	w := l.waiter
 	if w.Sleeps() {
-		l.bunks.of(mine).offer(mine)
+		l.parking.of(mine).offer(mine)
 	}
 	for flag := l.flag(mine); flag.Load() == 0; {
-		if !w.Tired() || !l.bunks.of(mine-1).sleep(mine-1) {
+		if !w.Tired() || !l.parking.of(mine-1).sleep(mine-1) {
 			w.Wait()
 		}
 	}
-	l.hosts = w.Sleeps()
+	l.offered = w.Sleeps()
 }
 
 // enter is the first step of the holder.
@@ -95,7 +95,7 @@ func (l *Anderson) enter(mine uint32) {
 }
 
 // TryLock takes the lock if it is free and reports whether it did. If the flag
-// of the next number is up and nobody draws that number meanwhile, the lock is
+// of the next number is up and that number is not drawn meanwhile, the lock is
 // free and the number the caller's.
 func (l *Anderson) TryLock() bool {
 	mine := l.next.Load()
@@ -108,20 +108,20 @@ func (l *Anderson) TryLock() bool {
 
 // Unlock releases the lock, which the caller must hold.
 func (l *Anderson) Unlock() {
-	if mine := l.mine; l.hosts {
-		l.unlockHost(mine)
+	if mine := l.mine; l.offered {
+		l.unlockOffered(mine)
 	} else {
 		l.flag(mine + 1).StoreRelease(1)
 	}
 }
 
-// unlockHost wakes the next number if it sleeps.
-func (l *Anderson) unlockHost(mine uint32) {
-	l.hosts = false
-	host := l.bunks.of(mine)
-	taken := host.close()
+// unlockOffered wakes the next number if it sleeps.
+func (l *Anderson) unlockOffered(mine uint32) {
+	l.offered = false
+	slot := l.parking.of(mine)
+	taken := slot.close()
 	l.flag(mine + 1).StoreRelease(1)
 	if taken {
-		host.wake()
+		slot.wake()
 	}
 }

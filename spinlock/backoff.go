@@ -7,22 +7,22 @@ import (
 	"locklab/internal/waiting"
 )
 
-// maxBackoff bounds the delay between two looks, in units of the wait policy.
+// maxBackoff bounds the delay between two polls, in units of the wait policy.
 // Anderson proposes the number of processors as the bound; a fixed one of the
 // same size keeps the lock one word.
 const maxBackoff = 16
 
 // Backoff is a test-and-test-and-set lock whose waiters back off: after each
 // failure a waiter stays away for a random time, the mean of which doubles up
-// to a bound, and in the end yields its processor before each look. Service is
+// to a bound, and in the end yields its processor before each poll. Service is
 // in no order. The zero value is free.
 //
 // # Trade-offs
 //
 // The lock of this package to try first. Release costs the same with any
-// number of waiters, since few look at the same time, and it survives more
+// number of waiters, since few poll at the same time, and it survives more
 // waiters than processors. In return a lock can stay free while all its
-// waiters stay away, and who came late may well go first.
+// waiters stay away, and one that came late may well go first.
 //
 // # Memory ordering
 //

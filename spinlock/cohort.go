@@ -8,15 +8,15 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the ticket lock of its node, and then
-// the global one unless the worker before it on the node has left it to the
-// node. So the lock and what it guards stay in one cache for up to cohortBound
-// turns.
+// Cohort is the lock C-TKT-TKT of Dice, Marathe and Shavit: a worker takes the
+// ticket lock of its node, and then the global one unless the worker before it
+// on the node has left it to the node. So the lock and what it guards stay in
+// one cache for up to cohortBound acquisitions.
 //
 // # Trade-offs
 //
 // It pays where a cache line takes much longer between nodes than inside one,
-// and costs two locks instead of one where nobody of the same node waits. Which
+// and costs two locks instead of one where no other worker of the node waits. Which
 // node a worker is on must be known and stay so, since Go cannot ask: it comes
 // from [Options], and workers that are not bound to processors are one node.
 // With one node there is nothing to choose: take [Ticket], which is half of it.
@@ -39,20 +39,20 @@ type Cohort struct {
 	of     []int // node of each worker
 }
 
-// cohortBound is how many turns a node keeps the lock while others may wait: the
-// paper's figure.
+// cohortBound is for how many acquisitions a node keeps the lock while others
+// may wait: the paper's figure.
 const cohortBound = 64
 
 // CohortNode is the handle of the workers of one node: the lock of that node.
 type CohortNode struct {
 	local  *Ticket
 	lock   *Cohort
-	turns  int  // since the node took the global lock; guarded by local
+	taken  int  // how often, since the node took the global lock; guarded by local
 	passed bool // the node has the global lock; guarded by local
 	_      atomics.CacheLinePad
 }
 
-// NewCohort returns a free lock for that many workers, at least 1, who are on the
+// NewCohort returns a free lock for that many workers, at least 1, which are on the
 // nodes that o.Nodes says. It panics if o.Nodes is neither nil nor a node, 0 or
 // more, for each worker.
 func NewCohort(workers int, o Options) *Cohort {
@@ -83,20 +83,20 @@ func (n *CohortNode) Lock() {
 	n.local.Lock()
 	if !n.passed {
 		n.lock.global.Lock()
-		n.turns = 0
+		n.taken = 0
 	}
 }
 
 // Unlock leaves the lock to the next of the node, or to another node.
 func (n *CohortNode) Unlock() {
-	n.turns++
-	n.passed = n.turns < cohortBound && n.waiters()
+	n.taken++
+	n.passed = n.taken < cohortBound && n.waiters()
 	if !n.passed {
 		n.lock.global.Unlock()
 	}
 	n.local.Unlock()
 }
 
-// waiters reports whether somebody of the node waits for the lock that the
+// waiters reports whether another worker of the node waits for the lock that the
 // caller holds.
 func (n *CohortNode) waiters() bool { return n.local.next.Load()-n.local.serving.Load() > 1 }

@@ -5,22 +5,23 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Fissile is the lock of Dice and Kogan: two locks in one. Whoever has the outer one, a test-and-set
-// word, is the owner. An arrival tries the word once and otherwise goes to the
-// inner lock, an MCS queue, whose holder, the alpha, is the only one who polls
-// the word. So arrivals may pass the whole queue, but only for the alpha's
-// grace: then it says that it is impatient, and the next release but one at the
-// latest hands the word to it instead of freeing it.
+// Fissile is the lock of Dice and Kogan: two locks in one. The holder of the
+// outer one, a test-and-set word, is the owner. An arrival tries the word once
+// and otherwise goes to the inner lock, an MCS queue, whose holder, the alpha,
+// is the only one that polls the word. So arrivals may pass the whole queue,
+// but only for the alpha's grace: then it says that it is impatient, and the
+// next release but one at the latest hands the word to it instead of freeing
+// it.
 //
 // # Trade-offs
 //
 // Without contention it is [TAS] with one more load; with contention at most one
-// waiter disturbs the word, and a turn through the queue overlaps with the
-// sections of those who pass it. A preempted waiter holds nobody up while
-// others pass. Passing is bounded in time, so nobody starves, but service is in
+// waiter disturbs the word, and an acquisition through the queue overlaps with
+// the sections of those that pass it. A preempted waiter holds no other up while
+// others pass. Passing is bounded in time, so no worker starves, but service is in
 // no order.
 //
-// Waiters in the queue sleep as in [MCS]. The alpha polls: a release looks at
+// Waiters in the queue sleep as in [MCS]. The alpha polls: a release reads
 // one word of the lock's own line and cannot find sleepers.
 //
 // # Memory ordering
@@ -30,7 +31,7 @@ import (
 // impatient. If this was the old 0, the word becomes free, and the alpha takes
 // it or loses it to one more arrival, whose Unlock reads the new value: all
 // that is needed is that the alpha's store is seen in the end. A word that is
-// handed over cannot be taken by anybody but the alpha, since the others
+// handed over cannot be taken by any but the alpha, since the others
 // compare it with free; and as the alpha withdraws its impatience before it
 // leaves the queue, the next one finds no trace of it.
 //
@@ -40,7 +41,7 @@ import (
 // DOI 10.1007/978-3-030-67087-0_13, arXiv:2003.05025, listing 1, where line 48
 // swaps Inner and the text says the outer word. Two things are not the paper's:
 // the inner lock is plain MCS instead of its variant of CNA, which prefers
-// waiters of the same node of the machine, and the grace is a number of looks.
+// waiters of the same node of the machine, and the grace is a number of polls.
 type Fissile struct {
 	waiter  waiting.Waiter // how the alpha's wait begins
 	workers []FissileWorker
@@ -103,8 +104,8 @@ func (h *FissileWorker) lockSlow() {
 // awaitAlpha takes the outer word for the alpha.
 func (l *Fissile) awaitAlpha() {
 	w := l.waiter
-	for looks := 0; l.outer.Load() == fissileHeld || l.outer.Swap(fissileHeld) == fissileHeld; looks++ {
-		if looks == fissileGrace {
+	for polls := 0; l.outer.Load() == fissileHeld || l.outer.Swap(fissileHeld) == fissileHeld; polls++ {
+		if polls == fissileGrace {
 			l.impatient.StoreRelease(fissileHanded)
 		}
 		w.Wait()

@@ -9,7 +9,7 @@ import (
 )
 
 // TestFissileHandsOver goes through a hand-over step by step: once the alpha is
-// impatient a release must leave the word to it, and to nobody else.
+// impatient a release must leave the word to it, and to no other.
 func TestFissileHandsOver(t *testing.T) {
 	l := NewFissile(2, Options{})
 	holder, arrival := &l.workers[0], &l.workers[1]
@@ -19,7 +19,7 @@ func TestFissileHandsOver(t *testing.T) {
 	}
 	holder.Unlock()
 	if !arrival.TryLock() {
-		t.Fatal("a lock that nobody waits for was not freed")
+		t.Fatal("a lock without waiters was not freed")
 	}
 	l.impatient.Store(fissileHanded)
 	arrival.Unlock()

@@ -5,10 +5,10 @@ import (
 	"locklab/internal/waiting"
 )
 
-// A grant is the word in which one worker waits until another one, who knows
+// A grant is the word in which one worker waits until another one, which knows
 // it, gives it the lock.
 //
-// To give is a Swap and not a release store because it is also the look for a
+// To give is a Swap and not a release store because it is also the check for a
 // sleeper: in one instruction, no wake-up can fall between the two. It costs
 // nothing that the transfer of the waiter's cache line does not hide.
 type grant struct {
@@ -39,7 +39,7 @@ func (g *grant) await(w waiting.Waiter) {
 	g.state.StoreRelease(grantAwaited)
 }
 
-// give gives the grant, and wakes who sleeps.
+// give gives the grant, and wakes the worker if it sleeps.
 func (g *grant) give() {
 	if g.state.Swap(grantGiven) == grantAsleep {
 		g.parker.Unpark()

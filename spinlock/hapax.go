@@ -9,12 +9,12 @@ const (
 	hapaxBlock  = 1 << 16 // values that a worker draws at once
 	hapaxSpread = 17      // slots between two blocks that follow each other
 
-	hapaxAsleep   = 1 << 63 // with a value in a slot: who waits there sleeps, or is about to
+	hapaxAsleep   = 1 << 63 // with a value in a slot: its waiter sleeps, or is about to
 	hapaxReserved = 1 << 63 // without
 )
 
-// A HapaxSpace is where [Hapax] locks draw values that nobody had before and
-// nobody will have again (hapax legomenon: a word that occurs once), and the
+// A HapaxSpace is where [Hapax] locks draw values that were never used before and
+// never will be again (hapax legomenon: a word that occurs once), and the
 // slots in which their waiters wait. Any number of locks share one.
 type HapaxSpace struct {
 	slots  []hapaxSlot
@@ -24,16 +24,17 @@ type HapaxSpace struct {
 	_      atomics.CacheLinePad
 }
 
-// hapaxSlot has the value whose departure somebody awaits there, or 0.
+// hapaxSlot has the value whose departure a worker awaits there, or 0.
 type hapaxSlot struct {
 	awaited atomics.Uint64
-	sleeper *atomics.Parker // whom to wake if awaited says so; guarded by a reservation
+	sleeper *atomics.Parker // how to wake the waiter if awaited says so; guarded by a reservation
 	_       atomics.CacheLinePad
 }
 
-// NewHapaxSpace returns a space with at least n slots, 1 or more, of two cache lines each.
-// The paper takes 4096 for all locks of a program. With fewer it happens more
-// often that a waiter finds its slot taken, and polls the lock instead.
+// NewHapaxSpace returns a space with at least n slots, 1 or more, of two cache
+// lines each. The paper takes 4096 for all locks of a program. With fewer it
+// happens more often that a waiter finds its slot taken, and polls the lock
+// instead.
 func NewHapaxSpace(n int) *HapaxSpace {
 	return &HapaxSpace{slots: make([]hapaxSlot, slots(n))}
 }
@@ -47,11 +48,12 @@ func NewHapaxSpace(n int) *HapaxSpace {
 // # Trade-offs
 //
 // Nothing but numbers goes from worker to worker: no node that must outlive its
-// owner's turn, and nothing for the garbage collector to see. That is what
-// recommends it for Go. A release disturbs one waiter, like that of [MCS], and
-// does so without ever waiting for a successor. Without contention a turn takes
-// two read-modify-write instructions. Two waiters whose values share a slot
-// are the weak point: the second one polls the lock, and cannot sleep.
+// owner's acquisition, and nothing for the garbage collector to see. That is
+// what recommends it for Go. A release disturbs one waiter, like that of [MCS],
+// and does so without ever waiting for a successor. Without contention an
+// acquisition takes two read-modify-write instructions. Two waiters whose
+// values share a slot are the weak point: the second one polls the lock, and
+// cannot sleep.
 //
 // A worker draws its values in blocks, some 65,000 at once. The values have 63 bits
 // and last for some thousand years.
@@ -61,8 +63,8 @@ func NewHapaxSpace(n int) *HapaxSpace {
 // Taking a free lock: the load of depart pairs with the store in the Unlock
 // before it. Taking it in a slot: the load that finds the slot changed, or the
 // wake-up, pairs with the CompareAndSwap of the Unlock that cleared it. A
-// waiter enters its value into the slot and then looks at depart; an Unlock
-// writes depart and then looks at the slot. Both writes are sequentially
+// waiter enters its value into the slot and then reads depart; an Unlock
+// writes depart and then reads the slot. Both writes are sequentially
 // consistent, so that one of the two sees the other.
 //
 // # References
@@ -87,7 +89,7 @@ type Hapax struct {
 // HapaxWorker is the handle of one worker of a [Hapax] lock.
 type HapaxWorker struct {
 	lock   *Hapax
-	mine   uint64 // the value of its current turn, or of the last one
+	mine   uint64 // the value of its current acquisition, or of the last one
 	parker *atomics.Parker
 	_      atomics.CacheLinePad
 }
@@ -114,7 +116,7 @@ func (l *Hapax) slot(value uint64) *hapaxSlot {
 	return &l.space.slots[(l.salt+uint32(value/hapaxBlock))*hapaxSpread&uint32(len(l.space.slots)-1)]
 }
 
-// next returns a value that nobody had before, and is not 0.
+// next returns a value that was never used before, and is not 0.
 func (h *HapaxWorker) next() uint64 {
 	if (h.mine+1)%hapaxBlock <= 1 { // the block is used up, or there was none
 		return h.lock.space.blocks.Add(1)*hapaxBlock + 1
@@ -130,7 +132,7 @@ func (h *HapaxWorker) Lock() {
 	}
 }
 
-// lockSlow waits until the turn before is over, whose value that is.
+// lockSlow waits until the acquisition of that value, the one before, is over.
 func (h *HapaxWorker) lockSlow(before uint64) {
 	l := h.lock
 	w, slot := l.waiter, l.slot(before)
@@ -156,7 +158,7 @@ func (h *HapaxWorker) lockSlow(before uint64) {
 }
 
 // enter makes slot that of h, unless it is taken. The reservation keeps others
-// out while h leaves its name, and tells nobody what it waits for.
+// out while h leaves its name, and does not say what it waits for.
 func (h *HapaxWorker) enter(slot *hapaxSlot, before uint64) bool {
 	if !h.lock.waiter.Sleeps() {
 		return slot.awaited.CompareAndSwap(0, before)
@@ -192,10 +194,10 @@ func (h *HapaxWorker) Unlock() {
 		return
 	}
 	l.depart.Store(h.mine)
-	slot.clear(h.mine) // for who came into the slot before that
+	slot.clear(h.mine) // for a waiter that came into the slot before that
 }
 
-// clear ends the wait for a value and reports whether anybody waited.
+// clear ends the wait for a value and reports whether there was a waiter.
 func (s *hapaxSlot) clear(value uint64) bool {
 	if s.awaited.Load() == value && s.awaited.CompareAndSwap(value, 0) {
 		return true

@@ -43,7 +43,7 @@ type HemlockWorker struct {
 	lock  *Hemlock
 	id    uint32
 	_     atomics.CacheLinePad
-	grant grant // of the lock to the next in the queue, who takes notice by resetting it
+	grant grant // of the lock to the next in the queue, which takes notice by resetting it
 	_     atomics.CacheLinePad
 }
 

@@ -47,22 +47,21 @@ type K42 struct {
 	nodes  []K42Worker    // nodes[0] is none
 
 	_    atomics.CacheLinePad
-	tail atomics.Uint32 // the last who waits; k42Alone if nobody does; 0 if the lock is free
+	tail atomics.Uint32 // the last that waits; k42Alone if none does; 0 if the lock is free
 	_    atomics.CacheLinePad
-	head atomics.Uint32 // the first who waits, or 0; the holder's, and of who waits behind k42Alone
+	head atomics.Uint32 // the first that waits, or 0; written by the holder and by the waiter behind k42Alone
 	_    atomics.CacheLinePad
 }
 
-// k42Alone is the tail of a lock that is held and that nobody waits for.
+// k42Alone is the tail of a lock that is held and has no waiters.
 const k42Alone = 1<<32 - 1
 
-// K42Worker is the handle of one worker of a [K42] lock. It is the worker's place
-// in the queue; its words are 0 whenever the worker
-// does not wait.
+// K42Worker is the handle of one worker of a [K42] lock. It is the worker's
+// place in the queue; its words are 0 whenever the worker does not wait.
 type K42Worker struct {
 	lock  *K42
 	id    uint32         // index of this node in lock.nodes
-	next  atomics.Uint32 // who comes after this worker; written by that worker, once
+	next  atomics.Uint32 // the worker after this one; written by that worker, once
 	grant grant
 	_     atomics.CacheLinePad
 }
@@ -120,7 +119,7 @@ func (n *K42Worker) leave() {
 	l := n.lock
 	next := n.next.Load()
 	if next == 0 {
-		l.head.StoreRelease(0) // before somebody can queue up behind k42Alone
+		l.head.StoreRelease(0) // before another can queue up behind k42Alone
 		if l.tail.CompareAndSwap(n.id, k42Alone) {
 			return
 		}
@@ -130,7 +129,7 @@ func (n *K42Worker) leave() {
 	n.next.StoreRelease(0)
 }
 
-// Unlock hands the lock to the first who waits, or frees it.
+// Unlock hands the lock to the first that waits, or frees it.
 func (n *K42Worker) Unlock() {
 	l := n.lock
 	first := l.head.Load()

@@ -8,39 +8,39 @@ import (
 	"locklab/atomics"
 )
 
-// TestBerth goes through the turns of a berth step by step.
-func TestBerth(t *testing.T) {
-	b := &newBerths(1)[0]
+// TestParkSlotKeepsAcquisitionsApart goes through the states of a slot step by step.
+func TestParkSlotKeepsAcquisitionsApart(t *testing.T) {
+	b := &newSlots(1)[0]
 	if b.sleep(0) {
-		t.Error("a closed berth let a guest in")
+		t.Error("a waiter slept in a closed slot")
 	}
 	b.offer(5)
 	if b.sleep(4) || b.sleep(6) {
-		t.Error("a guest of another turn came in")
+		t.Error("a waiter of another acquisition slept")
 	}
 	if b.close() {
-		t.Error("a guest was found where none is")
+		t.Error("a waiter was found where none is")
 	}
 	if b.sleep(5) {
-		t.Error("a guest came in after the host had closed")
+		t.Error("a waiter slept after the slot was closed")
 	}
 	b.offer(1<<32 - 1)
 	woken := make(chan bool)
 	go func() { woken <- b.sleep(1<<32 - 1) }()
-	for b.state.Load()%berthStates != berthTaken {
+	for b.state.Load()%slotStates != slotTaken {
 		runtime.Gosched()
 	}
 	if !b.close() {
-		t.Error("the guest was not found")
+		t.Error("the waiter was not found")
 	}
 	select {
 	case <-woken:
-		t.Error("the guest woke up by itself")
+		t.Error("the waiter woke up by itself")
 	default:
 	}
 	b.wake()
 	if !<-woken {
-		t.Error("the guest did not sleep")
+		t.Error("the waiter did not sleep")
 	}
 }
 
@@ -52,10 +52,10 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestElementsDoNotShareLines checks what lies in arrays, next to its like.
+// TestElementsDoNotShareLines checks what is in arrays, next to its like.
 func TestElementsDoNotShareLines(t *testing.T) {
 	for name, size := range map[string]uintptr{
-		"berth": unsafe.Sizeof(berth{}), "MCSWorker": unsafe.Sizeof(MCSWorker{}),
+		"parkSlot": unsafe.Sizeof(parkSlot{}), "MCSWorker": unsafe.Sizeof(MCSWorker{}),
 		"CLHWorker": unsafe.Sizeof(CLHWorker{}), "andersonFlag": unsafe.Sizeof(andersonFlag{}),
 		"K42Worker": unsafe.Sizeof(K42Worker{}), "hapaxSlot": unsafe.Sizeof(hapaxSlot{}), "HapaxWorker": unsafe.Sizeof(HapaxWorker{}),
 	} {

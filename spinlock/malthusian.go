@@ -5,18 +5,19 @@ import (
 	"locklab/internal/waiting"
 )
 
-// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS queue, and a release that
-// finds two waiters behind it moves the first of them to a passive list and
-// serves the second. The few workers that are left circulate with warm caches
-// and without a queue. When the queue runs dry, the last worker set aside comes
-// back, and every thousandth release lets the one in that waits longest.
+// Malthusian is the lock MCSCR of Dice. It restricts concurrency: it is an MCS
+// queue, and a release that finds two waiters behind it moves the first of them
+// to a passive list and serves the second. The few workers that are left
+// circulate with warm caches and without a queue. When the queue runs dry, the
+// last worker set aside comes back, and every thousandth release lets the one
+// in that waits longest.
 //
 // # Trade-offs
 //
 // Throughput under contention stays that of a few workers, whatever their
-// number, and the price is fairness in the short run: who is set aside waits for
-// hundreds of turns. The goroutine scheduler restricts concurrency too, to
-// GOMAXPROCS running goroutines; compare.
+// number, and the price is fairness in the short run: a worker that is set
+// aside waits for hundreds of acquisitions. The goroutine scheduler restricts
+// concurrency too, to GOMAXPROCS running goroutines; compare.
 //
 // # Memory ordering
 //
@@ -45,7 +46,7 @@ type Malthusian struct {
 type MalthusianWorker struct {
 	lock  *Malthusian
 	id    uint32
-	next  atomics.Uint32 // who comes after this worker in the queue
+	next  atomics.Uint32 // the worker after this one in the queue
 	grant grant
 	_     atomics.CacheLinePad
 
@@ -90,7 +91,7 @@ func (n *MalthusianWorker) TryLock() bool { return n.lock.tail.CompareAndSwap(0,
 func (n *MalthusianWorker) Unlock() {
 	l := n.lock
 	if l.oldest != 0 {
-		if l.releases++; l.releases%malthusianMercy == 0 {
+		if l.releases++; l.releases%malthusianPeriod == 0 {
 			n.insert(l.takeOldest())
 			return
 		}
@@ -109,9 +110,9 @@ func (n *MalthusianWorker) Unlock() {
 	n.handOver(next)
 }
 
-// leave ends the turn of a worker that sees nobody behind it: the passive worker
+// leave ends the acquisition of a worker that sees none behind it: the passive worker
 // that came last takes its place in the queue, or the lock is free. It fails if
-// somebody has arrived.
+// another has arrived.
 func (n *MalthusianWorker) leave() bool {
 	l := n.lock
 	p := l.newest

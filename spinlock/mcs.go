@@ -13,15 +13,15 @@ import (
 //
 // A release touches one waiter's cache line, whatever the number of waiters:
 // the lock for many processors and strict order. It costs two read-modify-write
-// instructions per turn even when nobody waits, and a node per worker.
+// instructions per acquisition even without waiters, and a node per worker.
 //
-// Whoever hands the lock over knows to whom, so waiters can sleep: adaptive
+// A release knows which waiter is next, so waiters can sleep: adaptive
 // goroutines do, at once if there are more workers than processors, else after
-// a few looks.
+// a few polls.
 //
 // Nodes are linked by index, not by pointer: sync/atomic stores a pointer
 // through the garbage collector's write barrier, which more than doubles the
-// cost of a turn.
+// cost of an acquisition.
 //
 // # Memory ordering
 //
@@ -46,10 +46,11 @@ type MCS struct {
 	_    atomics.CacheLinePad
 }
 
-// MCSWorker is the handle of one worker of an [MCS] lock. It is the worker's place in the queue; its words are 0 whenever the worker neither
-// holds nor waits.
+// MCSWorker is the handle of one worker of an [MCS] lock. It is the worker's
+// place in the queue; its words are 0 whenever the worker neither holds nor
+// waits.
 type MCSWorker struct {
-	next  atomics.Uint32  // who comes after this worker; written by that worker, once
+	next  atomics.Uint32  // the worker after this one; written by that worker, once
 	id    uint32          // index of this node in lock.nodes
 	tail  *atomics.Uint32 // of lock
 	lock  *MCS

@@ -13,10 +13,10 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// sleepers lists the locks that can wake who sleeps, and how many waiters stay
-// awake nonetheless: the first behind a holder that came in without waiting
-// polls, in the locks whose release is a plain store then, and the alpha of
-// fissile.
+// sleepers lists the locks that can wake a waiter that sleeps, and how many
+// waiters stay awake nonetheless: the first behind a holder that came in
+// without waiting polls, in the locks whose release is a plain store then, and
+// the alpha of fissile.
 var sleepers = map[string]int{
 	"ticket": 1, "ticket-prop": 1, "twa": 1, "anderson": 1, "clh": 1, "mcs": 0, "k42": 0, "hapax": 0,
 	"hemlock": 0, "reciprocating": 0, "malthusian": 0, "cohort": 1, "fissile": 1,
@@ -44,9 +44,9 @@ func eventually(cond func() bool) bool {
 	return true
 }
 
-// TestWaitersSleep looks at the state of the goroutines that wait: all of a
-// crowd must sleep, by the adaptive policy too, and nobody of the locks and
-// policies that do not promise it. Then everybody must be woken.
+// TestWaitersSleep reads the state of the goroutines that wait: with many waiters
+// all must sleep, by the adaptive policy too, and none with the locks and policies
+// that do not promise it. Then all must be woken.
 func TestWaitersSleep(t *testing.T) {
 	workers := runtime.GOMAXPROCS(0) + 4
 	for _, v := range lab.Suite {
@@ -71,12 +71,12 @@ func sleepAndWake(t *testing.T, l harness.Local, workers, want int) {
 	first := l.Worker(0)
 	first.Lock()
 	var wg sync.WaitGroup
-	turns := 0
+	times := 0
 	for i := range workers - 1 {
 		wg.Go(func() {
 			h := l.Worker(i + 1)
 			h.Lock()
-			turns++
+			times++
 			h.Unlock()
 		})
 	}
@@ -88,17 +88,17 @@ func sleepAndWake(t *testing.T, l harness.Local, workers, want int) {
 	}
 	first.Unlock()
 	wg.Wait()
-	if turns != workers-1 {
-		t.Errorf("%d turns, want %d", turns, workers-1)
+	if times != workers-1 {
+		t.Errorf("%d acquisitions, want %d", times, workers-1)
 	}
 }
 
-// TestNoLostWakeUp takes many turns with a queue that is now full and now
+// TestNoLostWakeUp takes a lock often, with a queue that is now full and now
 // empty, so that waiters fall asleep while they are being served. A wake-up
 // that got lost leaves them asleep for ever.
 func TestNoLostWakeUp(t *testing.T) {
 	locks := map[string]func(s harness.Setup) harness.Local{
-		// Whoever waits meets another one in the only slot.
+		// Each waiter meets another one in the only slot.
 		"hapax, one slot": func(s harness.Setup) harness.Local { return newHapax(s, spinlock.NewHapaxSpace(1)) },
 		"twa, one slot":   func(s harness.Setup) harness.Local { return newTWA(s, spinlock.NewWaitingArray(1)) },
 	}
@@ -109,9 +109,9 @@ func TestNoLostWakeUp(t *testing.T) {
 	}
 	for name, lock := range locks {
 		for _, workers := range []int{2, 3, 5} {
-			for pin, turns := range map[harness.Pin]int{harness.PinNone: 3000, harness.PinThread: 50} {
+			for pin, times := range map[harness.Pin]int{harness.PinNone: 3000, harness.PinThread: 50} {
 				s := harness.Setup{Workers: workers, Wait: harness.WaitPark, Pin: pin}
-				if err := stress(lock(s), s, turns); err != nil {
+				if err := stress(lock(s), s, times); err != nil {
 					t.Fatalf("%s, %d workers, pin=%s: %v", name, workers, pin, err)
 				}
 			}
@@ -147,14 +147,14 @@ func TestSharedSpace(t *testing.T) {
 	}
 }
 
-// stress lets all workers of a lock take turns. It says who is where if that
-// does not come to an end, and otherwise compares the number of turns.
-func stress(l harness.Local, s harness.Setup, turns int) error {
+// stress lets all workers take a lock in turn. It says where each is if that does
+// not come to an end, and otherwise compares the number of acquisitions.
+func stress(l harness.Local, s harness.Setup, times int) error {
 	done := make(chan struct{})
 	n := 0
 	go func() {
 		defer close(done)
-		takeTurns(l, s.Workers, s.Pin, turns, func() {
+		acquire(l, s.Workers, s.Pin, times, func() {
 			if n++; n%7 == 0 {
 				runtime.Gosched() // the others queue up
 			}
@@ -164,10 +164,10 @@ func stress(l harness.Local, s harness.Setup, turns int) error {
 	case <-done:
 	case <-time.After(20 * time.Second):
 		buf := make([]byte, 1<<16)
-		return fmt.Errorf("nobody moves any more\n%s", buf[:runtime.Stack(buf, true)])
+		return fmt.Errorf("no worker goes on\n%s", buf[:runtime.Stack(buf, true)])
 	}
-	if n != s.Workers*turns {
-		return fmt.Errorf("%d turns, want %d", n, s.Workers*turns)
+	if n != s.Workers*times {
+		return fmt.Errorf("%d acquisitions, want %d", n, s.Workers*times)
 	}
 	return nil
 }

@@ -51,16 +51,16 @@ func TestNoAllocation(t *testing.T) {
 			{Workers: 2, Wait: harness.WaitPark, Nodes: []int{0, 1}},
 		} {
 			if n := allocations(v.Local(s)); n != 0 {
-				t.Errorf("%s, %+v: %v allocations per turn", v.Name, s, n)
+				t.Errorf("%s, %+v: %v allocations per acquisition", v.Name, s, n)
 			}
 		}
 	}
 }
 
-// allocations lets two workers take turns and returns how often each allocates
-// in one of its own, by Lock or TryLock.
+// allocations lets two workers take the lock and returns how often each allocates
+// in an acquisition of its own, by Lock or TryLock.
 func allocations(l harness.Local) float64 {
-	turn := func(mu sync.Locker) {
+	pair := func(mu sync.Locker) {
 		mu.Lock()
 		runtime.Gosched() // the other meets a held lock
 		mu.Unlock()
@@ -75,19 +75,19 @@ func allocations(l harness.Local) float64 {
 	defer stop.Store(1)
 	wg.Go(func() {
 		for mu := l.Worker(1); stop.Load() == 0; {
-			turn(mu)
+			pair(mu)
 		}
 	})
 	mu := l.Worker(0)
-	return testing.AllocsPerRun(200, func() { turn(mu) })
+	return testing.AllocsPerRun(200, func() { pair(mu) })
 }
 
 // TestWaitersYield checks the promise that makes spinning bearable: with one
 // processor and the lock held, a waiter lets the holder run. A waiter that did
 // not yield would keep the processor until the scheduler takes it away, 10 ms
-// later, at every turn.
+// later, at every acquisition.
 func TestWaitersYield(t *testing.T) {
-	const turns = 200
+	const times = 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, v := range lab.Suite {
 		for _, wait := range harness.WaitPolicies {
@@ -95,18 +95,18 @@ func TestWaitersYield(t *testing.T) {
 				continue // the one policy that does not promise it
 			}
 			start := time.Now()
-			takeTurns(v.Local(harness.Setup{Workers: 2, Wait: wait}), 2, harness.PinNone, turns, func() {
-				runtime.Gosched() // to the waiter, who must give the processor back
+			acquire(v.Local(harness.Setup{Workers: 2, Wait: wait}), 2, harness.PinNone, times, func() {
+				runtime.Gosched() // to the waiter, which must give the processor back
 			})
-			if d, stuck := time.Since(start), turns*10*time.Millisecond; d > stuck {
-				t.Errorf("%s wait=%s: %d turns took %v: the waiter keeps the processor", v.Name, wait, 2*turns, d)
+			if d, stuck := time.Since(start), times*10*time.Millisecond; d > stuck {
+				t.Errorf("%s wait=%s: %d acquisitions took %v: the waiter keeps the processor", v.Name, wait, 2*times, d)
 			}
 		}
 	}
 }
 
-// takeTurns lets each of the workers do visit under the lock, turns times.
-func takeTurns(l harness.Local, workers int, pin harness.Pin, turns int, visit func()) {
+// acquire lets each of the workers do visit under the lock, that many times.
+func acquire(l harness.Local, workers int, pin harness.Pin, times int, visit func()) {
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
@@ -114,7 +114,7 @@ func takeTurns(l harness.Local, workers int, pin harness.Pin, turns int, visit f
 				runtime.LockOSThread() // for good: the thread ends with the goroutine
 			}
 			h := l.Worker(i)
-			for range turns {
+			for range times {
 				h.Lock()
 				visit()
 				h.Unlock()

@@ -9,8 +9,8 @@ import (
 
 func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }
 
-// TestUnderQEMU runs the locks on emulated CPUs. Those who store one word, then
-// load another, and rely on that order are left out: qemu 7.2 turns STLR and
+// TestUnderQEMU runs the locks on emulated CPUs. Those that store one word, then
+// load another, and rely on that order are left out: qemu 7.2 makes STLR and
 // LDAR into a plain store and a plain load, which amd64 reorders. Hapax hangs
 // there within seconds, and no longer if the two stores that matter are swaps.
 // The other two have not been caught yet.

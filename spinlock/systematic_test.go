@@ -10,7 +10,7 @@ import (
 	"locklab/spinlock/lab"
 )
 
-// longQueue has one who sleeps behind another who sleeps, and somebody who comes
+// longQueue has a worker that sleeps behind another that sleeps, and one that comes
 // back behind both.
 var longQueue = []explore.Plan{{
 	Use:    explore.Use{Turns: []int{1, 2, 1, 1}, Nodes: []int{0, 1, 0, 1}, Wait: harness.WaitPark},
@@ -22,7 +22,7 @@ func TestSystematic(t *testing.T) {
 	explore.Suite{
 		Locks: lab.Suite,
 		// A worker that malthusian has set aside comes back ahead of a queue only
-		// after several turns.
+		// after several acquisitions.
 		More: map[string][]explore.Plan{
 			"malthusian": {{Use: explore.Use{Turns: []int{3, 2, 2}, Wait: harness.WaitPause}, Limits: explore.Limits{Preemptions: 2}}},
 			"mcs":        longQueue,

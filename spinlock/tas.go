@@ -5,13 +5,13 @@ import (
 	"locklab/internal/waiting"
 )
 
-// TAS is a test-and-set lock: one word, taken by whoever swaps it from 0 to 1
-// first. Service is in no order. The zero value is free.
+// TAS is a test-and-set lock: one word, taken by the first that swaps it from 0
+// to 1. Service is in no order. The zero value is free.
 //
 // # Trade-offs
 //
 // The smallest and, without contention, the fastest lock. Under contention
-// every look takes the cache line away from the holder, who needs it to
+// every poll takes the cache line away from the holder, which needs it to
 // release; the cost of one acquisition grows with the number of waiters.
 //
 // # Memory ordering

@@ -17,11 +17,11 @@ import (
 // Two words give strict order to any number of goroutines. All waiters poll
 // the same word, so each release invalidates every waiter's cache. With more
 // waiters than processors the lock collapses unless they yield: the next owner
-// is probably not running, and nobody may go before it.
+// is probably not running, and no other may go before it.
 //
 // A lock from [NewTicket] knows how many goroutines use it, and has a place for
 // each to sleep: adaptive goroutines do, except for the first behind a holder
-// that came in without waiting, which polls. Those of the zero value yield.
+// that came in without waiting, which polls. Waiters of the zero value yield.
 //
 // # Memory ordering
 //
@@ -35,8 +35,7 @@ import (
 //
 // David P. Reed and Rajendra K. Kanodia, "Synchronization with Eventcounts and
 // Sequencers", Communications of the ACM 22(2), February 1979, pages 115-123:
-// mutual exclusion by a sequencer and an eventcount.
-// DOI 10.1145/359060.359076.
+// mutual exclusion by a sequencer and an eventcount. DOI 10.1145/359060.359076.
 //
 // John M. Mellor-Crummey and Michael L. Scott, "Algorithms for Scalable
 // Synchronization on Shared-Memory Multiprocessors", ACM Transactions on
@@ -50,28 +49,28 @@ type Ticket struct {
 	// waiter gives its processor up. Set it before first use.
 	Pin Pin
 
-	bunkhouse
+	parkSlots
 
 	_       atomics.CacheLinePad
 	next    atomics.Uint32 // the number the next goroutine draws
 	_       atomics.CacheLinePad
-	serving atomics.Uint32 // the number whose turn it is; next if the lock is free
-	hosts   bool           // its holder has offered the next a place to sleep; guarded by the lock
+	serving atomics.Uint32 // the number that holds the lock; next if the lock is free
+	offered bool           // its holder has offered the next a place to sleep; guarded by the lock
 	_       atomics.CacheLinePad
 }
 
-// A bunkhouse holds the berths of a lock that serves by numbers. Number n is
-// the host of berth n modulo their number, which is so large that no two who
-// hold or wait share one. The zero value has none: then nobody sleeps.
-type bunkhouse struct {
-	sleeper waiting.Waiter // how a wait begins, if there are berths
-	berths  []berth
+// parkSlots are the slots of a lock that serves by numbers. Number n offers slot n
+// modulo how many there are, which are so many that no two numbers that hold or
+// wait share one. The zero value has none: then no waiter sleeps.
+type parkSlots struct {
+	sleeper waiting.Waiter // how a wait begins, if there are slots
+	slots   []parkSlot
 }
 
-func newBunkhouse(workers int, o Options) bunkhouse {
-	b := bunkhouse{sleeper: o.sleeper(workers)}
+func newParkSlots(workers int, o Options) parkSlots {
+	b := parkSlots{sleeper: o.sleeper(workers)}
 	if b.sleeper.Sleeps() {
-		b.berths = newBerths(slots(workers))
+		b.slots = newSlots(slots(workers))
 	}
 	return b
 }
@@ -84,13 +83,13 @@ func slots(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-func (b *bunkhouse) of(number uint32) *berth { return &b.berths[number&uint32(len(b.berths)-1)] }
+func (b *parkSlots) of(number uint32) *parkSlot { return &b.slots[number&uint32(len(b.slots)-1)] }
 
 // NewTicket returns a free lock for at most workers goroutines at a time, at
 // least 1, whose waiters can sleep. The zero value serves any number, but its
 // waiters only ever yield.
 func NewTicket(workers int, o Options) *Ticket {
-	return &Ticket{Wait: o.Wait, Pin: o.Pin, bunkhouse: newBunkhouse(workers, o)}
+	return &Ticket{Wait: o.Wait, Pin: o.Pin, parkSlots: newParkSlots(workers, o)}
 }
 
 // Lock takes the lock and waits for it if need be.
@@ -108,19 +107,19 @@ func (l *Ticket) lockSlow(mine uint32) {
 			w.Wait()
 		}
 	}
-	l.hosts = w.Sleeps()
+	l.offered = w.Sleeps()
 }
 
 // begin begins the wait of a number.
 func (l *Ticket) begin(mine uint32) waiting.Waiter {
-	if l.berths == nil {
+	if l.slots == nil {
 		return waiting.New(l.Wait, l.Pin)
 	}
 	l.of(mine).offer(mine)
 	return l.sleeper
 }
 
-// sleep sleeps through the turn before mine, or reports false at once.
+// sleep sleeps until the number before mine has released, or reports false at once.
 func (l *Ticket) sleep(w *waiting.Waiter, mine uint32) bool {
 	return w.Tired() && l.of(mine-1).sleep(mine-1)
 }
@@ -134,21 +133,21 @@ func (l *Ticket) TryLock() bool {
 
 // Unlock releases the lock, which the caller must hold.
 func (l *Ticket) Unlock() {
-	if l.hosts {
-		l.unlockHost()
+	if l.offered {
+		l.unlockOffered()
 	} else {
 		l.serving.AddRelease(1)
 	}
 }
 
-// unlockHost wakes the next number if it sleeps.
-func (l *Ticket) unlockHost() {
-	l.hosts = false
+// unlockOffered wakes the next number if it sleeps.
+func (l *Ticket) unlockOffered() {
+	l.offered = false
 	mine := l.serving.Load()
-	host := l.of(mine)
-	taken := host.close()
+	slot := l.of(mine)
+	taken := slot.close()
 	l.serving.StoreRelease(mine + 1)
 	if taken {
-		host.wake()
+		slot.wake()
 	}
 }

@@ -1,19 +1,19 @@
 package spinlock
 
 // ProportionalTicket is a [Ticket] lock with proportional backoff: between two
-// looks a waiter stays away for a time in proportion to the number of
+// polls a waiter stays away for a time in proportion to the number of
 // goroutines that go before it. Service is first come, first served. The zero
 // value is free.
 //
 // # Trade-offs
 //
-// A ticket lock tells a waiter how far it is from its turn, which no other
-// lock does, and backoff needs no guess: whoever is far looks seldom, and a
-// release disturbs only those who are near. The unit of the delay should be
+// A ticket lock tells a waiter how many are before it, which no other
+// lock does, and backoff needs no guess: one with many before it polls seldom, and a
+// release disturbs only the first few. The unit of the delay should be
 // about the length of a section. It is fixed here, at a unit of the wait
 // policy, so sections that are much shorter leave the lock idle, and much
 // longer ones bring the traffic of [Ticket] back. A waiter that sleeps or
-// yields does not look, so the delay matters only while it polls.
+// yields does not poll, so the delay matters only while it polls.
 //
 // TryLock, Unlock, memory ordering and what happens with more waiters than
 // processors are as for [Ticket].
@@ -28,7 +28,7 @@ type ProportionalTicket struct{ Ticket }
 
 // NewProportionalTicket is [NewTicket] for this lock.
 func NewProportionalTicket(workers int, o Options) *ProportionalTicket {
-	return &ProportionalTicket{Ticket{Wait: o.Wait, Pin: o.Pin, bunkhouse: newBunkhouse(workers, o)}}
+	return &ProportionalTicket{Ticket{Wait: o.Wait, Pin: o.Pin, parkSlots: newParkSlots(workers, o)}}
 }
 
 // Lock takes the lock and waits for it if need be.
@@ -46,5 +46,5 @@ func (l *ProportionalTicket) lockSlow(mine uint32) {
 			w.Delay(int(mine - serving)) // the difference is right across the wrap
 		}
 	}
-	l.hosts = w.Sleeps()
+	l.offered = w.Sleeps()
 }

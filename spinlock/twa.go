@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	twaNear   = 1   // who has at most so many turns to wait polls the lock itself
+	twaNear   = 1   // a waiter with at most so many before it polls the lock itself
 	twaSpread = 127 // slots between two numbers that follow each other
 )
 
-// A WaitingArray is what [TWA] locks poll while they are far from their turn.
+// A WaitingArray is what [TWA] locks poll while many are before them.
 // Any number of locks share one. Its slots are not padded, on purpose: numbers
-// that follow each other lie far apart, so those who meet on a cache line
+// that follow each other are far apart in it, so those that meet on a cache line
 // seldom wait at the same time.
 type WaitingArray struct {
 	slots []atomics.Uint32
 	locks atomics.Uint32 // how many locks use the array
 }
 
-// NewWaitingArray returns an array of at least n slots, 1 or more, 4 bytes each. The paper
-// takes 4096 for all locks of a program. Fewer mean that more waiters look at
-// their lock in vain.
+// NewWaitingArray returns an array of at least n slots, 1 or more, 4 bytes
+// each. The paper takes 4096 for all locks of a program. Fewer mean that more
+// waiters poll their lock in vain.
 func NewWaitingArray(n int) *WaitingArray {
 	return &WaitingArray{slots: make([]atomics.Uint32, slots(n))}
 }
@@ -41,10 +41,10 @@ func (a *WaitingArray) slot(salt, number uint32) *atomics.Uint32 {
 //
 // A release disturbs two waiters, whatever their number: the next owner, and
 // the one after that, which moves up from the array to the lock while the
-// owner runs. So it hands over nearly as fast as [MCS] in a crowd, without a
+// owner runs. So it hands over nearly as fast as [MCS] to many waiters, without a
 // node or a handle per worker. The price is a second read-modify-write
 // instruction in each release, needed or not, on a line of the array that
-// changes from turn to turn. Two waiters that share a slot look at their locks
+// changes with each release. Two waiters that share a slot poll their locks
 // once in vain.
 //
 // Adaptive goroutines sleep as in [Ticket], and then make no use of the array.
@@ -70,7 +70,7 @@ type TWA struct {
 // least 1, whose waiters poll array. It may be shared with other locks.
 func NewTWA(workers int, array *WaitingArray, o Options) *TWA {
 	return &TWA{
-		Ticket: Ticket{Wait: o.Wait, Pin: o.Pin, bunkhouse: newBunkhouse(workers, o)},
+		Ticket: Ticket{Wait: o.Wait, Pin: o.Pin, parkSlots: newParkSlots(workers, o)},
 		array:  array,
 		salt:   array.locks.Add(1) * 0x9e3779b1, // 2^32 over the golden ratio, odd
 	}
@@ -92,10 +92,10 @@ func (l *TWA) lockSlow(mine uint32) {
 			w.Wait()
 		}
 	}
-	l.hosts = w.Sleeps()
+	l.offered = w.Sleeps()
 }
 
-// moveUp waits in the array until mine is near its turn.
+// moveUp waits in the array until at most twaNear numbers are before mine.
 func (l *TWA) moveUp(w *waiting.Waiter, mine uint32) {
 	for slot := l.array.slot(l.salt, mine); ; {
 		seen := slot.Load()
@@ -104,7 +104,7 @@ func (l *TWA) moveUp(w *waiting.Waiter, mine uint32) {
 		}
 		for slot.Load() == seen {
 			if l.sleep(w, mine) {
-				return // it is its turn already
+				return // mine is served already
 			}
 			w.Wait()
 		}

@@ -25,8 +25,8 @@ type contest struct {
 	begin func(workers int) func(r *contestRun, worker int)
 }
 
-// contestBatch is how many turns pass between two looks at the end of a block,
-// in C too.
+// contestBatch is how many acquisitions pass between two checks for the end of
+// a block, in C too.
 const contestBatch = 64
 
 // pinned is how the goroutines of a contest are bound.
@@ -142,7 +142,7 @@ func (r *contestRun) more(i int) bool {
 // as twin.Reading.NsPerOp does.
 func (c contest) nsPerOp(b *testing.B, cpus []int, span time.Duration) float64 {
 	r := &contestRun{workers: make([]contestWorker, len(cpus))}
-	turns := c.begin(len(cpus))
+	drive := c.begin(len(cpus))
 	var ready, done sync.WaitGroup
 	ready.Add(len(cpus))
 	for i, cpu := range cpus {
@@ -156,7 +156,7 @@ func (c contest) nsPerOp(b *testing.B, cpus []int, span time.Duration) float64 {
 				runtime.Gosched()
 			}
 			r.workers[i].from = time.Now()
-			turns(r, i)
+			drive(r, i)
 			r.workers[i].to = time.Now()
 		})
 	}

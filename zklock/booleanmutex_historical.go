@@ -19,18 +19,18 @@ import (
 // of a client share one object, as they would in a service. Its errors, by their
 // numbers in the lab's list:
 //
-//   - B6: when the reply to create is lost, Lock fails, and a ticket that nobody
-//     knows blocks everybody while the session lives.
+//   - B6: when the reply to create is lost, Lock fails, and a ticket that no client
+//     knows blocks all while the session lives.
 //   - B8: the time at the gate, 60,000, is in microseconds and was meant in
 //     milliseconds. At its end Lock calls itself: a waiter asks everything again
 //     16 times a second, each time deeper in its stack and with one more watch.
 //     All of them go off at the end; one that comes after Unlock queues a ticket
-//     again, which nobody waits for.
-//   - B9: who is the owner is kept by the object, not by the goroutine: the
+//     again, which none waits for.
+//   - B9: the owner is kept by the object, not by the goroutine: the
 //     second one walks in. And nothing counts: the first Unlock frees the lock.
 //   - B10: it goes on to say so when the session has expired.
 //   - B11: a TryLock that fails leaves its ticket in the queue. When it is the
-//     first, nobody has the lock.
+//     first, none has the lock.
 //   - B12: an error of the watcher is never cleared: every later Lock returns it.
 //
 // # References

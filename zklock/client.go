@@ -45,7 +45,7 @@ type ClientOptions struct {
 	TLS                *tls.Config // nil for plain TCP
 
 	// ACL is who may touch the nodes that this client makes. nil is every
-	// client with the same credentials, or everybody if there are none.
+	// client with the same credentials, or all clients if there are none.
 	ACL []zk.ACL
 
 	_ struct{}
@@ -225,7 +225,7 @@ const (
 )
 
 // wait returns nil when the connection is up and it is time to try again. The
-// time begins when the connection is up, so that not everybody who has lost it
+// time begins when the connection is up, so that not every client that has lost it
 // asks at the same moment in which the library takes up its watches.
 func (p *pause) wait(ctx context.Context, c *Client) error {
 	c.mu.Lock()
@@ -318,7 +318,7 @@ func (c *Client) forget(l *Lease) {
 
 // watchNode returns a channel that wakes its receivers when the node at path
 // changes or goes, or the session ends, or the error zk.ErrNoNode. A watch
-// that is still pending serves every waiter: withdrawn waiters, who cannot
+// that is still pending serves every waiter: withdrawn waiters, which cannot
 // take theirs back, leave one per node and not one each.
 func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
 	if wake := c.pendingWatch(path); wake != nil {
@@ -332,7 +332,7 @@ func (c *Client) watchNode(path string) (<-chan zk.Event, error) {
 	return wake, nil
 }
 
-// pendingWatch returns the watch on the node at path that serves everybody, nil
+// pendingWatch returns the watch on the node at path that serves all waiters, nil
 // if there is none.
 func (c *Client) pendingWatch(path string) <-chan zk.Event {
 	c.mu.Lock()
@@ -344,7 +344,7 @@ func (c *Client) pendingWatch(path string) <-chan zk.Event {
 	return nil
 }
 
-// keepWatch lets wake serve everybody who waits for the node at path.
+// keepWatch lets wake serve every waiter for the node at path.
 func (c *Client) keepWatch(path string, wake <-chan zk.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

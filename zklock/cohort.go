@@ -15,9 +15,10 @@ import (
 // value is usable.
 type CohortOptions struct {
 	// Handovers is how often the lock may pass from goroutine to goroutine of
-	// this client before the other clients have their turn. Each pass costs no
-	// request. 0 is DefaultHandovers, at most MaxHandovers count, and a
-	// negative number is none: every holder queues at the servers.
+	// this client before the client queues again behind the others. Each pass
+	// costs no request. 0 is DefaultHandovers, 16: one ticket serves up to 17
+	// holders, one after the other. At most MaxHandovers count, and a negative
+	// number is none: every holder queues at the servers.
 	Handovers int
 
 	// LocalFirst lets the next goroutine queue at the servers while the ticket
@@ -32,8 +33,9 @@ type CohortOptions struct {
 }
 
 const (
-	// DefaultHandovers spreads the requests of a ticket, half a millisecond in
-	// all, over 17 turns, 30 µs for each: little beside the time for which a lock
+	// DefaultHandovers lets one ticket serve the goroutine that made it and 16 more.
+	// That spreads the requests of the ticket, half a millisecond in all, over 17
+	// acquisitions, 30 µs for each: little beside the time for which a lock
 	// between processes is mostly held. More make only locks faster that are held
 	// for less, and let the other clients wait longer. BenchmarkCohort has the
 	// sweep: 50 goroutines of one process took the lock 2,000 times a second with
@@ -56,17 +58,17 @@ const maxZxid = 1<<(63-tokenBits) - 1
 // at the servers for all of them, and the holder hands it to the
 // next of them, up to [CohortOptions].Handovers times, before the ticket is
 // given back and the client queues again behind the others. So a busy client
-// cannot starve another one: each has its turn, of at most 1 + Handovers
+// cannot starve another one: each ticket serves at most 1 + Handovers
 // holders. A goroutine that gives up costs its client no place at the servers
 // while others of the client wait.
 //
 // Fair is this to clients, not to goroutines: five goroutines of one client that
 // come back at once and fifty of another have half of the lock each. A client
-// with no waiter behind it has one turn for each tenure of the others.
+// with no waiter behind it holds the lock once for each tenure of the others.
 //
 // Everything else is as with a Mutex, with which it can contend for the same
-// path, but for the tokens, see [Cohort.Lock], and that a ticket which somebody
-// else removes is missed only when it is given back. Use one Cohort for all
+// path, but for the tokens, see [Cohort.Lock], and that a ticket which is
+// removed by hand is missed only when it is given back. Use one Cohort for all
 // goroutines of a client: two of them are two clients. It is not reentrant.
 type Cohort struct {
 	queue
@@ -74,19 +76,19 @@ type Cohort struct {
 	localFirst bool
 
 	mu     sync.Mutex
-	busy   bool               // one of us holds the lock, or somebody is out for it
-	line   list.List          // of *guest, in order of arrival; busy if there are any
-	recall context.CancelFunc // not nil while a ticket of ours waits at the servers
+	busy   bool               // a goroutine of this client holds the lock, or drive queues for it
+	line   list.List          // of *waiter, in order of arrival; busy if there are any
+	recall context.CancelFunc // not nil while a ticket of this client waits at the servers
 }
 
-// A guest waits in memory for the lock.
-type guest struct {
-	turn  chan turn // has room for one, and gets at most one
+// A waiter waits in memory for the lock.
+type waiter struct {
+	grant chan grant // has room for one, and gets at most one
 	place *list.Element
 }
 
-// A turn is what a guest gets: a lease or why there is none.
-type turn struct {
+// A grant is what a waiter gets: a lease, or why there is none.
+type grant struct {
 	l   *Lease
 	err error
 }
@@ -118,17 +120,17 @@ func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, k.failed(err)
 	}
-	g := k.join()
+	w := k.join()
 	var err error
 	select {
-	case t := <-g.turn:
+	case t := <-w.grant:
 		return t.l, t.err
 	case <-ctx.Done():
 		err = k.failed(ctx.Err())
 	case <-k.c.open.Done():
 		err = ErrClosed
 	}
-	k.abandon(g)
+	k.abandon(w)
 	return nil, err
 }
 
@@ -179,44 +181,45 @@ func (k *Cohort) Locker() sync.Locker { return lease.Locker(k.Lock, ErrNotHeld) 
 
 func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
 
-// join puts a guest at the end of the line.
-func (k *Cohort) join() *guest {
-	g := &guest{turn: make(chan turn, 1)}
+// join puts a waiter at the end of the line.
+func (k *Cohort) join() *waiter {
+	w := &waiter{grant: make(chan grant, 1)}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	g.place = k.line.PushBack(g)
+	w.place = k.line.PushBack(w)
 	if !k.busy {
-		k.busy = k.c.spawn(k.drive) // else the client is closed, as g will see
+		k.busy = k.c.spawn(k.drive) // else the client is closed, as w will see
 	}
-	return g
+	return w
 }
 
-// abandon ends the wait of g, whose turn goes on to the next if it has come.
-func (k *Cohort) abandon(g *guest) {
-	if t, served := k.quit(g); served && t.l != nil {
+// abandon ends the wait of w. If the lock has been granted to it meanwhile, the
+// lock goes on to the next waiter.
+func (k *Cohort) abandon(w *waiter) {
+	if t, served := k.quit(w); served && t.l != nil {
 		k.c.spawn(func() { t.l.release() })
 	}
 }
 
-// quit takes g out of the line, or returns its turn if that has come.
-func (k *Cohort) quit(g *guest) (t turn, served bool) {
+// quit takes w out of the line, or returns its grant if it has one.
+func (k *Cohort) quit(w *waiter) (t grant, served bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	select {
-	case t := <-g.turn:
+	case t := <-w.grant:
 		return t, true
 	default:
 	}
-	k.line.Remove(g.place)
+	k.line.Remove(w.place)
 	if k.line.Len() == 0 && k.recall != nil {
 		k.recall()
 	}
-	return turn{}, false
+	return grant{}, false
 }
 
-// serve gives the first in line its turn, if offer has one, and reports whether
-// it did.
-func (k *Cohort) serve(offer func() (turn, bool)) bool {
+// serve gives the first in line what offer grants, if it grants anything, and
+// reports whether it did.
+func (k *Cohort) serve(offer func() (grant, bool)) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	first := k.line.Front()
@@ -225,20 +228,20 @@ func (k *Cohort) serve(offer func() (turn, bool)) bool {
 	}
 	t, ok := offer()
 	if ok {
-		k.line.Remove(first).(*guest).turn <- t
+		k.line.Remove(first).(*waiter).grant <- t
 	}
 	return ok
 }
 
-// next sends somebody out for the lock if anybody waits. Whoever calls it was
-// out before, or held the lock.
+// next starts drive if a goroutine waits. It is called by the last drive, or by the
+// holder of the lock.
 func (k *Cohort) next() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.busy = k.line.Len() > 0 && k.c.spawn(k.drive)
 }
 
-// drive queues at the servers until one of those in line has the lock or nobody
+// drive queues at the servers until one of those in line has the lock or none
 // waits for it.
 func (k *Cohort) drive() {
 	for {
@@ -260,14 +263,14 @@ func (k *Cohort) drive() {
 		recall()
 		switch {
 		case err == nil:
-			if !k.serve(func() (turn, bool) { return turn{l: l}, true }) {
+			if !k.serve(func() (grant, bool) { return grant{l: l}, true }) {
 				l.release() // the last one has left; goes on by k.next
 			}
 			return
 		case k.c.open.Err() != nil:
 			return // all see it
-		case !recalled: // a refusal; the next may fare better
-			k.serve(func() (turn, bool) { return turn{err: err}, true })
+		case !recalled: // an error; the next may fare better
+			k.serve(func() (grant, bool) { return grant{err: err}, true })
 		}
 	}
 }
@@ -288,8 +291,8 @@ func (k *Cohort) fetch(ctx context.Context, try bool) (*Lease, error) {
 	return l, nil
 }
 
-// firstToken returns the token of the first holder of a ticket who saw zxid.
-// Those it hands over to take the numbers after it. Whoever has the next ticket
+// firstToken returns the token of the first holder of a ticket, which saw zxid.
+// Those it hands over to take the numbers after it. The holder of the next ticket
 // has seen this one go, and so at least zxid + 1.
 func firstToken(zxid uint64) (uint64, error) {
 	if zxid > maxZxid {
@@ -298,7 +301,7 @@ func firstToken(zxid uint64) (uint64, error) {
 	return zxid << tokenBits, nil
 }
 
-// own makes l, which has been granted, the tenure of a holder who has t.
+// own makes l, which has been granted, the tenure of a holder that has t.
 func (k *Cohort) own(l *Lease, t *ticket, token uint64, passes int) {
 	h := &tenure{k: k, t: t, token: token, passes: passes}
 	l.token, l.free = token, h.release
@@ -312,12 +315,12 @@ type tenure struct {
 	token  uint64
 	passes int // of the ticket from hand to hand so far
 
-	over  atomic.Bool // somebody else is or will be out for the lock
+	over  atomic.Bool // a drive is queueing for the lock, or will be
 	still func() bool // ends the wait for a loss
 }
 
 // lost lets the others go on when the lease ends before its holder does. They
-// queue anew: the ticket keeps everybody out, if it still exists, until Unlock.
+// queue anew: the ticket keeps all others out, if it still exists, until Unlock.
 func (h *tenure) lost() {
 	if !h.over.Swap(true) {
 		h.k.next()
@@ -344,12 +347,12 @@ func (h *tenure) release() (held bool, err error) {
 }
 
 // handOver returns a lease on the same ticket, for the next.
-func (h *tenure) handOver() (turn, bool) {
+func (h *tenure) handOver() (grant, bool) {
 	k := h.k
 	l := &Lease{c: k.c, path: k.path}
 	if !k.c.grant(l, h.t.session) {
-		return turn{}, false // the session may be over
+		return grant{}, false // the session may be over
 	}
 	k.own(l, h.t, h.token+1, h.passes+1)
-	return turn{l: l}, true
+	return grant{l: l}, true
 }

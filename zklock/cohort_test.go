@@ -20,10 +20,10 @@ func TestCohort(t *testing.T) {
 	at := endpoint(t)
 	atOnce(t, at, []serverTest{
 		{"hand-overs cost nothing", handoversAreFree},
-		{"others have their turn", othersHaveTheirTurn},
+		{"others are not starved", othersNotStarved},
 		{"first in line gives up", firstGivesUp},
 		{"middle of the line gives up", middleGivesUp},
-		{"everybody gives up", everybodyGivesUp},
+		{"all waiters give up", allGiveUp},
 		{"served while giving up", servedWhileGivingUp},
 		{"try", tryCohort},
 		{"session expires", cohortExpires},
@@ -95,9 +95,9 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// othersHaveTheirTurn: a client with a long line gives the lock up after so
+// othersNotStarved: a client with a long line gives the lock up after so
 // many hand-overs, and its next ticket is behind the other client's.
-func othersHaveTheirTurn(t *testing.T, at harness.Endpoint) {
+func othersNotStarved(t *testing.T, at harness.Endpoint) {
 	for _, o := range []zklock.CohortOptions{
 		{Handovers: -1}, {Handovers: -1, LocalFirst: true}, {Handovers: 2}, {Handovers: 2, LocalFirst: true},
 	} {
@@ -106,17 +106,17 @@ func othersHaveTheirTurn(t *testing.T, at harness.Endpoint) {
 		other := dial(t, at, zklock.ClientOptions{}).Cohort(busy.Path(), o)
 		held := lockCohort(t, busy)
 		waiters := lines(t, busy, 6)
-		guest := inLine(t, t.Context(), other, 1)
+		first := inLine(t, t.Context(), other, 1)
 		queued(t, see, busy.Path(), 2)
 		unlock(t, held)
 		token := held.Token()
 		for i := range max(0, o.Handovers) {
 			held = take(t, waiters[i])
 			token = held.Token()
-			empty(t, guest)
+			empty(t, first)
 			unlock(t, held)
 		}
-		held = take(t, guest)
+		held = take(t, first)
 		if held.Token() <= token {
 			t.Errorf("%+v: the other client has token %d after %d", o, held.Token(), token)
 		}
@@ -130,7 +130,7 @@ func othersHaveTheirTurn(t *testing.T, at harness.Endpoint) {
 }
 
 // firstGivesUp: the ticket that waits at the servers is the client's, and keeps
-// its place while anybody is in line.
+// its place while a waiter is in line.
 func firstGivesUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -172,8 +172,8 @@ func middleGivesUp(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// everybodyGivesUp: then the ticket goes, and who comes later queues anew.
-func everybodyGivesUp(t *testing.T, at harness.Endpoint) {
+// allGiveUp: then the ticket goes, and a waiter that comes later queues anew.
+func allGiveUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	head := dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(head.Path(), zklock.CohortOptions{})
@@ -198,7 +198,7 @@ func everybodyGivesUp(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// servedWhileGivingUp: the turn of one who does not want it any more goes on.
+// servedWhileGivingUp: the lock goes on from a waiter that does not want it any more.
 func servedWhileGivingUp(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
@@ -328,10 +328,10 @@ func cohortDies(t *testing.T, at harness.Endpoint) {
 	queued(t, see, k.Path(), 0)
 }
 
-// cohortRefused: everybody in line hears why.
+// cohortRefused: every waiter in line hears why.
 func cohortRefused(t *testing.T, at harness.Endpoint) {
 	stranger := dial(t, at, zklock.ClientOptions{})
-	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is everybody's
+	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is open to all
 	owner := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
 	m := owner.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))

@@ -28,7 +28,7 @@ type contacts struct {
 	one sync.Mutex // held while a contact is on its way
 }
 
-// deadline returns until when the session surely lives, less the margin.
+// deadline returns until when the session certainly lives, less the margin.
 func (c *Client) deadline() time.Time { return c.until(c.conn.Proof()) }
 
 func (c *Client) until(p wire.Proof) time.Time {
@@ -133,7 +133,7 @@ func (c *Client) impatience() time.Duration {
 }
 
 // contact proves that the session lives, unless something else has proven more
-// than since when it is its turn.
+// than since when this one was due.
 func (c *Client) contact(since time.Time) error {
 	c.contacts.one.Lock()
 	defer c.contacts.one.Unlock()

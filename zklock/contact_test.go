@@ -73,14 +73,14 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
 	m := c.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m))
-	turns := 0
+	acquisitions := 0
 	have := cost(func() {
-		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); turns++ {
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); acquisitions++ {
 			unlock(t, lock(t, m))
 		}
 	}, c)
-	if want := (harness.Counts{Requests: uint64(3 * turns)}); have != want {
-		t.Errorf("%d acquisitions cost %+v, want %+v", turns, have, want)
+	if want := (harness.Counts{Requests: uint64(3 * acquisitions)}); have != want {
+		t.Errorf("%d acquisitions cost %+v, want %+v", acquisitions, have, want)
 	}
 }
 

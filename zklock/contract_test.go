@@ -15,7 +15,7 @@ import (
 )
 
 // TestContract runs the tests of what users are told: about tickets that
-// somebody removes, paths that cannot be, and servers that are not as asked.
+// are removed by hand, paths that cannot be, and servers that are not as asked.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
@@ -79,7 +79,7 @@ func fairTicketRemoved(t *testing.T, at harness.Endpoint) {
 	removedUnder(t, at, zklock.Fair(c.Mutex(newPath(), zklock.Options{})))
 }
 
-// removedUnder removes the ticket of a holder at once, and that of one who has
+// removedUnder removes the ticket of a holder at once, and that of one that has
 // held it for long.
 func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
 	see := raw(t, at)
@@ -101,7 +101,7 @@ func removedUnder(t *testing.T, at harness.Endpoint, m *zklock.Mutex) {
 	}
 }
 
-// waitingTicketRemoved: a waiter who has lost its place does not take the lock
+// waitingTicketRemoved: a waiter that has lost its place does not take the lock
 // by the event, and queues again.
 func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
@@ -121,7 +121,7 @@ func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, unlucky))
 }
 
-// newWaiterTicketRemoved: the limit of the lock. Who deletes the ticket of one who
+// newWaiterTicketRemoved: the limit of the lock. To delete the ticket of one that
 // has just begun to wait lets two hold the lock, until that ticket would have
 // been a slow one, and no longer.
 func newWaiterTicketRemoved(t *testing.T, at harness.Endpoint) {
@@ -236,8 +236,8 @@ func refused(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
 	unlock(t, lock(t, c.Mutex(path, zklock.Options{})))
 	for what, o := range map[string]zklock.ClientOptions{
-		"nobody":         {},
-		"somebody else":  {Username: "other", Password: "word"},
+		"no user":        {},
+		"another user":   {Username: "other", Password: "word"},
 		"wrong password": {Username: user, Password: "wrong"},
 	} {
 		m := dial(t, at, o).Mutex(path, zklock.Options{})
@@ -254,7 +254,7 @@ func refused(t *testing.T, at harness.Endpoint) {
 		c.Close()
 		t.Error("an ACL for the user of a client without one is accepted")
 	}
-	// Who brings its own ACL decides alone.
+	// An ACL of the client's own is all that counts.
 	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
 	open := d.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, open))

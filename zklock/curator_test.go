@@ -32,12 +32,12 @@ func TestCurator(t *testing.T) {
 		t.Skip("Curator connects without credentials, which the server at hand wants")
 	}
 	leaktest.Own(t)
-	room := &sharedRoom{t: t, dir: t.TempDir()}
-	room.prepare()
+	shared := &sharedFiles{t: t, dir: t.TempDir()}
+	shared.prepare()
 	path := newPath()
-	const turns = 40 // of each of its two threads
+	const acquisitions = 40 // of each of its two threads
 	cmd := exec.CommandContext(t.Context(), program, "-Xmx256m", "-cp", classPath, "testdata/Interop.java",
-		at.Addrs[0][0], path, room.dir, strconv.Itoa(turns))
+		at.Addrs[0][0], path, shared.dir, strconv.Itoa(acquisitions))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -60,7 +60,7 @@ func TestCurator(t *testing.T) {
 	defer over.Store(true)
 	for i := range 2 {
 		c := dial(t, at, zklock.ClientOptions{})
-		for _, contend := range []func(*zklock.Client, string, int, int){room.mutex, room.readWrite, room.semaphore} {
+		for _, contend := range []func(*zklock.Client, string, int, int){shared.mutex, shared.readWrite, shared.semaphore} {
 			wg.Go(func() {
 				for k := 0; !over.Load(); k++ {
 					contend(c, path, i, k)
@@ -71,7 +71,7 @@ func TestCurator(t *testing.T) {
 	expect(t, says, "DONE 0") // violations that it saw
 	over.Store(true)
 	wg.Wait()
-	room.check(2*turns, (turns+2)/3+(turns+1)/3)
+	shared.check(2*acquisitions, (acquisitions+2)/3+(acquisitions+1)/3)
 	revokeWithCurator(t, at, path+"/revoke", says, in)
 }
 
@@ -111,15 +111,15 @@ func expect(t *testing.T, says *bufio.Scanner, want string) {
 	}
 }
 
-// A sharedRoom is files that both sides touch under the locks.
-type sharedRoom struct {
+// A sharedFiles is files that both sides touch under the locks.
+type sharedFiles struct {
 	t           *testing.T
 	dir         string
 	mutexed, rw atomic.Int64 // writes of this side
 	torn, crowd atomic.Int64 // violations
 }
 
-func (r *sharedRoom) prepare() {
+func (r *sharedFiles) prepare() {
 	for _, name := range []string{"mutex", "rw"} {
 		r.write(name, 0)
 	}
@@ -128,7 +128,7 @@ func (r *sharedRoom) prepare() {
 	}
 }
 
-func (r *sharedRoom) read(name string) int {
+func (r *sharedFiles) read(name string) int {
 	text, err := os.ReadFile(filepath.Join(r.dir, name))
 	if err != nil {
 		r.t.Error(err)
@@ -137,20 +137,20 @@ func (r *sharedRoom) read(name string) int {
 	return n
 }
 
-func (r *sharedRoom) write(name string, n int) {
+func (r *sharedFiles) write(name string, n int) {
 	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(strconv.Itoa(n)), 0o600); err != nil {
 		r.t.Error(err)
 	}
 }
 
 // increment loses updates unless the lock excludes.
-func (r *sharedRoom) increment(name string) {
+func (r *sharedFiles) increment(name string) {
 	n := r.read(name)
 	time.Sleep(time.Millisecond)
 	r.write(name, n+1)
 }
 
-func (r *sharedRoom) mutex(c *zklock.Client, path string, _, _ int) {
+func (r *sharedFiles) mutex(c *zklock.Client, path string, _, _ int) {
 	l := grab(r.t, c.Reentrant(path+"/mutex", zklock.ReentrantOptions{}).Owner().Lock)
 	r.increment("mutex")
 	r.mutexed.Add(1)
@@ -158,8 +158,8 @@ func (r *sharedRoom) mutex(c *zklock.Client, path string, _, _ int) {
 }
 
 // readWrite writes, or reads, or writes and then reads on.
-func (r *sharedRoom) readWrite(c *zklock.Client, path string, i, k int) {
-	o := c.RW(path+"/rw", zklock.Options{}).Owner()
+func (r *sharedFiles) readWrite(c *zklock.Client, path string, i, k int) {
+	o := c.RWMutex(path+"/rw", zklock.Options{}).Owner()
 	var write *zklock.Lease
 	if (k+i)%3 == 0 {
 		write = grab(r.t, o.Lock)
@@ -178,7 +178,7 @@ func (r *sharedRoom) readWrite(c *zklock.Client, path string, i, k int) {
 	unlock(r.t, read)
 }
 
-func (r *sharedRoom) semaphore(c *zklock.Client, path string, i, _ int) {
+func (r *sharedFiles) semaphore(c *zklock.Client, path string, i, _ int) {
 	l := grab(r.t, c.SemaphoreV2(path+"/semaphore", 2, zklock.Options{}).Lock)
 	defer unlock(r.t, l)
 	mine := "holders/go" + strconv.Itoa(i)
@@ -193,7 +193,7 @@ func (r *sharedRoom) semaphore(c *zklock.Client, path string, i, _ int) {
 }
 
 // check compares the files with what this side and Curator, so often, wrote.
-func (r *sharedRoom) check(mutexed, rw int) {
+func (r *sharedFiles) check(mutexed, rw int) {
 	r.t.Logf("Curator wrote %d and %d times, this side %d and %d times", mutexed, rw, r.mutexed.Load(), r.rw.Load())
 	if have, want := r.read("mutex"), mutexed+int(r.mutexed.Load()); have != want {
 		r.t.Errorf("mutex: %d updates are left of %d", have, want)

@@ -13,6 +13,16 @@
 //		return reindex(ctx, lease.Token()) // ctx ends if the lock is lost
 //	})
 //
+// # Getting it
+//
+// The module has no address to be fetched from. A program that uses it puts a clone
+// in its place:
+//
+//	go mod edit -require=locklab@v0.0.0 -replace=locklab=../locklab
+//	go get locklab/zklock
+//
+// In a fork, make module MODULE=example.org/you/locklab gives the module that path.
+//
 // # What it promises
 //
 // Waiters are served in the order of their tickets: ephemeral sequential nodes
@@ -22,7 +32,8 @@
 // paused for longer than its session lived. No lock service can do without
 // that check, see Kleppmann, "How to do distributed locking", 2016.
 //
-// A [Lease] ends, and its Done channel closes, when the server says that the
+// A [Lease] has no time to live of its own: it follows the session of its client.
+// It ends, and its Done channel closes, when the server says that the
 // session has expired, and also before that: when the servers may be about to
 // expire it, by the local clock, because no majority of them has confirmed it for
 // too long. An answer of the one server that the client is connected to does not
@@ -43,15 +54,15 @@
 // behind it until the ticket would have come to that age. Its token is then the
 // smaller one. To watch every ticket from the start would cost each acquisition a
 // request and an event; a person or program that looks at a queue first and then
-// deletes what is stuck is not that fast. This is so for a [Mutex], a [Multi] and a [RW];
-// others look at the queue before they take the lock.
+// deletes what is stuck is not that fast. This is so for a [Mutex], a [Multi] and a
+// [RWMutex]; others look at the queue before they take the lock.
 //
 // # Many goroutines
 //
 // Goroutines that want the same lock in one process share a [Cohort]: they
 // queue in memory, with one ticket for all, and hand the lock on without a
 // request. Fifty of them take it ten to twenty times as often as by a Mutex, and
-// other clients still have their turn.
+// other clients are not starved.
 //
 // # Kinds of lock
 //
@@ -59,7 +70,7 @@
 //   - [Client.Reentrant]: one owner, which may take it again, and which can be asked
 //     for it by [Client.Revoke]. What is an owner, a goroutine, a request, the
 //     client or its session, is up to the user.
-//   - [Client.RW]: one writer or any number of readers; [RW.Owner] for one that
+//   - [Client.RWMutex]: one writer or any number of readers; [RWMutex.Owner] for one that
 //     writes and then reads on.
 //   - [Client.Semaphore]: so many holders.
 //   - [Client.Multi]: the mutexes of several paths, without deadlock.
@@ -99,17 +110,17 @@
 //
 // Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex
 // and go-zookeeper's zk.Lock can contend for the path of a Mutex, a Reentrant
-// or a Multi, Curator's InterProcessReadWriteLock for that of a RW, and its
+// or a Multi, Curator's InterProcessReadWriteLock for that of a RWMutex, and its
 // InterProcessSemaphoreV2 for that of a [SemaphoreV2]. Children with other names
 // are ignored. Curator's Revoker cannot write to a ticket of a Mutex or to that of
-// a RW's writer: it is refused, unless the servers enforce no ACLs, and then nothing
-// follows from it. [Client.Revoke] does not try.
+// a RWMutex's writer: it is refused, unless the servers enforce no ACLs, and then
+// nothing follows from it. [Client.Revoke] does not try.
 //
 // Curator's InterProcessReadWriteLock up to version 5.4.0, which Debian 12 has, lets
 // two in: when an owner that writes and also reads unlocks what it took to write, a
 // writer that waits holds the lock beside the reader that is left (CURATOR-621). It
-// does so to owners of its own without a RW on the path, too. Use a later version, or
-// no such owners.
+// does so to owners of its own without a RWMutex on the path, too. Use a later
+// version, or no such owners.
 //
 // # Paths
 //

@@ -58,7 +58,7 @@ func leader(addrs []string) int {
 }
 
 // TestLeaderDies kills the leader of an ensemble, and stops another's, while clients
-// contend for a zk-handoff: nobody gets in beside a holder, tokens rise, everybody gets
+// contend for a zk-handoff: none gets in beside a holder, tokens rise, every client gets
 // on soon after the servers have another leader, which takes them ten seconds more
 // if an election fails on a busy machine, and no ticket is left.
 func TestLeaderDies(t *testing.T) {
@@ -80,7 +80,7 @@ func leaderDies(t *testing.T, how os.Signal) {
 	addrs := at.Addrs[0]
 	const clients = 8
 	o := zklock.ClientOptions{SessionTimeout: 4 * time.Second}
-	r := &reign{turns: make([]atomic.Int64, clients)}
+	r := &reign{acquisitions: make([]atomic.Int64, clients)}
 	path := newPath()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -93,7 +93,7 @@ func leaderDies(t *testing.T, how os.Signal) {
 		})
 	}
 	defer r.over.Store(true)
-	r.everybody(t)
+	r.all(t)
 	old := leader(addrs)
 	if old < 0 {
 		t.Fatal("no leader")
@@ -102,18 +102,18 @@ func leaderDies(t *testing.T, how os.Signal) {
 		t.Fatalf("the leader cannot be hurt (%v)", err)
 	}
 	died := time.Now()
-	turns := r.sum()
+	acquisitions := r.sum()
 	eventually(t, "there is another leader", func() bool { now := leader(addrs); return now >= 0 && now != old })
 	elected := time.Since(died)
-	eventually(t, "a client has a turn", func() bool { return r.sum() > turns+clients })
+	eventually(t, "a client has had the lock", func() bool { return r.sum() > acquisitions+clients })
 	first := time.Since(died)
-	r.everybody(t)
+	r.all(t)
 	took := time.Since(died)
-	t.Logf("another leader after %v, a turn for one client %v later, for each of %d after another %v; %d leases were lost",
+	t.Logf("another leader after %v, the lock for one client %v later, for each of %d after another %v; %d leases were lost",
 		elected.Round(time.Millisecond), (first - elected).Round(time.Millisecond), clients, (took - first).Round(time.Millisecond), r.lost.Load())
 	// A second or so, unless a client did not come back before its session was over.
 	if limit := o.SessionTimeout + 4*time.Second; took-elected > limit {
-		t.Errorf("not everybody had a turn within %v of the election", limit)
+		t.Errorf("not every client had the lock within %v of the election", limit)
 	}
 	r.over.Store(true)
 	wg.Wait()
@@ -123,11 +123,11 @@ func leaderDies(t *testing.T, how os.Signal) {
 
 // A reign is the holders of one lock.
 type reign struct {
-	over   atomic.Bool
-	inside atomic.Int32
-	last   atomic.Uint64 // token
-	lost   atomic.Int64
-	turns  []atomic.Int64 // by client
+	over         atomic.Bool
+	inside       atomic.Int32
+	last         atomic.Uint64 // token
+	lost         atomic.Int64
+	acquisitions []atomic.Int64 // by client
 }
 
 // visit takes the lock as client i. A holder that no server has answered for
@@ -151,7 +151,7 @@ func (r *reign) visit(t *testing.T, m *zklock.Mutex, i int) {
 	r.inside.Add(-1)
 	err = l.Unlock(ctx)
 	if err == nil {
-		r.turns[i].Add(1)
+		r.acquisitions[i].Add(1)
 		return
 	}
 	r.lost.Add(1)
@@ -164,25 +164,25 @@ func (r *reign) visit(t *testing.T, m *zklock.Mutex, i int) {
 	}
 }
 
-// sum returns how many turns there have been.
+// sum returns how many acquisitions there have been.
 func (r *reign) sum() (n int64) {
-	for i := range r.turns {
-		n += r.turns[i].Load()
+	for i := range r.acquisitions {
+		n += r.acquisitions[i].Load()
 	}
 	return n
 }
 
-// everybody waits until each client has had two turns more: the second of them
+// all waits until each client has had the lock twice more: the second of them
 // has begun since.
-func (r *reign) everybody(t *testing.T) {
+func (r *reign) all(t *testing.T) {
 	t.Helper()
-	before := make([]int64, len(r.turns))
+	before := make([]int64, len(r.acquisitions))
 	for i := range before {
-		before[i] = r.turns[i].Load()
+		before[i] = r.acquisitions[i].Load()
 	}
-	eventually(t, "everybody has a turn", func() bool {
+	eventually(t, "every client has had the lock", func() bool {
 		for i := range before {
-			if r.turns[i].Load() < before[i]+2 {
+			if r.acquisitions[i].Load() < before[i]+2 {
 				return false
 			}
 		}

@@ -69,7 +69,7 @@ func ExampleClient_Revoke() {
 	})
 	lease := must(m.Owner().Lock(ctx))
 
-	line := must(m.Participants(ctx)) // by whoever needs the lock urgently
+	line := must(m.Participants(ctx)) // by a program that needs the lock urgently
 	if err := client.Revoke(ctx, line[0]); err != nil {
 		log.Fatal(err)
 	}
@@ -78,11 +78,11 @@ func ExampleClient_Revoke() {
 	fmt.Println("it was only a wish:", lease.Err() == nil, lease.Unlock(ctx) == nil)
 }
 
-func ExampleRW() {
+func ExampleRWMutex() {
 	ctx := context.Background()
 	client := connect(ctx)
 	defer client.Close()
-	m := client.RW("/locklab/example", zklock.Options{})
+	m := client.RWMutex("/locklab/example", zklock.Options{})
 
 	a, b := must(m.RLock(ctx)), must(m.RLock(ctx)) // readers share
 	_, err := m.TryLock(ctx)
@@ -90,20 +90,20 @@ func ExampleRW() {
 	a.Unlock(ctx)
 	b.Unlock(ctx)
 
-	err = zklock.Do(ctx, m.Reader(), func(ctx context.Context, lease *zklock.Lease) error {
+	err = zklock.Do(ctx, m.RLocker(), func(ctx context.Context, lease *zklock.Lease) error {
 		return ctx.Err() // read here
 	})
 	fmt.Println("read:", err == nil)
 }
 
-func ExampleRWOwner() {
+func ExampleRWMutexOwner() {
 	ctx := context.Background()
 	client := connect(ctx)
 	defer client.Close()
-	owner := client.RW("/locklab/example", zklock.Options{}).Owner()
+	owner := client.RWMutex("/locklab/example", zklock.Options{}).Owner()
 
 	write := must(owner.Lock(ctx))
-	read := must(owner.RLock(ctx)) // nobody can write between the two
+	read := must(owner.RLock(ctx)) // no other can write between the two
 	write.Unlock(ctx)
 	_, err := owner.Lock(ctx)
 	fmt.Println("and back:", errors.Is(err, zklock.ErrUpgrade))
@@ -152,7 +152,7 @@ func ExampleMutex_Lock() {
 	defer lease.Unlock(ctx)
 	select {
 	case <-lease.Done():
-		fmt.Println("stop, the lock may be somebody else's:", lease.Err())
+		fmt.Println("stop, another client may have the lock:", lease.Err())
 	default:
 		fmt.Println("held, with a token for the resource:", lease.Token() > 0)
 	}
@@ -200,8 +200,8 @@ func kindExamples(t *testing.T, at harness.Endpoint) {
 		{"Reentrant", ExampleReentrant, "one acquisition: true\nanother owner: zklock: lock not acquired\n<nil> <nil>\n"},
 		{"Reentrant_Owner", ExampleReentrant_Owner, "to unlock: 2\nto unlock: 1 and still held: true\n"},
 		{"Client_Revoke", ExampleClient_Revoke, "it was only a wish: true true\n"},
-		{"RW", ExampleRW, "a writer beside them: true\nread: true\n"},
-		{"RWOwner", ExampleRWOwner, "and back: true\nread what it wrote: true\n"},
+		{"RWMutex", ExampleRWMutex, "a writer beside them: true\nread: true\n"},
+		{"RWMutexOwner", ExampleRWMutexOwner, "and back: true\nread what it wrote: true\n"},
 		{"Semaphore", ExampleSemaphore, "a third: true\nafter one has left: true true\n"},
 		{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
 		{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},

@@ -75,7 +75,7 @@ func ExampleClient_Cohort() {
 		})
 	}
 	wg.Wait()
-	fmt.Println("turns:", total)
+	fmt.Println("acquisitions:", total)
 }
 
 // TestExamples has no other test beside it: examples have one path, and the
@@ -98,7 +98,7 @@ func examples(t *testing.T, at harness.Endpoint) {
 	if got, want := printed(t, Example), "alone; the resource can check the token: true\n"; got != want {
 		t.Errorf("Example printed %q, want %q", got, want)
 	}
-	if got, want := printed(t, ExampleClient_Cohort), "turns: 50\n"; got != want {
+	if got, want := printed(t, ExampleClient_Cohort), "acquisitions: 50\n"; got != want {
 		t.Errorf("ExampleClient_Cohort printed %q, want %q", got, want)
 	}
 	want := "again: true\nunlocked: true\nwhy it ended: zklock: lock released\n"

@@ -57,7 +57,7 @@ func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
 	return l, n, err
 }
 
-// Busy reports whether somebody of k holds the lock or is out for it.
+// Busy reports whether a goroutine of k holds the lock or drive queues for it.
 func (k *Cohort) Busy() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -80,24 +80,23 @@ func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	return handed, nil
 }
 
-// ServeAndAbandon lets somebody wait for k who is served, and gives up before
-// hearing of it.
+// ServeAndAbandon lets a waiter of k be served and give up before it hears of it.
 func ServeAndAbandon(k *Cohort) {
-	g := k.join()
-	g.turn <- <-g.turn
-	k.abandon(g)
+	w := k.join()
+	w.grant <- <-w.grant
+	k.abandon(w)
 }
 
 // Unseal makes c one whose servers do not enforce ACLs.
 func Unseal(c *Client) { seals(c, nil) }
 
 // Forge makes c claim a seal that its tickets do not have: the ACL of their
-// lock lets everybody write.
+// lock lets all clients write.
 func Forge(c *Client) { seals(c, c.acl) }
 
 // Estrange makes c seal its tickets with an identity that the servers do not
 // take for its own.
-func Estrange(c *Client) { seals(c, sealed(c.acl, "somebody", "else")) }
+func Estrange(c *Client) { seals(c, sealed(c.acl, "another", "client")) }
 
 func seals(c *Client, acl []zk.ACL) {
 	c.seal.mu.Lock()
@@ -140,12 +139,14 @@ var NaiveSemaphore = &harness.Variant{
 	}),
 }
 
-// FirstWriteRW is a RW that follows Curator's rule on what to watch.
-func FirstWriteRW(c *Client, path string) *RW { return c.RW(path, Options{}).asCurator() }
+// FirstWriteRWMutex is a RWMutex that follows Curator's rule on what to watch.
+func FirstWriteRWMutex(c *Client, path string) *RWMutex {
+	return c.RWMutex(path, Options{}).asCurator()
+}
 
-// BlindRW is a RW whose readers do not see writers.
-func BlindRW(c *Client, path string) *RW {
-	m := c.RW(path, Options{})
+// BlindRWMutex is a RWMutex whose readers do not see writers.
+func BlindRWMutex(c *Client, path string) *RWMutex {
+	m := c.RWMutex(path, Options{})
 	m.read = &protocol{kind: readKind, look: func(t *ticket) (view, error) {
 		return lookLine(t, func([]place, int) int { return -1 }, readKind, writeKind)
 	}}

@@ -18,7 +18,7 @@ import (
 // code that many write. Its errors, by their numbers in the lab's list:
 //
 //   - B1: whether the ticket ahead still exists is asked, to watch it, and the
-//     answer is ignored. If it has just gone nobody ever wakes the waiter.
+//     answer is ignored. If it has just gone nothing ever wakes the waiter.
 //   - B2: a waiter that was not the first when it looked lists again to find the
 //     ticket ahead. If it is the first by then, that is an error.
 //   - B3: the watcher does not look once but every 3 s until it is the first, in

@@ -138,7 +138,7 @@ func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// costs expects what a turn costs alone, and two requests more for each wait,
+// costs expects what an acquisition costs alone, and two requests more for each wait,
 // of which there are some. A ticket ahead that goes before it is watched costs
 // two without a notification.
 func costs(t *testing.T, v *harness.Variant, requests, notifications, alone float64) {
@@ -149,9 +149,9 @@ func costs(t *testing.T, v *harness.Variant, requests, notifications, alone floa
 }
 
 // contendedCost returns the wire traffic of an acquisition among four clients
-// who queue again at once.
+// which queue again at once.
 func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (requests, notifications float64) {
-	const workers, turns = 4, 25
+	const workers, acquisitions = 4, 25
 	key := newPath()[len("/locklab/"):]
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -167,7 +167,7 @@ func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (reque
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			for range turns {
+			for range acquisitions {
 				l, err := s.Lock(t.Context())
 				if err == nil {
 					err = l.Unlock(t.Context())
@@ -183,7 +183,7 @@ func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (reque
 		})
 	}
 	wg.Wait()
-	return float64(total.Requests) / (workers * turns), float64(total.Notifications) / (workers * turns)
+	return float64(total.Requests) / (workers * acquisitions), float64(total.Notifications) / (workers * acquisitions)
 }
 
 // correct lists the locks of the suite that are to be relied on.

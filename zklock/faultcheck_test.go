@@ -31,10 +31,10 @@ func TestFaultsReject(t *testing.T) {
 		op   string
 		want string
 	}{
-		{"a lock for nobody", broken(fair, func(harness.Session, *wire.ZooKeeperConn, string) harness.Session { return open{} }), "", "at once"},
+		{"a lock that excludes none", broken(fair, func(harness.Session, *wire.ZooKeeperConn, string) harness.Session { return open{} }), "", "at once"},
 		{"a lost reply gives up", named(t, "go-zookeeper-lock"), "getChildren2", "connection closed"},
-		{"a ghost is left in the queue", broken(named(t, "go-zookeeper-lock"), retrying), "getChildren2", "deadline"},
-		{"a node is left behind", broken(fair, littering), "create", "still"},
+		{"the ticket of a waiter that gave up is left in the queue", broken(named(t, "go-zookeeper-lock"), retrying), "getChildren2", "deadline"},
+		{"a node is left behind", broken(fair, leavingNodes), "create", "still"},
 		{"the accident does not happen", fair, "exists", "shows nothing"},
 	} {
 		wg.Go(func() {
@@ -90,7 +90,7 @@ func (r *badRemote) Close() error {
 	return r.Remote.Close()
 }
 
-// open lets everybody in.
+// open lets all in.
 type open struct{}
 
 func (open) Lock(context.Context) (harness.Lease, error) { return open{}, nil }
@@ -117,21 +117,21 @@ func (r retry) Lock(ctx context.Context) (l harness.Lease, err error) {
 	}
 }
 
-// littering leaves a node with each acquisition.
-func littering(s harness.Session, see *wire.ZooKeeperConn, path string) harness.Session {
-	return litter{s, see, path}
+// leavingNodes leaves a node with each acquisition.
+func leavingNodes(s harness.Session, see *wire.ZooKeeperConn, path string) harness.Session {
+	return leftNodes{s, see, path}
 }
 
-type litter struct {
+type leftNodes struct {
 	harness.Session
 	see  *wire.ZooKeeperConn
 	path string
 }
 
-func (s litter) Lock(ctx context.Context) (harness.Lease, error) {
+func (s leftNodes) Lock(ctx context.Context) (harness.Lease, error) {
 	l, err := s.Session.Lock(ctx)
 	if err == nil {
-		_, err = s.see.Create(s.path+"/litter-"+rand.Text(), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		_, err = s.see.Create(s.path+"/left-"+rand.Text(), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	}
 	return l, err
 }

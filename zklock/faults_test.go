@@ -22,7 +22,7 @@ import (
 	"locklab/internal/wire"
 )
 
-// steps are the requests of each lock for a turn behind somebody else. The
+// steps are the requests of each lock for an acquisition behind another client. The
 // connection is lost at each of them.
 var steps = map[string][]string{
 	"zk-handoff":               {"create", "getChildren2", "getData", "multi"},
@@ -94,7 +94,7 @@ func testFaults(t *testing.T, at harness.Endpoint, via string, v *harness.Varian
 		sent = none.sent()
 	}
 	if !slices.Equal(sent, ops) {
-		t.Errorf("a turn behind somebody else sends %q; add to steps the line\n\t%q: {%s},", sent, v.Name,
+		t.Errorf("an acquisition behind another client sends %q; add to steps the line\n\t%q: {%s},", sent, v.Name,
 			strings.ReplaceAll(strings.Trim(fmt.Sprintf("%q", sent), "[]"), " ", ", "))
 	}
 	var wg sync.WaitGroup
@@ -133,8 +133,8 @@ type trial struct {
 
 	mu   sync.Mutex
 	last uint64          // token
-	ops  map[string]bool // of the first turn
-	over bool            // the first turn
+	ops  map[string]bool // of the first acquisition
+	over bool            // the first acquisition
 }
 
 func newTrial(at harness.Endpoint, v *harness.Variant) *trial {
@@ -206,7 +206,7 @@ func (tr *trial) run(ctx context.Context) (err error) {
 // errNoFault is a trial whose accident did not happen.
 var errNoFault = errors.New("the trial shows nothing")
 
-// story: b holds, a queues behind it and gets its turn, and has an accident on
+// story: b holds, a queues behind it and gets the lock, and has an accident on
 // the way; then both go on.
 func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
 	held, err := tr.enter(ctx, tr.b)
@@ -218,7 +218,7 @@ func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
 		hit = p.Inject(faultproxy.Fault{Do: tr.do, Match: faultproxy.Below(tr.path(), tr.op)}).Done()
 	}
 	got := make(chan error, 1)
-	go func() { got <- tr.turn(ctx, tr.a) }()
+	go func() { got <- tr.acquire(ctx, tr.a) }()
 	select {
 	case <-hit:
 	case <-time.After(tr.settle): // it comes later, with the release
@@ -231,7 +231,7 @@ func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
 			early = nil
 			break
 		}
-		early = fmt.Errorf("the second holder's turn was over before the first left (%v)", early)
+		early = fmt.Errorf("the second holder's hold was over before the first left (%v)", early)
 	case <-time.After(tr.settle):
 	}
 	if err := errors.Join(early, tr.leave(ctx, held), <-got); err != nil {
@@ -250,13 +250,13 @@ func (tr *trial) story(ctx context.Context, p *faultproxy.Proxy) error {
 	return tr.after(ctx)
 }
 
-// after: the lock is as good as before, and nobody's ticket is left.
+// after: the lock is as good as before, and no ticket is left.
 func (tr *trial) after(ctx context.Context) error {
 	var g errgroup.Group
 	for _, s := range []harness.Session{tr.a, tr.b} {
 		g.Go(func() error {
 			for range 5 {
-				if err := tr.turn(ctx, s); err != nil {
+				if err := tr.acquire(ctx, s); err != nil {
 					return fmt.Errorf("after the fault: %w", err)
 				}
 			}
@@ -276,14 +276,14 @@ func (tr *trial) after(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("nobody wants the lock, and there is still %q", names)
+			return fmt.Errorf("none wants the lock, and there is still %q", names)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
-// turn takes the lock, stays a little, and leaves.
-func (tr *trial) turn(ctx context.Context, s harness.Session) error {
+// acquire takes the lock, stays a little, and leaves.
+func (tr *trial) acquire(ctx context.Context, s harness.Session) error {
 	l, err := tr.enter(ctx, s)
 	if err != nil {
 		return err

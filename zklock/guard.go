@@ -14,8 +14,8 @@ import (
 // a slow one. Until then its owner does not know, and may hold the lock beside
 // another: so slow is counted from when it began to wait.
 
-// guardMost bounds guardAfter but in tests that count requests: sooner than somebody can list the queue, see which
-// ticket is in the way and delete it. Who waits or holds for that long can afford
+// guardMost bounds guardAfter but in tests that count requests: sooner than a person or program can list the queue, see which
+// ticket is in the way and delete it. A client that waits or holds for that long can afford
 // a request.
 const guardMost = time.Second
 

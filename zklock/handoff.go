@@ -13,21 +13,21 @@ import (
 // watch event by which a waiter hears of a release is also the lock.
 //
 //  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node that holds a marker and that
-//     nobody else can write to (its ACL names an identity of this client).
+//     no other client can write to (its ACL names an identity of this client).
 //  2. List the tickets. The owner of the lowest holds the lock.
 //  3. Watch the data of the next lower ticket. If it is gone go to 2, or hold
 //     the lock if there was no other.
 //  4. The watch fires. NodeDataChanged, where 3 has shown the marker and
 //     version 0 and the connection has not broken since: the lock is held. In
 //     every other case go to 2.
-//  5. To release, one multi writes to the own ticket and deletes it. Who gives
+//  5. To release, one multi writes to the own ticket and deletes it. One that gives
 //     up waiting deletes it only.
 //
 // The watch fires once, for the write, and the deletion is in the same
-// transaction. Only the holder runs that multi; nobody else can write; a crash,
+// transaction. Only the holder runs that multi; no other can write; a crash,
 // an expiry, a withdrawal and a deletion by hand all show as NodeDeleted, as
 // does, after a reconnect, a release that was missed. And numbers only grow, so
-// nobody has come between two neighbours. docs/decisions/0006-zk-handoff.md has
+// no ticket has come between two neighbours. docs/decisions/0006-zk-handoff.md has
 // the argument in full, and models/handoff.pml every interleaving of it.
 //
 // Three requests for acquire and release alone, of which two write; four and one
@@ -103,7 +103,7 @@ func lookHandoff(t *ticket) (view, error) {
 		}
 		w, err := c.watchTicket(t.q.path + "/" + ahead)
 		if errors.Is(err, zk.ErrNoNode) {
-			if t.countAhead(names) == 1 { // nobody comes between
+			if t.countAhead(names) == 1 { // none comes between
 				return view{head: true, token: t.czxid}, nil
 			}
 			continue

@@ -37,8 +37,8 @@ func median(x []float64) float64 {
 // call of Unlock to the return of the next Lock, beside the least that a
 // hand-over by a watch can take: the deletion of a node, from the call to the
 // event at another client. Between the two is the multi of the release, bare: what
-// is above it is ours. The measures take turns, in random order; the ratios are
-// medians over the turns, with their 95 % intervals by order statistics.
+// is above it is the library's. The measures alternate, in random order; the ratios are
+// medians over the rounds, with their 95 % intervals by order statistics.
 func BenchmarkHandover(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindZooKeeper)
 	c, d := benchClient(b, at), benchClient(b, at)
@@ -122,7 +122,7 @@ func benchConn(b *testing.B, at harness.Endpoint) *zk.Conn {
 	return nil
 }
 
-// handover returns a measurement of a hand-over between two clients, who change
+// handover returns a measurement of a hand-over between two clients, which change
 // places.
 func handover(b *testing.B, m, n *zklock.Mutex) func() (time.Duration, error) {
 	held, err := m.Lock(b.Context())
@@ -155,7 +155,7 @@ func handover(b *testing.B, m, n *zklock.Mutex) func() (time.Duration, error) {
 }
 
 // BenchmarkAgainstFair sets the rate of zk-handoff beside that of zk-fair, which
-// is the protocol of Curator and zk.Lock, in rounds that take turns. Everybody
+// is the protocol of Curator and zk.Lock, in alternating rounds. Every client
 // has a session of its own and queues again at once. An operation is a pair of
 // rounds; the ratio is the median over the pairs.
 func BenchmarkAgainstFair(b *testing.B) {

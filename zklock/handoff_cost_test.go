@@ -28,7 +28,7 @@ func TestHandoffCost(t *testing.T) {
 
 // crowd lets clients with a session each queue again at once, and returns the
 // wire traffic of an acquisition, and how equally they share, while all of them
-// are at it. It fails t if one is served out of turn.
+// are at it. It fails t if one is served out of order.
 func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests, notifications, jain float64) {
 	t.Helper()
 	w := &crowdWatch{t: t, from: 3 * contenders, to: (3 + rounds) * contenders, shares: make([]float64, contenders)}
@@ -66,10 +66,10 @@ func crowd(t *testing.T, at harness.Endpoint, contenders, rounds int) (requests,
 type crowdWatch struct {
 	t        *testing.T
 	cs       []*zklock.Client
-	from, to int // which turns count
+	from, to int // which acquisitions count
 
 	// Guarded by the lock that is tested:
-	turns         int
+	acquisitions  int
 	before, after harness.Counts
 	last          string // number of the last ticket
 	shares        []float64
@@ -83,16 +83,16 @@ func (w *crowdWatch) visit(i int, l *zklock.Lease) bool {
 	} else {
 		w.last = number
 	}
-	switch w.turns++; w.turns {
+	switch w.acquisitions++; w.acquisitions {
 	case w.from:
 		w.before = w.total()
 	case w.to:
 		w.after = w.total()
 	}
-	if w.turns > w.from && w.turns <= w.to {
+	if w.acquisitions > w.from && w.acquisitions <= w.to {
 		w.shares[i]++
 	}
-	return w.turns < w.to+2*len(w.cs)
+	return w.acquisitions < w.to+2*len(w.cs)
 }
 
 func (w *crowdWatch) total() (sum harness.Counts) {

@@ -46,7 +46,7 @@ func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 	return sum
 }
 
-// oneByOne: two clients who never meet.
+// oneByOne: two clients that never meet.
 func oneByOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -137,7 +137,7 @@ func estranged(t *testing.T, at harness.Endpoint) {
 // sealedWithCredentials: clients of one user hand over to each other; others
 // see nothing, and even that user cannot write to a ticket.
 func sealedWithCredentials(t *testing.T, at harness.Endpoint) {
-	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))) // the root is everybody's
+	unlock(t, lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{}))) // the root is open to all
 	at.Username, at.Password = user, password
 	mine, stranger := raw(t, at), raw(t, harness.Endpoint{Kind: at.Kind, Addrs: at.Addrs})
 	o := zklock.ClientOptions{Username: user, Password: password}
@@ -210,12 +210,12 @@ func anyReplyLost(t *testing.T, at harness.Endpoint) {
 
 // loseEach loses one reply or event of c, and each of them once, while c, d and c
 // again have the lock.
-func loseEach(t *testing.T, at harness.Endpoint, turns func(c, d *zklock.Client, path string) [3]taker) {
+func loseEach(t *testing.T, at harness.Endpoint, takers func(c, d *zklock.Client, path string) [3]taker) {
 	const replies = 20 // no fewer than there are
 	var tests []serverTest
 	for k := range replies {
 		tests = append(tests, serverTest{fmt.Sprint(k), func(t *testing.T, at harness.Endpoint) {
-			if oneReplyLost(t, at, k, turns) && k == replies-1 {
+			if oneReplyLost(t, at, k, takers) && k == replies-1 {
 				t.Error("there may be more replies to lose")
 			}
 		}})
@@ -224,19 +224,19 @@ func loseEach(t *testing.T, at harness.Endpoint, turns func(c, d *zklock.Client,
 }
 
 // oneReplyLost loses reply number k, and reports whether there was one.
-func oneReplyLost(t *testing.T, at harness.Endpoint, k int, turns func(c, d *zklock.Client, path string) [3]taker) bool {
+func oneReplyLost(t *testing.T, at harness.Endpoint, k int, takers func(c, d *zklock.Client, path string) [3]taker) bool {
 	p, see := newProxy(t, at), raw(t, at)
 	path := newPath()
 	c, d := dial(t, p.at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	turn := turns(c, d, path)
+	takes := takers(c, d, path)
 	p.swallow.skip = k
 	p.swallow.Store(true)
-	first := grab(t, turn[0])
-	next := behind(t.Context(), turn[1])
+	first := grab(t, takes[0])
+	next := behind(t.Context(), takes[1])
 	queued(t, see, path, 2)
 	unlock(t, first)
 	second := take(t, next)
-	next = behind(t.Context(), turn[2])
+	next = behind(t.Context(), takes[2])
 	queued(t, see, path, 2)
 	unlock(t, second)
 	third := take(t, next)

@@ -16,7 +16,7 @@ import (
 //     lock.
 //  3. When the list changes go to 2.
 //
-// Every arrival and every departure wakes every waiter, who then all list
+// Every arrival and every departure wakes every waiter, and all of them then list
 // again: requests and watch events grow with the number of waiters. It is here
 // to be measured against fair.
 //

@@ -39,7 +39,7 @@ func TestHistorical(t *testing.T) {
 }
 
 // persistentNeverRecovers: a holder's session ends. The next one gets a zk-fair
-// at once, and a zk-persistent not; nor ever will it, since the ticket is nobody's.
+// at once, and a zk-persistent not; nor ever will it, since the ticket has no owner.
 func persistentNeverRecovers(t *testing.T, at harness.Endpoint) {
 	var recovery time.Duration
 	for _, name := range []string{"zk-fair", "zk-persistent"} {
@@ -62,7 +62,7 @@ func persistentNeverRecovers(t *testing.T, at harness.Endpoint) {
 		stuck(t, next, cancel, recovery+aWhile)
 		_, stat, err := see.Get("/locklab/" + key + "/" + tickets[0])
 		if err != nil || stat.EphemeralOwner != 0 {
-			t.Errorf("the ticket of the dead holder: owner %#x, %v; want that it is there and nobody's", stat.EphemeralOwner, err)
+			t.Errorf("the ticket of the dead holder: owner %#x, %v; want that it is there and has no owner", stat.EphemeralOwner, err)
 		}
 	}
 }
@@ -178,29 +178,29 @@ func connectionIsNews(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// stallsInLoop: two clients that take the lock in turns come to a stop, and the
+// stallsInLoop: two clients that take the lock alternately come to a stop, and the
 // mended lock does not, in the time that the other took and a second more.
 func stallsInLoop(t *testing.T, at harness.Endpoint) {
-	turns, after, stalled := takeTurns(t, at, "zk-writelock-historical", patience)
+	acquisitions, after, stalled := alternate(t, at, "zk-writelock-historical", patience)
 	if !stalled {
-		t.Errorf("the hazard does not show: %d turns in %v", turns, after)
+		t.Errorf("the hazard does not show: %d acquisitions in %v", acquisitions, after)
 	}
-	t.Logf("as published: at a stop after %d turns, %v", turns, after)
-	turns, after, stalled = takeTurns(t, at, "zk-writelock", after+time.Second)
+	t.Logf("as published: at a stop after %d acquisitions, %v", acquisitions, after)
+	acquisitions, after, stalled = alternate(t, at, "zk-writelock", after+time.Second)
 	if stalled {
-		t.Errorf("mended, it is at a stop after %d turns, %v", turns, after)
+		t.Errorf("mended, it is at a stop after %d acquisitions, %v", acquisitions, after)
 	}
-	t.Logf("mended: %d turns in %v", turns, after)
+	t.Logf("mended: %d acquisitions in %v", acquisitions, after)
 }
 
-// takeTurns lets two clients take a lock in turns for a while, or until neither
+// alternate lets two clients take a lock alternately for a while, or until neither
 // has had one for a second though the tickets of both are there or could be.
-func takeTurns(t *testing.T, at harness.Endpoint, name string, limit time.Duration) (turns int64, after time.Duration, stalled bool) {
+func alternate(t *testing.T, at harness.Endpoint, name string, limit time.Duration) (acquisitions int64, after time.Duration, stalled bool) {
 	t.Helper()
 	key, v := newKey(), variant(t, name)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var n, last atomic.Int64 // turns, and the time of the last
+	var n, last atomic.Int64 // acquisitions, and the time of the last
 	begun := time.Now()
 	var wg sync.WaitGroup
 	for range 2 {
@@ -262,7 +262,7 @@ func lostReplyIsForEver(t *testing.T, at harness.Endpoint) {
 	if l, err := s.Lock(t.Context()); err == nil {
 		t.Fatalf("the hazard does not show: Lock = %v", l)
 	}
-	queued(t, see, "/locklab/"+key, 1) // the ghost
+	queued(t, see, "/locklab/"+key, 1) // the ticket that is left
 	ctx, cancel := context.WithCancel(t.Context())
 	stuck(t, begin(ctx, other), cancel, 2*aWhile)
 	for range 2 {
@@ -336,7 +336,7 @@ func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	mustUnlock(t, other)
 }
 
-// tryLeavesTicket: when the holder leaves, the lock is given to who had asked and
+// tryLeavesTicket: when the holder leaves, the lock is given to the one that had asked and
 // gone away.
 func tryLeavesTicket(t *testing.T, at harness.Endpoint) {
 	see, key, v := raw(t, at), newKey(), variant(t, "zk-boolean-mutex-historical")

@@ -34,8 +34,8 @@ var kinds = []struct {
 	{"owner that can be asked", func(c *zklock.Client, path string) taker {
 		return c.Reentrant(path, zklock.ReentrantOptions{OnRevoke: func(*zklock.Owner) {}}).Owner().Lock
 	}, false},
-	{"writer", func(c *zklock.Client, path string) taker { return c.RW(path, zklock.Options{}).Lock }, false},
-	{"writer who owns", func(c *zklock.Client, path string) taker { return c.RW(path, zklock.Options{}).Owner().Lock }, false},
+	{"writer", func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).Lock }, false},
+	{"writer that owns", func(c *zklock.Client, path string) taker { return c.RWMutex(path, zklock.Options{}).Owner().Lock }, false},
 	{"cohort", func(c *zklock.Client, path string) taker { return c.Cohort(path, zklock.CohortOptions{}).Lock }, false},
 	{"semaphore", func(c *zklock.Client, path string) taker { return c.Semaphore(path, 2, zklock.Options{}).Lock }, true},
 	{"semaphore v2", func(c *zklock.Client, path string) taker { return c.SemaphoreV2(path, 2, zklock.Options{}).Lock }, true},
@@ -51,7 +51,7 @@ var kinds = []struct {
 	}, false},
 }
 
-// A stage is one lock and who contends for it.
+// A stage is one lock and its contenders.
 type stage struct {
 	at   harness.Endpoint
 	see  *wire.ZooKeeperConn
@@ -82,7 +82,7 @@ func TestKinds(t *testing.T) {
 		{"client closed", closedInLine},
 		{"nodes made again", madeAgain},
 		{"session changes under a new ticket", sessionChanges},
-		{"unrest", unrest},
+		{"faults and cancelled waits", faultsAndCancels},
 	}
 	var tests []serverTest
 	for _, h := range hazards {
@@ -148,7 +148,7 @@ func (s *stage) tickets(t *testing.T) []string {
 	return all
 }
 
-func oneCancels(t *testing.T, s *stage, who int) {
+func oneCancels(t *testing.T, s *stage, waiter int) {
 	_, a := s.contender(t, s.at, zklock.ClientOptions{})
 	_, b := s.contender(t, s.at, zklock.ClientOptions{})
 	_, c := s.contender(t, s.at, zklock.ClientOptions{})
@@ -156,15 +156,15 @@ func oneCancels(t *testing.T, s *stage, who int) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ctxs := []context.Context{t.Context(), t.Context()}
-	ctxs[who] = ctx
+	ctxs[waiter] = ctx
 	waiters := []<-chan result{behind(ctxs[0], b), behind(ctxs[1], c)}
 	cancel()
-	if r := <-waiters[who]; !errors.Is(r.err, context.Canceled) {
+	if r := <-waiters[waiter]; !errors.Is(r.err, context.Canceled) {
 		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
 	}
-	empty(t, waiters[1-who])
+	empty(t, waiters[1-waiter])
 	unlock(t, held)
-	unlock(t, take(t, waiters[1-who]))
+	unlock(t, take(t, waiters[1-waiter]))
 }
 
 func oneDies(t *testing.T, s *stage) {
@@ -250,9 +250,9 @@ func closedInLine(t *testing.T, s *stage) {
 	lost(t, held)
 }
 
-// unrest: connections break, replies get lost and contenders give up, at any
-// moment; nobody gets in beside a holder, and everybody gets in at the end.
-func unrest(t *testing.T, s *stage) {
+// faultsAndCancels: connections break, replies get lost and contenders give up, at any
+// moment; none gets in beside a holder, and all get in at the end.
+func faultsAndCancels(t *testing.T, s *stage) {
 	const contenders = 4
 	p := newProxy(t, s.at)
 	var r rush
@@ -284,11 +284,11 @@ func unrest(t *testing.T, s *stage) {
 		}
 	}
 	wg.Wait()
-	t.Logf("%d turns, %d waits given up", r.turns.Load(), r.gaveUp.Load())
+	t.Logf("%d acquisitions, %d waits given up", r.acquisitions.Load(), r.gaveUp.Load())
 }
 
-// A rush is contenders who hurry in and out.
-type rush struct{ inside, turns, gaveUp atomic.Int64 }
+// A rush is contenders that hurry in and out.
+type rush struct{ inside, acquisitions, gaveUp atomic.Int64 }
 
 func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
 	l, err := f(ctx)
@@ -298,7 +298,7 @@ func (r *rush) visit(t *testing.T, ctx context.Context, f taker) {
 		}
 		return
 	}
-	r.turns.Add(1)
+	r.acquisitions.Add(1)
 	if n := r.inside.Add(1); n > 1 && l.Err() == nil {
 		t.Errorf("%d are inside", n)
 	}

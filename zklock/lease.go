@@ -10,9 +10,14 @@ import (
 	"locklab/harness"
 )
 
-// A Lease is one acquisition of a lock. It is the owner of the lock: who has it
-// may pass it on, and any goroutine may unlock it. Its methods may be used by
-// any number of goroutines.
+// A Lease is one acquisition of a lock. It is the owner of the lock: it may be
+// passed on, and any goroutine may unlock it. Its methods may be used by any
+// number of goroutines.
+//
+// It has no time to live of its own, and no option sets one. It follows the
+// session of its client: it holds as long as the servers confirm the session,
+// see [ClientOptions].SessionTimeout and [Lease.Deadline], and all leases of a
+// client end with it.
 type Lease struct {
 	c     *Client
 	path  string
@@ -95,12 +100,12 @@ func (l *Lease) release() error {
 
 // Token returns the fencing token: it rises strictly from holder to holder of
 // the same path, also when the path was removed and made again in between. Of a
-// [Mutex], a [Multi] or a [RW] it is the zxid that made this holder's ticket, or of
+// [Mutex], a [Multi] or a [RWMutex] it is the zxid that made this holder's ticket, or of
 // a writer that reads on, its writer's ticket.
 // Others take the zxid of the last change to the queue that this holder saw when
 // it found itself at the head. By then its predecessor's ticket had gone, which
 // is such a change, and the predecessor had seen that ticket, its own, in place.
-// See [RW] and [Semaphore] on tokens of holders that share.
+// See [RWMutex] and [Semaphore] on tokens of holders that share.
 func (l *Lease) Token() uint64 { return l.token }
 
 // Done is closed when the lock is released or may have been lost.
@@ -110,7 +115,7 @@ func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }
 // error that wraps ErrLost.
 func (l *Lease) Err() error { return context.Cause(l.alive) }
 
-// Deadline returns until when the session surely lives, less the margin, by
+// Deadline returns until when the session certainly lives, less the margin, by
 // what is known now: it moves on as long as a majority of the servers commits what
 // the client writes. It is between 0.3 and 0.6 of the session timeout ahead, with the
 // default margin, as long as they do. Once the lease has ended it is the zero time.

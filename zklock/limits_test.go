@@ -32,11 +32,11 @@ var everyPath = map[string]func(ctx context.Context, c *zklock.Client, path stri
 	"Mutex": func(ctx context.Context, c *zklock.Client, path string) error {
 		return tryOnce(ctx, c.Mutex(path, zklock.Options{}).TryLock)
 	},
-	"RW": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.RW(path, zklock.Options{}).TryLock)
+	"RWMutex": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.RWMutex(path, zklock.Options{}).TryLock)
 	},
-	"RW reader": func(ctx context.Context, c *zklock.Client, path string) error {
-		return tryOnce(ctx, c.RW(path, zklock.Options{}).TryRLock)
+	"RWMutex reader": func(ctx context.Context, c *zklock.Client, path string) error {
+		return tryOnce(ctx, c.RWMutex(path, zklock.Options{}).TryRLock)
 	},
 	"Owner": func(ctx context.Context, c *zklock.Client, path string) error {
 		return tryOnce(ctx, c.Reentrant(path, zklock.ReentrantOptions{}).Owner().TryLock)
@@ -182,12 +182,12 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	}
 	path := newPath()
 	takes := map[string]taker{
-		"Cohort.TryLock":    c.Cohort(path, zklock.CohortOptions{}).TryLock,
-		"RW.RLock":          c.RW(path, zklock.Options{}).RLock,
-		"RWOwner.RLock":     c.RW(path, zklock.Options{}).Owner().RLock,
-		"Reentrant.Lock":    c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.ByClient}).Lock,
-		"Reentrant.TryLock": c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.BySession}).TryLock,
-		"Mutex.TryLock":     c.Mutex(path, zklock.Options{}).TryLock,
+		"Cohort.TryLock":     c.Cohort(path, zklock.CohortOptions{}).TryLock,
+		"RWMutex.RLock":      c.RWMutex(path, zklock.Options{}).RLock,
+		"RWMutexOwner.RLock": c.RWMutex(path, zklock.Options{}).Owner().RLock,
+		"Reentrant.Lock":     c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.ByClient}).Lock,
+		"Reentrant.TryLock":  c.Reentrant(path, zklock.ReentrantOptions{Ownership: zklock.BySession}).TryLock,
+		"Mutex.TryLock":      c.Mutex(path, zklock.Options{}).TryLock,
 	}
 	for _, k := range kinds {
 		takes[k.name] = k.open(c, newPath())

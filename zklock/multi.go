@@ -42,9 +42,9 @@ var multi = &harness.Variant{
 type MultiOptions struct {
 	Options
 
-	// Ordered keeps the order of the paths as given. Everybody who takes two of
+	// Ordered keeps the order of the paths as given. All that take two of
 	// them must then take them in the same order, or they may wait for each
-	// other for ever. Otherwise the paths are sorted, which anybody can do alike
+	// other for ever. Otherwise the paths are sorted, which all do alike
 	// without knowing the others.
 	Ordered bool
 

@@ -21,7 +21,7 @@ func TestMulti(t *testing.T) {
 		{"requests", multiRequests},
 		{"beside single mutexes", multiBesideSingle},
 		{"partial failure", multiPartial},
-		{"nobody waits in a circle", multiCircle},
+		{"no clients wait in a circle", multiCircle},
 		{"one is lost while waiting for the next", multiLosesWhileWaiting},
 		{"session expires", multiExpires},
 		{"tokens", multiTokens},
@@ -69,11 +69,11 @@ func multiRequests(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	single := c.Mutex(path+"/d", zklock.Options{})
 	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
-	cost := func(turn func()) harness.Counts {
-		turn() // makes the parents
+	cost := func(cycle func()) harness.Counts {
+		cycle() // makes the parents
 		before := c.Counts()
 		for range 10 {
-			turn()
+			cycle()
 		}
 		return c.Counts().Sub(before)
 	}
@@ -115,7 +115,7 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// multiPartial: who does not get all keeps none.
+// multiPartial: a client that does not get all keeps none.
 func multiPartial(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -141,7 +141,7 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// multiCircle: three who each name two of three paths in an order that would
+// multiCircle: three that each name two of three paths in an order that would
 // let them wait for each other.
 func multiCircle(t *testing.T, at harness.Endpoint) {
 	path := newPath()

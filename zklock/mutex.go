@@ -73,8 +73,8 @@ func (q *queue) named(ctx context.Context, err error) error {
 	return err
 }
 
-// A Lockable gives leases of type L: a [Mutex], [Reentrant], [Owner], [RW],
-// [RWOwner], [Semaphore], [SemaphoreV2] or [Multi].
+// A Lockable gives leases of type L: a [Mutex], [Reentrant], [Owner], [RWMutex],
+// [RWMutexOwner], [Semaphore], [SemaphoreV2] or [Multi].
 type Lockable[L harness.Lease] interface {
 	Lock(ctx context.Context) (L, error)
 }

@@ -9,7 +9,7 @@ import (
 
 // An Owner may take again the lock that it holds, and frees it when it has
 // unlocked as often. Any number of goroutines may use it: they are one to the
-// lock, so that it excludes other owners and not them. Those who come while the
+// lock, so that it excludes other owners and not them. Those that come while the
 // owner waits in the queue share its place there. See [Reentrant.Owner].
 type Owner struct {
 	q       *queue
@@ -124,7 +124,7 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 		o.mu.Unlock()
 		g := o.wait(ctx, f, got)
 		if g.err != nil && f.try && !try {
-			continue // it was somebody else who did not want to wait
+			continue // it was another caller that did not want to wait
 		}
 		return g.l, o.q.named(ctx, g.err)
 	}
@@ -212,7 +212,7 @@ func (o *Owner) wait(ctx context.Context, f *flight, got chan granted) granted {
 	if last {
 		f.cancel()
 		if o.flight == f {
-			o.flight = nil // who comes now queues anew
+			o.flight = nil // a caller that comes now queues anew
 		}
 	}
 	o.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 )
 
 // persistent is [fair] with tickets that do not go with their session. While
-// nobody dies it is as good. The ticket of a holder or waiter that crashes, or
-// only loses its session, stays until somebody removes it by hand: everybody
+// none dies it is as good. The ticket of a holder or waiter that crashes, or
+// only loses its session, stays until it is removed by hand: every client
 // waits for ever. TestHistorical shows it.
 //
 // # References
@@ -17,7 +17,7 @@ import (
 // node, and why locks use it.
 var persistent = &harness.Variant{
 	Name:   "zk-persistent",
-	Doc:    "zk-fair with persistent tickets: a crash blocks everybody for ever",
+	Doc:    "zk-fair with persistent tickets: a crash blocks all others for ever",
 	Paper:  "ZooKeeper Programmer's Guide",
 	Family: harness.ZooKeeper,
 	Status: harness.Historical,

@@ -49,34 +49,34 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 }
 
 // waiterCancels takes a waiter out of a queue of a holder and two.
-func waiterCancels(t *testing.T, at harness.Endpoint, who int) {
+func waiterCancels(t *testing.T, at harness.Endpoint, waiter int) {
 	see := raw(t, at)
 	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	path := newPath()
 	head := lock(t, c.Mutex(path, zklock.Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
 	ctxs := []context.Context{t.Context(), t.Context()}
-	ctxs[who] = ctx
+	ctxs[waiter] = ctx
 	waiters := []<-chan result{
 		waiting(t, ctxs[0], d.Mutex(path, zklock.Options{}), see, 2),
 		waiting(t, ctxs[1], c.Mutex(path, zklock.Options{}), see, 3),
 	}
 	before := queue(t, see, path)
 	cancel()
-	if r := <-waiters[who]; !errors.Is(r.err, context.Canceled) {
+	if r := <-waiters[waiter]; !errors.Is(r.err, context.Canceled) {
 		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
 	}
 	after := queued(t, see, path, 2)
-	if want := before[1+(1-who)]; after[0] != before[0] || after[1] != want {
+	if want := before[1+(1-waiter)]; after[0] != before[0] || after[1] != want {
 		t.Errorf("after the cancellation the queue is %q, want %q and %q", after, before[0], want)
 	}
-	empty(t, waiters[1-who])
+	empty(t, waiters[1-waiter])
 	unlock(t, head)
-	unlock(t, take(t, waiters[1-who]))
+	unlock(t, take(t, waiters[1-waiter]))
 	queued(t, see, path, 0)
 }
 
-// watchesShared: a watch cannot be taken back, but those who give up do not
+// watchesShared: a watch cannot be taken back, but waiters that give up do not
 // leave one each.
 func watchesShared(t *testing.T, at harness.Endpoint) {
 	holder, c := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
@@ -99,7 +99,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	}
 	// Each creates, lists and deletes; the first watched.
 	if got := c.Counts().Sub(start).Requests; got > 3*waiters {
-		t.Errorf("%d waiters who gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
+		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
 	}
 	next := waiting(t, t.Context(), m, see, 2) // on the same watch
 	empty(t, next)
@@ -162,7 +162,7 @@ func foreignChildren(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), n)
 }
 
-// ownNodeRemoved: who finds its ticket gone queues again; the holder whose
+// ownNodeRemoved: a waiter that finds its ticket gone queues again; the holder whose
 // ticket is gone does not hold the lock.
 func ownNodeRemoved(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
@@ -233,7 +233,7 @@ func containers(t *testing.T, at harness.Endpoint) {
 // besideZKLock lets a mutex and zk.Lock, which names and orders its tickets as
 // Curator does, contend for one path.
 func besideZKLock(t *testing.T, at harness.Endpoint) {
-	const turns = 20
+	const acquisitions = 20
 	path := newPath()
 	mine, theirs := dial(t, at, zklock.ClientOptions{}), raw(t, at)
 	m := mine.Mutex(path, zklock.Options{})
@@ -247,7 +247,7 @@ func besideZKLock(t *testing.T, at harness.Endpoint) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for range turns {
+		for range acquisitions {
 			err := zklock.Do(t.Context(), m, func(context.Context, *zklock.Lease) error {
 				visit(&mineIn)
 				return nil
@@ -259,7 +259,7 @@ func besideZKLock(t *testing.T, at harness.Endpoint) {
 		}
 	})
 	wg.Go(func() {
-		for range turns {
+		for range acquisitions {
 			l := zk.NewLock(theirs.Conn, path, zk.WorldACL(zk.PermAll))
 			if err := l.Lock(); err != nil {
 				t.Error(err)
@@ -273,8 +273,8 @@ func besideZKLock(t *testing.T, at harness.Endpoint) {
 		}
 	})
 	wg.Wait()
-	if mineIn != turns || theirsIn != turns {
-		t.Errorf("%d and %d turns, want %d each", mineIn, theirsIn, turns)
+	if mineIn != acquisitions || theirsIn != acquisitions {
+		t.Errorf("%d and %d acquisitions, want %d each", mineIn, theirsIn, acquisitions)
 	}
 	// And in order: a zk.Lock behind a mutex behind a zk.Lock.
 	order := make(chan string, 3)

@@ -113,7 +113,7 @@ func (c *Client) Reentrant(path string, o ReentrantOptions) *Reentrant {
 // Path returns where the lock is.
 func (m *Reentrant) Path() string { return m.path }
 
-// Owner returns a new owner: whoever has it may take the lock again while it
+// Owner returns a new owner: the code that has it may take the lock again while it
 // holds it.
 func (m *Reentrant) Owner() *Owner {
 	o := &Owner{q: &m.queue}
@@ -164,7 +164,7 @@ func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {
 	}
 }
 
-// WithOwner returns a context that carries a new owner. Whoever locks with it,
+// WithOwner returns a context that carries a new owner. Code that locks with it,
 // or with a context derived from it, is that owner to every Reentrant lock that
 // is owned ByContext.
 func WithOwner(ctx context.Context) context.Context {

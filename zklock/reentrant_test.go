@@ -29,7 +29,7 @@ func TestReentrant(t *testing.T) {
 		{"try", ownerTries},
 		{"zk.Lock on the same path", ownerBesideZKLock},
 		{"revoke", revokeHeard},
-		{"revoke without anybody to hear", revokeUnheard},
+		{"revoke with no owner that listens", revokeWithoutListener},
 		{"revoke what cannot be asked for", revokeSealed},
 		{"revoke on a path with others", revokeMixed},
 		{"revoke of what is no ticket", revokeNonsense},
@@ -92,15 +92,15 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 		time.Sleep(aWhile / 10)  // as below
 		unlock(t, first)
 		before := c.Counts()
-		const turns = 5
-		for range turns {
+		const acquisitions = 5
+		for range acquisitions {
 			outer, inner := grab(t, o.Lock), grab(t, o.Lock)
 			time.Sleep(aWhile / 10) // OnRevoke is prepared in the background
 			unlock(t, inner)
 			unlock(t, outer)
 		}
-		if have := c.Counts().Sub(before).Requests; have != test.want*turns {
-			t.Errorf("%s: %d acquisitions cost %d requests, want %d each", test.name, turns, have, test.want)
+		if have := c.Counts().Sub(before).Requests; have != test.want*acquisitions {
+			t.Errorf("%s: %d acquisitions cost %d requests, want %d each", test.name, acquisitions, have, test.want)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func ownerSharesPlace(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// ownerKeepsPlace: the place stays with those who wait on, and goes with the
+// ownerKeepsPlace: the place stays with those that wait on, and goes with the
 // last.
 func ownerKeepsPlace(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()

@@ -79,7 +79,7 @@ func (r *relic) Close() error {
 	return nil
 }
 
-// onEvent tells everybody who watches of each event of the connection, as
+// onEvent tells all that watch of each event of the connection, as
 // ZooKeeper's own client does and the library of this one does not.
 func (r *relic) onEvent(ev zk.Event) {
 	if ev.Type != zk.EventSession || ev.State != zk.StateDisconnected && ev.State != zk.StateExpired {

@@ -84,7 +84,7 @@ func (c *Client) revoke(path string) error {
 	return err
 }
 
-// awaitRevoke calls f each time that somebody asks for the lock back, as long
+// awaitRevoke calls f each time that the lock is asked back, as long
 // as n holds it.
 func (n *possession) awaitRevoke(f func(*Owner)) {
 	c := n.outer.c

@@ -30,8 +30,8 @@ func revokeHeard(t *testing.T, at harness.Endpoint) {
 				t.Fatal(err)
 			}
 			select {
-			case who := <-asked:
-				if who != o {
+			case owner := <-asked:
+				if owner != o {
 					t.Error("a wish to another owner")
 				}
 			case <-time.After(patience):
@@ -55,7 +55,7 @@ func revokeHeard(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func revokeUnheard(t *testing.T, at harness.Endpoint) {
+func revokeWithoutListener(t *testing.T, at harness.Endpoint) {
 	c, m := newReentrant(t, at, newPath(), zklock.ReentrantOptions{})
 	if line, err := m.Participants(t.Context()); err != nil || len(line) != 0 {
 		t.Errorf("Participants without a node = %q, %v", line, err)
@@ -107,10 +107,10 @@ func revokeSealed(t *testing.T, at harness.Endpoint) {
 		held := grab(t, open)
 		line := queued(t, see, path, 1)
 		next := waiting(t, t.Context(), other.Mutex(path, zklock.Options{}), see, 2)
-		for who, c := range map[string]*zklock.Client{"another client": other, "the holder's client": holder} {
+		for by, c := range map[string]*zklock.Client{"another client": other, "the holder's client": holder} {
 			for _, ticket := range append(line, queued(t, see, path, 2)[1]) {
 				if err := c.Revoke(t.Context(), path+"/"+ticket); !errors.Is(err, zklock.ErrNotRevocable) {
-					t.Errorf("%s: Revoke by %s = %v, want ErrNotRevocable", name, who, err)
+					t.Errorf("%s: Revoke by %s = %v, want ErrNotRevocable", name, by, err)
 				}
 			}
 		}
@@ -133,8 +133,8 @@ func revokeMixed(t *testing.T, at harness.Endpoint) {
 		held := grab(t, take1)
 		line := queued(t, see, path, 1)
 		next := waiting(t, t.Context(), other.Mutex(path, zklock.Options{}), see, 2)
-		for _, who := range []*zklock.Client{c, other} {
-			if err := who.Revoke(t.Context(), path+"/"+line[0]); err != nil {
+		for _, by := range []*zklock.Client{c, other} {
+			if err := by.Revoke(t.Context(), path+"/"+line[0]); err != nil {
 				t.Error(err)
 			}
 			empty(t, next)

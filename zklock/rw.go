@@ -16,9 +16,9 @@ import (
 // [handoffVariant]: the watch event of its release is the next one's lock.
 //
 //  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer. A
-//     writer's holds a marker, and nobody else can write to it.
+//     writer's holds a marker, and no other client can write to it.
 //  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
-//     if nobody is.
+//     if none is.
 //  3. A reader watches the nearest writer ahead, a writer the nearest ticket of
 //     either kind. If it is gone already go to 2.
 //  4. The watch fires. NodeDataChanged, of a writer's ticket that had the marker
@@ -27,7 +27,7 @@ import (
 //  5. To release, a writer sends one multi that writes to its ticket and deletes
 //     it. A reader deletes its own, and so does every waiter that gives up.
 //
-// The nearest writer ahead is the last that can leave before the reader's turn,
+// The nearest writer ahead is the last that can leave before the reader gets in,
 // so that a reader is woken once, however many writers are ahead. Curator's
 // InterProcessReadWriteLock, see [rwCurator], watches the first writer instead:
 // a reader behind K writers wakes K times, and all readers each time.
@@ -35,10 +35,10 @@ import (
 // None starves: both kinds are served in the order of their tickets. Readers
 // between the same two writers hold the lock together.
 //
-// A writer is alone, so its release says that nobody ahead of it was left; and
-// nobody was between it and those who watch it but, for a reader, other readers.
+// A writer is alone, so its release says that none ahead of it was left; and
+// none was between it and those that watch it but, for a reader, other readers.
 // The release of a reader says less: other readers may be left, and writers
-// have to look. A writer that reads on by a second ticket, see [RWOwner], must
+// have to look. A writer that reads on by a second ticket, see [RWMutexOwner], must
 // not hand over either, and deletes its ticket.
 //
 // Three requests for acquire and release, alone and among readers only. Behind a
@@ -46,8 +46,8 @@ import (
 // and one event more for each time that the reader it watches leaves before the
 // others.
 //
-// The token is that of [handoffVariant], the czxid of the own ticket: whoever
-// excludes another has the ticket that was made later. A writer that reads on has
+// The token is that of [handoffVariant], the czxid of the own ticket: of
+// two that exclude each other the later holder has the ticket that was made later. A writer that reads on has
 // one token.
 //
 // # References
@@ -63,7 +63,7 @@ var rw = &harness.Variant{
 	Status: harness.Recommended, Complexity: harness.Queued,
 	Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		m := c.RW(path, Options{})
+		m := c.RWMutex(path, Options{})
 		return func() labKind {
 			return labKind{[]*queue{&m.queue}, labLock(m.Lock), labLock(m.TryLock), labLock(m.RLock)}
 		}
@@ -76,12 +76,12 @@ const (
 	writeKind = "__WRIT__"
 )
 
-// A RW is a lock between all clients that use the same path, which writers hold
-// alone and readers share. Both are served in order of arrival. Any number of
+// A RWMutex is a lock between all clients that use the same path, which writers
+// hold alone and readers share. Both are served in order of arrival. Any number of
 // goroutines may use it; it can be locked again after any error.
 //
 // It is not reentrant: a reader that locks it for reading again may wait for a
-// writer that waits for the reader. See [RW.Owner] for one that is.
+// writer that waits for the reader. See [RWMutex.Owner] for one that is.
 //
 // Curator's InterProcessReadWriteLock can contend for the same path. Up to version
 // 5.4.0 it lets a writer in beside an owner that writes and then reads on
@@ -95,49 +95,49 @@ const (
 // resource remembers two numbers, the greatest token it has seen and the
 // greatest of a writer. It lets a writer in whose token is not less than the
 // first, and a reader whose token is not less than the second.
-type RW struct {
+type RWMutex struct {
 	queue
 	write, read *protocol
 }
 
-// RW returns the lock at path, such as "/locks/index". Below that node there
+// RWMutex returns the lock at path, such as "/locks/index". Below that node there
 // should be nothing else. The node and its parents are made when needed, and
 // never written to.
-func (c *Client) RW(path string, o Options) *RW {
-	return &RW{queue{c, path, o}, writeQueue, readQueue}
+func (c *Client) RWMutex(path string, o Options) *RWMutex {
+	return &RWMutex{queue{c, path, o}, writeQueue, readQueue}
 }
 
 // Path returns where the lock is.
-func (m *RW) Path() string { return m.path }
+func (m *RWMutex) Path() string { return m.path }
 
 // Lock waits for the lock as a writer until ctx ends, see [Mutex.Lock].
-func (m *RW) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, false) }
+func (m *RWMutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, false) }
 
 // RLock waits for the lock as a reader until ctx ends. Its lease may overlap
 // with those of other readers.
-func (m *RW) RLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, false) }
+func (m *RWMutex) RLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, false) }
 
 // TryLock takes the lock as a writer if it is free and has no waiters. The
 // error wraps ErrNotAcquired if it is not.
-func (m *RW) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, true) }
+func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.write, true) }
 
 // TryRLock takes the lock as a reader if no writer holds it or waits for it.
 // The error wraps ErrNotAcquired if one does.
-func (m *RW) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
+func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
 
-func (m *RW) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {
+func (m *RWMutex) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {
 	ctx = orBackground(ctx)
 	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) })
 }
 
-// Reader returns the reader's side of m, for [Do] and [Locker].
-func (m *RW) Reader() Lockable[*Lease] { return rwReader{m} }
+// RLocker returns the reader's side of m, for [Do] and [Locker].
+func (m *RWMutex) RLocker() Lockable[*Lease] { return rwReader{m} }
 
-type rwReader struct{ m *RW }
+type rwReader struct{ m *RWMutex }
 
 func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
-// The protocols of the writers and the readers of every RW.
+// The protocols of the writers and the readers of every RWMutex.
 var (
 	writeQueue = &protocol{kind: writeKind, enter: enterHandoff, remove: removeHandoff,
 		look: func(t *ticket) (view, error) { return lookRW(t, nearest) }}

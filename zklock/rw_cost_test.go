@@ -33,7 +33,7 @@ func rwAlone(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// rwHandOver: from the release of a writer to the lock of those behind it nobody
+// rwHandOver: from the release of a writer to the lock of those behind it none
 // asks anything. A writer behind a reader has to look.
 func rwHandOver(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
@@ -76,19 +76,19 @@ func rwHandOver(t *testing.T, at harness.Endpoint) {
 func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 	for _, test := range []struct {
 		name string
-		open func(c *zklock.Client, path string) *zklock.RW
+		open func(c *zklock.Client, path string) *zklock.RWMutex
 		want harness.Counts
 	}{
-		{"nearest", func(c *zklock.Client, path string) *zklock.RW { return c.RW(path, zklock.Options{}) },
+		{"nearest", func(c *zklock.Client, path string) *zklock.RWMutex { return c.RWMutex(path, zklock.Options{}) },
 			harness.Counts{Requests: 4, Notifications: 1}},
-		{"first", zklock.FirstWriteRW, harness.Counts{Requests: 9, Notifications: 3}},
+		{"first", zklock.FirstWriteRWMutex, harness.Counts{Requests: 9, Notifications: 3}},
 	} {
 		see, path := raw(t, at), newPath()
 		c := dial(t, at, zklock.ClientOptions{})
 		m := test.open(c, path)
 		_, other := newRW(t, at, path)
 		held := grab(t, other.RLock)
-		unlock(t, grab(t, m.RLock)) // has met somebody
+		unlock(t, grab(t, m.RLock)) // has met another
 		unlock(t, held)
 		before := c.Counts()
 		var writers []<-chan result
@@ -146,7 +146,7 @@ func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writ
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var total harness.Counts
-	var turns int
+	var acquisitions int
 	var stop atomic.Bool
 	for i := range readers + writers {
 		r, err := v.Remote(t.Context(), at, key)
@@ -177,11 +177,11 @@ func rwCost(t *testing.T, at harness.Endpoint, v *harness.Variant, readers, writ
 			mu.Lock()
 			defer mu.Unlock()
 			total = total.Add(r.(harness.Counter).Counts())
-			turns += mine
+			acquisitions += mine
 		})
 	}
 	time.Sleep(time.Second)
 	stop.Store(true)
 	wg.Wait()
-	return float64(total.Requests) / float64(turns), float64(total.Notifications) / float64(turns)
+	return float64(total.Requests) / float64(acquisitions), float64(total.Notifications) / float64(acquisitions)
 }

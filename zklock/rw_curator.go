@@ -18,7 +18,7 @@ import (
 //
 //  1. Create a ticket called _c_<unique>-__READ__<number> or …-__WRIT__<number>.
 //  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
-//     if nobody is.
+//     if none is.
 //  3. A reader watches the first writer in line, a writer the nearest ticket of
 //     either kind. If it is gone already go to 2.
 //  4. When the watch fires go to 2.
@@ -45,7 +45,7 @@ var rwCurator = &harness.Variant{
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, ReadWrite: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
 	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		m := c.RW(path, Options{}).asCurator()
+		m := c.RWMutex(path, Options{}).asCurator()
 		return func() labKind {
 			o := m.Owner()
 			return labKind{[]*queue{&m.queue}, labLock(o.Lock), labLock(o.TryLock), labLock(o.RLock)}
@@ -54,7 +54,7 @@ var rwCurator = &harness.Variant{
 }
 
 // asCurator makes m one of Curator's protocol.
-func (m *RW) asCurator() *RW {
+func (m *RWMutex) asCurator() *RWMutex {
 	look := func(obstacle func([]place, int) int) func(*ticket) (view, error) {
 		return func(t *ticket) (view, error) { return lookLine(t, obstacle, readKind, writeKind) }
 	}
@@ -73,15 +73,15 @@ func firstWrite(line []place, i int) int {
 // wait for itself, and two such owners for each other.
 var ErrUpgrade = errors.New("zklock: a reader cannot become a writer: unlock first")
 
-// A RWOwner may take again the lock that it holds: a reader may read, a writer
-// may write, and a writer may read, which turns it into a reader when it has
+// A RWMutexOwner may take again the lock that it holds: a reader may read, a
+// writer may write, and a writer may read, which turns it into a reader when it has
 // unlocked what it took to write. Its methods must not be called at the same
 // time; its leases may be unlocked at any time and in any order.
-type RWOwner struct{ w, r *Owner }
+type RWMutexOwner struct{ w, r *Owner }
 
 // Owner returns a new owner of m.
-func (m *RW) Owner() *RWOwner {
-	o := &RWOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
+func (m *RWMutex) Owner() *RWMutexOwner {
+	o := &RWMutexOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
 	o.w.ticket = func() *ticket { return newTicket(&m.queue, m.write) }
 	o.r.ticket = func() *ticket {
 		if n := o.w.share(); n != nil {
@@ -94,13 +94,13 @@ func (m *RW) Owner() *RWOwner {
 
 // Lock takes the lock as a writer, at once if the owner has it as one, see
 // [Owner.Lock]. The error wraps ErrUpgrade if the owner only reads.
-func (o *RWOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
+func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
 
 // TryLock is Lock that does not wait for others. The error wraps
 // ErrNotAcquired if another holds the lock or waits for it.
-func (o *RWOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
+func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
-func (o *RWOwner) lock(ctx context.Context, try bool) (*Lease, error) {
+func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
 	if o.r.Count() > 0 && o.w.possession() == nil {
 		return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
 	}
@@ -108,20 +108,20 @@ func (o *RWOwner) lock(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // RLock takes the lock as a reader, at once and without a request if the owner
-// has it as one. If it has it as a writer that takes one request, nobody can
+// has it as one. If it has it as a writer that takes one request, no other can
 // come between the two, and the reader's token is the writer's.
-func (o *RWOwner) RLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, false) }
+func (o *RWMutexOwner) RLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, false) }
 
 // TryRLock is RLock that does not wait for others. The error wraps
 // ErrNotAcquired if another writer holds the lock or waits for it.
-func (o *RWOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, true) }
+func (o *RWMutexOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, true) }
 
 // Counts returns how many leases of each kind the owner has yet to unlock, lost
 // ones included.
-func (o *RWOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Count() }
+func (o *RWMutexOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Count() }
 
 // downgrade is the protocol of a reader that has the lock because it, n, has it
-// as a writer: surely so when its ticket was made, if no Unlock has begun since.
+// as a writer: certainly so when its ticket was made, if no Unlock has begun since.
 func (n *possession) downgrade() *protocol {
 	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
 	look := func(*ticket) (view, error) {

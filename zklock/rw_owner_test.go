@@ -22,7 +22,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	}
 	for _, lock := range []taker{o.Lock, o.TryLock} {
 		if _, err := lock(t.Context()); !errors.Is(err, zklock.ErrUpgrade) {
-			t.Errorf("a reader who wants to write gets %v, want ErrUpgrade", err)
+			t.Errorf("a reader that wants to write gets %v, want ErrUpgrade", err)
 		}
 	}
 	unlock(t, r)
@@ -42,7 +42,7 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	unlock(t, take(t, reader))
 }
 
-// rwDowngrade: nobody writes between the write and the read, though a writer
+// rwDowngrade: no other writes between the write and the read, though a writer
 // has waited all the time.
 func rwDowngrade(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
@@ -95,10 +95,10 @@ func rwDowngradeHandsOver(t *testing.T, at harness.Endpoint) {
 	queued(t, see, path, 0)
 }
 
-// rwDowngradeLost: who has lost the write gets no read by it.
+// rwDowngradeLost: an owner that has lost the write gets no read by it.
 func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()
-	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RW(path, zklock.Options{})
+	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
 	o := m.Owner()
 	w := grab(t, o.Lock)
 	p.refuse.Store(true)
@@ -107,7 +107,7 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	_, b := newRW(t, at, path)
 	other := grab(t, b.Lock)
 	p.refuse.Store(false)
-	read := behind(t.Context(), o.RLock) // queues like anybody else
+	read := behind(t.Context(), o.RLock) // queues like any other
 	empty(t, read)
 	unlock(t, other)
 	unlock(t, take(t, read))

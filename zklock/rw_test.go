@@ -38,32 +38,32 @@ func TestRW(t *testing.T) {
 	})
 }
 
-func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zklock.RW) {
+func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zklock.RWMutex) {
 	c := dial(t, at, zklock.ClientOptions{})
-	return c, c.RW(path, zklock.Options{})
+	return c, c.RWMutex(path, zklock.Options{})
 }
 
 // rwExcludes also shows that the check finds readers that do not exclude.
 func rwExcludes(t *testing.T, at harness.Endpoint) {
-	open := func(c *zklock.Client, path string) *zklock.RW { return c.RW(path, zklock.Options{}) }
-	for name, open := range map[string]func(*zklock.Client, string) *zklock.RW{"nearest": open, "first": zklock.FirstWriteRW} {
+	open := func(c *zklock.Client, path string) *zklock.RWMutex { return c.RWMutex(path, zklock.Options{}) }
+	for name, open := range map[string]func(*zklock.Client, string) *zklock.RWMutex{"nearest": open, "first": zklock.FirstWriteRWMutex} {
 		if err := rwRush(t, at, open); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := rwRush(t, at, zklock.BlindRW); err == nil {
-		t.Error("the check is blind: readers who do not see writers pass")
+	if err := rwRush(t, at, zklock.BlindRWMutex); err == nil {
+		t.Error("the check is blind: readers that do not see writers pass")
 	} else {
 		t.Log("rejected, as it must be:", err)
 	}
 }
 
-// rwRush returns what went wrong among readers, writers and one who writes and
-// reads on in each of some clients, who lose patience now and then.
-func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) *zklock.RW) error {
-	const clients, turns = 4, 40
+// rwRush returns what went wrong among readers, writers and one that writes and
+// reads on in each of some clients, which lose patience now and then.
+func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string) *zklock.RWMutex) error {
+	const clients, acquisitions = 4, 40
 	path := newPath()
-	var room rwRoom
+	var shared rwResource
 	var wg sync.WaitGroup
 	for range clients {
 		m := open(dial(t, at, zklock.ClientOptions{}), path)
@@ -74,9 +74,9 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 			reads  taker // on, nil if it does not
 		}{{m.Lock, true, nil}, {m.RLock, false, nil}, {m.RLock, false, nil}, {o.Lock, true, o.RLock}} {
 			wg.Go(func() {
-				for turn := range turns {
+				for k := range acquisitions {
 					ctx, cancel := t.Context(), func() {}
-					if turn%4 == 3 {
+					if k%4 == 3 {
 						ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
 					}
 					l, err := worker.lock(ctx)
@@ -88,7 +88,7 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 						}
 						continue
 					}
-					if err := room.turn(t.Context(), l, worker.writes, worker.reads); err != nil {
+					if err := shared.use(t.Context(), l, worker.writes, worker.reads); err != nil {
 						t.Error(err)
 						return
 					}
@@ -97,12 +97,12 @@ func rwRush(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string)
 		}
 	}
 	wg.Wait()
-	return errors.Join(room.errs...)
+	return errors.Join(shared.errs...)
 }
 
-// turn visits the room with a lease and gives it back, after reading on if the
-// owner of the lease does that.
-func (r *rwRoom) turn(ctx context.Context, l *zklock.Lease, writes bool, reads taker) error {
+// use visits the resource under a lease and gives the lease back, after reading on
+// if the owner of the lease does that.
+func (r *rwResource) use(ctx context.Context, l *zklock.Lease, writes bool, reads taker) error {
 	r.visit(writes, l.Token())
 	if reads != nil {
 		read, err := reads(ctx)
@@ -118,15 +118,15 @@ func (r *rwRoom) turn(ctx context.Context, l *zklock.Lease, writes bool, reads t
 	return l.Unlock(ctx)
 }
 
-// A rwRoom is where readers and writers come with their tokens.
-type rwRoom struct {
+// A rwResource is where readers and writers come with their tokens.
+type rwResource struct {
 	mu               sync.Mutex
 	readers, writers int
 	greatest, wrote  uint64 // tokens, of all and of writers
 	errs             []error
 }
 
-func (r *rwRoom) visit(writes bool, token uint64) {
+func (r *rwResource) visit(writes bool, token uint64) {
 	r.mu.Lock()
 	if writes {
 		if r.writers++; r.writers > 1 || r.readers > 0 {
@@ -157,7 +157,7 @@ func (r *rwRoom) visit(writes bool, token uint64) {
 }
 
 // wrong notes what is wrong, once in a while. The caller holds r.mu.
-func (r *rwRoom) wrong(format string, args ...any) {
+func (r *rwResource) wrong(format string, args ...any) {
 	if len(r.errs) < 3 {
 		r.errs = append(r.errs, fmt.Errorf(format, args...))
 	}
@@ -222,7 +222,7 @@ func middleReaderLeaves(t *testing.T, at harness.Endpoint) {
 
 func readerExpires(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	reader := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RW(path, zklock.Options{})
+	reader := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
 	_, b := newRW(t, at, path)
 	held := grab(t, reader.RLock)
 	writer := behind(t.Context(), b.Lock)
@@ -254,7 +254,7 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 		unlock(t, l)
 		queued(t, see, path, 0)
 	}
-	// And that of a writer who reads.
+	// And that of a writer that reads.
 	o := m.Owner()
 	w := grab(t, o.Lock)
 	p.swallow.Store(true)
@@ -270,7 +270,7 @@ func readerReplyLost(t *testing.T, at harness.Endpoint) {
 func rwAnyReplyLost(t *testing.T, at harness.Endpoint) {
 	for _, reads := range []bool{false, true} {
 		loseEach(t, at, func(c, d *zklock.Client, path string) [3]taker {
-			m, n := c.RW(path, zklock.Options{}), d.RW(path, zklock.Options{})
+			m, n := c.RWMutex(path, zklock.Options{}), d.RWMutex(path, zklock.Options{})
 			if reads {
 				return [3]taker{m.Lock, n.RLock, m.Lock}
 			}
@@ -298,7 +298,7 @@ func rwTry(t *testing.T, at harness.Endpoint) {
 	refused("TryLock beside a writer", b.TryLock)
 	queued(t, see, path, 1)
 	unlock(t, w)
-	err := zklock.Do(t.Context(), a.Reader(), func(context.Context, *zklock.Lease) error {
+	err := zklock.Do(t.Context(), a.RLocker(), func(context.Context, *zklock.Lease) error {
 		unlock(t, grab(t, b.TryRLock))
 		return nil
 	})

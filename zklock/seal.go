@@ -12,10 +12,10 @@ import (
 	"locklab/harness"
 )
 
-// A seal is what lets a client make nodes that nobody else can write to: an
+// A seal is what lets a client make nodes that no other client can write to: an
 // identity of its own, presented beside the credentials of its user, and the
 // knowledge that the servers enforce ACLs. Deleting stays a matter of the
-// parent's ACL, so whoever may break a lock by hand still can.
+// parent's ACL, so a user that may break a lock by hand still can.
 type seal struct {
 	mu             sync.Mutex
 	user, password string
@@ -53,7 +53,7 @@ func (c *Client) sealedACL(path string) ([]zk.ACL, error) {
 }
 
 // aclsEnforced tries to write to a node of a stranger: with skipACL=yes a
-// server lets everybody.
+// server lets all clients write.
 func (c *Client) aclsEnforced(path string) (bool, error) {
 	path += "/" + newUnique("probe")
 	_, err := c.conn.Multi(
@@ -67,9 +67,9 @@ func (c *Client) aclsEnforced(path string) (bool, error) {
 	return false, err
 }
 
-// checkACL refuses an ACL for "whoever this client is" where it is nobody but
+// checkACL refuses an ACL for "whatever user this client is" where it is no user but
 // the random identity of its seal: the nodes above the tickets, which stay,
-// would be closed to everybody else. And it refuses one that does not go into a
+// would be closed to all others. And it refuses one that does not go into a
 // request.
 func checkACL(acl []zk.ACL, at harness.Endpoint) error {
 	size := 0
@@ -92,7 +92,7 @@ func checkACL(acl []zk.ACL, at harness.Endpoint) error {
 }
 
 // sealed returns acl without the right to change a node or its ACL, but for
-// one user, who may do everything.
+// one user, which may do everything.
 func sealed(acl []zk.ACL, user, password string) []zk.ACL {
 	var out []zk.ACL
 	for _, a := range acl {

@@ -46,7 +46,7 @@ func foreignWriteSealed(t *testing.T, at harness.Endpoint) {
 	lost(t, head)
 }
 
-// foreignWriteUnsealed: on servers that let everybody write there is no
+// foreignWriteUnsealed: on servers that let all clients write there is no
 // marker, and a waiter looks whatever it hears.
 func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 	see := raw(t, at)
@@ -57,7 +57,7 @@ func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 }
 
 // writesWhileHeld writes to the ticket of a holder, so many times before and
-// after a waiter has set its watch, and expects that nobody enters.
+// after a waiter has set its watch, and expects that none enters.
 func writesWhileHeld(t *testing.T, see *wire.ZooKeeperConn, c *zklock.Client, data string, after, before int) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)

@@ -19,7 +19,7 @@ var seedHold = flag.Duration("seed-hold", 2*time.Millisecond, "least time that a
 
 // TestSeed50 is the test of source article 004, with assertions: 50 goroutines
 // over one session take the lock once each and stay for 100 to 200 ms there.
-// Nobody is inside with another, all have their turn, in the order in which
+// None is inside with another, all get the lock, in the order in which
 // they queued, and the time beyond that of the holds is reported.
 //
 //	go test ./zklock -run TestSeed50 -v -seed-hold 100ms

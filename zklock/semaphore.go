@@ -66,7 +66,7 @@ const labPermits = 2
 //
 // # Fencing
 //
-// A token is greater than those of all who had their permit before this one
+// A token is greater than those of all that had their permit before this one
 // was asked for. A resource cannot use that to refuse a paused holder as long
 // as others hold permits too: there may be a greater token, and both be right.
 type Semaphore struct {
@@ -108,7 +108,7 @@ func permitQueue(permits int) *protocol {
 // A permitWait is one acquisition.
 type permitWait struct {
 	permits int
-	waited  bool // so that its turn cannot be far: the next look watches the list
+	waited  bool // and so is near the head: the next look watches the list
 }
 
 func (w *permitWait) look(t *ticket) (view, error) {
@@ -143,7 +143,7 @@ func (w *permitWait) look(t *ticket) (view, error) {
 	}
 }
 
-// list returns the tickets, with a watch on the list if the turn cannot be far.
+// list returns the tickets, with a watch on the list if the waiter is near the head.
 func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
 	var names []string
 	var stat *zk.Stat
@@ -162,7 +162,7 @@ func (w *permitWait) list(t *ticket) (v view, line []place, err error) {
 	return v, places(names, t.p.kind), nil
 }
 
-// markHeld returns a function that tells who is behind the ticket at path that
+// markHeld returns a function that tells the waiter behind the ticket at path that
 // it is not a waiter any more. If that fails for good the node is gone, which
 // tells it too.
 func (t *ticket) markHeld(path string) func() {

@@ -71,10 +71,10 @@ func semaphoreRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreCost returns the wire traffic of an acquisition among 8 clients who
+// semaphoreCost returns the wire traffic of an acquisition among 8 clients that
 // queue again at once.
 func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, string, int) (taker, taker), permits int) (requests, events float64) {
-	const clients, turns = 8, 20
+	const clients, acquisitions = 8, 20
 	path := newPath()
 	var wg sync.WaitGroup
 	var all []*zklock.Client
@@ -83,7 +83,7 @@ func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, 
 		all = append(all, c)
 		lock, _ := open(c, path, permits)
 		wg.Go(func() {
-			for range turns {
+			for range acquisitions {
 				unlock(t, grab(t, lock))
 			}
 		})
@@ -93,10 +93,10 @@ func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, 
 	for _, c := range all {
 		sum = sum.Add(c.Counts())
 	}
-	return float64(sum.Requests) / (clients * turns), float64(sum.Notifications) / (clients * turns)
+	return float64(sum.Requests) / (clients * acquisitions), float64(sum.Notifications) / (clients * acquisitions)
 }
 
-// semaphoreOutOfOrder: whoever leaves, the first waiter gets in and no other.
+// semaphoreOutOfOrder: whichever holder leaves, the first waiter gets in and no other.
 func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 	for _, kind := range semaphores {
 		see, path := raw(t, at), newPath()
@@ -130,7 +130,7 @@ func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 	i := slices.IndexFunc(locktest.Rules, func(r locktest.Rule) bool { return r.Name == "liveness" })
 	for range 5 {
 		if err := locktest.Rules[i].Check(t.Context(), s); err != nil {
-			if !strings.Contains(err.Error(), "no turn for 1s") {
+			if !strings.Contains(err.Error(), "no acquisition for 1s") {
 				t.Errorf("it fails in another way: %v", err)
 			}
 			t.Log(err)
@@ -140,7 +140,7 @@ func semaphoreNaive(t *testing.T, at harness.Endpoint) {
 	t.Error("it passes")
 }
 
-// semaphoreWakesOne: of those who wait only the first hears of a release, and
+// semaphoreWakesOne: of those that wait only the first hears of a release, and
 // the second of the first's good luck.
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
@@ -177,7 +177,7 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 }
 
 // semaphoreMarkFirst: between the list that shows a waiter ahead and the watch
-// on it the waiter becomes a holder. Its mark would not wake anybody any more.
+// on it the waiter becomes a holder. Its mark would not wake a waiter any more.
 func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
 	lock, _ := semaphores[0].open(c, path, 1)
@@ -221,7 +221,7 @@ func semaphoreHolderDies(t *testing.T, at harness.Endpoint) {
 }
 
 func semaphoreBound(t *testing.T, at harness.Endpoint) {
-	const permits, clients, turns = 3, 8, 10
+	const permits, clients, acquisitions = 3, 8, 10
 	for _, kind := range semaphores {
 		path := newPath()
 		var inside, most atomic.Int64
@@ -229,7 +229,7 @@ func semaphoreBound(t *testing.T, at harness.Endpoint) {
 		for range clients {
 			lock, _ := kind.open(dial(t, at, zklock.ClientOptions{}), path, permits)
 			wg.Go(func() {
-				for range turns {
+				for range acquisitions {
 					l := grab(t, lock)
 					n := inside.Add(1)
 					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {

@@ -11,7 +11,7 @@ import (
 )
 
 // semaphoreV2 is the protocol of Curator's InterProcessSemaphoreV2: a mutex
-// around a room for k.
+// around a queue of leases of which the first k hold.
 //
 //  1. Take the mutex at <path>/locks, which is [fair].
 //  2. Create a ticket in <path>/leases, an EPHEMERAL_SEQUENTIAL node.
@@ -19,7 +19,7 @@ import (
 //     permit is taken: release the mutex.
 //  4. When the watch fires go to 3.
 //
-// Only the holder of the mutex watches the room, so that a release wakes one
+// Only the holder of the mutex watches the leases, so that a release wakes one
 // waiter. That takes two tickets: six requests, of which four write, for acquire
 // and release while none waits, about eight behind others.
 //
@@ -29,7 +29,7 @@ import (
 // InterProcessSemaphoreV2.
 var semaphoreV2 = &harness.Variant{
 	Name:   "zk-semaphore-v2",
-	Doc:    "the protocol of Curator's InterProcessSemaphoreV2: a mutex around a room for two",
+	Doc:    "the protocol of Curator's InterProcessSemaphoreV2: a mutex around two leases",
 	Paper:  "Apache Curator 5.4.0, InterProcessSemaphoreV2",
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
@@ -47,7 +47,7 @@ var semaphoreV2 = &harness.Variant{
 type SemaphoreV2 struct {
 	path          string
 	locks, leases queue
-	room          *protocol
+	permit        *protocol
 }
 
 // SemaphoreV2 returns the semaphore at path, see [Client.Semaphore].
@@ -57,7 +57,7 @@ func (c *Client) SemaphoreV2(path string, permits int, o Options) *SemaphoreV2 {
 		path:   path,
 		locks:  queue{c, path + "/locks", o},
 		leases: queue{c, path + "/leases", o},
-		room:   &protocol{kind: "lease-", look: func(t *ticket) (view, error) { return lookRoom(t, permits) }},
+		permit: &protocol{kind: "lease-", look: func(t *ticket) (view, error) { return lookPermits(t, permits) }},
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 		return nil, err
 	}
 	return s.leases.await(ctx, func() (*Lease, error) {
-		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, s.room)})
+		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, s.permit)})
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 	})
 }
 
-func lookRoom(t *ticket, permits int) (view, error) {
+func lookPermits(t *ticket, permits int) (view, error) {
 	names, stat, wake, err := t.q.c.conn.ChildrenW(t.q.path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return view{gone: true}, nil

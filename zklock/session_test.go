@@ -50,7 +50,7 @@ func lostReplyToCreate(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// lostReplyAndCancel: nobody waits for the unconfirmed ticket any more when
+// lostReplyAndCancel: none waits for the unconfirmed ticket any more when
 // the connection is back; it is removed all the same.
 func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
@@ -67,7 +67,7 @@ func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("Lock returned after %v: it waited for the connection", took)
 	}
-	queued(t, see, m.Path(), 1) // the ghost
+	queued(t, see, m.Path(), 1) // the ticket of the lost reply
 	p.refuse.Store(false)
 	queued(t, see, m.Path(), 0)
 }
@@ -162,7 +162,7 @@ func sessionExpires(t *testing.T, at harness.Endpoint) {
 	p.cut()
 	queued(t, see, m.Path(), 0)
 	if err := l.Err(); err != nil {
-		t.Errorf("nobody can have told the client yet, but Err = %v", err)
+		t.Errorf("no server can have told the client yet, but Err = %v", err)
 	}
 	p.refuse.Store(false)
 	select {
@@ -239,7 +239,7 @@ func silentServer(t *testing.T, at harness.Endpoint) {
 	eventually(t, "the lease knows", func() bool { return errors.Is(held.Err(), zklock.ErrReleased) })
 }
 
-// lateReplies: the lock is granted to a Lock that nobody waits for any more.
+// lateReplies: the lock is granted to a Lock whose caller has given up.
 func lateReplies(t *testing.T, at harness.Endpoint) {
 	p, see := newProxy(t, at), raw(t, at)
 	m := dial(t, p.at, zklock.ClientOptions{}).Mutex(newPath(), zklock.Options{})
@@ -277,11 +277,11 @@ func closeClient(t *testing.T, at harness.Endpoint) {
 	queued(t, see, m.Path(), 0)
 }
 
-// noAuthority: a refusal is final and is not wrapped away.
+// noAuthority: ErrNoAuth is final and is not wrapped away.
 func noAuthority(t *testing.T, at harness.Endpoint) {
 	path := newPath()
 	stranger := dial(t, at, zklock.ClientOptions{})
-	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is everybody's
+	unlock(t, lock(t, stranger.Mutex(newPath(), zklock.Options{}))) // the root is open to all
 	owner := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
 	unlock(t, lock(t, owner.Mutex(path, zklock.Options{})))
 	_, err := stranger.Mutex(path, zklock.Options{}).Lock(t.Context())

@@ -15,8 +15,8 @@ import (
 
 // A share is what the goroutines of one client got of a lock.
 type share struct {
-	turns int
-	worst time.Duration // the longest wait of any of them
+	acquisitions int
+	worst        time.Duration // the longest wait of any of them
 }
 
 // shares lets clients with so many goroutines each compete for one lock for a
@@ -50,7 +50,7 @@ func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers 
 						return
 					}
 					if got := time.Now(); got.Before(end) {
-						mine.turns++
+						mine.acquisitions++
 						mine.worst = max(mine.worst, got.Sub(asked))
 					}
 					if err := l.Unlock(ctx); err != nil {
@@ -60,7 +60,7 @@ func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers 
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				out[i].turns += mine.turns
+				out[i].acquisitions += mine.acquisitions
 				out[i].worst = max(out[i].worst, mine.worst)
 			})
 		}
@@ -76,7 +76,7 @@ func shares(tb testing.TB, at harness.Endpoint, o zklock.CohortOptions, workers 
 func jain(got []share) float64 {
 	var sum, squares float64
 	for _, s := range got {
-		x := float64(s.turns)
+		x := float64(s.acquisitions)
 		sum, squares = sum+x, squares+x*x
 	}
 	return 100 * sum * sum / (float64(len(got)) * squares)
@@ -102,16 +102,16 @@ func TestShares(t *testing.T) {
 		t.Run(order.name, func(t *testing.T) {
 			leaktest.Own(t)
 			got := shares(t, at, order.o, []int{20, 1}, 400*time.Millisecond)
-			t.Logf("20 goroutines: %d turns, 1 goroutine: %d turns, longest waits %v and %v",
-				got[0].turns, got[1].turns, got[0].worst, got[1].worst)
-			// The lone one has one turn after each tenure of the others, less what
+			t.Logf("20 goroutines: %d acquisitions, 1 goroutine: %d acquisitions, longest waits %v and %v",
+				got[0].acquisitions, got[1].acquisitions, got[0].worst, got[1].worst)
+			// The lone one has the lock once after each tenure of the others, less what
 			// it misses while its next ticket is on the way.
 			tenure := 1 + max(0, order.o.Handovers)
 			if order.o.Handovers == 0 {
 				tenure += zklock.DefaultHandovers
 			}
-			if got[1].turns*tenure*3 < got[0].turns {
-				t.Errorf("the lone goroutine had %d turns beside %d: it starves", got[1].turns, got[0].turns)
+			if got[1].acquisitions*tenure*3 < got[0].acquisitions {
+				t.Errorf("the lone goroutine had %d acquisitions beside %d: it starves", got[1].acquisitions, got[0].acquisitions)
 			}
 		})
 	}
@@ -128,9 +128,9 @@ func BenchmarkShares(b *testing.B) {
 				for b.Loop() {
 					all = shares(b, at, order.o, workers, window)
 				}
-				turns := all[0].turns + all[1].turns
-				b.ReportMetric(float64(turns)/window.Seconds(), "acq/s")
-				b.ReportMetric(100*float64(all[1].turns)/float64(turns), "second-%")
+				acquisitions := all[0].acquisitions + all[1].acquisitions
+				b.ReportMetric(float64(acquisitions)/window.Seconds(), "acq/s")
+				b.ReportMetric(100*float64(all[1].acquisitions)/float64(acquisitions), "second-%")
 				b.ReportMetric(jain(all), "jain-%")
 				b.ReportMetric(float64(all[0].worst)/1e6, "first-max-ms")
 				b.ReportMetric(float64(all[1].worst)/1e6, "second-max-ms")
@@ -154,15 +154,15 @@ func BenchmarkCohort(b *testing.B) {
 			take := lock(c)
 			before := c.Counts()
 			var wg sync.WaitGroup
-			turns := make(chan struct{}, b.N)
+			acquisitions := make(chan struct{}, b.N)
 			for range b.N {
-				turns <- struct{}{}
+				acquisitions <- struct{}{}
 			}
-			close(turns)
+			close(acquisitions)
 			b.ResetTimer()
 			for range 50 {
 				wg.Go(func() {
-					for range turns {
+					for range acquisitions {
 						l, err := take(b.Context())
 						if err == nil {
 							err = l.Unlock(b.Context())

@@ -14,8 +14,8 @@ import (
 )
 
 // cohortStorm: clients of every kind, whose goroutines give up at any moment,
-// ask without waiting, and lose their connection. Nobody is inside with another,
-// tokens rise, everybody gets the lock again, and nothing is left behind.
+// ask without waiting, and lose their connection. None is inside with another,
+// tokens rise, every contender gets the lock again, and nothing is left behind.
 func cohortStorm(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -40,7 +40,7 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	var wg sync.WaitGroup
-	var turns, refused atomic.Int64
+	var acquisitions, refused atomic.Int64
 	for i, o := range []zklock.CohortOptions{{Handovers: -1}, {Handovers: 2, LocalFirst: true}, {}} {
 		to := at
 		if i == 1 {
@@ -59,7 +59,7 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 					cancel()
 					switch {
 					case err == nil:
-						turns.Add(1)
+						acquisitions.Add(1)
 						visit(l)
 					case errors.Is(err, zklock.ErrNotAcquired), errors.Is(err, context.DeadlineExceeded):
 						refused.Add(1)
@@ -81,8 +81,8 @@ func cohortStorm(t *testing.T, at harness.Endpoint) {
 		p.cut()
 	}
 	wg.Wait()
-	t.Logf("%d turns, %d refused", turns.Load(), refused.Load())
-	if turns.Load() == 0 || refused.Load() == 0 {
+	t.Logf("%d acquisitions, %d refused", acquisitions.Load(), refused.Load())
+	if acquisitions.Load() == 0 || refused.Load() == 0 {
 		t.Error("the test shows nothing")
 	}
 	queued(t, see, path, 0)

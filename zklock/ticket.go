@@ -16,13 +16,13 @@ import (
 type ticket struct {
 	q       *queue
 	p       *protocol
-	unique  string // start of the node's name, which nobody else uses
+	unique  string // start of the node's name, which no other ticket has
 	node    string // the node's name, "" while there is none that we know of
 	session int    // the client's session that owns the node
 	doubt   bool   // a create was not answered: there may be a node without our knowing
 
 	// What only some protocols use.
-	sealed bool            // nobody else can write to the node
+	sealed bool            // no other client can write to the node
 	czxid  uint64          // of the node, 0 if we do not know
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when its event may be the lock

@@ -95,7 +95,7 @@ func TestFirstToken(t *testing.T) {
 	}
 }
 
-// TestTicketWatchShared: whoever takes the event out of the channel, all see it.
+// TestTicketWatchShared: whichever waiter takes the event out of the channel, all see it.
 func TestTicketWatchShared(t *testing.T) {
 	wake := make(chan zk.Event, 1)
 	w := &ticketWatch{wake: wake, sealed: true, taken: make(chan struct{})}

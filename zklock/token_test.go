@@ -17,9 +17,9 @@ import (
 	"locklab/zklock"
 )
 
-// TestTokens lets clients of every kind come and go on one path: who waits,
+// TestTokens lets clients of every kind come and go on one path: those that wait,
 // gives up or only tries, dies as a holder or as a waiter, whose tickets are
-// not sealed, and zk.Lock, while somebody removes the node of the lock whenever
+// not sealed, and zk.Lock, while another client removes the node of the lock whenever
 // it is empty. The tokens rise from holder to holder, and none is greater than
 // the czxid of its ticket, which is why the next one is greater.
 func TestTokens(t *testing.T) {
@@ -120,7 +120,7 @@ func (w *tokenWatch) visit(r *rand.Rand, m *zklock.Mutex) *zklock.Lease {
 	return l
 }
 
-// rest lets the others meet nobody now and then.
+// rest lets the others meet none now and then.
 func rest(r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)

@@ -14,15 +14,15 @@ import (
 // Does a busy client starve the others if it releases the local lock first? No,
 // in neither order, since the servers serve tickets in order of arrival and a
 // client has one at a time. With 49 goroutines in one client and one in another,
-// the lone one had 49 % of the turns in both orders; with 25 and 25, each client
+// the lone one had 49 % of the acquisitions in both orders; with 25 and 25, each client
 // had half and Jain's index was 100. Local first saves a part of a round trip:
 // it was 1.24 times as fast in the median of five pairs (0.84 to 1.60).
 //
-// Hand-overs do move the balance: the lone goroutine has one turn for each tenure
+// Hand-overs do move the balance: the lone goroutine has one hold for each tenure
 // of the others, 17 % with 4 hand-overs, 5.4 % with 16, 1.8 % with 64. It does
 // not wait longer for that: 130, 205 and 114 ms at worst, against 140 and 190 ms
 // without. Two clients that both have goroutines enough share alike again, 25 and
-// 25 at 9,400, 19,700 and 55,000 turns a second.
+// 25 at 9,400, 19,700 and 55,000 acquisitions a second.
 // (go test ./zklock -run - -bench Shares -benchtime 1x; two busy shared cores.)
 //
 // A known implementation, Alibaba's DistributedReentrantLock, gets three things

@@ -8,11 +8,11 @@ import (
 )
 
 // A ticketWatch is a watch on the data of a ticket of another, shared by all
-// who wait for it. The library gives its event to one of them; that one leaves
-// it here for the rest, who only see the channel closed.
+// that wait for it. The library gives its event to one of them; that one leaves
+// it here for the rest, which only see the channel closed.
 type ticketWatch struct {
 	wake   <-chan zk.Event
-	sealed bool // when the watch was set, nobody but its owner could write to it, nor had it
+	sealed bool // when the watch was set, only its owner could write to it, nor had it
 	cuts   int  // of the client, before the watch was set
 
 	taken chan struct{} // closed when event is set

@@ -16,9 +16,9 @@ import (
 //
 // The lock stalls for ever (B1). If the ticket ahead goes between the list and
 // the question whether it exists, the answer is no, a line is logged, and the
-// loop, which only repeats while there is no ticket, ends as if somebody were to
+// loop, which only repeats while there is no ticket, ends as if another client were to
 // wake us. The watch that exists has left on the missing node never fires. Two
-// sessions that take the lock in turns are dead within a second.
+// sessions that take the lock alternately are dead within a second.
 //
 // Two locks of one session take each other's tickets (B7). A ticket is known by
 // the session's number, so that the second finds the first's and adopts it, by
@@ -83,7 +83,7 @@ func (w *oldWriteLock) retry(ctx context.Context) (owner bool, wake <-chan zk.Ev
 }
 
 // execute is one round of the recipe. It returns false and a watch that may
-// never fire if the lock is somebody else's.
+// never fire if another client has the lock.
 func (w *oldWriteLock) execute() (owner bool, wake <-chan zk.Event, err error) {
 	for {
 		if w.id == "" {

@@ -57,8 +57,9 @@ measured by one right after the other, in an order drawn anew each time, and
 compared by the ratios within a round (sign test). Both runs are kept, in DIR/old
 and DIR/new, to be reported or compared again. The flags below --interleave are
 for it alone, except that --locks also chooses among the locks of two
-directories. Ctrl-C keeps what was measured. So does a build that gives no result
-five times in a row, which ends the measurement: what it lacks is unsure.
+directories. Ctrl-C keeps what was measured. So do a full disk and a build that
+gives no result five times in a row, which end the measurement: what it lacks is
+unsure.
 
 The exit status is the verdict, so that a build can depend on it:
   0  no case is worse by more than the threshold

@@ -120,6 +120,7 @@ func cutLines(t *testing.T, dir string, by func(line string) string, text string
 
 // TestCompareStatus: the exit status is the verdict.
 func TestCompareStatus(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	run := func(name string, rate float64, rounds int, edit func(*harness.Result)) string {
 		return writeRun(t, filepath.Join(root, name), rate, rounds, edit)
@@ -152,7 +153,7 @@ func TestCompareStatus(t *testing.T) {
 		{[]string{base, base}, 0, "the same run"},
 		{[]string{base, like}, 0, "No regression over 5 %. In all: 2 same"},
 		{[]string{slow, base}, 0, "2 better"},
-		{[]string{base, slow}, 1, "REGRESSED: lock=mcs/workers=1/hold=0s, lock=tas/workers=1/hold=0s"},
+		{[]string{base, slow}, 1, "REGRESSED: lock=mcs/workers=1/hold=0s and lock=tas/workers=1/hold=0s"},
 		{[]string{base, slow, "--fail-over", "20%"}, 0, "No regression over 20 %"},
 		{[]string{base, slow, "--locks", "mcs"}, 1, "In all: 1 regressed"},
 		{[]string{base, broken}, 1, "NEW violated exclusion in 1 of 10 rounds: lost"},

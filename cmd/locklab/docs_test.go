@@ -35,7 +35,7 @@ const shortRun = "--workers 1 --rounds 1 --duration 1ms --warmup 1ms"
 // docRules are for every command in the documents. In a command the words DIR
 // and runs/... stand for directories of the test, NAME for mcs.
 var docRules = []rule{
-	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when somebody asks for it"},
+	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
 	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
@@ -54,6 +54,7 @@ var docRules = []rule{
 	{match: `^go test`, check: testsExist, why: "it takes minutes, or the suite runs it anyway; that what it names exists is checked"},
 	{match: `^go run .*benchstat@`, why: "it is fetched from the network; TestWriterAndLoad reads bench.txt by the parser of benchstat"},
 	{match: `^go (build|run) `, why: "the go command has built this package to test it"},
+	{match: `^go (mod|get) `, why: "it is for a module outside this one, in which TestOutside of internal/layers runs it"},
 	{match: `^CGO_ENABLED=0 GOARCH=|^qemu-`, why: "it needs emulators; make test-arches runs the binaries of all architectures"},
 	{match: `^LOCKLAB_REDIS_SERVER=`, why: "it takes a server of another version than the installed one"},
 	{match: `^go doc `},

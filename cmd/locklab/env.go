@@ -198,7 +198,7 @@ func topologyFacts(t machine.Topology) []fact {
 	for _, r := range []machine.Relation{machine.SMTSiblings, machine.SameCache, machine.SameNode, machine.SamePackage} {
 		groups := t.Groups(r)
 		if len(groups) == previous {
-			continue // nobody is nearer
+			continue // no CPU is nearer
 		}
 		previous = len(groups)
 		var lists []string

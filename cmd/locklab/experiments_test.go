@@ -59,6 +59,7 @@ func TestExperimentCommands(t *testing.T) {
 }
 
 func TestExperimentUsageErrors(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{"hardware arbiter --repeats -1", "hardware arbiter --budget -1s", "hardware arbiter --no-such-flag", "hardware arbiter extra",
 		"hardware arbiter --resume", "hardware arbiter --replace", "hardware arbiter --resume --replace -o " + t.TempDir(), "hardware arbiter --resume -o " + t.TempDir()} {
 		_, stderr, status := output(t, locklab(t, strings.Fields(args)...))
@@ -70,6 +71,7 @@ func TestExperimentUsageErrors(t *testing.T) {
 
 // TestExperimentInterrupt shows that Ctrl-C prints what finished repeats found.
 func TestExperimentInterrupt(t *testing.T) {
+	t.Parallel()
 	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -95,6 +97,7 @@ func TestExperimentInterrupt(t *testing.T) {
 
 // TestExperimentKept follows a finding into a directory and its report.
 func TestExperimentKept(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	args := []string{"hardware", "arbiter", "--repeats", "1", "-o", dir}
 	stdout, stderr, status := output(t, locklab(t, args...))

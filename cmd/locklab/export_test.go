@@ -13,6 +13,7 @@ import (
 
 // TestExport writes a real run in every format.
 func TestExport(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.Abs("../../reports/testdata/run")
 	if err != nil {
 		t.Fatal(err)

@@ -222,15 +222,12 @@ func (p *pairRun) keep(build int, at runner.Progress) error {
 	return errors.Join(p.files[build].Append(at.Result), p.files[build].Sync())
 }
 
-// conclude closes the runs and compares them, err being why they ended early.
-// That a build gave up is no error then: what it did not measure stands in its
-// manifest, so that the comparison is unsure, or finds a regression all the same.
+// conclude closes the runs and compares them, err being why they ended early: a
+// build gave up, or the disk is full. It does not replace the comparison: what was
+// not measured is missing from the runs, so that the comparison is unsure, or finds
+// a regression all the same.
 func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, interrupted bool, stdout io.Writer) error {
-	early, gaveUp := interrupted || err != nil, errors.Is(err, runner.ErrGaveUp)
-	if gaveUp {
-		fmt.Fprintln(p.stderr, resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
-		err = nil
-	}
+	early := interrupted || err != nil
 	for i, f := range p.files {
 		err = errors.Join(err, f.Finish(func(m *resultfile.Manifest) {
 			m.Finished, m.Interrupted = time.Now().UTC(), early
@@ -253,13 +250,17 @@ func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, in
 	if cerr == nil {
 		cerr = o.print(c, stdout, p.stderr)
 	}
+	if err != nil {
+		if compared := cerr == nil || errors.Is(cerr, errRegressed) || errors.Is(cerr, errUnsure); !compared {
+			return err
+		}
+		fmt.Fprintln(p.stderr, "locklab: "+resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	}
 	switch {
-	case err != nil:
-		return err
 	case interrupted:
 		fmt.Fprintln(p.stderr, "interrupted: this is of what was measured until then")
 		return errInterrupted
-	case gaveUp && cerr == nil:
+	case err != nil && cerr == nil:
 		return errUnsure
 	}
 	return cerr

@@ -26,6 +26,7 @@ func TestInterleave(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is about processes, which the race detector makes slow and does not look into; TestInterleaveInterrupt runs under it")
 	}
+	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow)...)
 	stdout, stderr, status := output(t, cmd)
@@ -134,8 +135,35 @@ func TestInterleaveLosses(t *testing.T) {
 	}
 }
 
+// TestInterleaveFullDisk lets the files of two builds grow to 10 kB each, as on a
+// full disk. What was measured until then is compared, and what is missing is named.
+func TestInterleaveFullDisk(t *testing.T) {
+	apart(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := limited(t, 20, interleaved(exe, exe, "--rounds", "40", "--duration", "5ms", "--fail-over", "900%")...)
+	stdout, stderr, status := output(t, cmd)
+	said := strings.Join(strings.Fields(stdout), " ")
+	if status != exitUnsure || !strings.Contains(stderr, "\nlocklab: ") || !strings.Contains(stderr, "file too large") ||
+		!strings.Contains(said, "of its 40 rounds") || !strings.Contains(said, "Measure both builds again") || strings.Contains(stdout+stderr, "--resume") {
+		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnsure, stdout, stderr)
+	}
+	for _, side := range sides {
+		run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", side))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(run.Results); n == 0 || n >= 40 || !run.Manifest.Interrupted {
+			t.Errorf("%s: %d results, interrupted is %v", side, n, run.Manifest.Interrupted)
+		}
+	}
+}
+
 // TestInterleaveInterrupt: Ctrl-C keeps what was measured, and says what it says.
 func TestInterleaveInterrupt(t *testing.T) {
+	t.Parallel()
 	same, slow := testBuilds(t)
 	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)
 	stderr, err := cmd.StderrPipe()

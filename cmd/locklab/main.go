@@ -34,11 +34,23 @@ var (
 
 func main() {
 	runner.Main(catalog.All())
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // a second signal ends the command as it stands
-	err := command().ExecuteContext(ctx)
-	stop()
-	os.Exit(status(err))
+	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	os.Exit(status(command().ExecuteContext(ctx)))
+}
+
+// untilSignal returns a context that ends with the first of the signals. When it
+// ends, a second signal ends the process as it stands: signal.NotifyContext ends
+// its context first and would lose a second signal that comes at once.
+func untilSignal(signals ...os.Signal) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, signals...)
+	go func() {
+		<-first
+		signal.Stop(first)
+		cancel()
+	}()
+	return ctx
 }
 
 // status prints what is left to say of err, in one line, and returns the exit

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/locktest"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/internal/catalog"
@@ -20,11 +21,16 @@ import (
 // asMain makes the test binary behave as the command.
 const asMain = "LOCKLAB_TEST_AS_MAIN"
 
+// parallelTests is how many of the tests that call t.Parallel run beside each
+// other: they wait for processes most of the time.
+const parallelTests = 4
+
 func TestMain(m *testing.M) {
 	runner.Main(suiteUnderTest())
 	if os.Getenv(asMain) != "" {
 		main()
 	}
+	locktest.Parallel(parallelTests)
 	os.Exit(m.Run())
 }
 
@@ -61,7 +67,15 @@ func quick(args ...string) []string {
 		"--duration", "20ms", "--out", "run"}, args...)
 }
 
+// least are the flags of a run that has few charts, where these are not the point:
+// under the race detector it takes a second to draw one.
+func least(args ...string) []string {
+	return append([]string{"run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "2",
+		"--duration", "20ms", "--out", "run"}, args...)
+}
+
 func TestUsageErrors(t *testing.T) {
+	t.Parallel()
 	testRun, err := filepath.Abs("../../reports/testdata/run")
 	if err != nil {
 		t.Fatal(err)
@@ -111,6 +125,7 @@ func TestUsageErrors(t *testing.T) {
 		{"report " + testRun + " --strict --accept noise", "there are cpus, cpu-limit"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
 			stdout, stderr, status := output(t, locklab(t, strings.Fields(c.args)...))
 			if status != exitUsage {
 				t.Errorf("exit status %d, want %d", status, exitUsage)
@@ -126,6 +141,7 @@ func TestUsageErrors(t *testing.T) {
 }
 
 func TestUnreachableServer(t *testing.T) {
+	t.Parallel()
 	cmd := locklab(t, quick("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=127.0.0.1:1")
 	_, stderr, status := output(t, cmd)
@@ -138,6 +154,7 @@ func TestUnreachableServer(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	cmd := locklab(t, quick("--seed", "7")...)
 	stdout, stderr, status := output(t, cmd)
 	if status != 0 {
@@ -168,7 +185,7 @@ func TestRun(t *testing.T) {
 	if _, stderr, status := output(t, again); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
 		t.Errorf("exit status %d, said %q", status, stderr)
 	}
-	again = locklab(t, quick("--replace")...)
+	again = locklab(t, least("--replace")...)
 	again.Dir = cmd.Dir
 	if _, stderr, status := output(t, again); status != 0 {
 		t.Errorf("exit status %d, said %q", status, stderr)
@@ -186,22 +203,23 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(results, text[:len(text)-100], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, status := output(t, locklab(t, "report", dir, "--out", filepath.Join(cmd.Dir, "again.html"))); status != 0 {
+	html := filepath.Join(cmd.Dir, "again.html")
+	if _, stderr, status := output(t, locklab(t, "report", dir, "--out", html, "--png", filepath.Join(cmd.Dir, "png"))); status != 0 {
 		t.Errorf("exit status %d, said %q", status, stderr)
 	}
-	page, err := os.ReadFile(filepath.Join(cmd.Dir, "again.html"))
+	page, err := os.ReadFile(html)
 	if err != nil || !strings.Contains(string(page), "cut short") {
 		t.Errorf("the report does not say that a line is cut short (%v)", err)
-	}
-
-	if _, stderr, status := output(t, locklab(t, "report", dir, "--png", filepath.Join(cmd.Dir, "png"))); status != 0 {
-		t.Errorf("exit status %d, said %q", status, stderr)
 	}
 	run, err = resultfile.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range reports.Charts(run) {
+	names := reports.Charts(run)
+	if len(run.Results) != 1 || len(names) == 0 {
+		t.Errorf("%d results and the charts %v, want one result of two", len(run.Results), names)
+	}
+	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(cmd.Dir, "png", name+".png"))
 		if err != nil || !strings.HasPrefix(string(text), "\x89PNG") {
 			t.Errorf("no picture of %s (%v)", name, err)
@@ -211,7 +229,8 @@ func TestRun(t *testing.T) {
 
 // TestNoServers shows that a lock without its server is skipped aloud.
 func TestNoServers(t *testing.T) {
-	cmd := locklab(t, quick("--locks", "sync-mutex,redis-poll,zk-fair")...)
+	t.Parallel()
+	cmd := locklab(t, least("--locks", "sync-mutex,redis-poll,zk-fair")...)
 	cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
 	_, stderr, status := output(t, cmd)
 	if status != 0 {
@@ -243,6 +262,7 @@ func TestNoServers(t *testing.T) {
 
 // TestInterrupt shows that Ctrl-C keeps what was measured.
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -281,18 +301,28 @@ func TestInterrupt(t *testing.T) {
 
 // TestInterruptEarly sends Ctrl-C while the servers start.
 func TestInterruptEarly(t *testing.T) {
-	fake := t.TempDir() // a server that never gets ready
-	if err := os.WriteFile(filepath.Join(fake, "redis-server"), []byte("#!/bin/sh\necho started >&2\nexec sleep 60\n"), 0o755); err != nil {
+	t.Parallel()
+	stalled := t.TempDir() // a program that is started and never gets ready
+	begun := filepath.Join(stalled, "begun")
+	if err := os.WriteFile(filepath.Join(stalled, "redis-server"), []byte("#!/bin/sh\ntouch '"+begun+"'\nexec sleep 60\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := locklab(t, quick("--locks", "redis-poll")...)
-	cmd.Env = append(cmd.Env, "PATH="+fake+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
+	cmd.Env = append(cmd.Env, "PATH="+stalled+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			t.Fatalf("no server was started: %s", stderr.String())
+		}
+	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -303,6 +333,7 @@ func TestInterruptEarly(t *testing.T) {
 }
 
 func TestListAndEnv(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, status := output(t, locklab(t, "list", "--verbose"))
 	if status != 0 {
 		t.Fatalf("list: exit status %d, said %q", status, stderr)

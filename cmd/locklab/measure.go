@@ -118,8 +118,12 @@ func loss(p runner.Progress) resultfile.Loss {
 func noteLost(f *resultfile.Manifest, lost []resultfile.Loss, total int) {
 	f.Lost = lost
 	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
+	remedy := "go on with locklab run --resume, which measures what is missing"
+	if f.Pair != "" { // such a run does not go on
+		remedy = "measure both builds again"
+	}
 	if n := len(lost); n > 0 {
-		f.Warnings = append(f.Warnings, harness.Warning{Kind: "lost", Remedy: lossRemedy,
+		f.Warnings = append(f.Warnings, harness.Warning{Kind: lossKind, Remedy: remedy,
 			Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, total, lost[0])})
 	}
 }
@@ -131,10 +135,10 @@ func (m *measuring) judge(name string, r *harness.Result) {
 	}
 }
 
-// lossRemedy marks the warning about lost cases, which a resumed run replaces.
-const lossRemedy = "go on with locklab run --resume, which measures what is missing"
+// lossKind marks the warning about lost cases, which a resumed run replaces.
+const lossKind = "lost"
 
-func isLoss(w harness.Warning) bool { return w.Remedy == lossRemedy }
+func isLoss(w harness.Warning) bool { return w.Kind == lossKind }
 
 // finish completes the file, writes the report, and says how it went; err is what
 // ended the run early, if not ctx.

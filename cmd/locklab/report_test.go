@@ -66,6 +66,7 @@ func TestReportTargets(t *testing.T) {
 	if raceEnabled {
 		t.Skip("nothing runs beside anything else while a report is drawn, as a test of internal/layers says of package reports; it runs without -race")
 	}
+	t.Parallel()
 	one, two := machineRuns(t)
 	for _, c := range []struct {
 		args     []string
@@ -112,6 +113,7 @@ func TestReportAgain(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the pictures are drawn under the race detector by the tests of reports")
 	}
+	t.Parallel()
 	one, _ := machineRuns(t)
 	dir := t.TempDir()
 	draw := func(run string) {
@@ -159,6 +161,7 @@ func TestReportAgain(t *testing.T) {
 }
 
 func TestReportRefuses(t *testing.T) {
+	t.Parallel()
 	one, two := machineRuns(t)
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")

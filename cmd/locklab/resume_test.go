@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,7 +86,7 @@ func once(t *testing.T, dir string, cases, rounds int) *resultfile.Run {
 func TestResume(t *testing.T) {
 	t.Parallel() // it waits for its processes most of the time
 	const cases, rounds = 4, 6
-	start := []string{"run", "--locks", "sync-mutex,mcs", "--workers", "1,2", "--rounds", strconv.Itoa(rounds), "--duration", "20ms", "--seed", "5", "--out", "run"}
+	start := []string{"run", "--locks", "sync-mutex,mcs,tas,ttas", "--workers", "1", "--rounds", strconv.Itoa(rounds), "--duration", "20ms", "--seed", "5", "--out", "run"}
 	home := t.TempDir()
 	dir := filepath.Join(home, "run")
 	interruptThrice(t, home, start)
@@ -170,13 +171,13 @@ func refusals(t *testing.T, home string) {
 		edit  func(m *resultfile.Manifest)
 		want  string
 	}{
-		{"--locks mcs", nil, `--locks "sync-mutex,mcs", this is "mcs"`},
+		{"--locks mcs", nil, `--locks "sync-mutex,mcs,tas,ttas", this is "mcs"`},
 		{"--duration 31ms", nil, `--duration "20ms", this is "31ms"`},
 		{"--seed 6", nil, `--seed "5", this is "6"`},
 		{"--replace", nil, "not both"},
 		{"", func(m *resultfile.Manifest) { m.Binary = strings.Repeat("0", 64) }, "another build"},
 		{"", func(m *resultfile.Manifest) { m.Cases = 5 }, "5 cases"},
-		{"", func(m *resultfile.Manifest) { m.Flags["workers"] = "1,3" }, "which it has measured"},
+		{"", func(m *resultfile.Manifest) { m.Flags["workers"] = "2" }, "which it has measured"},
 		{"", func(m *resultfile.Manifest) { m.Window++ }, "20ms"},
 		{"", func(m *resultfile.Manifest) { m.Flags = nil }, "does not say how it was planned"},
 	} {
@@ -323,20 +324,26 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestFullDisk lets a run write 10 kB a file, as much as a full disk might. What
-// it has measured until then is whole, and it goes on when there is room.
-func TestFullDisk(t *testing.T) {
-	apart(t)
+// limited is locklab in a process whose files may have so many blocks, of 512
+// bytes, or of 1024 in some shells.
+func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
+	t.Helper()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
 	}
-	const rounds = 10
 	cmd := locklab(t)
-	// ulimit -f counts blocks of 512 bytes; of 1024 in some shells.
-	cmd.Args = append([]string{sh, "-c", `trap '' XFSZ; ulimit -f 20; exec "$0" "$@"`, cmd.Path},
-		"run", "--locks", "sync-mutex,mcs", "--workers", "2", "--rounds", strconv.Itoa(rounds), "--duration", "5ms", "--out", "run")
+	cmd.Args = append([]string{sh, "-c", fmt.Sprintf(`trap '' XFSZ; ulimit -f %d; exec "$0" "$@"`, blocks), cmd.Path}, args...)
 	cmd.Path = sh
+	return cmd
+}
+
+// TestFullDisk lets a run write 10 kB a file, as much as a full disk might. What
+// it has measured until then is whole, and it goes on when there is room.
+func TestFullDisk(t *testing.T) {
+	apart(t)
+	const rounds = 10
+	cmd := limited(t, 20, "run", "--locks", "sync-mutex,mcs", "--workers", "2", "--rounds", strconv.Itoa(rounds), "--duration", "5ms", "--out", "run")
 	_, stderr, status := output(t, cmd)
 	last := stderr[strings.LastIndex(strings.TrimSuffix(stderr, "\n"), "\n")+1:]
 	if status != exitFailed || !strings.HasPrefix(last, "locklab: ") || !strings.Contains(last, "file too large") || !strings.Contains(last, "--resume --out run") {

@@ -169,8 +169,8 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 		if n, _ := page.Read(make([]byte, 1)); n > 0 {
 			break
 		}
-		if time.Since(begin) > time.Minute {
-			t.Fatal("the page is not written beside the earlier one")
+		if text := holds(t, filepath.Join(dir, reportName)); text != "earlier" || time.Since(begin) > time.Minute {
+			t.Fatalf("the page is not written beside the earlier one, of which %d bytes are there", len(text))
 		}
 	}
 	return dir, cmd, stderr, page
@@ -230,6 +230,11 @@ func TestReplaced(t *testing.T) {
 		{"export", "DIR", "-o", "OUT/export.csv"},
 	} {
 		dir, out, kept := smallRun(t), t.TempDir(), t.TempDir()
+		results := filepath.Join(dir, resultfile.ResultsName)
+		lines := slices.DeleteFunc(slices.Collect(strings.Lines(holds(t, results))), func(line string) bool {
+			return !strings.Contains(line, `"name":"sync-mutex"`) || !strings.Contains(line, `"workers":1,`) // a few charts
+		})
+		put(t, results, strings.Join(lines, ""))
 		for i := range args {
 			args[i] = strings.Replace(strings.Replace(args[i], "DIR", dir, 1), "OUT", out, 1)
 		}
@@ -247,8 +252,7 @@ func TestReplaced(t *testing.T) {
 			}
 		}
 		// Fewer rounds, so that what is written next differs.
-		lines := slices.Collect(strings.Lines(holds(t, filepath.Join(dir, resultfile.ResultsName))))
-		put(t, filepath.Join(dir, resultfile.ResultsName), strings.Join(lines[:len(lines)*2/3], ""))
+		put(t, results, strings.Join(lines[:len(lines)*2/3], ""))
 		write()
 		changed := 0
 		for name, text := range first {
@@ -267,6 +271,9 @@ func TestReplaced(t *testing.T) {
 		}
 		if changed == 0 {
 			t.Errorf("%v: none of %d files changed, so this shows nothing", args, len(first))
+		}
+		if t.Failed() {
+			return // the others take as long to fail
 		}
 	}
 }

@@ -57,14 +57,15 @@ func TestJudge(t *testing.T) {
 // kinds of warnings are accepted, or none with a warning made sure: with one
 // processor there is always one.
 func TestStrict(t *testing.T) {
+	t.Parallel()
 	all := "--accept=" + strings.Join(machine.WarningKinds(), ",")
-	if _, stderr, status := output(t, locklab(t, quick("--strict", all)...)); status != 0 {
+	if _, stderr, status := output(t, locklab(t, least("--strict", all)...)); status != 0 {
 		t.Errorf("all accepted: exit status %d, said %q", status, stderr)
 	}
 	if len(machine.Capture().Warnings()) == 0 {
 		t.Skip("nothing is wrong with this machine")
 	}
-	cmd := locklab(t, quick("--strict")...)
+	cmd := locklab(t, least("--strict")...)
 	stdout, stderr, status := output(t, cmd)
 	if status != exitUnfit || stdout != "" || !strings.Contains(stderr, "remedy: ") || !strings.Contains(stderr, "--accept ") {
 		t.Errorf("run: exit status %d, printed %q, said %q", status, stdout, stderr)
@@ -79,6 +80,7 @@ func TestStrict(t *testing.T) {
 
 // TestReportStrict draws runs with and without warnings. It is drawn in any case.
 func TestReportStrict(t *testing.T) {
+	t.Parallel()
 	one, two := machineRuns(t)
 	clean := t.TempDir()
 	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"finished":"2026-01-02T03:04:05Z"}`} {
@@ -100,6 +102,7 @@ func TestReportStrict(t *testing.T) {
 		{"two runs", []string{one, two, "--strict"}, []string{"the report has warnings"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			cmd := locklab(t, append([]string{"report", "--out", "page.html"}, c.args...)...)
 			stdout, stderr, status := output(t, cmd)
 			if want := map[bool]int{true: 0, false: exitUnfit}[c.say == nil]; status != want || c.say == nil && stderr != "" {

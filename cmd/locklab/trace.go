@@ -38,7 +38,7 @@ func traceCommand() *cobra.Command {
 before it holds the lock or waits for it, and then lets them release it, one
 after the other. It prints every message that the clients exchange with the
 server. For a lock kept by ZooKeeper it also shows the nodes below the lock's,
-whose they are and who watches them, whenever that has changed.
+which client made them and which watch them, whenever that has changed.
 
 The messages pass a proxy that adds some hundredths of a millisecond: the times
 show the order of things, not the speed of the lock.`,
@@ -134,7 +134,7 @@ func (o traceOptions) trace(ctx context.Context, name string) (*trace, error) {
 	return t, nil
 }
 
-// A cast is who plays in a trace.
+// A cast is the clients of a trace.
 type cast struct {
 	at     harness.Endpoint
 	path   string // of the lock: a node, or the text that its keys have in common
@@ -163,7 +163,7 @@ func newCast(ctx context.Context, v *harness.Variant, at harness.Endpoint, clien
 	default:
 		c.path, framing, c.look = key, faultproxy.Redis, seeRedis
 	}
-	// Before the story somebody else has used the lock: the nodes above the
+	// Before the story another client has used the lock: the nodes above the
 	// tickets are there, and ticket 0 has been taken.
 	usher, err := c.join(ctx, v, at, key, 0)
 	if err != nil {
@@ -310,7 +310,7 @@ const (
 	settleRedis     = 100 * time.Millisecond
 )
 
-// settle waits until nobody says anything, and takes down what the server has.
+// settle waits until no message comes, and takes down what the server has.
 func (c *cast) settle(ctx context.Context, look func(context.Context) (snapshot, error)) error {
 	enough := settleRedis
 	if c.at.Kind == harness.KindZooKeeper {

@@ -76,6 +76,7 @@ func (t trace) lines() (lines []string) {
 // by a real server: A takes 1, lists and owns; B takes 2, lists, is not the
 // first and watches A; A deletes; B is told, lists and owns.
 func TestTraceFair(t *testing.T) {
+	t.Parallel()
 	need(t, harness.KindZooKeeper)
 	story := tell(t, "zk-fair")
 	want := strings.Split(`A wants the lock |

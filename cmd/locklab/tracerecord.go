@@ -93,8 +93,8 @@ func (r *recorder) stop() {
 	r.running = false
 }
 
-// calm reports whether every request has its reply and nobody has sent
-// anything for a while.
+// calm reports whether every request has its reply and no message has
+// come for a while.
 func (r *recorder) calm() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,8 +282,8 @@ func (z *zooTree) nodes() (nodes []traceNode) {
 		}
 		return names
 	}
-	if who := watchers(z.path); len(who) > 0 {
-		nodes = append(nodes, traceNode{Name: ".", Watches: who})
+	if clients := watchers(z.path); len(clients) > 0 {
+		nodes = append(nodes, traceNode{Name: ".", Watches: clients})
 	}
 	var below []traceNode
 	for name, owner := range z.owners {

@@ -25,6 +25,7 @@ type event struct {
 // A tally counts the tests of all runs.
 type tally struct {
 	out            io.Writer
+	module         string // its path is left out of the names of packages
 	passed, failed int
 	skipped        map[string][]string // reason to tests
 	said           map[string][]string // output of the tests under way
@@ -32,7 +33,12 @@ type tally struct {
 }
 
 func main() {
-	t := &tally{out: os.Stdout, skipped: make(map[string][]string)}
+	module, err := exec.Command("go", "list", "-m").Output()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testcount: go list -m:", err)
+		os.Exit(1)
+	}
+	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
 	ok := len(os.Args) > 1
 	for _, args := range os.Args[1:] {
 		fmt.Println("go test", strings.Join(strings.Fields(args), " "))
@@ -96,7 +102,7 @@ func (t *tally) add(e event) {
 	case "skip":
 		if e.Test != "" {
 			reason := skipReason(t.said[key])
-			t.skipped[reason] = append(t.skipped[reason], strings.TrimPrefix(e.Package, "locklab/")+" "+e.Test)
+			t.skipped[reason] = append(t.skipped[reason], t.short(e)+" "+e.Test)
 		}
 	default:
 		return
@@ -120,6 +126,9 @@ func (t *tally) remember(e event) {
 
 func (t *tally) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
 
+// short returns the package of e as its folder.
+func (t *tally) short(e event) string { return strings.TrimPrefix(e.Package, t.module+"/") }
+
 // skipReason returns what a test said last before it was skipped.
 func skipReason(said []string) string {
 	for _, line := range slices.Backward(said) {
@@ -139,7 +148,7 @@ func skipReason(said []string) string {
 
 func (t *tally) summary() {
 	for _, e := range t.dear {
-		fmt.Fprintf(t.out, "long  %7.1f s  %s %s\n", e.Elapsed, strings.TrimPrefix(e.Package, "locklab/"), e.Test)
+		fmt.Fprintf(t.out, "long  %7.1f s  %s %s\n", e.Elapsed, t.short(e), e.Test)
 	}
 	total := 0
 	reasons := slices.SortedFunc(maps.Keys(t.skipped), func(a, b string) int {

@@ -8,18 +8,18 @@ import (
 
 func TestTally(t *testing.T) {
 	var out strings.Builder
-	c := &tally{out: &out, skipped: make(map[string][]string)}
-	c.read(strings.NewReader(`{"Action":"run","Package":"locklab/a","Test":"TestOne"}
-{"Action":"output","Package":"locklab/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
-{"Action":"pass","Package":"locklab/a","Test":"TestOne"}
-{"Action":"output","Package":"locklab/a","Test":"TestTwo","Output":"    a_test.go:12: redis: no redis-server on PATH\n"}
-{"Action":"output","Package":"locklab/a","Test":"TestTwo","Output":"--- SKIP: TestTwo (0.00s)\n"}
-{"Action":"skip","Package":"locklab/a","Test":"TestTwo"}
-{"Action":"output","Package":"locklab/a","Test":"TestThree","Output":"    a_test.go:20: broken\n"}
-{"Action":"fail","Package":"locklab/a","Test":"TestThree"}
-{"Action":"fail","Package":"locklab/a","Elapsed":1.5}
-{"Action":"build-output","ImportPath":"locklab/b","Output":"b.go:1: no\n"}
-{"Action":"fail","Package":"locklab/b"}
+	c := &tally{out: &out, module: "example.org/m", skipped: make(map[string][]string)}
+	c.read(strings.NewReader(`{"Action":"run","Package":"example.org/m/a","Test":"TestOne"}
+{"Action":"output","Package":"example.org/m/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
+{"Action":"pass","Package":"example.org/m/a","Test":"TestOne"}
+{"Action":"output","Package":"example.org/m/a","Test":"TestTwo","Output":"    a_test.go:12: redis: no redis-server on PATH\n"}
+{"Action":"output","Package":"example.org/m/a","Test":"TestTwo","Output":"--- SKIP: TestTwo (0.00s)\n"}
+{"Action":"skip","Package":"example.org/m/a","Test":"TestTwo"}
+{"Action":"output","Package":"example.org/m/a","Test":"TestThree","Output":"    a_test.go:20: broken\n"}
+{"Action":"fail","Package":"example.org/m/a","Test":"TestThree"}
+{"Action":"fail","Package":"example.org/m/a","Elapsed":1.5}
+{"Action":"build-output","ImportPath":"example.org/m/b","Output":"b.go:1: no\n"}
+{"Action":"fail","Package":"example.org/m/b"}
 not JSON
 `))
 	c.summary()
@@ -43,10 +43,10 @@ func TestLongest(t *testing.T) {
 	var in, out strings.Builder
 	for i := range 30 {
 		name := fmt.Sprintf("Test%02d", i*7%30)
-		fmt.Fprintf(&in, `{"Action":"pass","Package":"locklab/a","Test":"%s","Elapsed":%d}`+"\n", name, i*7%30)
-		fmt.Fprintf(&in, `{"Action":"pass","Package":"locklab/a","Test":"%s/part","Elapsed":100}`+"\n", name)
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"example.org/m/a","Test":"%s","Elapsed":%d}`+"\n", name, i*7%30)
+		fmt.Fprintf(&in, `{"Action":"pass","Package":"example.org/m/a","Test":"%s/part","Elapsed":100}`+"\n", name)
 	}
-	c := &tally{out: &out, skipped: make(map[string][]string)}
+	c := &tally{out: &out, module: "example.org/m", skipped: make(map[string][]string)}
 	c.read(strings.NewReader(in.String()))
 	c.summary()
 	var want strings.Builder

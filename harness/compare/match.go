@@ -74,7 +74,7 @@ func (m *matched) rows(gates []*Gate, next resultfile.Manifest, was, is *plan, p
 	if v, note := m.violated(); v != "" {
 		r := add(gates[0], v, note)
 		r.BaseBroke, r.NewBroke = violations("", m.base) != "", violations("", m.next) != ""
-		if r.BaseBroke { // who broke a promise has no speed
+		if r.BaseBroke { // a lock that broke a promise has no speed
 			r.Base.N = 0
 		}
 		if r.NewBroke {

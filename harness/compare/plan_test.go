@@ -121,6 +121,10 @@ func TestGaps(t *testing.T) {
 			if said := strings.Join(strings.Fields(text.String()), " "); got.Outcome() != c.outcome || !strings.Contains(said, c.said) {
 				t.Errorf("%s, paired %v: %s, want %s and %q in\n%s", c.name, paired, got.Outcome(), c.outcome, c.said, &text)
 			}
+			// Runs that were measured in the same rounds cannot go on.
+			if said := text.String(); strings.Contains(said, "--resume") == paired && strings.Contains(said, "has no result of may have") {
+				t.Errorf("%s, paired %v, but it says\n%s", c.name, paired, said)
+			}
 			if !strings.Contains(json.String(), string(`"outcome": "`+c.outcome)) {
 				t.Errorf("%s: JSON says another outcome: %s", c.name, &json)
 			}

@@ -144,7 +144,11 @@ func (c *Comparison) remarks() (out []string) {
 		out = append(out, fmt.Sprintf("Too noisy: the interval reaches beyond %s to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Threshold)))
 	}
 	if has(Unmeasured) || len(c.Gaps) > 0 {
-		out = append(out, "Not measured: what a run was to measure and has no result of may have regressed. Go on with locklab run --resume, or measure it again.")
+		remedy := "Go on with locklab run --resume, or measure it again."
+		if c.Base.Pair != "" && c.New.Pair != "" { // these do not go on
+			remedy = "Measure both builds again."
+		}
+		out = append(out, "Not measured: what a run was to measure and has no result of may have regressed. "+remedy)
 	}
 	if has(TooFew) {
 		out = append(out, fmt.Sprintf("Too few rounds: even rounds that differ completely would not be told apart with %s at %g together; measure more rounds or fewer cases.",

@@ -32,7 +32,7 @@ func Main(m interface{ Run() int }) {
 
 // units are the metrics that a benchmark line shows, in the order of the
 // line; a result file has all of them. A time per acquisition says little
-// without who got them, so what the owner log shows is among them.
+// without which workers got them, so what the owner log shows is among them.
 var units = []string{
 	"ns/op", "acq/s", "p50-ns/op", "p99-ns/op", "p999-ns/op", "handovers/s", "handover-ns/op",
 	"transfers/handover", "roundtrip-ns/op", "roundtrips/turn", "roundtrips/handover", "p99-roundtrips/op",

@@ -13,7 +13,8 @@ import (
 
 // TestProbesAreNotTimed: a benchmark's clock runs while the workers do, and not
 // while the machine is probed. The probes take two milliseconds, so that with
-// them a benchmark of two milliseconds would be given one turn, and their time.
+// them a benchmark of two milliseconds would be given one acquisition, and
+// their time.
 func TestProbesAreNotTimed(t *testing.T) {
 	if cpus := machine.ReadTopology().CPUs(); len(cpus) < 2 {
 		t.Skip("with one processor there is no probe")
@@ -30,13 +31,13 @@ func TestProbesAreNotTimed(t *testing.T) {
 	job := runner.Job{Lock: lock, Seed: 1, Workload: harness.Workload{Workers: 1, Window: time.Second, Warmup: localWarmup}}
 	most, enough := 0, 1000
 	if raceEnabled {
-		enough = 4 // turns are slow, but more than one is only given if the clock stood still
+		enough = 4 // acquisitions are slow, but more than one is only given if the clock stood still
 	}
-	for range 10 { // a busy machine may take the processor from a turn
+	for range 10 { // a busy machine may take the processor from an acquisition
 		res := testing.Benchmark(func(b *testing.B) { bench(b, in, job) })
 		if most = max(most, res.N); most >= enough {
 			return
 		}
 	}
-	t.Errorf("a benchmark of 2 ms was given %d turns at the most", most)
+	t.Errorf("a benchmark of 2 ms was given %d acquisitions at the most", most)
 }

@@ -31,7 +31,7 @@ func (e *stuckError) Error() string {
 	if more := len(e.waiting) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("no turn for %v; unfinished: %s", e.patience, text)
+	return fmt.Sprintf("no acquisition for %v; unfinished: %s", e.patience, text)
 }
 
 // A worker counts its finished turns, on a cache line of its own.

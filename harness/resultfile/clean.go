@@ -57,8 +57,8 @@ func lines(text string) string {
 }
 
 // clean makes every text in what v points to a Line, but for listings, which are
-// of several lines, and the flags of a command, which are read again. So whoever
-// shows what a file holds shows text.
+// of several lines, and the flags of a command, which are read again. So what
+// shows a file shows text.
 func clean(v any) { cleanValue(reflect.ValueOf(v)) }
 
 func cleanValue(v reflect.Value) {

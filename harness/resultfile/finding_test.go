@@ -18,7 +18,7 @@ import (
 // finding returns a finding with every field set.
 func finding() *harness.Finding {
 	return &harness.Finding{
-		Name: "core-to-core", Question: "How far?", Method: "Two threads.", Source: "somebody",
+		Name: "core-to-core", Question: "How far?", Method: "Two threads.", Source: "a book",
 		Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
 		Answer: "Far \"enough\".", Listing: "LOCK\nCMPXCHG <AX>", Notes: []string{"on paper"},
 		Warnings: []harness.Warning{{Text: "noise", Remedy: "quiet"}},

@@ -16,7 +16,7 @@ import (
 // A Writer appends to a run on disk. What Append was given has left this process
 // when it returns, so a run that is killed keeps what it measured; what Sync was
 // called after is kept in a power cut too. One Writer at a time has a run; where
-// the system has no flock, nobody sees to that.
+// the system has no flock, that is not enforced.
 type Writer struct {
 	dir      string
 	manifest Manifest

@@ -65,8 +65,8 @@ func TestSlowIsNotStuck(t *testing.T) {
 	}
 }
 
-// TestLeavesEarly: who waited for its turn through the end of a drive takes no
-// other, whatever is left of its batch.
+// TestLeavesEarly: a worker that waited for its turn through the end of a drive
+// takes no other, whatever is left of its batch.
 func TestLeavesEarly(t *testing.T) {
 	w := instruments().bench(bareTurn).w
 	var s section

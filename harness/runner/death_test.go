@@ -141,11 +141,16 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
-// TestCrashInProbe: what a lock that crashes costs says nothing of the others.
+// TestCrashInProbe: a process that crashes is no measurement of what a case costs,
+// and does not keep the probe from the other cases.
 func TestCrashInProbe(t *testing.T) {
 	p := plan(1, crash)
 	if err := p.Probe(t.Context()); err != nil || len(p.cost) > 0 {
-		t.Errorf("%v, cost %v", err, p.cost)
+		t.Errorf("all crash: %v, cost %v", err, p.cost)
+	}
+	p = plan(1, crash, good)
+	if err := p.Probe(t.Context()); err != nil || len(p.cost) != 1 || p.cost[""] <= 0 {
+		t.Errorf("one of two crashes: %v, cost %v", err, p.cost)
 	}
 }
 

@@ -21,7 +21,7 @@ func (in *Instruments) Overhead() harness.Overhead {
 	ns := make([]float64, len(kinds))
 	for i := range samples + 1 {
 		for j := range kinds {
-			k := (i + j) % len(kinds) // whoever comes first pays for what was before
+			k := (i + j) % len(kinds) // the first pays for what was before
 			ns[k] = kinds[k].sample(in)
 		}
 		if i == 0 {
@@ -50,7 +50,7 @@ const (
 	lockerTurn
 )
 
-// A bench is a worker with nobody to contend with and a lock that does nothing.
+// A bench is a worker without contention and with a lock that does nothing.
 type bench struct {
 	kind turnKind
 	w    *localWorker

@@ -122,8 +122,8 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 	}
 }
 
-// owners adds to r who held the lock in the window, in the order of holds, and
-// how long it lay idle between two of them. Where several may hold the lock
+// owners adds to r which worker held the lock in the window, in the order of
+// holds, and how long it lay idle between two of them. Where several may hold the lock
 // there is no one release that a grant waited for.
 func (d *drive) owners(r *harness.Result, holds []oracle.Hold) {
 	var handover recorder.Histogram

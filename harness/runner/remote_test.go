@@ -19,7 +19,7 @@ type shelf struct {
 	free             chan struct{}
 	seats            int // more than the claimed permits
 	token            atomic.Uint64
-	open, stale, bad bool // lets everybody in; repeats its token; fails now and then
+	open, stale, bad bool // lets every worker in; repeats its token; fails now and then
 	forgets          bool // loses the lock at the thirtieth release
 	inside, most     atomic.Int64
 	requests         atomic.Uint64
@@ -115,7 +115,7 @@ func TestRemoteViolations(t *testing.T) {
 		shelf      *shelf
 		traits     harness.Traits
 	}{
-		{"lets everybody in", "exclusion", &shelf{open: true}, harness.Traits{}},
+		{"lets every worker in", "exclusion", &shelf{open: true}, harness.Traits{}},
 		{"repeats its token", "fencing", &shelf{stale: true}, harness.Traits{Fenced: true}},
 		{"fails", "error", &shelf{bad: true}, harness.Traits{}},
 		{"loses the lock", "liveness", &shelf{forgets: true}, harness.Traits{}},
@@ -245,12 +245,12 @@ func TestReadsOfAMutex(t *testing.T) {
 	}
 }
 
-// TestRemoteSection: one that a writer is in is not whole for anybody else.
+// TestRemoteSection: one that a writer is in is not whole for another worker.
 func TestRemoteSection(t *testing.T) {
 	s := newRemoteSection(harness.Traits{})
 	nothing := func() {}
 	if _, whole := s.write(1, nothing); !whole || !s.read(nothing) {
-		t.Error("a section that nobody is in is not whole")
+		t.Error("a section without a worker in it is not whole")
 	}
 	var reader, writer bool
 	s.write(1, func() {

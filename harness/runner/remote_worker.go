@@ -13,8 +13,8 @@ import (
 
 // A remoteSection is what the remote lock guards. A writer makes the halves
 // unequal and then equal again, by a number that it read on entry: another
-// writer inside makes one of the two increments get lost, and whoever finds the
-// halves unequal was inside together with a writer. The words are atomic, because
+// writer inside makes one of the two increments get lost, and a worker that finds
+// the halves unequal was inside together with a writer. The words are atomic, because
 // the race detector cannot see that a server orders the holders.
 type remoteSection struct {
 	left, right atomic.Uint64 // writes
@@ -71,7 +71,7 @@ type remoteWorker struct {
 	id          int
 	d           *drive
 	session     harness.Session
-	readers     harness.RWSession // nil if readers do not share, or nobody reads
+	readers     harness.RWSession // nil if readers do not share, or none reads
 	dice        *machine.Random
 	hold, think sleeper
 
@@ -111,7 +111,7 @@ func (w *remoteWorker) reads() bool {
 	return percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
 }
 
-// lock takes the lock, for a reader who shares it if shared is set.
+// lock takes the lock, for a reader that shares it if shared is set.
 func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, error) {
 	if shared {
 		return w.readers.RLock(ctx)

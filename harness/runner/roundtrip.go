@@ -18,8 +18,8 @@ import (
 // as the time of a transfer is for the locks of one process.
 //
 // One connection asks, one request at a time. It is opened for each probe and
-// closed behind it, so that the server has nobody more to look after in the window
-// than the workload says; the lock's own clients, and what they count, know
+// closed behind it, so that the server has no more clients in the
+// window than the workload says; the lock's own clients, and what they count, know
 // nothing of it. It runs wherever the scheduler puts it, also where the workers
 // are bound: a client that waits for a socket is woken there.
 const (

@@ -251,7 +251,7 @@ func testFirst(t *testing.T, s far, one, two *distance) {
 	}
 }
 
-// TestRoundTripRights: over TLS, with a password, and as a user who may do nothing
+// TestRoundTripRights: over TLS, with a password, and as a user that may do nothing
 // but this.
 func TestRoundTripRights(t *testing.T) {
 	server, err := backend.StartLayout(t.Context(), backend.TLS)
@@ -272,12 +272,12 @@ func TestRoundTripRights(t *testing.T) {
 	}
 	defer admin.Close()
 	for rights, may := range map[string]bool{"+ping": true, "+time": true, "+get ~locks:*": false} {
-		rule := append([]any{"acl", "setuser", "somebody", "reset", "on", ">secret"}, words(rights)...)
+		rule := append([]any{"acl", "setuser", "tester", "reset", "on", ">secret"}, words(rights)...)
 		if err := admin.Do(t.Context(), rule...).Err(); err != nil {
 			t.Fatal(err)
 		}
 		user := at
-		user.Username, user.Password = "somebody", "secret"
+		user.Username, user.Password = "tester", "secret"
 		if samples := roundTrips(t.Context(), instruments().Clock, user); may != (len(samples) >= tripsLeast) {
 			t.Errorf("with the rights %s: %d samples", rights, len(samples))
 		}

@@ -207,8 +207,8 @@ func (h *orderedHandle) Unlock() {
 	h.turns[h.order[next]] <- struct{}{}
 }
 
-// end lets in whoever comes. The workers leave one by one, so an order would wait
-// for those that have left.
+// end lets in each worker that comes. The workers leave one by one, so an order would
+// wait for those that have left.
 func (h *orderedHandle) end() { h.close.Do(func() { close(h.ended) }) }
 
 // TestSamplesAreLikeTheRest drives both loops with a lock whose order is strict,

@@ -11,7 +11,7 @@ import (
 // A tally is what one worker publishes while it runs, and leaves at the end.
 type tally struct {
 	_    atomics.CacheLinePad
-	own  counts // what the worker has published; nobody else looks
+	own  counts // what the worker has published; no other one reads it
 	pub  published
 	left atomic.Bool
 	_    atomics.CacheLinePad

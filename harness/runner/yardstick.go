@@ -58,7 +58,7 @@ func bracket(r *harness.Result, before, after []float64) {
 
 // probe returns the times of a yardstick: of transfers between the first two
 // processors of the workers' order, or of round trips to the server of a lock
-// kept by one. It returns nil if workers are stuck, who may occupy the processors.
+// kept by one. It returns nil if workers are stuck, which may occupy the processors.
 func (r *Rig) probe(ctx context.Context) []float64 {
 	switch {
 	case r.dead:
@@ -71,7 +71,8 @@ func (r *Rig) probe(ctx context.Context) []float64 {
 
 // DriveProbed is Drive between two probes of the time of a transfer, or of a
 // round trip, some milliseconds, which the result then has. It calls start and
-// stop right before and after Drive, so that who times it leaves the probes out.
+// stop right before and after Drive, so that a caller
+// that times it leaves the probes out.
 func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) (*harness.Result, error) {
 	before := r.probe(ctx)
 	start()

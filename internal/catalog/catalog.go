@@ -19,7 +19,7 @@ func All() []*harness.Variant {
 	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklock.Suite, redislock.Suite, peers.Suite)
 }
 
-// defaults are the locks that are measured if nobody says which: one for each
+// defaults are the locks that are measured by default: one for each
 // idea. The others are variations, or serve another purpose.
 var defaults = []string{
 	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
@@ -30,14 +30,13 @@ var defaults = []string{
 	"go-zookeeper-lock", "redsync-1ms", "bsm-redislock-1ms", "rueidislock-majority",
 }
 
-// Select returns the variants of all that the words name, in the order of
-// all, each once. A word is the name of a lock, a family (spin, mutex, zk,
-// redis, peer), a status (recommended, reference, control …), "local",
-// "remote", "all" or "default", or a regular expression for the whole of a name, such as
-// zk-.*, or if nothing is called that the beginning of names; words may also be
-// joined by '|'. A leading '-' takes the matches away
-// again. The error wraps harness.ErrUsage and names the word that matches
-// nothing.
+// Select returns the variants of all that the words name, in the order of all,
+// each once. A word is the name of a lock, a family (spin, mutex, zk, redis,
+// peer), a status (recommended, reference, control …), "local", "remote", "all"
+// or "default", or a regular expression for the whole of a name, such as zk-.*,
+// or if nothing is called that the beginning of names; words may also be joined
+// by '|'. A leading '-' takes the matches away again. The error wraps
+// harness.ErrUsage and names the word that matches nothing.
 func Select(all []*harness.Variant, words []string) ([]*harness.Variant, error) {
 	picked := make(map[*harness.Variant]bool)
 	pick := func(match func(*harness.Variant) bool, in bool) (found bool) {

@@ -56,7 +56,7 @@ var mutants = []mutant{
 
 	{lock: "clh by turns", make: newCountingCLH, bug: sameTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 	{lock: "clh by turns", make: newCountingCLH, bug: nextTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "clh with beds", make: newBeds, bug: sharedBed, workers: 3, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh with park words", make: newParkWords, bug: sharedParker, workers: 3, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 
 	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
 	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},

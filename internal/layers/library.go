@@ -60,8 +60,12 @@ func (l library) checkDeps(pkgs []pkg, accepted string, all bool) error {
 // that uses a library.
 var labWords = regexp.MustCompile(`(?i)\b(suites?|ranks?|harness|lab|imports?)\b`)
 
+// lostLink is a link of a documentation that go doc could not resolve: it leaves
+// the brackets of those.
+var lostLink = regexp.MustCompile(`\[([a-z]\w*\.)?[A-Z]\w*(\.\w+)?\]`)
+
 // checkGodoc returns an error for each line of a library's documentation that
-// speaks of the lab.
+// speaks of the lab, and for each link that points nowhere.
 func checkGodoc(dir string, l library) error {
 	cmd := exec.Command("go", "doc", "-all", "./"+l.path)
 	cmd.Dir = dir
@@ -72,6 +76,9 @@ func checkGodoc(dir string, l library) error {
 	_, text, _ := strings.Cut(string(out), "\n") // the first line is the package clause
 	var errs []error
 	for line := range strings.Lines(text) {
+		for _, link := range lostLink.FindAllString(line, -1) {
+			errs = append(errs, fmt.Errorf("the documentation of %s has a link that points nowhere: %s", l.path, link))
+		}
 		for _, word := range labWords.FindAllString(line, -1) {
 			errs = append(errs, fmt.Errorf("the documentation of %s speaks of %q, which is no matter of the library: %s", l.path, word, strings.TrimSpace(line)))
 		}

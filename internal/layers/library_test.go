@@ -34,7 +34,7 @@ func TestLibraries(t *testing.T) {
 
 // TestLibraryDocs: the documentation of a library is for those who use it.
 func TestLibraryDocs(t *testing.T) {
-	if err := look(root); err != nil { // go doc is another process, too
+	if err := touch(root); err != nil { // go doc is another process, too
 		t.Fatal(err)
 	}
 	for _, l := range libraries {
@@ -107,6 +107,13 @@ func TestLibraryRejects(t *testing.T) {
 	err = checkGodoc(fixture, l)
 	for _, word := range []string{"Rank", "Suite", "harness", "lab", "imports"} {
 		wantError(t, err, fmt.Sprintf("speaks of %q", word))
+	}
+	wantError(t, err, "a link that points nowhere: [Lost]")
+	wantError(t, err, "a link that points nowhere: [lost.Setup]")
+	for _, good := range []string{"[Found]", "[Found.Lock]", "[net.Conn]"} {
+		if err != nil && strings.Contains(err.Error(), good) {
+			t.Errorf("a link that is right is rejected: %v", err)
+		}
 	}
 	if err != nil && strings.Contains(err.Error(), "Franke") {
 		t.Errorf("a name that contains a word is taken for it: %v", err)

@@ -55,7 +55,7 @@ type listed struct {
 // list returns the packages of the module in dir in one build. It fails if a
 // package does not load, unless that build has no files of it.
 func list(dir string, b build) ([]pkg, error) {
-	if err := look(dir); err != nil {
+	if err := touch(dir); err != nil {
 		return nil, err
 	}
 	module, err := goList(dir, b, "-m", "-f", "{{.Path}}")
@@ -139,10 +139,10 @@ func split(deps []string, standard map[string]bool, module string) (others, std 
 	return others, std
 }
 
-// look asks for the state of every source file below dir. The go command reuses
+// touch asks for the state of every source file below dir. The go command reuses
 // the result of a test until a file changes that the test process itself has
-// looked at, and go list is another process.
-func look(dir string) error {
+// asked for, and go list is another process.
+func touch(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -154,7 +154,7 @@ func look(dir string) error {
 			_, err = os.Stat(path)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // somebody is editing
+			return nil // an editor is at work
 		}
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 // A Cache is one kind of cache: level, type and size. What could not be read is
-// zero; many arm64 machines tell only who shares it.
+// zero; many arm64 machines tell only which CPUs share it.
 type Cache struct {
 	Level  int    `json:"level"`            // 1 is next to the core
 	Type   string `json:"type,omitempty"`   // "data", "instruction", "unified"

@@ -28,7 +28,7 @@ type disturbance struct {
 // its next piece of work takes more: on a guest on AMD EPYC 1 to 12 µs for a
 // message and its answer through a socket, as in a turn of a remote lock; 1 µs for
 // a walk over 16 KiB, 5 µs over 256 KiB, and 18 µs over 1 MiB, which is the whole
-// level-2 cache. A worker who waits for an answer moves whenever another
+// level-2 cache. A worker that waits for an answer moves whenever another
 // processor is idle, thousands of times a second, and is no slower for it: in a run
 // of 14 remote locks with one worker, windows with over 2500 moves a second had
 // 1.02 times the median rate of their case.

@@ -105,8 +105,8 @@ func (e Environment) String() string {
 	return strings.Join(parts, " · ")
 }
 
-// shortCPU drops from a model name what the line says elsewhere or nobody
-// needs: marks, the clock rate, the number of cores.
+// shortCPU drops from a model name what the line says elsewhere or no
+// reader needs: marks, the clock rate, the number of cores.
 func shortCPU(model string) string {
 	model, _, _ = strings.Cut(model, " @ ")
 	model = strings.NewReplacer("(R)", "", "(TM)", "", "(tm)", "").Replace(model)

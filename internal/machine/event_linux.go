@@ -64,7 +64,7 @@ func openEvent(e event, threads []int, inherit bool) opened {
 	for _, tid := range threads {
 		fd, err := openFile(&attr, tid)
 		if forbidden(err) && e.mode != kernelMode && attr.Bits&unix.PerfBitExcludeKernel == 0 && len(o.files) == 0 {
-			attr.Bits |= unix.PerfBitExcludeKernel // what anybody may count for himself
+			attr.Bits |= unix.PerfBitExcludeKernel // what every process may count for itself
 			fd, err = openFile(&attr, tid)
 			o.count.UserOnly = err == nil && e.mode == anyMode
 		}
@@ -105,7 +105,7 @@ func whyNot(e event, err error, paranoid string) string {
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "too many open files: raise the limit by ulimit -n"
 	case forbidden(err):
-		allowed := 2 // the strictest at which anybody may count himself
+		allowed := 2 // the strictest at which a process may count itself
 		if e.mode == kernelMode {
 			allowed = 1
 		}

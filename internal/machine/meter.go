@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Meter says how disturbed the machine is while something lasts, for somebody
-// who looks on. What belongs to a result is noted by a [Watcher].
+// A Meter says how disturbed the machine is while something lasts, for
+// display. What belongs to a result is noted by a [Watcher].
 type Meter struct {
 	fsys         fs.FS
 	cpus         []int

@@ -184,7 +184,7 @@ func readThrottle(fsys fs.FS) int64 {
 }
 
 // readHeat returns how often the cores of cpus slowed down because of heat, -1
-// where nobody counts. Sibling threads count the same events.
+// where nothing counts them. Sibling threads count the same events.
 func readHeat(fsys fs.FS, cpus []int) int64 {
 	sum := int64(-1)
 	for _, cpu := range cpus {

@@ -146,7 +146,7 @@ func readGovernor(fsys fs.FS, cpus []int) string {
 
 // readCapacities returns the speeds of cpus, the fastest of the machine being
 // 1024, joined by '+'; "" if they are alike within a tenth, as cores of one kind
-// are, or nobody tells. See
+// are, or if it is unknown. See
 // https://docs.kernel.org/scheduler/sched-capacity.html.
 func readCapacities(fsys fs.FS, cpus []int) string {
 	var all []int

@@ -4,7 +4,7 @@ import "slices"
 
 // A Relation says how near two processors are: what is the smallest part of the
 // machine that holds both. A nearer one is less. [Unknown] is the greatest, so
-// that whoever asks for r <= SameCache does not take it for near.
+// that r <= SameCache does not take it for near.
 type Relation int
 
 // The relations, from near to far.
@@ -13,8 +13,8 @@ const (
 	SMTSiblings           // two threads of one core
 	SameCache             // share the last-level cache, but no core
 	SameNode              // the same memory node, but not the last-level cache
-	SamePackage           // the same package; another memory node, or nobody tells which
-	OtherNode             // another memory node, and nobody tells the packages
+	SamePackage           // the same package; another memory node, or it is unknown
+	OtherNode             // another memory node; the packages are unknown
 	OtherPackage          // a message between them crosses the link between packages
 	Unknown               // the system does not tell, or has no such processor
 )

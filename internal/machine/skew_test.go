@@ -104,7 +104,7 @@ func TestVolleyWithoutPartner(t *testing.T) {
 	for _, serves := range []bool{true, false} {
 		var in, out atomic.Uint64
 		if got := volley(&in, &out, serves, 0); got.received != 0 {
-			t.Errorf("received %d messages that nobody sent", got.received)
+			t.Errorf("received %d messages that no thread sent", got.received)
 		}
 		in.Store(1) // the first, and no second
 		if got := volley(&in, &out, serves, 0); got.received != 1 {

@@ -13,10 +13,10 @@ func processUsage() Usage {
 	return u
 }
 
-// usageOf returns the usage of whom getrusage knows as who.
-func usageOf(who int) (Usage, bool) {
+// usageOf returns the usage of the process or thread that getrusage calls subject.
+func usageOf(subject int) (Usage, bool) {
 	var r unix.Rusage
-	if unix.Getrusage(who, &r) != nil {
+	if unix.Getrusage(subject, &r) != nil {
 		return Usage{}, false
 	}
 	return Usage{

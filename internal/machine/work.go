@@ -78,7 +78,7 @@ func Do(iterations int) {
 	for range iterations {
 		x *= 6364136223846793005
 	}
-	// Nobody needs x, but the compiler does not know that odd numbers have an
+	// Nothing needs x, but the compiler does not know that odd numbers have an
 	// odd product, so it cannot drop the multiplications.
 	if x == 0 {
 		panic("machine: the product of odd numbers is even")

@@ -9,38 +9,38 @@ import (
 
 // The numbers behind the wait policies.
 const (
-	// adaptiveLooks is how often an adaptive waiter looks before it starts to
-	// yield, and adaptiveHints the length of the pause between these looks:
-	// about 1 µs in all. With a worker per processor (two, sections of 4 to 100
-	// steps) the first-come first-served locks then make about twice as many
-	// turns as with yields alone; with more workers than processors nothing but
-	// the yield matters. A longer pause is in the way of the hand-over: with two
+	// adaptivePolls is how often an adaptive waiter polls before it starts to
+	// yield, and adaptiveHints the length of the pause between these polls: about
+	// 1 µs in all. With a worker per processor (two, sections of 4 to 100 steps)
+	// the first-come first-served locks then make about twice as many acquisitions
+	// as with yields alone; with more workers than processors nothing but the
+	// yield matters. A longer pause is in the way of the hand-over: with two
 	// pinned workers on a Zen 5, clh took 2.1 and mcs 2.0 times as long as in C
-	// with 8 looks of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1 and 0.8 with 30 of 1
+	// with 8 polls of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1 and 0.8 with 30 of 1
 	// (make bench-c, medians of two runs on a busy machine).
-	adaptiveLooks = 30
+	adaptivePolls = 30
 	adaptiveHints = 1
 
-	// pauseLooks is how often a pausing waiter looks before it yields once. With
+	// pausePolls is how often a pausing waiter polls before it yields once. With
 	// more waiters than processors it keeps the holder from running meanwhile.
-	pauseLooks = 16
+	pausePolls = 16
 
 	// threadYields is how often a waiter yields its thread before it lets go of
 	// its place in the Go scheduler too, once. That costs 60 times as much, and
 	// matters only if there are fewer places (GOMAXPROCS) than such threads, for
 	// then the next owner may have none. A ticket lock, 16 pinned threads on two
-	// processors, thousand turns a second for 4, 16 and 64 of these yields: with
-	// 17 places 35, 75 to 110, 50 to 70; with two places 6, 1 to 4, 1. If every
-	// yield lets go of the place: 8 and 6.
+	// processors, thousand acquisitions a second for 4, 16 and 64 of these yields:
+	// with 17 places 35, 75 to 110, 50 to 70; with two places 6, 1 to 4, 1. If
+	// every yield lets go of the place: 8 and 6.
 	threadYields = 16
 )
 
-// A Waiter is one wait for one lock: what to do between two looks at it.
+// A Waiter is one wait for one lock: what to do between two polls of it.
 // It lives on the stack of the goroutine that waits.
 type Waiter struct {
 	hints  int  // spin hints per unit of delay; 0 is an empty Go loop
-	looks  int  // looks left before the next yield, or before the sleep
-	refill int  // looks between later yields
+	polls  int  // polls left before the next yield, or before the sleep
+	refill int  // polls between later yields
 	thread bool // yield the thread, not only the goroutine
 	yields int  // of the thread, since the goroutine yielded
 	sleeps bool // sleep instead of the first yield, if the lock can wake
@@ -56,11 +56,11 @@ func New(p Policy, pin Pin) Waiter {
 	}
 	switch p {
 	case Adaptive:
-		w.hints, w.looks = adaptiveHints, adaptiveLooks
+		w.hints, w.polls = adaptiveHints, adaptivePolls
 	case Spin:
-		w.looks, w.refill = math.MaxInt, math.MaxInt
+		w.polls, w.refill = math.MaxInt, math.MaxInt
 	case Pause:
-		w.hints, w.looks, w.refill = 1, pauseLooks-1, pauseLooks-1
+		w.hints, w.polls, w.refill = 1, pausePolls-1, pausePolls-1
 	case Yield:
 		w.thread = false
 	case SchedYield:
@@ -79,43 +79,43 @@ func New(p Policy, pin Pin) Waiter {
 // to wake one takes 100 times as long; but if they are more than GOMAXPROCS a
 // yield is not enough, see threadYields, and they sleep too.
 //
-// Million turns a second on two processors of which other programs had half,
+// Million acquisitions a second on two processors of which other programs had half,
 // for 2, 4 and 16 goroutines: mcs asleep 31, 5.3, 4.5, with yields 15, 1.0,
 // 0.16; clh 19, 5.3, 4.4 and 12, 1.2, 0.10; ticket 22, 4.6, 3.9 and 15, 1.0,
-// 0.14. By the policy spin, 16 make ten turns a second.
+// 0.14. By the policy spin, 16 make ten acquisitions a second.
 func NewSleeper(workers int, p Policy, pin Pin) Waiter {
 	w := New(p, pin)
 	switch p {
 	case Park:
 		w.sleeps = true
 	case Adaptive:
-		crowd := workers > runtime.GOMAXPROCS(0)
-		w.sleeps = crowd || pin == PinNone
-		if crowd {
-			w.looks = 0
+		many := workers > runtime.GOMAXPROCS(0)
+		w.sleeps = many || pin == PinNone
+		if many {
+			w.polls = 0
 		}
 	}
 	return w
 }
 
 // Tired reports whether the time has come to sleep.
-func (w *Waiter) Tired() bool { return w.sleeps && w.looks == 0 }
+func (w *Waiter) Tired() bool { return w.sleeps && w.polls == 0 }
 
-// Wait passes the time between two looks at the lock.
+// Wait passes the time between two polls of the lock.
 func (w *Waiter) Wait() { w.Delay(1) }
 
 // Delay is Wait for locks that back off: the pause is n times as long, but a
 // yield is one yield, since the scheduler decides how long that takes.
 //
 // It must stay a call, with the check of the stack that begins every Go
-// function: there the runtime stops a waiter who would otherwise spend nearly
+// function: there the runtime stops a waiter that would otherwise spend nearly
 // all of its time in assembly, where it cannot be stopped.
 //
 //go:noinline
 func (w *Waiter) Delay(n int) {
 	switch {
-	case w.looks == 0:
-		w.looks = w.refill
+	case w.polls == 0:
+		w.polls = w.refill
 		w.yield()
 		return
 	case w.hints > 0:
@@ -125,7 +125,7 @@ func (w *Waiter) Delay(n int) {
 		for range n - 1 {
 		}
 	}
-	w.looks--
+	w.polls--
 }
 
 // Sleeps reports whether w sleeps when it is tired.

@@ -7,30 +7,30 @@ import (
 	"testing"
 )
 
-// TestWhoSleeps states in full when a lock that can wake lets its waiters sleep,
-// and after how many looks.
-func TestWhoSleeps(t *testing.T) {
+// TestWaitersSleepWhenWoken states in full when a lock that can wake lets its
+// waiters sleep, and after how many polls.
+func TestWaitersSleepWhenWoken(t *testing.T) {
 	few, many := 1, runtime.GOMAXPROCS(0)+1
 	for _, tc := range []struct {
 		workers int
 		wait    Policy
 		pin     Pin
 		sleeps  bool
-		looks   int
+		polls   int
 	}{
-		{few, Adaptive, PinNone, true, adaptiveLooks},
+		{few, Adaptive, PinNone, true, adaptivePolls},
 		{many, Adaptive, PinNone, true, 0},
-		{few, Adaptive, PinThread, false, adaptiveLooks},
+		{few, Adaptive, PinThread, false, adaptivePolls},
 		{many, Adaptive, PinCPU, true, 0},
 		{few, Park, PinNone, true, 0},
 		{few, Park, PinCPU, true, 0},
 		{many, Yield, PinNone, false, 0},
 		{many, SchedYield, PinNone, false, 0},
-		{many, Pause, PinNone, false, pauseLooks - 1},
+		{many, Pause, PinNone, false, pausePolls - 1},
 	} {
 		w := NewSleeper(tc.workers, tc.wait, tc.pin)
-		if w.sleeps != tc.sleeps || w.looks != tc.looks {
-			t.Errorf("%+v: sleeps %t after %d looks", tc, w.sleeps, w.looks)
+		if w.sleeps != tc.sleeps || w.polls != tc.polls {
+			t.Errorf("%+v: sleeps %t after %d polls", tc, w.sleeps, w.polls)
 		}
 		if w := New(tc.wait, tc.pin); w.sleeps {
 			t.Errorf("%+v: a waiter that no release can wake sleeps", tc)
@@ -71,8 +71,8 @@ func TestMistakesPanic(t *testing.T) {
 	}
 }
 
-// TestYields checks who yields what. A waiter that yields its thread must let
-// go of its processor too, now and then.
+// TestYields checks what a waiter yields: its goroutine or its thread. A waiter
+// that yields its thread must let go of its processor too, now and then.
 func TestYields(t *testing.T) {
 	for _, tc := range []struct {
 		wait   Policy
@@ -91,7 +91,7 @@ func TestYields(t *testing.T) {
 			t.Errorf("wait=%s pin=%s: yields the thread: %t, want %t", tc.wait, tc.pin, w.thread, tc.thread)
 		}
 		highest, dropped := 0, false
-		for range 10 * pauseLooks * threadYields {
+		for range 10 * pausePolls * threadYields {
 			w.Wait()
 			dropped = dropped || w.yields < highest
 			highest = max(highest, w.yields)

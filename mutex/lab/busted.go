@@ -20,10 +20,10 @@ import (
 // lock_busted: a lock that does nothing, to prove that the torture test sees
 // it.
 
-// bustedTAS looks and takes in two steps, and lets others run in between.
+// bustedTAS checks and takes in two steps, and lets others run in between.
 var bustedTAS = busted(&harness.Variant{
 	Name:  "busted-tas",
-	Doc:   "broken on purpose: sees that the lock is free, and takes it later without looking",
+	Doc:   "broken on purpose: sees that the lock is free, and takes it later without a check",
 	Local: func(harness.Setup) harness.Local { return harness.Shared(new(lateTaker)) },
 })
 
@@ -71,12 +71,12 @@ func (l *lateTaker) Lock() {
 func (l *lateTaker) Unlock() { l.held.Store(0) }
 
 // An impatient is a test-and-set lock whose waiters come in while it is held,
-// every fourth time they look. Whoever leaves first then frees it for others.
-type impatient struct{ looks, held atomics.Uint32 }
+// at every fourth poll. The one that leaves first then frees it for others.
+type impatient struct{ polls, held atomics.Uint32 }
 
 func (l *impatient) Lock() {
 	for !l.held.CompareAndSwap(0, 1) {
-		if l.looks.Add(1)%4 == 0 {
+		if l.polls.Add(1)%4 == 0 {
 			return
 		}
 		atomics.Yield()

@@ -13,7 +13,7 @@ import (
 //
 // # Trade-offs
 //
-// A lock made of a lock: an acquisition nobody contends takes and frees the
+// A lock made of a lock: an uncontended acquisition takes and frees the
 // mutex inside twice, between two and three times the price of using it as it
 // is, and half the price of [mutex.Chan]. Like that, it serves waiters first come,
 // first served, and lets one give up when a context ends; unlike that, a waiter
@@ -28,7 +28,7 @@ import (
 // # References
 //
 // The Go project, golang.org/x/sync/semaphore, type Weighted (v0.24.0): service
-// is in order since an arrival queues up wherever somebody else has. The
+// is in order since an arrival queues up behind any other waiter. The
 // permits go back to Edsger W. Dijkstra, "Over de sequentialiteit van
 // procesbeschrijvingen" (EWD 35), 1962 or 1963.
 var weighted = &harness.Variant{

@@ -14,7 +14,7 @@ var Suite = []*harness.Variant{
 	empty,
 	{
 		Name:   "chan",
-		Doc:    "a channel with room for one: who can send holds the lock",
+		Doc:    "a channel with room for one: the sender holds the lock",
 		Paper:  "Go memory model 2022",
 		Family: harness.Blocking,
 		Status: harness.Reference,
@@ -57,7 +57,7 @@ var Suite = []*harness.Variant{
 	rwMutex,
 	{
 		Name:   "phase-fair",
-		Doc:    "phases of readers and phases of one writer take turns, by four counters",
+		Doc:    "phases of readers and phases of one writer alternate, by four counters",
 		Paper:  "Brandenburg & Anderson 2010",
 		Family: harness.Spin,
 		Status: harness.Reference,

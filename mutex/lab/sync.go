@@ -7,7 +7,7 @@ import (
 )
 
 // syncMutex is the lock of the standard library: one compare-and-swap when
-// nobody holds it, a short spin, then a queue of parked goroutines.
+// the lock is free, a short spin, then a queue of parked goroutines.
 //
 // # Trade-offs
 //

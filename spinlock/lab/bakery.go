@@ -11,7 +11,7 @@ import (
 
 var bakery = &harness.Variant{
 	Name:   "bakery",
-	Doc:    "everybody draws a number above all others', by loads and stores only",
+	Doc:    "each worker draws a number above all others', by loads and stores only",
 	Paper:  "Lamport 1974",
 	Family: harness.Spin,
 	Status: harness.Reference,
@@ -32,36 +32,36 @@ var bakeryNoFence = &harness.Variant{
 	Local:  func(s harness.Setup) harness.Local { return newBakery(s, false) },
 }
 
-// bakeryLock is Lamport's bakery: an arrival looks at the numbers of all others
-// and takes one that is greater; then it waits for everybody whose number is
+// bakeryLock is Lamport's bakery: an arrival reads the numbers of all others
+// and takes one that is greater; then it waits for all whose number is
 // smaller. Two may draw the same number; the lower worker goes first.
 //
 // # Trade-offs
 //
 // Like [Peterson's lock] it needs no instruction that changes a word depending
 // on what the word holds, and it serves any number of workers in order of
-// arrival; but each acquisition reads a word or two of every worker, whether or
-// not anybody contends. The order is that of the ends of the doorway, in which a
-// number is drawn by a look at every worker: with four workers on two processors
-// that other programs share, one turn too many goes by in up to 0.03 % of waits,
-// and more than one in 0.001 %, when a worker loses its processor in the doorway
-// (go test ./spinlock/lab -run '^$' -bench Doorway).
+// arrival; but each acquisition reads a word or two of every worker, with or
+// without contention. The order is that of the ends of the doorway, in which a
+// number is drawn by a load for every worker: with four workers on two
+// processors that other programs share, one acquisition too many goes by in up
+// to 0.03 % of waits, and more than one in 0.001 %, when a worker loses its
+// processor in the doorway (go test ./spinlock/lab -run '^$' -bench Doorway).
 //
 // # Memory ordering
 //
 // Two stores must be visible before the loads that follow: the one that says
-// that a worker is choosing, before it looks at the numbers, and its number,
-// before it looks who else has one. Both are a Store, an XCHG on amd64;
+// that a worker is choosing, before it reads the numbers, and its number,
+// before it reads whether another has one. Both are a Store, an XCHG on amd64;
 // bakery-nofence makes them release stores.
 //
-// The numbers are 64 bits wide. They grow as long as somebody always waits, and
+// The numbers are 64 bits wide. They grow as long as there is always a waiter, and
 // would wrap after centuries.
 //
 // # References
 //
-// Leslie Lamport, "A New Solution of Dijkstra's Concurrent Programming Problem",
-// Communications of the ACM 17(8), August 1974, pages 453-455.
-// DOI 10.1145/361082.361093.
+// Leslie Lamport, "A New Solution of Dijkstra's Concurrent Programming
+// Problem", Communications of the ACM 17(8), August 1974, pages 453-455. DOI
+// 10.1145/361082.361093.
 //
 // [Peterson's lock]: https://doi.org/10.1016/0020-0190(81)90106-X
 type bakeryLock struct {
@@ -75,7 +75,7 @@ type bakeryWorker struct {
 	lock     *bakeryLock
 	id       int
 	_        atomics.CacheLinePad
-	choosing atomics.Uint32 // 1 while this worker looks for its number
+	choosing atomics.Uint32 // 1 while this worker chooses its number
 	number   atomics.Uint64 // 0 if it does not want the lock
 	_        atomics.CacheLinePad
 }

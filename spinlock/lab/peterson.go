@@ -46,9 +46,9 @@ var petersonNoFence = &harness.Variant{
 //
 // # Memory ordering
 //
-// A worker's two stores must be visible before it looks at the other's flag: a
+// A worker's two stores must be visible before it reads the other's flag: a
 // load may pass an earlier store to another word even on amd64, and if both
-// workers look too early both see a flag that is down and enter. The second
+// workers read too early both see a flag that is down and enter. The second
 // store is a Store, sequentially consistent, an XCHG on amd64; that orders the
 // first one too, because stores leave the buffer in order. peterson-nofence
 // makes it a release store: a plain MOV.
@@ -67,7 +67,7 @@ type petersonLock struct {
 	workers [2]petersonWorker
 
 	_    atomics.CacheLinePad
-	turn atomics.Uint32 // who goes first if both want the lock
+	turn atomics.Uint32 // which worker goes first if both want the lock
 	_    atomics.CacheLinePad
 }
 
@@ -76,7 +76,7 @@ type petersonWorker struct {
 	lock  *petersonLock
 	other uint32
 	_     atomics.CacheLinePad
-	wants atomics.Uint32 // 1 from before this worker looks until it unlocks
+	wants atomics.Uint32 // 1 from before this worker reads the other's until it unlocks
 	_     atomics.CacheLinePad
 }
 

@@ -19,7 +19,7 @@ var reciprocating = &harness.Variant{
 
 // reciprocatingLock is the lock of Dice and Kogan: arrivals push their element
 // on a stack by one Swap. The stack is detached as a whole and becomes the entry
-// segment, which is served from its top; those who arrive meanwhile form the
+// segment, which is served from its top; those that arrive meanwhile form the
 // next stack. The lock goes from hand to hand inside a segment.
 //
 // # Trade-offs
@@ -27,7 +27,7 @@ var reciprocating = &harness.Variant{
 // One element a worker, one Swap to arrive, and a release that finds its
 // successor in what it learned when it arrived: there is no wait for a link, as
 // in MCS, and the place where a worker polls is its own. The order is not first
-// come, first served: in a segment the last arrival goes first. But nobody is
+// come, first served: in a segment the last arrival goes first. But no worker is
 // overtaken by the same worker more than twice.
 //
 // A patent application covers this algorithm (US 2026/0050478 A1). It is here
@@ -38,15 +38,15 @@ var reciprocating = &harness.Variant{
 // Taking a free lock: the Swap of arrivals pairs with the CompareAndSwap of the
 // Unlock that set it to none. Taking it from a predecessor: the load of the gate
 // pairs with the Swap of that Unlock. The Swap of arrivals is sequentially
-// consistent, so an element's gate is closed before anybody can learn of it.
+// consistent, so an element's gate is closed before another worker can learn of it.
 //
 // # References
 //
-// Dave Dice and Alex Kogan, "Reciprocating Locks", PPoPP 2025,
-// DOI 10.1145/3710848.3710862; arXiv 2501.02380, listing 1.
+// Dave Dice and Alex Kogan, "Reciprocating Locks", PPoPP 2025, DOI
+// 10.1145/3710848.3710862; arXiv 2501.02380, listing 1.
 type reciprocatingLock struct {
 	waiter  waiting.Waiter        // how a wait begins
-	workers []reciprocatingWorker // 0 and 1 are nobody, see the constants
+	workers []reciprocatingWorker // 0 and 1 are no workers, see the constants
 
 	_        atomics.CacheLinePad
 	arrivals atomics.Uint32 // top of the stack
@@ -55,22 +55,22 @@ type reciprocatingLock struct {
 
 // What arrivals holds beside the number of a worker.
 const (
-	reciprocatingFree  = 0 // nobody has the lock
-	reciprocatingEmpty = 1 // somebody has it and nobody has arrived since
+	reciprocatingFree  = 0 // the lock is free
+	reciprocatingEmpty = 1 // it is held and none has arrived since
 )
 
 // What a gate holds beside the end of a segment, which is none of these.
 const (
 	gateClosed = 0
-	gateAsleep = 1<<32 - 1 // closed, and who waits there sleeps
+	gateAsleep = 1<<32 - 1 // closed, and the worker that waits there sleeps
 )
 
 // reciprocatingWorker is a worker's handle and its element.
 type reciprocatingWorker struct {
 	lock *reciprocatingLock
 	id   uint32
-	succ uint32 // who is served next in this segment; 0 if this worker is its last
-	end  uint32 // what lies below the last of the segment, and what arrivals holds if nobody has arrived since
+	succ uint32 // the worker served next in this segment; 0 if this worker is its last
+	end  uint32 // what lies below the last of the segment, and what arrivals holds if none has arrived since
 
 	_      atomics.CacheLinePad
 	gate   atomics.Uint32 // closed while this worker waits, then the end of its segment
@@ -97,13 +97,13 @@ func (h *reciprocatingWorker) Lock() {
 	}
 }
 
-// lockSlow waits at the gate. below is whom this worker pushed itself upon.
+// lockSlow waits at the gate. below is the worker that it pushed itself upon.
 func (h *reciprocatingWorker) lockSlow(below uint32) {
 	h.end = h.await()
 	if below != reciprocatingEmpty {
 		h.succ = below
 	}
-	// Below the last of a segment lies the element of a worker that had taken
+	// Below the last of a segment is the element of a worker that had taken
 	// the free lock: it is no successor.
 	if h.succ == h.end {
 		h.succ, h.end = 0, reciprocatingEmpty
@@ -127,7 +127,7 @@ func (h *reciprocatingWorker) await() uint32 {
 }
 
 // open opens the gate of a worker, and wakes it if it sleeps there. One Swap
-// both opens and looks, so no wake-up can fall between the two.
+// both opens and checks, so no wake-up can fall between the two.
 func (l *reciprocatingLock) open(worker, end uint32) {
 	h := &l.workers[worker]
 	if h.gate.Swap(end) == gateAsleep {

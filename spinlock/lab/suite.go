@@ -12,7 +12,7 @@ import (
 var Suite = []*harness.Variant{
 	{
 		Name:   "tas",
-		Doc:    "test-and-set: every look is a compare-and-swap",
+		Doc:    "test-and-set: every poll is a compare-and-swap",
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
 		Status: harness.Reference,
@@ -23,7 +23,7 @@ var Suite = []*harness.Variant{
 	},
 	{
 		Name:   "tas-xchg",
-		Doc:    "test-and-set: every look is an unconditional swap",
+		Doc:    "test-and-set: every poll is an unconditional swap",
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
 		Status: harness.Reference,
@@ -34,7 +34,7 @@ var Suite = []*harness.Variant{
 	},
 	{
 		Name:   "ttas",
-		Doc:    "test-and-test-and-set: waiters read, and swap only when the lock looks free",
+		Doc:    "test-and-test-and-set: waiters read, and swap only when the lock seems free",
 		Paper:  "Rudolph & Segall 1984",
 		Family: harness.Spin,
 		Status: harness.Reference,
@@ -45,7 +45,7 @@ var Suite = []*harness.Variant{
 	},
 	{
 		Name:   "ttas-backoff",
-		Doc:    "test-and-test-and-set; who fails stays away for a random time that doubles",
+		Doc:    "test-and-test-and-set; after a failure a waiter stays away for a random time that doubles",
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
 		Status: harness.Recommended, Complexity: harness.Single,
@@ -56,7 +56,7 @@ var Suite = []*harness.Variant{
 	},
 	{
 		Name:   "ticket",
-		Doc:    "a counter hands out numbers, a second one says whose turn it is",
+		Doc:    "a counter hands out numbers, a second one says which of them holds the lock",
 		Paper:  "Reed & Kanodia 1979",
 		Family: harness.Spin,
 		Status: harness.Reference,
@@ -113,7 +113,7 @@ var Suite = []*harness.Variant{
 	},
 	{
 		Name:   "k42",
-		Doc:    "an mcs queue of those who wait only: the holder leaves it and keeps no node",
+		Doc:    "an mcs queue of waiters only: the holder leaves it and keeps no node",
 		Paper:  "Auslander et al. 2003",
 		Family: harness.Spin,
 		Status: harness.Reference,
@@ -169,7 +169,7 @@ var Suite = []*harness.Variant{
 	},
 	{
 		Name:   "fissile",
-		Doc:    "a test-and-set word for arrivals, who may pass the first of an mcs queue until it loses patience",
+		Doc:    "a test-and-set word for arrivals, which may pass the first of an mcs queue until it loses patience",
 		Paper:  "Dice & Kogan 2020",
 		Family: harness.Spin,
 		Status: harness.Reference,

@@ -104,7 +104,7 @@ end:	do
 
 byte inside;                 /* how many workers hold the lock */
 bit latest;                  /* what the last holder left in DATA */
-chan arrived = [N] of { byte }; /* who has been through the doorway, in order */
+chan arrived = [N] of { byte }; /* the workers that have been through the doorway, in order */
 bit wants;                   /* worker 0 has come and is not in */
 
 #ifdef STARVATION

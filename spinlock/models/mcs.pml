@@ -2,8 +2,8 @@
  * The queue lock of Mellor-Crummey and Scott, as in mcs.go.
  *
  *	TRY            workers may also call TryLock
- *	SLEEP          a waiter may sleep, and a grant is also the look for it
- *	GIVE_BY_STORE  a grant is a release store, not a Swap: enough if nobody sleeps
+ *	SLEEP          a waiter may sleep, and a grant is also the check for it
+ *	GIVE_BY_STORE  a grant is a release store, not a Swap: enough if none sleeps
  *
  * Mutants:
  *
@@ -11,7 +11,7 @@
  *	FREE_BY_STORE  Unlock frees the lock by a load and a store, not a CompareAndSwap
  *	FORGET         Unlock leaves the link behind
  *	ARM_LATE       a waiter clears its grant after it has linked its node, not before
- *	LOOK_FIRST     with SLEEP: a grant looks for the sleeper by a load, then stores
+ *	CHECK_FIRST    with SLEEP: a grant checks for the sleeper by a load, then stores
  *	BARGE          Lock repeats TryLock
  */
 #ifndef N
@@ -54,7 +54,7 @@ inline await() {
 }
 
 inline give() {
-#if defined(LOOK_FIRST)
+#if defined(CHECK_FIRST)
 	was = load(GRANT(other));
 	store(GRANT(other), GIVEN);
 #elif defined(GIVE_BY_STORE)
@@ -87,7 +87,7 @@ inline takeFree() {
 }
 
 active [N] proctype Worker() {
-	byte other; /* who is before this worker, or after it */
+	byte other; /* the worker before this one, or after it */
 #ifdef SLEEP
 	byte was;
 #endif

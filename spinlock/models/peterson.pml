@@ -44,16 +44,16 @@ active [N] proctype Worker() {
 #if !defined(NO_FENCE) && !defined(FENCE_EARLY)
 		fenced;
 #endif
-look:
+poll:
 		if
 		:: d_step { load(FLAG(other)) == 0 -> enter() }
 		:: load(FLAG(other)) != 0 ->
 #ifdef NO_TURN
-			goto look
+			goto poll
 #else
 			if
 			:: d_step { load(TURN) == me -> enter() }
-			:: load(TURN) != me -> goto look
+			:: load(TURN) != me -> goto poll
 			fi
 #endif
 		fi;

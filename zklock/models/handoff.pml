@@ -1,5 +1,5 @@
 /*
- * The lock zk-handoff, as in handoff.go: clients who queue by tickets, a server
+ * The lock zk-handoff, as in handoff.go: clients that queue by tickets, a server
  * that keeps the queue and sends events, and what can befall them.
  *
  *	TRUST_CUT         a waiter believes its watch after a reconnect, too
@@ -9,13 +9,13 @@
  *	NO_MARKER         a waiter takes any change of the ticket ahead for its release
  *	OPEN_ACL          others can write to a sealed ticket
  *	DELETED_GIVES     a waiter takes the deletion of the ticket ahead for its release
- *	WITHDRAW_BY_MULTI who gives up leaves as a holder does
+ *	WITHDRAW_BY_MULTI a waiter that gives up leaves as a holder does
  *	ABSENT_WAITS      a waiter waits though the ticket ahead was gone when it set the watch
- *	ABSENT_GIVES      a waiter takes the lock if it was, whoever else is ahead
+ *	ABSENT_GIVES      a waiter takes the lock if it was, whatever else is ahead
  *	NO_CLOCK          a holder does not notice that no server answers
- *	NO_LOOK           a ticket that was made with nobody ahead is taken for the lock without a
+ *	NO_LOOK           a ticket that was made with none ahead is taken for the lock without a
  *	                  look, in whatever session its owner finds itself by then
- *	OPERATOR          somebody deletes the ticket of a waiter: not a bug of the lock, but
+ *	OPERATOR          the ticket of a waiter is deleted by hand: not a bug of the lock, but
  *	                  its limit, while the ticket is not guarded (guard.go)
  */
 #ifndef N
@@ -92,8 +92,8 @@ inline tell(c, what) {
 	k = 0
 }
 
-/* remove takes the ticket of c, if there is one, out of the queue. Who hears of
-   it hears what; who has been cut off finds it gone. */
+/* remove takes the ticket of c, if there is one, out of the queue. A client
+   that watches it hears what; one that has been cut off finds it gone. */
 inline remove(c, what) {
 	tell(c, what);
 	do

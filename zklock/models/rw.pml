@@ -1,6 +1,6 @@
 /*
- * The lock zk-rw, as in rw.go: readers and writers who queue by tickets, and
- * writers who hand over. What becomes of a watch when a connection breaks is in
+ * The lock zk-rw, as in rw.go: readers and writers that queue by tickets, and
+ * writers that hand over. What becomes of a watch when a connection breaks is in
  * handoff.pml: the code is the same.
  *
  * Mutants:
@@ -11,7 +11,7 @@
  *	NO_MARKER         a waiter takes any change of the ticket ahead for its release
  *	OPEN_ACL          others can write to a sealed ticket
  *	DELETED_GIVES     a waiter takes the deletion of the ticket ahead for its release
- *	WITHDRAW_BY_MULTI who gives up leaves as a writer does who had the lock
+ *	WITHDRAW_BY_MULTI a waiter that gives up leaves as a writer does that had the lock
  *	ABSENT_WAITS      a waiter waits though the ticket ahead was gone when it set the watch
  *	ABSENT_GIVES      a waiter takes the lock if it was
  */
@@ -91,7 +91,7 @@ inline vacate(c) {
 	fi
 }
 
-/* remove takes one ticket of c away. Who watches it hears what. */
+/* remove takes one ticket of c away. A client that watches it hears what. */
 inline remove(c, isW, what) {
 	tell(c, isW, what);
 	do

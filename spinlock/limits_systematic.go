@@ -4,6 +4,6 @@ package spinlock
 
 // These are small, so that the explorer comes by.
 const (
-	malthusianMercy = 2
-	fissileGrace    = 1
+	malthusianPeriod = 2
+	fissileGrace     = 1
 )

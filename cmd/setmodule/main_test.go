@@ -1,0 +1,143 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// moved is the path that the copy of the tree gets.
+const moved = "example.org/you/locklab"
+
+// quick are packages whose tests take a moment: in them a path that was left behind,
+// or replaced where it must not be, would be found. The compiler finds it in imports
+// of all packages.
+var quick = []string{
+	"atomics/evidence", "cmd/testcount",
+	"harness", "harness/compare", "harness/metric", "harness/oracle", "harness/recorder", "harness/resultfile",
+	"internal/layers",
+}
+
+// slow are tests of these packages that build other programs, and those that make
+// many listings.
+const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms)$"
+
+// TestMakeModule gives a copy of this tree another path, builds it, vets and tests
+// some of its packages, and gives it the old path back.
+func TestMakeModule(t *testing.T) {
+	home := copyTree(t)
+	before := read(t, home)
+	for range 2 { // the second time nothing is left to do
+		command(t, home, "make", "--no-print-directory", "module", "MODULE="+moved)
+	}
+	if got := strings.TrimSpace(command(t, home, "go", "list", "-m")); got != moved {
+		t.Fatalf("go list -m: %s", got)
+	}
+	if out := command(t, home, "gofmt", "-l", "."); out != "" {
+		t.Errorf("not formatted any more:\n%s", out)
+	}
+	command(t, home, "go", "build", "./...")
+	var packages []string
+	for _, p := range quick {
+		packages = append(packages, "./"+p)
+	}
+	command(t, home, "go", append([]string{"vet"}, packages...)...)
+	command(t, home, "go", append([]string{"test", "-vet=off", "-skip", slow}, packages...)...)
+	command(t, home, "go", "test", "-vet=off", "-run", "^TestSuiteComplete$", "./spinlock/lab")
+	command(t, home, "make", "--no-print-directory", "module", "MODULE=locklab")
+	after := read(t, home)
+	if len(before) < 500 || len(after) != len(before) {
+		t.Errorf("%d files before, %d after", len(before), len(after))
+	}
+	for name, text := range before {
+		if after[name] != text {
+			t.Errorf("%s is not what it was", name)
+		}
+	}
+}
+
+// TestMakeModuleRefuses: make says one line and has the exit status 2, and nothing
+// is changed.
+func TestMakeModuleRefuses(t *testing.T) {
+	for _, path := range []string{"", "https://example.org/you/locklab"} {
+		cmd := exec.Command("make", "--no-print-directory", "module", "MODULE="+path)
+		cmd.Dir = "../.."
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err := cmd.Run()
+		said, _, _ := strings.Cut(stderr.String(), "make: ***")
+		if cmd.ProcessState.ExitCode() != 2 || stdout.String() != "" || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "setmodule: MODULE=") {
+			t.Errorf("MODULE=%s: %v\n%s%s", path, err, stdout.String(), stderr.String())
+		}
+	}
+}
+
+// copyTree copies what git knows of this tree, and has not ignored, into a
+// directory of the test.
+func copyTree(t *testing.T) string {
+	t.Helper()
+	const root = "../.."
+	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git ls-files: %v", err)
+	}
+	home := t.TempDir()
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		info, err := os.Stat(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue // removed, and not yet committed
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, text, info.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+// read returns the files of a tree by their names.
+func read(t *testing.T, home string) map[string]string {
+	t.Helper()
+	m, err := load(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make(map[string]string)
+	for _, name := range m.files {
+		text, err := os.ReadFile(filepath.Join(home, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(text)
+	}
+	return texts
+}
+
+// command runs a command in home, without the network. Without -trimpath what the
+// compiler has made in one directory would serve in no other.
+func command(t *testing.T, home string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOPROXY=off", "GOWORK=off", "MAKEFLAGS=", "MAKELEVEL=")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, stderr.String())
+	}
+	return string(out)
+}

@@ -1,0 +1,163 @@
+package layers
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// service is the section of the README that tells how a service uses the libraries.
+var service = regexp.MustCompile(`(?s)\n## Use them in a service\n(.*?)\n## `)
+
+// blocks returns the fenced blocks of that section in a language.
+func blocks(t *testing.T, language string) (texts []string) {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := service.FindSubmatch(readme)
+	if section == nil {
+		t.Fatal("the README has no section \"Use them in a service\"")
+	}
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllSubmatch(section[1], -1) {
+		texts = append(texts, string(m[1]))
+	}
+	return texts
+}
+
+// surroundings are what the README's examples stand in, by the library they use.
+var surroundings = map[string]string{
+	"zklock": `func Reindex(ctx context.Context) error {
+%s}
+
+func reindex(context.Context, uint64) error { return nil }`,
+	"redislock": `func Reindex(ctx context.Context) error {
+%s}
+
+func reindex(context.Context, uint64) error { return nil }`,
+	"spinlock": `func Count(workers int, pool *sync.WaitGroup) int {
+	var total struct{ requests int }
+%s
+	pool.Wait()
+	return total.requests
+}`,
+}
+
+// imports are what the examples may use, by the name that they use it by.
+var imports = map[string]string{
+	"context.": "context", "sync.": "sync", "redis.": "github.com/redis/go-redis/v9",
+	"zklock.": "%s/zklock", "redislock.": "%s/redislock", "spinlock.": "%s/spinlock",
+}
+
+// example makes a Go file of an example of the README, and says of which library.
+func example(t *testing.T, module, text string) (library, file string) {
+	t.Helper()
+	for name, around := range surroundings {
+		if !strings.Contains(text, name+".") || name == "redislock" && strings.Contains(text, "zklock.") {
+			continue
+		}
+		body := fmt.Sprintf(around, text)
+		file = "package " + name + "\n\nimport (\n"
+		for use, path := range imports {
+			if regexp.MustCompile(`\b` + regexp.QuoteMeta(use)).MatchString(body) {
+				if strings.Contains(path, "%s") {
+					path = fmt.Sprintf(path, module)
+				}
+				file += fmt.Sprintf("\t%q\n", path)
+			}
+		}
+		return name, file + ")\n\n" + body + "\n"
+	}
+	t.Fatalf("which library does this example of the README use?\n%s", text)
+	return "", ""
+}
+
+// TestOutside uses the libraries in a module of its own, in a directory beside a
+// link to this tree, by the commands of the README and without the network: it
+// compiles the README's examples and runs a program for each library that needs no
+// server.
+func TestOutside(t *testing.T) {
+	if err := touch(root); err != nil {
+		t.Fatal(err)
+	}
+	module, err := goList(root, build{}, "-m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	tree, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(tree, filepath.Join(home, "locklab")); err != nil {
+		t.Fatal(err)
+	}
+	put := func(name, text string) {
+		path := filepath.Join(home, "service", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	examples := make(map[string]bool)
+	for _, text := range blocks(t, "go") {
+		library, file := example(t, strings.TrimSpace(string(module)), text)
+		examples[library] = true
+		put("use"+library+"/use.go", file)
+	}
+	if len(examples) < len(surroundings) {
+		t.Errorf("the README has examples of %v only", examples)
+	}
+	for _, library := range libraries {
+		text, err := os.ReadFile(filepath.Join("testdata", "programs", library.path, "main.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(library.path+"/main.go", string(text))
+	}
+	commands := strings.Join(blocks(t, "sh"), "")
+	if strings.Count(commands, "\ngo ") < 3 {
+		t.Fatalf("the README's commands are\n%s", commands)
+	}
+	outside(t, filepath.Join(home, "service"), commands)
+	for _, library := range libraries {
+		outside(t, filepath.Join(home, "service"), "go run ./"+library.path)
+	}
+}
+
+// outside runs commands in dir, without the network. Without -trimpath what the
+// compiler has made in one directory would serve in no other.
+func outside(t *testing.T, dir, commands string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", commands)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s\n%v\n%s", commands, err, out)
+	}
+}
+
+// TestGettingIt: each library's documentation has the command of the README that
+// puts a clone in the place of the module.
+func TestGettingIt(t *testing.T) {
+	edit := regexp.MustCompile(`(?m)^go mod edit .*$`).FindString(strings.Join(blocks(t, "sh"), ""))
+	if edit == "" {
+		t.Fatal("the README has no such command")
+	}
+	for _, library := range []string{"spinlock", "mutex", "zklock", "redislock"} {
+		text, err := os.ReadFile(filepath.Join(root, library, "doc.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "//\t"+edit+"\n//\tgo get ") || !strings.Contains(string(text), "/"+library+"\n//\n// In a fork, make module MODULE=") {
+			t.Errorf("the package comment of %s does not tell how to get it, by\n\t%s", library, edit)
+		}
+	}
+}
