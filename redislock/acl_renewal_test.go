@@ -14,7 +14,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestACLRenewal: a user who is alone with a lock and lacks a right that only the renewal
+// TestACLRenewal: a user that is alone with a lock and lacks a right that only the renewal
 // or the release needs is told so by Lock or Unlock, and does not lose the lease instead.
 func TestACLRenewal(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestACLName(t *testing.T) {
 		unlock(t, held)
 		unlock(t, take(t, got))
 		if more == "" && named() {
-			t.Error("a user who may not has set the name of a connection")
+			t.Error("a user that may not has set the name of a connection")
 		}
 	}
 }

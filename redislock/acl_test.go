@@ -15,7 +15,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestACLRights: each right of the documented user is needed, and a user who lacks it
+// TestACLRights: each right of the documented user is needed, and a user that lacks it
 // is told so at once.
 func TestACLRights(t *testing.T) {
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestACLRights(t *testing.T) {
 			others := slices.DeleteFunc(slices.Clone(rights), func(r string) bool { return r == right })
 			user := r.user(t, others)
 			failed := 0
-			for try := 0; failed == 0 && try < 3; try++ { // on a busy machine nobody may have had to wait
+			for try := 0; failed == 0 && try < 3; try++ { // on a busy machine no client may have had to wait
 				if err := r.connect(t).ScriptFlush(t.Context()).Err(); err != nil {
 					t.Fatal(err)
 				}
@@ -58,7 +58,7 @@ func TestACLRights(t *testing.T) {
 	})
 }
 
-// TestACLForce: the documented user may unlock by force, whatever the kind; and one who
+// TestACLForce: the documented user may unlock by force, whatever the kind; and one that
 // lacks a right either may all the same, or is told so in one line.
 func TestACLForce(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestACLForce(t *testing.T) {
 	}
 }
 
-// forceAsUser: who waits gets a lock that is unlocked by force, and its holder is told.
+// forceAsUser: a waiter gets a lock that is unlocked by force, and its holder is told.
 func forceAsUser(t *testing.T, user running, k lockKind) {
 	name := newName()
 	held := lock(t, k.make(user.client(t), name, calm))
@@ -110,7 +110,7 @@ func forceAsUser(t *testing.T, user running, k lockKind) {
 	unlock(t, next)
 }
 
-// forceWithout takes a lock, which somebody waits for, away by a user without a right.
+// forceWithout takes a lock that has a waiter away by a user without a right.
 func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
 	name, admin := newName(), r.connect(t)
 	f, ok := k.make(user.client(t), name, calm).(forcer)
@@ -126,7 +126,7 @@ func forceWithout(t *testing.T, r, user running, k lockKind, right string) {
 	case err == nil && !freed:
 		t.Errorf("%s without %s: a lock that is held was not freed, without an error", k.name, right)
 	case err == nil && right == "~locks:*":
-		t.Errorf("%s: whoever may not touch the key frees it", k.name)
+		t.Errorf("%s: a user that may not touch the key frees it", k.name)
 	case err != nil:
 		if text := err.Error(); !strings.HasPrefix(text, "redislock: force unlock ") || !strings.Contains(text, "rights that a user needs") || strings.Contains(text, "\n") {
 			t.Errorf("%s without %s: %q, want one line that says what to do", k.name, right, text)
@@ -180,7 +180,7 @@ func everyKind(t *testing.T, r running) map[string]error {
 var calm = redislock.Options{HandoffTimeout: 5 * time.Second}
 
 // contend lets a hand a lock over to b, another waiter having left, and returns the
-// first error, at which everybody leaves.
+// first error, at which all clients leave.
 func contend(ctx context.Context, a, b tryLocker) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -222,7 +222,7 @@ func contend(ctx context.Context, a, b tryLocker) error {
 }
 
 // passOver releases a lock of the kind queue for which only a process waits that has
-// died, with a letter unread.
+// died, with a notification unread.
 func passOver(ctx context.Context, admin redis.UniversalClient, m tryLocker, name string) error {
 	l, err := m.Lock(ctx)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 type ClientOptions struct {
 	// Blocking is for the commands that block, with which waiters listen: one
 	// connection of it for every 32 names that this client waits for, in a cluster one
-	// for each, and one for each lock that subscribes. The Client closes it. It must not repeat requests (redis.Options.MaxRetries: -1): a
-	// message may be lost with a connection, and that must show. nil makes one after
-	// the pattern of the other client, which must then be a *redis.Client (of one
+	// for each, and one for each lock that subscribes. The Client closes it. It must not
+	// repeat requests (redis.Options.MaxRetries: -1): a message may be lost with a
+	// connection, and that must show. nil makes one after the pattern of the other client, which must then be a *redis.Client (of one
 	// server, or by Sentinel) or a *redis.ClusterClient.
 	//
 	// Behind Sentinel and in a cluster the one that is made notices a server that hangs,
@@ -32,16 +32,16 @@ type ClientOptions struct {
 	// says PING, and waits three seconds for an answer. One that is given must see to
 	// that itself: one by redis.NewFailoverClient closes those of its connections that
 	// pop when a replica is promoted, but not those that subscribe, as [Reentrant]
-	// does. Who waits and does not notice gets the lock when the lease is over that the
-	// holder had, or later.
+	// does. A waiter whose client does not notice gets the lock when the lease of the holder
+	// is over, or later.
 	Blocking redis.UniversalClient
 
-	// Name is who this client is: letters, digits, and . _ - / after the first. The
+	// Name is the name of this client: letters, digits, and . _ - / after the first. The
 	// connections on which it listens have it in CLIENT LIST, in place of the name
 	// that those of the other client have (redis.Options.ClientName), unless
 	// Blocking is set or the user may not set it. And what a lock has in the server for its owner, in its key,
 	// and for each waiter, in its queue, begins with it: so GET of the key of a
-	// [Mutex] says who has it. In the key of a [Reentrant] there is no room for
+	// [Mutex] says which client has it. In the key of a [Reentrant] there is no room for
 	// it. "" is no name.
 	Name string
 
@@ -71,14 +71,14 @@ type Client struct {
 	mu       sync.Mutex
 	blocking redis.UniversalClient // nil until needed
 	leases   map[*Lease]bool
-	next     time.Time   // when the watchdog looks again; zero for never
+	next     time.Time   // when the watchdog runs again; zero for never
 	watchdog *time.Timer // nil before the first lease
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 
 	mail          mailboxes // locked before mu
 	subscriptions channels[subscription]
-	bells         channels[bell]
+	broadcasts    channels[broadcast]
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks.
@@ -112,7 +112,7 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 // names of waiters.
 var clientName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
 
-// identity returns a new name that nobody else has, for an owner or a mailbox.
+// identity returns a new name that no other has, for an owner or a mailbox.
 func (c *Client) identity() string {
 	if c.name == "" {
 		return rand.Text()
@@ -203,7 +203,7 @@ func (c *Client) listener() (redis.UniversalClient, error) {
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.MaxRetries = manyConnections, 0, 0, 1, -1
 		o.MaintNotificationsConfig = quietMaintenance()
 		c.introduce(&o.ClientName, &o.OnConnect)
-		if o.Addr == byFailover { // else nobody takes the place of a server that hangs
+		if o.Addr == byFailover { // else no server takes the place of one that hangs
 			o.Dialer = c.watch(o.Dialer, o.Addr)
 		}
 		c.blocking = redis.NewClient(&o)
@@ -244,7 +244,7 @@ func (c *Client) introduce(name *string, connected *func(context.Context, *redis
 
 // quietMaintenance is a configuration of its own for the connections that listen.
 // go-redis writes to that of the client they are copied from while it connects, so
-// it must not even be read here. Nothing is lost: who waits asks again after a cut.
+// it must not even be read here. Nothing is lost: a waiter asks again after a cut.
 func quietMaintenance() *maintnotifications.Config {
 	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -253,7 +253,7 @@ func quietMaintenance() *maintnotifications.Config {
 const renewTogether = 20 * time.Millisecond
 
 const (
-	// manyConnections does not limit who listens.
+	// manyConnections does not limit how many listen.
 	manyConnections = 1 << 16
 
 	// idleOfNode is how many connections to a node of a cluster stay when they are not in
@@ -261,7 +261,7 @@ const (
 	idleOfNode = 4
 )
 
-// keep adds a lease to those that the watchdog looks after, and reports whether
+// keep adds a lease to those of the watchdog, and reports whether
 // any of it is left.
 func (c *Client) keep(l *Lease) bool {
 	c.mu.Lock()
@@ -270,7 +270,7 @@ func (c *Client) keep(l *Lease) bool {
 		return false
 	}
 	c.leases[l] = true
-	c.lookAt(l.due())
+	c.tickAt(l.due())
 	return true
 }
 
@@ -281,22 +281,22 @@ func (c *Client) drop(l *Lease) {
 	delete(c.leases, l)
 }
 
-// lookAt makes sure that the watchdog looks at that time or before. The caller
+// tickAt makes sure that the watchdog runs at that time or before. The caller
 // holds c.mu.
-func (c *Client) lookAt(at time.Time) {
+func (c *Client) tickAt(at time.Time) {
 	if !c.next.IsZero() && !at.Before(c.next) {
 		return
 	}
 	c.next = at
 	if c.watchdog == nil {
-		c.watchdog = time.AfterFunc(time.Until(at), c.look)
+		c.watchdog = time.AfterFunc(time.Until(at), c.tick)
 	} else {
 		c.watchdog.Reset(time.Until(at))
 	}
 }
 
-// look ends the leases whose time is over and renews those whose time has come.
-func (c *Client) look() {
+// tick ends the leases whose time is over and renews those whose time has come.
+func (c *Client) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -312,13 +312,13 @@ func (c *Client) look() {
 			delete(c.leases, l)
 			continue
 		case !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.term/renewTries):
-			renew[l.unheard] = append(renew[l.unheard], l)
-			l.unheard, l.renewAt = true, now.Add(l.term/renewSilence)
+			renew[l.unanswered] = append(renew[l.unanswered], l)
+			l.unanswered, l.renewAt = true, now.Add(l.term/renewSilence)
 		}
-		c.lookAt(l.due())
+		c.tickAt(l.due())
 	}
-	for unheard, ls := range renew {
-		c.work.Go(func() { c.renew(ls, unheard) })
+	for unanswered, ls := range renew {
+		c.work.Go(func() { c.renew(ls, unanswered) })
 	}
 }
 

@@ -13,27 +13,27 @@ import (
 
 // cohort is two locks, one behind the other: the waiters of a process queue up in
 // it, first come, first served, and one place in the queue of [queue] stands for
-// all of them. Whoever releases the lock hands it to the next waiter of the same
-// process without a word to the server, for so many turns; then it goes back to the
-// server and to the next process, and this one queues up again.
+// all of them. A release hands the lock to the next waiter of the same process without a
+// request, so many times in a row; then it goes back to the server and to the next
+// process, and this one queues up again.
 //
-//  1. Acquire: if nobody in the process has the lock or waits for it, ask the
+//  1. Acquire: if the process neither has the lock nor waits for it, ask the
 //     server. Otherwise join the process's own queue.
-//  2. Release: hand over to the first of that queue, if there is one, the turns are
-//     not used up, and enough of the lease is left. If the server has not said for a
+//  2. Release: hand over to the first of that queue, if there is one, the limit
+//     is not reached, and enough of the lease is left. If the server has not said for a
 //     grant timeout that the lock is held, ask it before, by a renewal. Otherwise release
-//     the lock in the server, and queue up there for whoever waits.
+//     the lock in the server, and queue up there again if there are waiters.
 //
-// A process with enough waiters sends two or three requests for all of its turns, and
-// one more for each grant timeout that they take. A hand-over within it takes some microseconds. The price is order: a process
-// that waits lets each of the others have all of its turns first, however early its
-// own waiters came.
+// A process with enough waiters sends two or three requests for all acquisitions of
+// a row, and one more for each grant timeout that they take. A hand-over within it takes
+// some microseconds. The price is order: a process that waits lets each of the others
+// have its row first, however early its own waiters came.
 //
 // # Fencing
 //
-// The server gives one token for all turns, T. That of turn n is T<<12 + n, with n
-// from 0 and below 1<<12. So tokens rise within the turns, and from those of one
-// process to those of the next, whose T is greater by 1 at least.
+// The server gives one token for a row of acquisitions, T. That of acquisition n is
+// T<<12 + n, with n from 0 and below 1<<12. So tokens rise within the row, and from those
+// of one process to those of the next, whose T is greater by 1 at least.
 //
 // # References
 //
@@ -42,7 +42,7 @@ import (
 // doi:10.1145/2145816.2145848.
 var cohort = &harness.Variant{
 	Name:   "redis-cohort",
-	Doc:    "a queue in each process in front of redis-queue, up to 16 turns in a row within a process",
+	Doc:    "a queue in each process in front of redis-queue, up to 16 acquisitions in a row within a process",
 	Paper:  "Dice, Marathe & Shavit 2012",
 	Family: harness.Redis,
 	Status: harness.Recommended, Complexity: harness.Composed,
@@ -67,39 +67,39 @@ const (
 	// 16 acquisitions, the first and 15 by hand-over, so that they hardly show.
 	DefaultHandovers = 15
 
-	turnBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
+	handoverBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
 )
 
 // A Cohort is a lock between all clients that use the same name on the same
-// server, and within each of them between all who use the same Cohort: make it
+// server, and within each of them between all users of the same Cohort: make it
 // once and keep it. It can be locked again after any error. It is not reentrant.
 //
 // It pays where many goroutines of a process want the same lock at the same time,
 // and the order between processes does not matter: a [Mutex] keeps that, and sends
-// two requests for each turn in such a process. Its key is one of [Client.Mutex],
+// two requests for each acquisition in such a process. Its key is one of [Client.Mutex],
 // which other processes may use as well; but then they must not compare its tokens
 // with those of a Cohort.
 type Cohort struct {
 	c      *Client
 	server *Mutex
-	turns  int
+	inARow int
 	err    error
 
 	mu      sync.Mutex
 	waiting list.List // of *cohortWaiter, in order of arrival
-	busy    bool      // somebody here has the lock, or somebody asks the server for it
+	busy    bool      // this process has the lock, or asks the server for it
 	asking  context.CancelFunc
 }
 
-// A cohortWaiter is one Lock that waits for its process's turn.
+// A cohortWaiter is one Lock that waits for its process to have the lock.
 type cohortWaiter struct {
-	place *list.Element // nil once it has been served
-	got   chan turn     // has room for one
+	place *list.Element    // nil once it has been served
+	got   chan acquisition // has room for one
 }
 
-// A turn is what a waiter gets: turn n of a lease of the server, from 0, or an
+// An acquisition is what a waiter gets: the nth of a lease of the server, from 0, or an
 // error.
-type turn struct {
+type acquisition struct {
 	lease *Lease
 	n     int
 	err   error
@@ -107,10 +107,10 @@ type turn struct {
 
 // Cohort returns the lock with that name; see [Client.Mutex] on names.
 func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
-	m := &Cohort{c: c, server: c.Mutex(name, o.Options), turns: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
+	m := &Cohort{c: c, server: c.Mutex(name, o.Options), inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 	m.err = m.server.err
-	if m.err == nil && o.Handovers >= 1<<turnBits {
-		m.err = fmt.Errorf("redislock: %w: %d hand-overs in a row: want %d at most", harness.ErrUsage, o.Handovers, 1<<turnBits-1)
+	if m.err == nil && o.Handovers >= 1<<handoverBits {
+		m.err = fmt.Errorf("redislock: %w: %d hand-overs in a row: want %d at most", harness.ErrUsage, o.Handovers, 1<<handoverBits-1)
 	}
 	return m
 }
@@ -140,7 +140,7 @@ func (m *Cohort) traced(ctx context.Context, lock func(context.Context) (*Lease,
 	return lock(ctx)
 }
 
-// wait waits for a turn.
+// wait waits until w is served.
 func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, m.server.name)
@@ -150,7 +150,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 		traceOf(ctx).queued(m.server.name, ahead)
 	}
 	for {
-		t, served := m.turn(ctx, w)
+		t, served := m.receive(ctx, w)
 		switch {
 		case !served && ctx.Err() != nil:
 			return nil, ended(ctx, m.server.name)
@@ -165,8 +165,8 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 	}
 }
 
-// turn waits for what w gets, or takes it out and returns false.
-func (m *Cohort) turn(ctx context.Context, w *cohortWaiter) (t turn, served bool) {
+// receive waits for what w gets, or takes it out and returns false.
+func (m *Cohort) receive(ctx context.Context, w *cohortWaiter) (t acquisition, served bool) {
 	select {
 	case t := <-w.got:
 		return t, true
@@ -174,12 +174,12 @@ func (m *Cohort) turn(ctx context.Context, w *cohortWaiter) (t turn, served bool
 	case <-m.c.open.Done():
 	}
 	if m.withdraw(w) {
-		return turn{}, false
+		return acquisition{}, false
 	}
 	return <-w.got, true // it was served meanwhile
 }
 
-// retake lets w wait again, as the first, in place of a turn that was over before it
+// retake lets w wait again, as the first, in place of an acquisition that was over before it
 // began.
 func (m *Cohort) retake(w *cohortWaiter, l *Lease) {
 	m.mu.Lock()
@@ -191,8 +191,8 @@ func (m *Cohort) retake(w *cohortWaiter, l *Lease) {
 	_ = l.discard(context.Background()) // it is over anyway
 }
 
-// TryLock takes the lock if nobody has it or waits for it, here or elsewhere. The
-// error wraps ErrNotAcquired if somebody does.
+// TryLock takes the lock if it is free and has no waiters, here or elsewhere. The
+// error wraps ErrNotAcquired otherwise.
 func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
@@ -210,18 +210,18 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	m.mu.Unlock()
 	l, err := m.server.TryLock(context.WithValue(ctx, traceKey{}, (*Trace)(nil)))
 	if err != nil {
-		m.pass(turn{n: m.turns})
+		m.pass(acquisition{n: m.inARow})
 		return nil, err
 	}
-	return m.begin(turn{lease: l})
+	return m.begin(acquisition{lease: l})
 }
 
-// join enters a waiter, and asks the server if nobody does. It returns also how
+// join enters a waiter, and asks the server if the process does not yet. It returns also how
 // many of the process are before it, or -1 if it is the one to ask.
 func (m *Cohort) join() (w *cohortWaiter, ahead int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w, ahead = &cohortWaiter{got: make(chan turn, 1)}, m.waiting.Len()
+	w, ahead = &cohortWaiter{got: make(chan acquisition, 1)}, m.waiting.Len()
 	w.place = m.waiting.PushBack(w)
 	if !m.busy {
 		m.ask()
@@ -246,7 +246,7 @@ func (m *Cohort) withdraw(w *cohortWaiter) bool {
 	return true
 }
 
-// ask gets the lock from the server for whoever waits by then. The caller holds
+// ask gets the lock from the server for the waiters of that time. The caller holds
 // m.mu.
 func (m *Cohort) ask() {
 	ctx, cancel := context.WithCancel(m.c.open)
@@ -262,17 +262,17 @@ func (m *Cohort) ask() {
 }
 
 // asked hands out what the server has answered. withdrawn says that the last
-// waiter had left meanwhile: those who came after that ask again.
+// waiter had left meanwhile: those that came after that ask again.
 func (m *Cohort) asked(l *Lease, err error, withdrawn bool) {
 	m.mu.Lock()
 	m.asking = nil
 	if err != nil && !withdrawn {
 		for m.waiting.Len() > 0 {
-			m.first().got <- turn{err: err}
+			m.first().got <- acquisition{err: err}
 		}
 	}
 	m.mu.Unlock()
-	m.pass(turn{lease: l, n: -1})
+	m.pass(acquisition{lease: l, n: -1})
 }
 
 // first takes the first waiter out. The caller holds m.mu.
@@ -282,10 +282,10 @@ func (m *Cohort) first() *cohortWaiter {
 	return w
 }
 
-// pass hands the lock on after turn t of a lease, within the process or to the
+// pass hands the lock on after acquisition t of a lease, within the process or to the
 // server, and returns the error of the latter.
-func (m *Cohort) pass(t turn) error {
-	next := turn{lease: t.lease, n: t.n + 1}
+func (m *Cohort) pass(t acquisition) error {
+	next := acquisition{lease: t.lease, n: t.n + 1}
 	if m.wanted() && m.may(next) && m.give(next) {
 		return nil
 	}
@@ -309,8 +309,8 @@ func (m *Cohort) wanted() bool {
 	return m.waiting.Len() > 0
 }
 
-// give gives turn t to the first waiter, if there is still one.
-func (m *Cohort) give(t turn) bool {
+// give gives acquisition t to the first waiter, if there is still one.
+func (m *Cohort) give(t acquisition) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.waiting.Len() == 0 {
@@ -320,12 +320,12 @@ func (m *Cohort) give(t turn) bool {
 	return true
 }
 
-// may reports whether turn t may begin. One that does not come with the server's grant
+// may reports whether acquisition t may begin. One that does not come with the server's grant
 // asks it, if it has not said for a grant timeout that the lock is held: it may have been
 // unlocked by force. A lease that is not to be renewed goes back to it instead.
-func (m *Cohort) may(t turn) bool {
+func (m *Cohort) may(t acquisition) bool {
 	l := t.lease
-	if l == nil || t.n >= m.turns || !l.lives() {
+	if l == nil || t.n >= m.inARow || !l.lives() {
 		return false
 	}
 	if t.n == 0 {
@@ -337,7 +337,7 @@ func (m *Cohort) may(t turn) bool {
 	return l.fresh(m.server.o.HandoffTimeout) && l.lives() && m.lasts(l)
 }
 
-// lasts reports whether enough of l is left for another turn: half of what a new
+// lasts reports whether enough of l is left for another acquisition: half of what a new
 // holder has, which is a grant that will be renewed, or else the lease.
 func (m *Cohort) lasts(l *Lease) bool {
 	least := m.server.o.HandoffTimeout
@@ -347,9 +347,9 @@ func (m *Cohort) lasts(l *Lease) bool {
 	return time.Until(l.until()) > least/2
 }
 
-// begin returns the lease of a turn. It ends with the server's: then the turn is
-// over too, even if its holder never comes to Unlock.
-func (m *Cohort) begin(t turn) (*Lease, error) {
+// begin returns the lease of an acquisition. It ends with the server's: then the
+// acquisition is over too, even if its holder never comes to Unlock.
+func (m *Cohort) begin(t acquisition) (*Lease, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
@@ -360,7 +360,7 @@ func (m *Cohort) begin(t turn) (*Lease, error) {
 	j := newJoint(m.c, m.server.name, 1)
 	j.add(t.lease)
 	j.all.prompt = t.lease.prompt
-	j.all.token = t.lease.token<<turnBits | uint64(t.n)
+	j.all.token = t.lease.token<<handoverBits | uint64(t.n)
 	j.all.free = func(context.Context) (bool, error) {
 		stop()
 		j.dissolve()

@@ -23,7 +23,7 @@ func TestCohort(t *testing.T) {
 		name string
 		run  func(*testing.T, harness.Endpoint)
 	}{
-		{"requests, order and tokens", cohortTurns},
+		{"requests, order and tokens", cohortRequests},
 		{"two processes", cohortProcesses},
 		{"the last waiter leaves", cohortWithdraws},
 		{"a lease is lost", cohortLost},
@@ -39,13 +39,13 @@ func TestCohort(t *testing.T) {
 	}
 }
 
-// stroll lets n goroutines take turns with a lock, each so many, and calls inside
+// stroll lets n goroutines take a lock in turn, each so often, and calls inside
 // with each lease.
-func stroll(t *testing.T, m redislock.Lockable, n, turns int, inside func(l *redislock.Lease)) {
+func stroll(t *testing.T, m redislock.Lockable, n, times int, inside func(l *redislock.Lease)) {
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
-			for range turns {
+			for range times {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				l, err := m.Lock(ctx)
 				if err == nil {
@@ -63,10 +63,10 @@ func stroll(t *testing.T, m redislock.Lockable, n, turns int, inside func(l *red
 	wg.Wait()
 }
 
-func cohortTurns(t *testing.T, at harness.Endpoint) {
-	const workers, each, turns = 8, 50, 10
+func cohortRequests(t *testing.T, at harness.Endpoint) {
+	const workers, each, inARow = 8, 50, 10
 	c := dial(t, at)
-	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{Handovers: turns - 1})
+	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{Handovers: inARow - 1})
 	unlock(t, lock(t, m)) // the server may not have the scripts yet
 	before := c.Counts()
 	var last uint64 // guarded by the lock
@@ -78,8 +78,8 @@ func cohortTurns(t *testing.T, at harness.Endpoint) {
 		time.Sleep(50 * time.Microsecond) // so that the others are back
 	})
 	got := c.Counts().Sub(before).Requests
-	if least, most := uint64(workers*each/turns*2), uint64(workers*each/2); got < least || got > most {
-		t.Errorf("%d turns of up to %d in a row cost %d requests, want %d to %d", workers*each, turns, got, least, most)
+	if least, most := uint64(workers*each/inARow*2), uint64(workers*each/2); got < least || got > most {
+		t.Errorf("%d acquisitions, up to %d in a row, cost %d requests, want %d to %d", workers*each, inARow, got, least, most)
 	}
 	first := lock(t, m)
 	var queue []<-chan *redislock.Lease
@@ -97,17 +97,17 @@ func cohortTurns(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortProcesses: no process has more turns in a row than it may while another
+// cohortProcesses: no process has the lock more often in a row than it may while another
 // waits, and tokens rise across them.
 func cohortProcesses(t *testing.T, at harness.Endpoint) {
-	const turns = 4
+	const inARow = 4
 	key := newKey()
 	var mu sync.Mutex // for the race detector; the lock guards these
 	var last, batch uint64
 	holder, streak := -1, 0
 	var wg sync.WaitGroup
 	for p := range 2 {
-		m := newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Handovers: turns - 1})
+		m := newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Handovers: inARow - 1})
 		wg.Go(func() {
 			stroll(t, m, 3, 40, func(l *redislock.Lease) {
 				mu.Lock()
@@ -122,8 +122,8 @@ func cohortProcesses(t *testing.T, at harness.Endpoint) {
 				} else {
 					streak = 1
 				}
-				if holder, batch = p, last>>16; streak > turns {
-					t.Errorf("%d turns in a row, want %d at most", streak, turns)
+				if holder, batch = p, last>>16; streak > inARow {
+					t.Errorf("%d acquisitions in a row, want %d at most", streak, inARow)
 				}
 			})
 		})
@@ -155,7 +155,7 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 			t.Errorf("Lock = %v, want the error of the context", err)
 		}
 	}
-	eventually(t, "nobody waits", waits(0))
+	eventually(t, "no waiters", waits(0))
 	got := begun(t, m)
 	eventually(t, "the process waits again", waits(1))
 	unlock(t, other)
@@ -165,7 +165,7 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortLost: who waits in the process goes on when the lease is lost, although
+// cohortLost: a waiter of the process goes on when the lease is lost, although
 // its holder has not come to Unlock.
 func cohortLost(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
@@ -243,7 +243,7 @@ func cohortOptions(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// cohortForced: after a ForceUnlock no turn begins later than a grant timeout, beside the
+// cohortForced: after a ForceUnlock no acquisition begins later than a grant timeout, beside the
 // next holder.
 func cohortForced(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
@@ -288,6 +288,6 @@ func cohortForced(t *testing.T, at harness.Endpoint) {
 	all.Wait()
 	unlock(t, next)
 	if n := late.Load(); n > 0 {
-		t.Errorf("%d turns began beside the next holder, later than %v after the ForceUnlock", n, grant)
+		t.Errorf("%d acquisitions began beside the next holder, later than %v after the ForceUnlock", n, grant)
 	}
 }

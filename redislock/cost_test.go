@@ -16,7 +16,7 @@ import (
 type connect func(context.Context, harness.Endpoint, string) (harness.Remote, error)
 
 // TestCost counts what an acquisition and its release cost, alone and with eight
-// workers who hold the lock for a millisecond each: Redisson's locks then and
+// workers that hold the lock for a millisecond each: Redisson's locks then and
 // now, a channel against polling.
 func TestCost(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestCost(t *testing.T) {
 		for _, per := range []int{1, 8} { // workers of a client
 			alone, _ := cost(t, at, remote, 1, 1)
 			crowd, took := cost(t, at, remote, 8, per)
-			t.Logf("%-20s %d workers a client: %4.2f requests alone; %5.2f requests and %5.2f messages of 8, %6.2f ms a turn",
+			t.Logf("%-20s %d workers a client: %4.2f requests alone; %5.2f requests and %5.2f messages of 8, %6.2f ms an acquisition",
 				test.lock, per, alone.requests, crowd.requests, crowd.messages, took.Seconds()*1000)
 			if alone.requests != test.alone {
 				t.Errorf("%s costs %.2f requests alone, want %.0f", test.lock, alone.requests, test.alone)
@@ -46,7 +46,7 @@ func TestCost(t *testing.T) {
 		polling, took := cost(t, at, func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 			return &poller{t: t, c: dial(t, at), pause: pause}, nil
 		}, 8, 8)
-		t.Logf("polling every %-5v: %5.2f requests, %6.2f ms a turn", pause, polling.requests, took.Seconds()*1000)
+		t.Logf("polling every %-5v: %5.2f requests, %6.2f ms an acquisition", pause, polling.requests, took.Seconds()*1000)
 		if pause == time.Millisecond && polling.requests < listening.requests {
 			t.Errorf("polling every %v costs %.2f requests, less than listening: %.2f", pause, polling.requests, listening.requests)
 		}
@@ -62,15 +62,15 @@ func variant(t *testing.T, name string) *harness.Variant {
 	return redislock.Suite[i]
 }
 
-// A price is what one turn costs.
+// A price is what one acquisition costs.
 type price struct{ requests, messages float64 }
 
-// cost lets workers take turns.
+// cost lets workers take the lock in turn.
 func cost(t *testing.T, at harness.Endpoint, with connect, workers, per int) (price, time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	const turns = 5
+	const times = 5
 	clients, sessions := crew(t, ctx, at, with, workers, per)
 	round := func(n int) {
 		var all sync.WaitGroup
@@ -101,15 +101,15 @@ func cost(t *testing.T, at harness.Endpoint, with connect, workers, per int) (pr
 	}
 	round(1) // the server may not have the scripts yet
 	before, began := sum(), time.Now()
-	round(turns)
+	round(times)
 	took, n := time.Since(began), sum().Sub(before)
 	for _, c := range clients {
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	all := float64(workers * turns)
-	return price{float64(n.Requests) / all, float64(n.Notifications) / all}, took / time.Duration(workers*turns)
+	all := float64(workers * times)
+	return price{float64(n.Requests) / all, float64(n.Notifications) / all}, took / time.Duration(workers*times)
 }
 
 // crew connects workers, so many to a client.

@@ -113,7 +113,7 @@ func (r running) client(t *testing.T) *redislock.Client {
 	return c
 }
 
-// admin returns a client of a user who may do anything.
+// admin returns a client of a user that may do anything.
 func (r running) admin(t *testing.T) redis.UniversalClient {
 	r.options.Username, r.options.Password = "", ""
 	return r.connect(t)
@@ -186,7 +186,7 @@ func documentedACL(t *testing.T) []string {
 	return words
 }
 
-// aclUser makes the user locks, who may do what rules say.
+// aclUser makes the user locks, which may do what rules say.
 func aclUser(t *testing.T, o redis.UniversalOptions, rules []string) {
 	t.Helper()
 	aclUserCalled(t, o, aclUserName, rules)

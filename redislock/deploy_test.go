@@ -27,7 +27,7 @@ func TestDeployments(t *testing.T) {
 			}
 			t.Run(r.name+"/"+k.name, func(t *testing.T) {
 				leaktest.Own(t)
-				takeTurns(t, r, k)
+				alternate(t, r, k)
 			})
 		}
 	}
@@ -53,9 +53,9 @@ func TestDeployments(t *testing.T) {
 	})
 }
 
-// takeTurns: two clients contend for a lock, one hands it over to the other, and
+// alternate: two clients contend for a lock, one hands it over to the other, and
 // nothing stays behind.
-func takeTurns(t *testing.T, r running, k lockKind) {
+func alternate(t *testing.T, r running, k lockKind) {
 	admin := r.admin(t)
 	for _, name := range []string{newName(), newName() + ":{tag}:x"} {
 		a, b := k.make(r.client(t), name, calm), k.make(r.client(t), name, calm)
@@ -151,7 +151,7 @@ func wantOneSlot(t *testing.T, rdb redis.UniversalClient, name string) {
 	}
 }
 
-// wantFree expects that the lock is free, that nobody waits for it, and that what
+// wantFree expects that the lock is free, that it has no waiters, and that what
 // else is left of it ends by itself.
 func wantFree(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()

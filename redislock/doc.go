@@ -46,7 +46,7 @@
 // drift, and less [Options].Margin, so that a holder which is cut off is told before
 // another has the lock. Waiters are served in order of arrival. Past the deadline, or when a
 // renewal finds the lock gone, the lease is lost and Done is closed, and
-// somebody else may have the lock. Tokens rise strictly from holder to holder,
+// another client may have the lock. Tokens rise strictly from holder to holder,
 // so that a resource which remembers the greatest token it has seen can refuse a
 // holder that was paused for longer, by a debugger, a hypervisor or a garbage
 // collector. Without that check the pause does its harm, as with every lock kept
@@ -69,7 +69,7 @@
 //
 // The other way round, a release that was not replicated leaves the lock taken until
 // its lease is over (ten of ten). What was replicated goes on: holders keep their
-// locks, and hand them over to those who waited. TestFailover shows all of this, with
+// locks, and hand them over to the waiters. TestFailover shows all of this, with
 // a real Sentinel. While there is no primary Lock goes on asking, see [Options].Outage.
 //
 // The clock of the server must not be set. Leases end by it, so a step forward gives
@@ -88,7 +88,7 @@
 //
 // A request may fail after it has taken effect. Acquiring is therefore a
 // script that knows its own nonce again, so that a repetition, by this package
-// or by the client library, does not mistake its own key for somebody else's;
+// or by the client library, does not mistake its own key for another holder's;
 // and a Lock that gives up in doubt takes back what may be there. A request that
 // the network holds back until after that can still take the lock or a place in
 // the queue; the first ends with its lease, the second with the grant timeout.
@@ -105,7 +105,7 @@
 // redis.Options.ContextTimeoutEnabled, which is recommended, most Unlocks do
 // without that goroutine. A nil context counts as context.Background(), in every method.
 //
-// # Who has it
+// # Which client has it
 //
 // [ClientOptions] gives a client a name, which CLIENT LIST and the keys of its locks
 // then show; [WithTrace] tells what a Lock does, and what becomes of its lease; and

@@ -18,16 +18,16 @@ import (
 	"locklab/redislock"
 )
 
-// A drainRun is a lock of which workers take turns, give up, and lose their connections.
+// A drainRun is a lock of which workers lock, give up, and lose their connections.
 type drainRun struct {
 	kind   lockKind
 	name   string
 	locks  []tryLocker // one for each client
 	inside atomic.Int32
-	turns  atomic.Int32
+	times  atomic.Int32
 }
 
-// TestDrain: after whatever happened, nobody waits for a lock that is free, of any
+// TestDrain: after whatever happened, no lock is free that has waiters, of any
 // kind.
 func TestDrain(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
@@ -64,7 +64,7 @@ func drainAll(t *testing.T, r running) {
 		for i := range 4 {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					d.turn(t, d.locks[i%2])
+					d.step(t, d.locks[i%2])
 				}
 			})
 		}
@@ -75,15 +75,15 @@ func drainAll(t *testing.T, r running) {
 		if err := drained(t, admin, d.name, patience); err != nil {
 			t.Errorf("%s: %v", d.kind.name, err)
 		}
-		t.Logf("%s: %d turns; drained %v later", d.kind.name, d.turns.Load(), time.Since(began))
-		if d.turns.Load() < 5 {
+		t.Logf("%s: %d acquisitions; drained %v later", d.kind.name, d.times.Load(), time.Since(began))
+		if d.times.Load() < 5 {
 			t.Errorf("%s: hardly anything happened", d.kind.name)
 		}
 	}
 }
 
-// turn locks, or gives up after a short time.
-func (d *drainRun) turn(t *testing.T, m tryLocker) {
+// step locks, or gives up after a short time.
+func (d *drainRun) step(t *testing.T, m tryLocker) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if rand.IntN(4) == 0 {
@@ -103,11 +103,11 @@ func (d *drainRun) turn(t *testing.T, m tryLocker) {
 	}
 	time.Sleep(time.Millisecond)
 	d.inside.Add(-1)
-	d.turns.Add(1)
+	d.times.Add(1)
 	l.Unlock(ctx) // it may have been lost with its connection
 }
 
-// drained waits until nothing is left of a lock that nobody uses. The error says what is.
+// drained waits until nothing is left of a lock that is not used. The error says what is.
 func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Duration) error {
 	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
 		left := leftOf(t, rdb, name)
@@ -121,7 +121,7 @@ func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Dur
 	}
 }
 
-// TestDrainRejects: a lock whose release forgets those who wait, as a lost wake-up
+// TestDrainRejects: a lock whose release forgets the waiters, as a lost wake-up
 // would have it, does not pass.
 func TestDrainRejects(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
@@ -139,7 +139,7 @@ func TestDrainRejects(t *testing.T) {
 			_, err := second.Lock(ctx)
 			failed <- err
 		}()
-		eventually(t, "somebody waits", func() bool { return queueOf(t, admin, name) })
+		eventually(t, "there is a waiter", func() bool { return queueOf(t, admin, name) })
 		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
 		for _, key := range keysOf(t, admin, name) { // of a multi there are several
 			if !strings.HasSuffix(key, "~queue") {
@@ -147,7 +147,7 @@ func TestDrainRejects(t *testing.T) {
 			}
 		}
 		if err := drained(t, admin, name, 200*time.Millisecond); err == nil {
-			t.Errorf("%s: somebody waits for a lock that is free, and nobody sees it", k.name)
+			t.Errorf("%s: a lock that has a waiter is free, and the check does not see it", k.name)
 		}
 		leave()
 		if err := <-failed; !errors.Is(err, context.Canceled) {
@@ -156,7 +156,7 @@ func TestDrainRejects(t *testing.T) {
 	}
 }
 
-// queueOf reports whether somebody waits for the lock.
+// queueOf reports whether the lock has waiters.
 func queueOf(t *testing.T, rdb redis.UniversalClient, name string) bool {
 	return slices.ContainsFunc(keysOf(t, rdb, name), func(key string) bool { return strings.HasSuffix(key, "~queue") })
 }

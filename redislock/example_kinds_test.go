@@ -29,21 +29,21 @@ func ExampleOptions() {
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{
 		TTL:            10 * time.Second, // so long a crashed holder blocks the others
-		DisableRenewal: true,             // and so long at most anybody holds it
+		DisableRenewal: true,             // and so long at most it is held
 		Wait:           50 * time.Millisecond,
 	})
 	lease, err := m.Lock(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = m.Lock(ctx) // somebody else, who does not wait for long
+	_, err = m.Lock(ctx) // another goroutine, which does not wait for long
 	fmt.Println("busy:", errors.Is(err, redislock.ErrNotAcquired))
 	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
 }
 
-// A job that one of all processes does every hour: whoever comes first keeps the lock for
+// A job that one of all processes does every hour: the first keeps the lock for
 // most of it, since the clocks of the others are not the same.
-func ExampleOptions_fixed() {
+func ExampleOptions_disableRenewal() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
@@ -54,7 +54,7 @@ func ExampleOptions_fixed() {
 		_, err := m.TryLock(context.Background()) // and no Unlock
 		switch {
 		case errors.Is(err, redislock.ErrNotAcquired):
-			fmt.Println("somebody else does it")
+			fmt.Println("another process does it")
 		case err != nil:
 			log.Fatal(err)
 		default:
@@ -92,7 +92,7 @@ func ExampleLease_Done() {
 	}
 }
 
-// CLIENT LIST shows who listens, and the key of the lock who has it.
+// CLIENT LIST shows which clients listen, and the key of the lock which has it.
 func ExampleClientOptions() {
 	const name = "billing-7"
 	client := redis.NewClient(&redis.Options{Addr: address, ClientName: name})
@@ -131,7 +131,7 @@ func ExampleWithTrace() {
 	}
 }
 
-// Who polls asks less and less often: Backoff.
+// A waiter that polls asks less and less often: Backoff.
 func ExampleBackoff() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -261,7 +261,7 @@ func ExampleMutex_ForceUnlock() {
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
-	lease, err := m.Lock(ctx) // by somebody who does not come back
+	lease, err := m.Lock(ctx) // by a holder that does not come back
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestExamples(t *testing.T) {
 		want    string
 	}{
 		{"options", ExampleOptions, "busy: true\nunlocked: true\n"},
-		{"every hour", func() { ExampleOptions_fixed(); forget(t, "locklab:{example-hourly}") }, "do it\nsomebody else does it\n"},
+		{"every hour", func() { ExampleOptions_disableRenewal(); forget(t, "locklab:{example-hourly}") }, "do it\nanother process does it\n"},
 		{"leader", ExampleLease_Done, "no longer the leader: true\nnothing to unlock: true\n"},
 		{"client name", ExampleClientOptions, "the holder is billing-7\n"},
 		{"trace", ExampleWithTrace, "granted, with a token: true\nreleased in less than an hour: true\n"},

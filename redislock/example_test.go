@@ -45,7 +45,7 @@ func ExampleMutex_TryLock() {
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
 	lease, err := m.TryLock(ctx)
 	if err != nil {
-		log.Fatal(err) // wraps ErrNotAcquired if somebody else holds the lock
+		log.Fatal(err) // wraps ErrNotAcquired if another client holds the lock
 	}
 	fmt.Println("held:", lease.Err() == nil)
 	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)

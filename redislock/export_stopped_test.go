@@ -75,7 +75,7 @@ func stoppedCohort(t *testing.T, c *Client) {
 		time.Sleep(time.Millisecond)
 	}
 	last := overLease(t, c, stoppedName)
-	if !m.give(turn{lease: last}) {
+	if !m.give(acquisition{lease: last}) {
 		t.Fatal("there is no waiter")
 	}
 	g := <-done

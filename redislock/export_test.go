@@ -34,7 +34,7 @@ var _ locker = (*tokenLock)(nil)
 // Companion returns the name of a key beside that of a lock.
 func Companion(name, what string) string { return companion(name, what) }
 
-// CompareAndDelete releases the lock called name of who has that nonce, as by a server
+// CompareAndDelete releases the lock called name of the holder with that nonce, as by a server
 // that answered by to the request for it.
 func CompareAndDelete(ctx context.Context, c *Client, name, nonce string, by int) (held bool, err error) {
 	return newKeyLock(c, name, Options{}).compareAndDelete(ctx, nonce, releaser(by))
@@ -52,16 +52,16 @@ func QueueScripts() map[string]Runner {
 	return all
 }
 
-// ReadLetter returns to whom a letter is and the token of the lock that it grants.
-func ReadLetter(text string) (to string, token uint64, ok bool) {
-	to, l, err := parseLetter(text)
+// ReadNotification returns to which waiter a notification is and the token of the lock that it grants.
+func ReadNotification(text string) (to string, token uint64, ok bool) {
+	to, l, err := parseNotification(text)
 	return to, l.token, err == nil
 }
 
-// Watch returns a dialer that looks after its connections as those of a client's
-// listener are, more often. server is what the client library calls the server.
-func Watch(c *Client, server string, every, patience time.Duration, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
-	return (&lookout{dial: dial, sentinel: server == byFailover, every: every, patience: patience}).dialer(c)
+// Watch returns a dialer whose connections are checked as those of a client's listener
+// are, more often. server is what the client library calls the server.
+func Watch(c *Client, server string, interval, timeout time.Duration, dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return (&healthCheck{dial: dial, sentinel: server == byFailover, interval: interval, timeout: timeout}).dialer(c)
 }
 
 // ByFailover is what the client library calls the server that Sentinel names.
@@ -94,4 +94,4 @@ func Listening(c *Client) (n int) {
 }
 
 // CohortInARow returns how often in a row one process may have the lock.
-func CohortInARow(m *Cohort) int { return m.turns }
+func CohortInARow(m *Cohort) int { return m.inARow }

@@ -81,7 +81,7 @@ func (f *fall) after(m redislock.Lockable) *redislock.Lease {
 			return l
 		}
 		if time.Now().After(end) {
-			f.t.Fatal("nobody gets the lock after a failover:", err)
+			f.t.Fatal("no client gets the lock after a failover:", err)
 		}
 		time.Sleep(retry)
 	}
@@ -102,8 +102,8 @@ func TestFailover(t *testing.T) {
 		{"before replication: equal clocks", "the token rises", tokenRises},
 		{"before replication: a clock a minute behind", "the token falls", tokenFalls},
 		{"before replication: release", "the lock stays taken until its lease is over", releaseLost},
-		{"after replication: the primary dies", "holders keep their locks, and hand them over to those who waited", nothingLost},
-		{"after replication: the primary hangs", "it is handed over to those who waited, who notice", primaryHangs},
+		{"after replication: the primary dies", "holders keep their locks, and hand them over to the waiters", nothingLost},
+		{"after replication: the primary hangs", "it is handed over to the waiters, which notice", primaryHangs},
 	}
 	happened := make([]int, len(rows))
 	for range *failovers {
@@ -272,7 +272,7 @@ func nothingLost(f *fall) bool {
 }
 
 // primaryHangs: connections to it stay open, and what listens there would go on doing so.
-// Whoever waits has the lock long before the lease of the holder would be over.
+// Every waiter has the lock long before the lease of the holder would be over.
 func primaryHangs(f *fall) bool {
 	const lease = 2 * patience
 	type trio struct {
@@ -301,9 +301,9 @@ func primaryHangs(f *fall) bool {
 	f.info(f.backup, "role:master")
 	began := time.Now()
 	longest := make([]time.Duration, len(all))
-	var turns sync.WaitGroup
+	var workers sync.WaitGroup
 	for i, w := range all {
-		turns.Go(func() {
+		workers.Go(func() {
 			f.unlockAfter(w.kind.name, w.held)
 			for range w.next {
 				var l *redislock.Lease
@@ -320,7 +320,7 @@ func primaryHangs(f *fall) bool {
 			longest[i] = time.Since(began)
 		})
 	}
-	turns.Wait()
+	workers.Wait()
 	for i, w := range all {
 		f.t.Logf("%s: both waiters have had it %v after their primary, which hung, was replaced", w.kind.name, longest[i])
 	}

@@ -19,7 +19,7 @@ import (
 //
 //  1. Acquire: one script drops waiters from the head of the queue whose time is
 //     over by the client's clock. If the lock is free and the waiter is at the
-//     head, or nobody waits, it takes it. Otherwise it joins the queue, with a time
+//     head, or there are no waiters, it takes it. Otherwise it joins the queue, with a time
 //     that is the one before it and five minutes more.
 //  2. A waiter subscribes to a channel of its own, and asks again when a message
 //     comes, and when the lease of the holder that it was told is over.
@@ -32,8 +32,8 @@ import (
 // ask again in 0 ms. If the head is dead, the others ask as fast as the server
 // answers, until its time is over: five minutes and the lease, by default, and
 // five minutes more for each dead waiter before it. Times are compared that
-// different machines' clocks gave. Whoever takes the lock moves the time of every
-// waiter, in one script. To count up twice after a lost reply is to hold the lock
+// different machines' clocks gave. An acquisition moves the time of every waiter,
+// in one script. To count up twice after a lost reply is to hold the lock
 // until the lease ends.
 //
 // # References

@@ -40,7 +40,7 @@ func (s *scene) fair(o redislock.Options, wait time.Duration) *redislock.FairLoc
 	return redislock.NewFairLock(newClient(s.t, dial(s.t, s.at)), s.key, o, wait)
 }
 
-// queue returns the waiters in order, each of whom must have a time.
+// queue returns the waiters in order, each of which must have a time.
 func (s *scene) queue() []string {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())
@@ -81,8 +81,8 @@ func fairKeys(t *testing.T, s *scene) {
 		t.Errorf("the queue is %q, want %q", got, want)
 	}
 	now := time.Now().UnixMilli()
-	for i, who := range []string{b.Field(), c.Field()} {
-		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, who).Val()
+	for i, waiter := range []string{b.Field(), c.Field()} {
+		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
 		want := (redislock.DefaultTTL + time.Duration(i+1)*time.Minute).Seconds()
 		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
 			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
@@ -163,7 +163,7 @@ func fairLeaves(t *testing.T, s *scene) {
 	unlock(t, lock(t, s.fair(redislock.Options{}, time.Minute)))
 }
 
-// fairDeadHead: behind a dead head a waiter asks as fast as it can while nobody
+// fairDeadHead: behind a dead head a waiter asks as fast as it can while nothing
 // has the lock, until the head's time is over.
 func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second

@@ -108,7 +108,7 @@ func giveUpOnSilence(t *testing.T, at harness.Endpoint, ctx context.Context) {
 	eventually(t, "the orphan is deleted in the background", func() bool { return owner(t, watch, key) == "" })
 }
 
-// lateReply: the lock is granted to a Lock that nobody waits for any more.
+// lateReply: the lock is granted to a Lock that has returned.
 func lateReply(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, func(o *redis.Options) { o.ContextTimeoutEnabled = false })
 	watch := dial(t, at)

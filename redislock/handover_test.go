@@ -14,13 +14,13 @@ import (
 // return of Lock in another, beside what the server and the client library cost
 // without a lock:
 //
-//   - push: RPUSH of a letter to a list on which the other blocks, from the call to
+//   - push: RPUSH of a notification to a list on which the other blocks, from the call to
 //     the return of the BLPOP. Nothing can be handed over in less.
-//   - ping: PING, from the call to its return, by who has just pushed.
+//   - ping: PING, from the call to its return, by the client that has just pushed.
 //   - floor: ping + push, one bare round trip plus a push, which is what a lock
 //     must cost that asks before it hands over. Redis does both in one script.
 //
-// The three are measured in turns, and the two directions alternate. x-push is the
+// The three are measured by turns, and the two directions alternate. x-push is the
 // median hand-over by the median push, x-floor by the median floor, and x-q25 and
 // x-q75 are the quartiles of hand-over by push of the same turn. Clients and server
 // are where the system puts them: on a small machine both may share a CPU, or not,

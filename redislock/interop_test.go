@@ -115,8 +115,8 @@ func (r *redisson) renew(ctx context.Context, thread int) (held bool, err error)
 	return n == 1, err
 }
 
-// turn takes the lock twice, and stays once with a count of two, once with one.
-func (r *redisson) turn(ctx context.Context, thread int, stay func()) error {
+// twice takes the lock twice, and stays once with a count of two, once with one.
+func (r *redisson) twice(ctx context.Context, thread int, stay func()) error {
 	for range 2 {
 		if err := r.lock(ctx, thread); err != nil {
 			return err
@@ -135,18 +135,18 @@ func (r *redisson) turn(ctx context.Context, thread int, stay func()) error {
 func TestInterop(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
-	t.Run("turns", func(t *testing.T) { leaktest.Own(t); interopTurns(t, at) })
+	t.Run("contention", func(t *testing.T) { leaktest.Own(t); interopContention(t, at) })
 	t.Run("steps", func(t *testing.T) { leaktest.Own(t); interopSteps(t, at) })
 }
 
-func interopTurns(t *testing.T, at harness.Endpoint) {
+func interopContention(t *testing.T, at harness.Endpoint) {
 	ours, theirs := dial(t, at), dial(t, at)
 	key := newKey()
 	m := newClient(t, ours).Reentrant(key, redislock.Options{})
 	r := newRedisson(theirs.Client, key)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	const workers, turns = 3, 40
+	const workers, times = 3, 40
 	var inside, overlaps atomic.Int64
 	var got [2]atomic.Int64
 	stay := func(side int) {
@@ -161,7 +161,7 @@ func interopTurns(t *testing.T, at harness.Endpoint) {
 	for i := range workers {
 		all.Go(func() {
 			o := m.Owner()
-			for range turns {
+			for range times {
 				l := lock(t, o)
 				again := lock(t, o)
 				unlock(t, l)
@@ -170,8 +170,8 @@ func interopTurns(t *testing.T, at harness.Endpoint) {
 			}
 		})
 		all.Go(func() {
-			for range turns {
-				if err := r.turn(ctx, i, func() { stay(1) }); err != nil {
+			for range times {
+				if err := r.twice(ctx, i, func() { stay(1) }); err != nil {
 					t.Error(err)
 					return
 				}
@@ -179,12 +179,12 @@ func interopTurns(t *testing.T, at harness.Endpoint) {
 		})
 	}
 	all.Wait()
-	t.Logf("turns: ours %d, Redisson's %d; overlaps %d", got[0].Load(), got[1].Load(), overlaps.Load())
+	t.Logf("acquisitions: ours %d, Redisson's %d; overlaps %d", got[0].Load(), got[1].Load(), overlaps.Load())
 	if overlaps.Load() > 0 {
 		t.Errorf("%d overlaps", overlaps.Load())
 	}
-	if got[0].Load() != workers*turns || got[1].Load() != 2*workers*turns {
-		t.Errorf("turns %d and %d, want %d and twice that", got[0].Load(), got[1].Load(), workers*turns)
+	if got[0].Load() != workers*times || got[1].Load() != 2*workers*times {
+		t.Errorf("acquisitions %d and %d, want %d and twice that", got[0].Load(), got[1].Load(), workers*times)
 	}
 }
 

@@ -38,7 +38,7 @@ func (j *joint) add(l *Lease) bool {
 	}
 	j.parts = append(j.parts, l)
 	l.whole.Store(j)
-	if len(j.parts) > j.need { // those before have begin to look after them
+	if len(j.parts) > j.need { // begin watches those before
 		context.AfterFunc(l.alive, j.check)
 	}
 	return true

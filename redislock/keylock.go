@@ -7,7 +7,7 @@ import (
 )
 
 // A keyLock is a lock that is one key with a time to live: free if the key is
-// absent, else held by whose nonce is in it. It remembers no waiters.
+// absent, else held by the owner of the nonce in it. It remembers no waiters.
 type keyLock struct {
 	c    *Client
 	name string
@@ -15,15 +15,15 @@ type keyLock struct {
 	err  error // what is wrong with name and o
 
 	// ask takes the lock. It answers n > 0, a releaser, or n <= 0 if the key is
-	// somebody else's and will be gone in -n milliseconds; 0 if that is not known.
+	// another holder's and will be gone in -n milliseconds; 0 if that is not known.
 	ask   *script
 	needs string // of take
 
 	// free gives back what carries the nonce and reports whether it was there.
 	free func(ctx context.Context, nonce string, by releaser) (held bool, err error)
 
-	// vigil returns how one Lock waits, and what to do when it is over.
-	vigil func() (wait waitFunc, end func())
+	// strategy returns how one Lock waits, and what to do when it is over.
+	strategy func() (wait waitFunc, end func())
 }
 
 // A waitFunc waits before attempt n+1 of one Lock, with the lock to be free in
@@ -79,7 +79,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 		}
 		return nil, gaveUp(ctx, k.name, k.o, err, undo)
 	}
-	wait, end := k.vigil()
+	wait, end := k.strategy()
 	defer end()
 	trace := traceOf(ctx)
 	for attempt := 1; ; attempt++ {
@@ -116,7 +116,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // attempt sends one request for the lock. It returns a lease, or for how long
-// somebody else has the lock, 0 if that is not known.
+// another client has the lock, 0 if that is not known.
 func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left time.Duration, err error) {
 	lease := k.o.TTL.Milliseconds()
 	sent := time.Now()
@@ -135,7 +135,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
 
-// withdraw deletes the key if it carries the nonce, which nobody waits for any more. If
+// withdraw deletes the key if it carries the nonce, which has no waiter any more. If
 // the server does not answer, that goes on in the background while the key may stay.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) error {
 	again := func(ctx context.Context) error { _, err := k.free(ctx, nonce, byScript); return err }

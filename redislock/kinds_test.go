@@ -32,7 +32,7 @@ func TestKinds(t *testing.T) {
 		{"release by what the server does not have", releaseMissing},
 		{"release by one script", carefulRelease},
 		{"pubsub: requests", pubsubRequests},
-		{"pubsub: a release wakes everybody", pubsubHerd},
+		{"pubsub: a release wakes every waiter", pubsubHerd},
 		{"pubsub: lost message", pubsubLostMessage},
 		{"pubsub: holder that dies", pubsubDeadHolder},
 	} {
@@ -181,7 +181,7 @@ func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*re
 	}})
 	err = l.Unlock(t.Context())
 	if next == nil {
-		t.Fatal("the test shows nothing: nobody took the lock in between")
+		t.Fatal("the test shows nothing: no client took the lock in between")
 	}
 	held = owner(t, b, key) != ""
 	next.Unlock(t.Context())
@@ -189,7 +189,7 @@ func release(t *testing.T, at harness.Endpoint, commands []string, lock func(*re
 }
 
 // carelessRelease shows what is wrong with redis-unsafe: it deletes the lock of
-// the next holder, and tells nobody.
+// the next holder, and tells no client.
 func carelessRelease(t *testing.T, at harness.Endpoint) {
 	err, held := release(t, at, []string{"del"}, redislock.Careless)
 	if err != nil || held {
@@ -265,7 +265,7 @@ func pubsubHerd(t *testing.T, at harness.Endpoint) {
 			}
 		})
 	}
-	all.Wait() // everybody has had the lock, or said why not
+	all.Wait() // every waiter has had the lock, or said why not
 	// Of k waiters left all ask at each release: n + n-1 + … + 1, and n releases.
 	eventually(t, "all have asked at each release", func() bool { return owner(t, links[0], key) == "" && sent() >= n*(ping+2)+n*(n+1)/2+n })
 }

@@ -38,12 +38,12 @@ type Lease struct {
 	since time.Time // when it has, if there is a trace
 
 	// Guarded by c.mu.
-	deadline time.Time     // until when the lock is surely held
-	from     time.Time     // when the request was sent that gave it that
-	term     time.Duration // and what it gave: a whole lease, or the grant timeout
-	renewAt  time.Time     // when to ask for more; zero for never
-	unheard  bool          // a renewal was sent that has not been answered
-	refusal  error         // of the latest renewals, by the server; nil if none of them was refused
+	deadline   time.Time     // until when the lock is surely held
+	from       time.Time     // when the request was sent that gave it that
+	term       time.Duration // and what it gave: a whole lease, or the grant timeout
+	renewAt    time.Time     // when to ask for more; zero for never
+	unanswered bool          // a renewal was sent that has not been answered
+	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
 
 	alive    context.Context // ends with the lease; the cause says why
 	end      context.CancelCauseFunc
@@ -102,7 +102,7 @@ func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
 		return false
 	}
-	l.from, l.term, l.unheard, l.refusal = sent, l.span, false, nil
+	l.from, l.term, l.unanswered, l.refusal = sent, l.span, false, nil
 	l.deadline = sent.Add(l.span - l.reserve(l.span))
 	l.renewAt = time.Time{}
 	if !l.fixed {
@@ -117,7 +117,7 @@ func (l *Lease) failed(sent time.Time, err error) {
 	if sent.Before(l.from) {
 		return // a later one has not
 	}
-	if l.unheard = !refused(err); !l.unheard {
+	if l.unanswered = !refused(err); !l.unanswered {
 		l.refusal = err
 	}
 	if soon := time.Now().Add(l.term / renewTries); soon.Before(l.renewAt) {
@@ -133,7 +133,7 @@ func (l *Lease) over() error {
 	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span)
 }
 
-// due returns when the watchdog must look at l. The caller holds l.c.mu.
+// due returns when the watchdog must run for l. The caller holds l.c.mu.
 func (l *Lease) due() time.Time {
 	if l.renewAt.IsZero() || l.deadline.Before(l.renewAt) {
 		return l.deadline
@@ -143,8 +143,8 @@ func (l *Lease) due() time.Time {
 
 // Unlock releases the lock with one request, whatever has become of ctx. While the
 // server cannot be reached, or refuses for now, as when it loads its data, it goes on
-// asking, after one second by a new connection, for two seconds; after that the client does so in the background until the
-// lease is over. The error wraps ErrNotHeld if the lock was lost or has been released.
+// asking, after one second by a new connection, for two seconds; after that the client
+// does so in the background until the lease is over. The error wraps ErrNotHeld if the lock was lost or has been released.
 // After any other error the key may stay until the server answers, or until the lease
 // is over.
 //
@@ -209,7 +209,7 @@ func (l *Lease) release(ctx context.Context) error {
 			l.released()
 		}
 	default:
-		l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
+		l.end(fmt.Errorf("%w: its key was gone or another holder's", ErrLost))
 	}
 	return l.lost()
 }

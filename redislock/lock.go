@@ -35,7 +35,7 @@ const (
 	// milliseconds, of which drift leaves out two.
 	minLease = 5 * time.Millisecond
 
-	// maxLease is more than anybody will ask for.
+	// maxLease is more than any caller will ask for.
 	maxLease = 100 * 365 * 24 * time.Hour
 
 	// maxName is the longest name of a lock, in bytes.
@@ -211,7 +211,7 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 
 // busy returns the error of a TryLock that could not have the lock.
 func busy(name string) error {
-	return fmt.Errorf("%w: %s: somebody else has it or waits for it", ErrNotAcquired, name)
+	return fmt.Errorf("%w: %s: another client has it or waits for it", ErrNotAcquired, name)
 }
 
 // bounded returns ctx with an end after wait, if that is not 0.

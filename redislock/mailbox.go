@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A letter is a message to a waiter.
-type letter struct {
-	err   error         // there will be no letters
+// A notification is a message to a waiter.
+type notification struct {
+	err   error         // there will be no notifications
 	again bool          // nothing is known: ask
 	token uint64        // of the lock that the waiter has got, or 0: the lock is taken
 	time  time.Duration // of the server's clock, when it was written
@@ -42,8 +42,8 @@ func (c clock) at(t time.Duration, now time.Time) time.Time {
 	return at
 }
 
-// parseLetter reads what the script post writes.
-func parseLetter(text string) (to string, l letter, err error) {
+// parseNotification reads what the script post writes.
+func parseNotification(text string) (to string, l notification, err error) {
 	to, rest, _ := strings.Cut(text, " ")
 	token, rest, _ := strings.Cut(rest, " ")
 	written, span, _ := strings.Cut(rest, " ")
@@ -51,13 +51,13 @@ func parseLetter(text string) (to string, l letter, err error) {
 	micros, err2 := strconv.ParseUint(written, 10, 64)
 	millis, err3 := strconv.ParseUint(span, 10, 64)
 	if err != nil || err2 != nil || err3 != nil || to == "" || micros > math.MaxInt64/1000 || millis > uint64(maxLease.Milliseconds()) {
-		return "", letter{}, fmt.Errorf("redislock: %q is not a letter", text)
+		return "", notification{}, fmt.Errorf("redislock: %q is not a notification", text)
 	}
 	l.time, l.span = time.Duration(micros)*time.Microsecond, time.Duration(millis)*time.Millisecond
 	return to, l, nil
 }
 
-// A mailbox is where the letters to this process about one lock come in, and what it
+// A mailbox is where the notifications to this process about one lock come in, and what it
 // knows of that lock: one for all locks of a client that have the same name. It is there
 // for as long as anything of it is in use. c.mail guards what is not said when it is made.
 type mailbox struct {
@@ -70,15 +70,15 @@ type mailbox struct {
 	releases []*outgoing                // those under way
 	gone     map[string]chan<- struct{} // waiters that have left and may be in the queue: what to tell of a grant
 	clock    clock                      // of the server
-	broke    time.Time                  // when letters may have been lost for the last time
-	late     bool                       // the latest letter to be read was as old as a grant
-	grant    time.Duration              // the shortest grant timeout of those who have waited
+	broke    time.Time                  // when notifications may have been lost for the last time
+	late     bool                       // the latest notification to be read was as old as a grant
+	grant    time.Duration              // the shortest grant timeout of its waiters until now
 	again    time.Duration              // the shortest time after which one of them asks
 	reader   *reader                    // nil while it is not read
 	alone    bool                       // its reader must read no other
 	left     time.Time                  // when the last waiter has left
 
-	guarded *Mutex      // to look after the latest hand-over with; nil if that has been done
+	guarded *Mutex      // to check the latest hand-over with; nil if that has been done
 	guardAt time.Time   // when
 	guard   *time.Timer // nil before the first
 }
@@ -119,14 +119,14 @@ func (b *mailbox) forget() {
 	}
 }
 
-// enter makes a waiter known to whoever reads the mailbox.
+// enter makes a waiter known to the reader of the mailbox.
 func (m *Mutex) enter(t *Trace) *queued {
 	mail := &m.c.mail
 	mail.Lock()
 	defer mail.Unlock()
 	b := m.mailbox()
 	mail.numbers++
-	w := &queued{nonce: m.id + ":" + strconv.FormatUint(mail.numbers, 10) + m.kind.tag, box: b, letter: make(chan letter, 1), trace: t}
+	w := &queued{nonce: m.id + ":" + strconv.FormatUint(mail.numbers, 10) + m.kind.tag, box: b, notification: make(chan notification, 1), trace: t}
 	b.waiters[w.nonce] = w
 	for _, o := range b.releases {
 		o.hurry()
@@ -147,7 +147,7 @@ func (m *Mutex) leave(w *queued) {
 }
 
 // heard notes the server's time. The latest is best: clocks drift. One from before the
-// connection for letters broke is of no use: it may lead to another server now, whose
+// connection for notifications broke is of no use: it may lead to another server now, whose
 // clock is another.
 func (b *mailbox) heard(c clock) {
 	b.c.mail.Lock()
@@ -157,7 +157,7 @@ func (b *mailbox) heard(c clock) {
 	}
 }
 
-// guard notes that m is to look after a hand-over. It returns false if the client is
+// guard notes that m is to check a hand-over. It returns false if the client is
 // closed and it will not be done.
 func (mail *mailboxes) guard(m *Mutex) bool {
 	mail.Lock()
@@ -177,7 +177,7 @@ func (mail *mailboxes) guard(m *Mutex) bool {
 	return true
 }
 
-// check looks after the latest hand-over, if it is time.
+// check checks the latest hand-over, if it is time.
 func (b *mailbox) check() {
 	b.c.mail.Lock()
 	m := b.guarded
@@ -191,7 +191,7 @@ func (b *mailbox) check() {
 	m.check()
 }
 
-// close returns those who were to look after hand-overs, which they will not.
+// close returns the mutexes that were to check hand-overs, which they will not.
 func (mail *mailboxes) close() (guards []*Mutex) {
 	mail.Lock()
 	defer mail.Unlock()
@@ -205,11 +205,11 @@ func (mail *mailboxes) close() (guards []*Mutex) {
 	return guards
 }
 
-// deliver gives a letter to the waiter it is for. One that has left has told
+// deliver gives a notification to the waiter it is for. One that has left has told
 // the server so, or is about to. If it came with a reply, the request was sent at that
 // time.
 func (b *mailbox) deliver(text string, sent time.Time) {
-	to, l, err := parseLetter(text)
+	to, l, err := parseNotification(text)
 	if err != nil {
 		return // stopWord, or not one of ours
 	}
@@ -220,7 +220,7 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 	case !sent.IsZero():
 		l.written = sent
 	case b.clock.sent.IsZero(): // nothing is known of this server's clock
-		l = letter{again: true}
+		l = notification{again: true}
 	default:
 		l.written = b.clock.at(l.time, now)
 	}
@@ -237,7 +237,7 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 	}
 	old := now.Sub(l.written) >= b.grant
 	if old { // the waiters may have been left out
-		b.rouse()
+		b.wakeAllLocked()
 	}
 	if sent.IsZero() {
 		b.late = old
@@ -245,7 +245,7 @@ func (b *mailbox) deliver(text string, sent time.Time) {
 }
 
 // answer reads the reply to a release.
-func answer(reply *redis.Cmd) (n int, letters []string, err error) {
+func answer(reply *redis.Cmd) (n int, notifications []string, err error) {
 	parts, err := reply.Slice()
 	if err != nil {
 		return 0, nil, err
@@ -255,20 +255,20 @@ func answer(reply *redis.Cmd) (n int, letters []string, err error) {
 		case int64:
 			n = int(part)
 		case string:
-			letters = append(letters, part)
+			notifications = append(notifications, part)
 		default:
 			return 0, nil, fmt.Errorf("redislock: part %d of the server's reply is %v", i, part)
 		}
 	}
-	return n, letters, nil
+	return n, notifications, nil
 }
 
-// An outgoing is a release without a reply as yet. The reply may have a letter for one
+// An outgoing is a release without a reply as yet. The reply may have a notification for one
 // of the waiters: whenever it has taken as long as a grant lasts, they ask.
 type outgoing struct {
 	box   *mailbox
 	grant time.Duration
-	timer *time.Timer // nil while nobody waits
+	timer *time.Timer // nil while there are no waiters
 	over  bool
 }
 
@@ -295,7 +295,7 @@ func (o *outgoing) late() {
 	o.box.c.mail.Lock()
 	defer o.box.c.mail.Unlock()
 	if !o.over {
-		o.box.rouse()
+		o.box.wakeAllLocked()
 		o.timer.Reset(o.grant)
 	}
 }
@@ -312,16 +312,16 @@ func (o *outgoing) end() {
 	b.drop()
 }
 
-// unheard tells every waiter that letters may be lost with a connection that ended
+// failWaiters tells every waiter that notifications may be lost with a connection that ended
 // with err, nil if it may go on, or that there will be none. The caller holds c.mail.
-func (b *mailbox) unheard(err error) {
+func (b *mailbox) failWaiters(err error) {
 	b.broke, b.clock = time.Now(), clock{}
 	if !denied(err) {
-		b.rouse()
+		b.wakeAllLocked()
 		return
 	}
 	for _, w := range b.waiters {
-		w.put(letter{err: err})
+		w.put(notification{err: err})
 	}
 }
 
@@ -329,25 +329,25 @@ func (b *mailbox) unheard(err error) {
 func (b *mailbox) wakeAll() {
 	b.c.mail.Lock()
 	defer b.c.mail.Unlock()
-	b.rouse()
+	b.wakeAllLocked()
 }
 
-// rouse is wakeAll. The caller holds c.mail.
-func (b *mailbox) rouse() {
+// wakeAllLocked is wakeAll. The caller holds c.mail.
+func (b *mailbox) wakeAllLocked() {
 	for _, w := range b.waiters {
-		w.put(letter{again: true})
+		w.put(notification{again: true})
 	}
 }
 
-// put leaves a letter for w, in place of one that it has not read. What grants
+// put leaves a notification for w, in place of one that it has not read. What grants
 // the lock is not replaced by less, nor is what lets it ask by what does not.
-func (w *queued) put(l letter) {
+func (w *queued) put(l notification) {
 	select {
-	case old := <-w.letter:
+	case old := <-w.notification:
 		if l.token == 0 && l.err == nil && (old.token > 0 || old.again) {
 			l = old
 		}
 	default:
 	}
-	w.letter <- l
+	w.notification <- l
 }

@@ -29,7 +29,7 @@ func TestMailboxes(t *testing.T) {
 		{"a mutex for every name", mailboxNames},
 		{"a subscriber for every request", mailboxSubscribers},
 		{"another name while one is waited for", mailboxAnother},
-		{"many letters for another", mailboxTurns},
+		{"many notifications for another", mailboxNeverEmpty},
 		{"reader cut off", mailboxReplaced},
 	})
 }
@@ -70,7 +70,7 @@ func mailboxFresh(t *testing.T, at harness.Endpoint) {
 	const n = 8
 	key := newKey()
 	peers := make([]*peer, n)
-	var turns atomic.Int64
+	var times atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range peers {
@@ -81,15 +81,15 @@ func mailboxFresh(t *testing.T, at harness.Endpoint) {
 				if err != nil {
 					return
 				}
-				turns.Add(1)
+				times.Add(1)
 				l.Unlock(ctx)
 			}
 		})
 	}
-	eventually(t, "all have come", func() bool { return turns.Load() > 3*n })
-	cost := perTurn(peers, &turns, func() {
-		from := turns.Load()
-		eventually(t, "some turns", func() bool { return turns.Load() > from+100*n })
+	eventually(t, "all have come", func() bool { return times.Load() > 3*n })
+	cost := perAcquisition(peers, &times, func() {
+		from := times.Load()
+		eventually(t, "some acquisitions", func() bool { return times.Load() > from+100*n })
 	})
 	stop()
 	all.Wait()
@@ -200,8 +200,8 @@ func (m traced) Lock(ctx context.Context) (*redislock.Lease, error) {
 	return m.Lockable.Lock(redislock.WithTrace(ctx, m.trace))
 }
 
-// mailboxTurns: a mailbox that is never empty does not keep others from being read.
-func mailboxTurns(t *testing.T, at harness.Endpoint) {
+// mailboxNeverEmpty: a mailbox that is never empty does not keep others from being read.
+func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
 	var leases []*redislock.Lease
@@ -232,7 +232,7 @@ func mailboxTurns(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// mailboxReplaced: the connection that listens is dead, without either end knowing; who
+// mailboxReplaced: the connection that listens is dead, without either end knowing; a waiter that
 // comes then is heard by another.
 func mailboxReplaced(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)

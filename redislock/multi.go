@@ -9,7 +9,7 @@ import (
 )
 
 // multi is several mutexes taken together, one after another in an order that
-// all agree on, and released in reverse. Two who want the same mutexes in
+// all agree on, and released in reverse. Two clients that want the same mutexes in
 // different orders would each get one and wait for the other's until their leases
 // end, which renewal prevents.
 //
@@ -37,7 +37,7 @@ var multi = &harness.Variant{
 }
 
 // A Multi is the mutexes with several names, taken together. Each is one with
-// [Client.Mutex] of that name: whoever needs one only takes that. It can be locked
+// [Client.Mutex] of that name: a client that needs one only takes that. It can be locked
 // again after any error. It is not reentrant.
 //
 // Its lease ends when any of the mutexes is lost; the others are held until it is
@@ -79,8 +79,8 @@ func (m *Multi) Names() []string {
 // begins again.
 func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the mutexes if all are free and nobody waits for any. The error
-// wraps ErrNotAcquired if somebody does.
+// TryLock takes the mutexes if all are free and have no waiters. The error wraps
+// ErrNotAcquired otherwise.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {

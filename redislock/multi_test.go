@@ -122,7 +122,7 @@ func multiAllOrNone(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// multiLostWaiting: whoever waits for the last with the first in hand, and loses
+// multiLostWaiting: a client that waits for the last with the first in hand, and loses
 // that, does not come back with half of it.
 func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
@@ -135,13 +135,13 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: 300 * time.Millisecond}))
 	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
 	stolen := owner(t, c, first)
-	if err := c.Set(t.Context(), first, "somebody 1", time.Second).Err(); err != nil {
+	if err := c.Set(t.Context(), first, "another 1", time.Second).Err(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(500 * time.Millisecond) // the renewal finds out
 	unlock(t, holder)
 	l := take(t, got)
-	if now := owner(t, c, first); now == stolen || now == "somebody 1" || l.Err() != nil {
+	if now := owner(t, c, first); now == stolen || now == "another 1" || l.Err() != nil {
 		t.Errorf("the first belongs to %q after %q, and Err is %v", now, stolen, l.Err())
 	}
 	unlock(t, l)

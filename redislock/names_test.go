@@ -21,7 +21,7 @@ func keysOfAll(c *Client, name string) []string {
 	keys := m.keys[:3] // the fourth is what the mailboxes begin with
 	s := c.shared(name, Options{}, 1)
 	return slices.Concat(keys, []string{m.keys[3] + m.id, s.keys[3] + s.id}, s.keys[4:],
-		newTokenLock(c, name).keys[1:], []string{c.PubSubMutex(name, Options{}).bell.channel})
+		newTokenLock(c, name).keys[1:], []string{c.PubSubMutex(name, Options{}).broadcast.channel})
 }
 
 // namesTest returns a Client that is not connected, with a name.

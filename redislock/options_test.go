@@ -117,7 +117,7 @@ func optionContext(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionName: CLIENT LIST and the key of the lock say who it is.
+// optionName: CLIENT LIST and the key of the lock say which client it is.
 func optionName(t *testing.T, at harness.Endpoint) {
 	const name = "billing-7.eu/a_b"
 	watch := dial(t, at)
@@ -171,7 +171,7 @@ type forcer interface {
 	ForceUnlock(ctx context.Context) (bool, error)
 }
 
-// optionForce: whoever had the lock learns that it has it no more.
+// optionForce: the holder learns that it has it no more.
 func optionForce(t *testing.T, at harness.Endpoint) {
 	a, b := newClient(t, dial(t, at)), newClient(t, dial(t, at))
 	for name, kind := range kinds {
@@ -210,7 +210,7 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// optionForceQueue: who waits gets the lock at once, past a dead waiter too.
+// optionForceQueue: a waiter gets the lock at once, past a dead waiter too.
 func optionForceQueue(t *testing.T, at harness.Endpoint) {
 	const grant = 200 * time.Millisecond
 	watch := dial(t, at)

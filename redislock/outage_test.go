@@ -130,7 +130,7 @@ func primary(ctx context.Context, _ *durable, admin *redis.Client) error {
 }
 
 // TestOutage: the holder releases while the server cannot be used, for longer than
-// Unlock waits; those who wait keep their places, and all of them have the lock soon
+// Unlock waits; the waiters keep their places, and all of them have the lock soon
 // after the server can be used again. The lease would be over much later.
 func TestOutage(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ const waitersOfOutage = 3
 type outageKind struct {
 	name, lock string
 	held       *redislock.Lease
-	served     chan error // one for each waiter that had its turn
+	served     chan error // one for each waiter that has had the lock
 }
 
 func newOutageKind(t *testing.T, at running, admin redis.UniversalClient, k lockKind) *outageKind {

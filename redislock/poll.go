@@ -65,7 +65,7 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	if pause == nil {
 		pause = jitter(leastPause, mostPause)
 	}
-	m.vigil = func() (waitFunc, func()) {
+	m.strategy = func() (waitFunc, func()) {
 		return func(ctx context.Context, n int, _ time.Duration) (Wake, error) {
 			if err := c.rest(ctx, pause(n)); err != nil {
 				return "", err
@@ -76,7 +76,7 @@ func (c *Client) PollMutex(name string, o PollOptions) *PollMutex {
 	return m
 }
 
-// The pauses of those who poll, if not said otherwise.
+// The pauses of a waiter that polls, if not said otherwise.
 const leastPause, mostPause = 5 * time.Millisecond, 15 * time.Millisecond
 
 // jitter returns pauses from least to most, evenly spread.

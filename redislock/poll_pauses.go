@@ -9,8 +9,8 @@ import (
 
 // The locks in this file are [poll] with other pauses between the attempts of a
 // waiter: what polling costs depends on nothing else. A longer pause sends fewer
-// requests, leaves the lock free for longer after each release, and favours who
-// has just come over who sleeps.
+// requests, leaves the lock free for longer after each release, and favours a
+// waiter that has just come over one that sleeps.
 //
 //   - redis-spin does not pause: the floor of what polling can reach, at the
 //     price of a request per round trip and waiter.

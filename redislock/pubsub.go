@@ -7,8 +7,8 @@ import (
 	"locklab/harness"
 )
 
-// pubsub is [poll] whose waiters listen instead of asking: who releases the lock
-// publishes that on a channel, all waiters of all processes wake up at once and
+// pubsub is [poll] whose waiters listen instead of asking: a release publishes that
+// on a channel, all waiters of all processes wake up at once and
 // ask, and all but one have done so in vain. That is a herd.
 //
 //  1. Acquire: if the key is absent, set it to a nonce with a time to live.
@@ -46,7 +46,7 @@ var pubsub = &harness.Variant{
 // as soon as there are two waiters.
 type PubSubMutex struct {
 	*keyLock
-	bell *bell
+	broadcast *broadcast
 }
 
 var (
@@ -60,22 +60,22 @@ var (
 // ~released. It may be made for every call: all of the client with one name
 // listen by one connection, for as long as any of them waits and five seconds more.
 func (c *Client) PubSubMutex(name string, o Options) *PubSubMutex {
-	m := &PubSubMutex{newKeyLock(c, name, o), c.bell(companion(name, "released"))}
+	m := &PubSubMutex{newKeyLock(c, name, o), c.broadcast(companion(name, "released"))}
 	m.ask, m.needs = pubsubAcquire, pubsubNeeds
 	m.free = func(ctx context.Context, nonce string, _ releaser) (bool, error) {
-		return m.release(ctx, pubsubRelease, nonce, m.bell.channel)
+		return m.release(ctx, pubsubRelease, nonce, m.broadcast.channel)
 	}
-	m.vigil = m.listen
+	m.strategy = m.listen
 	return m
 }
 
-// listen returns a wait for the bell.
+// listen returns a wait for the broadcast of a release.
 func (m *PubSubMutex) listen() (waitFunc, func()) {
-	var ring <-chan struct{} // nil before the first wait; closed if it has rung since the last attempt was sent
+	var notice <-chan struct{} // nil before the first wait; closed by a notification since the last attempt was sent
 	wait := func(ctx context.Context, _ int, left time.Duration) (Wake, error) {
-		if ring == nil {
+		if notice == nil {
 			var ready bool
-			if ring, ready = m.bell.enter(); ready {
+			if notice, ready = m.broadcast.enter(); ready {
 				return WakeDoubt, nil
 			}
 		}
@@ -85,9 +85,9 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 		timer := time.NewTimer(left + watchLate)
 		defer timer.Stop()
 		select {
-		case <-ring:
+		case <-notice:
 			var err error
-			if ring, err = m.bell.next(); err != nil { // before the attempt, so that nothing is missed
+			if notice, err = m.broadcast.next(); err != nil { // before the attempt, so that nothing is missed
 				return "", err
 			}
 			return WakeMessage, nil
@@ -99,13 +99,13 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 		return "", m.c.ended(ctx)
 	}
 	return wait, func() {
-		if ring != nil {
-			m.bell.leave()
+		if notice != nil {
+			m.broadcast.leave()
 		}
 	}
 }
 
 // traffic returns how many messages came.
 func (m *PubSubMutex) traffic() harness.Counts {
-	return harness.Counts{Notifications: m.bell.heard.Load()}
+	return harness.Counts{Notifications: m.broadcast.heard.Load()}
 }

@@ -10,34 +10,34 @@ import (
 	"locklab/harness"
 )
 
-// queue is a lock with a queue in the server: whoever releases it hands it to
-// the first waiter, in one script.
+// queue is a lock with a queue in the server: a release hands it to the first
+// waiter, in one script.
 //
-//  1. Acquire: if the lock is free and nobody waits, take it with a whole lease.
+//  1. Acquire: if the lock is free and there are no waiters, take it with a whole lease.
 //     Otherwise join the queue and listen to the own mailbox, a list that one
 //     blocking pop of the process reads for all of its waiters.
 //  2. Release: make the first waiter the owner, with a new token and for the
 //     grant timeout, and write that into its mailbox. If it is of the same process
-//     the letter goes with the reply instead.
+//     the notification goes with the reply instead.
 //  3. An owner by hand-over that has not released the lock after a third of the
 //     grant timeout asks for a whole lease, as every owner does from time to time.
 //
-// Two requests alone, and for each turn that comes from another waiter of the same
-// process; three for each turn behind others, of which one is the blocking pop,
+// Two requests alone, and for each hand-over from another waiter of the same
+// process; three for each acquisition behind others, of which one is the blocking pop,
 // whatever their number.
 //
-// # Who watches
+// # What watches
 //
 // The key of the lock is the truth, messages are hints. A message counts only
 // while the time it grants lasts, reckoned from before the waiter's own request
 // was sent by the times that the server took at the request and at the grant.
-// Whoever gets no message, or a late one, or an error, asks again: the same
+// A waiter that gets no message, or a late one, or an error, asks again: the same
 // script, which knows its waiter.
 //
-// Who hands the lock over looks, when the grant timeout is over, whether the new owner
+// A process that hands the lock over checks, when the grant timeout is over, whether the new owner
 // has it or has lost it, and in that case hands it on. Every waiter knows when the
 // owner's lease ends, from its latest request, and asks again then: about once in each
-// lease, those behind others a little later. So whoever dies, and at once, costs the
+// lease, those behind others a little later. So any deaths at one time cost the
 // next waiter what is left of one lease, and a grant timeout for each process with dead
 // waiters ahead of it. Renewals tell the waiters nothing.
 //
@@ -78,7 +78,7 @@ type Mutex struct {
 	err     error // what is wrong with name and o
 }
 
-// A queueKind is how the server keeps a queue and who holds the lock.
+// A queueKind is how the server keeps a queue and the holders of the lock.
 type queueKind struct {
 	acquire, release, renew, check, pass, force *script
 
@@ -138,8 +138,8 @@ func (m *Mutex) Name() string { return m.name }
 // script yet.
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
-// TryLock takes the lock if it is free and nobody waits for it. The error wraps
-// ErrNotAcquired if somebody does.
+// TryLock takes the lock if it is free and has no waiters. The error wraps
+// ErrNotAcquired otherwise.
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
@@ -151,16 +151,16 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 
 // A queued is one Lock, from its first request to its last.
 type queued struct {
-	nonce  string
-	box    *mailbox
-	letter chan letter // the latest; has room for one
-	trace  *Trace      // or nil
-	until  time.Time   // when it asks again, whatever it hears
+	nonce        string
+	box          *mailbox
+	notification chan notification // the latest; has room for one
+	trace        *Trace            // or nil
+	until        time.Time         // when it asks again, whatever it hears
 }
 
 // soonest returns the first of those times that is still to come. A request that is sent
 // early for another reason does not put off the one that was to be sent: the waiter may
-// be the only one that looks then.
+// be the only one that asks then.
 func soonest(old, at time.Time) time.Time {
 	if old.Before(at) && time.Now().Before(old) {
 		return old
@@ -217,7 +217,7 @@ func (m *Mutex) acquire(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // ask sends the request of w and returns its lease, or how long to wait for a
-// letter before it is sent again and how many waiters are ahead.
+// notification before it is sent again and how many waiters are ahead.
 func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := time.Now()
 	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
@@ -249,9 +249,9 @@ func (m *Mutex) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 }
 
 // patience returns for how long to wait before a request that was to be sent in
-// watch. Where letters come too late to grant anything, requests have to find out:
-// the lock stays with a new owner for the grant timeout, and who asks three times in
-// that gets it by the reply. Those behind ask less often, so that a crowd sends little
+// watch. Where notifications come too late to grant anything, requests have to find out:
+// the lock stays with a new owner for the grant timeout, and a waiter that asks three times in
+// that gets it by the reply. Those behind ask less often, so that many send little
 // more than the first of it.
 func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 	mail := &w.box.c.mail
@@ -266,11 +266,11 @@ func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 // farBehind is how many waiters ahead are as good as any number.
 const farBehind = 1000
 
-// watchLate is how long after the end of an owner's time others look: Redis
+// watchLate is how long after the end of an owner's time waiters ask: Redis
 // lets a key expire when its time is over, not before.
 const watchLate = 2 * time.Millisecond
 
-// stagger returns how much later than the first waiter one looks that has so many
+// stagger returns how much later than the first waiter one asks that has so many
 // ahead. The first that lives is served, and the others find that; together they take
 // no longer than a grant.
 func (m *Mutex) stagger(ahead int) time.Duration {
@@ -281,7 +281,7 @@ func (m *Mutex) stagger(ahead int) time.Duration {
 	return m.o.HandoffTimeout / steps * time.Duration(max(ahead, 0))
 }
 
-// wait waits for a letter, until it is time to ask. It returns the lease of one that
+// wait waits for a notification, until it is time to ask. It returns the lease of one that
 // grants the lock in time, or nil if it is to be asked again, or an error if there
 // is no point in that.
 func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
@@ -289,7 +289,7 @@ func (m *Mutex) wait(ctx context.Context, w *queued) (*Lease, error) {
 	defer timer.Stop()
 	for {
 		select {
-		case got := <-w.letter:
+		case got := <-w.notification:
 			switch {
 			case got.err != nil:
 				return nil, got.err
@@ -338,16 +338,16 @@ func (m *Mutex) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	defer out.end()
 	err = m.c.persist(ctx, func(again bool) error { // again: an earlier one may have done it
 		sent := time.Now()
-		n, letters, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
+		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		// n < 0: the library may have repeated a request whose reply was lost.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
 		if n >= 2 || doubt {
 			m.watchOver() // it may have been handed over by a request whose reply was lost
 		}
 		if doubt {
-			out.box.wakeAll() // and the letter with it
+			out.box.wakeAll() // and the notification with it
 		}
-		for _, text := range letters {
+		for _, text := range notifications {
 			out.box.deliver(text, sent)
 		}
 		// Gone after a failure: the failed request has done it.

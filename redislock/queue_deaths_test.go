@@ -53,7 +53,7 @@ var deaths = []death{
 		last := s.waits(t, s.process(t))
 		return last, s.kill(holder)
 	}},
-	{"who hands over and its successor", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
+	{"the one that hands over and its successor", func(t *testing.T, s *deathScene) (*waiter, time.Time) {
 		holder, l := s.holds(t)
 		first := s.process(t)
 		s.waits(t, first)
@@ -83,7 +83,7 @@ type deathScene struct {
 	lease, grant time.Duration
 }
 
-// TestDeaths: whoever dies, and at once, the next waiter has the lock one lease and one
+// TestDeaths: whichever processes die at one time, the next waiter has the lock one lease and one
 // grant timeout later at most.
 func TestDeaths(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func (s *deathScene) kill(ps ...*peer) time.Time {
 }
 
 // queueLeftPlace: a waiter gives up while its process cannot reach the server. Its place
-// goes when the server can be reached again, also if nobody else asks for the lock.
+// goes when the server can be reached again, also if no other client asks for the lock.
 func queueLeftPlace(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -244,10 +244,10 @@ func queueCrowdWaits(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLongQueue: where the lock is handed on all the time nobody asks twice, though each
+// queueLongQueue: where the lock is handed on all the time no waiter asks twice, though each
 // waits for longer than a grant.
 func queueLongQueue(t *testing.T, at harness.Endpoint) {
-	const crowd, turns, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
+	const crowd, times, hold, grant = 20, 3, 25 * time.Millisecond, 300 * time.Millisecond
 	key := newKey()
 	var asked, early atomic.Int64
 	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
@@ -267,7 +267,7 @@ func queueLongQueue(t *testing.T, at harness.Endpoint) {
 	for range crowd {
 		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant})
 		working.Go(func() {
-			for range turns {
+			for range times {
 				l, err := m.Lock(ctx)
 				if err != nil {
 					t.Error(err)
@@ -279,12 +279,12 @@ func queueLongQueue(t *testing.T, at harness.Endpoint) {
 		})
 	}
 	working.Wait()
-	wait := time.Since(began) / turns
-	t.Logf("%d requests for %d turns, each of which waits for %v; %d because of the time", asked.Load(), crowd*turns, wait.Round(time.Millisecond), early.Load())
+	wait := time.Since(began) / times
+	t.Logf("%d requests for %d acquisitions, each of which waits for %v; %d because of the time", asked.Load(), crowd*times, wait.Round(time.Millisecond), early.Load())
 	if wait < grant {
 		t.Errorf("the test shows nothing: they wait for %v, less than a grant of %v", wait, grant)
 	}
-	if early.Load() > crowd*turns/4 {
-		t.Errorf("%d requests because of the time in %d turns, want none", early.Load(), crowd*turns)
+	if early.Load() > crowd*times/4 {
+		t.Errorf("%d requests because of the time in %d acquisitions, want none", early.Load(), crowd*times)
 	}
 }

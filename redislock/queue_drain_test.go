@@ -12,11 +12,11 @@ import (
 	"locklab/redislock"
 )
 
-// queueDrain: after whatever may happen, nobody waits for a lock that is free.
+// queueDrain: after whatever may happen, no lock is free that has waiters.
 func queueDrain(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{TTL: 2 * time.Second, HandoffTimeout: 100 * time.Millisecond}
-	var turns, inside atomic.Int32
+	var times, inside atomic.Int32
 	end := time.Now().Add(4 * time.Second)
 	var all sync.WaitGroup
 	for range 4 {
@@ -25,25 +25,25 @@ func queueDrain(t *testing.T, at harness.Endpoint) {
 		for range 4 {
 			all.Go(func() {
 				for time.Now().Before(end) {
-					turn(t, p, m, &inside)
-					turns.Add(1)
+					takeOrBreak(t, p, m, &inside)
+					times.Add(1)
 				}
 			})
 		}
 	}
 	all.Wait()
 	began := time.Now()
-	eventually(t, "the lock is free and nobody waits", func() bool {
+	eventually(t, "the lock is free and has no waiters", func() bool {
 		return owner(t, watch, key) == "" && waiting(t, watch, key) == 0
 	})
-	t.Logf("%d turns; drained %v later", turns.Load(), time.Since(began))
-	if turns.Load() < 100 {
+	t.Logf("%d acquisitions; drained %v later", times.Load(), time.Since(began))
+	if times.Load() < 100 {
 		t.Error("hardly anything happened")
 	}
 }
 
-// turn locks, gives up or breaks something.
-func turn(t *testing.T, p *peer, m *redislock.Mutex, inside *atomic.Int32) {
+// takeOrBreak locks, gives up or breaks something.
+func takeOrBreak(t *testing.T, p *peer, m *redislock.Mutex, inside *atomic.Int32) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	switch rand.IntN(8) {

@@ -65,7 +65,7 @@ func queueCutOff(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueOwnerDies: the process is gone, by Close or without, and who waits enters
+// queueOwnerDies: the process is gone, by Close or without, and a waiter enters
 // when its lease is over.
 func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	const lease = 600 * time.Millisecond
@@ -87,8 +87,8 @@ func queueOwnerDies(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueLateUnlock: who comes past its lease hands on a lock that is free, though
-// the first waiter, who should have watched, is dead.
+// queueLateUnlock: a holder that comes past its lease hands on a lock that is free, though
+// the first waiter, which should have watched, is dead.
 func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	const lease, grant = 700 * time.Millisecond, 600 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -104,7 +104,7 @@ func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	unlock(t, next)
 }
 
-// queueGuardLeaves: Close leaves it to others to look after a hand-over.
+// queueGuardLeaves: Close leaves it to others to check a hand-over.
 func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -237,7 +237,7 @@ func queueLostUnlock(t *testing.T, at harness.Endpoint) {
 			t.Errorf("repeated %s: Unlock = %v", name, err)
 		}
 		left := time.Now()
-		l, came := w.lease(t) // the hand-over to the ghost is looked after
+		l, came := w.lease(t) // the hand-over to the ghost is checked
 		between(t, "getting past a dead waiter", came.Sub(left), grant/2, grant)
 		unlock(t, l)
 	}
@@ -260,7 +260,7 @@ func queueLostRenewal(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueReaderKilled: letters may be lost with the connection.
+// queueReaderKilled: notifications may be lost with the connection.
 func queueReaderKilled(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)

@@ -12,9 +12,9 @@ import (
 	"locklab/redislock"
 )
 
-// queueLateLetters: each letter to a process comes after its grant timeout. It
+// queueLateNotifications: each notification to a process comes after its grant timeout. It
 // gets the lock beside a process that is in time, and of course alone.
-func queueLateLetters(t *testing.T, at harness.Endpoint) {
+func queueLateNotifications(t *testing.T, at harness.Endpoint) {
 	const grant, delay = 100 * time.Millisecond, 150 * time.Millisecond
 	key := newKey()
 	slow, fast := newPeer(t, at), newPeer(t, at)
@@ -24,13 +24,13 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 	defer stop()
 	short, stopFast := context.WithTimeout(long, 1500*time.Millisecond)
 	defer stopFast()
-	var inside, slowTurns, fastTurns atomic.Int32
+	var inside, slowTimes, fastTimes atomic.Int32
 	var slowAll, fastAll sync.WaitGroup
 	late, early := slow.Mutex(key, o), fast.Mutex(key, o)
 	for i := range 6 {
-		m, turns, ctx, all := early, &fastTurns, short, &fastAll
+		m, times, ctx, all := early, &fastTimes, short, &fastAll
 		if i < 3 {
-			m, turns, ctx, all = late, &slowTurns, long, &slowAll
+			m, times, ctx, all = late, &slowTimes, long, &slowAll
 		}
 		all.Go(func() {
 			for {
@@ -46,29 +46,29 @@ func queueLateLetters(t *testing.T, at harness.Endpoint) {
 				}
 				time.Sleep(time.Millisecond)
 				inside.Add(-1)
-				turns.Add(1)
+				times.Add(1)
 				l.Unlock(ctx)
 			}
 		})
 	}
 	fastAll.Wait()
-	crowded := slowTurns.Load()
+	crowded := slowTimes.Load()
 	const some = 20
-	eventually(t, "the slow process gets on when it is alone", func() bool { return slowTurns.Load() >= crowded+some })
+	eventually(t, "the slow process gets on when it is alone", func() bool { return slowTimes.Load() >= crowded+some })
 	stop()
 	slowAll.Wait()
 	slow.mail.delay.Store(0)
-	t.Logf("turns of the slow process beside the fast one and alone, and of the fast one: %d, %d, %d", crowded, slowTurns.Load()-crowded, fastTurns.Load())
-	if fastTurns.Load() < 10 || crowded == 0 {
+	t.Logf("acquisitions of the slow process beside the fast one and alone, and of the fast one: %d, %d, %d", crowded, slowTimes.Load()-crowded, fastTimes.Load())
+	if fastTimes.Load() < 10 || crowded == 0 {
 		t.Error("one of the two does not get on")
 	}
 }
 
-// queueAllLate: the letters to each process come after the grant timeout, and in the
+// queueAllLate: the notifications to each process come after the grant timeout, and in the
 // second case the replies to its requests as well. All of them get on.
 func queueAllLate(t *testing.T, at harness.Endpoint) {
 	const grant, delay, some = 100 * time.Millisecond, 150 * time.Millisecond, 3
-	for name, all := range map[string]bool{"letters": false, "everything": true} {
+	for name, all := range map[string]bool{"notifications": false, "everything": true} {
 		key := newKey()
 		ctx, stop := context.WithTimeout(t.Context(), patience)
 		defer stop()
@@ -101,12 +101,12 @@ func queueAllLate(t *testing.T, at harness.Endpoint) {
 			})
 		}
 		working.Wait()
-		t.Logf("%s are late: %d turns of each of three processes took %v", name, some, time.Since(began).Round(time.Millisecond))
+		t.Logf("%s are late: %d acquisitions of each of three processes took %v", name, some, time.Since(began).Round(time.Millisecond))
 	}
 }
 
-// queueLateCrowd: of many waiters whose letters come late the first ask often.
-func queueLateCrowd(t *testing.T, at harness.Endpoint) {
+// queueManyLate: of many waiters whose notifications come late the first ask often.
+func queueManyLate(t *testing.T, at harness.Endpoint) {
 	const grant, crowd, span = 300 * time.Millisecond, 100, time.Second
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -122,7 +122,7 @@ func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, key) == crowd })
 	before := p.link.Counts().Requests
 	watch.RPush(ctx, key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
-	eventually(t, "the letter is read", func() bool { return p.link.Counts().Requests >= before+crowd })
+	eventually(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+crowd })
 	before = p.link.Counts().Requests
 	time.Sleep(span)
 	asked := float64(p.link.Counts().Requests - before)
@@ -137,16 +137,16 @@ func queueLateCrowd(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
-// queueLateNews: the letter that is read late is none that grants the lock, and
+// queueLateToAnother: the notification that is read late is none that grants the lock, and
 // for another waiter than those that were left out because of it.
-func queueLateNews(t *testing.T, at harness.Endpoint) {
+func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	o := redislock.Options{HandoffTimeout: 200 * time.Millisecond}
 	slow, p := newPeer(t, at), newPeer(t, at)
 	m := slow.Mutex(key, o)
 	l := lock(t, p.Mutex(key, o))
 	a, b := enqueue(t, watch, m), enqueue(t, watch, m)
-	eventually(t, "somebody reads", func() bool { return slow.mail.Counts().Requests > 1 })
+	eventually(t, "the mailbox is read", func() bool { return slow.mail.Counts().Requests > 1 })
 	// An old message lies in the mailbox, because another is under way.
 	slow.mail.delay.Store(int64(600 * time.Millisecond))
 	box := mailboxOf(t, watch, key)
@@ -176,7 +176,7 @@ func queueLateNews(t *testing.T, at harness.Endpoint) {
 			b.got <- g
 			l, came = b.lease(t)
 		case <-time.After(patience):
-			t.Fatal("nobody is served")
+			t.Fatal("no waiter is served")
 		}
 		unlock(t, l)
 	}
@@ -187,7 +187,7 @@ func mailboxOf(t *testing.T, c *link, key string) string {
 	t.Helper()
 	all, err := c.ZRange(t.Context(), key+":~queue", 0, 0).Result()
 	if err != nil || len(all) == 0 {
-		t.Fatal("nobody waits: ", err)
+		t.Fatal("there are no waiters: ", err)
 	}
 	box, _, _ := strings.Cut(all[0], ":")
 	return box

@@ -16,7 +16,7 @@ import (
 	"locklab/redislock"
 )
 
-// TestQueueLocal: hand-overs between waiters of one process, whose letters come
+// TestQueueLocal: hand-overs between waiters of one process, whose notifications come
 // with the reply to a release.
 func TestQueueLocal(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
@@ -26,9 +26,9 @@ func TestQueueLocal(t *testing.T) {
 	}{
 		{"requests", localRequests},
 		{"lost reply", localLostReply},
-		{"lost reply to who gives up", localLostLeave},
+		{"lost reply to a waiter that gives up", localLostLeave},
 		{"no reply", localNoReply},
-		{"no reply, and one who comes later", localLateComer},
+		{"no reply, and a waiter that comes later", localLateComer},
 		{"order between processes", localOrder},
 		{"readers", localReaders},
 	} {
@@ -39,14 +39,14 @@ func TestQueueLocal(t *testing.T) {
 	}
 }
 
-// localRequests: two a turn, whatever the number of waiters, and none of them a
+// localRequests: two an acquisition, whatever the number of waiters, and none of them a
 // pop.
 func localRequests(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	m := p.Mutex(newKey(), redislock.Options{})
 	unlock(t, lock(t, m)) // the server may not have the scripts yet
 	ctx, stop := context.WithCancel(t.Context())
-	var turns atomic.Int64
+	var times atomic.Int64
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -55,15 +55,15 @@ func localRequests(t *testing.T, at harness.Endpoint) {
 				if err != nil {
 					return
 				}
-				turns.Add(1)
+				times.Add(1)
 				l.Unlock(ctx)
 			}
 		})
 	}
-	eventually(t, "all have come", func() bool { return turns.Load() > 200 })
-	cost := perTurn([]*peer{p}, &turns, func() {
-		from := turns.Load()
-		eventually(t, "some turns", func() bool { return turns.Load() > from+1000 })
+	eventually(t, "all have come", func() bool { return times.Load() > 200 })
+	cost := perAcquisition([]*peer{p}, &times, func() {
+		from := times.Load()
+		eventually(t, "some acquisitions", func() bool { return times.Load() > from+1000 })
 	})
 	pops := p.mail.Counts().Requests
 	stop()
@@ -74,7 +74,7 @@ func localRequests(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLostReply: the letter was in the reply that is lost. Everybody asks.
+// localLostReply: the notification was in the reply that is lost. Every waiter asks.
 func localLostReply(t *testing.T, at harness.Endpoint) {
 	const grant = 2 * time.Second
 	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
@@ -96,7 +96,7 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// localLostLeave: the letter was in the reply to a waiter that gives up when it has
+// localLostLeave: the notification was in the reply to a waiter that gives up when it has
 // got the lock, and the library repeats its request: the second reply says only that
 // there was nothing to do.
 func localLostLeave(t *testing.T, at harness.Endpoint) {
@@ -117,7 +117,7 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 		time.Sleep(50 * time.Millisecond)
 		p.lose.Store(1)
 		left := time.Now()
-		a.withdraw(t) // its letter is under way
+		a.withdraw(t) // its notification is under way
 		next, came := b.lease(t)
 		between(t, "a hand-over whose reply was lost, of a "+name, came.Sub(left), 0, 0)
 		unlock(t, next)
@@ -126,7 +126,7 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 }
 
 // localLateComer: it joins the queue after the release has begun, whose reply with
-// its letter does not come.
+// its notification does not come.
 func localLateComer(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	watch, key := dial(t, at), newKey()
@@ -232,7 +232,7 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 		for _, later := range ws[i+1:] {
 			select {
 			case <-later.got:
-				t.Fatalf("somebody is served before waiter %d has left", i)
+				t.Fatalf("a waiter is served before waiter %d has left", i)
 			default:
 			}
 		}
@@ -249,7 +249,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	server := new(restarted)
 	c.Client.AddHook(server)
-	// The grant timeout is long enough that the first look at the leases, after a third of
+	// The grant timeout is long enough that the first run of the watchdog, after a third of
 	// it, finds all of them even if a busy machine is slow to begin 300.
 	m := newClient(t, c).RWMutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)

@@ -10,19 +10,19 @@ import (
 )
 
 // queuePubsub is queue with a channel in place of each mailbox. The server says
-// at once whether anybody listens, so a waiter of a process that has gone is left
-// out without a grant timeout, and no request fetches a letter: two requests for
-// each turn.
+// at once whether any process listens, so a waiter of a process that has gone is left
+// out without a grant timeout, and no request fetches a notification: two requests for
+// each acquisition.
 //
 // # Trade-offs
 //
-// Nothing is kept for who does not listen at that moment: a connection that
+// Nothing is kept for a process that does not listen at that moment: a connection that
 // breaks, or one that has just been made, means that every waiter of the process
 // asks again. What the server takes for a listener may be a dead connection,
 // which costs the grant timeout each time. In a cluster each message goes
 // to all nodes, and only those listeners count that are connected to the node of the
 // lock: go-redis subscribes there, but a slot that moves leaves the listeners behind,
-// and they are passed over until their connections break. Servers drop who reads too slowly
+// and they are passed over until their connections break. Servers drop a client that reads too slowly
 // (client-output-buffer-limit).
 //
 // # References
@@ -45,7 +45,7 @@ var queuePubsub = &harness.Variant{
 // channelMark begins the names of mailboxes that are channels.
 const channelMark = "@"
 
-// hear hands the letters of a channel out until there is nobody to read for.
+// hear hands the notifications of a channel out until there is no waiter to read for.
 func (r *reader) hear(rdb redis.UniversalClient) {
 	var pause time.Duration
 	for failed := false; ; {
@@ -65,8 +65,8 @@ func (r *reader) hear(rdb redis.UniversalClient) {
 	}
 }
 
-// subscription listens to the channel until it fails, or there is nobody to read
-// for.
+// subscription listens to the channel until it fails, or there is no waiter to
+// read for.
 func (r *reader) subscription(rdb redis.UniversalClient, b *mailbox) error {
 	s := rdb.Subscribe(r.c.open, b.key)
 	defer s.Close()
@@ -76,7 +76,7 @@ func (r *reader) subscription(rdb redis.UniversalClient, b *mailbox) error {
 		got, err := s.Receive(r.c.open)
 		if err != nil {
 			r.c.mail.Lock()
-			b.unheard(err)
+			b.failWaiters(err)
 			r.c.mail.Unlock()
 			return err
 		}
@@ -85,7 +85,7 @@ func (r *reader) subscription(rdb redis.UniversalClient, b *mailbox) error {
 			b.wakeAll() // they have been lost until now
 		case *redis.Message:
 			if got.Payload == stopWord {
-				b.wakeAll() // letters may be lost from now on
+				b.wakeAll() // notifications may be lost from now on
 				return nil
 			}
 			b.deliver(got.Payload, time.Time{})

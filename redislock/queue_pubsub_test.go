@@ -45,7 +45,7 @@ func TestQueuePubsub(t *testing.T) {
 			unlock(t, l)
 			left := time.Now()
 			if test.cost > 0 {
-				time.Sleep(10 * time.Millisecond) // the message has come to nobody
+				time.Sleep(10 * time.Millisecond) // the message has come to no listener
 				next := lock(t, rival)            // past the dead listener
 				between(t, "getting past a dead listener", time.Since(left), test.cost, test.cost)
 				p.mail.stall.Store(false)

@@ -87,7 +87,7 @@ func queueFixed(t *testing.T, at harness.Endpoint) {
 	lost(t, next)
 }
 
-// queueLinger: nobody listens for long after the last waiter has gone.
+// queueLinger: the process does not listen for long after the last waiter has gone.
 func queueLinger(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	p := newPeer(t, at)
@@ -95,7 +95,7 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	blocked := func() bool {
 		list, err := watch.ClientList(t.Context()).Result()
 		if err != nil {
-			t.Skip("this server does not tell who is blocked: ", err)
+			t.Skip("this server does not tell which clients are blocked: ", err)
 		}
 		for _, c := range p.mail.open() {
 			for line := range strings.Lines(list) {
@@ -108,16 +108,16 @@ func queueLinger(t *testing.T, at harness.Endpoint) {
 	}
 	l := lock(t, m)
 	w := enqueue(t, watch, m)
-	eventually(t, "somebody listens", blocked)
+	eventually(t, "the process listens", blocked)
 	unlock(t, l)
 	l, _ = w.lease(t)
 	unlock(t, l)
 	left := time.Now()
 	time.Sleep(100 * time.Millisecond)
 	if !blocked() {
-		t.Error("nobody listens any more, right after the last waiter")
+		t.Error("the process listens no more, right after the last waiter")
 	}
-	eventually(t, "nobody listens", func() bool { return !blocked() })
+	eventually(t, "the process does not listen", func() bool { return !blocked() })
 	between(t, "the end of the reading", time.Since(left), 5*time.Second, 5*time.Second)
 	l = lock(t, m)
 	w = enqueue(t, watch, m)

@@ -33,7 +33,7 @@ func ownServer(t *testing.T) (harness.Endpoint, *backend.Server) {
 }
 
 // TestQueueRestart: a server that loses its data gives the lock away a second
-// time, which the first owner learns with the next renewal. Who waits gets on.
+// time, which the first owner learns with the next renewal. The waiter gets on.
 func TestQueueRestart(t *testing.T) {
 	const lease = 1500 * time.Millisecond
 	at, old := ownServer(t)
@@ -78,7 +78,7 @@ func TestQueueRestart(t *testing.T) {
 	<-first.Done()
 	between(t, "noticing that the lock is lost", time.Since(restarted), 0, lease/3)
 	all.Wait()
-	between(t, "all turns after a restart", time.Since(restarted), 150*time.Millisecond, 2*lease)
+	between(t, "all acquisitions after a restart", time.Since(restarted), 150*time.Millisecond, 2*lease)
 	lost(t, first)
 }
 
@@ -132,7 +132,7 @@ func TestQueueRefused(t *testing.T) {
 			if took := time.Since(began); took > slack {
 				t.Errorf("it took %v", took)
 			}
-			if test.want == "OOM" { // but who has the lock can release it
+			if test.want == "OOM" { // but the holder can release it
 				unlock(t, held)
 			}
 			test.end()

@@ -44,20 +44,20 @@ func TestQueue(t *testing.T) {
 		{"process cut off", queueCutOff},
 		{"owner dies", queueOwnerDies},
 		{"Unlock past the lease", queueLateUnlock},
-		{"who handed over leaves", queueGuardLeaves},
-		{"who handed over dies", queueGuardDies},
+		{"the one that handed over leaves", queueGuardLeaves},
+		{"the one that handed over dies", queueGuardDies},
 		{"cancelled: first", queueCancelFirst},
 		{"cancelled: middle", queueCancelMiddle},
-		{"cancelled: letter in flight", queueCancelGranted},
+		{"cancelled: notification in flight", queueCancelGranted},
 		{"lost reply to Lock", queueLostLock},
 		{"lost reply to Unlock", queueLostUnlock},
 		{"lost reply to renewal", queueLostRenewal},
 		{"reader killed", queueReaderKilled},
 		{"no script", queueNoScript},
-		{"letters read late", queueLateLetters},
-		{"all letters read late", queueAllLate},
-		{"crowd whose letters are read late", queueLateCrowd},
-		{"late letter to another", queueLateNews},
+		{"notifications read late", queueLateNotifications},
+		{"all notifications read late", queueAllLate},
+		{"many waiters whose notifications are read late", queueManyLate},
+		{"late notification to another", queueLateToAnother},
 		{"silent server", queueSilent},
 		{"place left behind", queueLeftPlace},
 		{"grant to a waiter that has gone", queueGrantToNone},
@@ -85,26 +85,26 @@ type queueTest struct {
 // waitsMostly are the tests that wait for timeouts of theirs most of the time,
 // and whose bounds are far above what tests beside them take.
 var waitsMostly = map[string]bool{
-	"requests while it is kept":   true,
-	"nothing stays for ever":      true,
-	"foreign value":               true,
-	"fixed":                       true,
-	"reading ends":                true,
-	"dead waiter":                 true,
-	"dead waiters of one process": true,
-	"process cut off":             true,
-	"owner dies":                  true,
-	"Unlock past the lease":       true,
-	"who handed over leaves":      true,
-	"who handed over dies":        true,
-	"cancelled: first":            true,
-	"cancelled: letter in flight": true,
-	"lost reply to Unlock":        true,
-	"lost reply to renewal":       true,
-	"reader killed":               true,
-	"silent server":               true,
-	"place left behind":           true,
-	"mailbox of a dead waiter":    true,
+	"requests while it is kept":         true,
+	"nothing stays for ever":            true,
+	"foreign value":                     true,
+	"fixed":                             true,
+	"reading ends":                      true,
+	"dead waiter":                       true,
+	"dead waiters of one process":       true,
+	"process cut off":                   true,
+	"owner dies":                        true,
+	"Unlock past the lease":             true,
+	"the one that handed over leaves":   true,
+	"the one that handed over dies":     true,
+	"cancelled: first":                  true,
+	"cancelled: notification in flight": true,
+	"lost reply to Unlock":              true,
+	"lost reply to renewal":             true,
+	"reader killed":                     true,
+	"silent server":                     true,
+	"place left behind":                 true,
+	"mailbox of a dead waiter":          true,
 }
 
 // runBeside runs some tests at a time. The caller looks for goroutines that
@@ -143,7 +143,7 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 	for _, n := range []int{8, 50} {
 		key := newKey()
 		peers := make([]*peer, n)
-		var turns atomic.Int64
+		var times atomic.Int64
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for i := range peers {
@@ -155,15 +155,15 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 					if err != nil {
 						return
 					}
-					turns.Add(1)
+					times.Add(1)
 					l.Unlock(ctx)
 				}
 			})
 		}
-		eventually(t, "all have come", func() bool { return turns.Load() > int64(3*n) })
-		cost := perTurn(peers, &turns, func() {
-			from := turns.Load()
-			eventually(t, "some turns", func() bool { return turns.Load() > from+int64(20*n) })
+		eventually(t, "all have come", func() bool { return times.Load() > int64(3*n) })
+		cost := perAcquisition(peers, &times, func() {
+			from := times.Load()
+			eventually(t, "some acquisitions", func() bool { return times.Load() > from+int64(20*n) })
 		})
 		stop()
 		all.Wait()
@@ -174,22 +174,22 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// perTurn returns how many requests a turn costs while wait runs.
-func perTurn(peers []*peer, turns *atomic.Int64, wait func()) float64 {
+// perAcquisition returns how many requests an acquisition costs while wait runs.
+func perAcquisition(peers []*peer, times *atomic.Int64, wait func()) float64 {
 	count := func() (sum uint64) {
 		for _, p := range peers {
 			sum += p.counts()
 		}
 		return sum
 	}
-	requests, from := count(), turns.Load()
+	requests, from := count(), times.Load()
 	wait()
-	return float64(count()-requests) / float64(turns.Load()-from)
+	return float64(count()-requests) / float64(times.Load()-from)
 }
 
 // queueCommandsKept: holders keep the lock for a second.
 func queueCommandsKept(t *testing.T, at harness.Endpoint) {
-	const turn, few = time.Second, 4
+	const hold, few = time.Second, 4
 	watch := dial(t, at)
 	// The first to use a script sends it once more, which is not counted here.
 	if err := redislock.LoadQueueScripts(t.Context(), watch); err != nil {
@@ -205,13 +205,13 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 			peers[i] = newPeer(t, at)
 		}
 		first := lock(t, peers[n].Mutex(key, redislock.Options{}))
-		var turns atomic.Int64
+		var times atomic.Int64
 		for _, p := range peers[:n] {
 			w := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
 			both.Go(func() {
 				if g := <-w.got; g.err == nil {
-					time.Sleep(turn)
-					turns.Add(1)
+					time.Sleep(hold)
+					times.Add(1)
 					g.l.Unlock(t.Context())
 				}
 			})
@@ -219,9 +219,9 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 		}
 		measured.Go(func() {
 			time.Sleep(200 * time.Millisecond) // all listen
-			cost[k] = perTurn(peers, &turns, func() {
+			cost[k] = perAcquisition(peers, &times, func() {
 				first.Unlock(t.Context())
-				for turns.Load() < few && t.Context().Err() == nil {
+				for times.Load() < few && t.Context().Err() == nil {
 					time.Sleep(time.Millisecond)
 				}
 			})
@@ -234,7 +234,7 @@ func queueCommandsKept(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// queueThousand: who waits needs no connection, and is served in order.
+// queueThousand: a waiter needs no connection, and is served in order.
 func queueThousand(t *testing.T, at harness.Endpoint) {
 	const n = 1000
 	watch := dial(t, at)

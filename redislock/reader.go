@@ -22,7 +22,7 @@ const (
 	stopWait = time.Second
 
 	// readerBoxes is how many mailboxes one reader reads: the names of all are sent, and
-	// noted by the server, for each letter.
+	// noted by the server, for each notification.
 	readerBoxes = 32
 )
 
@@ -148,7 +148,7 @@ func (r *reader) disband(rdb redis.UniversalClient) {
 			b.forget()
 			continue
 		}
-		b.unheard(nil) // it will be another connection
+		b.failWaiters(nil) // it will be another connection
 		r.c.readBy(rdb, b)
 	}
 }
@@ -194,7 +194,7 @@ func (r *reader) rest() {
 	}
 }
 
-// read hands letters out until there is no waiter to read for.
+// read hands notifications out until there is no waiter to read for.
 func (r *reader) read(rdb redis.UniversalClient) {
 	if r.channel {
 		r.hear(rdb)
@@ -228,7 +228,7 @@ func (r *reader) read(rdb redis.UniversalClient) {
 	}
 }
 
-// next returns what to pop from, and for how long: not for ever, lest letters go to a
+// next returns what to pop from, and for how long: not for ever, lest notifications go to a
 // connection that is dead without either end knowing. Mailboxes that have had no
 // waiter for a while are left out; after a failure all that have none.
 func (r *reader) next(failed bool) (keys []string, timeout time.Duration) {
@@ -276,7 +276,7 @@ func (r *reader) popped(rdb redis.UniversalClient, got []string, err error, fail
 		return false
 	}
 	for _, b := range r.boxes {
-		b.unheard(err)
+		b.failWaiters(err)
 	}
 	return true
 }

@@ -39,7 +39,7 @@ var (
 	// released before.
 	ErrNotHeld = fmt.Errorf("redislock: %w", harness.ErrNotHeld)
 
-	// ErrNotAcquired is returned by TryLock while somebody else holds the lock, and
+	// ErrNotAcquired is returned by TryLock while another client holds the lock, and
 	// by a Lock whose context or Options.Wait has ended, together with the error of
 	// the context.
 	ErrNotAcquired = fmt.Errorf("redislock: %w", harness.ErrNotAcquired)

@@ -232,7 +232,7 @@ func locker(t *testing.T, at harness.Endpoint) {
 	k.Unlock()
 }
 
-// lockerPastLease: who comes late to Unlock panics, and does not release the
+// lockerPastLease: a holder that comes late to Unlock panics, and does not release the
 // lock of the next user of the same Locker.
 func lockerPastLease(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)

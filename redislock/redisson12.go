@@ -30,8 +30,8 @@ import (
 //
 // Between two commands the world may change, since nothing is WATCHed:
 //
-//   - the lease ends after GET and somebody else takes the lock; SET then makes it
-//     one's own a second time, DEL frees that somebody's lock;
+//   - the lease ends after GET and another client takes the lock; SET then makes it
+//     one's own a second time, DEL frees the other's lock;
 //   - SET drops the time to live: a lock with a lease becomes one for ever;
 //   - without a lease, and after a crash between SETNX and PEXPIRE, a key stays
 //     for ever;
@@ -39,7 +39,7 @@ import (
 //     without a lease, and the wait ends only with a message;
 //   - the time that the subscription takes is not taken off the time to wait, so
 //     that tryLock may take twice its time;
-//   - a message for which nobody waits leaves a permit, which wakes a later waiter
+//   - a message without a waiter leaves a permit, which wakes a later waiter
 //     in vain; and a release wakes one waiter in every process.
 //
 // # References
@@ -85,7 +85,7 @@ func (r *lock12) session() locker                             { return r.thread(
 func (r *lock12) thread() *thread12                           { return &thread12{r: r, id: r.threads.Add(1)} }
 func (r *lock12) traffic() harness.Counts                     { return r.entries.hub.traffic() }
 
-// forceUnlock frees the lock, whoever has it.
+// forceUnlock frees the lock, whichever client has it.
 func (r *lock12) forceUnlock(ctx context.Context) error {
 	_, err := r.c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, r.name)

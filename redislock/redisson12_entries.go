@@ -12,13 +12,13 @@ import (
 //
 // # Why the count of waiters is not an atomic integer
 //
-// What must be atomic is more than the count: who counts down to zero removes the
-// entry, and between these two steps somebody may count it up again. With an
+// What must be atomic is more than the count: the waiter that counts down to zero
+// removes the entry, and between these two steps another may count it up again. With an
 // atomic integer in the entry, remove(key, entry) still finds the same entry and
-// removes it under the feet of the new waiter, who then sleeps beside a map in
+// removes it under the feet of the new waiter, which then sleeps beside a map in
 // which no message finds it, on a channel that has been unsubscribed. So an entry
 // never changes. To count is to replace it by a copy: a compare-and-swap of
-// identity and count together, by which remove(key, entry) fails if anybody has
+// identity and count together, by which remove(key, entry) fails if another has
 // counted since.
 type entries12 struct {
 	m       sync.Map   // "" to *entry12
@@ -54,7 +54,7 @@ func newEntry12() *entry12 {
 	return &entry12{1, make(chan struct{}, permits), &promise12{kept: make(chan struct{})}}
 }
 
-// permits is how many messages may come before anybody takes one.
+// permits is how many messages may come before a waiter takes one.
 const permits = 1 << 16
 
 // with returns a copy of e with n more waiters.
@@ -117,12 +117,12 @@ func (s *entries12) unsubscribe(ctx context.Context) {
 		}
 		s.before("remove")
 		if !s.m.CompareAndDelete("", next) {
-			return // somebody has come
+			return // a waiter has come
 		}
 		s.before("unsubscribe")
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if _, again := s.m.Load(""); !again { // or somebody's SUBSCRIBE follows
+		if _, again := s.m.Load(""); !again { // or another waiter's SUBSCRIBE follows
 			s.hub.unsubscribe(ctx, s.channel)
 		}
 		return

@@ -60,7 +60,7 @@ func herd12(t *testing.T, s *scene) {
 // subscriptions12 prints what sharing a subscription saves.
 func subscriptions12(t *testing.T, s *scene) {
 	const waiters = 50
-	s.watch.Set(t.Context(), s.key, `{"id":"somebody"}`, 0)
+	s.watch.Set(t.Context(), s.key, `{"id":"another"}`, 0)
 	for _, shared := range []bool{true, false} {
 		c := newClient(t, dial(t, s.at))
 		ctx, cancel := context.WithCancel(t.Context())

@@ -42,7 +42,7 @@ func TestRedisson12(t *testing.T) {
 	t.Run("last unsubscribe", func(t *testing.T) { leaktest.Own(t); lastUnsubscribe(t, newScene(t, at)) })
 }
 
-// B17: GET shows the own value, the lease ends, somebody else takes the lock,
+// B17: GET shows the own value, the lease ends, another takes the lock,
 // and SET overwrites that.
 func overwritten(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
@@ -103,7 +103,7 @@ func stillMortal(t *testing.T, s *scene) {
 	unlock(t, outer)
 }
 
-// B19: GET shows the own value, the lease ends, somebody else takes the lock,
+// B19: GET shows the own value, the lease ends, another takes the lock,
 // and DEL frees it for a third one.
 func foreignUnlock(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
@@ -256,7 +256,7 @@ func onceTheWait(t *testing.T, s *scene) {
 	unlock(t, l)
 }
 
-// B23: each unlock while the entry lives and nobody sleeps leaves a permit, and
+// B23: each unlock while the entry lives and no waiter sleeps leaves a permit, and
 // each of these wakes the next waiter in vain.
 func leftOver(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
@@ -307,7 +307,7 @@ func nothingLeftOver(t *testing.T, s *scene) {
 	unlock(t, l)
 }
 
-// counts12: the lock itself works as long as nobody comes between.
+// counts12: the lock itself works as long as no other client comes between.
 func counts12(t *testing.T, s *scene) {
 	p, q := s.process12(), s.process12()
 	a, b, other := p.Thread(), q.Thread(), p.Thread()
@@ -315,15 +315,15 @@ func counts12(t *testing.T, s *scene) {
 		s.must(a.Acquire(t.Context(), 0))
 	}
 	for n := 3; n > 0; n-- {
-		for _, who := range []interface {
+		for _, thread := range []interface {
 			Try(context.Context, time.Duration) (bool, time.Duration, error)
 			Release(context.Context) (bool, error)
 		}{b, other} {
-			if ok, _, err := who.Try(t.Context(), 0); ok || err != nil {
+			if ok, _, err := thread.Try(t.Context(), 0); ok || err != nil {
 				t.Errorf("try of a lock held %d times = %t, %v", n, ok, err)
 			}
-			if held, err := who.Release(t.Context()); held || err != nil {
-				t.Errorf("unlock of somebody's lock = %t, %v", held, err)
+			if held, err := thread.Release(t.Context()); held || err != nil {
+				t.Errorf("unlock of another's lock = %t, %v", held, err)
 			}
 		}
 		if held, err := a.Release(t.Context()); !held || err != nil {
@@ -335,7 +335,7 @@ func counts12(t *testing.T, s *scene) {
 	}
 	s.watch.Set(t.Context(), s.key, "not a lock", 0)
 	if _, _, err := a.Try(t.Context(), 0); err == nil {
-		t.Error("somebody else's value is taken for a lock")
+		t.Error("another value is taken for a lock")
 	}
 }
 

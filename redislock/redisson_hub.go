@@ -95,7 +95,7 @@ func (h *hub) unsubscribe(ctx context.Context, channel string) {
 		return
 	}
 	h.unsubscribes.Add(1)
-	// If it does not arrive, messages come that nobody hears.
+	// If it does not arrive, messages come that are ignored.
 	_ = h.pubsub.Unsubscribe(ctx, channel)
 }
 

@@ -10,13 +10,13 @@ import (
 	"locklab/harness"
 )
 
-// redlock is [poll] on several independent servers: the lock is held by whoever
-// has its key on most of them, so that it outlives the loss of the others.
+// redlock is [poll] on several independent servers: the lock is held by the client
+// that has its key on most of them, so that it outlives the loss of the others.
 //
 //  1. Acquire: ask all servers at once, with a new nonce, to take the key if it is
 //     absent. A server that does not answer within a fraction of the lease counts
-//     as one that refuses, and is left out until it answers again: who waited for
-//     it would keep its other keys from those who could have a majority.
+//     as one that refuses, and is left out until it answers again: a client that waited for
+//     it would keep its other keys from those that could have a majority.
 //  2. With the key on a majority the lock is held until the first time at which
 //     fewer keys than that are sure, each counted from before its request was
 //     sent, less clock drift.
@@ -27,7 +27,7 @@ import (
 // Each key is renewed for itself, and keys that come late are kept, so that a
 // server may fail while the lock is held. One request to each server for acquire
 // and one for release, in one round trip each: that of the slowest of the fastest
-// majority. With many contenders votes split and all begin again; who is served,
+// majority. With many contenders votes split and all begin again; which is served,
 // and when, is chance.
 //
 // # What it is worth
@@ -61,8 +61,8 @@ type RedlockOptions struct {
 	PollOptions
 
 	// Answer is how long a server may take to answer before it counts as one that
-	// refuses, and is left out until it has answered. It must be well below the lease. 0 is a tenth of the lease, but at
-	// most DefaultAnswer.
+	// refuses, and is left out until it has answered. It must be well below the lease.
+	// 0 is a tenth of the lease, but at most DefaultAnswer.
 	Answer time.Duration
 }
 
@@ -72,7 +72,7 @@ var errNoAnswer = errors.New("redislock: the server has not answered in time")
 // that is not does not keep its users.
 const DefaultAnswer = 200 * time.Millisecond
 
-// A Redlock is a lock between all who use the same name on the same independent
+// A Redlock is a lock between all clients that use the same name on the same independent
 // servers. It can be locked again after any error. It is not reentrant, and has
 // no fencing token.
 type Redlock struct {
@@ -84,7 +84,7 @@ type Redlock struct {
 }
 
 // NewRedlock returns the lock with that name on the servers of these clients, one
-// for each: three or five masters that do not replicate each other. All who use the
+// for each: three or five masters that do not replicate each other. All users of the
 // lock must name the same. The caller closes the clients, see [Client.Close].
 func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	m := &Redlock{name: name, answer: o.Answer, pause: o.Pause}

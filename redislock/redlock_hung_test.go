@@ -38,7 +38,7 @@ func blackHole(t *testing.T) (addr string, dialed *atomic.Int64) {
 // redlockHung: a server that hangs costs contenders what it takes to learn that, and not
 // so much for each vote that is split between the other two.
 func redlockHung(t *testing.T, s *trio) {
-	const contenders, turns = 8, 40
+	const contenders, times = 8, 40
 	addr, dialed := blackHole(t)
 	began := time.Now()
 	var all sync.WaitGroup
@@ -48,7 +48,7 @@ func redlockHung(t *testing.T, s *trio) {
 		m := s.lock(t, links, redislock.Options{})
 		links[2].redirect(addr)
 		all.Go(func() {
-			for turn := range turns {
+			for n := range times {
 				l, err := m.Lock(t.Context())
 				if err != nil {
 					t.Error(err)
@@ -63,7 +63,7 @@ func redlockHung(t *testing.T, s *trio) {
 					t.Error(err)
 				}
 				if time.Since(began) > patience {
-					t.Errorf("%d turns of %d within %v", turn+1, turns, patience)
+					t.Errorf("%d acquisitions of %d within %v", n+1, times, patience)
 					return
 				}
 				time.Sleep(time.Millisecond)
@@ -71,7 +71,7 @@ func redlockHung(t *testing.T, s *trio) {
 		})
 	}
 	all.Wait()
-	t.Logf("%d turns in %v; the server that hangs had %d connections", contenders*turns, time.Since(began), dialed.Load())
+	t.Logf("%d acquisitions in %v; the server that hangs had %d connections", contenders*times, time.Since(began), dialed.Load())
 }
 
 // redlockBack: what was asked of a server while it hung is undone, and it is asked again.
@@ -85,7 +85,7 @@ func redlockBack(t *testing.T, s *trio) {
 		unlock(t, lock(t, m))
 	}
 	if n := dialed.Load(); n > 10 {
-		t.Errorf("20 turns took %d connections to a server that hangs", n)
+		t.Errorf("20 acquisitions took %d connections to a server that hangs", n)
 	}
 	links[1].redirect("")
 	eventually(t, "all have the key again", func() bool {

@@ -31,7 +31,7 @@ func TestRedlock(t *testing.T) {
 		{"a server that hung is back", redlockBack},
 		{"a server that is gone", redlockMinorityGone},
 		{"two servers that are gone", redlockMajorityGone},
-		{"two keys are somebody else's", redlockTaken},
+		{"two keys are another's", redlockTaken},
 		{"one key is lost", redlockMinorityLost},
 		{"two keys are lost", redlockMajorityLost},
 		{"a key that comes late", redlockLate},
@@ -180,7 +180,7 @@ func redlockMajorityGone(t *testing.T, s *trio) {
 
 func redlockTaken(t *testing.T, s *trio) {
 	for _, i := range []int{0, 1} {
-		if err := s.watch[i].Set(t.Context(), s.key, "somebody", time.Minute).Err(); err != nil {
+		if err := s.watch[i].Set(t.Context(), s.key, "another", time.Minute).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,10 +190,10 @@ func redlockTaken(t *testing.T, s *trio) {
 	}
 	s.free(t, 2)
 	got := begun(t, m)
-	keptOut(t, "who has one key of three", got)
+	keptOut(t, "the client that has one key of three", got)
 	for _, i := range []int{0, 1} {
-		if v := owner(t, s.watch[i], s.key); v != "somebody" {
-			t.Errorf("server %d: somebody else's key is %q now", i, v)
+		if v := owner(t, s.watch[i], s.key); v != "another" {
+			t.Errorf("server %d: another's key is %q now", i, v)
 		}
 	}
 	s.watch[0].Del(t.Context(), s.key)
@@ -270,7 +270,7 @@ func redlockRenewed(t *testing.T, s *trio) {
 	}
 	lost(t, fixed)
 	if s.count(t, 0, 1, 2) < 2 || next.Err() != nil {
-		t.Errorf("a late Unlock took keys of the next holder, who has %d, and Err %v", s.count(t, 0, 1, 2), next.Err())
+		t.Errorf("a late Unlock took keys of the next holder, which has %d, and Err %v", s.count(t, 0, 1, 2), next.Err())
 	}
 	unlock(t, next)
 }

@@ -55,8 +55,8 @@ var reentrant = &harness.Variant{
 // shardedSubscriptionMode to OFF: the default, AUTO, publishes with SPUBLISH from
 // Redis 7 on, which a Go service does not hear, nor does Redisson hear its PUBLISH; then
 // each waits, behind the other, for the rest of the lease. The locks of getSpinLock and
-// getFairLock have a key of the same name and shape, and exclude this one, but tell
-// nobody who listens here that they are free: behind them too it waits for the rest of
+// getFairLock have a key of the same name and shape, and exclude this one, but do
+// not tell those that listen here that they are free: behind them too it waits for the rest of
 // the lease, and it does not heed the queue of the latter. A Go holder has no token of
 // getFencedLock, nor does it raise the next. Give both sides leases that suit: each
 // renews only its own. (Redisson 4.7.0)
@@ -119,16 +119,16 @@ func (m *Reentrant) traffic() harness.Counts { return m.sub.traffic() }
 
 func (m *Reentrant) session() locker { return m.Owner() }
 
-// Owner returns a new owner, who holds nothing.
-func (m *Reentrant) Owner() *Owner { return &Owner{m: m, turn: make(chan struct{}, 1)} }
+// Owner returns a new owner, which holds nothing.
+func (m *Reentrant) Owner() *Owner { return &Owner{m: m, locking: make(chan struct{}, 1)} }
 
-// An Owner is who holds a [Reentrant], as often as it has leases: what a
+// An Owner is what holds a [Reentrant], as often as it has leases: what a
 // thread is in Java. Any goroutine that has it may lock and unlock as this
 // owner, and several may at once; so it can be passed on, and does not get lost
-// with a goroutine. Those who must exclude each other need an Owner each.
+// with a goroutine. Goroutines that must exclude each other need an Owner each.
 type Owner struct {
-	m    *Reentrant
-	turn chan struct{} // full while a Lock of this owner asks or waits
+	m       *Reentrant
+	locking chan struct{} // full while a Lock of this owner asks or waits
 
 	mu   sync.Mutex // one request at a time, until the count is known
 	hold *hold      // nil while it holds nothing
@@ -144,7 +144,7 @@ type hold struct {
 }
 
 // lost reports whether h is over by our clock: what the server may still have of
-// it is not taken again, since nobody would give it back.
+// it is not taken again, since it would not be given back.
 func (h *hold) lost() bool {
 	for l := range h.leases {
 		if l.Err() == nil {
@@ -178,8 +178,8 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	m := o.m
 	select {
-	case o.turn <- struct{}{}:
-		defer func() { <-o.turn }()
+	case o.locking <- struct{}{}:
+		defer func() { <-o.locking }()
 	case <-ctx.Done():
 		return nil, gaveUp(ctx, m.name, m.o, ctx.Err(), nil)
 	case <-m.c.open.Done():
@@ -220,7 +220,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 			}
 		}
 		why := w.wait(ctx, m.c, left)
-		if over := failed.ended(ctx, m.c.closedErr(), m.sub.muted()); over != nil {
+		if over := failed.ended(ctx, m.c.closedErr(), m.sub.failure()); over != nil {
 			return giveUp(over)
 		}
 		trace.woken(m.name, why)
@@ -252,7 +252,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 		case reply[0] < 0: // its leases find out by themselves
 			o.hold = nil
 			continue
-		case reply[0] == 0 && reply[1] < 0: // somebody's lock without a lease
+		case reply[0] == 0 && reply[1] < 0: // another's lock without a lease
 			return nil, m.o.TTL, nil
 		case reply[0] == 0:
 			return nil, time.Duration(reply[1])*time.Millisecond + watchLate, nil

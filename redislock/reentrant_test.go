@@ -116,7 +116,7 @@ func reentrantKeys(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// onlyField returns the owner of the lock, who must hold it so often.
+// onlyField returns the owner of the lock, which must hold it so often.
 func onlyField(t *testing.T, c *link, name, count string) string {
 	t.Helper()
 	all, err := c.HGetAll(context.WithoutCancel(t.Context()), name).Result()
@@ -194,7 +194,7 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	c.Del(t.Context(), key) // as if the lease were over
 	next := lock(t, b)
 	if _, err := a.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Errorf("TryLock of who has lost the lock = %v, want ErrNotAcquired", err)
+		t.Errorf("TryLock of an owner that has lost the lock = %v, want ErrNotAcquired", err)
 	}
 	unlock(t, next)
 	again := lock(t, a)

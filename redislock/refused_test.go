@@ -19,7 +19,7 @@ import (
 // TestUsage: what cannot be meant is refused before anything is sent.
 func TestUsage(t *testing.T) {
 	leaktest.All(t)
-	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // where nobody listens
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // where no server listens
 	defer rdb.Close()
 	log := new(sent)
 	rdb.AddHook(log)
@@ -68,7 +68,7 @@ func TestUsage(t *testing.T) {
 
 // A state is what may be wrong with a server.
 type state struct {
-	name, want string // what the error of Lock says; "" if nobody notices
+	name, want string // what the error of Lock says; "" if it does not matter
 	begin, end func(ctx context.Context, admin redis.UniversalClient) error
 }
 
@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 			}
 			for _, f := range all {
 				if f.kind.fenced {
-					eventually(t, "who comes second waits", func() bool { return queueOf(t, admin, f.name) })
+					eventually(t, "the second one waits", func() bool { return queueOf(t, admin, f.name) })
 				}
 			}
 			time.Sleep(50 * time.Millisecond) // so do the others, and all listen
@@ -189,7 +189,7 @@ func (f *refusal) refused(t *testing.T, want string) {
 	}
 }
 
-// succeeded expects that who waited has got the lock, or was told why not: whoever had
+// succeeded expects that the waiter has got the lock, or was told why not: a client that had
 // to ask while the server refused. A queue hands it over without asking, which even a
 // server does that is out of memory; of the parts of a multi the next must be asked for.
 func (f *refusal) succeeded(t *testing.T, want string) {
@@ -199,10 +199,10 @@ func (f *refusal) succeeded(t *testing.T, want string) {
 		case g.err == nil:
 			unlock(t, g.l)
 		case want == "" || want == "OOM" && f.kind.fenced && f.kind.name != "multi" || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, want) || strings.Contains(text, "\n"):
-			t.Errorf("%s: who waited got %q", f.kind.name, text)
+			t.Errorf("%s: the waiter got %q", f.kind.name, text)
 		}
 	case <-time.After(patience):
-		t.Errorf("%s: who waited got no answer", f.kind.name)
+		t.Errorf("%s: the waiter got no answer", f.kind.name)
 	}
 }
 

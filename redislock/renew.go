@@ -114,7 +114,7 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 		case err != nil:
 			l.failed(sent, err)
 		case n != 1:
-			l.end(fmt.Errorf("%w: its key was gone or somebody else's", ErrLost))
+			l.end(fmt.Errorf("%w: its key was gone or another holder's", ErrLost))
 			delete(c.leases, l)
 			continue
 		default:
@@ -122,7 +122,7 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 				told = append(told, l)
 			}
 		}
-		c.lookAt(l.due())
+		c.tickAt(l.due())
 	}
 	return told
 }

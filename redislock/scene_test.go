@@ -35,7 +35,7 @@ func (s *scene) process(o redislock.Options) (*redislock.Reentrant, *link) {
 	return newClient(s.t, c).Reentrant(s.key, o), c
 }
 
-// expire ends the lease of whoever has the lock, as time would.
+// expire ends the lease of the holder, as time would.
 func (s *scene) expire() {
 	s.watch.PExpire(s.t.Context(), s.key, time.Millisecond)
 	eventually(s.t, "the lease is over", func() bool { return s.watch.Exists(s.t.Context(), s.key).Val() == 0 })

@@ -22,13 +22,13 @@ const fuzzedSpan = 60_000 // ms: every lease and grant, so that nothing ends unl
 
 // A queueModel is what the scripts of redis-queue should keep in the server.
 type queueModel struct {
-	owner string // "" for nobody
+	owner string // "" for none
 	queue []string
 	given bool // the lock went to a waiter in the latest step
 	tells bool // the first waiter, if there is one, learns for how long it is taken
 }
 
-// grant gives the lock to the first waiter, unless that is self, or to nobody, and
+// grant gives the lock to the first waiter, unless that is self, or to none, and
 // reports whether it has an owner then.
 func (m *queueModel) grant(self string) bool {
 	m.owner = ""
@@ -75,8 +75,8 @@ func (m *queueModel) release(w string) int {
 	}
 }
 
-// look is what the scripts do that are nobody's in particular.
-func (m *queueModel) look(op string) int {
+// sweep is what the scripts do that are of no waiter in particular.
+func (m *queueModel) sweep(op string) int {
 	held := m.owner != ""
 	m.tells = op == "pass"
 	if op != "force" && held {
@@ -108,8 +108,8 @@ type queueFuzz struct {
 }
 
 // FuzzQueueScripts holds the scripts of redis-queue against a queue in Go, step by
-// step: what they answer, whom they make the owner, the order of the queue, tokens
-// that rise, and that each new owner, and nobody else, is told.
+// step: what they answer, which waiter they make the owner, the order of the queue, tokens
+// that rise, and that each new owner, and no other, is told.
 //
 //	go test ./redislock -run '^$' -fuzz FuzzQueueScripts -fuzztime 1m
 func FuzzQueueScripts(f *testing.F) {
@@ -146,10 +146,10 @@ func FuzzQueueScripts(f *testing.F) {
 var fuzzedSteps = []string{"acquire", "release", "renew", "check", "expire", "pass", "force", "try",
 	"acquire", "release", "acquire", "acquire", "acquire", "renew", "ahead", "acquire"}
 
-// step does what a byte says: its last two bits are who, the four before them what.
+// step does what a byte says: its last two bits are which waiter, the four before them what it does.
 func (q *queueFuzz) step(b byte) {
 	w := fuzzed[b%4]
-	var letters []any
+	var notifications []any
 	q.given, q.tells = false, false
 	switch op := fuzzedSteps[b/4%16]; op {
 	case "acquire", "try":
@@ -157,11 +157,11 @@ func (q *queueFuzz) step(b byte) {
 		q.acquired(w, op, ahead, owns)
 	case "release":
 		want := q.release(w)
-		letters = q.run(op, w, fuzzedSpan).([]any)
-		if letters[0] != int64(want) {
-			q.Errorf("%s by %s returns %v, want %d", op, w, letters[0], want)
+		notifications = q.run(op, w, fuzzedSpan).([]any)
+		if notifications[0] != int64(want) {
+			q.Errorf("%s by %s returns %v, want %d", op, w, notifications[0], want)
 		}
-		letters = letters[1:]
+		notifications = notifications[1:]
 	case "renew":
 		q.same(op, q.run(op, w, fuzzedSpan), q.owner == w)
 	case "ahead": // of the clock
@@ -172,12 +172,12 @@ func (q *queueFuzz) step(b byte) {
 		q.rdb.Del(q.ctx, q.keys[0])
 		q.owner = ""
 	default:
-		want := q.look(op)
+		want := q.sweep(op)
 		if got := q.run(op, "", fuzzedSpan); got != int64(want) {
 			q.Errorf("%s returns %v, want %d", op, got, want)
 		}
 	}
-	q.check(letters)
+	q.check(notifications)
 }
 
 func (q *queueFuzz) same(op string, got any, want bool) {
@@ -210,7 +210,7 @@ func (q *queueFuzz) run(op string, args ...any) any {
 }
 
 // check compares the server with the model, and reads the mailboxes.
-func (q *queueFuzz) check(letters []any) {
+func (q *queueFuzz) check(notifications []any) {
 	holder, text, _ := strings.Cut(owner(q.T, q.rdb, q.keys[0]), " ")
 	if holder != q.owner {
 		q.Errorf("%q owns the lock, want %q", holder, q.owner)
@@ -220,7 +220,7 @@ func (q *queueFuzz) check(letters []any) {
 	}
 	for _, box := range []string{q.keys[3] + "A", q.keys[3] + "B"} {
 		for _, l := range q.rdb.LRange(q.ctx, box, 0, -1).Val() {
-			letters = append(letters, l)
+			notifications = append(notifications, l)
 		}
 		q.rdb.Del(q.ctx, box)
 	}
@@ -233,26 +233,26 @@ func (q *queueFuzz) check(letters []any) {
 		q.last, q.before = max(q.last, token), q.owner
 	}
 	grants, news := 0, 0
-	for _, l := range letters {
-		to, number, ok := redislock.ReadLetter(l.(string))
+	for _, l := range notifications {
+		to, number, ok := redislock.ReadNotification(l.(string))
 		switch {
 		case !ok:
-			q.Errorf("%q is not a letter", l)
+			q.Errorf("%q is not a notification", l)
 		case number > 0:
 			if grants++; to != q.owner || number != token {
-				q.Errorf("the letter %q grants the lock, which %s owns with token %d", l, q.owner, token)
+				q.Errorf("the notification %q grants the lock, which %s owns with token %d", l, q.owner, token)
 			}
 		case len(q.queue) == 0 || to != q.queue[0]:
-			q.Errorf("the letter %q is not for the first of %v", l, q.queue)
+			q.Errorf("the notification %q is not for the first of %v", l, q.queue)
 		default:
 			news++
 		}
 	}
 	if want := q.tells && len(q.queue) > 0; (news == 1) != want || news > 1 {
-		q.Errorf("%d letters tell the first of %v for how long the lock is taken, want one: %t", news, q.queue, want)
+		q.Errorf("%d notifications tell the first of %v for how long the lock is taken, want one: %t", news, q.queue, want)
 	}
 	if (grants == 1) != q.given || grants > 1 {
-		q.Errorf("%d letters grant the lock, given to a waiter: %t", grants, q.given)
+		q.Errorf("%d notifications grant the lock, given to a waiter: %t", grants, q.given)
 	}
 }
 
@@ -260,13 +260,13 @@ func (q *queueFuzz) check(letters []any) {
 // fails. It does not take, or give away, what it did not write, but for force.
 func FuzzQueueRubbish(f *testing.F) {
 	at := locktest.Endpoint(f, harness.KindRedis)
-	f.Add("somebody else's", "C:1", "12", "C:1 0 1 0")
+	f.Add("another value", "C:1", "12", "C:1 0 1 0")
 	f.Add("A:1", "", "rubbish", "rubbish")
 	f.Add("A:1 ", "A", "1e400", "\x00 1 1 1")
 	f.Add("", ":", "-1", "")
 	f.Add("A:1 12", "@x:1", "999999999999999999999", "A:1 1 99999999999999999999 1")
 	rdb, scripts := dial(f, at), redislock.QueueScripts()
-	f.Fuzz(func(t *testing.T, value, waiter, counter, letter string) {
+	f.Fuzz(func(t *testing.T, value, waiter, counter, notification string) {
 		ctx, key := context.WithoutCancel(t.Context()), newKey()
 		keys := []string{key, key + ":~queue", key + ":~token", key + ":~mail:"}
 		box, _, _ := strings.Cut(waiter, ":")
@@ -277,7 +277,7 @@ func FuzzQueueRubbish(f *testing.F) {
 			rdb.Set(ctx, keys[0], value, 0)
 			rdb.ZAdd(ctx, keys[1], redis.Z{Score: 1, Member: waiter})
 			rdb.Set(ctx, keys[2], counter, 0)
-			rdb.RPush(ctx, keys[3]+box, letter)
+			rdb.RPush(ctx, keys[3]+box, notification)
 			args := []any{"A:1", fuzzedSpan}
 			if op == "acquire" {
 				args = append(args, fuzzedSpan, 1)

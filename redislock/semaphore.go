@@ -12,7 +12,7 @@ import (
 // permit for no longer than that. See shared in share.go for how the server keeps
 // it.
 //
-// Two requests alone; three for each turn behind others, whatever the number of
+// Two requests alone; three for each acquisition behind others, whatever the number of
 // permits and waiters.
 //
 // Sets of holders by the time of the clients are the usual way, in Carlson's book
@@ -46,9 +46,9 @@ const maxPermits = 1 << 20
 //
 // # Fencing
 //
-// A token is greater than those of all who were given a permit before. That orders
+// A token is greater than those of all that were given a permit before. That orders
 // the grants, but a resource cannot use it to refuse a paused holder: one that is
-// merely slow has a smaller token too than those who come and go with the other
+// merely slow has a smaller token too than those that come and go with the other
 // permits.
 type Semaphore struct{ queue *Mutex }
 
@@ -71,6 +71,6 @@ func (s *Semaphore) Name() string { return s.queue.Name() }
 // The lease is that of the permit.
 func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.queue.Lock(ctx) }
 
-// TryLock takes a permit if there is one left and nobody waits for it. The error
-// wraps ErrNotAcquired if there is not.
+// TryLock takes a permit if there is one left and there are no waiters. The error
+// wraps ErrNotAcquired otherwise.
 func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.queue.TryLock(ctx) }

@@ -77,7 +77,7 @@ func sharedRequests(t *testing.T, at harness.Endpoint) {
 	unlock(t, writer)
 	unlock(t, take(t, got))
 	if n := c.Counts().Sub(before).Requests; n < 2 || other.Counts().Requests != 1+1+1 { // ping, acquire, release
-		t.Errorf("a contended turn cost %d requests of the waiter, want 2 and its blocking pop", other.Counts().Requests-1)
+		t.Errorf("a contended acquisition cost %d requests of the waiter, want 2 and its blocking pop", other.Counts().Requests-1)
 	}
 	for _, name := range []string{key, key + ":~queue", key + ":~tokens"} {
 		if n := c.Exists(t.Context(), name).Val(); n != 0 {
@@ -107,7 +107,7 @@ func readersTogether(t *testing.T, at harness.Endpoint) {
 		leases = append(leases, take(t, ch)) // all inside together
 	}
 	if l, err := m.TryRLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Errorf("TryRLock before a writer who waits = %v, %v", l, err)
+		t.Errorf("TryRLock before a writer that waits = %v, %v", l, err)
 	}
 	greatest := writer.Token()
 	for _, l := range leases {
@@ -218,7 +218,7 @@ func sharedLostReplies(t *testing.T, at harness.Endpoint) {
 	}
 	unlock(t, lock(t, m))
 	c.lose.Store(1)
-	unlock(t, lock(t, m)) // a writer who did not know its own lock would wait for it
+	unlock(t, lock(t, m)) // a writer that did not know its own lock would wait for it
 	c.lose.Store(3)
 	if l, err := m.TryRLock(t.Context()); err == nil {
 		t.Fatalf("TryRLock = %v after three lost replies", l)
@@ -238,7 +238,7 @@ func deadPermit(t *testing.T, at harness.Endpoint) {
 	began := time.Now()
 	second := lock(t, s)
 	if took := time.Since(began); took < lease/2 || took > 10*lease {
-		t.Errorf("the permit of who died was given away after %v, with a lease of %v", took, lease)
+		t.Errorf("the permit of a dead holder was given away after %v, with a lease of %v", took, lease)
 	}
 	lost(t, dead)
 	if n := held(t, c, key); n != 2 {
@@ -261,8 +261,8 @@ func deadWaiters(t *testing.T, at harness.Endpoint) {
 	queue := key + ":~queue"
 	// They cannot be killed here: they are entered as a process would be that
 	// died at once.
-	for i, who := range []string{"DEAD:1:1", "DEAD:2:1"} {
-		if err := c.Do(t.Context(), "ZADD", queue, i-5, who).Err(); err != nil {
+	for i, waiter := range []string{"DEAD:1:1", "DEAD:2:1"} {
+		if err := c.Do(t.Context(), "ZADD", queue, i-5, waiter).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -28,7 +28,7 @@ func TestStepsReject(t *testing.T) {
 		want string
 	}{
 		{"no fault of the lock", naive{}, step{op: "ping", when: alone}, "shows nothing"},
-		{"a lock for nobody", naive{open: true}, step{op: "set", when: behind}, "at once"},
+		{"a lock for no client", naive{open: true}, step{op: "set", when: behind}, "at once"},
 		{"a lost reply leaves an orphan", naive{}, step{op: "set", when: alone}, "deadline"},
 		{"a key is left behind", naive{littering: true}, step{op: "set", when: behind}, "still"},
 		{"a lost reply to the release", naive{}, step{op: "del", when: leave}, "unlock: EOF"},

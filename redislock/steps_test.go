@@ -32,7 +32,7 @@ type step struct {
 // The moments of a step.
 const (
 	alone  = "alone"   // Lock of a free lock
-	behind = "behind"  // Lock of a lock that somebody else holds
+	behind = "behind"  // Lock of a lock that another client holds
 	leave  = "release" // Unlock
 )
 
@@ -84,7 +84,7 @@ var steps = map[string][]step{
 		{op: "blpop", when: behind},
 		{op: "evalsha", when: leave},
 	},
-	"redis-semaphore": { // with one permit left over nobody is behind
+	"redis-semaphore": { // with one permit left over no client is behind
 		{op: "evalsha", when: alone},
 		{op: "evalsha", when: leave},
 	},
@@ -304,7 +304,7 @@ func (tr *trial) after(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("nobody wants the lock, and there is still %q", left)
+			return fmt.Errorf("no client wants the lock, and there is still %q", left)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

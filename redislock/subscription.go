@@ -18,8 +18,8 @@ import (
 //
 // Messages are hints. A waiter joins before it asks the server. If the
 // subscription lived by then, a message that follows reaches it; if it begins
-// later, or again after its connection broke, everybody is woken to ask again.
-// Only a connection that is dead without anybody's noticing hides a message for
+// later, or again after its connection broke, every waiter is woken to ask again.
+// Only a connection that is dead without either end knowing hides a message for
 // longer, until the end of the lease that the waiter was told.
 type subscription struct {
 	c       *Client
@@ -27,8 +27,8 @@ type subscription struct {
 
 	mu      sync.Mutex
 	waiters []*listener   // in order of arrival
-	pubsub  *redis.PubSub // nil while nobody listens
-	mute    error         // why the last subscription ended in vain
+	pubsub  *redis.PubSub // nil while there is no subscription
+	err     error         // why the last subscription ended in vain
 	idle    *time.Timer   // ends it; nil before the first
 
 	subscribes, messages atomic.Uint64
@@ -105,7 +105,7 @@ func (s *subscription) listen() error {
 		pubsub.Close()
 		return ErrClosed
 	}
-	s.pubsub, s.mute = pubsub, nil
+	s.pubsub, s.err = pubsub, nil
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (s *subscription) read(pubsub *redis.PubSub) {
 }
 
 // refused reports whether err says that there will be no subscription. Then it tells
-// all who wait, and the next one begins anew: go-redis would wait for messages all the
+// all waiters, and the next one begins anew: go-redis would wait for messages all the
 // same.
 func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	if !denied(err) {
@@ -146,7 +146,7 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mute = err
+	s.err = err
 	if s.pubsub == pubsub {
 		s.pubsub = nil
 	}
@@ -155,11 +155,11 @@ func (s *subscription) refused(pubsub *redis.PubSub, err error) bool {
 	return true
 }
 
-// muted returns why waiters hear nothing, nil if they may.
-func (s *subscription) muted() error {
+// failure returns why waiters hear nothing, nil if they may.
+func (s *subscription) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.mute
+	return s.err
 }
 
 // current reports whether pubsub has not been closed.

@@ -7,20 +7,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestSubscriptionWakes checks whom a message wakes, without a server.
+// TestSubscriptionWakes checks which waiters a message wakes, without a server.
 func TestSubscriptionWakes(t *testing.T) {
 	unlocked := &redis.Message{Payload: unlockMessage}
 	readUnlocked := &redis.Message{Payload: readUnlockMessage}
 	again := &redis.Subscription{Kind: "subscribe"}
 	type leaving struct {
-		who    int
+		waiter int
 		served bool
 	}
 	for _, test := range []struct {
 		name  string
 		hear  []any
 		leave []leaving
-		want  []bool // who is awake of three; false of those who have left
+		want  []bool // which of three are awake; false of those that have left
 	}{
 		{"nothing", nil, nil, []bool{false, false, false}},
 		{"one message, one waiter", []any{unlocked}, nil, []bool{true, false, false}},
@@ -28,7 +28,7 @@ func TestSubscriptionWakes(t *testing.T) {
 		{"more messages than waiters", []any{unlocked, unlocked, unlocked, unlocked}, nil, []bool{true, true, true}},
 		{"readers' message", []any{readUnlocked}, nil, []bool{true, true, true}},
 		{"subscribed", []any{again}, nil, []bool{true, true, true}},
-		{"somebody else's message", []any{&redis.Message{Payload: "2"}, &redis.Pong{}}, nil, []bool{false, false, false}},
+		{"a message of another kind", []any{&redis.Message{Payload: "2"}, &redis.Pong{}}, nil, []bool{false, false, false}},
 		{"served", []any{unlocked}, []leaving{{0, true}}, []bool{false, false, false}},
 		{"gives up awake", []any{unlocked}, []leaving{{0, false}}, []bool{false, true, false}},
 		{"all give up", []any{unlocked}, []leaving{{0, false}, {1, false}, {2, false}}, []bool{false, false, false}},
@@ -40,8 +40,8 @@ func TestSubscriptionWakes(t *testing.T) {
 		}
 		left := make(map[int]bool)
 		for _, l := range test.leave {
-			s.leave(waiters[l.who], l.served)
-			left[l.who] = true
+			s.leave(waiters[l.waiter], l.served)
+			left[l.waiter] = true
 		}
 		got := make([]bool, len(waiters))
 		for i, w := range waiters {

@@ -24,7 +24,7 @@ func listeners(t *testing.T, c *link, key string) int64 {
 }
 
 // reentrantSubscription: waiters of a process share one subscription, which
-// ends when nobody has waited for a while.
+// ends when there has been no waiter for a while.
 func reentrantSubscription(t *testing.T, at harness.Endpoint) {
 	c, watch := dial(t, at), dial(t, at)
 	key := newKey()
@@ -81,7 +81,7 @@ func reentrantLostMessage(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// reentrantPassesOn: the message that woke a waiter who then gives up is for
+// reentrantPassesOn: the message that woke a waiter that then gives up is for
 // the next one. Nothing else wakes that one before its lease is over.
 func reentrantPassesOn(t *testing.T, at harness.Endpoint) {
 	c, other := dial(t, at), dial(t, at)

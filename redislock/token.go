@@ -12,9 +12,9 @@ import (
 	"locklab/harness"
 )
 
-// token is a lock without a lease, a list with one element in it: who pops that
-// has the lock, and who pushes it gives it back. It shows the price of the
-// other locks' safety: two requests a turn, however many wait, and nothing else.
+// token is a lock without a lease, a list with one element in it: a client that pops
+// it has the lock, and one that pushes it gives it back. It shows the price of the
+// other locks' safety: two requests an acquisition, however many wait, and nothing else.
 //
 //  1. Make the list, once: a script pushes the element if a mark is not there.
 //  2. Acquire: BLPOP. The server serves those that block in order of arrival.
@@ -22,8 +22,8 @@ import (
 //
 // # Trade-offs
 //
-// The lock is lost for good when its holder dies, or a reply to BLPOP: nobody
-// knows who has it. A reply to RPUSH that is lost, and the request repeated,
+// The lock is lost for good when its holder dies, or a reply to BLPOP: the
+// server does not know which client has it. A reply to RPUSH that is lost, and the request repeated,
 // gives it to two. There is no token for a resource to check, and each waiter
 // occupies a connection. Not for use.
 //
@@ -50,7 +50,7 @@ var token = &harness.Variant{
 var tokenMake = newScript("token_make")
 
 // A tokenLock is the lock token as one client has it. Its mark is the number of the
-// run's lock, so it stays until somebody deletes it, as the element does.
+// run's lock, so it stays until it is deleted, as the element does.
 type tokenLock struct {
 	c    *Client
 	keys []string
@@ -100,7 +100,7 @@ func (m *tokenLock) lock(ctx context.Context, try bool) (*Lease, error) {
 }
 
 // acquire pops the element. The server is told to wait for a second at a time,
-// so that a waiter that goes leaves nobody blocked there.
+// so that a waiter that goes leaves no request blocked there.
 func (m *tokenLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	if !m.made.Load() {
 		if err := tokenMake.Run(ctx, m.c.rdb, m.keys).Err(); err != nil {

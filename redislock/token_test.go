@@ -15,8 +15,8 @@ import (
 
 // TestTokenSteps loses the connection at each request of redis-token, which is no
 // lock to use because of what happens then: Lock or Unlock fails, and after a pop
-// whose reply is lost, or a push that never arrives, nobody has the lock and
-// nobody gets it again.
+// whose reply is lost, or a push that never arrives, no client has the lock and
+// none gets it again.
 func TestTokenSteps(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)

@@ -24,7 +24,7 @@ type Trace struct {
 	Sent     func(SentInfo)
 	Answered func(AnsweredInfo)
 
-	// Queued is called when somebody else has the lock, so that Lock waits.
+	// Queued is called when another client has the lock, so that Lock waits.
 	Queued func(QueuedInfo)
 
 	// Woken is called when a wait is over: to look at what has come, or to ask

@@ -71,17 +71,17 @@ func TestTraceAbsent(t *testing.T) {
 // TestWithTrace: an earlier Trace hears everything too.
 func TestWithTrace(t *testing.T) {
 	var heard []string
-	note := func(who string) *Trace {
+	note := func(name string) *Trace {
 		return &Trace{
-			Sent:     func(SentInfo) { heard = append(heard, who+" sent") },
-			Answered: func(AnsweredInfo) { heard = append(heard, who+" answered") },
-			Queued:   func(QueuedInfo) { heard = append(heard, who+" queued") },
-			Woken:    func(WokenInfo) { heard = append(heard, who+" woken") },
-			Granted:  func(GrantedInfo) { heard = append(heard, who+" granted") },
-			Failed:   func(FailedInfo) { heard = append(heard, who+" failed") },
-			Renewed:  func(RenewedInfo) { heard = append(heard, who+" renewed") },
-			Released: func(ReleasedInfo) { heard = append(heard, who+" released") },
-			Lost:     func(LostInfo) { heard = append(heard, who+" lost") },
+			Sent:     func(SentInfo) { heard = append(heard, name+" sent") },
+			Answered: func(AnsweredInfo) { heard = append(heard, name+" answered") },
+			Queued:   func(QueuedInfo) { heard = append(heard, name+" queued") },
+			Woken:    func(WokenInfo) { heard = append(heard, name+" woken") },
+			Granted:  func(GrantedInfo) { heard = append(heard, name+" granted") },
+			Failed:   func(FailedInfo) { heard = append(heard, name+" failed") },
+			Renewed:  func(RenewedInfo) { heard = append(heard, name+" renewed") },
+			Released: func(ReleasedInfo) { heard = append(heard, name+" released") },
+			Lost:     func(LostInfo) { heard = append(heard, name+" lost") },
 		}
 	}
 	ctx := WithTrace(WithTrace(WithTrace(t.Context(), &Trace{}), note("outer")), note("inner"))

@@ -255,7 +255,7 @@ func TestTraceOfSeveral(t *testing.T) {
 		first := renewedOnce(t, cohort, lease)
 		renewedOnce(t, cohort, lease)
 		if n := len(first.renewed()); n > 4 {
-			t.Errorf("%d renewals are told to the first turn", n)
+			t.Errorf("%d renewals are told to the first acquisition", n)
 		}
 	})
 }

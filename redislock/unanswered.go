@@ -8,7 +8,7 @@ import (
 
 // unanswered is what a client has asked a server of a [Redlock] of which it does not know
 // what has become, with no answer in time or none at all. While there is any the server
-// is not asked for more: whoever waited for it would keep its votes from the others, and
+// is not asked for more: a client that waited for it would keep its votes from the others, and
 // each request would take a connection.
 type unanswered struct {
 	mu   sync.Mutex

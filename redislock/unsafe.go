@@ -9,9 +9,9 @@ import (
 	"locklab/harness"
 )
 
-// careless is [poll] with the release that is written first: look whether the
+// careless is [poll] with the release that is written first: check whether the
 // key is still ours, and if it is delete it. These are two requests, and
-// between them the lease may end and somebody else take the lock, which the
+// between them the lease may end and another client take the lock, which the
 // second then deletes: from there on two believe that they hold it, and the
 // next release may let in a third.
 //

@@ -7,7 +7,7 @@ local taken = redis.call('EXISTS', KEYS[1]) == 1
 if not taken and (not first or first == ARGV[1]) then
   redis.call('LPOP', KEYS[2])
   redis.call('ZREM', KEYS[3], ARGV[1])
-  -- One turn less to wait for all: all of them are looked at.
+  -- One holder less to wait for, for all: all of them are visited.
   for _, waiter in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
     redis.call('ZINCRBY', KEYS[3], -tonumber(ARGV[4]), waiter)
   end
@@ -24,7 +24,7 @@ if ARGV[5] ~= '1' then
   return 1
 end
 if redis.call('ZSCORE', KEYS[3], ARGV[1]) then
-  -- 0 if the lock is free, whose turn it may be for a long time yet.
+  -- 0 if the lock is free, which another waiter may get only much later.
   return math.max(0, redis.call('PTTL', KEYS[1]))
 end
 local last = redis.call('LINDEX', KEYS[2], -1)

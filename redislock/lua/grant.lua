@@ -14,7 +14,7 @@ local function owner()
   local held = redis.call('GET', KEYS[1])
   if held then
     local waiter, token = string.match(held, '^(%S+) (%d+)$')
-    return waiter or held, token -- or somebody else's value, which stays
+    return waiter or held, token -- or a value that is not ours, which stays
   end
 end
 
@@ -22,32 +22,31 @@ local function mailbox(waiter)
   return KEYS[4] .. string.match(waiter, '^[^:]*')
 end
 
--- Letters to this mailbox, if there is one, are for the asking process and go with
+-- Notifications to this mailbox, if there is one, are for the asking process and go with
 -- the reply.
 local here
-local letters = {}
+local notifications = {}
 
--- Returns n and those letters.
+-- Returns n and those notifications.
 local function reply(n)
-  table.insert(letters, 1, n)
-  return letters
+  table.insert(notifications, 1, n)
+  return notifications
 end
 
 -- Writes to the mailbox of a waiter: token 0 says only until when the lock is
--- taken, in span milliseconds from now. Returns whether anybody may read it: not
--- if there is a limit in microseconds, and another letter has lain there for that
--- long.
+-- taken, in span milliseconds from now. Returns whether it may be read: not if there is
+-- a limit in microseconds, and another notification has lain there for that long.
 local function post(waiter, token, span, limit)
   local box = mailbox(waiter)
-  local letter = waiter .. ' ' .. token .. ' ' .. stamp .. ' ' .. span
+  local notification = waiter .. ' ' .. token .. ' ' .. stamp .. ' ' .. span
   if box == here then
-    letters[#letters + 1] = letter
+    notifications[#notifications + 1] = notification
     return true
   end
   if string.byte(waiter) == 64 then -- @
-    return redis.call('PUBLISH', box, letter) > 0
+    return redis.call('PUBLISH', box, notification) > 0
   end
-  if redis.call('RPUSH', box, letter) > 1 and limit then
+  if redis.call('RPUSH', box, notification) > 1 and limit then
     local written = string.match(redis.call('LINDEX', box, 0), '^%S+ %d+ (%d+)')
     if written and now - written >= limit then
       redis.call('RPOP', box)
@@ -78,12 +77,12 @@ local function own(waiter, span)
   return token
 end
 
--- Returns in how many milliseconds the waiter at that place should look whether an
+-- Returns in how many milliseconds the waiter at that place should ask whether an
 -- owner is still there whose time ends in left milliseconds and whose token is given:
 -- then, but if grant milliseconds are all that it has had so far, only the first waiter
--- does, and the one that handed over. The others look in time to find out within a
+-- does, and the one that handed over. The others ask in time to find out within a
 -- lease should both of those have died. (A token is the time at which it was made.)
-local function look(ahead, left, token, grant, lease)
+local function ask_in(ahead, left, token, grant, lease)
   if ahead > 0 and token and now - token + left * 1000 <= grant * 1000 + 2000 then
     return math.max(left, lease - grant)
   end

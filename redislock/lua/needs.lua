@@ -1,6 +1,6 @@
 -- In front of the scripts that take a lock. The last argument may be "needs" and the
 -- names of commands by which the lock will be renewed and released, each with the
--- number of its arguments: a user who may not send one of them is told so before
+-- number of its arguments: a user that may not send one of them is told so before
 -- anything is written. The arguments are asked about as well, and must be such as the
 -- command takes: Redis 7.0.15 crashes over a SET without a key. Before 7 none can tell.
 local needs = string.match(ARGV[#ARGV], '^needs (.*)$')

@@ -1,6 +1,6 @@
 -- Takes the lock, or takes it again for the same owner.
 -- KEYS[1] the lock. ARGV[1] the owner's nonce. ARGV[2] the lease in milliseconds.
--- Returns 0 if somebody else holds the lock; else, with a whole lease ahead, by what
+-- Returns 0 if another holds the lock; else, with a whole lease ahead, by what
 -- this server releases it best: 1 a script, 2 DELEX (Redis 8.4), 3 DELIFEQ (Valkey 9).
 local owner = redis.call('get', KEYS[1])
 if owner and owner ~= ARGV[1] then

@@ -33,6 +33,6 @@ end
 local ahead = redis.call('ZRANK', KEYS[2], ARGV[1]) or -1
 local left = redis.call('PTTL', KEYS[1])
 if not lapsed and ARGV[4] == '1' then
-  left = look(ahead, left, tonumber(token), tonumber(ARGV[3]), tonumber(ARGV[2]))
+  left = ask_in(ahead, left, tonumber(token), tonumber(ARGV[3]), tonumber(ARGV[2]))
 end
 return {0, (lapsed or ARGV[4] == '1') and left or -1, now, ahead}

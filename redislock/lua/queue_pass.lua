@@ -1,4 +1,4 @@
--- Who looked after a hand-over goes away: from now on the first waiter does.
+-- The process that watched a hand-over goes away: from now on the first waiter does.
 -- Gives it the lock if the owner's time has run out. ARGV[2] the grant timeout in
 -- milliseconds.
 if not owner() then

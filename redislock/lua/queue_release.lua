@@ -3,7 +3,7 @@
 -- as well. ARGV[2] the grant timeout in milliseconds.
 -- Returns 2 if the next has the lock, 1 if it is free now; if the waiter did not
 -- own it, 3 if it was handed on, else 0; -1 if it was not in the queue either: its
--- time was over, or this is a repetition. Letters to the same process follow.
+-- time was over, or this is a repetition. Notifications to the same process follow.
 here = mailbox(ARGV[1])
 local holder = owner()
 if holder == ARGV[1] then

@@ -3,7 +3,7 @@
 -- KEYS[1] the lock: a hash with one field, the owner, and its count.
 -- ARGV[1] the owner. ARGV[3] the lease in milliseconds.
 -- Returns {1, 0} if the owner has the lock, with a whole lease ahead; {0, left}
--- if somebody else has it, for so many milliseconds more, or for ever if left is
+-- if another has it, for so many milliseconds more, or for ever if left is
 -- -1; {-1, 0} if the owner should have had it already, and has lost it.
 local mine = redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1
 if not mine and ARGV[2] ~= '1' then

@@ -1,5 +1,5 @@
 -- Brings the number of times that an owner holds the lock down to ARGV[2]. At 0
--- the lock is free, and whoever listens is told.
+-- the lock is free, and those that listen are told.
 -- KEYS[1] the lock: a hash with one field, the owner, and its count.
 -- ARGV[1] the owner. ARGV[3] the channel. ARGV[4] the message.
 -- Returns 1, or 0 if the owner does not have the lock.

@@ -5,11 +5,11 @@
 -- A waiter, and a holder, is called mailbox:number:limit: it holds the lock
 -- together with limit - 1 others at most.
 
-local function limit(who)
-  return tonumber(string.match(who, '%d+$'))
+local function limit(waiter)
+  return tonumber(string.match(waiter, '%d+$'))
 end
 
--- Whether the waiter may hold the lock beside those who do. Those agree with each
+-- Whether the waiter may hold the lock beside those that do. Those agree with each
 -- other, so that one of them speaks for all.
 local function fits(waiter)
   local n = redis.call('ZCARD', KEYS[1])
@@ -26,30 +26,30 @@ end
 -- Gives a holder span milliseconds from now. The life of the keys comes first: a server
 -- that is out of memory refuses what a script writes first if that may need some, and a
 -- renewal must not be refused.
-local function prolong(who, span)
+local function prolong(waiter, span)
   keep(span)
-  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), who)
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
 end
 
--- Makes who a holder for span milliseconds and returns its token.
-local function admit(who, span)
+-- Makes waiter a holder for span milliseconds and returns its token.
+local function admit(waiter, span)
   local token, text = number()
-  redis.call('HSET', KEYS[5], who, text)
-  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), who)
+  redis.call('HSET', KEYS[5], waiter, text)
+  redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
   keep(span)
   return token
 end
 
--- Returns whether who was a holder until now.
-local function dismiss(who)
-  redis.call('HDEL', KEYS[5], who)
-  return redis.call('ZREM', KEYS[1], who) == 1
+-- Returns whether waiter was a holder until now.
+local function dismiss(waiter)
+  redis.call('HDEL', KEYS[5], waiter)
+  return redis.call('ZREM', KEYS[1], waiter) == 1
 end
 
 -- Dismisses the holders whose time has run out.
 local function reap()
-  for _, who in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))) do
-    dismiss(who)
+  for _, waiter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))) do
+    dismiss(waiter)
   end
 end
 
@@ -60,7 +60,7 @@ local function left()
   return first[2] and math.max(math.ceil((first[2] - now) / 1000), 0) or 0
 end
 
--- Tells the first waiter when the lock can be free, and to look then.
+-- Tells the first waiter when the lock can be free, and to ask then.
 local function tell()
   local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
   if first then
@@ -68,15 +68,15 @@ local function tell()
   end
 end
 
--- Returns in how many milliseconds the waiter at that place should look whether the
--- holders are still there: what look says of the first of them whose time ends and that
+-- Returns in how many milliseconds the waiter at that place should ask whether the
+-- holders are still there: what ask_in says of the first of them whose time ends and that
 -- has had more than a grant, or of those before.
 local function watch(ahead, grant, lease)
   local soonest = -1
   local holders = redis.call('ZRANGE', KEYS[1], 0, 15, 'WITHSCORES')
   for i = 1, #holders, 2 do
     local span = math.max(math.ceil((holders[i + 1] - now) / 1000), 0)
-    local at = look(ahead, span, tonumber(redis.call('HGET', KEYS[5], holders[i])), grant, lease)
+    local at = ask_in(ahead, span, tonumber(redis.call('HGET', KEYS[5], holders[i])), grant, lease)
     if soonest < 0 or at < soonest then
       soonest = at
     end
@@ -88,7 +88,7 @@ local function watch(ahead, grant, lease)
 end
 
 -- Whether a message has lain in the waiter's mailbox for span milliseconds, so
--- that nobody reads it any more.
+-- that it is not read any more.
 local function dead(waiter, span)
   local oldest = redis.call('LINDEX', mailbox(waiter), 0)
   local written = oldest and string.match(oldest, '^%S+ %d+ (%d+)')
@@ -96,7 +96,7 @@ local function dead(waiter, span)
 end
 
 -- Admits waiters for span milliseconds, within which they must ask for more, in
--- the order of arrival, until one does not fit. Those who are dead are left out;
+-- the order of arrival, until one does not fit. Those that are dead are left out;
 -- self is admitted for lease instead, without a message. Returns the token of self,
 -- if it was among them, and whether others were.
 local function serve(span, self, lease)

@@ -1,16 +1,16 @@
 /*
  * The protocol of redis-queue: the scripts in ../lua, each one step, and what
- * ../queue.go and ../mailbox.go make of their replies and letters.
+ * ../queue.go and ../mailbox.go make of their replies and notifications.
  *
  * Time is an order of events. An owner that believes in its lease stops before
  * the key expires, because its deadline is reckoned from before the grant, less
  * drift: so the key may expire at any time when its owner does not believe. A
- * letter may grow old at any time, in a mailbox or in a reply; one that grants the
- * lock does before the key expires. Timers fire at any time, but that of who looks
- * after a hand-over not before the grant is over.
+ * notification may grow old at any time, in a mailbox or in a reply; one that grants the
+ * lock does before the key expires. Timers fire at any time, but that of the
+ * process that checks a hand-over not before the grant is over.
  *
  * A release is three steps: its request is sent, its script runs, its reply comes,
- * with the letter to the next waiter if that is of the same process. In between
+ * with the notification to the next waiter if that is of the same process. In between
  * everything else can happen. Other requests are one step with their replies.
  *
  *	N        processes, each with one mailbox
@@ -25,44 +25,44 @@
  * the end of any whole lease that began later; but it may be after the end of a grant.
  * Where nothing can happen before that, a lease passes (see Time).
  *
- *	LOSS     any reply and any letter may be lost; then who waited for it asks again,
+ *	LOSS     any reply and any notification may be lost; then its waiter asks again,
  *	         or the client library has done so and does not say it
  *	LOSSES   so, but so many
  *	MUTE     how many releases may wait for their reply for ever
- *	CANCEL   how often who waits may give up
- *	ASK      how often who waits may ask for no reason, at any time
+ *	CANCEL   how often a waiter may give up
+ *	ASK      how often a waiter may ask for no reason, at any time
  *	CLOSE    how many processes may close their client while they have business
  *	LEFT     how many waiters that give up may leave their place behind, or the lock,
  *	         because the server does not answer; it is taken back when a grant comes
  *
- * Whoever has no business with the lock may stay away for ever, or close its client. So
+ * A process without business with the lock may stay away for ever, or close its client. So
  * a waiter that relies on the others to come back is found to be stuck. The search goes no
- * further where more than ROOM letters lie in the mailbox of a process that lives; news
+ * further where more than ROOM notifications lie in the mailbox of a process that lives; news
  * to a waiter that lies there already is not written twice.
  *
  * Mutants:
  *
- *	NO_GUARD       who hands over does not look whether the new owner has come
- *	NO_PASS        who looks after a hand-over exits without telling anybody
- *	NO_LATER       only the first waiter looks at the end of a lease
+ *	NO_GUARD       a hand-over is not checked
+ *	NO_PASS        the process that checks a hand-over exits without a word
+ *	NO_LATER       only the first waiter asks at the end of a lease
  *	FORGET         a waiter that asks early forgets until when it would have waited
- *	NO_LAPSED      a waiter that hands on a lock does not look what has come of that
- *	NO_WAKE        nobody asks when the connection for letters breaks
- *	NO_REASK       who reads an old letter that is not for it does not ask
- *	TRUST          a letter counts however old it is
- *	TAKE_BACK      a release does not ask who the owner is
+ *	NO_LAPSED      a waiter that hands on a lock does not check what has come of that
+ *	NO_WAKE        no waiter asks when the connection for notifications breaks
+ *	NO_REASK       a waiter that reads an old notification for another does not ask
+ *	TRUST          a notification counts however old it is
+ *	TAKE_BACK      a release does not check which waiter the owner is
  *	GIVE_BACK_ANY  a grant to a waiter that does not wait is given back, though it has the
  *	               lock by then
  *
  * and within a process:
  *
- *	NO_DOUBT       nobody asks when the reply to a release is lost
- *	NO_ABSENT      nor when it says that there was nothing to release, to who gave up:
+ *	NO_DOUBT       no waiter asks when the reply to a release is lost
+ *	NO_ABSENT      nor when it says that there was nothing to release, to a waiter that gave up:
  *	               then the library has repeated a request whose reply was lost
  *	NO_HURRY       nor while there is no reply
- *	HURRY_EARLY    only those do who waited when the release began
- *	FROM_REPLY     a letter in a reply counts from when the reply came
- *	NO_GUARD_LOCAL nobody looks after a hand-over
+ *	HURRY_EARLY    only those do that waited when the release began
+ *	FROM_REPLY     a notification in a reply counts from when the reply came
+ *	NO_GUARD_LOCAL a hand-over is not checked
  */
 #ifndef N
 #define N 3
@@ -94,23 +94,23 @@
 #ifndef ALL
 #define ALL (N*W) /* waiters: those of process p are p*W to p*W + W-1 */
 #endif
-#define NOBODY ALL
+#define VACANT ALL
 #define NONE N /* no process */
 
-mtype = { grant, news, junk }; /* letters; junk is to a waiter that has gone */
+mtype = { grant, news, junk }; /* notifications; junk is to a waiter that has gone */
 
 /* The server. */
-byte owner = NOBODY;
+byte owner = VACANT;
 bit whole;           /* it has a whole lease, not a grant */
 byte by = NONE;      /* the process that handed it over */
-byte open = NOBODY;  /* who did, and has no reply yet */
+byte open = VACANT;  /* the waiter that did, and has no reply yet */
 chan queue = [ALL] of { byte };
 
-/* A mailbox: letters, to whom, and which of them are old: the first old. */
+/* A mailbox: notifications, to which waiter, and which of them are old: the first old. */
 typedef Mailbox { byte n; mtype what[ROOM]; byte to[ROOM]; byte old };
 Mailbox box[N];
 
-/* The reply to a release, and the letter in it. */
+/* The reply to a release, and the notification in it. */
 typedef Reply { bit owned; bit gave; bit doubt; mtype what; byte to; bit old };
 Reply reply[N*W];
 
@@ -119,26 +119,26 @@ mtype = { away, asking, waiting, inside, leaving, undoing, hearing, mute, gone, 
 mtype at[N*W] = away;
 bit watch[N*W];    /* it asks again by the end of the owner's time */
 bit believes[N*W];
-bit hurry[N*W];    /* who waits will ask because its release takes long */
+bit hurry[N*W];    /* the waiter will ask because its release takes long */
 bit again[N*W];    /* it repeats a release */
 bit guard[N];      /* it looks after its latest hand-over */
 bit closed[N];
-bit over;          /* nobody comes any more */
+bit over;          /* no waiter comes any more */
 byte crashes, cancels, asks, mutes, closes, lefts;
 
-/* What the lock has cost who waits since a waiter was served, or the latest death. */
+/* What the lock has cost the waiters since a waiter was served, or the latest death. */
 byte leases; /* that have passed */
-bit excuse;  /* who would have looked after a grant has died */
+bit excuse;  /* the process that would have checked a grant has died */
 
 bit packed; /* a mailbox: the search goes no further */
 
 byte i, j, k, v;
 byte first;
-byte sender = NOBODY; /* of the release whose script runs: letters to its process go with the reply */
+byte sender = VACANT; /* of the release whose script runs: notifications to its process go with the reply */
 
 #ifdef TURNS
 byte turns[N*W];
-/* who is alike comes in order */
+/* waiters that are alike come in order */
 #define may_come (turns[me] < TURNS && (me%W != 0 || ALL < N*W || me == 0 || turns[me-W] > 0) && (me%W == 0 || turns[me-1] > 0))
 #define came turns[me]++
 #else
@@ -159,7 +159,7 @@ byte losses;
 
 /* --- scripts ---------------------------------------------------------------- */
 
-#define local_to(w) (sender != NOBODY && process(w) == process(sender))
+#define local_to(w) (sender != VACANT && process(w) == process(sender))
 
 #define unread(w, k) (box[process(w)].what[k] == news && box[process(w)].to[k] == w)
 #define reads(p) (at[(p)*W] != dead && !closed[p])
@@ -190,7 +190,7 @@ inline tell() {
 	first = 0
 }
 
-/* look sets the watch of all who wait, or are about to ask. */
+/* look sets the watch of all that wait, or are about to ask. */
 inline look(on) {
 	for (v : 0 .. ALL-1) {
 		if
@@ -207,7 +207,7 @@ inline look(on) {
 
 /* served: the owner has a whole lease, from now. */
 inline served() {
-	whole = 1; by = NONE; open = NOBODY;
+	whole = 1; by = NONE; open = VACANT;
 	leases = 0; excuse = 0;
 	look(1)
 }
@@ -215,9 +215,9 @@ inline served() {
 /* hand gives the lock to the first waiter, or frees it; giver is the process that
    looks after it. It stops at self, if that is first. */
 inline hand(giver, self) {
-	owner = NOBODY; whole = 0; by = NONE; open = NOBODY;
+	owner = VACANT; whole = 0; by = NONE; open = VACANT;
 	do
-	:: len(queue) > 0 && owner == NOBODY ->
+	:: len(queue) > 0 && owner == VACANT ->
 		queue?first;
 		if
 		:: first == self -> owner = self
@@ -240,10 +240,10 @@ inline join(w) {
 inline take(w) {
 	if
 	:: owner == w -> served()
-	:: owner == NOBODY ->
+	:: owner == VACANT ->
 		hand(NONE, w);
 		if
-		:: owner == NOBODY || owner == w -> owner = w; served()
+		:: owner == VACANT || owner == w -> owner = w; served()
 		:: else ->
 			join(w);
 #ifdef NO_LAPSED
@@ -268,18 +268,18 @@ inline take(w) {
 	fi
 }
 
-#define handed (owner != NOBODY)
+#define handed (owner != VACANT)
 
 /* drop is the script of release by w, and its reply. */
 inline drop(w) {
 	sender = w;
 	if
 #ifdef TAKE_BACK
-	:: owner != NOBODY ->
+	:: owner != VACANT ->
 #else
 	:: owner == w ->
 #endif
-		hand(process(w), NOBODY); reply[w].gave = handed
+		hand(process(w), VACANT); reply[w].gave = handed
 	:: else ->
 		reply[w].doubt = reply[w].owned || again[w];
 		if
@@ -291,19 +291,19 @@ inline drop(w) {
 #endif
 		fi;
 		if
-		:: owner == NOBODY -> hand(process(w), NOBODY); reply[w].gave = handed
+		:: owner == VACANT -> hand(process(w), VACANT); reply[w].gave = handed
 		:: else
 		fi
 	fi;
-	sender = NOBODY
+	sender = VACANT
 }
 
-/* pass is the script of who does not look after a hand-over any more. */
+/* pass is the script of a process that does not check a hand-over any more. */
 inline pass(p) {
 	guard[p] = 0;
 #ifndef NO_PASS
 	if
-	:: owner == NOBODY -> hand(NONE, NOBODY)
+	:: owner == VACANT -> hand(NONE, VACANT)
 	:: else
 	fi;
 	tell()
@@ -323,7 +323,7 @@ inline enter(w) {
 	at[w] = inside
 }
 
-/* forget makes junk of the letters to w that are left: the next waiter has a name
+/* forget makes junk of the notifications to w that are left: the next waiter has a name
    of its own. */
 inline forget(w) {
 	for (j : 0 .. ROOM-1) {
@@ -342,8 +342,8 @@ inline forget(w) {
 	j = 0
 }
 
-/* rouse lets all waiters of p ask. */
-inline rouse(p) {
+/* wake_all lets all waiters of p ask. */
+inline wake_all(p) {
 	for (k : (p)*W .. (p)*W+W-1) {
 		if
 		:: at[k] == waiting -> at[k] = asking
@@ -371,7 +371,7 @@ inline unbox(p) {
 	j = 0
 }
 
-/* start begins a release: whoever waits then asks from time to time until it ends. */
+/* start begins a release: every waiter then asks from time to time until it ends. */
 #define waits(w) (at[w] == asking || at[w] == waiting || at[w] == undoing)
 
 inline start(w) {
@@ -388,7 +388,7 @@ inline start(w) {
 
 #define releases(w) (at[w] == leaving || at[w] == undoing || at[w] == hearing || at[w] == mute && hurry[w])
 
-/* deliver gives a letter to the waiter it is for. */
+/* deliver gives a notification to the waiter it is for. */
 inline deliver(p, counts) {
 	if
 	:: got == grant && at[to] == waiting ->
@@ -399,17 +399,17 @@ inline deliver(p, counts) {
 	:: got == news && at[to] == waiting -> watch[to] = 1
 	:: got == grant && at[to] == gone -> at[to] = undoing; start(to)
 #ifdef GIVE_BACK_ANY
-	:: got == grant && at[to] == inside && owner == to -> hand(process(to), NOBODY)
+	:: got == grant && at[to] == inside && owner == to -> hand(process(to), VACANT)
 #endif
 	:: else
 	fi;
 #ifndef NO_REASK
 	if
-	:: old -> rouse(p)
+	:: old -> wake_all(p)
 	:: else
 	fi;
 #endif
-	/* Who waits is in the queue, has the lock, or will ask: there is an old letter. */
+	/* A waiter is in the queue, has the lock, or will ask: there is an old notification. */
 	if
 	:: !releases((p)*W) && !releases((p)*W+W-1) ->
 		for (i : (p)*W .. (p)*W+W-1) {
@@ -432,9 +432,9 @@ inline deliver(p, counts) {
 #define soon in_time
 #endif
 
-/* heard is what a release makes of its reply but for the letter. */
+/* heard is what a release makes of its reply but for the notification. */
 inline heard(w, given, unsure) {
-	open = (open == w -> NOBODY : open);
+	open = (open == w -> VACANT : open);
 	if
 #ifdef NO_GUARD_LOCAL
 	:: given && reply[w].what != grant || unsure -> guard[process(w)] = 1
@@ -445,7 +445,7 @@ inline heard(w, given, unsure) {
 	fi;
 	if
 #ifndef NO_DOUBT
-	:: unsure -> rouse(process(w))
+	:: unsure -> wake_all(process(w))
 #endif
 	:: else
 	fi
@@ -493,7 +493,7 @@ end:	do
 		forget(me) }
 #if MUTE > 0
 	:: d_step { at[me] == hearing && mutes < MUTE -> mutes++; at[me] = mute; clear(me); again[me] = 0 }
-	:: d_step { at[me] == mute && hurry[me] -> hurry[me] = 0; rouse(process(me)) }
+	:: d_step { at[me] == mute && hurry[me] -> hurry[me] = 0; wake_all(process(me)) }
 #endif
 	:: d_step { reply[me].what != 0 && !reply[me].old -> reply[me].old = 1 }
 #ifdef lost
@@ -519,15 +519,15 @@ end:	do
 	:: d_step { reads(here) && box[here].n > 0 && may_lose -> lost; /* the connection breaks */
 		unbox(here); got = 0; to = 0; old = 0;
 #ifndef NO_WAKE
-		rouse(here)
+		wake_all(here)
 #endif
 		}
 #endif
 #ifndef NO_GUARD
-	:: d_step { at[here*W] != dead && !closed[here] && guard[here] && !(owner != NOBODY && !whole && by == here && open == NOBODY) ->
+	:: d_step { at[here*W] != dead && !closed[here] && guard[here] && !(owner != VACANT && !whole && by == here && open == VACANT) ->
 		guard[here] = 0;
 		if
-		:: owner == NOBODY -> hand(here, NOBODY); guard[here] = handed
+		:: owner == VACANT -> hand(here, VACANT); guard[here] = handed
 		:: else
 		fi }
 #endif
@@ -550,7 +550,7 @@ end:	do
 		for (i : here*W .. here*W+W-1) {
 			at[i] = dead; believes[i] = 0; watch[i] = 0; again[i] = 0; hurry[i] = 0;
 			clear(i);
-			open = (open == i -> NOBODY : open)
+			open = (open == i -> VACANT : open)
 		}
 		i = 0;
 		guard[here] = 0; closed[here] = 0 }
@@ -585,11 +585,11 @@ end:	do
 #if N > 2
 	:: d_step { box[2].old < box[2].n -> box[2].old++ }
 #endif
-	:: d_step { owner != NOBODY && !believes[owner] && !fresh ->
+	:: d_step { owner != VACANT && !believes[owner] && !fresh ->
 		leases = (whole -> leases + 1 : leases);
 		assert(leases < 2 || !awaited);
-		owner = NOBODY; whole = 0; by = NONE; open = NOBODY }
-	:: d_step { timeout && awaited -> /* until those ask who do not look before */
+		owner = VACANT; whole = 0; by = NONE; open = VACANT }
+	:: d_step { timeout && awaited -> /* until those ask that do not ask before */
 		leases++;
 		assert(leases < 2 && excuse);
 		look(1) }

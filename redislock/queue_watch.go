@@ -37,7 +37,7 @@ func (m *Mutex) withdraw(ctx context.Context, w *queued) error {
 // placeStays is how long the server keeps a queue in which no waiter asks.
 const placeStays = 10 * time.Minute
 
-// watchOver looks after a hand-over when the grant timeout is over. A later
+// watchOver checks a hand-over when the grant timeout is over. A later
 // hand-over puts that off: by then the owner of the earlier one has come.
 func (m *Mutex) watchOver() {
 	if !m.c.mail.guard(m) { // the client is closed
@@ -53,7 +53,7 @@ func (m *Mutex) check() {
 	defer cancel()
 	// If the server does not answer there is nothing to hand on.
 	_ = m.c.persist(ctx, func(again bool) error {
-		n, err := m.look(ctx, m.kind.check)
+		n, err := m.send(ctx, m.kind.check)
 		if n == 2 || n == 0 && again {
 			m.watchOver()
 		}
@@ -61,15 +61,15 @@ func (m *Mutex) check() {
 	})
 }
 
-// look sends a request of no waiter in particular.
-func (m *Mutex) look(ctx context.Context, s *script) (int, error) {
+// send sends a request of no waiter in particular.
+func (m *Mutex) send(ctx context.Context, s *script) (int, error) {
 	return call{s, m.keys, []any{"", m.o.HandoffTimeout.Milliseconds()}}.run(ctx, m.c.rdb).Int()
 }
 
-// pass leaves it to the first waiter to look after the latest hand-over. It is tried once,
+// pass leaves it to the first waiter to watch over the latest hand-over. It is tried once,
 // by the connections that there are: see check.
 func (m *Mutex) pass() {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockWait)
 	defer cancel()
-	_, _ = m.look(ctx, m.kind.pass) // else it is as if this process had died
+	_, _ = m.send(ctx, m.kind.pass) // else it is as if this process had died
 }

@@ -16,9 +16,9 @@ import (
 	"locklab/redislock"
 )
 
-// TestLookout: connections on which nothing comes are closed if the server hangs, or
+// TestHealthCheck: connections on which nothing comes are closed if the server hangs, or
 // Sentinel names another one, and not otherwise.
-func TestLookout(t *testing.T) {
+func TestHealthCheck(t *testing.T) {
 	t.Parallel()
 	rs := startAll(t, deployments[0], deployments[0])
 	if len(rs) < 2 {
@@ -68,7 +68,7 @@ func TestLookout(t *testing.T) {
 				t.Errorf("a pop of %v ends after %v with %v", pop, time.Since(began), err)
 			}
 			if dials.Load() < 2 {
-				t.Error("nobody looked")
+				t.Error("no check was made")
 			}
 		})
 	}

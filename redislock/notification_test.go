@@ -59,23 +59,23 @@ func FuzzCompanionSlot(f *testing.F) {
 	})
 }
 
-func TestParseLetter(t *testing.T) {
-	to, l, err := parseLetter("ABC:7 5 1000001 500")
-	if want := (letter{token: 5, time: time.Second + time.Microsecond, span: 500 * time.Millisecond}); err != nil || to != "ABC:7" || l != want {
+func TestParseNotification(t *testing.T) {
+	to, l, err := parseNotification("ABC:7 5 1000001 500")
+	if want := (notification{token: 5, time: time.Second + time.Microsecond, span: 500 * time.Millisecond}); err != nil || to != "ABC:7" || l != want {
 		t.Errorf("%q, %+v, %v", to, l, err)
 	}
 	for _, text := range []string{"", stopWord, "a", "a 1", "a 1 2", "a 1 2 3 4", "a -1 2 3", "a 1 -2 3", "a 1 2 -3", "a 1 2 1e3", "a 1 2 0x1", "a 1 9223372036854775807 1", "a 1 2 9223372036854775807", "a\n1 2 3", "a 1 2 3\n"} {
-		if to, l, err := parseLetter(text); err == nil {
-			t.Errorf("%q is taken for a letter: %q, %+v", text, to, l)
+		if to, l, err := parseNotification(text); err == nil {
+			t.Errorf("%q is taken for a notification: %q, %+v", text, to, l)
 		}
 	}
 }
 
-func FuzzParseLetter(f *testing.F) {
+func FuzzParseNotification(f *testing.F) {
 	f.Add("ABC:7 5 1000001 500")
 	f.Add("stop")
 	f.Fuzz(func(t *testing.T, text string) {
-		to, l, err := parseLetter(text)
+		to, l, err := parseNotification(text)
 		if err != nil {
 			return
 		}
@@ -129,42 +129,42 @@ func TestClockOfAnother(t *testing.T) {
 	}
 	w.box.heard(clock{began, server(began)})
 	c.mail.Lock()
-	w.box.unheard(io.EOF) // the connection is to another server from here on
+	w.box.failWaiters(io.EOF) // the connection is to another server from here on
 	c.mail.Unlock()
-	if l := <-w.letter; !l.again {
+	if l := <-w.notification; !l.again {
 		t.Errorf("when the connection broke the waiter heard %+v", l)
 	}
 	late := time.Now().Add(-2 * grant) // when it was written, though it is read now
 	w.box.deliver(text(server(late)+ahead), time.Time{})
-	if l := <-w.letter; l.token > 0 {
+	if l := <-w.notification; l.token > 0 {
 		t.Errorf("a notification by an unknown clock grants the lock from %v ago on", time.Since(l.written))
 	}
 	w.box.heard(clock{began, server(began)}) // the answer to a request from before
 	w.box.deliver(text(server(late)+ahead), time.Time{})
-	if l := <-w.letter; l.token > 0 {
+	if l := <-w.notification; l.token > 0 {
 		t.Error("a notification counts by the clock of the server before")
 	}
 	asked := time.Now()
 	w.box.heard(clock{asked, server(asked) + ahead})
 	w.box.deliver(text(server(late)+ahead), time.Time{})
-	if l := <-w.letter; l.token != 7 || l.written.After(late) || late.Sub(l.written) > 10*time.Millisecond {
+	if l := <-w.notification; l.token != 7 || l.written.After(late) || late.Sub(l.written) > 10*time.Millisecond {
 		t.Errorf("a notification that was written %v ago counts from %v ago: %+v", time.Since(late), time.Since(l.written), l)
 	}
 }
 
-// TestPut: a waiter reads the letter that matters.
+// TestPut: a waiter reads the notification that matters.
 func TestPut(t *testing.T) {
-	grant, news, again := letter{token: 1}, letter{span: 1}, letter{again: true}
-	for _, test := range []struct{ first, second, want letter }{
+	grant, news, again := notification{token: 1}, notification{span: 1}, notification{again: true}
+	for _, test := range []struct{ first, second, want notification }{
 		{grant, news, grant}, {news, grant, grant},
 		{grant, again, grant}, {again, grant, grant},
 		{again, news, again}, {news, again, again},
-		{news, letter{span: 2}, letter{span: 2}}, {grant, letter{token: 2}, letter{token: 2}},
+		{news, notification{span: 2}, notification{span: 2}}, {grant, notification{token: 2}, notification{token: 2}},
 	} {
-		w := &queued{letter: make(chan letter, 1)}
+		w := &queued{notification: make(chan notification, 1)}
 		w.put(test.first)
 		w.put(test.second)
-		if got := <-w.letter; got != test.want {
+		if got := <-w.notification; got != test.want {
 			t.Errorf("%+v and then %+v: read %+v", test.first, test.second, got)
 		}
 	}

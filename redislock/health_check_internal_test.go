@@ -8,11 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestWatched: connections are looked after where another server may take the place
+// TestWatched: connections are checked where another server may take the place
 // of one that hangs, and only there: elsewhere a long wait is to cost no request.
 func TestWatched(t *testing.T) {
 	dial := func(context.Context, string, string) (net.Conn, error) {
-		conn, _ := net.Pipe() // nobody says anything
+		conn, _ := net.Pipe() // neither end says anything
 		return conn, nil
 	}
 	for _, test := range []struct {
@@ -45,7 +45,7 @@ func TestWatched(t *testing.T) {
 			}
 			defer conn.Close()
 			if _, got := conn.(*watched); got != test.want {
-				t.Errorf("a connection is looked after: %t, want %t", got, test.want)
+				t.Errorf("a connection is checked: %t, want %t", got, test.want)
 			}
 		})
 	}

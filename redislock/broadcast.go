@@ -1,0 +1,141 @@
+package redislock
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A broadcast notifies every process that listens to a channel, all of its waiters at
+// once, by one connection of the process. It may notify them without a message, and it
+// does so whenever messages may have been lost.
+type broadcast struct {
+	c       *Client
+	channel string
+	heard   atomic.Uint64 // messages
+
+	mu      sync.Mutex
+	waiters int
+	sub     *redis.PubSub // nil while there is no subscription
+	ready   bool          // the server has confirmed it
+	err     error         // why the last subscription ended, if the server refused it
+	notice  chan struct{} // closed at the next notification
+	idle    *time.Timer   // ends the subscription; nil before the first
+}
+
+// broadcast returns the broadcast of a channel.
+func (c *Client) broadcast(channel string) *broadcast {
+	return c.broadcasts.get(channel, func() *broadcast { return &broadcast{c: c, channel: channel, notice: make(chan struct{})} })
+}
+
+// broadcastLinger is how long a process listens after its last waiter has gone.
+const broadcastLinger = 5 * time.Second
+
+// enter adds a waiter, and subscribes if there is no subscription yet. It returns what is
+// closed at the next notification, and whether messages are heard from now on; if not,
+// that notification says when they are.
+func (b *broadcast) enter() (notice <-chan struct{}, ready bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiters++
+	if b.idle != nil {
+		b.idle.Stop()
+	}
+	if b.sub == nil {
+		rdb, err := b.c.listener()
+		if err != nil {
+			b.err = err
+			defer b.notify()
+			return b.notice, false
+		}
+		sub := rdb.Subscribe(b.c.open, b.channel) // what fails is tried again by Receive
+		if !b.c.spawn(func() { b.listen(sub) }) {
+			sub.Close()
+			return b.notice, false
+		}
+		b.sub, b.ready, b.err = sub, false, nil
+	}
+	return b.notice, b.ready
+}
+
+// leave removes a waiter that has entered.
+func (b *broadcast) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiters--; b.waiters > 0 || b.sub == nil {
+		return
+	}
+	if b.idle == nil {
+		b.idle = time.AfterFunc(broadcastLinger, b.stop)
+	} else {
+		b.idle.Reset(broadcastLinger)
+	}
+}
+
+// stop ends the subscription if there are still no waiters.
+func (b *broadcast) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiters == 0 && b.sub != nil {
+		b.sub.Close() // which ends the connection, and with it listen
+		b.sub, b.ready = nil, false
+	}
+}
+
+// next returns what is closed at the next notification, or why there may be none.
+func (b *broadcast) next() (<-chan struct{}, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.notice, b.err
+}
+
+// listen notifies the waiters of each message until sub is closed.
+func (b *broadcast) listen(sub *redis.PubSub) {
+	stop := context.AfterFunc(b.c.open, func() { sub.Close() })
+	defer stop()
+	var pause time.Duration
+	for {
+		got, err := sub.Receive(b.c.open)
+		if !b.received(sub, err) {
+			return
+		}
+		if err == nil {
+			if _, ok := got.(*redis.Message); ok {
+				b.heard.Add(1)
+			}
+			pause = 0
+			continue
+		}
+		pause = min(max(retryPause, 2*pause), time.Second)
+		if !b.c.pause(b.c.open, pause) {
+			return
+		}
+	}
+}
+
+// notify notifies the waiters. The caller holds b.mu.
+func (b *broadcast) notify() {
+	close(b.notice)
+	b.notice = make(chan struct{})
+}
+
+// received notifies the waiters after sub has received something, or failed with err, and
+// reports whether sub is still the subscription to listen to.
+func (b *broadcast) received(sub *redis.PubSub, err error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notify()
+	if b.sub != sub || b.c.open.Err() != nil {
+		return false
+	}
+	b.ready = err == nil
+	if denied(err) { // go-redis would wait for messages all the same
+		b.err, b.sub = err, nil
+		sub.Close()
+		return false
+	}
+	return true
+}
