@@ -61,7 +61,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 
 race: export GORACE := $(GORACE)
 race: ## run the tests under the race detector, but for packages that start no goroutine
-	$(GO) run ./cmd/testcount '-race -p 3 -timeout 20m $(addprefix ./,$(WAITING))' "-race $(call but,$(WAITING) $(RACELESS))"
+	$(GO) run ./cmd/testcount '-race -p 2 -timeout 20m $(addprefix ./,$(WAITING))' "-race $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.

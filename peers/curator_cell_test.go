@@ -15,6 +15,9 @@ import (
 // TestMeasureCurator runs every lock inside the Java process, and checks the
 // figures that are known: what an acquisition asks of the server.
 func TestMeasureCurator(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
+	}
 	t.Parallel()
 	const longest = 3200 * time.Millisecond
 	needJava(t)

@@ -18,6 +18,9 @@ import (
 // leaves nothing, by the same judge. Should Curator be cured one day, MayStick and
 // the documentation are to change.
 func TestCuratorInterrupted(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
+	}
 	t.Parallel()
 	needJava(t)
 	at := locktest.Endpoint(t, harness.KindZooKeeper)

@@ -303,7 +303,7 @@ func optionTraceLost(t *testing.T, at harness.Endpoint) {
 		tr.Renewed = func(e redislock.RenewedInfo) { renewed <- e }
 		ctx := redislock.WithTrace(t.Context(), tr)
 		l := lock(t, kind(a, key, redislock.Options{}))
-		if _, err := kind(b, key, redislock.Options{Wait: 30 * time.Millisecond}).Lock(ctx); err == nil {
+		if _, err := kind(b, key, redislock.Options{Wait: 300 * time.Millisecond}).Lock(ctx); err == nil {
 			t.Fatalf("%s: Lock of a lock that is held", name)
 		}
 		unlock(t, l)

@@ -271,7 +271,7 @@ func leftOver(t *testing.T, s *scene) {
 	}
 	eventually(t, "three permits", func() bool { return permits() == 3 })
 	s.must(h.Acquire(t.Context(), 0))
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if err := q.Thread().Acquire(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("lock = %v", err)
