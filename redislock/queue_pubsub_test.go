@@ -42,8 +42,8 @@ func TestQueuePubsub(t *testing.T) {
 			})
 			time.Sleep(20 * time.Millisecond) // and has asked again
 			test.lose(t, p, watch)
+			left := time.Now() // or later: the grant counts from when the server has the request
 			unlock(t, l)
-			left := time.Now()
 			if test.cost > 0 {
 				time.Sleep(10 * time.Millisecond) // the message has come to no listener
 				next := lock(t, rival)            // past the dead listener
