@@ -115,7 +115,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	r := p.course(time.Now())
+	r := p.progress(time.Now())
 	known, lost := survey(), 0
 	for round := 0; round < r.rounds; round++ {
 		for k, i := range p.order(round) {

@@ -66,11 +66,11 @@ text{fill:#1a1a1a;text-anchor:middle}
 text.rank{fill:#555;text-anchor:start}
 rect{fill:#f4f4f4;stroke:#777}
 path{fill:none;stroke:#777;stroke-width:1.1;stroke-opacity:.6}
-rect.library{fill:#dcebf7;stroke:#1f6fad}path.library{stroke:#1f6fad}
+rect.plain{fill:#dcebf7;stroke:#1f6fad}path.plain{stroke:#1f6fad}
 rect.lab{fill:#fbe6d4;stroke:#b4570b}path.lab{stroke:#b4570b}
 rect.harness{fill:#ddf0e3;stroke:#1f7a45}path.harness{stroke:#1f7a45}
 rect.page{fill:#efe1f5;stroke:#7a3f96}path.page{stroke:#7a3f96}
-@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#eee}text.rank{fill:#bbb}rect{fill:#2a2d33;stroke:#999}rect.library{fill:#16324a}rect.lab{fill:#452a12}rect.harness{fill:#17381f}rect.page{fill:#3a2347}}
+@media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#eee}text.rank{fill:#bbb}rect{fill:#2a2d33;stroke:#999}rect.plain{fill:#16324a}rect.lab{fill:#452a12}rect.harness{fill:#17381f}rect.page{fill:#3a2347}}
 </style>
 `
 
@@ -80,7 +80,7 @@ func kindOf(name string) string {
 	case strings.HasSuffix(name, "/lab") || name == "peers":
 		return "lab"
 	case slices.Contains(locks, name) || name == "atomics":
-		return "library"
+		return "plain"
 	case strings.HasPrefix(name, "harness"):
 		return "harness"
 	case name == "reports" || strings.HasPrefix(name, "cmd/"):

@@ -105,8 +105,8 @@ func midmean(xs []float64) (sum float64) {
 	return sum
 }
 
-// A course is how far a run has come and how fast.
-type course struct {
+// A progress is how far a run has come and how fast.
+type progress struct {
 	plan        *Plan
 	begin       time.Time
 	rounds      int
@@ -115,8 +115,8 @@ type course struct {
 	behind      time.Duration // estimate of those that this run has measured
 }
 
-func (p *Plan) course(now time.Time) *course {
-	r := &course{plan: p, begin: now, rounds: p.Rounds, total: p.Rounds * len(p.Cases)}
+func (p *Plan) progress(now time.Time) *progress {
+	r := &progress{plan: p, begin: now, rounds: p.Rounds, total: p.Rounds * len(p.Cases)}
 	for round := range r.rounds {
 		for _, c := range p.Cases {
 			if p.has(c, round) {
@@ -130,7 +130,7 @@ func (p *Plan) course(now time.Time) *course {
 }
 
 // add notes that c was measured.
-func (r *course) add(c Case) {
+func (r *progress) add(c Case) {
 	e := r.plan.estimate(c)
 	r.done++
 	r.ahead -= e
@@ -142,7 +142,7 @@ const settled = 2 * time.Second
 
 // left returns how long the rest will take: the estimate, corrected by how long
 // took what was measured.
-func (r *course) left(now time.Time) time.Duration {
+func (r *progress) left(now time.Time) time.Duration {
 	if r.behind < settled {
 		return r.ahead
 	}
@@ -151,7 +151,7 @@ func (r *course) left(now time.Time) time.Duration {
 
 // replan chooses anew how many rounds there are, after some, so that the run
 // ends as near to its budget as whole rounds do.
-func (r *course) replan(behind int, now time.Time) {
+func (r *progress) replan(behind int, now time.Time) {
 	p := r.plan
 	if p.Budget == 0 {
 		return

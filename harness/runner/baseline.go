@@ -8,9 +8,9 @@ import (
 	"locklab/harness"
 )
 
-// A yardstick is a time of the machine that a lock can hardly beat, measured
+// A baseline is a time of the machine that a lock can hardly beat, measured
 // right before and right after a window: what the lock took is told in it.
-type yardstick struct {
+type baseline struct {
 	of     func(r *harness.Result) *float64
 	change float64 // ratio of the times after and before from which they are two regimes
 	kind   string  // of the warning
@@ -19,7 +19,7 @@ type yardstick struct {
 }
 
 var (
-	transferStick = yardstick{
+	transferBaseline = baseline{
 		of:     func(r *harness.Result) *float64 { return &r.Transfer },
 		change: 1.5,
 		kind:   "transfer",
@@ -28,7 +28,7 @@ var (
 		},
 		remedy: "compare hand-overs in transfers only between rounds without this warning; on a virtual machine, have its processors bound to the host's",
 	}
-	roundTripStick = yardstick{
+	roundTripBaseline = baseline{
 		of:     func(r *harness.Result) *float64 { return &r.RoundTrip },
 		change: 2,
 		kind:   "round-trip",
@@ -39,15 +39,15 @@ var (
 	}
 )
 
-// bracket sets the yardstick of r from the probes before and after its window,
+// bracket sets the baseline of r from the probes before and after its window,
 // and warns if they disagree.
 func bracket(r *harness.Result, before, after []float64) {
 	if len(before) == 0 || len(after) == 0 {
 		return // one of them alone cannot tell whether the regime held
 	}
-	y := transferStick
+	y := transferBaseline
 	if r.Lock.Traits.Needs != "" {
-		y = roundTripStick
+		y = roundTripBaseline
 	}
 	a, b := median(before), median(after)
 	*y.of(r) = median(slices.Concat(before, after))
@@ -56,7 +56,7 @@ func bracket(r *harness.Result, before, after []float64) {
 	}
 }
 
-// probe returns the times of a yardstick: of transfers between the first two
+// probe returns the times of a baseline: of transfers between the first two
 // processors of the workers' order, or of round trips to the server of a lock
 // kept by one. It returns nil if workers are stuck, which may occupy the processors.
 func (r *Rig) probe(ctx context.Context) []float64 {

@@ -60,7 +60,7 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestReplan follows a course whose cases take longer or shorter than estimated.
+// TestReplan follows a run whose cases take longer or shorter than estimated.
 func TestReplan(t *testing.T) {
 	for _, c := range []struct {
 		pace float64 // of what was estimated
@@ -70,7 +70,7 @@ func TestReplan(t *testing.T) {
 		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
 		begin := time.Unix(0, 0)
 		now := begin
-		r := p.course(now)
+		r := p.progress(now)
 		for round := 0; round < r.rounds; round++ {
 			for _, c2 := range p.Cases {
 				now = now.Add(time.Duration(c.pace * float64(p.estimate(c2))))
