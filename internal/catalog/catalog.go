@@ -11,12 +11,12 @@ import (
 	"locklab/peers"
 	"locklab/redislock"
 	spinlab "locklab/spinlock/lab"
-	"locklab/zklock"
+	zklab "locklab/zklock/lab"
 )
 
 // All lists every variant, family by family, in the order charts draw them.
 func All() []*harness.Variant {
-	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklock.Suite, redislock.Suite, peers.Suite)
+	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklab.Suite, redislock.Suite, peers.Suite)
 }
 
 // defaults are the locks that are measured by default: one for each

@@ -23,6 +23,7 @@ type library struct {
 var libraries = []library{
 	{"spinlock", []string{"crypto/tls", "net", "regexp"}},
 	{"mutex", []string{"crypto/tls", "net", "regexp"}},
+	{"zklock", []string{"database/sql", "net/http"}},
 }
 
 func isLibrary(path string) bool {
@@ -88,7 +89,7 @@ func checkGodoc(dir string, l library) error {
 
 // labSymbols are the symbols of packages that a program must not link because it
 // uses a library, and of specimens that may have stayed behind in one.
-var labSymbols = regexp.MustCompile(`/lab\.|/harness[./]|busted|nofence|NoFence`)
+var labSymbols = regexp.MustCompile(`/lab\.|/harness[./]|busted|nofence|NoFence|relic|[Hh]istorical`)
 
 // checkSymbols returns an error if the output of go tool nm has such a symbol.
 func checkSymbols(nm []byte) error {

@@ -31,6 +31,7 @@ var ranks = map[string]int{
 	"internal/wire/redis":     1,
 	"internal/wire/zookeeper": 1,
 	"internal/lease":          1,
+	"zklock/internal/recipe":  1,
 	"internal/layers":         1,
 	"internal/explore":        1,
 	"internal/twin":           1,
@@ -50,6 +51,7 @@ var ranks = map[string]int{
 	"harness/resultfile": 3,
 	"spinlock/lab":       3,
 	"mutex/lab":          3,
+	"zklock/lab":         3,
 
 	"harness/runner":     4,
 	"harness/compare":    4,
@@ -71,7 +73,7 @@ type ban struct {
 	why  string
 }
 
-var locks = []string{"spinlock", "spinlock/lab", "mutex", "mutex/lab", "zklock", "redislock", "peers"}
+var locks = []string{"spinlock", "spinlock/lab", "mutex", "mutex/lab", "zklock", "zklock/lab", "redislock", "peers"}
 
 var bans = []ban{
 	{"reports", locks, "a report is drawn from a file, which must still draw after its locks are gone"},
