@@ -48,7 +48,7 @@ test: ## install what is missing and run every test; counts what was skipped, an
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
-	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment ./spinlock ./mutex
+	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./hardware ./spinlock ./mutex
 
 test-a11y: build ## check the pages with axe-core in headless Chromium, in both themes, on phone and desk; npm installs axe-core into build/
 	scripts/a11y/run
@@ -74,7 +74,7 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 	$(GO) run $(BENCHSTAT) $(BUILD)/bench.txt
 
 bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks
-	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./atomics/experiment ./spinlock
+	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./hardware ./spinlock
 
 compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab compare itself: make turns its 1, regressed, into 2
 	$(BUILD)/locklab compare $(BASE) $(NEW)

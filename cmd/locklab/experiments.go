@@ -14,7 +14,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"locklab/atomics/experiment"
+	"locklab/hardware"
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
@@ -24,7 +24,7 @@ import (
 // A hardwareRun runs experiments about the hardware, prints what they find, and
 // keeps it if there is a directory to keep it in.
 type hardwareRun struct {
-	options         experiment.Options
+	options         hardware.Options
 	json            bool
 	out             string // directory; "" only prints
 	resume, replace bool
@@ -37,7 +37,7 @@ type hardwareRun struct {
 
 // run runs the experiments of suite and writes the report, even if it was
 // interrupted.
-func (h *hardwareRun) run(ctx context.Context, suite []*experiment.Experiment, stdout, stderr io.Writer) error {
+func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
 	if err := h.open(); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (h *hardwareRun) open() error {
 // runAll runs the experiments one after the other. One that must be asked for by
 // name is left out unless it was; one that this machine cannot run is skipped
 // with its reason.
-func (h *hardwareRun) runAll(ctx context.Context, suite []*experiment.Experiment, stdout, stderr io.Writer) error {
+func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
 	if h.evidence {
 		if f, err := evidenceFinding(); err != nil {
 			fmt.Fprintf(stderr, "evidence: skipped: %v\n", err)
@@ -123,14 +123,14 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*experiment.Experiment
 }
 
 // finished reports whether an earlier run has e whole.
-func (h *hardwareRun) finished(e *experiment.Experiment) bool {
+func (h *hardwareRun) finished(e *hardware.Experiment) bool {
 	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *harness.Finding) bool {
 		return f.Name == e.Name && !f.Interrupted
 	})
 }
 
 // runOne runs e, and prints and keeps what it found, even if it was interrupted.
-func (h *hardwareRun) runOne(ctx context.Context, e *experiment.Experiment, stdout, stderr io.Writer) error {
+func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout, stderr io.Writer) error {
 	if !h.json {
 		fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
 	}
@@ -148,7 +148,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *experiment.Experiment, stdo
 			}
 		}
 	}
-	found, err := experiment.Run(ctx, e, o)
+	found, err := hardware.Run(ctx, e, o)
 	show.close()
 	if found != nil {
 		err = errors.Join(err, h.keep(found), h.print(stdout, found))
@@ -159,7 +159,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *experiment.Experiment, stdo
 			fmt.Fprintln(stdout, "interrupted: only what was finished by then is shown")
 		}
 		return errInterrupted
-	case errors.Is(err, experiment.ErrOptions):
+	case errors.Is(err, hardware.ErrOptions):
 		return fmt.Errorf("%w: %v", harness.ErrUsage, err)
 	}
 	return err
@@ -174,7 +174,7 @@ func (h *hardwareRun) keep(f *harness.Finding) error {
 
 func (h *hardwareRun) print(out io.Writer, f *harness.Finding) error {
 	if !h.json {
-		return experiment.Write(out, f)
+		return hardware.Write(out, f)
 	}
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/atomics/experiment"
+	"locklab/hardware"
 	"locklab/harness"
 	"locklab/harness/resultfile"
 )
@@ -20,7 +20,7 @@ func TestExperiment(t *testing.T) {
 	if status != 0 || stderr != "" {
 		t.Fatalf("exit status %d, said %q", status, stderr)
 	}
-	for _, e := range experiment.Suite {
+	for _, e := range hardware.Suite {
 		if shown := strings.Contains(stdout, e.Question) && strings.Contains(stdout, e.Method); shown != (e.Name == "arbiter") {
 			t.Errorf("%s: question and method shown is %v:\n%s", e.Name, shown, stdout)
 		}
@@ -51,7 +51,7 @@ func TestExperimentCommands(t *testing.T) {
 	for _, cmd := range hardwareCommand().Commands() {
 		names[cmd.Name()] = cmd.Short != ""
 	}
-	for _, e := range experiment.Suite {
+	for _, e := range hardware.Suite {
 		if !names[e.Name] {
 			t.Errorf("no command %s", e.Name)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/atomics"
-	"locklab/atomics/evidence"
-	"locklab/atomics/experiment"
+	"locklab/hardware"
+	"locklab/hardware/evidence"
 	"locklab/harness"
 )
 
@@ -29,12 +29,12 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h.evidence = h.out != ""
-			return h.run(cmd.Context(), experiment.Suite, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return h.run(cmd.Context(), hardware.Suite, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	h.flags(cmd)
 	cmd.AddCommand(evidenceCommand())
-	for _, e := range experiment.Suite {
+	for _, e := range hardware.Suite {
 		cmd.AddCommand(experimentCommand(e))
 	}
 	return cmd
@@ -53,7 +53,7 @@ func (h *hardwareRun) flags(cmd *cobra.Command) {
 	f.BoolVar(&h.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
 }
 
-func experimentCommand(e *experiment.Experiment) *cobra.Command {
+func experimentCommand(e *hardware.Experiment) *cobra.Command {
 	h := hardwareRun{named: true}
 	long := e.Question + "\n\n" + e.Method + "\n\nSource: " + e.Source
 	if e.OptIn != "" {
@@ -68,7 +68,7 @@ func experimentCommand(e *experiment.Experiment) *cobra.Command {
 			if err := e.Available(); err != nil {
 				return err
 			}
-			return h.run(cmd.Context(), []*experiment.Experiment{e}, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return h.run(cmd.Context(), []*hardware.Experiment{e}, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	h.flags(cmd)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"locklab/atomics/experiment"
+	"locklab/hardware"
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
@@ -160,7 +160,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if o.hardware && err == nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "what the hardware does: half a minute")
 		h := hardwareRun{file: out, earlier: earlier, evidence: true}
-		if err = h.runAll(ctx, experiment.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
+		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
 		}
 	}

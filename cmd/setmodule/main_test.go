@@ -15,7 +15,7 @@ const moved = "example.org/you/locklab"
 // or replaced where it must not be, would be found. The compiler finds it in imports
 // of all packages.
 var quick = []string{
-	"atomics/evidence", "cmd/testcount",
+	"hardware/evidence", "cmd/testcount",
 	"harness", "harness/compare", "harness/metric", "harness/oracle", "harness/recorder", "harness/resultfile",
 	"internal/layers",
 }
