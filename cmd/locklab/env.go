@@ -131,7 +131,7 @@ func (s surrounding) facts() []fact {
 	}
 	facts = append(facts, topologyFacts(s.Topology)...)
 	facts = append(facts, fact{"the lab", "turn of a local lock", fmt.Sprintf("%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed",
-		s.Overhead.Turn, s.Overhead.Log, s.Overhead.Timing)})
+		s.Overhead.Loop, s.Overhead.Log, s.Overhead.Timing)})
 	facts = append(facts, fact{"the lab", "turn called directly", fmt.Sprintf("%.1f ns; %.1f ns through sync.Locker, as measured turns are called",
 		s.Overhead.Direct, s.Overhead.Locker)})
 	for _, e := range s.Events {
