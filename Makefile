@@ -11,7 +11,7 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := redislock peers zklock cmd/locklab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := redislock peers zklock lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers looks whether it is so.
@@ -22,7 +22,7 @@ GORACE   ?= atexit_sleep_ms=0
 
 # $(call but,a b) is all packages but these.
 empty :=
-but    = $$($(GO) list ./... | grep -vE '/($(subst $(empty) $(empty),|,$(1)))$$')
+but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$")
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
