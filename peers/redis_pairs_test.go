@@ -18,7 +18,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/runner"
 	"locklab/harness/stat"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 	"locklab/peers"
 )
 
@@ -155,7 +155,7 @@ func (m *redisMatch) round(b *testing.B, round int) {
 
 // ping measures the bare round trip, on a connection of its own.
 func (m *redisMatch) ping(b *testing.B) {
-	client, _, err := wire.Redis(m.at)
+	client, _, err := wireredis.Connect(m.at)
 	if err != nil {
 		b.Fatal(err)
 	}
