@@ -24,6 +24,7 @@ var ranks = map[string]int{
 	"harness/recorder":        1,
 	"harness/oracle":          1,
 	"harness/stat":            1,
+	"internal/adapt":          1,
 	"internal/machine":        1,
 	"internal/backend":        1,
 	"internal/faultproxy":     1,
