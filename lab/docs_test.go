@@ -50,11 +50,12 @@ var docRules = []rule{
 	{match: `^locklab compare .*--interleave`, why: "it takes two builds; TestInterleave builds and measures them"},
 	{match: `^locklab (report|export|compare)( --format csv)?$`, why: "it is a mention, without the runs that it needs"},
 	{match: `^locklab `},
+	{match: `^go (test|build)( .*)? \.$|^\./mylock `, why: "it is of a module outside this one, docs/your-own-lock.md, which TestOwnLock of internal/layers makes"},
 	{match: `^go test .*-bench Lock .*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
 	{match: `^go test`, check: testsExist, why: "it takes minutes, or the suite runs it anyway; that what it names exists is checked"},
 	{match: `^go run .*benchstat@`, why: "it is fetched from the network; TestWriterAndLoad reads bench.txt by the parser of benchstat"},
 	{match: `^go (build|run) `, why: "the go command has built this package to test it"},
-	{match: `^go (mod|get) `, why: "it is for a module outside this one, in which TestOutside of internal/layers runs it"},
+	{match: `^go (mod|get) `, why: "it is for a module outside this one, in which TestOutside or TestOwnLock of internal/layers runs it"},
 	{match: `^CGO_ENABLED=0 GOARCH=|^qemu-`, why: "it needs emulators; make test-arches runs the binaries of all architectures"},
 	{match: `^LOCKLAB_REDIS_SERVER=`, why: "it takes a server of another version than the installed one"},
 	{match: `^go doc `},
@@ -275,9 +276,9 @@ func testsExist(_, command string) error {
 	var sources strings.Builder
 	for i, w := range words {
 		switch {
-		case w == "-run" || w == "-bench":
+		case (w == "-run" || w == "-bench") && i+1 < len(words):
 			kind := map[string]string{"-run": "Test", "-bench": "Benchmark"}[w]
-			if p, _, _ := strings.Cut(words[i+1], "/"); p != "^$" && p != "-" && !strings.Contains(p, "=") {
+			if p, _, _ := strings.Cut(words[i+1], "/"); p != "^$" && p != "-" {
 				wanted = append(wanted, `(?m)^func `+kind+`\w*(`+strings.TrimPrefix(p, kind)+`)`)
 			}
 		case strings.HasPrefix(w, "./"):
@@ -320,6 +321,7 @@ func TestDocRulesReject(t *testing.T) {
 		"locklab list | sort":                                     list,
 		"make nonsense":                                           targetExists,
 		"go test -run '^$' -bench Nonsense ./peers":               testsExist,
+		"go test -run '^$' -bench 'lock=mcs/' ./spinlock":         testsExist,
 		"go test -run TestNonsense/mcs ./peers":                   testsExist,
 		"go test -bench ZooKeeperPairs ./peers -pairs.nonsense 3": testsExist,
 		"go test -bench ZooKeeperPairs ./nonsense":                testsExist,

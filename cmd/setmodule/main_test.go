@@ -18,7 +18,7 @@ var quick = []string{"cmd/testcount", "harness", "harness/resultfile", "internal
 
 // slow are tests of these packages that build other programs, and those that make
 // many listings.
-const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms)$"
+const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOwnLock)$"
 
 // TestMakeModule gives a copy of this tree another path, builds it, vets and tests
 // some of its packages, and gives it the old path back.
