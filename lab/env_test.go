@@ -48,8 +48,8 @@ caches   L3 unified                                     2 of 2048 KiB, lines of 
 CPUs     order of workers                               0-7
          SMT siblings                                   0,4 | 1,5 | 2,6 | 3,7
          same last-level cache                          0,2,4,6 | 1,3,5,7
-the lab  turn of a local lock                           5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
-         turn called directly                           2.5 ns; 3.5 ns through sync.Locker, as measured turns are called
+the lab  acquisition of a local lock                    5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
+         acquisition called directly                    2.5 ns; 3.5 ns through sync.Locker, as measured ones are called
 events   cycles                                         n/a: because
          instructions                                   at hand, in user mode only
          task-clock                                     at hand
