@@ -13,8 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"locklab/harness"
 )
 
 // ClientOptions is how a Client uses Redis. The zero value is usable.
@@ -93,10 +91,10 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c.id = c.identity()
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
-		c.misuse = fmt.Errorf("redislock: %w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", harness.ErrUsage)
+		c.misuse = fmt.Errorf("%w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", ErrUsage)
 	}
 	if o.Name != "" && !clientName.MatchString(o.Name) {
-		c.misname = fmt.Errorf("redislock: %w: the client's name is %.80q: want 1 to 64 letters, digits, and . _ - / after the first", harness.ErrUsage, o.Name)
+		c.misname = fmt.Errorf("%w: the client's name is %.80q: want 1 to 64 letters, digits, and . _ - / after the first", ErrUsage, o.Name)
 	}
 	switch rdb := rdb.(type) {
 	case *redis.Client:
@@ -328,7 +326,7 @@ func (c *Client) together(name string) error {
 	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
 		return nil
 	}
-	return fmt.Errorf("redislock: %w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", harness.ErrUsage, name)
+	return fmt.Errorf("%w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", ErrUsage, name)
 }
 
 // closedErr is ErrClosed once the client is closed, else nil.

@@ -23,6 +23,7 @@ type library struct {
 var libraries = []library{
 	{"spinlock", []string{"crypto/tls", "net", "regexp"}},
 	{"mutex", []string{"crypto/tls", "net", "regexp"}},
+	{"redislock", nil},
 }
 
 func isLibrary(path string) bool {
