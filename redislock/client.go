@@ -29,7 +29,7 @@ type ClientOptions struct {
 	// seconds of silence, and then at intervals that grow to twenty, it dials once more,
 	// says PING, and waits three seconds for an answer. One that is given must see to
 	// that itself: one by redis.NewFailoverClient closes those of its connections that
-	// pop when a replica is promoted, but not those that subscribe, as [Reentrant]
+	// pop when a replica is promoted, but not those that subscribe, as Reentrant
 	// does. A waiter whose client does not notice gets the lock when the lease of the holder
 	// is over, or later.
 	Blocking redis.UniversalClient
@@ -39,7 +39,7 @@ type ClientOptions struct {
 	// that those of the other client have (redis.Options.ClientName), unless
 	// Blocking is set or the user may not set it. And what a lock has in the server for its owner, in its key,
 	// and for each waiter, in its queue, begins with it: so GET of the key of a
-	// [Mutex] says which client has it. In the key of a [Reentrant] there is no room for
+	// Mutex says which client has it. In the key of a Reentrant there is no room for
 	// it. "" is no name.
 	Name string
 

@@ -83,8 +83,8 @@ type Options struct {
 	// as HandoffTimeout until its first renewal, it is at most a tenth as well.
 	Margin time.Duration
 
-	// PubSub says that a [Mutex], and what is made of it, an [RWMutex], a [Semaphore], a
-	// [Multi] or a [Cohort], hears of hand-overs by a message on a channel and not from a
+	// PubSub says that a Mutex, and what is made of it, an RWMutex, a Semaphore, a
+	// Multi or a Cohort, hears of hand-overs by a message on a channel and not from a
 	// list: an acquisition behind others costs two requests, not three, and a waiter whose
 	// process has gone is passed over at once. But each lock has a connection, by which
 	// its waiters listen; when that breaks all of them ask again; what seems to listen may be a

@@ -32,7 +32,7 @@ type PollOptions struct {
 	Options
 
 	// Pause returns how long to wait before attempt n+1 of one Lock, n from 1;
-	// [Backoff] makes one that grows. nil is about 10 ms, spread evenly from 5 to
+	// Backoff makes one that grows. nil is about 10 ms, spread evenly from 5 to
 	// 15: fifty waiters then ask five thousand times a second, which one server
 	// answers with a tenth of its capacity.
 	Pause func(n int) time.Duration
