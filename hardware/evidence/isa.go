@@ -1,0 +1,86 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// An isa is what there is to know of an instruction set.
+type isa struct {
+	// padding fills the space after a function. The length of each instruction is
+	// a multiple of its length.
+	padding []byte
+
+	// decode returns the first instruction of code, which lies at pc, and its
+	// length. The text is empty if it does not know the instruction.
+	decode func(code []byte, pc uint64, symbol func(uint64) (string, uint64)) (text string, size int)
+
+	marks []mark // the first that matches counts
+}
+
+// A mark says what an instruction means to other CPUs.
+type mark struct {
+	op     string // how the text starts
+	atomic bool   // if it has a memory operand: XCHG of two registers is not
+	note   string // what [Line.Note] says
+}
+
+// disassemble returns the instructions of f.
+func (a *isa) disassemble(f *runtime.Func) []Line {
+	// Addresses count from the start of f, so that a listing does not depend on
+	// where the linker put it.
+	symbol := func(addr uint64) (string, uint64) {
+		g := runtime.FuncForPC(f.Entry() + uintptr(addr))
+		if g == nil {
+			return "", 0
+		}
+		return g.Name(), uint64(g.Entry() - f.Entry())
+	}
+	lines := a.lines(text(f), symbol)
+	for len(lines) > 0 && bytes.Equal(lines[len(lines)-1].Bytes, a.padding) {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// lines decodes code from its start to its end.
+func (a *isa) lines(code []byte, symbol func(uint64) (string, uint64)) []Line {
+	var lines []Line
+	for at := 0; at < len(code); {
+		rest := code[at:]
+		text, size := a.decode(rest, uint64(at), symbol)
+		if text == "" || size < 1 || size > len(rest) {
+			size = min(len(a.padding), len(rest))
+			text = raw(rest[:size])
+		}
+		line := Line{Offset: at, Bytes: rest[:size:size], Text: text}
+		line.Atomic, line.Note = a.explain(text)
+		lines = append(lines, line)
+		at += size
+	}
+	return lines
+}
+
+// explain looks an instruction up in the marks.
+func (a *isa) explain(text string) (atomic bool, note string) {
+	for _, m := range a.marks {
+		if !strings.HasPrefix(text, m.op) {
+			continue
+		}
+		if !m.atomic || strings.Contains(text, "(") {
+			return m.atomic, m.note
+		}
+	}
+	return false, ""
+}
+
+// raw prints what could not be decoded.
+func raw(b []byte) string {
+	if len(b) == 4 {
+		return fmt.Sprintf("WORD $%#08x", binary.NativeEndian.Uint32(b))
+	}
+	return fmt.Sprintf("BYTE $%#x", b)
+}

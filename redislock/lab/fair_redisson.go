@@ -1,0 +1,209 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+)
+
+// fairRedisson is Redisson's RFairLock as it is today, with the busy loop of its
+// waiters.
+//
+//  1. Acquire: one script drops waiters from the head of the queue whose time is
+//     over by the client's clock. If the lock is free and the waiter is at the
+//     head, or there are no waiters, it takes it. Otherwise it joins the queue, with a time
+//     that is the one before it and five minutes more.
+//  2. A waiter subscribes to a channel of its own, and asks again when a message
+//     comes, and when the lease of the holder that it was told is over.
+//  3. Release: as redis-reentrant with Redisson's three requests, but the message
+//     goes to the head of the queue only.
+//
+// # What is wrong with it
+//
+// A free lock has no time left, so a waiter that is not at the head is told to
+// ask again in 0 ms. If the head is dead, the others ask as fast as the server
+// answers, until its time is over: five minutes and the lease, by default, and
+// five minutes more for each dead waiter before it. Times are compared that
+// different machines' clocks gave. An acquisition moves the time of every waiter,
+// in one script. To count up twice after a lost reply is to hold the lock
+// until the lease ends.
+//
+// # References
+//
+// Redisson 4.7.0, org.redisson.RedissonFairLock, RedissonLock and
+// RedissonBaseLock: keys, channels and what each script does.
+var fairRedisson = &harness.Variant{
+	Name:   "redis-fair-redisson",
+	Doc:    "list of waiters and a sorted set of their times; behind a dead waiter the others spin",
+	Paper:  "Redisson 4.7.0, RedissonFairLock",
+	Family: harness.Redis,
+	Status: harness.Historical,
+	Traits: harness.Traits{FIFO: true, Reentrant: true, Needs: harness.KindRedis},
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
+		f := newFairLock(p, name, ttl, fairWait)
+		return func() plainLocker { return f.thread() }
+	}),
+}
+
+const (
+	// fairWait is how long a waiter at the head is waited for: threadWaitTime.
+	fairWait = 5 * time.Minute
+
+	// fairLatch is how long the server knows what a release has done: three tries
+	// of 3 s, with pauses of 1.5 s.
+	fairLatch = 13500 * time.Millisecond
+)
+
+// fairLock is the view that one client has of the lock.
+type fairLock struct {
+	p       *process
+	name    string
+	id      string // of the client: part of every owner
+	ttl     time.Duration
+	fixed   bool // leases are not renewed
+	wait    time.Duration
+	hub     *hub
+	threads atomic.Int64
+	asks    atomic.Uint64
+}
+
+var (
+	fairAcquire = newScript("fair_prune", "fair_acquire")
+	fairRelease = newScript("fair_prune", "fair_release")
+	fairLeave   = newScript("fair_leave")
+	fairRenew   = newScript("fair_renew")
+)
+
+func newFairLock(p *process, name string, ttl, wait time.Duration) *fairLock {
+	return &fairLock{p: p, name: name, id: newUUID(), ttl: cmp.Or(ttl, defaultTTL), wait: wait, hub: newHub(p)}
+}
+
+func (f *fairLock) thread() *fairThread {
+	return &fairThread{f: f, field: f.id + ":" + strconv.FormatInt(f.threads.Add(1), 10)}
+}
+
+// fairThread is one owner, or waiter.
+type fairThread struct {
+	f      *fairLock
+	field  string
+	leases atomic.Int64
+}
+
+func (t *fairThread) Lock(ctx context.Context) (harness.Lease, error)    { return t.lock(ctx, false) }
+func (t *fairThread) TryLock(ctx context.Context) (harness.Lease, error) { return t.lock(ctx, true) }
+
+func (t *fairThread) lock(ctx context.Context, try bool) (harness.Lease, error) {
+	return t.f.p.await(ctx, t.f.name, func(ctx context.Context) (*plainLease, error) {
+		l, _, err := t.ask(ctx, !try)
+		switch {
+		case l != nil:
+			return l, nil
+		case err == nil && try:
+			return nil, harness.ErrNotAcquired
+		case err == nil:
+			l, err = t.queued(ctx)
+		}
+		if err != nil {
+			t.f.p.undo(ctx, t.leave)
+		}
+		return l, err
+	})
+}
+
+// queued waits for the lock in the queue.
+func (t *fairThread) queued(ctx context.Context) (*plainLease, error) {
+	f, e := t.f, newEntry12()
+	if err := f.hub.subscribe(ctx, t.channel(), e); err != nil {
+		return nil, err
+	}
+	defer f.hub.unsubscribe(ctx, t.channel())
+	if err := f.hub.await(ctx, e); err != nil {
+		return nil, err
+	}
+	for {
+		l, left, err := t.ask(ctx, true)
+		if l != nil || err != nil {
+			return l, err
+		}
+		if _, err := f.hub.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
+			return nil, err
+		}
+	}
+}
+
+// ask sends one request and returns the lease, or how long to wait.
+func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Duration, error) {
+	f := t.f
+	f.asks.Add(1)
+	sent := time.Now()
+	left, err := t.run(ctx, fairAcquire, nil, join).Int64()
+	if err != redis.Nil {
+		return nil, time.Duration(left) * time.Millisecond, err
+	}
+	l := &plainLease{p: f.p, name: f.name, span: f.ttl, free: t.release}
+	if !f.fixed {
+		l.renew = func(ctx context.Context) (bool, error) {
+			n, err := fairRenew.Run(ctx, f.p.rdb, []string{f.name}, t.field, f.ttl.Milliseconds()).Int()
+			return n == 1, err
+		}
+	}
+	if !l.begin(sent) {
+		return nil, 0, errTooLate
+	}
+	t.leases.Add(1)
+	return l, 0, nil
+}
+
+// run runs a script, with one more key if it has one.
+func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, args ...any) *redis.Cmd {
+	f := t.f
+	keys := append([]string{f.name, redissonName("redisson_lock_queue", f.name), redissonName("redisson_lock_timeout", f.name)}, latch...)
+	return s.Run(ctx, f.p.rdb, keys, append([]any{t.field, f.ttl.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)...)
+}
+
+// channel returns the name of the waiter's own channel.
+func (t *fairThread) channel() string { return t.channels() + t.field }
+
+func (t *fairThread) channels() string { return redissonName("redisson_lock__channel", t.f.name) + ":" }
+
+// release ends one lease and reports whether the thread had it.
+func (t *fairThread) release(ctx context.Context) (held bool, err error) {
+	t.leases.Add(-1)
+	return t.giveBack(ctx)
+}
+
+// giveBack gives the lock back once and reports whether the thread had it.
+func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
+	latch := redissonName("redisson_unlock_latch", t.f.name) + ":" + rand.Text()
+	err = t.f.p.persist(ctx, func() error {
+		err := t.run(ctx, fairRelease, []string{latch}, fairLatch.Milliseconds(), t.channels(), unlockMessage).Err()
+		if held = err == nil; err == redis.Nil {
+			err = nil
+		}
+		return err
+	})
+	if held {
+		// If it is not deleted it expires.
+		_ = t.f.p.rdb.Del(ctx, latch).Err()
+	}
+	return held, err
+}
+
+// leave takes the waiter out of the queue, and the lock back if it was given
+// without our knowing, and cannot be from before.
+func (t *fairThread) leave(ctx context.Context) error {
+	err := t.run(ctx, fairLeave, nil).Err()
+	if t.leases.Load() == 0 {
+		_, again := t.giveBack(ctx)
+		err = errors.Join(err, again)
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+)
+
+func TestFairRedisson(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *scene)
+	}{
+		{"keys", fairKeys},
+		{"requests", fairRequests},
+		{"order", fairOrder},
+		{"leave", fairLeaves},
+		{"dead head", fairDeadHead},
+		{"lost reply", fairLostReply},
+	} {
+		t.Run(test.name, func(t *testing.T) { leaktest.Own(t); test.run(t, newScene(t, at)) })
+	}
+}
+
+func (s *scene) fair(ttl, wait time.Duration) *fairLock {
+	return newFairLock(newPlain(s.t, newLink(s.t, s.at)), s.key, ttl, wait)
+}
+
+// queue returns the waiters in order, each of which must have a time.
+func (s *scene) queue() []string {
+	s.t.Helper()
+	ctx := context.WithoutCancel(s.t.Context())
+	list := s.watch.LRange(ctx, "redisson_lock_queue:"+s.key, 0, -1).Val()
+	times := s.watch.ZRange(ctx, "redisson_lock_timeout:"+s.key, 0, -1).Val()
+	if !slices.Equal(list, times) {
+		s.t.Errorf("the queue is %q, by their times %q", list, times)
+	}
+	return list
+}
+
+// waiting returns how many wait.
+func (s *scene) waiting() int {
+	return int(s.watch.LLen(context.WithoutCancel(s.t.Context()), "redisson_lock_queue:"+s.key).Val())
+}
+
+// evalshas returns how many scripts the server has run since it started.
+func (s *scene) evalshas() int {
+	info := s.watch.Info(context.WithoutCancel(s.t.Context()), "commandstats").Val()
+	_, tail, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
+	count, _, _ := strings.Cut(tail, ",")
+	calls, err := strconv.Atoi(count)
+	s.must(err)
+	return calls
+}
+
+func fairKeys(t *testing.T, s *scene) {
+	f := s.fair(0, time.Minute)
+	a, b, c := f.Thread(), f.Thread(), f.Thread()
+	l := lock(t, a)
+	again := lock(t, a)
+	if got := s.onlyField("2"); got != a.Field() {
+		t.Errorf("the owner is %q, want %q", got, a.Field())
+	}
+	s.must(b.JoinAndDie(t.Context()))
+	s.must(c.JoinAndDie(t.Context()))
+	if got, want := s.queue(), []string{b.Field(), c.Field()}; !slices.Equal(got, want) {
+		t.Errorf("the queue is %q, want %q", got, want)
+	}
+	now := time.Now().UnixMilli()
+	for i, waiter := range []string{b.Field(), c.Field()} {
+		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
+		want := (defaultTTL + time.Duration(i+1)*time.Minute).Seconds()
+		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
+			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
+		}
+	}
+	unlock(t, l)
+	unlock(t, again)
+	if s.exists() {
+		t.Error("the key is left")
+	}
+	if _, err := f.Thread().TryLock(t.Context()); !errors.Is(err, harness.ErrNotAcquired) {
+		t.Errorf("TryLock before the queue = %v, want ErrNotAcquired", err)
+	}
+	s.watch.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
+}
+
+// fairRequests: a release is a script and a DEL.
+func fairRequests(t *testing.T, s *scene) {
+	c := newLink(t, s.at)
+	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
+	a := f.Thread()
+	unlock(t, lock(t, a))
+	before := c.Counts()
+	for range 20 {
+		unlock(t, lock(t, a))
+	}
+	if n := c.Counts().Sub(before).Requests; n != 60 {
+		t.Errorf("20 cycles cost %d requests, want 3 each", n)
+	}
+}
+
+func fairOrder(t *testing.T, s *scene) {
+	l := lock(t, s.fair(0, time.Minute).Thread())
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var order []int
+	for i := range 5 {
+		f := s.fair(0, time.Minute)
+		all.Go(func() {
+			l := lock(t, f.Thread())
+			mu.Lock()
+			order = append(order, i)
+			mu.Unlock()
+			unlock(t, l)
+		})
+		eventually(t, "it queues", func() bool { return s.waiting() == i+1 })
+	}
+	unlock(t, l)
+	all.Wait()
+	if want := []int{0, 1, 2, 3, 4}; !slices.Equal(order, want) {
+		t.Errorf("order %v", order)
+	}
+	if left := s.queue(); len(left) > 0 {
+		t.Errorf("left in the queue: %q", left)
+	}
+}
+
+// fairLeaves: a waiter that gives up leaves nothing.
+func fairLeaves(t *testing.T, s *scene) {
+	f := s.fair(0, time.Minute)
+	l := lock(t, f.Thread())
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for i := range 3 {
+		all.Go(func() {
+			if _, err := f.Thread().Lock(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Lock = %v", err)
+			}
+		})
+		eventually(t, "it queues", func() bool { return s.waiting() == i+1 })
+	}
+	cancel()
+	all.Wait()
+	if left := s.queue(); len(left) > 0 {
+		t.Errorf("left in the queue: %q", left)
+	}
+	unlock(t, l)
+	unlock(t, lock(t, s.fair(0, time.Minute).Thread()))
+}
+
+// fairDeadHead: behind a dead head a waiter asks as fast as it can while nothing
+// has the lock, until the head's time is over.
+func fairDeadHead(t *testing.T, s *scene) {
+	const lease, wait = 300 * time.Millisecond, time.Second
+	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)
+	holder.fixed, waiter.fixed = true, true
+	l := lock(t, holder.Thread())
+	s.must(dead.Thread().JoinAndDie(t.Context()))
+	joined := time.Now()
+	got := make(chan harness.Lease, 1)
+	go func() { got <- lock(t, waiter.Thread()) }()
+	eventually(t, "the waiter queues", func() bool { return s.waiting() == 2 })
+	unlock(t, l)
+	eventually(t, "the waiter asks again", func() bool { return waiter.Asks() > 2 })
+	began, before := time.Now(), s.evalshas()
+	next := <-got
+	spun, asks := time.Since(began), s.evalshas()-before
+	t.Logf("a free lock behind a dead head: %d EVALSHA in %v, %.0f/s; it ended %v after the head had come, of %v",
+		asks, spun.Round(time.Millisecond), float64(asks)/spun.Seconds(), time.Since(joined).Round(time.Millisecond), lease+wait)
+	if asks < 100 {
+		t.Errorf("%d requests: the busy loop is gone", asks)
+	}
+	if took := time.Since(joined); took < wait {
+		t.Errorf("the dead head was passed over after %v", took)
+	}
+	unlock(t, next)
+	already := waiter.Asks()
+	unlock(t, lock(t, waiter.Thread()))
+	if n := waiter.Asks() - already; n != 1 {
+		t.Errorf("%d requests for a free lock after that", n)
+	}
+}
+
+// fairLostReply: what is counted up twice is held until the lease ends.
+func fairLostReply(t *testing.T, s *scene) {
+	c := newLink(t, s.at, retryingFair)
+	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
+	a := f.Thread()
+	unlock(t, lock(t, a))
+	c.lose.Store(1)
+	l := lock(t, a)
+	s.onlyField("2")
+	unlock(t, l)
+	if !s.exists() {
+		t.Error("the lock is free: the hazard is gone")
+	}
+}
+
+// retryingFair leaves the retry to the client library, as its default is.
+func retryingFair(o *redis.Options) { o.MaxRetries = 3 }

@@ -1,0 +1,279 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+)
+
+// redisson12 is the lock of Redisson 1.2.0, with its hazards, and before scripts
+// ran in the server. It is here to show them; redis-reentrant is what has become
+// of it.
+//
+//  1. Try: SETNX of {id, thread, count}; with a lease, PEXPIRE. If the key was
+//     there, GET; if it is one's own, count one more, MULTI, SET, EXEC. Otherwise
+//     PTTL says how long to wait.
+//  2. Otherwise join the subscription of the process, try again, and wait for a
+//     permit of the process's semaphore, of which each message gives one.
+//  3. Release: GET; if the count is more than one, SET one less, else MULTI, DEL,
+//     PUBLISH, EXEC.
+//
+// Six commands in three round trips alone.
+//
+// # What is wrong with it
+//
+// Between two commands the world may change, since nothing is WATCHed:
+//
+//   - the lease ends after GET and another client takes the lock; SET then makes it
+//     one's own a second time, DEL frees the other's lock;
+//   - SET drops the time to live: a lock with a lease becomes one for ever;
+//   - without a lease, and after a crash between SETNX and PEXPIRE, a key stays
+//     for ever;
+//   - the key may go after GET: PTTL then says -2, which is taken for -1, a lock
+//     without a lease, and the wait ends only with a message;
+//   - the time that the subscription takes is not taken off the time to wait, so
+//     that tryLock may take twice its time;
+//   - a message without a waiter leaves a permit, which wakes a later waiter
+//     in vain; and a release wakes one waiter in every process.
+//
+// # References
+//
+// Redisson 1.2.0, org.redisson.RedissonLock, as an article on its source tells it
+// step by step; we have not seen its own text.
+var redisson12 = &harness.Variant{
+	Name:   "redis-redisson12",
+	Doc:    "Redisson before scripts: SETNX, GET, MULTI; loses and gives away locks",
+	Paper:  "Redisson 1.2.0, RedissonLock",
+	Family: harness.Redis,
+	Status: harness.Historical,
+	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
+		r := newLock12(p, name, ttl)
+		return func() plainLocker { return r.thread() }
+	}),
+}
+
+// lock12 is the view that one client has of the lock.
+type lock12 struct {
+	p       *process
+	name    string
+	id      string // of the process: part of every owner
+	lease   time.Duration
+	entries *entries12
+	threads atomic.Int64
+
+	// before is called with the name of each step that is about to be taken, so
+	// that tests can let others come between.
+	before func(step string)
+
+	wakeups, inVain atomic.Uint64 // permits taken, and those that did not help
+}
+
+// newLock12 returns a lock whose leases are never renewed; 0 is for ever.
+func newLock12(p *process, name string, lease time.Duration) *lock12 {
+	r := &lock12{p: p, name: name, id: newUUID(), lease: lease, before: func(string) {}}
+	r.entries = &entries12{hub: newHub(p), channel: "redisson__lock__channel__" + name, before: func(s string) { r.before(s) }}
+	return r
+}
+
+func (r *lock12) thread() *thread12 { return &thread12{r: r, id: r.threads.Add(1)} }
+
+// forceUnlock frees the lock, whichever client has it.
+func (r *lock12) forceUnlock(ctx context.Context) error {
+	_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Del(ctx, r.name)
+		p.Publish(ctx, r.entries.channel, unlockMessage)
+		return nil
+	})
+	return err
+}
+
+// value12 is what the key holds.
+type value12 struct {
+	ID       string `json:"id"`
+	ThreadID int64  `json:"threadId"`
+	Counter  int    `json:"counter"`
+}
+
+// thread12 is one owner.
+type thread12 struct {
+	r  *lock12
+	id int64
+}
+
+// MarshalBinary is what go-redis asks of a value.
+func (v value12) MarshalBinary() ([]byte, error) { return json.Marshal(v) }
+
+func parseValue12(text []byte) (v value12, err error) {
+	if err := json.Unmarshal(text, &v); err != nil {
+		return value12{}, fmt.Errorf("redislock: %q is not a lock: %w", text, err)
+	}
+	return v, nil
+}
+
+// held returns the value of the key if it is this thread's.
+func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
+	t.r.before("get")
+	text, err := t.r.p.rdb.Get(ctx, t.r.name).Bytes()
+	if err == redis.Nil {
+		return v, false, nil
+	}
+	if err == nil {
+		v, err = parseValue12(text)
+	}
+	return v, err == nil && v.ID == t.r.id && v.ThreadID == t.id, err
+}
+
+// try takes the lock, or takes it once more, or returns what PTTL says.
+func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl time.Duration, err error) {
+	r := t.r
+	r.before("setnx")
+	ok, err = r.p.rdb.SetNX(ctx, r.name, value12{r.id, t.id, 1}, 0).Result()
+	if err != nil || ok {
+		if ok && lease > 0 {
+			r.before("pexpire")
+			err = r.p.rdb.PExpire(ctx, r.name, lease).Err()
+		}
+		return ok && err == nil, 0, err
+	}
+	v, mine, err := t.held(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	if mine {
+		v.Counter++
+		r.before("set")
+		_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, r.name, v, 0).Err() })
+		return err == nil, 0, err
+	}
+	r.before("pttl")
+	pttl, err = r.p.rdb.PTTL(ctx, r.name).Result() // -1 and -2 are in nanoseconds
+	return false, pttl, err
+}
+
+// lock waits until it has the lock.
+func (t *thread12) lock(ctx context.Context, lease time.Duration) error {
+	if ok, _, err := t.try(ctx, lease); ok || err != nil {
+		return err
+	}
+	e, err := t.r.entries.subscribe(ctx)
+	if e != nil {
+		defer t.r.entries.unsubscribe(ctx)
+	}
+	for woken := false; err == nil; {
+		var ok bool
+		var pttl time.Duration
+		if ok, pttl, err = t.try(ctx, lease); ok || err != nil {
+			return err
+		}
+		if woken {
+			t.r.inVain.Add(1)
+		}
+		if woken, err = t.sleep(ctx, e, pttl); err == context.DeadlineExceeded && ctx.Err() == nil {
+			err = nil // the lease of the holder is over
+		}
+	}
+	return err
+}
+
+// tryFor waits for the lock for that time, and for the subscription for as long
+// again: what the subscription takes is not taken off.
+func (t *thread12) tryFor(ctx context.Context, wait, lease time.Duration) (ok bool, err error) {
+	ok, _, err = t.try(ctx, lease)
+	if ok || err != nil {
+		return ok, err
+	}
+	short, cancel := context.WithTimeout(ctx, wait)
+	e, err := t.r.entries.subscribe(short)
+	cancel()
+	if e != nil {
+		defer t.r.entries.unsubscribe(ctx)
+	}
+	if err != nil {
+		return false, ignoreTimeout(ctx, err)
+	}
+	for left := wait; ; {
+		ok, pttl, err := t.try(ctx, lease)
+		if ok || err != nil || left <= 0 {
+			return ok, err
+		}
+		began := time.Now()
+		if pttl < 0 || pttl > left {
+			pttl = left
+		}
+		if _, err := t.sleep(ctx, e, pttl); ignoreTimeout(ctx, err) != nil {
+			return false, err
+		}
+		left -= time.Since(began)
+	}
+}
+
+func ignoreTimeout(ctx context.Context, err error) error {
+	if err == context.DeadlineExceeded {
+		return ctx.Err()
+	}
+	return err
+}
+
+// sleep takes a permit, and waits for one as long as pttl says.
+func (t *thread12) sleep(ctx context.Context, e *entry12, pttl time.Duration) (woken bool, err error) {
+	t.r.before("sleep")
+	woken, err = t.r.entries.hub.sleep(ctx, e, pttl)
+	if woken {
+		t.r.wakeups.Add(1)
+	}
+	return woken, err
+}
+
+// unlock gives the lock back once and reports whether the thread had it.
+func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
+	v, mine, err := t.held(ctx)
+	if err != nil || !mine {
+		return false, err
+	}
+	if v.Counter > 1 {
+		v.Counter--
+		t.r.before("set")
+		return true, t.r.p.rdb.Set(ctx, t.r.name, v, 0).Err()
+	}
+	t.r.before("del")
+	return true, t.r.forceUnlock(ctx)
+}
+
+// Lock is lock in the shape of the other locks.
+func (t *thread12) Lock(ctx context.Context) (harness.Lease, error) {
+	return t.r.p.await(ctx, t.r.name, func(ctx context.Context) (*plainLease, error) {
+		if err := t.lock(ctx, t.r.lease); err != nil {
+			return nil, err
+		}
+		return t.leased()
+	})
+}
+
+func (t *thread12) TryLock(ctx context.Context) (harness.Lease, error) {
+	return t.r.p.await(ctx, t.r.name, func(ctx context.Context) (*plainLease, error) {
+		ok, _, err := t.try(ctx, t.r.lease)
+		if err == nil && !ok {
+			err = harness.ErrNotAcquired
+		}
+		if err != nil {
+			return nil, err
+		}
+		return t.leased()
+	})
+}
+
+// leased returns the lease of a thread that has just got the lock.
+func (t *thread12) leased() (*plainLease, error) {
+	l := &plainLease{p: t.r.p, name: t.r.name, free: t.unlock, span: t.r.lease}
+	if !l.begin(time.Now()) {
+		return nil, errTooLate
+	}
+	return l, nil
+}

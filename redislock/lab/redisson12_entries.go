@@ -1,0 +1,130 @@
+package lab
+
+import (
+	"context"
+	"sync"
+)
+
+// entries12 is the map by which waiters of a process share one subscription:
+// Redisson 1.2.0's ENTRIES, which is one for the whole process, but whose keys
+// begin with the id of a client. So one for each lock of a client is the same,
+// and has one key.
+//
+// # Why the count of waiters is not an atomic integer
+//
+// What must be atomic is more than the count: the waiter that counts down to zero
+// removes the entry, and between these two steps another may count it up again. With an
+// atomic integer in the entry, remove(key, entry) still finds the same entry and
+// removes it under the feet of the new waiter, which then sleeps beside a map in
+// which no message finds it, on a channel that has been unsubscribed. So an entry
+// never changes. To count is to replace it by a copy: a compare-and-swap of
+// identity and count together, by which remove(key, entry) fails if another has
+// counted since.
+type entries12 struct {
+	m       sync.Map   // "" to *entry12
+	mu      sync.Mutex // from what the map says to what is sent about it
+	hub     *hub
+	channel string
+	before  func(step string)
+}
+
+// An entry12 is never changed.
+type entry12 struct {
+	waiters int
+	latch   chan struct{} // a semaphore: holds the permits
+	promise *promise12    // of the subscription
+}
+
+// A promise12 is kept once: with an error, or nil.
+type promise12 struct {
+	once sync.Once
+	kept chan struct{}
+	err  error
+}
+
+func (p *promise12) keep(err error) {
+	p.once.Do(func() {
+		p.err = err
+		close(p.kept)
+	})
+}
+
+// newEntry12 returns an entry for one waiter.
+func newEntry12() *entry12 {
+	return &entry12{1, make(chan struct{}, permits), &promise12{kept: make(chan struct{})}}
+}
+
+// permits is how many messages may come before a waiter takes one.
+const permits = 1 << 16
+
+// with returns a copy of e with n more waiters.
+func (e *entry12) with(n int) *entry12 {
+	copied := *e
+	copied.waiters += n
+	return &copied
+}
+
+// enter adds a waiter to an entry that is there.
+func (s *entries12) enter() *entry12 {
+	for {
+		got, ok := s.m.Load("")
+		if !ok {
+			return nil
+		}
+		e := got.(*entry12)
+		if next := e.with(1); s.m.CompareAndSwap("", e, next) {
+			return next
+		}
+	}
+}
+
+// subscribe joins the subscription, and waits for it. The waiter has left an
+// entry to unsubscribe from if that is not nil, even after an error.
+func (s *entries12) subscribe(ctx context.Context) (*entry12, error) {
+	e := s.enter()
+	for e == nil {
+		first := newEntry12()
+		if _, there := s.m.LoadOrStore("", first); there {
+			e = s.enter()
+			continue
+		}
+		e = first
+		s.before("subscribe")
+		s.mu.Lock()
+		err := s.hub.subscribe(ctx, s.channel, first)
+		s.mu.Unlock()
+		if err != nil {
+			first.promise.keep(err)
+		}
+	}
+	return e, s.hub.await(ctx, e)
+}
+
+// unsubscribe takes a waiter off, and ends the subscription with the last.
+func (s *entries12) unsubscribe(ctx context.Context) {
+	for {
+		got, ok := s.m.Load("")
+		if !ok {
+			return
+		}
+		e := got.(*entry12)
+		next := e.with(-1)
+		if !s.m.CompareAndSwap("", e, next) {
+			continue
+		}
+		if next.waiters > 0 {
+			return
+		}
+		s.before("remove")
+		if !s.m.CompareAndDelete("", next) {
+			return // a waiter has come
+		}
+		s.before("unsubscribe")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if _, again := s.m.Load(""); !again { // or another waiter's SUBSCRIBE follows
+			s.hub.unsubscribe(ctx, s.channel)
+		}
+		return
+	}
+}

@@ -1,0 +1,352 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// TestRedisson12 shows each hazard of Redisson 1.2.0, command by command, and
+// beside it that the same events do no harm to redis-reentrant.
+func TestRedisson12(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, test := range []struct {
+		name    string
+		hazard  func(*testing.T, *scene)
+		without func(*testing.T, *scene)
+	}{
+		{"lease ends inside a re-entry", overwritten, notOverwritten},
+		{"re-entry drops the time to live", immortal, stillMortal},
+		{"lease ends inside unlock", foreignUnlock, noForeignUnlock},
+		{"crash of the holder", forEver, forALease},
+		{"key goes before PTTL", sleepsBesideFree, wakesInTime},
+		{"slow subscription", twiceTheWait, onceTheWait},
+		{"permits left over", leftOver, nothingLeftOver},
+	} {
+		t.Run(test.name+"/hazard", func(t *testing.T) { leaktest.Own(t); test.hazard(t, newScene(t, at)) })
+		t.Run(test.name+"/redis-reentrant", func(t *testing.T) { leaktest.Own(t); test.without(t, newScene(t, at)) })
+	}
+	t.Run("herd of processes", func(t *testing.T) { leaktest.Own(t); herd12(t, newScene(t, at)) })
+	t.Run("count", func(t *testing.T) { leaktest.Own(t); counts12(t, newScene(t, at)) })
+	t.Run("force", func(t *testing.T) { leaktest.Own(t); force12(t, newScene(t, at)) })
+	t.Run("subscriptions", func(t *testing.T) { leaktest.Own(t); subscriptions12(t, newScene(t, at)) })
+	t.Run("last unsubscribe", func(t *testing.T) { leaktest.Own(t); lastUnsubscribe(t, newScene(t, at)) })
+}
+
+// B17: GET shows the own value, the lease ends, another takes the lock,
+// and SET overwrites that.
+func overwritten(t *testing.T, s *scene) {
+	p, q := s.process12(), s.process12()
+	a, b := p.Thread(), q.Thread()
+	s.take(a.Try)
+	p.Before(once("set", 1, func() {
+		s.expire()
+		s.take(b.Try)
+	}))
+	s.take(a.Try) // b holds the lock
+	if held, err := b.Release(t.Context()); held || err != nil {
+		t.Errorf("b still has the lock (%t, %v): the hazard is gone", held, err)
+	}
+	for range 2 {
+		if held, err := a.Release(t.Context()); !held || err != nil {
+			t.Errorf("a has not got the lock (%t, %v): the hazard is gone", held, err)
+		}
+	}
+}
+
+func notOverwritten(t *testing.T, s *scene) {
+	p, _ := s.process(redislock.Options{})
+	q, _ := s.process(redislock.Options{})
+	a := p.Owner()
+	first := lock(t, a)
+	s.expire()
+	l := lock(t, q)
+	if _, err := a.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v, want ErrNotAcquired", err)
+	}
+	unlock(t, l)
+	if err := first.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+		t.Errorf("Unlock = %v, want ErrNotHeld", err)
+	}
+}
+
+// B18: SET drops the time to live.
+func immortal(t *testing.T, s *scene) {
+	a := s.process12().Thread()
+	s.take(a.Try)
+	if left := s.ttl(); left <= 0 {
+		t.Fatalf("PTTL = %v after the first lock", left)
+	}
+	s.take(a.Try)
+	if left := s.ttl(); left != -1 {
+		t.Errorf("PTTL = %v after the second, want -1: the hazard is gone", left)
+	}
+}
+
+func stillMortal(t *testing.T, s *scene) {
+	m, _ := s.process(redislock.Options{})
+	o := m.Owner()
+	outer, inner := lock(t, o), lock(t, o)
+	if left := s.ttl(); left <= 0 || left > long {
+		t.Errorf("PTTL = %v after the second lock", left)
+	}
+	unlock(t, inner)
+	unlock(t, outer)
+}
+
+// B19: GET shows the own value, the lease ends, another takes the lock,
+// and DEL frees it for a third one.
+func foreignUnlock(t *testing.T, s *scene) {
+	p, q := s.process12(), s.process12()
+	a, b, c := p.Thread(), q.Thread(), q.Thread()
+	s.take(a.Try)
+	p.Before(once("del", 1, func() {
+		s.expire()
+		s.take(b.Try)
+	}))
+	if held, err := a.Release(t.Context()); !held || err != nil {
+		t.Errorf("unlock = %t, %v", held, err)
+	}
+	if ok, _, err := c.Try(t.Context(), long); !ok || err != nil {
+		t.Errorf("c does not get b's lock (%t, %v): the hazard is gone", ok, err)
+	}
+}
+
+func noForeignUnlock(t *testing.T, s *scene) {
+	p, _ := s.process(redislock.Options{})
+	q, _ := s.process(redislock.Options{})
+	a := lock(t, p)
+	s.expire()
+	b := lock(t, q)
+	if err := a.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
+		t.Errorf("Unlock = %v, want ErrNotHeld", err)
+	}
+	if _, err := q.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("TryLock of c = %v, want ErrNotAcquired", err)
+	}
+	unlock(t, b)
+}
+
+// B20: without a lease a crash is for ever; with one too, if it comes between
+// SETNX and PEXPIRE.
+func forEver(t *testing.T, s *scene) {
+	for _, crash := range []string{"", "pexpire"} {
+		p, q := s.process12(), s.process12()
+		var all sync.WaitGroup
+		all.Go(func() {
+			lease := time.Duration(0)
+			if crash != "" {
+				lease = 50 * time.Millisecond
+				p.Before(once(crash, 1, func() { runtime.Goexit() }))
+			}
+			p.Thread().Try(t.Context(), lease)
+		})
+		all.Wait()
+		if left := s.ttl(); left != -1 {
+			t.Errorf("PTTL = %v, want -1: the hazard is gone", left)
+		}
+		if ok, err := q.Thread().TryFor(t.Context(), 200*time.Millisecond, 0); ok || err != nil {
+			t.Errorf("tryLock behind a dead holder = %t, %v", ok, err)
+		}
+		s.must(q.ForceUnlock(t.Context())) // the cure by hand
+	}
+}
+
+func forALease(t *testing.T, s *scene) {
+	const lease = 300 * time.Millisecond
+	c := newLink(t, s.at)
+	crashing := redislock.NewClient(c.Client, redislock.ClientOptions{})
+	lock(t, crashing.Reentrant(s.key, redislock.Options{TTL: lease}))
+	crashing.Close() // nothing is renewed or released
+	if left := s.ttl(); left <= 0 || left > lease {
+		t.Errorf("PTTL = %v, want at most %v", left, lease)
+	}
+	m, _ := s.process(redislock.Options{})
+	unlock(t, lock(t, m))
+}
+
+// B21: the key goes after GET. PTTL says -2, and the waiter goes to sleep beside
+// a free lock.
+func sleepsBesideFree(t *testing.T, s *scene) {
+	const wait = 300 * time.Millisecond
+	p, q := s.process12(), s.process12()
+	s.take(p.Thread().Try)
+	q.Before(once("pttl", 1, s.expire))
+	if ok, left, err := q.Thread().Try(t.Context(), 0); ok || left != -2 || err != nil {
+		t.Errorf("tryLock = %t, PTTL %v, %v: the hazard is gone", ok, left, err)
+	}
+	s.take(p.Thread().Try)
+	q.Before(once("pttl", 2, s.expire)) // in the loop
+	began := time.Now()
+	if _, err := q.Thread().TryFor(t.Context(), wait, 0); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < wait {
+		t.Errorf("tryLock slept for %v beside a free lock, of %v: the hazard is gone", took, wait)
+	}
+	s.expire()
+	s.take(p.Thread().Try)
+	q.Before(once("pttl", 2, s.expire))
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	if err := q.Thread().Acquire(ctx, 0); !errors.Is(err, context.DeadlineExceeded) || s.exists() {
+		t.Errorf("lock = %v, held %t: the hazard is gone", err, s.exists())
+	}
+}
+
+// wakesInTime: the state and the time left are one answer.
+func wakesInTime(t *testing.T, s *scene) {
+	const lease = 100 * time.Millisecond
+	p, _ := s.process(redislock.Options{TTL: lease, DisableRenewal: true})
+	q, _ := s.process(redislock.Options{})
+	for range 5 {
+		began := time.Now()
+		lock(t, p) // and say nothing
+		unlock(t, lock(t, q))
+		if took := time.Since(began); took > 20*lease {
+			t.Errorf("the lock was free after %v and taken after %v", lease, took)
+		}
+	}
+}
+
+// B22: what the subscription takes is not taken off the time to wait.
+func twiceTheWait(t *testing.T, s *scene) {
+	const wait, slow = 600 * time.Millisecond, 500 * time.Millisecond
+	p, q := s.process12(), s.process12()
+	s.take(p.Thread().Try)
+	q.Before(once("subscribe", 1, func() { time.Sleep(slow) }))
+	began := time.Now()
+	if ok, err := q.Thread().TryFor(t.Context(), wait, 0); ok || err != nil {
+		t.Errorf("tryLock = %t, %v", ok, err)
+	}
+	took := time.Since(began)
+	t.Logf("tryLock(%v) took %v", wait, took)
+	if took < wait+slow {
+		t.Errorf("tryLock took %v, of %v: the hazard is gone", took, wait)
+	}
+}
+
+func onceTheWait(t *testing.T, s *scene) {
+	const wait, slow = 600 * time.Millisecond, 500 * time.Millisecond
+	p, _ := s.process(redislock.Options{})
+	q, c := s.process(redislock.Options{})
+	l := lock(t, p)
+	c.delay.Store(int64(slow)) // each reply
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	began := time.Now()
+	if _, err := q.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Lock = %v", err)
+	}
+	took := time.Since(began)
+	t.Logf("Lock for %v took %v", wait, took)
+	if took > wait+slow/2 {
+		t.Errorf("Lock took %v, of %v", took, wait)
+	}
+	c.delay.Store(0)
+	unlock(t, l)
+}
+
+// B23: each unlock while the entry lives and no waiter sleeps leaves a permit, and
+// each of these wakes the next waiter in vain.
+func leftOver(t *testing.T, s *scene) {
+	p, q := s.process12(), s.process12()
+	permits, err := q.Entries().Subscribe(t.Context())
+	s.must(err)
+	defer q.Entries().Unsubscribe(t.Context())
+	h := p.Thread()
+	for range 3 {
+		s.take(h.Try)
+		_, err := h.Release(t.Context())
+		s.must(err)
+	}
+	eventually(t, "three permits", func() bool { return permits() == 3 })
+	s.must(h.Acquire(t.Context(), 0))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := q.Thread().Acquire(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("lock = %v", err)
+	}
+	if all, inVain := q.Wakeups(); all != 3 || inVain != 3 {
+		t.Errorf("%d wake-ups, %d in vain, want 3: the hazard is gone", all, inVain)
+	}
+}
+
+func nothingLeftOver(t *testing.T, s *scene) {
+	p, _ := s.process(redislock.Options{})
+	q, c := s.process(redislock.Options{})
+	wait := func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := q.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Lock = %v", err)
+		}
+	}
+	l := lock(t, p)
+	wait() // q listens from here on
+	unlock(t, l)
+	for range 2 {
+		unlock(t, lock(t, p))
+	}
+	eventually(t, "q has heard all of it", func() bool { return c.Counts().Notifications == 3 })
+	l = lock(t, p)
+	before := c.Counts()
+	wait()
+	if n := c.Counts().Sub(before).Requests; n != 1 {
+		t.Errorf("a waiter sent %d requests, want 1: it was woken in vain", n)
+	}
+	unlock(t, l)
+}
+
+// counts12: the lock itself works as long as no other client comes between.
+func counts12(t *testing.T, s *scene) {
+	p, q := s.process12(), s.process12()
+	a, b, other := p.Thread(), q.Thread(), p.Thread()
+	for range 3 {
+		s.must(a.Acquire(t.Context(), 0))
+	}
+	for n := 3; n > 0; n-- {
+		for _, thread := range []interface {
+			Try(context.Context, time.Duration) (bool, time.Duration, error)
+			Release(context.Context) (bool, error)
+		}{b, other} {
+			if ok, _, err := thread.Try(t.Context(), 0); ok || err != nil {
+				t.Errorf("try of a lock held %d times = %t, %v", n, ok, err)
+			}
+			if held, err := thread.Release(t.Context()); held || err != nil {
+				t.Errorf("unlock of another's lock = %t, %v", held, err)
+			}
+		}
+		if held, err := a.Release(t.Context()); !held || err != nil {
+			t.Errorf("unlock = %t, %v", held, err)
+		}
+	}
+	if s.exists() {
+		t.Error("the key is left")
+	}
+	s.watch.Set(t.Context(), s.key, "not a lock", 0)
+	if _, _, err := a.Try(t.Context(), 0); err == nil {
+		t.Error("another value is taken for a lock")
+	}
+}
+
+func force12(t *testing.T, s *scene) {
+	p, q := s.process12(), s.process12()
+	s.must(p.Thread().Acquire(t.Context(), 0))
+	slept := make(chan struct{})
+	q.Before(once("sleep", 1, func() { close(slept) }))
+	done := make(chan error, 1)
+	go func() { done <- q.Thread().Acquire(t.Context(), 0) }()
+	<-slept
+	s.must(p.ForceUnlock(t.Context()))
+	s.must(<-done)
+}

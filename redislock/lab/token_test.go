@@ -1,0 +1,113 @@
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
+	wireredis "locklab/internal/wire/redis"
+)
+
+// TestTokenSteps loses the connection at each request of redis-token, which is no
+// lock to use because of what happens then: Lock or Unlock fails, and after a pop
+// whose reply is lost, or a push that never arrives, no client has the lock and
+// none gets it again.
+func TestTokenSteps(t *testing.T) {
+	t.Parallel()
+	at := locktest.Endpoint(t, harness.KindRedis)
+	for _, c := range []struct {
+		op     string
+		do     faultproxy.Action
+		locks  bool // Lock succeeds
+		usable bool // the lock can be had afterwards
+	}{
+		{"evalsha", faultproxy.LoseRequest, false, true},
+		{"evalsha", faultproxy.LoseReply, false, true},
+		{"blpop", faultproxy.LoseRequest, false, true},
+		{"blpop", faultproxy.LoseReply, false, false},
+		{"rpush", faultproxy.LoseRequest, true, false},
+		{"rpush", faultproxy.LoseReply, true, true},
+	} {
+		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
+			leaktest.Own(t)
+			p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			through, key := at, "token-"+rand.Text()
+			through.Addrs = [][]string{{p.Addr()}}
+			join := func(at harness.Endpoint) harness.Session {
+				r, err := variant(t, "redis-token").Remote(t.Context(), at, key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { r.Close() })
+				s, err := r.Join(t.Context(), 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			hurt, other := join(through), join(at)
+			if c.op != "evalsha" { // the list exists, and no element is lost
+				cycle(t, other)
+			}
+			hit := p.Inject(faultproxy.Fault{Do: c.do, Match: faultproxy.Op(c.op)})
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			l, err := hurt.Lock(ctx)
+			if (err == nil) != c.locks {
+				t.Fatalf("Lock = %v, want a lease: %t", err, c.locks)
+			}
+			if c.locks {
+				if err := l.Unlock(ctx); err == nil {
+					t.Error("Unlock = nil, without an answer")
+				}
+			}
+			select {
+			case <-hit.Done():
+			case <-time.After(time.Second):
+				t.Fatalf("the test shows nothing: no %s was lost", c.op)
+			}
+			short, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+			defer cancel()
+			l, err = other.Lock(short)
+			if (err == nil) != c.usable {
+				t.Errorf("Lock of the other = %v, want a lease: %t", err, c.usable)
+			}
+			if err == nil {
+				if err := l.Unlock(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+			rdb, _, err := wireredis.Connect(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rdb.Close()
+			name := "locklab:{" + key + "}"
+			if n := rdb.LLen(t.Context(), name).Val(); n > 1 {
+				t.Errorf("the list has %d elements", n)
+			}
+			rdb.Del(t.Context(), name, name+":~made")
+		})
+	}
+}
+
+// cycle takes the lock and gives it back.
+func cycle(t *testing.T, s harness.Session) {
+	t.Helper()
+	l, err := s.Lock(t.Context())
+	if err == nil {
+		err = l.Unlock(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
