@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	"locklab/internal/zksession"
 )
 
 // curatorUnlockWait bounds Unlock. Curator itself retries for about as long.
@@ -74,7 +74,7 @@ func curatorServers(at harness.Endpoint) ([]string, error) {
 	if at.Kind != harness.KindZooKeeper || len(at.Addrs) == 0 {
 		return nil, fmt.Errorf("peers: %w: Curator needs a ZooKeeper ensemble, not %q", harness.ErrUsage, at.Kind)
 	}
-	session := cmp.Or(at.SessionTimeout, wire.DefaultSessionTimeout)
+	session := cmp.Or(at.SessionTimeout, zksession.DefaultSessionTimeout)
 	return []string{
 		"connect", strings.Join(at.Addrs[0], ","),
 		"session_ms", strconv.FormatInt(session.Milliseconds(), 10),

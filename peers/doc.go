@@ -6,6 +6,6 @@
 // docs/external-peers.md.
 //
 // Rank 2. It imports harness, harness/oracle, internal/backend, internal/lease,
-// internal/wire and the libraries it compares, and must never import another
+// internal/wire/…, internal/zksession and the libraries it compares, and must never import another
 // family, a runner or a report.
 package peers

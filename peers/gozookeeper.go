@@ -11,7 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // goZooKeeper is zk.Lock of github.com/go-zookeeper/zk, as it is: a protected
@@ -59,9 +59,9 @@ const zkUnlockWait = 2 * time.Second
 
 // zkClient is the sessions of the workers of one client.
 type zkClient struct {
-	wire.Counter // of all sessions together
-	at           harness.Endpoint
-	path         string
+	wirezk.Counter // of all sessions together
+	at             harness.Endpoint
+	path           string
 
 	mu    sync.Mutex
 	spare *zkConn // opened to see that there are servers; the first worker's
@@ -84,13 +84,13 @@ func newZKClient(ctx context.Context, at harness.Endpoint, key string) (harness.
 
 // zkConn is a connection and the end of its session.
 type zkConn struct {
-	*wire.ZooKeeperConn
+	*wirezk.Conn
 	alive context.Context // ends when the server says that the session expired
 }
 
 func (r *zkClient) dial(ctx context.Context) (*zkConn, error) {
 	alive, end := context.WithCancelCause(context.Background())
-	conn, err := wire.ZooKeeper(ctx, r.at, wire.ZooKeeperOptions{
+	conn, err := wirezk.Connect(ctx, r.at, wirezk.Options{
 		Counter: &r.Counter,
 		OnEvent: func(ev zk.Event) {
 			if ev.Type == zk.EventSession && ev.State == zk.StateExpired {
@@ -143,7 +143,7 @@ func (s *zkSession) Lock(ctx context.Context) (harness.Lease, error) {
 		}
 		s.conn = conn
 	}
-	l := zk.NewLock(s.conn.Conn, s.r.path, s.acl())
+	l := zk.NewLock(s.conn.Conn.Conn.Conn, s.r.path, s.acl())
 	done := make(chan error, 1)
 	go func() { done <- l.Lock() }()
 	select {

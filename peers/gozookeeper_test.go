@@ -12,7 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/peers"
 )
 
@@ -21,7 +21,7 @@ type stage struct {
 	path    string
 	remote  harness.Remote
 	session harness.Session
-	see     *wire.ZooKeeperConn
+	see     *wirezk.Conn
 }
 
 // TestGoZooKeeper checks what the adapter adds, and that the peer still does
@@ -57,7 +57,7 @@ func newStage(t *testing.T, at harness.Endpoint) *stage {
 	if s.session, err = s.remote.Join(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
-	if s.see, err = wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{}); err != nil {
+	if s.see, err = wirezk.Connect(ctx, at, wirezk.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -117,7 +117,7 @@ func requests(t *testing.T, s *stage) {
 
 func cancelEndsSession(t *testing.T, s *stage) {
 	s.unlock(t, s.lock(t))
-	holder := zk.NewLock(s.see.Conn, s.path, zk.WorldACL(zk.PermAll))
+	holder := zk.NewLock(s.see.Conn.Conn, s.path, zk.WorldACL(zk.PermAll))
 	if err := holder.Lock(); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/oracle"
 	"locklab/internal/backend"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // interop lists the locks that are to be one lock when they share a path. Names
@@ -126,7 +126,7 @@ func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads fun
 // passed over, that one would be there still at a later turn, so that the least
 // ticket would not rise.
 type onlooker struct {
-	conn    *wire.ZooKeeperConn
+	conn    *wirezk.Conn
 	path    string
 	writing atomic.Bool
 	reading atomic.Int64 // readers inside
@@ -140,7 +140,7 @@ type onlooker struct {
 func newOnlooker(t *testing.T, at harness.Endpoint, path string) *onlooker {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 )
 
 const (
@@ -37,7 +37,7 @@ type redisHold struct {
 
 // redisClient is one client of go-redis, by which a library takes its locks.
 type redisClient struct {
-	*wire.Counter
+	*wireredis.Counter
 	rdb *redis.Client
 	key string
 	// join returns what takes the lock for one worker.
@@ -51,7 +51,7 @@ var (
 
 // dialRedis connects to the server and asks whether it is there.
 func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClient, error) {
-	rdb, counter, err := wire.Redis(at)
+	rdb, counter, err := wireredis.Connect(at)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 	"locklab/peers"
 )
 
@@ -141,7 +141,7 @@ func (s *redisStage) unlock(l harness.Lease) {
 // see returns a client that is not of the peer.
 func (s *redisStage) see() *redis.Client {
 	s.Helper()
-	client, _, err := wire.Redis(s.at)
+	client, _, err := wireredis.Connect(s.at)
 	if err != nil {
 		s.Fatal(err)
 	}

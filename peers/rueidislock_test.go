@@ -16,7 +16,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 )
 
@@ -29,7 +29,7 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 		t.Skip("it is about a fault of another's lock and how seldom it shows; it runs without -race")
 	}
 	at := locktest.Endpoint(t, harness.KindRedis)
-	see, _, err := wire.Redis(at)
+	see, _, err := wireredis.Connect(at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 )
 
 // A locker is a lock of this package as the laboratory uses it.
@@ -36,7 +36,7 @@ func remote(lock func(c *Client, name string, o Options) locker) func(context.Co
 
 // labClient adapts a Client and one lock to the laboratory.
 type labClient struct {
-	counters [2]*wire.Counter
+	counters [2]*wireredis.Counter
 	rdb      *redis.Client
 	c        *Client
 	name     string
@@ -51,15 +51,15 @@ var (
 // dialLab connects to the server and asks whether it is there.
 func dialLab(ctx context.Context, at harness.Endpoint) (*labClient, error) {
 	r := new(labClient)
-	rdb, counter, err := wire.Redis(at)
+	rdb, counter, err := wireredis.Connect(at)
 	if err != nil {
 		return nil, fmt.Errorf("redislock: %w", err)
 	}
-	blocking, counter2, err := wire.Redis(at, func(o *redis.Options) { o.PoolSize = manyConnections })
+	blocking, counter2, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = manyConnections })
 	if err != nil {
 		return nil, fmt.Errorf("redislock: %w", err)
 	}
-	r.rdb, r.counters = rdb, [2]*wire.Counter{counter, counter2}
+	r.rdb, r.counters = rdb, [2]*wireredis.Counter{counter, counter2}
 	r.c = NewClient(rdb, ClientOptions{Blocking: blocking})
 	if err := rdb.Ping(ctx).Err(); err != nil {
 		r.c.Close()

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 )
 
@@ -26,7 +26,7 @@ const patience = 20 * time.Second
 // A link is a client whose replies the test can lose.
 type link struct {
 	*redis.Client
-	*wire.Counter
+	*wireredis.Counter
 	lose  atomic.Int32 // so many replies from now on
 	stall atomic.Bool  // replies do not come, until the connection closes
 	delay atomic.Int64 // ns: replies come so much later
@@ -88,7 +88,7 @@ func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 	tweak = append(tweak, func(o *redis.Options) {
 		o.Dialer = l.connect
 	})
-	client, counter, err := wire.Redis(at, tweak...)
+	client, counter, err := wireredis.Connect(at, tweak...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 )
 
 // TestStepsReject: the trials refuse locks that fail in each of the ways they
@@ -34,7 +34,7 @@ func TestStepsReject(t *testing.T) {
 		{"a lost reply to the release", naive{}, step{op: "del", when: leave}, "unlock: EOF"},
 	} {
 		v := &harness.Variant{Name: "naive", Remote: func(_ context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-			client, _, err := wire.Redis(at)
+			client, _, err := wireredis.Connect(at)
 			n := c.naive
 			n.Client, n.key = client, "locklab:{"+key+"}"
 			return n, err

@@ -18,7 +18,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 )
 
@@ -195,7 +195,7 @@ func (tr *trial) run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, tr.patience)
 	defer cancel()
 	tr.key = "steps-" + rand.Text()
-	if tr.see, _, err = wire.Redis(tr.at); err != nil {
+	if tr.see, _, err = wireredis.Connect(tr.at); err != nil {
 		return err
 	}
 	defer tr.see.Close()

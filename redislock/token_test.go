@@ -10,7 +10,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 )
 
 // TestTokenSteps loses the connection at each request of redis-token, which is no
@@ -86,7 +86,7 @@ func TestTokenSteps(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			rdb, _, err := wire.Redis(at)
+			rdb, _, err := wireredis.Connect(at)
 			if err != nil {
 				t.Fatal(err)
 			}

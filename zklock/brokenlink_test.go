@@ -17,7 +17,7 @@ import (
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
@@ -257,7 +257,7 @@ func (h *cutHold) judge(t *testing.T, began time.Time) string {
 // proofs: what a server answers that is cut off proves nothing, and what does it
 // leaves without an answer until it breaks the connection, even where it would
 // refuse it.
-func proofs(t *testing.T, c *wire.ZooKeeperConn, leads bool) {
+func proofs(t *testing.T, c *wirezk.Conn, leads bool) {
 	before := c.Proof()
 	var wg sync.WaitGroup
 	for name, path := range map[string]string{"succeeds": "/", "fails": "/nothing"} {

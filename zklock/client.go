@@ -13,7 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // ClientOptions is how to connect. The zero value is usable.
@@ -55,7 +55,7 @@ type ClientOptions struct {
 // next begins by itself. Its methods and mutexes may be used by any number of
 // goroutines; they share its connection.
 type Client struct {
-	conn    *wire.ZooKeeperConn
+	conn    *wirezk.Conn
 	acl     []zk.ACL
 	margin  time.Duration
 	servers int // addresses it may turn to
@@ -132,7 +132,7 @@ func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, e
 	} else if c.acl == nil {
 		c.acl = zk.WorldACL(zk.PermAll)
 	}
-	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{OnEvent: c.onEvent, Tick: o.Tick})
+	conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: c.onEvent, Tick: o.Tick})
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}

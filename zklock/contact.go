@@ -8,11 +8,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/internal/wire"
+	"locklab/internal/zksession"
 )
 
 // A client knows that its session lives by the writes that a majority of the
-// servers has committed (wire.Proof, docs/decisions/0009-zk-contact.md). While it
+// servers has committed (zksession.Proof, docs/decisions/0009-zk-contact.md). While it
 // holds or waits for something it sees to it that there is one often enough: a
 // contact, which is a multi of one check, if it writes nothing else.
 
@@ -31,7 +31,7 @@ type contacts struct {
 // deadline returns until when the session certainly lives, less the margin.
 func (c *Client) deadline() time.Time { return c.until(c.conn.Proof()) }
 
-func (c *Client) until(p wire.Proof) time.Time {
+func (c *Client) until(p zksession.Proof) time.Time {
 	return p.Since.Add(term(c.conn.SessionTimeout(), c.margin))
 }
 
@@ -71,7 +71,7 @@ func (c *Client) keepContact() {
 
 // doContact sends a contact if one is due, turns to another server if this one
 // does not get a write done, and returns when to look again. The caller holds c.mu.
-func (c *Client) doContact(p wire.Proof, now time.Time) time.Duration {
+func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 	k, soon := &c.contacts, c.conn.Lag()/4
 	switch {
 	case !p.Unanswered.IsZero():
@@ -105,7 +105,7 @@ func (c *Client) doContact(p wire.Proof, now time.Time) time.Duration {
 // connection, then as soon as it proves that the server heard of the last write,
 // or, if little is left of the lease, as soon as it proves anything. The caller
 // holds c.mu.
-func (c *Client) contactDue(p wire.Proof, now time.Time) time.Time {
+func (c *Client) contactDue(p zksession.Proof, now time.Time) time.Time {
 	due := now
 	if !p.Committed.IsZero() {
 		due = p.Committed.Add(c.conn.Lag())

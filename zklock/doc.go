@@ -141,6 +141,6 @@
 // only a hint, as in Curator. A client that is not let in gets an error with [ErrNoAuth]
 // and zk.ErrNoAuth in it.
 //
-// Rank 2. It imports harness, internal/lease and internal/wire, and must never
+// Rank 2. It imports harness, internal/lease, internal/wire/zookeeper and internal/zksession, and must never
 // import another family, a runner or a report.
 package zklock

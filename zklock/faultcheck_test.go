@@ -13,7 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/peers"
 )
 
@@ -31,7 +31,7 @@ func TestFaultsReject(t *testing.T) {
 		op   string
 		want string
 	}{
-		{"a lock that excludes none", broken(fair, func(harness.Session, *wire.ZooKeeperConn, string) harness.Session { return open{} }), "", "at once"},
+		{"a lock that excludes none", broken(fair, func(harness.Session, *wirezk.Conn, string) harness.Session { return open{} }), "", "at once"},
 		{"a lost reply gives up", named(t, "go-zookeeper-lock"), "getChildren2", "connection closed"},
 		{"the ticket of a waiter that gave up is left in the queue", broken(named(t, "go-zookeeper-lock"), retrying), "getChildren2", "deadline"},
 		{"a node is left behind", broken(fair, leavingNodes), "create", "still"},
@@ -60,7 +60,7 @@ func named(t *testing.T, name string) *harness.Variant {
 
 // broken returns v with a fault that wrap adds to its sessions. see is a
 // connection of the client's own.
-func broken(v *harness.Variant, wrap func(s harness.Session, see *wire.ZooKeeperConn, path string) harness.Session) *harness.Variant {
+func broken(v *harness.Variant, wrap func(s harness.Session, see *wirezk.Conn, path string) harness.Session) *harness.Variant {
 	bad := *v
 	bad.Traits.Fenced = false
 	bad.Remote = func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
@@ -68,7 +68,7 @@ func broken(v *harness.Variant, wrap func(s harness.Session, see *wire.ZooKeeper
 		if err != nil {
 			return nil, err
 		}
-		see, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+		see, err := wirezk.Connect(ctx, at, wirezk.Options{})
 		return &badRemote{r, see, func(s harness.Session) harness.Session { return wrap(s, see, "/locklab/"+key) }}, err
 	}
 	return &bad
@@ -76,7 +76,7 @@ func broken(v *harness.Variant, wrap func(s harness.Session, see *wire.ZooKeeper
 
 type badRemote struct {
 	harness.Remote
-	see  *wire.ZooKeeperConn
+	see  *wirezk.Conn
 	wrap func(harness.Session) harness.Session
 }
 
@@ -102,7 +102,7 @@ func (open) Err() error                                  { return nil }
 func (open) Deadline() (time.Time, bool)                 { return time.Time{}, false }
 
 // retrying asks again after an error, in the same session.
-func retrying(s harness.Session, _ *wire.ZooKeeperConn, _ string) harness.Session {
+func retrying(s harness.Session, _ *wirezk.Conn, _ string) harness.Session {
 	return retry{s}
 }
 
@@ -118,13 +118,13 @@ func (r retry) Lock(ctx context.Context) (l harness.Lease, err error) {
 }
 
 // leavingNodes leaves a node with each acquisition.
-func leavingNodes(s harness.Session, see *wire.ZooKeeperConn, path string) harness.Session {
+func leavingNodes(s harness.Session, see *wirezk.Conn, path string) harness.Session {
 	return leftNodes{s, see, path}
 }
 
 type leftNodes struct {
 	harness.Session
-	see  *wire.ZooKeeperConn
+	see  *wirezk.Conn
 	path string
 }
 

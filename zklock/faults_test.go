@@ -19,7 +19,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // steps are the requests of each lock for an acquisition behind another client. The
@@ -128,7 +128,7 @@ type trial struct {
 	patience time.Duration
 	settle   time.Duration   // how long a has to queue
 	a, b     harness.Session // a's connection is lost, b's is not
-	see      *wire.ZooKeeperConn
+	see      *wirezk.Conn
 	inside   atomic.Int32 // holders
 
 	mu   sync.Mutex
@@ -170,7 +170,7 @@ func (tr *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer p.Close()
-	if tr.see, err = wire.ZooKeeper(ctx, tr.at, wire.ZooKeeperOptions{}); err != nil {
+	if tr.see, err = wirezk.Connect(ctx, tr.at, wirezk.Options{}); err != nil {
 		return err
 	}
 	defer tr.see.Close()

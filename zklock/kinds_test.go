@@ -13,7 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
@@ -54,7 +54,7 @@ var kinds = []struct {
 // A stage is one lock and its contenders.
 type stage struct {
 	at   harness.Endpoint
-	see  *wire.ZooKeeperConn
+	see  *wirezk.Conn
 	path string
 	open func(c *zklock.Client, path string) taker
 }

@@ -260,7 +260,7 @@ func besideZKLock(t *testing.T, at harness.Endpoint) {
 	})
 	wg.Go(func() {
 		for range acquisitions {
-			l := zk.NewLock(theirs.Conn, path, zk.WorldACL(zk.PermAll))
+			l := zk.NewLock(theirs.Conn.Conn, path, zk.WorldACL(zk.PermAll))
 			if err := l.Lock(); err != nil {
 				t.Error(err)
 				return
@@ -278,13 +278,13 @@ func besideZKLock(t *testing.T, at harness.Endpoint) {
 	}
 	// And in order: a zk.Lock behind a mutex behind a zk.Lock.
 	order := make(chan string, 3)
-	first := zk.NewLock(theirs.Conn, path, zk.WorldACL(zk.PermAll))
+	first := zk.NewLock(theirs.Conn.Conn, path, zk.WorldACL(zk.PermAll))
 	if err := first.Lock(); err != nil {
 		t.Fatal(err)
 	}
 	see := raw(t, at)
 	second := waiting(t, t.Context(), m, see, 2)
-	third := zk.NewLock(theirs.Conn, path, zk.WorldACL(zk.PermAll))
+	third := zk.NewLock(theirs.Conn.Conn, path, zk.WorldACL(zk.PermAll))
 	wg.Go(func() {
 		if err := third.Lock(); err != nil {
 			t.Error(err)

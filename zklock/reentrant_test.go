@@ -292,7 +292,7 @@ func ownerTries(t *testing.T, at harness.Endpoint) {
 func ownerBesideZKLock(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
 	_, m := newReentrant(t, at, path, zklock.ReentrantOptions{})
-	theirs := zk.NewLock(see.Conn, path, zk.WorldACL(zk.PermAll))
+	theirs := zk.NewLock(see.Conn.Conn, path, zk.WorldACL(zk.PermAll))
 	if err := theirs.Lock(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // A relic is a client of a historical lock: published code, kept with its
@@ -19,7 +19,7 @@ import (
 // rest of this package would mend some of them. What the code of the time
 // ended by ending its process ends here with the context or the client.
 type relic struct {
-	*wire.ZooKeeperConn
+	*wirezk.Conn
 	dir  string
 	join func(*relic) harness.Session
 
@@ -42,11 +42,11 @@ var (
 func remoteRelic(join func(*relic) harness.Session) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		r := &relic{dir: labRoot + "/" + key, join: join, state: make(chan struct{}), step: func(string) {}}
-		conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{OnEvent: r.onEvent})
+		conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: r.onEvent})
 		if err != nil {
 			return nil, fmt.Errorf("zklock: %w", err)
 		}
-		r.ZooKeeperConn = conn
+		r.Conn = conn
 		r.open, r.shut = context.WithCancel(context.Background())
 		if err := r.makeDir(); err != nil {
 			r.Close()
@@ -57,7 +57,7 @@ func remoteRelic(join func(*relic) harness.Session) func(context.Context, harnes
 }
 
 func (r *relic) makeDir() error {
-	q := queue{&Client{conn: r.ZooKeeperConn, acl: zk.WorldACL(zk.PermAll)}, r.dir, Options{}}
+	q := queue{&Client{conn: r.Conn, acl: zk.WorldACL(zk.PermAll)}, r.dir, Options{}}
 	return q.makeParents()
 }
 
@@ -73,7 +73,7 @@ func (r *relic) Close() error {
 	case <-removed:
 	case <-time.After(unlockWait):
 	}
-	r.ZooKeeperConn.Close() // fails the request, if it hangs
+	r.Conn.Close() // fails the request, if it hangs
 	<-removed
 	r.work.Wait()
 	return nil

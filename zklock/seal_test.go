@@ -9,7 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
@@ -58,7 +58,7 @@ func foreignWriteUnsealed(t *testing.T, at harness.Endpoint) {
 
 // writesWhileHeld writes to the ticket of a holder, so many times before and
 // after a waiter has set its watch, and expects that none enters.
-func writesWhileHeld(t *testing.T, see *wire.ZooKeeperConn, c *zklock.Client, data string, after, before int) {
+func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data string, after, before int) {
 	m := c.Mutex(newPath(), zklock.Options{})
 	head := lock(t, m)
 	write := func() {

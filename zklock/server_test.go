@@ -10,7 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/backend"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // common is a server for all tests that do not hurt one: to start one is more work for
@@ -56,7 +56,7 @@ func sweep(at harness.Endpoint) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+	c, err := wirezk.Connect(ctx, at, wirezk.Options{})
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func sweep(at harness.Endpoint) error {
 	return removeAll(c, root)
 }
 
-func removeAll(c *wire.ZooKeeperConn, path string) error {
+func removeAll(c *wirezk.Conn, path string) error {
 	names, _, err := c.Children(path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil

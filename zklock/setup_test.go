@@ -14,7 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
@@ -68,11 +68,11 @@ func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Cli
 }
 
 // raw connects a plain client for the duration of t.
-func raw(t *testing.T, at harness.Endpoint) *wire.ZooKeeperConn {
+func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+	c, err := wirezk.Connect(ctx, at, wirezk.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ const user, password = "locklab", "secret"
 func newPath() string { return root + "/" + rand.Text() }
 
 // queue returns the names of the nodes below path, in order.
-func queue(t *testing.T, c *wire.ZooKeeperConn, path string) []string {
+func queue(t *testing.T, c *wirezk.Conn, path string) []string {
 	t.Helper()
 	names, _, err := c.Children(path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -106,7 +106,7 @@ func queue(t *testing.T, c *wire.ZooKeeperConn, path string) []string {
 }
 
 // queued waits until the lock at path has n tickets.
-func queued(t *testing.T, c *wire.ZooKeeperConn, path string, n int) []string {
+func queued(t *testing.T, c *wirezk.Conn, path string, n int) []string {
 	t.Helper()
 	var names []string
 	eventually(t, "the queue has the right length", func() bool {
@@ -152,7 +152,7 @@ type result struct {
 
 // waiting starts a Lock in the background and waits until it is in the queue,
 // which then has n tickets, and most likely also watches it.
-func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wire.ZooKeeperConn, n int) <-chan result {
+func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := comes(t, ctx, m, see, n)
 	quiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
@@ -161,7 +161,7 @@ func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wire.ZooKe
 
 // comes is waiting for a lock whose waiters never stop asking: it returns when there
 // are n tickets.
-func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wire.ZooKeeperConn, n int) <-chan result {
+func comes(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := make(chan result, 1)
 	go func() {

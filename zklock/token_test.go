@@ -13,7 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
@@ -51,7 +51,7 @@ func TestTokens(t *testing.T) {
 type tokenWatch struct {
 	t    *testing.T
 	at   harness.Endpoint
-	see  *wire.ZooKeeperConn
+	see  *wirezk.Conn
 	path string
 
 	enough   int       // holders with a token, if all else has been seen too
@@ -169,14 +169,14 @@ func (w *tokenWatch) mortal(r *rand.Rand) {
 func (w *tokenWatch) zkLock(r *rand.Rand) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	c, err := wire.ZooKeeper(ctx, w.at, wire.ZooKeeperOptions{})
+	c, err := wirezk.Connect(ctx, w.at, wirezk.Options{})
 	if err != nil {
 		w.t.Error(err)
 		return
 	}
 	defer c.Close()
 	for range 10 {
-		l := zk.NewLock(c.Conn, w.path, zk.WorldACL(zk.PermAll))
+		l := zk.NewLock(c.Conn.Conn, w.path, zk.WorldACL(zk.PermAll))
 		if w.over() || l.Lock() != nil {
 			return
 		}

@@ -16,7 +16,8 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // print tells the story in lines.
@@ -171,7 +172,7 @@ func zooEvent(lock string, e *faultproxy.ZooEvent) string {
 type observer func(ctx context.Context, at harness.Endpoint, lock string) (look func(context.Context) (snapshot, error), end func(), err error)
 
 func seeZooKeeper(ctx context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {
-	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -185,7 +186,7 @@ func seeZooKeeper(ctx context.Context, at harness.Endpoint, lock string) (func(c
 }
 
 func seeRedis(_ context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {
-	client, _, err := wire.Redis(at)
+	client, _, err := wireredis.Connect(at)
 	if err != nil {
 		return nil, nil, err
 	}

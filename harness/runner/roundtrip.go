@@ -10,7 +10,8 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/machine"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // How long a bare request takes to a server that keeps the lock, and back. A lock
@@ -85,7 +86,7 @@ func dial(ctx context.Context, at harness.Endpoint) (line, error) {
 
 // dialRedis connects with the first request.
 func dialRedis(at harness.Endpoint) (line, error) {
-	client, _, err := wire.Redis(at, func(o *redis.Options) { o.PoolSize = 1 })
+	client, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
 	if err != nil {
 		return line{}, err
 	}
@@ -104,7 +105,7 @@ func dialRedis(at harness.Endpoint) (line, error) {
 }
 
 func dialZooKeeper(ctx context.Context, at harness.Endpoint) (line, error) {
-	conn, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
 	if err != nil {
 		return line{}, err
 	}

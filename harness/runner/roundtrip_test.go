@@ -16,7 +16,7 @@ import (
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 	"locklab/zklock"
 )
@@ -266,7 +266,7 @@ func TestRoundTripRights(t *testing.T) {
 		}
 	})
 	at := server.Endpoint()
-	admin, _, err := wire.Redis(at, func(o *redis.Options) { o.PoolSize = 1 })
+	admin, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
 	if err != nil {
 		t.Fatal(err)
 	}

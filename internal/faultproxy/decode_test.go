@@ -14,7 +14,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	wirezk "locklab/internal/wire/zookeeper"
 )
 
 // TestZooKeeper reads the real traffic of the client library and a server.
@@ -26,7 +26,7 @@ func TestZooKeeper(t *testing.T) {
 	var l log
 	p := start(t, at.Addrs[0][0], faultproxy.ZooKeeper, &l)
 	at.Addrs = [][]string{{p.Addr()}}
-	c, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+	c, err := wirezk.Connect(t.Context(), at, wirezk.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestZooKeeperReconnect(t *testing.T) {
 	var l log
 	p := start(t, at.Addrs[0][0], faultproxy.ZooKeeper, &l)
 	at.Addrs = [][]string{{p.Addr()}}
-	c, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+	c, err := wirezk.Connect(t.Context(), at, wirezk.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestZooKeeperReconnect(t *testing.T) {
 }
 
 // drive makes each request whose story is in wantStory.
-func drive(t *testing.T, c *wire.ZooKeeperConn, root string) {
+func drive(t *testing.T, c *wirezk.Conn, root string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()

@@ -1,4 +1,4 @@
-package wire
+package zksession
 
 import (
 	"bytes"
@@ -75,7 +75,7 @@ func TestResumption(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				to := new(sink)
-				c := &conn{Conn: to, owner: &ZooKeeperConn{counter: new(Counter)}}
+				c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
 				defer c.Close()
 				if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, test.session, 0))); err != nil {
 					t.Fatal(err)
@@ -104,7 +104,7 @@ func TestResumption(t *testing.T) {
 func TestResumptionCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := new(sink)
-		c := &conn{Conn: to, owner: &ZooKeeperConn{counter: new(Counter)}}
+		c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
 		for _, body := range [][]byte{words(0, 0, 0, 4000, 0, 7, 0), words(1, opCreate, 1)} {
 			if _, err := c.Write(frame(body)); err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestResumptionCloses(t *testing.T) {
 // connection alone, except for the handshake.
 func TestWriteFails(t *testing.T) {
 	to := &sink{closed: true}
-	c := &conn{Conn: to, owner: &ZooKeeperConn{counter: new(Counter)}}
+	c := &conn{Conn: to, owner: &Conn{counter: new(Counter)}}
 	if _, err := c.Write(frame(words(0, 0, 0, 4000, 0, 7, 0))); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("Write of the handshake = %v, want %v", err, io.ErrClosedPipe)
 	}

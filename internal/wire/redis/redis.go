@@ -1,9 +1,10 @@
-package wire
+package redis
 
 import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -15,7 +16,7 @@ import (
 // must not wait for a connection until its lease is half over.
 const poolSize = 64
 
-// Redis returns a client of the server at.Addrs[0][0] and the Counter of its
+// Connect returns a client of the server at.Addrs[0][0] and the Counter of its
 // commands. Each command counts as one request, those of a pipeline too; what
 // go-redis sends to set up a connection (HELLO, AUTH, CLIENT, SELECT) does
 // not, by whatever command it is sent. It connects on first use.
@@ -23,16 +24,17 @@ const poolSize = 64
 // The client never repeats a command or a dial by itself: a repeated SET NX
 // meets its own key and takes it for another client's. It honours deadlines of contexts.
 // tweak may change its options before it is made. The caller closes it.
-func Redis(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *Counter, error) {
-	addrs, err := first(at, harness.KindRedis)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(addrs) != 1 {
-		return nil, nil, fmt.Errorf("wire: %w: a Redis server has one address, got %v", harness.ErrUsage, addrs)
+func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *Counter, error) {
+	switch {
+	case at.Kind != harness.KindRedis:
+		return nil, nil, fmt.Errorf("wire: %w: endpoint is of kind %q, want %q", harness.ErrUsage, at.Kind, harness.KindRedis)
+	case len(at.Addrs) == 0 || len(at.Addrs[0]) == 0:
+		return nil, nil, fmt.Errorf("wire: %w: endpoint of kind %q has no address", harness.ErrUsage, at.Kind)
+	case len(at.Addrs[0]) != 1:
+		return nil, nil, fmt.Errorf("wire: %w: a Redis server has one address, got %v", harness.ErrUsage, at.Addrs[0])
 	}
 	o := &redis.Options{
-		Addr:                  addrs[0],
+		Addr:                  at.Addrs[0][0],
 		Username:              at.Username,
 		Password:              at.Password,
 		TLSConfig:             at.TLS,
@@ -54,16 +56,14 @@ func Redis(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *
 	return client, counter, nil
 }
 
-// first returns the first list of addresses of at, which must be of that kind.
-func first(at harness.Endpoint, kind string) ([]string, error) {
-	if at.Kind != kind {
-		return nil, fmt.Errorf("wire: %w: endpoint is of kind %q, want %q", harness.ErrUsage, at.Kind, kind)
-	}
-	if len(at.Addrs) == 0 || len(at.Addrs[0]) == 0 {
-		return nil, fmt.Errorf("wire: %w: endpoint of kind %q has no address", harness.ErrUsage, kind)
-	}
-	return at.Addrs[0], nil
-}
+// A Counter counts commands. Its zero value is ready; any number of clients and
+// goroutines may share it.
+type Counter struct{ requests atomic.Uint64 }
+
+var _ harness.Counter = (*Counter)(nil)
+
+// Counts returns the commands so far.
+func (c *Counter) Counts() harness.Counts { return harness.Counts{Requests: c.requests.Load()} }
 
 // hook counts the commands of a client.
 type hook struct{ counter *Counter }

@@ -1,7 +1,7 @@
-package wire
+package zksession
 
 // Ended reports whether the library's goroutines have ended.
-func (z *ZooKeeperConn) Ended() bool {
+func (z *Conn) Ended() bool {
 	select {
 	case _, open := <-z.events:
 		return !open

@@ -1,4 +1,4 @@
-package wire
+package zksession
 
 import (
 	"encoding/binary"
@@ -7,7 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// creations are the nodes that are being made by [ZooKeeperConn.CreateZxid].
+// creations are the nodes that are being made by [Conn.CreateZxid].
 // The header of every reply has the zxid of the last transaction that the
 // server had applied, and a server applies the transactions one by one and
 // answers each before the next (FinalRequestProcessor): in the reply to a create
@@ -20,7 +20,7 @@ type creations struct {
 // CreateZxid is Create that also returns the czxid of the node, 0 if it was not
 // seen. The path must not be that of another create that is in progress, not
 // even if the server puts a number behind it.
-func (z *ZooKeeperConn) CreateZxid(path string, data []byte, flags int32, acl []zk.ACL) (string, uint64, error) {
+func (z *Conn) CreateZxid(path string, data []byte, flags int32, acl []zk.ACL) (string, uint64, error) {
 	z.creations.expect(path)
 	name, err := z.Conn.Create(path, data, flags, acl)
 	zxid := z.creations.take(path)

@@ -1,4 +1,4 @@
-package wire_test
+package zookeeper_test
 
 import (
 	"context"
@@ -8,75 +8,18 @@ import (
 	"io"
 	"net"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
-	"locklab/internal/wire"
+	"locklab/internal/wire/zookeeper"
 )
-
-func TestRedisCounts(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
-	client, counter, err := wire.Redis(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	ctx := t.Context()
-	expect := func(what string, want uint64) {
-		t.Helper()
-		if got := counter.Counts(); got != (harness.Counts{Requests: want}) {
-			t.Errorf("after %s: counts %+v, want %d requests", what, got, want)
-		}
-	}
-	key := "locklab:wire-test:" + t.Name()
-	must := func(err error) {
-		t.Helper()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			t.Fatal(err)
-		}
-	}
-	must(client.Set(ctx, key, "x", time.Minute).Err())
-	expect("one command on a new connection", 1)
-	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.Get(ctx, key)
-		p.Get(ctx, key)
-		p.Del(ctx, key)
-		return nil
-	})
-	must(err)
-	expect("three commands in a pipeline", 4)
-	must(client.Get(ctx, key).Err()) // not there: a reply like any other
-	expect("a missing key", 5)
-}
-
-// TestRedisCredentials: the password reaches the server, and no error.
-func TestRedisCredentials(t *testing.T) {
-	at := locktest.Endpoint(t, harness.KindRedis)
-	leaktest.All(t)
-	at.Username, at.Password = "locklab-nobody", "wrong-secret"
-	client, _, err := wire.Redis(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	err = client.Ping(t.Context()).Err()
-	if !redis.HasErrorPrefix(err, "WRONGPASS") {
-		t.Errorf("Ping with wrong credentials = %v, want WRONGPASS", err)
-	}
-	if err != nil && strings.Contains(err.Error(), at.Password) {
-		t.Errorf("the error shows the password: %v", err)
-	}
-}
 
 // tlsFront lets at be reached over TLS for the duration of t.
 func tlsFront(t *testing.T, at harness.Endpoint) harness.Endpoint {
@@ -117,51 +60,36 @@ func tlsFront(t *testing.T, at harness.Endpoint) harness.Endpoint {
 }
 
 func TestTLS(t *testing.T) {
-	t.Run("redis", func(t *testing.T) {
-		at := locktest.Endpoint(t, harness.KindRedis)
-		leaktest.All(t)
-		client, _, err := wire.Redis(tlsFront(t, at))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		if err := client.Ping(t.Context()).Err(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("zookeeper", func(t *testing.T) {
-		at := locktest.Endpoint(t, harness.KindZooKeeper)
-		leaktest.All(t)
-		at = tlsFront(t, at)
-		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		if _, _, err := z.Exists("/"); err != nil {
-			t.Error(err)
-		}
-		if got := z.Counts().Requests; got != 1 {
-			t.Errorf("over TLS one request counts as %d", got)
-		}
-		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12} // knows no such authority
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		if _, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{}); !errors.Is(err, harness.ErrUnavailable) {
-			t.Errorf("a server with an unknown certificate: %v, want ErrUnavailable", err)
-		}
-	})
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	leaktest.All(t)
+	at = tlsFront(t, at)
+	z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if _, _, err := z.Exists("/"); err != nil {
+		t.Error(err)
+	}
+	if got := z.Counts().Requests; got != 1 {
+		t.Errorf("over TLS one request counts as %d", got)
+	}
+	at.TLS = &tls.Config{MinVersion: tls.VersionTLS12} // knows no such authority
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := zookeeper.Connect(ctx, at, zookeeper.Options{}); !errors.Is(err, harness.ErrUnavailable) {
+		t.Errorf("a server with an unknown certificate: %v, want ErrUnavailable", err)
+	}
 }
 
 func TestZooKeeperCounts(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	t.Run("counts", func(t *testing.T) { zooKeeperCounts(t, at) })
-	t.Run("close", func(t *testing.T) { closeWaits(t, at) })
 	t.Run("credentials", func(t *testing.T) {
 		leaktest.All(t)
 		at := at
 		at.Username, at.Password = "locklab", "secret"
-		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +102,7 @@ func TestZooKeeperCounts(t *testing.T) {
 			t.Fatalf("create with the ACL of the credentials: %v", err)
 		}
 		at.Username = ""
-		stranger, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		stranger, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,27 +113,12 @@ func TestZooKeeperCounts(t *testing.T) {
 	})
 }
 
-// closeWaits: Close returns after the library has ended, in every state.
-func closeWaits(t *testing.T, at harness.Endpoint) {
-	leaktest.All(t)
-	for range 5 {
-		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if z.Close(); !z.Ended() {
-			t.Fatal("Close returned before the library's goroutines ended")
-		}
-		z.Close()
-	}
-}
-
 func zooKeeperCounts(t *testing.T, at harness.Endpoint) {
 	leaktest.All(t)
 	at.SessionTimeout = time.Second // pings while the test waits
 	var sessions atomic.Int32
 	before := time.Now()
-	z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{OnEvent: func(ev zk.Event) {
+	z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{OnEvent: func(ev zk.Event) {
 		if ev.State == zk.StateHasSession {
 			sessions.Add(1)
 		}
@@ -283,7 +196,7 @@ func TestZooKeeperSilentServer(t *testing.T) {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		_, err := wire.ZooKeeper(ctx, at, wire.ZooKeeperOptions{})
+		_, err := zookeeper.Connect(ctx, at, zookeeper.Options{})
 		done <- err
 	}()
 	<-accepted
@@ -299,5 +212,24 @@ func TestZooKeeperSilentServer(t *testing.T) {
 	l.Close()
 	for c := range accepted {
 		c.Close()
+	}
+}
+
+func TestEndpointMistakes(t *testing.T) {
+	good := harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{{"127.0.0.1:1"}}}
+	for what, spoil := range map[string]func(*harness.Endpoint){
+		"nothing":           func(at *harness.Endpoint) { *at = harness.Endpoint{} },
+		"another kind":      func(at *harness.Endpoint) { at.Kind = harness.KindRedis },
+		"no list":           func(at *harness.Endpoint) { at.Addrs = nil },
+		"an empty list":     func(at *harness.Endpoint) { at.Addrs = [][]string{{}} },
+		"a negative time":   func(at *harness.Endpoint) { at.SessionTimeout = -1 },
+		"more than 31 bits": func(at *harness.Endpoint) { at.SessionTimeout = 25 * 24 * time.Hour },
+		"a time too long":   func(at *harness.Endpoint) { at.SessionTimeout = 1 << 62 },
+	} {
+		at := good
+		spoil(&at)
+		if _, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{}); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s: %v, want ErrUsage", what, err)
+		}
 	}
 }

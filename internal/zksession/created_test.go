@@ -1,4 +1,4 @@
-package wire_test
+package zksession_test
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/backend"
-	"locklab/internal/wire"
+	"locklab/internal/wire/zookeeper"
 )
 
-// TestCreateZxid: the zxid of the reply is the czxid that the server says, whoever
-// else writes at the same time, at one server and at each of an ensemble.
+// TestCreateZxid: the zxid of the reply is the czxid that the server says, whatever
+// other clients write at the same time, at one server and at each of an ensemble.
 func TestCreateZxid(t *testing.T) {
 	t.Run("one server", func(t *testing.T) {
 		at := locktest.Endpoint(t, harness.KindZooKeeper)
@@ -50,7 +50,7 @@ func createZxid(t *testing.T, each ...harness.Endpoint) {
 	acl := zk.WorldACL(zk.PermAll)
 	var wg sync.WaitGroup
 	for k, at := range each {
-		z, err := wire.ZooKeeper(t.Context(), at, wire.ZooKeeperOptions{})
+		z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,16 +1,13 @@
-package wire
+package zksession
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"locklab/harness"
 )
 
 // script is a net.Conn that reads from a byte slice, so many bytes at a time,
@@ -59,7 +56,7 @@ func TestConnCounts(t *testing.T) {
 		for _, r := range replies {
 			in = append(in, frame(r)...)
 		}
-		z := &ZooKeeperConn{counter: new(Counter)}
+		z := &Conn{counter: new(Counter)}
 		c := &conn{Conn: &script{in: in, step: step}, owner: z}
 		for p := range slices.Chunk(slices.Concat(mapFrames(requests)...), step) {
 			if n, err := c.Write(p); n != len(p) || err != nil {
@@ -69,8 +66,8 @@ func TestConnCounts(t *testing.T) {
 		if _, err := io.Copy(io.Discard, struct{ io.Reader }{c}); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := z.Counts(), (harness.Counts{Requests: 2, Notifications: 2}); got != want {
-			t.Errorf("in steps of %d: counts %+v, want %+v", step, got, want)
+		if requests, notifications := z.Traffic(); requests != 2 || notifications != 2 {
+			t.Errorf("in steps of %d: %d requests and %d notifications, want 2 and 2", step, requests, notifications)
 		}
 		if got := z.SessionTimeout(); got != 4*time.Second {
 			t.Errorf("in steps of %d: session timeout %v, want 4s", step, got)
@@ -83,7 +80,7 @@ func TestConnCounts(t *testing.T) {
 func TestReadOnce(t *testing.T) {
 	in := slices.Concat(frame(words(0, 4000, 1, 2, 16)), frame(words(1, 0, 9, 0, 5, 5)))
 	s := &script{in: in, step: len(in)}
-	c := &conn{Conn: s, owner: &ZooKeeperConn{counter: new(Counter)}}
+	c := &conn{Conn: s, owner: &Conn{counter: new(Counter)}}
 	for range 2 {
 		var size [4]byte
 		if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -148,7 +145,7 @@ func TestProof(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				z := &ZooKeeperConn{counter: new(Counter), tick: c.tick}
+				z := &Conn{counter: new(Counter), tick: c.tick}
 				k := &conn{owner: z}
 				z.now = k
 				began := time.Now()
@@ -181,7 +178,7 @@ func TestProof(t *testing.T) {
 // TestProofUnanswered: pings overtake a write that no majority grants.
 func TestProofUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		z := &ZooKeeperConn{counter: new(Counter)}
+		z := &Conn{counter: new(Counter)}
 		k := &conn{owner: z}
 		z.now = k
 		began := time.Now()
@@ -215,7 +212,7 @@ func TestProofUnanswered(t *testing.T) {
 func TestHandshakeDeadline(t *testing.T) {
 	s := new(script)
 	dead := time.Now().Add(time.Second)
-	c := &conn{Conn: s, owner: &ZooKeeperConn{counter: new(Counter)}, dead: dead}
+	c := &conn{Conn: s, owner: &Conn{counter: new(Counter)}, dead: dead}
 	for _, ask := range []time.Time{{}, dead.Add(time.Hour)} {
 		c.SetReadDeadline(ask)
 		if !s.deadline.Equal(dead) {
@@ -229,29 +226,5 @@ func TestHandshakeDeadline(t *testing.T) {
 	c.read(words(0, 4000))
 	if c.SetReadDeadline(time.Time{}); !s.deadline.IsZero() {
 		t.Error("the deadline outlives the handshake")
-	}
-}
-
-func TestEndpointMistakes(t *testing.T) {
-	for _, at := range []harness.Endpoint{
-		{},
-		{Kind: harness.KindZooKeeper, Addrs: [][]string{{"127.0.0.1:1"}}},
-		{Kind: harness.KindRedis},
-		{Kind: harness.KindRedis, Addrs: [][]string{{}}},
-		{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1", "127.0.0.1:2"}}},
-	} {
-		if _, _, err := Redis(at); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("Redis(%+v) = %v, want ErrUsage", at, err)
-		}
-	}
-	at := harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1"}}}
-	if _, err := ZooKeeper(t.Context(), at, ZooKeeperOptions{}); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("ZooKeeper(%+v) = %v, want ErrUsage", at, err)
-	}
-	at.Kind = harness.KindZooKeeper
-	for _, at.SessionTimeout = range []time.Duration{-1, 25 * 24 * time.Hour, 1 << 62} {
-		if _, err := ZooKeeper(t.Context(), at, ZooKeeperOptions{}); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("ZooKeeper(%+v) = %v, want ErrUsage", at, err)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package wire
+package zksession
 
 import "time"
 
@@ -115,13 +115,13 @@ func committed(op int32, head []byte) bool {
 // Lag returns how much older than a write a touch has to be for the leader to
 // know of it, and how far apart writes are to be that prove each other's touch. A
 // leader pings each half tick; the rest is for what delays a ping.
-func (z *ZooKeeperConn) Lag() time.Duration {
+func (z *Conn) Lag() time.Duration {
 	timeout := z.SessionTimeout()
 	return max(timeout/4, z.tick/2) + timeout/20
 }
 
 // Proof returns what is proven so far.
-func (z *ZooKeeperConn) Proof() Proof {
+func (z *Conn) Proof() Proof {
 	z.mu.Lock()
 	p, now := Proof{Since: z.since}, z.now
 	z.mu.Unlock()
@@ -142,7 +142,7 @@ func (z *ZooKeeperConn) Proof() Proof {
 
 // Cut breaks the TCP connection. The library opens another one, to another server
 // if it knows any, and takes up the session there.
-func (z *ZooKeeperConn) Cut() {
+func (z *Conn) Cut() {
 	z.mu.Lock()
 	now := z.now
 	z.mu.Unlock()
@@ -152,7 +152,7 @@ func (z *ZooKeeperConn) Cut() {
 }
 
 // proven notes that the servers count from then, or later.
-func (z *ZooKeeperConn) proven(since time.Time) {
+func (z *Conn) proven(since time.Time) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if since.After(z.since) {

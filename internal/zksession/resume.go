@@ -1,4 +1,4 @@
-package wire
+package zksession
 
 import (
 	"encoding/binary"
@@ -35,7 +35,7 @@ type resumption struct {
 // at once: long for a goroutine of a busy machine, short beside a reconnect.
 const resumeWait = 100 * time.Millisecond
 
-var errOvertaken = errors.New("wire: requests have overtaken the watches of the session: connect again")
+var errOvertaken = errors.New("zksession: requests have overtaken the watches of the session: connect again")
 
 // resumes reports whether a handshake takes up a session: ConnectRequest is
 // protocol version, last zxid, timeout, session id … behind its length.

@@ -1,4 +1,4 @@
-package wire
+package zksession
 
 import (
 	"io"
@@ -40,7 +40,7 @@ func (e *ends) Read([]byte) (int, error) { return 0, e.err }
 // TestHandshakeFails: the connection that fails says whether the server hangs, and one
 // that has been answered says nothing.
 func TestHandshakeFails(t *testing.T) {
-	z := &ZooKeeperConn{counter: new(Counter)}
+	z := &Conn{counter: new(Counter)}
 	z.timeout.Store(int64(4 * time.Second))
 	for k, step := range []struct {
 		err      error

@@ -1,4 +1,4 @@
-package wire
+package zksession
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ const (
 // the library does not, see [resumption].
 type conn struct {
 	net.Conn
-	owner *ZooKeeperConn
+	owner *Conn
 
 	in       frames
 	received *bufio.Reader // nil before the first Read

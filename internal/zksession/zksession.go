@@ -1,4 +1,4 @@
-package wire
+package zksession
 
 import (
 	"context"
@@ -12,17 +12,26 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
 
-// DefaultSessionTimeout is what [ZooKeeper] asks the server for if the
-// endpoint names none: long enough for a garbage collector or a leader
+// ErrNoSession is returned by [Connect] if it got no session in time.
+var ErrNoSession = errors.New("no server to talk to")
+
+// DefaultSessionTimeout is what [Connect] asks the servers for if the options
+// name none: long enough for a garbage collector or a leader
 // election, short enough that a crashed holder does not stop a service.
 const DefaultSessionTimeout = 10 * time.Second
 
-// ZooKeeperOptions is how to connect to ZooKeeper. The zero value is usable.
-type ZooKeeperOptions struct {
+// MaxSessionTimeout is the longest that the protocol can say.
+const MaxSessionTimeout = math.MaxInt32 * time.Millisecond
+
+// Options is how to connect.
+type Options struct {
+	Servers            []string      // host:port of the ensemble's
+	SessionTimeout     time.Duration // asked for; 0 is DefaultSessionTimeout
+	Username, Password string        // digest authentication; none if Username is empty
+	TLS                *tls.Config   // nil for plain TCP
+
 	// OnEvent is called with every event of the connection, in order, on the
 	// library's own goroutines: it must not block and not call the
 	// connection. Unlike the library's channel it misses none. nil is fine.
@@ -32,13 +41,13 @@ type ZooKeeperOptions struct {
 	Counter *Counter
 
 	// Tick is the tickTime of the servers, if they grant sessions of less than two
-	// ticks; see [ZooKeeperConn.Lag]. 0 says that they do not.
+	// ticks; see [Conn.Lag]. 0 says that they do not.
 	Tick time.Duration
 }
 
-// A ZooKeeperConn is a client of a ZooKeeper ensemble: one session at a time,
+// A Conn is a client of a ZooKeeper ensemble: one session at a time,
 // over one TCP connection at a time. It reconnects by itself.
-type ZooKeeperConn struct {
+type Conn struct {
 	*zk.Conn
 	counter *Counter
 	events  <-chan zk.Event // closed when the library's last goroutine has ended
@@ -59,25 +68,22 @@ type ZooKeeperConn struct {
 	stop    context.CancelFunc
 }
 
-// ZooKeeper connects to the ensemble in the first list of at.Addrs and waits
-// for a session until ctx ends; the error then wraps ErrUnavailable and
-// ctx.Err(). Counted are packets sent, but not the handshake, pings,
-// authentication, re-registration of watches after a reconnect, and the end of
-// the session; and watch events received. With at.Username set, the session
-// authenticates by digest. The caller closes the connection.
-func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*ZooKeeperConn, error) {
-	addrs, err := first(at, harness.KindZooKeeper)
-	if err != nil {
-		return nil, err
-	}
-	timeout := at.SessionTimeout
+// Connect connects to an ensemble and waits for a session until ctx ends; the
+// error then wraps ErrNoSession and ctx.Err(). Counted are packets sent, but not the
+// handshake, pings, authentication, re-registration of watches after a reconnect, and
+// the end of the session; and watch events received. The caller closes the connection.
+func Connect(ctx context.Context, o Options) (*Conn, error) {
+	timeout := o.SessionTimeout
 	if timeout == 0 {
 		timeout = DefaultSessionTimeout
 	}
-	if timeout < 0 || timeout > math.MaxInt32*time.Millisecond { // as the protocol has it
-		return nil, fmt.Errorf("wire: session timeout %v: %w", timeout, harness.ErrUsage)
+	if timeout < 0 || timeout > MaxSessionTimeout {
+		return nil, fmt.Errorf("zksession: session timeout %v cannot be", timeout)
 	}
-	z := &ZooKeeperConn{counter: o.Counter, tick: o.Tick, hosts: &hosts{HostProvider: zk.NewDNSHostProvider()}}
+	if len(o.Servers) == 0 {
+		return nil, errors.New("zksession: no server is named")
+	}
+	z := &Conn{counter: o.Counter, tick: o.Tick, hosts: &hosts{HostProvider: zk.NewDNSHostProvider()}}
 	if z.counter == nil {
 		z.counter = new(Counter)
 	}
@@ -86,6 +92,7 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 
 	ready := make(chan struct{})
 	var once sync.Once
+	var err error
 	onEvent := func(ev zk.Event) {
 		if o.OnEvent != nil {
 			o.OnEvent(ev)
@@ -94,18 +101,18 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 			once.Do(func() { close(ready) })
 		}
 	}
-	z.Conn, z.events, err = zk.Connect(addrs, timeout,
-		zk.WithDialer(z.dialer(at.TLS)), zk.WithHostProvider(z.hosts), zk.WithEventCallback(onEvent),
+	z.Conn, z.events, err = zk.Connect(o.Servers, timeout,
+		zk.WithDialer(z.dialer(o.TLS)), zk.WithHostProvider(z.hosts), zk.WithEventCallback(onEvent),
 		zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		z.stop()
-		return nil, fmt.Errorf("wire: %w", err)
+		return nil, fmt.Errorf("zksession: %w", err)
 	}
 	select {
 	case <-ready:
-		err = z.authenticate(ctx, at)
+		err = z.authenticate(ctx, o)
 	case <-ctx.Done():
-		err = z.unavailable(ctx, addrs)
+		err = z.unavailable(ctx, o.Servers)
 	}
 	if err != nil {
 		z.Close()
@@ -115,7 +122,7 @@ func ZooKeeper(ctx context.Context, at harness.Endpoint, o ZooKeeperOptions) (*Z
 }
 
 // unavailable returns the error of a caller that has waited in vain for a session.
-func (z *ZooKeeperConn) unavailable(ctx context.Context, addrs []string) error {
+func (z *Conn) unavailable(ctx context.Context, servers []string) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	why := z.refused
@@ -125,30 +132,30 @@ func (z *ZooKeeperConn) unavailable(ctx context.Context, addrs []string) error {
 	if why == nil {
 		why = errors.New("no answer")
 	}
-	return fmt.Errorf("wire: no session with ZooKeeper at %v: %w: %w: %w", addrs, harness.ErrUnavailable, ctx.Err(), why)
+	return fmt.Errorf("zksession: no session with ZooKeeper at %v: %w: %w: %w", servers, ErrNoSession, ctx.Err(), why)
 }
 
-// authenticate presents the endpoint's credentials, if it has any. The library
+// authenticate presents the credentials, if there are any. The library
 // presents them again after each reconnect.
-func (z *ZooKeeperConn) authenticate(ctx context.Context, at harness.Endpoint) error {
-	if at.Username == "" {
+func (z *Conn) authenticate(ctx context.Context, o Options) error {
+	if o.Username == "" {
 		return nil
 	}
 	done := make(chan error, 1)
-	go func() { done <- z.AddAuth("digest", []byte(at.Username+":"+at.Password)) }()
+	go func() { done <- z.AddAuth("digest", []byte(o.Username+":"+o.Password)) }()
 	select {
 	case err := <-done:
 		if err != nil {
-			return fmt.Errorf("wire: ZooKeeper refused the credentials: %w", err)
+			return fmt.Errorf("zksession: ZooKeeper refused the credentials: %w", err)
 		}
 		return nil
 	case <-ctx.Done(): // the caller closes z, which ends the goroutine
-		return fmt.Errorf("wire: ZooKeeper did not answer to the credentials: %w", ctx.Err())
+		return fmt.Errorf("zksession: ZooKeeper did not answer to the credentials: %w", ctx.Err())
 	}
 }
 
 // dialer returns the function that opens TCP connections for the library.
-func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
+func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		if pause := z.hosts.due(); pause > 0 {
 			select {
@@ -187,17 +194,17 @@ func (z *ZooKeeperConn) dialer(config *tls.Config) zk.Dialer {
 	}
 }
 
-// Counts returns the traffic of the connection's Counter.
-func (z *ZooKeeperConn) Counts() harness.Counts { return z.counter.Counts() }
+// Traffic returns that of the connection's Counter.
+func (z *Conn) Traffic() (requests, notifications uint64) { return z.counter.Traffic() }
 
 // SessionTimeout returns what the server granted: it ends the session when it
 // has not heard from the client for that long.
-func (z *ZooKeeperConn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
+func (z *Conn) SessionTimeout() time.Duration { return time.Duration(z.timeout.Load()) }
 
 // Close ends the session, or leaves it to time out if no server answers within
 // a second or two, and returns when every goroutine of the connection has
 // ended. Calls in progress fail with [zk.ErrConnectionClosed].
-func (z *ZooKeeperConn) Close() {
+func (z *Conn) Close() {
 	z.Conn.Close()
 	z.stop()
 	z.mu.Lock()

@@ -1,0 +1,99 @@
+package redis_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	wireredis "locklab/internal/wire/redis"
+)
+
+func TestRedisCounts(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.All(t)
+	client, counter, err := wireredis.Connect(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx := t.Context()
+	expect := func(what string, want uint64) {
+		t.Helper()
+		if got := counter.Counts(); got != (harness.Counts{Requests: want}) {
+			t.Errorf("after %s: counts %+v, want %d requests", what, got, want)
+		}
+	}
+	key := "locklab:wire-test:" + t.Name()
+	must := func(err error) {
+		t.Helper()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			t.Fatal(err)
+		}
+	}
+	must(client.Set(ctx, key, "x", time.Minute).Err())
+	expect("one command on a new connection", 1)
+	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Get(ctx, key)
+		p.Get(ctx, key)
+		p.Del(ctx, key)
+		return nil
+	})
+	must(err)
+	expect("three commands in a pipeline", 4)
+	must(client.Get(ctx, key).Err()) // not there: a reply like any other
+	expect("a missing key", 5)
+}
+
+// TestRedisCredentials: the password reaches the server, and no error.
+func TestRedisCredentials(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.All(t)
+	at.Username, at.Password = "locklab-nobody", "wrong-secret"
+	client, _, err := wireredis.Connect(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	err = client.Ping(t.Context()).Err()
+	if !redis.HasErrorPrefix(err, "WRONGPASS") {
+		t.Errorf("Ping with wrong credentials = %v, want WRONGPASS", err)
+	}
+	if err != nil && strings.Contains(err.Error(), at.Password) {
+		t.Errorf("the error shows the password: %v", err)
+	}
+}
+
+// TestTLS: the endpoint's configuration is the client's; redislock's tests with
+// TLS talk to a server by one.
+func TestTLS(t *testing.T) {
+	at := harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1"}}, TLS: &tls.Config{MinVersion: tls.VersionTLS13}}
+	client, _, err := wireredis.Connect(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if got := client.Options().TLSConfig; got == nil || got.MinVersion != tls.VersionTLS13 {
+		t.Errorf("the client's TLS configuration is %+v", got)
+	}
+}
+
+func TestEndpointMistakes(t *testing.T) {
+	for _, at := range []harness.Endpoint{
+		{},
+		{Kind: harness.KindZooKeeper, Addrs: [][]string{{"127.0.0.1:1"}}},
+		{Kind: harness.KindRedis},
+		{Kind: harness.KindRedis, Addrs: [][]string{{}}},
+		{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1", "127.0.0.1:2"}}},
+	} {
+		if _, _, err := wireredis.Connect(at); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("Connect(%+v) = %v, want ErrUsage", at, err)
+		}
+	}
+}

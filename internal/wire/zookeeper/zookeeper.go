@@ -1,0 +1,75 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/zksession"
+)
+
+// Options is how to connect. The zero value is usable.
+type Options struct {
+	// OnEvent, Counter and Tick are as in [zksession.Options].
+	OnEvent func(zk.Event)
+	Counter *Counter
+	Tick    time.Duration
+}
+
+// A Counter counts the traffic of any number of connections. Its zero value is ready.
+type Counter struct{ packets zksession.Counter }
+
+var _ harness.Counter = (*Counter)(nil)
+
+// Counts returns the traffic so far.
+func (c *Counter) Counts() harness.Counts { return counts(&c.packets) }
+
+func counts(from interface {
+	Traffic() (requests, notifications uint64)
+}) harness.Counts {
+	requests, notifications := from.Traffic()
+	return harness.Counts{Requests: requests, Notifications: notifications}
+}
+
+// A Conn is a session with an ensemble.
+type Conn struct{ *zksession.Conn }
+
+var _ harness.Counter = (*Conn)(nil)
+
+// Counts returns the traffic of the connection's Counter.
+func (c *Conn) Counts() harness.Counts { return counts(c.Conn) }
+
+// Connect connects to the ensemble in the first list of at.Addrs and waits
+// for a session until ctx ends; the error then wraps harness.ErrUnavailable and
+// ctx.Err(). With at.Username set, the session authenticates by digest. The caller
+// closes the connection.
+func Connect(ctx context.Context, at harness.Endpoint, o Options) (*Conn, error) {
+	switch {
+	case at.Kind != harness.KindZooKeeper:
+		return nil, fmt.Errorf("wire: %w: endpoint is of kind %q, want %q", harness.ErrUsage, at.Kind, harness.KindZooKeeper)
+	case len(at.Addrs) == 0 || len(at.Addrs[0]) == 0:
+		return nil, fmt.Errorf("wire: %w: endpoint of kind %q has no address", harness.ErrUsage, at.Kind)
+	case at.SessionTimeout < 0 || at.SessionTimeout > zksession.MaxSessionTimeout:
+		return nil, fmt.Errorf("wire: %w: session timeout %v", harness.ErrUsage, at.SessionTimeout)
+	}
+	s := zksession.Options{
+		Servers: at.Addrs[0], SessionTimeout: at.SessionTimeout,
+		Username: at.Username, Password: at.Password, TLS: at.TLS,
+		OnEvent: o.OnEvent, Tick: o.Tick,
+	}
+	if o.Counter != nil {
+		s.Counter = &o.Counter.packets
+	}
+	conn, err := zksession.Connect(ctx, s)
+	if errors.Is(err, zksession.ErrNoSession) {
+		err = fmt.Errorf("%w: %w", harness.ErrUnavailable, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Conn{conn}, nil
+}
