@@ -84,7 +84,7 @@ func compareCommand() *cobra.Command {
 		Example: `  locklab compare runs/before runs/after
   locklab compare runs/before runs/after --fail-over 10% --locks mcs,sync-mutex --metric throughput,wait-p99
   locklab compare runs/before runs/after --format csv > changes.csv
-  locklab compare --to redis-queue runs/redis --metric handovers,handover-wait-p99
+  locklab compare --to mcs runs/locks --metric throughput,wait-p99
   locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.to != "" && len(args) == 1 {

@@ -24,6 +24,9 @@ func Locks(run *resultfile.Run, to string, o Options) (*Comparison, error) {
 	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == to }) {
 		return nil, fmt.Errorf("%w: the run has no result of %s to compare the others with", harness.ErrUsage, to)
 	}
+	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return o.Locks(r.Lock) }) {
+		return nil, fmt.Errorf("%w: the run has nothing but %s to compare", harness.ErrUsage, to)
+	}
 	next := *run
 	if next.Manifest.Pair == "" { // its locks were measured in the same rounds
 		next.Manifest.Pair = "locks"

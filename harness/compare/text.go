@@ -150,7 +150,9 @@ func (c *Comparison) remarks() (out []string) {
 	if has(Noisy) {
 		out = append(out, fmt.Sprintf("Too noisy: the interval reaches beyond %s to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Threshold)))
 	}
-	if has(Unmeasured) || len(c.Gaps) > 0 {
+	if c.To != "" && has(Unmeasured) {
+		out = append(out, "Not measured: rounds without a figure, which may be the bad ones, or too few samples in a round. A longer --duration gives more.")
+	} else if has(Unmeasured) || len(c.Gaps) > 0 {
 		remedy := "Go on with locklab run --resume, or measure it again."
 		if c.Base.Pair != "" && c.New.Pair != "" { // these do not go on
 			remedy = "Measure both builds again."
