@@ -49,7 +49,7 @@ var docRules = []rule{
 	{match: `^locklab trace redis`, needs: []string{harness.KindRedis}},
 	{match: `^locklab trace mcs$`, why: "NAME stands for a lock kept by servers there"},
 	{match: `^locklab compare .*--interleave`, why: "it takes two builds; TestInterleave builds and measures them"},
-	{match: `^locklab compare --to (redis|zk|go-zookeeper|curator)-`, why: "it takes a run of these locks; TestCompareTo compares another"},
+	{match: `^locklab compare --to (LOCK |(redis|zk|go-zookeeper|curator)-)`, why: "it takes a run of these locks; TestCompareTo compares another"},
 	{match: `^locklab (report|export|compare)( --format csv)?$`, why: "it is a mention, without the runs that it needs"},
 	{match: `^locklab `},
 	{match: `^go (test|build)( .*)? \.$|^\./mylock `, why: "it is of a module outside this one, docs/your-own-lock.md, which TestOwnLock of internal/layers makes"},
