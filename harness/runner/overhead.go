@@ -7,6 +7,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/recorder"
+	"locklab/harness/stat"
 )
 
 // Overhead measures what the loop around a local lock costs, in some
@@ -33,8 +34,8 @@ func (in *Instruments) Overhead() harness.Overhead {
 		direct = append(direct, ns[directTurn])
 		locker = append(locker, ns[lockerTurn])
 	}
-	return harness.Overhead{Turn: median(bare), Log: max(0, median(log)), Timing: max(0, median(timing)),
-		Direct: median(direct), Locker: median(locker)}
+	return harness.Overhead{Turn: stat.Median(bare), Log: max(0, stat.Median(log)), Timing: max(0, stat.Median(timing)),
+		Direct: stat.Median(direct), Locker: stat.Median(locker)}
 }
 
 // A turnKind is what a turn is burdened with. The first three are turns of the
