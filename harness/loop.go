@@ -14,14 +14,14 @@ type Loop func(ctx context.Context, at Endpoint, key string, w Workload) (*LoopL
 
 // A LoopLog is what the workers of a Loop did. Times are ns since Began.
 type LoopLog struct {
-	Began       time.Time
-	Open, Close int64   // the window
-	Turns       []Turn  // in and around the window, in any order
-	Wire        *Counts // in the window; nil if it was not counted
+	Began        time.Time
+	Open, Close  int64         // the window
+	Acquisitions []Acquisition // in and around the window, in any order
+	Wire         *Counts       // in the window; nil if it was not counted
 }
 
-// A Turn is one acquisition of a Loop.
-type Turn struct {
+// An Acquisition is one of a Loop.
+type Acquisition struct {
 	Worker    int
 	Requested int64 // before the worker asked
 	Acquired  int64

@@ -31,7 +31,7 @@ func curatorLoop(recipe curatorRecipe) harness.Loop {
 		}
 		out := &harness.LoopLog{Began: m.began, Open: log.Open, Close: log.Close, Wire: m.within(log)}
 		for _, h := range log.Holds {
-			out.Turns = append(out.Turns, harness.Turn{Worker: h.Worker, Requested: h.Requested, Acquired: h.Acquired, Releasing: h.Releasing})
+			out.Acquisitions = append(out.Acquisitions, harness.Acquisition{Worker: h.Worker, Requested: h.Requested, Acquired: h.Acquired, Releasing: h.Releasing})
 		}
 		return out, nil
 	}

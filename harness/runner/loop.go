@@ -68,8 +68,8 @@ func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload)
 
 // judgeLoop turns log into the figures of r, as the drive of a remote lock does.
 func judgeLoop(r *harness.Result, log *harness.LoopLog) {
-	holds := make([]oracle.Hold, len(log.Turns))
-	for i, t := range log.Turns {
+	holds := make([]oracle.Hold, len(log.Acquisitions))
+	for i, t := range log.Acquisitions {
 		holds[i] = oracle.Hold{Worker: t.Worker, Requested: t.Requested, Acquired: t.Acquired, Releasing: t.Releasing}
 	}
 	oracle.Sort(holds)

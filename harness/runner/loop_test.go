@@ -12,14 +12,14 @@ import (
 	"locklab/harness/metric"
 )
 
-// loopJob returns a job whose Loop gives these turns, in a window from 100 to 200 ns.
-func loopJob(err error, turns ...harness.Turn) Job {
+// loopJob returns a job whose Loop gives these acquisitions, in a window from 100 to 200 ns.
+func loopJob(err error, acquisitions ...harness.Acquisition) Job {
 	v := new(shelf).variant(harness.Traits{})
 	v.Loop = func(_ context.Context, _ harness.Endpoint, _ string, w harness.Workload) (*harness.LoopLog, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &harness.LoopLog{Began: time.Now(), Open: 100, Close: 200, Turns: turns, Wire: &harness.Counts{Requests: 9}}, nil
+		return &harness.LoopLog{Began: time.Now(), Open: 100, Close: 200, Acquisitions: acquisitions, Wire: &harness.Counts{Requests: 9}}, nil
 	}
 	return Job{Lock: v, Workload: harness.Workload{Workers: 2, Warmup: time.Millisecond, Window: 2 * time.Millisecond},
 		At: harness.Endpoint{Kind: harness.KindRedis}}
@@ -30,11 +30,11 @@ func loopJob(err error, turns ...harness.Turn) Job {
 func TestLoop(t *testing.T) {
 	in := Calibrate()
 	job := loopJob(nil,
-		harness.Turn{Worker: 0, Requested: 40, Acquired: 50, Releasing: 90},    // before the window
-		harness.Turn{Worker: 1, Requested: 60, Acquired: 110, Releasing: 120},  // from another: 50
-		harness.Turn{Worker: 1, Requested: 125, Acquired: 130, Releasing: 140}, // from itself
-		harness.Turn{Worker: 0, Requested: 95, Acquired: 150, Releasing: 170},  // from another: 55
-		harness.Turn{Worker: 1, Requested: 145, Acquired: 205, Releasing: 210}, // after it
+		harness.Acquisition{Worker: 0, Requested: 40, Acquired: 50, Releasing: 90},    // before the window
+		harness.Acquisition{Worker: 1, Requested: 60, Acquired: 110, Releasing: 120},  // from another: 50
+		harness.Acquisition{Worker: 1, Requested: 125, Acquired: 130, Releasing: 140}, // from itself
+		harness.Acquisition{Worker: 0, Requested: 95, Acquired: 150, Releasing: 170},  // from another: 55
+		harness.Acquisition{Worker: 1, Requested: 145, Acquired: 205, Releasing: 210}, // after it
 	)
 	r, err := Measure(t.Context(), in, job)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestLoopRejects(t *testing.T) {
 		job  Job
 		rule string
 	}{
-		"two inside": {loopJob(nil, harness.Turn{Worker: 0, Requested: 1, Acquired: 110, Releasing: 130}, harness.Turn{Worker: 1, Requested: 2, Acquired: 120, Releasing: 140}), "exclusion"},
+		"two inside": {loopJob(nil, harness.Acquisition{Worker: 0, Requested: 1, Acquired: 110, Releasing: 130}, harness.Acquisition{Worker: 1, Requested: 2, Acquired: 120, Releasing: 140}), "exclusion"},
 		"a failure":  {loopJob(errors.New("its session expired")), "error"},
 	} {
 		r, err := Measure(t.Context(), in, c.job)

@@ -27,7 +27,7 @@ type Twin struct {
 	stderr  child.Tail
 
 	lines  chan string   // of the child, closed at the end of its output
-	killed chan struct{} // closed when lines are not read any more
+	killed chan struct{} // closed when lines are no longer read
 	kill   func()
 	forget func() bool // the context
 	mu     sync.Mutex  // held from a command to its answer
