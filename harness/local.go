@@ -5,7 +5,7 @@ import "sync"
 // Setup is what a Local constructor may need to know.
 type Setup struct {
 	Workers int        // how many workers will call Local.Worker; at least 1
-	Wait    WaitPolicy // how a waiter waits, for locks that poll
+	Wait    WaitPolicy // how a waiter waits, for locks that claim Traits.FollowsWait; for others it is WaitAdaptive
 	Pin     Pin        // how the workers are bound, which is how a waiter gives its processor up
 
 	// Nodes[i] is on which node of the machine worker i stays: processors that

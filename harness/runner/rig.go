@@ -137,6 +137,9 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
 		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
 	}
+	if w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait {
+		return fmt.Errorf("%w: the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", harness.ErrUsage, v.Name, w.Wait)
+	}
 	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
 		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
 	}
