@@ -68,7 +68,7 @@ func waiterYields(ctx context.Context, s Subject, policy harness.WaitPolicy) (yi
 			}
 			close(asks)
 			hs[1].Lock()
-			hs[1].Unlock()
+			defer hs[1].Unlock()
 			return nil
 		}
 		hs[0].Lock()
