@@ -14,15 +14,11 @@ const moved = "example.org/you/locklab"
 // quick are packages whose tests take a moment: in them a path that was left behind,
 // or replaced where it must not be, would be found. The compiler finds it in imports
 // of all packages.
-var quick = []string{
-	"atomics/evidence", "cmd/testcount",
-	"harness", "harness/compare", "harness/metric", "harness/oracle", "harness/recorder", "harness/resultfile",
-	"internal/layers",
-}
+var quick = []string{"cmd/testcount", "harness", "harness/resultfile", "internal/layers"}
 
 // slow are tests of these packages that build other programs, and those that make
 // many listings.
-const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms)$"
+const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOwnLock)$"
 
 // TestMakeModule gives a copy of this tree another path, builds it, vets and tests
 // some of its packages, and gives it the old path back.
