@@ -269,13 +269,65 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 			t.Errorf("chart %s was not on the page", c.Name)
 		}
 	}
+}
+
+// TestTablesSayWhereTheyAre: the chart of an experiment names its table, and one of
+// several machines all their files.
+func TestTablesSayWhereTheyAre(t *testing.T) {
+	run := laboratory()
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, run)
+	text, _ := markdownOf(t, run)
+	drawn := 0
 	for _, s := range doc.Hardware {
 		for k, p := range s.Plates {
-			want := fmt.Sprintf(" of results.jsonl, table %d.", k+1)
-			if p.SVG != "" && !strings.HasSuffix(plain(p.Data), want) {
-				t.Errorf("table %q says of its data: %q, want %q", p.Caption, plain(p.Data), want)
+			if p.SVG == "" {
+				continue
+			}
+			drawn++
+			data := plain(p.Data)
+			if !strings.HasSuffix(data, fmt.Sprintf(" of results.jsonl, table %d.", k+1)) {
+				t.Errorf("table %q says of its data: %q", p.Caption, data)
+			}
+			if !strings.Contains(page, template.HTMLEscapeString(data)) || !strings.Contains(text, inlineText(data)) {
+				t.Errorf("the page or the Markdown does not say %q under table %q", data, p.Caption)
 			}
 		}
+	}
+	for _, c := range findingCharts(run) {
+		p := c.standalone(run)
+		if _, _, foot, _ := p.layout(); p.data == "" || !strings.Contains(strings.Join(foot, " "), p.data) {
+			t.Errorf("chart %s alone does not say %q", c.name, p.data)
+		}
+	}
+	machines, err := composeMachines(loadMachines(t, machineRuns...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if err := writePage(&buf, "machines", machines); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range machines.Sections {
+		for _, f := range s.Figures {
+			if f.SVG == "" {
+				continue
+			}
+			drawn++
+			if data := plain(f.Data); !strings.Contains(data, " of each machine's results.jsonl, ") {
+				t.Errorf("chart %s of machines says of its data: %q", f.Name, data)
+			}
+			named := slices.IndexFunc(f.Data, func(p piece) bool { return p.Metric != nil })
+			if named < 0 || !strings.Contains(buf.String(), fmt.Sprintf(`<a href="#%s"`, f.Data[named].Link())) {
+				t.Errorf("chart %s of machines has no link to its metric", f.Name)
+			}
+		}
+	}
+	if drawn < 15 {
+		t.Errorf("only %d charts were looked at", drawn)
 	}
 }
 
