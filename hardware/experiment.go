@@ -17,7 +17,7 @@ type Experiment struct {
 	Name     string // as in "locklab hardware NAME"
 	Question string // one sentence that ends with a question mark
 	Method   string // how it is answered, one or two sentences
-	Source   string // who asked or described it first
+	Source   string // the paper or person that asked or described it first
 	OptIn    string // why it must be asked for by name; "" runs by default
 
 	// Simulation says that it asks a model: what disturbs the machine does not

@@ -51,7 +51,7 @@ const defaultReads = 90
 const defaultLongHold = 10 * time.Microsecond
 
 // defaultCases is cases for the default choice of locks. Unless the user says how
-// many turns only read, locks for readers and writers, and sync-mutex beside
+// many acquisitions only read, locks for readers and writers, and sync-mutex beside
 // them, are measured with most of them reading, at their default contention.
 // Unless the user says how long a lock is held, the local locks for use, and those
 // that sleep, are also measured with a long hold, where the workers are most.

@@ -47,7 +47,7 @@ const (
 	defaultLocks    = "default"
 	defaultRounds   = 10
 	defaultWindow   = 250 * time.Millisecond // for local locks
-	remoteStretch   = 3                      // a remote turn takes longer, so its window is so much longer
+	remoteStretch   = 3                      // a remote acquisition takes longer, so its window is so much longer
 	warmupShare     = 5                      // the warm-up is the window divided by this
 	defaultRunsRoot = "runs"
 )
@@ -107,8 +107,8 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f.StringVar(&o.wait, "wait", "", "how spin locks wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
 	f.StringVar(&o.pin, "pin", "", "workers to threads: none, thread, cpu (default none)")
 	f.StringVar(&o.gomaxprocs, "gomaxprocs", "", "processors the Go scheduler uses (default: its own choice)")
-	f.StringVar(&o.reads, "read", "", "turns in a hundred that only read, such as 90 (default 0)")
-	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each turn at random (default 1)")
+	f.StringVar(&o.reads, "read", "", "acquisitions in a hundred that only read, such as 90 (default 0)")
+	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each acquisition at random (default 1)")
 	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
 }
 

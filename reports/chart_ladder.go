@@ -131,8 +131,8 @@ func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 		return r.Hold.Mean(), r.Hold.N > 0
 	case control != nil && control.Rounds[r.Round] != nil:
 		return metric.Time.Of(control.Rounds[r.Round])
-	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Turn > 0:
-		return g.Run.Manifest.Overhead.Turn, true
+	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Loop > 0:
+		return g.Run.Manifest.Overhead.Loop, true
 	}
 	return 0, false
 }

@@ -116,7 +116,7 @@ func (l *brokenTAS) Lock() {
 }
 func (l *brokenTAS) Unlock() { l.held.Store(false) }
 
-// loadThenStore looks and takes in two steps.
+// loadThenStore loads and stores in two steps.
 type loadThenStore struct {
 	q       *quitter
 	between func()
@@ -169,7 +169,7 @@ func (l *brokenTicket) Unlock() {
 // lostRelease forgets one release in a thousand.
 type lostRelease struct {
 	q     *quitter
-	turns atomic.Uint32
+	calls atomic.Uint32
 	held  atomic.Bool
 }
 
@@ -180,7 +180,7 @@ func (l *lostRelease) Lock() {
 }
 
 func (l *lostRelease) Unlock() {
-	if l.turns.Add(1)%1000 != 0 {
+	if l.calls.Add(1)%1000 != 0 {
 		l.held.Store(false)
 	}
 }
@@ -230,7 +230,7 @@ func (n *mcsNode) Unlock() {
 }
 
 // stingyCLH is CLH whose workers keep their own nodes: a worker that comes back
-// before its successor has looked makes the node busy again under its eyes.
+// before its successor has loaded it makes the node busy again.
 type stingyCLH struct {
 	q    *quitter
 	tail atomic.Pointer[clhNode]

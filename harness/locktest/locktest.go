@@ -56,7 +56,7 @@ type Subject struct {
 // Defaults of a Subject.
 const (
 	// DefaultStress keeps a test run short. It is for each rule that depends on
-	// chance. The hardest lock to catch is a test-and-set that looks and takes
+	// chance. The hardest lock to catch is a test-and-set that loads and stores
 	// in two steps: on two processors the exclusion rule caught it 100 of 100
 	// times on an idle machine, but only 47 of 100 beside six busy processes.
 	// The preemption rule takes a hundredth of the time on an idle machine; on

@@ -78,7 +78,7 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "starvation",
-		Why:     "the variant claims Traits.FIFO: no worker waits while the others take turns again and again",
+		Why:     "the variant claims Traits.FIFO: no worker waits while the others acquire the lock again and again",
 		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },
 		Check:   either(starvationLocal, starvationRemote),
 		once:    true,

@@ -12,7 +12,7 @@ import (
 // probes, and the writing and reading of the result; for remote locks also the
 // sessions. A case with a window of 2 ms takes some 25 ms more than that on a
 // virtual machine with two processors, and twice as long where other programs
-// take half of them. [Plan.Probe] looks what it costs here and now.
+// take half of them. [Plan.Probe] measures what it costs here and now.
 const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 15 * time.Millisecond
@@ -52,7 +52,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	known := survey()
+	known := calibrate()
 	cost := make(map[string]float64)
 	for _, kind := range append(p.Needs(), "") {
 		var factors []float64

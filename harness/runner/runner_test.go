@@ -128,7 +128,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestMixed drives locks of every kind of reader by the axes that mix turns.
+// TestMixed drives locks of every kind of reader by the axes that mix
+// acquisitions.
 func TestMixed(t *testing.T) {
 	window := 50 * time.Millisecond
 	for _, v := range []*harness.Variant{good, readers, optimist} {

@@ -2,7 +2,7 @@
 // what they share and how to bind a thread to one; a calibrated clock, and by
 // how much it errs from processor to processor; calibrated CPU work; what the
 // kernel counts for a thread or a process; and the noise that makes a
-// measurement worth less than it looks. What a system does not offer it says,
+// measurement worth less than it seems. What a system does not offer it says,
 // with the reason.
 //
 // Rank 1. It may import atomics and harness; it must not import a lock.

@@ -14,7 +14,7 @@ var Suite = []*harness.Variant{
 	empty,
 	{
 		Name:   "chan",
-		Doc:    "a channel with room for one: the sender holds the lock",
+		Doc:    "a channel with capacity one: the sender holds the lock",
 		Paper:  "Go memory model 2022",
 		Family: harness.Blocking,
 		Status: harness.Reference,
