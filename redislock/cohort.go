@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"locklab/harness"
 )
 
-// cohort is two locks, one behind the other: the waiters of a process queue up in
-// it, first come, first served, and one place in the queue of [queue] stands for
+// A Cohort is two locks, one behind the other: the waiters of a process queue up in
+// it, first come, first served, and one place in the queue of a [Mutex] stands for
 // all of them. A release hands the lock to the next waiter of the same process without a
 // request, so many times in a row; then it goes back to the server and to the next
 // process, and this one queues up again.
@@ -40,15 +38,6 @@ import (
 // Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA
 // Locks", PPoPP 2012, §2, where the processes are sockets.
 // doi:10.1145/2145816.2145848.
-var cohort = &harness.Variant{
-	Name:   "redis-cohort",
-	Doc:    "a queue in each process in front of redis-queue, up to 16 acquisitions in a row within a process",
-	Paper:  "Dice, Marathe & Shavit 2012",
-	Family: harness.Redis,
-	Status: harness.Recommended, Complexity: harness.Composed,
-	Traits: harness.Traits{Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.Cohort(name, CohortOptions{Options: o}) }),
-}
 
 // CohortOptions is how a Cohort behaves. The zero value is usable.
 type CohortOptions struct {
@@ -110,7 +99,7 @@ func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
 	m := &Cohort{c: c, server: c.Mutex(name, o.Options), inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 	m.err = m.server.err
 	if m.err == nil && o.Handovers >= 1<<handoverBits {
-		m.err = fmt.Errorf("redislock: %w: %d hand-overs in a row: want %d at most", harness.ErrUsage, o.Handovers, 1<<handoverBits-1)
+		m.err = fmt.Errorf("%w: %d hand-overs in a row: want %d at most", ErrUsage, o.Handovers, 1<<handoverBits-1)
 	}
 	return m
 }

@@ -231,7 +231,7 @@ func cohortClosed(t *testing.T, at harness.Endpoint) {
 func cohortOptions(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
 	for _, n := range []int{1 << 12, math.MaxInt} {
-		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Handovers: n}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Handovers: n}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("%d hand-overs: %v, want ErrUsage", n, err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
-	"locklab/redislock"
+	redislab "locklab/redislock/lab"
 	"locklab/zklock"
 )
 
@@ -41,7 +41,7 @@ type far struct {
 }
 
 var served = []far{
-	{harness.KindRedis, "redis-queue", redislock.Suite, faultproxy.Redis, "ping", []string{"hello", "client"}},
+	{harness.KindRedis, "redis-queue", redislab.Suite, faultproxy.Redis, "ping", []string{"hello", "client"}},
 	{harness.KindZooKeeper, "zk-handoff", zklock.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
 }
 
