@@ -39,8 +39,8 @@ type RWLocker interface {
 }
 
 // An OptimisticReader is a handle whose readers do not keep writers out. They
-// read between ReadBegin and ReadRetry, and if that says true a writer came
-// between and what they read is worth nothing: they begin again. What is guarded
+// read between ReadBegin and ReadRetry. If ReadRetry returns true, a writer
+// intervened, and the reader discards what it read and begins again. Guarded data
 // must be read atomically, word by word.
 type OptimisticReader interface {
 	sync.Locker

@@ -67,7 +67,7 @@ const (
 // Families lists every family in the order charts draw them.
 var Families = []Family{Spin, Blocking, ZooKeeper, Redis, Peer}
 
-// Status says what a variant is in the lab for. Only Recommended and Reference
+// Status says why a variant is in the lab. Only Recommended and Reference
 // variants may be recommended by a report.
 type Status string
 
@@ -82,8 +82,8 @@ const (
 
 var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
 
-// Complexity says how much there is to a lock, for the choice among locks that
-// are as fast and as fair. 0 is not judged, and counts as the most.
+// Complexity says how complex a lock is. A report uses it to choose among locks
+// that are equally fast and fair. 0 is not judged, and counts as the most complex.
 type Complexity int
 
 // The complexities.

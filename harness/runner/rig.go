@@ -21,8 +21,8 @@ type Instruments struct {
 	Topology machine.Topology
 }
 
-// Calibrate takes the time it takes to know the clock, the cost of work and the
-// processors, some tens of milliseconds.
+// Calibrate measures the clock and the cost of work, and reads which processors
+// there are. It takes some tens of milliseconds.
 func Calibrate() *Instruments { return calibrate().instruments() }
 
 // A calibration is what all measuring processes of a run have in common: the
@@ -89,7 +89,7 @@ type loop interface {
 }
 
 // Open sets up the lock and its workers. An error wraps harness.ErrUsage if
-// the workload or the pinning cannot be.
+// the workload or the pinning is not possible.
 func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	w := job.Workload
 	if err := w.Validate(); err != nil {
@@ -304,8 +304,8 @@ func powerOfTwo(x float64) int {
 // leastWarmup is driven even if no warm-up is wanted, to tune the window.
 const leastWarmup = 2 * time.Millisecond
 
-// Measure sets up job in this process, warms it up, measures it and takes it
-// down.
+// Measure sets up job in this process, warms it up, measures it and closes
+// it.
 func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
 	rig, err := Open(ctx, in, job)
 	if err != nil {
