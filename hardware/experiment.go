@@ -77,7 +77,7 @@ const (
 	defaultBudget  = 3 * time.Second
 )
 
-// ErrOptions says that an option makes no sense.
+// ErrOptions reports an invalid option.
 var ErrOptions = errors.New("hardware: bad option")
 
 func (o Options) withDefaults() (Options, error) {

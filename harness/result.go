@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Lock is the part of a Variant that a Result keeps, so that a file draws
-// after its lock is gone.
+// A Lock is the part of a Variant that a Result keeps, so that a file can
+// be drawn after its lock has been deleted.
 type Lock struct {
 	Name   string `json:"name"`
 	Doc    string `json:"doc"`
@@ -159,7 +159,8 @@ type CPU struct {
 	Allocs      uint64        `json:"allocs"`      // heap objects
 }
 
-// A Violation is a broken promise. A Result with one is never read as a speed.
+// A Violation is a broken promise. The rates of a Result with
+// a Violation are not used.
 type Violation struct {
 	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
 	Detail string `json:"detail"` // what was seen, in one line
