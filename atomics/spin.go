@@ -5,8 +5,8 @@ package atomics
 const maxSpin = 64
 
 // SpinHint waits a moment inside a spin loop: n times the instruction by which
-// a CPU steps aside for its neighbour. n is taken as at most 64; 0 and less do
-// nothing.
+// a CPU leaves its resources to the other hardware thread. n is taken as at
+// most 64; 0 and less do nothing.
 //
 // n is bounded because a goroutine inside assembly has no safe point: what
 // stops the world, such as the garbage collector, waits until it is out.

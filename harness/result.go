@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Lock is the part of a Variant that a Result keeps, so that a file draws
-// after its lock is gone.
+// A Lock is the part of a Variant that a Result keeps, so that a file can
+// be drawn after its lock has been deleted.
 type Lock struct {
 	Name   string `json:"name"`
 	Doc    string `json:"doc"`
@@ -44,6 +44,12 @@ type Result struct {
 
 	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery, by chance
 	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery, by chance
+
+	// HandoverWait is request to grant of the acquisitions in the window whose
+	// predecessor was another worker, of locks kept by servers only. Where one
+	// worker takes the lock again and again, most acquisitions wait for nothing, and
+	// quantiles of Wait say little about the others.
+	HandoverWait Histogram `json:"-"`
 
 	// Where the rest of a sampled acquisition went, by the clock. A hold is
 	// from grant to release and includes what the lab does in the section; a
@@ -85,7 +91,9 @@ type Result struct {
 	// 0 to 1.
 	Overlap float64 `json:"overlap"`
 
-	CPU CPU `json:"cpu"` // cost to this process, servers not included
+	// CPU is the cost to this process, servers not included. It is the zero value if
+	// the workers ran in another process: see [Variant.Loop].
+	CPU CPU `json:"cpu"`
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
 
@@ -151,7 +159,8 @@ type CPU struct {
 	Allocs      uint64        `json:"allocs"`      // heap objects
 }
 
-// A Violation is a broken promise. A Result with one is never read as a speed.
+// A Violation is a broken promise. The rates of a Result with
+// a Violation are not used.
 type Violation struct {
 	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
 	Detail string `json:"detail"` // what was seen, in one line

@@ -43,9 +43,9 @@ import (
 type CohortOptions struct {
 	Options
 
-	// Handovers is how often the lock may pass from goroutine to goroutine of this
-	// client before the other clients may have it: 1 + Handovers goroutines have it in a
-	// row, 4096 at most. A hand-over costs no request, but for one in each
+	// Handovers is how often at most the holder hands the lock on within this client
+	// before it is given back to the other clients: 1 + Handovers acquisitions are a row,
+	// 4096 at most. A hand-over costs no request, but for one in each
 	// HandoffTimeout. 0 is DefaultHandovers, and a negative number is none: every holder
 	// queues at the server.
 	Handovers int
@@ -53,8 +53,8 @@ type CohortOptions struct {
 
 const (
 	// DefaultHandovers spreads the requests of one place in the queue of the server over
-	// 16 acquisitions, the first and 15 by hand-over, so that they hardly show.
-	DefaultHandovers = 15
+	// 17 acquisitions, the first and 16 by hand-over, so that they hardly show.
+	DefaultHandovers = 16
 
 	handoverBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
 )

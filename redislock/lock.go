@@ -174,7 +174,7 @@ func hashTag(key string) string {
 	return key
 }
 
-// Lockable is what every lock of this package is.
+// Lockable is what every lock of this package is, and an [Owner] of a [Reentrant].
 type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)
 }

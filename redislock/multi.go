@@ -108,14 +108,14 @@ func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, er
 	return j.begin(), false, nil
 }
 
-// TokenOf returns the fencing token of one of the names of a Multi, and 0 for one
-// that is not locked by it. Where what is guarded belongs to one of the names its
+// TokenOf returns the fencing token of one of the names of a [Multi], or of any other
+// lock with that name, and 0 for a name that the lease is not of. Where what is guarded belongs to one of the names its
 // token is the one to check: others may hold that name without the first.
 func (l *Lease) TokenOf(name string) uint64 {
+	if l.name == name {
+		return l.token
+	}
 	if l.joint == nil {
-		if l.name == name {
-			return l.token
-		}
 		return 0
 	}
 	for _, part := range l.joint.members() {

@@ -49,6 +49,9 @@ var brokenLocks = []breakage{
 	{name: "lost-successor", rule: "liveness", stuck: true, local: newForgetfulMCS},
 	{name: "own-node-again", rule: "liveness", stuck: true, local: newStingyCLH},
 	{name: "single-use", rule: "reuse", stuck: true, local: newSingleUse},
+	{name: "always-yields", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
+	{name: "always-spins", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &busyTAS{brokenTAS{q: q}} })},
+	{name: "always-sleeps", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: newMutex},
 	{name: "try-takes-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryTakesAll{brokenTAS{q: q}} })},
 	{name: "try-refuses-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryRefusesAll{brokenTAS{q: q}} })},
 	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
@@ -115,6 +118,15 @@ func (l *brokenTAS) Lock() {
 	}
 }
 func (l *brokenTAS) Unlock() { l.held.Store(false) }
+
+// busyTAS keeps its processor whatever Setup.Wait says.
+type busyTAS struct{ brokenTAS }
+
+func (l *busyTAS) Lock() {
+	for !l.held.CompareAndSwap(false, true) {
+		l.q.check()
+	}
+}
 
 // loadThenStore loads and stores in two steps.
 type loadThenStore struct {

@@ -26,7 +26,7 @@
 // 100. A slow lock on a busy machine has less: the contended acquisitions, the
 // crowds beyond 33 and most sleeps end with the stress time.
 //
-// A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
+// A lock that claims more (Traits.FIFO, FollowsWait, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
 // permits all but one are taken before the other rules try it, so they apply to
 // it unchanged. A lock that cannot run here is skipped with its reason. One of others

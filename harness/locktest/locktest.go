@@ -88,7 +88,7 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// NotApplicable is why a rule could not be checked. It is no failure.
+// NotApplicable is why a rule could not be checked. It is not a failure.
 type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }

@@ -71,6 +71,13 @@ var Rules = []Rule{
 		Check:   either(claimsLocal, claimsRemote),
 	},
 	{
+		Name:    "wait-policy",
+		Why:     "the variant claims Traits.FollowsWait: a waiter does between two polls what Setup.Wait says",
+		Applies: followsWait,
+		Check:   either(waitLocal, nil),
+		once:    true,
+	},
+	{
 		Name:    "fifo",
 		Why:     "the variant claims Traits.FIFO: the lock is granted in the order of arrival",
 		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },

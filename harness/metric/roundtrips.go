@@ -29,8 +29,8 @@ var RoundTrip = &Metric{
 // measured around the same window: what the protocol does with the network and
 // the server that it has. Two rounds, or two machines, can be compared in them
 // although the one has the slower path. An acquisition that asks once takes one
-// at least. A request that writes, or that the server answers later than one it
-// only reads, takes more than one. So may one whose path changed its speed
+// at least. A request that writes, or that the server answers later than a
+// read, takes more than one. So may one whose path changed its speed
 // within the window; a figure a little under what the protocol must take says so
 // too. They are missing where no round trip was measured.
 //

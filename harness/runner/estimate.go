@@ -46,8 +46,7 @@ const (
 
 // Probe measures what a case costs beside its windows on this machine as it is
 // now, with a few short ones of each kind of lock, a second or two in all.
-// [Plan.Estimate] goes by that from then on. A case that gives no result tells
-// nothing.
+// [Plan.Estimate] uses that from then on. A case that gives no result is left out.
 func (p *Plan) Probe(ctx context.Context) error {
 	if err := p.Validate(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"runtime"
@@ -21,8 +22,8 @@ type Instruments struct {
 	Topology machine.Topology
 }
 
-// Calibrate takes the time it takes to know the clock, the cost of work and the
-// processors, some tens of milliseconds.
+// Calibrate measures the clock and the cost of work, and reads which processors
+// there are. It takes some tens of milliseconds.
 func Calibrate() *Instruments { return calibrate().instruments() }
 
 // A calibration is what all measuring processes of a run have in common: the
@@ -89,7 +90,7 @@ type loop interface {
 }
 
 // Open sets up the lock and its workers. An error wraps harness.ErrUsage if
-// the workload or the pinning cannot be.
+// the workload or the pinning is not possible.
 func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	w := job.Workload
 	if err := w.Validate(); err != nil {
@@ -136,6 +137,9 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	}
 	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
 		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
+	}
+	if w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait {
+		return fmt.Errorf("%w: the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", harness.ErrUsage, v.Name, w.Wait)
 	}
 	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
 		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
@@ -301,9 +305,25 @@ func powerOfTwo(x float64) int {
 // leastWarmup is driven even if no warm-up is wanted, to tune the window.
 const leastWarmup = 2 * time.Millisecond
 
-// Measure sets up job in this process, warms it up, measures it and takes it
-// down.
-func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
+// Measure sets up job in this process, warms it up, measures it and closes
+// it.
+func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
+	if job.Lock.Loop == nil {
+		return measureHere(ctx, in, job)
+	}
+	res, why := measureLoop(ctx, in, job)
+	if !errors.Is(why, harness.ErrUsage) {
+		return res, why
+	}
+	res, err := measureHere(ctx, in, job)
+	if res != nil {
+		res.Warnings = append(res.Warnings, byMessages(why))
+	}
+	return res, err
+}
+
+// measureHere is Measure with the workers in this process.
+func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
 	rig, err := Open(ctx, in, job)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func TestSetup(t *testing.T) {
 	in.Topology = two
 	for pin, want := range map[harness.Pin][]int{harness.PinCPU: {0, 0, 1}, harness.PinThread: nil, harness.PinNone: nil} {
 		var got harness.Setup
-		lock := &harness.Variant{Name: "asks", Local: func(s harness.Setup) harness.Local { got = s; return good.Local(s) }}
+		lock := &harness.Variant{Name: "asks", Traits: harness.Traits{FollowsWait: true}, Local: func(s harness.Setup) harness.Local { got = s; return good.Local(s) }}
 		rig, err := Open(t.Context(), &in, Job{Lock: lock, Workload: harness.Workload{Workers: 3, Pin: pin, Wait: harness.WaitYield, Window: 1}})
 		if err != nil {
 			t.Fatal(err)
