@@ -1,12 +1,13 @@
-package zklock
+package lab
 
 import (
 	"context"
 
 	"locklab/harness"
+	"locklab/zklock"
 )
 
-// twoLevel is [Cohort] without hand-overs: the goroutines of a client queue in
+// twoLevel is [zklock.Cohort] without hand-overs: the goroutines of a client queue in
 // memory, and each that comes to the front takes a ticket at the servers, so
 // that the client has one there and not one for every goroutine. The holder
 // releases in the reverse order: the distributed lock first, then the local one.
@@ -40,7 +41,7 @@ var twoLevel = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
 	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteCohort(CohortOptions{Handovers: -1}),
+	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1}),
 }
 
 // localFirst is [twoLevel] with the other order of release.
@@ -51,61 +52,10 @@ var localFirst = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
 	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteCohort(CohortOptions{Handovers: -1, LocalFirst: true}),
+	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1, LocalFirst: true}),
 }
 
-// cohort is [Cohort] as a service would use it: the holder hands the lock to the
-// next goroutine of its client, without a request, up to DefaultHandovers times.
-//
-// # References
-//
-// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing
-// NUMA Locks", PPoPP 2012, DOI 10.1145/2145816.2145848: the global lock stays
-// in a cluster for a bounded number of local hand-overs. Here a cluster is a
-// client.
-var cohort = &harness.Variant{
-	Name:   "zk-cohort",
-	Doc:    "one ticket for all goroutines of a client, which hand the lock on up to 16 times",
-	Paper:  "Dice, Marathe & Shavit 2012",
-	Family: harness.ZooKeeper,
-	Status: harness.Recommended, Complexity: harness.Composed,
-	Traits: harness.Traits{Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteCohort(CohortOptions{}),
+// remoteCohort returns the constructor of a variant that is a Cohort.
+func remoteCohort(o zklock.CohortOptions) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+	return remote(func(c *zklock.Client, path string, _ zklock.Options) locker { return c.Cohort(path, o) })
 }
-
-// remoteCohort returns the constructor of a Variant that is a Cohort.
-func remoteCohort(o CohortOptions) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		c, err := dial(ctx, at, ClientOptions{})
-		if err != nil {
-			return nil, err
-		}
-		path := labRoot + "/" + key
-		return &labCohort{labClient{c, c.Mutex(path, Options{})}, c.Cohort(path, o)}, nil
-	}
-}
-
-// labCohort adapts a Client and one Cohort to the laboratory.
-type labCohort struct {
-	labClient
-	k *Cohort
-}
-
-func (r *labCohort) Join(context.Context, int) (harness.Session, error) {
-	return cohortSession{r.k}, nil
-}
-
-// cohortSession is one worker.
-type cohortSession struct{ k *Cohort }
-
-var _ harness.TrySession = cohortSession{}
-
-func (s cohortSession) Lock(ctx context.Context) (harness.Lease, error) {
-	return leaseOf(s.k.Lock(ctx))
-}
-
-func (s cohortSession) TryLock(ctx context.Context) (harness.Lease, error) {
-	return leaseOf(s.k.TryLock(ctx))
-}
-
-func (cohortSession) Close() error { return nil }

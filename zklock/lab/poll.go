@@ -1,4 +1,4 @@
-package zklock
+package lab
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/zklock/internal/recipe"
 )
 
 // pollPeriod is how often a waiter of poll lists the queue.
@@ -32,26 +33,27 @@ var poll = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(pollQueue(pollPeriod)),
+	Remote: Follows(Poll(pollPeriod)),
 }
 
-func pollQueue(period time.Duration) *protocol {
-	return &protocol{kind: "lock-", look: func(t *ticket) (view, error) { return lookPoll(t, period) }}
+// Poll is the recipe of zk-poll whose waiters list the queue that often.
+func Poll(period time.Duration) recipe.Recipe {
+	return recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) { return lookPoll(t, period) }}
 }
 
-func lookPoll(t *ticket, period time.Duration) (view, error) {
-	names, stat, err := t.q.c.conn.Children(t.q.path)
+func lookPoll(t recipe.Ticket, period time.Duration) (recipe.View, error) {
+	names, stat, err := t.Conn().Children(t.Dir())
 	if errors.Is(err, zk.ErrNoNode) {
-		return view{gone: true}, nil
+		return recipe.View{Gone: true}, nil
 	}
 	if err != nil {
-		return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+		return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
 	}
-	ahead, present := t.ahead(names)
-	return view{
-		gone:  !present,
-		head:  present && ahead == "",
-		token: uint64(stat.Pzxid),
-		again: period,
+	ahead, present := t.Ahead(names)
+	return recipe.View{
+		Gone:  !present,
+		Head:  present && ahead == "",
+		Token: uint64(stat.Pzxid),
+		Again: period,
 	}, nil
 }

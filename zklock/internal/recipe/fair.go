@@ -1,15 +1,13 @@
-package zklock
+package recipe
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
 
-// fair is the lock recipe of the ZooKeeper documentation: every waiter waits for
+// Fair is the lock recipe of the ZooKeeper documentation: every waiter waits for
 // the ticket just ahead, so a release wakes one waiter.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
@@ -26,8 +24,8 @@ import (
 //
 // The token is the zxid of the last change to the queue that the holder saw when
 // it found itself first: by then the ticket before had gone, which is such a
-// change, and its owner had seen it in place. So the tokens of zk-fair rise, but
-// not always past those of zk-handoff on the same path.
+// change, and its owner had seen it in place. So the tokens of this recipe rise, but
+// not always past those of a Mutex on the same path.
 //
 // # References
 //
@@ -35,42 +33,31 @@ import (
 // Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
 // internet-scale systems", USENIX ATC 2010, §2.4, "Simple Locks without Herd
 // Effect".
-var fair = &harness.Variant{
-	Name:   "zk-fair",
-	Doc:    "queue of ephemeral tickets, each waiter watches the one ahead",
-	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-	Family: harness.ZooKeeper,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(fairQueue),
-}
+var Fair = Recipe{Kind: "lock-", Look: lookFair}
 
-var fairQueue = &protocol{kind: "lock-", look: lookFair}
-
-func lookFair(t *ticket) (view, error) {
-	c := t.q.c
+func lookFair(t Ticket) (View, error) {
 	for {
-		names, stat, err := c.conn.Children(t.q.path)
+		names, stat, err := t.Conn().Children(t.Dir())
 		if errors.Is(err, zk.ErrNoNode) {
-			return view{gone: true}, nil
+			return View{Gone: true}, nil
 		}
 		if err != nil {
-			return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+			return View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
 		}
-		ahead, present := t.ahead(names)
+		ahead, present := t.Ahead(names)
 		if !present {
-			return view{gone: true}, nil
+			return View{Gone: true}, nil
 		}
 		if ahead == "" {
-			return view{head: true, token: uint64(stat.Pzxid)}, nil
+			return View{Head: true, Token: uint64(stat.Pzxid)}, nil
 		}
-		wake, err := c.watchNode(t.q.path + "/" + ahead)
+		wake, err := t.Watch(ahead)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue
 		}
 		if err != nil {
-			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
+			return View{}, fmt.Errorf("zklock: watch %s/%s: %w", t.Dir(), ahead, err)
 		}
-		return view{wake: wake}, nil
+		return View{Wake: wake}, nil
 	}
 }

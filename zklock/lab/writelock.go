@@ -1,4 +1,4 @@
-package zklock
+package lab
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/zklock/internal/recipe"
 )
 
 // writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock,
@@ -39,54 +40,52 @@ var writeLock = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(writeLockQueue),
+	Remote: Follows(writeLockRecipe),
 }
 
-var writeLockQueue = &protocol{kind: "lock-", enter: enterWriteLock, look: lookExists}
+var writeLockRecipe = recipe.Recipe{Kind: "lock-", Enter: enterWriteLock, Look: lookExists}
 
-func enterWriteLock(t *ticket) (view, error) {
-	c := t.q.c
-	exists, _, err := c.conn.Exists(t.q.path)
+func enterWriteLock(t recipe.Ticket) error {
+	exists, _, err := t.Conn().Exists(t.Dir())
 	if err == nil && !exists {
-		err = t.q.makeParents()
+		err = t.MakeParents()
 	}
 	if err != nil {
-		return view{}, fmt.Errorf("zklock: queue at %s: %w", t.q.path, err)
+		return fmt.Errorf("zklock: queue at %s: %w", t.Dir(), err)
 	}
-	names, _, err := c.conn.Children(t.q.path)
+	names, _, err := t.Conn().Children(t.Dir())
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return view{}, fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
+		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.Dir(), err)
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name, t.unique) {
-			t.node, t.session = name, c.sessions() // read after the reply, as in made
-			return view{}, nil
+		if strings.HasPrefix(name, t.Unique()) {
+			t.Adopt(name)
+			return nil
 		}
 	}
-	return view{}, t.create()
+	return t.Create()
 }
 
-// lookExists is lookFair with exists in the place of getData.
-func lookExists(t *ticket) (view, error) {
-	c := t.q.c
+// lookExists is that of [recipe.Fair] with exists in the place of getData.
+func lookExists(t recipe.Ticket) (recipe.View, error) {
 	for {
-		names, stat, err := c.conn.Children(t.q.path)
+		names, stat, err := t.Conn().Children(t.Dir())
 		if errors.Is(err, zk.ErrNoNode) {
-			return view{gone: true}, nil
+			return recipe.View{Gone: true}, nil
 		}
 		if err != nil {
-			return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+			return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
 		}
-		ahead, present := t.ahead(names)
+		ahead, present := t.Ahead(names)
 		if !present || ahead == "" {
-			return view{gone: !present, head: present, token: uint64(stat.Pzxid)}, nil
+			return recipe.View{Gone: !present, Head: present, Token: uint64(stat.Pzxid)}, nil
 		}
-		exists, _, wake, err := c.conn.ExistsW(t.q.path + "/" + ahead)
+		exists, _, wake, err := t.Conn().ExistsW(t.Dir() + "/" + ahead)
 		if err != nil {
-			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
+			return recipe.View{}, fmt.Errorf("zklock: watch %s/%s: %w", t.Dir(), ahead, err)
 		}
 		if exists {
-			return view{wake: wake}, nil
+			return recipe.View{Wake: wake}, nil
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package zklock
+package lab
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/zklock/internal/recipe"
 )
 
 // herd is the same queue as [fair], but every waiter watches the list itself.
@@ -17,7 +18,7 @@ import (
 //  3. When the list changes go to 2.
 //
 // Every arrival and every departure wakes every waiter, and all of them then list
-// again: requests and watch events grow with the number of waiters. It is here
+// Again: requests and watch events grow with the number of waiters. It is here
 // to be measured against fair.
 //
 // # References
@@ -32,24 +33,24 @@ var herd = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(herdQueue),
+	Remote: Follows(herdRecipe),
 }
 
-var herdQueue = &protocol{kind: "lock-", look: lookHerd}
+var herdRecipe = recipe.Recipe{Kind: "lock-", Look: lookHerd}
 
-func lookHerd(t *ticket) (view, error) {
-	names, stat, wake, err := t.q.c.conn.ChildrenW(t.q.path)
+func lookHerd(t recipe.Ticket) (recipe.View, error) {
+	names, stat, wake, err := t.Conn().ChildrenW(t.Dir())
 	if errors.Is(err, zk.ErrNoNode) {
-		return view{gone: true}, nil
+		return recipe.View{Gone: true}, nil
 	}
 	if err != nil {
-		return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
+		return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
 	}
-	ahead, present := t.ahead(names)
-	return view{
-		gone:  !present,
-		head:  present && ahead == "",
-		token: uint64(stat.Pzxid),
-		wake:  wake,
+	ahead, present := t.Ahead(names)
+	return recipe.View{
+		Gone:  !present,
+		Head:  present && ahead == "",
+		Token: uint64(stat.Pzxid),
+		Wake:  wake,
 	}, nil
 }

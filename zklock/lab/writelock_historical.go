@@ -1,4 +1,4 @@
-package zklock
+package lab
 
 import (
 	"context"

@@ -1,7 +1,8 @@
-package zklock
+package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -32,6 +33,8 @@ type relic struct {
 	work  sync.WaitGroup
 }
 
+var errClosed = errors.New("zklock: the client is closed")
+
 var (
 	_ harness.Remote  = (*relic)(nil)
 	_ harness.Counter = (*relic)(nil)
@@ -41,7 +44,7 @@ var (
 // worker.
 func remoteRelic(join func(*relic) harness.Session) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		r := &relic{dir: labRoot + "/" + key, join: join, state: make(chan struct{}), step: func(string) {}}
+		r := &relic{dir: root + "/" + key, join: join, state: make(chan struct{}), step: func(string) {}}
 		conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: r.onEvent})
 		if err != nil {
 			return nil, fmt.Errorf("zklock: %w", err)
@@ -56,10 +59,22 @@ func remoteRelic(join func(*relic) harness.Session) func(context.Context, harnes
 	}
 }
 
+// makeDir makes the node of the lock and those above it.
 func (r *relic) makeDir() error {
-	q := queue{&Client{conn: r.Conn, acl: zk.WorldACL(zk.PermAll)}, r.dir, Options{}}
-	return q.makeParents()
+	for i := 1; i <= len(r.dir); i++ {
+		if i < len(r.dir) && r.dir[i] != '/' {
+			continue
+		}
+		_, err := r.Create(r.dir[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return fmt.Errorf("zklock: make %s: %w", r.dir[:i], err)
+		}
+	}
+	return nil
 }
+
+// Between makes the client call step between two requests, for tests.
+func (r *relic) Between(step func(name string)) { r.step = step }
 
 func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.join(r), nil }
 
@@ -71,7 +86,7 @@ func (r *relic) Close() error {
 	go func() { r.Delete(r.dir, -1); close(removed) }()
 	select {
 	case <-removed:
-	case <-time.After(unlockWait):
+	case <-time.After(tidyWait):
 	}
 	r.Conn.Close() // fails the request, if it hangs
 	<-removed
@@ -108,7 +123,7 @@ func (r *relic) await(ctx context.Context, wake <-chan zk.Event, state <-chan st
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-r.open.Done():
-		return ErrClosed
+		return errClosed
 	}
 }
 
@@ -120,7 +135,7 @@ func (r *relic) sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-r.open.Done():
-		return ErrClosed
+		return errClosed
 	}
 }
 
@@ -154,9 +169,9 @@ func newRelicLease(free func() error) *relicLease {
 
 func (l *relicLease) Unlock(context.Context) error {
 	if l.unlocked.Swap(true) {
-		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
+		return fmt.Errorf("zklock: %w: unlocked before", harness.ErrNotHeld)
 	}
-	defer l.end(ErrReleased)
+	defer l.end(harness.ErrReleased)
 	return l.free()
 }
 

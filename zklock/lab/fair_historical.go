@@ -1,4 +1,4 @@
-package zklock
+package lab
 
 import (
 	"context"
@@ -44,11 +44,12 @@ var fairHistorical = &harness.Variant{
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		return remoteOldFair(ctx, at, strings.ReplaceAll(key, "-", "_"), 3*time.Second)
+		return OldFair(ctx, at, strings.ReplaceAll(key, "-", "_"), 3*time.Second)
 	},
 }
 
-func remoteOldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
+// OldFair is zk-fair-historical that polls at that period, at that very key.
+func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
 	thread := make(chan struct{}, 1)
 	return remoteRelic(func(r *relic) harness.Session {
 		return &oldFair{r: r, period: period, thread: thread}
@@ -89,12 +90,12 @@ func (f *oldFair) checkState() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	own, err := oldNumber(f.own)
+	own, err := OldNumber(f.own)
 	if err != nil {
 		return false, err
 	}
 	for _, name := range names {
-		n, err := oldNumber(name)
+		n, err := OldNumber(name)
 		if err != nil {
 			return false, err
 		}
@@ -137,7 +138,7 @@ func (f *oldFair) process(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-f.r.open.Done():
-		return ErrClosed
+		return errClosed
 	}
 	for {
 		if first, err := f.checkState(); first || err != nil && !errors.Is(err, zk.ErrConnectionClosed) {
@@ -156,9 +157,9 @@ func (f *oldFair) unlock() error {
 	return nil
 }
 
-// oldNumber returns the number of a ticket, of 32 bits as in the article's
+// OldNumber returns the number of a ticket, of 32 bits as in the article's
 // language (B4).
-func oldNumber(path string) (int32, error) {
+func OldNumber(path string) (int32, error) {
 	parts := strings.Split(path, "-")
 	if len(parts) < 3 {
 		return 0, fmt.Errorf("zklock: %s has no third part", path)

@@ -4,70 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
-
-// rwCurator is the protocol of Curator's InterProcessReadWriteLock: the queue
-// of [rw], but a reader watches the first writer of all, and an owner may take
-// again what it holds.
-//
-//  1. Create a ticket called _c_<unique>-__READ__<number> or …-__WRIT__<number>.
-//  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
-//     if none is.
-//  3. A reader watches the first writer in line, a writer the nearest ticket of
-//     either kind. If it is gone already go to 2.
-//  4. When the watch fires go to 2.
-//
-// A reader behind K writers wakes K times, and each time all readers do, so
-// that requests and watch events grow with the number of writers. It is here to
-// be measured against rw, which excludes others on the path in the same way.
-// Its tokens are all zxids of the last change to the queue that the holder saw
-// when it got in. They rise, but not always past those of rw on the same path.
-//
-// A writer may read as well, by a ticket with the number of its write ticket,
-// which keeps its place when the latter goes (CURATOR-621, after 5.4.0). A
-// reader that asks to write waits for itself in Curator; here it is refused.
-//
-// # References
-//
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// InterProcessReadWriteLock.
-var rwCurator = &harness.Variant{
-	Name:   "zk-rw-curator",
-	Doc:    "the protocol of Curator's InterProcessReadWriteLock: a reader watches the first writer of all",
-	Paper:  "Apache Curator 5.4.0, InterProcessReadWriteLock",
-	Family: harness.ZooKeeper,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true, ReadWrite: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		m := c.RWMutex(path, Options{}).asCurator()
-		return func() labKind {
-			o := m.Owner()
-			return labKind{[]*queue{&m.queue}, labLock(o.Lock), labLock(o.TryLock), labLock(o.RLock)}
-		}
-	}),
-}
-
-// asCurator makes m one of Curator's protocol.
-func (m *RWMutex) asCurator() *RWMutex {
-	look := func(obstacle func([]place, int) int) func(*ticket) (view, error) {
-		return func(t *ticket) (view, error) { return lookLine(t, obstacle, readKind, writeKind) }
-	}
-	m.write = &protocol{kind: writeKind, look: look(nearest)}
-	m.read = &protocol{kind: readKind, look: look(firstWrite)}
-	return m
-}
-
-// firstWrite returns the index of the first writer ahead of line[i], -1 if
-// there is none.
-func firstWrite(line []place, i int) int {
-	return slices.IndexFunc(line[:i], func(p place) bool { return p.kind == writeKind })
-}
 
 // ErrUpgrade is returned to an owner that reads and asks to write: it would
 // wait for itself, and two such owners for each other.

@@ -1,9 +1,10 @@
-package zklock
+package lab
 
 import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/zklock/internal/recipe"
 )
 
 // persistent is [fair] with tickets that do not go with their session. While
@@ -22,14 +23,13 @@ var persistent = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(persistentQueue),
+	Remote: Follows(persistentRecipe),
 }
 
-var persistentQueue = &protocol{kind: "lock-", enter: enterPersistent, look: lookFair}
+var persistentRecipe = recipe.Recipe{Kind: "lock-", Enter: enterPersistent, Look: recipe.Fair.Look}
 
-func enterPersistent(t *ticket) (view, error) {
-	c := t.q.c
-	return view{}, t.made(func() (string, error) {
-		return c.conn.Create(t.q.path+"/"+t.unique, nil, zk.FlagSequence, c.acl)
+func enterPersistent(t recipe.Ticket) error {
+	return t.Made(func() (string, error) {
+		return t.Conn().Create(t.Dir()+"/"+t.Unique(), nil, zk.FlagSequence, t.ACL())
 	})
 }

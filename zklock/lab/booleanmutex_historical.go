@@ -1,4 +1,4 @@
-package zklock
+package lab
 
 import (
 	"context"
@@ -111,6 +111,9 @@ type distributedLock struct {
 
 func (d *distributedLock) Close() error { return nil }
 
+// Depth returns how deep Lock has called itself.
+func (d *distributedLock) Depth() int { return int(d.depth.Load()) }
+
 func (d *distributedLock) Lock(ctx context.Context) (harness.Lease, error) {
 	if err := d.lock(ctx, 1); err != nil {
 		return nil, err
@@ -156,7 +159,7 @@ func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
 		}
 	}
 	if !owner {
-		return nil, ErrNotAcquired // B11
+		return nil, harness.ErrNotAcquired // B11
 	}
 	return newRelicLease(d.unlock), nil
 }

@@ -1,9 +1,10 @@
-package zklock
+package lab
 
 import (
 	"time"
 
 	"locklab/harness"
+	"locklab/zklock/internal/recipe"
 )
 
 // booleanMutex is the protocol of otter's DistributedLock, mended: a waiter
@@ -34,15 +35,15 @@ var booleanMutex = &harness.Variant{
 	Family: harness.ZooKeeper,
 	Status: harness.Reference,
 	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(booleanMutexQueue(time.Minute)),
+	Remote: Follows(booleanMutexRecipe(time.Minute)),
 }
 
-// booleanMutexQueue returns the protocol with that time at the gate, which is
+// booleanMutexRecipe returns the protocol with that time at the gate, which is
 // the channel of the watch: closed it stays open to all.
-func booleanMutexQueue(timeout time.Duration) *protocol {
-	return &protocol{kind: "lock-", look: func(t *ticket) (view, error) {
+func booleanMutexRecipe(timeout time.Duration) recipe.Recipe {
+	return recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) {
 		v, err := lookExists(t)
-		v.again = timeout
+		v.Again = timeout
 		return v, err
 	}}
 }
