@@ -87,6 +87,7 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 		}
 		k := zklock.Locker(m)
 		k.Lock()
+		ran = false
 		k.Unlock()
 	}
 }
