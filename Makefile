@@ -14,7 +14,7 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 WAITING  := redislock peers zklock lab redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Packages in which nothing runs beside anything else: the race detector has
-# nothing to say of them. A test of internal/layers looks whether it is so.
+# nothing to say of them. A test of internal/layers checks it.
 RACELESS := reports harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.

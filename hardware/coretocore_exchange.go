@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -64,7 +65,7 @@ type hopLine struct {
 
 const (
 	hopSpan   = 250 * time.Microsecond // of a sample, about
-	hopBlock  = 16                     // samples between two looks at the context
+	hopBlock  = 16                     // samples between two checks of the context
 	hopArena  = 1024                   // lines that a thread gets at once
 	meetHops  = 2                      // round trips before the clock starts
 	firstHops = 64                     // round trips of the first sample of an exchange
@@ -92,7 +93,7 @@ type hopRig struct {
 
 func newHopRig() *hopRig {
 	r := &hopRig{threads: make(map[int]*hopThread)}
-	// Two threads that wait for one another and the caller, who may collect
+	// Two threads that wait for one another and the caller, which may collect
 	// garbage.
 	const least = 3
 	if runtime.GOMAXPROCS(0) < least {
@@ -320,6 +321,6 @@ func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVis
 func (v *hopVisit) add(cas, load []float64) {
 	v.cas = append(v.cas, cas...)
 	if len(cas) > 0 && len(load) > 0 {
-		v.both = append(v.both, medianOf(cas), medianOf(load))
+		v.both = append(v.both, stat.Median(cas), stat.Median(load))
 	}
 }

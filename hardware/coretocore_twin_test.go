@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/stat"
 	"locklab/internal/twin"
 )
 
@@ -19,7 +20,7 @@ func (r twinRound) ratio() float64 { return math.Sqrt(r.goFirst * r.goLast / (r.
 
 // matchRounds returns the rounds within which the machine stayed in one regime:
 // both blocks of Go are in the same regime of Go, and both of C in the same of C.
-// It never compares Go with C, so it cannot make them look alike.
+// It never compares Go with C, so it cannot make them agree.
 func matchRounds(rounds []twinRound) []twinRound {
 	var goNs, cNs []float64
 	for _, r := range rounds {
@@ -70,7 +71,7 @@ func BenchmarkCoreToCoreTwin(b *testing.B) {
 }
 
 const (
-	twinBlock = time.Millisecond // shorter than a turn of the system's scheduler
+	twinBlock = time.Millisecond // shorter than a time slice of the system's scheduler
 	twinLeast = 21               // matched rounds
 	twinMost  = 400              // rounds, matched or not
 )
@@ -131,8 +132,8 @@ func reportTwin(b *testing.B, rounds, matched []twinRound) {
 	b.ReportMetric(c.Hi, "go/c-high")
 	b.ReportMetric(ratio[len(ratio)/4], "go/c-p25")
 	b.ReportMetric(ratio[len(ratio)*3/4], "go/c-p75")
-	b.ReportMetric(medianOf(goNs), "go-ns/hop")
-	b.ReportMetric(medianOf(cNs), "c-ns/hop")
+	b.ReportMetric(stat.Median(goNs), "go-ns/hop")
+	b.ReportMetric(stat.Median(cNs), "c-ns/hop")
 	b.ReportMetric(float64(len(matched)), "matched")
 	b.ReportMetric(float64(len(rounds)), "rounds")
 	b.ReportMetric(0, "ns/op") // a round has no meaning of its own

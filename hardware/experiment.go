@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -17,7 +18,7 @@ type Experiment struct {
 	Name     string // as in "locklab hardware NAME"
 	Question string // one sentence that ends with a question mark
 	Method   string // how it is answered, one or two sentences
-	Source   string // who asked or described it first
+	Source   string // the paper or person that asked or described it first
 	OptIn    string // why it must be asked for by name; "" runs by default
 
 	// Simulation says that it asks a model: what disturbs the machine does not
@@ -76,7 +77,7 @@ const (
 	defaultBudget  = 3 * time.Second
 )
 
-// ErrOptions says that an option makes no sense.
+// ErrOptions reports an invalid option.
 var ErrOptions = errors.New("hardware: bad option")
 
 func (o Options) withDefaults() (Options, error) {
@@ -107,8 +108,7 @@ func summarize(samples []float64) harness.Cell {
 	if math.IsInf(s[len(s)-1], 1) {
 		return harness.Cell{Text: "never"}
 	}
-	mid := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-	return harness.Cell{Median: mid, Lo: s[0], Hi: s[len(s)-1], N: len(s)}
+	return harness.Cell{Median: stat.Median(s), Lo: s[0], Hi: s[len(s)-1], N: len(s)}
 }
 
 // exact returns the cell of a figure that is known, not measured.

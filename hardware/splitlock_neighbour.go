@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"locklab/harness/stat"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -53,7 +53,7 @@ type aggressor struct {
 // A neighbour does n operations of its own, on memory of its own.
 type neighbour struct {
 	name  string
-	batch int // operations between two looks at the clock, about 0.1 ms alone
+	batch int // operations between two readings of the clock, about 0.1 ms alone
 	work  func(n int)
 }
 
@@ -135,7 +135,7 @@ func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b.crew.step(func(thread int) {
+		b.pinned.step(func(thread int) {
 			if thread == 0 {
 				return
 			}
@@ -147,7 +147,7 @@ func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration)
 			}
 		})
 	}
-	c.ns = append(c.ns, median(calls))
+	c.ns = append(c.ns, stat.Median(calls))
 	return nil
 }
 
@@ -169,10 +169,10 @@ func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Du
 		ns, rate := b.window(c.work, &b.across)
 		split, rates = append(split, ns), append(rates, rate)
 	}
-	c.idle = append(c.idle, median(idle))
-	c.inside = append(c.inside, median(inside))
-	c.split = append(c.split, median(split))
-	c.rate = append(c.rate, median(rates))
+	c.idle = append(c.idle, stat.Median(idle))
+	c.inside = append(c.inside, stat.Median(inside))
+	c.split = append(c.split, stat.Median(split))
+	c.rate = append(c.rate, stat.Median(rates))
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Du
 // the ns of one of its operations, and how many accesses a made in a second.
 func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	var over atomic.Bool
-	b.crew.step(func(thread int) {
+	b.pinned.step(func(thread int) {
 		if thread == 0 {
 			ops, took := 0, time.Duration(0)
 			for start := time.Now(); took < splitWindow; took = time.Since(start) {
@@ -202,11 +202,6 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 		rate = float64(made) / busy.Seconds()
 	})
 	return ns, rate
-}
-
-func median(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	return s[len(s)/2]
 }
 
 // cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There

@@ -2,7 +2,7 @@ package hardware
 
 import (
 	"context"
-	"slices"
+	"locklab/harness/stat"
 	"time"
 )
 
@@ -13,7 +13,7 @@ import (
 // The span is cut into windows in which all threads run. A window's figure is
 // the mean of the threads, and the result the median of the windows, so that a
 // few windows in which a thread was preempted do not count.
-func timed(ctx context.Context, c *crew, span time.Duration, op func(thread, n int)) (float64, error) {
+func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(thread, n int)) (float64, error) {
 	const (
 		batch  = 4096
 		window = 5 * time.Millisecond
@@ -35,8 +35,7 @@ func timed(ctx context.Context, c *crew, span time.Duration, op func(thread, n i
 		})
 		windows = append(windows, mean(each))
 	}
-	slices.Sort(windows)
-	return windows[len(windows)/2], nil
+	return stat.Median(windows), nil
 }
 
 func mean(xs []float64) float64 {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(tw.cmd.Process.Pid)
+	fmt.Println(tw.child.PID())
 	_, err = tw.Run(context.Background(), "cas-spin", []int{Unbound, Unbound}, time.Minute)
 	fmt.Println(err)
 }
@@ -63,7 +63,7 @@ func TestDiesWithOwner(t *testing.T) {
 }
 
 // threads returns how many threads of a process run, 0 if it is gone or only
-// waits for somebody to take note.
+// waits for its parent to reap it.
 func threads(pid string) int {
 	text, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/stat")
 	if err != nil {

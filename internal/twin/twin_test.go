@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"locklab/internal/child"
 )
 
 // compiler is the error of a first try.
@@ -116,7 +119,7 @@ func TestCases(t *testing.T) {
 				if ns := r.NsPerOp(); !(ns > 0) || math.IsInf(ns, 0) {
 					t.Errorf("%s: %+v, %v ns for an operation", name, r, ns)
 				}
-				// Who hands the word over waits until it is handed back.
+				// A thread that hands the word over waits until it is handed back.
 				if p == CoreToCore && r.Ops[0] != r.Ops[1] {
 					t.Errorf("%s: %+v", name, r)
 				}
@@ -136,9 +139,9 @@ func TestNoHeader(t *testing.T) {
 	}
 }
 
-// TestRefusals: a bad command has an answer that says why, and the child goes
-// on.
-func TestRefusals(t *testing.T) {
+// TestRejectedCommands: a bad command has an answer that says why, and the
+// child goes on.
+func TestRejectedCommands(t *testing.T) {
 	tw := start(t, CoreToCore)
 	two := []int{Unbound, Unbound}
 	for _, test := range []struct {
@@ -224,6 +227,9 @@ func TestLeavesNothing(t *testing.T) {
 	needCompiler(t)
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
+	if p, err := child.Start(exec.Command("true")); err == nil { // what starts children stays
+		<-p.Done()
+	}
 	before := runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -239,7 +245,9 @@ func TestLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if tw.cmd.ProcessState == nil {
+	select {
+	case <-tw.child.Done():
+	default:
 		t.Error("the child was not waited for")
 	}
 	if _, err := tw.Compiler(t.Context()); !errors.Is(err, ErrEnded) {
@@ -279,24 +287,6 @@ func TestContexts(t *testing.T) {
 		if err := tw.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestTail(t *testing.T) {
-	var tl tail
-	for range 3 {
-		if _, err := tl.Write([]byte(strings.Repeat("x", 3<<10))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := tl.Write([]byte("end")); err != nil {
-		t.Fatal(err)
-	}
-	if got := tl.bytes(); len(got) != 4<<10 || !strings.HasSuffix(string(got), "xend") {
-		t.Errorf("%d bytes are left", len(got))
-	}
-	if got := last([]byte(strings.Repeat("a b\n", 1000))); len(got) > 600 || strings.Contains(got, "\n") {
-		t.Errorf("last is %q", got)
 	}
 }
 
