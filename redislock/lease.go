@@ -129,9 +129,9 @@ func (l *Lease) failed(sent time.Time, err error) {
 // over returns why l has ended at its deadline. The caller holds l.c.mu.
 func (l *Lease) over() error {
 	if l.refusal != nil {
-		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.span, explain(l.refusal))
+		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.term, explain(l.refusal))
 	}
-	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span)
+	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.term)
 }
 
 // due returns when the watchdog must run for l. The caller holds l.c.mu.
