@@ -15,12 +15,12 @@ import (
 	"locklab/harness/oracle"
 	"locklab/internal/backend"
 	"locklab/peers"
-	"locklab/zklock"
+	zklab "locklab/zklock/lab"
 )
 
 // variant returns the ZooKeeper lock of that name, nil if there is none.
 func variant(name string) *harness.Variant {
-	all := slices.Concat(peers.Suite, zklock.Suite)
+	all := slices.Concat(peers.Suite, zklab.Suite)
 	if i := slices.IndexFunc(all, func(v *harness.Variant) bool { return v.Name == name }); i >= 0 {
 		return all[i]
 	}
