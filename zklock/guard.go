@@ -28,7 +28,11 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 	trace := traceOf(ctx)
 	if !t.queued {
 		t.queued = true
-		trace.queued(t.q.lockPath(), t.place)
+		ahead := t.place
+		if t.q.name != "" {
+			ahead = -1 // one of several queues, whose holders may wait in another
+		}
+		trace.queued(t.q.lockPath(), ahead)
 	}
 	v, why, err := t.sleep(ctx, v)
 	trace.woken(t.q.lockPath(), why)

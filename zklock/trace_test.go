@@ -106,6 +106,7 @@ func TestTrace(t *testing.T) {
 	atOnce(t, endpoint(t), []serverTest{
 		{"behind another", traceWait},
 		{"in vain", traceFailed},
+		{"once", traceOnce},
 		{"of a client", traceClient},
 		{"within a client", traceWithin},
 		{"unconfirmed and lost", traceLost},
@@ -177,6 +178,31 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 	}
 	s.want(t, "TryLock", "failed", path, 0)
 	unlock(t, held)
+}
+
+// traceOnce: a waiter that waits several times, because others come or in several queues,
+// is Queued once.
+func traceOnce(t *testing.T, at harness.Endpoint) {
+	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	for _, kind := range []string{"semaphore", "semaphore v2"} {
+		path, s := newPath(), []*story{newStory(), newStory()}
+		held := grab(t, lockables(a, path, 0)[kind].Lock)
+		var got []<-chan result
+		for _, s := range s {
+			m := lockables(b, path, 0)[kind]
+			got = append(got, behind(zklock.WithTrace(t.Context(), s.trace()), m.Lock))
+			<-s.queued
+		}
+		unlock(t, held)
+		for i, s := range s {
+			held = take(t, got[i])
+			time.Sleep(aWhile / 2) // the next one waits in its next queue
+			unlock(t, held)
+			if told := s.String(); strings.Count(told, "queued") != 1 {
+				t.Errorf("%s: waiter %d is told %q, want one queued", kind, i, told)
+			}
+		}
+	}
 }
 
 // traceClient: the Trace of the client hears of every kind, after that of the context.
