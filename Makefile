@@ -11,7 +11,7 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := redislock peers zklock cmd/locklab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := redislock peers zklock lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers looks whether it is so.
@@ -22,13 +22,13 @@ GORACE   ?= atexit_sleep_ms=0
 
 # $(call but,a b) is all packages but these.
 empty :=
-but    = $$($(GO) list ./... | grep -vE '/($(subst $(empty) $(empty),|,$(1)))$$')
+but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$")
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare lint golden graph module clean
+.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ test: ## install what is missing and run every test; counts what was skipped, an
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
-	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./atomics/experiment ./spinlock ./mutex
+	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./hardware ./spinlock ./mutex
 
 test-a11y: build ## check the pages with axe-core in headless Chromium, in both themes, on phone and desk; npm installs axe-core into build/
 	scripts/a11y/run
@@ -74,13 +74,16 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 	$(GO) run $(BENCHSTAT) $(BUILD)/bench.txt
 
 bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks
-	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./atomics/experiment ./spinlock
+	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./hardware ./spinlock
 
 compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab compare itself: make turns its 1, regressed, into 2
 	$(BUILD)/locklab compare $(BASE) $(NEW)
 
 prove-compare: ## 20 comparisons of a build with itself and 20 with a lock slowed by 10 %: ten minutes; TRIES=n
 	scripts/prove-compare
+
+prove-locktest: ## every broken lock must be rejected TRIES times in a row, 20 if not said otherwise: two minutes
+	LOCKLAB_TRIES=$${TRIES:-20} $(GO) test -count=1 -run '^TestBrokenLocalIsRejected$$' ./harness/locktest
 
 lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }

@@ -58,7 +58,7 @@ func benchmarkWidth[T uint32 | uint64](b *testing.B, p *Primitive, o ops[T]) {
 
 // BenchmarkWord measures what locks use, inlined: CompareAndSwap and either
 // store. How near that comes to the bare instructions, as a ratio within one
-// run, is BenchmarkFastPath of package atomics/experiment.
+// run, is BenchmarkFastPath of package hardware.
 func BenchmarkWord(b *testing.B) {
 	b.Run("release=store/bits=32", func(b *testing.B) {
 		var w Uint32

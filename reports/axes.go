@@ -188,3 +188,20 @@ func powerOfTen(v float64) bool {
 	e := math.Log10(v)
 	return v > 0 && math.Abs(e-math.Round(e)) < 1e-9
 }
+
+// A stop is a place of the x axis.
+type stop struct {
+	at    float64
+	label string
+}
+
+// tickRank returns 0 for a power of ten, 1 for 2 and 5 times one, else 2.
+func tickRank(v float64) int {
+	switch {
+	case powerOfTen(v):
+		return 0
+	case powerOfTen(v / 2), powerOfTen(v / 5):
+		return 1
+	}
+	return 2
+}

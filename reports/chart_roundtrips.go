@@ -144,20 +144,6 @@ func (g *group) busiest(kind string, w int) *series {
 	})
 }
 
-// inTrips returns the metrics ms, which are in round trips, if g has round trips.
-func (g *group) inTrips(ms ...*metric.Metric) []*metric.Metric {
-	for _, s := range g.series {
-		for _, c := range s.Cells {
-			for _, r := range c.Rounds {
-				if _, ok := metric.RoundTrip.Of(r); ok {
-					return ms
-				}
-			}
-		}
-	}
-	return nil
-}
-
 func roundTripsTable(g *group) table {
 	sure := []*metric.Metric{metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips} // with intervals
 	waits := []*metric.Metric{metric.P50RoundTrips, metric.P99RoundTrips}

@@ -38,32 +38,6 @@ var (
 
 const shapeDoc = "Sampled waits of all rounds together. Curve: the density over the logarithm of the wait, smoothed, its square root so that rare waits show; each row has its own height. Under it: bar from p25 to p75, line from p1 to p99 (or to the last quantile that the samples resolve), dot at the median. A mode is a peak that holds 3 % of the waits and beside which the density falls to half of it on both sides. Grey: the clock cannot tell such waits apart. Shortest median first."
 
-const (
-	leastSamples = 100 // for a shape
-	modeShare    = 0.03
-	modeDip      = 0.5 // of a mode, between it and its neighbour
-
-	shapeBins   = 180
-	shapeSmooth = 0.04 // decades: the deviation of the kernel
-)
-
-// A shape is the distribution of one lock's waits.
-type shape struct {
-	s       *series
-	h       harness.Histogram
-	n       int64
-	under   float64   // share of the waits below the floor
-	density []float64 // over the bins of the scale, without what is below the floor
-	modes   []mode
-}
-
-// A mode is a peak of the density: waits of one kind.
-type mode struct {
-	at    float64 // ns
-	share float64 // of the waits
-	floor bool    // it lies under the floor
-}
-
 // shapes returns those of the locks of g with w workers, shortest median first,
 // and the names of the locks with too few samples.
 func (g *group) shapes(w int) (out []*shape, few []string, scale shapeScale) {

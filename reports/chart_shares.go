@@ -12,7 +12,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
-	"locklab/harness/stat"
 	"locklab/internal/numfmt"
 )
 
@@ -62,35 +61,6 @@ func drawShares(g *group) picture {
 		body:    func(c draw.Canvas) error { return sharesBody(c, rows, tiles) },
 		numbers: sharesTable(tiles),
 	}
-}
-
-// barsOf returns the shares of the busiest worker, the second and so on, each as
-// the median over the rounds, in equal shares.
-func barsOf(c *cell) []float64 {
-	var ranks [][]float64
-	for _, i := range c.Order() {
-		workers := slices.Clone(c.Rounds[i].Workers)
-		slices.Sort(workers)
-		var sum float64
-		for _, n := range workers {
-			sum += float64(n)
-		}
-		if sum == 0 {
-			continue
-		}
-		for rank, n := range slices.Backward(workers) {
-			rank = len(workers) - 1 - rank
-			if rank == len(ranks) {
-				ranks = append(ranks, nil)
-			}
-			ranks[rank] = append(ranks[rank], float64(n)*float64(len(workers))/sum)
-		}
-	}
-	bars := make([]float64, len(ranks))
-	for rank, xs := range ranks {
-		bars[rank] = stat.Summarize(xs).Median
-	}
-	return bars
 }
 
 func sharesAnswer(g *group, w int, tiles []tile) string {

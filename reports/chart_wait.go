@@ -122,9 +122,6 @@ func waitAnswer(g *group, w int, curves []curve) string {
 		least.s.Lock.Name, verdict.Quoted(least.h, q, floor), most.s.Lock.Name, verdict.Quoted(most.h, q, floor), ratio, of)
 }
 
-// quantileName returns "p99" for 0.99.
-func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
-
 // waitRange returns the ranges of both axes.
 func waitRange(curves []curve, floor float64) (qMax, lo, hi float64) {
 	qMax, lo, hi = 0.99, math.Inf(1), 1
@@ -217,33 +214,6 @@ func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 		})
 	}
 	return m.body(c)
-}
-
-// floorZone draws the grid, and shades the times that the clock cannot tell
-// apart.
-func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
-	if floor <= p.Y.Min {
-		gridlines(true)(c, p)
-		return
-	}
-	_, trY := p.Transforms(&c)
-	y := min(trY(floor), c.Max.Y)
-	c.FillPolygon(shade.rgba(), rect(c.Min.X, c.Min.Y, c.Max.X, y))
-	gridlines(true)(c, p)
-}
-
-// floorText says what lies under the floor, above the frame, where no curve
-// runs.
-func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
-	if floor > p.Y.Min {
-		c.Max.Y += 15
-		drawNotes(c, []note{{shade, false, floorNote(floor)}})
-	}
-}
-
-// floorNote explains the floor.
-func floorNote(floor float64) string {
-	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", numfmt.Nanos(floor))
 }
 
 // path returns the curve: what the samples resolve, and its tail, which they

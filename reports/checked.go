@@ -92,25 +92,7 @@ func (c checked) found() string {
 	return fmt.Sprintf("broken in %d", c.Broken)
 }
 
-// Audited says how much a run checked.
-func (doc *document) Audited() string {
-	cs := doc.Audit
-	var windows int
-	var ops uint64
-	for _, c := range cs {
-		windows += c.Windows
-		ops += c.Ops
-	}
-	return fmt.Sprintf("What was checked: %s of %s, %s acquisitions", numfmt.Plural(windows, "window"), numfmt.Plural(len(cs), "lock"), numfmt.SI(float64(ops)))
-}
-
-// AuditText says what the table of checks does not hold.
-func (doc *document) AuditText() string { return auditText }
-
 const auditText = "Contenders are two workers or more: with one there is none to exclude. What else a lock promises, such as its order, or that a waiter can give up, is checked by its conformance tests, not by a run."
-
-// AuditHead are the columns of the table of checks.
-func (doc *document) AuditHead() []string { return auditHead }
 
 var auditHead = []string{"lock", "windows", "with contenders", "acquisitions", "promises", "checked"}
 

@@ -1,7 +1,5 @@
 package reports
 
-import "locklab/harness/verdict"
-
 // A column of the table of verdicts, and what it says to someone who has never
 // seen one.
 type column struct{ Name, Meaning string }
@@ -15,23 +13,4 @@ var verdictColumns = []column{
 	{"fairness", "how evenly the workers were served (Jain's index): 100 % is alike; with n workers, 100/n % is one that takes all"},
 	{"cost", "of taking the lock once: processor time of the program, or messages to the server"},
 	{"how sure", "what the rounds prove, and why this lock of those that tie"},
-}
-
-// A verdictTable is verdicts with the heads of their columns.
-type verdictTable struct {
-	Columns []column
-	Rows    []verdict.Verdict
-}
-
-// Table returns the verdicts on the degrees of contention.
-func (doc *document) Table() verdictTable { return verdictTable{doc.Columns, doc.Verdicts} }
-
-// OtherTable returns the verdicts on the other workloads.
-func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns, doc.Others} }
-
-// conclude fills in the verdicts on gs, the groups of a run.
-func (doc *document) conclude(gs []*group) {
-	first, others := verdict.Standing(bare(gs))
-	doc.Verdicts, doc.Others, doc.Columns = verdict.JudgeAll(first), verdict.JudgeAll(others), verdictColumns
-	doc.Lead = lead(doc.Verdicts)
 }

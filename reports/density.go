@@ -3,6 +3,7 @@ package reports
 import (
 	"math"
 
+	"locklab/harness"
 	"locklab/harness/metric"
 )
 
@@ -153,4 +154,30 @@ func rises(density []float64, k int, dip float64) bool {
 		}
 	}
 	return false
+}
+
+const (
+	leastSamples = 100 // for a shape
+	modeShare    = 0.03
+	modeDip      = 0.5 // of a mode, between it and its neighbour
+
+	shapeBins   = 180
+	shapeSmooth = 0.04 // decades: the deviation of the kernel
+)
+
+// A shape is the distribution of one lock's waits.
+type shape struct {
+	s       *series
+	h       harness.Histogram
+	n       int64
+	under   float64   // share of the waits below the floor
+	density []float64 // over the bins of the scale, without what is below the floor
+	modes   []mode
+}
+
+// A mode is a peak of the density: waits of one kind.
+type mode struct {
+	at    float64 // ns
+	share float64 // of the waits
+	floor bool    // it lies under the floor
 }

@@ -3,12 +3,13 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"locklab/harness/stat"
-	"locklab/internal/numfmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -34,16 +35,6 @@ func drawEffect(d *dimension) func(g *group) picture {
 		p.load = cmp.Or(s.context, "the same")
 		return p
 	}
-}
-
-// all returns the effects of every setting with w workers.
-func (s *sweep) all(w int) (out []effect) {
-	for i := range s.settings {
-		if i != s.base {
-			out = append(out, s.effects(i, w)...)
-		}
-	}
-	return out
 }
 
 // answer names the largest effect with w workers, and says how many locks are

@@ -3,12 +3,12 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"locklab/internal/numfmt"
 	"math"
 	"slices"
 
+	"locklab/internal/numfmt"
+
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -117,15 +117,6 @@ func (f *forest) draw(c draw.Canvas) {
 		cmp.Or(f.axis, fmt.Sprintf("rate with the setting ÷ rate with %s, in the same round", f.full(f.base)))+" (log scale)")
 }
 
-// rowName returns the style of the name of s beside its row.
-func rowName(s *series) text.Style {
-	st := typeset(8.5, ink, draw.XRight, draw.YCenter)
-	if s.look.strong {
-		st = bold(st)
-	}
-	return st
-}
-
 // legend says which mark is which setting.
 func (f *forest) legend(c draw.Canvas) {
 	st := typeset(8.5, ink, draw.XLeft, draw.YTop)
@@ -180,17 +171,6 @@ func (f *forest) grid(b draw.Canvas, trX func(float64) vg.Length, ticks plot.Con
 		}
 	}
 	c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.8)}, trX(1), b.Min.Y, trX(1), b.Max.Y)
-}
-
-// tickRank returns 0 for a power of ten, 1 for 2 and 5 times one, else 2.
-func tickRank(v float64) int {
-	switch {
-	case powerOfTen(v):
-		return 0
-	case powerOfTen(v / 2), powerOfTen(v / 5):
-		return 1
-	}
-	return 2
 }
 
 // row draws the effects on one lock around height y.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"locklab/harness/resultfile"
+	"locklab/harness/stat"
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
@@ -66,3 +67,49 @@ func (g *group) at(w int) (out []*series) {
 
 // unit is what contends for a lock of g.
 func (g *group) unit(n int) string { return numfmt.Plural(n, "worker") }
+
+// barsOf returns the shares of the busiest worker, the second and so on, each as
+// the median over the rounds, in equal shares.
+func barsOf(c *cell) []float64 {
+	var ranks [][]float64
+	for _, i := range c.Order() {
+		workers := slices.Clone(c.Rounds[i].Workers)
+		slices.Sort(workers)
+		var sum float64
+		for _, n := range workers {
+			sum += float64(n)
+		}
+		if sum == 0 {
+			continue
+		}
+		for rank, n := range slices.Backward(workers) {
+			rank = len(workers) - 1 - rank
+			if rank == len(ranks) {
+				ranks = append(ranks, nil)
+			}
+			ranks[rank] = append(ranks[rank], float64(n)*float64(len(workers))/sum)
+		}
+	}
+	bars := make([]float64, len(ranks))
+	for rank, xs := range ranks {
+		bars[rank] = stat.Summarize(xs).Median
+	}
+	return bars
+}
+
+// largest returns the group with the most cases of one kind, or nil.
+func largest(gs []*group, remote bool) *group {
+	for _, g := range gs {
+		if g.Remote == remote {
+			return g
+		}
+	}
+	return nil
+}
+
+func noGroup(remote bool) string {
+	if remote {
+		return "This run has no result of a distributed lock."
+	}
+	return "This run has no result of a local lock."
+}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/atomics/experiment"
+	"locklab/hardware"
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
 	"locklab/reports"
@@ -66,12 +66,12 @@ func measureHardware(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range experiment.Suite {
+	for _, e := range hardware.Suite {
 		if err := e.Available(); err != nil || e.OptIn != "" {
 			t.Logf("%s is left out: %s %v", e.Name, e.OptIn, err)
 			continue
 		}
-		f, err := experiment.Run(t.Context(), e, experiment.Options{Budget: time.Second})
+		f, err := hardware.Run(t.Context(), e, hardware.Options{Budget: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,31 +5,6 @@ import (
 	"slices"
 )
 
-// heat are the colours of a field, from the least figure to the greatest: pale
-// to dark on paper, dark to pale on a dark page. Their lightness rises in even
-// steps of OKLab, so that the order shows without the hues; a test checks the
-// order, the steps for colour-blind readers, and that text can be read on each.
-var heat = []token{
-	{"heat0", 0xF6F4C5, 0x221B4E},
-	{"heat1", 0xCCE4A6, 0x222C6B},
-	{"heat2", 0x8CD19E, 0x1E4483},
-	{"heat3", 0x59C0AE, 0x185B92},
-	{"heat4", 0x2AA3B7, 0x137298},
-	{"heat5", 0x1B77AC, 0x089A9A},
-	{"heat6", 0x20569A, 0x45BB8F},
-	{"heat7", 0x27377D, 0x97D375},
-	{"heat8", 0x251C55, 0xE8E67B},
-}
-
-// textOn returns the colour of text on heat[i]: both themes change sides between
-// the same two colours.
-func textOn(i int) token {
-	if i <= 4 {
-		return ink
-	}
-	return paper
-}
-
 // A heatScale sorts figures into classes of one colour each.
 type heatScale struct {
 	bounds []float64 // ascending; class i is from bounds[i] to below bounds[i+1]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -90,3 +91,16 @@ func spread(labels []endLabel, gap, lo, hi vg.Length) []vg.Length {
 	}
 	return out
 }
+
+// rowName returns the style of the name of s beside its row.
+func rowName(s *series) text.Style {
+	st := typeset(8.5, ink, draw.XRight, draw.YCenter)
+	if s.look.strong {
+		st = bold(st)
+	}
+	return st
+}
+
+// lift raises figures to where the eye sees their middle: they have no part
+// below the line of the text.
+const lift = vg.Length(0.8)

@@ -45,12 +45,6 @@ const (
 	countScale // from 0 to the greatest
 )
 
-// A stop is a place of the x axis.
-type stop struct {
-	at    float64
-	label string
-}
-
 // A line is one lock's medians, ascending by stop, without those that cannot
 // be drawn.
 type line struct {
@@ -350,3 +344,5 @@ func (l *lineChart) draw(c draw.Canvas, p *plot.Plot, lines []line) {
 		}
 	}
 }
+
+const lineDoc = "Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Hue: family; dash and marker: lock; bold: a lock to use, the others are there to compare."

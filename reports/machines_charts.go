@@ -1,9 +1,7 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
@@ -12,122 +10,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
-	"locklab/harness/metric"
-	"locklab/harness/resultfile"
 	"locklab/harness/stat"
-	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
-
-// A match is the groups of one workload, of local or of remote locks, that more
-// than one machine measured.
-type match struct {
-	remote   bool
-	axes     string
-	machines []Machine
-	looks    []look
-	groups   []*group // by machine
-	cpus     int      // of every machine, 0 if they differ
-
-	shared []int // by machine: how many cases of the whole run the first one has too
-}
-
-// matches returns what the machines have in common: local locks first, and in
-// the order of the machines that have it.
-func matches(ms []Machine) (out []*match) {
-	type key struct {
-		remote bool
-		axes   string
-	}
-	index := make(map[key]*match)
-	for i, m := range ms {
-		for _, g := range groups(m.Run) {
-			k := key{g.Remote, g.Axes}
-			x := index[k]
-			if x == nil {
-				x = &match{remote: g.Remote, axes: g.Axes, cpus: g.CPUs}
-				index[k] = x
-				out = append(out, x)
-			}
-			l := columnLook(i)
-			l.name = m.Name
-			x.machines, x.looks, x.groups = append(x.machines, m), append(x.looks, l), append(x.groups, g)
-			if g.CPUs != x.cpus {
-				x.cpus = 0
-			}
-		}
-	}
-	out = slices.DeleteFunc(out, func(x *match) bool { return len(x.groups) < 2 })
-	for _, x := range out {
-		for _, m := range x.machines {
-			x.shared = append(x.shared, sharedCases(x.machines[0].Run, m.Run))
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *match) int {
-		if a.remote != b.remote {
-			return map[bool]int{false: -1, true: 1}[a.remote]
-		}
-		return 0
-	})
-	return out
-}
-
-// sharedCases returns how many cases of two runs can be compared: as many intervals
-// hold together, whichever of them is looked at. "locklab compare" counts them alike.
-func sharedCases(a, b *resultfile.Run) (n int) {
-	type key struct{ lock, workload string }
-	has := func(run *resultfile.Run) map[key]bool {
-		out := make(map[key]bool)
-		broken := verdict.Violations(run)
-		for _, r := range run.Results {
-			if _, ok := metric.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
-				out[key{r.Lock.Name, r.Workload.Name()}] = true
-			}
-		}
-		return out
-	}
-	other := has(b)
-	for k := range has(a) {
-		if other[k] {
-			n++
-		}
-	}
-	return n
-}
-
-// cell returns the rounds of a lock on machine i with w workers, or nil.
-func (x *match) cell(i int, lock string, w int) *cell {
-	for _, s := range x.groups[i].series {
-		if s.Lock.Name == lock {
-			return s.Cells[w]
-		}
-	}
-	return nil
-}
-
-// locks returns the series of the locks that two machines measured or more, as
-// one of them has it.
-func (x *match) locks() (out []*series) {
-	seen := make(map[string]int)
-	for _, g := range x.groups {
-		for _, s := range g.series {
-			if seen[s.Lock.Name]++; seen[s.Lock.Name] == 2 {
-				out = append(out, s)
-			}
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *series) int { return a.look.compare(b.look) })
-	return out
-}
-
-// workers returns the numbers of workers of all groups, ascending.
-func (x *match) workers() (ws []int) {
-	for _, g := range x.groups {
-		ws = append(ws, g.Workers...)
-	}
-	slices.Sort(ws)
-	return slices.Compact(ws)
-}
 
 const ratioDoc = "Mark: the rate on a machine over that on the first one, the median of the ratios of every round of the one to every round of the other; bar: its interval at 95 % for all cases that the two machines share together (Bonferroni), by the ranks that the Mann-Whitney test allows. Rounds of two machines are not pairs: what disturbed one of them does not cancel, as it does between two locks of one run. Pale: not apart from the same rate. Hue: family of the lock; shape: machine; bold: a lock to use."
 
@@ -247,57 +132,4 @@ func (x *match) ratioTable(s *sweep) table {
 		}
 	}
 	return t
-}
-
-// draft draws what x compares; only the ratios and the rates if it is folded.
-func (x *match) draft(id string, folded bool) (section, error) {
-	s := section{ID: "machines-" + id, Title: kind(x.remote) + ", " + x.axes, Slug: slugOf(x.axes), Folded: folded}
-	suffix := map[bool]string{false: "", true: "-distributed"}[x.remote]
-	add := func(name, title, doc string, pic picture) error {
-		f := figure{Name: name + suffix, pic: pic, ID: name + "-" + id, Title: title, Answer: pic.answer, Doc: doc, Head: pic.numbers.head, Rows: pic.numbers.rows}
-		if n := len(f.Rows); n > mostTableRows {
-			f.Rows, f.Omitted = f.Rows[:mostTableRows], omission(n)
-		}
-		if pic.height > 0 {
-			svg, err := inline(pic, f.ID, title, pic.answer)
-			if err != nil {
-				return fmt.Errorf("chart %s: %w", name, err)
-			}
-			f.SVG = template.HTML(svg)
-		}
-		s.Figures = append(s.Figures, f)
-		return nil
-	}
-	if err := add("machines-ratio", "How fast is each machine, lock by lock?", ratioDoc, x.drawRatios()); err != nil {
-		return s, err
-	}
-	for i, o := range overlays {
-		if folded && i > 0 {
-			break
-		}
-		if err := add(o.name, o.title, overlayDoc, o.draw(x)); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
-}
-
-// cases returns how many cases of x two machines share.
-func (x *match) cases() (n int) {
-	for _, g := range x.groups {
-		n += g.Cases
-	}
-	return n
-}
-
-// largestMatch returns the index of the match of one kind with the most cases,
-// or -1.
-func largestMatch(xs []*match, remote bool) int {
-	best := -1
-	for i, x := range xs {
-		if x.remote == remote && (best < 0 || cmp.Compare(x.cases(), xs[best].cases()) > 0) {
-			best = i
-		}
-	}
-	return best
 }

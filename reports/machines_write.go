@@ -4,94 +4,8 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"slices"
-	"strconv"
 	"strings"
-
-	"locklab/harness"
-	"locklab/internal/numfmt"
 )
-
-//go:embed machines.html.tmpl
-var machinesText string
-
-// A comparison of machines is what their template reads.
-type machinesDocument struct {
-	Title, Origin string
-	Tokens        []paint
-	Verdicts      table
-	Table         table
-	Differences   []harness.Warning
-	Machines      []*document // without charts
-	Sections      []section
-}
-
-// Head and Rows are for the template.
-func (t table) Head() []string   { return t.head }
-func (t table) Rows() [][]string { return t.rows }
-
-// composeMachines returns the report of ms, two or more.
-func composeMachines(ms []Machine) (*machinesDocument, error) {
-	if len(ms) < 2 {
-		return nil, fmt.Errorf("%w: a report of several machines needs two, got %d", harness.ErrUsage, len(ms))
-	}
-	doc := &machinesDocument{Title: "Which lock on which machine?", Table: machinesTable(ms), Differences: differences(ms)}
-	var origins []string
-	for _, m := range ms {
-		one := outline(m.Run)
-		one.Name, one.Measured = m.Name, true
-		doc.Machines = append(doc.Machines, one)
-		origins = append(origins, m.Name+": "+hardware(m.Run.Manifest.Machine))
-		doc.Tokens = one.Tokens
-	}
-	doc.Origin = strings.Join(origins, " · ")
-	doc.Verdicts = verdictsTable(doc.Machines)
-	xs := matches(ms)
-	first := []int{largestMatch(xs, false), largestMatch(xs, true)}
-	room := foldedRoom
-	for _, folded := range []bool{false, true} {
-		for i, x := range xs {
-			if folded == (i == first[0] || i == first[1]) || folded && room <= 0 {
-				continue
-			}
-			s, err := x.draft(strconv.Itoa(i), folded)
-			if err != nil {
-				return nil, err
-			}
-			if folded {
-				room -= s.size()
-			}
-			doc.Sections = append(doc.Sections, s)
-		}
-	}
-	return doc, nil
-}
-
-// verdictsTable sets the verdicts of the machines beside each other: a row a
-// situation, whatever the processors of a machine.
-func verdictsTable(machines []*document) table {
-	t := table{head: []string{"situation"}}
-	for i, m := range machines {
-		t.head = append(t.head, m.Name)
-		at := -1
-		for _, v := range m.Verdicts {
-			_, axes, _ := strings.Cut(v.Setting, ", ") // behind the numbers of workers and processors
-			name, before := v.Situation+", "+axes, at
-			if at = slices.IndexFunc(t.rows, func(row []string) bool { return row[0] == name }); at < 0 {
-				at = before + 1 // the order of situations is that of each machine
-				row := slices.Repeat([]string{unknown}, len(machines)+1)
-				row[0] = name
-				t.rows = slices.Insert(t.rows, at, row)
-			}
-			cell := "no verdict"
-			if v.Use != "" {
-				cell = v.Use + ", " + v.Rate
-			}
-			t.rows[at][i+1] = cell
-		}
-	}
-	return t
-}
 
 // WriteMachinesHTML writes one self-contained page about several runs: the
 // verdicts of each, and what they share in the same frames. The first is the one
@@ -181,22 +95,4 @@ func WriteMachines(w io.Writer, ms []Machine, width int) error {
 		return fmt.Errorf("reports: %w", err)
 	}
 	return nil
-}
-
-const nothingShared = "No two of these runs measured the same workload, so there is nothing to draw side by side."
-
-// Headline sums the differences up.
-func (d *machinesDocument) Headline() string {
-	if len(d.Differences) == 0 {
-		return "Settings and coverage: the runs do not differ"
-	}
-	return "Settings and coverage: " + numfmt.Plural(len(d.Differences), "difference") + " between the runs"
-}
-
-// Shared is what to say if nothing is.
-func (d *machinesDocument) Shared() string {
-	if d.Sections == nil {
-		return nothingShared
-	}
-	return ""
 }

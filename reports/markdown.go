@@ -31,26 +31,6 @@ func WriteMarkdown(w io.Writer, run *resultfile.Run, folder string, picture func
 	return m.writeTo(w)
 }
 
-// A markdown collects a text and hands its pictures over. The first error ends
-// both.
-type markdown struct {
-	buf     bytes.Buffer
-	folder  string
-	picture func(path string, png []byte) error
-	taken   map[string]bool // names of pictures
-	err     error
-}
-
-func (m *markdown) writeTo(w io.Writer) error {
-	if m.err == nil {
-		_, m.err = w.Write(m.buf.Bytes())
-	}
-	if m.err != nil {
-		return fmt.Errorf("reports: %w", m.err)
-	}
-	return nil
-}
-
 func (m *markdown) document(doc *document) {
 	m.heading(1, doc.Title)
 	m.text(doc.Origin)

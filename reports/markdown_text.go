@@ -1,8 +1,10 @@
 package reports
 
 import (
+	"bytes"
 	"fmt"
 	"html"
+	"io"
 	"strings"
 	"unicode"
 )
@@ -122,4 +124,24 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s), func(r rune) bool { return r == ' ' }), " ")
+}
+
+// A markdown collects a text and hands its pictures over. The first error ends
+// both.
+type markdown struct {
+	buf     bytes.Buffer
+	folder  string
+	picture func(path string, png []byte) error
+	taken   map[string]bool // names of pictures
+	err     error
+}
+
+func (m *markdown) writeTo(w io.Writer) error {
+	if m.err == nil {
+		_, m.err = w.Write(m.buf.Bytes())
+	}
+	if m.err != nil {
+		return fmt.Errorf("reports: %w", m.err)
+	}
+	return nil
 }

@@ -83,11 +83,6 @@ func retried(r *harness.Result) harness.Warning {
 		Remedy: "look whether the kernel ran out of memory (dmesg), or what else ended it; a lock that kills its own process looks the same"}
 }
 
-// readable returns w in whole sentences.
-func readable(w harness.Warning) harness.Warning {
-	return harness.Warning{Text: numfmt.Sentence(w.Text), Remedy: numfmt.Sentence(w.Remedy), Kind: w.Kind}
-}
-
 // otherKind is the kind of a warning whose kind is not among [WarningKinds], such
 // as one in the file of an older lab.
 const otherKind = "other"

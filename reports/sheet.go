@@ -8,33 +8,17 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+
 	"locklab/harness"
 	"locklab/internal/numfmt"
 )
 
-// A painter draws the tables of one kind. The sentence beside the picture says
-// how to read it; where there is nothing to draw, the picture says why.
-type painter struct {
-	kind harness.ChartKind
-	draw func(s sheet) (pic picture, how string)
-}
-
-// painters lists every kind of chart that a table can ask for.
-var painters = []painter{
-	{harness.Bars, drawBars},
-	{harness.Lines, drawCurves},
-	{harness.Heat, drawHeat},
-}
-
-// drawTable draws t, which may come from a newer version and be of any shape.
-func drawTable(t harness.Table) (pic picture, how string) {
-	for _, p := range painters {
-		if p.kind == t.Chart {
-			return p.draw(newSheet(t))
-		}
-	}
-	return nothing("This version cannot draw a chart of the kind %q; the figures are below.", t.Chart), ""
-}
+// The lettering of bars and fields.
+const (
+	sheetSize = 9 // of the names and the figures
+	sheetLine = vg.Length(sheetSize * 1.25)
+)
 
 // A sheet is a table with what is drawn of it.
 type sheet struct {

@@ -19,18 +19,12 @@ const (
 
 // The measures of bars.
 const (
-	barSize      = 9 // of the names and the figures
-	barLine      = vg.Length(barSize * 1.25)
 	barWidth     = vg.Length(10)
 	barGap       = vg.Length(2.5) // between the bars of a row
 	barRowGap    = vg.Length(9)   // between rows
 	barNameWidth = vg.Length(190)
 	barNameLines = 4
 )
-
-// lift raises figures to where the eye sees their middle: they have no part
-// below the line of the text.
-const lift = vg.Length(0.8)
 
 // A barChart draws a group of horizontal bars for each row of a table.
 type barChart struct {
@@ -126,7 +120,7 @@ func (b *barChart) scale(rs []reading) {
 
 // layOut makes the rows and the legend, and measures them.
 func (b *barChart) layOut() {
-	name, value := typeset(barSize, ink, draw.XRight, draw.YCenter), typeset(barSize, ink, draw.XLeft, draw.YCenter)
+	name, value := typeset(sheetSize, ink, draw.XRight, draw.YCenter), typeset(sheetSize, ink, draw.XLeft, draw.YCenter)
 	write, _ := ticked(b.unit)
 	for i := range min(mostBarRows, len(b.Rows)) {
 		row := barRow{name: wrapShort(name, b.names[i], barNameWidth, barNameLines)}
@@ -143,7 +137,7 @@ func (b *barChart) layOut() {
 			b.room = max(b.room, name.Width(l)+6)
 		}
 		n := vg.Length(len(row.bars))
-		row.height = max(n*barWidth+(n-1)*barGap, vg.Length(len(row.name))*barLine) + barRowGap
+		row.height = max(n*barWidth+(n-1)*barGap, vg.Length(len(row.name))*sheetLine) + barRowGap
 		b.rows = append(b.rows, row)
 	}
 	if len(b.drawn) > 1 {
@@ -154,7 +148,7 @@ func (b *barChart) layOut() {
 // keys sets the legend in lines.
 func (b *barChart) keys(measure func(string) vg.Length) (lines [][]barKey) {
 	var at vg.Length
-	st := typeset(barSize, ink, draw.XLeft, draw.YCenter)
+	st := typeset(sheetSize, ink, draw.XLeft, draw.YCenter)
 	for k, j := range b.drawn {
 		name := shorten(st, b.Columns[j].Name, width/2)
 		w := measure(name) + 34
@@ -183,7 +177,7 @@ func (b *barChart) height() vg.Length {
 // body draws the chart.
 func (b *barChart) body(c draw.Canvas) error {
 	for _, line := range b.legend {
-		st := typeset(barSize, ink, draw.XLeft, draw.YCenter)
+		st := typeset(sheetSize, ink, draw.XLeft, draw.YCenter)
 		y := c.Max.Y - barKeyLine/2
 		for _, k := range line {
 			k.look.bar(c, c.Min.X+k.at, c.Min.X+k.at+14, y-4, y+4)
@@ -228,7 +222,7 @@ func (b *barChart) field(c draw.Canvas, p *plot.Plot) {
 		}
 		return max(c.Min.X, min(trX(v), c.Max.X))
 	}
-	name := typeset(barSize, ink, draw.XRight, draw.YCenter)
+	name := typeset(sheetSize, ink, draw.XRight, draw.YCenter)
 	var all vg.Length
 	for _, r := range b.rows {
 		all += r.height
@@ -238,7 +232,7 @@ func (b *barChart) field(c draw.Canvas, p *plot.Plot) {
 	for _, r := range b.rows {
 		mid := y - r.height*stretch/2
 		for i, l := range r.name {
-			c.FillText(name, vg.Point{X: c.Min.X - 6, Y: mid + (vg.Length(len(r.name)-1)/2-vg.Length(i))*barLine}, l)
+			c.FillText(name, vg.Point{X: c.Min.X - 6, Y: mid + (vg.Length(len(r.name)-1)/2-vg.Length(i))*sheetLine}, l)
 		}
 		top := mid + (vg.Length(len(r.bars))*(barWidth+barGap)-barGap)/2
 		for _, x := range r.bars {
@@ -253,7 +247,7 @@ func (b *barChart) field(c draw.Canvas, p *plot.Plot) {
 // draw draws the bar around the height y, from zero to at its figure.
 func (x bar) draw(c draw.Canvas, y, zero vg.Length, at func(float64) vg.Length, log bool) {
 	end := zero
-	st := typeset(barSize, muted, draw.XLeft, draw.YCenter)
+	st := typeset(sheetSize, muted, draw.XLeft, draw.YCenter)
 	shown := x.drawn && !(log && x.mid <= 0)
 	if shown {
 		st.Color = ink.rgba()

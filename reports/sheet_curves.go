@@ -3,10 +3,11 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"locklab/internal/numfmt"
 	"math"
 	"slices"
 	"strings"
+
+	"locklab/internal/numfmt"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"

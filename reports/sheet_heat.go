@@ -3,9 +3,10 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"locklab/internal/numfmt"
 	"math"
 	"strings"
+
+	"locklab/internal/numfmt"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -162,7 +163,7 @@ func (h *heatChart) names(c, field draw.Canvas) {
 	for k := range h.cols {
 		wide = max(wide, min(heatNames, over.Width(h.columnName(k))))
 	}
-	every := h.every(max(barLine, wide+8))
+	every := h.every(max(sheetLine, wide+8))
 	for i := 0; i < h.rows; i += every {
 		y := field.Max.Y - (vg.Length(i)+0.5)*h.cell
 		c.FillText(heatName, vg.Point{X: field.Min.X - 5, Y: y}, shorten(heatName, h.Rows[i].Label, heatNames))

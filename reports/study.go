@@ -3,19 +3,11 @@ package reports
 import (
 	"fmt"
 	"html/template"
-	"slices"
-	"strings"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/numfmt"
-)
-
-// What a table of the page holds at most; results.jsonl has the rest.
-const (
-	mostHeatColumns = 24 // of a field: a wider one is read as a map
-	mostTableRows   = 400
 )
 
 // A study is what the page says of one finding.
@@ -54,9 +46,6 @@ type plateCell struct {
 	Text  string
 	Words bool
 }
-
-// stopped is said of an experiment that ended early.
-const stopped = "Interrupted: the figures are of what was finished."
 
 // A findingChart is a table that is to be drawn, with its name.
 type findingChart struct {
@@ -104,58 +93,6 @@ func findingCharts(run *resultfile.Run) (out []findingChart) {
 		}
 	}
 	return out
-}
-
-// findings returns what the experiments of run found.
-func findings(run *resultfile.Run) []*harness.Finding {
-	return slices.DeleteFunc(slices.Clone(run.Findings), func(f *harness.Finding) bool { return f == nil })
-}
-
-// slug returns the name of f, number i of the run, as part of an address or of
-// a file's name. One that is not fit for that is replaced.
-func slug(f *harness.Finding, i int) string {
-	if !nameRE.MatchString(f.Name) || len(f.Name) > 60 {
-		return fmt.Sprintf("finding-%d", i+1)
-	}
-	return f.Name
-}
-
-// slugOf returns s as part of an address or of a file's name: "hold=1µs gc=on"
-// becomes "hold-1us-gc-on".
-func slugOf(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == 'µ' || r == 'μ':
-			return 'u'
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			return r
-		}
-		return ' '
-	}, strings.ToLower(s))
-	words := strings.Fields(s)
-	if len(words) == 0 {
-		return "other"
-	}
-	return strings.Join(words[:min(len(words), 12)], "-")
-}
-
-// title returns the question of f.
-func title(f *harness.Finding) string {
-	switch {
-	case f.Question != "":
-		return f.Question
-	case f.Name != "":
-		return f.Name
-	}
-	return "An experiment without a question"
-}
-
-// answer returns the answer of f.
-func answer(f *harness.Finding) string {
-	if f.Answer == "" {
-		return "The experiment gave no answer."
-	}
-	return f.Answer
 }
 
 // studies draws every finding of run.
@@ -242,11 +179,6 @@ func (p *plate) fill(t harness.Table) {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-}
-
-// omission says that a table of n rows is cut.
-func omission(n int) string {
-	return fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", mostTableRows, n)
 }
 
 // standalone returns the chart as a page of its own.

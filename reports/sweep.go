@@ -251,3 +251,13 @@ func (s *sweep) measure(i, w int) (out []effect) {
 	}
 	return out
 }
+
+// all returns the effects of every setting with w workers.
+func (s *sweep) all(w int) (out []effect) {
+	for i := range s.settings {
+		if i != s.base {
+			out = append(out, s.effects(i, w)...)
+		}
+	}
+	return out
+}

@@ -15,5 +15,6 @@
 // is its verdict: 0 no worse, 1 regressed, 2 nothing to compare, 3 too noisy to
 // say.
 //
-// Rank 7. It is the top of the house and may import everything below.
+// Rank 8. It is package lab with the locks of the catalog, and may import
+// everything below.
 package main

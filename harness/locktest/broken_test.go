@@ -5,7 +5,9 @@ package locktest
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -13,9 +15,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tries is how often each broken lock must be rejected, and the correct lock
-// accepted, in a row.
-const tries = 20
+// defaultTries is how often in a row each broken lock must be rejected, unless
+// LOCKLAB_TRIES says something else, as make prove-locktest does.
+const defaultTries = 5
+
+// tries returns how often each broken lock must be rejected.
+func tries(t *testing.T) int {
+	text, ok := os.LookupEnv("LOCKLAB_TRIES")
+	if !ok {
+		return defaultTries
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("LOCKLAB_TRIES=%q: want a number of tries, from 1", text)
+	}
+	return n
+}
 
 // persistence is the stress time for each try; a try ends with the first
 // failure, so only a machine that is busy with other things needs it: see
@@ -46,10 +61,7 @@ func rule(t *testing.T, name string) Rule {
 }
 
 func TestBrokenLocalIsRejected(t *testing.T) {
-	n := tries
-	if testing.Short() {
-		n = 3
-	}
+	n := tries(t)
 	for _, b := range breakages {
 		t.Run(b.name+"/"+b.rule, func(t *testing.T) {
 			r := rule(t, b.rule)

@@ -93,6 +93,11 @@ func TestRanksReject(t *testing.T) {
 			{rel: "reports", own: []string{"harness/resultfile"}},
 			{rel: "harness/resultfile", own: []string{"zklock"}},
 		}, "reports depends on zklock"},
+		{"command line of a lock", []pkg{
+			{rel: "lab", imports: []string{"harness/runner"}, own: []string{"harness/runner"}},
+			{rel: "harness/runner", imports: []string{"spinlock/lab"}},
+		}, "lab depends on spinlock/lab"},
+		{"command line whose tests have locks", []pkg{{rel: "lab", imports: []string{"harness/runner"}, own: []string{"harness/runner", "cmd/locklab/catalog"}}}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantError(t, checkRanks(test.pkgs), test.want) })
 	}

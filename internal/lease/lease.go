@@ -2,17 +2,24 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
-
-	"locklab/harness"
 )
+
+// A Lease is one acquisition of a lock: of what a library says of it, what is
+// needed here.
+type Lease interface {
+	Unlock(ctx context.Context) error // works under a cancelled ctx
+	Done() <-chan struct{}            // closed when the lock is released or may be lost
+	Err() error                       // nil while the lock is held, then why it ended
+}
 
 // Do calls f while it holds the lock that lock takes. The context of f ends
 // with ctx, and when the lock is lost; its cause is then Lease.Err. Do returns
 // what went wrong, in f and in releasing the lock. A ctx that is nil does not end.
-func Do[L harness.Lease](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
+func Do[L Lease](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -42,14 +49,42 @@ func Do[L harness.Lease](ctx context.Context, lock func(context.Context) (L, err
 	return f(inside, l)
 }
 
+// Elect calls lead while it holds the lock that lock takes, as Do does, and again
+// with its next lease after one that was lost, which its Err says by an error that
+// wraps lost, whatever lead has returned then. In every other case it returns what
+// Do does, and an error that wraps that of ctx if ctx has ended.
+func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), lost error, lead func(context.Context, L) error) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	for {
+		var ended error
+		err := Do(ctx, lock, func(inside context.Context, l L) error {
+			err := lead(inside, l)
+			ended = l.Err()
+			return err
+		})
+		switch over := ctx.Err(); {
+		case over == nil && errors.Is(ended, lost):
+			// It campaigns again.
+		case over == nil || errors.Is(err, over):
+			return err
+		case err == nil:
+			return over
+		default:
+			return fmt.Errorf("%w; %w", over, err)
+		}
+	}
+}
+
 // Locker returns a sync.Locker that takes its leases by lock. Its methods
 // panic where lock and Unlock return an error; Unlock of a Locker that is not
 // locked panics with notHeld.
-func Locker[L harness.Lease](lock func(context.Context) (L, error), notHeld error) sync.Locker {
+func Locker[L Lease](lock func(context.Context) (L, error), notHeld error) sync.Locker {
 	return &locker[L]{lock: lock, notHeld: notHeld}
 }
 
-type locker[L harness.Lease] struct {
+type locker[L Lease] struct {
 	// mu keeps the other users of this locker out until the holder has come to
 	// Unlock, even when the lease is over: Unlock could not tell theirs apart.
 	mu      sync.Mutex

@@ -3,12 +3,11 @@ package lease
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"locklab/harness"
 )
 
 // A fake lease ends when it is told to.
@@ -24,15 +23,18 @@ func newFake() *fake {
 	return f
 }
 
-func (f *fake) Unlock(context.Context) error { f.end(harness.ErrReleased); return f.unlock }
-func (f *fake) Token() uint64                { return 0 }
+func (f *fake) Unlock(context.Context) error { f.end(errReleased); return f.unlock }
 func (f *fake) Done() <-chan struct{}        { return f.alive.Done() }
 func (f *fake) Err() error                   { return context.Cause(f.alive) }
-func (f *fake) Deadline() (time.Time, bool)  { return time.Time{}, false }
 
 func (f *fake) lock(context.Context) (*fake, error) { return f, nil }
 
-var errTest = errors.New("test")
+var (
+	errTest     = errors.New("test")
+	errNotHeld  = errors.New("not held")
+	errLost     = errors.New("lost")
+	errReleased = errors.New("released")
+)
 
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -40,18 +42,18 @@ func TestDo(t *testing.T) {
 		if err := Do(t.Context(), f.lock, func(ctx context.Context, l *fake) error { return ctx.Err() }); err != nil {
 			t.Error(err)
 		}
-		if f.Err() != harness.ErrReleased {
+		if f.Err() != errReleased {
 			t.Errorf("the lease ended with %v", f.Err())
 		}
 
 		f = newFake()
-		f.unlock = harness.ErrNotHeld
+		f.unlock = errNotHeld
 		err := Do(t.Context(), f.lock, func(ctx context.Context, l *fake) error {
-			f.end(harness.ErrLost)
+			f.end(errLost)
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
-		if !errors.Is(err, harness.ErrLost) || !errors.Is(err, harness.ErrNotHeld) {
+		if !errors.Is(err, errLost) || !errors.Is(err, errNotHeld) {
 			t.Errorf("lost inside: %v", err)
 		}
 
@@ -71,10 +73,72 @@ func TestDoPanics(t *testing.T) {
 			defer func() { recover() }()
 			Do(t.Context(), f.lock, func(context.Context, *fake) error { panic("no") })
 		}()
-		if f.Err() != harness.ErrReleased {
+		if f.Err() != errReleased {
 			t.Errorf("the lease ended with %v", f.Err())
 		}
 	})
+}
+
+// TestElect counts the terms of a leader that loses the lock twice.
+func TestElect(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		last  error // what lead returns at the end of its third term
+		quit  bool  // lead has unlocked by then
+		stop  bool  // ctx ends in the third term
+		want  []error
+		terms int
+	}{
+		{name: "done", terms: 3},
+		{name: "failed", last: errTest, want: []error{errTest}, terms: 3},
+		{name: "resigned", quit: true, want: []error{errNotHeld}, terms: 3},
+		{name: "stopped", stop: true, want: []error{context.Canceled}, terms: 3},
+		{name: "stopped, and failed", last: errTest, stop: true, want: []error{context.Canceled, errTest}, terms: 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var f *fake
+				terms := 0
+				lock := func(context.Context) (*fake, error) { f = newFake(); return f, nil }
+				err := Elect(ctx, lock, errLost, func(inside context.Context, l *fake) error {
+					if terms++; terms < 3 {
+						f.unlock = errNotHeld
+						f.end(fmt.Errorf("the session: %w", errLost))
+						<-inside.Done()
+						return nil // the clean end of a leader that stopped in time
+					}
+					if test.quit {
+						l.Unlock(ctx)
+						f.unlock = errNotHeld
+					}
+					if test.stop {
+						cancel()
+						<-inside.Done()
+					}
+					return test.last
+				})
+				for _, want := range test.want {
+					if !errors.Is(err, want) {
+						t.Errorf("Elect = %v, want %v", err, want)
+					}
+				}
+				if len(test.want) == 0 && err != nil || terms != test.terms || f.Err() != errReleased {
+					t.Errorf("Elect = %v after %d terms, and the lease ended with %v", err, terms, f.Err())
+				}
+			})
+		})
+	}
+	if err := Elect(nil, func(context.Context) (*fake, error) { return nil, errTest }, errLost, nil); err != errTest {
+		t.Errorf("no lock: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	full := func(ctx context.Context) (*fake, error) { return nil, ctx.Err() }
+	if err := Elect(ctx, full, errLost, nil); err != context.Canceled {
+		t.Errorf("stopped before: %v", err)
+	}
 }
 
 func TestLocker(t *testing.T) {
@@ -88,8 +152,8 @@ func TestLocker(t *testing.T) {
 		f()
 	}
 	f := newFake()
-	k := Locker(f.lock, harness.ErrNotHeld)
-	mustPanic(harness.ErrNotHeld, k.Unlock)
+	k := Locker(f.lock, errNotHeld)
+	mustPanic(errNotHeld, k.Unlock)
 	k.Lock()
 	if f.Err() != nil {
 		t.Errorf("locked, the lease says %v", f.Err())
@@ -99,7 +163,7 @@ func TestLocker(t *testing.T) {
 	k.Lock()
 	mustPanic(errTest, k.Unlock)
 	k.Lock() // the panic left it usable
-	fails := Locker(func(context.Context) (*fake, error) { return nil, errTest }, harness.ErrNotHeld)
+	fails := Locker(func(context.Context) (*fake, error) { return nil, errTest }, errNotHeld)
 	mustPanic(errTest, fails.Lock)
 	mustPanic(errTest, fails.Lock)
 }

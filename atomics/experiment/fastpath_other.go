@@ -1,6 +1,0 @@
-//go:build !(amd64 && gc && !purego)
-
-package experiment
-
-// bareFastPath is nil: there is no loop in assembly to compare with.
-var bareFastPath *fastPath

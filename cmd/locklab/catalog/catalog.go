@@ -1,0 +1,28 @@
+package catalog
+
+import (
+	"slices"
+
+	"locklab/harness"
+	mutexlab "locklab/mutex/lab"
+	"locklab/peers"
+	"locklab/redislock"
+	spinlab "locklab/spinlock/lab"
+	"locklab/zklock"
+)
+
+// All lists every variant, family by family, in the order charts draw them.
+func All() []*harness.Variant {
+	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklock.Suite, redislock.Suite, peers.Suite)
+}
+
+// Defaults are the locks that are measured by default: one for each
+// idea. The others are variations, or serve another purpose.
+var Defaults = []string{
+	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
+	"empty", "sync-mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
+	"sync-rwmutex", "phase-fair", "bravo", "seqlock",
+	"zk-handoff", "zk-fair", "zk-herd", "zk-cohort",
+	"redis-queue", "redis-reentrant", "redis-poll-5ms", "redis-pubsub", "redis-token", "redis-cohort",
+	"go-zookeeper-lock", "redsync-1ms", "bsm-redislock-1ms", "rueidislock-majority",
+}

@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"slices"
+	"testing"
+
+	"locklab/harness"
+)
+
+func TestAllIsValid(t *testing.T) {
+	if err := harness.Validate(All()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEveryFamilyIsThere keeps a family from being forgotten.
+func TestEveryFamilyIsThere(t *testing.T) {
+	for _, f := range harness.Families {
+		if !slices.ContainsFunc(All(), func(v *harness.Variant) bool { return v.Family == f }) {
+			t.Errorf("no lock of family %s", f)
+		}
+	}
+}
+
+// TestDefaults: the default choice names locks that exist, and nothing that is
+// kept for its faults.
+func TestDefaults(t *testing.T) {
+	for i, name := range Defaults {
+		if slices.Contains(Defaults[:i], name) {
+			t.Errorf("%s is listed twice", name)
+		}
+		at := slices.IndexFunc(All(), func(v *harness.Variant) bool { return v.Name == name })
+		if at < 0 {
+			t.Errorf("there is no lock called %s", name)
+			continue
+		}
+		if s := All()[at].Status; s == harness.Broken || s == harness.Historical {
+			t.Errorf("%s is %s", name, s)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package catalog
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of locks into docs/locks.md")
+
+// TestTable keeps the table of locks in docs/locks.md true.
+func TestTable(t *testing.T) {
+	const name = "../../../docs/locks.md"
+	const begin, end = "<!-- locks: written by go test ./cmd/locklab/catalog -update -->\n", "<!-- end of locks -->"
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(text), begin)
+	have, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("docs/locks.md has lost the marks around the table of locks")
+	}
+	var table strings.Builder
+	table.WriteString("\n| Lock | What it is | Source | Status |\n|---|---|---|---|\n")
+	for _, v := range All() {
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", v.Name, v.Doc, v.Paper, v.Status)
+	}
+	table.WriteString("\n")
+	if have == table.String() {
+		return
+	}
+	if !*update {
+		t.Fatal("the table of locks in docs/locks.md is out of date; write it with: go test ./cmd/locklab/catalog -update")
+	}
+	if err := os.WriteFile(name, []byte(head+begin+table.String()+end+tail), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,245 @@
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+var arbiter = &Experiment{
+	Name:     "arbiter",
+	Question: "Can a circuit of switches pick one of several contenders, does it always, and is it fair?",
+	Method: "A simulation, round by round, of contenders that always want the grant: who pulls opens the paths of all others, " +
+		"so a path is closed only for one who pulls alone. Three ways to pull are played with 2 to 64 contenders, " +
+		"and beside them two arbiters that see all requests.",
+	Simulation: true,
+	Source:     "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
+	Available:  always,
+	Run:        runArbiter,
+}
+
+// none is the winner of a round without a grant.
+const none = -1
+
+// grant is the mutual-exclusion circuit. The path of a contender is closed if
+// its own switch is pulled and the switch of every other is not. It returns the
+// contender with a closed path, and how many there are.
+func grant(pulls []bool) (winner, closed int) {
+	pulled := 0
+	for _, p := range pulls {
+		if p {
+			pulled++
+		}
+	}
+	winner = none
+	for i, p := range pulls {
+		if othersPulled := pulled - 1; p && othersPulled == 0 {
+			winner = i
+			closed++
+		}
+	}
+	return winner, closed
+}
+
+// A policy decides who pulls, or who is granted. start returns a function that
+// plays one round for n contenders.
+type policy struct {
+	name    string
+	start   func(n int, random *machine.Random) func() (winner, closed int)
+	predict func(n int) float64 // rounds for a grant in the long run; nil if no formula is known
+}
+
+var policies = []policy{
+	{"all pull in every round", pullTogether, func(n int) float64 { return expectedRounds(n, 1) }},
+	{"each pulls with probability 1/N", pullOneInN, func(n int) float64 { return expectedRounds(n, 1/float64(n)) }},
+	{"binary exponential backoff", backOff, nil},
+	{"fixed priority", fixedPriority, func(int) float64 { return 1 }},
+	{"round robin", roundRobin, func(int) float64 { return 1 }},
+}
+
+// expectedRounds returns the mean number of rounds until exactly one of n pulls
+// when each does with probability p on its own: 1/(n p (1-p)^(n-1)). It is
+// infinite if that never happens.
+func expectedRounds(n int, p float64) float64 {
+	return 1 / (float64(n) * p * math.Pow(1-p, float64(n-1)))
+}
+
+func pullTogether(n int, random *machine.Random) func() (int, int) {
+	return pullWithProbability(n, 1, random)
+}
+
+func pullOneInN(n int, random *machine.Random) func() (int, int) {
+	return pullWithProbability(n, 1/float64(n), random)
+}
+
+func pullWithProbability(n int, p float64, random *machine.Random) func() (int, int) {
+	pulls := make([]bool, n)
+	return func() (int, int) {
+		for i := range pulls {
+			pulls[i] = uniform(random) < p
+		}
+		return grant(pulls)
+	}
+}
+
+// uniform returns a number from 0 to below 1.
+func uniform(random *machine.Random) float64 { return float64(random.Uint64()>>11) / (1 << 53) }
+
+// backOff lets a contender that was not alone stay away for a random number of
+// rounds below a bound that doubles each time, up to 1024, and begins anew when
+// it wins.
+func backOff(n int, random *machine.Random) func() (int, int) {
+	const most = 1024
+	type contender struct{ away, bound uint64 }
+	contenders := make([]contender, n)
+	for i := range contenders {
+		contenders[i].bound = 1
+	}
+	pulls := make([]bool, n)
+	return func() (int, int) {
+		for i := range pulls {
+			pulls[i] = contenders[i].away == 0
+		}
+		winner, closed := grant(pulls)
+		for i := range contenders {
+			c := &contenders[i]
+			switch {
+			case !pulls[i]:
+				c.away--
+			case i == winner:
+				c.bound = 1
+			default:
+				c.bound = min(2*c.bound, most)
+				c.away = random.Uint64() % c.bound
+			}
+		}
+		return winner, closed
+	}
+}
+
+// fixedPriority grants the first of those who ask, and all ask.
+func fixedPriority(int, *machine.Random) func() (int, int) {
+	return func() (int, int) { return 0, 1 }
+}
+
+// roundRobin grants the next of those who ask after the last winner, and all
+// ask.
+func roundRobin(n int, _ *machine.Random) func() (int, int) {
+	last := n - 1
+	return func() (int, int) {
+		last = (last + 1) % n
+		return last, 1
+	}
+}
+
+// A game is what rounds under one policy came to.
+type game struct {
+	rounds, grants, double int // double counts rounds with two closed paths
+	wins                   []int
+}
+
+func play(rounds, n int, round func() (winner, closed int)) game {
+	g := game{rounds: rounds, wins: make([]int, n)}
+	for range rounds {
+		switch winner, closed := round(); {
+		case closed > 1:
+			g.double++
+		case closed == 1:
+			g.grants++
+			g.wins[winner]++
+		}
+	}
+	return g
+}
+
+// roundsPerGrant is infinite if nothing was granted.
+func (g game) roundsPerGrant() float64 { return float64(g.rounds) / float64(g.grants) }
+
+// jain returns the fairness index of the wins, from 1/n (one has all) to 1 (all
+// have as many); Jain, Chiu and Hawe, DEC TR-301, 1984. It is 0 without wins.
+func (g game) jain() float64 {
+	var sum, squares float64
+	for _, w := range g.wins {
+		sum += float64(w)
+		squares += float64(w) * float64(w)
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / (float64(len(g.wins)) * squares)
+}
+
+// An arbiterCell is one policy with one number of contenders.
+type arbiterCell struct {
+	policy
+	n            int
+	rounds, jain []float64
+	total        game // of all repeats; wins are not kept
+}
+
+func (c *arbiterCell) measure(seed uint64) {
+	const rounds = 20_000
+	g := play(rounds, c.n, c.start(c.n, machine.NewRandom(seed)))
+	c.rounds = append(c.rounds, g.roundsPerGrant())
+	c.jain = append(c.jain, g.jain())
+	c.total.rounds += g.rounds
+	c.total.grants += g.grants
+	c.total.double += g.double
+}
+
+// The sizes and probabilities that are played. arbiterSize is one of the sizes.
+const arbiterSize = 8
+
+var (
+	arbiterSizes  = []int{2, 4, 8, 16, 32, 64}
+	probabilities = []float64{1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1}
+)
+
+// arbiterCells returns the policies at each size, and the probabilities at one.
+func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
+	for _, n := range arbiterSizes {
+		var row []*arbiterCell
+		for _, p := range policies {
+			row = append(row, &arbiterCell{policy: p, n: n})
+		}
+		bySize = append(bySize, row)
+	}
+	for _, p := range probabilities {
+		byProbability = append(byProbability, &arbiterCell{n: arbiterSize, policy: policy{fraction(p),
+			func(n int, r *machine.Random) func() (int, int) { return pullWithProbability(n, p, r) },
+			func(n int) float64 { return expectedRounds(n, p) }}})
+	}
+	return bySize, byProbability
+}
+
+// fraction writes p, which is 1 over an integer.
+func fraction(p float64) string {
+	if p == 1 {
+		return "1"
+	}
+	return fmt.Sprintf("1/%.0f", 1/p)
+}
+
+func runArbiter(ctx context.Context, o Options) (*harness.Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	bySize, byProbability := arbiterCells()
+	groups := append([][]*arbiterCell{byProbability}, bySize...)
+	done, err := repeat(ctx, o, func(round int) error {
+		for i, cells := range groups {
+			for j, c := range cells {
+				c.measure(o.Seed ^ uint64(round)<<16 ^ uint64(i)<<8 ^ uint64(j))
+			}
+		}
+		return nil
+	})
+	if done == 0 {
+		return nil, err
+	}
+	return arbiterFinding(bySize, byProbability, o.Seed), err
+}

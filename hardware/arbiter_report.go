@@ -1,0 +1,122 @@
+package hardware
+
+import (
+	"fmt"
+	"strconv"
+
+	"locklab/harness"
+)
+
+// arbiterFinding shows the policies at one size, then over all sizes, then the
+// circuit over the probability of a pull.
+func arbiterFinding(bySize [][]*arbiterCell, byProbability []*arbiterCell, seed uint64) *harness.Finding {
+	var eight []*arbiterCell
+	var all game
+	for _, row := range bySize {
+		if row[0].n == arbiterSize {
+			eight = row
+		}
+		for _, c := range row {
+			all.rounds += c.total.rounds
+			all.double += c.total.double
+		}
+	}
+	return &harness.Finding{
+		Answer: arbiterAnswer(eight, all),
+		Tables: []harness.Table{policyTable(eight), roundsTable(bySize), jainTable(bySize), probabilityTable(byProbability)},
+		Notes: []string{
+			fmt.Sprintf("a simulation: it says nothing of this machine, and seed %d gives the same figures again", seed),
+			"the formula is 1/(N p (1-p)^(N-1)) rounds for N contenders that pull with probability p; at p = 1/N it rises to e = 2.72 with N",
+			"the Jain index is 1 if all win as often, and 1/N if one has all",
+		},
+	}
+}
+
+// unitRounds is the unit of a wait for a grant.
+const unitRounds = "rounds"
+
+func (c *arbiterCell) jainCell() harness.Cell {
+	if c.total.grants == 0 {
+		return harness.Cell{Text: "-"}
+	}
+	return summarize(c.jain)
+}
+
+// formula is how many rounds a grant takes in theory.
+func (c *arbiterCell) formula() harness.Cell {
+	if c.predict == nil {
+		return harness.Cell{Text: "-"}
+	}
+	return summarize([]float64{c.predict(c.n)})
+}
+
+func policyTable(cells []*arbiterCell) harness.Table {
+	t := harness.Table{Caption: fmt.Sprintf("%d contenders", arbiterSize), Label: "policy",
+		Columns: []harness.Column{{Name: "for a grant", Unit: unitRounds}, {Name: "by the formula", Unit: unitRounds}, {Name: "Jain index"}}}
+	for _, c := range cells {
+		t.Rows = append(t.Rows, harness.Row{Label: c.name, Cells: []harness.Cell{summarize(c.rounds), c.formula(), c.jainCell()}})
+	}
+	return t
+}
+
+// roundsTable has a column for each policy, and one for the formula of the
+// circuit at its best.
+func roundsTable(bySize [][]*arbiterCell) harness.Table {
+	t := overSizes(bySize, "Rounds for a grant, by the number of contenders", unitRounds, func(c *arbiterCell) harness.Cell { return summarize(c.rounds) })
+	t.Log = true
+	t.Columns = append(t.Columns, harness.Column{Name: "formula at p = 1/N", Unit: unitRounds, Plot: true})
+	for i, row := range bySize {
+		n := row[0].n
+		t.Rows[i].Cells = append(t.Rows[i].Cells, exact(expectedRounds(n, 1/float64(n))))
+	}
+	return t
+}
+
+func jainTable(bySize [][]*arbiterCell) harness.Table {
+	return overSizes(bySize, "Fairness (Jain index), by the number of contenders", "", (*arbiterCell).jainCell)
+}
+
+func overSizes(bySize [][]*arbiterCell, caption, unit string, cell func(*arbiterCell) harness.Cell) harness.Table {
+	t := harness.Table{Caption: caption, Label: "contenders", Chart: harness.Lines}
+	for _, c := range bySize[0] {
+		t.Columns = append(t.Columns, harness.Column{Name: c.name, Unit: unit, Plot: true})
+	}
+	for _, row := range bySize {
+		r := harness.Row{Label: strconv.Itoa(row[0].n), X: float64(row[0].n)}
+		for _, c := range row {
+			r.Cells = append(r.Cells, cell(c))
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t
+}
+
+func probabilityTable(cells []*arbiterCell) harness.Table {
+	t := harness.Table{Caption: fmt.Sprintf("Rounds for a grant, %d contenders that pull with a probability", arbiterSize), Label: "probability of a pull",
+		Chart: harness.Lines, Log: true,
+		Columns: []harness.Column{{Name: "simulated", Unit: unitRounds, Plot: true}, {Name: "by the formula", Unit: unitRounds, Plot: true}, {Name: "Jain index"}}}
+	for i, c := range cells {
+		t.Rows = append(t.Rows, harness.Row{Label: c.name, X: probabilities[i], Cells: []harness.Cell{summarize(c.rounds), c.formula(), c.jainCell()}})
+	}
+	return t
+}
+
+// arbiterAnswer says for each policy how long and how fair, and whether two
+// ever won in all rounds.
+func arbiterAnswer(cells []*arbiterCell, all game) string {
+	text := ""
+	for _, c := range cells {
+		if text != "" {
+			text += "; "
+		}
+		text += c.name + ": "
+		if c.total.grants == 0 {
+			text += fmt.Sprintf("no grant in %s rounds", number(float64(c.total.rounds)))
+			continue
+		}
+		text += fmt.Sprintf("rounds for a grant %s, Jain index %s",
+			number(summarize(c.rounds).Median), number(summarize(c.jain).Median))
+	}
+	return fmt.Sprintf("Two won at once in %d of %s rounds with 2 to %d contenders. With %d contenders, %s.",
+		all.double, number(float64(all.rounds)), arbiterSizes[len(arbiterSizes)-1], arbiterSize, text)
+}

@@ -1,0 +1,191 @@
+package hardware
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// checkGrant compares a circuit with its definition, path by path.
+func checkGrant(circuit func([]bool) (winner, closed int), pulls []bool) bool {
+	want, paths := none, 0
+	for i, mine := range pulls {
+		path := mine
+		for j, other := range pulls {
+			if j != i && other {
+				path = false // its switch opens this path
+			}
+		}
+		if path {
+			want, paths = i, paths+1
+		}
+	}
+	winner, closed := circuit(pulls)
+	return paths <= 1 && winner == want && closed == paths
+}
+
+func TestGrantIsSafe(t *testing.T) {
+	if err := quick.Check(func(pulls []bool) bool { return checkGrant(grant, pulls) }, nil); err != nil {
+		t.Error(err)
+	}
+	// Long random inputs seldom have exactly one that pulls.
+	for n := range 10 {
+		for set := range 1 << n {
+			pulls := make([]bool, n)
+			for i := range pulls {
+				pulls[i] = set>>i&1 == 1
+			}
+			if !checkGrant(grant, pulls) {
+				t.Errorf("wrong for %v", pulls)
+			}
+		}
+	}
+}
+
+func TestCheckGrantSeesFaults(t *testing.T) {
+	first := func(pulls []bool) (int, int) { // grants one even if two pull
+		for i, p := range pulls {
+			if p {
+				return i, 1
+			}
+		}
+		return none, 0
+	}
+	if checkGrant(first, []bool{true, true}) {
+		t.Error("a circuit that grants one of two goes unseen")
+	}
+}
+
+// TestRoundsFollowTheFormula: the mean of geometric waits is within five
+// standard errors of the formula; the seed is fixed, so it is so always.
+func TestRoundsFollowTheFormula(t *testing.T) {
+	const rounds = 50_000
+	for _, n := range []int{1, 2, 5, 8, 30} {
+		for _, p := range []float64{0.02, 1 / float64(n), 0.3} {
+			want := expectedRounds(n, p)
+			if want > 500 {
+				continue // too few grants to tell
+			}
+			g := play(rounds, n, pullWithProbability(n, p, machine.NewRandom(1)))
+			// A round grants with probability q = 1/want.
+			q := 1 / want
+			deviation := math.Sqrt(q * (1 - q) / rounds)
+			if got := 1 / g.roundsPerGrant(); math.Abs(got-q) > 5*deviation+1e-9 {
+				t.Errorf("n=%d p=%.3f: grants in a round %.4f, want %.4f ± %.4f", n, p, got, q, deviation)
+			}
+			if g.double != 0 {
+				t.Errorf("n=%d p=%.3f: two winners in %d rounds", n, p, g.double)
+			}
+		}
+	}
+}
+
+func TestBestProbabilityIsOneInN(t *testing.T) {
+	for _, n := range []int{2, 3, 8, 64, 1000} {
+		best := expectedRounds(n, 1/float64(n))
+		for _, off := range []float64{0.9, 1.1} {
+			if got := expectedRounds(n, off/float64(n)); got <= best {
+				t.Errorf("n=%d: %.4f rounds at %.1f/n, %.4f at 1/n", n, got, off, best)
+			}
+		}
+		if best > math.E {
+			t.Errorf("n=%d: %.4f rounds at best, more than e", n, best)
+		}
+	}
+	if limit := expectedRounds(1e6, 1e-6); math.Abs(limit-math.E) > 1e-5 {
+		t.Errorf("limit is %v, want e", limit)
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	const n, rounds = 6, 30_000
+	results := make(map[string]game)
+	for _, p := range policies {
+		g := play(rounds, n, p.start(n, machine.NewRandom(3)))
+		if g.double != 0 {
+			t.Errorf("%s: two winners", p.name)
+		}
+		if p.predict != nil && !math.IsInf(p.predict(n), 1) {
+			if got, want := g.roundsPerGrant(), p.predict(n); math.Abs(got/want-1) > 0.05 {
+				t.Errorf("%s: %.3f rounds for a grant, want %.3f", p.name, got, want)
+			}
+		}
+		results[p.name] = g
+	}
+	if g := results["all pull in every round"]; g.grants != 0 {
+		t.Errorf("all pull, and %d were granted", g.grants)
+	}
+	if g := results["fixed priority"]; math.Abs(g.jain()-1./n) > 1e-9 {
+		t.Errorf("fixed priority: Jain %v", g.jain())
+	}
+	if g := results["round robin"]; g.jain() != 1 {
+		t.Errorf("round robin: Jain %v", g.jain())
+	}
+	if g := results["each pulls with probability 1/N"]; g.jain() < 0.99 {
+		t.Errorf("independent probability: Jain %v", g.jain())
+	}
+	if g := results["binary exponential backoff"]; g.grants == 0 {
+		t.Error("backoff: no grant")
+	}
+}
+
+func TestPlaySeesTwoWinners(t *testing.T) {
+	if g := play(10, 2, func() (int, int) { return 0, 2 }); g.double != 10 || g.grants != 0 {
+		t.Errorf("two winners go unseen: %+v", g)
+	}
+}
+
+// TestArbiterRepeats: the same seed gives the same figures.
+func TestArbiterRepeats(t *testing.T) {
+	answer := func(seed uint64) string {
+		f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Answer
+	}
+	first := answer(7)
+	if again := answer(7); again != first {
+		t.Errorf("seed 7 gave %q, then %q", first, again)
+	}
+	if other := answer(8); other == first {
+		t.Error("seeds 7 and 8 gave the same")
+	}
+	if !strings.Contains(first, "no grant in 20.0 k rounds") {
+		t.Errorf("the answer does not tell of the livelock: %s", first)
+	}
+}
+
+// TestArbiterTables: every policy is played at every size, and what never is
+// granted is said in words.
+func TestArbiterTables(t *testing.T) {
+	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds, jain := f.Tables[1], f.Tables[2]
+	if len(rounds.Rows) != len(arbiterSizes) || len(jain.Rows) != len(arbiterSizes) {
+		t.Fatalf("%d and %d rows", len(rounds.Rows), len(jain.Rows))
+	}
+	for i, n := range arbiterSizes {
+		near := func(what string, c harness.Cell, want, off float64) {
+			if c.N != 1 || math.Abs(c.Median/want-1) > off {
+				t.Errorf("N=%d: %s is %v, want %.3f", n, what, c, want)
+			}
+		}
+		r, j := rounds.Rows[i].Cells, jain.Rows[i].Cells
+		if rounds.Rows[i].X != float64(n) || r[0].Text != "never" || j[0].Text != "-" {
+			t.Errorf("N=%d: %+v, %+v", n, rounds.Rows[i], jain.Rows[i])
+		}
+		near("rounds at 1/N", r[1], expectedRounds(n, 1/float64(n)), 0.05)
+		near("formula", r[len(policies)], expectedRounds(n, 1/float64(n)), 0)
+		near("rounds by priority", r[3], 1, 0)
+		near("Jain at 1/N", j[1], 1, 0.05)
+		near("Jain by priority", j[3], 1/float64(n), 1e-9)
+		near("Jain in turn", j[4], 1, 1e-3) // the last turn is not whole
+	}
+}

@@ -1,0 +1,325 @@
+package hardware
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"locklab/atomics"
+	"locklab/internal/machine"
+)
+
+// A handOver is an algorithm by which two threads hand a word to and fro.
+type handOver struct {
+	name string
+	// hand hands w over hops times: it waits until w is me, 0 or 1, and makes it
+	// the other.
+	hand func(w *atomics.Uint64, me uint64, hops int)
+}
+
+// The two algorithms. They differ in what a waiter does to the line: a
+// compare-and-swap takes it to write, even in vain, a load only to read.
+var (
+	casSpin     = handOver{"CAS-spin", handByCAS}
+	loadThenCAS = handOver{"load, then CAS", handByLoad}
+)
+
+// hopPatience is after how many vain tries a thread lets others run. It is far
+// more than a hand-over takes: only where the other thread stands still, as
+// when a garbage collection has stopped it and waits for this one.
+const hopPatience = 1 << 20
+
+func handByCAS(w *atomics.Uint64, me uint64, hops int) {
+	other := 1 - me
+	for range hops {
+		for tries := 0; !w.CompareAndSwap(me, other); tries++ {
+			if tries == hopPatience {
+				runtime.Gosched()
+				tries = 0
+			}
+		}
+	}
+}
+
+func handByLoad(w *atomics.Uint64, me uint64, hops int) {
+	other := 1 - me
+	for range hops {
+		for tries := 0; w.Load() != me || !w.CompareAndSwap(me, other); tries++ {
+			if tries == hopPatience {
+				runtime.Gosched()
+				tries = 0
+			}
+		}
+	}
+}
+
+// A hopLine is a word that shares its cache line with nothing, in an array of
+// its like.
+type hopLine struct {
+	w atomics.Uint64
+	_ atomics.CacheLinePad
+}
+
+const (
+	hopSpan   = 250 * time.Microsecond // of a sample, about
+	hopBlock  = 16                     // samples between two looks at the context
+	hopArena  = 1024                   // lines that a thread gets at once
+	meetHops  = 2                      // round trips before the clock starts
+	firstHops = 64                     // round trips of the first sample of an exchange
+	mostHops  = 1 << 24                // round trips of a sample
+
+	// calibrations is how many samples of a block may not count, and the line on
+	// which the two part.
+	calibrations = 8
+)
+
+// A hopThread is an operating system thread bound to a CPU. It sleeps while it
+// has no job.
+type hopThread struct {
+	jobs  chan func()
+	lines []hopLine // not used yet
+}
+
+// A hopRig keeps a thread for each CPU, started when first needed: starting two
+// for each pair would take longer than a hand-over. Close it.
+type hopRig struct {
+	threads map[int]*hopThread
+	running sync.WaitGroup
+	restore int // GOMAXPROCS to restore, 0 for none
+}
+
+func newHopRig() *hopRig {
+	r := &hopRig{threads: make(map[int]*hopThread)}
+	// Two threads that wait for one another and the caller, who may collect
+	// garbage.
+	const least = 3
+	if runtime.GOMAXPROCS(0) < least {
+		r.restore = runtime.GOMAXPROCS(least)
+	}
+	return r
+}
+
+// thread returns the thread of a CPU. A negative number names a thread that is
+// not bound.
+func (r *hopRig) thread(cpu int) (*hopThread, error) {
+	if t := r.threads[cpu]; t != nil {
+		return t, nil
+	}
+	t := &hopThread{jobs: make(chan func())}
+	ready := make(chan error)
+	r.running.Go(func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		var err error
+		if cpu >= 0 {
+			err = machine.PinThread(cpu)
+		}
+		ready <- err
+		for job := range t.jobs {
+			job()
+		}
+	})
+	if err := <-ready; err != nil {
+		close(t.jobs)
+		return nil, err
+	}
+	r.threads[cpu] = t
+	return t, nil
+}
+
+func (r *hopRig) close() {
+	for _, t := range r.threads {
+		close(t.jobs)
+	}
+	r.running.Wait()
+	if r.restore > 0 {
+		runtime.GOMAXPROCS(r.restore)
+	}
+}
+
+// fresh returns n lines that no pair has used. The thread touches them first,
+// so they lie in the memory of its own node.
+func (t *hopThread) fresh(n int) []hopLine {
+	if len(t.lines) < n {
+		done := make(chan struct{})
+		t.jobs <- func() {
+			defer close(done)
+			t.lines = make([]hopLine, hopArena)
+			for i := range t.lines {
+				t.lines[i].w.Store(0)
+			}
+		}
+		<-done
+	}
+	lines := t.lines[:n]
+	t.lines = t.lines[n:]
+	return lines
+}
+
+// An exchange is what two threads do by one algorithm. It goes on in blocks.
+type exchange struct {
+	handOver
+	threads [2]*hopThread // the leader, which begins, and the follower
+	span    time.Duration // of a sample
+	blocks  int
+
+	// hops is the number of round trips of the next sample, 0 at the end of a
+	// block. The follower sets it before the two meet and the leader reads it
+	// after: the hand-overs order that.
+	hops int
+	next int // hops of the first sample of the next block
+}
+
+func newExchange(h handOver, a, b *hopThread, span time.Duration) *exchange {
+	return &exchange{handOver: h, threads: [2]*hopThread{a, b}, span: span, next: firstHops}
+}
+
+// block takes n samples, at most hopBlock, and returns the time of one way in
+// ns of each, in the order in which they were taken. It may return fewer. Every
+// sample has a line of its own; the two threads give them block by block.
+func (e *exchange) block(n int) []float64 {
+	lines := e.threads[e.blocks%2].fresh(n + calibrations)
+	e.blocks++
+	e.hops = e.next
+	var led []bool
+	var samples []hopSample
+	var both sync.WaitGroup
+	both.Add(2)
+	e.threads[0].jobs <- func() { defer both.Done(); led = e.lead(lines) }
+	e.threads[1].jobs <- func() { defer both.Done(); samples = e.follow(lines, n) }
+	both.Wait()
+	var ns []float64
+	for _, s := range samples {
+		if !led[s.line] {
+			ns = append(ns, s.ns)
+		}
+	}
+	return ns
+}
+
+// A hopSample is the time of one way on a line.
+type hopSample struct {
+	line int
+	ns   float64
+}
+
+// lead returns for each line whether the thread was preempted while it was on
+// it.
+func (e *exchange) lead(lines []hopLine) (preempted []bool) {
+	before := preemptions()
+	for i := range lines {
+		w := &lines[i].w
+		e.hand(w, 0, meetHops)
+		if e.hops == 0 {
+			break
+		}
+		e.hand(w, 0, e.hops)
+		now := preemptions()
+		preempted = append(preempted, now != before)
+		before = now
+	}
+	return preempted
+}
+
+// follow keeps the time: when its clock starts, the leader is there. A sample
+// does not count if the thread was preempted, or if it is much too short
+// because the number of hops is not found yet.
+func (e *exchange) follow(lines []hopLine, n int) []hopSample {
+	samples := make([]hopSample, 0, n)
+	before := preemptions()
+	for i := range lines {
+		w := &lines[i].w
+		e.hand(w, 1, meetHops)
+		hops := e.hops
+		if hops == 0 {
+			break
+		}
+		start := time.Now()
+		e.hand(w, 1, hops)
+		took := time.Since(start)
+		now := preemptions()
+		if took >= e.span/2 && now == before {
+			ns := float64(took) / float64(2*hops)
+			samples = append(samples, hopSample{i, math.Round(100*ns) / 100}) // no digits of chance
+		}
+		before = now
+		e.next = adaptHops(hops, took, e.span)
+		e.hops = e.next
+		if len(samples) == n || i == len(lines)-2 {
+			e.hops = 0
+		}
+	}
+	return samples
+}
+
+// preemptions returns how often the calling thread was preempted so far, 0
+// where the system does not tell. A sample in which another program had the CPU
+// says nothing about the hand-over.
+func preemptions() int64 {
+	u, _ := machine.ThreadUsage()
+	return u.Involuntary
+}
+
+// adaptHops returns how many round trips fill span if hops of them took so
+// long. One that was interrupted may have taken very long: it counts for a
+// factor of two.
+func adaptHops(hops int, took, span time.Duration) int {
+	fill := float64(hops) * float64(span) / float64(max(took, 1))
+	return int(min(max(fill, float64(hops)/2, firstHops), mostHops))
+}
+
+// A hopVisit is what one visit of a pair gave, in ns one way.
+type hopVisit struct {
+	cas []float64 // each sample of CAS-spin
+
+	// both holds the medians of neighbouring blocks, CAS-spin first and then
+	// load, then CAS, one after the other.
+	both []float64
+}
+
+// visitOptions say how much of a pair to measure.
+type visitOptions struct {
+	samples int
+	both    bool          // by load, then CAS as well
+	within  time.Duration // it ends then with what it has: the machine is busy
+}
+
+// visit takes samples of a pair by CAS-spin, and if asked to as many by load,
+// then CAS, in turn. If ctx ends it returns what it has with the error.
+func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
+	var v hopVisit
+	a, err := r.thread(cpus[0])
+	if err != nil {
+		return v, err
+	}
+	b, err := r.thread(cpus[1])
+	if err != nil {
+		return v, err
+	}
+	cas, load := newExchange(casSpin, a, b, hopSpan), newExchange(loadThenCAS, a, b, hopSpan)
+	start := time.Now()
+	for i := 0; len(v.cas) < o.samples && (i == 0 || time.Since(start) < o.within); i++ {
+		if err := ctx.Err(); err != nil {
+			return v, err
+		}
+		n := min(hopBlock, o.samples-len(v.cas))
+		switch {
+		case !o.both:
+			v.cas = append(v.cas, cas.block(n)...)
+		case i%2 == 0: // C L L C: what drifts hits both
+			v.add(cas.block(n), load.block(n))
+		default:
+			l := load.block(n)
+			v.add(cas.block(n), l)
+		}
+	}
+	return v, nil
+}
+
+func (v *hopVisit) add(cas, load []float64) {
+	v.cas = append(v.cas, cas...)
+	if len(cas) > 0 && len(load) > 0 {
+		v.both = append(v.both, medianOf(cas), medianOf(load))
+	}
+}

@@ -1,0 +1,145 @@
+package hardware
+
+import (
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"locklab/atomics"
+)
+
+// TestHandOver: each thread has had its turns when both return, and the word is
+// where it began. A waiter that does not wait would be done before the other.
+func TestHandOver(t *testing.T) {
+	const hops = 1000
+	for _, h := range []handOver{casSpin, loadThenCAS} {
+		var w atomics.Uint64
+		var led atomic.Bool
+		done := make(chan bool)
+		go func() {
+			h.hand(&w, 1, hops)
+			done <- led.Load()
+		}()
+		h.hand(&w, 0, hops-1)
+		led.Store(true)
+		h.hand(&w, 0, 1)
+		if !<-done {
+			t.Errorf("%s: the follower was done before its last turn", h.name)
+		}
+		if w.Load() != 0 {
+			t.Errorf("%s: the word is %d at the end", h.name, w.Load())
+		}
+	}
+}
+
+// TestExchange: a block gives as many samples as asked for, each of a line of
+// its own, and they are plausible.
+func TestExchange(t *testing.T) {
+	cpus := twoHopCPUs(t)
+	rig := newHopRig()
+	defer rig.close()
+	a, err := rig.thread(cpus[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := rig.thread(cpus[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := rig.thread(cpus[0]); again != a || err != nil {
+		t.Error("a CPU has two threads")
+	}
+	used := make(map[*hopLine]bool)
+	for _, h := range []handOver{casSpin, loadThenCAS} {
+		e := newExchange(h, a, b, hopSpan)
+		n := 0
+		for try := 0; try < 50 && n < 40; try++ {
+			lines := [2]*hopLine{}
+			for i, th := range e.threads {
+				if len(th.lines) > 0 {
+					lines[i] = &th.lines[0]
+				}
+			}
+			ns := e.block(10)
+			if len(ns) > 10 || slices.ContainsFunc(ns, notATime) {
+				t.Fatalf("%s: asked for 10 samples, got %v", h.name, ns)
+			}
+			n += len(ns)
+			for i, th := range e.threads {
+				if l := lines[i]; l != nil && len(th.lines) > 0 && l != &th.lines[0] {
+					if used[l] {
+						t.Errorf("%s: a line is used twice", h.name)
+					}
+					used[l] = true
+				}
+			}
+		}
+		if n < 40 {
+			t.Errorf("%s: %d samples in 50 blocks of 10", h.name, n)
+		}
+		if e.next < firstHops || e.next > mostHops {
+			t.Errorf("%s: %d hops", h.name, e.next)
+		}
+	}
+	if len(used) < 4 {
+		t.Errorf("%d different lines", len(used))
+	}
+}
+
+// TestLinesAreAlone: no two words of an array share 128 bytes.
+func TestLinesAreAlone(t *testing.T) {
+	th := &hopThread{jobs: make(chan func())}
+	go func() {
+		for job := range th.jobs {
+			job()
+		}
+	}()
+	defer close(th.jobs)
+	seen := make(map[*atomics.Uint64]bool)
+	for range 3 * hopArena / 100 {
+		lines := th.fresh(100)
+		for i := range lines {
+			seen[&lines[i].w] = true
+			lines[i].w.Store(1)
+		}
+	}
+	if len(seen) != 3*hopArena/100*100 {
+		t.Errorf("%d lines of %d are fresh", len(seen), 3*hopArena/100*100)
+	}
+	if size := int(unsafe.Sizeof(hopLine{})); size < atomics.CacheLine+8 {
+		t.Errorf("a line is %d bytes", size)
+	}
+}
+
+func TestAdaptHops(t *testing.T) {
+	for _, test := range []struct {
+		hops int
+		took time.Duration
+		want int
+	}{
+		{100, 10 * time.Microsecond, 2500},
+		{1000, 250 * time.Microsecond, 1000},
+		{1000, 500 * time.Microsecond, 500},
+		{1000, 50 * time.Millisecond, 500}, // interrupted
+		{firstHops, time.Second, firstHops},
+		{1000, 0, mostHops},
+	} {
+		if got := adaptHops(test.hops, test.took, 250*time.Microsecond); got != test.want {
+			t.Errorf("after %d in %v come %d, want %d", test.hops, test.took, got, test.want)
+		}
+	}
+}
+
+func TestRigRefusesAnUnknownCPU(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("threads are bound on Linux only")
+	}
+	rig := newHopRig()
+	defer rig.close()
+	if _, err := rig.visit(t.Context(), [2]int{1 << 20, 0}, visitOptions{samples: 1}); err == nil {
+		t.Error("a thread is bound to CPU 1048576")
+	}
+}

@@ -1,0 +1,361 @@
+package hardware
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/internal/machine"
+)
+
+// aMachine is a machine that is not there: CPUs in cores of two threads, caches
+// of 8 and packages of 64 CPUs. Its clock advances when it measures.
+type aMachine struct {
+	clock    time.Time
+	perVisit time.Duration
+	slow     func(visit int) float64 // how many times as long the samples take; nil is 1
+	lose     bool                    // every sample
+	stop     func(visit int) error   // nil never
+	log      [][2]int                // of the visits
+}
+
+func (m *aMachine) cpus(n int) []int {
+	cpus := make([]int, n)
+	for i := range cpus {
+		cpus[i] = i
+	}
+	return cpus
+}
+
+func (m *aMachine) relation(a, b int) machine.Relation {
+	place := func(cpu int) machine.Place {
+		return machine.Place{CPU: cpu, Core: cpu / 2, Cache: cpu / 8, Node: cpu / 64, Package: cpu / 64}
+	}
+	return place(a).Relation(place(b))
+}
+
+func (m *aMachine) now() time.Time { return m.clock }
+
+func (m *aMachine) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVisit, error) {
+	if m.stop != nil {
+		if err := m.stop(len(m.log)); err != nil {
+			return hopVisit{}, err
+		}
+	}
+	slow := 1.0
+	if m.slow != nil {
+		slow = m.slow(len(m.log))
+	}
+	m.log = append(m.log, cpus)
+	sample := time.Duration(slow * float64(hopSpan))
+	taken := min(o.samples, max(1, int(o.within/sample))) // a late visit ends early
+	m.clock = m.clock.Add(m.perVisit + time.Duration(taken)*sample)
+	var v hopVisit
+	if !m.lose {
+		v.cas = slices.Repeat([]float64{10 * float64(1+m.relation(cpus[0], cpus[1]))}, taken)
+	}
+	if o.both {
+		m.clock = m.clock.Add(m.perVisit + time.Duration(taken)*sample)
+		v.both = []float64{20, 30}
+	}
+	return v, ctx.Err()
+}
+
+// survey returns a survey of n CPUs of m in the default time.
+func (m *aMachine) survey(n int, seed uint64) *hopSurvey {
+	pairs := shuffledPairs(m.cpus(n), m.relation, seed)
+	return &hopSurvey{pairs: pairs, visits: defaultRepeats, budget: hopBudget(len(pairs)), seed: seed, visit: m.visit, now: m.now}
+}
+
+// TestSurveyKeepsItsTime: 2, 16 and 256 CPUs, also where everything around a
+// sample is slow and where all of it becomes slow on the way.
+func TestSurveyKeepsItsTime(t *testing.T) {
+	for _, test := range []struct {
+		cpus    int
+		within  time.Duration
+		least   time.Duration // less would be time given away
+		visits  int           // of every pair at least, on a machine as it should be
+		samples int
+	}{
+		{2, 5 * time.Second, 3 * time.Second, 5, 5 * 1000},
+		{3, 6 * time.Second, 3 * time.Second, 5, 5 * 300},
+		{16, time.Minute, 30 * time.Second, 5, 5 * 150},
+		{64, 3 * time.Minute, time.Minute, 4, 5 * hopLeast},
+		{256, 20 * time.Minute, 10 * time.Minute, 2, 2 * hopLeast},
+	} {
+		for name, m := range map[string]*aMachine{
+			"as it should be": {perVisit: 200 * time.Microsecond},
+			"slow to start":   {perVisit: 3 * time.Millisecond},
+			"twice as slow":   {perVisit: 300 * time.Microsecond, slow: func(v int) float64 { return 2 }},
+			"slow at first":   {perVisit: 200 * time.Microsecond, slow: func(v int) float64 { return max(1, float64(20-v)/2) }},
+			"slow later":      {perVisit: 200 * time.Microsecond, slow: func(v int) float64 { return 1 + 2*float64(min(v/200, 1)) }},
+		} {
+			s := m.survey(test.cpus, 1)
+			if err := s.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if took := m.clock.Sub(time.Time{}); took > test.within || took < test.least && slices.Contains([]string{"as it should be", "slow at first"}, name) {
+				t.Errorf("%d CPUs, %s: took %v, want %v to %v", test.cpus, name, took, test.least, test.within)
+			}
+			if s.skipped > 0 || s.finished() != len(s.pairs) {
+				t.Errorf("%d CPUs, %s: %d of %d pairs finished, %d skipped", test.cpus, name, s.finished(), len(s.pairs), s.skipped)
+			}
+			count := make(map[[2]int]int)
+			for _, cpus := range m.log[hopPilot:] {
+				count[cpus]++
+			}
+			for _, p := range s.pairs {
+				if name == "as it should be" && (count[p.cpus] < test.visits || len(p.cas) < test.samples) || len(p.cas) < hopLeast {
+					t.Fatalf("%d CPUs, %s: pair %s has %d visits and %d samples", test.cpus, name, p.key(), count[p.cpus], len(p.cas))
+				}
+			}
+		}
+	}
+}
+
+// TestPilots: the first visits only find out how long one takes.
+func TestPilots(t *testing.T) {
+	m := &aMachine{}
+	s := m.survey(2, 1)
+	s.visits = 1
+	if err := s.run(t.Context()); err != nil || len(m.log) != hopPilot+1 {
+		t.Errorf("%d visits, %v; want %d and one", len(m.log), err, hopPilot)
+	}
+}
+
+// TestEveryPairOncePerPass: in a wave every pair is visited once before any is
+// visited again, and the passes are in different orders.
+func TestEveryPairOncePerPass(t *testing.T) {
+	for _, n := range []int{2, 3, 16, 256} {
+		m := &aMachine{lose: true} // the samples do not matter
+		s := m.survey(n, 3)
+		plan := hopPlan{visits: 3, samples: hopLeast}
+		s.sample = time.Minute // late never
+		if begun, err := s.wave(t.Context(), slices.Clone(s.pairs), plan, 1); err != nil || begun != len(s.pairs) {
+			t.Fatalf("%d begun, %v", begun, err)
+		}
+		all := len(s.pairs)
+		if len(m.log) != 3*all {
+			t.Fatalf("%d CPUs: %d visits of %d pairs", n, len(m.log), all)
+		}
+		for pass := range 3 {
+			seen := make(map[[2]int]bool)
+			for _, cpus := range m.log[pass*all:][:all] {
+				seen[cpus] = true
+			}
+			if len(seen) != all {
+				t.Errorf("%d CPUs: pass %d visits %d of %d pairs", n, pass, len(seen), all)
+			}
+		}
+		if n >= 16 && slices.Equal(m.log[:all], m.log[all:][:all]) {
+			t.Errorf("%d CPUs: two passes in one order", n)
+		}
+	}
+}
+
+// TestSurveyEndsOnABusyMachine: what takes a hundred times as long as the
+// estimate is cut off, what gives no samples is not measured, and neither takes
+// for ever.
+func TestSurveyEndsOnABusyMachine(t *testing.T) {
+	m := &aMachine{slow: func(v int) float64 {
+		if v < 40 {
+			return 1
+		}
+		return 100
+	}}
+	s := m.survey(256, 1)
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := m.clock.Sub(time.Time{}); took > 20*time.Minute || s.skipped == 0 || s.finished() < 40 || s.finished()+s.skipped > len(s.pairs) {
+		t.Errorf("took %v, %d finished, %d skipped of %d", took, s.finished(), s.skipped, len(s.pairs))
+	}
+	m = &aMachine{lose: true}
+	s = m.survey(16, 1)
+	if err := s.run(t.Context()); err != nil || s.finished() > 0 {
+		t.Errorf("without samples %d pairs are finished, error %v", s.finished(), err)
+	}
+	if took := m.clock.Sub(time.Time{}); took > time.Minute {
+		t.Errorf("without samples it took %v", took)
+	}
+}
+
+// TestLateWaveIsCut: the pairs that a late wave has not begun wait for a plan
+// with a better estimate.
+func TestLateWaveIsCut(t *testing.T) {
+	m := &aMachine{slow: func(int) float64 { return 10 }}
+	s := m.survey(16, 1)
+	s.sample = hopSpan
+	plan := hopPlan{visits: 2, samples: hopLeast}
+	limit := plan.takes(weightOf(s.pairs), s.sample)
+	begun, err := s.wave(t.Context(), slices.Clone(s.pairs), plan, 1)
+	if took := m.clock.Sub(time.Time{}); err != nil || begun == 0 || begun > len(s.pairs)/2 || took > limit*3/2 || len(m.log) != begun {
+		t.Errorf("%d of %d pairs begun with %d visits in %v instead of %v, error %v", begun, len(s.pairs), len(m.log), took, limit, err)
+	}
+	if s.sample < 9*hopSpan {
+		t.Errorf("a sample is thought to take %v", s.sample)
+	}
+}
+
+func TestPlanHops(t *testing.T) {
+	const sample = 250 * time.Microsecond
+	visit := hopLeast * sample
+	for _, test := range []struct {
+		name   string
+		weight int
+		left   time.Duration
+		want   hopPlan
+	}{
+		{"no time", 10, 0, hopPlan{1, hopLeast, 0}},
+		{"less than none", 10, -time.Hour, hopPlan{1, hopLeast, 0}},
+		{"for some pairs", 10, 4 * visit, hopPlan{1, hopLeast, 4}},
+		{"for all pairs", 10, 10 * visit, hopPlan{1, hopLeast, 10}},
+		{"for some more samples", 10, 15 * visit, hopPlan{1, 46, 10}},
+		{"for two visits", 10, 20 * visit, hopPlan{2, hopLeast, 10}},
+		{"for all visits", 10, 50 * visit, hopPlan{5, hopLeast, 10}},
+		{"for more", 10, 100 * visit, hopPlan{5, 2 * hopLeast, 10}},
+		{"for ever", 10, 1 << 60, hopPlan{5, hopMost, 10}},
+	} {
+		if got := planHops(test.weight, 5, test.left, sample); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestPlanFitsItsTime: what fits is within the time left, whatever it is.
+func TestPlanFitsItsTime(t *testing.T) {
+	random := rand.New(machine.NewRandom(1))
+	for range 10_000 {
+		weight, visits := 1+random.IntN(40_000), 1+random.IntN(20)
+		left, sample := time.Duration(random.Int64N(int64(time.Hour))), 1+time.Duration(random.Int64N(int64(10*time.Millisecond)))
+		p := planHops(weight, visits, left, sample)
+		if p.fit > weight || p.visits < 1 || p.visits > visits || p.samples < hopLeast || p.takes(p.fit, sample) > left {
+			t.Fatalf("weight %d, %d visits in %v, %v for a sample: %+v takes %v", weight, visits, left, sample, p, p.takes(p.fit, sample))
+		}
+		if p.fit < weight && (p.visits > 1 || p.samples > hopLeast) {
+			t.Fatalf("weight %d, %d visits in %v, %v for a sample: %+v leaves pairs out and could measure each less", weight, visits, left, sample, p)
+		}
+	}
+}
+
+func TestHopBudget(t *testing.T) {
+	for pairs, want := range map[int][2]time.Duration{
+		1:         {3 * time.Second, 5 * time.Second},
+		120:       {20 * time.Second, 50 * time.Second},
+		32640:     {10 * time.Minute, 16 * time.Minute},
+		1_000_000: {15 * time.Minute, 15 * time.Minute},
+	} {
+		if got := hopBudget(pairs); got < want[0] || got > want[1] {
+			t.Errorf("%d pairs have %v, want %v to %v", pairs, got, want[0], want[1])
+		}
+	}
+}
+
+func keysOf(pairs []*hopPair) (keys []string) {
+	for _, p := range pairs {
+		keys = append(keys, p.key())
+	}
+	return keys
+}
+
+// TestShuffleDependsOnTheSeedOnly: not on the order of the CPUs, nor on the run.
+func TestShuffleDependsOnTheSeedOnly(t *testing.T) {
+	m := &aMachine{}
+	cpus := m.cpus(16)
+	backwards := slices.Clone(cpus)
+	slices.Reverse(backwards)
+	a, b, c := shuffledPairs(cpus, m.relation, 1), shuffledPairs(backwards, m.relation, 1), shuffledPairs(cpus, m.relation, 2)
+	if !slices.Equal(keysOf(a), keysOf(b)) {
+		t.Error("one seed gives two orders")
+	}
+	if slices.Equal(keysOf(a), keysOf(c)) || slices.IsSorted(keysOf(a)) {
+		t.Error("the order does not depend on the seed")
+	}
+	if slices.Sort(keysOf(c)); len(a) != 120 || len(slices.Compact(slices.Sorted(slices.Values(keysOf(a))))) != 120 {
+		t.Errorf("%d pairs of 16 CPUs", len(a))
+	}
+	logs := make([][][2]int, 3)
+	for i, seed := range []uint64{1, 1, 2} {
+		m := &aMachine{}
+		if err := m.survey(16, seed).run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		logs[i] = m.log
+	}
+	if !slices.Equal(logs[0], logs[1]) || slices.Equal(logs[0], logs[2]) {
+		t.Error("what is visited does not depend on the seed, or on more")
+	}
+}
+
+// TestFirstOfEach: rare relations are not left to chance.
+func TestFirstOfEach(t *testing.T) {
+	m := &aMachine{}
+	pairs := shuffledPairs(m.cpus(128), m.relation, 1) // 64 siblings, 384 in a cache, 3584 in a package, 4096 between two
+	for n, want := range map[int][4]int{
+		0: {}, 1: {1, 0, 0, 0}, 8: {2, 2, 2, 2}, 16: {4, 4, 4, 4}, 1000: {64, 312, 312, 312}, 1 << 20: {64, 384, 3584, 4096},
+	} {
+		got, rest := firstOfEach(pairs, n)
+		var count [machine.Unknown + 1]int
+		for _, p := range got {
+			count[p.relation]++
+		}
+		if have := [4]int{count[machine.SMTSiblings], count[machine.SameCache], count[machine.SameNode], count[machine.OtherPackage]}; have != want || len(got) != min(n, len(pairs)) || len(got)+len(rest) != len(pairs) {
+			t.Errorf("%d: %v of each relation, want %v", n, have, want)
+		}
+	}
+	both := 0
+	for _, p := range pairs {
+		if p.beside {
+			both++
+		}
+	}
+	if both != hopBoth {
+		t.Errorf("%d pairs by both algorithms", both)
+	}
+}
+
+// TestTightBudgetSamplesThePairs: every relation has pairs, and at least one
+// pair is measured whatever the budget.
+func TestTightBudgetSamplesThePairs(t *testing.T) {
+	m := &aMachine{}
+	s := m.survey(128, 1)
+	s.budget = 10 * time.Second
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := m.clock.Sub(time.Time{}); took > 11*time.Second || s.finished() < 1000 || s.finished()+s.skipped != len(s.pairs) {
+		t.Errorf("took %v, %d finished, %d skipped", took, s.finished(), s.skipped)
+	}
+	seen := make(map[machine.Relation]int)
+	for _, p := range s.pairs {
+		if p.done {
+			seen[p.relation]++
+		}
+	}
+	if len(seen) != 4 || seen[machine.SMTSiblings] != 64 {
+		t.Errorf("pairs of each relation: %v", seen)
+	}
+	m = &aMachine{}
+	s = m.survey(16, 1)
+	if s.budget = 1; s.run(t.Context()) != nil || s.finished() != 1 {
+		t.Errorf("in 1 ns %d pairs are measured", s.finished())
+	}
+}
+
+// TestProgress: in pairs, never back, and all at the end.
+func TestProgress(t *testing.T) {
+	m := &aMachine{}
+	s := m.survey(16, 1)
+	last, calls := 0, 0
+	s.advance = func(done, total int) {
+		if calls++; done < last || total != 120 || done > total {
+			t.Fatalf("%d of %d after %d", done, total, last)
+		}
+		last = done
+	}
+	if err := s.run(t.Context()); err != nil || last != 120 || calls < 120 {
+		t.Errorf("%d pairs at the end after %d calls, error %v", last, calls, err)
+	}
+}

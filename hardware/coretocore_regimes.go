@@ -1,0 +1,219 @@
+package hardware
+
+import (
+	"math"
+	"slices"
+
+	"locklab/harness"
+)
+
+// Regimes are levels between which a figure jumps. On a virtual machine the host
+// moves the CPUs, and a hand-over takes three times as long from one second to
+// the next; a median of such samples is a figure that never was. So they are
+// told apart.
+const (
+	regimeGap    = 1.3  // two levels differ by at least this factor
+	regimeValley = 0.25 // between them there are so few samples, to the rarer of the two
+	regimeLeast  = 5    // samples near the middle of a regime, and at least
+	regimeShare  = 0.03 // of all samples
+)
+
+// A peak is a stretch of the density of samples around a maximum.
+type peak struct {
+	from, to int // samples, to excluded
+	at       int // bin of the maximum
+	height   float64
+	valley   float64 // least density between it and the peak before
+}
+
+// regimesOf divides sorted positive samples into regimes, from fast to slow. It
+// looks at the density of the logarithms: a valley between two maxima divides
+// them if it is deep, they are far enough apart and there are enough samples at
+// either. Every sample is in one regime, so what is far out is with its
+// nearest.
+func regimesOf(sorted []float64) [][]float64 {
+	if len(sorted) == 0 {
+		return nil
+	}
+	least := max(regimeLeast, int(regimeShare*float64(len(sorted))))
+	peaks := peaksOf(sorted)
+	for {
+		worst, depth := 0, 0.0
+		for i := 1; i < len(peaks); i++ {
+			a, b := peaks[i-1], peaks[i]
+			d := b.valley / min(a.height, b.height)
+			apart := float64(b.at-a.at) * binWidth
+			if d <= regimeValley && apart >= math.Log(regimeGap) && a.core(sorted) >= least && b.core(sorted) >= least {
+				continue
+			}
+			if worst == 0 || d > depth {
+				worst, depth = i, d
+			}
+		}
+		if worst == 0 {
+			break
+		}
+		peaks = slices.Replace(peaks, worst-1, worst+1, join(peaks[worst-1], peaks[worst]))
+	}
+	var out [][]float64
+	for _, p := range peaks {
+		out = append(out, sorted[p.from:p.to])
+	}
+	return out
+}
+
+// core returns how many of its samples are near the maximum. What is scattered
+// far and wide is no level.
+func (p peak) core(sorted []float64) int {
+	mode := sorted[0] * math.Exp(float64(p.at)*binWidth)
+	from, _ := slices.BinarySearch(sorted[p.from:p.to], mode/regimeGap)
+	to, _ := slices.BinarySearch(sorted[p.from:p.to], mode*regimeGap)
+	return to - from
+}
+
+func join(a, b peak) peak {
+	p := a
+	if b.height > a.height {
+		p = b
+	}
+	p.from, p.to, p.valley = a.from, b.to, a.valley
+	return p
+}
+
+// binWidth is the resolution of the density, in natural logarithms: an eighth
+// of the least gap. The density is smoothed over half a gap.
+var binWidth = math.Log(regimeGap) / 8
+
+const smoothBins = 4
+
+// peaksOf returns every local maximum of the density, with the samples up to the
+// valleys beside it.
+func peaksOf(sorted []float64) []peak {
+	bin := func(x float64) int { return int(math.Log(x/sorted[0]) / binWidth) }
+	density := make([]float64, bin(sorted[len(sorted)-1])+1)
+	for _, x := range sorted {
+		for b, d := bin(x), 1-smoothBins; d < smoothBins; d++ {
+			if i := b + d; i >= 0 && i < len(density) {
+				density[i] += float64(smoothBins - max(d, -d))
+			}
+		}
+	}
+	var peaks []peak
+	rising, low, lowAt := true, 0.0, 0
+	for i, d := range density {
+		last := i == len(density)-1
+		switch {
+		case rising && (last || density[i+1] < d):
+			from := 0
+			if n := len(peaks); n > 0 {
+				from, _ = slices.BinarySearchFunc(sorted, lowAt, func(x float64, b int) int { return bin(x) - b })
+				peaks[n-1].to = from
+			}
+			peaks = append(peaks, peak{from: from, to: len(sorted), at: i, height: d, valley: low})
+			rising = false
+			low, lowAt = d, i
+		case !rising && d <= low:
+			low, lowAt = d, i
+		}
+		if !rising && !last && density[i+1] > d {
+			rising = true
+		}
+	}
+	return peaks
+}
+
+// regimeOf returns the number of the regime that x is in, or after.
+func regimeOf(regimes [][]float64, x float64) int {
+	for i, r := range regimes[:len(regimes)-1] {
+		if x <= r[len(r)-1] {
+			return i
+		}
+	}
+	return len(regimes) - 1
+}
+
+// A regime is one level of what was measured.
+type regime struct {
+	samples []float64 // sorted
+	pairs   int       // in which it was seen
+}
+
+// groupRegimes puts the regimes of several pairs together: those whose medians
+// follow each other without a gap are one. Between the fastest and the slowest
+// of one there may be any number of steps.
+func groupRegimes(pairs [][][]float64) []regime {
+	type level struct {
+		median  float64
+		samples []float64
+		pair    int
+	}
+	var levels []level
+	for i, regimes := range pairs {
+		for _, samples := range regimes {
+			levels = append(levels, level{medianSorted(samples), samples, i})
+		}
+	}
+	slices.SortFunc(levels, func(a, b level) int {
+		switch {
+		case a.median < b.median:
+			return -1
+		case a.median > b.median:
+			return 1
+		}
+		return a.pair - b.pair
+	})
+	var out []regime
+	var seen map[int]bool
+	for i, l := range levels {
+		if i == 0 || l.median > regimeGap*levels[i-1].median {
+			out = append(out, regime{})
+			seen = make(map[int]bool)
+		}
+		r := &out[len(out)-1]
+		r.samples = append(r.samples, l.samples...)
+		if !seen[l.pair] {
+			seen[l.pair] = true
+			r.pairs++
+		}
+	}
+	for i := range out {
+		slices.Sort(out[i].samples)
+	}
+	return out
+}
+
+// medianSorted returns the median of samples in rising order, at least one.
+func medianSorted(s []float64) float64 { return (s[(len(s)-1)/2] + s[len(s)/2]) / 2 }
+
+// medianOf returns the median of samples in any order, at least one.
+func medianOf(samples []float64) float64 {
+	return medianSorted(slices.Sorted(slices.Values(samples)))
+}
+
+// medianCell returns the median of sorted samples with a distribution-free 95 %
+// interval.
+func medianCell(sorted []float64) harness.Cell {
+	n := len(sorted)
+	if n == 0 {
+		return harness.Cell{}
+	}
+	lo := orderRank(n)
+	return harness.Cell{Median: medianSorted(sorted), Lo: sorted[lo], Hi: sorted[n-1-lo], N: n}
+}
+
+// orderRank returns k such that of n sorted samples those numbered k and n-1-k,
+// from 0, enclose the median of what they were drawn from with at least 95 %:
+// the number of samples below it is binomial (Conover, Practical Nonparametric
+// Statistics, 3.2). With fewer than six, the extremes enclose it less surely.
+func orderRank(n int) int {
+	const tail = 0.025
+	// The chance of exactly k below, in logarithms: 2^-n is 0 for large n.
+	p, sum := -float64(n)*math.Ln2, 0.0
+	for k := range n / 2 {
+		if sum += math.Exp(p); sum > tail {
+			return max(0, k-1)
+		}
+		p += math.Log(float64(n-k) / float64(k+1))
+	}
+	return 0
+}

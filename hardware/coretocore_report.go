@@ -1,0 +1,267 @@
+package hardware
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// hopFinding returns what was found about pairs of cpus, nil if no pair has
+// enough samples.
+func hopFinding(cpus []int, pairs []*hopPair) *harness.Finding {
+	shown := measuredPairs(pairs)
+	if len(shown) == 0 {
+		return nil
+	}
+	levels := make([][][]float64, len(shown))
+	for i, p := range shown {
+		levels[i] = regimesOf(slices.Sorted(slices.Values(p.cas)))
+	}
+	both := bothTable(shown, levels)
+	f := &harness.Finding{
+		Tables: []harness.Table{hopField(cpus, shown), relationTable(pairs), regimeTable(groupRegimes(levels))},
+		Notes:  hopNotes(cpus, pairs, shown, levels),
+		Answer: hopAnswer(shown, levels) + bothSentence(both),
+	}
+	if len(both.Rows) > 0 {
+		f.Tables = append(f.Tables, both)
+	}
+	return f
+}
+
+// measuredPairs returns those with enough samples, from low CPUs to high.
+func measuredPairs(pairs []*hopPair) []*hopPair {
+	var out []*hopPair
+	for _, p := range pairs {
+		if len(p.cas) >= hopLeast {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(p, q *hopPair) int { return slices.Compare(p.cpus[:], q.cpus[:]) })
+	return out
+}
+
+// hopField shows every pair, in both triangles.
+func hopField(cpus []int, pairs []*hopPair) harness.Table {
+	t := harness.Table{Caption: "One way by CAS-spin: median of the samples, with a 95 % interval", Label: "CPU", Chart: harness.Heat, Log: true}
+	place := make(map[int]int)
+	for i, cpu := range cpus {
+		place[cpu] = i
+		name := strings.TrimPrefix(cpuName(cpu), "CPU ")
+		t.Columns = append(t.Columns, harness.Column{Name: name, Unit: "ns", Plot: true})
+		t.Rows = append(t.Rows, harness.Row{Label: name, Cells: make([]harness.Cell, len(cpus))})
+	}
+	for _, p := range pairs {
+		c := medianCell(slices.Sorted(slices.Values(p.cas)))
+		i, j := place[p.cpus[0]], place[p.cpus[1]]
+		t.Rows[i].Cells[j], t.Rows[j].Cells[i] = c, c
+	}
+	return t
+}
+
+// relationTable compares near pairs with far ones.
+func relationTable(pairs []*hopPair) harness.Table {
+	t := harness.Table{Caption: "One way by CAS-spin, by where the two CPUs are: median of the pairs, least and greatest", Label: "the two are",
+		Columns: []harness.Column{{Name: "pairs"}, {Name: "measured"}, {Name: "time", Unit: "ns"}}}
+	for r := machine.SameCPU; r <= machine.Unknown; r++ {
+		total, medians := 0, []float64(nil)
+		for _, p := range pairs {
+			if p.relation != r {
+				continue
+			}
+			total++
+			if len(p.cas) >= hopLeast {
+				medians = append(medians, medianOf(p.cas))
+			}
+		}
+		if total > 0 {
+			t.Rows = append(t.Rows, harness.Row{Label: r.String(), Cells: []harness.Cell{exact(float64(total)), exact(float64(len(medians))), summarize(medians)}})
+		}
+	}
+	if len(t.Rows) > 1 {
+		t.Chart, t.Log, t.Columns[2].Plot = harness.Bars, true, true
+	}
+	return t
+}
+
+func regimeTable(regimes []regime) harness.Table {
+	t := harness.Table{Caption: "Regimes: levels between which the samples of a pair jump, or that differ between pairs", Label: "regime",
+		Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "of the samples", Unit: "%"}, {Name: "pairs seen in it"}}}
+	total := 0
+	for _, r := range regimes {
+		total += len(r.samples)
+	}
+	for i, r := range regimes {
+		t.Rows = append(t.Rows, harness.Row{Label: fmt.Sprint(i + 1), Cells: []harness.Cell{medianCell(r.samples),
+			exact(100 * float64(len(r.samples)) / float64(total)), exact(float64(r.pairs))}})
+	}
+	return t
+}
+
+// bothTable sets the two algorithms side by side, for each regime that a pair
+// was in: what the one costs more depends on how far the word has to go.
+func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
+	t := harness.Table{Caption: fmt.Sprintf("CAS-spin and load, then CAS, in neighbouring blocks of %d samples", hopBlock), Label: "between", Chart: harness.Bars,
+		Columns: []harness.Column{{Name: casSpin.name, Unit: "ns", Plot: true}, {Name: loadThenCAS.name, Unit: "ns", Plot: true}, {Name: "ratio"}}}
+	for i, p := range pairs {
+		regimes := make([][2][]float64, len(levels[i]))
+		cas, load := p.blocks()
+		for j := range cas {
+			r := &regimes[regimeOf(levels[i], cas[j])]
+			r[0], r[1] = append(r[0], cas[j]), append(r[1], load[j])
+		}
+		for j, r := range regimes {
+			if len(r[0]) == 0 {
+				continue
+			}
+			row := harness.Row{Label: p.names()}
+			if len(regimes) > 1 {
+				row.Label += fmt.Sprintf(", at %s ns", number(medianSorted(levels[i][j])))
+			}
+			for _, figures := range [][]float64{r[0], r[1], ratios(r[1], r[0])} {
+				row.Cells = append(row.Cells, medianCell(slices.Sorted(slices.Values(figures))))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// bothSentence says how the algorithms compare in the rows of bothTable, "" if
+// there are none.
+func bothSentence(t harness.Table) string {
+	var figures []float64
+	for _, r := range t.Rows {
+		figures = append(figures, r.Cells[len(r.Cells)-1].Median)
+	}
+	if len(figures) == 0 {
+		return ""
+	}
+	slices.Sort(figures)
+	const same = 1.1
+	if lo, hi := figures[0], figures[len(figures)-1]; hi > same*lo {
+		return fmt.Sprintf(" Load, then CAS takes %s to %s times as long, depending on the pair and the regime.", number(lo), number(hi))
+	}
+	return fmt.Sprintf(" Load, then CAS takes %s times as long.", number(medianSorted(figures)))
+}
+
+// blocks returns the medians of the blocks of each algorithm.
+func (v hopVisit) blocks() (cas, load []float64) {
+	for i := 0; i+1 < len(v.both); i += 2 {
+		cas, load = append(cas, v.both[i]), append(load, v.both[i+1])
+	}
+	return cas, load
+}
+
+// unsteady returns the pairs that were seen in more than one regime.
+func unsteady(pairs []*hopPair, levels [][][]float64) (out []*hopPair) {
+	for i, p := range pairs {
+		if len(levels[i]) > 1 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []string {
+	notes := ranOn()
+	if cpus[0] < 0 {
+		notes = append(notes, "threads are not bound: this system does not offer it, so nobody knows between which CPUs the word went")
+	}
+	least, most := len(shown[0].cas), 0
+	for _, p := range shown {
+		least, most = min(least, len(p.cas)), max(most, len(p.cas))
+	}
+	counted := fmt.Sprint(least)
+	if most > least {
+		counted += fmt.Sprintf(" to %d", most)
+	}
+	notes = append(notes, fmt.Sprintf("%s samples of a pair; those of one visit resemble each other, so between two runs a median moves by more than its interval", counted))
+	if n := len(pairs) - len(shown); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d pairs are not measured and empty in the field: give more time with a larger budget", n, len(pairs)))
+	}
+	if u := unsteady(shown, levels); len(u) > 0 {
+		const most = 8
+		var names []string
+		for _, p := range u[:min(most, len(u))] {
+			names = append(names, p.key())
+		}
+		if len(u) > most {
+			names = append(names, "…")
+		}
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were in more than one regime: %s; the host of a virtual machine moves its CPUs, which the topology does not show, and the clock rate of a CPU changes",
+			len(u), len(shown), strings.Join(names, ", ")))
+	}
+	return notes
+}
+
+// hopAnswer compares the pairs, or says what was seen of the only one.
+func hopAnswer(shown []*hopPair, levels [][][]float64) string {
+	if len(shown) == 1 && len(levels[0]) > 1 {
+		// A median over regimes is a figure that may never have been.
+		return fmt.Sprintf("By CAS-spin a word takes %s one way between %s, depending on the regime.",
+			regimeShares(groupRegimes(levels), " or "), shown[0].names())
+	}
+	near, far := shown[0], shown[0]
+	for _, p := range shown {
+		if medianOf(p.cas) < medianOf(near.cas) {
+			near = p
+		}
+		if medianOf(p.cas) > medianOf(far.cas) {
+			far = p
+		}
+	}
+	text := fmt.Sprintf("By CAS-spin a word takes %s ns one way between %s", number(medianOf(near.cas)), near.names())
+	if len(shown) > 1 {
+		text += fmt.Sprintf(", the nearest, and %s ns between %s, the farthest, %s times as long",
+			number(medianOf(far.cas)), far.names(), number(medianOf(far.cas)/medianOf(near.cas)))
+	}
+	return text + ". " + regimeSentence(shown, levels)
+}
+
+// regimeShares is such as "27 ns (60 % of the samples) and 105 ns (40 %)".
+func regimeShares(regimes []regime, and string) string {
+	total := 0
+	for _, r := range regimes {
+		total += len(r.samples)
+	}
+	var parts []string
+	of := " of the samples"
+	for _, r := range regimes {
+		parts = append(parts, fmt.Sprintf("%s ns (%s %%%s)", number(medianSorted(r.samples)), share(len(r.samples), total), of))
+		of = ""
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + and + parts[last]
+}
+
+// share returns part of whole in percent, without digits that say nothing.
+func share(part, whole int) string {
+	percent := 100 * float64(part) / float64(whole)
+	if percent < 1 {
+		return fmt.Sprintf("%.1g", percent)
+	}
+	return fmt.Sprintf("%.0f", percent)
+}
+
+// regimeSentence says which regimes there were, and whether they are of the
+// pairs or of the time.
+func regimeSentence(shown []*hopPair, levels [][][]float64) string {
+	regimes := groupRegimes(levels)
+	if len(regimes) == 1 {
+		return "All samples are in one regime."
+	}
+	text := fmt.Sprintf("There are %d regimes: %s", len(regimes), regimeShares(regimes, " and "))
+	switch u := len(unsteady(shown, levels)); {
+	case u == 0:
+		text += ", and no pair changed from one to another"
+	case 2*u > len(shown):
+		text += fmt.Sprintf("; %d of %d pairs changed from one to another, so what differs between pairs may be the time, not the place", u, len(shown))
+	default:
+		text += fmt.Sprintf("; %d of %d pairs changed from one to another", u, len(shown))
+	}
+	return text + "."
+}

@@ -1,0 +1,281 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// twoHopCPUs returns two CPUs to hand a word between, or skips the test.
+func twoHopCPUs(t testing.TB) [2]int {
+	t.Helper()
+	if err := needTwoCPUs(); err != nil {
+		t.Skip(err)
+	}
+	cpus, _ := hopCPUs()
+	return [2]int{cpus[0], cpus[1]}
+}
+
+// TestCoreToCoreRuns measures all pairs of this machine for a short time, and
+// goes on from there.
+func TestCoreToCoreRuns(t *testing.T) {
+	cpus := twoHopCPUs(t)
+	const procs = 2 // fewer than it needs
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	var kept []harness.Sample
+	o := brief
+	o.Keep = func(s harness.Sample) error { kept = append(kept, s); return nil }
+	calls := 0
+	o.Progress = func(done, total int) { calls++ }
+	f, err := Run(t.Context(), coreToCore, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f == nil || calls == 0 {
+		t.Fatalf("%d calls of Progress, finding %v", calls, f)
+	}
+	first := f.Tables[0]
+	if got := checkField(first); got != "" {
+		t.Error(got)
+	}
+	if len(first.Rows) != len(machine.CPUOrder()) && cpus[0] >= 0 {
+		t.Errorf("%d rows for the CPUs %v", len(first.Rows), machine.CPUOrder())
+	}
+	if len(kept) < 2 || kept[len(kept)-1].Experiment != "core-to-core" {
+		t.Errorf("kept %d samples", len(kept))
+	}
+	if got := runtime.GOMAXPROCS(0); got != procs {
+		t.Errorf("GOMAXPROCS was %d and is %d", procs, got)
+	}
+	o = brief
+	o.Earlier = kept
+	o.Keep = func(s harness.Sample) error {
+		if slices.ContainsFunc(kept, func(k harness.Sample) bool { return k.Key == s.Key }) {
+			t.Errorf("%s is measured again", s.Key)
+		}
+		return nil
+	}
+	again, err := Run(t.Context(), coreToCore, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(machine.CPUOrder()) == 2 && again.Answer != f.Answer {
+		t.Errorf("from the same samples: %q and %q", f.Answer, again.Answer)
+	}
+}
+
+// checkField returns what is wrong with a field of pairs, "" for nothing.
+func checkField(t harness.Table) string {
+	figures := 0
+	for i, r := range t.Rows {
+		for j, c := range r.Cells {
+			switch {
+			case i == j && c != harness.Cell{}:
+				return "a figure in the diagonal"
+			case c != t.Rows[j].Cells[i]:
+				return "not symmetric"
+			case c.N > 0 && (c.N < hopLeast || c.Lo > c.Median || c.Hi < c.Median || notATime(c.Median)):
+				return "a bad cell"
+			case c.N > 0:
+				figures++
+			}
+		}
+	}
+	if figures == 0 || t.Chart != harness.Heat || len(t.Columns) != len(t.Rows) {
+		return "no field"
+	}
+	return ""
+}
+
+// TestInterruptShowsWhatIsThere: a pair with enough samples is shown.
+func TestInterruptShowsWhatIsThere(t *testing.T) {
+	twoHopCPUs(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	f, err := Run(ctx, coreToCore, Options{Repeats: 1 << 20, Budget: time.Hour,
+		Progress: func(done, total int) { cancel() }})
+	// The first visit has finished before Progress is called.
+	if !errors.Is(err, context.Canceled) || f == nil || !f.Interrupted {
+		t.Errorf("finding %v, error %v", f, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f, err := Run(ended, coreToCore, Options{}); !errors.Is(err, context.Canceled) || f != nil {
+		t.Errorf("finding %v, error %v", f, err)
+	}
+}
+
+// pairOf returns a measured pair.
+func pairOf(a, b int, r machine.Relation, samples ...float64) *hopPair {
+	return &hopPair{cpus: [2]int{a, b}, relation: r, done: true, hopVisit: hopVisit{cas: samples}}
+}
+
+func of(n int, ns float64) []float64 { return slices.Repeat([]float64{ns}, n) }
+
+func TestHopFinding(t *testing.T) {
+	two := pairOf(0, 1, machine.SMTSiblings, of(100, 10)...)
+	two.both = []float64{10, 20, 10, 22, 10, 30}
+	moved := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
+	movedBoth := pairOf(0, 3, machine.OtherPackage, moved.cas...)
+	movedBoth.both = []float64{100, 150, 300, 600, 100, 150}
+	for _, test := range []struct {
+		name  string
+		cpus  []int
+		pairs []*hopPair
+		want  string // the answer
+	}{
+		{"two CPUs", []int{0, 1}, []*hopPair{two},
+			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1. All samples are in one regime. " +
+				"Load, then CAS takes 2.2 times as long."},
+		{"two CPUs that move", []int{0, 3}, []*hopPair{moved},
+			"By CAS-spin a word takes 100 ns (60 % of the samples) or 300 ns (40 %) one way between CPU 0 and CPU 3, depending on the regime."},
+		{"two CPUs that move, both", []int{0, 3}, []*hopPair{movedBoth},
+			"By CAS-spin a word takes 100 ns (60 % of the samples) or 300 ns (40 %) one way between CPU 0 and CPU 3, depending on the regime. " +
+				"Load, then CAS takes 1.5 to 2 times as long, depending on the pair and the regime."},
+		{"four CPUs", []int{0, 1, 2, 3}, []*hopPair{two, moved, pairOf(1, 3, machine.OtherPackage, of(50, 104)...),
+			pairOf(0, 2, machine.SameCache, of(50, 30)...), pairOf(1, 2, machine.SameCache), pairOf(2, 3, machine.OtherPackage, of(30, 1)...)},
+			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1, the nearest, and 104 ns between CPU 1 and CPU 3, the farthest, 10.4 times as long. " +
+				"There are 4 regimes: 10 ns (33 % of the samples), 30 ns (17 %), 100 ns (37 %) and 300 ns (13 %); 1 of 4 pairs changed from one to another. " +
+				"Load, then CAS takes 2.2 times as long."},
+		{"all move", []int{0, 1, 3}, []*hopPair{moved, pairOf(0, 1, machine.SameCache, append(of(50, 100), of(50, 290)...)...)},
+			"By CAS-spin a word takes 100 ns one way between CPU 0 and CPU 3, the nearest, and 195 ns between CPU 0 and CPU 1, the farthest, 1.95 times as long. " +
+				"There are 2 regimes: 100 ns (55 % of the samples) and 290 ns (45 %); 2 of 2 pairs changed from one to another, so what differs between pairs may be the time, not the place."},
+		{"none moves", []int{0, 1, 2}, []*hopPair{two, pairOf(0, 2, machine.SameCache, of(100, 30)...)},
+			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1, the nearest, and 30 ns between CPU 0 and CPU 2, the farthest, 3 times as long. " +
+				"There are 2 regimes: 10 ns (50 % of the samples) and 30 ns (50 %), and no pair changed from one to another. " +
+				"Load, then CAS takes 2.2 times as long."},
+	} {
+		f := hopFinding(test.cpus, test.pairs)
+		if f.Answer != test.want {
+			t.Errorf("%s: answer is\n%s\nwant\n%s", test.name, f.Answer, test.want)
+		}
+		if text := checkField(f.Tables[0]); text != "" {
+			t.Errorf("%s: %s", test.name, text)
+		}
+		if text := checkFinding(f); text != "" {
+			t.Errorf("%s: %s", test.name, text)
+		}
+	}
+	if f := hopFinding([]int{0, 1}, []*hopPair{pairOf(0, 1, machine.SameCache, of(hopLeast-1, 20)...)}); f != nil {
+		t.Errorf("too few samples make %+v", f)
+	}
+}
+
+// TestHopTables checks figures of a machine of four CPUs, two pairs of which are
+// not measured.
+func TestHopTables(t *testing.T) {
+	pairs := []*hopPair{pairOf(0, 1, machine.SMTSiblings, of(100, 10)...), pairOf(0, 2, machine.SameCache, of(40, 30)...),
+		pairOf(0, 3, machine.SameCache, of(40, 50)...), pairOf(1, 2, machine.SameCache), pairOf(1, 3, machine.SameCache, of(40, 40)...),
+		pairOf(2, 3, machine.OtherPackage)}
+	pairs[0].both = []float64{10, 20, 10, 22, 10, 30}
+	f := hopFinding([]int{0, 1, 2, 3}, pairs)
+	cell := func(t harness.Table, row, column int) harness.Cell { return t.Rows[row].Cells[column] }
+	field, relations, regimes, both := f.Tables[0], f.Tables[1], f.Tables[2], f.Tables[3]
+	for _, test := range []struct {
+		what string
+		got  harness.Cell
+		want harness.Cell
+	}{
+		{"field 0 1", cell(field, 0, 1), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"field 1 0", cell(field, 1, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"field 3 1", cell(field, 3, 1), harness.Cell{Median: 40, Lo: 40, Hi: 40, N: 40}},
+		{"field 1 2", cell(field, 1, 2), harness.Cell{}},
+		{"field 2 2", cell(field, 2, 2), harness.Cell{}},
+		{"pairs in one cache", cell(relations, 1, 0), exact(4)},
+		{"measured in one cache", cell(relations, 1, 1), exact(3)},
+		{"time in one cache", cell(relations, 1, 2), harness.Cell{Median: 40, Lo: 30, Hi: 50, N: 3}},
+		{"measured between packages", cell(relations, 2, 1), exact(0)},
+		{"time between packages", cell(relations, 2, 2), harness.Cell{Text: "-"}},
+		{"regime 1", cell(regimes, 0, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
+		{"pairs in regime 2", cell(regimes, 1, 2), exact(1)},
+		{"both, CAS-spin", cell(both, 0, 0), harness.Cell{Median: 10, Lo: 10, Hi: 10, N: 3}},
+		{"both, ratio", cell(both, 0, 2), harness.Cell{Median: 2.2, Lo: 2, Hi: 3, N: 3}},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.what, test.got, test.want)
+		}
+	}
+	if got := relations.Rows[1].Label; got != "same last-level cache" || len(relations.Rows) != 3 {
+		t.Errorf("relations are %+v", relations.Rows)
+	}
+	if !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "2 of 6 pairs are not measured") }) {
+		t.Errorf("notes are %q", f.Notes)
+	}
+}
+
+// TestBothByRegime: a pair that moves has a row for each regime.
+func TestBothByRegime(t *testing.T) {
+	p := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
+	p.both = []float64{100, 150, 300, 600, 100, 150}
+	table := bothTable([]*hopPair{p}, [][][]float64{regimesOf(slices.Sorted(slices.Values(p.cas)))})
+	if len(table.Rows) != 2 {
+		t.Fatalf("%d rows", len(table.Rows))
+	}
+	for i, want := range []struct {
+		label string
+		ratio harness.Cell
+	}{
+		{"CPU 0 and CPU 3, at 100 ns", harness.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
+		{"CPU 0 and CPU 3, at 300 ns", harness.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
+	} {
+		if r := table.Rows[i]; r.Label != want.label || r.Cells[2] != want.ratio {
+			t.Errorf("row %d is %+v, want %+v", i, r, want)
+		}
+	}
+}
+
+// TestRegimeNoteNamesPairs: which pairs were in more than one regime.
+func TestRegimeNoteNamesPairs(t *testing.T) {
+	pairs := []*hopPair{pairOf(3, 17, machine.SameCache, append(of(40, 20), of(40, 60)...)...), pairOf(3, 18, machine.SameCache, of(40, 20)...)}
+	f := hopFinding([]int{3, 17, 18}, pairs)
+	if !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, "1 of 2 pairs were in more than one regime: 3-17;") }) {
+		t.Errorf("notes are %q", f.Notes)
+	}
+}
+
+// TestHopCPUs: every CPU once, near ones together.
+func TestHopCPUs(t *testing.T) {
+	twoHopCPUs(t)
+	cpus, relation := hopCPUs()
+	if cpus[0] < 0 {
+		t.Skip("threads cannot be bound")
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(cpus)), slices.Sorted(slices.Values(machine.CPUOrder()))) {
+		t.Errorf("the CPUs are %v, want those of %v", cpus, machine.CPUOrder())
+	}
+	top := machine.ReadTopology()
+	for _, a := range cpus {
+		for _, b := range cpus {
+			if got, want := relation(a, b), top.Relation(a, b); got != want {
+				t.Errorf("%d and %d are %v, want %v", a, b, got, want)
+			}
+		}
+	}
+}
+
+func TestShare(t *testing.T) {
+	for part, want := range map[int]string{1: "0.01", 39: "0.4", 100: "1", 3333: "33", 10_000: "100"} {
+		if got := share(part, 10_000); got != want {
+			t.Errorf("%d of 10,000 are %s %%, want %s", part, got, want)
+		}
+	}
+}
+
+func TestUnboundThreadsHaveNames(t *testing.T) {
+	p := pairOf(-2, -1, machine.Unknown, of(100, math.Pi)...)
+	f := hopFinding([]int{-1, -2}, []*hopPair{p})
+	if text := checkFinding(f); text != "" {
+		t.Error(text)
+	}
+	if !strings.HasPrefix(f.Answer, "By CAS-spin a word takes 3.14 ns one way between thread 2 and thread 1.") || f.Tables[0].Rows[0].Label != "thread 1" {
+		t.Errorf("answer is %q, table %+v", f.Answer, f.Tables[0])
+	}
+}

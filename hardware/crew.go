@@ -1,0 +1,141 @@
+package hardware
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"locklab/atomics"
+	"locklab/internal/machine"
+)
+
+// A crew is a few operating system threads, each bound to a CPU, that do steps
+// together. Close it: that ends the threads.
+//
+// What they run may be assembly, which the Go scheduler cannot interrupt, so a
+// step must take milliseconds: a garbage collection waits for it. For the same
+// reason assembly must never wait without bound for another thread, which the
+// collector may hold already.
+type crew struct {
+	jobs    []chan func()
+	threads sync.WaitGroup
+	arrived atomic.Int32
+	restore int // GOMAXPROCS to restore, 0 for none
+}
+
+// newCrew starts one thread for each of cpus. A CPU may be named more than once;
+// unbound leaves the thread to the system.
+func newCrew(cpus ...int) (*crew, error) {
+	c := &crew{}
+	// Threads that wait for one another must all run at once, beside the caller.
+	if n := len(cpus) + 1; runtime.GOMAXPROCS(0) < n {
+		c.restore = runtime.GOMAXPROCS(n)
+	}
+	ready := make(chan error)
+	for _, cpu := range cpus {
+		jobs := make(chan func())
+		c.jobs = append(c.jobs, jobs)
+		c.threads.Go(func() {
+			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			var err error
+			if cpu != unbound {
+				err = machine.PinThread(cpu)
+			}
+			ready <- err
+			for job := range jobs {
+				job()
+			}
+		})
+	}
+	var errs []error
+	for range cpus {
+		errs = append(errs, <-ready)
+	}
+	if err := errors.Join(errs...); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// step calls f on every thread at nearly the same time and waits for all.
+func (c *crew) step(f func(thread int)) {
+	c.arrived.Store(0)
+	var all sync.WaitGroup
+	all.Add(len(c.jobs))
+	for i, jobs := range c.jobs {
+		jobs <- func() {
+			defer all.Done()
+			c.meet()
+			f(i)
+		}
+	}
+	all.Wait()
+}
+
+// meet waits until all threads are here, but not for long: two threads on one
+// CPU never are.
+func (c *crew) meet() {
+	const patience = 1 << 12
+	c.arrived.Add(1)
+	for range patience {
+		if int(c.arrived.Load()) == len(c.jobs) {
+			return
+		}
+		atomics.SpinHint(1)
+	}
+}
+
+func (c *crew) close() {
+	for _, jobs := range c.jobs {
+		close(jobs)
+	}
+	c.threads.Wait()
+	if c.restore > 0 {
+		runtime.GOMAXPROCS(c.restore)
+	}
+}
+
+// unbound stands for a CPU where threads cannot be bound to one.
+const unbound = -1
+
+// A placement says where two threads or more run.
+type placement struct {
+	name   string
+	cpus   []int // of each thread
+	shared bool  // all on one CPU
+}
+
+// placements returns what this machine offers for two threads: both on one CPU,
+// and on two; where threads cannot be bound only "not bound".
+func placements() []placement {
+	cpus := machine.CPUOrder()
+	if c, err := newCrew(cpus[0]); err != nil {
+		return []placement{{name: "not bound", cpus: []int{unbound, unbound}}}
+	} else {
+		c.close()
+	}
+	ps := []placement{{name: "one CPU", cpus: []int{cpus[0], cpus[0]}, shared: true}}
+	if len(cpus) > 1 {
+		ps = append(ps, placement{name: "two CPUs", cpus: []int{cpus[0], cpus[1]}})
+	}
+	return ps
+}
+
+// ranOn returns the notes that every finding about this machine carries.
+func ranOn(ps ...placement) []string {
+	notes := []string{"ran on " + machine.Capture().String()}
+	for _, p := range ps {
+		switch {
+		case p.cpus[0] == unbound:
+			notes = append(notes, "threads are not bound: this system does not offer it")
+		case len(p.cpus) == 2:
+			notes = append(notes, fmt.Sprintf("%s: CPU %d and CPU %d", p.name, p.cpus[0], p.cpus[1]))
+		default:
+			notes = append(notes, fmt.Sprintf("%s: %d threads, each on a CPU of its own", p.name, len(p.cpus)))
+		}
+	}
+	return notes
+}

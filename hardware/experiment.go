@@ -1,0 +1,144 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// An Experiment is one question to the hardware, or to a model of it.
+type Experiment struct {
+	Name     string // as in "locklab hardware NAME"
+	Question string // one sentence that ends with a question mark
+	Method   string // how it is answered, one or two sentences
+	Source   string // who asked or described it first
+	OptIn    string // why it must be asked for by name; "" runs by default
+
+	// Simulation says that it asks a model: what disturbs the machine does not
+	// change the figures.
+	Simulation bool
+
+	// Available is nil if this machine can run the experiment, else why not.
+	Available func() error
+
+	// Run measures. If ctx ends early it returns what the finished repeats
+	// show, or nil if there is none, with the error of ctx.
+	// [Run] fills in the rest of the finding.
+	Run func(ctx context.Context, o Options) (*harness.Finding, error)
+}
+
+// Run runs e and completes what it found: its name, question, method, source
+// and times, and what disturbed the machine meanwhile. Like e.Run it returns a
+// finding and an error if ctx ended after something was measured.
+func Run(ctx context.Context, e *Experiment, o Options) (*harness.Finding, error) {
+	started, noise := time.Now(), machine.Watch()
+	f, err := e.Run(ctx, o)
+	if f == nil {
+		return nil, err
+	}
+	if !e.Simulation {
+		f.Warnings = append(f.Warnings, machine.NoiseWarnings(noise.Stop())...)
+	}
+	f.Name, f.Question, f.Method, f.Source = e.Name, e.Question, e.Method, e.Source
+	f.Started, f.Elapsed, f.Interrupted = started.UTC().Round(0), time.Since(started), err != nil
+	return f, err
+}
+
+// Options bound an experiment. The zero value is ready to use.
+type Options struct {
+	Repeats int           // how often everything is measured; 0 is 5
+	Budget  time.Duration // how long to measure in all, about; 0 is 3 s, or what the experiment says
+	Seed    uint64        // of whatever is random; 0 is a seed like any other
+
+	// Locks are the locks of the lab that an experiment about locks runs; nil
+	// leaves that part out.
+	Locks []*harness.Variant
+
+	// Progress, if not nil, is called from time to time by an experiment that
+	// takes long, with how many of its parts are done.
+	Progress func(done, total int)
+
+	// Earlier holds the finished parts of an interrupted run, which are not
+	// measured again. Keep, if not nil, is given each part that is finished; an
+	// error of it ends the experiment.
+	Earlier []harness.Sample
+	Keep    func(harness.Sample) error
+}
+
+const (
+	defaultRepeats = 5
+	defaultBudget  = 3 * time.Second
+)
+
+// ErrOptions says that an option makes no sense.
+var ErrOptions = errors.New("hardware: bad option")
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Repeats < 0 || o.Budget < 0 {
+		return o, fmt.Errorf("%w: repeats %d, budget %v: want 0 or more", ErrOptions, o.Repeats, o.Budget)
+	}
+	if o.Repeats == 0 {
+		o.Repeats = defaultRepeats
+	}
+	if o.Budget == 0 {
+		o.Budget = defaultBudget
+	}
+	return o, nil
+}
+
+// share returns the time for one of n cells in one repeat.
+func (o Options) share(n int) time.Duration {
+	return max(time.Millisecond, o.Budget/time.Duration(o.Repeats)/time.Duration(n))
+}
+
+// summarize returns the cell of samples. Infinite samples, which JSON has no
+// number for, become text.
+func summarize(samples []float64) harness.Cell {
+	if len(samples) == 0 {
+		return harness.Cell{Text: "-"}
+	}
+	s := slices.Sorted(slices.Values(samples))
+	if math.IsInf(s[len(s)-1], 1) {
+		return harness.Cell{Text: "never"}
+	}
+	mid := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	return harness.Cell{Median: mid, Lo: s[0], Hi: s[len(s)-1], N: len(s)}
+}
+
+// exact returns the cell of a figure that is known, not measured.
+func exact(x float64) harness.Cell { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1} }
+
+// Suite lists the experiments in the order in which to run and read them.
+var Suite = []*Experiment{lostUpdates, splitLock, litmus, falseSharing, coreToCore, arbiter, cost}
+
+func always() error { return nil }
+
+// needTwoCPUs is for experiments about what one CPU sees of another.
+func needTwoCPUs() error {
+	if n := len(machine.CPUOrder()); n < 2 {
+		return fmt.Errorf("hardware: needs two CPUs, this process may use %d", n)
+	}
+	return nil
+}
+
+// repeat calls measure o.Repeats times. An interrupted call counts for nothing:
+// measure must keep what it found only if it returns nil. It returns how many
+// calls finished, and an error if that is none or ctx ended.
+func repeat(ctx context.Context, o Options, measure func(round int) error) (done int, err error) {
+	for done < o.Repeats {
+		if err := ctx.Err(); err != nil {
+			return done, err
+		}
+		if err := measure(done); err != nil {
+			return done, err
+		}
+		done++
+	}
+	return done, nil
+}

@@ -1,0 +1,374 @@
+package hardware
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/leaktest"
+)
+
+// checkExperiment returns what is wrong with e, "" for nothing.
+func checkExperiment(e *Experiment) string {
+	switch {
+	case !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(e.Name):
+		return "the name is not made of small letters and hyphens"
+	case !strings.HasSuffix(e.Question, "?"):
+		return "the question does not end with a question mark"
+	case !strings.HasSuffix(e.Method, "."):
+		return "the method is not a sentence"
+	case e.Source == "":
+		return "no source"
+	case e.Available == nil || e.Run == nil:
+		return "a function is missing"
+	}
+	return ""
+}
+
+func TestSuite(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, e := range Suite {
+		if text := checkExperiment(e); text != "" {
+			t.Errorf("%s: %s", e.Name, text)
+		}
+		if seen[e.Name] {
+			t.Errorf("two experiments are called %s", e.Name)
+		}
+		seen[e.Name] = true
+	}
+}
+
+func TestSuiteCheckSeesFaults(t *testing.T) {
+	for name, spoil := range map[string]func(*Experiment){
+		"name":      func(e *Experiment) { e.Name = "Lost Updates" },
+		"question":  func(e *Experiment) { e.Question = "Who loses." },
+		"method":    func(e *Experiment) { e.Method = "" },
+		"source":    func(e *Experiment) { e.Source = "" },
+		"available": func(e *Experiment) { e.Available = nil },
+		"run":       func(e *Experiment) { e.Run = nil },
+	} {
+		e := *lostUpdates
+		spoil(&e)
+		if checkExperiment(&e) == "" {
+			t.Errorf("a bad %s goes unseen", name)
+		}
+	}
+}
+
+// brief makes an experiment short; what it finds is still complete.
+var brief = Options{Repeats: 1, Budget: 50 * time.Millisecond}
+
+// TestSuiteRuns runs every experiment and checks the form of what it finds.
+func TestSuiteRuns(t *testing.T) {
+	for _, e := range Suite {
+		if e.OptIn != "" {
+			continue // its own test runs a harmless form of it
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			if err := e.Available(); err != nil {
+				t.Skip(err)
+			}
+			procs := runtime.GOMAXPROCS(0)
+			f, err := Run(t.Context(), e, brief)
+			// On a busy machine too little may be seen in so short a time.
+			for o := brief; err != nil && o.Budget < 5*time.Second; {
+				o.Budget *= 5
+				f, err = Run(t.Context(), e, o)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Name != e.Name || f.Question != e.Question || f.Method != e.Method || f.Source != e.Source || f.Elapsed <= 0 || f.Interrupted {
+				t.Errorf("found %+v", f)
+			}
+			if text := checkFinding(f); text != "" {
+				t.Errorf("%s: %+v", text, f)
+			}
+			if got := runtime.GOMAXPROCS(0); got != procs {
+				t.Errorf("GOMAXPROCS was %d and is %d", procs, got)
+			}
+			if err := Write(io.Discard, f); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// checkFinding returns what is wrong with the form of f, "" for nothing.
+func checkFinding(f *harness.Finding) string {
+	if f.Answer == "" || !strings.HasSuffix(f.Answer, ".") {
+		return "no answer"
+	}
+	drawn := false
+	for _, table := range f.Tables {
+		if text := checkTable(table); text != "" {
+			return table.Caption + ": " + text
+		}
+		drawn = drawn || table.Chart != harness.NoChart
+	}
+	if !drawn {
+		return "nothing is drawn"
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return err.Error()
+	}
+	back := new(harness.Finding)
+	if err := json.Unmarshal(data, back); err != nil {
+		return err.Error()
+	}
+	if !reflect.DeepEqual(f, back) {
+		return "JSON does not keep it"
+	}
+	return ""
+}
+
+// checkTable returns what is wrong with the form of t, "" for nothing.
+func checkTable(t harness.Table) string {
+	if t.Caption == "" || t.Label == "" || len(t.Rows) == 0 {
+		return "a table without caption, label or rows"
+	}
+	for _, row := range t.Rows {
+		if row.Label == "" {
+			return "a row without a label"
+		}
+		if len(row.Cells) != len(t.Columns) {
+			return "a row without a cell for each column"
+		}
+		for _, c := range row.Cells {
+			if empty := t.Chart == harness.Heat && c == (harness.Cell{}); empty || c.Text != "" {
+				continue // a field need not be full
+			}
+			if c.N == 0 || c.Lo > c.Median || c.Median > c.Hi || math.IsNaN(c.Median) {
+				return "a cell that is no figure"
+			}
+		}
+	}
+	return checkChart(t)
+}
+
+// checkChart returns why t cannot be drawn as it says, "" if it can.
+func checkChart(t harness.Table) string {
+	var plotted []harness.Column
+	figure := false
+	for i, c := range t.Columns {
+		if c.Plot {
+			plotted = append(plotted, c)
+			figure = figure || slices.ContainsFunc(t.Rows, func(r harness.Row) bool { return r.Cells[i].N > 0 && r.Cells[i].Text == "" })
+		}
+	}
+	if t.Chart == harness.NoChart {
+		if len(plotted) > 0 || t.Log {
+			return "how to draw it, and no chart"
+		}
+		return ""
+	}
+	switch {
+	case !figure:
+		return "a chart of no figure"
+	case slices.ContainsFunc(plotted, func(c harness.Column) bool { return c.Unit != plotted[0].Unit }):
+		return "a chart of two units"
+	}
+	switch t.Chart {
+	case harness.Bars:
+		labels := make(map[string]bool)
+		for _, r := range t.Rows {
+			if labels[r.Label] {
+				return "two bars of one name"
+			}
+			labels[r.Label] = true
+		}
+	case harness.Lines:
+		for i, r := range t.Rows {
+			if r.X <= 0 || i > 0 && r.X <= t.Rows[i-1].X {
+				return "lines whose X do not rise"
+			}
+		}
+	case harness.Heat:
+		if len(t.Columns) != len(t.Rows) || len(plotted) != len(t.Columns) {
+			return "a field that is not square"
+		}
+	default:
+		return "an unknown chart"
+	}
+	return ""
+}
+
+func TestCheckFindingSeesFaults(t *testing.T) {
+	good := func() *harness.Finding {
+		return &harness.Finding{Answer: "Yes.", Tables: []harness.Table{{Caption: "c", Label: "l", Chart: harness.Bars,
+			Columns: []harness.Column{{Name: "n", Unit: "ns", Plot: true}, {Name: "m", Unit: "ns", Plot: true}},
+			Rows:    []harness.Row{{Label: "r", X: 1, Cells: []harness.Cell{exact(1), exact(3)}}, {Label: "s", X: 2, Cells: []harness.Cell{exact(2), exact(4)}}}}}}
+	}
+	for _, chart := range []harness.ChartKind{harness.Bars, harness.Lines, harness.Heat} {
+		f := good()
+		f.Tables[0].Chart = chart
+		if text := checkFinding(f); text != "" {
+			t.Fatalf("%s: %s", chart, text)
+		}
+	}
+	for name, spoil := range map[string]func(*harness.Finding, *harness.Table){
+		"answer":     func(f *harness.Finding, _ *harness.Table) { f.Answer = "" },
+		"caption":    func(_ *harness.Finding, t *harness.Table) { t.Caption = "" },
+		"row label":  func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Label = "" },
+		"columns":    func(_ *harness.Finding, t *harness.Table) { t.Columns = t.Columns[:1] },
+		"figure":     func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].N = 0 },
+		"nan":        func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].Median = math.NaN() },
+		"infinity":   func(_ *harness.Finding, t *harness.Table) { t.Rows[0].Cells[0].Hi = math.Inf(1) },
+		"no chart":   func(f *harness.Finding, _ *harness.Table) { f.Tables = nil },
+		"left plots": func(_ *harness.Finding, t *harness.Table) { t.Chart = harness.NoChart },
+		"nothing plotted": func(_ *harness.Finding, t *harness.Table) {
+			t.Columns[0].Plot, t.Columns[1].Plot = false, false
+		},
+		"only text": func(_ *harness.Finding, t *harness.Table) {
+			t.Columns[1].Plot = false
+			t.Rows[0].Cells[0].Text, t.Rows[1].Cells[0].Text = "never", "never"
+		},
+		"units":     func(_ *harness.Finding, t *harness.Table) { t.Columns[0].Unit = "s" },
+		"same bars": func(_ *harness.Finding, t *harness.Table) { t.Rows[1].Label = "r" },
+		"chart":     func(_ *harness.Finding, t *harness.Table) { t.Chart = "pie" },
+		"x falls":   func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Rows[1].X = harness.Lines, 1 },
+		"x is 0":    func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Rows[0].X = harness.Lines, 0 },
+		"empty field": func(_ *harness.Finding, t *harness.Table) {
+			t.Chart = harness.Heat
+			clear(t.Rows[0].Cells)
+			clear(t.Rows[1].Cells)
+		},
+		"not square": func(_ *harness.Finding, t *harness.Table) {
+			t.Chart, t.Rows = harness.Heat, t.Rows[:1]
+		},
+		"hidden column": func(_ *harness.Finding, t *harness.Table) { t.Chart, t.Columns[0].Plot = harness.Heat, false },
+	} {
+		f := good()
+		spoil(f, &f.Tables[0])
+		if checkFinding(f) == "" {
+			t.Errorf("a bad %s goes unseen", name)
+		}
+	}
+}
+
+// TestSuiteIsInterruptible ends each experiment early, and looks for threads
+// that stayed.
+func TestSuiteIsInterruptible(t *testing.T) {
+	const long = time.Hour
+	for _, e := range Suite {
+		if e.OptIn != "" {
+			continue // its own test runs a harmless form of it
+		}
+		t.Run(e.Name, func(t *testing.T) {
+			if err := e.Available(); err != nil {
+				t.Skip(err)
+			}
+			leaktest.All(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			_, err := e.Run(ctx, Options{Repeats: 1 << 30, Budget: long})
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error is %v", err)
+			}
+			// Far more than it needs: the machine may be busy.
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("ended after %v", took)
+			}
+		})
+	}
+}
+
+func TestSuiteRefusesBadOptions(t *testing.T) {
+	for _, e := range Suite {
+		for _, o := range []Options{{Repeats: -1}, {Budget: -1}} {
+			if _, err := e.Run(t.Context(), o); !errors.Is(err, ErrOptions) {
+				t.Errorf("%s: %+v: error is %v", e.Name, o, err)
+			}
+		}
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	for _, test := range []struct {
+		samples []float64
+		want    harness.Cell
+		text    string
+	}{
+		{nil, harness.Cell{Text: "-"}, "-"},
+		{[]float64{3}, harness.Cell{Median: 3, Lo: 3, Hi: 3, N: 1}, "3"},
+		{[]float64{3, 1}, harness.Cell{Median: 2, Lo: 1, Hi: 3, N: 2}, "2 [1..3]"},
+		{[]float64{412345, 1, 999_999}, harness.Cell{Median: 412345, Lo: 1, Hi: 999_999, N: 3}, "412 k [1..1.00 M]"},
+		{[]float64{1, math.Inf(1)}, harness.Cell{Text: "never"}, "never"},
+	} {
+		if got := summarize(test.samples); got != test.want || got.String() != test.text {
+			t.Errorf("summarize(%v) = %+v, %q", test.samples, got, got)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0", 1: "1", -2: "-2", 0.1234: "0.123", 2.718281828: "2.72", 99.96: "100", 123.4: "123", 9999: "9999",
+		10_000: "10.0 k", 12_345: "12.3 k", 999_499: "999 k", 999_500: "1.00 M", 123_456_789: "123 M", 2e10: "20000 M",
+	} {
+		if got := number(x); got != want {
+			t.Errorf("number(%v) = %q, want %q", x, got, want)
+		}
+	}
+}
+
+// TestWriteField shows that a large field does not flood the terminal.
+func TestWriteField(t *testing.T) {
+	field := func(n int) int {
+		table := harness.Table{Caption: "field", Chart: harness.Heat}
+		for range n {
+			table.Columns = append(table.Columns, harness.Column{Name: "c"})
+		}
+		for range n {
+			table.Rows = append(table.Rows, harness.Row{Label: "r", Cells: make([]harness.Cell, n)})
+		}
+		var out strings.Builder
+		if err := Write(&out, &harness.Finding{Tables: []harness.Table{table}}); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(out.String(), "\n")
+	}
+	if small, large := field(maxField), field(maxField+1); small <= maxField || large >= maxField {
+		t.Errorf("%d rows print %d lines, %d print %d", maxField, small, maxField+1, large)
+	}
+}
+
+func ExampleWrite() {
+	f := &harness.Finding{
+		Answer: "B takes 3.00 times as long as A.",
+		Tables: []harness.Table{{
+			Caption: "Time of one operation",
+			Label:   "operation",
+			Columns: []harness.Column{{Name: "time", Unit: "ns"}, {Name: "to A"}},
+			Rows: []harness.Row{
+				{Label: "A", Cells: []harness.Cell{{Median: 2.5, Lo: 2, Hi: 3, N: 5}, {Text: "1"}}},
+				{Label: "B", Cells: []harness.Cell{{Median: 7.5, Lo: 6.5, Hi: 9, N: 5}, {Median: 3, Lo: 3, Hi: 3, N: 5}}},
+			},
+		}},
+		Notes: []string{"ran on paper"},
+	}
+	if err := Write(os.Stdout, f); err != nil {
+		panic(err)
+	}
+	// Output:
+	// Time of one operation
+	//   operation  time, ns      to A
+	//   A          2.5 [2..3]    1
+	//   B          7.5 [6.5..9]  3
+	//
+	// note: ran on paper
+	// answer: B takes 3.00 times as long as A.
+}

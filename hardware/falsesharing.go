@@ -1,0 +1,196 @@
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"locklab/harness"
+)
+
+var falseSharing = &Experiment{
+	Name:     "false-sharing",
+	Question: "How far apart must two counters be so that two CPUs do not disturb each other?",
+	Method: "Two threads on two CPUs each raise a counter of their own, so many bytes apart; then one does it alone. " +
+		"What counts is the time of one increment as a multiple of the time alone.",
+	Source:    "Intel Optimization Reference Manual, False Sharing",
+	Available: needTwoCPUs,
+	Run:       runFalseSharing,
+}
+
+// distances between the two counters, in bytes.
+var distances = []int{8, 16, 24, 32, 40, 48, 56, 64, 128, 192, 256}
+
+// An increment raises *p n times.
+type increment struct {
+	name string
+	run  func(p *uint64, n int)
+}
+
+var increments = []increment{
+	{"atomic add", addAtomically},
+	{"plain increment", addPlainly},
+}
+
+//go:noinline
+func addAtomically(p *uint64, n int) {
+	for range n {
+		atomic.AddUint64(p, 1)
+	}
+}
+
+// addPlainly is one instruction that reads and writes memory on amd64. The
+// compiler does not keep *p in a register over the loop.
+//
+//go:noinline
+func addPlainly(p *uint64, n int) {
+	for range n {
+		*p++
+	}
+}
+
+// alignedWords returns n words that start at a multiple of 256 bytes.
+func alignedWords(n int) []uint64 {
+	const size, align = 8, 256
+	words := make([]uint64, n+align/size)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(words))) % align / size
+	return words[skip:][:n]
+}
+
+// A sharingCell is one kind of increment at one distance; distance 0 is alone.
+type sharingCell struct {
+	inc      increment
+	distance int
+	ns       []float64 // a figure for each repeat
+}
+
+// sharingCells returns a group for each kind of increment, alone first.
+func sharingCells() (groups [][]*sharingCell) {
+	for _, inc := range increments {
+		group := []*sharingCell{{inc: inc}}
+		for _, d := range distances {
+			group = append(group, &sharingCell{inc: inc, distance: d})
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func (c *sharingCell) measure(ctx context.Context, cpus []int, span time.Duration) error {
+	threads := cpus
+	if c.distance == 0 {
+		threads = cpus[:1]
+	}
+	crew, err := newCrew(threads...)
+	if err != nil {
+		return err
+	}
+	defer crew.close()
+	words := alignedWords(distances[len(distances)-1]/8 + 1)
+	ns, err := timed(ctx, crew, span, func(i, n int) { c.inc.run(&words[i*c.distance/8], n) })
+	if err == nil {
+		c.ns = append(c.ns, ns)
+	}
+	return err
+}
+
+func runFalseSharing(ctx context.Context, o Options) (*harness.Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := needTwoCPUs(); err != nil {
+		return nil, err
+	}
+	places := placements()
+	apart := places[len(places)-1]
+	groups := sharingCells()
+	span := o.share(len(groups) * len(groups[0]))
+	done, err := repeat(ctx, o, func(int) error {
+		for _, group := range groups {
+			for _, c := range group {
+				if err := c.measure(ctx, apart.cpus, span); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if done == 0 {
+		return nil, err
+	}
+	for _, group := range groups {
+		for _, c := range group {
+			c.ns = c.ns[:done]
+		}
+	}
+	var answers []string
+	for i, inc := range increments {
+		answers = append(answers, sharingAnswer(inc, groups[i]))
+	}
+	answer := strings.Join(answers, "; ") + "."
+	return &harness.Finding{
+		Answer: strings.ToUpper(answer[:1]) + answer[1:],
+		Tables: sharingTables(groups),
+		Notes:  ranOn(apart),
+	}, err
+}
+
+// sharingTables show groups, a column each: as multiples of the time alone, and
+// in ns. The first cell of a group is alone.
+func sharingTables(groups [][]*sharingCell) []harness.Table {
+	multiple := harness.Table{Caption: "Time of one increment, as a multiple of the time alone, by how far apart the counters are", Label: "bytes apart", Chart: harness.Lines, Log: true}
+	time := harness.Table{Caption: "Time of one increment", Label: "bytes apart"}
+	for _, group := range groups {
+		multiple.Columns = append(multiple.Columns, harness.Column{Name: group[0].inc.name, Unit: "times alone", Plot: true})
+		time.Columns = append(time.Columns, harness.Column{Name: group[0].inc.name, Unit: "ns"})
+	}
+	for i, first := range groups[0] {
+		at, label := harness.Row{Label: strconv.Itoa(first.distance), X: float64(first.distance)}, strconv.Itoa(first.distance)
+		if first.distance == 0 {
+			label = "alone"
+		}
+		in := harness.Row{Label: label}
+		for _, group := range groups {
+			at.Cells = append(at.Cells, summarize(ratios(group[i].ns, group[0].ns)))
+			in.Cells = append(in.Cells, summarize(group[i].ns))
+		}
+		if first.distance > 0 {
+			multiple.Rows = append(multiple.Rows, at)
+		}
+		time.Rows = append(time.Rows, in)
+	}
+	return []harness.Table{multiple, time}
+}
+
+// sharingAnswer says what sharing a line costs and from which distance on it
+// does not: the first from which every ratio is nearer to 1 than to the
+// greatest, in proportion.
+func sharingAnswer(inc increment, cells []*sharingCell) string {
+	ratio := func(c *sharingCell) float64 { return summarize(ratios(c.ns, cells[0].ns)).Median }
+	worst := cells[1]
+	for _, c := range cells[2:] {
+		if ratio(c) > ratio(worst) {
+			worst = c
+		}
+	}
+	const noise = 1.5
+	if ratio(worst) < noise {
+		return fmt.Sprintf("%s: at no distance more than %s times alone", inc.name, number(ratio(worst)))
+	}
+	limit := math.Sqrt(ratio(worst))
+	free, rest := 0, 0.0
+	for i := len(cells) - 1; i > 0 && ratio(cells[i]) < limit; i-- {
+		free, rest = cells[i].distance, max(rest, ratio(cells[i]))
+	}
+	cost := fmt.Sprintf("%s: up to %s times alone, at %d bytes", inc.name, number(ratio(worst)), worst.distance)
+	if free == 0 {
+		return cost + ", and it is not over at the greatest distance"
+	}
+	return fmt.Sprintf("%s, from %d bytes on at most %s times", cost, free, number(rest))
+}

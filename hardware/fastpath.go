@@ -1,0 +1,157 @@
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+// A fastPath takes and frees a lock that nobody else wants, n times; n > 0.
+type fastPath struct {
+	name string
+	run  func(w *fastPathWords, n int)
+}
+
+// fastPathWords are the locks of the fast paths, all free.
+type fastPathWords struct {
+	_     atomics.CacheLinePad
+	bare  uint32
+	word  atomics.Uint32
+	mutex sync.Mutex
+	_     atomics.CacheLinePad
+}
+
+// fastPaths returns what is compared: first, where there is one, the least that
+// the instructions allow.
+func fastPaths() []fastPath {
+	paths := []fastPath{
+		{"CompareAndSwap, StoreRelease", casAndStoreRelease},
+		{"CompareAndSwap, Store", casAndStore},
+		{"sync.Mutex", lockAndUnlock},
+	}
+	if bareFastPath != nil {
+		paths = slices.Insert(paths, 0, *bareFastPath)
+	}
+	return paths
+}
+
+// The loops are functions of their own so that each operation is inlined into
+// one.
+
+func casAndStoreRelease(w *fastPathWords, n int) {
+	for range n {
+		w.word.CompareAndSwap(0, 1)
+		w.word.StoreRelease(0)
+	}
+}
+
+func casAndStore(w *fastPathWords, n int) {
+	for range n {
+		w.word.CompareAndSwap(0, 1)
+		w.word.Store(0)
+	}
+}
+
+func lockAndUnlock(w *fastPathWords, n int) {
+	for range n {
+		w.mutex.Lock()
+		//lint:ignore SA2001 an empty section is what is timed
+		w.mutex.Unlock()
+	}
+}
+
+// fastPathTurns makes a block of about 20 µs: long beside the clock, short
+// beside what changes the speed of a machine.
+const fastPathTurns = 4096
+
+// timeFastPaths times one block of each of paths, one right after the other,
+// and appends the ns for a turn to each. What slows the machine then slows all
+// alike. Whose turn is first changes with round, and so does the direction, so
+// that none always follows the same one.
+func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64) {
+	for k := range paths {
+		i := (round/2 + k) % len(paths)
+		if round%2 == 1 {
+			i = len(paths) - 1 - i
+		}
+		start := time.Now()
+		paths[i].run(w, fastPathTurns)
+		ns[i] = append(ns[i], float64(time.Since(start))/fastPathTurns)
+	}
+}
+
+// measureFastPaths times paths in turn on one CPU for about span. It returns for
+// each the median time of a turn in ns, and the median of its ratios to the
+// first.
+func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []fastPath) (ns, ratio []float64, err error) {
+	crew, err := newCrew(cpu)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer crew.close()
+	const perStep = 100 // rounds, some milliseconds
+	blocks := make([][]float64, len(paths))
+	words := new(fastPathWords)
+	round := 0
+	for start := time.Now(); round == 0 || time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		crew.step(func(int) {
+			for range perStep {
+				timeFastPaths(paths, words, round, blocks)
+				round++
+			}
+		})
+	}
+	for i := range paths {
+		ns = append(ns, summarize(blocks[i]).Median)
+		ratio = append(ratio, summarize(ratios(blocks[i], blocks[0])).Median)
+	}
+	return ns, ratio, nil
+}
+
+// A fastPathCell is what the fast paths took, a figure for each repeat.
+type fastPathCell struct {
+	paths     []fastPath
+	ns, ratio [][]float64 // of each path
+}
+
+func (c *fastPathCell) measure(ctx context.Context, cpu int, span time.Duration) error {
+	ns, ratio, err := measureFastPaths(ctx, cpu, span, c.paths)
+	if err != nil {
+		return err
+	}
+	if c.ns == nil {
+		c.ns, c.ratio = make([][]float64, len(c.paths)), make([][]float64, len(c.paths))
+	}
+	for i := range c.paths {
+		c.ns[i] = append(c.ns[i], ns[i])
+		c.ratio[i] = append(c.ratio[i], ratio[i])
+	}
+	return nil
+}
+
+func (c *fastPathCell) table() harness.Table {
+	t := harness.Table{Caption: "Taking and freeing a lock that nobody else wants", Label: "instructions or calls", Chart: harness.Bars,
+		Columns: []harness.Column{{Name: "time of both", Unit: "ns", Plot: true}, {Name: "times the first"}}}
+	for i, p := range c.paths {
+		t.Rows = append(t.Rows, harness.Row{Label: p.name, Cells: []harness.Cell{summarize(c.ns[i]), summarize(c.ratio[i])}})
+	}
+	return t
+}
+
+// answer says what each path costs as a multiple of the first.
+func (c *fastPathCell) answer() string {
+	var others []string
+	for i, p := range c.paths[1:] {
+		others = append(others, fmt.Sprintf("%s times by %s", number(summarize(c.ratio[i+1]).Median), p.name))
+	}
+	return fmt.Sprintf("To take and free a lock that nobody else wants costs, beside %s, %s.", c.paths[0].name, strings.Join(others, ", "))
+}

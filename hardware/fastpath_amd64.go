@@ -1,0 +1,11 @@
+//go:build gc && !purego
+
+package hardware
+
+// bareLock takes and frees the lock in p, which is free, n times, by LOCK
+// CMPXCHG and MOV and nothing else; n > 0.
+//
+//go:noescape
+func bareLock(p *uint32, n int)
+
+var bareFastPath = &fastPath{"LOCK CMPXCHG, MOV", func(w *fastPathWords, n int) { bareLock(&w.bare, n) }}

@@ -1,0 +1,6 @@
+//go:build !(amd64 && gc && !purego)
+
+package hardware
+
+// bareFastPath is nil: there is no loop in assembly to compare with.
+var bareFastPath *fastPath

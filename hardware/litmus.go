@@ -1,0 +1,260 @@
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+var litmus = &Experiment{
+	Name:     "litmus",
+	Question: "In which order does a CPU see what another CPU stored, and does Peterson's lock work without a fence?",
+	Method: "Two threads on two CPUs meet, and each makes two accesses to two shared words; the outcomes that no order of the four accesses explains are counted. " +
+		"Then both take Peterson's lock, which stands and falls with that order.",
+	Source:    "Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, x86-TSO, CACM 2010; Peterson, Information Processing Letters 12, 1981",
+	Available: litmusAvailable,
+	Run:       runLitmus,
+}
+
+// A line is a word with a cache line of its own. The assembly knows its size.
+type line struct {
+	v uint64
+	_ [56]byte
+}
+
+// A litmusThread plays the turns from up to below to. In a turn it writes the
+// number of the turn to mine, waits until theirs is at least that, accesses
+// first and then second, and notes in seen what it loaded. If it has waited for
+// about a millisecond it returns early; next is the turn to go on with. first,
+// second and seen are arrays, indexed by the turn.
+type litmusThread func(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+// A litmusTest is a pair of threads and the outcome that shows reordering. The
+// second thread gets the two words in the opposite order.
+type litmusTest struct {
+	name    string
+	allowed bool // the memory model of this architecture allows the outcome
+	certain bool // every machine with two CPUs shows it soon
+	threads [2]litmusThread
+	relaxed func(seen0, seen1 uint64) bool
+}
+
+// neitherSaw: each stored one word, and neither saw the other's.
+func neitherSaw(seen0, seen1 uint64) bool { return seen0 == 0 && seen1 == 0 }
+
+// bothSaw: each loaded what the other stored only afterwards.
+func bothSaw(seen0, seen1 uint64) bool { return seen0 == 1 && seen1 == 1 }
+
+// flagWithoutData: the reader saw the second store (1) and not the first (2).
+func flagWithoutData(_, seen1 uint64) bool { return seen1 == 1 }
+
+// A petersonLock takes and frees Peterson's lock as casBody.lock does its own;
+// mine and theirs are the flags of the two threads, and the ids are 1 and 2.
+type petersonLock struct {
+	name  string
+	sound bool // it must never fail
+	run   func(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+}
+
+// turnsPerStep turns fit into the second level cache, with all lines.
+const turnsPerStep = 2048
+
+// An arena is what the threads of a litmus test meet in, for one step. Turns
+// count from 1, because 0 says that a thread has not begun.
+type arena struct {
+	x, y [turnsPerStep + 1]line
+	seen [2][turnsPerStep + 1]uint64
+	_    atomics.CacheLinePad
+	at   [2]line // the turn of each thread
+	_    atomics.CacheLinePad
+}
+
+// play runs all turns of test once and returns how many were relaxed.
+func (a *arena) play(c *crew, test litmusTest) (relaxed uint64) {
+	*a = arena{}
+	c.step(func(i int) {
+		first, second := &a.x[0], &a.y[0]
+		if i == 1 {
+			first, second = second, first
+		}
+		for next := uint64(1); next <= turnsPerStep; {
+			next = test.threads[i](first, second, &a.seen[i][0], &a.at[i].v, &a.at[1-i].v, next, turnsPerStep+1)
+		}
+	})
+	for turn := 1; turn <= turnsPerStep; turn++ {
+		if test.relaxed(a.seen[0][turn], a.seen[1][turn]) {
+			relaxed++
+		}
+	}
+	return relaxed
+}
+
+// A litmusCell counts, in all repeats, and keeps a rate per million for each.
+type litmusCell struct {
+	total, bad uint64
+	rate       []float64
+}
+
+func (c *litmusCell) add(total, bad uint64) {
+	c.total += total
+	c.bad += bad
+	c.rate = append(c.rate, perMillion(bad, total))
+}
+
+// measure calls step, which returns counts of its own, for about span.
+func (c *litmusCell) measure(ctx context.Context, span time.Duration, step func() (total, bad uint64)) error {
+	var total, bad uint64
+	for start := time.Now(); total == 0 || time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t, b := step()
+		total += t
+		bad += b
+	}
+	c.add(total, bad)
+	return nil
+}
+
+// enterPeterson runs one step of lock. Two inside are seen by the name that one
+// overwrites, or by the increment that one loses: which of them shows depends
+// on how long the stores take to leave their buffers.
+func enterPeterson(c *crew, lock petersonLock) (entered, violated uint64) {
+	const limit, patience, turns = 1 << 14, 1 << 18, holdTurns
+	var s guarded
+	var flags [2]line
+	var in, bad [2]uint64
+	c.step(func(i int) {
+		in[i], bad[i] = lock.run(&s, &flags[i].v, &flags[1-i].v, uint64(i+1), limit, patience, turns)
+	})
+	entered = in[0] + in[1]
+	return entered, max(bad[0]+bad[1], entered-s.counter)
+}
+
+func runLitmus(ctx context.Context, o Options) (*harness.Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := litmusAvailable(); err != nil {
+		return nil, err
+	}
+	places := placements()
+	apart := places[len(places)-1]
+	crew, err := newCrew(apart.cpus[:]...)
+	if err != nil {
+		return nil, err
+	}
+	defer crew.close()
+	tests, locks := make([]litmusCell, len(litmusTests)), make([]litmusCell, len(petersonLocks))
+	span := o.share(len(tests) + len(locks))
+	meeting := new(arena)
+	done, err := repeat(ctx, o, func(int) error {
+		for i, test := range litmusTests {
+			err := tests[i].measure(ctx, span, func() (uint64, uint64) { return turnsPerStep, meeting.play(crew, test) })
+			if err != nil {
+				return err
+			}
+		}
+		for i, lock := range petersonLocks {
+			if err := locks[i].measure(ctx, span, func() (uint64, uint64) { return enterPeterson(crew, lock) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if done == 0 {
+		return nil, err
+	}
+	notes := ranOn(apart)
+	if translated(os.DirFS("/"), runtime.GOARCH) {
+		notes = append(notes, "an emulator runs this program: what is seen is the order of that and of the machine below, not of "+memoryModel)
+	}
+	return &harness.Finding{
+		Answer: litmusAnswer(tests, locks),
+		Tables: litmusTables(tests, locks, done),
+		Notes:  notes,
+	}, err
+}
+
+func litmusTables(tests, locks []litmusCell, done int) []harness.Table {
+	outcomes := harness.Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
+		Chart: harness.Bars, Log: true,
+		Columns: []harness.Column{{Name: memoryModel}, {Name: "turns"}, {Name: "seen", Unit: "per million", Plot: true}}}
+	for i, test := range litmusTests {
+		allowed := "forbids"
+		if test.allowed {
+			allowed = "allows"
+		}
+		outcomes.Rows = append(outcomes.Rows, harness.Row{Label: test.name,
+			Cells: []harness.Cell{{Text: allowed}, exact(float64(tests[i].total)), summarize(tests[i].rate[:done])}})
+	}
+	entries := harness.Table{Caption: "A lock of loads and stores", Label: "lock",
+		Chart: harness.Bars, Log: true,
+		Columns: []harness.Column{{Name: "entries"}, {Name: "two inside", Unit: "per million", Plot: true}}}
+	for i, lock := range petersonLocks {
+		entries.Rows = append(entries.Rows, harness.Row{Label: lock.name, Cells: []harness.Cell{exact(float64(locks[i].total)), summarize(locks[i].rate[:done])}})
+	}
+	return []harness.Table{outcomes, entries}
+}
+
+// translated says whether an emulator such as qemu-user runs a program that was
+// built for goarch: then the kernel whose files are under fsys is of another
+// architecture. It is for those that litmus is written for.
+func translated(fsys fs.FS, goarch string) bool {
+	kernels := map[string]string{"amd64": "x86_64", "arm64": "aarch64", "riscv64": "riscv64"}
+	want, known := kernels[goarch]
+	if !known {
+		return false
+	}
+	if kernel := readTrimmed(fsys, "proc/sys/kernel/arch"); kernel != "" {
+		return kernel != want
+	}
+	// Before Linux 6.1 the vendor of an x86 processor tells, which the emulators
+	// of that time show too.
+	return goarch != "amd64" && strings.Contains(readTrimmed(fsys, "proc/cpuinfo"), "vendor_id")
+}
+
+// litmusAnswer says which outcomes were seen, and how often, and which were not.
+func litmusAnswer(tests, locks []litmusCell) string {
+	var allowed, forbidden, never []string
+	least := uint64(math.MaxUint64) // turns of those never seen
+	sift := func(name, unit string, may bool, c litmusCell) {
+		if c.bad == 0 {
+			never = append(never, name)
+			least = min(least, c.total)
+			return
+		}
+		said := fmt.Sprintf("%s (%s in a million %s)", name, number(perMillion(c.bad, c.total)), unit)
+		if may {
+			allowed = append(allowed, said)
+		} else {
+			forbidden = append(forbidden, said)
+		}
+	}
+	for i, test := range litmusTests {
+		sift(test.name, "turns", test.allowed, tests[i])
+	}
+	for i, lock := range petersonLocks {
+		sift("two inside "+lock.name, "entries", !lock.sound, locks[i])
+	}
+	var parts []string
+	if len(forbidden) > 0 {
+		parts = append(parts, "Seen although "+memoryModel+" forbids it: "+strings.Join(forbidden, "; ")+".")
+	}
+	if len(allowed) > 0 {
+		parts = append(parts, "Seen, as "+memoryModel+" allows: "+strings.Join(allowed, "; ")+".")
+	}
+	if len(never) > 0 {
+		parts = append(parts, fmt.Sprintf("Never seen in %s turns or more: %s.", number(float64(least)), strings.Join(never, "; ")))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,82 @@
+//go:build gc && !purego
+
+package hardware
+
+// memoryModel is whose word it is what an outcome may be. Arm's, in the section
+// "Definition of the Arm memory model" (Arm ARM, DDI 0487, B2.3), orders two
+// accesses of a thread to different words only if something between them does: a
+// DMB orders all before it with all after it; a load-acquire comes before what
+// follows it, a store-release after what precedes it, and a store-release before
+// a later load-acquire. All other threads see a store at the same time.
+const memoryModel = "Armv8"
+
+// litmusTests are the classic ones, with plain accesses and with what orders
+// them. Load buffering is allowed and few processors do it; message passing
+// shows on most.
+var litmusTests = []litmusTest{
+	{name: "store buffering, STR and LDR", allowed: true, certain: true, relaxed: neitherSaw, threads: [2]litmusThread{storeLoad, storeLoad}},
+	{name: "store buffering, DMB", relaxed: neitherSaw, threads: [2]litmusThread{storeFenceLoad, storeFenceLoad}},
+	{name: "store buffering, STLR and LDAR", relaxed: neitherSaw, threads: [2]litmusThread{releaseAcquire, releaseAcquire}},
+	{name: "message passing, STR and LDR", allowed: true, relaxed: flagWithoutData, threads: [2]litmusThread{storeStore, loadLoad}},
+	{name: "message passing, DMB", relaxed: flagWithoutData, threads: [2]litmusThread{storeFenceStore, loadFenceLoad}},
+	{name: "message passing, STLR and LDAR", relaxed: flagWithoutData, threads: [2]litmusThread{storeRelease, acquireLoad}},
+	{name: "load buffering, LDR and STR", allowed: true, relaxed: bothSaw, threads: [2]litmusThread{loadStore, loadStore}},
+	{name: "load buffering, DMB", relaxed: bothSaw, threads: [2]litmusThread{loadFenceStore, loadFenceStore}},
+	{name: "load buffering, LDAR and STLR", relaxed: bothSaw, threads: [2]litmusThread{acquireRelease, acquireRelease}},
+}
+
+// petersonLocks differ in what orders the stores and the loads of an entry.
+var petersonLocks = []petersonLock{
+	{name: "Peterson's lock, STR and LDR", run: petersonPlain},
+	{name: "Peterson's lock, DMB", sound: true, run: petersonFenced},
+	{name: "Peterson's lock, STLR and LDAR", sound: true, run: petersonRelease},
+}
+
+func litmusAvailable() error { return needTwoCPUs() }
+
+// The functions below are in litmus_arm64.s and peterson_arm64.s.
+
+//go:noescape
+func storeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func releaseAcquire(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeRelease(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func acquireLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func acquireRelease(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+
+//go:noescape
+func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+
+//go:noescape
+func petersonRelease(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)

@@ -1,0 +1,60 @@
+//go:build gc && !purego
+
+package hardware
+
+// memoryModel is whose word it is what an outcome may be. RVWMO (Unprivileged
+// ISA, chapter "RVWMO Memory Consistency Model") orders two accesses of a thread
+// to different words only if something between them does, such as a FENCE.
+const memoryModel = "RVWMO"
+
+// litmusTests are the classic ones, with plain accesses and with a fence. What
+// is allowed need not be seen: the extension Ztso forbids all but store
+// buffering, and some processors work as if they had it.
+var litmusTests = []litmusTest{
+	{name: "store buffering, SD and LD", allowed: true, certain: true, relaxed: neitherSaw, threads: [2]litmusThread{storeLoad, storeLoad}},
+	{name: "store buffering, FENCE", relaxed: neitherSaw, threads: [2]litmusThread{storeFenceLoad, storeFenceLoad}},
+	{name: "message passing, SD and LD", allowed: true, relaxed: flagWithoutData, threads: [2]litmusThread{storeStore, loadLoad}},
+	{name: "message passing, FENCE", relaxed: flagWithoutData, threads: [2]litmusThread{storeFenceStore, loadFenceLoad}},
+	{name: "load buffering, LD and SD", allowed: true, relaxed: bothSaw, threads: [2]litmusThread{loadStore, loadStore}},
+	{name: "load buffering, FENCE", relaxed: bothSaw, threads: [2]litmusThread{loadFenceStore, loadFenceStore}},
+}
+
+// petersonLocks differ in what orders the stores and the loads of an entry.
+var petersonLocks = []petersonLock{
+	{name: "Peterson's lock, SD and LD", run: petersonPlain},
+	{name: "Peterson's lock, FENCE", sound: true, run: petersonFenced},
+}
+
+func litmusAvailable() error { return needTwoCPUs() }
+
+// The functions below are in litmus_riscv64.s and peterson_riscv64.s.
+
+//go:noescape
+func storeLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func storeFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadFenceLoad(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func loadFenceStore(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
+
+//go:noescape
+func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+
+//go:noescape
+func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)

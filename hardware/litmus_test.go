@@ -1,0 +1,220 @@
+package hardware
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+)
+
+// pairApart returns a crew of two threads on two CPUs, or skips.
+func pairApart(t *testing.T) *crew {
+	t.Helper()
+	if err := litmusAvailable(); err != nil {
+		t.Skip(err)
+	}
+	places := placements()
+	c, err := newCrew(places[len(places)-1].cpus[:]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+// seenWithin plays until play counts something, for at most a minute: on a busy
+// machine the two threads may not run at once for a while.
+func seenWithin(play func() uint64) bool {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		if play() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// brokenByEmulator says why the emulator of this program breaks what the named
+// test or lock forbids, "" if it should not or there is none. qemu-user on amd64
+// puts a fence before a store-release and another after a load-acquire, and none
+// between the two (seen with qemu 7.2 and "-d out_asm").
+func brokenByEmulator(name string) string {
+	if translated(os.DirFS("/"), runtime.GOARCH) && (name == "store buffering, STLR and LDAR" || name == "Peterson's lock, STLR and LDAR") {
+		return "an emulator runs this, and it does not keep a load-acquire behind a store-release"
+	}
+	return ""
+}
+
+func TestTranslated(t *testing.T) {
+	for _, test := range []struct {
+		goarch, kernel, cpuinfo string
+		want                    bool
+	}{
+		{"amd64", "x86_64", "vendor_id : AuthenticAMD", false},
+		{"arm64", "x86_64", "", true},
+		{"arm64", "aarch64", "", false},
+		{"riscv64", "aarch64", "", true},
+		{"arm64", "", "vendor_id : AuthenticAMD", true},
+		{"arm64", "", "CPU implementer : 0x41", false},
+		{"amd64", "", "vendor_id : AuthenticAMD", false},
+		{"386", "x86_64", "", false},
+		{"arm64", "", "", false},
+	} {
+		root := fstest.MapFS{"proc/cpuinfo": file(test.cpuinfo), "proc/sys/kernel/arch": file(test.kernel)}
+		if got := translated(root, test.goarch); got != test.want {
+			t.Errorf("%+v: translated is %v", test, got)
+		}
+	}
+}
+
+// TestLitmus: what the memory model forbids is not seen. What every machine
+// shows is, which also proves that the count sees it. The rest it may show.
+func TestLitmus(t *testing.T) {
+	c := pairApart(t)
+	a := new(arena)
+	for _, test := range litmusTests {
+		if test.certain {
+			if !seenWithin(func() uint64 { return a.play(c, test) }) {
+				t.Errorf("%s: never seen", test.name)
+			}
+			continue
+		}
+		if test.allowed {
+			a.play(c, test)
+			continue
+		}
+		if why := brokenByEmulator(test.name); why != "" {
+			t.Logf("%s: not judged: %s", test.name, why)
+			continue
+		}
+		for range 20 {
+			if n := a.play(c, test); n != 0 {
+				t.Errorf("%s: seen in %d of %d turns", test.name, n, turnsPerStep)
+			}
+		}
+	}
+}
+
+func TestPetersonNeedsAFence(t *testing.T) {
+	c := pairApart(t)
+	for _, lock := range petersonLocks {
+		enter := func() uint64 {
+			_, violated := enterPeterson(c, lock)
+			return violated
+		}
+		if !lock.sound {
+			if !seenWithin(enter) {
+				t.Errorf("%s: never two inside", lock.name)
+			}
+			continue
+		}
+		if why := brokenByEmulator(lock.name); why != "" {
+			t.Logf("%s: not judged: %s", lock.name, why)
+			continue
+		}
+		for range 30 {
+			if n := enter(); n != 0 {
+				t.Errorf("%s: two inside %d times", lock.name, n)
+			}
+		}
+	}
+}
+
+// TestLitmusThreadsGiveUp: a thread whose partner does not come returns, or it
+// would stop a garbage collection for ever.
+func TestLitmusThreadsGiveUp(t *testing.T) {
+	for _, test := range litmusTests {
+		for _, play := range test.threads {
+			a := new(arena)
+			next := play(&a.x[0], &a.y[0], &a.seen[0][0], &a.at[0].v, &a.at[1].v, 1, 10)
+			if next != 1 || a.at[0].v != 1 {
+				t.Errorf("%s: alone it came to turn %d and stands at %d", test.name, next, a.at[0].v)
+			}
+			a.at[1].v = 4 // as if the partner had come to turn 4
+			if next := play(&a.x[0], &a.y[0], &a.seen[0][0], &a.at[0].v, &a.at[1].v, 1, 10); next != 5 {
+				t.Errorf("%s: came to turn %d, want 5", test.name, next)
+			}
+		}
+	}
+	for _, lock := range petersonLocks {
+		var s guarded
+		mine, theirs := uint64(0), uint64(1) // the other is inside
+		if entered, _ := lock.run(&s, &mine, &theirs, 1, 10, 100, 0); entered != 0 || mine != 0 {
+			t.Errorf("%s: entered %d times, left its flag at %d", lock.name, entered, mine)
+		}
+	}
+}
+
+func TestRelaxedOutcomes(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		relaxed func(seen0, seen1 uint64) bool
+		want    [][2]uint64 // all outcomes that are relaxed
+		of      [2]uint64   // the outcomes of each thread are below this
+	}{
+		{"neitherSaw", neitherSaw, [][2]uint64{{0, 0}}, [2]uint64{2, 2}},
+		{"bothSaw", bothSaw, [][2]uint64{{1, 1}}, [2]uint64{2, 2}},
+		{"flagWithoutData", flagWithoutData, [][2]uint64{{0, 1}}, [2]uint64{1, 4}},
+	} {
+		var got [][2]uint64
+		for a := range test.of[0] {
+			for b := range test.of[1] {
+				if test.relaxed(a, b) {
+					got = append(got, [2]uint64{a, b})
+				}
+			}
+		}
+		if len(got) != len(test.want) || got[0] != test.want[0] {
+			t.Errorf("%s: relaxed are %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestLitmusAnswer checks that the answer follows the figures.
+func TestLitmusAnswer(t *testing.T) {
+	if len(litmusTests) == 0 {
+		t.Skip(litmusAvailable())
+	}
+	cells := func(n int) []litmusCell {
+		cells := make([]litmusCell, n)
+		for i := range cells {
+			cells[i].total = 1e6
+		}
+		return cells
+	}
+	tests, locks := cells(len(litmusTests)), cells(len(petersonLocks))
+	tests[0].bad, locks[0].bad, tests[2].total = 5, 7, 4000
+	a, b := litmusTests[0].name+" (5 in a million turns)", "two inside "+petersonLocks[0].name+" (7 in a million entries)"
+	got := litmusAnswer(tests, locks)
+	if want := "Seen, as " + memoryModel + " allows: " + a + "; " + b + ". Never seen in 4000 turns or more: " + litmusTests[1].name + "; "; !strings.HasPrefix(got, want) {
+		t.Errorf("answer is %q, want %q", got, want)
+	}
+	if strings.Contains(got, "forbids") || !strings.HasSuffix(got, petersonLocks[len(petersonLocks)-1].name+".") {
+		t.Errorf("answer is %q", got)
+	}
+	tests[1].bad = 2
+	if got, want := litmusAnswer(tests, locks), "Seen although "+memoryModel+" forbids it: "+litmusTests[1].name+" (2 in a million turns). Seen, "; !strings.HasPrefix(got, want) {
+		t.Errorf("answer is %q, want %q", got, want)
+	}
+}
+
+// TestLitmusLists: what the answer and the chart take for granted.
+func TestLitmusLists(t *testing.T) {
+	names := make(map[string]bool)
+	for i, test := range litmusTests {
+		if names[test.name] || test.relaxed == nil || test.threads[0] == nil || test.threads[1] == nil {
+			t.Errorf("%s: twice, or incomplete", test.name)
+		}
+		if test.certain && !test.allowed || (i == 0) != test.certain {
+			t.Errorf("%s: allowed %v, certain %v", test.name, test.allowed, test.certain)
+		}
+		names[test.name] = true
+	}
+	for i, lock := range petersonLocks {
+		if names[lock.name] || lock.sound != (i > 0) {
+			t.Errorf("%s: twice, or sound is %v", lock.name, lock.sound)
+		}
+		names[lock.name] = true
+	}
+}

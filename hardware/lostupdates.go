@@ -1,0 +1,214 @@
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+var lostUpdates = &Experiment{
+	Name:     "lost-updates",
+	Question: "When two CPUs both pass the compare of a compare-and-swap before either stores, do both get the lock?",
+	Method: "Threads raise one counter, and then take one spin lock, by three bodies of compare-and-swap, on one CPU, on two and on all. " +
+		"Updates that were reported but are not in the counter are lost; so is an unlock if the lock is held after all threads left. " +
+		"Then the spin locks of the lab guard a counter in the same places.",
+	Source:    "Intel SDM vol. 3A, Locked Atomic Operations",
+	Available: always,
+	Run:       runLostUpdates,
+}
+
+// A casCell is what was seen of one body under one placement, a tally for each
+// repeat.
+type casCell struct {
+	place    placement
+	body     casBody
+	counters []counterTally
+	locks    []lockTally
+
+	attempts uint64 // of a thread in a step; 0 before the first
+}
+
+// A counterTally counts updates of a counter that were reported, and those that
+// are not in it.
+type counterTally struct{ updates, lost uint64 }
+
+// A lockTally counts what a lock let happen.
+type lockTally struct {
+	entered  uint64
+	violated uint64 // entries that met another thread inside
+	forgot   uint64 // increments of the guarded counter that are not in it
+	stalls   uint64 // steps after which the lock was held by nobody
+}
+
+func (t lockTally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
+
+func runLostUpdates(ctx context.Context, o Options) (*harness.Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	places := lostPlacements(placements(), allCPUs())
+	var cells []*casCell
+	for _, p := range places {
+		for _, b := range casBodies {
+			cells = append(cells, &casCell{place: p, body: b})
+		}
+	}
+	locks, notes := newLockCells(o.Locks, lockPlacements(places))
+	// Half of a body's time for the counter, half for the lock.
+	span := o.share(2*len(cells) + len(locks))
+	done, err := repeat(ctx, o, func(int) error {
+		for _, c := range cells {
+			if err := c.measure(ctx, span); err != nil {
+				return err
+			}
+		}
+		for _, c := range locks {
+			if err := c.measure(ctx, span); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if done == 0 {
+		return nil, err
+	}
+	// What an interrupted repeat found does not count.
+	for _, c := range cells {
+		c.counters, c.locks = c.counters[:done], c.locks[:done]
+	}
+	for _, c := range locks {
+		c.tallies, c.ns = c.tallies[:done], c.ns[:done]
+	}
+	f := &harness.Finding{
+		Answer: lostAnswer(cells, locks),
+		Tables: append(bodyTables(cells), lockTables(locks)...),
+		Notes:  append(ranOn(places...), notes...),
+	}
+	if len(places) == 1 && places[0].shared {
+		f.Notes = append(f.Notes, "this process may use one CPU, so the question about two is open")
+	}
+	return f, err
+}
+
+// maxThreads bounds how many threads meet: beyond it more of them find nothing
+// new, and a step lasts too long.
+const maxThreads = 64
+
+// lostPlacements returns where the bodies run: as two threads do, and if there
+// are more CPUs a thread on each.
+func lostPlacements(two []placement, cpus []int) []placement {
+	places := slices.Clone(two)
+	name := "all CPUs"
+	if len(cpus) > maxThreads {
+		cpus, name = cpus[:maxThreads], fmt.Sprintf("%d CPUs", maxThreads)
+	}
+	if len(cpus) > 2 {
+		places = append(places, placement{name: name, cpus: cpus})
+	}
+	return places
+}
+
+func (c *casCell) measure(ctx context.Context, span time.Duration) error {
+	crew, err := newCrew(c.place.cpus...)
+	if err != nil {
+		return err
+	}
+	defer crew.close()
+	counter, err := c.measureCounter(ctx, crew, span)
+	if err != nil {
+		return err
+	}
+	lock, err := c.measureLock(ctx, crew, span)
+	if err != nil {
+		return err
+	}
+	c.counters = append(c.counters, counter)
+	c.locks = append(c.locks, lock)
+	return nil
+}
+
+// How much a thread does in a step. Apart, it is all threads together that may do
+// so much, because they wait for one another.
+const (
+	attemptsOneCPU = 1 << 22 // at first
+	attemptsApart  = 1 << 19
+	entriesOneCPU  = 1 << 18
+	entriesApart   = 1 << 15
+	patienceOneCPU = 1 << 18
+	patienceApart  = 1 << 19
+)
+
+// leastStepOneCPU is how long a step on one CPU must last: some slices of the
+// scheduler, of a few milliseconds each, or one thread is done before the other
+// begins and they never meet.
+const leastStepOneCPU = 20 * time.Millisecond
+
+// perThread is what each thread does in a step: oneCPU where all are on one,
+// else its share of apart.
+func (p placement) perThread(oneCPU, apart uint64) uint64 {
+	if p.shared {
+		return oneCPU
+	}
+	return apart / uint64(len(p.cpus))
+}
+
+func (c *casCell) measureCounter(ctx context.Context, crew *crew, span time.Duration) (t counterTally, err error) {
+	if c.attempts == 0 {
+		c.attempts = c.place.perThread(attemptsOneCPU, attemptsApart)
+	}
+	for start := time.Now(); time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return t, err
+		}
+		var g guarded // its counter is alone in a line
+		won := make([]uint64, len(c.place.cpus))
+		began := time.Now()
+		crew.step(func(i int) { won[i] = c.body.add(&g.counter, c.attempts) })
+		t.updates += sum(won)
+		t.lost += sum(won) - g.counter
+		if c.place.shared && time.Since(began) < leastStepOneCPU {
+			c.attempts *= 2 // for this repeat and those after it
+		}
+	}
+	return t, nil
+}
+
+// measureLock counts what goes wrong with the spin lock. A thread that finds it
+// held for very long gives up the step. When all have left, the lock must be
+// free: if it is not, an unlock was lost (a failing CMPXCHG writes the value it
+// read back, over the unlock that came between) and all would wait for ever.
+func (c *casCell) measureLock(ctx context.Context, crew *crew, span time.Duration) (t lockTally, err error) {
+	limit := c.place.perThread(entriesOneCPU, entriesApart)
+	patience := c.place.perThread(patienceOneCPU, patienceApart)
+	for start := time.Now(); time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return t, err
+		}
+		var g guarded
+		entered, violated := make([]uint64, len(c.place.cpus)), make([]uint64, len(c.place.cpus))
+		crew.step(func(i int) { entered[i], violated[i] = c.body.lock(&g, uint64(i+1), limit, patience, holdTurns) })
+		t.entered += sum(entered)
+		t.violated += sum(violated)
+		t.forgot += sum(entered) - g.counter
+		t.stalls += g.word
+	}
+	return t, nil
+}
+
+func sum(xs []uint64) (total uint64) {
+	for _, x := range xs {
+		total += x
+	}
+	return total
+}
+
+func perMillion(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole) * 1e6
+}

@@ -1,0 +1,239 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// A lockPlacement says where the workers of a lock of the lab run.
+type lockPlacement struct {
+	placement
+	plain bool // goroutines, and GOMAXPROCS is 1, instead of bound threads
+}
+
+// lockPlacements returns two workers on one CPU, two goroutines that share one
+// thread, and a worker on each CPU: of the places of the bodies the first, if
+// it is one CPU, and the last.
+func lockPlacements(places []placement) []lockPlacement {
+	var ps []lockPlacement
+	if places[0].shared {
+		ps = append(ps, lockPlacement{placement: places[0]})
+	}
+	ps = append(ps, lockPlacement{plain: true, placement: placement{name: "GOMAXPROCS=1", cpus: []int{unbound, unbound}, shared: true}})
+	if last := places[len(places)-1]; !last.shared {
+		ps = append(ps, lockPlacement{placement: last})
+	}
+	return ps
+}
+
+// pin says how the workers are bound: a lock chooses by it how to wait.
+func (p lockPlacement) pin() harness.Pin {
+	switch {
+	case p.plain:
+		return harness.PinNone
+	case p.cpus[0] == unbound:
+		return harness.PinThread
+	}
+	return harness.PinCPU
+}
+
+// run calls work once for each worker, all at the same time, and waits for all.
+func (p lockPlacement) run(work func(i int)) error {
+	if !p.plain {
+		crew, err := newCrew(p.cpus...)
+		if err != nil {
+			return err
+		}
+		defer crew.close()
+		crew.step(work)
+		return nil
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var all sync.WaitGroup
+	for i := range p.cpus {
+		all.Go(func() { work(i) })
+	}
+	all.Wait()
+	return nil
+}
+
+// A lockCell is what was seen of one lock of the lab under one placement.
+type lockCell struct {
+	lock    *harness.Variant
+	place   lockPlacement
+	tallies []lockTally // one for each repeat
+	ns      []float64   // wall clock time for one entry
+}
+
+// newLockCells returns a cell for each of locks at each of places, and says in
+// notes which are left out: a lock that is not meant to exclude proves nothing,
+// and one that this system lacks or that serves fewer workers cannot run.
+func newLockCells(locks []*harness.Variant, places []lockPlacement) (cells []*lockCell, notes []string) {
+	for _, l := range locks {
+		if why := notALock(l); why != "" {
+			notes = append(notes, fmt.Sprintf("%s is left out: %s", l.Name, why))
+			continue
+		}
+		for _, p := range places {
+			if most := l.Traits.MaxWorkers; most > 0 && most < len(p.cpus) {
+				notes = append(notes, fmt.Sprintf("%s is left out on %s: it serves %d workers, not %d", l.Name, p.name, most, len(p.cpus)))
+				continue
+			}
+			cells = append(cells, &lockCell{lock: l, place: p})
+		}
+	}
+	return cells, notes
+}
+
+// notALock returns why the figures of v would say nothing, "" if they do.
+func notALock(v *harness.Variant) string {
+	switch {
+	case v.Unavailable != "":
+		return v.Unavailable
+	case v.Local == nil:
+		return "it is kept by servers"
+	case v.Status == harness.Broken || v.Status == harness.Control || v.Status == harness.Historical:
+		return "it is " + string(v.Status)
+	}
+	return ""
+}
+
+const (
+	// leastLockSpan lets the scheduler, whose slices last some milliseconds,
+	// change the thread on one CPU a few times.
+	leastLockSpan = 10 * time.Millisecond
+
+	// lockPatience is how long the workers may take to leave after the end. With
+	// the worst wait on one CPU each turn lasts a slice of the scheduler, and
+	// each worker ends within its turn.
+	lockPatience = 20 * time.Second
+)
+
+// measure runs the workers for about span.
+func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
+	s := newSection(c.lock, harness.Setup{Workers: len(c.place.cpus), Pin: c.place.pin()})
+	if err := s.play(ctx, c.place, max(span, leastLockSpan), lockPatience); err != nil {
+		return fmt.Errorf("hardware: %s on %s: %w", c.lock.Name, c.place.name, err)
+	}
+	t := s.tally()
+	c.tallies = append(c.tallies, t)
+	c.ns = append(c.ns, float64(s.elapsed())/float64(t.entered))
+	return nil
+}
+
+// A section is a lock of the lab and what it guards.
+type section struct {
+	lock    harness.Local
+	data    guarded // its own lock is not used
+	workers []sectionWorker
+	begun   chan struct{} // a worker sends when it begins
+
+	_    atomics.CacheLinePad
+	stop atomic.Bool
+	_    atomics.CacheLinePad
+}
+
+type sectionWorker struct {
+	entered, violated uint64
+	began, ended      time.Time
+	_                 atomics.CacheLinePad
+}
+
+func newSection(v *harness.Variant, s harness.Setup) *section {
+	return &section{
+		lock:    v.Local(s),
+		workers: make([]sectionWorker, s.Workers),
+		begun:   make(chan struct{}, s.Workers),
+	}
+}
+
+// work takes and frees the lock, once and then until it is told to stop. The
+// counter is read on entry and written on exit, not raised in one instruction,
+// which an interrupt could not split.
+func (s *section) work(i int) {
+	handle, w, id := s.lock.Worker(i), &s.workers[i], uint64(i+1)
+	w.began = time.Now()
+	s.begun <- struct{}{}
+	for first := true; first || !s.stop.Load(); first = false {
+		handle.Lock()
+		s.data.owner = id
+		n := s.data.counter
+		machine.Do(holdTurns)
+		if s.data.owner != id {
+			w.violated++
+		}
+		s.data.counter = n + 1
+		handle.Unlock()
+		w.entered++
+	}
+	w.ended = time.Now()
+}
+
+// errStuck says that the lock keeps a worker for ever.
+var errStuck = errors.New("a worker did not come back")
+
+// play lets the workers run at p for span. What bounds it is time, not turns: a
+// first-come first-served lock on one CPU may make a turn in a slice of the
+// scheduler. A worker looks at the stop flag before each turn, so whoever is
+// inside leaves, and whoever waits gets in and leaves.
+//
+// If one has not done so when patience is over too, the error is errStuck. Its
+// thread cannot be ended from here: it stays.
+func (s *section) play(ctx context.Context, p lockPlacement, span, patience time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- p.run(s.work) }()
+	for range s.workers { // on a busy machine it takes a while until all run
+		select {
+		case <-s.begun:
+		case err := <-ran: // a thread could not be bound
+			return err
+		}
+	}
+	select {
+	case <-time.After(span):
+	case <-ctx.Done():
+	}
+	s.stop.Store(true)
+	select {
+	case err := <-ran:
+		return errors.Join(err, ctx.Err())
+	case <-time.After(patience):
+		return fmt.Errorf("%w within %v", errStuck, patience)
+	}
+}
+
+// elapsed returns from when to when workers ran, valid after all have left.
+func (s *section) elapsed() time.Duration {
+	first, last := s.workers[0].began, s.workers[0].ended
+	for _, w := range s.workers {
+		if w.began.Before(first) {
+			first = w.began
+		}
+		if w.ended.After(last) {
+			last = w.ended
+		}
+	}
+	return last.Sub(first)
+}
+
+// tally is valid after all workers have left.
+func (s *section) tally() (t lockTally) {
+	for i := range s.workers {
+		t.entered += s.workers[i].entered
+		t.violated += s.workers[i].violated
+	}
+	t.forgot = t.entered - s.data.counter
+	return t
+}

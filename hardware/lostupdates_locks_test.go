@@ -1,0 +1,138 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/leaktest"
+)
+
+// local returns a variant of one lock for all workers.
+func local(name string, status harness.Status, new func() sync.Locker) *harness.Variant {
+	return &harness.Variant{Name: name, Status: status, Local: func(harness.Setup) harness.Local { return harness.Shared(new()) }}
+}
+
+func newMutex() sync.Locker { return new(sync.Mutex) }
+
+// free is no lock at all.
+type free struct{}
+
+func (free) Lock()   {}
+func (free) Unlock() {}
+
+// TestLockCellsSeeABrokenLock proves the counts, at each place: a lock that lets
+// everybody in loses increments even on one CPU.
+func TestLockCellsSeeABrokenLock(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the guarded counter of a broken lock is a data race")
+	}
+	cells, _ := newLockCells([]*harness.Variant{local("free", "", func() sync.Locker { return free{} })}, lockPlacements(placements()))
+	for _, c := range cells {
+		// The threads of a busy machine may not run at once for a while.
+		deadline := time.Now().Add(time.Minute)
+		for span := 20 * time.Millisecond; ; span *= 2 {
+			if err := c.measure(t.Context(), span); err != nil {
+				t.Fatal(err)
+			}
+			if seen := total(c.tallies); seen.forgot > 0 && seen.violated > 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("on %s: %+v", c.place.name, total(c.tallies))
+			}
+		}
+		if got := locksSentence([]*lockCell{c}); !strings.Contains(got, "free ("+c.place.name+") lost") {
+			t.Errorf("the answer hides it: %q", got)
+		}
+	}
+	if len(cells) < 2 {
+		t.Errorf("only %d places", len(cells))
+	}
+}
+
+func TestLockCellsAcceptAMutex(t *testing.T) {
+	cells, notes := newLockCells([]*harness.Variant{local("mutex", "", newMutex)}, lockPlacements(placements()))
+	for _, c := range cells {
+		if err := c.measure(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if seen := total(c.tallies); seen.broken() || seen.entered == 0 || len(c.ns) != 1 || c.ns[0] <= 0 {
+			t.Errorf("on %s: %+v, %v ns", c.place.name, seen, c.ns)
+		}
+	}
+	if got := locksSentence(cells); !strings.HasPrefix(got, "Of the 1 locks of the lab none lost") {
+		t.Errorf("answer is %q", got)
+	}
+	if len(notes) != 0 {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// TestLocksLeftOut: what is not meant to exclude, and what serves fewer.
+func TestLocksLeftOut(t *testing.T) {
+	pair := local("pair", harness.Reference, newMutex)
+	pair.Traits.MaxWorkers = 2
+	absent := local("absent", harness.Reference, nil)
+	absent.Unavailable = "a system call of Linux"
+	remote := &harness.Variant{Name: "remote", Status: harness.Reference}
+	locks := []*harness.Variant{local("good", harness.Recommended, newMutex), local("bad", harness.Broken, newMutex),
+		local("empty", harness.Control, newMutex), local("old", harness.Historical, newMutex), remote, absent, pair}
+	two := lockPlacement{placement: placement{name: "two", cpus: []int{0, 1}}}
+	three := lockPlacement{placement: placement{name: "three", cpus: []int{0, 1, 2}}}
+	cells, notes := newLockCells(locks, []lockPlacement{two, three})
+	var ran []string
+	for _, c := range cells {
+		ran = append(ran, c.lock.Name+" on "+c.place.name)
+		c.tallies, c.ns = []lockTally{{entered: 7}}, []float64{1}
+	}
+	if want := []string{"good on two", "good on three", "pair on two"}; !slices.Equal(ran, want) {
+		t.Errorf("ran %q, want %q", ran, want)
+	}
+	if got := strings.Join(notes, "; "); got != "bad is left out: it is broken; empty is left out: it is control; old is left out: it is historical; "+
+		"remote is left out: it is kept by servers; absent is left out: a system call of Linux; pair is left out on three: it serves 2 workers, not 3" {
+		t.Errorf("notes are %q", got)
+	}
+	for _, table := range lockTables(cells) {
+		if text := checkTable(table); text != "" || len(table.Rows) != 2 {
+			t.Errorf("%s: %d rows: %s", table.Caption, len(table.Rows), text)
+		}
+	}
+}
+
+// TestLockCellEndsEarly: a long span ends with its context, and counts for
+// nothing.
+func TestLockCellEndsEarly(t *testing.T) {
+	cells, _ := newLockCells([]*harness.Variant{local("mutex", "", newMutex)}, lockPlacements(placements()))
+	for _, c := range cells {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		err := c.measure(ctx, time.Hour)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || len(c.tallies) != 0 {
+			t.Errorf("on %s: error %v, %d tallies", c.place.name, err, len(c.tallies))
+		}
+	}
+}
+
+// door opens once, for all.
+type door chan struct{}
+
+func (d door) Lock()   { <-d }
+func (d door) Unlock() {}
+
+// TestStuckLockIsGivenUp: a lock that keeps its worker does not keep the lab.
+func TestStuckLockIsGivenUp(t *testing.T) {
+	leaktest.All(t)
+	d := make(door)
+	place := lockPlacement{placement: placement{name: "one thread", cpus: []int{unbound}}}
+	s := newSection(local("stuck", "", func() sync.Locker { return d }), harness.Setup{Workers: 1})
+	if err := s.play(t.Context(), place, time.Millisecond, 10*time.Millisecond); !errors.Is(err, errStuck) {
+		t.Errorf("error is %v", err)
+	}
+	close(d) // lets the thread end
+}

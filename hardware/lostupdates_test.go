@@ -1,0 +1,252 @@
+package hardware
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/internal/machine"
+)
+
+// measureCAS measures every body under the named placement, or skips.
+func measureCAS(t *testing.T, name string, span time.Duration) []*casCell {
+	t.Helper()
+	for _, p := range placements() {
+		if p.name != name {
+			continue
+		}
+		var cells []*casCell
+		for _, b := range casBodies {
+			c := &casCell{place: p, body: b}
+			if err := c.measure(t.Context(), span); err != nil {
+				t.Fatal(err)
+			}
+			cells = append(cells, c)
+		}
+		return cells
+	}
+	t.Skipf("no two threads on %s: this process may use the CPUs %v", name, machine.CPUOrder())
+	return nil
+}
+
+// sound fails the test if c lost anything.
+func sound(t *testing.T, c *casCell) {
+	t.Helper()
+	counter, lock := c.totals()
+	if counter.lost != 0 || lock.broken() {
+		t.Errorf("%s on %s: of %d updates %d lost; lock %+v", c.body.name, c.place.name, counter.updates, counter.lost, lock)
+	}
+	if counter.updates == 0 || lock.entered == 0 {
+		t.Errorf("%s on %s: %d updates, %d entries", c.body.name, c.place.name, counter.updates, lock.entered)
+	}
+}
+
+// TestOneInstructionLosesNothingOnOneCPU: an interrupt comes between two
+// instructions, not into one. That the others are seen to fail proves that the
+// threads meet.
+func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
+	deadline := time.Now().Add(time.Minute)
+	for span := 20 * time.Millisecond; ; span *= 2 {
+		unseen := ""
+		for _, c := range measureCAS(t, "one CPU", span) {
+			if c.body.single {
+				sound(t, c)
+			} else if counter, _ := c.totals(); counter.lost == 0 {
+				unseen = c.body.name
+			}
+		}
+		if unseen == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s was never seen to fail", unseen)
+		}
+	}
+}
+
+// TestOnlyAtomicBodiesSurviveTwoCPUs also proves the counts: they must see the
+// broken bodies fail.
+func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
+	// The threads of a busy machine may not run at once for a while.
+	deadline := time.Now().Add(time.Minute)
+	for span := 10 * time.Millisecond; ; span *= 2 {
+		unseen := ""
+		for _, c := range measureCAS(t, "two CPUs", span) {
+			if c.body.atomic {
+				sound(t, c)
+			} else if counter, lock := c.totals(); counter.lost == 0 || !lock.broken() {
+				unseen = c.body.name
+			}
+		}
+		if unseen == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s was never seen to fail", unseen)
+		}
+	}
+}
+
+// TestHeldLockIsGivenUp: nobody waits for ever for a lost unlock.
+func TestHeldLockIsGivenUp(t *testing.T) {
+	for _, b := range casBodies {
+		g := guarded{word: 1}
+		entered, violated := b.lock(&g, 1, 10, 100, 0)
+		if entered != 0 || violated != 0 || g.counter != 0 || g.word != 1 {
+			t.Errorf("%s: entered a held lock %d times, violated %d: %+v", b.name, entered, violated, g)
+		}
+	}
+}
+
+func TestLockAlone(t *testing.T) {
+	for _, b := range casBodies {
+		var g guarded
+		entered, violated := b.lock(&g, 7, 10, 100, 3)
+		if entered != 10 || violated != 0 || g.counter != 10 || g.owner != 7 || g.word != 0 {
+			t.Errorf("%s: entered %d, violated %d: %+v", b.name, entered, violated, g)
+		}
+		if won := b.add(&g.counter, 5); won != 5 || g.counter != 15 {
+			t.Errorf("%s: won %d of 5, the counter is %d", b.name, won, g.counter)
+		}
+	}
+}
+
+// TestManyThreads runs the bodies as on a machine with more CPUs: the threads
+// are not bound.
+func TestManyThreads(t *testing.T) {
+	cpus := []int{unbound, unbound, unbound, unbound, unbound}
+	for _, b := range casBodies {
+		c := &casCell{place: placement{name: "five threads", cpus: cpus}, body: b}
+		if err := c.measure(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if b.atomic {
+			sound(t, c)
+		}
+	}
+}
+
+// TestLostAnswer checks that the answer follows the figures.
+func TestLostAnswer(t *testing.T) {
+	cell := func(b int, lost, stalls uint64) *casCell {
+		body := casBody{name: string(rune('A' + b))}
+		return &casCell{place: placement{name: "two CPUs"}, body: body,
+			counters: []counterTally{{5e5, lost}, {5e5, 0}}, locks: []lockTally{{entered: 1e6, stalls: stalls}}}
+	}
+	var cells []*casCell
+	want := "Yes, both get it, unless the compare-and-swap is atomic. On two CPUs"
+	for i := range casBodies {
+		switch i {
+		case 0:
+			cells = append(cells, cell(i, 5, 1))
+			want += " A lost 5 updates per million and its lock failed"
+		case 1:
+			cells = append(cells, cell(i, 0, 0))
+			want += ", B lost none of 1.00 M updates and kept its lock exclusive"
+		default:
+			cells = append(cells, cell(i, 7, 0))
+			want += ", C lost 7 updates per million, and its lock was not seen to fail"
+		}
+	}
+	if got := lostAnswer(cells, nil); !strings.HasPrefix(got, want+". The claim ") {
+		t.Errorf("answer is %q, want %q and the claim", got, want)
+	}
+	for i, c := range cells {
+		c.body.atomic = i == 0
+	}
+	if got := shortAnswer(cells); !strings.Contains(got, "broken") {
+		t.Errorf("an atomic body lost updates, and the answer is %q", got)
+	}
+	if got := shortAnswer(cells[1:2]); !strings.Contains(got, "not seen") {
+		t.Errorf("nothing was lost, and the answer is %q", got)
+	}
+}
+
+func TestClaim(t *testing.T) {
+	type seen struct{ shared, single, atomic, failed, lost bool }
+	for _, test := range []struct {
+		name  string
+		cells []seen
+		want  string
+	}{
+		{"holds", []seen{{shared: true, failed: true}, {failed: true}, {shared: true, single: true}, {single: true, failed: true}, {single: true, atomic: true}}, "So the claim holds "},
+		{"several instructions survive two CPUs", []seen{{shared: true, failed: true}, {}, {shared: true, single: true}, {single: true, failed: true}, {single: true, atomic: true}}, "So the claim holds "},
+		{"several instructions survive one CPU", []seen{{shared: true}, {shared: true, single: true}, {single: true, failed: true}, {single: true, atomic: true}}, "may hardly have met"},
+		{"one CPU fails", []seen{{shared: true, single: true, failed: true}, {single: true, failed: true}, {single: true, atomic: true}}, "does not hold here"},
+		{"one of two on one CPU loses an update", []seen{{shared: true, single: true, lost: true}, {shared: true, single: true}, {single: true, failed: true}, {single: true, atomic: true}}, "does not hold here"},
+		{"atomic fails", []seen{{shared: true, single: true}, {single: true, failed: true}, {single: true, atomic: true, failed: true}}, "does not hold here"},
+		{"nothing fails", []seen{{shared: true, single: true}, {single: true}, {single: true, atomic: true}}, "was not seen to fail"},
+		{"no such body", []seen{{shared: true, single: true, atomic: true}, {single: true, atomic: true}}, "this build has no single instruction"},
+		{"one place", []seen{{shared: true, single: true}}, "is open"},
+		{"other place", []seen{{single: true, failed: true}, {single: true, atomic: true}}, "is open"},
+	} {
+		var cells []*casCell
+		for _, s := range test.cells {
+			c := &casCell{place: placement{shared: s.shared}, body: casBody{single: s.single, atomic: s.atomic}, counters: []counterTally{{updates: 10}}}
+			if s.failed {
+				c.locks = []lockTally{{entered: 5, forgot: 1}}
+			}
+			if s.lost {
+				c.counters[0].lost = 1
+			}
+			cells = append(cells, c)
+		}
+		if got := claim(cells); !strings.Contains(got, test.want) {
+			t.Errorf("%s: the claim is %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestBodyTables(t *testing.T) {
+	c := &casCell{place: placement{name: "two CPUs"}, body: casBody{name: "A"},
+		counters: []counterTally{{100, 1}, {100, 3}}, locks: []lockTally{{entered: 100, violated: 4, forgot: 5, stalls: 6}}}
+	tables := bodyTables([]*casCell{c})
+	for _, table := range tables {
+		if text := checkTable(table); text != "" || table.Rows[0].Label != "A, two CPUs" {
+			t.Errorf("%s: %+v", text, table)
+		}
+	}
+	var got []float64
+	for _, cell := range append(tables[0].Rows[0].Cells, tables[1].Rows[0].Cells...) {
+		got = append(got, cell.Median)
+	}
+	if want := []float64{200, 20_000, 100, 40_000, 50_000, 60_000}; !slices.Equal(got, want) {
+		t.Errorf("figures are %v, want %v", got, want)
+	}
+}
+
+// TestLostPlacements looks at machines of other sizes.
+func TestLostPlacements(t *testing.T) {
+	pair := []placement{{name: "one CPU", cpus: []int{4, 4}, shared: true}, {name: "two CPUs", cpus: []int{4, 5}}}
+	cpus := make([]int, 100)
+	for i := range cpus {
+		cpus[i] = 4 + i
+	}
+	for _, test := range []struct {
+		two    []placement
+		cpus   []int
+		last   string
+		bodies []int // threads
+		locks  []int
+	}{
+		{pair[:1], cpus[:1], "one CPU", []int{2}, []int{2, 2}},
+		{pair, cpus[:2], "two CPUs", []int{2, 2}, []int{2, 2, 2}},
+		{pair, cpus[:6], "all CPUs", []int{2, 2, 6}, []int{2, 2, 6}},
+		{pair, cpus, "64 CPUs", []int{2, 2, 64}, []int{2, 2, 64}},
+		{[]placement{{name: "not bound", cpus: []int{unbound, unbound}}}, []int{unbound, unbound, unbound}, "all CPUs", []int{2, 3}, []int{2, 3}},
+	} {
+		places := lostPlacements(test.two, test.cpus)
+		var bodies, locks []int
+		for _, p := range places {
+			bodies = append(bodies, len(p.cpus))
+		}
+		for _, p := range lockPlacements(places) {
+			locks = append(locks, len(p.cpus))
+		}
+		if last := places[len(places)-1]; last.name != test.last || !slices.Equal(bodies, test.bodies) || !slices.Equal(locks, test.locks) {
+			t.Errorf("%d CPUs: bodies run on %v, locks on %v, the last is %s; want %v, %v and %s",
+				len(test.cpus), bodies, locks, last.name, test.bodies, test.locks, test.last)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package hardware
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+var splitLock = &Experiment{
+	Name:     "split-lock",
+	Question: "Cache lock or bus lock: what does a locked instruction cost inside a cache line and across two, itself and a neighbour?",
+	Method: "One thread raises eight bytes that lie inside a line, across two lines or across two pages, with the LOCK prefix and without. " +
+		"Then it keeps doing that with LOCK while a second thread, on another CPU and in memory of its own, works in registers, in its caches, in memory and on a locked word.",
+	Source: "Intel SDM vol. 3A, Bus Locking; Linux, Documentation/arch/x86/buslock.rst",
+	OptIn: "a locked access across two lines holds up the memory accesses of every CPU, those of other tenants of the host too, " +
+		"and this makes up to a million a second for about a third of its budget. A host that forbids them may slow this machine down or stop it.",
+	Available: splitLockAvailable,
+	Run: func(ctx context.Context, o Options) (*harness.Finding, error) {
+		return runSplitLock(ctx, o, splitLockPlan())
+	},
+}
+
+const (
+	lineBytes   = 64 // of every amd64 CPU
+	pageBytes   = 4096
+	operandSize = 8
+)
+
+// A splitPlace is where the operand starts, in bytes from the start of a page.
+type splitPlace struct {
+	name   string
+	offset int
+}
+
+// splits says whether the operand lies in two lines.
+func (p splitPlace) splits() bool { return p.offset%lineBytes+operandSize > lineBytes }
+
+// A splitAccess raises the operand at p by one, n > 0 times.
+type splitAccess struct {
+	name   string
+	locked bool
+	run    func(p *byte, n uint64)
+}
+
+// A splitPlan is what the experiment measures.
+type splitPlan struct {
+	places         []splitPlace // the first is inside a line
+	inside, across splitPlace   // where LOCK XADD disturbs the neighbour
+	caches         cacheBytes   // how much memory the neighbours use
+}
+
+func splitLockPlan() splitPlan {
+	places := []splitPlace{
+		{"in a line, aligned", 0},
+		{"in a line, 4 bytes off", 4},
+		{"across two lines", lineBytes - 4},
+		{"across two pages", pageBytes - 4},
+	}
+	return splitPlan{places: places, inside: places[0], across: places[2],
+		caches: readCacheBytes(os.DirFS("/"), machine.CPUOrder()[0])}
+}
+
+func splitLockAvailable() error {
+	if err := splitLockAssembly(); err != nil {
+		return err
+	}
+	if err := needTwoCPUs(); err != nil {
+		return err
+	}
+	return splitLockTrap(os.DirFS("/"))
+}
+
+// A splitCell is what one access at one place costs itself.
+type splitCell struct {
+	access splitAccess
+	place  splitPlace
+	pace   pace
+	ns     []float64 // a figure for each repeat
+}
+
+// A neighbourCell is what a neighbour's operation takes beside a thread that
+// does nothing, LOCK XADD inside a line, and the same across two.
+type neighbourCell struct {
+	work                neighbour
+	idle, inside, split []float64 // ns, a figure for each repeat
+	rate                []float64 // accesses across two lines in a second
+}
+
+// A splitBench is two threads, and the page and a bit that one of them disturbs.
+type splitBench struct {
+	crew           *crew // thread 0 is the neighbour, thread 1 the one that locks
+	page           []byte
+	inside, across aggressor
+}
+
+// at returns the operand at place.
+func (b *splitBench) at(p splitPlace) *byte { return &b.page[p.offset] }
+
+func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := splitLockAvailable(); err != nil {
+		return nil, err
+	}
+	places := placements()
+	apart := places[len(places)-1]
+	crew, err := newCrew(apart.cpus[:]...)
+	if err != nil {
+		return nil, err
+	}
+	defer crew.close()
+	b := &splitBench{crew: crew, page: alignedBytes(2*pageBytes, pageBytes)}
+	b.inside = aggressor{run: splitAccesses[0].run, at: b.at(plan.inside)}
+	b.across = aggressor{run: splitAccesses[0].run, at: b.at(plan.across)}
+	if err := b.probe(); err != nil {
+		return nil, err
+	}
+	var selves []*splitCell
+	for _, p := range plan.places {
+		for _, a := range splitAccesses {
+			selves = append(selves, &splitCell{access: a, place: p})
+		}
+	}
+	var beside []*neighbourCell
+	for _, n := range neighbours(plan.caches, rand.New(rand.NewPCG(o.Seed, 0))) {
+		beside = append(beside, &neighbourCell{work: n})
+	}
+	span := o.share(len(selves) + 3*len(beside))
+	done, err := repeat(ctx, o, func(int) error { return b.measure(ctx, span, selves, beside) })
+	if done == 0 {
+		return nil, err
+	}
+	for _, c := range selves {
+		c.ns = c.ns[:done]
+	}
+	for _, c := range beside {
+		c.idle, c.inside, c.split, c.rate = c.idle[:done], c.inside[:done], c.split[:done], c.rate[:done]
+	}
+	return &harness.Finding{
+		Answer: splitAnswer(selves, beside),
+		Tables: []harness.Table{splitTable(selves), neighbourTable(beside)},
+		Notes:  append(ranOn(apart), "what slows the neighbour beside a thread that locks inside a line too is the machine, such as two threads on one core"),
+	}, err
+}
+
+// measure is one repeat.
+func (b *splitBench) measure(ctx context.Context, span time.Duration, selves []*splitCell, beside []*neighbourCell) error {
+	for _, c := range selves {
+		if err := b.cost(ctx, c, span); err != nil {
+			return err
+		}
+	}
+	for _, c := range beside {
+		if err := b.disturb(ctx, c, 3*span); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probe does a few accesses across two lines on the thread that will do many.
+func (b *splitBench) probe() (err error) {
+	b.crew.step(func(thread int) {
+		if thread == 1 {
+			err = probeSplit(func() time.Duration {
+				start := time.Now()
+				b.across.run(b.across.at, 1)
+				return time.Since(start)
+			}, time.Sleep)
+		}
+	})
+	return err
+}
+
+// splitTable has a row for each place and a column for each access.
+func splitTable(cells []*splitCell) harness.Table {
+	t := harness.Table{Caption: "What an access costs itself", Label: "the eight bytes lie", Chart: harness.Bars, Log: true}
+	for _, a := range splitAccesses {
+		t.Columns = append(t.Columns, harness.Column{Name: a.name, Unit: "ns", Plot: true})
+	}
+	for _, a := range splitAccesses {
+		t.Columns = append(t.Columns, harness.Column{Name: a.name + ", times aligned"})
+	}
+	n := len(splitAccesses)
+	for i := 0; i < len(cells); i += n {
+		row := harness.Row{Label: cells[i].place.name}
+		for _, c := range cells[i:][:n] {
+			row.Cells = append(row.Cells, summarize(c.ns))
+		}
+		for k, c := range cells[i:][:n] {
+			row.Cells = append(row.Cells, summarize(ratios(c.ns, cells[k].ns)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func neighbourTable(cells []*neighbourCell) harness.Table {
+	t := harness.Table{Caption: "What it costs a neighbour on another CPU", Label: "neighbour works in", Chart: harness.Bars,
+		Columns: []harness.Column{{Name: "alone", Unit: "ns"},
+			{Name: "beside LOCK XADD in a line", Unit: "times alone", Plot: true},
+			{Name: "beside LOCK XADD across two", Unit: "times alone", Plot: true},
+			{Name: "accesses across two", Unit: "per second"}}}
+	for _, c := range cells {
+		t.Rows = append(t.Rows, harness.Row{Label: c.work.name, Cells: []harness.Cell{
+			summarize(c.idle), summarize(ratios(c.inside, c.idle)), summarize(ratios(c.split, c.idle)), summarize(c.rate)}})
+	}
+	return t
+}

@@ -1,0 +1,23 @@
+//go:build gc && !purego
+
+package hardware
+
+// splitAccesses: the first one disturbs the neighbours.
+var splitAccesses = []splitAccess{
+	{name: "LOCK XADD", locked: true, run: addXaddLocked},
+	{name: "LOCK CMPXCHG", locked: true, run: addCmpxchgLocked},
+	{name: "XADD without LOCK", run: addXadd},
+}
+
+func splitLockAssembly() error { return nil }
+
+// The functions below are in splitlock_amd64.s.
+
+//go:noescape
+func addXaddLocked(p *byte, n uint64)
+
+//go:noescape
+func addCmpxchgLocked(p *byte, n uint64)
+
+//go:noescape
+func addXadd(p *byte, n uint64)

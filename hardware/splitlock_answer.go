@@ -1,0 +1,66 @@
+package hardware
+
+import (
+	"fmt"
+	"locklab/internal/numfmt"
+)
+
+// slowed is from what factor on a neighbour counts as slowed down: less is
+// within the noise of a shared machine.
+const slowed = 1.5
+
+// splitAnswer says how much dearer each access is across two lines, and which
+// neighbours that slows down. A neighbour's factor is taken against the same
+// access inside a line, so that what two busy CPUs do to each other anyway does
+// not count.
+func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
+	var costs []string
+	dear := false
+	for _, a := range splitAccesses {
+		factor := splitFactor(selves, a.name)
+		costs = append(costs, fmt.Sprintf("%s %s", a.name, number(factor)))
+		dear = dear || a.locked && factor >= slowed
+	}
+	var hit, spared []string
+	for _, c := range beside {
+		factor := summarize(ratios(c.split, c.inside)).Median
+		said := fmt.Sprintf("%s times in %s", number(factor), c.work.name)
+		if factor >= slowed {
+			hit = append(hit, said)
+		} else {
+			spared = append(spared, said)
+		}
+	}
+	s := "As a multiple of the time inside a line, across two takes " + numfmt.List(costs, len(costs)) + ". "
+	switch {
+	case len(hit) == 0:
+		s += "That slows down no neighbour on another CPU: " + numfmt.List(spared, len(spared)) + ". "
+	case len(spared) == 0:
+		s += "With LOCK that slows a neighbour on another CPU down " + numfmt.List(hit, len(hit)) + ". "
+	default:
+		s += "With LOCK that slows a neighbour on another CPU down " + numfmt.List(hit, len(hit)) + ", but not " + numfmt.List(spared, len(spared)) + ". "
+	}
+	switch {
+	case dear && len(hit) > 0:
+		return s + "So inside a line the lock is on the cache line; across two it stops others too, as a lock of the bus does."
+	case dear:
+		return s + "So it is dear, but it was not seen to stop others."
+	}
+	return s + "So no lock of the bus was seen."
+}
+
+// splitFactor returns how many times as long the access takes at the first place
+// across two lines as at the first place of all; 1 if there is no such place.
+func splitFactor(cells []*splitCell, access string) float64 {
+	var aligned *splitCell
+	for _, c := range cells {
+		switch {
+		case c.access.name != access:
+		case aligned == nil:
+			aligned = c
+		case c.place.splits():
+			return summarize(ratios(c.ns, aligned.ns)).Median
+		}
+	}
+	return 1
+}

@@ -1,0 +1,267 @@
+package hardware
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// A pace is how many accesses one call of assembly makes. The runtime cannot
+// interrupt a call, and a host may make accesses slow at any time, so a call
+// that took long makes the next one shorter. The zero value begins with one.
+type pace struct{ n uint64 }
+
+// What a call should take: long against the clock, short for a garbage
+// collection that waits for it.
+const (
+	shortCall = 250 * time.Microsecond
+	longCall  = time.Millisecond
+	mostCalls = 4096 // accesses
+)
+
+// call runs f with so many accesses. steady is false as long as the pace
+// changes, when the clock may count for much of the time.
+func (p *pace) call(f func(n uint64)) (took time.Duration, accesses uint64, steady bool) {
+	accesses = max(1, p.n)
+	start := time.Now()
+	f(accesses)
+	took = time.Since(start)
+	p.n = accesses
+	switch {
+	case took > longCall:
+		p.n = max(1, accesses/2)
+	case took < shortCall:
+		p.n = min(mostCalls, 2*accesses)
+	}
+	return took, accesses, p.n == accesses
+}
+
+// An aggressor does locked accesses at one address, over and over.
+type aggressor struct {
+	run  func(p *byte, n uint64)
+	at   *byte
+	pace pace
+}
+
+// A neighbour does n operations of its own, on memory of its own.
+type neighbour struct {
+	name  string
+	batch int // operations between two looks at the clock, about 0.1 ms alone
+	work  func(n int)
+}
+
+// neighbours returns, from the registers outwards, what works ever farther from
+// the core. It allocates the memory.
+func neighbours(caches cacheBytes, rng *rand.Rand) []neighbour {
+	x := uint64(1)
+	own := alignedBytes(lineBytes, lineBytes)
+	ns := []neighbour{{"registers", 1 << 16, func(n int) { x = multiply(x, n) }}}
+	for _, level := range caches.footprints() {
+		c := newChain(level.bytes, rng)
+		ns = append(ns, neighbour{fmt.Sprintf("%s (%s)", level.name, binaryBytes(level.bytes)), level.batch, c.walk})
+	}
+	for _, a := range splitAccesses[:min(1, len(splitAccesses))] {
+		ns = append(ns, neighbour{"a word of its own (" + a.name + ")", mostCalls, func(n int) { a.run(&own[0], uint64(n)) }})
+	}
+	return ns
+}
+
+// multiply is a chain of n operations in registers.
+//
+//go:noinline
+func multiply(x uint64, n int) uint64 {
+	for range n {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	return x
+}
+
+// A chain is a walk through memory in which each load gives the address of the
+// next, one in each line, in an order that no prefetcher guesses.
+type chain struct {
+	next []uint32
+	at   uint32
+}
+
+// newChain returns a walk through all lines of so many bytes. They are one
+// cycle (Sattolo, Information Processing Letters 22, 1986).
+func newChain(bytes int, rng *rand.Rand) *chain {
+	const words = lineBytes / 4
+	order := make([]uint32, bytes/lineBytes)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	for i := len(order) - 1; i > 0; i-- {
+		j := rng.IntN(i)
+		order[i], order[j] = order[j], order[i]
+	}
+	c := &chain{next: make([]uint32, len(order)*words)}
+	for i, to := range order {
+		c.next[i*words] = to * words
+	}
+	return c
+}
+
+func (c *chain) walk(n int) {
+	at := c.at
+	for range n {
+		at = c.next[at]
+	}
+	c.at = at
+}
+
+// alignedBytes returns n bytes whose address is a multiple of align. They are
+// on the heap, which does not move, since the size is not a constant.
+//
+//go:noinline
+func alignedBytes(n, align int) []byte {
+	b := make([]byte, n+align)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % uintptr(align)
+	return b[skip:][:n:n]
+}
+
+// cost times c's access for about span, alone, and keeps the median call.
+func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration) error {
+	var calls []float64
+	at := b.at(c.place)
+	for start := time.Now(); len(calls) == 0 || time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b.crew.step(func(thread int) {
+			if thread == 0 {
+				return
+			}
+			for start := time.Now(); time.Since(start) < min(span, splitWindow); {
+				took, n, steady := c.pace.call(func(n uint64) { c.access.run(at, n) })
+				if steady {
+					calls = append(calls, float64(took)/float64(n))
+				}
+			}
+		})
+	}
+	c.ns = append(c.ns, median(calls))
+	return nil
+}
+
+// splitWindow is for how long a neighbour works without a break.
+const splitWindow = 2 * time.Millisecond
+
+// disturb times c's neighbour alone, beside an access inside a line and beside
+// one across two, in turn for about span, and keeps the median windows.
+func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Duration) error {
+	var idle, inside, split, rates []float64
+	for start := time.Now(); len(split) == 0 || time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ns, _ := b.window(c.work, nil)
+		idle = append(idle, ns)
+		ns, _ = b.window(c.work, &b.inside)
+		inside = append(inside, ns)
+		ns, rate := b.window(c.work, &b.across)
+		split, rates = append(split, ns), append(rates, rate)
+	}
+	c.idle = append(c.idle, median(idle))
+	c.inside = append(c.inside, median(inside))
+	c.split = append(c.split, median(split))
+	c.rate = append(c.rate, median(rates))
+	return nil
+}
+
+// window lets the neighbour work once, beside a if that is not nil. It returns
+// the ns of one of its operations, and how many accesses a made in a second.
+func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
+	var over atomic.Bool
+	b.crew.step(func(thread int) {
+		if thread == 0 {
+			ops, took := 0, time.Duration(0)
+			for start := time.Now(); took < splitWindow; took = time.Since(start) {
+				n.work(n.batch)
+				ops += n.batch
+			}
+			ns = float64(took) / float64(ops)
+			over.Store(true)
+			return
+		}
+		if a == nil {
+			return
+		}
+		made, busy := uint64(0), time.Duration(0)
+		for made == 0 || !over.Load() {
+			took, n, _ := a.pace.call(func(n uint64) { a.run(a.at, n) })
+			made, busy = made+n, busy+took
+		}
+		rate = float64(made) / busy.Seconds()
+	})
+	return ns, rate
+}
+
+func median(xs []float64) float64 {
+	s := slices.Sorted(slices.Values(xs))
+	return s[len(s)/2]
+}
+
+// cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There
+// is no level 0.
+type cacheBytes [4]int
+
+// readCacheBytes reads them where Linux tells.
+func readCacheBytes(fsys fs.FS, cpu int) (sizes cacheBytes) {
+	for index := range 10 {
+		read := func(name string) string {
+			// What cannot be read is unknown.
+			text, _ := fs.ReadFile(fsys, fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, name))
+			return strings.TrimSpace(string(text))
+		}
+		level, err := strconv.Atoi(read("level"))
+		if err != nil || level < 1 || level >= len(sizes) || read("type") == "Instruction" {
+			continue
+		}
+		kib, err := strconv.Atoi(strings.TrimSuffix(read("size"), "K"))
+		if err == nil && kib > 0 && kib < 1<<30 {
+			sizes[level] = kib << 10
+		}
+	}
+	return sizes
+}
+
+// A footprint is how much memory to use to work in one level.
+type footprint struct {
+	name  string
+	bytes int
+	batch int
+}
+
+// footprints returns half of the first two levels, and twice the last: what a
+// walk at random hardly ever finds there. 256 MiB are the limit, where the last
+// level may still hold some of it.
+func (c cacheBytes) footprints() []footprint {
+	orElse := func(size, fallback int) int {
+		if size == 0 {
+			return fallback
+		}
+		return size
+	}
+	const kib, mib = 1 << 10, 1 << 20
+	return []footprint{
+		{"L1", orElse(c[1], 32*kib) / 2, 1 << 14},
+		{"L2", orElse(c[2], 512*kib) / 2, 1 << 13},
+		{"memory", min(256*mib, max(32*mib, 2*orElse(c[3], 32*mib))), 1 << 10},
+	}
+}
+
+// binaryBytes writes a number of bytes as "16 KiB".
+func binaryBytes(n int) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}

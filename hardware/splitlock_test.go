@@ -1,0 +1,237 @@
+package hardware
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"locklab/internal/leaktest"
+)
+
+// harmlessPlan runs all of the experiment on little memory and inside lines:
+// tests do not disturb the machine.
+func harmlessPlan() splitPlan {
+	places := []splitPlace{{"aligned", 0}, {"4 bytes off", 4}, {"8 bytes off", 8}}
+	return splitPlan{places: places, inside: places[0], across: places[1], caches: cacheBytes{0, 1 << 12, 1 << 13, 1 << 14}}
+}
+
+// skipSplitLock skips where no access may cross a line.
+func skipSplitLock(t *testing.T) {
+	t.Helper()
+	if err := splitLockAvailable(); err != nil {
+		t.Skip(err)
+	}
+}
+
+func TestSplitLockRuns(t *testing.T) {
+	skipSplitLock(t)
+	f, err := runSplitLock(t.Context(), brief, harmlessPlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := checkFinding(f); text != "" {
+		t.Errorf("%s: %+v", text, f)
+	}
+	if rows, want := len(f.Tables[1].Rows), 5; rows != want {
+		t.Errorf("%d neighbours, want %d", rows, want)
+	}
+}
+
+func TestSplitLockIsInterruptible(t *testing.T) {
+	skipSplitLock(t)
+	leaktest.All(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := runSplitLock(ctx, Options{Repeats: 1 << 30, Budget: time.Hour}, harmlessPlan()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestSplitPlaces: the answer takes a place by whether it splits, so the list
+// must have both kinds, and the disturbing ones must be what they are called.
+func TestSplitPlaces(t *testing.T) {
+	plan := splitLockPlan()
+	if plan.inside.splits() || !plan.across.splits() || plan.places[0].splits() || plan.places[0].offset%operandSize != 0 {
+		t.Errorf("plan %+v", plan)
+	}
+	for offset := range pageBytes {
+		p := splitPlace{offset: offset}
+		if last := offset + operandSize - 1; p.splits() != (offset/lineBytes != last/lineBytes) {
+			t.Errorf("from %d to %d: splits is %v", offset, last, p.splits())
+		}
+	}
+	for _, p := range plan.places {
+		page := alignedBytes(2*pageBytes, pageBytes)
+		first := uintptr(unsafe.Pointer(&page[p.offset]))
+		last := uintptr(unsafe.Pointer(&page[p.offset+operandSize-1]))
+		if two := first/lineBytes != last/lineBytes; two != p.splits() || two != strings.HasPrefix(p.name, "across two") {
+			t.Errorf("%s: from %#x to %#x, splits is %v", p.name, first, last, p.splits())
+		}
+		if two := first/pageBytes != last/pageBytes; two != strings.Contains(p.name, "pages") {
+			t.Errorf("%s: from %#x to %#x", p.name, first, last)
+		}
+	}
+}
+
+// TestSplitAccessesCount: each access adds one at any place, and touches
+// nothing beside it. Three across a line disturb nobody.
+func TestSplitAccessesCount(t *testing.T) {
+	skipSplitLock(t)
+	const before = uint64(1<<32 - 2) // it carries into the upper half
+	locked := 0
+	for _, a := range splitAccesses {
+		if a.locked {
+			locked++
+		}
+		for _, p := range splitLockPlan().places {
+			page := alignedBytes(2*pageBytes, pageBytes)
+			binary.LittleEndian.PutUint64(page[p.offset:], before)
+			a.run(&page[p.offset], 3)
+			if got := binary.LittleEndian.Uint64(page[p.offset:]); got != before+3 {
+				t.Errorf("%s %s: 3 accesses make %#x of %#x", a.name, p.name, got, before)
+			}
+			clear(page[p.offset:][:operandSize])
+			for i, v := range page {
+				if v != 0 {
+					t.Errorf("%s %s: byte %d is %d", a.name, p.name, i, v)
+				}
+			}
+		}
+	}
+	if locked == 0 || locked == len(splitAccesses) {
+		t.Errorf("%d of %d accesses are locked", locked, len(splitAccesses))
+	}
+}
+
+// TestSplitAccessesAreLocked: two threads that add to one word lose nothing with
+// LOCK, and something without. It is inside a line, so it disturbs nobody.
+func TestSplitAccessesAreLocked(t *testing.T) {
+	skipSplitLock(t)
+	c := pairApart(t)
+	lost := func(a splitAccess) uint64 {
+		const n = 1 << 16
+		page := alignedBytes(pageBytes, pageBytes)
+		c.step(func(int) { a.run(&page[4], n) })
+		return 2*n - binary.LittleEndian.Uint64(page[4:])
+	}
+	for _, a := range splitAccesses {
+		switch {
+		case strings.Contains(a.name, "CMPXCHG"): // it counts tries, not successes
+		case a.locked:
+			for range 30 {
+				if n := lost(a); n != 0 {
+					t.Errorf("%s: %d lost", a.name, n)
+				}
+			}
+		case !seenWithin(func() uint64 { return lost(a) }):
+			t.Errorf("%s: never lost", a.name)
+		}
+	}
+}
+
+func TestPaceBoundsACall(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		access time.Duration // that one takes
+		least  uint64        // where the pace must settle
+		most   uint64
+	}{
+		{"nothing", 0, mostCalls, mostCalls},
+		{"slow", time.Second, 1, 1},
+	} {
+		var p pace
+		for range 30 {
+			p.call(func(n uint64) {
+				if test.access > 0 {
+					time.Sleep(2 * longCall) // whatever n is
+				}
+			})
+		}
+		if p.n < test.least || p.n > test.most {
+			t.Errorf("%s: settles at %d", test.name, p.n)
+		}
+		if _, n, steady := p.call(func(uint64) {}); n != test.least || steady != (n == mostCalls) {
+			t.Errorf("%s: then %d accesses, steady %v", test.name, n, steady)
+		}
+	}
+	p := pace{n: 64}
+	if _, n, steady := p.call(func(uint64) { time.Sleep(2 * longCall) }); n != 64 || steady || p.n != 32 {
+		t.Errorf("a slow call of %d leads to %d, steady %v", n, p.n, steady)
+	}
+}
+
+func TestChainVisitsEveryLine(t *testing.T) {
+	for _, lines := range []int{1, 2, 3, 100} {
+		c := newChain(lines*lineBytes, rand.New(rand.NewPCG(1, 0)))
+		seen := make(map[uint32]bool)
+		for range lines {
+			if seen[c.at] || c.at%(lineBytes/4) != 0 {
+				t.Fatalf("%d lines: at word %d after %d", lines, c.at, len(seen))
+			}
+			seen[c.at] = true
+			c.walk(1)
+		}
+		if c.at != 0 {
+			t.Errorf("%d lines: the walk ends at word %d", lines, c.at)
+		}
+	}
+}
+
+func TestMultiplyIsAChain(t *testing.T) {
+	if got, want := multiply(multiply(7, 2), 3), multiply(7, 5); got != want || got == 7 {
+		t.Errorf("two and three make %d, five %d", got, want)
+	}
+}
+
+// TestSplitAnswer checks that the answer follows the figures.
+func TestSplitAnswer(t *testing.T) {
+	if len(splitAccesses) == 0 {
+		t.Skip(splitLockAssembly())
+	}
+	for _, test := range []struct {
+		name              string
+		split             float64 // ns of an access across two lines; 2 aligned
+		registers, memory float64 // ns of a neighbour beside one; 10 beside one inside a line
+		want, not         []string
+	}{
+		{"bus lock", 700, 11, 80,
+			[]string{"takes LOCK XADD 350, LOCK CMPXCHG 350 and XADD without LOCK 350.", "down 8 times in M, but not 1.1 times in R. ", "as a lock of the bus does."}, []string{"no neighbour"}},
+		{"all suffer", 700, 20, 80, []string{"2 times in R and 8 times in M. So inside"}, []string{"but not"}},
+		{"dear alone", 700, 11, 9, []string{"no neighbour on another CPU: 1.1 times in R and 0.9 times in M. So it is dear"}, []string{"bus"}},
+		{"nothing", 2.2, 10, 10, []string{"LOCK XADD 1.1, ", "So no lock of the bus was seen."}, []string{"dear", "With LOCK"}},
+	} {
+		var selves []*splitCell
+		for _, p := range splitLockPlan().places {
+			for _, a := range splitAccesses {
+				ns := 2.
+				if p.splits() {
+					ns = test.split
+				}
+				if p.offset == pageBytes-4 {
+					ns = 1e6 // the answer is about lines
+				}
+				selves = append(selves, &splitCell{access: a, place: p, ns: []float64{ns}})
+			}
+		}
+		beside := []*neighbourCell{
+			{work: neighbour{name: "R"}, idle: []float64{5}, inside: []float64{10}, split: []float64{test.registers}},
+			{work: neighbour{name: "M"}, idle: []float64{5}, inside: []float64{10}, split: []float64{test.memory}},
+		}
+		got := splitAnswer(selves, beside)
+		for _, want := range test.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in %q", test.name, want, got)
+			}
+		}
+		for _, not := range test.not {
+			if strings.Contains(got, not) {
+				t.Errorf("%s: %q in %q", test.name, not, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package hardware_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"locklab/hardware"
+	"locklab/harness"
+	"locklab/spinlock/lab"
+)
+
+// TestSpinLocksKeepTheSectionToOne runs every spin lock of the lab on one CPU,
+// on one thread and on all CPUs.
+func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
+	for _, e := range hardware.Suite {
+		if e.Name != "lost-updates" {
+			continue
+		}
+		f, err := hardware.Run(t.Context(), e, hardware.Options{Repeats: 1, Budget: 10 * time.Millisecond, Locks: lab.Suite})
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := f.Tables[2]
+		if len(table.Rows) == 0 {
+			t.Fatal("no locks")
+		}
+		for _, r := range table.Rows {
+			for i, c := range r.Cells {
+				// A cell is a number of entries, a rate of failures, or text
+				// where the lock cannot run.
+				if isRate := table.Columns[i].Unit != ""; c.Text == "" && isRate != (c.Hi == 0) {
+					t.Errorf("%s: %s: %v", r.Label, table.Columns[i].Name, c)
+				}
+			}
+		}
+		show(t, f)
+		return
+	}
+	t.Fatal("no such experiment")
+}
+
+func show(t *testing.T, f *harness.Finding) {
+	var out bytes.Buffer
+	if err := hardware.Write(&out, f); err != nil {
+		t.Error(err)
+	}
+	t.Log(out.String())
+}

@@ -1,0 +1,58 @@
+package hardware
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// timed runs op on every thread of c for about span and returns the time of one
+// operation in ns. op does n operations; it is called in batches so large that
+// reading the clock does not count.
+//
+// The span is cut into windows in which all threads run. A window's figure is
+// the mean of the threads, and the result the median of the windows, so that a
+// few windows in which a thread was preempted do not count.
+func timed(ctx context.Context, c *crew, span time.Duration, op func(thread, n int)) (float64, error) {
+	const (
+		batch  = 4096
+		window = 5 * time.Millisecond
+	)
+	var windows []float64
+	for start := time.Now(); len(windows) == 0 || time.Since(start) < span; {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		each := make([]float64, len(c.jobs))
+		c.step(func(i int) {
+			var took time.Duration
+			ops := 0
+			for start := time.Now(); took < min(span, window); took = time.Since(start) {
+				op(i, batch)
+				ops += batch
+			}
+			each[i] = float64(took) / float64(ops)
+		})
+		windows = append(windows, mean(each))
+	}
+	slices.Sort(windows)
+	return windows[len(windows)/2], nil
+}
+
+func mean(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}
+
+// ratios returns a[i]/b[i], the ratio within each repeat: what slows a whole
+// repeat down cancels out.
+func ratios(a, b []float64) []float64 {
+	r := make([]float64, min(len(a), len(b)))
+	for i := range r {
+		r[i] = a[i] / b[i]
+	}
+	return r
+}

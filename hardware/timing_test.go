@@ -1,0 +1,166 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"locklab/internal/machine"
+)
+
+func TestCrewRunsEveryThreadInEveryStep(t *testing.T) {
+	c, err := newCrew(unbound, unbound, unbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	var calls [3]int
+	for range 10 {
+		c.step(func(i int) { calls[i]++ })
+	}
+	if calls != [3]int{10, 10, 10} {
+		t.Errorf("calls are %v", calls)
+	}
+}
+
+func TestCrewRefusesAnUnknownCPU(t *testing.T) {
+	if c, err := newCrew(1 << 20); err == nil {
+		c.close()
+		t.Error("a thread is bound to CPU 1048576")
+	}
+}
+
+func TestTimed(t *testing.T) {
+	c, err := newCrew(unbound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	var ops atomic.Int64
+	ns, err := timed(t.Context(), c, time.Millisecond, func(_, n int) {
+		time.Sleep(100 * time.Microsecond)
+		ops.Add(int64(n))
+	})
+	// A batch sleeps for at least 100 µs, so an operation takes its share.
+	if want := 100_000. / (float64(ops.Load()) + 1); err != nil || ns < want {
+		t.Errorf("%v ns for an operation, error %v; want at least %v", ns, err, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := timed(ctx, c, time.Hour, func(int, int) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestRatios(t *testing.T) {
+	if got := ratios([]float64{2, 9}, []float64{1, 3}); !slices.Equal(got, []float64{2, 3}) {
+		t.Errorf("ratios are %v", got)
+	}
+}
+
+// TestRepeatKeepsWhatFinished: an interrupt does not throw away the repeats
+// before it.
+func TestRepeatKeepsWhatFinished(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done, err := repeat(ctx, Options{Repeats: 5}, func(round int) error {
+		if round == 2 {
+			cancel()
+			return ctx.Err()
+		}
+		return nil
+	})
+	if done != 2 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d done, error %v", done, err)
+	}
+}
+
+func TestAlignedWords(t *testing.T) {
+	for range 50 {
+		words := alignedWords(33)
+		if at := uintptr(unsafe.Pointer(&words[0])); at%256 != 0 || len(words) != 33 {
+			t.Fatalf("%d words at %#x", len(words), at)
+		}
+	}
+}
+
+func TestIncrementsCount(t *testing.T) {
+	for _, inc := range increments {
+		n := uint64(5)
+		if inc.run(&n, 7); n != 12 {
+			t.Errorf("%s: 5 and 7 make %d", inc.name, n)
+		}
+	}
+}
+
+func TestOperationsLeaveZero(t *testing.T) {
+	for _, op := range operations {
+		w := new(costWords)
+		want := uint64(0)
+		if op.name == "add" {
+			want = 7
+		}
+		if op.run(w, 7); w.word.Load() != want || w.plain != 0 || w.read != 0 {
+			t.Errorf("%s leaves %d, %d and %d", op.name, w.word.Load(), w.plain, w.read)
+		}
+	}
+}
+
+// TestSharingAnswer checks that the answer follows the figures.
+func TestSharingAnswer(t *testing.T) {
+	inc := increment{name: "add"}
+	for _, test := range []struct {
+		ns   []float64 // alone, then at 8, 64 and 128 bytes
+		want string
+	}{
+		{[]float64{2, 8, 2, 2.2}, "add: up to 4 times alone, at 8 bytes, from 64 bytes on at most 1.1 times"},
+		{[]float64{2, 8, 10, 2}, "add: up to 5 times alone, at 64 bytes, from 128 bytes on at most 1 times"},
+		{[]float64{2, 8, 10, 9}, "add: up to 5 times alone, at 64 bytes, and it is not over at the greatest distance"},
+		{[]float64{2, 2.2, 2, 2}, "add: at no distance more than 1.1 times alone"},
+	} {
+		var cells []*sharingCell
+		for i, d := range []int{0, 8, 64, 128} {
+			cells = append(cells, &sharingCell{inc: inc, distance: d, ns: test.ns[i : i+1]})
+		}
+		if got := sharingAnswer(inc, cells); got != test.want {
+			t.Errorf("%v: answer is %q, want %q", test.ns, got, test.want)
+		}
+	}
+}
+
+// TestNeedTwoCPUs keeps the reason in step with the machine.
+func TestNeedTwoCPUs(t *testing.T) {
+	if got, want := needTwoCPUs() == nil, len(machine.CPUOrder()) >= 2; got != want {
+		t.Errorf("available %v with the CPUs %v", got, machine.CPUOrder())
+	}
+}
+
+// TestSharingTables: the first cell of a group is alone, which has no distance
+// and is not drawn.
+func TestSharingTables(t *testing.T) {
+	groups := sharingCells()
+	for g, group := range groups {
+		for i, c := range group {
+			c.ns = []float64{float64((g + 1) * (i + 2))} // alone 2 and 4
+		}
+	}
+	tables := sharingTables(groups)
+	for _, table := range tables {
+		if text := checkTable(table); text != "" {
+			t.Errorf("%s: %s", table.Caption, text)
+		}
+	}
+	multiple, ns := tables[0], tables[1]
+	if len(multiple.Rows) != len(distances) || len(ns.Rows) != len(distances)+1 {
+		t.Fatalf("%d and %d rows", len(multiple.Rows), len(ns.Rows))
+	}
+	if r := multiple.Rows[1]; r.X != 16 || r.Cells[0].Median != 2 || r.Cells[1].Median != 2 {
+		t.Errorf("at 16 bytes: %+v", r)
+	}
+	if r := ns.Rows[2]; ns.Rows[0].Label != "alone" || r.Label != "16" || r.Cells[0].Median != 4 || r.Cells[1].Median != 8 {
+		t.Errorf("at 16 bytes: %+v", r)
+	}
+}

@@ -1,0 +1,59 @@
+package hardware
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"locklab/harness"
+)
+
+// Write prints f as text: the tables, the notes and the answer.
+func Write(w io.Writer, f *harness.Finding) error {
+	var out bytes.Buffer
+	for _, t := range f.Tables {
+		writeTable(&out, t)
+		out.WriteByte('\n')
+	}
+	for _, n := range f.Notes {
+		fmt.Fprintf(&out, "note: %s\n", n)
+	}
+	fmt.Fprintf(&out, "answer: %s\n", f.Answer)
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// maxField is the most rows of a field of cells that are printed: more do not
+// fit into a terminal. JSON, result files and charts have them all.
+const maxField = 16
+
+func writeTable(out *bytes.Buffer, t harness.Table) {
+	fmt.Fprintln(out, t.Caption)
+	if t.Chart == harness.Heat && len(t.Rows) > maxField {
+		fmt.Fprintf(out, "  %d rows: see them as a chart, with --out, or with --json\n", len(t.Rows))
+		return
+	}
+	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	head := []string{"  " + t.Label}
+	for _, c := range t.Columns {
+		if c.Unit != "" {
+			c.Name += ", " + c.Unit
+		}
+		head = append(head, c.Name)
+	}
+	fmt.Fprintln(tw, strings.Join(head, "\t"))
+	for _, r := range t.Rows {
+		line := []string{"  " + r.Label}
+		for _, c := range r.Cells {
+			line = append(line, c.String())
+		}
+		fmt.Fprintln(tw, strings.Join(line, "\t"))
+	}
+	// A bytes.Buffer takes everything.
+	_ = tw.Flush()
+}
+
+// number writes x with three significant figures.
+func number(x float64) string { return harness.FormatNumber(x) }

@@ -1,0 +1,65 @@
+package layers
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryPackageIsTested: make test runs the tests of each package once without
+// build tags, and make race too, but for those in which nothing runs beside
+// anything else.
+func TestEveryPackageIsTested(t *testing.T) {
+	for target, but := range map[string][]string{"test": nil, "race": raceless(t)} {
+		run := tested(t, target)
+		for _, p := range listing(t, 0) {
+			want := 1
+			if slices.Contains(but, p.rel) {
+				want = 0
+			}
+			if run[p.rel] != want {
+				t.Errorf("make %s tests %s %d times, want %d", target, p.rel, run[p.rel], want)
+			}
+		}
+	}
+}
+
+// tested returns how often a target tests each package, without build tags: it
+// asks the shell what cmd/testcount would be given.
+func tested(t *testing.T, target string) map[string]int {
+	t.Helper()
+	out, err := exec.Command("make", "-C", root, "-n", "--no-print-directory", target).Output()
+	if err != nil {
+		t.Fatalf("make -n %s: %v", target, err)
+	}
+	_, args, found := strings.Cut(string(out), "run ./cmd/testcount ")
+	if !found {
+		t.Fatalf("make %s does not run cmd/testcount:\n%s", target, out)
+	}
+	cmd := exec.Command("sh", "-ec", `printf '%s\n@\n' `+args)
+	cmd.Dir = root
+	if out, err = cmd.Output(); err != nil {
+		t.Fatalf("%s: %v", args, err)
+	}
+	module, err := goList(root, build{}, "-m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix := strings.TrimSpace(string(module)) + "/"
+	run := make(map[string]int)
+	for call := range strings.SplitSeq(string(out), "@\n") {
+		words := strings.Fields(call)
+		if slices.Contains(words, "-tags") {
+			continue
+		}
+		for _, w := range words {
+			for _, p := range []string{"./", prefix} {
+				if rel, ok := strings.CutPrefix(w, p); ok {
+					run[rel]++
+				}
+			}
+		}
+	}
+	return run
+}

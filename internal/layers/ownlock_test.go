@@ -1,0 +1,102 @@
+package layers
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// ownLock is what the documented commands are made into so that they take
+// seconds, and what each of them must show of the lock.
+var ownLock = []struct {
+	command string // as docs/your-own-lock.md has it, up to here
+	short   string // in its place
+	shows   string // a regular expression
+}{
+	{"go mod init", "", ""},
+	{"go mod edit", "", ""},
+	{"go get", "", ""},
+	{"go test .", "go test -v -run ^TestSuite$/^mine$/^(try|reuse|exclusion)$ .", "--- PASS: TestSuite/mine/exclusion"},
+	{"go test -run", "go test -run ^$ -bench Lock/lock=mine/workers=1/ -benchtime 1x .", "BenchmarkLock/lock=mine/workers=1/hold=100ns"},
+	{"go build", "", ""},
+	{"./mylock list", "", `mine +spin +recommended +- +test-and-set that yields`},
+	{"./mylock run --out before", "./mylock run --locks mine --workers 2 --rounds 2 --duration 5ms --out before", "lock=mine/workers=2"},
+	{"./mylock report before", "", `\bmine\b`},
+	{"./mylock run --out after", "./mylock run --resume --out before", "2 of 2 were measured before"},
+	{"./mylock compare before after", "./mylock compare before before", `(?m)^ *mine +2 .* same$`},
+}
+
+// TestOwnLock makes the module of docs/your-own-lock.md, with the files and by the
+// commands that stand there, and looks for its lock in what they print.
+func TestOwnLock(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "your-own-lock.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	files := fenced(string(text), "go")
+	if len(files) != 2 {
+		t.Fatalf("it has %d files, want main.go and main_test.go", len(files))
+	}
+	for i, name := range []string{"main.go", "main_test.go"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(files[i]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commands := strings.Split(strings.TrimSpace(strings.Join(fenced(string(text), "sh"), "")), "\n")
+	if len(commands) != len(ownLock) {
+		t.Fatalf("it has %d commands, want %d", len(commands), len(ownLock))
+	}
+	for i, c := range ownLock {
+		if !strings.HasPrefix(commands[i], c.command) {
+			t.Fatalf("it says %q, want %q", commands[i], c.command)
+		}
+		words := strings.Fields(c.short)
+		if c.short == "" {
+			words = strings.Fields(commands[i])
+		}
+		for k, w := range words {
+			words[k] = strings.Replace(w, "=../locklab", "="+tree, 1) // so that nothing is compiled again
+		}
+		got, status := command(t, dir, words)
+		if status != 0 || !regexp.MustCompile(c.shows).MatchString(got) {
+			t.Fatalf("%s: exit status %d, want 0 and %s in\n%s", strings.Join(words, " "), status, c.shows, got)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "before", "index.html"))
+	if err != nil || !strings.Contains(string(page), ">mine<") {
+		t.Errorf("the lock is not in the report (%v)", err)
+	}
+}
+
+// fenced returns the fenced blocks of a document in a language.
+func fenced(text, language string) (blocks []string) {
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, m[1])
+	}
+	return blocks
+}
+
+// command runs words in dir, without the network, and returns what they print and
+// their exit status.
+func command(t *testing.T, dir string, words []string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(words[0], words[1:]...)
+	if words[0] == "./mylock" {
+		cmd.Path = filepath.Join(dir, "mylock")
+	}
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=")
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatalf("%s: %v", strings.Join(words, " "), err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,5 @@
+package files
+
+import "testing"
+
+func TestHigh(*testing.T) { high(nil) }

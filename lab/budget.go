@@ -1,0 +1,102 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+	"locklab/harness/stat"
+)
+
+// The bounds within which a budget is spent.
+const (
+	minWindow  = 20 * time.Millisecond // of a local lock
+	maxWindow  = 4 * defaultWindow
+	maxRounds  = 50
+	reportTime = 2 * time.Second // to write the report at the end, about
+)
+
+// minRounds is the fewest rounds a budget is spent on: with fewer there is no
+// interval of 95 % around a median. A verdict on many locks takes more.
+var minRounds = stat.MinRounds(0.95)
+
+// fit chooses rounds and windows so that p takes about so long. What the user
+// gave stays. Else there are as many rounds as fit, from those that p should have
+// to maxRounds; if that is too many, the windows become shorter, down to
+// minWindow, and then the rounds fewer, down to what a verdict takes; if time is left over, the windows become longer, up to maxWindow. Where even the
+// least does not fit, p is the least, and the error says so.
+func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
+	p.Budget = 0
+	need, _ := verdictRounds(p)
+	least := max(minRounds, need)
+	usual := max(least, plannedRounds(p))
+	switch {
+	case o.roundsGiven && o.duration > 0:
+		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)
+	case o.roundsGiven:
+		p.Rounds = o.rounds
+		o.fitWindows(p, budget)
+	case o.duration > 0:
+		o.fitRounds(p, budget, o.duration, least)
+	default:
+		o.fitRounds(p, budget, defaultWindow, usual)
+		if o.fitWindows(p, budget); p.Estimate() > budget {
+			o.fitRounds(p, budget, minWindow, least)
+			o.fitWindows(p, budget)
+		}
+	}
+	if !o.roundsGiven {
+		p.Budget, p.Least, p.Most = max(1, budget), least, max(maxRounds, p.Rounds)
+	}
+	if low := p.Estimate(); low > budget {
+		return fmt.Errorf("%w: a budget of %v is too small: %d cases in %d rounds take at least %v; choose fewer locks, workers or rounds",
+			harness.ErrUsage, o.budget, len(p.Cases), p.Rounds, (low + reportTime).Round(time.Second))
+	}
+	return nil
+}
+
+// fitRounds gives p these windows and as many rounds as fit, least at least.
+func (o runOptions) fitRounds(p *runner.Plan, budget, window time.Duration, least int) {
+	o.setWindows(p, window)
+	p.Rounds = 1
+	p.Rounds = max(least, min(max(least, maxRounds), int(budget/p.Estimate())))
+}
+
+// fitWindows chooses the windows of p, whose rounds are given.
+func (o runOptions) fitWindows(p *runner.Plan, budget time.Duration) {
+	o.setWindows(p, 2*minWindow)
+	more := p.Estimate()
+	o.setWindows(p, minWindow)
+	low := p.Estimate()
+	if low >= budget {
+		return
+	}
+	window := minWindow + time.Duration(float64(minWindow)*float64(budget-low)/float64(more-low))
+	o.setWindows(p, min(maxWindow, window).Truncate(time.Millisecond))
+}
+
+// base returns the window of the local locks of p, from which those of the
+// others follow.
+func (o runOptions) base(p *runner.Plan) time.Duration {
+	c := p.Cases[0]
+	if c.Lock.Remote != nil && o.duration == 0 {
+		return c.Workload.Window / remoteStretch
+	}
+	return c.Workload.Window
+}
+
+// setWindows gives every case its windows.
+func (o runOptions) setWindows(p *runner.Plan, window time.Duration) {
+	for i := range p.Cases {
+		w := &p.Cases[i].Workload
+		w.Window = window
+		if p.Cases[i].Lock.Remote != nil && o.duration == 0 {
+			w.Window *= remoteStretch
+		}
+		w.Warmup = w.Window / warmupShare
+		if o.warmup > 0 {
+			w.Warmup = o.warmup
+		}
+	}
+}

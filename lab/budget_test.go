@@ -1,0 +1,62 @@
+package lab
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+)
+
+// TestFit spends budgets from too small to too large, and wants rounds and
+// windows within their bounds, in that order.
+func TestFit(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		o        runOptions
+		budget   time.Duration
+		fewest   int // rounds
+		most     int
+		shortest time.Duration // windows
+		longest  time.Duration
+		short    bool // the budget does not reach
+		over     bool // nor can it be spent
+	}{
+		{name: "nothing", budget: time.Second, fewest: minRounds, most: minRounds, shortest: minWindow, longest: minWindow, short: true},
+		{name: "fewest rounds", budget: 5 * time.Second, fewest: minRounds, most: defaultRounds, shortest: minWindow, longest: 40 * time.Millisecond},
+		{name: "shorter windows", budget: 20 * time.Second, fewest: defaultRounds, most: defaultRounds, shortest: minWindow, longest: defaultWindow},
+		{name: "as they are", budget: 35 * time.Second, fewest: defaultRounds, most: defaultRounds, shortest: 240 * time.Millisecond, longest: 300 * time.Millisecond},
+		{name: "more rounds", budget: time.Minute, fewest: 15, most: 20, shortest: defaultWindow, longest: 300 * time.Millisecond},
+		{name: "longer windows", budget: 5 * time.Minute, fewest: maxRounds, most: maxRounds, shortest: 300 * time.Millisecond, longest: maxWindow},
+		{name: "too much", budget: 24 * time.Hour, fewest: maxRounds, most: maxRounds, shortest: maxWindow, longest: maxWindow, over: true},
+		{name: "rounds given", o: runOptions{roundsGiven: true, rounds: 5}, budget: time.Minute, fewest: 5, most: 5, shortest: defaultWindow, longest: maxWindow},
+		{name: "rounds given, too many", o: runOptions{roundsGiven: true, rounds: 1000}, budget: time.Minute, fewest: 1000, most: 1000, shortest: minWindow, longest: minWindow, short: true},
+		{name: "windows given", o: runOptions{duration: 100 * time.Millisecond}, budget: time.Minute, fewest: 30, most: 40, shortest: 100 * time.Millisecond, longest: 100 * time.Millisecond},
+		{name: "windows given, too long", o: runOptions{duration: 10 * time.Second}, budget: time.Minute, fewest: minRounds, most: minRounds, shortest: 10 * time.Second, longest: 10 * time.Second, short: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := new(runner.Plan)
+			for range 10 {
+				p.Cases = append(p.Cases, runner.Case{Lock: &harness.Variant{Name: "x", Family: harness.Spin}, Workload: harness.Workload{Workers: 1}})
+			}
+			err := c.o.fit(p, c.budget)
+			if errors.Is(err, harness.ErrUsage) != c.short {
+				t.Fatalf("got %v", err)
+			}
+			if w := c.o.base(p); p.Rounds < c.fewest || p.Rounds > c.most || w < c.shortest || w > c.longest {
+				t.Errorf("%d rounds of %v, want %d to %d of %v to %v", p.Rounds, w, c.fewest, c.most, c.shortest, c.longest)
+			}
+			if e := p.Estimate(); !c.short && !c.over && (e < c.budget*9/10 || e > c.budget*21/20) {
+				t.Errorf("a budget of %v gives a run of %v", c.budget, e)
+			}
+			if bounded := p.Budget > 0; bounded == c.o.roundsGiven || bounded && (p.Least != minRounds || p.Most < p.Rounds) {
+				t.Errorf("the run itself may take %v in %d to %d rounds", p.Budget, p.Least, p.Most)
+			}
+		})
+	}
+	both := runOptions{roundsGiven: true, rounds: 5, duration: time.Second}
+	if err := both.fit(new(runner.Plan), time.Minute); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("rounds, windows and a budget: %v, want a usage error", err)
+	}
+}

@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"locklab/harness"
+)
+
+// choose returns the locks of p that the words name, in their order, each once. A word is the name of a lock, a family (spin, mutex, zk, redis,
+// peer), a status (recommended, reference, control …), "local", "remote", "all"
+// or "default", or a regular expression for the whole of a name, such as zk-.*,
+// or if nothing is called that the beginning of names; words may also be joined
+// by '|'. A leading '-' takes the matches away again. The error wraps
+// harness.ErrUsage and names the word that matches nothing.
+func (p *Program) choose(words []string) ([]*harness.Variant, error) {
+	all := p.Locks
+	picked := make(map[*harness.Variant]bool)
+	pick := func(match func(*harness.Variant) bool, in bool) (found bool) {
+		for _, v := range all {
+			if match(v) {
+				picked[v], found = in, true
+			}
+		}
+		return found
+	}
+	for _, word := range words {
+		pattern, drop := strings.CutPrefix(word, "-")
+		for _, pattern := range alternatives(pattern) {
+			match, err := p.matcher(pattern)
+			if err != nil {
+				return nil, err
+			}
+			found := pick(match, !drop)
+			if !found && len(pattern) >= minPrefix {
+				// "curator" is all of that.
+				found = pick(func(v *harness.Variant) bool { return strings.HasPrefix(v.Name, pattern) }, !drop)
+			}
+			if !found {
+				return nil, fmt.Errorf("%w: no lock, family or status is called %q; '%s list' shows them%s",
+					harness.ErrUsage, pattern, p.Name, suggest(all, pattern))
+			}
+		}
+	}
+	var out []*harness.Variant
+	for _, v := range all {
+		if picked[v] {
+			out = append(out, v)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: the locks chosen leave none: %s", harness.ErrUsage, strings.Join(words, ","))
+	}
+	return out, nil
+}
+
+// minPrefix is the shortest beginning of a name, so that a slip is not one.
+const minPrefix = 3
+
+// alternatives splits a word at each '|' outside of brackets, so that a
+// misspelt alternative is seen.
+func alternatives(word string) (parts []string) {
+	depth, from := 0, 0
+	for i, r := range word {
+		switch r {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case '|':
+			if depth == 0 {
+				parts = append(parts, word[from:i])
+				from = i + 1
+			}
+		}
+	}
+	return append(parts, word[from:])
+}
+
+// matcher returns what decides whether a variant is one that the word names.
+func (p *Program) matcher(word string) (func(*harness.Variant) bool, error) {
+	switch word {
+	case "all":
+		return func(*harness.Variant) bool { return true }, nil
+	case "default":
+		return p.byDefault, nil
+	case "local":
+		return func(v *harness.Variant) bool { return v.Local != nil }, nil
+	case "remote":
+		return func(v *harness.Variant) bool { return v.Remote != nil }, nil
+	}
+	re, err := regexp.Compile("^(?i:" + word + ")$")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %q is neither the name of a lock nor a regular expression: %w", harness.ErrUsage, word, err)
+	}
+	return func(v *harness.Variant) bool {
+		if word == string(v.Family) || word == string(v.Status) {
+			return true
+		}
+		// "sync.Mutex" and "zk.Lock" are how Go programmers know the locks called
+		// sync-mutex and go-zookeeper-lock: the second begins its description.
+		known, _, _ := strings.Cut(v.Doc, " ")
+		return re.MatchString(v.Name) || re.MatchString(known) && strings.Contains(known, ".")
+	}, nil
+}
+
+// suggest returns a hint at a name that contains the word or is contained in
+// it, "" if there is none.
+func suggest(all []*harness.Variant, word string) string {
+	for _, v := range all {
+		if word != "" && (strings.Contains(v.Name, word) || strings.Contains(word, v.Name)) {
+			return fmt.Sprintf(" (did you mean %s?)", v.Name)
+		}
+	}
+	return ""
+}

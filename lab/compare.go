@@ -1,0 +1,275 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/compare"
+	"locklab/harness/resultfile"
+)
+
+// The exit statuses of the command compare, beside 0.
+const (
+	exitRegressed = 1
+	exitUnsure    = 3
+)
+
+// Errors that only choose the exit status: what they say has been said.
+var (
+	errRegressed = errors.New("a case regressed")
+	errUnsure    = errors.New("too noisy to say")
+)
+
+// A notComparedError says why there is no comparison. It must not look like a
+// regression, which has the exit status of other failures.
+type notComparedError struct{ error }
+
+func (e notComparedError) Unwrap() error { return e.error }
+
+// compareOptions are the flags of the command compare.
+type compareOptions struct {
+	failOver, metric, format string
+	alpha                    float64
+	interleave               bool
+	run                      runOptions // of --interleave; locks also chooses among those of two directories
+}
+
+const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the
+same lock and workload. A change counts if it exceeds the threshold, passes the
+Mann-Whitney test with Holm's correction for all comparisons, and the interval
+of the ratio leaves 1 out. That nothing changed is said only if the interval
+leaves no room for a regression above the threshold. A case whose lock broke a
+promise in NEW has regressed.
+
+Directories measured at different times cannot resolve 10 % on a noisy machine.
+With --interleave the arguments are two binaries of locklab: each case is
+measured by one right after the other, in an order drawn anew each time, and
+compared by the ratios within a round (sign test). Both runs are kept, in DIR/old
+and DIR/new, to be reported or compared again. The flags below --interleave are
+for it alone, except that --locks also chooses among the locks of two
+directories. Ctrl-C keeps what was measured. So do a full disk and a build that
+gives no result five times in a row, which end the measurement: what it lacks is
+unsure.
+
+The exit status is the verdict, so that a build can depend on it:
+  0  no case is worse by more than the threshold
+  1  at least one case regressed
+  2  there is no comparison: wrong usage, no baseline, nothing in common
+  3  it cannot be said: none is certain to have regressed, but one may have. The
+     figures are too noisy, or a run lacks what it was to measure: a case or a
+     round that was lost or skipped, or a line of its file that cannot be read
+(130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`
+
+func (p *Program) compareCommand() *cobra.Command {
+	o := compareOptions{run: runOptions{program: p}}
+	cmd := &cobra.Command{
+		Use:   "compare BASE NEW",
+		Short: "Say what changed between two runs, or between two builds, and how sure that is",
+		Long:  compareHelp,
+		Example: `  locklab compare runs/before runs/after
+  locklab compare runs/before runs/after --fail-over 10% --locks mcs,sync-mutex --metric throughput,wait-p99
+  locklab compare runs/before runs/after --format csv > changes.csv
+  locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("%w: compare needs the directories of two runs, or two binaries with --interleave, got %d arguments; see '%s --help'",
+					harness.ErrUsage, len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := o.compare(cmd, args[0], args[1])
+			if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
+				return err
+			}
+			return notComparedError{err}
+		},
+	}
+	o.flags(cmd)
+	return cmd
+}
+
+// flags declares the flags, those for --interleave alone last.
+func (o *compareOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.failOver, "fail-over", "5%", "a change must exceed this share of the old figure to count")
+	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false alarm, over all comparisons")
+	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
+	f.StringVar(&o.format, "format", "text", "text, csv or json")
+	f.BoolVar(&o.interleave, "interleave", false, "BASE and NEW are binaries: measure them in alternating rounds")
+	o.run.axisFlags(cmd)
+	f.IntVar(&o.run.rounds, "rounds", defaultPairs, "how often each case is measured by each of the two")
+	f.DurationVar(&o.run.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
+	f.DurationVar(&o.run.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	f.DurationVar(&o.run.budget, "budget", 0, "measure as many rounds as fit into this time, instead of --rounds")
+	f.Uint64Var(&o.run.seed, "seed", 0, "seed of the order of the cases (default random)")
+	f.StringVarP(&o.run.out, "out", "o", "", "directory to write old/ and new/ into (default "+defaultRunsRoot+"/TIME)")
+	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
+}
+
+// toMeasure are the flags that make sense only if something is measured.
+// (--locks also chooses among what was measured.)
+var toMeasure = []string{
+	"workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc",
+	"rounds", "duration", "warmup", "budget", "seed", "out", "replace",
+}
+
+func gateNames() (names []string) {
+	for _, g := range compare.Suite {
+		names = append(names, g.Name())
+	}
+	return names
+}
+
+func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
+	how, err := o.options()
+	if err != nil {
+		return err
+	}
+	changed := cmd.Flags().Changed
+	if o.interleave {
+		if !changed("seed") {
+			o.run.seed = rand.Uint64()
+		}
+		if changed("rounds") && changed("budget") {
+			return fmt.Errorf("%w: give --budget or --rounds, not both", harness.ErrUsage)
+		}
+		if o.run.budget < 0 {
+			return fmt.Errorf("%w: --budget is %v: want more than 0", harness.ErrUsage, o.run.budget)
+		}
+		return o.builds(cmd.Context(), how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	if i := slices.IndexFunc(toMeasure, changed); i >= 0 {
+		return fmt.Errorf("%w: --%s is for --interleave: two directories are compared as they were measured", harness.ErrUsage, toMeasure[i])
+	}
+	if !changed("locks") {
+		o.run.locks = "all"
+	}
+	return o.directories(how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
+}
+
+// directories compares two runs on disk.
+func (o *compareOptions) directories(how compare.Options, base, next string, stdout, stderr io.Writer) error {
+	old, err := resultfile.Load(base)
+	if err != nil {
+		return err
+	}
+	new, err := resultfile.Load(next)
+	if err != nil {
+		return err
+	}
+	if how.Locks, err = o.run.program.among(strings.Split(o.run.locks, ","), old, new); err != nil {
+		return err
+	}
+	c, err := compare.Compare(old, new, how)
+	if err != nil {
+		return err
+	}
+	return o.print(c, stdout, stderr)
+}
+
+// print writes c and returns the error that stands for its outcome.
+func (o *compareOptions) print(c *compare.Comparison, stdout, stderr io.Writer) error {
+	var err error
+	switch o.format {
+	case "csv":
+		for _, w := range c.Warnings {
+			fmt.Fprintln(stderr, "warning: "+w)
+		}
+		for _, gap := range c.Gaps {
+			fmt.Fprintln(stderr, "not measured: "+gap)
+		}
+		err = c.WriteCSV(stdout)
+	case "json":
+		err = c.WriteJSON(stdout)
+	default:
+		err = c.WriteText(stdout, width(stdout))
+	}
+	if err != nil {
+		return err
+	}
+	switch c.Outcome() {
+	case compare.Worse:
+		return errRegressed
+	case compare.Unsure:
+		return errUnsure
+	}
+	return nil
+}
+
+// options reads the flags that say when a difference counts.
+func (o *compareOptions) options() (how compare.Options, err error) {
+	if !slices.Contains([]string{"text", "csv", "json"}, o.format) {
+		return how, fmt.Errorf("%w: --format is %q: want text, csv or json", harness.ErrUsage, o.format)
+	}
+	if !(o.alpha > 0 && o.alpha < 1) {
+		return how, fmt.Errorf("%w: --alpha is %v: want a probability between 0 and 1, such as 0.05", harness.ErrUsage, o.alpha)
+	}
+	threshold, err := parseShare(o.failOver)
+	if err != nil {
+		return how, fmt.Errorf("%w (in --fail-over)", err)
+	}
+	gates, err := compare.Find(compare.Suite, strings.Split(o.metric, ","))
+	if err != nil {
+		return how, err
+	}
+	return compare.Options{Gates: gates, Alpha: o.alpha, Threshold: &threshold}, nil
+}
+
+// parseShare reads a percentage such as "5%" or "0.5%". The sign is not
+// optional: 0.05 could be meant as 5 %.
+func parseShare(text string) (float64, error) {
+	number, signed := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !signed || !(v >= 0 && v <= 1000) {
+		return 0, fmt.Errorf("%w: %q is not a percentage such as 5%%", harness.ErrUsage, text)
+	}
+	return v / 100, nil
+}
+
+// among returns whether a lock of the runs is among those that the words name.
+// The runs may hold locks that this program does not know.
+func (p *Program) among(words []string, runs ...*resultfile.Run) (func(harness.Lock) bool, error) {
+	var known []*harness.Variant
+	for _, run := range runs {
+		for _, r := range run.Results {
+			if !slices.ContainsFunc(known, func(v *harness.Variant) bool { return v.Name == r.Lock.Name }) {
+				known = append(known, variant(r.Lock))
+			}
+		}
+	}
+	if len(known) == 0 {
+		return nil, nil // compare says so
+	}
+	picked, err := (&Program{Name: p.Name, Locks: known, Defaults: p.Defaults}).choose(words)
+	if err != nil {
+		return nil, err
+	}
+	return func(l harness.Lock) bool {
+		return slices.ContainsFunc(picked, func(v *harness.Variant) bool { return v.Name == l.Name })
+	}, nil
+}
+
+// variant returns as much of the variant that l describes as it takes to choose
+// it by name, kind or status.
+func variant(l harness.Lock) *harness.Variant {
+	v := &harness.Variant{Name: l.Name, Doc: l.Doc, Paper: l.Paper, Family: l.Family, Status: l.Status, Traits: l.Traits}
+	if l.Traits.Needs == "" {
+		v.Local = func(harness.Setup) harness.Local { return nil }
+	} else {
+		v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+			return nil, harness.ErrUnavailable
+		}
+	}
+	return v
+}

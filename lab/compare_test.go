@@ -1,0 +1,260 @@
+package lab
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/cmd/locklab/catalog"
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// slowed makes the test binary another build of the command: one whose ticket
+// lock takes a microsecond more.
+const slowed = "LOCKLAB_TEST_SLOWED"
+
+// suiteUnderTest returns the locks of the command.
+func suiteUnderTest() []*harness.Variant {
+	all := catalog.All()
+	if os.Getenv(slowed) == "" {
+		return all
+	}
+	return slices.Collect(func(yield func(*harness.Variant) bool) {
+		for _, v := range all {
+			if v.Name == "ticket" {
+				slow := *v
+				slow.Local = func(harness.Setup) harness.Local { return harness.Shared(new(slowLock)) }
+				v = &slow
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	})
+}
+
+type slowLock struct{ sync.Mutex }
+
+func (l *slowLock) Lock() {
+	l.Mutex.Lock()
+	for t := time.Now(); time.Since(t) < time.Microsecond; {
+	}
+}
+
+// builds writes two programs: the command, and the command with a slow lock.
+func testBuilds(t *testing.T) (same, slow string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	same, slow = filepath.Join(dir, "same"), filepath.Join(dir, "slow")
+	for path, text := range map[string]string{same: "exec '" + exe + "'", slow: slowed + "=1 exec '" + exe + "'"} {
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return same, slow
+}
+
+// writeRun writes a run in which a worker takes "tas" so often a second, and
+// twice as often "mcs".
+func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
+	t.Helper()
+	out, err := resultfile.Create(dir, resultfile.Manifest{Rounds: rounds, Cases: 2, Started: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range rounds {
+		for i, name := range []string{"tas", "mcs"} {
+			r := &harness.Result{Lock: harness.Lock{Name: name, Family: harness.Spin, Status: harness.Reference}, Round: round,
+				Workload: harness.Workload{Workers: 1, Window: time.Second}, Elapsed: time.Second,
+				Ops: uint64(rate*float64(1+i)) + uint64(1000*(round*7%rounds))}
+			if edit != nil {
+				edit(r)
+			}
+			if err := out.Append(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := out.Finish(func(m *resultfile.Manifest) { m.Finished = time.Now() }); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// cutLines replaces each line of the results in dir that holds text.
+func cutLines(t *testing.T, dir string, by func(line string) string, text string) {
+	t.Helper()
+	name := filepath.Join(dir, resultfile.ResultsName)
+	all, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cut := 0
+	for line := range strings.Lines(string(all)) {
+		if strings.Contains(line, text) {
+			cut++
+			line = by(line)
+		}
+		out.WriteString(line)
+	}
+	if cut == 0 {
+		t.Fatalf("no line holds %s", text)
+	}
+	if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCompareStatus: the exit status is the verdict.
+func TestCompareStatus(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	run := func(name string, rate float64, rounds int, edit func(*harness.Result)) string {
+		return writeRun(t, filepath.Join(root, name), rate, rounds, edit)
+	}
+	base := run("base", 1e6, 10, nil)
+	like := run("like", 1.001e6, 10, nil)
+	slow := run("slow", 0.9e6, 10, nil)
+	few := run("few", 0.5e6, 2, nil)
+	wild := run("wild", 1e6, 10, func(r *harness.Result) { r.Ops = r.Ops * uint64(3+2*(r.Round%4)) / 6 })
+	broken := run("broken", 1e6, 10, func(r *harness.Result) {
+		if r.Lock.Name == "mcs" && r.Round == 4 {
+			r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "lost", Count: 1}}
+		}
+	})
+	crashed := run("crashed", 1e6, 10, func(r *harness.Result) {
+		if r.Lock.Name == "mcs" {
+			r.Violations = []harness.Violation{{Rule: "crash", Detail: "panic: no node", Count: 1}}
+		}
+	})
+	lost := run("lost", 1e6, 10, nil)
+	cutLines(t, lost, func(line string) string { return "" }, `"name":"mcs"`)
+	damaged := run("damaged", 1e6, 10, nil)
+	cutLines(t, damaged, func(line string) string { return "{" + line }, `"round":3`)
+	other := run("other", 1e6, 10, func(r *harness.Result) { r.Workload.Workers = 2 })
+	for _, c := range []struct {
+		args []string
+		want int
+		said string
+	}{
+		{[]string{base, base}, 0, "the same run"},
+		{[]string{base, like}, 0, "No regression over 5 %. In all: 2 same"},
+		{[]string{slow, base}, 0, "2 better"},
+		{[]string{base, slow}, 1, "REGRESSED: lock=mcs/workers=1/hold=0s and lock=tas/workers=1/hold=0s"},
+		{[]string{base, slow, "--fail-over", "20%"}, 0, "No regression over 20 %"},
+		{[]string{base, slow, "--locks", "mcs"}, 1, "In all: 1 regressed"},
+		{[]string{base, broken}, 1, "NEW violated exclusion in 1 of 10 rounds: lost"},
+		{[]string{base, broken, "--locks", "tas"}, 0, "1 same"},
+		{[]string{base, wild}, 3, "too noisy"},
+		{[]string{base, crashed}, 1, "NEW violated crash in 10 of 10 rounds: panic: no node"},
+		{[]string{base, lost}, 3, "NEW has results of 1 of its 2 cases"},
+		{[]string{lost, base}, 3, "BASE has results of 1 of its 2 cases"},
+		{[]string{base, damaged}, 3, "2 lines of NEW that cannot be read"},
+		{[]string{damaged, base}, 3, "2 lines of BASE that cannot be read"},
+		{[]string{base, few}, 3, "too few rounds"},
+		{[]string{base, slow, "--alpha", "0.0000001"}, 3, "too few rounds"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, c.args...)...))
+		if status != c.want || !strings.Contains(strings.Join(strings.Fields(stdout), " "), c.said) || stderr != "" {
+			t.Errorf("%v: exit status %d, want %d, and %q in\n%s%s", c.args, status, c.want, c.said, stdout, stderr)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"", "got 0 arguments"},
+		{base, "got 1 arguments"},
+		{base + " nowhere", "holds no run"},
+		{"nowhere " + base, "holds no run"},
+		{base + " " + other, "no case in common"},
+		{base + " " + slow + " --locks nosuch", `"nosuch"`},
+		{base + " " + slow + " --metric speed", "want one of throughput"},
+		{base + " " + slow + " --metric requests", "a figure of requests"},
+		{base + " " + slow + " --fail-over 5", `"5" is not a percentage`},
+		{base + " " + slow + " --fail-over -1%", "not a percentage"},
+		{base + " " + slow + " --fail-over NaN%", "not a percentage"},
+		{base + " " + slow + " --alpha 0", "--alpha is 0"},
+		{base + " " + slow + " --alpha NaN", "--alpha is NaN"},
+		{base + " " + slow + " --format xml", "text, csv or json"},
+		{base + " " + slow + " --workers 2", "--workers is for --interleave"},
+		{base + " " + slow + " --rounds 20", "--rounds is for --interleave"},
+		{"--interleave --rounds 9 --budget 1m " + base + " " + base, "not both"},
+		{"--interleave --budget -1m " + base + " " + base, "--budget is -1m"},
+		{"--interleave nowhere " + base, "is not there"},
+		{"--interleave " + base + " " + base, "is a directory"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%s: exit status %d, said %q, want one line with %q; printed %q", c.args, status, stderr, c.want, stdout)
+		}
+	}
+}
+
+// TestCompareFlags: each flag is known to be for both ways or for --interleave
+// alone, where it would otherwise be ignored in silence.
+func TestCompareFlags(t *testing.T) {
+	both := []string{"fail-over", "alpha", "metric", "format", "interleave", "locks", "help"}
+	help, _, _ := output(t, locklab(t, "compare", "--help"))
+	_, flags, _ := strings.Cut(help, "Flags:\n")
+	n := 0
+	for line := range strings.Lines(flags) {
+		_, name, found := strings.Cut(line, "--")
+		if !found {
+			continue
+		}
+		n++
+		name, _, _ = strings.Cut(name, " ")
+		if slices.Contains(both, name) == slices.Contains(toMeasure, name) {
+			t.Errorf("--%s: is it for --interleave alone?", name)
+		}
+	}
+	if n != len(both)+len(toMeasure) {
+		t.Errorf("%d flags, %d are known", n, len(both)+len(toMeasure))
+	}
+}
+
+// TestCompareUnreadable: what keeps it from comparing is never a regression.
+func TestCompareUnreadable(t *testing.T) {
+	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 6, nil)
+	if err := os.Remove(filepath.Join(base, resultfile.ResultsName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(base, resultfile.ResultsName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, status := output(t, locklab(t, "compare", base, base)); status != exitUsage || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	if got := program().status(notComparedError{errors.New("no space left")}); got != exitUsage {
+		t.Errorf("exit status %d", got)
+	}
+}
+
+func TestCompareFormats(t *testing.T) {
+	root := t.TempDir()
+	base, slow := writeRun(t, filepath.Join(root, "a"), 1e6, 10, nil), writeRun(t, filepath.Join(root, "b"), 0.9e6, 10, nil)
+	stdout, stderr, status := output(t, locklab(t, "compare", base, slow, "--format", "csv"))
+	lines, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	if status != exitRegressed || err != nil || len(lines) != 3 || !slices.Contains(lines[1], "regressed") || !strings.Contains(stderr, "--interleave") {
+		t.Errorf("exit status %d, %v\n%s%s", status, err, stdout, stderr)
+	}
+	stdout, stderr, status = output(t, locklab(t, "compare", base, slow, "--format", "json", "--metric", "throughput,jain"))
+	var got struct {
+		Outcome string
+		Rows    []struct{ Verdict string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); status != exitRegressed || err != nil || got.Outcome != "regressed" || len(got.Rows) != 2 || stderr != "" {
+		t.Errorf("exit status %d, %v, %+v\n%s", status, err, got, stderr)
+	}
+}

@@ -1,0 +1,333 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// A rule says what the test does with the commands of the documents that match:
+// the first rule that does, counts.
+type rule struct {
+	match string // a regular expression
+	short string // words added to the command so that it takes a second
+	needs []string
+	check func(home, command string) error // in the directory home, instead of running it
+	why   string                           // it is not run as it stands
+}
+
+// shortRun is enough of a run to show that the flags before it are understood.
+const shortRun = "--workers 1 --rounds 1 --duration 1ms --warmup 1ms"
+
+// docRules are for every command in the documents. In a command the words DIR
+// and runs/... stand for directories of the test, NAME for mcs.
+var docRules = []rule{
+	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
+	{match: `^locklab hardware evidence$`},
+	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
+	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
+	{match: `^locklab run --resume|^locklab run .*--resume`},
+	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},
+	{match: `^locklab run .*--budget`, check: budgetIsRead, why: "a budget is not to be shortened; TestFit spends them"},
+	{match: `^locklab run .*zk-`, short: shortRun, needs: []string{harness.KindZooKeeper}},
+	{match: `^locklab run`, short: shortRun},
+	{match: `^locklab trace zk`, needs: []string{harness.KindZooKeeper}},
+	{match: `^locklab trace redis`, needs: []string{harness.KindRedis}},
+	{match: `^locklab trace mcs$`, why: "NAME stands for a lock kept by servers there"},
+	{match: `^locklab compare .*--interleave`, why: "it takes two builds; TestInterleave builds and measures them"},
+	{match: `^locklab (report|export|compare)( --format csv)?$`, why: "it is a mention, without the runs that it needs"},
+	{match: `^locklab `},
+	{match: `^go (test|build)( .*)? \.$|^\./mylock `, why: "it is of a module outside this one, docs/your-own-lock.md, which TestOwnLock of internal/layers makes"},
+	{match: `^go test .*-bench Lock .*\./spinlock`, short: "-benchtime 1x -count 1 -cpu 1"},
+	{match: `^go test`, check: testsExist, why: "it takes minutes, or the suite runs it anyway; that what it names exists is checked"},
+	{match: `^go run .*benchstat@`, why: "it is fetched from the network; TestWriterAndLoad reads bench.txt by the parser of benchstat"},
+	{match: `^go (build|run) `, why: "the go command has built this package to test it"},
+	{match: `^go (mod|get) `, why: "it is for a module outside this one, in which TestOutside or TestOwnLock of internal/layers runs it"},
+	{match: `^CGO_ENABLED=0 GOARCH=|^qemu-`, why: "it needs emulators; make test-arches runs the binaries of all architectures"},
+	{match: `^LOCKLAB_REDIS_SERVER=`, why: "it takes a server of another version than the installed one"},
+	{match: `^go doc `},
+	{match: `^make `, check: targetExists, why: "it is the whole suite, or minutes of measuring; its target is expanded"},
+	{match: `^scripts/deps`, why: "it installs packages; scripts/deps_test.sh tests it"},
+	{match: `^benchstat `, why: "it is not part of this module; TestWriterAndLoad reads bench.txt by its parser"},
+}
+
+var (
+	fencedRE  = regexp.MustCompile("(?s)```(\\w*)\n(.*?)```")
+	inlineRE  = regexp.MustCompile("`([^`\n]+)`")
+	commandRE = regexp.MustCompile(`^(locklab [a-z]|go (test|run|build|doc) |make [a-z]|scripts/|benchstat |CGO_ENABLED)`)
+	commentRE = regexp.MustCompile(`\s+#.*$`)
+	exampleRE = regexp.MustCompile(`\s{3,}.*$`)
+)
+
+// documents returns the files whose commands are run.
+func documents(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"../README.md", "../CONTRIBUTING.md", "../docs/*.md", "../docs/*/*.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(more) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		names = append(names, more...)
+	}
+	return names
+}
+
+// commands returns every command of the documents and of --help, and the first
+// place of each.
+func commands(t *testing.T) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	add := func(text, where string) {
+		for _, c := range strings.Split(text, " && ") {
+			c = strings.TrimSpace(commentRE.ReplaceAllString(strings.TrimSpace(c), ""))
+			c = strings.TrimPrefix(c, "build/")
+			c = strings.ReplaceAll(c, "go run ./cmd/locklab", "locklab")
+			if c != "" && found[c] == "" {
+				found[c] = where
+			}
+		}
+	}
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		where := strings.TrimPrefix(name, "../")
+		for _, block := range fencedRE.FindAllStringSubmatch(string(text), -1) {
+			if block[1] != "sh" {
+				continue
+			}
+			for line := range strings.Lines(block[2]) {
+				add(line, where)
+			}
+		}
+		for _, inline := range inlineRE.FindAllStringSubmatch(fencedRE.ReplaceAllString(string(text), ""), -1) {
+			if c := strings.TrimPrefix(inline[1], "build/"); commandRE.MatchString(c) && c != "scripts/deps" {
+				add(c, where)
+			}
+		}
+	}
+	for _, c := range program().command().Commands() {
+		for line := range strings.Lines(c.Example) {
+			add(exampleRE.ReplaceAllString(strings.TrimSpace(line), ""), "locklab "+c.Name()+" --help")
+		}
+	}
+	return found
+}
+
+// TestCommands runs each command of the documents, shortened as docRules say.
+func TestCommands(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the commands are run without the race detector, by make test: each is tested under it on its own")
+	}
+	found := commands(t)
+	if len(found) < 40 {
+		t.Fatalf("found only %d commands", len(found))
+	}
+	used := make(map[string]bool)
+	alike := make(map[string]bool)
+	for _, command := range slices.Sorted(maps.Keys(found)) {
+		where := found[command]
+		command = strings.ReplaceAll(command, "NAME", "mcs")
+		// What is overridden or stands for a directory makes no difference.
+		key := regexp.MustCompile(`--rounds \d+|(-o|--out) \S+|(report|export) \S+|--png \S+`).ReplaceAllString(command, "$1$2")
+		if alike[strings.TrimSpace(key)] {
+			continue
+		}
+		alike[strings.TrimSpace(key)] = true
+		i := slices.IndexFunc(docRules, func(r rule) bool { return regexp.MustCompile(r.match).MatchString(command) })
+		if i < 0 {
+			t.Errorf("%s: no rule says how to test %q", where, command)
+			continue
+		}
+		r := docRules[i]
+		used[r.match] = true
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			if r.check != nil {
+				if err := r.check(t.TempDir(), command); err != nil {
+					t.Errorf("%s: %v", where, err)
+				}
+			}
+			if r.why != "" {
+				return
+			}
+			for _, kind := range r.needs {
+				if err := backend.Available(kind); err != nil && !backend.Required(kind) {
+					t.Skipf("%s: %v", kind, err)
+				}
+			}
+			if err := shorten(t.TempDir(), command, r.short); err != nil {
+				t.Errorf("%s: %v", where, err)
+			}
+		})
+	}
+	for _, r := range docRules {
+		if !used[r.match] {
+			t.Errorf("no command matches the rule %s", r.match)
+		}
+	}
+}
+
+// mostTime is how long a command may take: it is shortened to a second or two.
+const mostTime = 45 * time.Second
+
+// shorten runs a command with the words of short behind it, in the shell, in the
+// empty directory home, where locklab is this test and what the command reads is
+// put first.
+func shorten(home, command, short string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	script := fmt.Sprintf("#!/bin/sh\nexec env %s=1 '%s' \"$@\"\n", asMain, exe)
+	if err := os.WriteFile(filepath.Join(home, "locklab"), []byte(script), 0o755); err != nil {
+		return err
+	}
+	switch { // what was there before
+	case strings.Contains(command, "hardware") && strings.Contains(command, "--resume"):
+		err = shell(home, strings.Replace(command, "--resume", short, 1))
+	case strings.Contains(command, "--resume"):
+		err = shell(home, "locklab run --locks sync-mutex --out DIR "+shortRun)
+	case !strings.HasPrefix(command, "locklab run") && !strings.HasPrefix(command, "locklab hardware"):
+		err = putRuns(home, strings.Fields(command))
+	}
+	if err != nil {
+		return err
+	}
+	first, rest, _ := strings.Cut(command, " | ")
+	if rest != "" && !strings.HasPrefix(rest, "tee ") {
+		return fmt.Errorf("%s: a pipe into %q", command, rest)
+	}
+	return shell(home, first+" "+short)
+}
+
+// putRuns puts a run where a command reads one: at each word in capitals, in
+// runs/ or in build/ that is not there to be written.
+func putRuns(home string, words []string) error {
+	for i, w := range words {
+		if !regexp.MustCompile(`^([A-Z0-9]+|runs/.*|build/.*)$`).MatchString(w) || i == 0 || strings.HasPrefix(words[i-1], "-") {
+			continue
+		}
+		if err := os.CopyFS(filepath.Join(home, w), os.DirFS("../reports/testdata/run")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// shell runs a command, in the root of the module if it is one of the go command.
+func shell(home, command string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), mostTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", "exec "+command)
+	cmd.Dir = home
+	if strings.HasPrefix(command, "go ") {
+		cmd.Dir = ".."
+	}
+	cmd.Env = append(os.Environ(), "PATH="+home+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", command, err, out[max(0, len(out)-1000):])
+	}
+	return nil
+}
+
+// budgetIsRead checks the value of --budget, and runs the rest of the command.
+func budgetIsRead(home, command string) error {
+	budget := regexp.MustCompile(`--budget (\S+)`)
+	m := budget.FindStringSubmatch(command)
+	if m == nil {
+		return fmt.Errorf("no budget in %q", command)
+	}
+	if _, err := time.ParseDuration(m[1]); err != nil {
+		return err
+	}
+	return shorten(home, budget.ReplaceAllString(command, ""), shortRun+" --locks mcs")
+}
+
+// targetExists lets make say what it would do.
+func targetExists(_, command string) error {
+	cmd := exec.Command("sh", "-c", strings.Replace(command, "make ", "make -n ", 1))
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) == 0 {
+		return fmt.Errorf("%s: %w\n%s", command, err, out)
+	}
+	return nil
+}
+
+// testsExist looks for the tests or benchmarks that a "go test" names, and for
+// the flags that are not those of the go command, in the sources of its packages.
+func testsExist(_, command string) error {
+	words := strings.Fields(strings.ReplaceAll(command, "'", ""))
+	var wanted []string // regular expressions
+	var sources strings.Builder
+	for i, w := range words {
+		switch {
+		case (w == "-run" || w == "-bench") && i+1 < len(words):
+			kind := map[string]string{"-run": "Test", "-bench": "Benchmark"}[w]
+			if p, _, _ := strings.Cut(words[i+1], "/"); p != "^$" && p != "-" {
+				wanted = append(wanted, `(?m)^func `+kind+`\w*(`+strings.TrimPrefix(p, kind)+`)`)
+			}
+		case strings.HasPrefix(w, "./"):
+			files, err := filepath.Glob(filepath.Join("..", w, "*_test.go"))
+			if err != nil || len(files) == 0 {
+				return fmt.Errorf("%s has no tests (%w)", w, err)
+			}
+			for _, f := range files {
+				text, err := os.ReadFile(f)
+				if err != nil {
+					return err
+				}
+				sources.Write(text)
+			}
+		case strings.HasPrefix(w, "-") && strings.Contains(w, "."):
+			wanted = append(wanted, regexp.QuoteMeta(`"`+strings.TrimPrefix(w, "-")+`"`))
+		}
+	}
+	for _, w := range wanted {
+		re, err := regexp.Compile(w)
+		if err != nil {
+			return err
+		}
+		if !re.MatchString(sources.String()) {
+			return fmt.Errorf("%s: nothing matches %s", command, w)
+		}
+	}
+	return nil
+}
+
+// TestDocRulesReject: the checks must fail on what they are there for.
+func TestDocRulesReject(t *testing.T) {
+	run := func(home, command string) error { return shorten(home, command, shortRun) }
+	list := func(home, command string) error { return shorten(home, command, "") }
+	for command, check := range map[string]func(home, command string) error{
+		"locklab list --nonsense":                                 list,
+		"locklab nonsense":                                        list,
+		"locklab run --locks nonsense":                            run,
+		"locklab run --locks mcs --budget soon":                   budgetIsRead,
+		"locklab list | sort":                                     list,
+		"make nonsense":                                           targetExists,
+		"go test -run '^$' -bench Nonsense ./peers":               testsExist,
+		"go test -run '^$' -bench 'lock=mcs/' ./spinlock":         testsExist,
+		"go test -run TestNonsense/mcs ./peers":                   testsExist,
+		"go test -bench ZooKeeperPairs ./peers -pairs.nonsense 3": testsExist,
+		"go test -bench ZooKeeperPairs ./nonsense":                testsExist,
+	} {
+		if err := check(t.TempDir(), command); err == nil {
+			t.Errorf("accepts %q", command)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+	"locklab/internal/backend"
+	"locklab/internal/machine"
+)
+
+func (p *Program) envCommand() *cobra.Command {
+	var asJSON bool
+	var demand strictness
+	cmd := &cobra.Command{
+		Use:   "env",
+		Short: "Show what this machine is, which servers are at hand, and what will disturb a measurement",
+		Long: `env shows what a reader must know of this machine before figures measured on it
+mean anything, and what will disturb them: it looks at the processors, their
+frequency, the clock and the limits of the container, and then watches for a
+second what else runs. Each warning has its remedy. With --strict any warning
+that --accept does not name makes the exit status 3.`,
+		Example: `  locklab env
+  locklab env --strict --accept guest,clock-step && locklab run`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := demand.validate(machine.WarningKinds()); err != nil {
+				return err
+			}
+			s := lookAround(listening)
+			show := s.print
+			if asJSON {
+				show = s.encode
+			}
+			if err := show(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return demand.judge(p.Name, s.Warnings, true, cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	demand.flags(cmd, "when all is printed", "machine")
+	return cmd
+}
+
+// A surrounding is all that the lab knows of where it runs. In JSON the fields
+// of the environment stand beside the others.
+type surrounding struct {
+	machine.Environment
+	Topology machine.Topology  `json:"topology"`
+	Overhead harness.Overhead  `json:"overhead"`
+	Servers  []server          `json:"servers"`
+	Noise    harness.Noise     `json:"noise"` // in the second before
+	Warnings []harness.Warning `json:"warnings"`
+}
+
+// A server is a kind of server that locks are kept on.
+type server struct {
+	Kind   string `json:"kind"`
+	Reason string `json:"reason,omitempty"` // why there is none, "" if there is
+}
+
+// lookAround looks at the machine, and watches it for d.
+func lookAround(d time.Duration) surrounding {
+	env := machine.Capture()
+	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: runner.Calibrate().Overhead(), Noise: listen(d)}
+	s.Warnings = append(env.Warnings(), machine.NoiseWarnings(s.Noise)...)
+	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
+		v := server{Kind: kind}
+		if err := backend.Available(kind); err != nil {
+			v.Reason = err.Error()
+		}
+		s.Servers = append(s.Servers, v)
+	}
+	return s
+}
+
+// encode writes s as JSON.
+func (s surrounding) encode(out io.Writer) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(s); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
+
+// A fact is a line of the table: something known under a heading.
+type fact struct{ heading, name, value string }
+
+// print writes the machine in a line, all facts in aligned columns, and the
+// warnings.
+func (s surrounding) print(out io.Writer) error {
+	fmt.Fprintln(out, s.Environment)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	heading := ""
+	for _, f := range s.facts() {
+		if f.heading == heading {
+			f.heading = ""
+		} else {
+			heading = f.heading
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.heading, f.name, f.value)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	for _, w := range s.Warnings {
+		fmt.Fprintf(out, "warning (%s): %s\n  remedy: %s\n", w.Kind, w.Text, w.Remedy)
+	}
+	return nil
+}
+
+func (s surrounding) facts() []fact {
+	facts := clockFacts(s.Environment)
+	facts = append(facts, fact{"atomics", "compare-and-swap", s.Atomics})
+	for _, c := range s.Caches {
+		facts = append(facts, fact{"caches", c.Name(), c.Detail()})
+	}
+	if len(s.Caches) == 0 {
+		facts = append(facts, fact{"caches", "", "not known: the system does not tell"})
+	}
+	facts = append(facts, topologyFacts(s.Topology)...)
+	facts = append(facts, fact{"the lab", "turn of a local lock", fmt.Sprintf("%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed",
+		s.Overhead.Turn, s.Overhead.Log, s.Overhead.Timing)})
+	facts = append(facts, fact{"the lab", "turn called directly", fmt.Sprintf("%.1f ns; %.1f ns through sync.Locker, as measured turns are called",
+		s.Overhead.Direct, s.Overhead.Locker)})
+	for _, e := range s.Events {
+		value := atHand(e.Reason, "n/a")
+		if e.UserOnly {
+			value += ", in user mode only"
+		}
+		facts = append(facts, fact{"events", e.Event, value})
+	}
+	for _, v := range s.Servers {
+		facts = append(facts, fact{"servers", v.Kind, atHand(v.Reason, "missing")})
+	}
+	return append(facts, s.checkFacts()...)
+}
+
+// checkFacts lists what was looked at before figures are believed; what there is
+// a warning about carries a mark.
+func (s surrounding) checkFacts() (facts []fact) {
+	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]harness.Noise{s.Noise})...) {
+		mark, found := "ok", c.Found
+		switch {
+		case c.Bad:
+			mark = "!"
+		case found == "":
+			mark, found = "?", "the system does not tell"
+		}
+		facts = append(facts, fact{"fitness", fmt.Sprintf("%-2s %s", mark, c.Name), found})
+	}
+	return facts
+}
+
+// atHand says that something is there or, with a reason, that it is not.
+func atHand(reason, missing string) string {
+	if reason == "" {
+		return "at hand"
+	}
+	return missing + ": " + reason
+}
+
+func clockFacts(e machine.Environment) []fact {
+	rate := "stated by the machine"
+	if e.ClockRate == "measured" {
+		rate = fmt.Sprintf("measured; measurements differ by %.2g ppm", e.ClockError)
+	}
+	between := "not measured: " + e.Skew.Reason
+	if s := e.Skew; s.CPUs > 0 {
+		between = fmt.Sprintf("%d of %d within %.0f ns of the first; the farthest is %.0f ns off, give or take %.0f; backward steps: %d",
+			s.CPUs, e.CPUs, s.Bound, s.Offset, s.Error, s.Backward)
+	}
+	return []fact{
+		{"clock", "reads", fmt.Sprintf("%s, %.6g MHz", e.Clock, e.ClockHz/1e6)},
+		{"clock", "rate", rate},
+		{"clock", "floor", fmt.Sprintf("%.1f ns from one reading to the next", e.ClockFloor)},
+		{"clock", "step", fmt.Sprintf("%.1f ns", e.ClockStep)},
+		{"clock", "across CPUs", between},
+	}
+}
+
+// topologyFacts says which processors are near each other. Of what the system
+// does not tell it says nothing.
+func topologyFacts(t machine.Topology) []fact {
+	facts := []fact{{"CPUs", "order of workers", cpuList(t.CPUs())}}
+	previous := len(t)
+	for _, r := range []machine.Relation{machine.SMTSiblings, machine.SameCache, machine.SameNode, machine.SamePackage} {
+		groups := t.Groups(r)
+		if len(groups) == previous {
+			continue // no CPU is nearer
+		}
+		previous = len(groups)
+		var lists []string
+		for _, g := range groups {
+			slices.Sort(g)
+			lists = append(lists, cpuList(g))
+		}
+		facts = append(facts, fact{"CPUs", r.String(), strings.Join(lists, " | ")})
+	}
+	return facts
+}
+
+// cpuList writes processors as Linux does: "0-3,8". A run is three at least.
+func cpuList(cpus []int) string {
+	var parts []string
+	for len(cpus) > 0 {
+		n := 1
+		for n < len(cpus) && cpus[n] == cpus[0]+n {
+			n++
+		}
+		if n < 3 {
+			n = 1
+			parts = append(parts, strconv.Itoa(cpus[0]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", cpus[0], cpus[n-1]))
+		}
+		cpus = cpus[n:]
+	}
+	return strings.Join(parts, ",")
+}

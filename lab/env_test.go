@@ -1,0 +1,158 @@
+package lab
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+)
+
+// twoSockets is a machine of two sockets with two cores each and two threads a
+// core.
+func twoSockets() surrounding {
+	s := surrounding{
+		Environment: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Made-up 9000", CPUs: 8, Cores: 4, Sockets: 2,
+			Clock: "RDTSC", ClockHz: 2.5e9, ClockFloor: 11.25, ClockStep: 0.4, ClockRate: "measured", ClockError: 1.5,
+			Skew:    machine.Skew{Offset: 30, Error: 90, Bound: 140, CPUs: 7},
+			Caches:  []machine.Cache{{Level: 3, Type: "unified", KiB: 2048, Line: 64, Shared: 4, Count: 2}},
+			Atomics: "LOCK CMPXCHG", GOMAXPROCS: 8, Go: "go0",
+			Events: []machine.EventStatus{{Event: "cycles", Reason: "because"}, {Event: "instructions", UserOnly: true}, {Event: "task-clock"}}},
+		Overhead: harness.Overhead{Turn: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
+		Servers:  []server{{Kind: "redis"}, {Kind: "zookeeper", Reason: "no jars"}},
+		Noise:    harness.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
+		Warnings: []harness.Warning{{Text: "it is noisy", Remedy: "silence it", Kind: "noise"}},
+	}
+	for i := range 8 {
+		s.Topology = append(s.Topology, machine.Place{CPU: i, Core: i % 4, Thread: i / 4, Cache: i % 2, Node: i % 2, Package: i % 2})
+	}
+	return s
+}
+
+func TestPrintEnv(t *testing.T) {
+	var out bytes.Buffer
+	if err := twoSockets().print(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Made-up 9000 · 8 CPUs (4 cores, 2 sockets) · linux amd64 · go0
+clock    reads                                          RDTSC, 2500 MHz
+         rate                                           measured; measurements differ by 1.5 ppm
+         floor                                          11.2 ns from one reading to the next
+         step                                           0.4 ns
+         across CPUs                                    7 of 8 within 140 ns of the first; the farthest is 30 ns off, give or take 90; backward steps: 0
+atomics  compare-and-swap                               LOCK CMPXCHG
+caches   L3 unified                                     2 of 2048 KiB, lines of 64 B, 4 CPUs share one
+CPUs     order of workers                               0-7
+         SMT siblings                                   0,4 | 1,5 | 2,6 | 3,7
+         same last-level cache                          0,2,4,6 | 1,3,5,7
+the lab  turn of a local lock                           5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
+         turn called directly                           2.5 ns; 3.5 ns through sync.Locker, as measured turns are called
+events   cycles                                         n/a: because
+         instructions                                   at hand, in user mode only
+         task-clock                                     at hand
+servers  redis                                          at hand
+         zookeeper                                      missing: no jars
+fitness  ok processors                                  8 CPUs
+         ok CPU limit of the container                  none
+         ?  frequency governor                          the system does not tell
+         ?  turbo                                       the system does not tell
+         !  threads that share a core (SMT)             8 CPUs on 4 cores
+         ok kinds of processor                          alike
+         ok virtual machine                             no
+         ?  load before the start                       the system does not tell
+         ok clock of the samples                        RDTSC
+         ?  time-stamp counter                          the system does not tell
+         ok timer floor                                 11.2 ns
+         ok timer step                                  0.4 ns
+         ok rate of the clock                           measurements differ by 1.5 ppm
+         ok clocks of the processors                    within 140 ns, 0 backward steps
+         !  taken by the host (steal)                   20.0 %
+         ?  used by other processes                     the system does not tell
+         ok a thread waited for a CPU (pressure stall)  1.0 %
+         ?  stopped at the CPU limit (throttling)       the system does not tell
+         ?  slowed down by heat                         the system does not tell
+         ok speed of a CPU after the window, of before  101.0 %
+         ok lost to moves between CPUs                  0.0 %
+warning (noise): it is noisy
+  remedy: silence it
+`
+	if got := out.String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestPrintEnvOfLittle prints a machine that tells nothing.
+func TestPrintEnvOfLittle(t *testing.T) {
+	s := surrounding{Environment: machine.Environment{OS: "plan9", Arch: "arm64", CPUs: 2, Clock: "CNTVCT_EL0", ClockRate: "stated",
+		Skew: machine.Skew{Reason: "threads cannot be bound"}}}
+	for i := range 2 {
+		s.Topology = append(s.Topology, machine.Place{CPU: i, Core: i, Cache: -1, Node: -1, Package: -1})
+	}
+	var out bytes.Buffer
+	if err := s.print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"stated by the machine", "not measured: threads cannot be bound", "not known", "0,1"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	for r := machine.SameCPU; r <= machine.Unknown; r++ {
+		if strings.Contains(out.String(), r.String()+" ") {
+			t.Errorf("claims %q in\n%s", r, out.String())
+		}
+	}
+}
+
+// TestEnvJSON checks that the JSON has every part of the text.
+func TestEnvJSON(t *testing.T) {
+	text, err := json.Marshal(twoSockets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts map[string]any
+	if err := json.Unmarshal(text, &parts); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cpu", "clock_hz", "clock_floor", "clock_step", "clock_rate", "clock_error_ppm", "clock_skew",
+		"caches", "events", "topology", "servers", "noise", "warnings"} {
+		if parts[name] == nil {
+			t.Errorf("no %s in %s", name, text)
+		}
+	}
+}
+
+// TestLookAround checks that what is shown of this machine is there.
+func TestLookAround(t *testing.T) {
+	s := lookAround(10 * time.Millisecond)
+	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 || len(s.Events) != len(machine.EventNames()) {
+		t.Errorf("%d CPUs, but %+v", s.CPUs, s)
+	}
+	if got, want := len(s.Warnings), len(s.Environment.Warnings())+len(machine.NoiseWarnings(s.Noise)); got != want {
+		t.Errorf("%d warnings of %d", got, want)
+	}
+	if s.Noise.Window < 10*time.Millisecond {
+		t.Errorf("watched for %v", s.Noise.Window)
+	}
+}
+
+func TestCPUList(t *testing.T) {
+	for _, tc := range []struct {
+		cpus []int
+		want string
+	}{
+		{nil, ""},
+		{[]int{3}, "3"},
+		{[]int{0, 1}, "0,1"},
+		{[]int{0, 1, 2, 3, 8}, "0-3,8"},
+		{[]int{0, 2, 1, 3, 4, 6, 5, 7}, "0,2,1,3,4,6,5,7"},
+		{[]int{0, 2, 4, 5, 6}, "0,2,4-6"},
+	} {
+		if got := cpuList(tc.cpus); got != tc.want {
+			t.Errorf("cpuList(%v) = %q, want %q", tc.cpus, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"locklab/hardware"
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+)
+
+// A hardwareRun runs experiments about the hardware, prints what they find, and
+// keeps it if there is a directory to keep it in.
+type hardwareRun struct {
+	program         *Program
+	options         hardware.Options
+	json            bool
+	out             string // directory; "" only prints
+	resume, replace bool
+	evidence        bool // begin with the listing of instructions
+	named           bool // the experiments were asked for by name
+
+	file    *resultfile.Writer // nil only prints
+	earlier *resultfile.Run    // what an interrupted run left; nil if there is none
+}
+
+// run runs the experiments of suite and writes the report, even if it was
+// interrupted.
+func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
+	if err := h.open(); err != nil {
+		return err
+	}
+	err := h.runAll(ctx, suite, stdout, stderr)
+	if h.file == nil {
+		return err
+	}
+	err = errors.Join(err, h.file.Finish(func(m *resultfile.Manifest) {
+		m.Finished, m.Interrupted = time.Now().UTC(), err != nil
+	}))
+	if rerr := reportRun(io.Discard, h.out); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	if !h.json {
+		fmt.Fprintln(stdout, reportLine(filepath.Join(h.out, reportName)))
+	}
+	if errors.Is(err, errInterrupted) {
+		fmt.Fprintf(stderr, "interrupted: %s holds what was finished; add --resume to go on\n", h.out)
+	}
+	return err
+}
+
+// open starts the directory, or goes on with it.
+func (h *hardwareRun) open() error {
+	switch {
+	case h.out == "" && (h.resume || h.replace):
+		return fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
+	case h.out == "":
+		return nil
+	case h.resume && h.replace:
+		return fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+	}
+	env := machine.Capture()
+	m := resultfile.Manifest{
+		Command: append([]string{h.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: h.options.Seed,
+		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
+	}
+	var err error
+	if h.resume {
+		h.file, h.earlier, err = resultfile.Resume(h.out, m)
+		return err
+	}
+	if h.replace {
+		if err := moveAside(h.out); err != nil {
+			return err
+		}
+	}
+	h.file, err = resultfile.Create(h.out, m)
+	return err
+}
+
+// runAll runs the experiments one after the other. One that must be asked for by
+// name is left out unless it was; one that this machine cannot run is skipped
+// with its reason.
+func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
+	if h.evidence {
+		if f, err := evidenceFinding(); err != nil {
+			fmt.Fprintf(stderr, "evidence: skipped: %v\n", err)
+		} else if err := h.keep(f); err != nil {
+			return err
+		}
+	}
+	for _, e := range suite {
+		if e.OptIn != "" && !h.named {
+			continue
+		}
+		if err := e.Available(); err != nil {
+			fmt.Fprintf(stdout, "%s: skipped: %v\n\n", e.Name, err)
+			continue
+		}
+		if h.finished(e) {
+			fmt.Fprintf(stdout, "%s: finished before\n\n", e.Name)
+			continue
+		}
+		if err := h.runOne(ctx, e, stdout, stderr); err != nil {
+			return err
+		}
+		if !h.json {
+			fmt.Fprintln(stdout)
+		}
+	}
+	return nil
+}
+
+// finished reports whether an earlier run has e whole.
+func (h *hardwareRun) finished(e *hardware.Experiment) bool {
+	return h.earlier != nil && slices.ContainsFunc(h.earlier.Findings, func(f *harness.Finding) bool {
+		return f.Name == e.Name && !f.Interrupted
+	})
+}
+
+// runOne runs e, and prints and keeps what it found, even if it was interrupted.
+func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout, stderr io.Writer) error {
+	if !h.json {
+		fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
+	}
+	o := h.options
+	o.Locks = h.program.spinLocks()
+	show := &partProgress{out: stderr, name: e.Name}
+	o.Progress = show.update
+	if h.file != nil {
+		o.Keep = h.file.AppendSample
+	}
+	if h.earlier != nil {
+		for _, s := range h.earlier.Samples {
+			if s.Experiment == e.Name {
+				o.Earlier = append(o.Earlier, s)
+			}
+		}
+	}
+	found, err := hardware.Run(ctx, e, o)
+	show.close()
+	if found != nil {
+		err = errors.Join(err, h.keep(found), h.print(stdout, found))
+	}
+	switch {
+	case ctx.Err() != nil:
+		if !h.json {
+			fmt.Fprintln(stdout, "interrupted: only what was finished by then is shown")
+		}
+		return errInterrupted
+	case errors.Is(err, hardware.ErrOptions):
+		return fmt.Errorf("%w: %v", harness.ErrUsage, err)
+	}
+	return err
+}
+
+func (h *hardwareRun) keep(f *harness.Finding) error {
+	if h.file == nil {
+		return nil
+	}
+	return errors.Join(h.file.AppendFinding(f), h.file.Sync())
+}
+
+func (h *hardwareRun) print(out io.Writer, f *harness.Finding) error {
+	if !h.json {
+		return hardware.Write(out, f)
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(f)
+}
+
+// A partProgress shows how many parts of an experiment are done: a bar on a
+// terminal, elsewhere a line for every tenth of an experiment that takes long.
+type partProgress struct {
+	out   io.Writer
+	name  string
+	bar   *progressbar.ProgressBar
+	since time.Time
+	tenth int
+}
+
+func (p *partProgress) update(done, total int) {
+	if p.since.IsZero() {
+		p.since = time.Now()
+		if f, ok := p.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.out), progressbar.OptionFullWidth(),
+				progressbar.OptionShowCount(), progressbar.OptionSetDescription(p.name), progressbar.OptionClearOnFinish())
+		}
+	}
+	if p.bar != nil {
+		p.bar.Set(done) // an error means only that the bar could not be drawn
+		return
+	}
+	const long = 10 * time.Second
+	if tenth := 10 * done / max(1, total); tenth > p.tenth && time.Since(p.since) > long {
+		p.tenth = tenth
+		fmt.Fprintf(p.out, "%s: %d of %d\n", p.name, done, total)
+	}
+}
+
+func (p *partProgress) close() {
+	if p.bar != nil {
+		p.bar.Exit() // likewise
+	}
+}

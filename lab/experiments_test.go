@@ -1,0 +1,135 @@
+package lab
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"locklab/hardware"
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// The arbiter is a simulation: it runs on every machine.
+
+func TestExperiment(t *testing.T) {
+	stdout, stderr, status := output(t, locklab(t, "hardware", "arbiter", "--repeats", "1", "--seed", "3"))
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d, said %q", status, stderr)
+	}
+	for _, e := range hardware.Suite {
+		if shown := strings.Contains(stdout, e.Question) && strings.Contains(stdout, e.Method); shown != (e.Name == "arbiter") {
+			t.Errorf("%s: question and method shown is %v:\n%s", e.Name, shown, stdout)
+		}
+	}
+	for _, want := range []string{"round robin", "\nnote: ", "\nanswer: "} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in\n%s", want, stdout)
+		}
+	}
+}
+
+func TestExperimentJSON(t *testing.T) {
+	stdout, stderr, status := output(t, locklab(t, "hardware", "arbiter", "--json", "--repeats", "2"))
+	if status != 0 || stderr != "" {
+		t.Fatalf("exit status %d, said %q", status, stderr)
+	}
+	var f harness.Finding
+	if err := json.Unmarshal([]byte(stdout), &f); err != nil {
+		t.Fatalf("%v in\n%s", err, stdout)
+	}
+	if f.Answer == "" || len(f.Tables) == 0 || f.Tables[0].Rows[1].Cells[0].N != 2 {
+		t.Errorf("found %+v", f)
+	}
+}
+
+func TestExperimentCommands(t *testing.T) {
+	names := make(map[string]bool)
+	for _, cmd := range program().hardwareCommand().Commands() {
+		names[cmd.Name()] = cmd.Short != ""
+	}
+	for _, e := range hardware.Suite {
+		if !names[e.Name] {
+			t.Errorf("no command %s", e.Name)
+		}
+	}
+}
+
+func TestExperimentUsageErrors(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"hardware arbiter --repeats -1", "hardware arbiter --budget -1s", "hardware arbiter --no-such-flag", "hardware arbiter extra",
+		"hardware arbiter --resume", "hardware arbiter --replace", "hardware arbiter --resume --replace -o " + t.TempDir(), "hardware arbiter --resume -o " + t.TempDir()} {
+		_, stderr, status := output(t, locklab(t, strings.Fields(args)...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") {
+			t.Errorf("%s: exit status %d, said %q", args, status, stderr)
+		}
+	}
+}
+
+// TestExperimentInterrupt shows that Ctrl-C prints what finished repeats found.
+func TestExperimentInterrupt(t *testing.T) {
+	t.Parallel()
+	cmd := locklab(t, "hardware", "arbiter", "--repeats", "1000000")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if said.Len() == 0 { // it has begun
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said.WriteString(lines.Text() + "\n")
+	}
+	_ = cmd.Wait() // the status says it
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(said.String(), "interrupted: ") {
+		t.Errorf("exit status %d, said %q", status, said.String())
+	}
+}
+
+// TestExperimentKept follows a finding into a directory and its report.
+func TestExperimentKept(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	args := []string{"hardware", "arbiter", "--repeats", "1", "-o", dir}
+	stdout, stderr, status := output(t, locklab(t, args...))
+	if status != 0 || stderr != "" || !strings.Contains(stdout, "report: "+dir) {
+		t.Fatalf("exit status %d, said %q, printed\n%s", status, stderr, stdout)
+	}
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Findings) != 1 || run.Findings[0].Name != "arbiter" || run.Manifest.Finished.IsZero() || run.Manifest.Interrupted {
+		t.Errorf("kept %+v, manifest %+v", run.Findings, run.Manifest)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, reportName))
+	if err != nil || !strings.Contains(string(page), run.Findings[0].Question) {
+		t.Errorf("the report does not ask %q (%v)", run.Findings[0].Question, err)
+	}
+	for _, c := range []struct {
+		flag   string
+		status int
+		want   string
+	}{
+		{"", exitUsage, "already holds a run"},
+		{"--resume", 0, "finished before"},
+		{"--replace", 0, "answer: "},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append(args, strings.Fields(c.flag)...)...))
+		if status != c.status || !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("%q: exit status %d, said %q, printed %q; want %d and %q", c.flag, status, stderr, stdout, c.status, c.want)
+		}
+	}
+	if !resultfile.Exists(dir + ".previous") {
+		t.Error("the replaced run is gone")
+	}
+}

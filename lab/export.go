@@ -1,0 +1,96 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+func exportCommand() *cobra.Command {
+	var format, out string
+	var names, docs []string
+	for _, e := range resultfile.Exports {
+		names = append(names, e.Name)
+		docs = append(docs, fmt.Sprintf("  %-13s %s", e.Name, e.Doc))
+	}
+	cmd := &cobra.Command{
+		Use:   "export DIR",
+		Short: "Write the results of a run in a format of others: CSV, benchstat, HdrHistogram",
+		Long: "export writes the results of the run in DIR in a format that other programs\nread:\n\n" + strings.Join(docs, "\n") + `
+
+In CSV the columns after those that say what was measured are the metrics, by
+their units. What comes from outside is written so that no spreadsheet takes it
+for a formula.`,
+		Example: "  locklab export DIR > results.csv\n  locklab export DIR --format hdr-wait -o waits.hlog",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("%w: export needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, e := range resultfile.Exports {
+				if e.Name == format {
+					return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the export", func(files *saver) error {
+						return export(e, args[0], out, files, cmd.OutOrStdout(), cmd.ErrOrStderr())
+					})
+				}
+			}
+			return fmt.Errorf("%w: --format is %q: want one of %s", harness.ErrUsage, format, strings.Join(names, ", "))
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&format, "format", "f", "csv", "one of "+strings.Join(names, ", "))
+	f.StringVarP(&out, "out", "o", "", "file to write (default: standard output)")
+	return cmd
+}
+
+// export writes the run in dir to the file, or to stdout without one.
+func export(e *resultfile.Export, dir, file string, files *saver, stdout, stderr io.Writer) error {
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range run.Damage {
+		fmt.Fprintf(stderr, "%s: %s\n", dir, d)
+	}
+	if file == "" {
+		return write(e, stdout, run)
+	}
+	var text bytes.Buffer
+	if err := e.Write(&text, run); err != nil {
+		return err
+	}
+	return files.save(file, text.Bytes())
+}
+
+func write(e *resultfile.Export, out io.Writer, run *resultfile.Run) error {
+	buffered := bufio.NewWriter(out)
+	if err := e.Write(buffered, run); err != nil {
+		return err
+	}
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of a line of results.jsonl",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(resultfile.JSONSchema)
+			return err
+		},
+	}
+}

@@ -1,0 +1,188 @@
+package lab
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"locklab/harness/metric"
+)
+
+// glossary returns the words and the units that docs/glossary.md explains, in
+// small letters.
+func glossary(t *testing.T) (words, units []string) {
+	t.Helper()
+	text, err := os.ReadFile("../docs/glossary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	into := &words
+	for line := range strings.Lines(string(text)) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		switch {
+		case !strings.HasPrefix(line, "| "), cell == "Word":
+		case cell == "Unit":
+			into = &units
+		default:
+			for word := range strings.SplitSeq(strings.ReplaceAll(cell, "`", ""), ", ") {
+				*into = append(*into, strings.ToLower(word))
+			}
+		}
+	}
+	return words, units
+}
+
+// TestGlossary: each word occurs in the code as it stands in the glossary, each
+// unit is that of a metric, and each metric's unit is explained.
+func TestGlossary(t *testing.T) {
+	words, units := glossary(t)
+	if len(words) < 25 || len(units) < 25 {
+		t.Fatalf("found %d words and %d units", len(words), len(units))
+	}
+	var code strings.Builder
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata" || d.Name() == "build") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			// A comment may break a line between two words.
+			code.WriteString(regexp.MustCompile(`\s*\n\s*// ?`).ReplaceAllString(strings.ToLower(string(text)), " "))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range words {
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(w)).MatchString(code.String()) {
+			t.Errorf("the glossary has %q, which no code says", w)
+		}
+	}
+	var measured []string
+	for _, m := range metric.Suite {
+		measured = append(measured, m.Unit)
+		if !slices.Contains(units, m.Unit) {
+			t.Errorf("the glossary has no unit %s, of the metric %s: %s", m.Unit, m.Name, m.Doc)
+		}
+	}
+	for _, u := range units {
+		if !slices.Contains(measured, u) {
+			t.Errorf("the glossary has the unit %s, which no metric has", u)
+		}
+	}
+}
+
+// TestAxesInGlossary: the title of each axis of a chart says what is on it in a
+// word of the glossary.
+func TestAxesInGlossary(t *testing.T) {
+	words, _ := glossary(t)
+	titles := axisTitles(t)
+	if len(titles) < 6 {
+		t.Fatalf("found only the titles %q", titles)
+	}
+	t.Logf("the titles of axes: %q", titles)
+	for _, title := range titles {
+		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToLower(title), w) }) {
+			t.Errorf("no word of docs/glossary.md is in the axis title %q: explain there what is on the axis", title)
+		}
+	}
+}
+
+// axisTitles returns the titles of axes that are written out in package reports:
+// what is assigned to a variable or a field called xTitle or yTitle, given to
+// place, or returned by a function whose name ends in Titles.
+func axisTitles(t *testing.T) (titles []string) {
+	t.Helper()
+	files, err := filepath.Glob("../reports/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(es ...ast.Expr) {
+		for _, e := range es {
+			titles = append(titles, literals(e)...)
+		}
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inTitles := false
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				inTitles = strings.HasSuffix(n.Name.Name, "Titles")
+			case *ast.ReturnStmt:
+				if inTitles {
+					add(n.Results...)
+				}
+			case *ast.AssignStmt:
+				for i, l := range n.Lhs {
+					if isTitle(l) && len(n.Rhs) == len(n.Lhs) {
+						add(n.Rhs[i])
+					}
+				}
+			case *ast.KeyValueExpr:
+				if isTitle(n.Key) {
+					add(n.Value)
+				}
+			case *ast.CallExpr:
+				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "place" && len(n.Args) == 4 {
+					add(n.Args[2:]...)
+				}
+			}
+			return true
+		})
+	}
+	return titles
+}
+
+// isTitle reports whether e is a variable or a field for the title of an axis.
+func isTitle(e ast.Expr) bool {
+	name := ""
+	switch e := e.(type) {
+	case *ast.Ident:
+		name = e.Name
+	case *ast.SelectorExpr:
+		name = e.Sel.Name
+	}
+	return name == "xTitle" || name == "yTitle"
+}
+
+// literals returns the text in e that names a quantity: not what is in
+// parentheses, comes from the data, or is given to a function other than Sprintf.
+func literals(e ast.Expr) (texts []string) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(n.Value)
+			text = regexp.MustCompile(`\([^)]*\)|%\w`).ReplaceAllString(text, "")
+			if n.Kind == token.STRING && err == nil && regexp.MustCompile(`[a-z]{5}`).MatchString(text) {
+				texts = append(texts, text)
+			}
+		case *ast.CallExpr:
+			f, ok := n.Fun.(*ast.SelectorExpr)
+			return ok && f.Sel.Name == "Sprintf"
+		}
+		return true
+	})
+	return texts
+}

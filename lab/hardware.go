@@ -1,0 +1,127 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"locklab/atomics"
+	"locklab/hardware"
+	"locklab/hardware/evidence"
+	"locklab/harness"
+)
+
+func (p *Program) hardwareCommand() *cobra.Command {
+	h := hardwareRun{program: p}
+	cmd := &cobra.Command{
+		Use:   "hardware",
+		Short: "Show what this machine's atomic instructions are and do",
+		Long: `hardware runs every experiment that need not be asked for by name, in half a
+minute. Each is also a command of its own, with its question and its method.
+
+With --out it keeps the findings, and the report with their charts, in a
+directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
+		Example: `  locklab hardware
+  locklab hardware core-to-core -o DIR
+  locklab hardware core-to-core -o DIR --resume
+  locklab hardware evidence`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			h.evidence = h.out != ""
+			return h.run(cmd.Context(), hardware.Suite, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	h.flags(cmd)
+	cmd.AddCommand(evidenceCommand())
+	for _, e := range hardware.Suite {
+		cmd.AddCommand(p.experimentCommand(e))
+	}
+	return cmd
+}
+
+// flags adds the flags of a command that runs experiments.
+func (h *hardwareRun) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntVar(&h.options.Repeats, "repeats", 0, "how often everything is measured (default 5)")
+	f.DurationVar(&h.options.Budget, "budget", 0, "how long to measure, about (default 3s, or what the experiment says)")
+	f.Uint64Var(&h.options.Seed, "seed", 0, "seed of whatever is random")
+	f.BoolVar(&h.json, "json", false, "print JSON")
+	f.StringVarP(&h.out, "out", "o", "", "directory to write findings and report to (default: only print)")
+	f.BoolVar(&h.resume, "resume", false, "go on with what an interrupted command left in that directory")
+	f.BoolVar(&h.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+}
+
+func (p *Program) experimentCommand(e *hardware.Experiment) *cobra.Command {
+	h := hardwareRun{program: p, named: true}
+	long := e.Question + "\n\n" + e.Method + "\n\nSource: " + e.Source
+	if e.OptIn != "" {
+		long += "\n\nIt runs only when asked for by name: " + e.OptIn
+	}
+	cmd := &cobra.Command{
+		Use:   e.Name,
+		Short: e.Question,
+		Long:  long,
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := e.Available(); err != nil {
+				return err
+			}
+			return h.run(cmd.Context(), []*hardware.Experiment{e}, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	h.flags(cmd)
+	return cmd
+}
+
+func evidenceCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "evidence",
+		Short: "Disassemble the atomic operations in this very binary",
+		Long: `evidence reads the text of the running binary and prints the instructions of
+compare-and-swap, swap, add, acquire load and release store: sync/atomic as the
+compiler inlined it, and each primitive written in assembly. An arrow marks what
+makes an operation one step for every other CPU. A primitive that this CPU lacks
+is listed too; nothing is executed.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ls, err := evidence.Capture()
+			if err != nil {
+				return err
+			}
+			return evidence.Write(cmd.OutOrStdout(), ls)
+		},
+	}
+}
+
+// evidenceFinding is the listing as a finding, for the report. It is nil where
+// there is no decoder for the architecture.
+func evidenceFinding() (*harness.Finding, error) {
+	ls, err := evidence.Capture()
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := evidence.Write(&text, ls); err != nil {
+		return nil, err
+	}
+	marked := 0
+	for _, l := range ls {
+		for _, line := range l.Lines {
+			if line.Atomic {
+				marked++
+			}
+		}
+	}
+	return &harness.Finding{
+		Name:     "evidence",
+		Question: "Which instructions make an operation one step for every other CPU?",
+		Method: "The text of the running binary is disassembled: sync/atomic as the compiler inlined it, and each primitive written in assembly. " +
+			"An arrow marks the atomic instructions.",
+		Source: "the binary itself",
+		Answer: fmt.Sprintf("A compare-and-swap is %s here. The listing shows %d operations and marks %d atomic instructions in them.",
+			atomics.CASName(), len(ls), marked),
+		Listing: text.String(),
+	}, nil
+}

@@ -1,0 +1,279 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"locklab/harness"
+	"locklab/harness/compare"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/harness/stat"
+	"locklab/internal/machine"
+	"locklab/internal/numfmt"
+)
+
+// defaultPairs is how many rounds two builds are measured in: as many ratios
+// tell a difference at 95 % for any number of cases that fits into a day.
+const defaultPairs = 20
+
+// sides name the two builds, and the directories of their runs.
+var sides = [2]string{"old", "new"}
+
+// builds measures two builds in alternating rounds and compares them. What was
+// measured is kept, and compared, even if ctx ends.
+func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, new string, stdout, stderr io.Writer) error {
+	var builds [2]runner.Build
+	for i, path := range []string{old, new} {
+		var err error
+		if builds[i], err = runner.AskBuild(ctx, path); ctx.Err() != nil {
+			fmt.Fprintln(stderr, "interrupted before anything was measured")
+			return errInterrupted
+		} else if err != nil {
+			return err
+		}
+	}
+	plan, need, skipped, err := o.plan(builds, len(how.Gates))
+	if err != nil {
+		return err
+	}
+	servers, lacking, err := startServers(ctx, plan)
+	if ctx.Err() != nil {
+		servers.stop()
+		fmt.Fprintln(stderr, "interrupted before anything was measured")
+		return errInterrupted
+	}
+	if err != nil {
+		return err
+	}
+	defer servers.stop()
+	skipped = append(skipped, lacking...)
+	for _, s := range skipped {
+		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Lock, s.Reason)
+	}
+	if err := plan.Validate(); err != nil {
+		return err
+	}
+	p := pairRun{builds: builds, budget: o.run.budget, least: need, stderr: stderr}
+	if err := p.create(o.run, plan, servers, skipped); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s, %s, 2 builds, about %v\n", numfmt.Plural(len(plan.Cases), "case"), numfmt.Plural(plan.Rounds, "round"), (2 * plan.Estimate()).Round(time.Second))
+	err = p.measure(ctx, plan)
+	interrupted := ctx.Err() != nil
+	return p.conclude(o, how, err, interrupted, stdout)
+}
+
+// plan returns what both builds will measure, the fewest rounds that say
+// anything about it, and the locks that one of the builds does not have.
+func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, int, []resultfile.Skip, error) {
+	run := o.run
+	run.budget = 0 // it chooses the rounds here
+	plan, err := run.plan()
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	skipped := drop(plan, func(v *harness.Variant) string {
+		for i, b := range builds {
+			if !slices.Contains(b.Locks, v.Name) {
+				return "the " + sides[i] + " build does not have it"
+			}
+		}
+		return ""
+	})
+	if len(plan.Cases) == 0 && len(skipped) > 0 {
+		return nil, 0, nil, fmt.Errorf("%w: nothing is left to measure: %s: %s", harness.ErrUsage, skipped[0].Lock, skipped[0].Reason)
+	}
+	tests := max(1, gates*len(plan.Cases))
+	need := stat.MinRounds(1 - o.alpha/float64(tests))
+	plan.Rounds = o.run.rounds
+	if o.run.budget > 0 {
+		plan.Rounds = 1
+		round := max(time.Millisecond, 2*plan.Estimate())
+		if plan.Rounds = int(o.run.budget / round); plan.Rounds < need {
+			return nil, 0, nil, fmt.Errorf("%w: a budget of %v is too small: %s take %d rounds of %v; choose fewer cases or a shorter --duration",
+				harness.ErrUsage, o.run.budget, numfmt.Plural(tests, "comparison"), need, round.Round(time.Millisecond))
+		}
+	}
+	if plan.Rounds < need {
+		return nil, 0, nil, fmt.Errorf("%w: %s cannot tell any difference in %s: give --rounds %d or more, or fewer cases",
+			harness.ErrUsage, numfmt.Plural(plan.Rounds, "round"), numfmt.Plural(tests, "comparison"), need)
+	}
+	return plan, need, skipped, nil
+}
+
+// A pairRun is two runs that are measured in the same rounds.
+type pairRun struct {
+	builds [2]runner.Build
+	dirs   [2]string
+	files  [2]*resultfile.Writer
+	lost   [2][]resultfile.Loss
+	rounds int           // complete
+	budget time.Duration // after which no round begins; 0 is none
+	least  int           // rounds are measured all the same
+	stderr io.Writer
+}
+
+// create starts both runs on disk.
+func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []resultfile.Skip) error {
+	now := time.Now().UTC()
+	root := o.out
+	if root == "" {
+		root = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
+	}
+	for i, side := range sides {
+		p.dirs[i] = filepath.Join(root, side)
+		if o.replace {
+			if err := moveAside(p.dirs[i]); err != nil {
+				return err
+			}
+		} else if resultfile.Exists(p.dirs[i]) {
+			return fmt.Errorf("%w: %s already holds a run; choose another directory, or let --replace move it aside", harness.ErrUsage, p.dirs[i])
+		}
+	}
+	env := machine.Capture()
+	for i, b := range p.builds {
+		env := env
+		env.Go, env.Arch = b.Go, b.Arch
+		versions := make(map[string]string)
+		for kind, v := range s.versions() {
+			versions[kind] = v
+		}
+		for module, v := range b.Modules {
+			versions[module] = v
+		}
+		var err error
+		p.files[i], err = resultfile.Create(p.dirs[i], resultfile.Manifest{
+			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: b.Commit, Seed: o.seed, Pair: plan.RunID,
+			Rounds: plan.Rounds, Cases: len(plan.Cases), Started: now, Machine: env, Overhead: b.Overhead, Versions: versions,
+			Skipped: skipped, Warnings: env.Warnings(),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errEnough ends a comparison whose time is over.
+var errEnough = errors.New("the budget is spent")
+
+// measure runs plan into the files of both builds. That ctx ended is not an
+// error.
+func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
+	f, ok := p.stderr.(*os.File)
+	terminal := ok && term.IsTerminal(int(f.Fd()))
+	start := time.Now()
+	var pair [2]string
+	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at runner.Progress) error {
+		for _, text := range oddities(at) {
+			if terminal {
+				text = "\r\x1b[K" + text
+			}
+			fmt.Fprintf(p.stderr, "%s (%s build)\n", text, sides[build])
+		}
+		pair[build] = speed(at.Result)
+		if pair[0] != "" && pair[1] != "" {
+			line := fmt.Sprintf("[%*d/%d] round %d  %-44s old %s  new %s  %s left", len(fmt.Sprint(at.Total)), at.Done, at.Total,
+				at.Round+1, at.Case.Name(), pair[0], pair[1], max(0, at.Left).Round(time.Second))
+			if terminal {
+				fmt.Fprintf(p.stderr, "\r\x1b[K%.*s", max(20, width(f)-1), line) // one line that is written again and again
+			} else {
+				fmt.Fprintln(p.stderr, line)
+			}
+			pair = [2]string{}
+		}
+		if err := p.keep(build, at); err != nil {
+			return err
+		}
+		if at.Done%(2*len(plan.Cases)) != 0 {
+			return nil
+		}
+		if p.rounds++; p.budget > 0 && p.rounds >= p.least && time.Since(start) >= p.budget {
+			return errEnough
+		}
+		return nil
+	})
+	if terminal {
+		fmt.Fprint(p.stderr, "\r\x1b[K")
+	}
+	if ctx.Err() != nil || errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// keep writes what a case gave by one build.
+func (p *pairRun) keep(build int, at runner.Progress) error {
+	if at.Result == nil {
+		p.lost[build] = append(p.lost[build], loss(at))
+		return nil
+	}
+	return errors.Join(p.files[build].Append(at.Result), p.files[build].Sync())
+}
+
+// conclude closes the runs and compares them, err being why they ended early: a
+// build gave up, or the disk is full. It does not replace the comparison: what was
+// not measured is missing from the runs, so that the comparison is unsure, or finds
+// a regression all the same.
+func (p *pairRun) conclude(o *compareOptions, how compare.Options, err error, interrupted bool, stdout io.Writer) error {
+	early := interrupted || err != nil
+	for i, f := range p.files {
+		err = errors.Join(err, f.Finish(func(m *resultfile.Manifest) {
+			m.Finished, m.Interrupted = time.Now().UTC(), early
+			if !m.Interrupted {
+				m.Rounds = p.rounds // fewer than planned if the budget was spent
+			}
+			noteLost(m, o.run.program, p.lost[i], m.Rounds*m.Cases)
+		}))
+	}
+	var runs [2]*resultfile.Run
+	for i, dir := range p.dirs {
+		run, lerr := resultfile.Load(dir)
+		if lerr != nil {
+			return errors.Join(err, lerr)
+		}
+		runs[i] = run
+	}
+	fmt.Fprintf(p.stderr, "kept in %s and %s\n", p.dirs[0], p.dirs[1])
+	c, cerr := compare.Compare(runs[0], runs[1], how)
+	if cerr == nil {
+		cerr = o.print(c, stdout, p.stderr)
+	}
+	if err != nil {
+		if compared := cerr == nil || errors.Is(cerr, errRegressed) || errors.Is(cerr, errUnsure); !compared {
+			return err
+		}
+		fmt.Fprintln(p.stderr, o.run.program.Name+": "+resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	}
+	switch {
+	case interrupted:
+		fmt.Fprintln(p.stderr, "interrupted: this is of what was measured until then")
+		return errInterrupted
+	case err != nil && cerr == nil:
+		return errUnsure
+	}
+	return cerr
+}
+
+// speed says in a few words what a result gave; nil is a lost one.
+func speed(r *harness.Result) string {
+	if r == nil {
+		return "LOST"
+	}
+	if len(r.Violations) > 0 {
+		return "VIOLATED " + r.Violations[0].Rule
+	}
+	rate, _ := metric.Throughput.Of(r)
+	return figure([]float64{rate})
+}

@@ -1,0 +1,240 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+)
+
+// interleaved are the flags of a comparison of two builds that takes a second.
+func interleaved(old, new string, more ...string) []string {
+	return append([]string{"compare", "--interleave", old, new, "--locks", "ticket", "--workers", "1", "--metric", "cpu",
+		"--rounds", "12", "--duration", "30ms", "--out", "pair"}, more...)
+}
+
+func TestInterleave(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is about processes, which the race detector makes slow and does not look into; TestInterleaveInterrupt runs under it")
+	}
+	t.Parallel()
+	same, slow := testBuilds(t)
+	cmd := locklab(t, interleaved(same, slow)...)
+	stdout, stderr, status := output(t, cmd)
+	if status != exitRegressed || !strings.Contains(stdout, "sign test") || !strings.Contains(stdout, "REGRESSED: lock=ticket") {
+		t.Fatalf("a slow build: exit status %d\n%s%s", status, stdout, stderr)
+	}
+	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
+	var runs [2]*resultfile.Run
+	for i, dir := range []string{old, new} {
+		run, err := resultfile.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := run.Manifest; len(run.Results) != 12 || m.Pair == "" || m.Interrupted || m.Finished.IsZero() || m.Rounds != 12 || m.Overhead.Turn == 0 {
+			t.Errorf("%d results, %+v", len(run.Results), m)
+		}
+		runs[i] = run
+	}
+	if _, stderr, status := output(t, locklab(t, "report", new)); status != 0 {
+		t.Errorf("report: exit status %d, said %q", status, stderr)
+	}
+	if runs[0].Manifest.Pair != runs[1].Manifest.Pair {
+		t.Error("the two runs do not know each other")
+	}
+	// The directories say the same again.
+	again, stderr, status := output(t, locklab(t, "compare", old, new, "--metric", "cpu"))
+	if status != exitRegressed || again != stdout {
+		t.Errorf("exit status %d, said %q\n%s\nwant\n%s", status, stderr, again, stdout)
+	}
+
+	// A second comparison must not touch the first, unless it is told to.
+	second := locklab(t, interleaved(same, same)...)
+	second.Dir = cmd.Dir
+	if _, stderr, status := output(t, second); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	second = locklab(t, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--fail-over", "900%")...)
+	second.Dir = cmd.Dir
+	if stdout, stderr, status := output(t, second); status == exitRegressed || status == exitUsage {
+		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
+	}
+	if !resultfile.Exists(old + ".previous") {
+		t.Error("the earlier run is gone")
+	}
+}
+
+// TestInterleaveLosses: a build whose processes die now and then is measured to
+// the end, and does not pass.
+func TestInterleaveLosses(t *testing.T) {
+	apart(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dying := func(t *testing.T, when string) string {
+		dir := t.TempDir()
+		path, log := filepath.Join(dir, "program"), filepath.Join(dir, "log")
+		text := fmt.Sprintf("#!/bin/sh\necho begun >> '%s'\ncase $(wc -l < '%s') in %s esac\nexec '%s'\n", log, log, when, exe)
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const soon, late, crash = "1) ;; *) kill -9 $$;;", "[1-4]) ;; *) kill -9 $$;;", `read -r spec; echo '{"at":"lock"}'; echo 'panic: no node' >&2; exit 2;;`
+	for _, c := range []struct {
+		name, old, new string // when the builds die; "" is never
+		want           int
+		said           string
+		kept           [2]int // results of each build, at least
+	}{
+		{"killed once", "", "4) kill -9 $$;;", 0, "hold=100ns, round 3: runner: measuring process: signal: killed", [2]int{12, 12}},
+		{"killed twice", "", "4|5) kill -9 $$;;", exitUnsure, "NEW has 11 of its 12 rounds; round 3 was lost", [2]int{12, 11}},
+		{"crashes", "", "4) " + crash, exitRegressed, "NEW violated crash in 1 of 12 rounds", [2]int{12, 12}},
+		// Five losses in a row end the measurement. In the round of the fifth the
+		// other build may have been to come second.
+		{"new dies from the first round on", "", soon, exitUnsure, "program: 5 cases in a row gave no result", [2]int{4, 0}},
+		{"new dies from the fourth round on", "", late, exitUnsure, "NEW has 3 of its 12 rounds; round 4 was lost", [2]int{7, 3}},
+		{"old dies from the fourth round on", late, "", exitUnsure, "BASE has 3 of its 12 rounds; round 4 was lost", [2]int{3, 7}},
+		{"both die from the first round on", soon, soon, exitUnsure, "which NEW lost: runner: measuring process: signal: killed", [2]int{}},
+		{"new crashes, and then dies", "", "4) " + crash + " [1-3]) ;; *) kill -9 $$;;", exitRegressed, "NEW violated crash in 1 of 3 rounds", [2]int{7, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			builds := [2]string{exe, exe}
+			for i, when := range []string{c.old, c.new} {
+				if when != "" {
+					builds[i] = dying(t, when)
+				}
+			}
+			cmd := locklab(t, interleaved(builds[0], builds[1], "--duration", "20ms", "--fail-over", "900%")...)
+			stdout, stderr, status := output(t, cmd)
+			said := strings.Join(strings.Fields(stdout+stderr), " ")
+			if status != c.want || !strings.Contains(said, c.said) {
+				t.Errorf("exit status %d, want %d, and %q in\n%s%s", status, c.want, c.said, stdout, stderr)
+			}
+			for i, want := range c.kept {
+				run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", sides[i]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := len(run.Results); n < want {
+					t.Errorf("the %s build has %d results, want %d at least", sides[i], n, want)
+				}
+			}
+		})
+	}
+}
+
+// TestInterleaveFullDisk lets the files of two builds grow to 10 kB each, as on a
+// full disk. What was measured until then is compared, and what is missing is named.
+func TestInterleaveFullDisk(t *testing.T) {
+	apart(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := limited(t, 20, interleaved(exe, exe, "--rounds", "40", "--duration", "5ms", "--fail-over", "900%")...)
+	stdout, stderr, status := output(t, cmd)
+	said := strings.Join(strings.Fields(stdout), " ")
+	if status != exitUnsure || !strings.Contains(stderr, "\nlocklab: ") || !strings.Contains(stderr, "file too large") ||
+		!strings.Contains(said, "of its 40 rounds") || !strings.Contains(said, "Measure both builds again") || strings.Contains(stdout+stderr, "--resume") {
+		t.Errorf("exit status %d, want %d, the reason and what is missing in\n%s%s", status, exitUnsure, stdout, stderr)
+	}
+	for _, side := range sides {
+		run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", side))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(run.Results); n == 0 || n >= 40 || !run.Manifest.Interrupted {
+			t.Errorf("%s: %d results, interrupted is %v", side, n, run.Manifest.Interrupted)
+		}
+	}
+}
+
+// TestInterleaveInterrupt: Ctrl-C keeps what was measured, and says what it says.
+func TestInterleaveInterrupt(t *testing.T) {
+	t.Parallel()
+	same, slow := testBuilds(t)
+	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(stderr)
+	for n := 0; lines.Scan(); {
+		fmt.Fprintln(&said, lines.Text())
+		if strings.HasPrefix(lines.Text(), "[") {
+			if n++; n == 3 {
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stdout.String(), "sign test") {
+		t.Errorf("exit status %d\n%s%s", status, stdout.String(), said.String())
+	}
+	for _, side := range sides {
+		run, err := resultfile.Load(filepath.Join(cmd.Dir, "pair", side))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 15 || len(run.Damage) > 0 {
+			t.Errorf("%s: interrupted is %v, %d results, damage %v", side, run.Manifest.Interrupted, len(run.Results), run.Damage)
+		}
+	}
+}
+
+// TestInterleavePlan: what one build does not have is skipped aloud, and too few
+// rounds are refused before anything is measured.
+func TestInterleavePlan(t *testing.T) {
+	options := func(rounds int) *compareOptions {
+		return &compareOptions{alpha: 0.05, run: runOptions{program: program(), locks: "tas,mcs", workers: "1,2", rounds: rounds}}
+	}
+	both := runner.Build{Locks: []string{"tas", "mcs"}}
+	less := runner.Build{Locks: []string{"mcs", "clh"}}
+	p, _, skipped, err := options(20).plan([2]runner.Build{both, less}, 1)
+	if err != nil || len(p.Cases) != 2 || len(skipped) != 1 || skipped[0].Lock != "tas" || !strings.Contains(skipped[0].Reason, "new build") {
+		t.Errorf("%v, skipped %v, %v", p, skipped, err)
+	}
+	if _, _, _, err := options(20).plan([2]runner.Build{both, {}}, 1); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("nothing in common: %v", err)
+	}
+	// Four comparisons at 5 % together need 8 rounds: 1 - 2^-7 > 1 - 0.05/4.
+	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 1); err != nil {
+		t.Error(err)
+	}
+	if _, _, _, err := options(7).plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "--rounds 8") {
+		t.Errorf("seven rounds: %v", err)
+	}
+	if _, _, _, err := options(8).plan([2]runner.Build{both, both}, 2); err == nil {
+		t.Error("two metrics do not count twice")
+	}
+	// A budget chooses the rounds, if they are enough.
+	o := options(20)
+	o.run.budget, o.run.duration = time.Hour, time.Second
+	if p, need, _, err := o.plan([2]runner.Build{both, both}, 1); err != nil || need != 8 || p.Rounds < 200 || p.Rounds > 450 {
+		t.Errorf("in an hour: %+v, %d rounds at least, %v", p, need, err)
+	}
+	o.run.budget = time.Minute
+	if _, _, _, err := o.plan([2]runner.Build{both, both}, 1); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "too small") {
+		t.Errorf("a minute: %v", err)
+	}
+}

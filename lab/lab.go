@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/internal/machine"
+)
+
+// The exit statuses.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitUnfit       = 3
+	exitInterrupted = 130
+)
+
+// Errors that only choose the exit status: what they say has been said.
+var (
+	errInterrupted = errors.New("interrupted")
+	errViolations  = errors.New("a lock broke a promise")
+)
+
+// Main is the main function of a program that has the locks of p: it does what the
+// command line says and ends the process. In the processes that it starts for
+// measuring it measures one lock, so nothing must be done before it.
+func Main(p Program) {
+	runner.Main(p.Locks)
+	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
+	if err := p.validate(); err != nil {
+		os.Exit(p.status(err))
+	}
+	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	os.Exit(p.status(p.command().ExecuteContext(ctx)))
+}
+
+// untilSignal returns a context that ends with the first of the signals. When it
+// ends, a second signal ends the process as it stands: signal.NotifyContext ends
+// its context first and would lose a second signal that comes at once.
+func untilSignal(signals ...os.Signal) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, signals...)
+	go func() {
+		<-first
+		signal.Stop(first)
+		cancel()
+	}()
+	return ctx
+}
+
+// status prints what is left to say of err, in one line, and returns the exit
+// status.
+func (p *Program) status(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.Is(err, errViolations):
+		return exitFailed
+	case errors.Is(err, errUnfit):
+		return exitUnfit
+	case errors.Is(err, errRegressed):
+		return exitRegressed
+	case errors.Is(err, errUnsure):
+		return exitUnsure
+	}
+	text := resultfile.Line(strings.ReplaceAll(err.Error(), "\n", "; "))
+	if errors.Is(err, harness.ErrUsage) || errors.As(err, new(notComparedError)) {
+		fmt.Fprintln(os.Stderr, p.Name+": "+strings.ReplaceAll(text, harness.ErrUsage.Error()+": ", ""))
+		return exitUsage
+	}
+	fmt.Fprintln(os.Stderr, p.Name+": "+text)
+	return exitFailed
+}
+
+func (p *Program) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   p.Name,
+		Short: "Which lock, at which contention, on this machine: what it costs, how fair it is, what breaks it",
+		Long: p.Name + ` drives spin locks, blocking mutexes, and locks kept by ZooKeeper and
+Redis with one harness, checks that each of them really is a lock, and draws
+throughput, latency and fairness.`,
+		Version:       cmp.Or(p.Version, machine.BuildCommit(), "unknown"),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkLimits(cmd) },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
+	})
+	root.AddCommand(p.listCommand(), p.runCommand(), p.reportCommand(), p.compareCommand(), exportCommand(), p.hardwareCommand())
+	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
+		root.AddCommand(p.traceCommand())
+	}
+	root.AddCommand(p.envCommand(), schemaCommand())
+	for _, c := range root.Commands() {
+		c.Example = p.examples(c.Example)
+	}
+	return root
+}
+
+// noArgs refuses arguments, which cobra would take for a mistyped command.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: unexpected %q; see '%s --help'", harness.ErrUsage, args[0], cmd.CommandPath())
+}

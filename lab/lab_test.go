@@ -1,0 +1,356 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/cmd/locklab/catalog"
+	"locklab/harness/locktest"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/reports"
+)
+
+// asMain makes the test binary behave as the command.
+const asMain = "LOCKLAB_TEST_AS_MAIN"
+
+// program returns the program under test: command locklab.
+func program() *Program {
+	return &Program{Name: "locklab", Locks: suiteUnderTest(), Defaults: catalog.Defaults}
+}
+
+// parallelTests is how many of the tests that call t.Parallel run beside each
+// other: they wait for processes most of the time.
+const parallelTests = 4
+
+func TestMain(m *testing.M) {
+	runner.Main(suiteUnderTest())
+	if os.Getenv(asMain) != "" {
+		Main(*program())
+	}
+	locktest.Parallel(parallelTests)
+	os.Exit(m.Run())
+}
+
+// locklab returns the command, to be run as a process in a directory of its
+// own.
+func locklab(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Env = append(os.Environ(), asMain+"=1")
+	cmd.Dir = t.TempDir()
+	return cmd
+}
+
+// output runs cmd and returns what it said and its exit status.
+func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// quick are the flags of a run that takes a second.
+func quick(args ...string) []string {
+	return append([]string{"run", "--locks", "empty,sync-mutex,mcs", "--workers", "1,2", "--rounds", "2",
+		"--duration", "20ms", "--out", "run"}, args...)
+}
+
+// least are the flags of a run that has few charts, where these are not the point:
+// under the race detector it takes a second to draw one.
+func least(args ...string) []string {
+	return append([]string{"run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "2",
+		"--duration", "20ms", "--out", "run"}, args...)
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	testRun, err := filepath.Abs("../reports/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		want string // part of the one line
+	}{
+		{"run --locks nosuch", `"nosuch"`},
+		{"run --locks tickets", "did you mean ticket"},
+		{"run --workers -1", `"-1"`},
+		{"run --workers 0", `"0"`},
+		{"run --workers x", `"x"`},
+		{"run --workers 99999 --locks tas", "99999"},
+		{"run --hold fast", `"fast"`},
+		{"run --wait never", "adaptive, spin, pause, yield, sched-yield, park"},
+		{"run --pin here", "none, thread, cpu"},
+		{"run --read 101", `"101"`},
+		{"run --spread 0", `"0"`},
+		{"run --gc maybe", `"maybe"`},
+		{"run --rounds 0 --locks tas", "rounds is 0"},
+		{"run --duration -1s", "--duration"},
+		{"run --budget 1ms", "too small"},
+		{"run --budget 1m --duration 1s --rounds 3", "nothing is left to choose"},
+		{"run --locks empty --workers 2", "no case"},
+		{"run --locks tas --rounds 1 --duration 1ms --out " + file + "/run", "cannot write"},
+		{"run --no-such-flag", "no-such-flag"},
+		{"run extra", `"extra"`},
+		{"frobnicate", `"frobnicate"`},
+		{"report", "the directory of a run"},
+		{"report nowhere", "holds no run"},
+		{"report " + testRun + " --png " + file, "cannot write"},
+		{"export", "one run"},
+		{"export nowhere", "holds no run"},
+		{"export " + testRun + " --format xml", "csv, bench, hdr-wait, hdr-handover"},
+		{"export " + testRun + " -o " + file + "/x", "cannot write"},
+		{"schema extra", `"extra"`},
+		{"list nosuch", `"nosuch"`},
+		{"env extra", `"extra"`},
+		{"env --strict --accept noise", "there are cpus, cpu-limit"},
+		{"run --accept guest", "give both"},
+		{"report " + testRun + " --accept guest", "give both"},
+		{"report " + testRun + " --strict --accept noise", "there are cpus, cpu-limit"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			stdout, stderr, status := output(t, locklab(t, strings.Fields(c.args)...))
+			if status != exitUsage {
+				t.Errorf("exit status %d, want %d", status, exitUsage)
+			}
+			if strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || !strings.Contains(stderr, c.want) {
+				t.Errorf("said %q, want one line with %q", stderr, c.want)
+			}
+			if stdout != "" {
+				t.Errorf("printed %q", stdout)
+			}
+		})
+	}
+}
+
+func TestUnreachableServer(t *testing.T) {
+	t.Parallel()
+	cmd := locklab(t, quick("--locks", "redis-poll")...)
+	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=127.0.0.1:1")
+	_, stderr, status := output(t, cmd)
+	if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "127.0.0.1:1") {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
+		t.Error("it left a run behind")
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	cmd := locklab(t, quick("--seed", "7")...)
+	stdout, stderr, status := output(t, cmd)
+	if status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	dir := filepath.Join(cmd.Dir, "run")
+	if !strings.Contains(stdout, filepath.Join(dir, reportName)) {
+		t.Errorf("the path of the report is not in\n%s", stdout)
+	}
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// empty serves one worker; the two others run with 1 and 2.
+	if m := run.Manifest; len(run.Results) != 10 || len(run.Damage) > 0 || m.Interrupted || m.Finished.IsZero() ||
+		m.Seed != 7 || m.Rounds != 2 || m.Cases != 5 || m.Machine.OS == "" {
+		t.Errorf("%d results, manifest %+v", len(run.Results), m)
+	}
+	for _, name := range []string{resultfile.BenchName, reportName, markdownName, filepath.Join(chartsName, "throughput.png")} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	// A second run must not touch the first, unless it is told to.
+	again := locklab(t, quick()...)
+	again.Dir = cmd.Dir
+	if _, stderr, status := output(t, again); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	again = locklab(t, least("--replace")...)
+	again.Dir = cmd.Dir
+	if _, stderr, status := output(t, again); status != 0 {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	if !resultfile.Exists(dir + ".previous") {
+		t.Error("the earlier run is gone")
+	}
+
+	// A report can be drawn again, also from a file whose end is lost.
+	results := filepath.Join(dir, resultfile.ResultsName)
+	text, err := os.ReadFile(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(results, text[:len(text)-100], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	html := filepath.Join(cmd.Dir, "again.html")
+	if _, stderr, status := output(t, locklab(t, "report", dir, "--out", html, "--png", filepath.Join(cmd.Dir, "png"))); status != 0 {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	page, err := os.ReadFile(html)
+	if err != nil || !strings.Contains(string(page), "cut short") {
+		t.Errorf("the report does not say that a line is cut short (%v)", err)
+	}
+	run, err = resultfile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := reports.Charts(run)
+	if len(run.Results) != 1 || len(names) == 0 {
+		t.Errorf("%d results and the charts %v, want one result of two", len(run.Results), names)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(cmd.Dir, "png", name+".png"))
+		if err != nil || !strings.HasPrefix(string(text), "\x89PNG") {
+			t.Errorf("no picture of %s (%v)", name, err)
+		}
+	}
+}
+
+// TestNoServers shows that a lock without its server is skipped aloud.
+func TestNoServers(t *testing.T) {
+	t.Parallel()
+	cmd := locklab(t, least("--locks", "sync-mutex,redis-poll,zk-fair")...)
+	cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
+	_, stderr, status := output(t, cmd)
+	if status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(cmd.Dir, "run", reportName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Manifest.Skipped) != 2 {
+		t.Errorf("skipped %v, want two locks", run.Manifest.Skipped)
+	}
+	for _, s := range run.Manifest.Skipped {
+		if s.Reason == "" || !strings.Contains(stderr, s.Lock) || !strings.Contains(string(page), s.Lock) {
+			t.Errorf("%s was skipped in silence: %+v", s.Lock, s)
+		}
+	}
+
+	cmd = locklab(t, quick("--locks", "redis-poll")...)
+	cmd.Env = append(cmd.Env, "PATH=", "LOCKLAB_REQUIRE=redis", "LOCKLAB_REDIS=")
+	if _, stderr, status := output(t, cmd); status == 0 || !strings.Contains(stderr, "redis") {
+		t.Errorf("a required server is missing: exit status %d, said %q", status, stderr)
+	}
+}
+
+// TestInterrupt shows that Ctrl-C keeps what was measured.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for n := 0; lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "[") {
+			if n++; n == 3 {
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+		t.Errorf("exit status %d, want %d", status, exitInterrupted)
+	}
+	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {
+		t.Errorf("interrupted is %v, %d results, damage %v", run.Manifest.Interrupted, len(run.Results), run.Damage)
+	}
+	if !strings.Contains(stdout.String(), reportName) {
+		t.Error("no report was written")
+	}
+}
+
+// TestInterruptEarly sends Ctrl-C while the servers start.
+func TestInterruptEarly(t *testing.T) {
+	t.Parallel()
+	stalled := t.TempDir() // a program that is started and never gets ready
+	begun := filepath.Join(stalled, "begun")
+	if err := os.WriteFile(filepath.Join(stalled, "redis-server"), []byte("#!/bin/sh\ntouch '"+begun+"'\nexec sleep 60\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := locklab(t, quick("--locks", "redis-poll")...)
+	cmd.Env = append(cmd.Env, "PATH="+stalled+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			t.Fatalf("no server was started: %s", stderr.String())
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stderr.String(), "before anything was measured") {
+		t.Errorf("exit status %d, said %q", status, stderr.String())
+	}
+}
+
+func TestListAndEnv(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, status := output(t, locklab(t, "list", "--verbose"))
+	if status != 0 {
+		t.Fatalf("list: exit status %d, said %q", status, stderr)
+	}
+	for _, v := range catalog.All() {
+		if !strings.Contains(stdout, v.Name) || !strings.Contains(stdout, v.Paper) {
+			t.Errorf("list does not show %s and its source", v.Name)
+		}
+	}
+	for _, args := range [][]string{{"env"}, {"env", "--json"}, {"list", "--json"}, {"--version"}, {"--help"}, {}} {
+		if stdout, stderr, status := output(t, locklab(t, args...)); status != 0 || stdout == "" {
+			t.Errorf("%v: exit status %d, said %q", args, status, stderr)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package lab
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// absurd are values that no number or duration may have, beside those that its
+// kind does not read.
+var absurd = map[string][]string{
+	"int":      {"-1", "-9223372036854775808", "9223372036854775807", "20000000", "9223372036854775808", "NaN", "1e9", ""},
+	"uint64":   {"-1", "18446744073709551616", "NaN", "1e9", ""},
+	"float64":  {"-1", "0", "1", "2", "1e300", "NaN", "Inf", "-Inf", "1e400", ""},
+	"duration": {"-1ns", "-1h", "9223372036s", "2562047h47m16s", "1000000h", "9223372037s", "NaN", "5", ""},
+	"count":    {"0", "-1", "20000000", "9223372036854775807", "9223372036854775808", "NaN", "1e3", "1.5"},
+	"percent":  {"-1", "101", "9223372036854775808", "NaN"},
+	"span":     {"-1ns", "1000000h", "9223372036s", "9223372037s", "NaN", "5", "-1h-exp", "1000000h-exp"},
+}
+
+// axisKinds are the kinds of the flags of "locklab run" that are lists.
+var axisKinds = map[string]string{
+	"workers": "count", "clients": "count", "gomaxprocs": "count", "spread": "count", "read": "percent", "hold": "span", "think": "span",
+}
+
+// textual are the kinds of flags that are neither.
+var textual = []string{"string", "bool", "stringSlice"}
+
+// TestLimits gives each flag that is a number or a duration each absurd value. It
+// must say so in one line that names the flag or the value, and do nothing.
+func TestLimits(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it starts hundreds of processes, which the race detector makes slow and does not look into")
+	}
+	needs := map[string][]string{
+		"run": {"--locks", "sync-mutex"}, "compare": {"--interleave", "a", "b"}, "trace": {"zk-fair"}, "hardware": {"cas"},
+	}
+	tried := 0
+	for _, cmd := range program().command().Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			kind := f.Value.Type()
+			if slices.Contains(textual, kind) {
+				kind = ""
+				if cmd.Name() == "run" { // compare asks its binaries first, which refuse them so
+					kind = axisKinds[f.Name]
+				}
+			} else if _, ranged := limits()[cmd.Name()+" "+f.Name]; !ranged && f.Name != seedFlag {
+				t.Errorf("--%s of %s has no limits", f.Name, cmd.Name())
+			}
+			for _, value := range absurd[kind] {
+				tried++
+				refuses(t, cmd, f.Name, value, needs[cmd.Name()])
+			}
+		})
+	}
+	if tried < 100 {
+		t.Errorf("%d values were tried", tried)
+	}
+}
+
+// refuses gives cmd a flag that it must refuse.
+func refuses(t *testing.T, cmd *cobra.Command, flag, value string, args []string) {
+	t.Run(cmd.Name()+"/"+flag+"="+strconv.Quote(value), func(t *testing.T) {
+		t.Parallel()
+		stdout, stderr, status := output(t, locklab(t, append(append([]string{cmd.Name()}, args...), "--"+flag+"="+value)...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || stdout != "" {
+			t.Errorf("exit status %d, said %q, printed %q", status, stderr, stdout)
+		}
+	})
+}

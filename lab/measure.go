@@ -1,0 +1,172 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+)
+
+// A measuring runs a plan into the file of a run.
+type measuring struct {
+	program *Program
+	plan    *runner.Plan
+	out     *resultfile.Writer
+	stderr  io.Writer
+
+	budget time.Duration // of the whole run from begin on; 0 is none
+	begin  time.Time
+	told   bool // that the budget does not suffice
+
+	rounds      int // as planned by now
+	done, total int // cases, over all rounds
+	violated    []string
+	lost        []resultfile.Loss
+}
+
+// run measures what earlier, which may be nil, has not. That ctx ended is not an
+// error: what was measured until then is complete.
+func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
+	if earlier != nil {
+		m.done = len(earlier.Results)
+	}
+	left := float64(m.plan.Estimate()) * float64(m.total-m.done) / float64(m.total)
+	fmt.Fprintf(m.stderr, "%d cases, %d rounds, about %v\n", len(m.plan.Cases), m.plan.Rounds, time.Duration(left).Round(time.Second))
+	show := newProgress(m.stderr)
+	defer show.clear()
+	if earlier != nil {
+		for _, r := range earlier.Results {
+			name := "lock=" + r.Lock.Name + "/" + r.Workload.Name()
+			show.add(name, r)
+			m.judge(name, r)
+		}
+		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
+	}
+	err := m.plan.Run(ctx, func(p runner.Progress) error {
+		m.done, m.total = p.Done-len(m.lost), p.Total
+		if p.Rounds != m.rounds {
+			m.rounds = p.Rounds
+			if err := m.out.Edit(func(f *resultfile.Manifest) { f.Rounds = p.Rounds }); err != nil {
+				return err
+			}
+		}
+		if err := m.keep(p); err != nil {
+			return err
+		}
+		if p.Result != nil {
+			if err := m.out.Sync(); err != nil {
+				return err
+			}
+		}
+		show.update(p)
+		if text := m.overrun(p, time.Since(m.begin)); text != "" && !m.told {
+			m.told = true
+			show.lasting(text)
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// overrun returns a line that says that the run will take longer than its budget,
+// where it may not do with fewer rounds, or "". It knows so before it happens: by
+// what was measured for the time that has passed.
+func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
+	const tolerated = 1.1
+	whole := passed + p.Left + reportTime
+	if m.budget == 0 || float64(whole) <= tolerated*float64(m.budget) {
+		return ""
+	}
+	again := "for fewer, leave out --rounds"
+	if m.plan.Budget > 0 {
+		if p.Rounds > m.plan.Least {
+			return "" // there will be fewer
+		}
+		again = "it takes so many to tell locks apart; for less, choose fewer locks or workers"
+	}
+	return fmt.Sprintf("over the budget: as busy as the machine is now, %d rounds take about %v, not %v; %s", p.Rounds, whole.Round(time.Second), m.budget, again)
+}
+
+// keep writes what a case gave.
+func (m *measuring) keep(p runner.Progress) error {
+	if p.Lost != nil {
+		m.lost = append(m.lost, loss(p))
+		m.done--
+	}
+	if p.Result == nil {
+		return nil
+	}
+	m.judge(p.Case.Name(), p.Result)
+	return m.out.Append(p.Result)
+}
+
+// loss returns p, whose case was lost, for a manifest.
+func loss(p runner.Progress) resultfile.Loss {
+	return resultfile.Loss{Case: p.Case.Name(), Round: p.Round, Reason: strings.ReplaceAll(p.Lost.Error(), "\n", "; ")}
+}
+
+// noteLost replaces what f, of a run of p, says about lost cases by lost, of so
+// many measurements.
+func noteLost(f *resultfile.Manifest, p *Program, lost []resultfile.Loss, total int) {
+	f.Lost = lost
+	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
+	remedy := "go on with " + p.Name + " run --resume, which measures what is missing"
+	if f.Pair != "" { // such a run does not go on
+		remedy = "measure both builds again"
+	}
+	if n := len(lost); n > 0 {
+		f.Warnings = append(f.Warnings, harness.Warning{Kind: lossKind, Remedy: remedy,
+			Text: fmt.Sprintf("%d of %d measurements gave no result, the first: %s", n, total, lost[0])})
+	}
+}
+
+// judge notes what a result violates.
+func (m *measuring) judge(name string, r *harness.Result) {
+	for _, v := range r.Violations {
+		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", name, v.Rule, v.Detail))
+	}
+}
+
+// lossKind marks the warning about lost cases, which a resumed run replaces.
+const lossKind = "lost"
+
+func isLoss(w harness.Warning) bool { return w.Kind == lossKind }
+
+// finish completes the file, writes the report, and says how it went; err is what
+// ended the run early, if not ctx.
+func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
+	interrupted := ctx.Err() != nil
+	again := "go on with: " + m.program.Name + " run --resume --out " + dir
+	ferr := m.out.Finish(func(f *resultfile.Manifest) {
+		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
+		noteLost(f, m.program, m.lost, m.total)
+	})
+	rerr := reportRun(stdout, dir)
+	for _, v := range m.violated {
+		fmt.Fprintln(m.stderr, v)
+	}
+	switch {
+	case err != nil: // what follows from it need not be said
+		return fmt.Errorf("%w; %d of %d measurements are in %s; %s", err, m.done, m.total, dir, again)
+	case ferr != nil || rerr != nil:
+		return errors.Join(ferr, rerr)
+	case interrupted:
+		fmt.Fprintf(m.stderr, "interrupted: %s holds what was measured until then; %s\n", dir, again)
+		return errInterrupted
+	case len(m.lost) > 0:
+		return fmt.Errorf("%d of %d measurements gave no result, the first: %s; %s", len(m.lost), m.total, m.lost[0], again)
+	case len(m.violated) > 0:
+		return errViolations
+	}
+	return nil
+}

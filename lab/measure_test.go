@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	mutexlab "locklab/mutex/lab"
+)
+
+// TestEarlierViolation: a run that goes on still tells what was found before.
+func TestEarlierViolation(t *testing.T) {
+	w := harness.Workload{Workers: 1, Window: 1}
+	lock := mutexlab.Suite[0]
+	plan := &runner.Plan{Cases: []runner.Case{{Lock: lock, Workload: w}}, Rounds: 1,
+		Done: func(runner.Case, int) bool { return true }}
+	var said bytes.Buffer
+	m := measuring{program: program(), plan: plan, stderr: &said, rounds: 1, total: 1}
+	err := m.run(t.Context(), &resultfile.Run{Results: []*harness.Result{{
+		Lock: lock.Describe(), Workload: w, Violations: []harness.Violation{{Rule: "exclusion", Detail: "two inside"}},
+	}}})
+	if err != nil || len(m.violated) != 1 || !strings.Contains(m.violated[0], "two inside") || m.done != 1 {
+		t.Errorf("%v, violated %q, %d done; said %q", err, m.violated, m.done, said.String())
+	}
+}
+
+// TestOverrun: that a run will miss its budget is said before it does, unless it
+// may still choose fewer rounds.
+func TestOverrun(t *testing.T) {
+	const budget = 30 * time.Second
+	fixed, free := new(runner.Plan), &runner.Plan{Budget: budget, Least: 6, Most: 50}
+	for _, c := range []struct {
+		name         string
+		plan         *runner.Plan
+		budget       time.Duration
+		rounds       int
+		passed, left time.Duration
+		want         string // "" is silence
+	}{
+		{"on its way", fixed, budget, 10, 5 * time.Second, 23 * time.Second, ""},
+		{"a little late", fixed, budget, 10, 10 * time.Second, 20 * time.Second, ""},
+		{"rising load", fixed, budget, 10, 12 * time.Second, 27 * time.Second, "10 rounds take about 41s, not 30s; for fewer, leave out --rounds"},
+		{"late at the very end", fixed, budget, 10, 40 * time.Second, 0, "42s"},
+		{"no budget", fixed, 0, 10, time.Hour, time.Hour, ""},
+		{"fewer rounds are left", free, budget, 7, 12 * time.Second, 27 * time.Second, ""},
+		{"no fewer rounds are left", free, budget, 6, 12 * time.Second, 27 * time.Second, "6 rounds take about 41s, not 30s; it takes so many"},
+	} {
+		m := measuring{program: program(), plan: c.plan, budget: c.budget}
+		got := m.overrun(runner.Progress{Rounds: c.rounds, Left: c.left}, c.passed)
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) || strings.Contains(got, "\n") {
+			t.Errorf("%s: said %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestOverBudget runs a plan whose cases take longer than its budget: it says so
+// once, before the end, and keeps the rounds that it was asked for.
+func TestOverBudget(t *testing.T) {
+	plan := &runner.Plan{Seed: 1, Rounds: 3, Cases: []runner.Case{{Lock: mutexlab.Suite[0],
+		Workload: harness.Workload{Workers: 1, Warmup: time.Millisecond, Window: 150 * time.Millisecond}}}}
+	out, err := resultfile.Create(filepath.Join(t.TempDir(), "run"), resultfile.Manifest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	m := measuring{program: program(), plan: plan, out: out, stderr: &said, budget: time.Second, begin: time.Now(), rounds: 3, total: 3}
+	if err := errors.Join(m.run(t.Context(), nil), out.Finish(func(*resultfile.Manifest) {})); err != nil {
+		t.Fatal(err)
+	}
+	text := said.String()
+	at := strings.Index(text, "over the budget: ")
+	if strings.Count(text, "over the budget: ") != 1 || at > strings.Index(text, "[3/3]") || m.done != 3 {
+		t.Errorf("%d results; said\n%s", m.done, text)
+	}
+}

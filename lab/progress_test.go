@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+)
+
+func TestFigure(t *testing.T) {
+	for _, c := range []struct {
+		rates []float64
+		want  string
+	}{
+		{nil, ""},
+		{[]float64{950}, "950 /s"},
+		{[]float64{12345}, "12.3 k/s"},
+		{[]float64{1e6, 3e6, 2e6}, "2 M/s"},
+		{[]float64{28.9e6, 28.9e6, 28.9e6, 28.9e6, 28.9e6}, "28.9 M/s"}, // no interval with five
+		{[]float64{90, 100, 100, 100, 100, 110}, "100 /s ±10 %"},
+		{[]float64{2e9}, "2 G/s"},
+	} {
+		if got := figure(c.rates); got != c.want {
+			t.Errorf("figure(%v) = %q, want %q", c.rates, got, c.want)
+		}
+	}
+}
+
+var aStep = step{done: 37, total: 216, round: 2, name: "lock=zk-two-level-local-first/workers=8/clients=2/hold=0s",
+	figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, steal: 0.004, load: 1.234}
+
+// TestLineFits makes the line of a terminal of every width: it never takes more
+// columns, and what matters most goes last.
+func TestLineFits(t *testing.T) {
+	dark := aStep
+	dark.steal, dark.load = math.NaN(), math.NaN()
+	short := step{done: 1, total: 2, name: "lock=tas/workers=1/hold=0s", left: time.Second}
+	for _, s := range []step{aStep, dark, short} {
+		shown := 0
+		for columns := range 200 {
+			line := s.fit(columns)
+			if n := columnsOf(line); n > columns || strings.ContainsAny(line, "\n\r\t") {
+				t.Fatalf("%d columns in %d: %q", n, columns, line)
+			}
+			if n := columnsOf(line); n < shown && n < columns-leastName {
+				t.Errorf("a wider terminal shows less: %d columns of %d: %q", n, columns, line)
+			}
+			shown = max(shown, columnsOf(line))
+		}
+	}
+	for columns, want := range map[int]string{
+		4:   "[ 3…",
+		30:  "[ 37/216] zk-two-level-local-…",
+		45:  "[ 37/216] zk-two-level-local-…  28.9 M/s ±1 %",
+		60:  "[ 37/216] zk-two-level-local-fir…  28.9 M/s ±1 %  3m10s left",
+		80:  "[ 37/216] zk-two-level-local-fir…  28.9 M/s ±1 %  3m10s left  steal 0 % load 1.2",
+		120: "[ 37/216] zk-two-level-local-first/workers=8/clients=2/hold=0s  28.9 M/s ±1 %  3m10s left  steal 0 % load 1.2",
+	} {
+		if got := aStep.fit(columns); got != want {
+			t.Errorf("in %d columns:\n%q, want\n%q", columns, got, want)
+		}
+	}
+}
+
+func TestPlainLine(t *testing.T) {
+	want := "[ 37/216] round 2   lock=zk-two-level-local-first/workers=8/clients=2/hold=0s  28.9 M/s ±1 %      3m10s left  steal 0 % load 1.2"
+	if got := aStep.plain(); got != want {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+// TestProgress plays a run to a terminal and to a file.
+func TestProgress(t *testing.T) {
+	c := runner.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
+	result := func(v ...harness.Violation) *harness.Result {
+		return &harness.Result{Ops: 1000, Elapsed: time.Second, Workload: c.Workload, Violations: v}
+	}
+	steps := []runner.Progress{
+		{Case: c, Total: 3, Left: 3 * time.Second},
+		{Case: c, Done: 1, Total: 3, Left: 2 * time.Second, Result: result()},
+		{Case: c, Done: 1, Total: 3, Left: 2 * time.Second, Round: 1},
+		{Case: c, Done: 2, Total: 3, Left: time.Second, Round: 1, Lost: errors.New("signal: killed")},
+		{Case: c, Done: 3, Total: 3, Round: 2, Result: result(harness.Violation{Rule: "exclusion"})},
+	}
+	for _, k := range []struct {
+		terminal bool
+		want     string
+	}{
+		{false, "[1/3] round 1   lock=mcs/workers=2/hold=0s                    1 k/s                 2s left  steal 3 % load 0.5\n" +
+			"LOST lock=mcs/workers=2/hold=0s, round 2: signal: killed\n" +
+			"[3/3] round 3   lock=mcs/workers=2/hold=0s                    VIOLATED exclusion       0s left  steal 3 % load 0.5\n"},
+		{true, "\r[0/3] mcs/workers=2/hold=0s  3s left\x1b[K" +
+			"\r[1/3] mcs/workers=2/hold=0s  1 k/s  2s left  steal 3 % load 0.5\x1b[K" +
+			"\r\x1b[KLOST lock=mcs/workers=2/hold=0s, round 2: signal: killed\n" +
+			"VIOLATED exclusion: lock=mcs/workers=2/hold=0s\n" +
+			"\r[3/3] mcs/workers=2/hold=0s  VIOLATED exclusion  0s left  steal 3 % load 0.5\x1b[K" + "\r\x1b[K"},
+	} {
+		var out bytes.Buffer
+		s := newProgress(&out)
+		s.disturbs = func() (steal, load float64) { return 0.03, 0.5 }
+		if k.terminal {
+			s.width = func() int { return 80 }
+		}
+		for _, p := range steps {
+			s.update(p)
+		}
+		s.clear()
+		if out.String() != k.want {
+			t.Errorf("terminal is %v, wrote\n%q, want\n%q", k.terminal, out.String(), k.want)
+		}
+	}
+}

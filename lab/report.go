@@ -1,0 +1,268 @@
+package lab
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/reports"
+)
+
+// The files of a report in the directory of its run.
+const (
+	reportName   = "index.html"
+	markdownName = "report.md"
+	chartsName   = "charts" // the pictures of the Markdown
+)
+
+// machinesDir is where a report of several runs goes if nothing is said.
+const machinesDir = "machines"
+
+func (p *Program) reportCommand() *cobra.Command {
+	var out, pictures string
+	var demand strictness
+	cmd := &cobra.Command{
+		Use:   "report DIR [DIR]...",
+		Short: "Draw the report of an earlier run again, or of several beside each other",
+		Long: `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
+charts as PNG files.
+
+Of several directories, such as the same run on several machines, it draws one
+report: each one's verdicts, every lock on every machine in one frame, the ratio
+of each machine to the first with its interval, and what they do not have in
+common.
+
+With --strict any warning in the report that --accept does not name makes the exit
+status 3; the report is written all the same.`,
+		Example: `  locklab report build/report
+  locklab report build/report --out report.md                  just the Markdown
+  locklab report build/report --png pictures                   each chart as a picture of its own
+  locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more
+  locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("%w: report needs the directory of a run, or of several", harness.ErrUsage)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := demand.validate(reports.WarningKinds()); err != nil {
+				return err
+			}
+			defer thrifty()()
+			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
+				runs, err := loadRuns(args)
+				if err != nil {
+					return err
+				}
+				if err := drawRuns(cmd.OutOrStdout(), files, runs, args, out, pictures); err != nil {
+					return err
+				}
+				return demand.judgeRuns(p.Name, runs, cmd.ErrOrStderr())
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
+	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
+	demand.flags(cmd, "when the report is written", "machine or the run")
+	return cmd
+}
+
+// drawRuns writes the report of runs, read from dirs: of one, or of several beside
+// each other.
+func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []string, out, pictures string) error {
+	if len(runs) > 1 {
+		return reportMachines(stdout, files, reports.Machines(runs, dirs), out, pictures)
+	}
+	if pictures != "" {
+		if err := writePictures(files, runs[0], pictures); err != nil {
+			return err
+		}
+	}
+	return writeReport(stdout, files, runs[0], cmp.Or(out, dirs[0]))
+}
+
+// loadRuns reads the runs in dirs, of which no two are the same.
+func loadRuns(dirs []string) ([]*resultfile.Run, error) {
+	var runs []*resultfile.Run
+	var seen []os.FileInfo
+	for i, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%w: %s holds no run: it is a file, and a run is a directory", harness.ErrUsage, dir)
+		}
+		run, err := resultfile.Load(dir)
+		if err != nil {
+			return nil, err
+		}
+		for k, other := range seen {
+			if os.SameFile(info, other) {
+				return nil, fmt.Errorf("%w: %s is given twice (also as %s): a report of several runs needs different ones", harness.ErrUsage, dirs[i], dirs[k])
+			}
+		}
+		runs, seen = append(runs, run), append(seen, info)
+	}
+	return runs, nil
+}
+
+// reportMachines writes the report of several runs.
+func reportMachines(stdout io.Writer, files *saver, machines []reports.Machine, out, pictures string) error {
+	if pictures != "" {
+		return fmt.Errorf("%w: --png is for one run; of several, --out DIR writes the pictures to DIR/%s", harness.ErrUsage, chartsName)
+	}
+	if out == "" {
+		out = machinesDir
+	}
+	t := newTarget(out)
+	err := t.write(files,
+		func(w io.Writer) error { return reports.WriteMachinesHTML(w, machines) },
+		func(w io.Writer, folder string, picture func(string, []byte) error) error {
+			return reports.WriteMachinesMarkdown(w, machines, folder, picture)
+		})
+	if err != nil {
+		return err
+	}
+	if err := reports.WriteMachines(stdout, machines, width(stdout)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
+	return err
+}
+
+// thrifty makes the process collect garbage early, until the function that it
+// returns is called: a report holds a whole run in memory and makes several times
+// as much garbage beside it.
+func thrifty() (undo func()) {
+	const percent = 25
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// writePictures writes every chart of run to dir/NAME.png.
+func writePictures(files *saver, run *resultfile.Run, dir string) error {
+	names := reports.FindingCharts(run)
+	if len(run.Results) > 0 || len(names) == 0 {
+		names = append(names, reports.Charts(run)...)
+	}
+	for _, name := range names {
+		var png bytes.Buffer
+		if err := reports.WritePNG(&png, run, name); err != nil {
+			return err
+		}
+		if err := files.save(filepath.Join(dir, name+".png"), png.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeReport writes the report of run to where out says and its verdict to
+// stdout.
+func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string) error {
+	t := newTarget(out)
+	err := t.write(files,
+		func(w io.Writer) error { return reports.WriteHTML(w, run) },
+		func(w io.Writer, folder string, picture func(string, []byte) error) error {
+			return reports.WriteMarkdown(w, run, folder, picture)
+		})
+	if err != nil {
+		return err
+	}
+	if err := reports.WriteVerdict(stdout, run, width(stdout)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
+	return err
+}
+
+// A target is the files that a report is written to; one that is "" is not.
+type target struct{ html, markdown string }
+
+// newTarget returns what out stands for: a file, by its ending, or a directory.
+func newTarget(out string) target {
+	if info, err := os.Stat(out); err != nil || !info.IsDir() {
+		switch strings.ToLower(filepath.Ext(out)) {
+		case ".html", ".htm":
+			return target{html: out}
+		case ".md", ".markdown":
+			return target{markdown: out}
+		}
+	}
+	return target{filepath.Join(out, reportName), filepath.Join(out, markdownName)}
+}
+
+// first returns the file to look at first.
+func (t target) first() string {
+	if t.html == "" {
+		return t.markdown
+	}
+	return t.html
+}
+
+// folder returns the name of the directory beside the Markdown for its
+// pictures, so that two reports in one directory keep apart.
+func (t target) folder() string {
+	base := filepath.Base(t.markdown)
+	if base == markdownName {
+		return chartsName
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base)) + "-" + chartsName
+}
+
+// write writes the files of t, each once it is composed, and removes the pictures
+// of the report that was there before.
+func (t target) write(files *saver, html func(io.Writer) error, markdown func(w io.Writer, folder string, picture func(string, []byte) error) error) error {
+	if t.html != "" {
+		var page bytes.Buffer
+		if err := html(&page); err != nil {
+			return err
+		}
+		if err := files.save(t.html, page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if t.markdown == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	stale := t.shown()
+	err := markdown(&text, t.folder(), func(path string, png []byte) error {
+		delete(stale, path)
+		return files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
+	})
+	if err == nil {
+		err = t.clear(stale) // before the text goes, which says what to clear
+	}
+	if err != nil {
+		return err
+	}
+	return files.save(t.markdown, text.Bytes())
+}
+
+// reportLine says where a report is.
+func reportLine(file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	return "report: " + file
+}
+
+// width returns how wide out is, in characters.
+func width(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return w
+		}
+	}
+	return 100
+}

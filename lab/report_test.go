@@ -1,0 +1,194 @@
+package lab
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// machineRuns are the directories of two runs of one workload.
+func machineRuns(t *testing.T) (one, two string) {
+	t.Helper()
+	dir, err := filepath.Abs("../reports/testdata/machines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "one-processor"), filepath.Join(dir, "two-processors")
+}
+
+// files returns the names of what lies under dir.
+func files(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	out := make(map[string]bool)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			out[filepath.ToSlash(name)] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// checkImages checks that every picture that a Markdown file names lies beside
+// it, and is named by it.
+func checkImages(t *testing.T, dir, name string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`\]\(<([^>]*)>\)`).FindAllSubmatch(text, -1) {
+		named[string(m[1])] = true
+	}
+	if len(named) == 0 {
+		t.Errorf("%s has no picture", name)
+	}
+	for picture := range named {
+		if png, err := os.ReadFile(filepath.Join(dir, picture)); err != nil || !strings.HasPrefix(string(png), "\x89PNG") {
+			t.Errorf("%s names %s, which is no picture (%v)", name, picture, err)
+		}
+	}
+	for file := range files(t, dir) {
+		if strings.HasSuffix(file, ".png") && !named[file] {
+			t.Errorf("%s lies in the directory, and %s does not name it", file, name)
+		}
+	}
+}
+
+func TestReportTargets(t *testing.T) {
+	if raceEnabled {
+		t.Skip("nothing runs beside anything else while a report is drawn, as a test of internal/layers says of package reports; it runs without -race")
+	}
+	t.Parallel()
+	one, two := machineRuns(t)
+	for _, c := range []struct {
+		args     []string
+		want     []string // files, with their directory
+		not      string
+		markdown string
+	}{
+		{[]string{one, "-o", "page.html"}, []string{"page.html"}, "page.md", ""},
+		{[]string{one, "-o", "text.md"}, []string{"text.md", "text-charts/throughput.png"}, "text.html", "text.md"},
+		{[]string{one, "-o", "both"}, []string{"both/index.html", "both/report.md", "both/charts/wait-distributed.png"}, "", "both/report.md"},
+		{[]string{one, two}, []string{"machines/index.html", "machines/report.md", "machines/charts/machines-ratio.png",
+			"machines/charts/machines-throughput-distributed.png"}, "", "machines/report.md"},
+		{[]string{one, two, "--out", "m.html"}, []string{"m.html"}, "m.md", ""},
+	} {
+		cmd := locklab(t, append([]string{"report"}, c.args...)...)
+		stdout, stderr, status := output(t, cmd)
+		if status != 0 {
+			t.Fatalf("%v: exit status %d, said %s", c.args, status, stderr)
+		}
+		got := files(t, cmd.Dir)
+		for _, name := range c.want {
+			if !got[name] {
+				t.Errorf("%v: no %s; there are %v", c.args, name, got)
+			}
+		}
+		if got[c.not] {
+			t.Errorf("%v: wrote %s", c.args, c.not)
+		}
+		if !strings.Contains(stdout, filepath.Join(cmd.Dir, c.want[0])) {
+			t.Errorf("%v: the path of the report is not in\n%s", c.args, stdout)
+		}
+		if len(c.args) > 1 && c.args[1] == two && !strings.Contains(stdout, "GOMAXPROCS: 1 on one-processor; 2 on two-processors.") {
+			t.Errorf("%v: it is not said that the settings differ:\n%s", c.args, stdout)
+		}
+		if c.markdown != "" {
+			checkImages(t, filepath.Join(cmd.Dir, filepath.Dir(c.markdown)), filepath.Base(c.markdown))
+		}
+	}
+}
+
+// TestReportAgain draws a report over one with more charts: pictures that the new
+// one does not show go, and nothing else does.
+func TestReportAgain(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the pictures are drawn under the race detector by the tests of reports")
+	}
+	t.Parallel()
+	one, _ := machineRuns(t)
+	dir := t.TempDir()
+	draw := func(run string) {
+		t.Helper()
+		if _, stderr, status := output(t, locklab(t, "report", run, "-o", dir)); status != 0 {
+			t.Fatalf("exit status %d, said %s", status, stderr)
+		}
+	}
+	draw(one)
+	before := files(t, dir)
+	mine := []string{"charts/mine.png", "charts/throughput.txt", "mine.png"}
+	for _, name := range mine {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The earlier report also shows a picture that is not there any more, and
+	// names some that it does not own.
+	report := filepath.Join(dir, markdownName)
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, "\n![gone](<charts/gone.png>)\n![above](<mine.png>)\n![above](<charts/../mine.png>)\nsee ![](<charts/mine.png>)\n![text](<charts/throughput.txt>)\n"...)
+	if err := os.WriteFile(report, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1}`} {
+		if err := os.WriteFile(filepath.Join(empty, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	draw(empty)
+	after := files(t, dir)
+	for _, name := range mine {
+		if !after[name] {
+			t.Errorf("%s was not the report's, and is gone", name)
+		}
+		delete(after, name)
+	}
+	if !before["charts/throughput.png"] || len(after) != 2 {
+		t.Errorf("of %d files the report left %v, want its two pages", len(before), after)
+	}
+}
+
+func TestReportRefuses(t *testing.T) {
+	t.Parallel()
+	one, two := machineRuns(t)
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(one, link); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "the directory of a run"},
+		{[]string{one, one}, "given twice"},
+		{[]string{one, two, one + "/../one-processor"}, "given twice"},
+		{[]string{one, link}, "given twice"},
+		{[]string{one, dir}, "holds no run"},
+		{[]string{one, file}, "holds no run"},
+		{[]string{one, two, "--png", dir}, "--png is for one run"},
+		{[]string{one, two, "-o", file}, "cannot write"},
+		{[]string{one, "-o", file + "/x.html"}, "cannot write"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append([]string{"report"}, c.args...)...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%v: exit status %d, said %q and %q, want a line with %q", c.args, status, stderr, stdout, c.want)
+		}
+	}
+}

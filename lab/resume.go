@@ -1,0 +1,114 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+)
+
+// The flags of the command run that say what is measured and how. A run keeps
+// them, and goes on only with the same ones.
+var planFlags = []string{
+	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc",
+	"rounds", "duration", "warmup", "budget", "seed", "hardware",
+}
+
+// chosen returns the flags of the plan that the user gave, and the seed.
+func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
+	m := map[string]string{"seed": fmt.Sprint(seed)}
+	for _, name := range planFlags {
+		if f.Changed(name) {
+			m[name] = f.Lookup(name).Value.String()
+		}
+	}
+	return m
+}
+
+// recall sets the flags of the plan to those of the run that m is of. Flags that
+// were given and say otherwise are an error.
+func recall(f *pflag.FlagSet, dir string, m resultfile.Manifest) error {
+	if m.Flags == nil {
+		return fmt.Errorf("%w: the run in %s does not say how it was planned and cannot be resumed; choose another directory", harness.ErrUsage, dir)
+	}
+	for _, name := range planFlags {
+		flag := f.Lookup(name)
+		was, given := m.Flags[name]
+		if !given {
+			was = flag.DefValue
+		}
+		if flag.Changed && flag.Value.String() != was {
+			return fmt.Errorf("%w: cannot go on with the run in %s: it was started with --%s %q, this is %q; leave the flag out, or choose another directory",
+				harness.ErrUsage, dir, name, was, flag.Value.String())
+		}
+		if given {
+			if err := f.Set(name, was); err != nil {
+				return fmt.Errorf("%w: the manifest in %s is damaged: --%s: %v", harness.ErrUsage, dir, name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// planAgain is plan as it was when the run that m is of began.
+func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
+	o.budget = 0 // it was spent on these rounds and windows
+	p, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
+	p.Rounds = m.Rounds
+	o.setWindows(p, m.Window)
+	drop(p, func(v *harness.Variant) string { // what was skipped then is skipped now
+		if i := slices.IndexFunc(m.Skipped, func(s resultfile.Skip) bool { return s.Lock == v.Name }); i >= 0 {
+			return m.Skipped[i].Reason
+		}
+		return ""
+	})
+	if len(p.Cases) == 0 {
+		return nil, fmt.Errorf("%w: the run in %s skipped every lock", harness.ErrUsage, o.out)
+	}
+	return p, nil
+}
+
+// A caseRound names a case in a round.
+type caseRound struct {
+	name  string
+	round int
+}
+
+// goOn makes p leave out what run has, and says why it cannot: a lock that was
+// measured and is skipped now, or a result that p would not have measured.
+func goOn(p *runner.Plan, dir string, run *resultfile.Run, skipped []resultfile.Skip) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: cannot go on with the run in %s: "+format, append([]any{harness.ErrUsage, dir}, args...)...)
+	}
+	if len(skipped) > 0 {
+		return refuse("%s was measured then and is skipped now: %s", skipped[0].Lock, skipped[0].Reason)
+	}
+	if len(p.Cases) != run.Manifest.Cases {
+		return refuse("it has %d cases, the same flags now give %d", run.Manifest.Cases, len(p.Cases))
+	}
+	planned := make(map[string]runner.Case)
+	for _, c := range p.Cases {
+		planned[c.Name()] = c
+	}
+	done := make(map[caseRound]bool)
+	for _, r := range run.Results {
+		at := caseRound{"lock=" + r.Lock.Name + "/" + r.Workload.Name(), r.Round}
+		c, ok := planned[at.name]
+		switch {
+		case !ok:
+			return refuse("the same flags do not give %s, which it has measured", at.name)
+		case c.Workload.Window != r.Workload.Window:
+			return refuse("it measured %s for %v, the same flags now give %v", at.name, r.Workload.Window, c.Workload.Window)
+		}
+		done[at] = true
+	}
+	p.Done = func(c runner.Case, round int) bool { return done[caseRound{c.Name(), round}] }
+	return nil
+}

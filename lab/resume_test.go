@@ -1,0 +1,377 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"locklab/harness/resultfile"
+)
+
+// apart is the begin of a test of whole processes, which waits for them most of
+// the time.
+func apart(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("it is about processes, which the race detector makes slow and does not look into; TestResume and TestInterrupt run under it")
+	}
+	t.Parallel()
+}
+
+// begun starts cmd and returns when it has said so many results.
+func begun(t *testing.T, cmd *exec.Cmd, results int) *bytes.Buffer {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := new(bytes.Buffer)
+	lines := bufio.NewScanner(stderr)
+	for n := 0; n < results && lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "[") {
+			n++
+		}
+	}
+	go func() {
+		for lines.Scan() { // so that the pipe does not fill up
+		}
+	}()
+	return said
+}
+
+// once fails t unless the run in dir has every case in every round exactly once,
+// and returns it.
+func once(t *testing.T, dir string, cases, rounds int) *resultfile.Run {
+	t.Helper()
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[caseRound]int)
+	for _, r := range run.Results {
+		at := caseRound{r.Lock.Name + "/" + r.Workload.Name(), r.Round}
+		if seen[at]++; seen[at] > 1 || r.Round >= rounds {
+			t.Errorf("%v was measured %d times, of %d rounds", at, seen[at], rounds)
+		}
+	}
+	if len(seen) != cases*rounds {
+		t.Errorf("%d cases and rounds, want %d", len(seen), cases*rounds)
+	}
+	if m := run.Manifest; m.Interrupted || m.Finished.IsZero() || len(run.Damage) > 0 || m.Rounds != rounds || m.Cases != cases {
+		t.Errorf("interrupted is %v, finished %v, %d cases, %d rounds, damage %q", m.Interrupted, m.Finished, m.Cases, m.Rounds, run.Damage)
+	}
+	return run
+}
+
+// TestResume interrupts a run three times: by Ctrl-C, by killing it, and by
+// killing it and cutting its last line; then it goes on to the end.
+func TestResume(t *testing.T) {
+	t.Parallel() // it waits for its processes most of the time
+	const cases, rounds = 4, 6
+	start := []string{"run", "--locks", "sync-mutex,mcs,tas,ttas", "--workers", "1", "--rounds", strconv.Itoa(rounds), "--duration", "20ms", "--seed", "5", "--out", "run"}
+	home := t.TempDir()
+	dir := filepath.Join(home, "run")
+	interruptThrice(t, home, start)
+	results := filepath.Join(dir, resultfile.ResultsName)
+	text, err := os.ReadFile(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte("\n")); n < 9 || n > cases*rounds-3 {
+		t.Fatalf("%d results after three interruptions", n)
+	}
+	if err := os.WriteFile(results, text[:len(text)-100], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := locklab(t, "run", "--resume", "--out", "run", "--seed", "5", "--rounds", strconv.Itoa(rounds))
+	cmd.Dir = home
+	if _, stderr, status := output(t, cmd); status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	run := once(t, dir, cases, rounds)
+	if !slices.Equal(run.Manifest.Command[1:], start) {
+		t.Errorf("the manifest says %q, want the command that began", run.Manifest.Command)
+	}
+	waits := 0
+	for _, r := range run.Results {
+		if len(r.Wait) > 0 { // a busy machine may leave a short window without
+			waits++
+		}
+	}
+	for _, c := range []struct {
+		name, line string
+		want       int
+	}{{resultfile.BenchName, "\nBenchmark", cases * rounds}, {resultfile.WaitLogName, "\nTag=", waits}} {
+		text, err := os.ReadFile(filepath.Join(dir, c.name))
+		if n := strings.Count(string(text), c.line); err != nil || n != c.want {
+			t.Errorf("%s has %d results (%v), want %d", c.name, n, err, c.want)
+		}
+	}
+
+	// A run that is whole goes on with nothing, and says so.
+	cmd = locklab(t, "run", "--resume", "--out", "run")
+	cmd.Dir = home
+	if _, stderr, status := output(t, cmd); status != 0 || !strings.Contains(stderr, "24 of 24 were measured before") {
+		t.Errorf("exit status %d, said %s", status, stderr)
+	}
+	once(t, dir, cases, rounds)
+	refusals(t, home)
+}
+
+// interruptThrice begins a run in home, goes on with it twice, and each time
+// stops it after some results.
+func interruptThrice(t *testing.T, home string, start []string) {
+	t.Helper()
+	for i, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGKILL} {
+		args := []string{"run", "--resume", "--out", "run"}
+		if i == 0 {
+			args = start
+		}
+		cmd := locklab(t, args...)
+		cmd.Dir = home
+		said := begun(t, cmd, 3)
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if i > 0 && !strings.Contains(said.String(), "were measured before") {
+			t.Errorf("it does not say what it goes on with:\n%s", said)
+		}
+	}
+}
+
+// refusals goes on with the finished run in home/run under other circumstances,
+// which must be told in one line. (Package resultfile tests what else may differ.)
+func refusals(t *testing.T, home string) {
+	name := filepath.Join(home, "run", resultfile.ManifestName)
+	original, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flags string
+		edit  func(m *resultfile.Manifest)
+		want  string
+	}{
+		{"--locks mcs", nil, `--locks "sync-mutex,mcs,tas,ttas", this is "mcs"`},
+		{"--duration 31ms", nil, `--duration "20ms", this is "31ms"`},
+		{"--seed 6", nil, `--seed "5", this is "6"`},
+		{"--replace", nil, "not both"},
+		{"", func(m *resultfile.Manifest) { m.Binary = strings.Repeat("0", 64) }, "another build"},
+		{"", func(m *resultfile.Manifest) { m.Cases = 5 }, "5 cases"},
+		{"", func(m *resultfile.Manifest) { m.Flags["workers"] = "2" }, "which it has measured"},
+		{"", func(m *resultfile.Manifest) { m.Window++ }, "20ms"},
+		{"", func(m *resultfile.Manifest) { m.Flags = nil }, "does not say how it was planned"},
+	} {
+		var m resultfile.Manifest
+		if err := json.Unmarshal(original, &m); err != nil {
+			t.Fatal(err)
+		}
+		if c.edit != nil {
+			c.edit(&m)
+		}
+		text, err := json.Marshal(m)
+		if err == nil {
+			err = os.WriteFile(name, text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := locklab(t, append([]string{"run", "--resume", "--out", "run"}, strings.Fields(c.flags)...)...)
+		cmd.Dir = home
+		_, stderr, status := output(t, cmd)
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
+			t.Errorf("exit status %d, said %q, want one line with %q", status, stderr, c.want)
+		}
+	}
+	if _, stderr, status := output(t, locklab(t, "run", "--resume")); status != exitUsage || !strings.Contains(stderr, "--out DIR") {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+}
+
+// TestOneWriter shows that two commands cannot write one run.
+func TestOneWriter(t *testing.T) {
+	apart(t)
+	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "1000", "--duration", "30ms", "--out", "run")
+	begun(t, cmd, 1)
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	second := locklab(t, "run", "--resume", "--out", "run")
+	second.Dir = cmd.Dir
+	if _, stderr, status := output(t, second); status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "another locklab is writing it") {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+}
+
+// children returns the processes whose parent is pid.
+func children(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		_, after, found := strings.Cut(string(text), ") ") // pid (name) state parent
+		if fields := strings.Fields(after); err == nil && found && fields[1] == strconv.Itoa(pid) && fields[0] != "Z" {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+// TestKilledChild kills measuring processes. A case whose process is killed once
+// is measured again; one whose process is killed twice is lost, the run goes on,
+// and --resume measures it.
+func TestKilledChild(t *testing.T) {
+	apart(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("the children of a process are read from /proc")
+	}
+	const rounds = 4
+	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", strconv.Itoa(rounds), "--duration", "200ms", "--out", "run")
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := make(map[int]bool)
+	for deadline := time.Now().Add(20 * time.Second); len(killed) < 3 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for _, pid := range children(t, cmd.Process.Pid) {
+			if !killed[pid] && len(killed) < 3 {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+					t.Fatal(err)
+				}
+				killed[pid] = true
+			}
+		}
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitFailed || strings.Count(said.String(), "LOST lock=sync-mutex") != 1 ||
+		strings.Count(said.String(), "AGAIN lock=sync-mutex") != 1 || !strings.Contains(said.String(), "signal: killed") || !strings.Contains(said.String(), "1 of 4 measurements gave no result") {
+		t.Fatalf("exit status %d, said %s", status, said.String())
+	}
+	dir := filepath.Join(cmd.Dir, "run")
+	run, err := resultfile.Load(dir)
+	if err != nil || len(run.Results) != rounds-1 || !slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
+		t.Fatalf("%d results, warnings %v (%v), want all but one", len(run.Results), run.Manifest.Warnings, err)
+	}
+	again := 0
+	for _, r := range run.Results {
+		if len(r.Retries) > 0 {
+			again++
+		}
+	}
+	if lost := run.Manifest.Lost; again != 1 || len(lost) != 1 || lost[0].Round != 0 || !strings.Contains(lost[0].Reason, "the second try") {
+		t.Errorf("%d results tell of another try; lost is %+v: want one of each", again, run.Manifest.Lost)
+	}
+	resumed := locklab(t, "run", "--resume", "--out", "run")
+	resumed.Dir = cmd.Dir
+	if _, stderr, status := output(t, resumed); status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	if run := once(t, dir, 1, rounds); len(run.Manifest.Lost) > 0 || slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
+		t.Error("the whole run still warns of a lost case")
+	}
+}
+
+// TestOrphans shows that a killed run leaves no process behind.
+func TestOrphans(t *testing.T) {
+	apart(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("the children of a process are read from /proc")
+	}
+	cmd := locklab(t, "run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "2", "--duration", "20s", "--out", "run")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for deadline := time.Now().Add(10 * time.Second); len(pids) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		pids = children(t, cmd.Process.Pid)
+	}
+	if len(pids) != 1 {
+		t.Fatalf("it has the children %v, want one", pids)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	for deadline := time.Now().Add(5 * time.Second); syscall.Kill(pids[0], 0) == nil && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := syscall.Kill(pids[0], 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the measuring process %d outlives the command: %v", pids[0], err)
+	}
+}
+
+// limited is locklab in a process whose files may have so many blocks, of 512
+// bytes, or of 1024 in some shells.
+func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
+	t.Helper()
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	cmd := locklab(t)
+	cmd.Args = append([]string{sh, "-c", fmt.Sprintf(`trap '' XFSZ; ulimit -f %d; exec "$0" "$@"`, blocks), cmd.Path}, args...)
+	cmd.Path = sh
+	return cmd
+}
+
+// TestFullDisk lets a run write 10 kB a file, as much as a full disk might. What
+// it has measured until then is whole, and it goes on when there is room.
+func TestFullDisk(t *testing.T) {
+	apart(t)
+	const rounds = 10
+	cmd := limited(t, 20, "run", "--locks", "sync-mutex,mcs", "--workers", "2", "--rounds", strconv.Itoa(rounds), "--duration", "5ms", "--out", "run")
+	_, stderr, status := output(t, cmd)
+	last := stderr[strings.LastIndex(strings.TrimSuffix(stderr, "\n"), "\n")+1:]
+	if status != exitFailed || !strings.HasPrefix(last, "locklab: ") || !strings.Contains(last, "file too large") || !strings.Contains(last, "--resume --out run") {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	dir := filepath.Join(cmd.Dir, "run")
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Count(stderr, "\n[")
+	if n := len(run.Results); n == 0 || n >= 2*rounds || len(run.Damage) > 0 || n-said > 1 || said > n {
+		t.Errorf("%d results of %d that it told of, damage %q: want as many, or one more", n, said, run.Damage)
+	}
+	again := locklab(t, "run", "--resume", "--out", "run")
+	again.Dir = cmd.Dir
+	if _, stderr, status := output(t, again); status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	once(t, dir, 2, rounds)
+}
+
+// TestPlanFlags: a flag that says what is measured must be known to --resume.
+func TestPlanFlags(t *testing.T) {
+	others := []string{"out", "replace", "resume", "strict", "accept", "help"} // they say where and whether, not what
+	program().runCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(planFlags, f.Name) == slices.Contains(others, f.Name) {
+			t.Errorf("--%s belongs in planFlags if it says what is measured, else in this test", f.Name)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+	"locklab/reports"
+)
+
+// measured makes up results of every case of the default plan in so many rounds:
+// as fast as each other, so that nothing but the number of rounds is judged.
+func measured(t *testing.T, o runOptions) (run *resultfile.Run, rounds int) {
+	t.Helper()
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run = &resultfile.Run{Manifest: resultfile.Manifest{Rounds: p.Rounds, Cases: len(p.Cases), Finished: time.Unix(1, 0),
+		Machine: machine.Environment{OS: "linux", CPUs: 2, GOMAXPROCS: 2}}}
+	for round := range p.Rounds {
+		for _, c := range p.Cases {
+			workers := make([]uint64, c.Workload.Workers)
+			for i := range workers {
+				workers[i] = 1000
+			}
+			n := uint64(1000 * len(workers))
+			run.Results = append(run.Results, &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
+				Elapsed: time.Second, Ops: n, Workers: workers, Handovers: n, Overlap: 1})
+		}
+	}
+	return run, p.Rounds
+}
+
+var fewRE = regexp.MustCompile(`no verdict: \d+ rounds?, \d+ needed`)
+
+// TestDefaultRounds: the default plan has as many rounds as each of its verdicts
+// takes, for any number of processors, and those that the Makefile asks for.
+func TestDefaultRounds(t *testing.T) {
+	for _, o := range []runOptions{
+		{locks: defaultLocks},
+		{locks: defaultLocks, budget: 270 * time.Second},
+		{locks: "all"},
+		{locks: "sync-mutex,mcs", workers: "1,2"},
+	} {
+		o.program = program()
+		run, rounds := measured(t, o)
+		text := verdictOf(t, run)
+		if few := fewRE.FindString(text); few != "" || rounds < defaultRounds {
+			t.Errorf("--locks %s takes %d rounds: %s", o.locks, rounds, few)
+		}
+		t.Logf("--locks %s: %d cases, %d rounds", o.locks, run.Manifest.Cases, rounds)
+	}
+	// One round less than a verdict takes, and it says so.
+	o := runOptions{program: program(), locks: defaultLocks}
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	need, _ := verdictRounds(p)
+	few := runOptions{program: program(), locks: defaultLocks, rounds: need - 1, roundsGiven: true}
+	run, _ := measured(t, few)
+	if text := verdictOf(t, run); !strings.Contains(text, fmt.Sprintf("no verdict: %d rounds, %d needed", need-1, need)) {
+		t.Errorf("%d rounds:\n%s", need-1, text)
+	}
+	if p, err = few.plan(); err != nil || !strings.Contains(doubt(p), fmt.Sprint(need)) {
+		t.Errorf("doubt %q, error %v", doubt(p), err)
+	}
+}
+
+func verdictOf(t *testing.T, run *resultfile.Run) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := reports.WriteVerdict(&out, run, 1000); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestDefaultSituations: a default run covers every situation that one on so many
+// processors can.
+func TestDefaultSituations(t *testing.T) {
+	run, _ := measured(t, runOptions{program: program(), locks: defaultLocks})
+	text := verdictOf(t, run)
+	for _, want := range []string{"Uncontended (", "More workers than CPUs (", "Long hold, more workers than CPUs (", "Mostly readers (", "Distributed, uncontended (", "Distributed, contended ("} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no verdict on %q", want)
+		}
+	}
+}
+
+// TestMakefileRounds: make report leaves the rounds to the lab, or asks for enough.
+func TestMakefileRounds(t *testing.T) {
+	text, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "locklab run") && strings.Contains(line, "--rounds") {
+			t.Errorf("a target asks for its own rounds: %s", line)
+		}
+	}
+}
+
+var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
+
+// TestMakefileBudget: on two processors the budget of make report has room for as
+// many rounds as a default run plans, also when the servers took ten seconds to
+// start, and with the experiments about the hardware it ends within five minutes.
+func TestMakefileBudget(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	text, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := budgetRE.FindSubmatch(text)
+	if m == nil {
+		t.Fatal("the Makefile has no BUDGET")
+	}
+	budget, err := time.ParseDuration(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const start, hardware = 10 * time.Second, 30 * time.Second
+	o := runOptions{program: program(), locks: defaultLocks, budget: budget}
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := plannedRounds(p)
+	if err := o.fit(p, budget-start-reportTime); err != nil || p.Rounds < want {
+		t.Errorf("%v give %d rounds, want %d (%v)", budget, p.Rounds, want, err)
+	}
+	if whole := budget + hardware; whole > 5*time.Minute {
+		t.Errorf("make report takes %v", whole)
+	}
+}

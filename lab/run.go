@@ -1,0 +1,331 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"locklab/hardware"
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/internal/machine"
+)
+
+// runOptions are the flags of the command run.
+type runOptions struct {
+	program *Program
+
+	locks, workers, clients, hold, think, wait, pin, gomaxprocs, reads, spread, gc string
+
+	rounds           int
+	duration, warmup time.Duration
+	budget           time.Duration
+	seed             uint64
+	hardware         bool
+	out              string
+	replace, resume  bool
+
+	begin       time.Time         // of the command
+	roundsGiven bool              // by the user
+	flags       map[string]string // of the plan, as given: see chosen
+	strictness
+}
+
+// The defaults of a run.
+const (
+	defaultLocks    = "default"
+	defaultRounds   = 10
+	defaultWindow   = 250 * time.Millisecond // for local locks
+	remoteStretch   = 3                      // a remote turn takes longer, so its window is so much longer
+	warmupShare     = 5                      // the warm-up is the window divided by this
+	defaultRunsRoot = "runs"
+)
+
+func (p *Program) runCommand() *cobra.Command {
+	o := runOptions{program: p}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Measure locks and write a report",
+		Long: `run measures every chosen lock under every combination of the axes, in rounds:
+each case once a round, each time in a fresh process, in shuffled order. It
+starts the servers that remote locks need (redis-server and ZooKeeper, as child
+processes on this machine), or uses yours: set LOCKLAB_REDIS or
+LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
+
+It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog
+(for the tools of HdrHistogram), manifest.json, the report as index.html, and the
+same as report.md with its charts. Ctrl-C keeps what was measured and still writes
+the report; --resume --out DIR goes on from there, also after a crash or a full
+disk, with the flags that the run was started with.
+
+--budget takes as many rounds as fit, from those without it to 50, with windows of
+their default length. Where they do not fit, the windows become shorter, down to
+20ms, and then the rounds fewer, down to what a verdict takes, 6 at least; where
+50 leave time over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
+the one and leaves the other to the budget; with --rounds, a machine that gets
+busier meanwhile makes the run longer, which is said as soon as it can be known.
+What --hardware adds comes on top.`,
+		Example: `  locklab run                                       one lock for each idea, about twenty minutes
+  locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
+  locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
+  locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
+  locklab run --out DIR --resume                    go on with an interrupted run`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.begin = time.Now()
+			if err := o.admit(p.Name, cmd.ErrOrStderr()); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().SortFlags = false
+	o.axisFlags(cmd)
+	o.runFlags(cmd)
+	return cmd
+}
+
+// axisFlags declares the flags that say which cases to measure.
+func (o *runOptions) axisFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
+	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8)")
+	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
+	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
+	f.StringVar(&o.think, "think", "", "time between release and next request (default 0)")
+	f.StringVar(&o.wait, "wait", "", "how spin locks wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
+	f.StringVar(&o.pin, "pin", "", "workers to threads: none, thread, cpu (default none)")
+	f.StringVar(&o.gomaxprocs, "gomaxprocs", "", "processors the Go scheduler uses (default: its own choice)")
+	f.StringVar(&o.reads, "read", "", "turns in a hundred that only read, such as 90 (default 0)")
+	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each turn at random (default 1)")
+	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
+}
+
+// runFlags declares the flags that say how a run goes.
+func (o *runOptions) runFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that one bad round in ten hides nothing, %d at least)", defaultRounds))
+	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
+	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
+	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
+	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
+	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
+	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
+	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	o.strictness.flags(cmd, "before anything is measured", "machine")
+}
+
+// run measures, and writes the report of what was measured even if it was
+// interrupted.
+func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	plan, err := o.prepare(flags)
+	if err != nil {
+		return err
+	}
+	servers, skipped, err := startServers(ctx, plan)
+	defer servers.stop()
+	if ctx.Err() == nil && err == nil {
+		err = o.settle(ctx, plan)
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(stderr, "interrupted before anything was measured")
+		return errInterrupted
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range skipped {
+		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Lock, s.Reason)
+	}
+	dir, out, earlier, err := o.open(plan, servers, skipped)
+	if err != nil {
+		return err
+	}
+	if text := doubt(plan); text != "" {
+		fmt.Fprintln(stderr, text)
+	}
+	m := measuring{program: o.program, plan: plan, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
+	err = m.run(ctx, earlier)
+	if o.hardware && err == nil && ctx.Err() == nil {
+		fmt.Fprintln(stderr, "what the hardware does: half a minute")
+		h := hardwareRun{program: o.program, file: out, earlier: earlier, evidence: true}
+		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
+			err = nil
+		}
+	}
+	return m.finish(ctx, err, dir, stdout)
+}
+
+// prepare turns the flags into a plan, without servers: a new one, or that of the
+// run to go on with.
+func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
+	if o.resume {
+		switch {
+		case o.out == "":
+			return nil, fmt.Errorf("%w: --resume needs the directory of a run: --out DIR", harness.ErrUsage)
+		case o.replace:
+			return nil, fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+		}
+		m, err := resultfile.ReadManifest(o.out)
+		if err != nil {
+			return nil, err
+		}
+		if err := recall(flags, o.out, m); err != nil {
+			return nil, err
+		}
+		return o.planAgain(m)
+	}
+	if !flags.Changed("seed") {
+		o.seed = rand.Uint64()
+	}
+	o.roundsGiven, o.flags = flags.Changed("rounds"), chosen(flags, o.seed)
+	return o.plan()
+}
+
+// settle makes a plan whose servers run ready to be measured: with a budget, by
+// what a case costs on this machine as it is now.
+func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
+	if o.budget > 0 && !o.resume {
+		if err := p.Probe(ctx); err != nil {
+			return err
+		}
+		// That the budget is too small now, on a busy machine, is no reason not
+		// to begin with the least of it.
+		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
+	}
+	return p.Validate()
+}
+
+// reportRun writes the report of the run in dir into dir.
+func reportRun(stdout io.Writer, dir string) error {
+	defer thrifty()()
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		return err
+	}
+	return writeReport(stdout, new(saver), run, dir)
+}
+
+// plan turns the flags into a plan, without servers.
+func (o runOptions) plan() (*runner.Plan, error) {
+	locks, err := o.program.choose(strings.Split(o.locks, ","))
+	if err != nil {
+		return nil, err
+	}
+	a, err := o.axes()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{{"duration", o.duration}, {"warmup", o.warmup}, {"budget", o.budget}} {
+		if f.d < 0 {
+			return nil, fmt.Errorf("%w: --%s is %v: want more than 0", harness.ErrUsage, f.name, f.d)
+		}
+	}
+	cases := a.cases(locks, runtime.GOMAXPROCS(0))
+	if o.locks == defaultLocks {
+		cases = a.defaultCases(locks, runtime.GOMAXPROCS(0))
+	}
+	p := &runner.Plan{Cases: cases, Seed: o.seed,
+		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
+	o.setRounds(p)
+	window := o.duration
+	if window == 0 {
+		window = defaultWindow
+	}
+	o.setWindows(p, window)
+	if o.budget > 0 && len(cases) > 0 {
+		return p, o.fit(p, o.budget-reportTime)
+	}
+	return p, nil
+}
+
+func (o runOptions) axes() (a axes, err error) {
+	var errs []error
+	list := func(e error) { errs = append(errs, e) }
+	a.workers, err = parseList("workers", o.workers, parseCount)
+	list(err)
+	a.clients, err = parseList("clients", o.clients, parseCount)
+	list(err)
+	a.hold, err = parseList("hold", o.hold, harness.ParseSpan)
+	list(err)
+	a.think, err = parseList("think", o.think, harness.ParseSpan)
+	list(err)
+	a.wait, err = parseList("wait", o.wait, parseName(harness.WaitPolicies))
+	list(err)
+	a.pin, err = parseList("pin", o.pin, parseName(harness.Pins))
+	list(err)
+	a.gomaxprocs, err = parseList("gomaxprocs", o.gomaxprocs, parseCount)
+	list(err)
+	a.reads, err = parseList("read", o.reads, parsePercent)
+	list(err)
+	a.spread, err = parseList("spread", o.spread, parseCount)
+	list(err)
+	a.gc, err = parseList("gc", o.gc, parseSwitch)
+	list(err)
+	return a, errors.Join(errs...)
+}
+
+// open starts the run on disk, or goes on with it and returns what it holds.
+func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, *resultfile.Run, error) {
+	now := time.Now().UTC()
+	dir := o.out
+	if dir == "" {
+		dir = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
+	}
+	env := machine.Capture()
+	versions := machine.Modules()
+	for kind, v := range s.versions() {
+		versions[kind] = v
+	}
+	m := resultfile.Manifest{
+		Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
+		Rounds: p.Rounds, Cases: len(p.Cases), Flags: o.flags, Window: o.base(p), Started: now, Machine: env,
+		Overhead: runner.Calibrate().Overhead(), Versions: versions, Skipped: skipped, Warnings: env.Warnings(),
+	}
+	if o.resume {
+		out, run, err := resultfile.Resume(dir, m)
+		if err != nil {
+			return "", nil, nil, err
+		}
+		if err := goOn(p, dir, run, skipped); err != nil {
+			return "", nil, nil, errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
+				m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
+			}))
+		}
+		return dir, out, run, nil
+	}
+	if o.replace {
+		if err := moveAside(dir); err != nil {
+			return "", nil, nil, err
+		}
+	}
+	out, err := resultfile.Create(dir, m)
+	return dir, out, nil, err
+}
+
+// moveAside makes room for a run in dir: an earlier one becomes DIR.previous.
+func moveAside(dir string) error {
+	if !resultfile.Exists(dir) {
+		return nil
+	}
+	previous := dir + ".previous"
+	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
+		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package lab
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness/resultfile"
+)
+
+// smallRun copies a run of the real lab into a directory of its own.
+func smallRun(t *testing.T) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run")
+	if err := os.CopyFS(dir, os.DirFS("../reports/testdata/run")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// put writes a file that stands for one of an earlier report.
+func put(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holds reports what is in file.
+func holds(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// drawing starts a report of dir, of which both pages are there, as of earlier
+// ones. It is killed if it has not ended after so long that it never will.
+func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
+	t.Helper()
+	put(t, filepath.Join(dir, reportName), "earlier")
+	put(t, filepath.Join(dir, markdownName), "earlier")
+	cmd = locklab(t, "report", dir)
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		timer.Stop()
+		_ = cmd.Process.Kill()
+	})
+	return cmd, bufio.NewReader(pipe)
+}
+
+// interrupted sends Ctrl-C and returns when the command has said that it ends.
+func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
+	t.Helper()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := stderr.ReadString('\n'); !strings.HasPrefix(line, "interrupted: the report") {
+		t.Fatalf("said %q (%v)", line, err)
+	}
+}
+
+func pipeAt(t *testing.T, file string) {
+	t.Helper()
+	if err := syscall.Mkfifo(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReportInterrupted: Ctrl-C while a large page is composed leaves the files
+// that were there, and while pictures are drawn the rest of them undone; what is
+// there is whole.
+func TestReportInterrupted(t *testing.T) {
+	apart(t)
+	t.Run("page", func(t *testing.T) {
+		dir := writeMany(t, 2)
+		results := filepath.Join(dir, resultfile.ResultsName)
+		text := holds(t, results)
+		if err := os.Remove(results); err != nil {
+			t.Fatal(err)
+		}
+		pipeAt(t, results)
+		cmd, stderr := drawing(t, dir)
+		// The command opens the pipe when it begins to read; once all is written it
+		// has read nearly all.
+		f, err := os.OpenFile(results, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(f, text); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		interrupted(t, cmd, stderr)
+		_ = cmd.Wait()
+		if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+			t.Errorf("exit status %d, want %d", status, exitInterrupted)
+		}
+		for name := range files(t, dir) {
+			if (name == reportName || name == markdownName) && holds(t, filepath.Join(dir, name)) != "earlier" || strings.HasSuffix(name, ".png") || strings.HasSuffix(name, ".new") {
+				t.Errorf("%s was written", name)
+			}
+		}
+	})
+	t.Run("pictures", func(t *testing.T) {
+		dir := smallRun(t)
+		cmd, stderr := drawing(t, dir)
+		for first := false; !first; time.Sleep(time.Millisecond) {
+			pictures, err := filepath.Glob(filepath.Join(dir, chartsName, "*.png"))
+			if err != nil || cmd.Process.Signal(syscall.Signal(0)) != nil {
+				t.Fatalf("no picture was drawn (%v)", err)
+			}
+			first = len(pictures) > 0
+		}
+		interrupted(t, cmd, stderr)
+		_ = cmd.Wait()
+		if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+			t.Errorf("exit status %d, want %d", status, exitInterrupted)
+		}
+		if page := holds(t, filepath.Join(dir, reportName)); !whole(page) {
+			t.Errorf("the page of %d bytes is not whole", len(page))
+		}
+		if holds(t, filepath.Join(dir, markdownName)) != "earlier" {
+			t.Error("all pictures were drawn, and the Markdown was written")
+		}
+		for name := range files(t, dir) {
+			if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".png") && !strings.HasSuffix(holds(t, filepath.Join(dir, name)), "IEND\xaeB`\x82") {
+				t.Errorf("%s is not whole", name)
+			}
+		}
+	})
+}
+
+func whole(page string) bool {
+	return strings.HasPrefix(page, "<!") && strings.HasSuffix(strings.TrimSpace(page), "</html>")
+}
+
+// writingTo starts a report whose page goes through a pipe, so that it is in the
+// middle of writing it when writingTo returns.
+func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, page *os.File) {
+	t.Helper()
+	dir = smallRun(t)
+	pipe := filepath.Join(dir, reportName+".new")
+	pipeAt(t, pipe)
+	cmd, stderr = drawing(t, dir)
+	page, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0) // else it would wait for ever
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { page.Close() })
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		if n, _ := page.Read(make([]byte, 1)); n > 0 {
+			break
+		}
+		if text := holds(t, filepath.Join(dir, reportName)); text != "earlier" || time.Since(begin) > time.Minute {
+			t.Fatalf("the page is not written beside the earlier one, of which %d bytes are there", len(text))
+		}
+	}
+	return dir, cmd, stderr, page
+}
+
+// TestReportInterruptedInFile: a file that is being written when Ctrl-C comes is
+// completed, and is the last.
+func TestReportInterruptedInFile(t *testing.T) {
+	apart(t)
+	dir, cmd, stderr, page := writingTo(t)
+	interrupted(t, cmd, stderr)
+	time.Sleep(200 * time.Millisecond) // in which a command that does not wait ends
+	rest, err := io.ReadAll(page)
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || err != nil {
+		t.Errorf("exit status %d, want %d (%v)", status, exitInterrupted, err)
+	}
+	if !whole("<" + string(rest)) {
+		t.Errorf("%d bytes of the page were written, which are not all", len(rest)+1)
+	}
+	left := files(t, dir)
+	if left[reportName+".new"] || left[chartsName+"/throughput.png"] || holds(t, filepath.Join(dir, markdownName)) != "earlier" {
+		t.Errorf("there are %v", left)
+	}
+}
+
+// TestSecondSignal: a second Ctrl-C ends the command as it stands, even while it
+// waits for a file that it cannot write; the earlier page stays.
+func TestSecondSignal(t *testing.T) {
+	apart(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		dir, cmd, stderr, _ := writingTo(t)
+		interrupted(t, cmd, stderr)
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != sig {
+			t.Errorf("it ended with %v, want by %v", cmd.ProcessState, sig)
+		}
+		if holds(t, filepath.Join(dir, reportName)) != "earlier" {
+			t.Error("the earlier page is gone")
+		}
+	}
+}
+
+// TestReplaced: each file that a command writes anew takes the place of the
+// earlier one when it is whole. A second name of the earlier file keeps its
+// content then, which it would not if the file were written over.
+func TestReplaced(t *testing.T) {
+	apart(t)
+	for _, args := range [][]string{
+		{"report", "DIR", "-o", "OUT"},
+		{"report", "DIR", "-o", "OUT/page.html"},
+		{"report", "DIR", "-o", "OUT/text.md"},
+		{"report", "DIR", "-o", "OUT/page.html", "--png", "OUT"},
+		{"export", "DIR", "-o", "OUT/export.csv"},
+	} {
+		dir, out, kept := smallRun(t), t.TempDir(), t.TempDir()
+		results := filepath.Join(dir, resultfile.ResultsName)
+		lines := slices.DeleteFunc(slices.Collect(strings.Lines(holds(t, results))), func(line string) bool {
+			return !strings.Contains(line, `"name":"sync-mutex"`) || !strings.Contains(line, `"workers":1,`) // a few charts
+		})
+		put(t, results, strings.Join(lines, ""))
+		for i := range args {
+			args[i] = strings.Replace(strings.Replace(args[i], "DIR", dir, 1), "OUT", out, 1)
+		}
+		write := func() {
+			if _, stderr, status := output(t, locklab(t, args...)); status != 0 {
+				t.Fatalf("%v: exit status %d, said %s", args, status, stderr)
+			}
+		}
+		write()
+		first := make(map[string]string)
+		for name := range files(t, out) {
+			first[name] = holds(t, filepath.Join(out, name))
+			if err := os.Link(filepath.Join(out, name), filepath.Join(kept, strings.ReplaceAll(name, "/", "-"))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Fewer rounds, so that what is written next differs.
+		put(t, results, strings.Join(lines[:len(lines)*2/3], ""))
+		write()
+		changed := 0
+		for name, text := range first {
+			file, link := filepath.Join(out, name), filepath.Join(kept, strings.ReplaceAll(name, "/", "-"))
+			if holds(t, link) != text {
+				t.Errorf("%v: %s was written over", args, name)
+			}
+			if now, err := os.ReadFile(file); err == nil && !bytes.Equal(now, []byte(text)) {
+				changed++
+			}
+		}
+		for name := range files(t, out) {
+			if strings.HasSuffix(name, ".new") {
+				t.Errorf("%v: %s is left", args, name)
+			}
+		}
+		if changed == 0 {
+			t.Errorf("%v: none of %d files changed, so this shows nothing", args, len(first))
+		}
+		if t.Failed() {
+			return // the others take as long to fail
+		}
+	}
+}
+
+// TestReplaceSpecial: a link stays a link, and what it leads to is replaced; a
+// pipe is written to.
+func TestReplaceSpecial(t *testing.T) {
+	dir := t.TempDir()
+	real, link, pipe := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	put(t, real, "earlier")
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	pipeAt(t, pipe)
+	var files saver
+	if err := files.save(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || holds(t, real) != "new" {
+		t.Errorf("the link is %v (%v), its file holds %q", info, err, holds(t, real))
+	}
+	heard := make(chan string)
+	go func() {
+		text, _ := os.ReadFile(pipe)
+		heard <- string(text)
+	}()
+	if err := files.save(pipe, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != "new" {
+		t.Errorf("the pipe gave %q", got)
+	}
+}

@@ -1,0 +1,126 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/internal/machine"
+	"locklab/reports"
+)
+
+func TestJudge(t *testing.T) {
+	ws := []harness.Warning{{Text: "turbo is on", Remedy: "switch it off", Kind: "turbo"}, {Text: "a guest", Remedy: "use bare metal", Kind: "guest"}, {Text: "another", Remedy: "that too", Kind: "guest"}}
+	for _, c := range []struct {
+		name  string
+		s     strictness
+		ws    []harness.Warning
+		shown bool
+		unfit bool
+		say   []string
+		quiet []string
+	}{
+		{name: "not strict", ws: ws},
+		{name: "clean", s: strictness{strict: true}},
+		{name: "strict", s: strictness{strict: true}, ws: ws, unfit: true, say: []string{"turbo: turbo is on\n  remedy: switch it off", "guest: a guest", "--accept turbo,guest\n"}},
+		{name: "one accepted", s: strictness{strict: true, accept: []string{"guest"}}, ws: ws, unfit: true, say: []string{"remedy: switch it off", "--accept guest,turbo\n"}, quiet: []string{"a guest"}},
+		{name: "all accepted", s: strictness{strict: true, accept: []string{"guest", "turbo"}}, ws: ws},
+		{name: "shown before", s: strictness{strict: true}, ws: ws, shown: true, unfit: true, say: []string{"not fit to measure"}, quiet: []string{"remedy"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := c.s.judge("locklab", c.ws, c.shown, &out); errors.Is(err, errUnfit) != c.unfit {
+				t.Errorf("got %v", err)
+			}
+			for _, want := range c.say {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is not in %q", want, out.String())
+				}
+			}
+			for _, bad := range c.quiet {
+				if strings.Contains(out.String(), bad) {
+					t.Errorf("%q is in %q", bad, out.String())
+				}
+			}
+			if !c.unfit && out.Len() > 0 {
+				t.Errorf("said %q", out.String())
+			}
+		})
+	}
+}
+
+// TestStrict runs the commands. Of the machine of a test nothing is known, so all
+// kinds of warnings are accepted, or none with a warning made sure: with one
+// processor there is always one.
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	all := "--accept=" + strings.Join(machine.WarningKinds(), ",")
+	if _, stderr, status := output(t, locklab(t, least("--strict", all)...)); status != 0 {
+		t.Errorf("all accepted: exit status %d, said %q", status, stderr)
+	}
+	if len(machine.Capture().Warnings()) == 0 {
+		t.Skip("nothing is wrong with this machine")
+	}
+	cmd := locklab(t, least("--strict")...)
+	stdout, stderr, status := output(t, cmd)
+	if status != exitUnfit || stdout != "" || !strings.Contains(stderr, "remedy: ") || !strings.Contains(stderr, "--accept ") {
+		t.Errorf("run: exit status %d, printed %q, said %q", status, stdout, stderr)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
+		t.Error("it measured all the same")
+	}
+	if stdout, stderr, status := output(t, locklab(t, "env", "--json", "--strict")); status != exitUnfit || !strings.HasPrefix(stdout, "{") || !strings.Contains(stderr, "not fit") {
+		t.Errorf("env: exit status %d, printed %.40q, said %q", status, stdout, stderr)
+	}
+}
+
+// TestReportStrict draws runs with and without warnings. It is drawn in any case.
+func TestReportStrict(t *testing.T) {
+	t.Parallel()
+	one, two := machineRuns(t)
+	clean := t.TempDir()
+	for name, text := range map[string]string{"results.jsonl": "", "manifest.json": `{"schema":1,"finished":"2026-01-02T03:04:05Z"}`} {
+		if err := os.WriteFile(filepath.Join(clean, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := "--accept=" + strings.Join(reports.WarningKinds(), ",")
+	for _, c := range []struct {
+		name string
+		args []string
+		say  []string // "" if it is accepted
+	}{
+		{"not strict", []string{one}, nil},
+		{"clean", []string{clean, "--strict"}, nil},
+		{"all accepted", []string{one, "--strict", all}, nil},
+		{"one run", []string{one, "--strict"}, []string{"\n  remedy: ", "the report has warnings", "--accept "}},
+		{"one kind accepted", []string{one, "--strict", "--accept=guest"}, []string{"the report has warnings", "--accept guest,"}},
+		{"two runs", []string{one, two, "--strict"}, []string{"the report has warnings"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := locklab(t, append([]string{"report", "--out", "page.html"}, c.args...)...)
+			stdout, stderr, status := output(t, cmd)
+			if want := map[bool]int{true: 0, false: exitUnfit}[c.say == nil]; status != want || c.say == nil && stderr != "" {
+				t.Errorf("exit status %d, want %d; said %q", status, want, stderr)
+			}
+			for _, want := range c.say {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("said %q, want %q", stderr, want)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(cmd.Dir, "page.html")); err != nil || !strings.Contains(stdout, "report: ") {
+				t.Errorf("the report is not there (%v); printed %q", err, stdout)
+			}
+		})
+	}
+	_, stderr, _ := output(t, locklab(t, "report", one, "--strict", "--out", "page.html"))
+	_, accept, _ := strings.Cut(stderr, "--accept ")
+	if _, stderr, status := output(t, locklab(t, "report", one, "--strict", "--accept", strings.TrimSpace(accept), "--out", "page.html")); status != 0 {
+		t.Errorf("with the --accept it asked for: exit status %d, said %q", status, stderr)
+	}
+}

@@ -1,0 +1,276 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/cmd/locklab/catalog"
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+)
+
+// need skips or fails the test unless there can be a server of the kind.
+func need(t *testing.T, kind string) {
+	t.Helper()
+	err := backend.Available(kind)
+	if err != nil && backend.Required(kind) {
+		t.Fatalf("required: %v", err)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+}
+
+// tell runs a trace and returns its story.
+func tell(t *testing.T, args ...string) trace {
+	t.Helper()
+	stdout, stderr, status := output(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
+	if status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	var story trace
+	if err := json.Unmarshal([]byte(stdout), &story); err != nil {
+		t.Fatal(err)
+	}
+	return story
+}
+
+// serverFor starts a server for as long as t takes, unless the environment names
+// one, and returns what names it to a process.
+func serverFor(t *testing.T, kind string) string {
+	t.Helper()
+	i := slices.IndexFunc(backend.Kinds, func(k *backend.Kind) bool { return k.Name == kind })
+	if user := os.Getenv(backend.Kinds[i].Env); user != "" {
+		return backend.Kinds[i].Env + "=" + user
+	}
+	return backend.Kinds[i].Env + "=" + strings.Join(locktest.Endpoint(t, kind).Addrs[0], ",")
+}
+
+// lines writes a story with tickets by their numbers and without times.
+func (t trace) lines() (lines []string) {
+	ticket := regexp.MustCompile(`_c_[0-9a-f]{32}-lock-(0{9}(\d))?`)
+	token := regexp.MustCompile(`, with token \d+`)
+	for _, s := range t.Steps {
+		if s.Kind == "server" {
+			continue
+		}
+		var tree []string
+		for _, n := range s.Tree {
+			tree = append(tree, n.String())
+		}
+		line := fmt.Sprintf("%s %s | %s", s.Client, s.line(), strings.Join(tree, "; "))
+		lines = append(lines, strings.TrimSpace(token.ReplaceAllString(ticket.ReplaceAllString(line, "#$2"), "")))
+	}
+	return lines
+}
+
+// TestTraceFair: the story of A and B in the articles on the fair lock, told
+// by a real server: A takes 1, lists and owns; B takes 2, lists, is not the
+// first and watches A; A deletes; B is told, lists and owns.
+func TestTraceFair(t *testing.T) {
+	t.Parallel()
+	need(t, harness.KindZooKeeper)
+	story := tell(t, "zk-fair")
+	want := strings.Split(`A wants the lock |
+A create # ephemeral sequential -> #1 | #1, A's
+A getChildren2 . -> [#1] | #1, A's
+A owns the lock | #1, A's
+B wants the lock | #1, A's
+B create # ephemeral sequential -> #2 | #1, A's; #2, B's
+B getChildren2 . -> [#1 #2] | #1, A's; #2, B's
+B getData #1 watch -> it is there, version 0 | #1, A's, watched by B; #2, B's
+A releases the lock | #1, A's, watched by B; #2, B's
+A delete #1 -> done | #2, B's
+B is told: #1 was deleted | #2, B's
+B getChildren2 . -> [#2] | #2, B's
+B owns the lock | #2, B's
+B releases the lock | #2, B's
+B delete #2 -> done |`, "\n")
+	if got := story.lines(); !slices.Equal(got, want) {
+		t.Errorf("the story is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if story.Lock != "zk-fair" || !strings.HasPrefix(story.Server, "zookeeper ") || !strings.HasPrefix(story.Path, "/locklab/") {
+		t.Errorf("it is about %q on %q at %q", story.Lock, story.Server, story.Path)
+	}
+	looks := 0
+	for i, s := range story.Steps {
+		if i > 0 && s.At < story.Steps[i-1].At {
+			t.Errorf("step %d is before the one before it", i)
+		}
+		if s.Kind == "call" && s.Took <= 0 {
+			t.Errorf("%+v took no time", s)
+		}
+		if s.Kind == "server" {
+			looks++
+		}
+	}
+	if looks < 3 {
+		t.Errorf("the server was asked %d times whether the story is true, want 3 at least", looks)
+	}
+}
+
+// TestTraceEveryLock: every lock kept by servers has a story, in which each
+// client owns it once, and in print the same as in JSON. All are told by one
+// server of each kind; TestTraceFair starts its own.
+func TestTraceEveryLock(t *testing.T) {
+	parent, servers := t, make(map[string]string)
+	for _, v := range catalog.All() {
+		if v.Remote == nil || v.Unavailable != "" || v.Status == harness.Historical || v.Status == harness.Broken || v.Traits.Servers > 1 {
+			continue
+		}
+		t.Run(v.Name, func(t *testing.T) {
+			need(t, v.Traits.Needs)
+			if servers[v.Traits.Needs] == "" {
+				servers[v.Traits.Needs] = serverFor(parent, v.Traits.Needs)
+			}
+			env := servers[v.Traits.Needs]
+			t.Parallel()
+			cmd := locklab(t, "trace", v.Name, "--clients", "3", "--hold", "1ms")
+			cmd.Env = append(cmd.Env, env)
+			stdout, stderr, status := output(t, cmd)
+			if status != 0 {
+				t.Fatalf("exit status %d, said %s", status, stderr)
+			}
+			for _, name := range []string{"A", "B", "C"} {
+				for _, what := range []string{"wants", "owns", "releases"} {
+					if n := len(regexp.MustCompile(`(?m) ms +`+name+` +`+what+` the lock`).FindAllString(stdout, -1)); n != 1 {
+						t.Errorf("%s %s the lock %d times in\n%s", name, what, n, stdout)
+					}
+				}
+			}
+			if !strings.Contains(stdout, " -> ") {
+				t.Errorf("no message in\n%s", stdout)
+			}
+		})
+	}
+}
+
+func TestTraceUsage(t *testing.T) {
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"trace", "such as zk-fair"},
+		{"trace zk-fair redis-poll", "one lock"},
+		{"trace nosuch", `"nosuch"`},
+		{"trace zk-fairy", "did you mean zk-fair"},
+		{"trace tas", "kept in memory"},
+		{"trace remote", "locks"},
+		{"trace redis-redlock", "3 servers"},
+		{"trace zk-fair --clients 0", "1 to 26"},
+		{"trace zk-fair --clients 27", "1 to 26"},
+		{"trace zk-fair --hold -1s", "--hold"},
+		{"trace zk-fair", "ZooKeeper"},
+		{"trace redis-poll", "redis-server"},
+	} {
+		cmd := locklab(t, strings.Fields(c.args)...)
+		cmd.Env = append(cmd.Env, "PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQUIRE=", "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
+		stdout, stderr, status := output(t, cmd)
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%s: exit status %d, said %q, printed %q; want one line with %q", c.args, status, stderr, stdout, c.want)
+		}
+	}
+}
+
+// TestTraceInterrupt: Ctrl-C ends a trace, and its server with it.
+func TestTraceInterrupt(t *testing.T) {
+	need(t, harness.KindRedis)
+	cmd := locklab(t, "trace", "redis-poll", "--hold", "1m")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+		t.Errorf("exit status %d, want %d", status, exitInterrupted)
+	}
+}
+
+// TestTraceDoubt: a story that the server's own account contradicts is not
+// told.
+func TestTraceDoubt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		nodes  []string
+		honest bool
+	}{
+		{"the same", []string{"x-0000000001"}, true},
+		{"one is missing", nil, false},
+		{"one is unexplained", []string{"x-0000000001", "x-0000000002"}, false},
+	} {
+		r := newRecorder()
+		r.start(snapshot{})
+		at := time.Now()
+		create := &faultproxy.ZooRequest{Op: "create", Path: "/l/x-", Flags: 3}
+		r.see("A", faultproxy.Sighting{At: at, Conn: 1, Message: faultproxy.Message{Op: "create", Call: 1, Body: create}})
+		r.see("A", faultproxy.Sighting{At: at, Conn: 1, Dir: faultproxy.Reply,
+			Message: faultproxy.Message{Op: "create", Call: 1, Body: &faultproxy.ZooReply{Path: "/l/x-0000000001"}}})
+		r.look(snapshot{nodes: c.nodes})
+		if _, err := r.story("/l"); (err == nil) != c.honest {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestTraceTree follows requests that no lock of today sends.
+func TestTraceTree(t *testing.T) {
+	ok, missing := &faultproxy.ZooReply{}, &faultproxy.ZooReply{Err: faultproxy.NoNode}
+	z := &zooTree{path: "/l", owners: make(map[string]string)}
+	show := func() string {
+		var parts []string
+		for _, n := range z.nodes() {
+			parts = append(parts, n.String())
+		}
+		return strings.Join(parts, "; ")
+	}
+	created := func(path string) *faultproxy.ZooReply { return &faultproxy.ZooReply{Path: path} }
+	part := func(ops ...faultproxy.ZooReply) *faultproxy.ZooReply { return &faultproxy.ZooReply{Ops: ops} }
+	swap := &faultproxy.ZooRequest{Op: "multi", Ops: []faultproxy.ZooRequest{
+		{Op: "create", Path: "/l/b-", Flags: 3}, {Op: "delete", Path: "/l/a"}}}
+	for _, c := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { z.call("A", &faultproxy.ZooRequest{Op: "create2", Path: "/l/a"}, created("/l/a")) }, "a"},
+		{func() { z.call("A", &faultproxy.ZooRequest{Op: "create", Path: "/l/a/deep"}, created("/l/a/deep")) }, "a"},
+		{func() { z.call("B", &faultproxy.ZooRequest{Op: "exists", Path: "/l/a", Watch: true}, ok) }, "a, watched by B"},
+		{func() { z.call("C", &faultproxy.ZooRequest{Op: "getData", Path: "/l/a", Watch: true}, ok) }, "a, watched by B and C"},
+		{func() { z.call("C", &faultproxy.ZooRequest{Op: "getData", Path: "/l/a", Watch: true}, nil) }, "a, watched by B and C"},
+		{func() { z.event("B", &faultproxy.ZooEvent{Type: faultproxy.NodeDataChanged, Path: "/l/a"}) }, "a, watched by C"},
+		{func() { z.event("C", &faultproxy.ZooEvent{Type: faultproxy.NodeChildrenChanged, Path: "/l/a"}) }, "a, watched by C"},
+		{func() { z.call("A", swap, part(faultproxy.ZooReply{}, faultproxy.ZooReply{Err: faultproxy.NoNode})) }, "a, watched by C"},
+		{func() { z.call("A", swap, part(faultproxy.ZooReply{Path: "/l/b-0000000009"}, faultproxy.ZooReply{})) }, "b-0000000009, A's"},
+		{func() { z.call("A", &faultproxy.ZooRequest{Op: "getData", Path: "/l/c", Watch: true}, missing) }, "b-0000000009, A's"},
+		{func() { z.call("A", &faultproxy.ZooRequest{Op: "getChildren", Path: "/l", Watch: true}, ok) }, "., watched by A; b-0000000009, A's"},
+		{func() { z.event("A", &faultproxy.ZooEvent{Type: faultproxy.NodeDeleted, Path: "/l"}) }, "b-0000000009, A's"},
+	} {
+		if c.do(); show() != c.want {
+			t.Errorf("the tree is %q, want %q", show(), c.want)
+		}
+	}
+}
+
+func TestTraceWords(t *testing.T) {
+	for _, c := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{"SET", "a", "b"}, "SET a b"},
+		{[]string{"SET", "a\x1b[2J", "\xff\t\n"}, `SET "a\x1b[2J" "\xff\t\n"`},
+		{[]string{"EVAL", "local x\n\treturn x", "0"}, "EVAL local x\n return x 0"},
+	} {
+		if got := words(c.command); got != c.want {
+			t.Errorf("words(%q) = %q, want %q", c.command, got, c.want)
+		}
+	}
+}

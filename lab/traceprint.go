@@ -1,0 +1,213 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/faultproxy"
+	wireredis "locklab/internal/wire/redis"
+	wirezk "locklab/internal/wire/zookeeper"
+)
+
+// print tells the story in lines.
+func (t *trace) print(out io.Writer) error {
+	where := "Its node is " + t.Path
+	if !strings.HasPrefix(t.Path, "/") {
+		where = "Its keys contain " + t.Path
+	}
+	fmt.Fprintf(out, "%s on %s. %s.\n", t.Lock, t.Server, where)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var tree []traceNode
+	for _, s := range t.Steps {
+		if s.Kind == "server" && s.Text == "" {
+			continue
+		}
+		fmt.Fprintf(table, "%7.1f ms\t%s\t%s\n", s.At, s.Client, brief(s.line()))
+		if !reflect.DeepEqual(tree, s.Tree) {
+			tree = s.Tree
+			for _, n := range tree {
+				fmt.Fprintf(table, "\t\t    %s\n", brief(n.String()))
+			}
+			if len(tree) == 0 {
+				fmt.Fprint(table, "\t\t    no nodes, no watches\n")
+			}
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return nil
+}
+
+func (s traceStep) line() string {
+	switch s.Kind {
+	case "call":
+		return s.Request + " -> " + s.Reply
+	case "event":
+		return "is told: " + s.Text
+	case "server":
+		return "the server has " + s.Text
+	}
+	return s.Text
+}
+
+func (n traceNode) String() string {
+	text := n.Name
+	if n.Owner != "" {
+		text += ", " + n.Owner + "'s"
+	}
+	if len(n.Watches) > 0 {
+		text += ", watched by " + strings.Join(n.Watches, " and ")
+	}
+	return text
+}
+
+var (
+	longHex  = regexp.MustCompile(`\b(_c_)?([0-9a-f]{4})[0-9a-f]{28,36}\b`)
+	longText = regexp.MustCompile(`\b([A-Z2-7]{4})[A-Z2-7]{22}\b`)
+	protect  = regexp.MustCompile(`(_c_[0-9a-f]{4})[0-9a-f]{28}`)
+)
+
+// brief shortens random parts of names, and scripts.
+func brief(line string) string {
+	if i := strings.IndexByte(line, '\n'); i >= 0 { // the source of a script
+		j := strings.LastIndexByte(line, '\n')
+		line = line[:i] + " …" + line[j+1:]
+	}
+	line = protect.ReplaceAllString(line, "$1…")
+	line = longHex.ReplaceAllString(line, "$1$2…")
+	return longText.ReplaceAllString(line, "$1…")
+}
+
+// below writes a path as seen from the lock's node, which is ".".
+func below(lock, path string) string {
+	if path == lock {
+		return "."
+	}
+	return strings.TrimPrefix(path, lock+"/")
+}
+
+func zooRequest(lock string, q *faultproxy.ZooRequest) string {
+	words := []string{q.Op}
+	if q.Path != "" {
+		words = append(words, below(lock, q.Path))
+	}
+	if q.Ephemeral() {
+		words = append(words, "ephemeral")
+	}
+	if q.Sequential() {
+		words = append(words, "sequential")
+	}
+	if q.DataLength > 0 {
+		words = append(words, fmt.Sprintf("%d bytes", q.DataLength))
+	}
+	if q.Watch {
+		words = append(words, "watch")
+	}
+	for _, op := range q.Ops {
+		words = append(words, "["+zooRequest(lock, &op)+"]")
+	}
+	for _, p := range q.Watches {
+		words = append(words, below(lock, p))
+	}
+	return strings.Join(words, " ")
+}
+
+func zooReply(lock string, r *faultproxy.ZooReply) string {
+	switch {
+	case r == nil:
+		return "(no reply)"
+	case r.Err != 0:
+		return zooError(r.Err)
+	case r.Path != "":
+		return below(lock, r.Path)
+	case len(r.Ops) > 0:
+		var parts []string
+		for _, op := range r.Ops {
+			parts = append(parts, "["+zooReply(lock, &op)+"]")
+		}
+		return strings.Join(parts, " ")
+	case r.Children != nil:
+		names := slices.SortedFunc(slices.Values(r.Children), func(a, b string) int { return strings.Compare(number(a), number(b)) })
+		return "[" + strings.Join(names, " ") + "]"
+	case r.Stat != nil && r.DataLength > 0:
+		return fmt.Sprintf("%d bytes, version %d", r.DataLength, r.Stat.Version)
+	case r.Stat != nil:
+		return fmt.Sprintf("it is there, version %d", r.Stat.Version)
+	}
+	return "done"
+}
+
+func zooError(code int32) string {
+	names := map[int32]string{faultproxy.NoNode: "no such node", faultproxy.BadVersion: "wrong version",
+		faultproxy.NodeExists: "exists already", faultproxy.NotEmpty: "has nodes below it", faultproxy.SessionExpired: "session expired"}
+	if name := names[code]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("error %d", code)
+}
+
+func zooEvent(lock string, e *faultproxy.ZooEvent) string {
+	names := map[int32]string{faultproxy.NodeCreated: "was created", faultproxy.NodeDeleted: "was deleted",
+		faultproxy.NodeDataChanged: "has changed", faultproxy.NodeChildrenChanged: "has other nodes below it"}
+	if name := names[e.Type]; name != "" {
+		return below(lock, e.Path) + " " + name
+	}
+	return fmt.Sprintf("event %d, state %d", e.Type, e.State)
+}
+
+// An observer connects an outsider to the server and returns how to look at
+// what the lock has there, and how to leave.
+type observer func(ctx context.Context, at harness.Endpoint, lock string) (look func(context.Context) (snapshot, error), end func(), err error)
+
+func seeZooKeeper(ctx context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {
+	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(context.Context) (s snapshot, err error) {
+		s.nodes, _, err = conn.Children(lock)
+		if errors.Is(err, zk.ErrNoNode) {
+			err = nil
+		}
+		return s, err
+	}, conn.Close, nil
+}
+
+func seeRedis(_ context.Context, at harness.Endpoint, lock string) (func(context.Context) (snapshot, error), func(), error) {
+	client, _, err := wireredis.Connect(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context) (snapshot, error) {
+		var keys []string
+		all := client.Scan(ctx, 0, "*"+lock+"*", 1000).Iterator()
+		for all.Next(ctx) {
+			kind, err := client.Type(ctx, all.Val()).Result()
+			if err != nil {
+				return snapshot{}, err
+			}
+			ttl, err := client.PTTL(ctx, all.Val()).Result()
+			if err != nil {
+				return snapshot{}, err
+			}
+			keys = append(keys, fmt.Sprintf("%s (%s, %v left)", all.Val(), kind, ttl.Round(time.Millisecond)))
+		}
+		slices.Sort(keys)
+		if len(keys) == 0 {
+			keys = []string{"no key of the lock"}
+		}
+		return snapshot{text: strings.Join(keys, ", ")}, all.Err()
+	}, func() { client.Close() }, nil
+}

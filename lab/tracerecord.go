@@ -1,0 +1,313 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"locklab/internal/faultproxy"
+)
+
+// A trace is the story of a lock.
+type trace struct {
+	Lock    string      `json:"lock"`
+	Server  string      `json:"server"`
+	Clients int         `json:"clients"`
+	Path    string      `json:"path"` // of the lock's node, or what its keys have in common
+	Steps   []traceStep `json:"steps"`
+}
+
+// A traceStep is one thing that happened.
+type traceStep struct {
+	At      float64 `json:"at_ms"`             // since the story began; of a call, when the request was sent
+	Took    float64 `json:"took_ms,omitempty"` // until the reply
+	Client  string  `json:"client,omitempty"`  // "" is the server, seen from outside
+	Kind    string  `json:"kind"`              // says, call, event, server
+	Request string  `json:"request,omitempty"`
+	Reply   string  `json:"reply,omitempty"`
+	Text    string  `json:"text,omitempty"` // what a client says of itself, an event, what the server has
+
+	Tree []traceNode `json:"tree,omitempty"` // ZooKeeper: after this step
+}
+
+// A traceNode is the lock's node, which is called ".", or one below it.
+type traceNode struct {
+	Name    string   `json:"name"`
+	Owner   string   `json:"owner,omitempty"` // client whose session the node ends with
+	Watches []string `json:"watched_by,omitempty"`
+}
+
+// A snapshot is what an outsider finds on the server.
+type snapshot struct {
+	text  string
+	nodes []string // ZooKeeper: below the lock's
+}
+
+// A recorder takes down what the proxies see.
+type recorder struct {
+	mu      sync.Mutex
+	running bool
+	before  snapshot
+	began   time.Time
+	last    time.Time // message
+	events  []*event
+	open    map[callID]*event // without a reply
+}
+
+type callID struct {
+	client     string
+	conn, call int
+}
+
+// An event is a step as it was seen.
+type event struct {
+	at      time.Time
+	client  string
+	said    string             // by the client of itself
+	seen    *snapshot          // by the outsider
+	message faultproxy.Message // a request, or what came unasked
+	reply   any                // to a request; nil if there was none
+	replied time.Time
+}
+
+func newRecorder() *recorder { return &recorder{open: make(map[callID]*event)} }
+
+// start begins the story, with what is on the server already.
+func (r *recorder) start(before snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running, r.before, r.began = true, before, time.Now()
+	r.last = r.began
+}
+
+func (r *recorder) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = false
+}
+
+// calm reports whether every request has its reply and no message has
+// come for a while.
+func (r *recorder) calm() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.open) == 0 && time.Since(r.last) >= quiet
+}
+
+func (r *recorder) say(client, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.running {
+		r.last = time.Now()
+		r.events = append(r.events, &event{at: r.last, client: client, said: text})
+	}
+}
+
+func (r *recorder) look(s snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, &event{at: time.Now(), seen: &s})
+}
+
+// see takes down a message, but for those that keep the connection.
+func (r *recorder) see(client string, s faultproxy.Sighting) {
+	switch s.Op {
+	case "ping", "connect", "auth", "hello", "client", "select", "closeSession":
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.running {
+		return
+	}
+	r.last = s.At
+	id := callID{client, s.Conn, s.Call}
+	if s.Dir == faultproxy.Reply && s.Call > 0 {
+		if e := r.open[id]; e != nil {
+			e.reply, e.replied = s.Body, s.At
+			delete(r.open, id)
+		}
+		return
+	}
+	e := &event{at: s.At, client: client, message: s.Message}
+	r.events = append(r.events, e)
+	if s.Dir == faultproxy.Request {
+		r.open[id] = e
+	}
+}
+
+// story puts the events into order: a call where its request was, which comes
+// before all that it causes. It follows the nodes and watches through the
+// messages, and returns an error if the server's own account differs.
+func (r *recorder) story(lock string) (*trace, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	slices.SortStableFunc(r.events, func(a, b *event) int { return a.at.Compare(b.at) })
+	t := &trace{Path: lock}
+	tree := &zooTree{path: lock, owners: make(map[string]string)}
+	for _, name := range r.before.nodes {
+		tree.owners[name] = ""
+	}
+	for _, e := range r.events {
+		s, err := e.step(tree)
+		if err != nil {
+			return nil, err
+		}
+		s.At = ms(e.at.Sub(r.began))
+		t.Steps = append(t.Steps, s)
+	}
+	return t, nil
+}
+
+// step writes the event down, and what it did to the tree.
+func (e *event) step(tree *zooTree) (s traceStep, err error) {
+	s = traceStep{Kind: "says", Client: e.client, Text: e.said}
+	if e.seen != nil {
+		s.Kind, s.Text = "server", e.seen.text
+		err = tree.check(e.seen.nodes)
+	}
+	switch body := e.message.Body.(type) {
+	case *faultproxy.ZooRequest:
+		reply, _ := e.reply.(*faultproxy.ZooReply)
+		s.Kind, s.Request, s.Reply = "call", zooRequest(tree.path, body), zooReply(tree.path, reply)
+		tree.call(e.client, body, reply)
+	case *faultproxy.ZooEvent:
+		s.Kind, s.Text = "event", zooEvent(tree.path, body)
+		tree.event(e.client, body)
+	case []string:
+		s.Kind, s.Request, s.Reply = "call", words(body), "(no reply)"
+		if v, ok := e.reply.(faultproxy.Value); ok {
+			s.Reply = v.String()
+		}
+	case faultproxy.Value:
+		s.Kind, s.Text = "event", body.String()
+	}
+	if !e.replied.IsZero() {
+		s.Took = ms(e.replied.Sub(e.at))
+	}
+	s.Tree = tree.nodes()
+	return s, err
+}
+
+// words joins the words of a command. Those that are no text, such as the random
+// values of some locks, are quoted: they would break lines and columns, and
+// terminals obey some of them.
+func words(command []string) string {
+	shown := make([]string, len(command))
+	for i, word := range command {
+		shown[i] = word
+		if !utf8.ValidString(word) || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }) {
+			shown[i] = strconv.QuoteToASCII(word)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(shown, " "), "\t", " ")
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// A zooTree is the lock's node and those below it, as the messages tell.
+type zooTree struct {
+	path    string
+	owners  map[string]string // node → client, "" for a node that stays
+	watches []zooWatch
+}
+
+type zooWatch struct {
+	client, path string
+	list         bool // of the children
+}
+
+// call follows what a request did.
+func (z *zooTree) call(client string, q *faultproxy.ZooRequest, r *faultproxy.ZooReply) {
+	if r == nil {
+		return
+	}
+	if len(q.Ops) > 0 {
+		if len(r.Ops) != len(q.Ops) || slices.ContainsFunc(r.Ops, func(op faultproxy.ZooReply) bool { return op.Err != 0 }) {
+			return
+		}
+		for i := range q.Ops {
+			z.call(client, &q.Ops[i], &r.Ops[i])
+		}
+		return
+	}
+	if r.Err != 0 && (q.Op != "exists" || r.Err != faultproxy.NoNode) {
+		return
+	}
+	switch {
+	case strings.HasPrefix(q.Op, "create"):
+		if path.Dir(r.Path) == z.path {
+			z.owners[path.Base(r.Path)] = ""
+			if q.Ephemeral() {
+				z.owners[path.Base(r.Path)] = client
+			}
+		}
+	case q.Op == "delete":
+		z.remove(q.Path)
+	case q.Watch:
+		z.watches = append(z.watches, zooWatch{client, q.Path, strings.HasPrefix(q.Op, "getChildren")})
+	}
+}
+
+func (z *zooTree) remove(node string) {
+	if path.Dir(node) == z.path {
+		delete(z.owners, path.Base(node))
+	}
+}
+
+// event follows a watch that fired: it is used up.
+func (z *zooTree) event(client string, e *faultproxy.ZooEvent) {
+	z.watches = slices.DeleteFunc(z.watches, func(w zooWatch) bool {
+		return w.client == client && w.path == e.Path && (e.Type == faultproxy.NodeDeleted || w.list == (e.Type == faultproxy.NodeChildrenChanged))
+	})
+	if e.Type == faultproxy.NodeDeleted {
+		z.remove(e.Path)
+	}
+}
+
+// nodes returns the tree, nil if it is empty.
+func (z *zooTree) nodes() (nodes []traceNode) {
+	watchers := func(p string) (names []string) {
+		for _, w := range z.watches {
+			if w.path == p && !slices.Contains(names, w.client) {
+				names = append(names, w.client)
+			}
+		}
+		return names
+	}
+	if clients := watchers(z.path); len(clients) > 0 {
+		nodes = append(nodes, traceNode{Name: ".", Watches: clients})
+	}
+	var below []traceNode
+	for name, owner := range z.owners {
+		below = append(below, traceNode{name, owner, watchers(z.path + "/" + name)})
+	}
+	slices.SortFunc(below, func(a, b traceNode) int {
+		return cmp.Or(cmp.Compare(number(a.Name), number(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	return append(nodes, below...)
+}
+
+// number returns the end of a node's name that the server gave it.
+func number(name string) string { return name[max(0, len(name)-10):] }
+
+// check compares the tree with what the server has.
+func (z *zooTree) check(names []string) error {
+	var own []string
+	for name := range z.owners {
+		own = append(own, name)
+	}
+	slices.Sort(own)
+	slices.Sort(names)
+	if !slices.Equal(own, names) {
+		return fmt.Errorf("trace: the messages do not explain the nodes: they tell of %q, and the server has %q", own, names)
+	}
+	return nil
+}

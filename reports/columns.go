@@ -1,0 +1,61 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
+)
+
+// cellText formats the median of v as a figure of m.
+func cellText(m *metric.Metric, v stat.Summary) string {
+	switch {
+	case v.N == 0:
+		return unknown
+	case v.AtMost:
+		v.AtMost = false
+		return "≤ " + cellText(m, v)
+	}
+	return formatOf(m)(v.Median)
+}
+
+// formatOf returns how to format a figure of m: with its unit where that is a
+// time or a share.
+func formatOf(m *metric.Metric) func(v float64) string {
+	switch {
+	case strings.HasSuffix(m.Unit, "ns/op"):
+		return numfmt.Nanos
+	case strings.HasSuffix(m.Unit, "%"):
+		return numfmt.Percent
+	}
+	return numfmt.SI
+}
+
+// interval formats the bounds of v, and what they are worth if it is less than
+// 95 %.
+func interval(v stat.Summary, format func(float64) string) string {
+	if v.N == 0 {
+		return unknown
+	}
+	text := format(v.Lo) + " to " + format(v.Hi)
+	if v.Confidence < 0.95 {
+		text += fmt.Sprintf(" (%.0f %%)", 100*v.Confidence)
+	}
+	return text
+}
+
+// inTrips returns the metrics ms, which are in round trips, if g has round trips.
+func (g *group) inTrips(ms ...*metric.Metric) []*metric.Metric {
+	for _, s := range g.series {
+		for _, c := range s.Cells {
+			for _, r := range c.Rounds {
+				if _, ok := metric.RoundTrip.Of(r); ok {
+					return ms
+				}
+			}
+		}
+	}
+	return nil
+}

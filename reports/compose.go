@@ -1,0 +1,187 @@
+package reports
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+)
+
+// outline returns the report of run without its charts.
+func outline(run *resultfile.Run) *document {
+	doc := &document{
+		Title:      "Which lock for which contention?",
+		Origin:     origin(run),
+		Rule:       verdict.Rule,
+		Exclusions: verdict.Exclusions(run),
+		Quality:    assess(run),
+		Broken:     breaches(run),
+		Audit:      audit(run),
+		Facts:      environment(run),
+		Modules:    modules(run),
+		Command:    command(run),
+		Rounds:     roundsSeen(run),
+	}
+	doc.conclude(groups(run))
+	for _, t := range tokens {
+		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
+	}
+	return doc
+}
+
+// compose returns the whole report of run.
+func compose(run *resultfile.Run) (*document, error) {
+	run = tidy(run)
+	doc := outline(run)
+	if err := doc.drawLocks(groups(run)); err != nil {
+		return nil, err
+	}
+	if doc.Served != nil {
+		doc.Rule += " " + verdict.HandoverRule
+	}
+	var err error
+	if doc.Hardware, err = studies(run); err != nil {
+		return nil, err
+	}
+	if doc.Measured = len(run.Results) > 0 || doc.Hardware == nil; !doc.Measured {
+		doc.Title = "What does this machine's hardware do?"
+	}
+	return doc, nil
+}
+
+// foldedRoom is how many bytes of a page folded groups may take, for each kind
+// of lock. A run may have hundreds of groups.
+const foldedRoom = 400_000
+
+// drawLocks draws the sections of gs: of each kind of lock the group with the
+// most cases, what the axes change, and the other groups, folded.
+func (doc *document) drawLocks(gs []*group) error {
+	for _, remote := range []bool{false, true} {
+		first := largest(gs, remote)
+		if first == nil {
+			continue
+		}
+		var sections []section
+		var omitted []string
+		room := foldedRoom
+		for i, g := range gs {
+			if g.Remote != remote || g != first && len(g.Workers) < 2 {
+				continue // one point is no curve; the verdict table has it
+			}
+			if room <= 0 {
+				omitted = append(omitted, g.Axes)
+				continue
+			}
+			s, err := draft(g, fmt.Sprintf("%s, %s", kind(remote), g.Axes), strconv.Itoa(i), false)
+			if err != nil {
+				return err
+			}
+			sections = append(sections, s)
+			if g != first {
+				sections[len(sections)-1].Folded = true
+				room -= s.size()
+				continue
+			}
+			across, err := draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true)
+			if err != nil {
+				return err
+			}
+			sections = append(sections, across)
+		}
+		if omitted != nil {
+			sections[1].Note += " Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
+		}
+		if remote {
+			doc.Served = sections
+		} else {
+			doc.Local = sections
+		}
+	}
+	return nil
+}
+
+// size returns about how many bytes of a page s takes.
+func (s section) size() (n int) {
+	for _, f := range s.Figures {
+		n += len(f.SVG)
+		for _, row := range f.Rows {
+			for _, text := range row {
+				n += len(text) + len("<td></td>")
+			}
+		}
+	}
+	return n
+}
+
+// kind names the locks of a group.
+func kind(remote bool) string {
+	if remote {
+		return "Distributed locks"
+	}
+	return "Local locks"
+}
+
+// draft draws the charts of g, those across groups or the others. Their
+// addresses in the page end in id.
+func draft(g *group, title, id string, across bool) (section, error) {
+	s := section{ID: "group-" + id, Title: title, Slug: slugOf(g.Axes)}
+	if across {
+		s.ID = "across-" + id
+	}
+	var constant []string // what this run did not vary
+	for _, c := range Suite {
+		if c.Remote != g.Remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.Remote) {
+			continue
+		}
+		pic := c.drawn(g)
+		if c.optional && pic.height == 0 {
+			continue
+		}
+		if across && pic.height == 0 {
+			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
+			continue
+		}
+		f := figure{
+			Name: c.Name, pic: pic,
+			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
+			Head: pic.numbers.head, Rows: pic.numbers.rows,
+		}
+		if n := len(f.Rows); n > mostTableRows {
+			f.Rows = f.Rows[:mostTableRows]
+			f.Omitted = omission(n)
+		}
+		if across {
+			f.Doc += " Workload: " + cmp.Or(pic.load, g.Axes) + "."
+		}
+		if pic.height > 0 {
+			svg, err := inline(pic, f.ID, c.Title, pic.answer)
+			if err != nil {
+				return s, fmt.Errorf("chart %s: %w", c.Name, err)
+			}
+			f.SVG = template.HTML(svg)
+		}
+		s.Figures = append(s.Figures, f)
+	}
+	if constant != nil {
+		s.Note = "Not varied in this run, so without a chart: " + numfmt.List(constant, len(constant)) + "."
+	}
+	return s, nil
+}
+
+// breaches lists the violations of run.
+func breaches(run *resultfile.Run) (out []breach) {
+	for _, r := range run.Results {
+		for _, v := range r.Violations {
+			out = append(out, breach{r.Lock.Name, r.Workload.Name(), v.Rule, v.Detail, r.Round + 1, v.Count, v.Trace})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b breach) int { return strings.Compare(a.Lock, b.Lock) })
+	return out
+}

@@ -1,0 +1,127 @@
+package reports
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+)
+
+// document is what the template reads.
+type document struct {
+	Name       string // of the machine, in a report of several
+	Title      string
+	Origin     string
+	Tokens     []paint
+	Lead       []fragment // the answer in a sentence
+	Verdicts   []verdict.Verdict
+	Others     []verdict.Verdict // of the workloads beside
+	Columns    []column
+	Rule       string
+	Exclusions []verdict.Exclusion
+	Quality    quality
+	Local      []section
+	Hardware   []study
+	Served     []section // of distributed locks
+	Measured   bool      // there are results, or nothing at all
+	Broken     []breach
+	Audit      []checked // of every lock
+	Facts      []fact
+	Modules    []fact
+	Command    string
+	Rounds     int
+}
+
+// A paint is a token with its values as CSS.
+type paint struct {
+	Name        string
+	Light, Dark template.CSS
+}
+
+// A section is the charts of one group, or of what sets the groups apart.
+type section struct {
+	ID      string
+	Title   string
+	Slug    string // the workload, as part of a file's name
+	Folded  bool   // the group is one of many; the page shows it when asked
+	Note    string
+	Figures []figure
+}
+
+// A figure is a chart with its texts.
+type figure struct {
+	Name                   string // of the chart
+	ID, Title, Answer, Doc string
+	pic                    picture
+	SVG                    template.HTML // drawn by this package; its texts are escaped
+	Head                   []string
+	Rows                   [][]string
+	Omitted                string // what is not in Rows, and where it is
+}
+
+// A breach is a violation in the table of broken promises.
+type breach struct {
+	Lock, Workload, Rule, Detail string
+	Round                        int
+	Count                        uint64
+	Trace                        []string // of a process that crashed
+}
+
+// Traces returns of each lock that crashed its process the first of its traces.
+func (doc *document) Traces() (out []breach) {
+	for _, b := range doc.Broken {
+		if len(b.Trace) > 0 && !slices.ContainsFunc(out, func(o breach) bool { return o.Lock == b.Lock }) {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Head says what the trace of b is.
+func (b breach) Head() string {
+	return fmt.Sprintf("How %s ended its process in round %d of %s", b.Lock, b.Round, b.Workload)
+}
+
+// Text is the trace of b.
+func (b breach) Text() string { return strings.Join(b.Trace, "\n") }
+
+// Audited says how much a run checked.
+func (doc *document) Audited() string {
+	cs := doc.Audit
+	var windows int
+	var ops uint64
+	for _, c := range cs {
+		windows += c.Windows
+		ops += c.Ops
+	}
+	return fmt.Sprintf("What was checked: %s of %s, %s acquisitions", numfmt.Plural(windows, "window"), numfmt.Plural(len(cs), "lock"), numfmt.SI(float64(ops)))
+}
+
+// AuditText says what the table of checks does not hold.
+func (doc *document) AuditText() string { return auditText }
+
+// AuditHead are the columns of the table of checks.
+func (doc *document) AuditHead() []string { return auditHead }
+
+// A verdictTable is verdicts with the heads of their columns.
+type verdictTable struct {
+	Columns []column
+	Rows    []verdict.Verdict
+}
+
+// Table returns the verdicts on the degrees of contention.
+func (doc *document) Table() verdictTable { return verdictTable{doc.Columns, doc.Verdicts} }
+
+// OtherTable returns the verdicts on the other workloads.
+func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns, doc.Others} }
+
+// conclude fills in the verdicts on gs, the groups of a run.
+func (doc *document) conclude(gs []*group) {
+	first, others := verdict.Standing(bare(gs))
+	doc.Verdicts, doc.Others, doc.Columns = verdict.JudgeAll(first), verdict.JudgeAll(others), verdictColumns
+	doc.Lead = lead(doc.Verdicts)
+}

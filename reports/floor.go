@@ -1,0 +1,40 @@
+package reports
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/internal/numfmt"
+)
+
+// quantileName returns "p99" for 0.99.
+func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
+
+// floorNote explains the floor.
+func floorNote(floor float64) string {
+	return fmt.Sprintf("≤ %s: the clock cannot tell such waits apart", numfmt.Nanos(floor))
+}
+
+// floorZone draws the grid, and shades the times that the clock cannot tell
+// apart.
+func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
+	if floor <= p.Y.Min {
+		gridlines(true)(c, p)
+		return
+	}
+	_, trY := p.Transforms(&c)
+	y := min(trY(floor), c.Max.Y)
+	c.FillPolygon(shade.rgba(), rect(c.Min.X, c.Min.Y, c.Max.X, y))
+	gridlines(true)(c, p)
+}
+
+// floorText says what lies under the floor, above the frame, where no curve
+// runs.
+func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
+	if floor > p.Y.Min {
+		c.Max.Y += 15
+		drawNotes(c, []note{{shade, false, floorNote(floor)}})
+	}
+}

@@ -1,0 +1,140 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+)
+
+// A match is the groups of one workload, of local or of remote locks, that more
+// than one machine measured.
+type match struct {
+	remote   bool
+	axes     string
+	machines []Machine
+	looks    []look
+	groups   []*group // by machine
+	cpus     int      // of every machine, 0 if they differ
+
+	shared []int // by machine: how many cases of the whole run the first one has too
+}
+
+// matches returns what the machines have in common: local locks first, and in
+// the order of the machines that have it.
+func matches(ms []Machine) (out []*match) {
+	type key struct {
+		remote bool
+		axes   string
+	}
+	index := make(map[key]*match)
+	for i, m := range ms {
+		for _, g := range groups(m.Run) {
+			k := key{g.Remote, g.Axes}
+			x := index[k]
+			if x == nil {
+				x = &match{remote: g.Remote, axes: g.Axes, cpus: g.CPUs}
+				index[k] = x
+				out = append(out, x)
+			}
+			l := columnLook(i)
+			l.name = m.Name
+			x.machines, x.looks, x.groups = append(x.machines, m), append(x.looks, l), append(x.groups, g)
+			if g.CPUs != x.cpus {
+				x.cpus = 0
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(x *match) bool { return len(x.groups) < 2 })
+	for _, x := range out {
+		for _, m := range x.machines {
+			x.shared = append(x.shared, sharedCases(x.machines[0].Run, m.Run))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *match) int {
+		if a.remote != b.remote {
+			return map[bool]int{false: -1, true: 1}[a.remote]
+		}
+		return 0
+	})
+	return out
+}
+
+// sharedCases returns how many cases of two runs can be compared: as many intervals
+// hold together, whichever of them is looked at. "locklab compare" counts them alike.
+func sharedCases(a, b *resultfile.Run) (n int) {
+	type key struct{ lock, workload string }
+	has := func(run *resultfile.Run) map[key]bool {
+		out := make(map[key]bool)
+		broken := verdict.Violations(run)
+		for _, r := range run.Results {
+			if _, ok := metric.Throughput.Of(r); ok && broken[r.Lock.Name] == nil {
+				out[key{r.Lock.Name, r.Workload.Name()}] = true
+			}
+		}
+		return out
+	}
+	other := has(b)
+	for k := range has(a) {
+		if other[k] {
+			n++
+		}
+	}
+	return n
+}
+
+// cell returns the rounds of a lock on machine i with w workers, or nil.
+func (x *match) cell(i int, lock string, w int) *cell {
+	for _, s := range x.groups[i].series {
+		if s.Lock.Name == lock {
+			return s.Cells[w]
+		}
+	}
+	return nil
+}
+
+// locks returns the series of the locks that two machines measured or more, as
+// one of them has it.
+func (x *match) locks() (out []*series) {
+	seen := make(map[string]int)
+	for _, g := range x.groups {
+		for _, s := range g.series {
+			if seen[s.Lock.Name]++; seen[s.Lock.Name] == 2 {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *series) int { return a.look.compare(b.look) })
+	return out
+}
+
+// workers returns the numbers of workers of all groups, ascending.
+func (x *match) workers() (ws []int) {
+	for _, g := range x.groups {
+		ws = append(ws, g.Workers...)
+	}
+	slices.Sort(ws)
+	return slices.Compact(ws)
+}
+
+// cases returns how many cases of x two machines share.
+func (x *match) cases() (n int) {
+	for _, g := range x.groups {
+		n += g.Cases
+	}
+	return n
+}
+
+// largestMatch returns the index of the match of one kind with the most cases,
+// or -1.
+func largestMatch(xs []*match, remote bool) int {
+	best := -1
+	for i, x := range xs {
+		if x.remote == remote && (best < 0 || cmp.Compare(x.cases(), xs[best].cases()) > 0) {
+			best = i
+		}
+	}
+	return best
+}

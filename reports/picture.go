@@ -1,0 +1,36 @@
+package reports
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// A picture is a chart with its data: what is drawn, and what it says.
+type picture struct {
+	answer  string                    // in a sentence or two; never empty
+	load    string                    // the workload, if it is not that of the group
+	height  vg.Length                 // of the body; 0 if there is nothing to draw
+	body    func(c draw.Canvas) error // draws on a canvas of width by height
+	numbers table                     // the figures behind it
+}
+
+// nothing is the picture of no data: a sentence that says so.
+func nothing(format string, args ...any) picture {
+	return picture{answer: fmt.Sprintf(format, args...)}
+}
+
+// A table is figures for readers who do not trust curves.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+// width is the width of every chart.
+const width = 9 * vg.Inch
+
+// Head and Rows are for the template.
+func (t table) Head() []string { return t.head }
+
+func (t table) Rows() [][]string { return t.rows }

@@ -1,0 +1,36 @@
+package reports
+
+import (
+	"strconv"
+
+	"locklab/harness/metric"
+	"locklab/internal/numfmt"
+)
+
+func throughputTable(g *group) table {
+	columns := []*metric.Metric{metric.Time, metric.CPU, metric.Switches, metric.Allocs,
+		metric.HandoverTime, metric.HandoverTransfers, metric.Hold, metric.HoldShare, metric.WaitShare, metric.Overlap}
+	if g.Remote {
+		columns = []*metric.Metric{metric.Handovers, metric.HandoverTime, metric.Requests, metric.Notifications, metric.CPU, metric.Overlap}
+		columns = append(columns, g.inTrips(metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips)...)
+	}
+	t := table{head: []string{"lock", "workers", "rounds", metric.Throughput.Unit, "interval"}}
+	for _, m := range columns {
+		t.head = append(t.head, m.Name)
+	}
+	for _, s := range g.series {
+		for _, w := range g.Workers {
+			c := s.Cells[w]
+			if c == nil {
+				continue
+			}
+			v := c.Summary(metric.Throughput)
+			row := []string{s.Lock.Name, strconv.Itoa(w), strconv.Itoa(len(c.Rounds)), numfmt.SI(v.Median), interval(v, numfmt.SI)}
+			for _, m := range columns {
+				row = append(row, cellText(m, c.Summary(m)))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}

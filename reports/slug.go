@@ -1,0 +1,39 @@
+package reports
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// What a table of the page holds at most; results.jsonl has the rest.
+const (
+	mostHeatColumns = 24 // of a field: a wider one is read as a map
+	mostTableRows   = 400
+)
+
+// slugOf returns s as part of an address or of a file's name: "hold=1µs gc=on"
+// becomes "hold-1us-gc-on".
+func slugOf(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == 'µ' || r == 'μ':
+			return 'u'
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		}
+		return ' '
+	}, strings.ToLower(s))
+	words := strings.Fields(s)
+	if len(words) == 0 {
+		return "other"
+	}
+	return strings.Join(words[:min(len(words), 12)], "-")
+}
+
+// omission says that a table of n rows is cut.
+func omission(n int) string {
+	return fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", mostTableRows, n)
+}
+
+var nameRE = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)

@@ -1,0 +1,45 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// Suite lists every chart in the order of the report.
+var Suite = []*Chart{
+	ThroughputLocal, WaitLocal, JainLocal, ParetoLocal, TimeLocal,
+	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
+	BestLocal, HoldLocal, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
+	HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
+	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
+	BestRemote, HoldRemote, ReadRemote, Clients, ThinkRemote,
+}
+
+// Charts returns the names of the charts of [Suite] that run is drawn in: all
+// but those that compare what the run did not vary, or lack what they draw.
+func Charts(run *resultfile.Run) (names []string) {
+	gs := groups(tidy(run))
+	for _, c := range Suite {
+		g := largest(gs, c.Remote)
+		if c.varies == nil && !c.optional || g != nil && c.draw(g).height > 0 {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// find returns the chart called name; the error wraps harness.ErrUsage and
+// names those there are, with others that a run has.
+func find(name string, others ...string) (*Chart, error) {
+	var names []string
+	for _, c := range Suite {
+		if c.Name == name {
+			return c, nil
+		}
+		names = append(names, c.Name)
+	}
+	return nil, fmt.Errorf("%w: there is no chart %q; there are %s", harness.ErrUsage, name, strings.Join(append(names, others...), ", "))
+}
