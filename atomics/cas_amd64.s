@@ -6,7 +6,7 @@
 #include "textflag.h"
 
 #define word	BX // address of the word
-#define expect	AX // the value that CMPXCHG looks for
+#define expect	AX // the value that CMPXCHG compares with
 #define val	CX // operand; XCHG and XADD leave the old value here
 #define added	DX // copy of what XADD adds
 

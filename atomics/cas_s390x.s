@@ -3,12 +3,12 @@
 // CS serializes: every access before it is done before, and every one after it
 // after. LAA does so for its own word only, and SYNC (BCR 14, 0) for the others.
 // No instruction swaps, so CS is retried. Loads and stores are plain: the one
-// thing the architecture may turn round is a store and a load after it.
+// thing the architecture may reorder is a store and a load after it.
 
 #include "textflag.h"
 
 #define word	R2 // address of the word
-#define expect	R3 // the value that CS looks for; CS leaves there what it found
+#define expect	R3 // the value that CS compares with; CS leaves there what it found
 #define val	R4 // operand, or the value to write
 #define seen	R5 // the value that was there
 #define result	R5

@@ -133,10 +133,10 @@ type hammer[T uint32 | uint64] struct {
 }
 
 const (
-	workers   = 4
-	batch     = 100  // operations of a worker between two looks at the others
-	enough    = 300  // batches during which another worker finished one
-	lockTurns = 2000 // acquisitions of a worker
+	workers  = 4
+	batch    = 100  // operations of a worker between two loads of what the others did
+	enough   = 300  // batches during which another worker finished one
+	lockUses = 2000 // acquisitions of a worker
 )
 
 func (h hammer[T]) all() error {
@@ -203,14 +203,14 @@ func (h hammer[T]) lockExcludes() error {
 	var count, inside int // guarded by word
 	overlaps := 0         // guarded by word
 	together(func(i int) {
-		for turn := range lockTurns {
+		for k := range lockUses {
 			if stuck[i] = wait(func() bool { return h.cas(word, 0, 1) }); stuck[i] != nil {
 				return
 			}
 			h.acquired(word)
 			inside++
 			count++
-			if turn%8 == 0 {
+			if k%8 == 0 {
 				runtime.Gosched()
 			}
 			if inside != 1 {
@@ -223,27 +223,27 @@ func (h hammer[T]) lockExcludes() error {
 	})
 	return errors.Join(errors.Join(stuck[:]...),
 		expect("two inside", overlaps, 0),
-		expect("count", count, workers*lockTurns))
+		expect("count", count, workers*lockUses))
 }
 
 // releasePublishes hands plain memory back and forth between two goroutines by
 // StoreRelease and LoadAcquire alone.
 func (h hammer[T]) releasePublishes() error {
 	word := new(T)
-	var data T // guarded by word: even is the turn of 0, odd of 1
+	var data T // guarded by word: even is for 0, odd for 1
 	var errs [2]error
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {
-			for turn := T(i); turn < lockTurns; turn += 2 {
-				if errs[i] = wait(func() bool { return h.load(word) == turn }); errs[i] != nil {
+			for k := T(i); k < lockUses; k += 2 {
+				if errs[i] = wait(func() bool { return h.load(word) == k }); errs[i] != nil {
 					return
 				}
 				h.acquired(word)
-				errs[i] = errors.Join(errs[i], expect("data", data, turn))
-				data = turn + 1
+				errs[i] = errors.Join(errs[i], expect("data", data, k))
+				data = k + 1
 				h.releasing(word)
-				h.store(word, turn+1)
+				h.store(word, k+1)
 			}
 		})
 	}
@@ -280,7 +280,7 @@ func crowd(operation func(i int)) (calls uint64) {
 				operation(i)
 			}
 			now := batches.Add(1)
-			if now != last+1 { // somebody else finished a batch meanwhile
+			if now != last+1 { // another worker finished a batch meanwhile
 				overlaps.Add(1)
 			}
 			if last = now; now%64 == 0 && time.Now().After(deadline) {

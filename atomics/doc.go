@@ -1,4 +1,4 @@
-// Package atomics is the ground that every local lock stands on:
+// Package atomics has the operations that local locks are built from:
 //
 //   - [Uint32] and [Uint64] are the words that locks are made of. They inline
 //     to sync/atomic, and add StoreRelease, the cheap store that frees a lock;

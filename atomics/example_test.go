@@ -26,7 +26,7 @@ func (l *SpinLock) Lock() {
 	}
 }
 
-// Unlock frees the lock. Nobody sleeps, so a plain store is enough.
+// Unlock frees the lock. No waiter sleeps, so a plain store is enough.
 func (l *SpinLock) Unlock() { l.taken.StoreRelease(0) }
 
 func Example() {

@@ -25,7 +25,7 @@ var instructions = []struct{ target, function, must, never string }{
 	{"amd64", "(*Uint32).Store", `XCHGL `, ``},
 	{"amd64", "(*Uint32).StoreRelease", `MOVL BX, 0\(AX\)`, `LOCK|XCHG|CALL`},
 	{"amd64", "(*Uint64).StoreRelease", `MOVQ BX, 0\(AX\)`, `LOCK|XCHG|CALL`},
-	// What compilers get that nobody has looked at, here by a tag.
+	// What compilers get whose output was not checked, here by a tag.
 	{"amd64 callrelease", "(*Uint32).StoreRelease", `CALL .*storeRelease32`, `LOCK|XCHG`},
 	{"amd64 callrelease", "storeRelease32.abi0", `MOVL AX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64 callrelease", "storeRelease64.abi0", `MOVQ AX, 0\(BX\)`, `LOCK|XCHG`},

@@ -94,7 +94,7 @@ var (
 // TestToolchainOrder fails if the compiler moves an access to guarded memory
 // behind the plain store that releases the lock.
 func TestToolchainOrder(t *testing.T) {
-	// Somebody must call them, or the linker leaves them out.
+	// The test must call them, or the linker leaves them out.
 	r := new(orderRecord)
 	orderStores(r, 1)
 	orderLoads(r)

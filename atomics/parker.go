@@ -13,7 +13,7 @@ const (
 // a schedule explorer can see it (build tag systematic). Make one with
 // [NewParker]; it must not be copied.
 //
-// Park of a waiting permit, and Unpark of an owner who is awake, are one atomic
+// Park of a waiting permit, and Unpark of an owner that is awake, are one atomic
 // instruction each. Only a real sleep goes through the Go scheduler. Neither
 // allocates. The owner may be locked to its thread ([runtime.LockOSThread]),
 // where a wake-up costs tens of microseconds instead of a quarter of one.
@@ -21,10 +21,10 @@ const (
 // # Memory ordering
 //
 // Every Unpark synchronizes before the return of the Park that takes its
-// permit, also an Unpark that found a permit there already. So an owner who
+// permit, also an Unpark that found a permit there already. So an owner that
 // was unparked sees what the other goroutine did before, whatever it stored
-// with. Who looks whether there is anybody to unpark must not have freed the
-// lock by [Uint32.StoreRelease]: see there.
+// with. A goroutine that checks whether there is an owner to unpark must not
+// have freed the lock by [Uint32.StoreRelease]: see there.
 //
 // The protocol is that of thread parking in Rust's standard library
 // (library/std/src/sys/sync/thread_parking/futex.rs), with a channel in place

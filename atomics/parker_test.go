@@ -51,7 +51,7 @@ func TestParkerHoldsOnePermit(t *testing.T) {
 
 // TestUnparkWhileAwakeOrAsleep wakes the owner many times, now before it
 // sleeps and now after, and demands that what was written before the Unpark is
-// seen. The race detector looks too.
+// seen. The race detector checks too.
 func TestUnparkWhileAwakeOrAsleep(t *testing.T) {
 	for _, locked := range []bool{false, true} {
 		rounds := 20_000
@@ -139,7 +139,7 @@ func TestParkDoesNotAllocate(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkParker measures a permit that nobody waits for, and the way there
+// BenchmarkParker measures a permit that no goroutine waits for, and the way there
 // and back between two goroutines, free or locked to their threads.
 func BenchmarkParker(b *testing.B) {
 	b.Run("way=permit", func(b *testing.B) {

@@ -134,7 +134,7 @@ var scheduler atomic.Pointer[Scheduler]
 // It exists for a schedule explorer: a test that runs the goroutines of a lock
 // one at a time, in every order of their operations, instead of hoping that
 // the machine shows the bad one. It is process-wide because the words of a lock
-// have no room for a scheduler of their own; only the build with the tag
+// have no field for a scheduler of their own; only the build with the tag
 // systematic has it.
 func SetScheduler(s Scheduler) (restore func()) {
 	next := &s

@@ -5,11 +5,11 @@ package atomics
 const maxSpin = 64
 
 // SpinHint waits a moment inside a spin loop: n times the instruction by which
-// a CPU steps aside for its neighbour. n is taken as at most 64; 0 and less do
-// nothing.
+// a CPU leaves its resources to the other hardware thread. n is taken as at
+// most 64; 0 and less do nothing.
 //
-// n is bounded because a goroutine inside assembly has no safe point: whoever
-// stops the world, the garbage collector above all, waits until it is out.
+// n is bounded because a goroutine inside assembly has no safe point: what
+// stops the world, such as the garbage collector, waits until it is out.
 // Bounding n is not enough in a loop that spins for long, which spends nearly
 // all of its time in here: call runtime.Gosched about every 16 rounds.
 //
@@ -18,7 +18,7 @@ const maxSpin = 64
 //     ISB drains the pipeline, tens of cycles. The Go runtime made the same
 //     choice in 1.26 (golang.org/issue/69232).
 //   - riscv64: PAUSE, which a CPU without Zihintpause takes for a NOP.
-//   - elsewhere, and under the tag purego: an empty loop, a cycle or so a turn.
+//   - elsewhere, and under the tag purego: an empty loop, about a cycle per iteration.
 //   - under the tag systematic: one call of the Scheduler, and no wait.
 func SpinHint(n int) { pause(hints(n)) }
 

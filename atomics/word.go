@@ -27,15 +27,15 @@ func (x *Uint32) Load() uint32 { return atomic.LoadUint32(&x.v) }
 // CPU's store buffer is empty.
 func (x *Uint32) Store(v uint32) { atomic.StoreUint32(&x.v, v) }
 
-// StoreRelease sets the value to v, for the holder of a lock who gives it back.
-// What the goroutine did before is visible to whoever loads v or swaps it out
-// of the word; in that it equals Store.
+// StoreRelease sets the value to v, for the holder that releases a lock.
+// What the goroutine did before is visible to a goroutine that loads v or swaps
+// it out of the word, as with Store.
 //
 // It is weaker than Store in one way: a Load of another word that follows in
 // the same goroutine may take its value before v is visible to others. Never
-// use it where Unlock then looks for sleepers (a futex, a queue of parked
-// goroutines): the look could miss one who sleeps because it saw the lock
-// still taken, and nobody would wake it.
+// use it where Unlock then checks for sleepers (a futex, a queue of parked
+// goroutines): the check could miss one that sleeps because it saw the lock
+// still taken, and it would never be woken.
 //
 // On amd64 it is a plain MOV, about half the price of an uncontended lock and
 // unlock; CPUs of that architecture make stores visible in program order. The
@@ -43,8 +43,8 @@ func (x *Uint32) Store(v uint32) { atomic.StoreUint32(&x.v, v) }
 // memory model, to which it is a data race, does not promise that; the compilers
 // of Go 1.26 and 1.27 do not, since they keep stores in order and loads before
 // the next store, and a test reads their output. For later compilers the MOV is
-// a call to assembly, which they see nothing of. The locks' conformance tests
-// watch both. On other architectures, and under the race detector and the tag
+// a call to assembly, which they cannot see into. The locks' conformance tests
+// check both. On other architectures, and under the race detector and the tag
 // purego, it is Store. Under the tag systematic the Scheduler decides when
 // others see it.
 func (x *Uint32) StoreRelease(v uint32) { storeRelease32(&x.v, v) }
@@ -60,8 +60,8 @@ func (x *Uint32) Swap(v uint32) uint32 { return atomic.SwapUint32(&x.v, v) }
 // Add adds delta, modulo 1<<32, and returns the new value. To subtract d, add -d.
 func (x *Uint32) Add(delta uint32) uint32 { return atomic.AddUint32(&x.v, delta) }
 
-// TestAndSet sets the value to 1 if it is 0, and reports whether it did. It looks
-// first, by a Load, and tries a CompareAndSwap only if it saw 0. The two are one
+// TestAndSet sets the value to 1 if it is 0, and reports whether it did. It loads
+// the value first, and tries a CompareAndSwap only if it saw 0. The two are one
 // method so that a lock which begins like this is small enough to be inlined.
 func (x *Uint32) TestAndSet() bool {
 	return atomic.LoadUint32(&x.v) == 0 && atomic.CompareAndSwapUint32(&x.v, 0, 1)
@@ -71,9 +71,9 @@ func (x *Uint32) TestAndSet() bool {
 // only the holder changes. One method for the reason of [Uint32.TestAndSet].
 func (x *Uint32) AddRelease(delta uint32) { storeRelease32(&x.v, atomic.LoadUint32(&x.v)+delta) }
 
-// GuardedReset sets other to 0 if x is 0 and other is old, and reports whether it
-// did. It looks at x first, by a Load, and tries a CompareAndSwap only if it saw
-// 0 there. One method for the reason of [Uint32.TestAndSet].
+// GuardedReset sets other to 0 if x is 0 and other is old, and reports whether
+// it did. It loads x first, and tries a CompareAndSwap only if it saw 0 there.
+// One method for the reason of [Uint32.TestAndSet].
 func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
 	return atomic.LoadUint32(&x.v) == 0 && atomic.CompareAndSwapUint32(&other.v, old, 0)
 }
@@ -89,7 +89,7 @@ func (x *Uint64) Load() uint64 { return x.v.Load() }
 // Store sets the value to v.
 func (x *Uint64) Store(v uint64) { x.v.Store(v) }
 
-// StoreRelease sets the value to v, for the holder of a lock who gives it back.
+// StoreRelease sets the value to v, for the holder that releases a lock.
 // It is weaker than Store: read the rule of [Uint32.StoreRelease] first.
 func (x *Uint64) StoreRelease(v uint64) { storeRelease64(&x.v, v) }
 

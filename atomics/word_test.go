@@ -41,7 +41,7 @@ func TestWords(t *testing.T) {
 }
 
 // compareAndSwap is what the compiler makes of the method that locks call, for
-// TestToolchainInstructions to look at.
+// TestToolchainInstructions to read.
 //
 //go:noinline
 func compareAndSwap(x *Uint32, old, new uint32) bool { return x.CompareAndSwap(old, new) }
@@ -78,7 +78,7 @@ func TestZeroValue(t *testing.T) {
 	}
 }
 
-// TestTestAndSet: one of several wins, and nobody while the word is not 0.
+// TestTestAndSet: one of several wins, and none while the word is not 0.
 func TestTestAndSet(t *testing.T) {
 	var x Uint32
 	for round := range 1000 {

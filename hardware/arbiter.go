@@ -12,8 +12,8 @@ import (
 var arbiter = &Experiment{
 	Name:     "arbiter",
 	Question: "Can a circuit of switches pick one of several contenders, does it always, and is it fair?",
-	Method: "A simulation, round by round, of contenders that always want the grant: who pulls opens the paths of all others, " +
-		"so a path is closed only for one who pulls alone. Three ways to pull are played with 2 to 64 contenders, " +
+	Method: "A simulation, round by round, of contenders that always want the grant: one that pulls opens the paths of all others, " +
+		"so a path is closed only for one that pulls alone. Three ways to pull are played with 2 to 64 contenders, " +
 		"and beside them two arbiters that see all requests.",
 	Simulation: true,
 	Source:     "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
@@ -44,8 +44,8 @@ func grant(pulls []bool) (winner, closed int) {
 	return winner, closed
 }
 
-// A policy decides who pulls, or who is granted. start returns a function that
-// plays one round for n contenders.
+// A policy decides which contenders pull, or which is granted. start returns a
+// function that plays one round for n contenders.
 type policy struct {
 	name    string
 	start   func(n int, random *machine.Random) func() (winner, closed int)
@@ -120,12 +120,12 @@ func backOff(n int, random *machine.Random) func() (int, int) {
 	}
 }
 
-// fixedPriority grants the first of those who ask, and all ask.
+// fixedPriority grants the first of those that ask, and all ask.
 func fixedPriority(int, *machine.Random) func() (int, int) {
 	return func() (int, int) { return 0, 1 }
 }
 
-// roundRobin grants the next of those who ask after the last winner, and all
+// roundRobin grants the next of those that ask after the last winner, and all
 // ask.
 func roundRobin(n int, _ *machine.Random) func() (int, int) {
 	last := n - 1

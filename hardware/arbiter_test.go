@@ -186,6 +186,6 @@ func TestArbiterTables(t *testing.T) {
 		near("rounds by priority", r[3], 1, 0)
 		near("Jain at 1/N", j[1], 1, 0.05)
 		near("Jain by priority", j[3], 1/float64(n), 1e-9)
-		near("Jain in turn", j[4], 1, 1e-3) // the last turn is not whole
+		near("Jain in turn", j[4], 1, 1e-3) // the last rotation is not whole
 	}
 }

@@ -14,15 +14,15 @@ type casBody struct {
 
 	// lock takes and frees the spin lock in s, limit times. It gives up when it
 	// found the lock held patience times in a row. Inside it does what guarded
-	// says, for about so many turns of an empty loop. It returns how often it was
-	// inside, and how often it found there that another thread was too. id is
-	// not 0 and differs between threads; limit and patience are not 0.
-	lock func(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+	// says, for about so many iterations of an empty loop. It returns how often
+	// it was inside, and how often it found there that another thread was too.
+	// id is not 0 and differs between threads; limit and patience are not 0.
+	lock func(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 }
 
-// guarded is a spin lock and what it guards, each in a line of its own. Whoever
-// is inside writes its id to owner and one more to counter, with plain
-// instructions, waits, and looks whether owner still is its id.
+// guarded is a spin lock and what it guards, each in a line of its own. The thread
+// inside writes its id to owner and one more to counter, with plain
+// instructions, waits, and checks whether owner still is its id.
 type guarded struct {
 	word    uint64
 	_       atomics.CacheLinePad
@@ -32,7 +32,7 @@ type guarded struct {
 	_       atomics.CacheLinePad
 }
 
-// holdTurns is how long a thread stays inside: longer than a store takes to
+// holdIterations is how long a thread stays inside: longer than a store takes to
 // leave the store buffer, or two threads inside would each read back their own
 // id and not notice.
-const holdTurns = 100
+const holdIterations = 100

@@ -22,10 +22,10 @@ func addCmpxchg(p *uint64, attempts uint64) (won uint64)
 func addLocked(p *uint64, attempts uint64) (won uint64)
 
 //go:noescape
-func lockMoves(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+func lockMoves(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 
 //go:noescape
-func lockCmpxchg(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+func lockCmpxchg(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 
 //go:noescape
-func lockLocked(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+func lockLocked(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)

@@ -1,8 +1,8 @@
 //go:build gc && !purego
 
 // Two loops, each around three bodies of compare-and-swap that differ only in
-// who can come between the compare and the store: an interrupt or another CPU
-// (MOVES), another CPU (CMPXCHG), nobody (LOCKED).
+// what can come between the compare and the store: an interrupt or another CPU
+// (MOVES), another CPU (CMPXCHG), nothing (LOCKED).
 
 #include "textflag.h"
 #include "go_asm.h"
@@ -11,7 +11,7 @@
 #define word	BX // address of the word
 #define new	CX
 #define me	DX
-#define rest	DI // turns left of the hold
+#define rest	DI // iterations left of the hold
 #define left	R8 // attempts left
 #define done	R9
 #define bad	R10
@@ -99,37 +99,37 @@ TEXT ·addLocked(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ done, won+16(FP)
 	RET
 
-// func lockMoves(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+// func lockMoves(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·lockMoves(SB), NOSPLIT|NOFRAME, $0-56
 	MOVQ s+0(FP), word
 	MOVQ id+8(FP), me
 	MOVQ limit+16(FP), quota
 	MOVQ patience+24(FP), tries
-	MOVQ turns+32(FP), hold
+	MOVQ iterations+32(FP), hold
 	SPIN(MOVES)
 	MOVQ done, entered+40(FP)
 	MOVQ bad, violated+48(FP)
 	RET
 
-// func lockCmpxchg(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+// func lockCmpxchg(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·lockCmpxchg(SB), NOSPLIT|NOFRAME, $0-56
 	MOVQ s+0(FP), word
 	MOVQ id+8(FP), me
 	MOVQ limit+16(FP), quota
 	MOVQ patience+24(FP), tries
-	MOVQ turns+32(FP), hold
+	MOVQ iterations+32(FP), hold
 	SPIN(CMPXCHG)
 	MOVQ done, entered+40(FP)
 	MOVQ bad, violated+48(FP)
 	RET
 
-// func lockLocked(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+// func lockLocked(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·lockLocked(SB), NOSPLIT|NOFRAME, $0-56
 	MOVQ s+0(FP), word
 	MOVQ id+8(FP), me
 	MOVQ limit+16(FP), quota
 	MOVQ patience+24(FP), tries
-	MOVQ turns+32(FP), hold
+	MOVQ iterations+32(FP), hold
 	SPIN(LOCKED)
 	MOVQ done, entered+40(FP)
 	MOVQ bad, violated+48(FP)

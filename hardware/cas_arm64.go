@@ -41,10 +41,10 @@ func addExclusive(p *uint64, attempts uint64) (won uint64)
 func addCasal(p *uint64, attempts uint64) (won uint64)
 
 //go:noescape
-func lockMoves(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+func lockMoves(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 
 //go:noescape
-func lockExclusive(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+func lockExclusive(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 
 //go:noescape
-func lockCasal(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+func lockCasal(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)

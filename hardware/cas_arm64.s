@@ -1,8 +1,8 @@
 //go:build gc && !purego
 
-// Two loops, each around three bodies of compare-and-swap that differ in who can
+// Two loops, each around three bodies of compare-and-swap that differ in what can
 // come between the compare and the store: an interrupt or another CPU (MOVES);
-// nobody, because the store fails then (EXCLUSIVE); nobody (CASAL). All free the
+// nothing, because the store fails then (EXCLUSIVE); nothing (CASAL). All free the
 // lock by a store-release, so that only the taking differs.
 
 #include "textflag.h"
@@ -20,7 +20,7 @@
 #define quota	R9
 #define tries	R10
 #define hold	R11
-#define rest	R12 // turns left of the hold
+#define rest	R12 // iterations left of the hold
 
 // A body jumps to fail if the word does not hold expect, else stores new. The
 // store of EXCLUSIVE may also fail without a reason: then the attempt counts as
@@ -112,37 +112,37 @@ TEXT ·addCasal(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD done, won+16(FP)
 	RET
 
-// func lockMoves(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+// func lockMoves(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·lockMoves(SB), NOSPLIT|NOFRAME, $0-56
 	MOVD s+0(FP), word
 	MOVD id+8(FP), me
 	MOVD limit+16(FP), quota
 	MOVD patience+24(FP), tries
-	MOVD turns+32(FP), hold
+	MOVD iterations+32(FP), hold
 	SPIN(MOVES)
 	MOVD done, entered+40(FP)
 	MOVD bad, violated+48(FP)
 	RET
 
-// func lockExclusive(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+// func lockExclusive(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·lockExclusive(SB), NOSPLIT|NOFRAME, $0-56
 	MOVD s+0(FP), word
 	MOVD id+8(FP), me
 	MOVD limit+16(FP), quota
 	MOVD patience+24(FP), tries
-	MOVD turns+32(FP), hold
+	MOVD iterations+32(FP), hold
 	SPIN(EXCLUSIVE)
 	MOVD done, entered+40(FP)
 	MOVD bad, violated+48(FP)
 	RET
 
-// func lockCasal(s *guarded, id, limit, patience, turns uint64) (entered, violated uint64)
+// func lockCasal(s *guarded, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·lockCasal(SB), NOSPLIT|NOFRAME, $0-56
 	MOVD s+0(FP), word
 	MOVD id+8(FP), me
 	MOVD limit+16(FP), quota
 	MOVD patience+24(FP), tries
-	MOVD turns+32(FP), hold
+	MOVD iterations+32(FP), hold
 	SPIN(CASAL)
 	MOVD done, entered+40(FP)
 	MOVD bad, violated+48(FP)

@@ -9,13 +9,13 @@ import "sync/atomic"
 var casBodies = []casBody{
 	{name: "load, compare, store",
 		add: func(p *uint64, n uint64) uint64 { return add(p, n, compareThenStore) },
-		lock: func(g *guarded, id, limit, patience, turns uint64) (uint64, uint64) {
-			return lock(g, id, limit, patience, turns, compareThenStore)
+		lock: func(g *guarded, id, limit, patience, iterations uint64) (uint64, uint64) {
+			return lock(g, id, limit, patience, iterations, compareThenStore)
 		}},
 	{name: "atomic.CompareAndSwap", single: true, atomic: true,
 		add: func(p *uint64, n uint64) uint64 { return add(p, n, atomic.CompareAndSwapUint64) },
-		lock: func(g *guarded, id, limit, patience, turns uint64) (uint64, uint64) {
-			return lock(g, id, limit, patience, turns, atomic.CompareAndSwapUint64)
+		lock: func(g *guarded, id, limit, patience, iterations uint64) (uint64, uint64) {
+			return lock(g, id, limit, patience, iterations, atomic.CompareAndSwapUint64)
 		}},
 }
 
@@ -38,7 +38,7 @@ func add(p *uint64, attempts uint64, cas compareAndSwap) (won uint64) {
 	return won
 }
 
-func lock(g *guarded, id, limit, patience, turns uint64, cas compareAndSwap) (entered, violated uint64) {
+func lock(g *guarded, id, limit, patience, iterations uint64, cas compareAndSwap) (entered, violated uint64) {
 	for entered < limit {
 		left := patience
 		for !cas(&g.word, 0, 1) {
@@ -50,7 +50,7 @@ func lock(g *guarded, id, limit, patience, turns uint64, cas compareAndSwap) (en
 		// atomic increment either.
 		atomic.StoreUint64(&g.owner, id)
 		atomic.StoreUint64(&g.counter, atomic.LoadUint64(&g.counter)+1)
-		for i := uint64(0); i < turns && atomic.LoadUint64(&g.owner) == id; i++ {
+		for i := uint64(0); i < iterations && atomic.LoadUint64(&g.owner) == id; i++ {
 		}
 		if atomic.LoadUint64(&g.owner) != id {
 			violated++

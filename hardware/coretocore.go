@@ -16,10 +16,10 @@ import (
 var coreToCore = &Experiment{
 	Name:     coreToCoreName,
 	Question: "How long does a word take from one CPU to another?",
-	Method: "Two bound threads hand a word to and fro by CAS-spin: each tries a compare-and-swap until it succeeds, without looking first. " +
+	Method: "Two bound threads hand a word to and fro by CAS-spin: each tries a compare-and-swap until it succeeds, without a load first. " +
 		"The time of a round trip is halved. Every pair of CPUs is visited several times, in an order of chance; " +
 		"a sample is about 0.25 ms on a cache line that was not used before. " +
-		"Some pairs are measured by load, then CAS as well, block beside block: there a thread tries only when it has seen its turn.",
+		"Some pairs are measured by load, then CAS as well, block beside block: there a thread tries only when it has seen that the word is its own.",
 	Source:    "Viennot, core-to-core-latency, 2022",
 	Available: needTwoCPUs,
 	Run:       runCoreToCore,
@@ -48,12 +48,12 @@ func runCoreToCore(ctx context.Context, o Options) (*harness.Finding, error) {
 	takeEarlier(pairs, o.Earlier)
 	rig := newHopRig()
 	defer rig.close()
-	survey := &hopSurvey{pairs: pairs, visits: o.Repeats, budget: o.Budget, seed: o.Seed,
+	sweep := &hopSweep{pairs: pairs, visits: o.Repeats, budget: o.Budget, seed: o.Seed,
 		visit: rig.visit, now: time.Now, advance: o.Progress}
 	if o.Keep != nil {
-		survey.keep = func(p *hopPair) error { return keepPair(p, o.Keep) }
+		sweep.keep = func(p *hopPair) error { return keepPair(p, o.Keep) }
 	}
-	err = survey.run(ctx)
+	err = sweep.run(ctx)
 	f := hopFinding(cpus, pairs)
 	if f == nil && err == nil {
 		err = fmt.Errorf("hardware: core-to-core: no pair of CPUs gave %d samples in %v: other programs preempt the threads; stop them or give a larger budget", hopLeast, o.Budget)

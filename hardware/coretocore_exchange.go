@@ -64,7 +64,7 @@ type hopLine struct {
 
 const (
 	hopSpan   = 250 * time.Microsecond // of a sample, about
-	hopBlock  = 16                     // samples between two looks at the context
+	hopBlock  = 16                     // samples between two checks of the context
 	hopArena  = 1024                   // lines that a thread gets at once
 	meetHops  = 2                      // round trips before the clock starts
 	firstHops = 64                     // round trips of the first sample of an exchange
@@ -92,7 +92,7 @@ type hopRig struct {
 
 func newHopRig() *hopRig {
 	r := &hopRig{threads: make(map[int]*hopThread)}
-	// Two threads that wait for one another and the caller, who may collect
+	// Two threads that wait for one another and the caller, which may collect
 	// garbage.
 	const least = 3
 	if runtime.GOMAXPROCS(0) < least {

@@ -11,8 +11,9 @@ import (
 	"locklab/atomics"
 )
 
-// TestHandOver: each thread has had its turns when both return, and the word is
-// where it began. A waiter that does not wait would be done before the other.
+// TestHandOver: each thread has had all its exchanges when both return, and the
+// word is where it began. A waiter that does not wait would be done before the
+// other.
 func TestHandOver(t *testing.T) {
 	const hops = 1000
 	for _, h := range []handOver{casSpin, loadThenCAS} {
@@ -27,7 +28,7 @@ func TestHandOver(t *testing.T) {
 		led.Store(true)
 		h.hand(&w, 0, 1)
 		if !<-done {
-			t.Errorf("%s: the follower was done before its last turn", h.name)
+			t.Errorf("%s: the follower was done before its last exchange", h.name)
 		}
 		if w.Load() != 0 {
 			t.Errorf("%s: the word is %d at the end", h.name, w.Load())

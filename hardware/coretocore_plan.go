@@ -86,7 +86,7 @@ func planHops(weight, visits int, left, sample time.Duration) hopPlan {
 }
 
 // shuffledPairs returns every pair of cpus in an order that depends on the seed
-// only: what drifts while they are measured must not look like distance.
+// only: what drifts while they are measured must not be taken for distance.
 func shuffledPairs(cpus []int, relation func(a, b int) machine.Relation, seed uint64) []*hopPair {
 	var pairs []*hopPair
 	for i, a := range cpus {
@@ -135,9 +135,9 @@ func firstOfEach(pairs []*hopPair, n int) (first, rest []*hopPair) {
 	return first, rest
 }
 
-// A hopSurvey measures pairs within a time. It knows neither threads nor the
+// A hopSweep measures pairs within a time. It knows neither threads nor the
 // clock of the machine, so it can be tested for machines that are not there.
-type hopSurvey struct {
+type hopSweep struct {
 	pairs   []*hopPair // in the order in which to measure
 	visits  int        // wanted of each
 	budget  time.Duration
@@ -154,14 +154,14 @@ type hopSurvey struct {
 }
 
 // run measures all pairs that are not done, in waves: all visits of a pair fall
-// into one, so that an interrupted survey has finished most of what it began.
-func (s *hopSurvey) run(ctx context.Context) error {
+// into one, so that an interrupted sweep has finished most of what it began.
+func (s *hopSweep) run(ctx context.Context) error {
 	start := s.now()
 	todo := slices.DeleteFunc(slices.Clone(s.pairs), func(p *hopPair) bool { return p.done })
 	if len(todo) == 0 {
 		return ctx.Err()
 	}
-	// Who goes on with half of the pairs has half of the time.
+	// A sweep that goes on with half of the pairs has half of the time.
 	budget := time.Duration(float64(s.budget) * float64(len(todo)) / float64(len(s.pairs)))
 	if err := s.estimate(ctx, todo, budget); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (s *hopSurvey) run(ctx context.Context) error {
 
 // estimate visits a few pairs to find out how long a sample takes. The fastest
 // counts: the first start threads.
-func (s *hopSurvey) estimate(ctx context.Context, todo []*hopPair, budget time.Duration) error {
+func (s *hopSweep) estimate(ctx context.Context, todo []*hopPair, budget time.Duration) error {
 	s.sample = hopSpan
 	for i, start := 0, s.now(); i < hopPilot && s.now().Sub(start) <= budget/8; i++ {
 		begin := s.now()
@@ -215,7 +215,7 @@ func (s *hopSurvey) estimate(ctx context.Context, todo []*hopPair, budget time.D
 
 // wave visits pairs, once all, then all again in another order. It returns how
 // many it began; the others wait for a plan with a better estimate.
-func (s *hopSurvey) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, seed uint64) (begun int, err error) {
+func (s *hopSweep) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, seed uint64) (begun int, err error) {
 	begin, limit := s.now(), plan.takes(weightOf(pairs), s.sample)
 	left := func() time.Duration { return limit - s.now().Sub(begin) }
 	late := func() bool { return left() < -limit/8 }
@@ -256,7 +256,7 @@ func (s *hopSurvey) wave(ctx context.Context, pairs []*hopPair, plan hopPlan, se
 }
 
 // measure visits p once. What an interrupted visit gave counts.
-func (s *hopSurvey) measure(ctx context.Context, p *hopPair, samples int) error {
+func (s *hopSweep) measure(ctx context.Context, p *hopPair, samples int) error {
 	within := 2*time.Duration(p.weight()*samples)*s.sample + hopGrace
 	if s.spent < hopLeast {
 		within = max(within, hopFirst)
@@ -269,7 +269,7 @@ func (s *hopSurvey) measure(ctx context.Context, p *hopPair, samples int) error 
 
 // finish notes that all visits of p were made. One that is too busy to give
 // enough samples was not measured.
-func (s *hopSurvey) finish(p *hopPair) error {
+func (s *hopSweep) finish(p *hopPair) error {
 	if p.done || len(p.cas) < hopLeast {
 		return nil
 	}
@@ -280,7 +280,7 @@ func (s *hopSurvey) finish(p *hopPair) error {
 	return s.keep(p)
 }
 
-func (s *hopSurvey) finished() (n int) {
+func (s *hopSweep) finished() (n int) {
 	for _, p := range s.pairs {
 		if p.done {
 			n++
@@ -289,7 +289,7 @@ func (s *hopSurvey) finished() (n int) {
 	return n
 }
 
-func (s *hopSurvey) report(done int) {
+func (s *hopSweep) report(done int) {
 	if s.advance != nil {
 		s.advance(done, len(s.pairs)-s.skipped)
 	}

@@ -63,15 +63,15 @@ func (m *aMachine) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopV
 	return v, ctx.Err()
 }
 
-// survey returns a survey of n CPUs of m in the default time.
-func (m *aMachine) survey(n int, seed uint64) *hopSurvey {
+// sweep returns a sweep of n CPUs of m in the default time.
+func (m *aMachine) sweep(n int, seed uint64) *hopSweep {
 	pairs := shuffledPairs(m.cpus(n), m.relation, seed)
-	return &hopSurvey{pairs: pairs, visits: defaultRepeats, budget: hopBudget(len(pairs)), seed: seed, visit: m.visit, now: m.now}
+	return &hopSweep{pairs: pairs, visits: defaultRepeats, budget: hopBudget(len(pairs)), seed: seed, visit: m.visit, now: m.now}
 }
 
-// TestSurveyKeepsItsTime: 2, 16 and 256 CPUs, also where everything around a
+// TestSweepKeepsItsTime: 2, 16 and 256 CPUs, also where everything around a
 // sample is slow and where all of it becomes slow on the way.
-func TestSurveyKeepsItsTime(t *testing.T) {
+func TestSweepKeepsItsTime(t *testing.T) {
 	for _, test := range []struct {
 		cpus    int
 		within  time.Duration
@@ -92,7 +92,7 @@ func TestSurveyKeepsItsTime(t *testing.T) {
 			"slow at first":   {perVisit: 200 * time.Microsecond, slow: func(v int) float64 { return max(1, float64(20-v)/2) }},
 			"slow later":      {perVisit: 200 * time.Microsecond, slow: func(v int) float64 { return 1 + 2*float64(min(v/200, 1)) }},
 		} {
-			s := m.survey(test.cpus, 1)
+			s := m.sweep(test.cpus, 1)
 			if err := s.run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +118,7 @@ func TestSurveyKeepsItsTime(t *testing.T) {
 // TestPilots: the first visits only find out how long one takes.
 func TestPilots(t *testing.T) {
 	m := &aMachine{}
-	s := m.survey(2, 1)
+	s := m.sweep(2, 1)
 	s.visits = 1
 	if err := s.run(t.Context()); err != nil || len(m.log) != hopPilot+1 {
 		t.Errorf("%d visits, %v; want %d and one", len(m.log), err, hopPilot)
@@ -130,7 +130,7 @@ func TestPilots(t *testing.T) {
 func TestEveryPairOncePerPass(t *testing.T) {
 	for _, n := range []int{2, 3, 16, 256} {
 		m := &aMachine{lose: true} // the samples do not matter
-		s := m.survey(n, 3)
+		s := m.sweep(n, 3)
 		plan := hopPlan{visits: 3, samples: hopLeast}
 		s.sample = time.Minute // late never
 		if begun, err := s.wave(t.Context(), slices.Clone(s.pairs), plan, 1); err != nil || begun != len(s.pairs) {
@@ -155,17 +155,17 @@ func TestEveryPairOncePerPass(t *testing.T) {
 	}
 }
 
-// TestSurveyEndsOnABusyMachine: what takes a hundred times as long as the
+// TestSweepEndsOnABusyMachine: what takes a hundred times as long as the
 // estimate is cut off, what gives no samples is not measured, and neither takes
 // for ever.
-func TestSurveyEndsOnABusyMachine(t *testing.T) {
+func TestSweepEndsOnABusyMachine(t *testing.T) {
 	m := &aMachine{slow: func(v int) float64 {
 		if v < 40 {
 			return 1
 		}
 		return 100
 	}}
-	s := m.survey(256, 1)
+	s := m.sweep(256, 1)
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSurveyEndsOnABusyMachine(t *testing.T) {
 		t.Errorf("took %v, %d finished, %d skipped of %d", took, s.finished(), s.skipped, len(s.pairs))
 	}
 	m = &aMachine{lose: true}
-	s = m.survey(16, 1)
+	s = m.sweep(16, 1)
 	if err := s.run(t.Context()); err != nil || s.finished() > 0 {
 		t.Errorf("without samples %d pairs are finished, error %v", s.finished(), err)
 	}
@@ -186,7 +186,7 @@ func TestSurveyEndsOnABusyMachine(t *testing.T) {
 // with a better estimate.
 func TestLateWaveIsCut(t *testing.T) {
 	m := &aMachine{slow: func(int) float64 { return 10 }}
-	s := m.survey(16, 1)
+	s := m.sweep(16, 1)
 	s.sample = hopSpan
 	plan := hopPlan{visits: 2, samples: hopLeast}
 	limit := plan.takes(weightOf(s.pairs), s.sample)
@@ -279,7 +279,7 @@ func TestShuffleDependsOnTheSeedOnly(t *testing.T) {
 	logs := make([][][2]int, 3)
 	for i, seed := range []uint64{1, 1, 2} {
 		m := &aMachine{}
-		if err := m.survey(16, seed).run(t.Context()); err != nil {
+		if err := m.sweep(16, seed).run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		logs[i] = m.log
@@ -320,7 +320,7 @@ func TestFirstOfEach(t *testing.T) {
 // pair is measured whatever the budget.
 func TestTightBudgetSamplesThePairs(t *testing.T) {
 	m := &aMachine{}
-	s := m.survey(128, 1)
+	s := m.sweep(128, 1)
 	s.budget = 10 * time.Second
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -338,7 +338,7 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 		t.Errorf("pairs of each relation: %v", seen)
 	}
 	m = &aMachine{}
-	s = m.survey(16, 1)
+	s = m.sweep(16, 1)
 	if s.budget = 1; s.run(t.Context()) != nil || s.finished() != 1 {
 		t.Errorf("in 1 ns %d pairs are measured", s.finished())
 	}
@@ -347,7 +347,7 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 // TestProgress: in pairs, never back, and all at the end.
 func TestProgress(t *testing.T) {
 	m := &aMachine{}
-	s := m.survey(16, 1)
+	s := m.sweep(16, 1)
 	last, calls := 0, 0
 	s.advance = func(done, total int) {
 		if calls++; done < last || total != 120 || done > total {

@@ -27,7 +27,7 @@ type peak struct {
 }
 
 // regimesOf divides sorted positive samples into regimes, from fast to slow. It
-// looks at the density of the logarithms: a valley between two maxima divides
+// uses the density of the logarithms: a valley between two maxima divides
 // them if it is deep, they are far enough apart and there are enough samples at
 // either. Every sample is in one regime, so what is far out is with its
 // nearest.

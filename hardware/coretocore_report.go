@@ -169,7 +169,7 @@ func unsteady(pairs []*hopPair, levels [][][]float64) (out []*hopPair) {
 func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []string {
 	notes := ranOn()
 	if cpus[0] < 0 {
-		notes = append(notes, "threads are not bound: this system does not offer it, so nobody knows between which CPUs the word went")
+		notes = append(notes, "threads are not bound: this system does not offer it, so it is not known between which CPUs the word went")
 	}
 	least, most := len(shown[0].cas), 0
 	for _, p := range shown {

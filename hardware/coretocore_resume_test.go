@@ -23,7 +23,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			}
 			return nil
 		}}
-		s := first.survey(24, 1)
+		s := first.sweep(24, 1)
 		s.keep = func(p *hopPair) error { return keepPair(p, keep) }
 		if err := s.run(t.Context()); !errors.Is(err, errStop) {
 			t.Fatalf("error is %v", err)
@@ -38,7 +38,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			t.Error("nothing is finished after 900 visits")
 		}
 		second := &aMachine{perVisit: time.Millisecond}
-		again := second.survey(24, 1)
+		again := second.sweep(24, 1)
 		again.keep = s.keep
 		takeEarlier(again.pairs, kept)
 		if n := again.finished(); n != len(finished) {
@@ -60,7 +60,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			t.Errorf("after %d visits: %d kept, %d different", visits, len(kept), len(seen))
 		}
 		third := &aMachine{}
-		rest := third.survey(24, 1)
+		rest := third.sweep(24, 1)
 		takeEarlier(rest.pairs, kept)
 		if err := rest.run(t.Context()); err != nil || len(third.log) > 0 {
 			t.Errorf("with everything finished %d visits, error %v", len(third.log), err)
@@ -68,10 +68,10 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-// TestKeepEndsTheSurvey: who cannot keep what was measured need not go on.
-func TestKeepEndsTheSurvey(t *testing.T) {
+// TestKeepEndsTheSweep: a sweep that cannot keep what it measured ends.
+func TestKeepEndsTheSweep(t *testing.T) {
 	m := &aMachine{}
-	s := m.survey(16, 1)
+	s := m.sweep(16, 1)
 	errFull := errors.New("disk full")
 	calls := 0
 	s.keep = func(*hopPair) error { calls++; return errFull }

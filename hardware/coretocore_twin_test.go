@@ -19,7 +19,7 @@ func (r twinRound) ratio() float64 { return math.Sqrt(r.goFirst * r.goLast / (r.
 
 // matchRounds returns the rounds within which the machine stayed in one regime:
 // both blocks of Go are in the same regime of Go, and both of C in the same of C.
-// It never compares Go with C, so it cannot make them look alike.
+// It never compares Go with C, so it cannot make them agree.
 func matchRounds(rounds []twinRound) []twinRound {
 	var goNs, cNs []float64
 	for _, r := range rounds {
@@ -70,7 +70,7 @@ func BenchmarkCoreToCoreTwin(b *testing.B) {
 }
 
 const (
-	twinBlock = time.Millisecond // shorter than a turn of the system's scheduler
+	twinBlock = time.Millisecond // shorter than a time slice of the system's scheduler
 	twinLeast = 21               // matched rounds
 	twinMost  = 400              // rounds, matched or not
 )

@@ -15,7 +15,7 @@ var cost = &Experiment{
 	Question: "What does an operation on a shared word cost, alone and with more and more CPUs on one line?",
 	Method: "Each operation runs in a loop, on one CPU and then on two, four and so on up to all of them at one word; batches are timed, " +
 		"so a figure is a mean with the loop in it, and loads that overlap take less than one takes. What counts is the ratio within one run. " +
-		"Then a lock that nobody else wants is taken and freed in several ways, in short blocks in turn.",
+		"Then an uncontended lock is taken and freed in several ways, in short blocks in turn.",
 	Source:    "David, Guerraoui and Trigonakis, Everything You Always Wanted to Know About Synchronization, SOSP 2013",
 	Available: needTwoCPUs,
 	Run:       runCost,
@@ -164,15 +164,15 @@ func (c *costCell) measure(ctx context.Context, cpus []int, span time.Duration, 
 // timeOperation returns what op takes on cpus together: ns, and cycles of the
 // core if they are counted, else 0.
 func timeOperation(ctx context.Context, op operation, cpus []int, span time.Duration, counted bool) (ns, cycles float64, err error) {
-	crew, err := newCrew(cpus...)
+	pinned, err := newPinnedThreads(cpus...)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer crew.close()
+	defer pinned.close()
 	words := new(costWords)
 	run := func(_, n int) { op.run(words, n) }
-	if ns, err = timed(ctx, crew, span, run); err == nil && counted {
-		cycles, err = countedPerOperation(crew, coreCycles, run)
+	if ns, err = timed(ctx, pinned, span, run); err == nil && counted {
+		cycles, err = countedPerOperation(pinned, coreCycles, run)
 	}
 	return ns, cycles, err
 }

@@ -32,7 +32,7 @@ func countable(event string) (ok bool, note string) {
 // countedPerOperation runs op on every thread of c for some milliseconds, as
 // timed does, and returns how many of event an operation took, the mean of the
 // threads.
-func countedPerOperation(c *crew, event string, op func(thread, n int)) (float64, error) {
+func countedPerOperation(c *pinnedThreads, event string, op func(thread, n int)) (float64, error) {
 	const (
 		batch  = 4096
 		window = 5 * time.Millisecond

@@ -82,7 +82,7 @@ func TestCountedPerOperation(t *testing.T) {
 	if ok, note := countable(event); !ok {
 		t.Skip(note)
 	}
-	c, err := newCrew(unbound, unbound)
+	c, err := newPinnedThreads(unbound, unbound)
 	if err != nil {
 		t.Fatal(err)
 	}

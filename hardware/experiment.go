@@ -17,7 +17,7 @@ type Experiment struct {
 	Name     string // as in "locklab hardware NAME"
 	Question string // one sentence that ends with a question mark
 	Method   string // how it is answered, one or two sentences
-	Source   string // who asked or described it first
+	Source   string // the paper or person that asked or described it first
 	OptIn    string // why it must be asked for by name; "" runs by default
 
 	// Simulation says that it asks a model: what disturbs the machine does not
@@ -76,7 +76,7 @@ const (
 	defaultBudget  = 3 * time.Second
 )
 
-// ErrOptions says that an option makes no sense.
+// ErrOptions reports an invalid option.
 var ErrOptions = errors.New("hardware: bad option")
 
 func (o Options) withDefaults() (Options, error) {

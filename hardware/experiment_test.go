@@ -23,7 +23,7 @@ import (
 func checkExperiment(e *Experiment) string {
 	switch {
 	case !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(e.Name):
-		return "the name is not made of small letters and hyphens"
+		return "the name is not made of lower-case letters and hyphens"
 	case !strings.HasSuffix(e.Question, "?"):
 		return "the question does not end with a question mark"
 	case !strings.HasSuffix(e.Method, "."):
@@ -258,7 +258,7 @@ func TestCheckFindingSeesFaults(t *testing.T) {
 	}
 }
 
-// TestSuiteIsInterruptible ends each experiment early, and looks for threads
+// TestSuiteIsInterruptible ends each experiment early, and checks for threads
 // that stayed.
 func TestSuiteIsInterruptible(t *testing.T) {
 	const long = time.Hour

@@ -86,13 +86,13 @@ func (c *sharingCell) measure(ctx context.Context, cpus []int, span time.Duratio
 	if c.distance == 0 {
 		threads = cpus[:1]
 	}
-	crew, err := newCrew(threads...)
+	pinned, err := newPinnedThreads(threads...)
 	if err != nil {
 		return err
 	}
-	defer crew.close()
+	defer pinned.close()
 	words := alignedWords(distances[len(distances)-1]/8 + 1)
-	ns, err := timed(ctx, crew, span, func(i, n int) { c.inc.run(&words[i*c.distance/8], n) })
+	ns, err := timed(ctx, pinned, span, func(i, n int) { c.inc.run(&words[i*c.distance/8], n) })
 	if err == nil {
 		c.ns = append(c.ns, ns)
 	}

@@ -12,7 +12,7 @@ import (
 	"locklab/harness"
 )
 
-// A fastPath takes and frees a lock that nobody else wants, n times; n > 0.
+// A fastPath takes and frees an uncontended lock n times; n > 0.
 type fastPath struct {
 	name string
 	run  func(w *fastPathWords, n int)
@@ -66,13 +66,13 @@ func lockAndUnlock(w *fastPathWords, n int) {
 	}
 }
 
-// fastPathTurns makes a block of about 20 µs: long beside the clock, short
+// fastPathBatch makes a block of about 20 µs: long beside the clock, short
 // beside what changes the speed of a machine.
-const fastPathTurns = 4096
+const fastPathBatch = 4096
 
 // timeFastPaths times one block of each of paths, one right after the other,
-// and appends the ns for a turn to each. What slows the machine then slows all
-// alike. Whose turn is first changes with round, and so does the direction, so
+// and appends the ns for an acquisition to each. What slows the machine then slows
+// all alike. Which path is first changes with round, and so does the direction, so
 // that none always follows the same one.
 func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64) {
 	for k := range paths {
@@ -81,20 +81,20 @@ func timeFastPaths(paths []fastPath, w *fastPathWords, round int, ns [][]float64
 			i = len(paths) - 1 - i
 		}
 		start := time.Now()
-		paths[i].run(w, fastPathTurns)
-		ns[i] = append(ns[i], float64(time.Since(start))/fastPathTurns)
+		paths[i].run(w, fastPathBatch)
+		ns[i] = append(ns[i], float64(time.Since(start))/fastPathBatch)
 	}
 }
 
-// measureFastPaths times paths in turn on one CPU for about span. It returns for
-// each the median time of a turn in ns, and the median of its ratios to the
-// first.
+// measureFastPaths times paths in turn on one CPU for about span. It returns
+// for each the median time of an acquisition in ns, and the median of its
+// ratios to the first.
 func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []fastPath) (ns, ratio []float64, err error) {
-	crew, err := newCrew(cpu)
+	pinned, err := newPinnedThreads(cpu)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer crew.close()
+	defer pinned.close()
 	const perStep = 100 // rounds, some milliseconds
 	blocks := make([][]float64, len(paths))
 	words := new(fastPathWords)
@@ -103,7 +103,7 @@ func measureFastPaths(ctx context.Context, cpu int, span time.Duration, paths []
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		crew.step(func(int) {
+		pinned.step(func(int) {
 			for range perStep {
 				timeFastPaths(paths, words, round, blocks)
 				round++
@@ -139,7 +139,7 @@ func (c *fastPathCell) measure(ctx context.Context, cpu int, span time.Duration)
 }
 
 func (c *fastPathCell) table() harness.Table {
-	t := harness.Table{Caption: "Taking and freeing a lock that nobody else wants", Label: "instructions or calls", Chart: harness.Bars,
+	t := harness.Table{Caption: "Taking and freeing an uncontended lock", Label: "instructions or calls", Chart: harness.Bars,
 		Columns: []harness.Column{{Name: "time of both", Unit: "ns", Plot: true}, {Name: "times the first"}}}
 	for i, p := range c.paths {
 		t.Rows = append(t.Rows, harness.Row{Label: p.name, Cells: []harness.Cell{summarize(c.ns[i]), summarize(c.ratio[i])}})
@@ -153,5 +153,5 @@ func (c *fastPathCell) answer() string {
 	for i, p := range c.paths[1:] {
 		others = append(others, fmt.Sprintf("%s times by %s", number(summarize(c.ratio[i+1]).Median), p.name))
 	}
-	return fmt.Sprintf("To take and free a lock that nobody else wants costs, beside %s, %s.", c.paths[0].name, strings.Join(others, ", "))
+	return fmt.Sprintf("To take and free an uncontended lock costs, beside %s, %s.", c.paths[0].name, strings.Join(others, ", "))
 }

@@ -5,7 +5,7 @@
 #define word	BX // address of the word
 #define free	AX // what CMPXCHG compares with
 #define taken	CX
-#define left	DX // turns
+#define left	DX // iterations
 
 // func bareLock(p *uint32, n int)
 //

@@ -39,8 +39,8 @@ func BenchmarkFastPath(b *testing.B) {
 	}
 }
 
-// TestFastPathsFreeTheLock: a turn that left its lock taken would time failing
-// compare-and-swaps from then on.
+// TestFastPathsFreeTheLock: an acquisition that left its lock taken would time
+// failing compare-and-swaps from then on.
 func TestFastPathsFreeTheLock(t *testing.T) {
 	for _, p := range fastPaths() {
 		w := new(fastPathWords)
@@ -102,7 +102,7 @@ func TestMeasureFastPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if least := 50_000. / fastPathTurns; ns[0] < least || ratio[0] != 1 || ratio[1] >= 1 {
+	if least := 50_000. / fastPathBatch; ns[0] < least || ratio[0] != 1 || ratio[1] >= 1 {
 		t.Errorf("ns %v, want at least %v for the first; ratios %v", ns, least, ratio)
 	}
 }
@@ -110,7 +110,7 @@ func TestMeasureFastPaths(t *testing.T) {
 func TestFastPathCell(t *testing.T) {
 	c := fastPathCell{paths: []fastPath{{name: "bare"}, {name: "A"}, {name: "B"}},
 		ns: [][]float64{{2}, {3}, {5}}, ratio: [][]float64{{1}, {1.5}, {2.5}}}
-	if got, want := c.answer(), "To take and free a lock that nobody else wants costs, beside bare, 1.5 times by A, 2.5 times by B."; got != want {
+	if got, want := c.answer(), "To take and free an uncontended lock costs, beside bare, 1.5 times by A, 2.5 times by B."; got != want {
 		t.Errorf("answer is %q, want %q", got, want)
 	}
 	table := c.table()

@@ -30,11 +30,11 @@ type line struct {
 	_ [56]byte
 }
 
-// A litmusThread plays the turns from up to below to. In a turn it writes the
-// number of the turn to mine, waits until theirs is at least that, accesses
-// first and then second, and notes in seen what it loaded. If it has waited for
-// about a millisecond it returns early; next is the turn to go on with. first,
-// second and seen are arrays, indexed by the turn.
+// A litmusThread runs the iterations from up to below to. In each it writes its
+// number to mine, waits until theirs is at least that, accesses first and then
+// second, and notes in seen what it loaded. If it has waited for about a
+// millisecond it returns early; next is the iteration to go on with. first,
+// second and seen are arrays, indexed by the iteration.
 type litmusThread func(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
 // A litmusTest is a pair of threads and the outcome that shows reordering. The
@@ -61,36 +61,36 @@ func flagWithoutData(_, seen1 uint64) bool { return seen1 == 1 }
 type petersonLock struct {
 	name  string
 	sound bool // it must never fail
-	run   func(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+	run   func(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 }
 
-// turnsPerStep turns fit into the second level cache, with all lines.
-const turnsPerStep = 2048
+// iterationsPerStep iterations fit into the second level cache, with all lines.
+const iterationsPerStep = 2048
 
-// An arena is what the threads of a litmus test meet in, for one step. Turns
+// An arena is what the threads of a litmus test meet in, for one step. Iterations
 // count from 1, because 0 says that a thread has not begun.
 type arena struct {
-	x, y [turnsPerStep + 1]line
-	seen [2][turnsPerStep + 1]uint64
+	x, y [iterationsPerStep + 1]line
+	seen [2][iterationsPerStep + 1]uint64
 	_    atomics.CacheLinePad
-	at   [2]line // the turn of each thread
+	at   [2]line // the iteration of each thread
 	_    atomics.CacheLinePad
 }
 
-// play runs all turns of test once and returns how many were relaxed.
-func (a *arena) play(c *crew, test litmusTest) (relaxed uint64) {
+// play runs all iterations of test once and returns how many were relaxed.
+func (a *arena) play(c *pinnedThreads, test litmusTest) (relaxed uint64) {
 	*a = arena{}
 	c.step(func(i int) {
 		first, second := &a.x[0], &a.y[0]
 		if i == 1 {
 			first, second = second, first
 		}
-		for next := uint64(1); next <= turnsPerStep; {
-			next = test.threads[i](first, second, &a.seen[i][0], &a.at[i].v, &a.at[1-i].v, next, turnsPerStep+1)
+		for next := uint64(1); next <= iterationsPerStep; {
+			next = test.threads[i](first, second, &a.seen[i][0], &a.at[i].v, &a.at[1-i].v, next, iterationsPerStep+1)
 		}
 	})
-	for turn := 1; turn <= turnsPerStep; turn++ {
-		if test.relaxed(a.seen[0][turn], a.seen[1][turn]) {
+	for i := 1; i <= iterationsPerStep; i++ {
+		if test.relaxed(a.seen[0][i], a.seen[1][i]) {
 			relaxed++
 		}
 	}
@@ -127,13 +127,13 @@ func (c *litmusCell) measure(ctx context.Context, span time.Duration, step func(
 // enterPeterson runs one step of lock. Two inside are seen by the name that one
 // overwrites, or by the increment that one loses: which of them shows depends
 // on how long the stores take to leave their buffers.
-func enterPeterson(c *crew, lock petersonLock) (entered, violated uint64) {
-	const limit, patience, turns = 1 << 14, 1 << 18, holdTurns
+func enterPeterson(c *pinnedThreads, lock petersonLock) (entered, violated uint64) {
+	const limit, patience, iterations = 1 << 14, 1 << 18, holdIterations
 	var s guarded
 	var flags [2]line
 	var in, bad [2]uint64
 	c.step(func(i int) {
-		in[i], bad[i] = lock.run(&s, &flags[i].v, &flags[1-i].v, uint64(i+1), limit, patience, turns)
+		in[i], bad[i] = lock.run(&s, &flags[i].v, &flags[1-i].v, uint64(i+1), limit, patience, iterations)
 	})
 	entered = in[0] + in[1]
 	return entered, max(bad[0]+bad[1], entered-s.counter)
@@ -149,23 +149,23 @@ func runLitmus(ctx context.Context, o Options) (*harness.Finding, error) {
 	}
 	places := placements()
 	apart := places[len(places)-1]
-	crew, err := newCrew(apart.cpus[:]...)
+	pinned, err := newPinnedThreads(apart.cpus[:]...)
 	if err != nil {
 		return nil, err
 	}
-	defer crew.close()
+	defer pinned.close()
 	tests, locks := make([]litmusCell, len(litmusTests)), make([]litmusCell, len(petersonLocks))
 	span := o.share(len(tests) + len(locks))
 	meeting := new(arena)
 	done, err := repeat(ctx, o, func(int) error {
 		for i, test := range litmusTests {
-			err := tests[i].measure(ctx, span, func() (uint64, uint64) { return turnsPerStep, meeting.play(crew, test) })
+			err := tests[i].measure(ctx, span, func() (uint64, uint64) { return iterationsPerStep, meeting.play(pinned, test) })
 			if err != nil {
 				return err
 			}
 		}
 		for i, lock := range petersonLocks {
-			if err := locks[i].measure(ctx, span, func() (uint64, uint64) { return enterPeterson(crew, lock) }); err != nil {
+			if err := locks[i].measure(ctx, span, func() (uint64, uint64) { return enterPeterson(pinned, lock) }); err != nil {
 				return err
 			}
 		}
@@ -188,7 +188,7 @@ func runLitmus(ctx context.Context, o Options) (*harness.Finding, error) {
 func litmusTables(tests, locks []litmusCell, done int) []harness.Table {
 	outcomes := harness.Table{Caption: "Outcomes that no order of the accesses explains", Label: "test",
 		Chart: harness.Bars, Log: true,
-		Columns: []harness.Column{{Name: memoryModel}, {Name: "turns"}, {Name: "seen", Unit: "per million", Plot: true}}}
+		Columns: []harness.Column{{Name: memoryModel}, {Name: "iterations"}, {Name: "seen", Unit: "per million", Plot: true}}}
 	for i, test := range litmusTests {
 		allowed := "forbids"
 		if test.allowed {
@@ -226,7 +226,7 @@ func translated(fsys fs.FS, goarch string) bool {
 // litmusAnswer says which outcomes were seen, and how often, and which were not.
 func litmusAnswer(tests, locks []litmusCell) string {
 	var allowed, forbidden, never []string
-	least := uint64(math.MaxUint64) // turns of those never seen
+	least := uint64(math.MaxUint64) // iterations of those never seen
 	sift := func(name, unit string, may bool, c litmusCell) {
 		if c.bad == 0 {
 			never = append(never, name)
@@ -241,7 +241,7 @@ func litmusAnswer(tests, locks []litmusCell) string {
 		}
 	}
 	for i, test := range litmusTests {
-		sift(test.name, "turns", test.allowed, tests[i])
+		sift(test.name, "iterations", test.allowed, tests[i])
 	}
 	for i, lock := range petersonLocks {
 		sift("two inside "+lock.name, "entries", !lock.sound, locks[i])
@@ -254,7 +254,7 @@ func litmusAnswer(tests, locks []litmusCell) string {
 		parts = append(parts, "Seen, as "+memoryModel+" allows: "+strings.Join(allowed, "; ")+".")
 	}
 	if len(never) > 0 {
-		parts = append(parts, fmt.Sprintf("Never seen in %s turns or more: %s.", number(float64(least)), strings.Join(never, "; ")))
+		parts = append(parts, fmt.Sprintf("Never seen in %s iterations or more: %s.", number(float64(least)), strings.Join(never, "; ")))
 	}
 	return strings.Join(parts, " ")
 }

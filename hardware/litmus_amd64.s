@@ -1,6 +1,6 @@
 //go:build gc && !purego
 
-// The threads of the litmus tests: two accesses each, in one turn of a loop in
+// The threads of the litmus tests: two accesses each, in one iteration of a loop in
 // which two threads meet. Waiting is bounded, because the Go scheduler cannot
 // interrupt it and may have stopped the other thread.
 
@@ -15,7 +15,7 @@
 #define there	DI
 #define here	R8
 #define end	R9
-#define wait	R10 // looks left
+#define wait	R10 // polls left
 #define v1	R11
 
 #define lineShift $6
@@ -68,7 +68,7 @@
 	MFENCE; \
 	MOVQ $1, 0(two)
 
-// Turn i starts when both threads have written i to their words.
+// Iteration i starts when both threads have written i to their words.
 
 #define LITMUS(BODY) \
 	MOVQ i, v0; \
@@ -78,11 +78,11 @@
 again: \
 	MOVQ i, 0(here); \
 	MOVL maxWait, wait; \
-look: \
+poll: \
 	CMPQ 0(there), i; \
 	JCC  both; \
 	DECQ wait; \
-	JNZ  look; \
+	JNZ  poll; \
 	JMP  out; \
 both: \
 	BODY; \

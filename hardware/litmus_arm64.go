@@ -73,10 +73,10 @@ func loadFenceStore(first, second *line, seen, mine, theirs *uint64, from, to ui
 func acquireRelease(first, second *line, seen, mine, theirs *uint64, from, to uint64) (next uint64)
 
 //go:noescape
-func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 
 //go:noescape
-func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 
 //go:noescape
-func petersonRelease(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+func petersonRelease(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)

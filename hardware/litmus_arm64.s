@@ -1,6 +1,6 @@
 //go:build gc && !purego
 
-// The threads of the litmus tests: two accesses each, in one turn of a loop in
+// The threads of the litmus tests: two accesses each, in one iteration of a loop in
 // which two threads meet. Waiting is bounded, because the Go scheduler cannot
 // interrupt it and may have stopped the other thread.
 
@@ -15,7 +15,7 @@
 #define there	R5
 #define here	R6
 #define end	R7
-#define wait	R8 // looks left
+#define wait	R8 // polls left
 #define v1	R9
 #define unit	R10 // 1
 
@@ -82,8 +82,8 @@
 	LDAR (one), v0; \
 	STLR unit, (two)
 
-// Turn i starts when both threads have written i to their words. These accesses
-// need no order: nothing in a turn is read in another one.
+// Iteration i starts when both threads have written i to their words. These accesses
+// need no order: nothing in an iteration is read in another one.
 
 #define LITMUS(BODY) \
 	MOVD $1, unit; \
@@ -92,12 +92,12 @@
 again: \
 	MOVD i, (here); \
 	MOVD maxWait, wait; \
-look: \
+poll: \
 	MOVD (there), v0; \
 	CMP  i, v0; \
 	BHS  both; \
 	SUBS $1, wait; \
-	BNE  look; \
+	BNE  poll; \
 	B    out; \
 both: \
 	BODY; \

@@ -1,6 +1,6 @@
 //go:build gc && !purego
 
-// The threads of the litmus tests: two accesses each, in one turn of a loop in
+// The threads of the litmus tests: two accesses each, in one iteration of a loop in
 // which two threads meet. Waiting is bounded, because the Go scheduler cannot
 // interrupt it and may have stopped the other thread.
 
@@ -15,7 +15,7 @@
 #define there	X10
 #define here	X11
 #define end	X12
-#define wait	X13 // looks left
+#define wait	X13 // polls left
 #define v1	X14
 #define unit	X15 // 1
 #define at	X16
@@ -67,8 +67,8 @@
 	FENCE; \
 	MOV   unit, (two)
 
-// Turn i starts when both threads have written i to their words. These accesses
-// need no order: nothing in a turn is read in another one.
+// Iteration i starts when both threads have written i to their words. These accesses
+// need no order: nothing in an iteration is read in another one.
 
 #define LITMUS(BODY) \
 	MOV  $1, unit; \
@@ -80,11 +80,11 @@
 again: \
 	MOV  i, (here); \
 	MOV  maxWait, wait; \
-look: \
+poll: \
 	MOV  (there), v0; \
 	BGEU v0, i, both; \
 	SUB  $1, wait; \
-	BNE  wait, ZERO, look; \
+	BNE  wait, ZERO, poll; \
 	JMP  out; \
 both: \
 	BODY; \

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// pairApart returns a crew of two threads on two CPUs, or skips.
-func pairApart(t *testing.T) *crew {
+// pairApart returns two pinned threads on two CPUs, or skips.
+func pairApart(t *testing.T) *pinnedThreads {
 	t.Helper()
 	if err := litmusAvailable(); err != nil {
 		t.Skip(err)
 	}
 	places := placements()
-	c, err := newCrew(places[len(places)-1].cpus[:]...)
+	c, err := newPinnedThreads(places[len(places)-1].cpus[:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestLitmus(t *testing.T) {
 		}
 		for range 20 {
 			if n := a.play(c, test); n != 0 {
-				t.Errorf("%s: seen in %d of %d turns", test.name, n, turnsPerStep)
+				t.Errorf("%s: seen in %d of %d iterations", test.name, n, iterationsPerStep)
 			}
 		}
 	}
@@ -129,11 +129,11 @@ func TestLitmusThreadsGiveUp(t *testing.T) {
 			a := new(arena)
 			next := play(&a.x[0], &a.y[0], &a.seen[0][0], &a.at[0].v, &a.at[1].v, 1, 10)
 			if next != 1 || a.at[0].v != 1 {
-				t.Errorf("%s: alone it came to turn %d and stands at %d", test.name, next, a.at[0].v)
+				t.Errorf("%s: alone it came to iteration %d and stands at %d", test.name, next, a.at[0].v)
 			}
-			a.at[1].v = 4 // as if the partner had come to turn 4
+			a.at[1].v = 4 // as if the partner had come to iteration 4
 			if next := play(&a.x[0], &a.y[0], &a.seen[0][0], &a.at[0].v, &a.at[1].v, 1, 10); next != 5 {
-				t.Errorf("%s: came to turn %d, want 5", test.name, next)
+				t.Errorf("%s: came to iteration %d, want 5", test.name, next)
 			}
 		}
 	}
@@ -185,16 +185,16 @@ func TestLitmusAnswer(t *testing.T) {
 	}
 	tests, locks := cells(len(litmusTests)), cells(len(petersonLocks))
 	tests[0].bad, locks[0].bad, tests[2].total = 5, 7, 4000
-	a, b := litmusTests[0].name+" (5 in a million turns)", "two inside "+petersonLocks[0].name+" (7 in a million entries)"
+	a, b := litmusTests[0].name+" (5 in a million iterations)", "two inside "+petersonLocks[0].name+" (7 in a million entries)"
 	got := litmusAnswer(tests, locks)
-	if want := "Seen, as " + memoryModel + " allows: " + a + "; " + b + ". Never seen in 4000 turns or more: " + litmusTests[1].name + "; "; !strings.HasPrefix(got, want) {
+	if want := "Seen, as " + memoryModel + " allows: " + a + "; " + b + ". Never seen in 4000 iterations or more: " + litmusTests[1].name + "; "; !strings.HasPrefix(got, want) {
 		t.Errorf("answer is %q, want %q", got, want)
 	}
 	if strings.Contains(got, "forbids") || !strings.HasSuffix(got, petersonLocks[len(petersonLocks)-1].name+".") {
 		t.Errorf("answer is %q", got)
 	}
 	tests[1].bad = 2
-	if got, want := litmusAnswer(tests, locks), "Seen although "+memoryModel+" forbids it: "+litmusTests[1].name+" (2 in a million turns). Seen, "; !strings.HasPrefix(got, want) {
+	if got, want := litmusAnswer(tests, locks), "Seen although "+memoryModel+" forbids it: "+litmusTests[1].name+" (2 in a million iterations). Seen, "; !strings.HasPrefix(got, want) {
 		t.Errorf("answer is %q, want %q", got, want)
 	}
 }

@@ -40,7 +40,7 @@ type lockTally struct {
 	entered  uint64
 	violated uint64 // entries that met another thread inside
 	forgot   uint64 // increments of the guarded counter that are not in it
-	stalls   uint64 // steps after which the lock was held by nobody
+	stalls   uint64 // steps after which the lock was held by no thread
 }
 
 func (t lockTally) broken() bool { return t.violated+t.forgot+t.stalls > 0 }
@@ -113,16 +113,16 @@ func lostPlacements(two []placement, cpus []int) []placement {
 }
 
 func (c *casCell) measure(ctx context.Context, span time.Duration) error {
-	crew, err := newCrew(c.place.cpus...)
+	pinned, err := newPinnedThreads(c.place.cpus...)
 	if err != nil {
 		return err
 	}
-	defer crew.close()
-	counter, err := c.measureCounter(ctx, crew, span)
+	defer pinned.close()
+	counter, err := c.measureCounter(ctx, pinned, span)
 	if err != nil {
 		return err
 	}
-	lock, err := c.measureLock(ctx, crew, span)
+	lock, err := c.measureLock(ctx, pinned, span)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (p placement) perThread(oneCPU, apart uint64) uint64 {
 	return apart / uint64(len(p.cpus))
 }
 
-func (c *casCell) measureCounter(ctx context.Context, crew *crew, span time.Duration) (t counterTally, err error) {
+func (c *casCell) measureCounter(ctx context.Context, pinned *pinnedThreads, span time.Duration) (t counterTally, err error) {
 	if c.attempts == 0 {
 		c.attempts = c.place.perThread(attemptsOneCPU, attemptsApart)
 	}
@@ -167,7 +167,7 @@ func (c *casCell) measureCounter(ctx context.Context, crew *crew, span time.Dura
 		var g guarded // its counter is alone in a line
 		won := make([]uint64, len(c.place.cpus))
 		began := time.Now()
-		crew.step(func(i int) { won[i] = c.body.add(&g.counter, c.attempts) })
+		pinned.step(func(i int) { won[i] = c.body.add(&g.counter, c.attempts) })
 		t.updates += sum(won)
 		t.lost += sum(won) - g.counter
 		if c.place.shared && time.Since(began) < leastStepOneCPU {
@@ -181,7 +181,7 @@ func (c *casCell) measureCounter(ctx context.Context, crew *crew, span time.Dura
 // held for very long gives up the step. When all have left, the lock must be
 // free: if it is not, an unlock was lost (a failing CMPXCHG writes the value it
 // read back, over the unlock that came between) and all would wait for ever.
-func (c *casCell) measureLock(ctx context.Context, crew *crew, span time.Duration) (t lockTally, err error) {
+func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span time.Duration) (t lockTally, err error) {
 	limit := c.place.perThread(entriesOneCPU, entriesApart)
 	patience := c.place.perThread(patienceOneCPU, patienceApart)
 	for start := time.Now(); time.Since(start) < span; {
@@ -190,7 +190,7 @@ func (c *casCell) measureLock(ctx context.Context, crew *crew, span time.Duratio
 		}
 		var g guarded
 		entered, violated := make([]uint64, len(c.place.cpus)), make([]uint64, len(c.place.cpus))
-		crew.step(func(i int) { entered[i], violated[i] = c.body.lock(&g, uint64(i+1), limit, patience, holdTurns) })
+		pinned.step(func(i int) { entered[i], violated[i] = c.body.lock(&g, uint64(i+1), limit, patience, holdIterations) })
 		t.entered += sum(entered)
 		t.violated += sum(violated)
 		t.forgot += sum(entered) - g.counter

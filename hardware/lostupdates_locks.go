@@ -49,12 +49,12 @@ func (p lockPlacement) pin() harness.Pin {
 // run calls work once for each worker, all at the same time, and waits for all.
 func (p lockPlacement) run(work func(i int)) error {
 	if !p.plain {
-		crew, err := newCrew(p.cpus...)
+		pinned, err := newPinnedThreads(p.cpus...)
 		if err != nil {
 			return err
 		}
-		defer crew.close()
-		crew.step(work)
+		defer pinned.close()
+		pinned.step(work)
 		return nil
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -112,9 +112,9 @@ const (
 	// change the thread on one CPU a few times.
 	leastLockSpan = 10 * time.Millisecond
 
-	// lockPatience is how long the workers may take to leave after the end. With
-	// the worst wait on one CPU each turn lasts a slice of the scheduler, and
-	// each worker ends within its turn.
+	// lockPatience is how long the workers may take to leave after the end.
+	// With the worst wait on one CPU each acquisition lasts a slice of the
+	// scheduler, and each worker ends within its slice.
 	lockPatience = 20 * time.Second
 )
 
@@ -167,7 +167,7 @@ func (s *section) work(i int) {
 		handle.Lock()
 		s.data.owner = id
 		n := s.data.counter
-		machine.Do(holdTurns)
+		machine.Do(holdIterations)
 		if s.data.owner != id {
 			w.violated++
 		}
@@ -181,10 +181,10 @@ func (s *section) work(i int) {
 // errStuck says that the lock keeps a worker for ever.
 var errStuck = errors.New("a worker did not come back")
 
-// play lets the workers run at p for span. What bounds it is time, not turns: a
-// first-come first-served lock on one CPU may make a turn in a slice of the
-// scheduler. A worker looks at the stop flag before each turn, so whoever is
-// inside leaves, and whoever waits gets in and leaves.
+// play lets the workers run at p for span. What bounds it is time, not
+// acquisitions: a first-come first-served lock on one CPU may be acquired once
+// in a slice of the scheduler. A worker loads the stop flag before each
+// acquisition, so the holder leaves, and each waiter gets in and leaves.
 //
 // If one has not done so when patience is over too, the error is errStuck. Its
 // thread cannot be ended from here: it stays.

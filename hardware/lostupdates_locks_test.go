@@ -27,7 +27,7 @@ func (free) Lock()   {}
 func (free) Unlock() {}
 
 // TestLockCellsSeeABrokenLock proves the counts, at each place: a lock that lets
-// everybody in loses increments even on one CPU.
+// every worker in loses increments even on one CPU.
 func TestLockCellsSeeABrokenLock(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the guarded counter of a broken lock is a data race")

@@ -88,7 +88,7 @@ func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
 	}
 }
 
-// TestHeldLockIsGivenUp: nobody waits for ever for a lost unlock.
+// TestHeldLockIsGivenUp: no thread waits for ever for a lost unlock.
 func TestHeldLockIsGivenUp(t *testing.T) {
 	for _, b := range casBodies {
 		g := guarded{word: 1}
@@ -216,7 +216,7 @@ func TestBodyTables(t *testing.T) {
 	}
 }
 
-// TestLostPlacements looks at machines of other sizes.
+// TestLostPlacements tests machines of other sizes.
 func TestLostPlacements(t *testing.T) {
 	pair := []placement{{name: "one CPU", cpus: []int{4, 4}, shared: true}, {name: "two CPUs", cpus: []int{4, 5}}}
 	cpus := make([]int, 100)

@@ -2,8 +2,8 @@
 
 // Peterson's lock for two threads (Information Processing Letters 12, 1981),
 // without and with a fence between the stores that announce an entry and the
-// loads that look for the other thread. guarded_word is the turn. After each
-// entry a thread stays outside for up to 1023 turns of an empty loop: only when
+// loads that check for the other thread. guarded_word is the turn. After each
+// entry a thread stays outside for up to 1023 iterations of an empty loop: only when
 // both come from outside can both fail to see each other.
 
 #include "textflag.h"
@@ -14,7 +14,7 @@
 #define rival	DX
 #define me	SI
 #define other	DI // 3 - me
-#define left	R8 // looks left
+#define left	R8 // polls left
 #define done	R9
 #define bad	R10
 #define quota	R11
@@ -34,13 +34,13 @@ next: \
 	MOVQ $1, 0(flag); \
 	MOVQ other, guarded_word(shared); \
 	FENCE; \
-look: \
+poll: \
 	CMPQ 0(rival), $0; \
 	JEQ  enter; \
 	CMPQ guarded_word(shared), other; \
 	JNE  enter; \
 	DECQ left; \
-	JNZ  look; \
+	JNZ  poll; \
 	MOVQ $0, 0(flag); \
 	JMP  out; \
 enter: \
@@ -65,7 +65,7 @@ outside: \
 	JCS  next; \
 out:
 
-// func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+// func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·petersonPlain(SB), NOSPLIT|NOFRAME, $0-72
 	MOVQ s+0(FP), shared
 	MOVQ mine+8(FP), flag
@@ -73,13 +73,13 @@ TEXT ·petersonPlain(SB), NOSPLIT|NOFRAME, $0-72
 	MOVQ id+24(FP), me
 	MOVQ limit+32(FP), quota
 	MOVQ patience+40(FP), tries
-	MOVQ turns+48(FP), hold
+	MOVQ iterations+48(FP), hold
 	PETERSON(NO_FENCE)
 	MOVQ done, entered+56(FP)
 	MOVQ bad, violated+64(FP)
 	RET
 
-// func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+// func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·petersonFenced(SB), NOSPLIT|NOFRAME, $0-72
 	MOVQ s+0(FP), shared
 	MOVQ mine+8(FP), flag
@@ -87,7 +87,7 @@ TEXT ·petersonFenced(SB), NOSPLIT|NOFRAME, $0-72
 	MOVQ id+24(FP), me
 	MOVQ limit+32(FP), quota
 	MOVQ patience+40(FP), tries
-	MOVQ turns+48(FP), hold
+	MOVQ iterations+48(FP), hold
 	PETERSON(MFENCE)
 	MOVQ done, entered+56(FP)
 	MOVQ bad, violated+64(FP)

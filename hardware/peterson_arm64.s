@@ -3,7 +3,7 @@
 // Peterson's lock for two threads (Information Processing Letters 12, 1981):
 // with nothing between its accesses, with a fence wherever their order counts,
 // and with store-release and load-acquire. guarded_word is the turn. After each
-// entry a thread stays outside for up to 1023 turns of an empty loop: only when
+// entry a thread stays outside for up to 1023 iterations of an empty loop: only when
 // both come from outside can both fail to see each other.
 //
 // amd64 needs one fence, between the stores and the loads. Here the flag must
@@ -19,7 +19,7 @@
 #define turn	R3 // address of the turn
 #define me	R4
 #define other	R5 // 3 - me
-#define left	R6 // looks left
+#define left	R6 // polls left
 #define done	R7
 #define bad	R8
 #define quota	R9
@@ -50,14 +50,14 @@ next: \
 	FENCE; \
 	STORE(other, turn); \
 	FENCE; \
-look: \
+poll: \
 	LOAD(rival, seen); \
 	CBZ  seen, enter; \
 	LOAD(turn, seen); \
 	CMP  other, seen; \
 	BNE  enter; \
 	SUBS $1, left; \
-	BNE  look; \
+	BNE  poll; \
 	STORE(ZR, flag); \
 	B    out; \
 enter: \
@@ -86,7 +86,7 @@ outside: \
 	BLO  next; \
 out:
 
-// func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+// func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·petersonPlain(SB), NOSPLIT|NOFRAME, $0-72
 	MOVD s+0(FP), shared
 	MOVD mine+8(FP), flag
@@ -94,13 +94,13 @@ TEXT ·petersonPlain(SB), NOSPLIT|NOFRAME, $0-72
 	MOVD id+24(FP), me
 	MOVD limit+32(FP), quota
 	MOVD patience+40(FP), tries
-	MOVD turns+48(FP), hold
+	MOVD iterations+48(FP), hold
 	PETERSON(PLAIN_STORE, PLAIN_LOAD, NO_FENCE)
 	MOVD done, entered+56(FP)
 	MOVD bad, violated+64(FP)
 	RET
 
-// func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+// func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·petersonFenced(SB), NOSPLIT|NOFRAME, $0-72
 	MOVD s+0(FP), shared
 	MOVD mine+8(FP), flag
@@ -108,13 +108,13 @@ TEXT ·petersonFenced(SB), NOSPLIT|NOFRAME, $0-72
 	MOVD id+24(FP), me
 	MOVD limit+32(FP), quota
 	MOVD patience+40(FP), tries
-	MOVD turns+48(FP), hold
+	MOVD iterations+48(FP), hold
 	PETERSON(PLAIN_STORE, PLAIN_LOAD, FULL_FENCE)
 	MOVD done, entered+56(FP)
 	MOVD bad, violated+64(FP)
 	RET
 
-// func petersonRelease(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+// func petersonRelease(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·petersonRelease(SB), NOSPLIT|NOFRAME, $0-72
 	MOVD s+0(FP), shared
 	MOVD mine+8(FP), flag
@@ -122,7 +122,7 @@ TEXT ·petersonRelease(SB), NOSPLIT|NOFRAME, $0-72
 	MOVD id+24(FP), me
 	MOVD limit+32(FP), quota
 	MOVD patience+40(FP), tries
-	MOVD turns+48(FP), hold
+	MOVD iterations+48(FP), hold
 	PETERSON(RELEASE_STORE, ACQUIRE_LOAD, NO_FENCE)
 	MOVD done, entered+56(FP)
 	MOVD bad, violated+64(FP)

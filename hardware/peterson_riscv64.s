@@ -3,7 +3,7 @@
 // Peterson's lock for two threads (Information Processing Letters 12, 1981),
 // with nothing between its accesses and with a fence wherever their order
 // counts. guarded_word is the turn. After each entry a thread stays outside for
-// up to 1023 turns of an empty loop: only when both come from outside can both
+// up to 1023 iterations of an empty loop: only when both come from outside can both
 // fail to see each other.
 //
 // amd64 needs one fence, between the stores and the loads. Here the flag must
@@ -18,7 +18,7 @@
 #define rival	X7 // address of the other's
 #define me	X8
 #define other	X9 // 3 - me
-#define left	X10 // looks left
+#define left	X10 // polls left
 #define done	X11
 #define bad	X12
 #define quota	X13
@@ -42,13 +42,13 @@ next: \
 	BARRIER; \
 	MOV  other, guarded_word(shared); \
 	BARRIER; \
-look: \
+poll: \
 	MOV  (rival), seen; \
 	BEQ  seen, ZERO, enter; \
 	MOV  guarded_word(shared), seen; \
 	BNE  seen, other, enter; \
 	SUB  $1, left; \
-	BNE  left, ZERO, look; \
+	BNE  left, ZERO, poll; \
 	MOV  ZERO, (flag); \
 	JMP  out; \
 enter: \
@@ -75,7 +75,7 @@ outside: \
 	BLTU done, quota, next; \
 out:
 
-// func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+// func petersonPlain(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·petersonPlain(SB), NOSPLIT|NOFRAME, $0-72
 	MOV s+0(FP), shared
 	MOV mine+8(FP), flag
@@ -83,13 +83,13 @@ TEXT ·petersonPlain(SB), NOSPLIT|NOFRAME, $0-72
 	MOV id+24(FP), me
 	MOV limit+32(FP), quota
 	MOV patience+40(FP), tries
-	MOV turns+48(FP), hold
+	MOV iterations+48(FP), hold
 	PETERSON(NO_FENCE)
 	MOV done, entered+56(FP)
 	MOV bad, violated+64(FP)
 	RET
 
-// func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, turns uint64) (entered, violated uint64)
+// func petersonFenced(s *guarded, mine, theirs *uint64, id, limit, patience, iterations uint64) (entered, violated uint64)
 TEXT ·petersonFenced(SB), NOSPLIT|NOFRAME, $0-72
 	MOV s+0(FP), shared
 	MOV mine+8(FP), flag
@@ -97,7 +97,7 @@ TEXT ·petersonFenced(SB), NOSPLIT|NOFRAME, $0-72
 	MOV id+24(FP), me
 	MOV limit+32(FP), quota
 	MOV patience+40(FP), tries
-	MOV turns+48(FP), hold
+	MOV iterations+48(FP), hold
 	PETERSON(FENCE)
 	MOV done, entered+56(FP)
 	MOV bad, violated+64(FP)

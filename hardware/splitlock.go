@@ -92,7 +92,7 @@ type neighbourCell struct {
 
 // A splitBench is two threads, and the page and a bit that one of them disturbs.
 type splitBench struct {
-	crew           *crew // thread 0 is the neighbour, thread 1 the one that locks
+	pinned         *pinnedThreads // thread 0 is the neighbour, thread 1 the one that locks
 	page           []byte
 	inside, across aggressor
 }
@@ -110,12 +110,12 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*harness.Find
 	}
 	places := placements()
 	apart := places[len(places)-1]
-	crew, err := newCrew(apart.cpus[:]...)
+	pinned, err := newPinnedThreads(apart.cpus[:]...)
 	if err != nil {
 		return nil, err
 	}
-	defer crew.close()
-	b := &splitBench{crew: crew, page: alignedBytes(2*pageBytes, pageBytes)}
+	defer pinned.close()
+	b := &splitBench{pinned: pinned, page: alignedBytes(2*pageBytes, pageBytes)}
 	b.inside = aggressor{run: splitAccesses[0].run, at: b.at(plan.inside)}
 	b.across = aggressor{run: splitAccesses[0].run, at: b.at(plan.across)}
 	if err := b.probe(); err != nil {
@@ -166,7 +166,7 @@ func (b *splitBench) measure(ctx context.Context, span time.Duration, selves []*
 
 // probe does a few accesses across two lines on the thread that will do many.
 func (b *splitBench) probe() (err error) {
-	b.crew.step(func(thread int) {
+	b.pinned.step(func(thread int) {
 		if thread == 1 {
 			err = probeSplit(func() time.Duration {
 				start := time.Now()

@@ -53,7 +53,7 @@ type aggressor struct {
 // A neighbour does n operations of its own, on memory of its own.
 type neighbour struct {
 	name  string
-	batch int // operations between two looks at the clock, about 0.1 ms alone
+	batch int // operations between two readings of the clock, about 0.1 ms alone
 	work  func(n int)
 }
 
@@ -135,7 +135,7 @@ func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b.crew.step(func(thread int) {
+		b.pinned.step(func(thread int) {
 			if thread == 0 {
 				return
 			}
@@ -180,7 +180,7 @@ func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Du
 // the ns of one of its operations, and how many accesses a made in a second.
 func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 	var over atomic.Bool
-	b.crew.step(func(thread int) {
+	b.pinned.step(func(thread int) {
 		if thread == 0 {
 			ops, took := 0, time.Duration(0)
 			for start := time.Now(); took < splitWindow; took = time.Since(start) {

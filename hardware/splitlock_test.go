@@ -79,7 +79,7 @@ func TestSplitPlaces(t *testing.T) {
 }
 
 // TestSplitAccessesCount: each access adds one at any place, and touches
-// nothing beside it. Three across a line disturb nobody.
+// nothing beside it. Three across a line disturb no other thread.
 func TestSplitAccessesCount(t *testing.T) {
 	skipSplitLock(t)
 	const before = uint64(1<<32 - 2) // it carries into the upper half
@@ -108,8 +108,9 @@ func TestSplitAccessesCount(t *testing.T) {
 	}
 }
 
-// TestSplitAccessesAreLocked: two threads that add to one word lose nothing with
-// LOCK, and something without. It is inside a line, so it disturbs nobody.
+// TestSplitAccessesAreLocked: two threads that add to one word lose nothing
+// with LOCK, and something without. It is inside a line, so it disturbs no
+// other thread.
 func TestSplitAccessesAreLocked(t *testing.T) {
 	skipSplitLock(t)
 	c := pairApart(t)

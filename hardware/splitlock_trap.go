@@ -77,8 +77,8 @@ func readTrimmed(fsys fs.FS, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// What probeSplit takes for slow: an access that nobody catches takes a few
-// microseconds at most.
+// What probeSplit takes for slow: an access that the kernel does not trap takes
+// a few microseconds at most.
 const slowAccess = time.Millisecond
 
 // probeSplit does a few accesses, one at a time, and returns an error if they

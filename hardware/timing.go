@@ -13,7 +13,7 @@ import (
 // The span is cut into windows in which all threads run. A window's figure is
 // the mean of the threads, and the result the median of the windows, so that a
 // few windows in which a thread was preempted do not count.
-func timed(ctx context.Context, c *crew, span time.Duration, op func(thread, n int)) (float64, error) {
+func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(thread, n int)) (float64, error) {
 	const (
 		batch  = 4096
 		window = 5 * time.Millisecond

@@ -12,8 +12,8 @@ import (
 	"locklab/internal/machine"
 )
 
-func TestCrewRunsEveryThreadInEveryStep(t *testing.T) {
-	c, err := newCrew(unbound, unbound, unbound)
+func TestPinnedThreadsRunsEveryThreadInEveryStep(t *testing.T) {
+	c, err := newPinnedThreads(unbound, unbound, unbound)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,15 +27,15 @@ func TestCrewRunsEveryThreadInEveryStep(t *testing.T) {
 	}
 }
 
-func TestCrewRefusesAnUnknownCPU(t *testing.T) {
-	if c, err := newCrew(1 << 20); err == nil {
+func TestPinnedThreadsRefusesAnUnknownCPU(t *testing.T) {
+	if c, err := newPinnedThreads(1 << 20); err == nil {
 		c.close()
 		t.Error("a thread is bound to CPU 1048576")
 	}
 }
 
 func TestTimed(t *testing.T) {
-	c, err := newCrew(unbound)
+	c, err := newPinnedThreads(unbound)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func newLocker() sync.Locker { return new(sync.Mutex) }
 //go:noinline
 func newContextual() contextual { return adapted{newLocker()} }
 
-// BenchmarkDispatch is one uncontended turn of sync.Mutex, called directly,
+// BenchmarkDispatch is one uncontended acquisition of sync.Mutex, called directly,
 // through sync.Locker as the local loop calls it, and through an adapter to
 // the shape of a remote lock, as a single loop for all locks would.
 func BenchmarkDispatch(b *testing.B) {
@@ -41,7 +41,7 @@ func BenchmarkDispatch(b *testing.B) {
 		var mu sync.Mutex
 		for b.Loop() {
 			mu.Lock()
-			//lint:ignore SA2001 the turn is what is measured
+			//lint:ignore SA2001 the acquisition is what is measured
 			mu.Unlock()
 		}
 	})
@@ -49,7 +49,7 @@ func BenchmarkDispatch(b *testing.B) {
 		l := newLocker()
 		for b.Loop() {
 			l.Lock()
-			//lint:ignore SA2001 the turn is what is measured
+			//lint:ignore SA2001 the acquisition is what is measured
 			l.Unlock()
 		}
 	})

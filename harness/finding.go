@@ -13,7 +13,7 @@ type Finding struct {
 	Name     string `json:"name"`     // of the experiment
 	Question string `json:"question"` // ends with a question mark
 	Method   string `json:"method"`
-	Source   string `json:"source"` // who asked or described it first
+	Source   string `json:"source"` // the paper or person that asked or described it first
 
 	Started     time.Time     `json:"started"`
 	Elapsed     time.Duration `json:"elapsed"`               // ns
@@ -72,7 +72,7 @@ type Cell struct {
 }
 
 // String returns the cell as text, such as "412 k [380 k..440 k]". The interval
-// is left out where its ends look the same.
+// is left out where its ends are the same.
 func (c Cell) String() string {
 	switch {
 	case c.Text != "":

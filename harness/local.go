@@ -5,7 +5,7 @@ import "sync"
 // Setup is what a Local constructor may need to know.
 type Setup struct {
 	Workers int        // how many workers will call Local.Worker; at least 1
-	Wait    WaitPolicy // how a waiter waits, for locks that poll
+	Wait    WaitPolicy // how a waiter waits, for locks that claim Traits.FollowsWait; for others it is WaitAdaptive
 	Pin     Pin        // how the workers are bound, which is how a waiter gives its processor up
 
 	// Nodes[i] is on which node of the machine worker i stays: processors that
@@ -39,8 +39,8 @@ type RWLocker interface {
 }
 
 // An OptimisticReader is a handle whose readers do not keep writers out. They
-// read between ReadBegin and ReadRetry, and if that says true a writer came
-// between and what they read is worth nothing: they begin again. What is guarded
+// read between ReadBegin and ReadRetry. If ReadRetry returns true, a writer
+// intervened, and the reader discards what it read and begins again. Guarded data
 // must be read atomically, word by word.
 type OptimisticReader interface {
 	sync.Locker

@@ -49,8 +49,8 @@ type Session interface {
 
 // A TrySession is a Session that can also take the lock without waiting.
 type TrySession interface {
-	// TryLock makes one attempt; the error wraps ErrNotAcquired if somebody
-	// else holds the lock.
+	// TryLock makes one attempt; the error wraps ErrNotAcquired if another client
+	// holds the lock.
 	TryLock(ctx context.Context) (Lease, error)
 }
 

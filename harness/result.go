@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Lock is the part of a Variant that a Result keeps, so that a file draws
-// after its lock is gone.
+// A Lock is the part of a Variant that a Result keeps, so that a file can
+// be drawn after its lock has been deleted.
 type Lock struct {
 	Name   string `json:"name"`
 	Doc    string `json:"doc"`
@@ -45,9 +45,10 @@ type Result struct {
 	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery, by chance
 	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery, by chance
 
-	// Where the rest of a sampled turn went, by the clock. A hold is from grant
-	// to release and includes what the lab does in the section; a think is what
-	// the workload asked for and the time in which the worker had no processor.
+	// Where the rest of a sampled acquisition went, by the clock. A hold is
+	// from grant to release and includes what the lab does in the section; a
+	// think is what the workload asked for and the time in which the worker had
+	// no processor.
 	Hold  Spans `json:"hold,omitzero"`
 	Think Spans `json:"think,omitzero"` // empty if the workload has no think time
 
@@ -56,7 +57,7 @@ type Result struct {
 	Owners []uint16 `json:"-"`
 	Burst  int      `json:"burst"`
 
-	SampleEvery int     `json:"sample_every"` // latency is timed for one turn in so many on average; 1 is every turn
+	SampleEvery int     `json:"sample_every"` // latency is timed for one acquisition in so many on average; 1 is every acquisition
 	ClockFloor  float64 `json:"clock_floor"`  // ns: the least time between two readings of the clock
 	ClockStep   float64 `json:"clock_step"`   // ns: the clock advances in steps of this
 	Clock       string  `json:"clock"`        // which clock timed the samples
@@ -88,7 +89,7 @@ type Result struct {
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
 
-	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if it was not looked at
+	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if it was not measured
 
 	// Retries says of each process that was to measure this and gave no result,
 	// because it was killed from outside, how it ended, in one line. The result
@@ -119,25 +120,25 @@ func (s Spans) Mean() float64 {
 	return float64(s.Sum) / float64(s.N)
 }
 
-// Overhead is what the lab itself costs a worker, in ns a turn, with a lock
-// that does nothing and no contention.
+// Overhead is what the lab itself costs a worker, in ns an acquisition, with a
+// lock that does nothing and no contention.
 type Overhead struct {
-	Turn float64 `json:"turn"` // the loop: counter, last owner, dispatch
+	Loop float64 `json:"turn"` // one iteration: counter, last owner, dispatch
 
-	// Log is what the owner log adds to a turn that it keeps; to others it adds
-	// a test. When the owner changes, the log's cache line moves along, which is
-	// not in it.
+	// Log is what the owner log adds to an acquisition that it keeps; to others
+	// it adds a test. When the owner changes, the log's cache line moves along,
+	// which is not in it.
 	Log float64 `json:"log"`
 
-	// Timing is what timing adds to a turn that is timed, which is one in
+	// Timing is what timing adds to an acquisition that is timed, which is one in
 	// Result.SampleEvery.
 	Timing float64 `json:"timing"`
 
 	// Direct and Locker are the Lock and Unlock of a free test-and-set lock
 	// with nothing around them: called directly, which lets the compiler inline
 	// them as in a program that names its lock's type, and through sync.Locker,
-	// as every measured turn of a local lock calls its lock. What lies between
-	// them is the price of the indirection.
+	// as every measured acquisition of a local lock calls its lock. What lies
+	// between them is the price of the indirection.
 	Direct float64 `json:"direct,omitempty"`
 	Locker float64 `json:"locker,omitempty"`
 }
@@ -150,7 +151,8 @@ type CPU struct {
 	Allocs      uint64        `json:"allocs"`      // heap objects
 }
 
-// A Violation is a broken promise. A Result with one is never read as a speed.
+// A Violation is a broken promise. The rates of a Result with
+// a Violation are not used.
 type Violation struct {
 	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
 	Detail string `json:"detail"` // what was seen, in one line
@@ -161,15 +163,15 @@ type Violation struct {
 	Trace []string `json:"trace,omitempty"`
 }
 
-// A Warning is evidence that a measurement is worth less than it looks. It
+// A Warning is evidence that a measurement is worth less than it seems. It
 // travels with the Result.
 type Warning struct {
 	Text   string `json:"text"`   // what is wrong, with the figure
 	Remedy string `json:"remedy"` // what to do about it
 
 	// Kind is what the warning is about in one word, such as "governor": the
-	// same for the same fault on every machine. It is "" where nobody needs to
-	// tell one from another.
+	// same for the same fault on every machine. It is "" where one need not be
+	// told from another.
 	Kind string `json:"kind,omitempty"`
 }
 

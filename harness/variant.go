@@ -67,7 +67,7 @@ const (
 // Families lists every family in the order charts draw them.
 var Families = []Family{Spin, Blocking, ZooKeeper, Redis, Peer}
 
-// Status says what a variant is in the lab for. Only Recommended and Reference
+// Status says why a variant is in the lab. Only Recommended and Reference
 // variants may be recommended by a report.
 type Status string
 
@@ -82,8 +82,8 @@ const (
 
 var statuses = []Status{Recommended, Reference, Control, Historical, Broken}
 
-// Complexity says how much there is to a lock, for the choice among locks that
-// are as fast and as fair. 0 is not judged, and counts as the most.
+// Complexity says how complex a lock is. A report uses it to choose among locks
+// that are equally fast and fair. 0 is not judged, and counts as the most complex.
 type Complexity int
 
 // The complexities.
@@ -112,15 +112,16 @@ func (c Complexity) String() string {
 // Traits are claims. The conformance suite, the oracle and the failure
 // scenarios check them.
 type Traits struct {
-	FIFO       bool   `json:"fifo,omitempty"`        // grants in order of arrival
-	Doorway    bool   `json:"doorway,omitempty"`     // with FIFO: arrives by several steps, and the order is that of their ends
-	ReadWrite  bool   `json:"read_write,omitempty"`  // readers share: handles are RWLockers, OptimisticReaders or RWSessions
-	Reentrant  bool   `json:"reentrant,omitempty"`   // its owner may take it again, and frees it as often
-	Permits    int    `json:"permits,omitempty"`     // how many may hold it at once; 0 is one
-	Fenced     bool   `json:"fenced,omitempty"`      // Lease.Token rises strictly in holding order
-	MaxWorkers int    `json:"max_workers,omitempty"` // most workers one lock serves; 0 is no limit
-	Needs      string `json:"needs,omitempty"`       // kind of server, see Endpoint.Kind; "" for a local lock
-	Servers    int    `json:"servers,omitempty"`     // how many independent servers of that kind; 0 is one
+	FIFO        bool   `json:"fifo,omitempty"`         // grants in order of arrival
+	Doorway     bool   `json:"doorway,omitempty"`      // with FIFO: arrives by several steps, and the order is that of their ends
+	ReadWrite   bool   `json:"read_write,omitempty"`   // readers share: handles are RWLockers, OptimisticReaders or RWSessions
+	Reentrant   bool   `json:"reentrant,omitempty"`    // its owner may take it again, and frees it as often
+	Permits     int    `json:"permits,omitempty"`      // how many may hold it at once; 0 is one
+	Fenced      bool   `json:"fenced,omitempty"`       // Lease.Token rises strictly in holding order
+	FollowsWait bool   `json:"follows_wait,omitempty"` // local: its waiters do as Setup.Wait says; without it no workload names a wait policy
+	MaxWorkers  int    `json:"max_workers,omitempty"`  // most workers one lock serves; 0 is no limit
+	Needs       string `json:"needs,omitempty"`        // kind of server, see Endpoint.Kind; "" for a local lock
+	Servers     int    `json:"servers,omitempty"`      // how many independent servers of that kind; 0 is one
 }
 
 // Lacks says why a variant with these traits cannot run at the servers at, or ""
@@ -196,6 +197,9 @@ func Validate(vs []*Variant) error {
 		}
 		if len(v.MayStick) > 0 && v.Family != Peer {
 			bad("may get stuck and is no lock of others")
+		}
+		if v.Traits.FollowsWait && v.Local == nil {
+			bad("follows Setup.Wait, which is of local locks")
 		}
 		if v.Traits.MaxWorkers < 0 {
 			bad("has negative MaxWorkers")

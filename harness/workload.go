@@ -24,12 +24,12 @@ type Workload struct {
 
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"` // 0 keeps the runtime's own choice
 
-	// Reads is how many turns in a hundred only read. A lock that lets readers
-	// share does; any other is taken as for a write.
+	// Reads is how many acquisitions in a hundred only read. A lock that lets
+	// readers share does; any other is taken as for a write.
 	Reads int `json:"reads,omitempty"`
 
-	// Locks is over how many locks of the kind the workers spread, each turn at
-	// random; 0 is one.
+	// Locks is over how many locks of the kind the workers spread, each
+	// acquisition at random; 0 is one.
 	Locks int `json:"locks,omitempty"`
 
 	// Garbage adds a goroutine that allocates, so that the garbage collector

@@ -51,7 +51,7 @@ const defaultReads = 90
 const defaultLongHold = 10 * time.Microsecond
 
 // defaultCases is cases for the default choice of locks. Unless the user says how
-// many turns only read, locks for readers and writers, and sync-mutex beside
+// many acquisitions only read, locks for readers and writers, and sync-mutex beside
 // them, are measured with most of them reading, at their default contention.
 // Unless the user says how long a lock is held, the local locks for use, and those
 // that sleep, are also measured with a long hold, where the workers are most.
@@ -100,7 +100,7 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 		// Waiting and pinning are about threads; a remote lock waits for the network.
 		clients, waits, pins = or(a.clients, 0), []harness.WaitPolicy{harness.WaitAdaptive}, []harness.Pin{harness.PinNone}
 	}
-	if v.Family != harness.Spin {
+	if !v.Traits.FollowsWait {
 		waits = []harness.WaitPolicy{harness.WaitAdaptive}
 	}
 	ws := []harness.Workload{{}}
@@ -117,6 +117,25 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	}
 	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
 	return cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
+}
+
+func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
+
+// unheeded returns a line that names the locks of p that do not follow --wait, or "".
+func (o runOptions) unheeded(p *runner.Plan) string {
+	if o.wait == "" {
+		return ""
+	}
+	var names []string
+	for _, v := range p.Locks() {
+		if !followsWait(v) {
+			names = append(names, v.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "not varied by --wait, because they wait in a way of their own: " + strings.Join(names, ", ")
 }
 
 // cross returns every workload of ws with every value of one axis.

@@ -1,7 +1,10 @@
 package lab
 
 import (
+	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +22,7 @@ func TestWorkers(t *testing.T) {
 func TestCasesAreDistinct(t *testing.T) {
 	local := func(harness.Setup) harness.Local { return nil }
 	locks := []*harness.Variant{
-		{Name: "spin", Family: harness.Spin, Local: local},
+		{Name: "spin", Family: harness.Spin, Local: local, Traits: harness.Traits{FollowsWait: true}},
 		{Name: "one", Family: harness.Blocking, Local: local, Traits: harness.Traits{MaxWorkers: 1}},
 		{Name: "far", Family: harness.Redis, Remote: nil, Traits: harness.Traits{Needs: harness.KindRedis}},
 	}
@@ -34,8 +37,37 @@ func TestCasesAreDistinct(t *testing.T) {
 		}
 	}
 	// workers x hold x gomaxprocs x reads, for local locks x pin x spread x gc,
-	// and wait for spin locks only
+	// and wait for locks that follow it only
 	if seen["spin"] != 2*2*2*3*8*2 || seen["one"] != 1*2*2*3*8 || seen["far"] != 2*2*2*2 {
 		t.Errorf("%d cases of spin, %d of one, %d of far", seen["spin"], seen["one"], seen["far"])
+	}
+}
+
+// TestWaitIsFollowed: a lock that does not claim to follow the wait policy is not
+// measured under one, and is named.
+func TestWaitIsFollowed(t *testing.T) {
+	o := runOptions{program: program(), locks: "tas,sync-mutex,chan", workers: "2", wait: "spin,yield"}
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]int)
+	for _, c := range p.Cases {
+		seen[c.Lock.Name+" "+c.Workload.Wait.String()]++
+	}
+	want := map[string]int{"tas spin": 1, "tas yield": 1, "sync-mutex adaptive": 1, "chan adaptive": 1}
+	if !maps.Equal(seen, want) {
+		t.Errorf("planned %v, want %v", seen, want)
+	}
+	if got := o.unheeded(p); !strings.HasSuffix(got, ": chan, sync-mutex") {
+		t.Errorf("said %q", got)
+	}
+	o.wait = ""
+	if got := o.unheeded(p); got != "" {
+		t.Errorf("without --wait it said %q", got)
+	}
+	o.locks, o.wait = "sync-mutex,chan", "yield"
+	if _, err := o.plan(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "follows --wait") {
+		t.Errorf("got %v, want that no lock follows it", err)
 	}
 }

@@ -130,9 +130,9 @@ func (s surrounding) facts() []fact {
 		facts = append(facts, fact{"caches", "", "not known: the system does not tell"})
 	}
 	facts = append(facts, topologyFacts(s.Topology)...)
-	facts = append(facts, fact{"the lab", "turn of a local lock", fmt.Sprintf("%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed",
-		s.Overhead.Turn, s.Overhead.Log, s.Overhead.Timing)})
-	facts = append(facts, fact{"the lab", "turn called directly", fmt.Sprintf("%.1f ns; %.1f ns through sync.Locker, as measured turns are called",
+	facts = append(facts, fact{"the lab", "acquisition of a local lock", fmt.Sprintf("%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed",
+		s.Overhead.Loop, s.Overhead.Log, s.Overhead.Timing)})
+	facts = append(facts, fact{"the lab", "acquisition called directly", fmt.Sprintf("%.1f ns; %.1f ns through sync.Locker, as measured ones are called",
 		s.Overhead.Direct, s.Overhead.Locker)})
 	for _, e := range s.Events {
 		value := atHand(e.Reason, "n/a")

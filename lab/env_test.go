@@ -21,7 +21,7 @@ func twoSockets() surrounding {
 			Caches:  []machine.Cache{{Level: 3, Type: "unified", KiB: 2048, Line: 64, Shared: 4, Count: 2}},
 			Atomics: "LOCK CMPXCHG", GOMAXPROCS: 8, Go: "go0",
 			Events: []machine.EventStatus{{Event: "cycles", Reason: "because"}, {Event: "instructions", UserOnly: true}, {Event: "task-clock"}}},
-		Overhead: harness.Overhead{Turn: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
+		Overhead: harness.Overhead{Loop: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
 		Servers:  []server{{Kind: "redis"}, {Kind: "zookeeper", Reason: "no jars"}},
 		Noise:    harness.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
 		Warnings: []harness.Warning{{Text: "it is noisy", Remedy: "silence it", Kind: "noise"}},
@@ -48,8 +48,8 @@ caches   L3 unified                                     2 of 2048 KiB, lines of 
 CPUs     order of workers                               0-7
          SMT siblings                                   0,4 | 1,5 | 2,6 | 3,7
          same last-level cache                          0,2,4,6 | 1,3,5,7
-the lab  turn of a local lock                           5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
-         turn called directly                           2.5 ns; 3.5 ns through sync.Locker, as measured turns are called
+the lab  acquisition of a local lock                    5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
+         acquisition called directly                    2.5 ns; 3.5 ns through sync.Locker, as measured ones are called
 events   cycles                                         n/a: because
          instructions                                   at hand, in user mode only
          task-clock                                     at hand

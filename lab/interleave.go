@@ -64,6 +64,9 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	if err := plan.Validate(); err != nil {
 		return err
 	}
+	if text := o.run.unheeded(plan); text != "" {
+		fmt.Fprintln(stderr, text)
+	}
 	p := pairRun{builds: builds, budget: o.run.budget, least: need, stderr: stderr}
 	if err := p.create(o.run, plan, servers, skipped); err != nil {
 		return err

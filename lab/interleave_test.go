@@ -40,7 +40,7 @@ func TestInterleave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := run.Manifest; len(run.Results) != 12 || m.Pair == "" || m.Interrupted || m.Finished.IsZero() || m.Rounds != 12 || m.Overhead.Turn == 0 {
+		if m := run.Manifest; len(run.Results) != 12 || m.Pair == "" || m.Interrupted || m.Finished.IsZero() || m.Rounds != 12 || m.Overhead.Loop == 0 {
 			t.Errorf("%d results, %+v", len(run.Results), m)
 		}
 		runs[i] = run

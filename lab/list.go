@@ -117,6 +117,9 @@ func claims(t harness.Traits) string {
 	if t.Permits > 1 {
 		words = append(words, fmt.Sprintf("permits=%d", t.Permits))
 	}
+	if t.FollowsWait {
+		words = append(words, "wait policy")
+	}
 	if t.MaxWorkers > 0 {
 		words = append(words, fmt.Sprintf("workers≤%d", t.MaxWorkers))
 	}

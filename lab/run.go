@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ const (
 	defaultLocks    = "default"
 	defaultRounds   = 10
 	defaultWindow   = 250 * time.Millisecond // for local locks
-	remoteStretch   = 3                      // a remote turn takes longer, so its window is so much longer
+	remoteStretch   = 3                      // a remote acquisition takes longer, so its window is so much longer
 	warmupShare     = 5                      // the warm-up is the window divided by this
 	defaultRunsRoot = "runs"
 )
@@ -104,11 +105,11 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
 	f.StringVar(&o.think, "think", "", "time between release and next request (default 0)")
-	f.StringVar(&o.wait, "wait", "", "how spin locks wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
+	f.StringVar(&o.wait, "wait", "", "how waiters of locks that claim a wait policy wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
 	f.StringVar(&o.pin, "pin", "", "workers to threads: none, thread, cpu (default none)")
 	f.StringVar(&o.gomaxprocs, "gomaxprocs", "", "processors the Go scheduler uses (default: its own choice)")
-	f.StringVar(&o.reads, "read", "", "turns in a hundred that only read, such as 90 (default 0)")
-	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each turn at random (default 1)")
+	f.StringVar(&o.reads, "read", "", "acquisitions in a hundred that only read, such as 90 (default 0)")
+	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each acquisition at random (default 1)")
 	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
 }
 
@@ -153,8 +154,10 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err != nil {
 		return err
 	}
-	if text := doubt(plan); text != "" {
-		fmt.Fprintln(stderr, text)
+	for _, text := range []string{o.unheeded(plan), doubt(plan)} {
+		if text != "" {
+			fmt.Fprintln(stderr, text)
+		}
 	}
 	m := measuring{program: o.program, plan: plan, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
 	err = m.run(ctx, earlier)
@@ -235,6 +238,9 @@ func (o runOptions) plan() (*runner.Plan, error) {
 		if f.d < 0 {
 			return nil, fmt.Errorf("%w: --%s is %v: want more than 0", harness.ErrUsage, f.name, f.d)
 		}
+	}
+	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
+		return nil, fmt.Errorf("%w: none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", harness.ErrUsage, o.program.Name)
 	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
 	if o.locks == defaultLocks {

@@ -11,12 +11,12 @@ import (
 //
 // A lock whose waiter can give up: see [Chan.LockContext]. Without contention
 // it costs about five times [sync.Mutex]. Under contention each acquisition is a
-// switch of goroutines, since a receiver hands the room straight to the first
+// switch of goroutines, since a receiver hands the lock straight to the first
 // waiter; in return no waiter starves.
 //
 // # Memory ordering
 //
-// On a channel with room for C, the k-th receive is synchronized before the
+// On a channel with capacity C, the k-th receive is synchronized before the
 // completion of the k+C-th send. With C = 1: an Unlock is synchronized before
 // the Lock that follows it.
 //
@@ -25,13 +25,13 @@ import (
 // The Go memory model, version of June 6, 2022, section "Channel
 // communication", https://go.dev/ref/mem. The order of service is that of the
 // queue of senders in runtime/chan.go (Go 1.26).
-type Chan struct{ room chan struct{} }
+type Chan struct{ full chan struct{} }
 
 // NewChan returns a free lock.
-func NewChan() *Chan { return &Chan{room: make(chan struct{}, 1)} }
+func NewChan() *Chan { return &Chan{full: make(chan struct{}, 1)} }
 
 // Lock takes the lock and waits for it if need be.
-func (l *Chan) Lock() { l.room <- struct{}{} }
+func (l *Chan) Lock() { l.full <- struct{}{} }
 
 // LockContext takes the lock and returns nil, or gives up when ctx ends and
 // returns the cause, [context.Cause]. It does not take the lock under a
@@ -41,7 +41,7 @@ func (l *Chan) LockContext(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	select {
-	case l.room <- struct{}{}:
+	case l.full <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -51,7 +51,7 @@ func (l *Chan) LockContext(ctx context.Context) error {
 // TryLock takes the lock if it is free and reports whether it did.
 func (l *Chan) TryLock() bool {
 	select {
-	case l.room <- struct{}{}:
+	case l.full <- struct{}{}:
 		return true
 	default:
 		return false
@@ -61,7 +61,7 @@ func (l *Chan) TryLock() bool {
 // Unlock releases the lock. It panics if the lock is free.
 func (l *Chan) Unlock() {
 	select {
-	case <-l.room:
+	case <-l.full:
 	default:
 		panic("mutex: Unlock of a Chan that is not locked")
 	}

@@ -129,7 +129,7 @@ func TestOwnCacheLines(t *testing.T) {
 		"SeqLock":   unsafe.Sizeof(mutex.SeqLock{}),
 	} {
 		if size < 2*atomics.CacheLine {
-			t.Errorf("%s has %d bytes: no room for padding on both sides of its word", name, size)
+			t.Errorf("%s has %d bytes: no space for padding on both sides of its word", name, size)
 		}
 	}
 }

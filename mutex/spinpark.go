@@ -183,7 +183,7 @@ func (l *SpinPark) unlockSlow() {
 		default:
 			next := &l.nodes[l.queue]
 			l.queue = next.next
-			// Nobody but the holder sets parkWoken, so an addition sets it.
+			// Only the holder sets parkWoken, so an addition sets it.
 			l.state.Add(parkWoken - parkHeld)
 			next.parker.Unpark()
 			return

@@ -17,7 +17,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	wireredis "locklab/internal/wire/redis"
-	"locklab/redislock"
+	redislab "locklab/redislock/lab"
 )
 
 // TestRueidislockLosesWakeups shows the defect for which rueidislock with one
@@ -83,11 +83,11 @@ func crowdProcessors() (stop func()) {
 // redisQueue returns the fair lock of this module.
 func redisQueue(tb testing.TB) *harness.Variant {
 	tb.Helper()
-	i := slices.IndexFunc(redislock.Suite, func(v *harness.Variant) bool { return v.Name == "redis-queue" })
+	i := slices.IndexFunc(redislab.Suite, func(v *harness.Variant) bool { return v.Name == "redis-queue" })
 	if i < 0 {
-		tb.Fatal("package redislock has no redis-queue")
+		tb.Fatal("package redislock/lab has no redis-queue")
 	}
-	return redislock.Suite[i]
+	return redislab.Suite[i]
 }
 
 // oversleepers is how many workers contend, each with its own client.

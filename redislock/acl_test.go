@@ -74,7 +74,7 @@ func TestACLForce(t *testing.T) {
 			}
 			t.Run(k.name, func(t *testing.T) { forceAsUser(t, user, k) })
 		}
-		if !slices.Equal(without, []string{"multi", "token"}) { // the names of a Multi have it
+		if !slices.Equal(without, []string{"multi"}) { // the names of a Multi have it
 			t.Errorf("%q have no ForceUnlock", without)
 		}
 	})
@@ -151,9 +151,6 @@ func everyKind(t *testing.T, r running) map[string]error {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, k := range lockKinds {
-		if k.name == "token" {
-			continue
-		}
 		for _, name := range []string{newName(), newName() + ":{x}"} {
 			a, b := r.client(t), r.client(t)
 			all.Go(func() {

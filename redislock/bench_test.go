@@ -8,7 +8,7 @@ import (
 	"locklab/harness/lockbench"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
-	"locklab/redislock"
+	"locklab/redislock/lab"
 )
 
 // parallelTests is how many of the tests that call t.Parallel run beside each other, whatever
@@ -25,4 +25,4 @@ func TestMain(m *testing.M) {
 	lockbench.Main(leaktest.Process{Tests: m, Packages: []string{"locklab/redislock", "github.com/redis/go-redis/v9"}})
 }
 
-func BenchmarkLock(b *testing.B) { lockbench.Run(b, redislock.Suite) }
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, lab.Suite) }

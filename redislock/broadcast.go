@@ -3,7 +3,6 @@ package redislock
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,7 +14,6 @@ import (
 type broadcast struct {
 	c       *Client
 	channel string
-	heard   atomic.Uint64 // messages
 
 	mu      sync.Mutex
 	waiters int
@@ -98,14 +96,11 @@ func (b *broadcast) listen(sub *redis.PubSub) {
 	defer stop()
 	var pause time.Duration
 	for {
-		got, err := sub.Receive(b.c.open)
+		_, err := sub.Receive(b.c.open)
 		if !b.received(sub, err) {
 			return
 		}
 		if err == nil {
-			if _, ok := got.(*redis.Message); ok {
-				b.heard.Add(1)
-			}
 			pause = 0
 			continue
 		}

@@ -13,8 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"locklab/harness"
 )
 
 // ClientOptions is how a Client uses Redis. The zero value is usable.
@@ -31,7 +29,7 @@ type ClientOptions struct {
 	// seconds of silence, and then at intervals that grow to twenty, it dials once more,
 	// says PING, and waits three seconds for an answer. One that is given must see to
 	// that itself: one by redis.NewFailoverClient closes those of its connections that
-	// pop when a replica is promoted, but not those that subscribe, as [Reentrant]
+	// pop when a replica is promoted, but not those that subscribe, as Reentrant
 	// does. A waiter whose client does not notice gets the lock when the lease of the holder
 	// is over, or later.
 	Blocking redis.UniversalClient
@@ -41,7 +39,7 @@ type ClientOptions struct {
 	// that those of the other client have (redis.Options.ClientName), unless
 	// Blocking is set or the user may not set it. And what a lock has in the server for its owner, in its key,
 	// and for each waiter, in its queue, begins with it: so GET of the key of a
-	// [Mutex] says which client has it. In the key of a [Reentrant] there is no room for
+	// Mutex says which client has it. In the key of a Reentrant there is no room for
 	// it. "" is no name.
 	Name string
 
@@ -93,10 +91,10 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c.id = c.identity()
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
-		c.misuse = fmt.Errorf("redislock: %w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", harness.ErrUsage)
+		c.misuse = fmt.Errorf("%w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", ErrUsage)
 	}
 	if o.Name != "" && !clientName.MatchString(o.Name) {
-		c.misname = fmt.Errorf("redislock: %w: the client's name is %.80q: want 1 to 64 letters, digits, and . _ - / after the first", harness.ErrUsage, o.Name)
+		c.misname = fmt.Errorf("%w: the client's name is %.80q: want 1 to 64 letters, digits, and . _ - / after the first", ErrUsage, o.Name)
 	}
 	switch rdb := rdb.(type) {
 	case *redis.Client:
@@ -328,7 +326,7 @@ func (c *Client) together(name string) error {
 	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
 		return nil
 	}
-	return fmt.Errorf("redislock: %w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", harness.ErrUsage, name)
+	return fmt.Errorf("%w: a cluster cannot keep the keys of the lock %q together: put part of its name in braces, before any other brace", ErrUsage, name)
 }
 
 // closedErr is ErrClosed once the client is closed, else nil.

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"locklab/harness"
 )
 
-// cohort is two locks, one behind the other: the waiters of a process queue up in
-// it, first come, first served, and one place in the queue of [queue] stands for
+// A Cohort is two locks, one behind the other: the waiters of a process queue up in
+// it, first come, first served, and one place in the queue of a [Mutex] stands for
 // all of them. A release hands the lock to the next waiter of the same process without a
 // request, so many times in a row; then it goes back to the server and to the next
 // process, and this one queues up again.
@@ -40,23 +38,14 @@ import (
 // Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing NUMA
 // Locks", PPoPP 2012, §2, where the processes are sockets.
 // doi:10.1145/2145816.2145848.
-var cohort = &harness.Variant{
-	Name:   "redis-cohort",
-	Doc:    "a queue in each process in front of redis-queue, up to 16 acquisitions in a row within a process",
-	Paper:  "Dice, Marathe & Shavit 2012",
-	Family: harness.Redis,
-	Status: harness.Recommended, Complexity: harness.Composed,
-	Traits: harness.Traits{Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.Cohort(name, CohortOptions{Options: o}) }),
-}
 
 // CohortOptions is how a Cohort behaves. The zero value is usable.
 type CohortOptions struct {
 	Options
 
-	// Handovers is how often the lock may pass from goroutine to goroutine of this
-	// client before the other clients may have it: 1 + Handovers goroutines have it in a
-	// row, 4096 at most. A hand-over costs no request, but for one in each
+	// Handovers is how often at most the holder hands the lock on within this client
+	// before it is given back to the other clients: 1 + Handovers acquisitions are a row,
+	// 4096 at most. A hand-over costs no request, but for one in each
 	// HandoffTimeout. 0 is DefaultHandovers, and a negative number is none: every holder
 	// queues at the server.
 	Handovers int
@@ -64,8 +53,8 @@ type CohortOptions struct {
 
 const (
 	// DefaultHandovers spreads the requests of one place in the queue of the server over
-	// 16 acquisitions, the first and 15 by hand-over, so that they hardly show.
-	DefaultHandovers = 15
+	// 17 acquisitions, the first and 16 by hand-over, so that they hardly show.
+	DefaultHandovers = 16
 
 	handoverBits = 12 // of a token, of which the server gives 52: microseconds until the year 2112
 )
@@ -110,7 +99,7 @@ func (c *Client) Cohort(name string, o CohortOptions) *Cohort {
 	m := &Cohort{c: c, server: c.Mutex(name, o.Options), inARow: 1 + max(0, cmp.Or(o.Handovers, DefaultHandovers))}
 	m.err = m.server.err
 	if m.err == nil && o.Handovers >= 1<<handoverBits {
-		m.err = fmt.Errorf("redislock: %w: %d hand-overs in a row: want %d at most", harness.ErrUsage, o.Handovers, 1<<handoverBits-1)
+		m.err = fmt.Errorf("%w: %d hand-overs in a row: want %d at most", ErrUsage, o.Handovers, 1<<handoverBits-1)
 	}
 	return m
 }

@@ -231,11 +231,11 @@ func cohortClosed(t *testing.T, at harness.Endpoint) {
 func cohortOptions(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
 	for _, n := range []int{1 << 12, math.MaxInt} {
-		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Handovers: n}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		if _, err := client.Cohort(newKey(), redislock.CohortOptions{Handovers: n}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("%d hand-overs: %v, want ErrUsage", n, err)
 		}
 	}
-	for _, c := range []struct{ handovers, inARow int }{{0, 16}, {-1, 1}, {math.MinInt, 1}, {1, 2}, {4095, 4096}} {
+	for _, c := range []struct{ handovers, inARow int }{{0, 17}, {-1, 1}, {math.MinInt, 1}, {1, 2}, {4095, 4096}} {
 		m := client.Cohort(newKey(), redislock.CohortOptions{Handovers: c.handovers})
 		if got := redislock.CohortInARow(m); got != c.inARow {
 			t.Errorf("%d hand-overs: %d acquisitions in a row, want %d", c.handovers, got, c.inARow)

@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/redislock"
+	"locklab/redislock/lab"
 )
 
 type connect func(context.Context, harness.Endpoint, string) (harness.Remote, error)
@@ -55,11 +56,11 @@ func TestCost(t *testing.T) {
 
 func variant(t *testing.T, name string) *harness.Variant {
 	t.Helper()
-	i := slices.IndexFunc(redislock.Suite, func(v *harness.Variant) bool { return v.Name == name })
+	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
 	if i < 0 {
 		t.Fatalf("%s is not in Suite", name)
 	}
-	return redislock.Suite[i]
+	return lab.Suite[i]
 }
 
 // A price is what one acquisition costs.

@@ -140,7 +140,8 @@ type lockKind struct {
 var lockKinds = []lockKind{
 	{"queue", func(c *redislock.Client, name string, o redislock.Options) tryLocker { return c.Mutex(name, o) }, true},
 	{"queue-pubsub", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
-		return redislock.QueuePubsub(c, name, o)
+		o.PubSub = true
+		return c.Mutex(name, o)
 	}, true},
 	{"reentrant", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Reentrant(name, o)
@@ -159,7 +160,6 @@ var lockKinds = []lockKind{
 	{"cohort", func(c *redislock.Client, name string, o redislock.Options) tryLocker {
 		return c.Cohort(name, redislock.CohortOptions{Options: o})
 	}, true},
-	{"token", func(c *redislock.Client, name string, _ redislock.Options) tryLocker { return redislock.Token(c, name) }, false},
 }
 
 const aclUserName, aclPassword = "locks", "hunter2hunter2"

@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/harness"
 	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
@@ -22,9 +21,6 @@ func TestDeployments(t *testing.T) {
 	all := startAll(t, deployments...)
 	for _, r := range all {
 		for _, k := range lockKinds {
-			if r.name == "ACL" && k.name == "token" { // which is not for use
-				continue
-			}
 			t.Run(r.name+"/"+k.name, func(t *testing.T) {
 				leaktest.Own(t)
 				alternate(t, r, k)
@@ -86,9 +82,7 @@ func alternate(t *testing.T, r running, k lockKind) {
 			t.Fatal("a lock that is free:", err)
 		}
 		unlock(t, third)
-		if k.name != "token" {
-			wantFree(t, admin, name)
-		}
+		wantFree(t, admin, name)
 	}
 }
 
@@ -249,7 +243,7 @@ func clusterNames(t *testing.T, all []running) {
 			unlock(t, l)
 		case good:
 			t.Errorf("%q: %v", name, err)
-		case !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "braces"):
+		case !errors.Is(err, redislock.ErrUsage) || !strings.Contains(err.Error(), "braces"):
 			t.Errorf("%q in a cluster: %v, want ErrUsage and a hint to braces", name, err)
 		}
 		unlock(t, lock(t, single.Mutex(name, redislock.Options{})))

@@ -138,7 +138,4 @@
 // renewal, with that error. With +client|setname CLIENT LIST shows [ClientOptions].Name,
 // which else only the keys do. Where the server has DELEX or DELIFEQ, +delex or +delifeq lets a [PollMutex]
 // and a [Redlock] do without the script of the release.
-//
-// Rank 2. It imports harness, internal/lease and internal/wire/redis, and must never
-// import another family, a runner or a report.
 package redislock

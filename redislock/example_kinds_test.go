@@ -221,9 +221,9 @@ func ExampleCohort() {
 	locks := redislock.NewClient(client, redislock.ClientOptions{})
 	defer locks.Close()
 
-	// For many goroutines of one process: up to 16 of them have the lock in a row
+	// For many goroutines of one process: up to 17 of them have the lock in a row
 	// before it goes to another process.
-	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Handovers: 15})
+	m := locks.Cohort("locklab:{example}", redislock.CohortOptions{Handovers: 16})
 	err := redislock.Do(context.Background(), m, func(context.Context, *redislock.Lease) error {
 		fmt.Println("alone")
 		return nil

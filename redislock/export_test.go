@@ -8,9 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Careless returns the lock of redis-unsafe.
-func Careless(c *Client, name string) Lockable { return newCareless(c, name, Options{}) }
-
 // LoadQueueScripts makes the scripts of redis-queue known to the server.
 func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 	for _, s := range []*script{exclusive.acquire, exclusive.release, exclusive.renew, exclusive.check, exclusive.pass} {
@@ -20,16 +17,6 @@ func LoadQueueScripts(ctx context.Context, rdb redis.Scripter) error {
 	}
 	return nil
 }
-
-// QueuePubsub returns the lock of redis-queue-pubsub.
-func QueuePubsub(c *Client, name string, o Options) *Mutex {
-	return c.mutex(name, true, o)
-}
-
-// Token returns the lock of redis-token.
-func Token(c *Client, name string) locker { return newTokenLock(c, name) }
-
-var _ locker = (*tokenLock)(nil)
 
 // Companion returns the name of a key beside that of a lock.
 func Companion(name, what string) string { return companion(name, what) }

@@ -237,9 +237,6 @@ func nothingLost(f *fall) bool {
 	}
 	var pairs []pair
 	for _, k := range lockKinds {
-		if k.name == "token" { // whose waiters get errors, and go
-			continue
-		}
 		name, o := newName(), redislock.Options{TTL: failoverLease, HandoffTimeout: calm.HandoffTimeout}
 		held := lock(f.t, k.make(f.client(f.t), name, o))
 		pairs = append(pairs, pair{k, held, patient(f, k.make(f.client(f.t), name, o))})
@@ -282,9 +279,6 @@ func primaryHangs(f *fall) bool {
 	}
 	var all []trio
 	for _, k := range lockKinds {
-		if k.name == "token" { // whose waiters get errors, and go
-			continue
-		}
 		name, o := newName(), redislock.Options{TTL: lease}
 		w := trio{kind: k, held: lock(f.t, k.make(f.client(f.t), name, o))}
 		for i := range w.next {

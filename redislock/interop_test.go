@@ -203,7 +203,12 @@ func interopSteps(t *testing.T, at harness.Endpoint) {
 			t.Fatalf("%s: TryLock = %v", when, err)
 		}
 	}
-	must := (&scene{t: t}).must
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	must(r.lock(ctx, 1))
 	must(r.lock(ctx, 1))
 	kept(true, "Redisson holds it twice")

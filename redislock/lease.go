@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"locklab/harness"
 )
 
 // A Lease is one acquisition of a lock. Its methods may be used by any number
@@ -49,8 +47,6 @@ type Lease struct {
 	end      context.CancelCauseFunc
 	unlocked atomic.Bool
 }
-
-var _ harness.Lease = (*Lease)(nil)
 
 const (
 	// A lease is renewed when a third of it is over. A renewal that fails is sent again

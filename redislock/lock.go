@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"locklab/harness"
 	"locklab/internal/lease"
 )
 
@@ -84,6 +83,16 @@ type Options struct {
 	// as HandoffTimeout until its first renewal, it is at most a tenth as well.
 	Margin time.Duration
 
+	// PubSub says that a Mutex, and what is made of it, an RWMutex, a Semaphore, a
+	// Multi or a Cohort, hears of hand-overs by a message on a channel and not from a
+	// list: an acquisition behind others costs two requests, not three, and a waiter whose
+	// process has gone is passed over at once. But each lock has a connection, by which
+	// its waiters listen; when that breaks all of them ask again; what seems to listen may be a
+	// connection that is dead, which costs the others HandoffTimeout; and in a cluster
+	// each message goes to all nodes. Clients that set it and clients that do not can use
+	// the same lock.
+	PubSub bool
+
 	_ struct{}
 }
 
@@ -102,24 +111,24 @@ func (o Options) withDefaults(name string) (Options, error) {
 	}
 	switch {
 	case name == "":
-		return o, fmt.Errorf("redislock: %w: the lock has no name", harness.ErrUsage)
+		return o, fmt.Errorf("%w: the lock has no name", ErrUsage)
 	case len(name) > maxName:
-		return o, fmt.Errorf("redislock: %w: the name of the lock has %d bytes, more than %d", harness.ErrUsage, len(name), maxName)
+		return o, fmt.Errorf("%w: the name of the lock has %d bytes, more than %d", ErrUsage, len(name), maxName)
 	case companionName.MatchString(name):
-		return o, fmt.Errorf("redislock: %w: the lock is called %.80q: what ends with %s is the name of a key that belongs to another lock", harness.ErrUsage, name, companionName.FindString(name))
+		return o, fmt.Errorf("%w: the lock is called %.80q: what ends with %s is the name of a key that belongs to another lock", ErrUsage, name, companionName.FindString(name))
 	case o.TTL < minLease:
-		return o, fmt.Errorf("redislock: %w: a lease of %v: want at least %v", harness.ErrUsage, o.TTL, minLease)
+		return o, fmt.Errorf("%w: a lease of %v: want at least %v", ErrUsage, o.TTL, minLease)
 	case o.TTL > maxLease:
-		return o, fmt.Errorf("redislock: %w: a lease of %v: want at most %v", harness.ErrUsage, o.TTL, maxLease)
+		return o, fmt.Errorf("%w: a lease of %v: want at most %v", ErrUsage, o.TTL, maxLease)
 	case o.HandoffTimeout < minLease:
-		return o, fmt.Errorf("redislock: %w: a grant timeout of %v: want at least %v", harness.ErrUsage, o.HandoffTimeout, minLease)
+		return o, fmt.Errorf("%w: a grant timeout of %v: want at least %v", ErrUsage, o.HandoffTimeout, minLease)
 	case o.Margin < 0 || o.Margin >= o.TTL-drift(o.TTL):
-		return o, fmt.Errorf("redislock: %w: a margin of %v: want more than 0, and less than the lease of %v but for what clocks may differ by, %v",
-			harness.ErrUsage, o.Margin, o.TTL, drift(o.TTL))
+		return o, fmt.Errorf("%w: a margin of %v: want more than 0, and less than the lease of %v but for what clocks may differ by, %v",
+			ErrUsage, o.Margin, o.TTL, drift(o.TTL))
 	case o.Outage < 0:
-		return o, fmt.Errorf("redislock: %w: an outage of %v: want more than 0, or 0 for %v", harness.ErrUsage, o.Outage, DefaultOutage)
+		return o, fmt.Errorf("%w: an outage of %v: want more than 0, or 0 for %v", ErrUsage, o.Outage, DefaultOutage)
 	case o.Wait < 0:
-		return o, fmt.Errorf("redislock: %w: a wait of %v: want more than 0, or 0 for no bound", harness.ErrUsage, o.Wait)
+		return o, fmt.Errorf("%w: a wait of %v: want more than 0, or 0 for no bound", ErrUsage, o.Wait)
 	}
 	return o, nil
 }
@@ -153,7 +162,7 @@ const companionMark = "~"
 
 // companionName matches what companion returns, and the names of mailboxes, which add
 // to it what has no colon: an identity.
-var companionName = regexp.MustCompile(companionMark + `(queue|token|tokens|made|released|mail:[^:~]*)$`)
+var companionName = regexp.MustCompile(companionMark + `(queue|token|tokens|released|mail:[^:~]*)$`)
 
 // hashTag returns what says in which slot of a cluster a key is kept: what it has
 // between its first brace and the next closing one, or else all of it.
@@ -165,7 +174,7 @@ func hashTag(key string) string {
 	return key
 }
 
-// Lockable is what every lock of this package is.
+// Lockable is what every lock of this package is, and an [Owner] of a [Reentrant].
 type Lockable interface {
 	Lock(ctx context.Context) (*Lease, error)
 }

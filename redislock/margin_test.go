@@ -23,9 +23,6 @@ func TestMargin(t *testing.T) {
 	var all errgroup.Group
 	all.SetLimit(8) // they wait most of the time
 	for _, k := range lockKinds {
-		if k.name == "token" {
-			continue
-		}
 		for _, o := range []redislock.Options{
 			{TTL: 300 * time.Millisecond},
 			{TTL: 1500 * time.Millisecond},

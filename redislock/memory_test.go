@@ -23,7 +23,8 @@ func everyShape() map[string]func(c *redislock.Client, name string, o redislock.
 		return c.Semaphore(name, 2, o)
 	}
 	all["queue-pubsub"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
-		return redislock.QueuePubsub(c, name, o)
+		o.PubSub = true
+		return c.Mutex(name, o)
 	}
 	return all
 }

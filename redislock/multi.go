@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"locklab/harness"
 )
 
-// multi is several mutexes taken together, one after another in an order that
+// A Multi is several mutexes taken together, one after another in an order that
 // all agree on, and released in reverse. Two clients that want the same mutexes in
 // different orders would each get one and wait for the other's until their leases
 // end, which renewal prevents.
@@ -24,17 +22,6 @@ import (
 // Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
 // §2.2, on the ordering of resources. doi:10.1145/356586.356588.
 // Redisson, org.redisson.RedissonMultiLock.
-var multi = &harness.Variant{
-	Name:   "redis-multi",
-	Doc:    "two queues like redis-queue, taken in the order of their names and released in reverse",
-	Paper:  "Coffman, Elphick & Shoshani 1971",
-	Family: harness.Redis,
-	Status: harness.Recommended, Complexity: harness.Composed,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker {
-		return c.Multi([]string{name + ":b", name + ":a"}, o)
-	}),
-}
 
 // A Multi is the mutexes with several names, taken together. Each is one with
 // [Client.Mutex] of that name: a client that needs one only takes that. It can be locked
@@ -60,7 +47,7 @@ func (c *Client) Multi(names []string, o Options) *Multi {
 		m.queue = append(m.queue, part)
 	}
 	if len(names) == 0 {
-		m.err = fmt.Errorf("redislock: %w: no name to lock", harness.ErrUsage)
+		m.err = fmt.Errorf("%w: no name to lock", ErrUsage)
 	}
 	return m
 }
@@ -121,14 +108,14 @@ func (m *Multi) acquire(ctx context.Context, try bool) (l *Lease, again bool, er
 	return j.begin(), false, nil
 }
 
-// TokenOf returns the fencing token of one of the names of a Multi, and 0 for one
-// that is not locked by it. Where what is guarded belongs to one of the names its
+// TokenOf returns the fencing token of one of the names of a [Multi], or of any other
+// lock with that name, and 0 for a name that the lease is not of. Where what is guarded belongs to one of the names its
 // token is the one to check: others may hold that name without the first.
 func (l *Lease) TokenOf(name string) uint64 {
+	if l.name == name {
+		return l.token
+	}
 	if l.joint == nil {
-		if l.name == name {
-			return l.token
-		}
 		return 0
 	}
 	for _, part := range l.joint.members() {

@@ -67,7 +67,7 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 		t.Errorf("the second Unlock = %v, want ErrNotHeld", err)
 	}
 	for _, bad := range [][]string{nil, {a, ""}} {
-		if _, err := client.Multi(bad, redislock.Options{}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		if _, err := client.Multi(bad, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("Lock of %q = %v, want ErrUsage", bad, err)
 		}
 	}

@@ -7,21 +7,19 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-
-	"locklab/harness"
 )
 
 // keysOfAll returns the keys and channels of the locks of every kind with that name, the
 // name first, or nothing if it is refused.
 func keysOfAll(c *Client, name string) []string {
-	m := c.mutex(name, true, Options{})
+	m := c.Mutex(name, Options{PubSub: true})
 	if m.err != nil {
 		return nil
 	}
 	keys := m.keys[:3] // the fourth is what the mailboxes begin with
 	s := c.shared(name, Options{}, 1)
 	return slices.Concat(keys, []string{m.keys[3] + m.id, s.keys[3] + s.id}, s.keys[4:],
-		newTokenLock(c, name).keys[1:], []string{c.PubSubMutex(name, Options{}).broadcast.channel})
+		[]string{c.PubSubMutex(name, Options{}).broadcast.channel})
 }
 
 // namesTest returns a Client that is not connected, with a name.
@@ -64,7 +62,7 @@ func TestNames(t *testing.T) {
 	for _, name := range names { // no lock can be called what is a key of another
 		for _, key := range keysOfAll(c, name)[1:] {
 			for _, k := range []interface{ misuse() error }{c.Mutex(key, Options{}), c.PollMutex(key, PollOptions{}), c.Reentrant(key, Options{})} {
-				if err := k.misuse(); !errors.Is(err, harness.ErrUsage) {
+				if err := k.misuse(); !errors.Is(err, ErrUsage) {
 					t.Errorf("a %T called %q, which is a key of %q: %v", k, key, name, err)
 				}
 			}

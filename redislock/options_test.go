@@ -78,7 +78,7 @@ func optionWait(t *testing.T, at harness.Endpoint) {
 	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
 	for name, kind := range kinds {
 		key := newKey()
-		if _, err := kind(b, key, redislock.Options{Wait: -1}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		if _, err := kind(b, key, redislock.Options{Wait: -1}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("%s: Lock with a wait below zero = %v, want ErrUsage", name, err)
 		}
 		m := kind(b, key, redislock.Options{Wait: wait})
@@ -158,7 +158,7 @@ func optionBadName(t *testing.T, at harness.Endpoint) {
 	for _, name := range []string{"a b", "a:b", "@a", "-a", "ä", "a\n", "a{b}", strings.Repeat("a", 65)} {
 		c := redislock.NewClient(rdb, redislock.ClientOptions{Name: name})
 		for kind, make := range kinds {
-			if _, err := make(c, newKey(), redislock.Options{}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+			if _, err := make(c, newKey(), redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 				t.Errorf("%s: Lock of a client called %q = %v, want ErrUsage", kind, name, err)
 			}
 		}
@@ -203,7 +203,7 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 	}
 	for name, kind := range kinds {
 		if f, ok := kind(a, "", redislock.Options{}).(forcer); ok {
-			if _, err := f.ForceUnlock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+			if _, err := f.ForceUnlock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 				t.Errorf("%s: ForceUnlock of no name = %v, want ErrUsage", name, err)
 			}
 		}

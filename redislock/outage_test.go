@@ -152,9 +152,7 @@ func (c outageCase) run(t *testing.T, d *durable) {
 	ctx := context.WithoutCancel(t.Context())
 	var all []*outageKind
 	for _, k := range lockKinds {
-		if k.name != "token" {
-			all = append(all, newOutageKind(t, at, admin, k))
-		}
+		all = append(all, newOutageKind(t, at, admin, k))
 	}
 	time.Sleep(100 * time.Millisecond) // so that all listen
 	if err := c.begin(ctx, d, admin); err != nil {
@@ -234,9 +232,6 @@ func TestOutageWithoutEnd(t *testing.T) {
 	defer c.Close()
 	var work sync.WaitGroup
 	for _, k := range lockKinds {
-		if k.name == "token" {
-			continue
-		}
 		const outage = 300 * time.Millisecond
 		m := k.make(c, newName(), redislock.Options{Outage: outage})
 		expect := func(what string, lock func() error, least time.Duration, wants ...string) {

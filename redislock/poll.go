@@ -4,11 +4,9 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
-
-	"locklab/harness"
 )
 
-// poll is the lock of the Redis documentation for one server: SET with NX and
+// A PollMutex is the lock of the Redis documentation for one server: SET with NX and
 // PX and a random value, deleted by a script that compares the value. Waiters
 // ask again after a random pause.
 //
@@ -28,24 +26,13 @@ import (
 // Redis documentation, "Distributed Locks with Redis", section "Correct
 // Implementation with a Single Instance".
 // Redis documentation, SET, section "Patterns".
-var poll = &harness.Variant{
-	Name:   "redis-poll",
-	Doc:    "key with a nonce and a time to live, waiters poll in no order",
-	Paper:  "Redis documentation, Distributed Locks",
-	Family: harness.Redis,
-	Status: harness.Reference,
-	Traits: harness.Traits{Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker {
-		return c.PollMutex(name, PollOptions{Options: o})
-	}),
-}
 
 // PollOptions is how a PollMutex behaves. The zero value is usable.
 type PollOptions struct {
 	Options
 
 	// Pause returns how long to wait before attempt n+1 of one Lock, n from 1;
-	// [Backoff] makes one that grows. nil is about 10 ms, spread evenly from 5 to
+	// Backoff makes one that grows. nil is about 10 ms, spread evenly from 5 to
 	// 15: fifty waiters then ask five thousand times a second, which one server
 	// answers with a tenth of its capacity.
 	Pause func(n int) time.Duration
@@ -82,4 +69,18 @@ const leastPause, mostPause = 5 * time.Millisecond, 15 * time.Millisecond
 // jitter returns pauses from least to most, evenly spread.
 func jitter(least, most time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return least + rand.N(most-least+1) }
+}
+
+// Backoff returns pauses for PollOptions: the nth is anything from 0 to first
+// doubled n-1 times, but to most at most, evenly spread. Many waiters then send
+// few requests, and one alone is served fast. It is the "full jitter" of Brooker,
+// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
+func Backoff(first, most time.Duration) func(n int) time.Duration {
+	return func(n int) time.Duration {
+		bound := most
+		if doublings := max(n, 1) - 1; doublings < 62 && first <= most>>doublings {
+			bound = first << doublings
+		}
+		return rand.N(max(bound, 0) + 1)
+	}
 }

@@ -3,11 +3,9 @@ package redislock
 import (
 	"context"
 	"time"
-
-	"locklab/harness"
 )
 
-// pubsub is [poll] whose waiters listen instead of asking: a release publishes that
+// A PubSubMutex is a [PollMutex] whose waiters listen instead of asking: a release publishes that
 // on a channel, all waiters of all processes wake up at once and
 // ask, and all but one have done so in vain. That is a herd.
 //
@@ -30,15 +28,6 @@ import (
 // Redisson, org.redisson.RedissonLock: the protocol is its, without the count of
 // re-entries and the latch.
 // Redis documentation, "Redis Pub/Sub", section "Delivery semantics": at most once.
-var pubsub = &harness.Variant{
-	Name:   "redis-pubsub",
-	Doc:    "key with a nonce and a time to live, a release wakes all waiters by PUBLISH",
-	Paper:  "Redisson, RedissonLock",
-	Family: harness.Redis,
-	Status: harness.Reference,
-	Traits: harness.Traits{Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.PubSubMutex(name, o) }),
-}
 
 // A PubSubMutex is a lock between all clients that use the same name on the same
 // server, whose waiters wake up together when it is released. It can be locked
@@ -103,9 +92,4 @@ func (m *PubSubMutex) listen() (waitFunc, func()) {
 			m.broadcast.leave()
 		}
 	}
-}
-
-// traffic returns how many messages came.
-func (m *PubSubMutex) traffic() harness.Counts {
-	return harness.Counts{Notifications: m.broadcast.heard.Load()}
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"locklab/harness"
 )
 
-// queue is a lock with a queue in the server: a release hands it to the first
+// A Mutex is a lock with a queue in the server: a release hands it to the first
 // waiter, in one script.
 //
 //  1. Acquire: if the lock is free and there are no waiters, take it with a whole lease.
@@ -54,15 +52,6 @@ import (
 // documentation, LMOVE, section "Pattern: Reliable queue". No description of a
 // lock like this one is known to us; locklab, docs/decisions/0008-redis-queue.md,
 // says why it is safe.
-var queue = &harness.Variant{
-	Name:   "redis-queue",
-	Doc:    "queue in the server, a release hands over to the first waiter's mailbox",
-	Paper:  "locklab, docs/decisions/0008",
-	Family: harness.Redis,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.Mutex(name, o) }),
-}
 
 // A Mutex is a lock between all clients that use the same name on the same
 // server, first come, first served. It can be locked again after any error. It
@@ -109,13 +98,8 @@ var exclusive = queueKind{
 // of them.) It may be made for every call: all with one name share what the Client keeps
 // for their waiters, and nothing is kept for a name five seconds after the last of them.
 func (c *Client) Mutex(name string, o Options) *Mutex {
-	return c.mutex(name, false, o)
-}
-
-// mutex returns the mutex with that name, whose mailbox may be a channel.
-func (c *Client) mutex(name string, channel bool, o Options) *Mutex {
-	m := &Mutex{c: c, name: name, id: c.id, channel: channel, kind: exclusive}
-	if channel {
+	m := &Mutex{c: c, name: name, id: c.id, channel: o.PubSub, kind: exclusive}
+	if o.PubSub {
 		m.id = channelMark + c.id
 	}
 	if m.o, m.err = c.options(o, name); m.err == nil {

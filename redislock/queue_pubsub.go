@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"locklab/harness"
 )
 
-// queuePubsub is queue with a channel in place of each mailbox. The server says
+// With Options.PubSub a Mutex has a channel in place of each mailbox. The server says
 // at once whether any process listens, so a waiter of a process that has gone is left
 // out without a grant timeout, and no request fetches a notification: two requests for
 // each acquisition.
@@ -30,17 +28,6 @@ import (
 // locklab, docs/decisions/0008-redis-queue.md.
 // Redis documentation, PUBLISH and "Redis Pub/Sub", section "Delivery
 // semantics"; the rest is as in queue.
-var queuePubsub = &harness.Variant{
-	Name:   "redis-queue-pubsub",
-	Doc:    "queue in the server, a release hands over by a message on the first waiter's channel",
-	Paper:  "locklab, docs/decisions/0008",
-	Family: harness.Redis,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker {
-		return c.mutex(name, true, o)
-	}),
-}
 
 // channelMark begins the names of mailboxes that are channels.
 const channelMark = "@"

@@ -33,8 +33,8 @@ func TestQueuePubsub(t *testing.T) {
 			leaktest.Own(t)
 			watch, key := dial(t, at), newKey()
 			p, other := newPeer(t, at), newPeer(t, at)
-			o := redislock.Options{HandoffTimeout: pubsubGrant, TTL: time.Second}
-			m, rival := redislock.QueuePubsub(p.Client, key, o), redislock.QueuePubsub(other.Client, key, o)
+			o := redislock.Options{HandoffTimeout: pubsubGrant, TTL: time.Second, PubSub: true}
+			m, rival := p.Client.Mutex(key, o), other.Client.Mutex(key, o)
 			l := lock(t, rival)
 			w := enqueue(t, watch, m)
 			eventually(t, "it listens", func() bool {

@@ -152,7 +152,7 @@ func TestQueueUsage(t *testing.T) {
 			func() error { _, err := p.Mutex(test.name, test.o).TryLock(t.Context()); return err },
 		} {
 			err := lock()
-			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, redislock.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%.8q, %+v: error is %q, want %q", test.name, test.o, err, test.want)
 			}
 		}

@@ -358,7 +358,7 @@ func queueRepeats(t *testing.T, at harness.Endpoint) {
 	p := redislock.NewClient(c.Client, redislock.ClientOptions{Blocking: redis.NewClient(&redis.Options{Addr: at.Addrs[0][0]})})
 	defer p.Close()
 	_, err := p.Mutex(newKey(), redislock.Options{}).Lock(t.Context())
-	if !errors.Is(err, harness.ErrUsage) || !strings.Contains(fmt.Sprint(err), "MaxRetries") {
+	if !errors.Is(err, redislock.ErrUsage) || !strings.Contains(fmt.Sprint(err), "MaxRetries") {
 		t.Errorf("Lock = %v, want a hint to MaxRetries", err)
 	}
 }

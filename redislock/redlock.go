@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"locklab/harness"
 )
 
-// redlock is [poll] on several independent servers: the lock is held by the client
+// A Redlock is a [PollMutex] on several independent servers: the lock is held by the client
 // that has its key on most of them, so that it outlives the loss of the others.
 //
 //  1. Acquire: ask all servers at once, with a new nonce, to take the key if it is
@@ -45,15 +43,6 @@ import (
 //
 // Redis documentation, "Distributed Locks with Redis", section "The Redlock
 // Algorithm".
-var redlock = &harness.Variant{
-	Name:   "redis-redlock",
-	Doc:    "a key with a nonce on most of three independent servers, waiters poll in no order",
-	Paper:  "Redis documentation, Redlock",
-	Family: harness.Redis,
-	Status: harness.Reference,
-	Traits: harness.Traits{Needs: harness.KindRedis, Servers: labServers},
-	Remote: remoteRedlock,
-}
 
 // RedlockOptions is how a Redlock behaves. The zero value is usable: a Pause of nil adds
 // up to twice what the attempt took to that of a [PollMutex].
@@ -89,7 +78,7 @@ type Redlock struct {
 func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	m := &Redlock{name: name, answer: o.Answer, pause: o.Pause}
 	if len(clients) == 0 {
-		m.err = fmt.Errorf("redislock: %w: a Redlock without servers", harness.ErrUsage)
+		m.err = fmt.Errorf("%w: a Redlock without servers", ErrUsage)
 		return m
 	}
 	for _, c := range clients {
@@ -101,7 +90,7 @@ func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	}
 	m.err = m.keys[0].err
 	if m.err == nil && (m.answer <= 0 || m.answer >= lease) {
-		m.err = fmt.Errorf("redislock: %w: %v for a server to answer: want more than 0 and less than the lease of %v", harness.ErrUsage, m.answer, lease)
+		m.err = fmt.Errorf("%w: %v for a server to answer: want more than 0 and less than the lease of %v", ErrUsage, m.answer, lease)
 	}
 	return m
 }

@@ -316,7 +316,7 @@ func redlockOptions(t *testing.T, s *trio) {
 		redislock.NewRedlock([]*redislock.Client{c}, s.key, redislock.RedlockOptions{Answer: time.Hour}),
 		redislock.NewRedlock([]*redislock.Client{c}, s.key, redislock.RedlockOptions{Answer: -1}),
 	} {
-		if _, err := m.Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		if _, err := m.Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("Lock = %v, want ErrUsage", err)
 		}
 	}

@@ -9,11 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"locklab/harness"
 )
 
-// reentrant is Redisson's RLock as it is today, in fewer requests: a lock that
+// A Reentrant is Redisson's RLock as it is today, in fewer requests: a lock that
 // its owner may take again, and that Go and Java services can share.
 //
 //  1. Acquire: the key of the lock is a hash with one field, the owner, and how
@@ -36,15 +34,6 @@ import (
 //
 // Redisson 4.7.0, org.redisson.RedissonLock, RedissonBaseLock and
 // pubsub.LockPubSub: the key, the field, the channel and the messages.
-var reentrant = &harness.Variant{
-	Name:   "redis-reentrant",
-	Doc:    "hash of owner and count, waiters listen to a channel; shares its locks with Redisson's getLock",
-	Paper:  "Redisson 4.7.0, RedissonLock",
-	Family: harness.Redis,
-	Status: harness.Recommended, Complexity: harness.Single,
-	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.Reentrant(name, o) }),
-}
 
 // A Reentrant is a lock whose owner may take it again, between all clients
 // that use the same name on the same server, Redisson's getLock and getFencedLock
@@ -114,10 +103,6 @@ func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) { return m.Owner()
 
 // TryLock is the TryLock of a new [Owner].
 func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) { return m.Owner().TryLock(ctx) }
-
-func (m *Reentrant) traffic() harness.Counts { return m.sub.traffic() }
-
-func (m *Reentrant) session() locker { return m.Owner() }
 
 // Owner returns a new owner, which holds nothing.
 func (m *Reentrant) Owner() *Owner { return &Owner{m: m, locking: make(chan struct{}, 1)} }

@@ -309,10 +309,10 @@ func reentrantForced(t *testing.T, at harness.Endpoint) {
 
 func reentrantNoName(t *testing.T, at harness.Endpoint) {
 	m := newClient(t, dial(t, at)).Reentrant("", redislock.Options{})
-	if _, err := m.Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+	if _, err := m.Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 		t.Errorf("Lock = %v, want ErrUsage", err)
 	}
-	if _, err := m.ForceUnlock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+	if _, err := m.ForceUnlock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 		t.Errorf("ForceUnlock = %v, want ErrUsage", err)
 	}
 }

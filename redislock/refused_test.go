@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/harness"
 	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
@@ -47,7 +46,7 @@ func TestUsage(t *testing.T) {
 			},
 		}
 		for _, k := range lockKinds {
-			if k.name != "token" && (k.name != "multi" || bad.name != "") { // whose test adds to the name
+			if k.name != "multi" || bad.name != "" { // whose test adds to the name
 				makes[k.name] = func() tryLocker { return k.make(c, bad.name, bad.o) }
 			}
 		}
@@ -55,7 +54,7 @@ func TestUsage(t *testing.T) {
 			_, err := lock().Lock(t.Context())
 			_, err2 := lock().TryLock(t.Context())
 			for _, err := range []error{err, err2} {
-				if text := fmt.Sprint(err); !errors.Is(err, harness.ErrUsage) || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, bad.want) || strings.Contains(text, "\n") {
+				if text := fmt.Sprint(err); !errors.Is(err, redislock.ErrUsage) || !strings.HasPrefix(text, "redislock: ") || !strings.Contains(text, bad.want) || strings.Contains(text, "\n") {
 					t.Errorf("%s: %s: %q, want one line with %s", kind, what, text, bad.want)
 				}
 			}
@@ -103,9 +102,7 @@ func TestRefused(t *testing.T) {
 			admin := r.connect(t)
 			var all []*refusal
 			for _, k := range lockKinds {
-				if k.name != "token" {
-					all = append(all, newRefusal(t, r, k))
-				}
+				all = append(all, newRefusal(t, r, k))
 			}
 			for _, f := range all {
 				if f.kind.fenced {

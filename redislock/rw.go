@@ -3,11 +3,9 @@ package redislock
 import (
 	"context"
 	"math"
-
-	"locklab/harness"
 )
 
-// rw is [queue] with readers, which hold the lock together. Readers and writers
+// An RWMutex is a [Mutex] with readers, which hold the lock together. Readers and writers
 // wait in one queue: a reader waits for the writers ahead of it, and a writer for
 // every waiter ahead, so that neither starves. Readers that stand next to each
 // other are admitted together, by one request of the one that leaves. See shared
@@ -27,15 +25,6 @@ import (
 // priority. doi:10.1145/362759.362813.
 // Redisson, org.redisson.RedissonReadLock and RedissonWriteLock.
 // locklab, docs/decisions/0008-redis-queue.md.
-var rw = &harness.Variant{
-	Name:   "redis-rw",
-	Doc:    "one queue of readers and writers in the server, readers next to each other are admitted together",
-	Paper:  "locklab, docs/decisions/0008",
-	Family: harness.Redis,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.RWMutex(name, o) }),
-}
 
 // An RWMutex is a lock between all clients that use the same name on the same server,
 // which writers hold alone and readers share. Both are served in order of

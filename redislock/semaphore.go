@@ -3,11 +3,9 @@ package redislock
 import (
 	"context"
 	"fmt"
-
-	"locklab/harness"
 )
 
-// semaphore is [queue] with several permits, given in order of arrival. Each has
+// A Semaphore is a [Mutex] with several permits, given in order of arrival. Each has
 // a lease of its own, by the clock of the server: a holder that dies keeps its
 // permit for no longer than that. See shared in share.go for how the server keeps
 // it.
@@ -24,18 +22,6 @@ import (
 // Carlson, "Redis in Action", Manning, 2013, section 6.3, "Counting semaphores".
 // Redisson, org.redisson.RedissonPermitExpirableSemaphore.
 // locklab, docs/decisions/0008-redis-queue.md.
-var semaphore = &harness.Variant{
-	Name:   "redis-semaphore",
-	Doc:    "redis-queue with two permits, each with a lease of its own",
-	Paper:  "locklab, docs/decisions/0008",
-	Family: harness.Redis,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true, Permits: labPermits, Fenced: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return c.Semaphore(name, labPermits, o) }),
-}
-
-// labPermits is how many hold the semaphores of the laboratory.
-const labPermits = 2
 
 // maxPermits is more than any queue can serve in time.
 const maxPermits = 1 << 20
@@ -59,7 +45,7 @@ type Semaphore struct{ queue *Mutex }
 func (c *Client) Semaphore(name string, permits int, o Options) *Semaphore {
 	s := &Semaphore{c.shared(name, o, permits)}
 	if s.queue.err == nil && (permits < 1 || permits > maxPermits) {
-		s.queue.err = fmt.Errorf("redislock: %w: a semaphore of %d permits: want 1 to %d", harness.ErrUsage, permits, maxPermits)
+		s.queue.err = fmt.Errorf("%w: a semaphore of %d permits: want 1 to %d", ErrUsage, permits, maxPermits)
 	}
 	return s
 }

@@ -2,7 +2,7 @@ package redislock
 
 import "strconv"
 
-// shared returns the queue of [queue] for a lock that several may hold: a
+// shared returns the queue of a [Mutex] for a lock that several may hold: a
 // waiter that comes with a limit holds it together with limit - 1 others at most, if those
 // agree. It is kept like this:
 //

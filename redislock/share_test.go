@@ -57,7 +57,7 @@ func keptOut(t *testing.T, what string, got <-chan *redislock.Lease) {
 }
 
 func sharedRequests(t *testing.T, at harness.Endpoint) {
-	c, other, key := dial(t, at), dial(t, at), newKey()
+	c, other, key := dial(t, at), newPeer(t, at), newKey()
 	client := newClient(t, c)
 	m, s := client.RWMutex(key, redislock.Options{}), client.Semaphore(key+"s", 3, redislock.Options{})
 	for _, m := range []redislock.Lockable{m, m.RLocker(), s} {
@@ -72,12 +72,12 @@ func sharedRequests(t *testing.T, at harness.Endpoint) {
 	}
 	writer := lock(t, m)
 	before := c.Counts()
-	got := begun(t, newClient(t, other).RWMutex(key, redislock.Options{}).RLocker())
+	got := begun(t, other.Client.RWMutex(key, redislock.Options{}).RLocker())
 	eventually(t, "the reader waits", func() bool { return c.ZCard(t.Context(), key+":~queue").Val() == 1 })
 	unlock(t, writer)
 	unlock(t, take(t, got))
-	if n := c.Counts().Sub(before).Requests; n < 2 || other.Counts().Requests != 1+1+1 { // ping, acquire, release
-		t.Errorf("a contended acquisition cost %d requests of the waiter, want 2 and its blocking pop", other.Counts().Requests-1)
+	if n := c.Counts().Sub(before).Requests; n < 2 || other.link.Counts().Requests != 1+1+1 { // ping, acquire, release
+		t.Errorf("a contended acquisition cost %d requests of the waiter, want 2 and its blocking pop", other.link.Counts().Requests-1)
 	}
 	for _, name := range []string{key, key + ":~queue", key + ":~tokens"} {
 		if n := c.Exists(t.Context(), name).Val(); n != 0 {
@@ -280,7 +280,7 @@ func deadWaiters(t *testing.T, at harness.Endpoint) {
 func badPermits(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, dial(t, at))
 	for _, n := range []int{-1, 0, 1 << 30} {
-		if _, err := client.Semaphore(newKey(), n, redislock.Options{}).Lock(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		if _, err := client.Semaphore(newKey(), n, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("a semaphore of %d permits: %v, want ErrUsage", n, err)
 		}
 	}

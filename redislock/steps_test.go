@@ -19,7 +19,7 @@ import (
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
-	"locklab/redislock"
+	"locklab/redislock/lab"
 )
 
 // A step is a request at which the connection is lost.
@@ -113,11 +113,11 @@ const abreast = 8
 // TestSteps loses the connection at every step of every lock's protocol,
 // before the server hears the request and after it has done it.
 func TestSteps(t *testing.T) {
-	at := locktest.Endpoints(t, harness.KindRedis, harness.Servers(redislock.Suite, harness.KindRedis))
+	at := locktest.Endpoints(t, harness.KindRedis, harness.Servers(lab.Suite, harness.KindRedis))
 	leaktest.All(t)
 	var trials errgroup.Group
 	trials.SetLimit(abreast)
-	for _, v := range redislock.Suite {
+	for _, v := range lab.Suite {
 		if v.Status != harness.Recommended && v.Status != harness.Reference {
 			continue // kept for its faults
 		}

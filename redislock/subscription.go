@@ -4,12 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"locklab/harness"
 )
 
 // A subscription listens to one channel for any number of waiters. It begins
@@ -30,8 +27,6 @@ type subscription struct {
 	pubsub  *redis.PubSub // nil while there is no subscription
 	err     error         // why the last subscription ended in vain
 	idle    *time.Timer   // ends it; nil before the first
-
-	subscribes, messages atomic.Uint64
 }
 
 // A listener is one waiter.
@@ -174,10 +169,8 @@ func (s *subscription) hear(got any) {
 	defer s.mu.Unlock()
 	switch got := got.(type) {
 	case *redis.Subscription:
-		s.subscribes.Add(1)
 		s.wakeAll() // what was published before has not been heard
 	case *redis.Message:
-		s.messages.Add(1)
 		switch got.Payload {
 		case unlockMessage:
 			s.wakeOne()
@@ -211,9 +204,4 @@ func (w *listener) wake() bool {
 	default:
 		return false
 	}
-}
-
-// traffic is what the counter of the connections does not see.
-func (s *subscription) traffic() harness.Counts {
-	return harness.Counts{Requests: s.subscribes.Load(), Notifications: s.messages.Load()}
 }

@@ -4,10 +4,7 @@ import (
 	"testing"
 
 	"locklab/harness/locktest"
-	"locklab/internal/layers"
-	"locklab/redislock"
+	"locklab/redislock/lab"
 )
 
-func TestSuite(t *testing.T) { locktest.Run(t, redislock.Suite) }
-
-func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", redislock.Suite) }
+func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }

@@ -69,6 +69,7 @@ func drawBest(g *group) picture {
 		load:    cmp.Or(s.context, "all else at its default"),
 		height:  vg.Length(len(s.settings))*m.cellHigh() + 62,
 		numbers: m.table(),
+		data:    m.source(m.columns...),
 		body: func(c draw.Canvas) error {
 			m.draw(c)
 			return nil
@@ -293,7 +294,7 @@ func (c choice) draw(to draw.Canvas, box []vg.Point) {
 }
 
 func (m *bestMap) table() table {
-	t := table{head: []string{"hold", "workers", "use", "ties", "rate", "how sure"}}
+	t := table{head: titles("hold", "workers", "use", "ties", "rate", "how sure")}
 	for _, c := range m.choices() {
 		use, ties := c.Use, strings.Join(c.Ties, ", ")
 		if use == "" {

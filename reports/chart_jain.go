@@ -101,10 +101,7 @@ func jainAnswer(g *group) string {
 
 func jainTable(g *group) table {
 	columns := []*metric.Metric{metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
-	t := table{head: []string{"lock", "workers", metric.Jain.Name, "interval"}}
-	for _, m := range columns {
-		t.head = append(t.head, m.Name)
-	}
+	t := table{head: slices.Concat(titles("lock", "workers"), byName(metric.Jain), titles("interval"), byName(columns...))}
 	for _, s := range g.series {
 		for _, w := range g.Workers {
 			v := s.Cells[w].Summary(metric.Jain)

@@ -131,8 +131,8 @@ func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 		return r.Hold.Mean(), r.Hold.N > 0
 	case control != nil && control.Rounds[r.Round] != nil:
 		return metric.Time.Of(control.Rounds[r.Round])
-	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Turn > 0:
-		return g.Run.Manifest.Overhead.Turn, true
+	case g.Load.Hold.Mean == 0 && g.Run.Manifest.Overhead.Loop > 0:
+		return g.Run.Manifest.Overhead.Loop, true
 	}
 	return 0, false
 }
@@ -185,6 +185,21 @@ func (g *group) primitives() (out []rung) {
 	return out
 }
 
+// ladderSource says what a ladder draws: where servers keep a lock, what is taken
+// away from its turn is the field hold.
+func (g *group) ladderSource() source {
+	s := source{metrics: []*metric.Metric{metric.Time}, rounds: []int{roundsOf(g.both...)}}
+	if largest(g.both, true) != nil {
+		s.fields = []string{"hold"}
+	}
+	for _, f := range findings(g.Run) {
+		if (f.Name == costExperiment || f.Name == transferExperiment) && !slices.Contains(s.experiments, f.Name) {
+			s.experiments = append(s.experiments, f.Name)
+		}
+	}
+	return s
+}
+
 const hardwareKind = "hardware"
 
 // familyNames are the names of families in a sentence.
@@ -208,6 +223,7 @@ func drawLadder(g *group) picture {
 		load:    "one worker, the shortest section",
 		height:  vg.Length(len(rs))*rungStep + rowsFoot + 20,
 		numbers: ladderTable(rs),
+		data:    g.ladderSource(),
 		body: func(c draw.Canvas) error {
 			ladderBody(c, rs)
 			return nil
@@ -325,7 +341,7 @@ func ladderNotes(rs []rung) (notes []note) {
 }
 
 func ladderTable(rs []rung) table {
-	t := table{head: []string{"what", "kind", "rounds", "time", "interval"}}
+	t := table{head: titles("what", "kind", "rounds", "time", "interval")}
 	for _, r := range rs {
 		t.rows = append(t.rows, []string{r.name, r.kind, strconv.Itoa(r.N), r.text(), fmt.Sprintf("%s to %s", numfmt.Nanos(r.Lo), numfmt.Nanos(r.Hi))})
 	}

@@ -109,6 +109,7 @@ func drawLorenz(g *group) picture {
 		height:  panelsHeight(len(ls)),
 		body:    func(c draw.Canvas) error { return lorenzBody(c, ls) },
 		numbers: lorenzTable(ls),
+		data:    g.fields("workers"),
 	}
 }
 
@@ -157,7 +158,7 @@ func lorenzBody(c draw.Canvas, ls []lorenz) error {
 }
 
 func lorenzTable(ls []lorenz) table {
-	t := table{head: []string{"lock", "workers", "gini", "least served quarter", "half", "three quarters", "busiest tenth"}}
+	t := table{head: titles("lock", "workers", "gini", "least served quarter", "half", "three quarters", "busiest tenth")}
 	for _, l := range ls {
 		t.rows = append(t.rows, []string{l.s.Lock.Name, strconv.Itoa(len(l.cum) - 1), numfmt.Percent(l.gini),
 			numfmt.Percent(100 * l.at(0.25)), numfmt.Percent(l.half), numfmt.Percent(100 * l.at(0.75)), numfmt.Percent(100 * (1 - l.at(0.9)))})

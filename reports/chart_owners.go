@@ -131,6 +131,7 @@ func drawOwners(g *group) picture {
 		answer:  ownersAnswer(g, w, ts),
 		height:  l.height(),
 		numbers: ownersTable(g, w, ts),
+		data:    g.fields("owners", "handovers", "ops"),
 		body: func(c draw.Canvas) error {
 			l.draw(c, g.unit(w))
 			return nil
@@ -268,12 +269,12 @@ func (l strips) scale(b draw.Canvas) {
 }
 
 func ownersTable(g *group, w int, ts []*timeline) table {
-	t := table{head: []string{"lock", "workers", "round drawn", "handed over", "served in those drawn", "streaks drawn", "longest streak",
-		metric.StreakP50.Name, metric.StreakP99.Name, metric.GapP99.Name}}
+	columns := []*metric.Metric{metric.StreakP50, metric.StreakP99, metric.GapP99}
+	t := table{head: append(titles("lock", "workers", "round drawn", "handed over", "served in those drawn", "streaks drawn", "longest streak"), byName(columns...)...)}
 	for _, x := range ts {
 		row := []string{x.s.Lock.Name, strconv.Itoa(x.workers), strconv.Itoa(x.round + 1), numfmt.Percent(100 * x.handed),
 			strconv.Itoa(x.served), strconv.Itoa(len(x.streaks)), x.streak()}
-		for _, m := range []*metric.Metric{metric.StreakP50, metric.StreakP99, metric.GapP99} {
+		for _, m := range columns {
 			row = append(row, cellText(m, x.s.Cells[w].Summary(m)))
 		}
 		t.rows = append(t.rows, row)

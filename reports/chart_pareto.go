@@ -105,7 +105,8 @@ func drawPareto(g *group) picture {
 	return picture{
 		answer:  paretoAnswer(g, w, ts),
 		height:  max(330, vg.Length(len(ts))*labelGap+60),
-		numbers: paretoTable(ts),
+		numbers: paretoTable(g.rate(w), ts),
+		data:    g.source(g.rate(w), metric.Jain),
 		body: func(c draw.Canvas) error {
 			paretoBody(c, g, w, ts)
 			return nil
@@ -304,8 +305,8 @@ func drawMarks(c draw.Canvas, labels []endLabel) {
 	}
 }
 
-func paretoTable(ts []*tradeoff) table {
-	t := table{head: []string{"lock", "rounds", "per second", "interval", "jain", "interval", "front", "dominated"}}
+func paretoTable(m *metric.Metric, ts []*tradeoff) table {
+	t := table{head: slices.Concat(titles("lock", "rounds"), []piece{{"per second", m}}, titles("interval"), byName(metric.Jain), titles("interval", "front", "dominated"))}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, x := range ts {
 		t.rows = append(t.rows, []string{x.s.Lock.Name, strconv.Itoa(x.rate.N), numfmt.SI(x.rate.Median), interval(x.rate, numfmt.SI),

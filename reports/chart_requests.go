@@ -257,11 +257,9 @@ func crossing(ws []int, over []float64) (at float64, index int) {
 }
 
 func wireTable(g *group, herds []herd) table {
-	t := table{head: []string{"lock", "workers", "rounds", metric.Requests.Unit, "interval", metric.Notifications.Unit, "interval", "dearer than the queue"}}
 	trips := g.inTrips(metric.TurnRoundTrips, metric.HandoverRoundTrips)
-	for _, m := range trips {
-		t.head = append(t.head, m.Name)
-	}
+	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), byUnit(metric.Requests), titles("interval"),
+		byUnit(metric.Notifications), titles("interval", "dearer than the queue"), byName(trips...))}
 	for _, s := range g.series {
 		dearer := unknown
 		for _, h := range herds {

@@ -147,13 +147,11 @@ func (g *group) busiest(kind string, w int) *series {
 func roundTripsTable(g *group) table {
 	sure := []*metric.Metric{metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips} // with intervals
 	waits := []*metric.Metric{metric.P50RoundTrips, metric.P99RoundTrips}
-	t := table{head: []string{"lock", "workers", "rounds"}}
+	t := table{head: titles("lock", "workers", "rounds")}
 	for _, m := range sure {
-		t.head = append(t.head, m.Name, "interval")
+		t.head = slices.Concat(t.head, byName(m), titles("interval"))
 	}
-	for _, m := range waits {
-		t.head = append(t.head, m.Name)
-	}
+	t.head = append(t.head, byName(waits...)...)
 	for _, s := range g.series {
 		for _, w := range g.Workers {
 			c := s.Cells[w]

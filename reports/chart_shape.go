@@ -76,6 +76,7 @@ func drawShape(g *group) picture {
 		answer:  shapeAnswer(g, w, xs, few),
 		height:  vg.Length(len(xs))*shapeStep(len(xs)) + rowsFoot + 14,
 		numbers: shapeTable(xs, scale),
+		data:    g.fields("wait"),
 		body: func(c draw.Canvas) error {
 			shapeBody(c, g.unit(w), xs, scale)
 			return nil
@@ -235,7 +236,7 @@ func (x *shape) box(b draw.Canvas, y vg.Length, scale shapeScale, at func(float6
 }
 
 func shapeTable(xs []*shape, scale shapeScale) table {
-	t := table{head: []string{"lock", "samples", "kinds", "where", "p1", "p25", "p50", "p75", "p99"}}
+	t := table{head: titles("lock", "samples", "kinds", "where", "p1", "p25", "p50", "p75", "p99")}
 	for _, x := range xs {
 		row := []string{x.s.Lock.Name, strconv.FormatInt(x.n, 10), strconv.Itoa(len(x.modes)), x.kinds()}
 		for _, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {

@@ -60,6 +60,7 @@ func drawShares(g *group) picture {
 		height:  vg.Length(rows)*96 + 34,
 		body:    func(c draw.Canvas) error { return sharesBody(c, rows, tiles) },
 		numbers: sharesTable(tiles),
+		data:    source{metrics: []*metric.Metric{metric.Jain}, fields: []string{"workers"}, rounds: []int{roundsOf(g)}},
 	}
 }
 
@@ -164,7 +165,7 @@ func (t tile) outline(c draw.Canvas, x, y func(float64) vg.Length) (path vg.Path
 }
 
 func sharesTable(tiles []tile) table {
-	t := table{head: []string{"lock", "workers", "jain", "busiest", "second", "middle", "least"}}
+	t := table{head: slices.Concat(titles("lock", "workers"), byName(metric.Jain), titles("busiest", "second", "middle", "least"))}
 	for _, x := range tiles {
 		n := len(x.bars)
 		row := []string{x.s.Lock.Name, strconv.Itoa(n), numfmt.Percent(x.jain)}

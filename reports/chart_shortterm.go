@@ -117,10 +117,7 @@ func shortTermAnswer(g *group) string {
 
 func shortTermTable(g *group) table {
 	columns := []*metric.Metric{metric.StreakP50, metric.StreakP99, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
-	t := table{head: []string{"lock", "workers", metric.LWSS.Name, "interval", "at random"}}
-	for _, m := range columns {
-		t.head = append(t.head, m.Name)
-	}
+	t := table{head: slices.Concat(titles("lock", "workers"), byName(metric.LWSS), titles("interval", "at random"), byName(columns...))}
 	for _, s := range g.series {
 		for _, w := range g.Workers {
 			v := s.Cells[w].Summary(metric.LWSS)

@@ -102,6 +102,7 @@ func drawTime(g *group) picture {
 		answer:  timeAnswer(g, w, bs, untold),
 		height:  vg.Length(len(bs))*timeStep + 58,
 		numbers: timeTable(g),
+		data:    g.source(metric.Hold, metric.HandoverMean, metric.Throughput, metric.HoldShare, metric.WaitShare),
 		body: func(c draw.Canvas) error {
 			timeBody(c, g.unit(w), bs)
 			return nil
@@ -238,7 +239,10 @@ func barHead(b draw.Canvas, title string, swatches []tone) {
 }
 
 func timeTable(g *group) table {
-	t := table{head: []string{"lock", "workers", metric.Time.Unit, "held", "hand-over", "neither", "worker holds", "worker waits", "mean hold", "median hand-over", "mean hand-over"}}
+	t := table{head: slices.Concat(titles("lock", "workers"), byUnit(metric.Time), titles("held", "hand-over", "neither"), []piece{
+		{"worker holds", metric.HoldShare}, {"worker waits", metric.WaitShare},
+		{"mean hold", metric.Hold}, {"median hand-over", metric.HandoverTime}, {"mean hand-over", metric.HandoverMean},
+	})}
 	for _, w := range g.Workers {
 		bs, _ := g.budgets(w)
 		for _, b := range bs {

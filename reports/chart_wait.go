@@ -63,6 +63,7 @@ func drawWait(g *group) picture {
 		height:  max(310, vg.Length(len(curves))*labelGap+50),
 		body:    func(c draw.Canvas) error { return waitFrame(c, g, curves) },
 		numbers: waitTable(g),
+		data:    g.fields("wait"),
 	}
 	if n := len(curves); n > mostLines {
 		pic.height = panelsHeight(n)
@@ -289,11 +290,9 @@ func (cv curve) marks(c draw.Canvas, p *plot.Plot, floor float64) {
 
 func waitTable(g *group) table {
 	floor := g.Floor()
-	t := table{head: []string{"lock", "workers", "samples", "p50", "p90", "p99", "p99.9"}}
+	t := table{head: titles("lock", "workers", "samples", "p50", "p90", "p99", "p99.9")}
 	trips := g.inTrips(metric.P50RoundTrips, metric.P99RoundTrips) // medians of the rounds, each by its own
-	for _, m := range trips {
-		t.head = append(t.head, m.Unit)
-	}
+	t.head = append(t.head, byUnit(trips...)...)
 	for _, s := range g.series {
 		for _, w := range g.Workers {
 			if s.Cells[w] == nil {

@@ -176,7 +176,7 @@ func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
 		}
 	}
 	if fields>>22&1 == 1 {
-		run.Manifest.Overhead.Turn = v
+		run.Manifest.Overhead.Loop = v
 	}
 }
 

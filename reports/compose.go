@@ -53,6 +53,9 @@ func compose(run *resultfile.Run) (*document, error) {
 	if doc.Measured = len(run.Results) > 0 || doc.Hardware == nil; !doc.Measured {
 		doc.Title = "What does this machine's hardware do?"
 	}
+	if len(run.Results) > 0 {
+		doc.glossary = newGlossary(run)
+	}
 	return doc, nil
 }
 
@@ -151,7 +154,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		f := figure{
 			Name: c.Name, pic: pic,
 			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
-			Head: pic.numbers.head, Rows: pic.numbers.rows,
+			Data: pic.data.sentence(), Head: pic.numbers.head, Rows: pic.numbers.rows,
 		}
 		if n := len(f.Rows); n > mostTableRows {
 			f.Rows = f.Rows[:mostTableRows]

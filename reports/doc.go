@@ -3,7 +3,9 @@
 //
 // Each chart is a [Chart] in [Suite], in its own file chart_*.go. Its title is
 // a question and its subtitle the answer, computed from the data. The same run
-// always gives the same bytes.
+// always gives the same bytes. Under a chart stands which metrics or fields of
+// results.jsonl it draws, and the page defines each metric, so that a figure can be
+// followed to its lines.
 //
 // What the experiments about the hardware found is drawn from the tables of
 // their findings, by the painter of the kind that a table asks for: bars, lines

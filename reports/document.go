@@ -30,6 +30,7 @@ type document struct {
 	Measured   bool      // there are results, or nothing at all
 	Broken     []breach
 	Audit      []checked // of every lock
+	glossary             // of the metrics in charts and tables
 	Facts      []fact
 	Modules    []fact
 	Command    string
@@ -58,7 +59,8 @@ type figure struct {
 	ID, Title, Answer, Doc string
 	pic                    picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
-	Head                   []string
+	Data                   []piece       // what the picture draws, of which file
+	Head                   []piece
 	Rows                   [][]string
 	Omitted                string // what is not in Rows, and where it is
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"locklab/harness/metric"
 	"locklab/harness/stat"
 	"locklab/internal/numfmt"
 
@@ -117,10 +118,11 @@ func ratios(lo, hi float64) string {
 
 // table lists every effect.
 func (s *sweep) table() table {
-	t := table{head: []string{"lock", "workers", s.word, "per second", "× with " + s.full(s.base), "interval", "apart from 1"}}
+	rate := piece{"per second", metric.Throughput}
 	if s.remote && s.dimension != byReads {
-		t.head[3] = "hand-overs/s"
+		rate = piece{"hand-overs/s", metric.Handovers}
 	}
+	t := table{head: slices.Concat(titles("lock", "workers", s.word), []piece{rate}, titles("× with "+s.full(s.base), "interval", "apart from 1"))}
 	for _, w := range s.workers {
 		for _, x := range s.groups[s.base].at(w) {
 			for i, v := range s.settings {
@@ -149,7 +151,7 @@ func (s *sweep) table() table {
 
 // amounts draws the rates with w workers over the values of an amount.
 func (s *sweep) amounts(w int) picture {
-	l := &lineChart{place: "at", y: logScale, format: numfmt.SI, figure: numfmt.PerSecond,
+	l := &lineChart{data: s.source(w), place: "at", y: logScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		xTitle: strings.TrimPrefix(s.name, "the ") + " (values evenly spaced)",
 		yTitle: fmt.Sprintf("%s with %s (log scale)", s.unit(w), numfmt.Plural(w, "worker"))}
 	for i, v := range s.settings {
@@ -201,7 +203,7 @@ func (l *lineChart) reach(word string) string {
 // column a number of workers.
 func (s *sweep) forest(w int) picture {
 	f := newForest(s, w)
-	return picture{answer: s.answer(w), height: f.height(), numbers: s.table(), body: func(c draw.Canvas) error {
+	return picture{answer: s.answer(w), height: f.height(), numbers: s.table(), data: s.source(f.columns...), body: func(c draw.Canvas) error {
 		f.draw(c)
 		return nil
 	}}

@@ -3,6 +3,7 @@ package reports
 import (
 	"slices"
 
+	"locklab/harness/metric"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
 	"locklab/harness/verdict"
@@ -112,4 +113,31 @@ func noGroup(remote bool) string {
 		return "This run has no result of a distributed lock."
 	}
 	return "This run has no result of a local lock."
+}
+
+// source says that a picture of g draws ms.
+func (g *group) source(ms ...*metric.Metric) source {
+	return source{metrics: ms, rounds: []int{roundsOf(g)}}
+}
+
+// fields says that a picture of g draws fields of its lines as they are.
+func (g *group) fields(names ...string) source {
+	s := g.source()
+	s.fields = names
+	return s
+}
+
+// roundsOf returns how many rounds there are of gs.
+func roundsOf(gs ...*group) int {
+	seen := make(map[int]bool)
+	for _, g := range gs {
+		for _, s := range g.series {
+			for _, c := range s.Cells {
+				for i := range c.Rounds {
+					seen[i] = true
+				}
+			}
+		}
+	}
+	return len(seen)
 }

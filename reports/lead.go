@@ -2,10 +2,11 @@ package reports
 
 import (
 	"fmt"
-	"locklab/harness/verdict"
-	"locklab/internal/numfmt"
 	"slices"
 	"strings"
+
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
 )
 
 // A fragment is a piece of a sentence; a lock's name is emphasised.

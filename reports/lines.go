@@ -34,6 +34,7 @@ type lineChart struct {
 	// draws what belongs to any line. It may be nil.
 	own   func(s *series) drawing
 	lines []line
+	data  source
 }
 
 // A scale is that of a y axis.
@@ -62,7 +63,7 @@ type linePoint struct {
 // y axis is logarithmic, what is not positive cannot be drawn; it is in the
 // table.
 func workersChart(g *group, m *metric.Metric, y scale) *lineChart {
-	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, place: "with", y: y}
+	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, place: "with", y: y, data: g.source(m)}
 	if !g.Remote {
 		l.cpus = g.CPUs
 	}
@@ -189,7 +190,7 @@ func (l *lineChart) axes() *plot.Plot {
 
 // picture returns the chart as a picture.
 func (l *lineChart) picture(answer string, numbers table) picture {
-	pic := picture{answer: answer, numbers: numbers, body: l.frame, height: max(300, vg.Length(len(l.lines))*labelGap+50)}
+	pic := picture{answer: answer, numbers: numbers, data: l.data, body: l.frame, height: max(300, vg.Length(len(l.lines))*labelGap+50)}
 	if len(l.lines) > mostLines {
 		pic.body, pic.height = l.frames, panelsHeight(len(l.lines))
 	}

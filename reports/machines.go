@@ -95,9 +95,9 @@ func servers(m Machine) string {
 
 // machinesTable lists the properties that are known of any machine.
 func machinesTable(ms []Machine) table {
-	t := table{head: []string{"machine"}}
+	t := table{head: titles("machine")}
 	for _, m := range ms {
-		t.head = append(t.head, m.Name)
+		t.head = append(t.head, piece{Text: m.Name})
 	}
 	for _, p := range properties {
 		row, known := []string{p.name}, false

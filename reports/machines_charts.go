@@ -63,7 +63,7 @@ func (x *match) drawRatios() picture {
 	}
 	w := s.crowd()
 	f := newForest(s, w)
-	return picture{answer: x.ratioAnswer(s, w), height: f.height(), numbers: x.ratioTable(s), body: func(c draw.Canvas) error {
+	return picture{answer: x.ratioAnswer(s, w), height: f.height(), numbers: x.ratioTable(s), data: x.source(s.metric(w)), body: func(c draw.Canvas) error {
 		f.draw(c)
 		return nil
 	}}
@@ -110,7 +110,7 @@ func (x *match) ratioTable(s *sweep) table {
 	if x.remote {
 		unit = "per second (contended: hand-overs)"
 	}
-	t := table{head: []string{"lock", "workers", "machine", unit, "× " + x.machines[0].Name, "interval", "apart from 1"}}
+	t := table{head: titles("lock", "workers", "machine", unit, "× "+x.machines[0].Name, "interval", "apart from 1")}
 	for _, w := range s.workers {
 		for _, base := range x.groups[0].at(w) {
 			rate := base.Cells[w].Summary(s.metric(w))

@@ -16,7 +16,7 @@ func (x *match) draft(id string, folded bool) (section, error) {
 	s := section{ID: "machines-" + id, Title: kind(x.remote) + ", " + x.axes, Slug: slugOf(x.axes), Folded: folded}
 	suffix := map[bool]string{false: "", true: "-distributed"}[x.remote]
 	add := func(name, title, doc string, pic picture) error {
-		f := figure{Name: name + suffix, pic: pic, ID: name + "-" + id, Title: title, Answer: pic.answer, Doc: doc, Head: pic.numbers.head, Rows: pic.numbers.rows}
+		f := figure{Name: name + suffix, pic: pic, ID: name + "-" + id, Title: title, Answer: pic.answer, Doc: doc, Data: pic.data.sentence(), Head: pic.numbers.head, Rows: pic.numbers.rows}
 		if n := len(f.Rows); n > mostTableRows {
 			f.Rows, f.Omitted = f.Rows[:mostTableRows], omission(n)
 		}
@@ -53,6 +53,7 @@ type machinesDocument struct {
 	Differences   []harness.Warning
 	Machines      []*document // without charts
 	Sections      []section
+	glossary
 }
 
 // composeMachines returns the report of ms, two or more.
@@ -89,15 +90,18 @@ func composeMachines(ms []Machine) (*machinesDocument, error) {
 			doc.Sections = append(doc.Sections, s)
 		}
 	}
+	if doc.Sections != nil {
+		doc.glossary = newGlossary(ms[0].Run)
+	}
 	return doc, nil
 }
 
 // verdictsTable sets the verdicts of the machines beside each other: a row a
 // situation, whatever the processors of a machine.
 func verdictsTable(machines []*document) table {
-	t := table{head: []string{"situation"}}
+	t := table{head: titles("situation")}
 	for i, m := range machines {
-		t.head = append(t.head, m.Name)
+		t.head = append(t.head, piece{Text: m.Name})
 		at := -1
 		for _, v := range m.Verdicts {
 			_, axes, _ := strings.Cut(v.Setting, ", ") // behind the numbers of workers and processors

@@ -138,3 +138,12 @@ func largestMatch(xs []*match, remote bool) int {
 	}
 	return best
 }
+
+// source says that a picture of x draws m.
+func (x *match) source(m *metric.Metric) source {
+	s := source{metrics: []*metric.Metric{m}}
+	for _, g := range x.groups {
+		s.rounds = append(s.rounds, roundsOf(g))
+	}
+	return s
+}

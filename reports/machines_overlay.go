@@ -75,7 +75,7 @@ func (o overlay) draw(x *match) picture {
 	if len(panels) == 0 {
 		return nothing("No lock that two machines share has a figure here.")
 	}
-	return picture{answer: o.answer(x), numbers: o.table(x), height: panelsHeight(len(panels)) + legendStep,
+	return picture{answer: o.answer(x), numbers: o.table(x), data: x.source(o.metric), height: panelsHeight(len(panels)) + legendStep,
 		body: func(c draw.Canvas) error { return o.body(c, x, l, panels) }}
 }
 
@@ -144,9 +144,9 @@ func (o overlay) answer(x *match) string {
 
 // table lists the figures, a column a machine.
 func (o overlay) table(x *match) table {
-	t := table{head: []string{"lock", "workers"}}
+	t := table{head: titles("lock", "workers")}
 	for _, m := range x.machines {
-		t.head = append(t.head, m.Name, "interval")
+		t.head = append(t.head, piece{Text: m.Name}, piece{Text: "interval"})
 	}
 	for _, s := range x.locks() {
 		for _, w := range x.workers() {

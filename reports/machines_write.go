@@ -29,10 +29,10 @@ func WriteMachinesMarkdown(w io.Writer, ms []Machine, folder string, picture fun
 	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
 	m.heading(1, doc.Title)
 	if doc.Verdicts.rows != nil {
-		m.table(doc.Verdicts.head, doc.Verdicts.rows)
+		m.table(texts(doc.Verdicts.head), doc.Verdicts.rows)
 	}
 	m.heading(2, "Machines")
-	m.table(doc.Table.head, doc.Table.rows)
+	m.table(texts(doc.Table.head), doc.Table.rows)
 	m.heading(2, doc.Headline())
 	var items []string
 	for _, d := range doc.Differences {
@@ -50,6 +50,7 @@ func WriteMachinesMarkdown(w io.Writer, ms []Machine, folder string, picture fun
 	for _, s := range doc.Sections {
 		m.section(s)
 	}
+	m.metrics(doc.glossary)
 	return m.writeTo(w)
 }
 

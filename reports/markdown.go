@@ -52,6 +52,7 @@ func (m *markdown) document(doc *document) {
 		m.breaches(doc)
 		m.audit(doc)
 	}
+	m.metrics(doc.glossary)
 	m.heading(2, "Environment")
 	m.facts(doc.Facts)
 	if doc.Modules != nil {
@@ -204,9 +205,9 @@ func (m *markdown) section(s section) {
 		}
 		m.image(f.Title, f.Answer, name, f.pic)
 		if f.SVG != "" {
-			m.text(f.Doc)
+			m.text(strings.TrimSpace(f.Doc + " " + plain(f.Data)))
 		}
-		m.numbers("numbers", f.Head, f.Rows, f.Omitted)
+		m.numbers("numbers", texts(f.Head), f.Rows, f.Omitted)
 	}
 	if s.Note != "" {
 		m.text(s.Note)
@@ -233,7 +234,7 @@ func (m *markdown) study(s study) {
 		}
 		m.image(p.Caption, s.Answer, p.name, p.pic)
 		if p.SVG != "" {
-			m.text(p.How)
+			m.text(strings.TrimSpace(p.How + " " + plain(p.Data)))
 		} else if p.Blank != "" {
 			m.text(p.Blank)
 		}
@@ -295,6 +296,23 @@ func (m *markdown) audit(doc *document) {
 		rows = append(rows, c.Row())
 	}
 	m.table(doc.AuditHead(), rows)
+	m.close()
+}
+
+// metrics writes what each metric is.
+func (m *markdown) metrics(g glossary) {
+	if len(g.Metrics) == 0 {
+		return
+	}
+	m.heading(2, g.MetricsTitle())
+	m.text(g.MetricsText())
+	m.code(g.Lines)
+	m.open("definitions: " + numfmt.Plural(len(g.Metrics), "metric"))
+	var rows [][]string
+	for _, x := range g.Metrics {
+		rows = append(rows, []string{x.Name, x.Unit, x.Doc, x.Better, x.Paper})
+	}
+	m.table(g.MetricsHead(), rows)
 	m.close()
 }
 

@@ -101,7 +101,7 @@ func TestHandovers(t *testing.T) {
 			t.Errorf("the answer %q lacks %q", got, want)
 		}
 	}
-	if head := strings.Join(pic.numbers.head, " "); !strings.Contains(head, "acq/s") || !strings.Contains(head, "handovers") {
+	if head := strings.Join(texts(pic.numbers.head), " "); !strings.Contains(head, "acq/s") || !strings.Contains(head, "handovers") {
 		t.Errorf("the table has %q, want acquisitions and hand-overs", head)
 	}
 }

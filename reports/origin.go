@@ -109,8 +109,8 @@ func environment(run *resultfile.Run) []fact {
 			facts = append(facts, f)
 		}
 	}
-	if o := m.Overhead; o.Turn > 0 {
-		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Turn) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
+	if o := m.Overhead; o.Loop > 0 {
+		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
 		if o.Locker > 0 {
 			facts = append(facts, fact{"a turn called directly", numfmt.Nanos(o.Direct) + "; " + numfmt.Nanos(o.Locker) + " through sync.Locker, as measured turns are called"})
 		}

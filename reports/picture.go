@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 
+	"locklab/harness/metric"
+
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -14,6 +16,7 @@ type picture struct {
 	height  vg.Length                 // of the body; 0 if there is nothing to draw
 	body    func(c draw.Canvas) error // draws on a canvas of width by height
 	numbers table                     // the figures behind it
+	data    source                    // where they come from
 }
 
 // nothing is the picture of no data: a sentence that says so.
@@ -23,14 +26,38 @@ func nothing(format string, args ...any) picture {
 
 // A table is figures for readers who do not trust curves.
 type table struct {
-	head []string
+	head []piece // a column whose figures are a metric links to it
 	rows [][]string
+}
+
+// titles returns the heads of columns that are no metric.
+func titles(texts ...string) (out []piece) {
+	for _, t := range texts {
+		out = append(out, piece{Text: t})
+	}
+	return out
+}
+
+// byName returns the heads of columns of ms, under their names.
+func byName(ms ...*metric.Metric) (out []piece) {
+	for _, m := range ms {
+		out = append(out, piece{m.Name, m})
+	}
+	return out
+}
+
+// byUnit returns the heads of columns of ms, under their units.
+func byUnit(ms ...*metric.Metric) (out []piece) {
+	for _, m := range ms {
+		out = append(out, piece{m.Unit, m})
+	}
+	return out
 }
 
 // width is the width of every chart.
 const width = 9 * vg.Inch
 
 // Head and Rows are for the template.
-func (t table) Head() []string { return t.head }
+func (t table) Head() []piece { return t.head }
 
 func (t table) Rows() [][]string { return t.rows }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strconv"
 
 	"locklab/harness/metric"
@@ -14,10 +15,7 @@ func throughputTable(g *group) table {
 		columns = []*metric.Metric{metric.Handovers, metric.HandoverTime, metric.Requests, metric.Notifications, metric.CPU, metric.Overlap}
 		columns = append(columns, g.inTrips(metric.RoundTrip, metric.TurnRoundTrips, metric.HandoverRoundTrips)...)
 	}
-	t := table{head: []string{"lock", "workers", "rounds", metric.Throughput.Unit, "interval"}}
-	for _, m := range columns {
-		t.head = append(t.head, m.Name)
-	}
+	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), byUnit(metric.Throughput), titles("interval"), byName(columns...))}
 	for _, s := range g.series {
 		for _, w := range g.Workers {
 			c := s.Cells[w]

@@ -76,6 +76,7 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		p.pic = nothing("%s", noGroup(chart.Remote))
 	} else {
 		p.pic = chart.drawn(g)
+		p.data = plain(p.pic.data.sentence())
 		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.Axes) + "."
 	}
 	p.answer = p.pic.answer

@@ -40,7 +40,7 @@ func TestRoundTripsAnswer(t *testing.T) {
 		rows[r[0]+" "+r[1]] = r
 	}
 	for name, want := range map[string]string{"quick 1": "4.78", "quick 8": "4.79", "stingy 1": "2.39", "stingy 8": "23.9"} {
-		if got := rows[name][slices.Index(pic.numbers.head, "turn-roundtrips")]; got != want {
+		if got := rows[name][slices.Index(texts(pic.numbers.head), "turn-roundtrips")]; got != want {
 			t.Errorf("%s: a turn takes %s, want %s", name, got, want)
 		}
 	}
@@ -73,6 +73,10 @@ func TestWithoutRoundTrips(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, out := range map[string]string{"page": page.String(), "Markdown": text.String()} {
+			out, _, defined := strings.Cut(strings.Replace(out, `<h2 id="metrics">`, "## ", 1), "## "+glossary{}.MetricsTitle()) // which defines every metric
+			if !defined {
+				t.Fatalf("the %s does not define its metrics", name)
+			}
 			if strings.Contains(out, "round trip") == old || strings.Contains(out, "roundtrips") == old {
 				t.Errorf("an old file is %v: the %s has round trips", old, name)
 			}
@@ -82,7 +86,7 @@ func TestWithoutRoundTrips(t *testing.T) {
 		}
 		for _, c := range []*Chart{HandoversRemote, RequestsRemote, WaitRemote, ThroughputLocal, WaitLocal} {
 			numbers := c.draw(largest(groups(run), c.Remote)).numbers
-			has := slices.ContainsFunc(numbers.head, func(h string) bool { return strings.Contains(h, "roundtrip") })
+			has := slices.ContainsFunc(texts(numbers.head), func(h string) bool { return strings.Contains(h, "roundtrip") })
 			if has != (c.Remote && !old) {
 				t.Errorf("an old file is %v: the table of %s has the columns %v", old, c.Name, numbers.head)
 			}

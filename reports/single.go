@@ -18,9 +18,9 @@ const (
 
 // A page is a picture that stands alone.
 type page struct {
-	title, answer, note, foot string
-	caption                   string // over the picture, if it needs one
-	pic                       picture
+	title, answer, note, data, foot string
+	caption                         string // over the picture, if it needs one
+	pic                             picture
 }
 
 func (p page) styles() (title, answer, foot text.Style) {
@@ -34,7 +34,11 @@ func (p page) layout() (title, answer, foot []string, around vg.Length) {
 	st, sa, sf := p.styles()
 	w := width - 2*margin
 	title, answer = wrap(st, p.title, w), wrap(sa, p.answer, w)
-	foot = append(wrap(sf, p.note, w), wrap(sf, p.foot, w)...)
+	foot = wrap(sf, p.note, w)
+	if p.data != "" {
+		foot = append(foot, wrap(sf, p.data, w)...)
+	}
+	foot = append(foot, wrap(sf, p.foot, w)...)
 	around = 2*margin +
 		vg.Length(len(title))*titleSize*1.35 +
 		vg.Length(len(answer))*answerSize*1.35 + 8 +

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"time"
@@ -29,6 +30,7 @@ type plate struct {
 	pic         picture
 	SVG         template.HTML // drawn by this package; its texts are escaped
 	How         string        // to read it
+	Data        []piece       // which lines of which file it draws
 	Blank       string        // why a table that is to be drawn is not
 	Head        []string
 	Rows        []plateRow
@@ -52,6 +54,7 @@ type findingChart struct {
 	name    string
 	finding *harness.Finding
 	table   harness.Table
+	number  int // of the table in the finding, from 1
 }
 
 // FindingCharts returns the names of the charts of the hardware experiments of
@@ -76,7 +79,7 @@ func findingCharts(run *resultfile.Run) (out []findingChart) {
 	}
 	for i, f := range findings(run) {
 		n := 0
-		for _, t := range f.Tables {
+		for k, t := range f.Tables {
 			if t.Chart == harness.NoChart {
 				continue
 			}
@@ -89,7 +92,7 @@ func findingCharts(run *resultfile.Run) (out []findingChart) {
 				name = "hardware-" + name
 			}
 			taken[name] = true
-			out = append(out, findingChart{name, f, t})
+			out = append(out, findingChart{name, f, t, k + 1})
 		}
 	}
 	return out
@@ -114,7 +117,7 @@ func studies(run *resultfile.Run) (out []study, err error) {
 			s.Warnings = append(s.Warnings, readable(w))
 		}
 		for k, t := range f.Tables {
-			p, err := newPlate(t, f, fmt.Sprintf("%s-%d", s.ID, k+1))
+			p, err := newPlate(t, f, k+1, fmt.Sprintf("%s-%d", s.ID, k+1))
 			if err != nil {
 				return nil, fmt.Errorf("experiment %s: %w", f.Name, err)
 			}
@@ -128,9 +131,9 @@ func studies(run *resultfile.Run) (out []study, err error) {
 	return out, nil
 }
 
-// newPlate draws t, a table of f, and formats its figures.
-func newPlate(t harness.Table, f *harness.Finding, id string) (plate, error) {
-	p := plate{ID: id, Caption: t.Caption}
+// newPlate draws t, table number k of f, and formats its figures.
+func newPlate(t harness.Table, f *harness.Finding, k int, id string) (plate, error) {
+	p := plate{ID: id, Caption: t.Caption, Data: tableSource(f, k)}
 	if p.Caption == "" {
 		p.Caption = "Figures"
 	}
@@ -151,6 +154,11 @@ func newPlate(t harness.Table, f *harness.Finding, id string) (plate, error) {
 	}
 	p.fill(t)
 	return p, nil
+}
+
+// tableSource says which table is drawn, and where it is.
+func tableSource(f *harness.Finding, k int) []piece {
+	return source{experiments: []string{cmp.Or(f.Name, "without a name")}, table: k}.sentence()
 }
 
 // fill formats the figures of t.
@@ -184,6 +192,7 @@ func (p *plate) fill(t harness.Table) {
 // standalone returns the chart as a page of its own.
 func (c findingChart) standalone(run *resultfile.Run) page {
 	p := page{title: title(c.finding), answer: answer(c.finding), caption: c.table.Caption, foot: origin(run)}
+	p.data = plain(tableSource(c.finding, c.number))
 	p.pic, p.note = drawTable(c.table)
 	if p.pic.height == 0 {
 		p.caption += ": " + p.pic.answer

@@ -180,6 +180,17 @@ func (s *sweep) metric(w int) *metric.Metric {
 	return metric.Throughput
 }
 
+// source says that a picture of s draws the rates of its groups with ws workers.
+func (s *sweep) source(ws ...int) source {
+	out := source{rounds: []int{roundsOf(s.groups...)}}
+	for _, w := range ws {
+		if m := s.metric(w); !slices.Contains(out.metrics, m) {
+			out.metrics = append(out.metrics, m)
+		}
+	}
+	return out
+}
+
 // unit names the figures of metric.
 func (s *sweep) unit(w int) string {
 	if s.metric(w) == metric.Handovers {

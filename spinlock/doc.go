@@ -84,7 +84,7 @@
 // # Promises
 //
 // Locks work between goroutines of one process; none is reentrant, and Unlock
-// by another than the holder breaks the lock without a word. An Unlock
+// by another than the holder breaks the lock, undetected. An Unlock
 // synchronizes before the Lock that follows it, as for [sync.Mutex]. No
 // operation allocates. A lock must not be copied after first use.
 package spinlock

@@ -60,7 +60,7 @@ func TestElementsDoNotShareLines(t *testing.T) {
 		"K42Worker": unsafe.Sizeof(K42Worker{}), "hapaxSlot": unsafe.Sizeof(hapaxSlot{}), "HapaxWorker": unsafe.Sizeof(HapaxWorker{}),
 	} {
 		if size <= atomics.CacheLine {
-			t.Errorf("%s has %d bytes, no room for padding", name, size)
+			t.Errorf("%s has %d bytes, no space for padding", name, size)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func TestOwnCacheLines(t *testing.T) {
 		"CLH":                unsafe.Sizeof(spinlock.CLH{}),
 	} {
 		if size < 2*atomics.CacheLine {
-			t.Errorf("%s has %d bytes: no room for padding on both sides of its word", name, size)
+			t.Errorf("%s has %d bytes: no space for padding on both sides of its word", name, size)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // longQueue has a worker that sleeps behind another that sleeps, and one that comes
 // back behind both.
 var longQueue = []explore.Plan{{
-	Use:    explore.Use{Turns: []int{1, 2, 1, 1}, Nodes: []int{0, 1, 0, 1}, Wait: harness.WaitPark},
+	Use:    explore.Use{Acquisitions: []int{1, 2, 1, 1}, Nodes: []int{0, 1, 0, 1}, Wait: harness.WaitPark},
 	Limits: explore.Limits{Preemptions: 2},
 }}
 
@@ -24,7 +24,7 @@ func TestSystematic(t *testing.T) {
 		// A worker that malthusian has set aside comes back ahead of a queue only
 		// after several acquisitions.
 		More: map[string][]explore.Plan{
-			"malthusian": {{Use: explore.Use{Turns: []int{3, 2, 2}, Wait: harness.WaitPause}, Limits: explore.Limits{Preemptions: 2}}},
+			"malthusian": {{Use: explore.Use{Acquisitions: []int{3, 2, 2}, Wait: harness.WaitPause}, Limits: explore.Limits{Preemptions: 2}}},
 			"mcs":        longQueue,
 			"clh":        longQueue,
 			"cohort":     longQueue,

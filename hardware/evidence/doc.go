@@ -1,7 +1,7 @@
 // Package evidence shows which instructions an atomic operation really is. It
 // disassembles the running binary's own text: sync/atomic as the compiler
 // inlined it, and the assembly of every [locklab/atomics.Primitive], whose
-// names are claims until somebody looks.
+// names are claims until they are checked.
 //
 // [Capture] finds a function by its pointer and reads the memory it runs from,
 // so it works in a stripped binary and in a test binary, which have no symbol

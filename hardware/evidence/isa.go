@@ -10,7 +10,7 @@ import (
 
 // An isa is what there is to know of an instruction set.
 type isa struct {
-	// padding fills the room after a function. The length of each instruction is
+	// padding fills the space after a function. The length of each instruction is
 	// a multiple of its length.
 	padding []byte
 

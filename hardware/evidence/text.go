@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Bounds in bytes, far above what they need to be: the functions looked at have
-// less than 200 bytes, and package atomics has a few thousand.
+// Bounds in bytes, far above what they need to be: the functions that are read
+// have less than 200 bytes, and package atomics has a few thousand.
 const (
 	maxFunction = 4 << 10
 	maxPackage  = 64 << 10

@@ -18,10 +18,10 @@ type Verdict string
 // ratio of the new figure to the old.
 const (
 	Same       Verdict = "same"           // the interval lies within the threshold
-	NotWorse   Verdict = "not worse"      // it may be better; the interval leaves no room for a regression
+	NotWorse   Verdict = "not worse"      // it may be better; the interval excludes a regression
 	Better     Verdict = "better"         // by more than the threshold, and beyond doubt
 	Regressed  Verdict = "regressed"      // likewise worse; or the new run broke a promise of the lock
-	Noisy      Verdict = "too noisy"      // the interval leaves room for a regression
+	Noisy      Verdict = "too noisy"      // the interval does not exclude a regression
 	TooFew     Verdict = "too few rounds" // no difference, however great, could be told
 	Unmeasured Verdict = "not measured"   // a run was to measure it, and did not, or not in all its rounds
 	OnlyBase   Verdict = "only in BASE"

@@ -4,7 +4,7 @@
 //
 // A difference counts only if it exceeds a threshold, passes a test that is
 // corrected for the number of comparisons, and has an interval that leaves 1
-// out. That nothing changed is said only where the interval leaves no room for
+// out. That nothing changed is said only where the interval excludes
 // a change above the threshold; the rest is too noisy to say.
 //
 // Rank 4. It may import resultfile and metric; it must not import a lock.

@@ -31,18 +31,18 @@ var brokenClaims = []breakage{
 // mostlyInOrder is a ticket lock in which so many arrivals of sixteen, one after
 // another, do not queue up. That is too few for the trials of the order of arrival.
 type mostlyInOrder struct {
-	brokenTAS  // held by the worker inside
-	push       uint32
-	turns      atomic.Uint32
-	next, turn atomic.Uint32 // the queue
-	pushing    atomic.Uint32 // arrivals that go before the queue
-	queued     bool          // the holder came by the queue; guarded by the lock
+	brokenTAS     // held by the worker inside
+	push          uint32
+	calls         atomic.Uint32
+	next, serving atomic.Uint32 // the queue
+	pushing       atomic.Uint32 // arrivals that go before the queue
+	queued        bool          // the holder came by the queue; guarded by the lock
 }
 
 func (l *mostlyInOrder) Lock() {
-	queued := l.turns.Add(1)%16 >= l.push
+	queued := l.calls.Add(1)%16 >= l.push
 	if queued {
-		for mine := l.next.Add(1) - 1; l.turn.Load() != mine || l.pushing.Load() != 0; {
+		for mine := l.next.Add(1) - 1; l.serving.Load() != mine || l.pushing.Load() != 0; {
 			l.q.wait()
 		}
 		l.brokenTAS.Lock()
@@ -58,7 +58,7 @@ func (l *mostlyInOrder) Unlock() {
 	queued := l.queued
 	l.brokenTAS.Unlock()
 	if queued {
-		l.turn.Add(1)
+		l.serving.Add(1)
 	}
 }
 
@@ -86,12 +86,12 @@ func (p permits) TryLock() bool {
 // lender gives one permit too many, but only now and then.
 type lender struct {
 	permits
-	turns atomic.Uint32
+	calls atomic.Uint32
 	lent  atomic.Int32
 }
 
 func (l *lender) Lock() {
-	if l.turns.Add(1)%64 != 0 {
+	if l.calls.Add(1)%64 != 0 {
 		l.permits.Lock()
 		return
 	}

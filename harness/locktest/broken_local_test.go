@@ -49,6 +49,9 @@ var brokenLocks = []breakage{
 	{name: "lost-successor", rule: "liveness", stuck: true, local: newForgetfulMCS},
 	{name: "own-node-again", rule: "liveness", stuck: true, local: newStingyCLH},
 	{name: "single-use", rule: "reuse", stuck: true, local: newSingleUse},
+	{name: "always-yields", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
+	{name: "always-spins", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &busyTAS{brokenTAS{q: q}} })},
+	{name: "always-sleeps", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: newMutex},
 	{name: "try-takes-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryTakesAll{brokenTAS{q: q}} })},
 	{name: "try-refuses-all", rule: "try", local: shared(func(q *quitter) sync.Locker { return &tryRefusesAll{brokenTAS{q: q}} })},
 	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
@@ -116,7 +119,16 @@ func (l *brokenTAS) Lock() {
 }
 func (l *brokenTAS) Unlock() { l.held.Store(false) }
 
-// loadThenStore looks and takes in two steps.
+// busyTAS keeps its processor whatever Setup.Wait says.
+type busyTAS struct{ brokenTAS }
+
+func (l *busyTAS) Lock() {
+	for !l.held.CompareAndSwap(false, true) {
+		l.q.check()
+	}
+}
+
+// loadThenStore loads and stores in two steps.
 type loadThenStore struct {
 	q       *quitter
 	between func()
@@ -169,7 +181,7 @@ func (l *brokenTicket) Unlock() {
 // lostRelease forgets one release in a thousand.
 type lostRelease struct {
 	q     *quitter
-	turns atomic.Uint32
+	calls atomic.Uint32
 	held  atomic.Bool
 }
 
@@ -180,7 +192,7 @@ func (l *lostRelease) Lock() {
 }
 
 func (l *lostRelease) Unlock() {
-	if l.turns.Add(1)%1000 != 0 {
+	if l.calls.Add(1)%1000 != 0 {
 		l.held.Store(false)
 	}
 }
@@ -230,7 +242,7 @@ func (n *mcsNode) Unlock() {
 }
 
 // stingyCLH is CLH whose workers keep their own nodes: a worker that comes back
-// before its successor has looked makes the node busy again under its eyes.
+// before its successor has loaded it makes the node busy again.
 type stingyCLH struct {
 	q    *quitter
 	tail atomic.Pointer[clhNode]

@@ -236,12 +236,12 @@ func (l *narrowTicket) Lock() {
 // opensOnce lets two in, once in its life.
 type opensOnce struct {
 	brokenTAS
-	turns atomic.Uint32
+	calls atomic.Uint32
 	at    uint32
 }
 
 func (l *opensOnce) Lock() {
-	if l.turns.Add(1) != l.at {
+	if l.calls.Add(1) != l.at {
 		l.brokenTAS.Lock()
 	}
 }

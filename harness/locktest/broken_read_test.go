@@ -12,7 +12,7 @@ import (
 var brokenReaders = readers([]breakage{
 	{name: "reader-walks-in", rule: "read-exclusion", local: newRW(rwFaults{noEntry: true})},
 	{name: "writer-walks-in", rule: "read-exclusion", local: newRW(rwFaults{noWait: true})},
-	{name: "reader-looks-too-early", rule: "read-exclusion", chance: true, local: newRW(rwFaults{lateCount: true})},
+	{name: "reader-checks-too-early", rule: "read-exclusion", chance: true, local: newRW(rwFaults{lateCount: true})},
 	{name: "reader-walks-in", rule: "read-snapshot", chance: true, local: newRW(rwFaults{noEntry: true})},
 	{name: "writer-walks-in", rule: "read-snapshot", chance: true, local: newRW(rwFaults{noWait: true})},
 	{name: "reader-walks-in", rule: "preemption", chance: true, local: newRW(rwFaults{noEntry: true})},
@@ -45,13 +45,13 @@ func readers(bs ...breakage) []breakage {
 // rwFaults are mistakes of a lock that counts its readers. Without any it is
 // correct but for one thing: readers go first.
 type rwFaults struct {
-	noEntry   bool // RLock does not look for a writer
-	noWait    bool // Lock does not look for readers
-	lateCount bool // RLock looks first and counts then
+	noEntry   bool // RLock does not check for a writer
+	noWait    bool // Lock does not check for readers
+	lateCount bool // RLock checks first and counts then
 	exclusive bool // RLock is Lock
 
 	countsTo int64 // readers beyond so many are not counted
-	mask     int64 // a writer looks at these bits of the count only
+	mask     int64 // a writer loads these bits of the count only
 }
 
 // A counting is a readers-writer lock: a counter of readers, and a bit for the

@@ -24,7 +24,7 @@ type memoryServer struct {
 type memoryLock struct {
 	holders   []*memoryLease // as many as there are permits
 	queue     []*memoryLease
-	turns     int // requests
+	calls     int // requests
 	handOvers int
 	givenUp   int
 	leaked    int    // permits
@@ -157,9 +157,9 @@ func (s *memorySession) request(shared bool) (*memoryLease, error) {
 		l.drawn++
 		r.token = l.drawn
 	}
-	l.turns++
+	l.calls++
 	free := l.admits(r) && (len(l.queue) == 0 || m.fault == writersStarve && shared)
-	if free || m.fault == grantsAll || m.fault == grantsLateInLife && l.turns > 200 || m.fault == grantsAtRandom && l.turns%5 == 0 {
+	if free || m.fault == grantsAll || m.fault == grantsLateInLife && l.calls > 200 || m.fault == grantsAtRandom && l.calls%5 == 0 {
 		l.grant(r)
 	} else if m.fault != eightPlaces || len(l.queue) < 8 {
 		l.queue = append(l.queue, r)
@@ -178,7 +178,7 @@ func (l *memoryLock) admits(r *memoryLease) bool {
 	case r.shared && m.fault == readersExclude:
 		return false
 	case r.shared:
-		return !slices.ContainsFunc(l.holders, writes) || m.fault == readerWalksIn || m.fault == readerSlipsIn && l.turns%5 == 0
+		return !slices.ContainsFunc(l.holders, writes) || m.fault == readerWalksIn || m.fault == readerSlipsIn && l.calls%5 == 0
 	case slices.ContainsFunc(l.holders, reads):
 		return m.fault == writerWalksIn
 	}
@@ -327,7 +327,7 @@ func (s *memorySession) TryLock(ctx context.Context) (harness.Lease, error) {
 		return r, nil
 	default:
 	}
-	if f == trySeldomTakes && r.lock.turns%40 == 0 {
+	if f == trySeldomTakes && r.lock.calls%40 == 0 {
 		return r, nil
 	}
 	if f != tryStays {

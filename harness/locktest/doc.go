@@ -16,17 +16,17 @@
 // the same moment, and no worker comes back before all have had it (rules crowd
 // and wake-up). Order is judged from arrivals one after the other, and under
 // contention by how often each other worker goes ahead of one that waits, against
-// the share that locks show that serve in order. A lock is used for 2^17 turns,
+// the share that locks with a queue show. A lock is used for 2^17 acquisitions,
 // and tried 10^5 times while it is held.
 //
-// Not covered: what needs more waiters, more turns or a longer sleep than that
-// (60 ms; 0.6 s with servers), and of locks kept by servers, whose turns take
-// milliseconds, what needs more than 20 waiters or 300 turns or given-up waits, or
-// happens more seldom than once in 60 to 100. A slow lock on a busy machine has
-// less: the contended turns, the crowds beyond 33 and most sleeps end with the
-// stress time.
+// Not covered: what needs more waiters, more acquisitions or a longer sleep
+// than that (60 ms; 0.6 s with servers), and of locks kept by servers, whose
+// acquisitions take milliseconds, what needs more than 20 waiters or 300
+// acquisitions or given-up waits, or happens more seldom than once in 60 to
+// 100. A slow lock on a busy machine has less: the contended acquisitions, the
+// crowds beyond 33 and most sleeps end with the stress time.
 //
-// A lock that claims more (Traits.FIFO, ReadWrite, Permits, Reentrant) is held
+// A lock that claims more (Traits.FIFO, FollowsWait, ReadWrite, Permits, Reentrant) is held
 // to it, and one that has readers must claim them. Of a lock with several
 // permits all but one are taken before the other rules try it, so they apply to
 // it unchanged. A lock that cannot run here is skipped with its reason. One of others
@@ -36,7 +36,7 @@
 // such a lock is tried by atomic words only; for all others the detector is a
 // second judge, since most rules guard plain memory.
 //
-// A test of locks can only find what happens while it looks. The package's own
+// A test of locks can only find what happens while it runs. The package's own
 // tests measure how often it finds the mistakes that locks are known for: they
 // run the suite on locks that are broken on purpose and demand that each is
 // rejected every time, for the right reason: local locks 20 times in a test run,

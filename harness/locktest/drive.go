@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// limits end a drive: after window, or after so many turns of each worker.
+// limits end a drive: after window, or after so many acquisitions of each worker.
 type limits struct {
 	window   time.Duration // 0: no limit
-	turns    uint64        // 0: no limit
-	patience time.Duration // without any turn, the lock is stuck
+	uses     uint64        // 0: no limit
+	patience time.Duration // without any acquisition, the lock is stuck
 	threads  bool          // workers are locked to their threads
 }
 
@@ -34,28 +34,30 @@ func (e *stuckError) Error() string {
 	return fmt.Sprintf("no acquisition for %v; unfinished: %s", e.patience, text)
 }
 
-// A worker counts its finished turns, on a cache line of its own.
+// A worker counts its finished acquisitions, on a cache line of its own.
 type worker struct {
-	turns atomic.Uint64
-	done  atomic.Bool
-	_     [128]byte
+	uses atomic.Uint64
+	done atomic.Bool
+	_    [128]byte
 }
 
-// A workerSet is workers that take turns with a lock.
+// A workerSet is workers that contend for a lock.
 type workerSet struct {
 	workers []worker
 	stop    atomic.Bool
 	fail    sync.Once
-	err     error // the first failure of a turn
+	err     error // the first failure of an acquisition
 }
 
-// drive lets n workers start together and repeat turn until the limits end it
-// or a turn fails. It returns the number of turns of each worker, and the first
-// failure, a stuckError if no worker finished a turn for limits.patience, or nil.
+// drive lets n workers start together and repeat use until the limits end it or
+// an acquisition fails. It returns the number of acquisitions of each worker,
+// and the first failure, a stuckError if no worker finished an acquisition for
+// limits.patience, or nil.
 //
-// The context of a turn ends with the first failure. Workers stuck in a local
-// lock cannot be stopped: they stay behind when drive returns a stuckError.
-func drive(ctx context.Context, n int, lim limits, turn func(ctx context.Context, i int) error) ([]uint64, error) {
+// The context of an acquisition ends with the first failure. Workers stuck in a
+// local lock cannot be stopped: they stay behind when drive returns a
+// stuckError.
+func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context, i int) error) ([]uint64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &workerSet{workers: make([]worker, n)}
@@ -70,7 +72,7 @@ func drive(ctx context.Context, n int, lim limits, turn func(ctx context.Context
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()
 			}
-			c.work(ctx, i, lim.turns, turn, cancel)
+			c.work(ctx, i, lim.uses, use, cancel)
 		})
 	}
 	done := make(chan struct{})
@@ -80,24 +82,24 @@ func drive(ctx context.Context, n int, lim limits, turn func(ctx context.Context
 	if err := c.watch(lim, done); err != nil {
 		return nil, err
 	}
-	turns := make([]uint64, n)
-	for i := range turns {
-		turns[i] = c.workers[i].turns.Load()
+	uses := make([]uint64, n)
+	for i := range uses {
+		uses[i] = c.workers[i].uses.Load()
 	}
-	return turns, c.err
+	return uses, c.err
 }
 
-func (c *workerSet) work(ctx context.Context, i int, turns uint64, turn func(context.Context, int) error, cancel func()) {
+func (c *workerSet) work(ctx context.Context, i int, uses uint64, use func(context.Context, int) error, cancel func()) {
 	w := &c.workers[i]
 	defer w.done.Store(true)
-	for k := uint64(0); !c.stop.Load() && (turns == 0 || k < turns); k++ {
-		if err := recovered(func() error { return turn(ctx, i) }); err != nil {
+	for k := uint64(0); !c.stop.Load() && (uses == 0 || k < uses); k++ {
+		if err := recovered(func() error { return use(ctx, i) }); err != nil {
 			c.fail.Do(func() { c.err = err })
 			c.stop.Store(true)
 			cancel()
 			return
 		}
-		w.turns.Store(k + 1)
+		w.uses.Store(k + 1)
 	}
 }
 
@@ -140,7 +142,7 @@ func (c *workerSet) watch(lim limits, done <-chan struct{}) error {
 
 func (c *workerSet) total() (n uint64) {
 	for i := range c.workers {
-		n += c.workers[i].turns.Load()
+		n += c.workers[i].uses.Load()
 	}
 	return n
 }
@@ -149,7 +151,7 @@ func (c *workerSet) stuck(patience time.Duration) error {
 	e := &stuckError{patience: patience}
 	for i := range c.workers {
 		if w := &c.workers[i]; !w.done.Load() {
-			e.waiting = append(e.waiting, fmt.Sprintf("worker %d after %d turns", i, w.turns.Load()))
+			e.waiting = append(e.waiting, fmt.Sprintf("worker %d after %d acquisitions", i, w.uses.Load()))
 		}
 	}
 	return e

@@ -34,7 +34,7 @@ const (
 // UnderQEMU runs the calling package's TestSuite, of which suite must be the
 // argument, on emulated CPUs with and without atomic instructions: the rules
 // that set threads against each other, for a short time. A lock that is in
-// beyond is skipped for the reason given: the emulator is to blame. The calling
+// beyond is skipped for the reason given: a fault of the emulator. The calling
 // test must be named TestUnderQEMU.
 func UnderQEMU(t *testing.T, suite []*harness.Variant, beyond map[string]string) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 
 // Endpoint starts a server of the given kind for the duration of tb, or uses
 // the one that the user names in the environment, and says where it is. If
-// there is none to be had it skips tb and says why, or fails it if
+// there is none it skips tb and says why, or fails it if
 // LOCKLAB_REQUIRE names the kind.
 func Endpoint(tb testing.TB, kind string) harness.Endpoint {
 	tb.Helper()

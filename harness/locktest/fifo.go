@@ -24,15 +24,15 @@ const (
 // has arrived, so arrivals are spaced by time, and the lock has several trials
 // with ever longer gaps; a FIFO lock passes one of them.
 //
-// turn takes the lock as worker i, calls visit inside, and releases it.
-func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, turn func(ctx context.Context, i int, visit func()) error) error {
+// use takes the lock as worker i, calls visit inside, and releases it.
+func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, use func(ctx context.Context, i int, visit func()) error) error {
 	if n < 3 {
 		return NotApplicable(fmt.Sprintf("no queue to speak of: the lock serves at most %d workers", n))
 	}
 	var got []int
 	for range trials {
 		var err error
-		if got, err = arrivals(ctx, s, n, gap, turn); err != nil {
+		if got, err = arrivals(ctx, s, n, gap, use); err != nil {
 			return err
 		}
 		if slices.IsSortedFunc(got, func(a, b int) int { return (a+n-1)%n - (b+n-1)%n }) {
@@ -44,22 +44,22 @@ func inOrder(ctx context.Context, s Subject, n int, gap time.Duration, turn func
 }
 
 // arrivals returns the order of service of one trial.
-func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, turn func(context.Context, int, func()) error) ([]int, error) {
+func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, use func(context.Context, int, func()) error) ([]int, error) {
 	var got []int // guarded by the lock
 	arrive := make([]chan struct{}, n)
 	for i := range arrive {
 		arrive[i] = make(chan struct{})
 	}
-	_, err := drive(ctx, n, limits{turns: 1, patience: s.patience() + time.Duration(n)*gap}, func(ctx context.Context, i int) error {
+	_, err := drive(ctx, n, limits{uses: 1, patience: s.patience() + time.Duration(n)*gap}, func(ctx context.Context, i int) error {
 		if i > 0 {
 			select {
 			case <-arrive[i]:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			return turn(ctx, i, func() { got = append(got, i) })
+			return use(ctx, i, func() { got = append(got, i) })
 		}
-		err := turn(ctx, 0, func() {
+		err := use(ctx, 0, func() {
 			for _, next := range arrive[1:] {
 				close(next)
 				time.Sleep(gap)
@@ -68,7 +68,7 @@ func arrivals(ctx context.Context, s Subject, n int, gap time.Duration, turn fun
 		if err != nil {
 			return err
 		}
-		return turn(ctx, 0, func() { got = append(got, 0) })
+		return use(ctx, 0, func() { got = append(got, 0) })
 	})
 	return got, err
 }
@@ -142,27 +142,29 @@ const (
 	// are more than most machines for tests have processors.
 	few, many = 4, 12
 
-	// suspect and tolerated are the shares of turns, and of turns that had to wait,
-	// before which another worker may have gone once too often. A worker says that
-	// it asks, and may be preempted before it is in line. On two processors with
-	// ten to fifteen runnable threads, the locks of this project that serve in
-	// order showed up to 0.003 % of turns, in half a million and more, and 0.016 %
-	// of waits; a lock that exchanges two waiters once in 1024 hand-overs shows
-	// 0.06 % or more, one that lets as many arrivals go first 0.15 %.
+	// suspect and tolerated are the shares of acquisitions, and of those that
+	// had to wait, before which another worker may have gone once too often. A
+	// worker says that it asks, and may be preempted before it is in line. On
+	// two processors with ten to fifteen runnable threads, the locks of this
+	// project that serve in order showed up to 0.003 % of acquisitions, in half
+	// a million and more, and 0.016 % of waits; a lock that exchanges two
+	// waiters once in 1024 hand-overs shows 0.06 % or more, one that lets as
+	// many arrivals go first 0.15 %.
 	suspect, tolerated = 0.0001, 0.0003
 
-	// enoughWaits is how many waits a verdict needs: where the machine is busy with
-	// other things few of many turns have to wait. A lock that is suspect then has four
-	// times as many, after which both shares must be above these. Where they do not
-	// come within the stress time the verdict is that nothing was seen.
+	// enoughWaits is how many waits a verdict needs: where the machine is busy
+	// with other things few of many acquisitions have to wait. A lock that is
+	// suspect then has four times as many, after which both shares must be
+	// above these. Where they do not come within the stress time the verdict is
+	// that nothing was seen.
 	enoughWaits = 25_000
 )
 
 // A waitCount counts how often each worker takes the lock while another waits.
 type waitCount struct {
 	most   uint64          // times that another worker may go ahead of one that waits
-	grants []atomic.Uint64 // turns of each worker, as far as the lock was granted
-	turns  []uint64        // of each worker, afterwards
+	grants []atomic.Uint64 // acquisitions of each worker, as far as the lock was granted
+	uses   []uint64        // of each worker, afterwards
 
 	waits, bad uint64 // waits with another worker ahead, and those with one too often; guarded by the lock
 	worst      uint64
@@ -197,13 +199,13 @@ func (w *waitCount) granted(i int, seen []uint64) {
 	}
 }
 
-// fill lets workers take turns.
+// fill lets workers contend for the lock.
 func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 	seen := make([][]uint64, len(r.hs))
 	for i := range seen {
 		seen[i] = make([]uint64, len(r.hs), len(r.hs)+16) // on lines of its own
 	}
-	w.turns, err = r.drive(ctx, func(i int) error {
+	w.uses, err = r.drive(ctx, func(i int) error {
 		w.ask(seen[i])
 		r.hs[i].Lock()
 		w.granted(i, seen[i])
@@ -217,7 +219,7 @@ func (w *waitCount) fill(ctx context.Context, r *rig) (err error) {
 
 // overtaking drives the lock hard and checks that no waiter is overtaken: from the
 // moment a worker asks, each of the others goes ahead of it at most once. Where
-// asking takes several steps, one more turn may go by during these.
+// asking takes several steps, one more acquisition may go by during these.
 func overtaking(ctx context.Context, s Subject) error {
 	most := uint64(1)
 	if s.Variant.Traits.Doorway {
@@ -225,25 +227,25 @@ func overtaking(ctx context.Context, s Subject) error {
 	}
 	for _, n := range []int{few, many} {
 		sh := shape{workers: atMost(s.Variant, n)}
-		var turns, waits, bad, worst, enough uint64 = 0, 0, 0, 0, enoughWaits
+		var uses, waits, bad, worst, enough uint64 = 0, 0, 0, 0, enoughWaits
 		end := time.Now().Add(s.stress())
 		for round := 0; waits < enough && time.Now().Before(end); round++ {
 			count := newWaitCount(sh.workers, most)
 			if err := sh.once(ctx, s, limits{window: 10 * time.Millisecond}, round%2 == 1, count.fill); err != nil {
 				return err
 			}
-			for _, k := range count.turns {
-				turns += k
+			for _, k := range count.uses {
+				uses += k
 			}
 			bad, waits, worst = bad+count.bad, waits+count.waits, max(worst, count.worst)
-			if float64(bad) <= suspect*float64(turns) || waits < enough {
+			if float64(bad) <= suspect*float64(uses) || waits < enough {
 				continue
 			}
 			if enough > enoughWaits {
 				if float64(bad) <= tolerated*float64(waits) {
 					break
 				}
-				return fmt.Errorf("%v: in %d of %d turns, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, turns, waits, most, worst)
+				return fmt.Errorf("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, bad, uses, waits, most, worst)
 			}
 			enough = 4 * waits
 		}
@@ -253,13 +255,13 @@ func overtaking(ctx context.Context, s Subject) error {
 
 // The check of starvation.
 const (
-	fairTurns      = 50          // of each worker are enough
-	unfairTurns    = 10_000      // of all others, and
+	fairHolds      = 50          // of each worker are enough
+	unfairHolds    = 10_000      // of all others, and
 	unfairPatience = time.Second // are too much for a worker that has not had so many
 )
 
 // starvationLocal lets workers contend without a pause until each of them has had
-// some turns.
+// some acquisitions.
 func starvationLocal(ctx context.Context, s Subject) error {
 	for _, n := range []int{few, many} {
 		sh := shape{workers: atMost(s.Variant, n)}
@@ -270,11 +272,11 @@ func starvationLocal(ctx context.Context, s Subject) error {
 	return nil
 }
 
-// everyWorkerGets counts turns from when all workers have asked for the lock. The
-// holder yields, so that the others keep asking.
+// everyWorkerGets counts acquisitions from when all workers have asked for the
+// lock. The holder yields, so that the others keep asking.
 func everyWorkerGets(ctx context.Context, r *rig) error {
 	n := len(r.hs)
-	turns := make([]atomic.Uint64, n)
+	uses := make([]atomic.Uint64, n)
 	came := make([]bool, n) // each for its worker
 	var asked, fed atomic.Int64
 	start := time.Now()
@@ -289,11 +291,11 @@ func everyWorkerGets(ctx context.Context, r *rig) error {
 		if asked.Load() < int64(n) {
 			return nil
 		}
-		switch k := turns[i].Add(1); {
-		case k == fairTurns && fed.Add(1) == int64(n):
+		switch k := uses[i].Add(1); {
+		case k == fairHolds && fed.Add(1) == int64(n):
 			return errOver
 		case k%64 == 0 && time.Since(start) > unfairPatience:
-			return starved(turns)
+			return starved(uses)
 		}
 		return nil
 	})
@@ -303,15 +305,15 @@ func everyWorkerGets(ctx context.Context, r *rig) error {
 	return err
 }
 
-// starved returns an error if a worker has had too few turns, and all together
-// many.
-func starved(turns []atomic.Uint64) error {
+// starved returns an error if a worker has had too few acquisitions, and all
+// together many.
+func starved(uses []atomic.Uint64) error {
 	var total uint64
-	for i := range turns {
-		total += turns[i].Load()
+	for i := range uses {
+		total += uses[i].Load()
 	}
-	for i := range turns {
-		if k := turns[i].Load(); k < fairTurns && total > unfairTurns {
+	for i := range uses {
+		if k := uses[i].Load(); k < fairHolds && total > unfairHolds {
 			return fmt.Errorf("worker %d has had the lock %d times in %v, and all together %d times", i, k, unfairPatience, total)
 		}
 	}

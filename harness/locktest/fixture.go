@@ -165,8 +165,8 @@ func (r *fixture) unlock(l harness.Lease) error {
 	return nil
 }
 
-// turn takes and releases the lock as worker i.
-func (r *fixture) turn(i int) error {
+// acquireRelease takes and releases the lock as worker i.
+func (r *fixture) acquireRelease(i int) error {
 	lease, err := r.lock(i)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ type occupancy interface {
 // run drives the gathering to its end.
 func (g *gathering) run(ctx context.Context, s Subject) error {
 	g.prepare()
-	_, err := drive(ctx, len(g.hs), limits{patience: s.patience()}, g.turn)
+	_, err := drive(ctx, len(g.hs), limits{patience: s.patience()}, g.step)
 	if errors.Is(err, errOver) {
 		return nil
 	}
@@ -123,8 +123,8 @@ func (g *gathering) reader(p int) bool {
 	return false
 }
 
-// turn is worker i's part in a round.
-func (g *gathering) turn(ctx context.Context, i int) error {
+// step is worker i's part in a round.
+func (g *gathering) step(ctx context.Context, i int) error {
 	if g.over {
 		return errOver
 	}

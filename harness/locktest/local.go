@@ -8,7 +8,7 @@ import (
 
 func livenessLocal(ctx context.Context, s Subject) error {
 	err := eachShape(ctx, s, func(ctx context.Context, r *rig) error {
-		r.lim.turns = 100
+		r.lim.uses = 100
 		_, err := r.drive(ctx, func(i int) error {
 			r.hs[i].Lock()
 			runtime.Gosched() // so that waiters queue up
@@ -49,7 +49,7 @@ func exclusionLocal(ctx context.Context, s Subject) error {
 func lostUpdateLocal(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, func(ctx context.Context, r *rig) error {
 		var n uint64 // plain memory, guarded by the lock and nothing else
-		turns, err := r.drive(ctx, func(i int) error {
+		uses, err := r.drive(ctx, func(i int) error {
 			r.hs[i].Lock()
 			seen := n
 			r.p.hold(i)
@@ -61,7 +61,7 @@ func lostUpdateLocal(ctx context.Context, s Subject) error {
 		if err != nil {
 			return err
 		}
-		return compare(n, turns)
+		return compare(n, uses)
 	})
 }
 
@@ -75,7 +75,7 @@ func reuseLocal(ctx context.Context, s Subject) error {
 	return eachShape(ctx, s, func(ctx context.Context, r *rig) error {
 		var k int
 		return alone(ctx, s, isFree, func() error {
-			for range 10 { // one handle again and again, then the handles by turns
+			for range 10 { // one handle again and again, then the handles alternately
 				for _, h := range slices.Concat(slices.Repeat(r.hs[:1], 5), r.hs) {
 					h.Lock()
 					k++

@@ -25,7 +25,7 @@ func crowdPolicies(v *harness.Variant) []harness.WaitPolicy {
 
 // eachCrowdShape runs check with crowds of growing size. The greatest are left out
 // once the others have taken five times the stress time, as with a lock whose
-// arrivals look at all workers under the race detector.
+// arrivals read all workers under the race detector.
 func eachCrowdShape(s Subject, check func(sh shape) error) error {
 	const always = 33
 	start := time.Now()

@@ -10,16 +10,17 @@ import (
 	"locklab/harness"
 )
 
-// longLife is how many turns a lock makes without contention, and with it, if
+// longLife is how often a lock is acquired without contention, and with it, if
 // the stress time allows: twice what a counter of 16 bits can count.
 const longLife = 1 << 17
 
-// ages are the turns after which a lock is looked at: where counters of so many
-// bits wrap, or do if each turn adds 2 or 4.
+// ages are the acquisitions after which a lock is checked: where counters of so
+// many bits wrap, or do if each acquisition adds 2 or 4.
 var ages = []int{1 << 6, 1 << 7, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 15, 1 << 16, longLife}
 
-// lookedAt is how many turns before and after each of the ages have waiters.
-const lookedAt = 20
+// checkedAt is how many acquisitions before and after each of the ages have
+// waiters.
+const checkedAt = 20
 
 // enduranceLocal uses one lock for a long time.
 func enduranceLocal(ctx context.Context, s Subject) error {
@@ -42,30 +43,30 @@ func enduranceLocal(ctx context.Context, s Subject) error {
 	return usedPermits(ctx, s)
 }
 
-// grow lets the lock become old without contention, by turns of a writer or of a
+// grow lets the lock become old without contention, by a writer or by a
 // reader, and lets workers wait for it where its counters may wrap.
 func grow(ctx context.Context, s Subject, hs []sync.Locker, readers bool) error {
 	age := 0
 	for _, next := range ages {
 		err := alone(ctx, s, isFree, func() error {
-			for ; age < next-lookedAt*len(hs); age++ {
-				turn(hs[age%len(hs)], readers)
+			for ; age < next-checkedAt*len(hs); age++ {
+				acquireRelease(hs[age%len(hs)], readers)
 			}
 			return nil
 		})
 		if err == nil {
-			err = lookAt(ctx, s, hs)
-			age += 2 * lookedAt * len(hs)
+			err = checkAged(ctx, s, hs)
+			age += 2 * checkedAt * len(hs)
 		}
 		if err != nil {
-			return fmt.Errorf("after %d turns: %w", age, err)
+			return fmt.Errorf("after %d acquisitions: %w", age, err)
 		}
 	}
 	return nil
 }
 
-// turn takes and releases a lock.
-func turn(h sync.Locker, reads bool) {
+// acquireRelease takes and releases a lock.
+func acquireRelease(h sync.Locker, reads bool) {
 	if reads {
 		h := h.(harness.RWLocker)
 		h.RLock()
@@ -78,10 +79,10 @@ func turn(h sync.Locker, reads bool) {
 	h.Unlock()
 }
 
-// lookAt tries a free lock that has been used.
-func lookAt(ctx context.Context, s Subject, hs []sync.Locker) error {
+// checkAged tries a free lock that has been used.
+func checkAged(ctx context.Context, s Subject, hs []sync.Locker) error {
 	_, rw := hs[0].(harness.RWLocker)
-	g := &gathering{hs: hs, rounds: 2 * lookedAt, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
+	g := &gathering{hs: hs, rounds: 2 * checkedAt, reads: rw && s.Variant.Traits.ReadWrite, inside: new(rwInside)}
 	if len(hs) > 1 {
 		if err := g.run(ctx, s); err != nil {
 			return err
@@ -95,9 +96,9 @@ func lookAt(ctx context.Context, s Subject, hs []sync.Locker) error {
 	})
 }
 
-// busyLife is a long life in which every turn has others waiting, as far as the
-// stress time allows: the holder yields, so that the others ask while it is
-// inside. Few turns of any other check are like that.
+// busyLife is a long life in which every acquisition has others waiting, as far
+// as the stress time allows: the holder yields, so that the others ask while it
+// is inside. Few acquisitions of any other check are like that.
 func busyLife(ctx context.Context, s Subject) error {
 	for _, lim := range []struct {
 		workers uint64
@@ -108,7 +109,7 @@ func busyLife(ctx context.Context, s Subject) error {
 			return nil
 		}
 		var in rwInside
-		err := sh.once(ctx, s, limits{window: lim.window, turns: longLife / lim.workers}, false, func(ctx context.Context, r *rig) error {
+		err := sh.once(ctx, s, limits{window: lim.window, uses: longLife / lim.workers}, false, func(ctx context.Context, r *rig) error {
 			_, rw := r.hs[0].(harness.RWLocker)
 			rw = rw && s.Variant.Traits.ReadWrite
 			_, err := r.drive(ctx, func(i int) (err error) {
@@ -142,7 +143,7 @@ func usedPermits(ctx context.Context, s Subject) error {
 	for age, k := 1<<8, 0; age <= longLife; age <<= 4 {
 		err := alone(ctx, s, "there are permits left, but Lock has not returned", func() error {
 			for ; k < age; k++ {
-				turn(hs[k%len(hs)], false)
+				acquireRelease(hs[k%len(hs)], false)
 			}
 			return nil
 		})
@@ -150,7 +151,7 @@ func usedPermits(ctx context.Context, s Subject) error {
 			err = countPermits(ctx, s, hs)
 		}
 		if err != nil {
-			return fmt.Errorf("after %d turns: %w", k, err)
+			return fmt.Errorf("after %d acquisitions: %w", k, err)
 		}
 	}
 	return nil

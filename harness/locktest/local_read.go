@@ -28,18 +28,18 @@ func hasReaders(h sync.Locker) bool {
 // has none.
 const noReaders = NotApplicable("the handles are neither RWLocker nor OptimisticReader, which another rule reports")
 
-// read calls look as a reader of h: once, or as often as it takes to look
+// read calls load as a reader of h: once, or as often as it takes to load
 // undisturbed.
-func read(h sync.Locker, look func()) {
+func read(h sync.Locker, load func()) {
 	switch h := h.(type) {
 	case harness.RWLocker:
 		h.RLock()
-		look()
+		load()
 		h.RUnlock()
 	case harness.OptimisticReader:
 		for {
 			v := h.ReadBegin()
-			look()
+			load()
 			if !h.ReadRetry(v) {
 				return
 			}
@@ -81,9 +81,9 @@ func (a *rwInside) read(i int, stay func()) error {
 	return nil
 }
 
-// mixedTurns lets workers write every fourth turn and read in between, if their
-// lock has readers that keep writers out; else they write.
-func mixedTurns(ctx context.Context, r *rig) error {
+// mixedAccess lets workers write every fourth acquisition and read in between,
+// if their lock has readers that keep writers out; else they write.
+func mixedAccess(ctx context.Context, r *rig) error {
 	var a rwInside
 	_, err := r.drive(ctx, func(i int) (err error) {
 		stay := func() { r.p.hold(i) }
@@ -113,17 +113,17 @@ func readExclusion(ctx context.Context, s Subject) error {
 	}
 	if sh.workers > 1 {
 		for range 3 {
-			if err := takeTurns(ctx, s, hs[0].(harness.RWLocker), hs[1]); err != nil {
+			if err := alternate(ctx, s, hs[0].(harness.RWLocker), hs[1]); err != nil {
 				return fmt.Errorf("%v: %w", sh, err)
 			}
 		}
 	}
-	return eachRound(ctx, s, mixedTurns)
+	return eachRound(ctx, s, mixedAccess)
 }
 
-// takeTurns lets a reader and a writer wait for each other, in this order:
+// alternate lets a reader and a writer wait for each other, in this order:
 // nothing here depends on chance.
-func takeTurns(ctx context.Context, s Subject, reader harness.RWLocker, writer sync.Locker) error {
+func alternate(ctx context.Context, s Subject, reader harness.RWLocker, writer sync.Locker) error {
 	if err := alone(ctx, s, "a free lock does not open: RLock has not returned", func() error { reader.RLock(); return nil }); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func readSnapshot(ctx context.Context, s Subject) error {
 	if err != nil {
 		return err
 	}
-	return eachRound(ctx, s, pairTurns)
+	return eachRound(ctx, s, pairAccess)
 }
 
 // versions checks what an optimistic reader is told when it knows the answer.
@@ -217,7 +217,7 @@ func versions(hs []sync.Locker) error {
 	for k := range 18 { // writers, as many as a counter of k bits counts or half of them
 		v := reader.ReadBegin()
 		for range 1 << k {
-			turn(writer, false)
+			acquireRelease(writer, false)
 		}
 		if !reader.ReadRetry(v) {
 			return fmt.Errorf("ReadRetry said that no writer came between when %d had come", 1<<k)
@@ -226,8 +226,9 @@ func versions(hs []sync.Locker) error {
 	return nil
 }
 
-// pairTurns lets workers read the pair in most turns and write it in others.
-func pairTurns(ctx context.Context, r *rig) error {
+// pairAccess lets workers read the pair in most acquisitions and write it in
+// others.
+func pairAccess(ctx context.Context, r *rig) error {
 	p := newPair(r.hs[0])
 	writes := make([]struct {
 		n uint64
@@ -285,8 +286,8 @@ func nested(hs []sync.Locker) error {
 
 // The check of a writer's progress.
 const (
-	throng     = 5 // workers: a writer and four readers
-	throngTurn = 3 // turns of the writer
+	throng       = 5 // workers: a writer and four readers
+	throngWrites = 3 // acquisitions of the writer
 )
 
 // writerProgress lets readers follow each other without a gap: each stays until
@@ -308,14 +309,14 @@ func writerProgress(ctx context.Context, s Subject) error {
 	var entries atomic.Uint64
 	var over atomic.Bool
 	defer over.Store(true) // ends the readers if the writer is stuck
-	_, err = drive(ctx, n, limits{turns: 1, patience: s.patience()}, func(_ context.Context, i int) error {
+	_, err = drive(ctx, n, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) error {
 		if i > 0 {
 			for !over.Load() {
 				read(hs[i], func() { relay(&entries, &over, long, runtime.Gosched) })
 			}
 			return nil
 		}
-		for range throngTurn {
+		for range throngWrites {
 			for seen := entries.Load(); entries.Load() < seen+uint64(n); {
 				runtime.Gosched() // until readers follow each other
 			}

@@ -52,7 +52,7 @@ const aBlink = 200 * time.Microsecond
 func writerBehind(ctx context.Context, s Subject, readers []sync.Locker, writer sync.Locker) error {
 	asks, entered := make(chan struct{}), make(chan struct{})
 	var inside atomic.Int64
-	_, err := drive(ctx, 2, limits{turns: 1, patience: s.patience()}, func(ctx context.Context, i int) error {
+	_, err := drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) error {
 		if i == 1 {
 			if err := await(ctx, asks); err != nil {
 				return err

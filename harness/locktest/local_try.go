@@ -25,7 +25,7 @@ func tryLocal(ctx context.Context, s Subject) error {
 	return eachRound(ctx, s, tryContended)
 }
 
-// trySteps takes the lock by turns as the first and the last worker.
+// trySteps takes the lock alternately as the first and the last worker.
 func trySteps(hs []sync.Locker) error {
 	a, b := hs[0], hs[len(hs)-1]
 	tryA, tryB := a.(harness.TryLocker), b.(harness.TryLocker)
@@ -81,7 +81,7 @@ func tryOften(ctx context.Context, s Subject) error {
 		err = tryFreeOften(ctx, s, hs)
 	}
 	if err == nil {
-		err = lookAt(ctx, s, hs)
+		err = checkAged(ctx, s, hs)
 	}
 	if err != nil {
 		return fmt.Errorf("%v: %w", sh, err)
@@ -129,7 +129,7 @@ func keptOutOften(try harness.TryLocker) error {
 func tryAmongWaiters(ctx context.Context, s Subject, hs []sync.Locker, take, leave func()) error {
 	var in inside
 	held, asked := make(chan struct{}), make(chan struct{}, len(hs))
-	_, err := drive(ctx, len(hs), limits{turns: 1, patience: s.patience()}, func(ctx context.Context, i int) error {
+	_, err := drive(ctx, len(hs), limits{uses: 1, patience: s.patience()}, func(ctx context.Context, i int) error {
 		switch i {
 		case 0:
 			take()

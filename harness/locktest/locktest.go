@@ -56,7 +56,7 @@ type Subject struct {
 // Defaults of a Subject.
 const (
 	// DefaultStress keeps a test run short. It is for each rule that depends on
-	// chance. The hardest lock to catch is a test-and-set that looks and takes
+	// chance. The hardest lock to catch is a test-and-set that loads and stores
 	// in two steps: on two processors the exclusion rule caught it 100 of 100
 	// times on an idle machine, but only 47 of 100 beside six busy processes.
 	// The preemption rule takes a hundredth of the time on an idle machine; on
@@ -88,7 +88,7 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// NotApplicable is why a rule could not be checked. It is no failure.
+// NotApplicable is why a rule could not be checked. It is not a failure.
 type NotApplicable string
 
 func (n NotApplicable) Error() string { return string(n) }

@@ -50,7 +50,7 @@ func TestUnavailableIsNotTouched(t *testing.T) {
 	Run(t, []*harness.Variant{v})
 }
 
-// TestShapesCoverSetups looks at what a constructor is asked for: every way to
+// TestShapesCoverSetups checks what a constructor is asked for: every way to
 // wait for a lock that polls, and for all of them workers on threads.
 func TestShapesCoverSetups(t *testing.T) {
 	for family, waits := range map[harness.Family]int{harness.Spin: len(harness.WaitPolicies), harness.Blocking: 1} {
@@ -155,13 +155,13 @@ func TestStressFromEnv(t *testing.T) {
 	}
 }
 
-// TestDriveNamesWhoWaits also covers the turns limit, and that a failing turn
-// ends the context of the others.
-func TestDriveNamesWhoWaits(t *testing.T) {
+// TestDriveNamesWaitingWorkers also covers the limit of acquisitions, and that
+// a failing acquisition ends the context of the others.
+func TestDriveNamesWaitingWorkers(t *testing.T) {
 	var mu sync.Mutex
 	mu.Lock()
 	defer mu.Unlock() // lets worker 1 go
-	_, err := drive(t.Context(), 2, limits{turns: 3, patience: 50 * time.Millisecond}, func(_ context.Context, i int) error {
+	_, err := drive(t.Context(), 2, limits{uses: 3, patience: 50 * time.Millisecond}, func(_ context.Context, i int) error {
 		if i == 1 {
 			mu.Lock()
 			mu.Unlock() //lint:ignore SA2001 only the wait matters
@@ -169,8 +169,8 @@ func TestDriveNamesWhoWaits(t *testing.T) {
 		return nil
 	})
 	var stuck *stuckError
-	if !errors.As(err, &stuck) || len(stuck.waiting) != 1 || stuck.waiting[0] != "worker 1 after 0 turns" {
-		t.Errorf("got %v, want worker 1 after 0 turns", err)
+	if !errors.As(err, &stuck) || len(stuck.waiting) != 1 || stuck.waiting[0] != "worker 1 after 0 acquisitions" {
+		t.Errorf("got %v, want worker 1 after 0 acquisitions", err)
 	}
 	boom := errors.New("boom")
 	_, err = drive(t.Context(), 2, limits{patience: time.Minute}, func(ctx context.Context, i int) error {

@@ -35,7 +35,7 @@ type pace struct {
 }
 
 type paceState struct {
-	turn uint32
+	uses uint32
 	rand uint32
 	_    [120]byte
 }
@@ -48,22 +48,22 @@ func newPace(workers int, thinks bool) *pace {
 	return p
 }
 
-// hold passes time inside: mostly none, so that turns are many, often a few
+// hold passes time inside: mostly none, so that acquisitions are many, often a few
 // steps, and now and then a yield, so that the holder is not running.
 func (p *pace) hold(i int) {
 	w := &p.workers[i]
-	w.turn++
+	w.uses++
 	switch {
-	case w.turn%64 == 0:
+	case w.uses%64 == 0:
 		runtime.Gosched()
 		runtime.Gosched()
-	case w.turn%4 == 0:
+	case w.uses%4 == 0:
 		w.steps(128)
 	}
 }
 
-// reads reports whether worker i reads in its next turn: three in four, chosen
-// so that no two workers keep step.
+// reads reports whether worker i reads in its next acquisition: three in four,
+// chosen so that no two workers keep step.
 func (p *pace) reads(i int) bool {
 	w := &p.workers[i]
 	w.rand = w.rand*1664525 + 1013904223
@@ -84,14 +84,14 @@ func (w *paceState) steps(n uint32) {
 	}
 }
 
-// compare checks a guarded counter against the turns that incremented it.
-func compare(n uint64, turns []uint64) error {
+// compare checks a guarded counter against the acquisitions that incremented it.
+func compare(n uint64, uses []uint64) error {
 	var want uint64
-	for _, k := range turns {
+	for _, k := range uses {
 		want += k
 	}
 	if n != want {
-		return fmt.Errorf("%d turns incremented the guarded counter to %d: %d updates lost", want, n, int64(want-n))
+		return fmt.Errorf("%d acquisitions incremented the guarded counter to %d: %d updates lost", want, n, int64(want-n))
 	}
 	return nil
 }

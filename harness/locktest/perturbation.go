@@ -52,7 +52,8 @@ func startPerturbation() (stop func()) {
 
 // preemptionLocal checks exclusion, between readers and writers too, in a
 // process that is disturbed all the time. Busy waiters are left out: on one
-// processor each turn would take them the 10 ms after which they are preempted.
+// processor each acquisition would take them the 10 ms after which they are
+// preempted.
 func preemptionLocal(ctx context.Context, s Subject) error {
 	calm := []shape{
 		{workers: atMost(s.Variant, 2)},
@@ -60,5 +61,5 @@ func preemptionLocal(ctx context.Context, s Subject) error {
 		{workers: atMost(s.Variant, 4), pin: harness.PinThread},
 	}
 	defer startPerturbation()()
-	return roundsOf(ctx, s, calm, mixedTurns)
+	return roundsOf(ctx, s, calm, mixedAccess)
 }

@@ -16,7 +16,7 @@ import (
 
 // raceChild names the environment variable that makes this binary a child that
 // drives one lock. A race would fail the test that meets it, so the test that
-// wants one looks at it from outside.
+// wants one watches it from outside.
 const raceChild = "LOCKTEST_RACE_CHILD"
 
 // raceExit is the exit status of a process in which the race detector has

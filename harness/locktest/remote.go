@@ -26,7 +26,7 @@ type crowd struct{ workers, per int }
 func (c crowd) String() string { return fmt.Sprintf("workers=%d per-client=%d", c.workers, c.per) }
 
 // eachCrowd runs check in a new fixture for every crowd, with all of the stress
-// time, since a turn takes long, and says for which it failed.
+// time, since an acquisition takes long, and says for which it failed.
 func eachCrowd(ctx context.Context, s Subject, check func(r *fixture, lim limits) error) error {
 	for _, c := range crowds(s.Variant) {
 		lim := limits{window: s.stress(), patience: s.patience()}
@@ -61,15 +61,15 @@ func (r *fixture) visit(ctx context.Context, i int, stay func(harness.Lease) err
 
 // linger passes time inside: mostly none, now and then a while, so that the
 // requests of others meet a held lock.
-func linger(turn uint64) {
-	if turn%4 == 3 {
+func linger(uses uint64) {
+	if uses%4 == 3 {
 		time.Sleep(2 * time.Millisecond)
 	}
 }
 
 func livenessRemote(ctx context.Context, s Subject) error {
 	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
-		lim = limits{turns: 10, patience: lim.patience}
+		lim = limits{uses: 10, patience: lim.patience}
 		_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
 				time.Sleep(time.Millisecond) // so that waiters queue up
@@ -83,10 +83,10 @@ func livenessRemote(ctx context.Context, s Subject) error {
 func exclusionRemote(ctx context.Context, s Subject) error {
 	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		var in inside
-		var turn atomic.Uint64
+		var uses atomic.Uint64
 		_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
-				return in.visit(i, func() { linger(turn.Add(1)) })
+				return in.visit(i, func() { linger(uses.Add(1)) })
 			})
 		})
 		return err
@@ -96,7 +96,7 @@ func exclusionRemote(ctx context.Context, s Subject) error {
 func lostUpdateRemote(ctx context.Context, s Subject) error {
 	return eachCrowd(ctx, s, func(r *fixture, lim limits) error {
 		var n uint64 // plain memory, guarded by the lock and nothing else
-		turns, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
+		uses, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
 				seen := n
 				linger(seen)
@@ -107,11 +107,11 @@ func lostUpdateRemote(ctx context.Context, s Subject) error {
 		if err != nil {
 			return err
 		}
-		return compare(n, turns)
+		return compare(n, uses)
 	})
 }
 
-// reuseRemote runs without contention, where the order of turns is known.
+// reuseRemote runs without contention, where the order of acquisitions is known.
 func reuseRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
@@ -119,7 +119,7 @@ func reuseRemote(ctx context.Context, s Subject) error {
 		}
 		for range 3 {
 			for _, i := range []int{0, 0, 1, 2, 1} {
-				if err := r.turn(min(i, len(r.sessions)-1)); err != nil {
+				if err := r.acquireRelease(min(i, len(r.sessions)-1)); err != nil {
 					return err
 				}
 			}
@@ -172,9 +172,9 @@ func writersFencing(ctx context.Context, s Subject) error {
 			return nil
 		}
 		for range 5 {
-			lim := limits{turns: 6, patience: s.patience()}
+			lim := limits{uses: 6, patience: s.patience()}
 			_, err := drive(ctx, len(r.sessions), lim, func(ctx context.Context, i int) error {
-				return r.fencedTurn(ctx, i, rise)
+				return r.fencedHold(ctx, i, rise)
 			})
 			if err != nil {
 				return err
@@ -187,8 +187,8 @@ func writersFencing(ctx context.Context, s Subject) error {
 	})
 }
 
-// fencedTurn tries for a short time, and then with patience.
-func (r *fixture) fencedTurn(ctx context.Context, i int, rise func(int, uint64) error) error {
+// fencedHold tries for a short time, and then with patience.
+func (r *fixture) fencedHold(ctx context.Context, i int, rise func(int, uint64) error) error {
 	stay := func(l harness.Lease) error {
 		time.Sleep(time.Millisecond)
 		return rise(i, l.Token())

@@ -25,7 +25,7 @@ func cancelRemote(ctx context.Context, s Subject) error {
 			}
 			// The waiters that gave up have left: every worker gets the lock.
 			for _, i := range []int{2, 1, 0} {
-				if err := r.turn(i); err != nil {
+				if err := r.acquireRelease(i); err != nil {
 					return fmt.Errorf("%s: afterwards: %w", step.name, err)
 				}
 			}
@@ -153,7 +153,7 @@ func cancelledAtRelease(r *fixture) error {
 		if err != nil {
 			return err
 		}
-		if err := r.turn(3 - i); err != nil {
+		if err := r.acquireRelease(3 - i); err != nil {
 			return fmt.Errorf("in round %d: %w", k, err)
 		}
 	}

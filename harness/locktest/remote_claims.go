@@ -23,7 +23,7 @@ func permitsRemote(ctx context.Context, s Subject) error {
 			return err
 		}
 		var inside atomic.Int64
-		var turn atomic.Uint64
+		var uses atomic.Uint64
 		lim := limits{window: s.stress(), patience: s.patience()}
 		_, err := drive(ctx, n, lim, func(ctx context.Context, i int) error {
 			return r.visit(ctx, i, func(harness.Lease) error {
@@ -31,7 +31,7 @@ func permitsRemote(ctx context.Context, s Subject) error {
 				if k := inside.Add(1); k > int64(permits) {
 					return tooMany(k, permits)
 				}
-				linger(turn.Add(1))
+				linger(uses.Add(1))
 				return nil
 			})
 		})
@@ -81,7 +81,7 @@ func reentrantRemote(ctx context.Context, s Subject) error {
 		if err := r.unlock(outer); err != nil {
 			return err
 		}
-		return r.turn(2)
+		return r.acquireRelease(2)
 	})
 }
 

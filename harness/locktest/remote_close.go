@@ -71,7 +71,7 @@ func busyRoom(ctx context.Context, s Subject) error {
 				return fmt.Errorf("close of a session: %w", err)
 			}
 			r.sessions = r.sessions[1:]
-			if err := r.turn(0); err != nil {
+			if err := r.acquireRelease(0); err != nil {
 				return fmt.Errorf("after another session was closed: %w", err)
 			}
 		}

@@ -11,14 +11,14 @@ import (
 	"locklab/harness"
 )
 
-// A remote turn takes milliseconds: what a check of a local lock does a hundred
-// thousand times one of a remote lock does some hundred times, with more waiters
-// instead. Not covered: counters of more than eight bits, and what happens more
-// seldom than once in a hundred times.
+// A remote acquisition takes milliseconds: what a check of a local lock does a
+// hundred thousand times one of a remote lock does some hundred times, with
+// more waiters instead. Not covered: counters of more than eight bits, and what
+// happens more seldom than once in a hundred times.
 const (
-	throngs     = 20 // workers that wait at the same time
-	throngTurns = 3
-	perClient   = 7 // workers of each client
+	throngs      = 20 // workers that wait at the same time
+	throngRounds = 3
+	perClient    = 7 // workers of each client
 )
 
 // crowdRemote lets more workers wait than a lock may have been made for: they
@@ -32,13 +32,13 @@ func crowdRemote(ctx context.Context, s Subject) error {
 		if err := r.fill(n, perClient); err != nil {
 			return err
 		}
-		for range throngTurns {
+		for range throngRounds {
 			if err := r.gather(soon/4, false); err != nil {
 				return err
 			}
 		}
 		if _, rw := r.sessions[0].(harness.RWSession); rw && s.Variant.Traits.ReadWrite {
-			for range throngTurns {
+			for range throngRounds {
 				if err := r.gather(soon/4, true); err != nil {
 					return err
 				}
@@ -49,12 +49,12 @@ func crowdRemote(ctx context.Context, s Subject) error {
 }
 
 // gather lets one worker hold the lock for a while and all others ask for it
-// meanwhile, each once; as readers and writers by turns if readers is set.
+// meanwhile, each once; as readers and writers alternately if readers is set.
 func (r *fixture) gather(hold time.Duration, readers bool) error {
 	order := rand.Perm(len(r.sessions))
 	var a rwInside
 	held := make(chan struct{})
-	_, err := drive(r.ctx, len(order), limits{turns: 1, patience: r.s.patience() + hold}, func(ctx context.Context, i int) error {
+	_, err := drive(r.ctx, len(order), limits{uses: 1, patience: r.s.patience() + hold}, func(ctx context.Context, i int) error {
 		p := order[i]
 		m := mode(readers && p%3 != 0)
 		if p > 0 {
@@ -109,8 +109,9 @@ func wakeUpRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// enduranceRemote uses one lock for some hundred turns, as fast as it goes, by
-// one client and by two, and looks at the permits of a lock that has some.
+// enduranceRemote uses one lock for some hundred acquisitions, as fast as it
+// goes, by one client and by two, and checks the permits of a lock that has
+// some.
 func enduranceRemote(ctx context.Context, s Subject) error {
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(r.atMost(3), 2); err != nil {
@@ -121,14 +122,14 @@ func enduranceRemote(ctx context.Context, s Subject) error {
 		for k := range longRemoteLife {
 			lease, err := r.lock(k * 7 / 5 % len(r.sessions))
 			if err != nil {
-				return fmt.Errorf("after %d turns: %w", k, err)
+				return fmt.Errorf("after %d acquisitions: %w", k, err)
 			}
 			token := lease.Token()
 			if err := r.leave(lease); err != nil {
-				return fmt.Errorf("after %d turns: %w", k, err)
+				return fmt.Errorf("after %d acquisitions: %w", k, err)
 			}
 			if s.Variant.Traits.Fenced && token <= last {
-				return fmt.Errorf("after %d turns: token %d comes after %d", k, token, last)
+				return fmt.Errorf("after %d acquisitions: token %d comes after %d", k, token, last)
 			}
 			last = token
 			if k > 30 && time.Now().After(end) {
@@ -139,8 +140,8 @@ func enduranceRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// longRemoteLife is how many turns a remote lock makes, if the stress time allows:
-// more than a counter of eight bits can count.
+// longRemoteLife is how often a remote lock is acquired, if the stress time
+// allows: more than a counter of eight bits can count.
 const longRemoteLife = 300
 
 func (r *fixture) gatherIfMany() error {
@@ -151,28 +152,28 @@ func (r *fixture) gatherIfMany() error {
 }
 
 // starvationRemote lets workers contend without a pause until each has had some
-// turns.
+// acquisitions.
 func starvationRemote(ctx context.Context, s Subject) error {
 	n := atMost(s.Variant, 5)
 	return inFixture(ctx, s, func(r *fixture) error {
 		if err := r.fill(n, 2); err != nil {
 			return err
 		}
-		turns := make([]atomic.Uint64, n)
+		uses := make([]atomic.Uint64, n)
 		var all, fed atomic.Uint64
 		_, err := drive(ctx, n, limits{patience: s.patience()}, func(ctx context.Context, i int) error {
 			err := r.visit(ctx, i, func(harness.Lease) error { time.Sleep(time.Millisecond); return nil })
 			if err != nil {
 				return err
 			}
-			if turns[i].Add(1) == fairRemoteTurns && fed.Add(1) == uint64(n) {
+			if uses[i].Add(1) == fairRemoteHolds && fed.Add(1) == uint64(n) {
 				return errOver
 			}
-			if all.Add(1) < unfairRemoteTurns*uint64(n) {
+			if all.Add(1) < unfairRemoteHolds*uint64(n) {
 				return nil
 			}
-			for j := range turns {
-				if k := turns[j].Load(); k < fairRemoteTurns {
+			for j := range uses {
+				if k := uses[j].Load(); k < fairRemoteHolds {
 					return fmt.Errorf("worker %d has had the lock %d times, and all together %d times", j, k, all.Load())
 				}
 			}
@@ -185,11 +186,11 @@ func starvationRemote(ctx context.Context, s Subject) error {
 	})
 }
 
-// How many turns of each worker are enough, and how many are too many, on
+// How many acquisitions of each worker are enough, and how many are too many, on
 // average, if one has not had so many.
 const (
-	fairRemoteTurns   = 4
-	unfairRemoteTurns = 40
+	fairRemoteHolds   = 4
+	unfairRemoteHolds = 40
 )
 
 // readCountRemote lets readers in, and a writer wait for them. They leave one by

@@ -103,7 +103,7 @@ func unlockCancelledRemote(ctx context.Context, s Subject) error {
 				return fmt.Errorf("the Unlock under a context that has ended (%w): %w", end.Err(), err)
 			}
 			for _, i := range []int{2, 1} {
-				if err := r.turn(i); err != nil {
+				if err := r.acquireRelease(i); err != nil {
 					return fmt.Errorf("after Unlock under a context that has ended (%w): %w", end.Err(), err)
 				}
 			}
@@ -187,7 +187,7 @@ func tryRemote(ctx context.Context, s Subject) error {
 			if err := r.unlock(lease); err != nil {
 				return err
 			}
-			if err := r.turn((i + 2) % 3); err != nil {
+			if err := r.acquireRelease((i + 2) % 3); err != nil {
 				return fmt.Errorf("after TryLock: %w", err)
 			}
 		}

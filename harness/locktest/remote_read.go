@@ -169,7 +169,7 @@ func apart(r *fixture) error {
 	return r.free()
 }
 
-// mixed lets all workers write every fourth turn and read in between, each
+// mixed lets all workers write every fourth acquisition and read in between, each
 // lingering inside now and then, and returns which of them were inside when.
 func (r *fixture) mixed(ctx context.Context, lim limits, linger time.Duration) ([]oracle.Hold, error) {
 	n := len(r.sessions)
@@ -251,7 +251,7 @@ func writerProgressRemote(ctx context.Context, s Subject) error {
 		}
 		var entries atomic.Uint64
 		var over atomic.Bool
-		lim := limits{turns: 1, patience: (throngTurn + 2) * s.patience()}
+		lim := limits{uses: 1, patience: (throngWrites + 2) * s.patience()}
 		_, err := drive(ctx, n, lim, func(ctx context.Context, i int) error {
 			if i == 0 {
 				defer over.Store(true)
@@ -279,7 +279,7 @@ func aBit() { time.Sleep(100 * time.Microsecond) }
 // writeAmong takes the lock as writer 0 while readers keep coming, which entries
 // counts.
 func (r *fixture) writeAmong(ctx context.Context, entries *atomic.Uint64, n uint64) error {
-	for range throngTurn {
+	for range throngWrites {
 		for seen := entries.Load(); entries.Load() < seen+n; aBit() {
 			if ctx.Err() != nil {
 				return ctx.Err()

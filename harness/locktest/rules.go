@@ -71,6 +71,13 @@ var Rules = []Rule{
 		Check:   either(claimsLocal, claimsRemote),
 	},
 	{
+		Name:    "wait-policy",
+		Why:     "the variant claims Traits.FollowsWait: a waiter does between two polls what Setup.Wait says",
+		Applies: followsWait,
+		Check:   either(waitLocal, nil),
+		once:    true,
+	},
+	{
 		Name:    "fifo",
 		Why:     "the variant claims Traits.FIFO: the lock is granted in the order of arrival",
 		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },
@@ -78,7 +85,7 @@ var Rules = []Rule{
 	},
 	{
 		Name:    "starvation",
-		Why:     "the variant claims Traits.FIFO: no worker waits while the others take turns again and again",
+		Why:     "the variant claims Traits.FIFO: no worker waits while the others acquire the lock again and again",
 		Applies: func(v *harness.Variant) bool { return v.Traits.FIFO },
 		Check:   either(starvationLocal, starvationRemote),
 		once:    true,

@@ -93,9 +93,9 @@ type rig struct {
 	lim limits
 }
 
-// drive lets every worker repeat turn within the rig's limits.
-func (r *rig) drive(ctx context.Context, turn func(i int) error) ([]uint64, error) {
-	return drive(ctx, len(r.hs), r.lim, func(_ context.Context, i int) error { return turn(i) })
+// drive lets every worker repeat use within the rig's limits.
+func (r *rig) drive(ctx context.Context, use func(i int) error) ([]uint64, error) {
+	return drive(ctx, len(r.hs), r.lim, func(_ context.Context, i int) error { return use(i) })
 }
 
 // eachShape runs check on a new lock of every shape and says in which it
@@ -125,8 +125,8 @@ func (sh shape) once(ctx context.Context, s Subject, lim limits, thinks bool, ch
 // eachRound divides the stress time among the shapes, and among rounds in each
 // of them. Every round has a new lock and new goroutines: most races are seen
 // soon after a start or not for long. Every other round has pauses between
-// turns, since a queue that is never empty hides what happens when it becomes
-// so.
+// acquisitions, since a queue that is never empty hides what happens when it
+// becomes so.
 func eachRound(ctx context.Context, s Subject, check func(ctx context.Context, r *rig) error) error {
 	return roundsOf(ctx, s, shapes(s.Variant), check)
 }
@@ -154,7 +154,7 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(ctx contex
 // waits has met a lock that does not open; stuck says for which reason it
 // should have.
 func alone(ctx context.Context, s Subject, stuck string, steps func() error) error {
-	_, err := drive(ctx, 1, limits{turns: 1, patience: s.patience()}, func(context.Context, int) error { return steps() })
+	_, err := drive(ctx, 1, limits{uses: 1, patience: s.patience()}, func(context.Context, int) error { return steps() })
 	return notStuck(err, stuck)
 }
 
@@ -177,7 +177,7 @@ const aMoment = 5 * time.Millisecond
 // both have, or with the error that begins with what.
 func shutOut(ctx context.Context, s Subject, what string, enter, leave func()) error {
 	entered := make(chan struct{})
-	_, err := drive(ctx, 2, limits{turns: 1, patience: s.patience()}, func(_ context.Context, i int) error {
+	_, err := drive(ctx, 2, limits{uses: 1, patience: s.patience()}, func(_ context.Context, i int) error {
 		if i == 1 {
 			enter()
 			close(entered)

@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// seldomTAS looks and takes in two steps, but only once in so many turns: what is
-// wrong with it can be seen for some nanoseconds in a millisecond.
+// seldomTAS loads and stores in two steps, but only once in so many
+// acquisitions: what is wrong with it can be seen for some nanoseconds in a
+// millisecond.
 type seldomTAS struct {
 	brokenTAS
-	turns atomic.Uint32
+	calls atomic.Uint32
 }
 
 const seldom = 5000
 
 func (l *seldomTAS) Lock() {
-	if l.turns.Add(1)%seldom != 0 {
+	if l.calls.Add(1)%seldom != 0 {
 		l.brokenTAS.Lock()
 		return
 	}

@@ -2,11 +2,11 @@ package metric
 
 import "math"
 
-// The bypass of a stretch, from a turn of a worker to its next: how many times
-// ONE other worker took the lock in it, the one that took it most. A lock that
-// serves in order of arrival gives at most 1 as long as every worker asks again
-// at once: a worker that asks later is not served twice before it. There is no bound for a
-// lock that lets newcomers pass.
+// The bypass of a stretch, from an acquisition of a worker to its next: how
+// many times ONE other worker took the lock in it, the one that took it most. A
+// lock that serves in order of arrival gives at most 1 as long as every worker
+// asks again at once: a worker that asks later is not served twice before it.
+// There is no bound for a lock that lets newcomers pass.
 //
 // The log holds grants, not requests, so the figures are upper bounds of how
 // often a waiting worker was passed: what others do while a worker thinks, or
@@ -26,12 +26,12 @@ var (
 	// Bypass is the greatest: one worker that lost its processor for a moment
 	// sets it.
 	Bypass = short("bypass", "bypass-acq",
-		"greatest number of times one other worker took the lock between two turns of a worker",
+		"greatest number of times one other worker took the lock between two acquisitions of a worker",
 		"Burns et al. 1982", Lower,
 		func(log owners) (float64, bool) { return bypass(log, 1), true })
 	// BypassP99 leaves the worst hundredth of the stretches out.
 	BypassP99 = short("bypass-p99", "bypass-p99",
-		"in 99 of 100 stretches between two turns of a worker no other took the lock more often",
+		"in 99 of 100 stretches between two acquisitions of a worker no other took the lock more often",
 		"Burns et al. 1982", Lower,
 		func(log owners) (float64, bool) { return bypass(log, 0.99), true })
 )

@@ -1,11 +1,11 @@
 package metric
 
-// The gaps: how many acquisitions by others go by between two turns of a worker,
-// weighted by time. Pick a worker and a moment at random: half of the time the
-// gap around it is no longer than the median. Strict rotation gives workers-1. A
-// worker that never appears in a burst waited for at least the whole burst, and
-// counts as that, so a figure cannot exceed the length of a burst, and means "at
-// least" where it reaches it.
+// The gaps: how many acquisitions by others go by between two acquisitions of a
+// worker, weighted by time. Pick a worker and a moment at random: half of the
+// time the gap around it is no longer than the median. Strict rotation gives
+// workers-1. A worker that never appears in a burst waited for at least the
+// whole burst, and counts as that, so a figure cannot exceed the length of a
+// burst, and means "at least" where it reaches it.
 //
 // Source: the "starve" of BenchmarkMutexCapture in the Go runtime
 // (runtime/runtime_test.go). It weights by time too, over whole threads, and

@@ -2,7 +2,7 @@ package metric
 
 import "locklab/harness"
 
-// Hold is the mean time from grant to release of the sampled turns, in
+// Hold is the mean time from grant to release of the sampled acquisitions, in
 // nanoseconds. It is longer than the workload asks for: by the guarded counter
 // and the owner log, by a reading of the clock, and by the time in which a
 // holder had no processor, which all others wait for. It is missing where the

@@ -105,7 +105,7 @@ func TestByHand(t *testing.T) {
 
 		// Windows of three: {0,1,2} {0,0,1} | {2,2,2} {0,1,0}, two left over each.
 		{LWSS, log(8, 3, 0, 1, 2, 0, 0, 1, 1, 1, 2, 2, 2, 0, 1, 0, 0, 0), 100 * (3 + 2 + 1 + 2) / 12.},
-		// Rotation: two others between two turns.
+		// Rotation: two others between two acquisitions.
 		{Reacquire, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
 		{Reacquire, log(5, 2, 0, 0, 0, 1, 0), 0},
 		{Reacquire, log(4, 2, 0, 1, 0, 0), 0.5},
@@ -118,7 +118,7 @@ func TestByHand(t *testing.T) {
 		// Rotation: none is passed twice.
 		{Bypass, log(6, 3, 0, 1, 2, 0, 1, 2), 1},
 		{Bypass, log(6, 3, 0, 1, 2, 2, 1, 0), 2}, // 2 passes 0 and 1 twice
-		// Between two turns of 2 come 0 0 1 0 1: 0 three times.
+		// Between two acquisitions of 2 come 0 0 1 0 1: 0 three times.
 		{Bypass, log(7, 3, 2, 0, 0, 1, 0, 1, 2), 3},
 		// Worker 1 never comes: it was passed at least five times.
 		{Bypass, log(5, 2, 0, 0, 0, 0, 0), 5},
@@ -144,18 +144,18 @@ func TestByHand(t *testing.T) {
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
 		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
 		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no other.
-		{TurnRoundTrips, lockTurns(2, 5), 2}, {TurnRoundTrips, lockTurns(1, 0), 0.5},
-		{TurnRoundTrips, lockTurns(2, 0), 10}, // at least
+		{TurnRoundTrips, handedOver(2, 5), 2}, {TurnRoundTrips, handedOver(1, 0), 0.5},
+		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
 		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
-		// Two workers and 100 turns in 20 us: a turn is 400 ns.
-		{HoldShare, turns(2, 100, 0), 25},
-		{WaitShare, turns(2, 100, 0), 75},
-		{HoldShare, turns(2, 100, 240), 25},
-		{WaitShare, turns(2, 100, 240), 15},
-		{WaitShare, turns(2, 100, 310), 0}, // 102.5 % in all
+		// Two workers and 100 acquisitions in 20 us: one takes 400 ns.
+		{HoldShare, held(2, 100, 0), 25},
+		{WaitShare, held(2, 100, 0), 75},
+		{HoldShare, held(2, 100, 240), 25},
+		{WaitShare, held(2, 100, 240), 15},
+		{WaitShare, held(2, 100, 310), 0}, // 102.5 % in all
 		// Readers and the holders of other locks hold at the same time.
-		{Hold, permits(turns(3, 220, 0), 3), 100},
-		{Hold, beside(turns(3, 220, 0), 50, 0), 100}, {Hold, beside(turns(3, 220, 0), 0, 2), 100},
+		{Hold, permits(held(3, 220, 0), 3), 100},
+		{Hold, beside(held(3, 220, 0), 50, 0), 100}, {Hold, beside(held(3, 220, 0), 0, 2), 100},
 
 		// Worker 1 never runs: its wait is the burst.
 		{GapP99, log(4, 2, 0, 0, 0, 0), 4},
@@ -182,8 +182,8 @@ func once(r *harness.Result, at, run int) *harness.Result {
 	return r
 }
 
-// turns returns a result of 20 us in which holds took 100 ns each.
-func turns(workers int, ops uint64, think time.Duration) *harness.Result {
+// held returns a result of 20 us in which holds took 100 ns each.
+func held(workers int, ops uint64, think time.Duration) *harness.Result {
 	r := &harness.Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
 		Hold: harness.Spans{N: 20, Sum: 2000}}
 	if think > 0 {
@@ -193,8 +193,8 @@ func turns(workers int, ops uint64, think time.Duration) *harness.Result {
 	return r
 }
 
-// lockTurns returns a result of 20 us and round trips of 2 us.
-func lockTurns(workers int, handovers uint64) *harness.Result {
+// handedOver returns a result of 20 us and round trips of 2 us.
+func handedOver(workers int, handovers uint64) *harness.Result {
 	return &harness.Result{Ops: 20, Handovers: handovers, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), RoundTrip: 2000}
 }
 
@@ -245,15 +245,15 @@ func TestTooLittle(t *testing.T) {
 		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 0.5}},
 		{P99RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}},
 		{RoundTrip, &harness.Result{RoundTrip: -1}}, {RoundTrip, &harness.Result{RoundTrip: 0.5}}, {RoundTrip, &harness.Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &harness.Result{RoundTrip: math.NaN()}},
-		{TurnRoundTrips, within(lockTurns(2, 5), 0)},
-		{TurnRoundTrips, permits(lockTurns(2, 5), 2)}, {TurnRoundTrips, beside(lockTurns(2, 5), 50, 0)}, {TurnRoundTrips, beside(lockTurns(2, 5), 0, 2)},
+		{TurnRoundTrips, within(handedOver(2, 5), 0)},
+		{TurnRoundTrips, permits(handedOver(2, 5), 2)}, {TurnRoundTrips, beside(handedOver(2, 5), 50, 0)}, {TurnRoundTrips, beside(handedOver(2, 5), 0, 2)},
 		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},
-		{WaitShare, turns(2, 100, 330)}, // 107.5 % in all: the samples are not the window
-		{HoldShare, turns(1, 220, 0)},   // holds longer than the window
-		{Hold, turns(3, 220, 0)}, {HoldShare, turns(3, 220, 0)},
+		{WaitShare, held(2, 100, 330)}, // 107.5 % in all: the samples are not the window
+		{HoldShare, held(1, 220, 0)},   // holds longer than the window
+		{Hold, held(3, 220, 0)}, {HoldShare, held(3, 220, 0)},
 		{HandoverMean, &harness.Result{Handover: result(20).Handover, Handovers: 100, Elapsed: 1900}}, // 2100 ns
-		{HoldShare, turns(2, 201, 0)},   // a turn of 199 ns: a reading is more than 5 points
-		{WaitShare, turns(2, 101, 200)}, // three readings in one of 396 ns
+		{HoldShare, held(2, 201, 0)},   // an acquisition of 199 ns: a reading is more than 5 points
+		{WaitShare, held(2, 101, 200)}, // three readings in one of 396 ns
 		{WaitShare, &harness.Result{Ops: 5, Elapsed: 1, Workers: make([]uint64, 2), Hold: harness.Spans{N: 10, Sum: 1}}},
 		{HoldShare, &harness.Result{Hold: harness.Spans{N: 20, Sum: 1}, Elapsed: 1, Workers: make([]uint64, 2)}},
 		{GapP99, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},    // no worker 9

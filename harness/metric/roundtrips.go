@@ -29,8 +29,8 @@ var RoundTrip = &Metric{
 // measured around the same window: what the protocol does with the network and
 // the server that it has. Two rounds, or two machines, can be compared in them
 // although the one has the slower path. An acquisition that asks once takes one
-// at least. A request that writes, or that the server answers later than one it
-// only looks up, takes more than one. So may one whose path changed its speed
+// at least. A request that writes, or that the server answers later than a
+// read, takes more than one. So may one whose path changed its speed
 // within the window; a figure a little under what the protocol must take says so
 // too. They are missing where no round trip was measured.
 //
@@ -45,16 +45,16 @@ var (
 	P99RoundTrips = inRoundTrips("wait-p99-roundtrips", "p99-roundtrips/op",
 		"99th percentile of the waits over the bare round trip to the server", P99)
 	TurnRoundTrips = inRoundTrips("turn-roundtrips", "roundtrips/turn",
-		"time from one hand-over to the next, of one worker from one acquisition to the next, over the bare round trip to the server", lockTurn)
+		"time from one hand-over to the next, of one worker from one acquisition to the next, over the bare round trip to the server", handoverPeriod)
 )
 
-// lockTurn is the time in which the lock goes from one worker to the next, with
-// the hold: the window over the hand-overs. A worker alone hands the lock to
-// itself. What the owner takes back counts for none, as in [Handovers]. A window
-// without a hand-over counts as one turn, which took that long at least: left out,
-// it would leave the quick ones. Where several may hold at once the window is no
-// row of turns, and there is none.
-var lockTurn = &Metric{Of: func(r *harness.Result) (float64, bool) {
+// handoverPeriod is the time in which the lock goes from one worker to the
+// next, with the hold: the window over the hand-overs. A worker alone hands the
+// lock to itself. What the owner takes back counts for none, as in [Handovers].
+// A window without a hand-over counts as one period, which took that long at
+// least: left out, it would leave the quick ones. Where several may hold at
+// once there are no such periods.
+var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	n := r.Handovers
 	if len(r.Workers) == 1 {
 		n = r.Ops

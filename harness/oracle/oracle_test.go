@@ -80,7 +80,7 @@ func TestTokens(t *testing.T) {
 		{"readers in any order", 0, r(w(1, 3, 2, 4), 1, 2), 0},
 		{"readers before any writer", 0, r(w(0, 0, 1), 0, 1), 0},
 		{"reader below the writer before it", 0, r(w(2, 1, 3), 1), 1},
-		{"reader below a writer two turns before", 0, r(w(1, 5, 5, 4), 2, 3), 1},
+		{"reader below a writer two acquisitions before", 0, r(w(1, 5, 5, 4), 2, 3), 1},
 		{"writer with a reader's", 0, r(w(1, 2, 2), 1), 1},
 		{"writer below one of the readers", 0, r(w(1, 9, 2, 3), 1, 2), 1},
 		{"writers rise, but not by themselves", 0, r(w(1, 1, 1), 1), 1},

@@ -33,7 +33,7 @@ func Overlaps(holds []Hold, permits int) []harness.Violation {
 	return report(Exclusion, n, first)
 }
 
-// inside is what must be known of the holds so far to judge the next one: who
+// inside is what must be known of the holds so far to judge the next one: which
 // of them is the last to leave.
 type inside struct {
 	permits        int

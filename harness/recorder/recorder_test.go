@@ -62,7 +62,7 @@ func TestRecordersDoNotAllocate(t *testing.T) {
 	h, l := new(Histogram), NewOwnerLog(1e6, 1)
 	n := uint64(0)
 	if a := testing.AllocsPerRun(1000, func() { h.Record(123456); l.Record(n, 3); n++ }); a != 0 {
-		t.Errorf("%v allocations per turn, want 0", a)
+		t.Errorf("%v allocations per acquisition, want 0", a)
 	}
 }
 

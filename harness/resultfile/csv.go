@@ -94,7 +94,7 @@ func Cell(text string) string {
 	if _, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "+-.0123456789eE") == "" {
 		return text
 	}
-	// Spreadsheets skip blanks before they look.
+	// Spreadsheets skip blanks before they interpret a cell.
 	if start := strings.TrimLeft(text, " \u00a0"); start != "" && strings.ContainsAny(string([]rune(start)[0]), "=+-@\t\r\n＝＋－＠") {
 		return "'" + text
 	}

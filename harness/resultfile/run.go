@@ -42,7 +42,7 @@ type Manifest struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 
 	Machine  machine.Environment `json:"machine"`
-	Overhead harness.Overhead    `json:"overhead,omitzero"` // of the lab itself, in a turn of a local lock
+	Overhead harness.Overhead    `json:"overhead,omitzero"` // of the lab itself, in an acquisition of a local lock
 	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
 	Skipped  []Skip              `json:"skipped,omitempty"`
 	Lost     []Loss              `json:"lost,omitempty"`     // planned, and without a result

@@ -17,8 +17,8 @@ import (
 
 // An unpacker reads the packed parts of lines. Its buffers serve one line after
 // the other: a file has tens of thousands of parts, and a decoder that begins
-// each with fresh ones, and with room for all counts that a histogram could have,
-// spends its time on the garbage. The zero value is ready.
+// each with fresh ones, and with capacity for all counts that a histogram could
+// have, spends its time on the garbage. The zero value is ready.
 type unpacker struct {
 	packed []byte
 	raw    bytes.Buffer

@@ -3,17 +3,17 @@ package runner
 import "testing"
 
 // BenchmarkOverhead prints what the loop costs: bare, what the owner log adds,
-// and what timing adds to a timed turn; and a turn of a free lock called directly
-// and through sync.Locker.
+// and what timing adds to a timed acquisition; and an acquisition of a free
+// lock called directly and through sync.Locker.
 func BenchmarkOverhead(b *testing.B) {
 	in := instruments()
-	var turn, log, timing, direct, locker []float64
+	var bare, log, timing, direct, locker []float64
 	for b.Loop() {
 		o := in.Overhead()
-		turn, log, timing = append(turn, o.Turn), append(log, o.Log), append(timing, o.Timing)
+		bare, log, timing = append(bare, o.Loop), append(log, o.Log), append(timing, o.Timing)
 		direct, locker = append(direct, o.Direct), append(locker, o.Locker)
 	}
-	b.ReportMetric(median(turn), "turn-ns")
+	b.ReportMetric(median(bare), "turn-ns")
 	b.ReportMetric(median(log), "log-ns")
 	b.ReportMetric(median(timing), "timing-ns")
 	b.ReportMetric(median(direct), "via=direct-ns")
@@ -42,7 +42,7 @@ func BenchmarkTransfers(b *testing.B) {
 // BenchmarkInstruments is what a measuring process spends before it sets up its
 // lock, alone and with what its parent tells it.
 func BenchmarkInstruments(b *testing.B) {
-	known := survey()
+	known := calibrate()
 	b.Run("told=false", func(b *testing.B) {
 		for b.Loop() {
 			Calibrate()

@@ -96,7 +96,7 @@ func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build 
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	n, known := len(builds), survey()
+	n, known := len(builds), calibrate()
 	serial, total := 0, len(p.Cases)*p.Rounds*n
 	start, lost := time.Now(), make([]int, n)
 	draw := rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))

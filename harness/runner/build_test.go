@@ -42,7 +42,7 @@ func TestAskBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.Path != path || b.Protocol != protocol || b.Schema != resultfile.Schema || b.Go == "" || b.Arch == "" ||
-		b.Overhead.Turn <= 0 || !slices.Contains(b.Locks, "good") {
+		b.Overhead.Loop <= 0 || !slices.Contains(b.Locks, "good") {
 		t.Errorf("%+v", b)
 	}
 }
@@ -93,11 +93,11 @@ func TestRunBuilds(t *testing.T) {
 	}
 	p := plan(8, good)
 	p.Cases[0].Workload.Window = 2 * time.Millisecond
-	type turn struct{ build, round int }
-	var turns []turn
+	type slot struct{ build, round int }
+	var slots []slot
 	err = p.RunBuilds(t.Context(), builds, func(build int, at Progress) error {
-		turns = append(turns, turn{build, at.Round})
-		if at.Done != len(turns) || at.Total != 16 || at.Result.Round != at.Round || at.Result.Lock.Name != good.Name {
+		slots = append(slots, slot{build, at.Round})
+		if at.Done != len(slots) || at.Total != 16 || at.Result.Round != at.Round || at.Result.Lock.Name != good.Name {
 			t.Errorf("%+v", at)
 		}
 		return nil
@@ -107,16 +107,16 @@ func TestRunBuilds(t *testing.T) {
 	}
 	first := 0
 	var said strings.Builder
-	for i := 0; i+1 < len(turns); i += 2 {
-		a, b := turns[i], turns[i+1]
+	for i := 0; i+1 < len(slots); i += 2 {
+		a, b := slots[i], slots[i+1]
 		if a.round != i/2 || b.round != i/2 || a.build+b.build != 1 {
-			t.Errorf("turns %d and %d are %v and %v", i, i+1, a, b)
+			t.Errorf("runs %d and %d are %v and %v", i, i+1, a, b)
 		}
 		first += a.build
 		fmt.Fprintf(&said, "%d\n%d\n", a.build, b.build)
 	}
-	if len(turns) != 16 || first == 0 || first == 8 {
-		t.Errorf("%d turns; the second build came first in %d of 8 rounds", len(turns), first)
+	if len(slots) != 16 || first == 0 || first == 8 {
+		t.Errorf("%d runs; the second build came first in %d of 8 rounds", len(slots), first)
 	}
 	if text, err := os.ReadFile(log); err != nil || string(text) != said.String() {
 		t.Errorf("the programs ran in the order %q, reported %q (%v)", text, said.String(), err)

@@ -32,7 +32,7 @@ type spec struct {
 	Round    int
 	Seed     uint64
 	Key      string
-	Machine  surveyed
+	Machine  calibration
 	Describe bool // measure nothing: say what this program is
 	Told     bool // say how far the process has come, and why it fails: see told
 

@@ -22,16 +22,16 @@ const (
 )
 
 // A control is how the coordinator of a drive and its workers talk. Workers
-// look at it once a batch, not once a turn.
+// load it once a batch, not once an acquisition.
 type control struct {
 	epoch   time.Time // all times of the drive are ns since then
 	limit   Limit
-	batch   int64 // most turns between two looks
+	batch   int64 // most acquisitions between two loads of the phase
 	start   chan struct{}
 	entered atomic.Int64 // workers that have begun
 	_       atomics.CacheLinePad
 	phase   atomic.Uint32
-	budget  atomic.Int64 // turns left to hand out, if limited by Ops
+	budget  atomic.Int64 // acquisitions left to hand out, if limited by Ops
 	_       atomics.CacheLinePad
 }
 
@@ -47,11 +47,12 @@ func (c *control) now() int64 { return int64(time.Since(c.epoch)) }
 // over reports whether workers are to leave.
 func (c *control) over() bool { return c.phase.Load() == stop }
 
-// next hands a worker whose batch before had last turns its next one: how many
-// turns, 0 at the end, and whether they are recorded. A turn may take nanoseconds
-// or, where busy waiters have no processor, a second. So batches grow only as
-// fast as they end, that none lasts much longer than all before it.
-func (c *control) next(last int64) (turns int64, recorded bool) {
+// next hands a worker whose batch before had last acquisitions its next one:
+// how many acquisitions, 0 at the end, and whether they are recorded. One may
+// take nanoseconds or, where busy waiters have no processor, a second. So
+// batches grow only as fast as they end, that none lasts much longer than all
+// before it.
+func (c *control) next(last int64) (n int64, recorded bool) {
 	phase := c.phase.Load()
 	if phase == stop {
 		return 0, false

@@ -10,7 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// TestBatchesGrow: a worker looks at the control after one turn, then after two.
+// TestBatchesGrow: a worker loads the phase after one acquisition, then after two.
 func TestBatchesGrow(t *testing.T) {
 	for batch, want := range map[int64][]int64{
 		64: {1, 2, 4, 8, 16, 32, 64, 64},
@@ -28,7 +28,7 @@ func TestBatchesGrow(t *testing.T) {
 		}
 		c.phase.Store(stop)
 		if n, _ := c.next(64); n != 0 {
-			t.Errorf("%d turns after the end", n)
+			t.Errorf("%d acquisitions after the end", n)
 		}
 	}
 }
@@ -37,18 +37,18 @@ func TestBatchesGrow(t *testing.T) {
 // processor.
 type snail struct {
 	sync.Mutex
-	turns atomic.Int64
+	got atomic.Int64
 }
 
 func (s *snail) Lock() {
 	s.Mutex.Lock()
-	s.turns.Add(1)
+	s.got.Add(1)
 	time.Sleep(30 * time.Millisecond)
 }
 
 // TestSlowIsNotStuck drives a lock whose waiters need longer than the patience
 // in all, though none of them needs it alone. What is under way when a drive
-// ends must be little: one turn of each worker, not a batch.
+// ends must be little: one acquisition of each worker, not a batch.
 func TestSlowIsNotStuck(t *testing.T) {
 	const workers = 8
 	s := new(snail)
@@ -60,30 +60,30 @@ func TestSlowIsNotStuck(t *testing.T) {
 		t.Fatalf("%v, violations %v", err, r.Violations)
 	}
 	// Two drives.
-	if n := s.turns.Load(); n > 4*workers {
-		t.Errorf("%d turns of 30 ms for windows of %v and %v", n, w.Warmup, w.Window)
+	if n := s.got.Load(); n > 4*workers {
+		t.Errorf("%d acquisitions of 30 ms for windows of %v and %v", n, w.Warmup, w.Window)
 	}
 }
 
-// TestLeavesEarly: a worker that waited for its turn through the end of a drive
-// takes no other, whatever is left of its batch.
+// TestLeavesEarly: a worker that waited for the lock through the end of a drive
+// does not take it again, whatever is left of its batch.
 func TestLeavesEarly(t *testing.T) {
-	w := instruments().bench(bareTurn).w
+	w := instruments().bench(bareLoop).w
 	var s section
-	turns := func(last int) uint64 {
+	got := func(last int) uint64 {
 		s.last = last
 		done, _ := w.batch(&s, noLock{}, 64, false)
 		return done
 	}
-	if n := turns(1); n != 64 {
-		t.Errorf("%d turns before the end, want 64", n)
+	if n := got(1); n != 64 {
+		t.Errorf("%d acquisitions before the end, want 64", n)
 	}
 	w.c.phase.Store(stop)
-	if n := turns(1); n != 1 {
-		t.Errorf("%d turns of one that waited, want 1", n)
+	if n := got(1); n != 1 {
+		t.Errorf("%d acquisitions of one that waited, want 1", n)
 	}
-	if n := turns(w.id); n != 64 {
-		t.Errorf("%d turns of one that did not, want 64", n)
+	if n := got(w.id); n != 64 {
+		t.Errorf("%d acquisitions of one that did not, want 64", n)
 	}
 	if s.n != 64+1+64 {
 		t.Errorf("the counter is %d", s.n)

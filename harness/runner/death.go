@@ -131,7 +131,7 @@ func fromOutside(exit *exec.ExitError, lines []string) bool {
 		if strings.HasPrefix(line, "PC=0x") && strings.Contains(line+" ", "sigcode=0 ") && i > 0 {
 			return true
 		}
-		if slices.ContainsFunc(refusals, func(r string) bool { return strings.HasPrefix(line, r) }) {
+		if slices.ContainsFunc(osFailures, func(r string) bool { return strings.HasPrefix(line, r) }) {
 			return true
 		}
 	}
@@ -141,9 +141,9 @@ func fromOutside(exit *exec.ExitError, lines []string) bool {
 // ownSignals are those that a process gets for what it does itself.
 var ownSignals = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGTRAP}
 
-// refusals begin the lines in which the Go runtime says that the system gives it
+// osFailures begin the lines in which the Go runtime says that the system gives it
 // nothing more.
-var refusals = []string{
+var osFailures = []string{
 	"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
 	"fatal error: out of memory", "runtime: out of memory", "runtime: failed to create new OS thread", "runtime: may need to increase max user processes",
 }

@@ -18,10 +18,11 @@ import (
 // onceEnv names a file whose maker is the one process that dies of kill-once.
 const onceEnv = "LOCKLAB_TEST_ONCE"
 
-// mortals are locks that end their process in the tenth turn, each in its own way.
+// mortals are locks that end their process in the tenth acquisition, each in
+// its own way.
 var mortals = []*harness.Variant{
 	mortal("panic", func() { panic("corrupted queue\nand \x1b[31m more") }),
-	mortal("nil", func() { var p *mortalLock; p.turns++ }),
+	mortal("nil", func() { var p *mortalLock; p.calls++ }),
 	mortal("fault", func() {
 		if page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err == nil {
 			page[0] = 1
@@ -51,12 +52,12 @@ func mortal(name string, die func()) *harness.Variant {
 
 type mortalLock struct {
 	sync.Mutex
-	turns int
+	calls int
 	die   func()
 }
 
 func (l *mortalLock) Unlock() {
-	if l.turns++; l.turns == 10 {
+	if l.calls++; l.calls == 10 {
 		l.die()
 	}
 	l.Mutex.Unlock()

@@ -12,7 +12,7 @@ import (
 // probes, and the writing and reading of the result; for remote locks also the
 // sessions. A case with a window of 2 ms takes some 25 ms more than that on a
 // virtual machine with two processors, and twice as long where other programs
-// take half of them. [Plan.Probe] looks what it costs here and now.
+// take half of them. [Plan.Probe] measures what it costs here and now.
 const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 15 * time.Millisecond
@@ -46,13 +46,12 @@ const (
 
 // Probe measures what a case costs beside its windows on this machine as it is
 // now, with a few short ones of each kind of lock, a second or two in all.
-// [Plan.Estimate] goes by that from then on. A case that gives no result tells
-// nothing.
+// [Plan.Estimate] uses that from then on. A case that gives no result is left out.
 func (p *Plan) Probe(ctx context.Context) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	known := survey()
+	known := calibrate()
 	cost := make(map[string]float64)
 	for _, kind := range append(p.Needs(), "") {
 		var factors []float64

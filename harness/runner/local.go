@@ -42,7 +42,7 @@ type section struct {
 	logging bool
 	base    uint64 // n of that acquisition
 	log     *recorder.OwnerLog
-	_       atomics.CacheLinePad // every turn reads the three
+	_       atomics.CacheLinePad // every acquisition reads the three
 }
 
 func newSection(d *drive) *section {
@@ -76,8 +76,8 @@ type localWorker struct {
 	sampler     sampler
 	hold, think spinner
 
-	turn, next       uint64               // turns taken, and the one that is timed
-	asked, got, left uint64               // readings of the clock in a timed turn
+	done, next       uint64               // acquisitions so far, and the one that is timed
+	asked, got, left uint64               // readings of the clock in a timed acquisition
 	_                atomics.CacheLinePad // the readings change
 }
 
@@ -92,27 +92,27 @@ func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 	return worker
 }
 
-// run takes turns until the control says stop.
+// run acquires the lock again and again until the control says stop.
 func (w *localWorker) run(s *section, lock sync.Locker) {
 	last := int64(0)
-	for turns, recorded := w.c.next(last); turns != 0; turns, recorded = w.c.next(last) {
-		last = turns
-		w.t.publish(w.batch(s, lock, uint64(turns), recorded))
+	for n, recorded := w.c.next(last); n != 0; n, recorded = w.c.next(last) {
+		last = n
+		w.t.publish(w.batch(s, lock, uint64(n), recorded))
 	}
 }
 
-// batch takes turns, and returns how many it took and how many of them found the
-// lock with another worker before. It leaves early if the drive is over and the
-// lock changes hands: a turn for which a worker waits may take long, and is not
-// counted any more. The counter is read on entry and written back on exit, so
-// that any overlap of two holds can lose an increment. Inside the section a
-// sampled turn only reads the clock: what it read is worked up after the release.
-// The readings are kept in w, because a variable that lives across the calls
-// would cost every turn.
-func (w *localWorker) batch(s *section, lock sync.Locker, turns uint64, recorded bool) (done, handovers uint64) {
-	first := w.turn
-	for turn, end := first, first+turns; turn != end; turn++ {
-		timed := turn == w.next
+// batch acquires the lock most times, and returns how often it did and how
+// often it found the lock with another worker before. It leaves early if the
+// drive is over and the lock changes hands: an acquisition for which a worker
+// waits may take long, and is not counted any more. The counter is read on
+// entry and written back on exit, so that any overlap of two holds can lose an
+// increment. Inside the section a sampled acquisition only reads the clock:
+// what it read is worked up after the release. The readings are kept in w,
+// because a variable that lives across the calls would cost every acquisition.
+func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded bool) (done, handovers uint64) {
+	first := w.done
+	for k, end := first, first+most; k != end; k++ {
+		timed := k == w.next
 		if timed {
 			w.asked = w.clock.Now()
 		}
@@ -149,12 +149,12 @@ func (w *localWorker) batch(s *section, lock sync.Locker, turns uint64, recorded
 			w.think.spend()
 		}
 		if other && w.c.over() {
-			turns = turn + 1 - first
+			most = k + 1 - first
 			break
 		}
 	}
-	w.turn = first + turns
-	return turns, handovers
+	w.done = first + most
+	return most, handovers
 }
 
 // passed is called in the acquisition before which the hand-over is timed, and
@@ -167,8 +167,8 @@ func (w *localWorker) passed(s *section, record bool) {
 	s.next += w.sampler.gap()
 }
 
-// record draws which turn is timed next, notes what the timed one read, if it is
-// to be recorded, and thinks.
+// record draws which acquisition is timed next, notes what the timed one read,
+// if it is to be recorded, and thinks.
 func (w *localWorker) record(recorded bool) {
 	w.next += w.sampler.gap()
 	if !recorded {

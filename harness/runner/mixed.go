@@ -10,12 +10,12 @@ import (
 	"locklab/internal/machine"
 )
 
-// mixedLoop drives locks inside this process whose turns are not all alike: some
-// only read, or they spread over several locks. It has no owner log, and
-// hand-overs are counted among writers of one lock.
+// mixedLoop drives locks inside this process whose acquisitions are not all
+// alike: some only read, or they spread over several locks. It has no owner
+// log, and hand-overs are counted among writers of one lock.
 type mixedLoop struct {
 	locks []mixedLock
-	reads int // turns in a hundred
+	reads int // acquisitions in a hundred
 }
 
 // A mixedLock is one lock with what it guards.
@@ -27,8 +27,9 @@ type mixedLock struct {
 // sharedData is what a lock of a mixedLoop guards. A writer makes the halves
 // unequal and then equal again; a reader that finds them unequal was inside
 // together with a writer. The words are atomic, because the readers of a
-// sequence lock look while a writer writes, but a writer's store is a plain one
-// and its increment is two steps, so that two writers still lose increments.
+// sequence lock load them while a writer writes, but a writer's store is a
+// plain one and its increment is two steps, so that two writers still lose
+// increments.
 type sharedData struct {
 	_           atomics.CacheLinePad
 	left, right atomics.Uint64 // writes
@@ -85,16 +86,16 @@ func (l *mixedLoop) writes() (n uint64) {
 type mixedWorker struct {
 	_ atomics.CacheLinePad
 	localWorker
-	rng   *machine.Random
-	turns []mixedTurn // by lock
-	reads uint64      // turns in a hundred
+	rng    *machine.Random
+	access []lockAccess // by lock
+	reads  uint64       // acquisitions in a hundred
 
 	writes, torn uint64
-	_            atomics.CacheLinePad // the counts change at every turn
+	_            atomics.CacheLinePad // the counts change at every acquisition
 }
 
-// A mixedTurn is how a worker writes and reads under one lock.
-type mixedTurn struct {
+// A lockAccess is how a worker writes and reads under one lock.
+type lockAccess struct {
 	lock       sync.Locker
 	shared     harness.RWLocker         // nil if readers do not share
 	optimistic harness.OptimisticReader // nil if they keep writers out
@@ -108,24 +109,24 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 		reads:       uint64(l.reads),
 	}
 	for _, lock := range l.locks {
-		t := mixedTurn{lock: lock.handles[i], data: lock.data}
+		t := lockAccess{lock: lock.handles[i], data: lock.data}
 		t.shared, _ = t.lock.(harness.RWLocker)
 		t.optimistic, _ = t.lock.(harness.OptimisticReader)
-		w.turns = append(w.turns, t)
+		w.access = append(w.access, t)
 	}
 	return w
 }
 
-// run takes turns until the control says stop.
+// run acquires locks until the control says stop.
 func (w *mixedWorker) run() {
-	for turns, recorded := w.c.next(0); turns != 0; turns, recorded = w.c.next(turns) {
+	for n, recorded := w.c.next(0); n != 0; n, recorded = w.c.next(n) {
 		var done, handovers uint64
-		for done < uint64(turns) && !(done > 0 && w.c.over()) {
+		for done < uint64(n) && !(done > 0 && w.c.over()) {
 			done++
 			timed := w.due(recorded)
 			dice := w.rng.Uint64()
 			// The high and the low half of the number are unrelated.
-			t := &w.turns[(dice>>32)*uint64(len(w.turns))>>32]
+			t := &w.access[(dice>>32)*uint64(len(w.access))>>32]
 			var asked uint64
 			if timed {
 				asked = w.clock.Now()
@@ -145,17 +146,17 @@ func (w *mixedWorker) run() {
 	}
 }
 
-// due counts a turn and reports whether it is timed.
+// due counts an acquisition and reports whether it is timed.
 func (w *mixedWorker) due(recorded bool) bool {
-	turn := w.turn
-	if w.turn++; turn != w.next {
+	k := w.done
+	if w.done++; k != w.next {
 		return false
 	}
 	w.next += w.sampler.gap()
 	return recorded
 }
 
-// now reads the clock if the turn is timed.
+// now reads the clock if the acquisition is timed.
 func (w *mixedWorker) now(timed bool) uint64 {
 	if !timed {
 		return 0
@@ -163,8 +164,8 @@ func (w *mixedWorker) now(timed bool) uint64 {
 	return w.clock.Now()
 }
 
-// record notes how long a timed turn waited and held. It is called after the
-// release, so that it does not lengthen the hold.
+// record notes how long a timed acquisition waited and held. It is called after
+// the release, so that it does not lengthen the hold.
 func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 	if timed {
 		w.t.wait.Record(w.clock.Nanoseconds(got - asked))
@@ -174,7 +175,7 @@ func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 
 // write takes t's lock and changes what it guards. It reports whether another
 // worker wrote before.
-func (w *mixedWorker) write(t *mixedTurn, asked uint64, timed bool) (passed bool) {
+func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed bool) {
 	t.lock.Lock()
 	got := w.now(timed)
 	n := t.data.left.Load()
@@ -195,8 +196,8 @@ func (w *mixedWorker) write(t *mixedTurn, asked uint64, timed bool) (passed bool
 	return passed
 }
 
-// look reads what t's lock guards and reports whether it was whole.
-func (w *mixedWorker) look(t *mixedTurn) bool {
+// load reads what t's lock guards and reports whether it was whole.
+func (w *mixedWorker) load(t *lockAccess) bool {
 	n := t.data.left.Load()
 	w.hold.spend()
 	return t.data.right.Load() == n
@@ -209,15 +210,15 @@ func (w *mixedWorker) check(whole bool) {
 }
 
 // read takes t's lock for reading, or for writing if it knows no readers, and
-// looks.
-func (w *mixedWorker) read(t *mixedTurn, asked uint64, timed bool) {
+// loads what it guards.
+func (w *mixedWorker) read(t *lockAccess, asked uint64, timed bool) {
 	switch {
 	case t.optimistic != nil:
 		w.readOptimistically(t, asked, timed)
 	case t.shared != nil:
 		t.shared.RLock()
 		got := w.now(timed)
-		whole := w.look(t)
+		whole := w.load(t)
 		left := w.now(timed)
 		t.shared.RUnlock()
 		w.record(asked, got, left, timed)
@@ -225,7 +226,7 @@ func (w *mixedWorker) read(t *mixedTurn, asked uint64, timed bool) {
 	default:
 		t.lock.Lock()
 		got := w.now(timed)
-		whole := w.look(t)
+		whole := w.load(t)
 		left := w.now(timed)
 		t.lock.Unlock()
 		w.record(asked, got, left, timed)
@@ -235,11 +236,11 @@ func (w *mixedWorker) read(t *mixedTurn, asked uint64, timed bool) {
 
 // readOptimistically reads until no writer came between. Its wait lasts until
 // the reading that counts began.
-func (w *mixedWorker) readOptimistically(t *mixedTurn, asked uint64, timed bool) {
+func (w *mixedWorker) readOptimistically(t *lockAccess, asked uint64, timed bool) {
 	for {
 		version := t.optimistic.ReadBegin()
 		begun := w.now(timed)
-		whole := w.look(t)
+		whole := w.load(t)
 		left := w.now(timed)
 		if t.optimistic.ReadRetry(version) {
 			continue

@@ -11,13 +11,14 @@ import (
 
 // Overhead measures what the loop around a local lock costs, in some
 // milliseconds: the loop that measures, driven by one worker with a lock that
-// does nothing, bare, with the owner log in a burst, and with each turn timed;
-// and a lock that does something, called directly and through sync.Locker. The
-// five are taken in turns, and each figure is the median of its samples.
+// does nothing, bare, with the owner log in a burst, and with each acquisition
+// timed; and a lock that does something, called directly and through
+// sync.Locker. The five are sampled alternately, and each figure is the median
+// of its samples.
 func (in *Instruments) Overhead() harness.Overhead {
 	const samples = 31
 	var bare, log, timing, direct, locker []float64
-	kinds := []*bench{in.bench(bareTurn), in.bench(loggedTurn), in.bench(timedTurn), in.bench(directTurn), in.bench(lockerTurn)}
+	kinds := []*bench{in.bench(bareLoop), in.bench(loggedLoop), in.bench(timedLoop), in.bench(directCalls), in.bench(lockerCalls)}
 	ns := make([]float64, len(kinds))
 	for i := range samples + 1 {
 		for j := range kinds {
@@ -27,59 +28,59 @@ func (in *Instruments) Overhead() harness.Overhead {
 		if i == 0 {
 			continue // touches memory for the first time
 		}
-		bare = append(bare, ns[bareTurn])
-		log = append(log, ns[loggedTurn]-ns[bareTurn])
-		timing = append(timing, ns[timedTurn]-ns[loggedTurn])
-		direct = append(direct, ns[directTurn])
-		locker = append(locker, ns[lockerTurn])
+		bare = append(bare, ns[bareLoop])
+		log = append(log, ns[loggedLoop]-ns[bareLoop])
+		timing = append(timing, ns[timedLoop]-ns[loggedLoop])
+		direct = append(direct, ns[directCalls])
+		locker = append(locker, ns[lockerCalls])
 	}
-	return harness.Overhead{Turn: median(bare), Log: max(0, median(log)), Timing: max(0, median(timing)),
+	return harness.Overhead{Loop: median(bare), Log: max(0, median(log)), Timing: max(0, median(timing)),
 		Direct: median(direct), Locker: median(locker)}
 }
 
-// A turnKind is what a turn is burdened with. The first three are turns of the
-// loop, each with what the ones before are burdened with too; the others are
-// turns of a lock without the loop.
-type turnKind int
+// A benchKind is what is measured. The first three are iterations of the loop,
+// each with the costs of those before it; the others are acquisitions without
+// the loop.
+type benchKind int
 
 const (
-	bareTurn turnKind = iota
-	loggedTurn
-	timedTurn
-	directTurn
-	lockerTurn
+	bareLoop benchKind = iota
+	loggedLoop
+	timedLoop
+	directCalls
+	lockerCalls
 )
 
 // A bench is a worker without contention and with a lock that does nothing.
 type bench struct {
-	kind turnKind
+	kind benchKind
 	w    *localWorker
 	s    *section
 	lock sync.Locker
 	word wordLock
 }
 
-func (in *Instruments) bench(kind turnKind) *bench {
+func (in *Instruments) bench(kind benchKind) *bench {
 	w := &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, sampler: samplerOf(1, 0), next: math.MaxUint64}
 	s := &section{log: recorder.NewOwnerLog(0, 0), next: math.MaxUint64}
-	if kind == timedTurn {
+	if kind == timedLoop {
 		w.next, s.next = 0, 1
 	}
 	return &bench{kind: kind, w: w, s: s, lock: noLock{}}
 }
 
-// sample returns the time of one turn in ns, the mean of a burst of the owner
-// log.
+// sample returns the time of one acquisition in ns, the mean of a burst of the
+// owner log.
 func (b *bench) sample(in *Instruments) float64 {
-	b.s.base = b.s.n // so that the log keeps all turns
+	b.s.base = b.s.n // so that the log keeps all acquisitions
 	start := in.Clock.Now()
 	switch b.kind {
-	case directTurn:
+	case directCalls:
 		callDirectly(&b.word, recorder.Burst)
-	case lockerTurn:
+	case lockerCalls:
 		callLocker(&b.word, recorder.Burst)
 	default:
-		b.w.batch(b.s, b.lock, recorder.Burst, b.kind != bareTurn)
+		b.w.batch(b.s, b.lock, recorder.Burst, b.kind != bareLoop)
 	}
 	return float64(in.Clock.Nanoseconds(in.Clock.Now()-start)) / recorder.Burst
 }
@@ -111,25 +112,25 @@ func (l *wordLock) wait() {
 
 func (l *wordLock) Unlock() { l.held.StoreRelease(0) }
 
-// callDirectly takes turns of a lock whose type the compiler knows.
+// callDirectly acquires and releases a lock whose type the compiler knows.
 //
 //go:noinline
-func callDirectly(l *wordLock, turns int) {
-	for range turns {
+func callDirectly(l *wordLock, n int) {
+	for range n {
 		l.Lock()
-		//lint:ignore SA2001 the turn is what is measured
+		//lint:ignore SA2001 the acquisition is what is measured
 		l.Unlock()
 	}
 }
 
-// callLocker takes turns of a lock whose type it must not learn: it is not
+// callLocker acquires and releases a lock whose type it must not learn: it is not
 // inlined where the compiler would see it.
 //
 //go:noinline
-func callLocker(l sync.Locker, turns int) {
-	for range turns {
+func callLocker(l sync.Locker, n int) {
+	for range n {
 		l.Lock()
-		//lint:ignore SA2001 the turn is what is measured
+		//lint:ignore SA2001 the acquisition is what is measured
 		l.Unlock()
 	}
 }

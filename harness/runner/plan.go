@@ -116,7 +116,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 		return err
 	}
 	r := p.progress(time.Now())
-	known, lost := survey(), 0
+	known, lost := calibrate(), 0
 	for round := 0; round < r.rounds; round++ {
 		for k, i := range p.order(round) {
 			c := p.Cases[i]
@@ -152,7 +152,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
 
 // measureTwice is measure, once more if the process was killed from outside.
-func (p *Plan) measureTwice(ctx context.Context, c Case, known surveyed, round, serial int) (*harness.Result, error) {
+func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
 	var first *lostError
 	if !errors.As(err, &first) || !first.again || ctx.Err() != nil {
@@ -173,7 +173,7 @@ func (p *Plan) order(round int) []int {
 }
 
 // measure runs one case in a fresh process.
-func (p *Plan) measure(ctx context.Context, c Case, known surveyed, round, serial int) (*harness.Result, error) {
+func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	s := spec{
 		Lock: c.Lock.Name, Workload: c.Workload, Round: round, Seed: p.Seed + uint64(serial)<<32,
 		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,

@@ -12,8 +12,8 @@ import (
 	"locklab/harness/recorder"
 )
 
-// remoteLoop drives a lock kept by servers. A turn takes many microseconds,
-// so every turn is timed and every hold is kept for the oracle.
+// remoteLoop drives a lock kept by servers. An acquisition takes many
+// microseconds, so every one is timed and every hold is kept for the oracle.
 type remoteLoop struct {
 	remotes  []harness.Remote
 	sessions []harness.Session // one a worker

@@ -98,8 +98,9 @@ func TestRemote(t *testing.T) {
 	if r.Wire == nil {
 		t.Fatal("no traffic was counted")
 	}
-	// Two requests a turn, two clients that count the same shelf. The turn of
-	// each worker that an edge of the window cuts may count half.
+	// Two requests an acquisition, two clients that count the same shelf. The
+	// acquisition of each worker that an edge of the window cuts may count
+	// half.
 	cut := float64(4 * r.Workload.Workers)
 	if got, want := float64(r.Wire.Requests), 4*float64(r.Ops); math.Abs(got-want) > 0.05*want+cut {
 		t.Errorf("%v requests for %d acquisitions, want 4 each", got, r.Ops)
@@ -216,7 +217,7 @@ func TestRemoteReads(t *testing.T) {
 			t.Errorf("%d %% reads: %d acquisitions, violations %v", percent, r.Ops, r.Violations)
 		}
 		if percent == 100 && r.Handovers > 0 {
-			t.Errorf("%d hand-overs among writers, of whom there are none", r.Handovers)
+			t.Errorf("%d hand-overs among writers, of which there are none", r.Handovers)
 		}
 		if (len(r.Owners) == 0) != share {
 			t.Errorf("%d %% reads: %d owners are logged", percent, len(r.Owners))

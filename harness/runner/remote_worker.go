@@ -46,7 +46,7 @@ func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
 	return passed, whole
 }
 
-// read looks at s before and after stay and reports whether it was whole.
+// read loads s before and after stay and reports whether it was whole.
 func (s *remoteSection) read(stay func()) (whole bool) {
 	n := s.left.Load()
 	stay()
@@ -91,10 +91,11 @@ func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 	return r
 }
 
-// run takes turns until the control says stop, ctx ends or the lock fails.
+// run acquires the lock again and again until the control says stop, ctx ends
+// or the lock fails.
 func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
-	for turns, recorded := w.d.next(0); turns != 0; turns, recorded = w.d.next(turns) {
-		handover, err := w.turn(ctx, t, s, recorded)
+	for n, recorded := w.d.next(0); n != 0; n, recorded = w.d.next(n) {
+		handover, err := w.acquire(ctx, t, s, recorded)
 		if err != nil {
 			if ctx.Err() == nil {
 				w.err = err
@@ -105,7 +106,7 @@ func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 	}
 }
 
-// reads draws whether the next turn only reads.
+// reads draws whether the next acquisition only reads.
 func (w *remoteWorker) reads() bool {
 	percent := uint64(w.d.rig.job.Workload.Reads)
 	return percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
@@ -119,10 +120,10 @@ func (w *remoteWorker) lock(ctx context.Context, shared bool) (harness.Lease, er
 	return w.session.Lock(ctx)
 }
 
-// turn takes and releases the lock once; it returns 1 if another worker wrote
-// before this one. A turn that only reads takes a lock that knows no readers as
+// acquire takes and releases the lock once; it returns 1 if another worker wrote
+// before this one. One that only reads takes a lock that knows no readers as
 // for a write.
-func (w *remoteWorker) turn(ctx context.Context, t *tally, s *remoteSection, recorded bool) (handover uint64, err error) {
+func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, recorded bool) (handover uint64, err error) {
 	reads := w.reads()
 	h := oracle.Hold{Worker: w.id, Shared: reads && w.readers != nil, Requested: w.d.now()}
 	lease, err := w.lock(ctx, h.Shared)

@@ -21,24 +21,24 @@ type Instruments struct {
 	Topology machine.Topology
 }
 
-// Calibrate takes the time it takes to know the clock, the cost of work and the
-// processors, some tens of milliseconds.
-func Calibrate() *Instruments { return survey().instruments() }
+// Calibrate measures the clock and the cost of work, and reads which processors
+// there are. It takes some tens of milliseconds.
+func Calibrate() *Instruments { return calibrate().instruments() }
 
-// A surveyed is what all measuring processes of a run have in common. The first
-// process finds it out and tells the others.
-type surveyed struct {
+// A calibration is what all measuring processes of a run have in common: the
+// clock and the topology. The first process measures it and tells the others.
+type calibration struct {
 	Clock    machine.Rating
 	Topology machine.Topology
 }
 
-func survey() surveyed {
-	return surveyed{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology()}
+func calibrate() calibration {
+	return calibration{Clock: machine.Calibrate().Rating(), Topology: machine.ReadTopology()}
 }
 
 // instruments adds what each process has to find out for itself: the speed of a
 // processor changes while a run lasts.
-func (s surveyed) instruments() *Instruments {
+func (s calibration) instruments() *Instruments {
 	clock, ok := s.Clock.Clock()
 	if !ok {
 		clock = machine.Calibrate()
@@ -89,7 +89,7 @@ type loop interface {
 }
 
 // Open sets up the lock and its workers. An error wraps harness.ErrUsage if
-// the workload or the pinning cannot be.
+// the workload or the pinning is not possible.
 func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	w := job.Workload
 	if err := w.Validate(); err != nil {
@@ -113,7 +113,7 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 	}
 	var err error
 	if w.Garbage {
-		stop, percent := litter(), debug.SetGCPercent(garbagePercent)
+		stop, percent := allocatorLoad(), debug.SetGCPercent(garbagePercent)
 		undo := r.undo
 		r.undo = func() { stop(); debug.SetGCPercent(percent); undo() }
 	}
@@ -136,6 +136,9 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	}
 	if m := v.Traits.MaxWorkers; m > 0 && w.Workers > m {
 		return fmt.Errorf("%w: %s serves at most %d workers, not %d", harness.ErrUsage, v.Name, m, w.Workers)
+	}
+	if w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait {
+		return fmt.Errorf("%w: the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", harness.ErrUsage, v.Name, w.Wait)
 	}
 	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
 		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
@@ -185,9 +188,10 @@ func nodes(t machine.Topology, workers int) []int {
 // garbagePercent is Go's own default for GOGC.
 const garbagePercent = 100
 
-// litter starts a goroutine that allocates about 250 MB a second, which makes
-// the collector run some tens of times a second, and returns how to end it.
-func litter() (stop func()) {
+// allocatorLoad starts a goroutine that allocates about 250 MB a second, which
+// makes the collector run some tens of times a second, and returns how to end
+// it.
+func allocatorLoad() (stop func()) {
 	const size, pause = 256 << 10, time.Millisecond
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -238,49 +242,50 @@ func (r *Rig) Close() error {
 	return r.loop.close()
 }
 
-// Timing may cost this share of a turn, averaged over all turns.
+// Timing may cost this share of an acquisition, averaged over all.
 const timingShare = 0.05
 
-// maxBatch is the most turns between two looks at the control.
+// maxBatch is the most acquisitions between two loads of the control's phase.
 const maxBatch = 64
 
 // A tuning is what a drive chooses by the rate of the one before.
 type tuning struct {
-	sampleEvery int    // one turn in so many is timed: a power of two, so that rounds that differ little weigh alike
-	batch       int64  // most turns between two looks at the control
+	sampleEvery int    // one acquisition in so many is timed: a power of two, so that rounds that differ little weigh alike
+	batch       int64  // most acquisitions between two loads of the control's phase
 	expected    uint64 // acquisitions, about
 }
 
 func (r *Rig) tune(limit Limit) tuning {
 	if r.job.Lock.Remote != nil {
-		return tuning{sampleEvery: 1, batch: 1} // a turn takes much longer than a clock reading
+		return tuning{sampleEvery: 1, batch: 1} // an acquisition takes much longer than a clock reading
 	}
 	t := tuning{sampleEvery: maxBatch, batch: maxBatch, expected: uint64(limit.Ops)}
 	if r.rate == 0 {
 		return t
 	}
-	turn := float64(r.job.Workload.Workers) / r.rate // ns, of one worker
-	t.sampleEvery = powerOfTwo((r.timedInside()*r.rate + r.timedOutside()/turn) / timingShare)
+	period := float64(r.job.Workload.Workers) / r.rate // ns, of one worker
+	t.sampleEvery = powerOfTwo((r.timedInside()*r.rate + r.timedOutside()/period) / timingShare)
 	if limit.Ops == 0 {
 		t.expected = uint64(r.rate * float64(limit.Window) * 1.25)
-		t.batch = max(1, min(maxBatch, int64(float64(limit.Window)*0.002/turn)))
+		t.batch = max(1, min(maxBatch, int64(float64(limit.Window)*0.002/period)))
 	}
 	return t
 }
 
-// draw is about how long it takes to draw which turn is timed next, in ns.
+// draw is about how long it takes to draw which acquisition is timed next, in ns.
 const draw = 5
 
 // timedInside returns about how much longer timing makes a hold, in ns: of a
-// sampled turn the reading after the grant and that before the release, and the
-// same two of a sampled hand-over, after which the next one is drawn. It delays
-// all workers, so it is to be compared with the time from one acquisition to the
-// next.
+// sampled acquisition the reading after the grant and that before the release,
+// and the same two of a sampled hand-over, after which the next one is drawn.
+// It delays all workers, so it is to be compared with the time from one
+// acquisition to the next.
 func (r *Rig) timedInside() float64 { return 4*r.in.Clock.Floor() + draw }
 
-// timedOutside returns about how much longer timing makes a sampled turn outside
-// the section, in ns: the reading before the request and the bookkeeping, and if
-// there is think time, the readings around that. It delays one worker.
+// timedOutside returns about how much longer timing makes a sampled acquisition
+// outside the section, in ns: the reading before the request and the
+// bookkeeping, and if there is think time, the readings around that. It delays
+// one worker.
 func (r *Rig) timedOutside() float64 {
 	const bookkeeping = 15 + draw
 	readings := 1.0
@@ -299,8 +304,8 @@ func powerOfTwo(x float64) int {
 // leastWarmup is driven even if no warm-up is wanted, to tune the window.
 const leastWarmup = 2 * time.Millisecond
 
-// Measure sets up job in this process, warms it up, measures it and takes it
-// down.
+// Measure sets up job in this process, warms it up, measures it and closes
+// it.
 func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
 	rig, err := Open(ctx, in, job)
 	if err != nil {
@@ -344,7 +349,7 @@ func doubts(r *harness.Result) (ws []harness.Warning) {
 		ws = append(ws, harness.Warning{
 			Kind:   "overlap",
 			Text:   fmt.Sprintf("all workers ran together for only %.0f %% of the window", 100*r.Overlap),
-			Remedy: "use a longer --duration, and look at the run's errors",
+			Remedy: "use a longer --duration, and check the run's errors",
 		})
 	}
 	if r.Elapsed > 2*r.Workload.Window+50*time.Millisecond {

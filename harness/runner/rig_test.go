@@ -48,7 +48,7 @@ func TestSetup(t *testing.T) {
 	in.Topology = two
 	for pin, want := range map[harness.Pin][]int{harness.PinCPU: {0, 0, 1}, harness.PinThread: nil, harness.PinNone: nil} {
 		var got harness.Setup
-		lock := &harness.Variant{Name: "asks", Local: func(s harness.Setup) harness.Local { got = s; return good.Local(s) }}
+		lock := &harness.Variant{Name: "asks", Traits: harness.Traits{FollowsWait: true}, Local: func(s harness.Setup) harness.Local { got = s; return good.Local(s) }}
 		rig, err := Open(t.Context(), &in, Job{Lock: lock, Workload: harness.Workload{Workers: 3, Pin: pin, Wait: harness.WaitYield, Window: 1}})
 		if err != nil {
 			t.Fatal(err)
@@ -62,14 +62,14 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// TestInstruments: a process believes what it is told of the machine, and looks
+// TestInstruments: a process believes what it is told of the machine, and measures
 // for itself if that makes no sense.
 func TestInstruments(t *testing.T) {
-	told := surveyed{Clock: machine.Rating{Hz: 1e9, Floor: 123, Step: 4}, Topology: two}
+	told := calibration{Clock: machine.Rating{Hz: 1e9, Floor: 123, Step: 4}, Topology: two}
 	if in := told.instruments(); in.Clock.Floor() != 123 || in.Clock.Step() != 4 || !slices.Equal(in.Topology, two) || in.Work.Iterations(time.Second) == 0 {
 		t.Errorf("told %+v, it has %+v", told, in)
 	}
-	if in := (surveyed{}).instruments(); in.Clock.Hz() <= 0 || len(in.Topology) == 0 || in.Work.Iterations(time.Second) == 0 {
+	if in := (calibration{}).instruments(); in.Clock.Hz() <= 0 || len(in.Topology) == 0 || in.Work.Iterations(time.Second) == 0 {
 		t.Errorf("told nothing, it has %+v", in)
 	}
 }
@@ -90,17 +90,17 @@ func TestTune(t *testing.T) {
 	}{
 		{1, 0, 100, 16},      // 75 of 100 ns: a 15th
 		{8, 0, 100, 16},      // a hold is longer by 45 ns, which all wait for: a 10th
-		{64, 0, 1000, 1},     // 4.5 % of the time if every turn is timed
+		{64, 0, 1000, 1},     // 4.5 % of the time if every acquisition is timed
 		{1, 0, 800, 2},       // 9.4 %
 		{1, 600, 700, 4},     // with think time there are two more readings: 13.6 %
 		{2, 0, 1e9, 1},       // milliseconds do not care
 		{1, 0, 0.001, 1024},  // nor is there a lock as fast as that
 		{64, 0, 10, 128},     // 45 ns in 10, and 30 in 640
-		{64, 9000, 100, 16},  // the turn is long, the lock is not
+		{64, 9000, 100, 16},  // the acquisition is long, the lock is not
 		{1, 9000, 10_000, 1}, // 1 %
 	} {
 		if got := every(c.workers, c.think, c.period); got != c.want {
-			t.Errorf("%d workers, think %v, an acquisition in %v ns: one turn in %d, want %d", c.workers, c.think, c.period, got, c.want)
+			t.Errorf("%d workers, think %v, an acquisition in %v ns: one acquisition in %d, want %d", c.workers, c.think, c.period, got, c.want)
 		}
 	}
 }
@@ -108,31 +108,31 @@ func TestTune(t *testing.T) {
 func TestOverhead(t *testing.T) {
 	in := instruments()
 	for _, x := range []struct {
-		kind          turnKind
-		logged, timed int64 // of the turns of a sample
-	}{{bareTurn, 0, 0}, {loggedTurn, recorder.Burst, 0}, {timedTurn, recorder.Burst, recorder.Burst}} {
+		kind          benchKind
+		logged, timed int64 // of the acquisitions of a sample
+	}{{bareLoop, 0, 0}, {loggedLoop, recorder.Burst, 0}, {timedLoop, recorder.Burst, recorder.Burst}} {
 		b := in.bench(x.kind)
 		for range 3 {
 			if ns := b.sample(in); !(ns > 0) || ns > 1e6 {
-				t.Errorf("kind %d: a turn takes %v ns", x.kind, ns)
+				t.Errorf("kind %d: an acquisition takes %v ns", x.kind, ns)
 			}
 		}
 		if b.s.n != 3*recorder.Burst || b.s.base != 2*recorder.Burst || b.s.logging != (x.logged > 0) || b.w.t.hold.N != 3*x.timed || b.w.t.wait.Snapshot().Count() != 3*x.timed {
-			t.Errorf("kind %d: %d turns, logging %v, %d holds timed", x.kind, b.s.n, b.s.logging, b.w.t.hold.N)
+			t.Errorf("kind %d: %d acquisitions, logging %v, %d holds timed", x.kind, b.s.n, b.s.logging, b.w.t.hold.N)
 		}
 	}
 	o := in.Overhead()
 	t.Logf("%+v", o)
-	for _, ns := range []float64{o.Turn, o.Log, o.Timing, o.Direct, o.Locker} {
+	for _, ns := range []float64{o.Loop, o.Log, o.Timing, o.Direct, o.Locker} {
 		if !(ns >= 0) || math.IsInf(ns, 1) {
 			t.Errorf("%+v", o)
 		}
 	}
 	if o.Direct == 0 || o.Locker == 0 {
-		t.Errorf("%+v: a turn of a lock takes time", o)
+		t.Errorf("%+v: an acquisition of a lock takes time", o)
 	}
-	// A timed turn reads the clock three times.
-	if o.Turn == 0 || o.Timing < in.Clock.Floor() {
+	// A timed acquisition reads the clock three times.
+	if o.Loop == 0 || o.Timing < in.Clock.Floor() {
 		t.Errorf("%+v with a clock that takes %v ns to read", o, in.Clock.Floor())
 	}
 }
@@ -140,7 +140,7 @@ func TestOverhead(t *testing.T) {
 // TestWindowAllocatesNothing: what the loop and the edges of the window allocate
 // would count as the lock's.
 func TestWindowAllocatesNothing(t *testing.T) {
-	b := instruments().bench(timedTurn)
+	b := instruments().bench(timedLoop)
 	think := harness.Span{Mean: 10, Exp: true}
 	b.w.hold, b.w.think = newSpinner(instruments().Work, think, machine.NewRandom(1)), newSpinner(instruments().Work, think, machine.NewRandom(2))
 	tallies := []*tally{b.w.t}
@@ -155,8 +155,8 @@ func TestWindowAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestPadding: what workers write at every turn or batch shares no cache line
-// with what others use.
+// TestPadding: what workers write at every acquisition or batch shares no cache
+// line with what others use.
 func TestPadding(t *testing.T) {
 	var s section
 	var y tally

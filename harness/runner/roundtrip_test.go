@@ -17,7 +17,7 @@ import (
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
-	"locklab/redislock"
+	redislab "locklab/redislock/lab"
 	"locklab/zklock"
 )
 
@@ -41,7 +41,7 @@ type far struct {
 }
 
 var served = []far{
-	{harness.KindRedis, "redis-queue", redislock.Suite, faultproxy.Redis, "ping", []string{"hello", "client"}},
+	{harness.KindRedis, "redis-queue", redislab.Suite, faultproxy.Redis, "ping", []string{"hello", "client"}},
 	{harness.KindZooKeeper, "zk-handoff", zklock.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
 }
 
@@ -114,27 +114,27 @@ func TestRoundTrip(t *testing.T) {
 // much.
 func testLate(t *testing.T, d *distance) {
 	rig := d.open(t)
-	turn := func() (r *harness.Result, share float64) {
+	measure := func() (r *harness.Result, share float64) {
 		r, err := rig.DriveProbed(t.Context(), Limit{Ops: 8}, func() {}, func() {})
 		if err != nil || len(r.Violations) > 0 || !(r.RoundTrip > 0) {
 			t.Fatalf("%+v, %v: want a round trip", r, err)
 		}
 		return r, r.RoundTrip * float64(r.Ops) / float64(r.Elapsed)
 	}
-	if r, share := turn(); r.Transfer != 0 {
+	if r, share := measure(); r.Transfer != 0 {
 		t.Errorf("a lock kept by servers has a transfer time of %v ns", r.Transfer)
 	} else {
-		t.Logf("a round trip of %.0f us is %.2f of a turn", r.RoundTrip/1e3, share)
+		t.Logf("a round trip of %.0f us is %.2f of an acquisition", r.RoundTrip/1e3, share)
 	}
 	const late = 5 * time.Millisecond
 	d.Delay(faultproxy.Reply, late)
-	r, share := turn()
-	t.Logf("with answers %v late one of %.0f us is %.2f of a turn", late, r.RoundTrip/1e3, share)
+	r, share := measure()
+	t.Logf("with answers %v late one of %.0f us is %.2f of an acquisition", late, r.RoundTrip/1e3, share)
 	if r.RoundTrip < float64(late) {
 		t.Errorf("with answers %v late a round trip takes %v ns", late, r.RoundTrip)
 	}
-	if share > 0.75 { // both requests of a turn are as late
-		t.Errorf("a bare round trip is %.2f of a turn of the free lock, want well under it", share)
+	if share > 0.75 { // both requests of an acquisition are as late
+		t.Errorf("a bare round trip is %.2f of an acquisition of the free lock, want well under it", share)
 	}
 }
 
@@ -143,15 +143,15 @@ func testLate(t *testing.T, d *distance) {
 func testApart(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
 	rig := d.open(t)
-	const turns = 50
+	const ops = 50
 	requests := func(drive func(context.Context, Limit) (*harness.Result, error)) uint64 {
-		r, err := drive(t.Context(), Limit{Ops: turns})
-		if err != nil || r.Wire == nil || r.Wire.Notifications != 0 || r.Ops != turns {
+		r, err := drive(t.Context(), Limit{Ops: ops})
+		if err != nil || r.Wire == nil || r.Wire.Notifications != 0 || r.Ops != ops {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		return r.Wire.Requests
 	}
-	requests(rig.Drive) // its first turns may cost more
+	requests(rig.Drive) // its first acquisitions may cost more
 	conns, bare := d.Conns(), d.Seen(s.bare)
 	without := requests(rig.Drive)
 	if got := d.Seen(s.bare); got != bare {
@@ -160,8 +160,8 @@ func testApart(t *testing.T, s far, d *distance) {
 	with := requests(func(ctx context.Context, limit Limit) (*harness.Result, error) {
 		return rig.DriveProbed(ctx, limit, func() {}, func() {})
 	})
-	if with != without || with < turns {
-		t.Errorf("%d acquisitions took %d requests with the round trips measured, %d without", turns, with, without)
+	if with != without || with < ops {
+		t.Errorf("%d acquisitions took %d requests with the round trips measured, %d without", ops, with, without)
 	}
 	if got := d.Seen(s.bare) - bare; got < 2*(tripsSkipped+tripsLeast) || got > 2*(tripsSkipped+tripsMost) {
 		t.Errorf("%d bare requests were sent", got)

@@ -128,7 +128,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestMixed drives locks of every kind of reader by the axes that mix turns.
+// TestMixed drives locks of every kind of reader by the axes that mix
+// acquisitions.
 func TestMixed(t *testing.T) {
 	window := 50 * time.Millisecond
 	for _, v := range []*harness.Variant{good, readers, optimist} {
@@ -328,8 +329,10 @@ func TestPlanRefuses(t *testing.T) {
 	shared := plan(1, &harness.Variant{Name: "far", Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return nil, nil }})
 	shared.Cases[0].Workload.Locks = 2
 	absent := plan(1, &harness.Variant{Name: "absent", Local: good.Local, Unavailable: "made for another machine"})
+	deaf := plan(1, good)
+	deaf.Cases[0].Workload.Wait = harness.WaitYield
 	for name, p := range map[string]*Plan{
-		"unavailable": absent, "several remote locks": shared,
+		"wait policy that is not followed": deaf, "unavailable": absent, "several remote locks": shared,
 		"empty": plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
 		"too many workers": many, "no server": remote,
 		"bad workload": {Rounds: 1, Cases: []Case{{good, harness.Workload{Workers: -1}}}},

@@ -13,7 +13,7 @@ import (
 
 // orders are strictly periodic orders of service, of workers that all want the
 // lock all the time. In the second and the third a worker is served after a long
-// wait and a short one in turns, as by a lock that serves its stack as a whole.
+// wait and a short one alternately, as by a lock that serves its stack as a whole.
 var orders = []struct {
 	name    string
 	workers []int
@@ -24,24 +24,24 @@ var orders = []struct {
 	{"there and back, 8", []int{0, 1, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 3, 2, 1, 0}},
 }
 
-// TestSamplesKeepNoStep drives the loop's own turns in a periodic order, and
+// TestSamplesKeepNoStep drives the loop itself in a periodic order, and
 // counts at which place of the order they are timed. Each place must get its
 // share of the waits, and each where the lock changes hands its share of the
 // hand-overs. No time is measured.
 func TestSamplesKeepNoStep(t *testing.T) {
-	const turns = 1 << 17
+	const uses = 1 << 17
 	for _, o := range orders {
 		for _, every := range []int{1, 4, 16, 64} {
-			waits, handovers := timedPlaces(t, o.workers, every, turns)
-			uniform(t, o.name+", waits", waits, every, turns/len(o.workers))
-			uniform(t, o.name+", hand-overs", handovers, every, turns/len(o.workers))
+			waits, handovers := timedPlaces(t, o.workers, every, uses)
+			uniform(t, o.name+", waits", waits, every, uses/len(o.workers))
+			uniform(t, o.name+", hand-overs", handovers, every, uses/len(o.workers))
 		}
 	}
 }
 
 // timedPlaces returns how many waits were timed at each place of order, and how
 // many hand-overs at each where the worker is not that of the place before.
-func timedPlaces(t *testing.T, order []int, every, turns int) (waits, handovers []int64) {
+func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers []int64) {
 	t.Helper()
 	d := &drive{control: newControl(Limit{Window: time.Hour}, 1), tuning: tuning{sampleEvery: every}, rig: &Rig{in: instruments(), job: Job{Seed: 5}}}
 	workers := make([]*localWorker, slices.Max(order)+1)
@@ -53,7 +53,7 @@ func timedPlaces(t *testing.T, order []int, every, turns int) (waits, handovers 
 	for i := range places {
 		places[i] = new(tally)
 	}
-	for i := range turns {
+	for i := range uses {
 		w := workers[order[i%len(order)]]
 		w.t = places[i%len(order)]
 		w.batch(s, noLock{}, 1, true)
@@ -89,8 +89,8 @@ func uniform(t *testing.T, what string, counts []int64, every, all int) {
 	}
 }
 
-// TestGaps: each turn is timed with the same chance, whatever became of those
-// before it.
+// TestGaps: each acquisition is timed with the same chance, whatever became of
+// those before it.
 func TestGaps(t *testing.T) {
 	for _, every := range []int{1, 2, 64, 1024} {
 		s, p := samplerOf(every, 3), 1/float64(every)
@@ -111,7 +111,7 @@ func TestGaps(t *testing.T) {
 			t.Errorf("one in %d: the mean gap is %v", every, mean)
 		}
 		if share := next / n; math.Abs(share-p) > 5*math.Sqrt(p*(1-p)/n)+1e-9 {
-			t.Errorf("one in %d: after a timed turn the next one is timed with %v, want %v", every, share, p)
+			t.Errorf("one in %d: after a timed acquisition the next one is timed with %v, want %v", every, share, p)
 		}
 	}
 }
@@ -120,12 +120,12 @@ func TestGaps(t *testing.T) {
 // takes its time to hand over at one place of it. It times every hand-over and
 // every wait by itself: what the loop sampled is to be like that.
 type orderedLock struct {
-	order []int
-	slow  int // place before which the hand-over takes slowly
-	over  func() bool
-	turns []chan struct{} // by worker: it is its turn
-	ended chan struct{}   // there is no order any more
-	close sync.Once       // of ended
+	order  []int
+	slow   int // place before which the hand-over takes slowly
+	over   func() bool
+	grants []chan struct{} // by worker: the lock is for it
+	ended  chan struct{}   // there is no order any more
+	close  sync.Once       // of ended
 
 	mu              sync.Mutex
 	place           int // of the holder
@@ -142,9 +142,9 @@ const slowly = 100 * time.Microsecond
 func newOrderedLock(order []int, slow int) *orderedLock {
 	l := &orderedLock{order: order, slow: slow, place: -1, last: -1, ended: make(chan struct{})}
 	for range slices.Max(order) + 1 {
-		l.turns = append(l.turns, make(chan struct{}, 1))
+		l.grants = append(l.grants, make(chan struct{}, 1))
 	}
-	l.turns[order[0]] <- struct{}{}
+	l.grants[order[0]] <- struct{}{}
 	return l
 }
 
@@ -174,14 +174,14 @@ func (h *orderedHandle) Lock() {
 	h.last = h.id
 }
 
-// await waits for the turn of h, or for the end: the worker whose turn it is may
-// have left without another Lock.
+// await waits until the lock is for h, or for the end: the worker that the lock is
+// for may have left without another Lock.
 func (h *orderedHandle) await() {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for {
 		select {
-		case <-h.turns[h.id]:
+		case <-h.grants[h.id]:
 			return
 		case <-h.ended:
 			return
@@ -204,7 +204,7 @@ func (h *orderedHandle) Unlock() {
 		h.end()
 		return
 	}
-	h.turns[h.order[next]] <- struct{}{}
+	h.grants[h.order[next]] <- struct{}{}
 }
 
 // end lets in each worker that comes. The workers leave one by one, so an order would

@@ -17,7 +17,7 @@ type tally struct {
 	_    atomics.CacheLinePad
 
 	begin, end  int64         // ns since epoch, in the loop
-	hold, think harness.Spans // of timed turns
+	hold, think harness.Spans // of timed acquisitions
 	wait        recorder.Histogram
 	handover    recorder.Histogram
 	_           atomics.CacheLinePad
@@ -79,7 +79,7 @@ type snapshot struct {
 	workers []counts
 }
 
-// newSnapshot makes room for n tallies.
+// newSnapshot returns a snapshot with space for n tallies.
 func newSnapshot(n int) snapshot { return snapshot{workers: make([]counts, n)} }
 
 // take reads the tallies. It allocates nothing: it is part of the window.

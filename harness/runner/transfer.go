@@ -24,13 +24,13 @@ const (
 	transferMost    = 255                  // samples of a probe
 	transferLeast   = 9                    // samples that a median needs
 	transferPatient = 5 * time.Millisecond // with a thread that gets no processor
-	transferLook    = 1024                 // vain tries between two looks at the clock
+	transferPoll    = 1024                 // failed tries between two readings of the clock
 )
 
 // A ferry is the word that two threads hand to and fro.
 type ferry struct {
 	_    atomics.CacheLinePad
-	side atomic.Uint32 // whose turn it is, 0 or 1
+	side atomic.Uint32 // which thread may write, 0 or 1
 	_    atomics.CacheLinePad
 	stop atomic.Bool // the leader has left
 	_    atomics.CacheLinePad
@@ -77,7 +77,7 @@ func transfers(clock machine.Clock, cpus []int) []float64 {
 func (f *ferry) follow() {
 	for {
 		for tries := 1; !f.side.CompareAndSwap(1, 0); tries++ {
-			if tries%transferLook == 0 && f.stop.Load() {
+			if tries%transferPoll == 0 && f.stop.Load() {
 				return
 			}
 		}
@@ -112,7 +112,7 @@ func (f *ferry) lead(clock machine.Clock) (samples []float64) {
 func (f *ferry) trips(clock machine.Clock, start uint64) bool {
 	for range transferTrips {
 		for tries := 1; !f.side.CompareAndSwap(0, 1); tries++ {
-			if tries%transferLook == 0 && clock.Nanoseconds(clock.Now()-start) > int64(transferPatient) {
+			if tries%transferPoll == 0 && clock.Nanoseconds(clock.Now()-start) > int64(transferPatient) {
 				return false
 			}
 		}

@@ -2,7 +2,7 @@ package stat
 
 // Pairs returns how many comparisons there may be among candidates, of which
 // any may turn out to be the one that the others are compared with, and between
-// each of them and each of rivals. Who leads is read from the same rounds as by
+// each of them and each of rivals. The leader is taken from the same rounds as by
 // how much: to correct for the comparisons that were made in the end, with that
 // one lock, would promise too much.
 func Pairs(candidates, rivals int) int {

@@ -75,7 +75,7 @@ const (
 	// above 1: by chance one of two equal locks does in one run of five at most.
 	seeming = 0.8
 
-	mostlyReads = 50 // turns in a hundred
+	mostlyReads = 50 // acquisitions in a hundred
 )
 
 // The grades of a verdict.

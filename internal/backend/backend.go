@@ -76,7 +76,7 @@ type answer struct {
 	identity string // its process id or data directory, whichever it tells
 }
 
-// system is where the package looks for things. Tests vary it.
+// system is where the package searches for programs. Tests vary it.
 type system struct {
 	getenv   func(string) string
 	lookPath func(string) (string, error)
@@ -158,7 +158,7 @@ func startMany(ctx context.Context, sys system, kind string, n int) (*Server, er
 	return launch(ctx, sys, k, p, n)
 }
 
-// Available returns nil if Start could work: it looks for the programs, or
+// Available returns nil if Start could work: it searches for the programs, or
 // checks the form of the user's address, but starts and dials nothing. The
 // error wraps [harness.ErrUnavailable] or [harness.ErrUsage] and says in one
 // line what is missing and how to get it.

@@ -27,7 +27,7 @@ func StartChild(cmd *exec.Cmd) (*Child, error) {
 	return &Child{p}, nil
 }
 
-// PID returns the process id, for tests that want to hurt the child.
+// PID returns the process id, for tests that signal the child.
 func (c *Child) PID() int { return c.proc.pid }
 
 // Done is closed when the child is gone.

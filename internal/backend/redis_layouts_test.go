@@ -10,7 +10,7 @@ import (
 	"locklab/harness"
 )
 
-// TestLayouts starts each arrangement of servers, looks whether it is what it
+// TestLayouts starts each arrangement of servers, checks whether it is what it
 // says, and sees nothing of it left behind.
 func TestLayouts(t *testing.T) {
 	for _, l := range Layouts {

@@ -44,7 +44,7 @@ func (s *Server) Owned() bool { return s.stop != nil }
 func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
 
 // PIDs returns the process ids in the order of the addresses, sentinels last, for
-// tests that want to hurt the server. It is nil for the user's.
+// tests that signal the servers. It is nil for the user's.
 func (s *Server) PIDs() []int { return slices.Clone(s.pids) }
 
 // Stop ends the server and returns when its process is gone and its directory

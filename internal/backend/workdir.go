@@ -56,8 +56,8 @@ func lockWorkdir(path string) (*workdir, error) {
 	return d, nil
 }
 
-// claim takes the lock. The process that had it before may have removed the directory
-// after it was opened here, so it looks again.
+// claim takes the lock. The process that had it before may have removed the
+// directory after it was opened here, so it checks again.
 func (d *workdir) claim() error {
 	if err := unix.Flock(int(d.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return &os.PathError{Op: "flock", Path: d.path, Err: err}

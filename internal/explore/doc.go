@@ -42,7 +42,7 @@
 // again, waits until something that it has read since it last began to wait is
 // changed by another. So a spin loop is no endless number of schedules, and
 // when all wait the schedule is a deadlock. A wait that ends by itself, such as
-// a bounded number of looks before a sleep, is explored both ways: the worker
+// a bounded number of polls before a sleep, is explored both ways: the worker
 // also goes on until it does something else. A wait of more than 1000
 // operations counts as one that never does. Workers that wait by writing are
 // kept from running for ever past those they wait for, see fairness.go.
@@ -63,7 +63,7 @@
 //
 //   - Memory weaker than total store order: loads that pass loads or stores, on
 //     arm64, riscv64, ppc64le.
-//   - More preemptions, workers or turns than are asked for.
+//   - More preemptions, workers or acquisitions than are asked for.
 //   - Plain memory: it is read and written at once.
 //   - Locks that block in channels, sync.Mutex or system calls: use
 //     atomics.Parker, whose own code is then explored too.

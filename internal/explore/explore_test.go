@@ -51,7 +51,7 @@ replay: 1 0*2 1`
 // TestTraceOfStoreBuffer checks that a trace tells of a store that is late.
 func TestTraceOfStoreBuffer(t *testing.T) {
 	v := &harness.Variant{Local: func(s harness.Setup) harness.Local { return newParking(s.Workers, plainRelease) }}
-	r := explore.Explore(explore.Lock(v, explore.Use{Turns: []int{1, 1}}), limits)
+	r := explore.Explore(explore.Lock(v, explore.Use{Acquisitions: []int{1, 1}}), limits)
 	if r.Failure == nil {
 		t.Fatal("no failure")
 	}
@@ -112,9 +112,9 @@ func TestSchedulesEndTheExploration(t *testing.T) {
 	}
 }
 
-// TestWaitersWhoWrite explores a lock whose waiters change the word that they
+// TestWaitersThatWrite explores a lock whose waiters change the word that they
 // wait for. Without fairness two of them wake each other for ever.
-func TestWaitersWhoWrite(t *testing.T) {
+func TestWaitersThatWrite(t *testing.T) {
 	v := &harness.Variant{Local: func(harness.Setup) harness.Local {
 		var users atomics.Uint32
 		return harness.Shared(funcs{
@@ -127,16 +127,17 @@ func TestWaitersWhoWrite(t *testing.T) {
 			unlock: func() { users.Add(^uint32(0)) },
 		})
 	}}
-	r := explore.Explore(explore.Lock(v, explore.Use{Turns: []int{1, 1, 1}}), explore.Limits{Preemptions: 2, Schedules: 100_000})
+	r := explore.Explore(explore.Lock(v, explore.Use{Acquisitions: []int{1, 1, 1}}), explore.Limits{Preemptions: 2, Schedules: 100_000})
 	if r.Failure != nil || !r.Complete {
 		t.Errorf("got %+v, want a complete exploration and no failure", r)
 	}
 }
 
-// TestWaitersWithoutHint explores waiters that look again and again at once. They
-// must count as waiting: else a waiter that never gets the lock would run for ever.
+// TestWaitersWithoutHint explores waiters that poll again and again at once.
+// They must count as waiting: else a waiter that never gets the lock would run
+// for ever.
 func TestWaitersWithoutHint(t *testing.T) {
-	for name, looks := range map[string]func(*atomics.Uint32) bool{
+	for name, try := range map[string]func(*atomics.Uint32) bool{
 		"Load":           func(held *atomics.Uint32) bool { return held.Load() == 0 && held.CompareAndSwap(0, 1) },
 		"CompareAndSwap": func(held *atomics.Uint32) bool { return held.CompareAndSwap(0, 1) },
 		"Swap":           func(held *atomics.Uint32) bool { return held.Swap(1) == 0 },
@@ -144,14 +145,14 @@ func TestWaitersWithoutHint(t *testing.T) {
 		for _, frees := range []bool{true, false} {
 			r := explore.Explore(func() explore.Program {
 				var held atomics.Uint32
-				turn := func(*explore.Worker) {
-					for !looks(&held) {
+				acquire := func(*explore.Worker) {
+					for !try(&held) {
 					}
 					if frees {
 						held.StoreRelease(0)
 					}
 				}
-				return explore.Program{Workers: []func(*explore.Worker){turn, turn}}
+				return explore.Program{Workers: []func(*explore.Worker){acquire, acquire}}
 			}, limits)
 			switch {
 			case frees && r.Failure != nil:
@@ -164,10 +165,10 @@ func TestWaitersWithoutHint(t *testing.T) {
 }
 
 // TestParker explores the Parker itself: one worker sleeps until two others
-// have each said twice that they are done; and two take turns, where each Park
+// have each said twice that they are done; and two alternate, where each Park
 // must return by the Unpark that is meant.
 func TestParker(t *testing.T) {
-	for name, build := range map[string]func() explore.Program{"many wake one": manyWakeOne, "in turn": inTurn} {
+	for name, build := range map[string]func() explore.Program{"many wake one": manyWakeOne, "in turn": alternating} {
 		if r := explore.Explore(build, limits); r.Failure != nil || !r.Complete {
 			t.Errorf("%s: complete %t, %v", name, r.Complete, r.Failure)
 		}
@@ -192,7 +193,7 @@ func manyWakeOne() explore.Program {
 	}}}
 }
 
-func inTurn() explore.Program {
+func alternating() explore.Program {
 	ping, pong := atomics.NewParker(), atomics.NewParker()
 	var round atomics.Uint32
 	return explore.Program{Shared: [2]*atomics.Parker{ping, pong}, Workers: []func(*explore.Worker){

@@ -251,7 +251,7 @@ func TestAgainstTotalStoreOrder(t *testing.T) {
 
 // TestKnownStatesWithinLimits compares the outcomes that few preemptions and
 // reorderings can bring about with those without known states. Here it matters
-// who was running in a known state, and what was spent to reach it.
+// which worker was running in a known state, and what was spent to reach it.
 func TestKnownStatesWithinLimits(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for n := range 100 {

@@ -16,31 +16,31 @@ var ErrRead = errors.New("explore: a reader saw half of a write")
 
 // A Use is how a lock is used by the workers of a program.
 type Use struct {
-	Turns []int              // how often each worker takes the lock
-	Wait  harness.WaitPolicy // how it waits
-	Nodes []int              // where the workers are, see harness.Setup
-	// Try makes every second turn a TryLock, if the lock has it.
+	Acquisitions []int              // how often each worker takes the lock
+	Wait         harness.WaitPolicy // how it waits
+	Nodes        []int              // where the workers are, see harness.Setup
+	// Try makes every second acquisition a TryLock, if the lock has it.
 	Try bool
 }
 
 // Lock returns a program in which workers take a lock of variant v in turn, and
 // which checks what v claims: exclusion or the number of permits, the order of
 // arrival, reentrance, and that every worker gets in. If v lets readers share,
-// every second turn is a reader's.
+// every second acquisition is a reader's.
 func Lock(v *harness.Variant, u Use) func() Program {
 	return func() Program {
-		l := v.Local(harness.Setup{Workers: len(u.Turns), Wait: u.Wait, Nodes: u.Nodes})
+		l := v.Local(harness.Setup{Workers: len(u.Acquisitions), Wait: u.Wait, Nodes: u.Nodes})
 		var data [2]atomics.Uint64
 		p := Program{
 			Shared:  l,
 			Permits: v.Traits.Permits,
 			FIFO:    v.Traits.FIFO && !v.Traits.ReadWrite,
 		}
-		for i, turns := range u.Turns {
+		for i, times := range u.Acquisitions {
 			c := client{handle: l.Worker(i), reentrant: v.Traits.Reentrant, data: &data}
 			p.Workers = append(p.Workers, func(w *Worker) {
-				for turn := range turns {
-					c.turn(w, turn+i, u.Try)
+				for k := range times {
+					c.use(w, k+i, u.Try)
 				}
 			})
 		}
@@ -55,8 +55,8 @@ type client struct {
 	data      *[2]atomics.Uint64 // both the same, if a reader is to see them
 }
 
-func (c *client) turn(w *Worker, turn int, try bool) {
-	odd := turn%2 == 1
+func (c *client) use(w *Worker, k int, try bool) {
+	odd := k%2 == 1
 	switch h := c.handle.(type) {
 	case harness.RWLocker:
 		if odd {

@@ -11,19 +11,20 @@ import (
 
 // Bugs of locks whose waiters sleep.
 const (
-	plainRelease  bug = "frees the lock by a plain store and then looks for sleepers"
-	plainAnnounce bug = "announces its sleep by a plain store and then looks at the lock"
-	sleepsBlindly bug = "sleeps without another look at the lock"
+	plainRelease  bug = "frees the lock by a plain store and then checks for sleepers"
+	plainAnnounce bug = "announces its sleep by a plain store and then loads the lock"
+	sleepsBlindly bug = "sleeps without another load of the lock"
 	wakesEarly    bug = "wakes before it frees the lock"
 	trustsPermit  bug = "takes a wake-up for the lock"
-	wakesNobody   bug = "wakes nobody if the lock was not contended when it looked first"
+	wakesNone     bug = "wakes none if the lock was not contended when it loaded it first"
 )
 
 // parking is a test-and-set lock whose waiters sleep: a waiter announces itself
-// and looks again before it sleeps, and Unlock wakes whoever has announced itself.
+// and polls again before it sleeps, and Unlock wakes one that has announced
+// itself.
 type parking struct {
 	bug      bug
-	spins    int // looks before the sleep
+	spins    int // polls before the sleep
 	held     atomics.Uint32
 	sleeping []atomics.Uint32
 	parkers  []*atomics.Parker
@@ -90,7 +91,7 @@ func (l *parking) wake(i int) {
 }
 
 // futex is the second mutex of Ulrich Drepper, "Futexes Are Tricky": 0 is free,
-// 1 held, 2 held and perhaps somebody sleeps. All sleep in one place, here a
+// 1 held, 2 held and perhaps a waiter sleeps. All sleep in one place, here a
 // parker each.
 type futex struct {
 	*parking
@@ -110,7 +111,7 @@ func newFutex(n int, b bug) harness.Local {
 				}
 			},
 			unlock: func() {
-				if b == wakesNobody {
+				if b == wakesNone {
 					contended := l.state.Load() == 2
 					l.state.Store(0)
 					if contended {
@@ -145,7 +146,7 @@ func (l *futex) sleep(i int) {
 
 // Bugs of locks whose readers share, or do not lock at all.
 const (
-	readerBlind bug = "lets a reader in that did not look for a writer again"
+	readerBlind bug = "lets a reader in that did not check for a writer again"
 	evenAlways  bug = "does not say that a write is under way"
 	noRetry     bug = "does not let a reader read again"
 )
@@ -186,8 +187,8 @@ func (l *rw) RUnlock() { l.readers.Add(^uint32(0)) }
 
 // Bugs of a bypass for readers.
 const (
-	plainEntry bug = "says by a plain store that it reads, and then looks whether it may"
-	plainShut  bug = "shuts the bypass by a plain store, and then looks who is on it"
+	plainEntry bug = "says by a plain store that it reads, and then checks whether it may"
+	plainShut  bug = "shuts the bypass by a plain store, and then checks which readers are on it"
 )
 
 // bypass is a readers-writer lock whose readers bypass it while it is open: the
@@ -196,7 +197,7 @@ type bypass struct {
 	bug    bug
 	under  rw
 	open   atomics.Uint32
-	inside []atomics.Uint32 // who is on the bypass
+	inside []atomics.Uint32 // by worker: it is on the bypass
 }
 
 // bypassReader is a worker's handle.

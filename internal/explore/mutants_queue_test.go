@@ -14,7 +14,7 @@ const (
 	tailByStore   bug = "frees the lock by a load and a store of the tail"
 	armsLate      bug = "queues up before it arms the flag that it will poll"
 	lostSuccessor bug = "leaves although a successor is about to link itself"
-	staleLink     bug = "keeps the link to its successor for the next turn"
+	staleLink     bug = "keeps the link to its successor for the next acquisition"
 )
 
 // mcs is the lock of Mellor-Crummey and Scott, as the paper has it: a waiter
@@ -97,10 +97,10 @@ const (
 	busyLate     bug = "marks its node busy after it has queued up"
 )
 
-// Bugs of the CLH lock whose nodes count turns.
+// Bugs of the CLH lock whose nodes count acquisitions.
 const (
-	sameTurn bug = "queues up with the number of its last turn"
-	nextTurn bug = "waits for the turn after its predecessor's"
+	sameNumber bug = "queues up with the number of its last acquisition"
+	nextNumber bug = "waits for the number after its predecessor's"
 )
 
 // newCountingCLH is the form in which nodes stay with their workers.
@@ -110,13 +110,13 @@ func newCountingCLH(n int, b bug) harness.Local {
 		mine := &done[i+1]
 		return funcs{
 			lock: func() {
-				turn := mine.Load() + 1
-				if b == sameTurn {
-					turn--
+				number := mine.Load() + 1
+				if b == sameNumber {
+					number--
 				}
-				pred := tail.Swap(uint64(i+1)<<32 | uint64(turn))
+				pred := tail.Swap(uint64(i+1)<<32 | uint64(number))
 				want := uint32(pred)
-				if b == nextTurn && pred != 0 {
+				if b == nextNumber && pred != 0 {
 					want++
 				}
 				for done[pred>>32].Load() != want {
@@ -163,10 +163,10 @@ func newCLH(n int, b bug) harness.Local {
 
 // Bugs of Fissile locks.
 const (
-	waitsForTwo bug = "once impatient takes the word only if it is handed over"
-	blindTake   bug = "takes the word for the alpha by a load and a store"
-	looksLate   bug = "frees the word, and then hands it over"
-	staysCross  bug = "leaves its impatience to the next alpha, who does not expect it"
+	waitsForTwo   bug = "once impatient takes the word only if it is handed over"
+	blindTake     bug = "takes the word for the alpha by a load and a store"
+	handsOverLate bug = "frees the word, and then hands it over"
+	staysCross    bug = "leaves its impatience to the next alpha, which does not expect it"
 )
 
 // fissile is the lock of Dice and Kogan without its first phase: the alpha is
@@ -197,7 +197,7 @@ func newFissile(n int, b bug) harness.Local {
 
 // await takes the word for the alpha.
 func (l *fissile) await() {
-	if l.bug == staysCross && l.outer.Swap(1) == 0 { // a first look that knows 0 and 1 only
+	if l.bug == staysCross && l.outer.Swap(1) == 0 { // a first exchange that knows 0 and 1 only
 		return
 	}
 	for l.impatient.StoreRelease(2); !l.take(); {
@@ -224,7 +224,7 @@ func (l *fissile) take() bool {
 }
 
 func (l *fissile) unlock() {
-	if l.bug == looksLate {
+	if l.bug == handsOverLate {
 		l.outer.StoreRelease(0)
 		if l.impatient.Load() == 2 {
 			l.outer.StoreRelease(2)

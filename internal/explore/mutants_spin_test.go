@@ -26,15 +26,15 @@ type bug string
 // Bugs of test-and-set locks.
 const (
 	loadThenStore bug = "takes the lock by a load and a store"
-	noRecheck     bug = "takes the lock after the wait without a second look"
+	noRecheck     bug = "takes the lock after the wait without a second check"
 	freesTwice    bug = "frees the lock a second time when it is no longer its own"
-	freesNever    bug = "frees the lock only if nobody has looked at it"
+	freesNever    bug = "frees the lock only if no waiter has polled it"
 	innerFrees    bug = "is freed by the inner of two unlocks"
 )
 
 type tas struct {
 	bug         bug
-	held, looks atomics.Uint32
+	held, polls atomics.Uint32
 	owner       atomics.Uint32
 	depth       int
 }
@@ -51,14 +51,14 @@ func (l *tas) Lock() {
 			return
 		}
 		if l.bug == freesNever {
-			l.looks.Add(1)
+			l.polls.Add(1)
 		}
 		atomics.SpinHint(1)
 	}
 }
 
 func (l *tas) Unlock() {
-	if l.bug == freesNever && l.looks.Load() != 0 {
+	if l.bug == freesNever && l.polls.Load() != 0 {
 		return
 	}
 	l.held.StoreRelease(0)
@@ -94,8 +94,8 @@ const (
 	sameTicket  bug = "draws a number by a load and a store"
 	earlyServe  bug = "goes in when the one before it is served"
 	skipsNumber bug = "serves the next number but one"
-	drawsAgain  bug = "draws a new number before each look"
-	anyOrder    bug = "serves whom it likes, and claims the order of arrival"
+	drawsAgain  bug = "draws a new number before each poll"
+	anyOrder    bug = "serves in any order, and claims the order of arrival"
 )
 
 type ticket struct {
@@ -145,7 +145,7 @@ func (l *ticket) Unlock() {
 
 // Bugs of locks made of loads and stores.
 const (
-	noFence    bug = "stores without a fence before it looks at the other"
+	noFence    bug = "stores without a fence before it loads the other's flag"
 	turnFirst  bug = "gives the turn away before it says that it is interested"
 	noChoosing bug = "does not say that it is choosing a number"
 )

@@ -18,7 +18,7 @@ type mutant struct {
 	make    func(workers int, b bug) harness.Local
 	bug     bug
 	workers int
-	turns   int
+	times   int
 	want    error
 	traits  harness.Traits
 	// buffered says that the bug is harmless where stores are visible at once.
@@ -26,52 +26,52 @@ type mutant struct {
 }
 
 var mutants = []mutant{
-	{lock: "tas", make: newTAS, bug: loadThenStore, workers: 2, turns: 1, want: explore.ErrExclusion},
-	{lock: "tas", make: newTAS, bug: freesTwice, workers: 3, turns: 1, want: explore.ErrExclusion},
-	{lock: "tas", make: newTAS, bug: freesNever, workers: 2, turns: 1, want: explore.ErrLivelock},
-	{lock: "ttas", make: newTTAS, bug: noRecheck, workers: 3, turns: 1, want: explore.ErrExclusion},
-	{lock: "reentrant", make: newReentrant, bug: innerFrees, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{Reentrant: true}},
+	{lock: "tas", make: newTAS, bug: loadThenStore, workers: 2, times: 1, want: explore.ErrExclusion},
+	{lock: "tas", make: newTAS, bug: freesTwice, workers: 3, times: 1, want: explore.ErrExclusion},
+	{lock: "tas", make: newTAS, bug: freesNever, workers: 2, times: 1, want: explore.ErrLivelock},
+	{lock: "ttas", make: newTTAS, bug: noRecheck, workers: 3, times: 1, want: explore.ErrExclusion},
+	{lock: "reentrant", make: newReentrant, bug: innerFrees, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{Reentrant: true}},
 
-	{lock: "ticket", make: newTicket, bug: sameTicket, workers: 2, turns: 1, want: explore.ErrDeadlock},
-	{lock: "ticket", make: newTicket, bug: earlyServe, workers: 2, turns: 1, want: explore.ErrExclusion},
-	{lock: "ticket", make: newTicket, bug: skipsNumber, workers: 2, turns: 1, want: explore.ErrDeadlock},
-	{lock: "ticket", make: newTicket, bug: drawsAgain, workers: 2, turns: 1, want: explore.ErrLivelock},
-	{lock: "ticket", make: newTicket, bug: anyOrder, workers: 3, turns: 1, want: explore.ErrOrder, traits: harness.Traits{FIFO: true}},
+	{lock: "ticket", make: newTicket, bug: sameTicket, workers: 2, times: 1, want: explore.ErrDeadlock},
+	{lock: "ticket", make: newTicket, bug: earlyServe, workers: 2, times: 1, want: explore.ErrExclusion},
+	{lock: "ticket", make: newTicket, bug: skipsNumber, workers: 2, times: 1, want: explore.ErrDeadlock},
+	{lock: "ticket", make: newTicket, bug: drawsAgain, workers: 2, times: 1, want: explore.ErrLivelock},
+	{lock: "ticket", make: newTicket, bug: anyOrder, workers: 3, times: 1, want: explore.ErrOrder, traits: harness.Traits{FIFO: true}},
 
-	{lock: "peterson", make: newPeterson, bug: noFence, workers: 2, turns: 1, want: explore.ErrExclusion, buffered: true},
-	{lock: "peterson", make: newPeterson, bug: turnFirst, workers: 2, turns: 1, want: explore.ErrExclusion},
-	{lock: "bakery", make: newBakery, bug: noChoosing, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
-	{lock: "bakery", make: newBakery, bug: noFence, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}, buffered: true},
+	{lock: "peterson", make: newPeterson, bug: noFence, workers: 2, times: 1, want: explore.ErrExclusion, buffered: true},
+	{lock: "peterson", make: newPeterson, bug: turnFirst, workers: 2, times: 1, want: explore.ErrExclusion},
+	{lock: "bakery", make: newBakery, bug: noChoosing, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+	{lock: "bakery", make: newBakery, bug: noFence, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}, buffered: true},
 
-	{lock: "mcs", make: newMCS, bug: tailByStore, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "mcs", make: newMCS, bug: armsLate, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "mcs", make: newMCS, bug: lostSuccessor, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "mcs", make: newMCS, bug: staleLink, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "clh", make: newCLH, bug: ownNodeAgain, workers: 2, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "clh", make: newCLH, bug: busyLate, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
-	{lock: "fissile", make: newFissile, bug: waitsForTwo, workers: 2, turns: 1, want: explore.ErrDeadlock},
-	{lock: "fissile", make: newFissile, bug: blindTake, workers: 3, turns: 1, want: explore.ErrExclusion},
-	{lock: "fissile", make: newFissile, bug: looksLate, workers: 2, turns: 2, want: explore.ErrExclusion},
-	{lock: "fissile", make: newFissile, bug: staysCross, workers: 3, turns: 1, want: explore.ErrDeadlock},
+	{lock: "mcs", make: newMCS, bug: tailByStore, workers: 2, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "mcs", make: newMCS, bug: armsLate, workers: 2, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "mcs", make: newMCS, bug: lostSuccessor, workers: 2, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "mcs", make: newMCS, bug: staleLink, workers: 2, times: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh", make: newCLH, bug: ownNodeAgain, workers: 2, times: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh", make: newCLH, bug: busyLate, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{FIFO: true}},
+	{lock: "fissile", make: newFissile, bug: waitsForTwo, workers: 2, times: 1, want: explore.ErrDeadlock},
+	{lock: "fissile", make: newFissile, bug: blindTake, workers: 3, times: 1, want: explore.ErrExclusion},
+	{lock: "fissile", make: newFissile, bug: handsOverLate, workers: 2, times: 2, want: explore.ErrExclusion},
+	{lock: "fissile", make: newFissile, bug: staysCross, workers: 3, times: 1, want: explore.ErrDeadlock},
 
-	{lock: "clh by turns", make: newCountingCLH, bug: sameTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "clh by turns", make: newCountingCLH, bug: nextTurn, workers: 2, turns: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
-	{lock: "clh with park words", make: newParkWords, bug: sharedParker, workers: 3, turns: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh by numbers", make: newCountingCLH, bug: sameNumber, workers: 2, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh by numbers", make: newCountingCLH, bug: nextNumber, workers: 2, times: 1, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
+	{lock: "clh with park words", make: newParkWords, bug: sharedParker, workers: 3, times: 2, want: explore.ErrDeadlock, traits: harness.Traits{FIFO: true}},
 
-	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
-	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, turns: 1, want: explore.ErrDeadlock, buffered: true},
-	{lock: "parking", make: newParking, bug: sleepsBlindly, workers: 2, turns: 1, want: explore.ErrDeadlock},
-	{lock: "parking", make: newParking, bug: wakesEarly, workers: 2, turns: 1, want: explore.ErrDeadlock},
-	{lock: "parking", make: newParking, bug: trustsPermit, workers: 3, turns: 1, want: explore.ErrExclusion},
-	{lock: "spin-then-park", make: newSpinning, bug: sleepsBlindly, workers: 2, turns: 1, want: explore.ErrDeadlock},
-	{lock: "futex", make: newFutex, bug: wakesNobody, workers: 2, turns: 1, want: explore.ErrDeadlock},
+	{lock: "parking", make: newParking, bug: plainRelease, workers: 2, times: 1, want: explore.ErrDeadlock, buffered: true},
+	{lock: "parking", make: newParking, bug: plainAnnounce, workers: 2, times: 1, want: explore.ErrDeadlock, buffered: true},
+	{lock: "parking", make: newParking, bug: sleepsBlindly, workers: 2, times: 1, want: explore.ErrDeadlock},
+	{lock: "parking", make: newParking, bug: wakesEarly, workers: 2, times: 1, want: explore.ErrDeadlock},
+	{lock: "parking", make: newParking, bug: trustsPermit, workers: 3, times: 1, want: explore.ErrExclusion},
+	{lock: "spin-then-park", make: newSpinning, bug: sleepsBlindly, workers: 2, times: 1, want: explore.ErrDeadlock},
+	{lock: "futex", make: newFutex, bug: wakesNone, workers: 2, times: 1, want: explore.ErrDeadlock},
 
-	{lock: "rw", make: newRW, bug: readerBlind, workers: 2, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
-	{lock: "bypass", make: newBypass, bug: plainEntry, workers: 2, turns: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
-	{lock: "bypass", make: newBypass, bug: plainShut, workers: 2, turns: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
-	{lock: "seq", make: newSeq, bug: evenAlways, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
-	{lock: "seq", make: newSeq, bug: noRetry, workers: 2, turns: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
-	{lock: "permits", make: newPermits, bug: oneTooMany, workers: 3, turns: 1, want: explore.ErrExclusion, traits: harness.Traits{Permits: 2}},
+	{lock: "rw", make: newRW, bug: readerBlind, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
+	{lock: "bypass", make: newBypass, bug: plainEntry, workers: 2, times: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
+	{lock: "bypass", make: newBypass, bug: plainShut, workers: 2, times: 2, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}, buffered: true},
+	{lock: "seq", make: newSeq, bug: evenAlways, workers: 2, times: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
+	{lock: "seq", make: newSeq, bug: noRetry, workers: 2, times: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
+	{lock: "permits", make: newPermits, bug: oneTooMany, workers: 3, times: 1, want: explore.ErrExclusion, traits: harness.Traits{Permits: 2}},
 }
 
 var limits = explore.Limits{Preemptions: 3, Reorderings: 2}
@@ -79,7 +79,7 @@ var limits = explore.Limits{Preemptions: 3, Reorderings: 2}
 // program returns the program of m, with the bug or without.
 func (m mutant) program(b bug) func() explore.Program {
 	v := &harness.Variant{Traits: m.traits, Local: func(s harness.Setup) harness.Local { return m.make(s.Workers, b) }}
-	return explore.Lock(v, explore.Use{Turns: slices.Repeat([]int{m.turns}, m.workers)})
+	return explore.Lock(v, explore.Use{Acquisitions: slices.Repeat([]int{m.times}, m.workers)})
 }
 
 func TestMutantsAreKilled(t *testing.T) {
@@ -106,7 +106,7 @@ func TestTwinsPass(t *testing.T) {
 		if r.Failure != nil || !r.Complete {
 			t.Errorf("%s without the bug %q: complete %t, %v", m.lock, m.bug, r.Complete, r.Failure)
 		}
-		t.Logf("%-14s %d workers x %d: %d schedules, %d states", m.lock, m.workers, m.turns, r.Schedules, r.States)
+		t.Logf("%-14s %d workers x %d: %d schedules, %d states", m.lock, m.workers, m.times, r.Schedules, r.States)
 	}
 }
 

@@ -26,7 +26,7 @@ type run struct {
 	known  []uint64   // sites of the waits in prefix
 	sites  []uint64   // of all waits
 	path   []decision // taken so far
-	trace  *trace     // nil while exploring; else r looks for no other schedules
+	trace  *trace     // nil while exploring; else r explores no other schedules
 	story  string     // what trace tells
 
 	current     int     // which worker did the last operation, or -1
@@ -136,7 +136,7 @@ func (w *Worker) point(a atomics.Access) (before uint64) {
 	return r.step(w)
 }
 
-// suspend gives control to the driver, until it is w's turn.
+// suspend gives control to the driver, until w is to run.
 func (w *Worker) suspend() {
 	w.co.suspend()
 	if w.run.aborted {
@@ -185,7 +185,7 @@ func (r *run) perform(w *Worker) (before uint64) {
 	a := w.pending
 	if w.waits {
 		w.waits = false
-		w.looks = w.looks[:0]
+		w.observed = w.observed[:0]
 	}
 	switch a.Op {
 	case atomics.OpSpin:
@@ -220,7 +220,7 @@ func (r *run) load(w *Worker) uint64 {
 	for i := len(w.buffer) - 1; i >= 0; i-- {
 		if w.buffer[i].cell == c {
 			w.happens(eventForward)
-			w.look(c, r.memory.cells[c].version)
+			w.observe(c, r.memory.cells[c].version)
 			r.note(w, w.pending, w.buffer[i].value, w.buffer[i].value)
 			return w.buffer[i].value
 		}
@@ -255,7 +255,7 @@ func (r *run) modify(w *Worker) uint64 {
 func (r *run) reads(w *Worker, c int) {
 	version := r.memory.cells[c].version
 	w.happens(version)
-	w.look(c, version)
+	w.observe(c, version)
 }
 
 // flush makes the oldest store in the buffer of w visible.

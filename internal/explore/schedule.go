@@ -223,7 +223,7 @@ func (r *run) state() uint64 {
 			alive |= 1 << w.id
 		}
 		// Whether a word was written matters to a worker that waits for nothing in particular.
-		stirred := w.stirred && w.waits && len(w.looks) == 0
+		stirred := w.stirred && w.waits && len(w.observed) == 0
 		flags := uint64(len(w.buffer)) << 8
 		for i, flag := range [...]bool{w.late, w.done, w.waits, stirred, w.stuck} {
 			if flag {

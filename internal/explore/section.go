@@ -68,7 +68,7 @@ func (s *section) state() uint64 {
 // Asks says that w begins to take the lock with its next operation.
 func (w *Worker) Asks() {
 	w.run.section.asking |= 1 << w.id
-	w.looks = w.looks[:0]
+	w.observed = w.observed[:0]
 	w.run.noteText(w, "calls Lock")
 }
 

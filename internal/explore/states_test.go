@@ -14,7 +14,7 @@ import (
 // A pattern is a lock with its own way to wait, for two workers.
 type pattern struct {
 	name         string
-	turns        int
+	acquisitions int
 	lock, unlock func(i int)
 }
 
@@ -52,7 +52,7 @@ func patterns() []pattern {
 }
 
 // TestKnownStatesLoseNothing compares all that can come of a program, as its
-// workers saw it and in the order of their turns, with what comes of it if
+// workers saw it and in the order of their acquisitions, with what comes of it if
 // every schedule is run to its end.
 func TestKnownStatesLoseNothing(t *testing.T) {
 	for i, p := range patterns() {
@@ -68,7 +68,7 @@ func TestKnownStatesLoseNothing(t *testing.T) {
 				}}
 				for i := range 2 {
 					program.Workers = append(program.Workers, func(*Worker) {
-						for range lock.turns {
+						for range lock.acquisitions {
 							lock.lock(i)
 							n := data.Load()
 							log[i] += fmt.Sprintf("%d ", n)
@@ -173,13 +173,13 @@ func TestFewSchedules(t *testing.T) {
 		r := Explore(func() Program {
 			held.Store(0)
 			users.Store(0)
-			turn := func(w *Worker) {
+			use := func(w *Worker) {
 				test.lock()
 				w.Enter()
 				w.Leave()
 				test.unlock()
 			}
-			return Program{Workers: []func(*Worker){turn, turn, turn}}
+			return Program{Workers: []func(*Worker){use, use, use}}
 		}, Limits{Preemptions: 2, Reorderings: 1})
 		if r.Schedules != test.want || r.Failure != nil {
 			t.Errorf("%s: %d schedules, want %d: %v", name, r.Schedules, test.want, r.Failure)

@@ -24,13 +24,13 @@ type Plan struct {
 // last plan a worker comes back, and is slept behind, before the one that slept behind it
 // the last time is up.
 var Plans = []Plan{
-	{Use{Turns: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 2}},
-	{Use{Turns: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 2}},
-	{Use{Turns: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause, Try: true}, Limits{Preemptions: 3, Reorderings: 1}},
-	{Use{Turns: []int{1, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 1}},
-	{Use{Turns: []int{1, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 1}},
-	{Use{Turns: []int{2, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPause}, Limits{Preemptions: 2, Reorderings: 1}},
-	{Use{Turns: []int{2, 2, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 2, Reorderings: 1}},
+	{Use{Acquisitions: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 2}},
+	{Use{Acquisitions: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 2}},
+	{Use{Acquisitions: []int{2, 2}, Nodes: []int{0, 1}, Wait: harness.WaitPause, Try: true}, Limits{Preemptions: 3, Reorderings: 1}},
+	{Use{Acquisitions: []int{1, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPause}, Limits{Preemptions: 3, Reorderings: 1}},
+	{Use{Acquisitions: []int{1, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 3, Reorderings: 1}},
+	{Use{Acquisitions: []int{2, 1, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPause}, Limits{Preemptions: 2, Reorderings: 1}},
+	{Use{Acquisitions: []int{2, 2, 1}, Nodes: []int{0, 1, 0}, Wait: harness.WaitPark}, Limits{Preemptions: 2, Reorderings: 1}},
 }
 
 // A Suite is the locks of a package and what is special about some of them.
@@ -68,13 +68,13 @@ func (s Suite) Run(t *testing.T) {
 
 func (s Suite) explore(t *testing.T, v *harness.Variant) error {
 	for _, p := range slices.Concat(Plans, s.More[v.Name]) {
-		if most := v.Traits.MaxWorkers; most > 0 && len(p.Use.Turns) > most {
+		if most := v.Traits.MaxWorkers; most > 0 && len(p.Use.Acquisitions) > most {
 			continue
 		}
 		start := time.Now()
 		r := Explore(Lock(v, p.Use), p.Limits)
-		t.Logf("turns %v, wait=%v, try=%t, %d preemptions, %d reorderings: %d schedules, %d states, %v",
-			p.Use.Turns, p.Use.Wait, p.Use.Try, p.Limits.Preemptions, p.Limits.Reorderings,
+		t.Logf("acquisitions %v, wait=%v, try=%t, %d preemptions, %d reorderings: %d schedules, %d states, %v",
+			p.Use.Acquisitions, p.Use.Wait, p.Use.Try, p.Limits.Preemptions, p.Limits.Reorderings,
 			r.Schedules, r.States, time.Since(start).Round(time.Millisecond))
 		switch {
 		case r.Failure != nil && v.Status == harness.Broken:
@@ -82,7 +82,7 @@ func (s Suite) explore(t *testing.T, v *harness.Variant) error {
 		case r.Failure != nil:
 			return r.Failure
 		case !r.Complete:
-			return fmt.Errorf("%s: not all schedules of %v were explored", v.Name, p.Use.Turns)
+			return fmt.Errorf("%s: not all schedules of %v were explored", v.Name, p.Use.Acquisitions)
 		}
 	}
 	if v.Status == harness.Broken {

@@ -118,7 +118,7 @@ func (w *Worker) standing(words map[atomics.Word]string) string {
 	case w.done:
 	case w.waits:
 		text = "waits"
-		for i, l := range w.looks {
+		for i, l := range w.observed {
 			text += fmt.Sprintf("%s %s", map[bool]string{true: " for", false: ","}[i == 0], words[w.run.memory.cells[l.cell].word])
 		}
 	case w.pending.Op == atomics.OpAcquire:

@@ -20,7 +20,7 @@ const (
 
 // The numbers behind waiting.
 const (
-	// patience is how many looks in a row may find the same before a worker
+	// patience is how many reads in a row may find the same before a worker
 	// counts as waiting, although it calls no SpinHint. It is more than one
 	// acquisition does without waiting.
 	patience = 10
@@ -46,17 +46,17 @@ type Worker struct {
 	buffer  []entry // StoreReleases that others do not see yet
 	late    bool    // the worker has gone on since
 
-	looks   []look // what it has read since it last began to wait
-	waits   bool   // it is about to spin: it has nothing to do until there is news
-	stirred bool   // another has written since it began to wait
-	site    uint64 // the call stack of the wait
-	out     int    // operations done in vain, since it was told to
-	stuck   bool   // it was told to, and it was in vain
-	last    bool   // it was told to because no other could go on
+	observed []observation // what it has read since it last began to wait
+	waits    bool          // it is about to spin: it has nothing to do until there is news
+	stirred  bool          // another has written since it began to wait
+	site     uint64        // the call stack of the wait
+	out      int           // operations done in vain, since it was told to
+	stuck    bool          // it was told to, and it was in vain
+	last     bool          // it was told to because no other could go on
 }
 
-// A look is a cell that a worker has read.
-type look struct {
+// An observation is a cell that a worker has read.
+type observation struct {
 	cell    int
 	version uint64
 	times   int // in a row, without a write of its own
@@ -67,10 +67,10 @@ func (w *Worker) ID() int { return w.id }
 
 func (w *Worker) happens(event uint64) { w.history = mix(w.history, event) }
 
-// look notes that w has read a version of cell c.
-func (w *Worker) look(c int, version uint64) {
-	for i := range w.looks {
-		l := &w.looks[i]
+// observe notes that w has read a version of cell c.
+func (w *Worker) observe(c int, version uint64) {
+	for i := range w.observed {
+		l := &w.observed[i]
 		if l.cell != c {
 			continue
 		}
@@ -80,22 +80,22 @@ func (w *Worker) look(c int, version uint64) {
 		l.times++
 		return
 	}
-	w.looks = append(w.looks, look{c, version, 1})
+	w.observed = append(w.observed, observation{c, version, 1})
 }
 
 // knows notes that w has written cell c itself: that is no news.
 func (w *Worker) knows(c int, version uint64) {
-	for i := range w.looks {
-		if w.looks[i].cell == c {
-			w.looks[i].version = version
+	for i := range w.observed {
+		if w.observed[i].cell == c {
+			w.observed[i].version = version
 		}
 	}
 }
 
-// acts notes that w has done more than look.
+// acts notes that w has done more than read.
 func (w *Worker) acts() {
-	for i := range w.looks {
-		w.looks[i].times = 0
+	for i := range w.observed {
+		w.observed[i].times = 0
 	}
 }
 
@@ -105,7 +105,7 @@ func (r *run) arrive(w *Worker) {
 	case atomics.OpSpin:
 		w.waits = true
 	case atomics.OpLoad, atomics.OpCompareAndSwap, atomics.OpSwap:
-		w.waits = r.looksAgain(w)
+		w.waits = r.pollsAgain(w)
 	case atomics.OpAcquire:
 		if !r.able(w) {
 			r.section.waiting(w)
@@ -122,13 +122,13 @@ func (r *run) arrive(w *Worker) {
 	}
 }
 
-// looksAgain reports whether w is about to look at what it has looked at often
-// enough, and will again find the same.
-func (r *run) looksAgain(w *Worker) bool {
+// pollsAgain reports whether w is about to read what it has read often enough,
+// and will again find the same.
+func (r *run) pollsAgain(w *Worker) bool {
 	if !r.idles(w) {
 		return false
 	}
-	for _, l := range w.looks {
+	for _, l := range w.observed {
 		if l.times >= patience && r.memory.cells[l.cell].word == w.pending.Word {
 			return l.version == r.memory.cells[l.cell].version
 		}
@@ -161,15 +161,15 @@ func (r *run) able(w *Worker) bool {
 	return true
 }
 
-// news reports whether something that w has looked at is different now. If it
-// has looked at nothing, any write is news.
+// news reports whether something that w has read is different now. If it
+// has read nothing, any write is news.
 func (r *run) news(w *Worker) bool {
-	for _, l := range w.looks {
+	for _, l := range w.observed {
 		if r.memory.cells[l.cell].version != l.version {
 			return true
 		}
 	}
-	return len(w.looks) == 0 && w.stirred
+	return len(w.observed) == 0 && w.stirred
 }
 
 // goesOut reports whether w, told to wait until it does something else, goes
@@ -184,7 +184,7 @@ func (r *run) goesOut(w *Worker) bool {
 	}
 	vain := r.idles(w)
 	if r.trace != nil {
-		r.noteText(w, fmt.Sprintf("waits and looks, %d operations in vain", w.out-1))
+		r.noteText(w, fmt.Sprintf("waits and polls, %d operations in vain", w.out-1))
 	}
 	w.out = 0
 	if vain {

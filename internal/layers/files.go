@@ -33,7 +33,7 @@ type layer struct {
 // that is not here fails the test. Tests may use what they like.
 var fileLayers = map[string][]layer{
 	"reports": {
-		{"words", "marks and addresses", []string{"doc.go", "format.go", "slug.go", "status.go"}},
+		{"words", "marks and addresses; where figures come from", []string{"doc.go", "format.go", "slug.go", "source.go", "status.go"}},
 		{"palette", "colours; what a picture is", []string{"palette.go", "picture.go"}},
 		{"styles", "lettering, scales of colour, pictures inside a page", []string{"heatscale.go", "inline.go", "style.go"}},
 		{"data", "the run in texts of bounded length; its groups, its findings", []string{"finding.go", "group.go", "origin.go", "sheet.go", "tidy.go"}},
@@ -48,7 +48,7 @@ var fileLayers = map[string][]layer{
 			"chart_wait.go", "chart_wait_policy.go", "machines_charts.go", "machines_overlay.go",
 		}},
 		{"list", "the charts in their order", []string{"suite.go"}},
-		{"sections", "what a page says", []string{"checked.go", "conclusion.go", "lead.go", "study.go"}},
+		{"sections", "what a page says", []string{"checked.go", "conclusion.go", "glossary.go", "lead.go", "study.go"}},
 		{"document", "all that a page says; a chart alone", []string{"document.go", "render.go"}},
 		{"composition", "the document of a run; writers of text", []string{"compose.go", "markdown_text.go", "text.go"}},
 		{"pages", "HTML and Markdown; the document of several machines", []string{"html.go", "machines_compose.go", "markdown.go"}},

@@ -15,7 +15,7 @@ import (
 // the lab needs of it is in its package lab.
 type library struct {
 	path  string
-	never []string // packages of the standard library that it must not link
+	never []string // packages that it must not link, of the standard library or another
 }
 
 // libraries have a golden list each, in testdata/libraries, of the packages
@@ -23,6 +23,7 @@ type library struct {
 var libraries = []library{
 	{"spinlock", []string{"crypto/tls", "net", "regexp"}},
 	{"mutex", []string{"crypto/tls", "net", "regexp"}},
+	{"redislock", []string{"github.com/go-zookeeper/zk", "internal/zksession"}},
 }
 
 func isLibrary(path string) bool {
@@ -49,8 +50,8 @@ func (l library) checkDeps(pkgs []pkg, accepted string, all bool) error {
 		}
 	}
 	for _, d := range l.never {
-		if slices.Contains(pkgs[i].std, d) {
-			errs = append(errs, fmt.Errorf("%s links %s of the standard library", l.path, d))
+		if slices.Contains(pkgs[i].std, d) || slices.Contains(pkgs[i].deps, d) {
+			errs = append(errs, fmt.Errorf("%s links %s, which it must not", l.path, d))
 		}
 	}
 	return errors.Join(errs...)

@@ -50,6 +50,7 @@ var ranks = map[string]int{
 	"harness/resultfile": 3,
 	"spinlock/lab":       3,
 	"mutex/lab":          3,
+	"redislock/lab":      3,
 
 	"harness/runner":     4,
 	"harness/compare":    4,
@@ -75,7 +76,7 @@ type ban struct {
 	tested bool // its tests may import what it may not
 }
 
-var locks = []string{"spinlock", "spinlock/lab", "mutex", "mutex/lab", "zklock", "redislock", "peers"}
+var locks = []string{"spinlock", "spinlock/lab", "mutex", "mutex/lab", "zklock", "redislock", "redislock/lab", "peers"}
 
 var bans = []ban{
 	{from: "reports", to: locks, why: "a report is drawn from a file, which must still draw after its locks are gone"},

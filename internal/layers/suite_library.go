@@ -13,11 +13,13 @@ type lockType struct {
 	name    string
 	src     source // declares it
 	made    bool   // has a constructor, New and its name
+	maker   string // the type with a method by its name that makes it, such as Client; "" for none
 	workers bool   // has handles, by a method Worker
 }
 
 // lockTypes returns the exported types of the library's files that are locks:
-// those with a method Worker, and those with a method Lock that are no handles.
+// those with a method Worker, those with a method Lock that are no handles, and those
+// that a client makes.
 func lockTypes(library []source) []lockType {
 	var types []lockType
 	handles, made := make(map[string]bool), make(map[string]bool)
@@ -43,6 +45,32 @@ func lockTypes(library []source) []lockType {
 	types = slices.DeleteFunc(types, func(t lockType) bool { return handles[t.name] })
 	for i := range types {
 		types[i].made = made[types[i].name]
+	}
+	return byClients(types, library)
+}
+
+// byClients returns types with the exported types that have a method of another to make
+// them, which has their name: locks if that is not a lock itself, and handles of it if it
+// is.
+func byClients(types []lockType, library []source) []lockType {
+	for _, src := range library {
+		for _, d := range src.file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || fn.Recv == nil || !fn.Name.IsExported() || fn.Type.Results == nil || typeName(fn.Type.Results.List[0].Type) != fn.Name.Name {
+				continue
+			}
+			name, maker := fn.Name.Name, typeName(fn.Recv.List[0].Type)
+			i := slices.IndexFunc(types, func(t lockType) bool { return t.name == name })
+			switch ofLock := slices.ContainsFunc(types, func(t lockType) bool { return t.name == maker }); {
+			case ofLock && i >= 0:
+				types = slices.Delete(types, i, i+1)
+			case ofLock:
+			case i >= 0:
+				types[i].maker = maker
+			default: // its method Lock is that of a part
+				types = append(types, lockType{name: name, src: src, maker: maker})
+			}
+		}
 	}
 	return types
 }
@@ -73,9 +101,17 @@ func unsuited(library, files []source) error {
 	return errors.Join(errs...)
 }
 
-// makes reports whether n names the lock or its constructor.
+// makes reports whether n names the lock or its constructor, or calls the method that
+// makes it.
 func makes(n ast.Node, library []source, t lockType) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
+		if t.maker != "" {
+			if call, ok := n.(*ast.CallExpr); ok {
+				sel, ok := call.Fun.(*ast.SelectorExpr)
+				found = found || ok && sel.Sel.Name == t.name
+			}
+			return !found
+		}
 		if sel, ok := n.(*ast.SelectorExpr); ok && typeName(sel.X) == library[0].file.Name.Name {
 			found = found || sel.Sel.Name == t.name || sel.Sel.Name == "New"+t.name
 		}
@@ -98,11 +134,29 @@ func (t lockType) entry() string {
 		lock = strings.Replace(lock, "harness.Shared", "harness.Handles", 1)
 	}
 	name := strings.ReplaceAll(strings.TrimSuffix(t.src.name, ".go"), "_", "-")
+	if t.maker != "" {
+		return t.remoteEntry(name)
+	}
 	return fmt.Sprintf(`	{
 		Name: %q, Doc: "what it is", Paper: "who wrote of it, and the year",
 		Family: harness.%s, Status: harness.Reference,
 		Local: func(s harness.Setup) harness.Local { return %s },
 	},`, name, family, lock)
+}
+
+// remoteEntry returns what to add to Suite for a lock that a client of servers makes.
+func (t lockType) remoteEntry(name string) string {
+	pkg := t.src.file.Name.Name
+	short, family := strings.TrimSuffix(pkg, "lock"), "Redis"
+	if short == "zk" {
+		family = "ZooKeeper"
+	}
+	return fmt.Sprintf(`	{
+		Name: %q, Doc: "what it is", Paper: "who wrote of it, and the year",
+		Family: harness.%s, Status: harness.Reference,
+		Traits: harness.Traits{Needs: harness.Kind%[2]s},
+		Remote: remote(func(c *%s.%s, name string, o %[3]s.Options) locker { return c.%[5]s(name, o) }),
+	},`, short+"-"+name, family, pkg, t.maker, t.name)
 }
 
 // implementing returns the files that implement a variant which home names: those

@@ -32,6 +32,13 @@ func TestSuiteComplete(t *testing.T) {
 		{"library/lab", []*harness.Variant{{Name: "good", Paper: "Scott 2013"}}, []string{`good.go does not cite the source of "good", "Scott 2013": its comments lack Scott, 2013`}},
 		{"library/lab", []*harness.Variant{{Name: "queue", Paper: "Scott 2013"}}, []string{`queue.go does not cite the source of "queue"`}},
 		{"library/lab", []*harness.Variant{{Name: "own", Paper: "Craig 1993"}}, []string{`suite.go does not cite the source of "own"`}},
+		{"clients/lab", []*harness.Variant{{Name: "redis-mutex", Paper: "Lamport 1974"}}, []string{
+			"for_gotten.go declares the lock Forgotten, but Suite of its lab has no variant of it; add this to Suite in lab/suite.go:",
+			`Name: "redis-for-gotten"`,
+			"Family: harness.Redis, Status: harness.Reference,\n\t\tTraits: harness.Traits{Needs: harness.KindRedis},",
+			"Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker { return c.Forgotten(name, o) })",
+		}},
+		{"clients/lab", []*harness.Variant{{Name: "redis-mutex", Paper: "Scott 2013"}}, []string{`mutex.go does not cite the source of "redis-mutex"`}},
 		{"nosuite", nil, []string{"no variable Suite"}},
 		{"missing", nil, []string{"no Go files"}},
 	} {
@@ -47,9 +54,13 @@ func TestSuiteComplete(t *testing.T) {
 // TestOnlyForgottenLocks: what a library exports beside its locks is no lock, and a
 // lock that the lab makes by a function of its own is not forgotten.
 func TestOnlyForgottenLocks(t *testing.T) {
-	suite := []*harness.Variant{{Name: "good", Paper: "Anderson 1990"}, {Name: "queue", Paper: "Craig 1993"}, {Name: "own", Paper: "Scott 2013"}}
-	err := suiteComplete("testdata/suites/library/lab", suite)
-	if err == nil || strings.Count(err.Error(), "declares the lock") != 1 || strings.Contains(err.Error(), "cite") {
-		t.Errorf("got %v, want one forgotten lock and no more", err)
+	for dir, suite := range map[string][]*harness.Variant{
+		"library": {{Name: "good", Paper: "Anderson 1990"}, {Name: "queue", Paper: "Craig 1993"}, {Name: "own", Paper: "Scott 2013"}},
+		"clients": {{Name: "redis-mutex", Paper: "Lamport 1974"}},
+	} {
+		err := suiteComplete("testdata/suites/"+dir+"/lab", suite)
+		if err == nil || strings.Count(err.Error(), "declares the lock") != 1 || strings.Contains(err.Error(), "cite") {
+			t.Errorf("%s: got %v, want one forgotten lock and no more", dir, err)
+		}
 	}
 }

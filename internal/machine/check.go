@@ -37,7 +37,7 @@ func WarningKinds() []string {
 	return kinds
 }
 
-// Checks returns what was looked at in the machine at rest, one check for each
+// Checks returns what was checked in the machine at rest, one check for each
 // kind of warning that [Environment.Warnings] may give.
 func (e Environment) Checks() []Check {
 	found := func(ok bool, format string, args ...any) string {

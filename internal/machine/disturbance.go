@@ -23,15 +23,15 @@ type disturbance struct {
 	remedy     string
 }
 
-// moveCost is about what it costs that a thread moves to another processor, where
-// it finds none of its data in the caches. BenchmarkMove measures the CPU time that
-// its next piece of work takes more: on a guest on AMD EPYC 1 to 12 µs for a
-// message and its answer through a socket, as in a turn of a remote lock; 1 µs for
-// a walk over 16 KiB, 5 µs over 256 KiB, and 18 µs over 1 MiB, which is the whole
-// level-2 cache. A worker that waits for an answer moves whenever another
-// processor is idle, thousands of times a second, and is no slower for it: in a run
-// of 14 remote locks with one worker, windows with over 2500 moves a second had
-// 1.02 times the median rate of their case.
+// moveCost is about what it costs that a thread moves to another processor,
+// where it finds none of its data in the caches. BenchmarkMove measures the CPU
+// time that its next piece of work takes more: on a guest on AMD EPYC 1 to 12
+// µs for a message and its answer through a socket, as in an acquisition of a
+// remote lock; 1 µs for a walk over 16 KiB, 5 µs over 256 KiB, and 18 µs over 1
+// MiB, which is the whole level-2 cache. A worker that waits for an answer
+// moves whenever another processor is idle, thousands of times a second, and is
+// no slower for it: in a run of 14 remote locks with one worker, windows with
+// over 2500 moves a second had 1.02 times the median rate of their case.
 const moveCost = 10 * time.Microsecond
 
 // moving returns the share of the time of the processors that work which moves
@@ -124,10 +124,11 @@ func NoiseWarnings(n harness.Noise) []harness.Warning {
 	return ws
 }
 
-// A Check is something that was looked at before figures are believed.
+// A Check is a property of the machine that was tested before figures are
+// believed.
 type Check struct {
 	Kind  string // of the warning that it may give
-	Name  string // what was looked at
+	Name  string // what was tested
 	Found string // "" if the system does not tell
 	Bad   bool   // there is a warning about it
 }

@@ -63,8 +63,8 @@ type Count struct {
 }
 
 // Value returns the number of events; false if they cannot be counted. A
-// processor has few counters, and the kernel takes turns where more events are
-// asked for: then Value is an estimate, Raw times Enabled by Running.
+// processor has few counters, and the kernel multiplexes them where more events
+// are asked for: then Value is an estimate, Raw times Enabled by Running.
 func (c Count) Value() (float64, bool) {
 	if c.Reason != "" || c.Running <= 0 {
 		return 0, false

@@ -26,7 +26,7 @@ func readHypervisor(fsys fs.FS, arch, kernel string, info map[string]string) str
 	return name
 }
 
-// hypervisorName looks for marks of a hypervisor in what the firmware and the
+// hypervisorName searches for marks of a hypervisor in what the firmware and the
 // kernel say.
 func hypervisorName(fsys fs.FS, kernel string) string {
 	if strings.Contains(strings.ToLower(kernel), "microsoft") { // WSL
@@ -71,7 +71,7 @@ func hypervisorName(fsys fs.FS, kernel string) string {
 	return ""
 }
 
-// inContainer looks for the marks that container engines leave.
+// inContainer searches for the marks that container engines leave.
 func inContainer(fsys fs.FS) bool {
 	for _, file := range []string{".dockerenv", "run/.containerenv", "run/systemd/container"} {
 		if _, err := fs.Stat(fsys, file); err == nil {

@@ -186,7 +186,7 @@ func (t transit) offset(back transit) (offset, err float64) {
 	return (there - home) / 2, (there + home) / 2
 }
 
-// volley sends the time through out and takes it from in, in turns. A message
+// volley sends the time through out and takes it from in, alternately. A message
 // is the time doubled, and in the lowest bit the parity of the round, by which
 // the other side knows that it is new: two readings of a coarse clock may be
 // equal. A reading serves twice, as the end of one way and the start of the
@@ -195,18 +195,18 @@ func volley(in, out *atomic.Uint64, serves bool, shift uint64) (t transit) {
 	start := time.Now()
 	now := stamp() + shift
 	for round := range uint64(skewRounds) {
-		turn := (round + 1) & 1
+		parity := (round + 1) & 1
 		if serves {
-			out.Store(now<<1 | turn)
+			out.Store(now<<1 | parity)
 		}
-		sent, ok := await(in, turn, start)
+		sent, ok := await(in, parity, start)
 		if !ok {
 			break
 		}
 		now = stamp() + shift
 		t.add(int64(now<<1-sent&^1) >> 1)
 		if !serves {
-			out.Store(now<<1 | turn)
+			out.Store(now<<1 | parity)
 		}
 	}
 	return t
@@ -215,9 +215,9 @@ func volley(in, out *atomic.Uint64, serves bool, shift uint64) (t transit) {
 // await waits for a message of the given parity, but not for long: the other
 // thread may have lost its processor. The loop is Go, which a garbage collection
 // can interrupt; a pause instruction would only add to the round trip.
-func await(in *atomic.Uint64, turn uint64, start time.Time) (message uint64, ok bool) {
+func await(in *atomic.Uint64, parity uint64, start time.Time) (message uint64, ok bool) {
 	for i := 1; ; i++ {
-		if m := in.Load(); m&1 == turn {
+		if m := in.Load(); m&1 == parity {
 			return m, true
 		}
 		if i&1023 == 0 && time.Since(start) > skewPatience {

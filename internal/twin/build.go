@@ -48,7 +48,7 @@ func build(ctx context.Context, dir string, p *Program, o Options) (string, erro
 	if flags == nil {
 		flags = []string{"-O2"}
 	}
-	out := filepath.Join(dir, "twin.exe") // Windows wants a suffix, nobody else minds
+	out := filepath.Join(dir, "twin.exe") // Windows wants a suffix; other systems ignore it
 	said, err := compile(ctx, dir, words, flags, p.File, out)
 	if err == nil {
 		return out, nil

@@ -45,7 +45,7 @@
 //	int main(void) { return twin_serve("topic", cases, number); }
 //
 // and a line in Programs. The work of a case may time itself, as
-// core_to_core.c does, or look at run->stop and count, as a lock would.
+// core_to_core.c does, or poll run->stop and count, as a lock would.
 //
 // Rank 1. It imports the standard library only.
 package twin

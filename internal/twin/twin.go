@@ -26,7 +26,7 @@ type Twin struct {
 	stderr  tail
 
 	lines  chan string   // of the child, closed at the end of its output
-	killed chan struct{} // closed when nobody reads lines any more
+	killed chan struct{} // closed when lines are no longer read
 	gone   chan struct{} // closed when the child is gone and waited for
 	ended  error         // valid after gone
 	kill   func()

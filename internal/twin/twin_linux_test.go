@@ -63,7 +63,7 @@ func TestDiesWithOwner(t *testing.T) {
 }
 
 // threads returns how many threads of a process run, 0 if it is gone or only
-// waits for somebody to take note.
+// waits for its parent to reap it.
 func threads(pid string) int {
 	text, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/stat")
 	if err != nil {

@@ -116,7 +116,7 @@ func TestCases(t *testing.T) {
 				if ns := r.NsPerOp(); !(ns > 0) || math.IsInf(ns, 0) {
 					t.Errorf("%s: %+v, %v ns for an operation", name, r, ns)
 				}
-				// Who hands the word over waits until it is handed back.
+				// A thread that hands the word over waits until it is handed back.
 				if p == CoreToCore && r.Ops[0] != r.Ops[1] {
 					t.Errorf("%s: %+v", name, r)
 				}
@@ -136,9 +136,9 @@ func TestNoHeader(t *testing.T) {
 	}
 }
 
-// TestRefusals: a bad command has an answer that says why, and the child goes
-// on.
-func TestRefusals(t *testing.T) {
+// TestRejectedCommands: a bad command has an answer that says why, and the
+// child goes on.
+func TestRejectedCommands(t *testing.T) {
 	tw := start(t, CoreToCore)
 	two := []int{Unbound, Unbound}
 	for _, test := range []struct {

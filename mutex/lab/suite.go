@@ -14,7 +14,7 @@ var Suite = []*harness.Variant{
 	empty,
 	{
 		Name:   "chan",
-		Doc:    "a channel with room for one: the sender holds the lock",
+		Doc:    "a channel with capacity one: the sender holds the lock",
 		Paper:  "Go memory model 2022",
 		Family: harness.Blocking,
 		Status: harness.Reference,
@@ -61,7 +61,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Brandenburg & Anderson 2010",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{ReadWrite: true},
+		Traits: harness.Traits{ReadWrite: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&mutex.PhaseFair{Wait: o.Wait, Pin: o.Pin})
@@ -84,7 +84,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Lameter 2005, Boehm 2012",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{ReadWrite: true},
+		Traits: harness.Traits{ReadWrite: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&mutex.SeqLock{Wait: o.Wait, Pin: o.Pin})

@@ -224,12 +224,12 @@ const axe = readFileSync(axeFile, 'utf8');
 const browser = new Browser(program);
 const stop = () => browser.close().then(() => process.exit(1));
 process.on('SIGINT', stop).on('SIGTERM', stop);
-process.stdout.on('error', stop); // nobody reads on
+process.stdout.on('error', stop); // no reader is left
 let failed = false;
 try {
   await browser.open();
   const missed = await checkChecker(browser, axe, pages[0]);
-  for (const m of missed) console.log(`${pages[0]}: damaged on purpose, and nobody said: ${m}`);
+  for (const m of missed) console.log(`${pages[0]}: damaged on purpose, and not reported: ${m}`);
   failed = missed.length > 0;
   console.log(`planted violations: ${Object.keys(DAMAGE).length - missed.length} of ${Object.keys(DAMAGE).length} found`);
   for (const page of pages) {

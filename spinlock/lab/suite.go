@@ -16,6 +16,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
 		Status: harness.Reference,
+		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&spinlock.TAS{Wait: o.Wait, Pin: o.Pin})
@@ -27,6 +28,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
 		Status: harness.Reference,
+		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&spinlock.ExchangeTAS{Wait: o.Wait, Pin: o.Pin})
@@ -38,6 +40,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Rudolph & Segall 1984",
 		Family: harness.Spin,
 		Status: harness.Reference,
+		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&spinlock.TTAS{Wait: o.Wait, Pin: o.Pin})
@@ -49,6 +52,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
 		Status: harness.Recommended, Complexity: harness.Single,
+		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			o := options(s)
 			return harness.Shared(&spinlock.Backoff{Wait: o.Wait, Pin: o.Pin})
@@ -60,7 +64,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Reed & Kanodia 1979",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Shared(spinlock.NewTicket(s.Workers, options(s)))
 		},
@@ -71,7 +75,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Mellor-Crummey & Scott 1991",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Shared(spinlock.NewProportionalTicket(s.Workers, options(s)))
 		},
@@ -82,7 +86,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2019",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			// An array of its own, so that locks measured together share nothing.
 			array := spinlock.NewWaitingArray(min(16*s.Workers, twaSlots))
@@ -95,7 +99,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Anderson 1990",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Shared(spinlock.NewAnderson(s.Workers, options(s)))
 		},
@@ -106,7 +110,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Mellor-Crummey & Scott 1991",
 		Family: harness.Spin,
 		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewMCS(s.Workers, options(s)))
 		},
@@ -117,7 +121,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Auslander et al. 2003",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewK42(s.Workers, options(s)))
 		},
@@ -128,7 +132,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Craig 1993",
 		Family: harness.Spin,
 		Status: harness.Recommended, Complexity: harness.Queued,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewCLH(s.Workers, options(s)))
 		},
@@ -139,7 +143,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2025",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			// A space of its own, so that locks measured together share nothing.
 			return harness.Handles(spinlock.NewHapax(s.Workers, spinlock.NewHapaxSpace(4*s.Workers), options(s)))
@@ -151,7 +155,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2021",
 		Family: harness.Spin,
 		Status: harness.Reference,
-		Traits: harness.Traits{FIFO: true},
+		Traits: harness.Traits{FIFO: true, FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewHemlock(s.Workers, options(s)))
 		},
@@ -163,6 +167,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice 2017",
 		Family: harness.Spin,
 		Status: harness.Reference,
+		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewMalthusian(s.Workers, options(s)))
 		},
@@ -173,6 +178,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice & Kogan 2020",
 		Family: harness.Spin,
 		Status: harness.Reference,
+		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			return harness.Handles(spinlock.NewFissile(s.Workers, options(s)))
 		},
@@ -183,6 +189,7 @@ var Suite = []*harness.Variant{
 		Paper:  "Dice, Marathe & Shavit 2012",
 		Family: harness.Spin,
 		Status: harness.Reference,
+		Traits: harness.Traits{FollowsWait: true},
 		Local: func(s harness.Setup) harness.Local {
 			if len(s.Nodes) == 0 || slices.Min(s.Nodes) == slices.Max(s.Nodes) {
 				return harness.Shared(spinlock.NewTicket(s.Workers, options(s)))

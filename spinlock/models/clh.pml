@@ -39,7 +39,7 @@ active [N] proctype Worker() {
 		d_step { load(BUSY(pred)) == 0 -> enterInOrder() };
 		section;
 		d_step {
-			room -> put(BUSY(own), 0);
+			space -> put(BUSY(own), 0);
 			leave();
 #ifndef KEEP_NODE
 			own = pred;

@@ -44,11 +44,11 @@ Stores stores[N];
 /* fenced is when a LOCKed instruction or a fence can go on. */
 #define fenced (mine.n == 0)
 
-/* room is what a step with a store in it begins with. */
+/* space is what a step with a store in it begins with. */
 #ifdef FULL_WAITS
-#define room (mine.n < SIZE)
+#define space (mine.n < SIZE)
 #else
-#define room true
+#define space true
 #endif
 
 /* put is a store, as a part of a step. */
@@ -63,7 +63,7 @@ inline put(w, v) {
 #endif
 }
 
-#define store(w, v) d_step { room -> put(w, v) }
+#define store(w, v) d_step { space -> put(w, v) }
 
 /* drop takes store i out of the buffer of worker b. What is left behind is set
    to 0: states that differ there alone would be explored twice. */
@@ -134,7 +134,7 @@ inline enterInOrder() {
 
 /* section is what the holder does: it finds what the last one left, and changes
    it by a plain store. */
-#define section d_step { room -> assert(load(DATA) == latest); latest = 1 - latest; put(DATA, latest) }
+#define section d_step { space -> assert(load(DATA) == latest); latest = 1 - latest; put(DATA, latest) }
 
 /* leave belongs to the first step of the release. */
 inline leave() { inside-- }

@@ -100,7 +100,7 @@ active [N] proctype Worker() {
 		if
 		:: d_step { other == 0 -> enterInOrder() }
 		:: other != 0 ->
-			d_step { room -> put(NEXT(other), me); other = 0 };
+			d_step { space -> put(NEXT(other), me); other = 0 };
 #ifdef ARM_LATE
 			store(GRANT(me), AWAITED);
 #endif
@@ -118,7 +118,7 @@ held:		skip;
 #ifdef FREE_BY_STORE
 			other = load(TAIL);
 			if
-			:: other == me -> d_step { room -> put(TAIL, 0); other = 0 }; goto released
+			:: other == me -> d_step { space -> put(TAIL, 0); other = 0 }; goto released
 			:: other != me
 			fi;
 #else

@@ -58,7 +58,7 @@ poll:
 #endif
 		fi;
 		section;
-		d_step { room -> put(FLAG(me), 0); leave() }
+		d_step { space -> put(FLAG(me), 0); leave() }
 	:: break
 	od
 }

@@ -76,7 +76,7 @@ held:		skip;
 #ifdef STALE
 		number = seen;
 #endif
-		d_step { room -> put(SERVING, (number + 1) % WRAP); number = 0 }
+		d_step { space -> put(SERVING, (number + 1) % WRAP); number = 0 }
 #ifdef TRY
 	:: again ->
 		number = load(SERVING);

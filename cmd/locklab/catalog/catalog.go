@@ -6,14 +6,14 @@ import (
 	"locklab/harness"
 	mutexlab "locklab/mutex/lab"
 	"locklab/peers"
-	"locklab/redislock"
+	redislab "locklab/redislock/lab"
 	spinlab "locklab/spinlock/lab"
 	"locklab/zklock"
 )
 
 // All lists every variant, family by family, in the order charts draw them.
 func All() []*harness.Variant {
-	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklock.Suite, redislock.Suite, peers.Suite)
+	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklock.Suite, redislab.Suite, peers.Suite)
 }
 
 // Defaults are the locks that are measured by default: one for each

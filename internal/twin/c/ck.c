@@ -8,7 +8,7 @@
 #include <ck_spinlock.h>
 
 enum {
-	BATCH = 64, /* operations between two looks at the end of the run */
+	BATCH = 64, /* operations between two polls of the end of the run */
 	MOST = 64,  /* threads */
 };
 

@@ -11,7 +11,7 @@
 enum {
 	FIRST = 64,          /* round trips of the first sample */
 	MEET = 3,            /* round trips before the clock starts */
-	TRIES = 100,         /* samples, until one in which nobody was preempted */
+	TRIES = 100,         /* samples, until one in which no thread was preempted */
 	MOST = 1 << 24,      /* round trips of a sample */
 	PATIENCE = 1 << 20,  /* vain tries before a thread lets others run */
 	LINES = 8192,
@@ -19,7 +19,7 @@ enum {
 
 typedef void hand_over(_Atomic uint64_t *w, uint64_t me, int64_t hops);
 
-/* CAS-spin: try without looking. */
+/* CAS-spin: try without a load. */
 static void hand_by_cas(_Atomic uint64_t *w, uint64_t me, int64_t hops) {
 	for (int64_t i = 0; i < hops; i++) {
 		uint64_t want = me;
@@ -33,7 +33,7 @@ static void hand_by_cas(_Atomic uint64_t *w, uint64_t me, int64_t hops) {
 	}
 }
 
-/* Load, then CAS: look until a try can succeed. */
+/* Load, then CAS: poll until a try can succeed. */
 static void hand_by_load(_Atomic uint64_t *w, uint64_t me, int64_t hops) {
 	for (int64_t i = 0; i < hops; i++) {
 		uint64_t want = me;

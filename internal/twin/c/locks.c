@@ -14,9 +14,9 @@
 #endif
 
 enum {
-	BATCH = 64, /* operations between two looks at the end of the run */
+	BATCH = 64, /* operations between two polls of the end of the run */
 	MOST = 64,  /* threads */
-	LOOKS = 1 << 14, /* vain looks before a thread lets others run */
+	POLLS = 1 << 14, /* failed polls before a thread lets others run */
 };
 
 #define PADDED alignas(TWIN_LINE)
@@ -24,11 +24,11 @@ enum {
 /* Waits until cond holds. */
 #define AWAIT(cond) \
 	do { \
-		for (int looks = 0; !(cond); looks++) { \
+		for (int polls = 0; !(cond); polls++) { \
 			HINT(); \
-			if (looks == LOOKS) { \
+			if (polls == POLLS) { \
 				sched_yield(); \
-				looks = 0; \
+				polls = 0; \
 			} \
 		} \
 	} while (0)

@@ -40,7 +40,7 @@ struct twin_count {
 struct twin_run {
 	int threads;
 	int64_t span;       /* ns, how long the run is to take */
-	atomic_bool stop;   /* set when span is over, for work that looks */
+	atomic_bool stop;   /* set when span is over, for work that polls it */
 	int64_t elapsed;    /* ns; work sets it if it times itself */
 	void *shared;       /* begin may set it, end may free it */
 	struct twin_count count[TWIN_THREADS]; /* work sets ops */
@@ -54,7 +54,7 @@ struct twin_case {
 	bool (*begin)(struct twin_run *);
 	void (*work)(struct twin_run *, int thread);
 	void (*end)(struct twin_run *);
-	bool times_itself; /* sets elapsed and does not look at stop */
+	bool times_itself; /* sets elapsed and does not poll stop */
 };
 
 static int64_t twin_now(void) {

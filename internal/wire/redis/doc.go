@@ -1,5 +1,5 @@
 // Package redis connects to a [harness.Endpoint] that is a Redis server, and counts
-// the commands sent on behalf of a lock. What a connection needs to be set up is not
+// the commands and messages that cross the wire on behalf of a lock. What a connection needs to be set up is not
 // counted, so the counts are the cost of the lock alone.
 //
 // Rank 1. It imports harness and go-redis, and must never import a lock or the

@@ -1,10 +1,9 @@
 package redis
 
 import (
-	"context"
+	"cmp"
 	"fmt"
-	"net"
-	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -16,10 +15,15 @@ import (
 // must not wait for a connection until its lease is half over.
 const poolSize = 64
 
-// Connect returns a client of the server at.Addrs[0][0] and the Counter of its
-// commands. Each command counts as one request, those of a pipeline too; what
+// dialTimeout is the client library's own.
+const dialTimeout = 5 * time.Second
+
+// Connect returns a client of the server at.Addrs[0][0] and the Counter of what crosses
+// its connections, and those of every client that is made by its options. Each command
+// counts as one request, those of a pipeline and those that subscribe too; what
 // go-redis sends to set up a connection (HELLO, AUTH, CLIENT, SELECT) does
-// not, by whatever command it is sent. It connects on first use.
+// not, by whatever command it is sent. Each message of a channel counts as one
+// notification. It connects on first use.
 //
 // The client never repeats a command or a dial by itself: a repeated SET NX
 // meets its own key and takes it for another client's. It honours deadlines of contexts.
@@ -50,51 +54,10 @@ func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client,
 	for _, f := range tweak {
 		f(o)
 	}
-	client := redis.NewClient(o)
+	if o.Dialer == nil {
+		o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: cmp.Or(o.DialTimeout, dialTimeout), TLSConfig: o.TLSConfig})
+	}
 	counter := new(Counter)
-	client.AddHook(hook{counter})
-	return client, counter, nil
-}
-
-// A Counter counts commands. Its zero value is ready; any number of clients and
-// goroutines may share it.
-type Counter struct{ requests atomic.Uint64 }
-
-var _ harness.Counter = (*Counter)(nil)
-
-// Counts returns the commands so far.
-func (c *Counter) Counts() harness.Counts { return harness.Counts{Requests: c.requests.Load()} }
-
-// hook counts the commands of a client.
-type hook struct{ counter *Counter }
-
-func (h hook) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return next(ctx, network, addr)
-	}
-}
-
-func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		h.count(cmd)
-		return next(ctx, cmd)
-	}
-}
-
-func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			h.count(cmd)
-		}
-		return next(ctx, cmds)
-	}
-}
-
-func (h hook) count(cmd redis.Cmder) {
-	switch cmd.Name() {
-	case "hello", "auth", "client", "select":
-		// The handshake of each connection passes through the hook as well.
-	default:
-		h.counter.requests.Add(1)
-	}
+	o.Dialer = counting(o.Dialer, counter)
+	return redis.NewClient(o), counter, nil
 }

@@ -24,10 +24,10 @@ func TestRedisCounts(t *testing.T) {
 	}
 	defer client.Close()
 	ctx := t.Context()
-	expect := func(what string, want uint64) {
+	expect := func(what string, want harness.Counts) {
 		t.Helper()
-		if got := counter.Counts(); got != (harness.Counts{Requests: want}) {
-			t.Errorf("after %s: counts %+v, want %d requests", what, got, want)
+		if got := counter.Counts(); got != want {
+			t.Errorf("after %s: counts %+v, want %+v", what, got, want)
 		}
 	}
 	key := "locklab:wire-test:" + t.Name()
@@ -38,7 +38,7 @@ func TestRedisCounts(t *testing.T) {
 		}
 	}
 	must(client.Set(ctx, key, "x", time.Minute).Err())
-	expect("one command on a new connection", 1)
+	expect("one command on a new connection", harness.Counts{Requests: 1})
 	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Get(ctx, key)
 		p.Get(ctx, key)
@@ -46,9 +46,27 @@ func TestRedisCounts(t *testing.T) {
 		return nil
 	})
 	must(err)
-	expect("three commands in a pipeline", 4)
+	expect("three commands in a pipeline", harness.Counts{Requests: 4})
 	must(client.Get(ctx, key).Err()) // not there: a reply like any other
-	expect("a missing key", 5)
+	expect("a missing key", harness.Counts{Requests: 5})
+	// What the hooks of go-redis do not see: subscriptions, and the clients that a
+	// library makes by the options of this one.
+	copied := *client.Options()
+	other := redis.NewClient(&copied)
+	defer other.Close()
+	channel := other.Subscribe(ctx, key)
+	defer channel.Close()
+	_, err = channel.Receive(ctx)
+	must(err)
+	expect("a subscription", harness.Counts{Requests: 6})
+	must(client.Publish(ctx, key, "message").Err())
+	_, err = channel.Receive(ctx)
+	must(err)
+	expect("a message", harness.Counts{Requests: 7, Notifications: 1})
+	must(channel.Unsubscribe(ctx, key))
+	_, err = channel.Receive(ctx)
+	must(err)
+	expect("the end of the subscription", harness.Counts{Requests: 8, Notifications: 1})
 }
 
 // TestRedisCredentials: the password reaches the server, and no error.

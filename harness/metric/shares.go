@@ -2,32 +2,32 @@ package metric
 
 import "locklab/harness"
 
-// A turn's time is hold, think and the rest. All workers together have the
+// The time of a worker is hold, think and the rest. All workers together have the
 // window times their number; hold and think are the sampled means times the
 // acquisitions. The rest is waiting: for the lock, or for a processor with or
 // without the lock in sight, and the calls themselves. It is taken as the rest,
 // and not from the sampled waits, because a worker that starves through the
 // whole window has no wait that ended in it.
 
-// turnShares returns how much of the workers' time went into holds and thinks, in
+// timeShares returns how much of the workers' time went into holds and thinks, in
 // percent, and false if that is not known to five points: a measured span
-// contains a reading of the clock, which must be short against a turn.
-func turnShares(r *harness.Result) (hold, think float64, ok bool) {
+// contains a reading of the clock, which must be short against an acquisition.
+func timeShares(r *harness.Result) (hold, think float64, ok bool) {
 	const points = 5
 	if r.Ops == 0 || r.Elapsed <= 0 || r.Hold.N <= beyond || !fitting(r, r.Hold.Mean(), r.Ops) {
 		return 0, 0, false
 	}
-	turn := float64(r.Elapsed) * float64(len(r.Workers)) / float64(r.Ops)
+	period := float64(r.Elapsed) * float64(len(r.Workers)) / float64(r.Ops)
 	readings := r.ClockFloor
-	hold = 100 * r.Hold.Mean() / turn
+	hold = 100 * r.Hold.Mean() / period
 	if r.Workload.Think.Mean > 0 {
 		if r.Think.N <= beyond {
 			return 0, 0, false
 		}
-		think = 100 * r.Think.Mean() / turn
+		think = 100 * r.Think.Mean() / period
 		readings += r.ClockFloor
 	}
-	return hold, think, 100*readings <= points*turn && hold+think <= 100+points
+	return hold, think, 100*readings <= points*period && hold+think <= 100+points
 }
 
 // slack is by how much a sampled mean may miss the window that it is from.
@@ -60,7 +60,7 @@ var HoldShare = &Metric{
 	Paper:  "Patel et al. 2020",
 	Better: "",
 	Of: func(r *harness.Result) (float64, bool) {
-		hold, _, ok := turnShares(r)
+		hold, _, ok := timeShares(r)
 		return hold, ok
 	},
 }
@@ -79,7 +79,7 @@ var WaitShare = &Metric{
 	Paper:  "Anderson 1990",
 	Better: Lower,
 	Of: func(r *harness.Result) (float64, bool) {
-		hold, think, ok := turnShares(r)
+		hold, think, ok := timeShares(r)
 		return max(0, 100-hold-think), ok
 	},
 }

@@ -1,4 +1,4 @@
-package redislock
+package lab
 
 import (
 	"context"
@@ -53,12 +53,15 @@ var redisson12 = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return newLock12(c, name, o.TTL) }),
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
+		r := newLock12(p, name, ttl)
+		return func() plainLocker { return r.thread() }
+	}),
 }
 
 // lock12 is the view that one client has of the lock.
 type lock12 struct {
-	c       *Client
+	p       *process
 	name    string
 	id      string // of the process: part of every owner
 	lease   time.Duration
@@ -73,21 +76,17 @@ type lock12 struct {
 }
 
 // newLock12 returns a lock whose leases are never renewed; 0 is for ever.
-func newLock12(c *Client, name string, lease time.Duration) *lock12 {
-	r := &lock12{c: c, name: name, id: newUUID(), lease: lease, before: func(string) {}}
-	r.entries = &entries12{hub: newHub(c), channel: "redisson__lock__channel__" + name, before: func(s string) { r.before(s) }}
+func newLock12(p *process, name string, lease time.Duration) *lock12 {
+	r := &lock12{p: p, name: name, id: newUUID(), lease: lease, before: func(string) {}}
+	r.entries = &entries12{hub: newHub(p), channel: "redisson__lock__channel__" + name, before: func(s string) { r.before(s) }}
 	return r
 }
 
-func (r *lock12) Lock(ctx context.Context) (*Lease, error)    { return r.session().Lock(ctx) }
-func (r *lock12) TryLock(ctx context.Context) (*Lease, error) { return r.session().TryLock(ctx) }
-func (r *lock12) session() locker                             { return r.thread() }
-func (r *lock12) thread() *thread12                           { return &thread12{r: r, id: r.threads.Add(1)} }
-func (r *lock12) traffic() harness.Counts                     { return r.entries.hub.traffic() }
+func (r *lock12) thread() *thread12 { return &thread12{r: r, id: r.threads.Add(1)} }
 
 // forceUnlock frees the lock, whichever client has it.
 func (r *lock12) forceUnlock(ctx context.Context) error {
-	_, err := r.c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, r.name)
 		p.Publish(ctx, r.entries.channel, unlockMessage)
 		return nil
@@ -121,7 +120,7 @@ func parseValue12(text []byte) (v value12, err error) {
 // held returns the value of the key if it is this thread's.
 func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 	t.r.before("get")
-	text, err := t.r.c.rdb.Get(ctx, t.r.name).Bytes()
+	text, err := t.r.p.rdb.Get(ctx, t.r.name).Bytes()
 	if err == redis.Nil {
 		return v, false, nil
 	}
@@ -135,11 +134,11 @@ func (t *thread12) held(ctx context.Context) (v value12, mine bool, err error) {
 func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl time.Duration, err error) {
 	r := t.r
 	r.before("setnx")
-	ok, err = r.c.rdb.SetNX(ctx, r.name, value12{r.id, t.id, 1}, 0).Result()
+	ok, err = r.p.rdb.SetNX(ctx, r.name, value12{r.id, t.id, 1}, 0).Result()
 	if err != nil || ok {
 		if ok && lease > 0 {
 			r.before("pexpire")
-			err = r.c.rdb.PExpire(ctx, r.name, lease).Err()
+			err = r.p.rdb.PExpire(ctx, r.name, lease).Err()
 		}
 		return ok && err == nil, 0, err
 	}
@@ -150,11 +149,11 @@ func (t *thread12) try(ctx context.Context, lease time.Duration) (ok bool, pttl 
 	if mine {
 		v.Counter++
 		r.before("set")
-		_, err := r.c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, r.name, v, 0).Err() })
+		_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Set(ctx, r.name, v, 0).Err() })
 		return err == nil, 0, err
 	}
 	r.before("pttl")
-	pttl, err = r.c.rdb.PTTL(ctx, r.name).Result() // -1 and -2 are in nanoseconds
+	pttl, err = r.p.rdb.PTTL(ctx, r.name).Result() // -1 and -2 are in nanoseconds
 	return false, pttl, err
 }
 
@@ -241,43 +240,40 @@ func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 	if v.Counter > 1 {
 		v.Counter--
 		t.r.before("set")
-		return true, t.r.c.rdb.Set(ctx, t.r.name, v, 0).Err()
+		return true, t.r.p.rdb.Set(ctx, t.r.name, v, 0).Err()
 	}
 	t.r.before("del")
 	return true, t.r.forceUnlock(ctx)
 }
 
 // Lock is lock in the shape of the other locks.
-func (t *thread12) Lock(ctx context.Context) (*Lease, error) {
-	return t.r.c.await(ctx, t.r.name, 0, func(ctx context.Context) (*Lease, error) {
+func (t *thread12) Lock(ctx context.Context) (harness.Lease, error) {
+	return t.r.p.await(ctx, t.r.name, func(ctx context.Context) (*plainLease, error) {
 		if err := t.lock(ctx, t.r.lease); err != nil {
-			return nil, gaveUp(ctx, t.r.name, Options{}, err, nil)
+			return nil, err
 		}
 		return t.leased()
 	})
 }
 
-func (t *thread12) TryLock(ctx context.Context) (*Lease, error) {
-	return t.r.c.await(ctx, t.r.name, 0, func(ctx context.Context) (*Lease, error) {
+func (t *thread12) TryLock(ctx context.Context) (harness.Lease, error) {
+	return t.r.p.await(ctx, t.r.name, func(ctx context.Context) (*plainLease, error) {
 		ok, _, err := t.try(ctx, t.r.lease)
-		if err != nil {
-			return nil, gaveUp(ctx, t.r.name, Options{}, err, nil)
+		if err == nil && !ok {
+			err = harness.ErrNotAcquired
 		}
-		if !ok {
-			return nil, ErrNotAcquired
+		if err != nil {
+			return nil, err
 		}
 		return t.leased()
 	})
 }
 
 // leased returns the lease of a thread that has just got the lock.
-func (t *thread12) leased() (*Lease, error) {
-	l := &Lease{c: t.r.c, name: t.r.name, free: t.unlock, span: t.r.lease, fixed: true}
-	if l.span == 0 {
-		l.span = maxLease
-	}
-	if !l.begin(time.Now(), l.span) {
-		return nil, fmt.Errorf("redislock: lock %s: the lease of %v is over at once", t.r.name, l.span)
+func (t *thread12) leased() (*plainLease, error) {
+	l := &plainLease{p: t.r.p, name: t.r.name, free: t.unlock, span: t.r.lease}
+	if !l.begin(time.Now()) {
+		return nil, errTooLate
 	}
 	return l, nil
 }

@@ -1,4 +1,4 @@
-package redislock_test
+package lab
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
-	"locklab/redislock"
 )
 
 func TestFairRedisson(t *testing.T) {
@@ -36,8 +35,8 @@ func TestFairRedisson(t *testing.T) {
 	}
 }
 
-func (s *scene) fair(o redislock.Options, wait time.Duration) *redislock.FairLock {
-	return redislock.NewFairLock(newClient(s.t, dial(s.t, s.at)), s.key, o, wait)
+func (s *scene) fair(ttl, wait time.Duration) *fairLock {
+	return newFairLock(newPlain(s.t, newLink(s.t, s.at)), s.key, ttl, wait)
 }
 
 // queue returns the waiters in order, each of which must have a time.
@@ -68,11 +67,11 @@ func (s *scene) evalshas() int {
 }
 
 func fairKeys(t *testing.T, s *scene) {
-	f := s.fair(redislock.Options{}, time.Minute)
+	f := s.fair(0, time.Minute)
 	a, b, c := f.Thread(), f.Thread(), f.Thread()
 	l := lock(t, a)
 	again := lock(t, a)
-	if got := onlyField(t, s.watch, s.key, "2"); got != a.Field() {
+	if got := s.onlyField("2"); got != a.Field() {
 		t.Errorf("the owner is %q, want %q", got, a.Field())
 	}
 	s.must(b.JoinAndDie(t.Context()))
@@ -83,7 +82,7 @@ func fairKeys(t *testing.T, s *scene) {
 	now := time.Now().UnixMilli()
 	for i, waiter := range []string{b.Field(), c.Field()} {
 		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
-		want := (redislock.DefaultTTL + time.Duration(i+1)*time.Minute).Seconds()
+		want := (defaultTTL + time.Duration(i+1)*time.Minute).Seconds()
 		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
 			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
 		}
@@ -93,7 +92,7 @@ func fairKeys(t *testing.T, s *scene) {
 	if s.exists() {
 		t.Error("the key is left")
 	}
-	if _, err := f.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
+	if _, err := f.Thread().TryLock(t.Context()); !errors.Is(err, harness.ErrNotAcquired) {
 		t.Errorf("TryLock before the queue = %v, want ErrNotAcquired", err)
 	}
 	s.watch.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
@@ -101,8 +100,8 @@ func fairKeys(t *testing.T, s *scene) {
 
 // fairRequests: a release is a script and a DEL.
 func fairRequests(t *testing.T, s *scene) {
-	c := dial(t, s.at)
-	f := redislock.NewFairLock(newClient(t, c), s.key, redislock.Options{}, time.Minute)
+	c := newLink(t, s.at)
+	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
 	a := f.Thread()
 	unlock(t, lock(t, a))
 	before := c.Counts()
@@ -115,14 +114,14 @@ func fairRequests(t *testing.T, s *scene) {
 }
 
 func fairOrder(t *testing.T, s *scene) {
-	l := lock(t, s.fair(redislock.Options{}, time.Minute))
+	l := lock(t, s.fair(0, time.Minute).Thread())
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	var order []int
 	for i := range 5 {
-		f := s.fair(redislock.Options{}, time.Minute)
+		f := s.fair(0, time.Minute)
 		all.Go(func() {
-			l := lock(t, f)
+			l := lock(t, f.Thread())
 			mu.Lock()
 			order = append(order, i)
 			mu.Unlock()
@@ -142,13 +141,13 @@ func fairOrder(t *testing.T, s *scene) {
 
 // fairLeaves: a waiter that gives up leaves nothing.
 func fairLeaves(t *testing.T, s *scene) {
-	f := s.fair(redislock.Options{}, time.Minute)
-	l := lock(t, f)
+	f := s.fair(0, time.Minute)
+	l := lock(t, f.Thread())
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range 3 {
 		all.Go(func() {
-			if _, err := f.Lock(ctx); !errors.Is(err, context.Canceled) {
+			if _, err := f.Thread().Lock(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("Lock = %v", err)
 			}
 		})
@@ -160,20 +159,20 @@ func fairLeaves(t *testing.T, s *scene) {
 		t.Errorf("left in the queue: %q", left)
 	}
 	unlock(t, l)
-	unlock(t, lock(t, s.fair(redislock.Options{}, time.Minute)))
+	unlock(t, lock(t, s.fair(0, time.Minute).Thread()))
 }
 
 // fairDeadHead: behind a dead head a waiter asks as fast as it can while nothing
 // has the lock, until the head's time is over.
 func fairDeadHead(t *testing.T, s *scene) {
 	const lease, wait = 300 * time.Millisecond, time.Second
-	o := redislock.Options{TTL: lease, DisableRenewal: true}
-	holder, dead, waiter := s.fair(o, wait), s.fair(o, wait), s.fair(o, wait)
-	l := lock(t, holder)
+	holder, dead, waiter := s.fair(lease, wait), s.fair(lease, wait), s.fair(lease, wait)
+	holder.fixed, waiter.fixed = true, true
+	l := lock(t, holder.Thread())
 	s.must(dead.Thread().JoinAndDie(t.Context()))
 	joined := time.Now()
-	got := make(chan *redislock.Lease, 1)
-	go func() { got <- lock(t, waiter) }()
+	got := make(chan harness.Lease, 1)
+	go func() { got <- lock(t, waiter.Thread()) }()
 	eventually(t, "the waiter queues", func() bool { return s.waiting() == 2 })
 	unlock(t, l)
 	eventually(t, "the waiter asks again", func() bool { return waiter.Asks() > 2 })
@@ -190,7 +189,7 @@ func fairDeadHead(t *testing.T, s *scene) {
 	}
 	unlock(t, next)
 	already := waiter.Asks()
-	unlock(t, lock(t, waiter))
+	unlock(t, lock(t, waiter.Thread()))
 	if n := waiter.Asks() - already; n != 1 {
 		t.Errorf("%d requests for a free lock after that", n)
 	}
@@ -198,13 +197,13 @@ func fairDeadHead(t *testing.T, s *scene) {
 
 // fairLostReply: what is counted up twice is held until the lease ends.
 func fairLostReply(t *testing.T, s *scene) {
-	c := dial(t, s.at, retryingFair)
-	f := redislock.NewFairLock(newClient(t, c), s.key, redislock.Options{}, time.Minute)
+	c := newLink(t, s.at, retryingFair)
+	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
 	a := f.Thread()
 	unlock(t, lock(t, a))
 	c.lose.Store(1)
 	l := lock(t, a)
-	onlyField(t, s.watch, s.key, "2")
+	s.onlyField("2")
 	unlock(t, l)
 	if !s.exists() {
 		t.Error("the lock is free: the hazard is gone")

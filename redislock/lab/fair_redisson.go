@@ -1,10 +1,10 @@
-package redislock
+package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -47,7 +47,10 @@ var fairRedisson = &harness.Variant{
 	Family: harness.Redis,
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Reentrant: true, Needs: harness.KindRedis},
-	Remote: remote(func(c *Client, name string, o Options) locker { return newFairLock(c, name, o, fairWait) }),
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
+		f := newFairLock(p, name, ttl, fairWait)
+		return func() plainLocker { return f.thread() }
+	}),
 }
 
 const (
@@ -61,11 +64,11 @@ const (
 
 // fairLock is the view that one client has of the lock.
 type fairLock struct {
-	c       *Client
+	p       *process
 	name    string
 	id      string // of the client: part of every owner
-	o       Options
-	err     error // what is wrong with name and o
+	ttl     time.Duration
+	fixed   bool // leases are not renewed
 	wait    time.Duration
 	hub     *hub
 	threads atomic.Int64
@@ -76,18 +79,12 @@ var (
 	fairAcquire = newScript("fair_prune", "fair_acquire")
 	fairRelease = newScript("fair_prune", "fair_release")
 	fairLeave   = newScript("fair_leave")
+	fairRenew   = newScript("fair_renew")
 )
 
-func newFairLock(c *Client, name string, o Options, wait time.Duration) *fairLock {
-	f := &fairLock{c: c, name: name, id: newUUID(), wait: wait, hub: newHub(c)}
-	f.o, f.err = o.withDefaults(name)
-	return f
+func newFairLock(p *process, name string, ttl, wait time.Duration) *fairLock {
+	return &fairLock{p: p, name: name, id: newUUID(), ttl: cmp.Or(ttl, defaultTTL), wait: wait, hub: newHub(p)}
 }
-
-func (f *fairLock) Lock(ctx context.Context) (*Lease, error)    { return f.session().Lock(ctx) }
-func (f *fairLock) TryLock(ctx context.Context) (*Lease, error) { return f.session().TryLock(ctx) }
-func (f *fairLock) session() locker                             { return f.thread() }
-func (f *fairLock) traffic() harness.Counts                     { return f.hub.traffic() }
 
 func (f *fairLock) thread() *fairThread {
 	return &fairThread{f: f, field: f.id + ":" + strconv.FormatInt(f.threads.Add(1), 10)}
@@ -100,32 +97,29 @@ type fairThread struct {
 	leases atomic.Int64
 }
 
-func (t *fairThread) Lock(ctx context.Context) (*Lease, error)    { return t.lock(ctx, false) }
-func (t *fairThread) TryLock(ctx context.Context) (*Lease, error) { return t.lock(ctx, true) }
+func (t *fairThread) Lock(ctx context.Context) (harness.Lease, error)    { return t.lock(ctx, false) }
+func (t *fairThread) TryLock(ctx context.Context) (harness.Lease, error) { return t.lock(ctx, true) }
 
-func (t *fairThread) lock(ctx context.Context, try bool) (*Lease, error) {
-	if t.f.err != nil {
-		return nil, t.f.err
-	}
-	return t.f.c.await(ctx, t.f.name, t.f.o.Wait, func(ctx context.Context) (*Lease, error) {
+func (t *fairThread) lock(ctx context.Context, try bool) (harness.Lease, error) {
+	return t.f.p.await(ctx, t.f.name, func(ctx context.Context) (*plainLease, error) {
 		l, _, err := t.ask(ctx, !try)
 		switch {
 		case l != nil:
 			return l, nil
 		case err == nil && try:
-			return nil, ErrNotAcquired
+			return nil, harness.ErrNotAcquired
 		case err == nil:
 			l, err = t.queued(ctx)
 		}
 		if err != nil {
-			err = gaveUp(ctx, t.f.name, t.f.o, err, t.f.c.aside(new(outage), t.leave))
+			t.f.p.undo(ctx, t.leave)
 		}
 		return l, err
 	})
 }
 
 // queued waits for the lock in the queue.
-func (t *fairThread) queued(ctx context.Context) (*Lease, error) {
+func (t *fairThread) queued(ctx context.Context) (*plainLease, error) {
 	f, e := t.f, newEntry12()
 	if err := f.hub.subscribe(ctx, t.channel(), e); err != nil {
 		return nil, err
@@ -139,38 +133,40 @@ func (t *fairThread) queued(ctx context.Context) (*Lease, error) {
 		if l != nil || err != nil {
 			return l, err
 		}
-		if _, err := f.hub.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, ErrClosed)) {
+		if _, err := f.hub.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
 			return nil, err
 		}
 	}
 }
 
 // ask sends one request and returns the lease, or how long to wait.
-func (t *fairThread) ask(ctx context.Context, join bool) (*Lease, time.Duration, error) {
+func (t *fairThread) ask(ctx context.Context, join bool) (*plainLease, time.Duration, error) {
 	f := t.f
 	f.asks.Add(1)
 	sent := time.Now()
-	left, err := t.call(fairAcquire, nil, join).run(ctx, f.c.rdb).Int64()
+	left, err := t.run(ctx, fairAcquire, nil, join).Int64()
 	if err != redis.Nil {
 		return nil, time.Duration(left) * time.Millisecond, err
 	}
-	l := &Lease{
-		c: f.c, name: f.name, free: t.release,
-		renewal: call{reentrantRenew, []string{f.name}, []any{t.field, f.o.TTL.Milliseconds()}},
-		span:    f.o.TTL, margin: f.o.Margin, fixed: f.o.DisableRenewal,
+	l := &plainLease{p: f.p, name: f.name, span: f.ttl, free: t.release}
+	if !f.fixed {
+		l.renew = func(ctx context.Context) (bool, error) {
+			n, err := fairRenew.Run(ctx, f.p.rdb, []string{f.name}, t.field, f.ttl.Milliseconds()).Int()
+			return n == 1, err
+		}
 	}
-	if !l.begin(sent, f.o.TTL) {
-		return nil, 0, fmt.Errorf("the answer took longer than the lease of %v", f.o.TTL)
+	if !l.begin(sent) {
+		return nil, 0, errTooLate
 	}
 	t.leases.Add(1)
 	return l, 0, nil
 }
 
-// call returns a run of a script with one more key, if it has one.
-func (t *fairThread) call(s *script, latch []string, args ...any) call {
+// run runs a script, with one more key if it has one.
+func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, args ...any) *redis.Cmd {
 	f := t.f
 	keys := append([]string{f.name, redissonName("redisson_lock_queue", f.name), redissonName("redisson_lock_timeout", f.name)}, latch...)
-	return call{s, keys, append([]any{t.field, f.o.TTL.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)}
+	return s.Run(ctx, f.p.rdb, keys, append([]any{t.field, f.ttl.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)...)
 }
 
 // channel returns the name of the waiter's own channel.
@@ -187,9 +183,8 @@ func (t *fairThread) release(ctx context.Context) (held bool, err error) {
 // giveBack gives the lock back once and reports whether the thread had it.
 func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 	latch := redissonName("redisson_unlock_latch", t.f.name) + ":" + rand.Text()
-	run := t.call(fairRelease, []string{latch}, fairLatch.Milliseconds(), t.channels(), unlockMessage)
-	err = t.f.c.persist(ctx, func(bool) error {
-		_, err := run.run(ctx, t.f.c.rdb).Int64()
+	err = t.f.p.persist(ctx, func() error {
+		err := t.run(ctx, fairRelease, []string{latch}, fairLatch.Milliseconds(), t.channels(), unlockMessage).Err()
 		if held = err == nil; err == redis.Nil {
 			err = nil
 		}
@@ -197,7 +192,7 @@ func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 	})
 	if held {
 		// If it is not deleted it expires.
-		_ = t.f.c.rdb.Del(ctx, latch).Err()
+		_ = t.f.p.rdb.Del(ctx, latch).Err()
 	}
 	return held, err
 }
@@ -205,7 +200,7 @@ func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 // leave takes the waiter out of the queue, and the lock back if it was given
 // without our knowing, and cannot be from before.
 func (t *fairThread) leave(ctx context.Context) error {
-	err := t.call(fairLeave, nil).run(ctx, t.f.c.rdb).Err()
+	err := t.run(ctx, fairLeave, nil).Err()
 	if t.leases.Load() == 0 {
 		_, again := t.giveBack(ctx)
 		err = errors.Join(err, again)

@@ -1,13 +1,14 @@
-package redislock
+package lab
 
 import (
 	"math/rand/v2"
 	"time"
 
 	"locklab/harness"
+	"locklab/redislock"
 )
 
-// The locks in this file are [poll] with other pauses between the attempts of a
+// The locks in this file are redis-poll with other pauses between the attempts of a
 // waiter: what polling costs depends on nothing else. A longer pause sends fewer
 // requests, leaves the lock free for longer after each release, and favours a
 // waiter that has just come over one that sleeps.
@@ -36,10 +37,10 @@ var (
 	poll20ms   = polls("redis-poll-20ms", "redis-poll with pauses of 20 ms", constant(20*time.Millisecond))
 	poll100ms  = polls("redis-poll-100ms", "redis-poll with pauses of 100 ms", constant(100*time.Millisecond))
 	pollJitter = polls("redis-poll-jitter", "redis-poll with pauses from 0 to 40 ms, evenly spread", jitter(0, 40*time.Millisecond))
-	pollExp    = polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", Backoff(time.Millisecond, 128*time.Millisecond))
+	pollExp    = polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", redislock.Backoff(time.Millisecond, 128*time.Millisecond))
 )
 
-// polls returns a variant of [poll].
+// polls returns a variant of redis-poll.
 func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
 	return &harness.Variant{
 		Name:   name,
@@ -48,8 +49,8 @@ func polls(name, doc string, pause func(n int) time.Duration) *harness.Variant {
 		Family: harness.Redis,
 		Status: harness.Reference,
 		Traits: harness.Traits{Needs: harness.KindRedis},
-		Remote: remote(func(c *Client, name string, o Options) locker {
-			return c.PollMutex(name, PollOptions{Options: o, Pause: pause})
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
+			return c.PollMutex(name, redislock.PollOptions{Options: o, Pause: pause})
 		}),
 	}
 }
@@ -59,15 +60,7 @@ func constant(d time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return d }
 }
 
-// Backoff returns pauses for PollOptions: the nth is anything from 0 to first
-// doubled n-1 times, but to most at most, evenly spread. Many waiters then send
-// few requests, and one alone is served fast.
-func Backoff(first, most time.Duration) func(n int) time.Duration {
-	return func(n int) time.Duration {
-		bound := most
-		if doublings := max(n, 1) - 1; doublings < 62 && first <= most>>doublings {
-			bound = first << doublings
-		}
-		return rand.N(max(bound, 0) + 1)
-	}
+// jitter returns pauses from least to most, evenly spread.
+func jitter(least, most time.Duration) func(int) time.Duration {
+	return func(int) time.Duration { return least + rand.N(most-least+1) }
 }

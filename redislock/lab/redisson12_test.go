@@ -1,4 +1,4 @@
-package redislock_test
+package lab
 
 import (
 	"context"
@@ -163,7 +163,7 @@ func forEver(t *testing.T, s *scene) {
 
 func forALease(t *testing.T, s *scene) {
 	const lease = 300 * time.Millisecond
-	c := dial(t, s.at)
+	c := newLink(t, s.at)
 	crashing := redislock.NewClient(c.Client, redislock.ClientOptions{})
 	lock(t, crashing.Reentrant(s.key, redislock.Options{TTL: lease}))
 	crashing.Close() // nothing is renewed or released
@@ -297,7 +297,7 @@ func nothingLeftOver(t *testing.T, s *scene) {
 	for range 2 {
 		unlock(t, lock(t, p))
 	}
-	eventually(t, "q has heard all of it", func() bool { return q.Heard() == 3 })
+	eventually(t, "q has heard all of it", func() bool { return c.Counts().Notifications == 3 })
 	l = lock(t, p)
 	before := c.Counts()
 	wait()

@@ -1,4 +1,4 @@
-package redislock_test
+package lab
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"locklab/redislock"
 )
 
 // herd12: one release wakes one waiter in each process. Redisson has kept this,
@@ -62,11 +60,11 @@ func subscriptions12(t *testing.T, s *scene) {
 	const waiters = 50
 	s.watch.Set(t.Context(), s.key, `{"id":"another"}`, 0)
 	for _, shared := range []bool{true, false} {
-		c := newClient(t, dial(t, s.at))
+		p0 := newPlain(t, newLink(t, s.at))
 		ctx, cancel := context.WithCancel(t.Context())
 		var all, slept sync.WaitGroup
 		var views []*lock12
-		one := redislock.NewLock12(c, s.key)
+		one := newLock12(p0, s.key, 0)
 		slept.Add(waiters)
 		one.Before(func(step string) {
 			if step == "sleep" {
@@ -76,7 +74,7 @@ func subscriptions12(t *testing.T, s *scene) {
 		for range waiters {
 			p := one
 			if !shared {
-				p = redislock.NewLock12(c, s.key)
+				p = newLock12(p0, s.key, 0)
 				p.Before(once("sleep", 1, slept.Done))
 			}
 			views = append(views, p)
@@ -122,7 +120,7 @@ func (s *scene) subscribers(channel string) (n int64, memory int) {
 func lastUnsubscribe(t *testing.T, s *scene) {
 	for _, test := range []struct {
 		name    string
-		entries func(*lock12) redislock.Entries
+		entries func(*lock12) Entries
 		step    string // before which the waiter comes
 		heard   bool   // by the new waiter
 	}{

@@ -1,4 +1,4 @@
-package redislock
+package lab
 
 import (
 	"context"
@@ -8,26 +8,24 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"locklab/harness"
 )
 
-// A hub is the connection by which a client of the historical locks subscribes,
+// A hub is the connection by which a process of these locks subscribes,
 // to any number of channels: SUBSCRIBE before a wait, UNSUBSCRIBE after it, as
-// Redisson does. Locks of today have a subscription.
+// Redisson does.
 type hub struct {
-	c *Client
+	p *process
 
 	mu        sync.Mutex
 	pubsub    *redis.PubSub         // nil before the first SUBSCRIBE
 	asked     map[string][]*entry12 // for confirmation, in order
 	listeners map[string][]*entry12
 
-	subscribes, unsubscribes, messages atomic.Uint64
+	subscribes atomic.Uint64
 }
 
-func newHub(c *Client) *hub {
-	return &hub{c: c, asked: make(map[string][]*entry12), listeners: make(map[string][]*entry12)}
+func newHub(p *process) *hub {
+	return &hub{p: p, asked: make(map[string][]*entry12), listeners: make(map[string][]*entry12)}
 }
 
 // subscribe sends SUBSCRIBE. Once it is confirmed, which keeps the promise of e,
@@ -36,14 +34,10 @@ func (h *hub) subscribe(ctx context.Context, channel string, e *entry12) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.pubsub == nil {
-		rdb, err := h.c.listener()
-		if err != nil {
-			return err
-		}
-		pubsub := rdb.Subscribe(h.c.open)
-		if !h.c.spawn(func() { h.read(pubsub) }) {
+		pubsub := h.p.blocking.Subscribe(h.p.open)
+		if !h.p.spawn(func() { h.read(pubsub) }) {
 			pubsub.Close()
-			return ErrClosed
+			return errClosed
 		}
 		h.pubsub = pubsub
 	}
@@ -61,8 +55,8 @@ func (h *hub) await(ctx context.Context, e *entry12) error {
 		return e.promise.err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-h.c.open.Done():
-		return ErrClosed
+	case <-h.p.open.Done():
+		return errClosed
 	}
 }
 
@@ -79,14 +73,14 @@ func (h *hub) sleep(ctx context.Context, e *entry12, left time.Duration) (woken 
 		return true, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
-	case <-h.c.open.Done():
-		return false, ErrClosed
+	case <-h.p.open.Done():
+		return false, errClosed
 	}
 }
 
 // unsubscribe ends the subscription for all.
 func (h *hub) unsubscribe(ctx context.Context, channel string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWait)
 	defer cancel()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,20 +88,19 @@ func (h *hub) unsubscribe(ctx context.Context, channel string) {
 	if h.pubsub == nil {
 		return
 	}
-	h.unsubscribes.Add(1)
 	// If it does not arrive, messages come that are ignored.
 	_ = h.pubsub.Unsubscribe(ctx, channel)
 }
 
 func (h *hub) read(pubsub *redis.PubSub) {
-	over := context.AfterFunc(h.c.open, func() { pubsub.Close() })
+	over := context.AfterFunc(h.p.open, func() { pubsub.Close() })
 	defer over()
 	var pause time.Duration
 	for {
-		got, err := pubsub.Receive(h.c.open)
+		got, err := pubsub.Receive(h.p.open)
 		if err != nil {
 			pause = min(max(retryPause, 2*pause), time.Second)
-			if !h.c.pause(h.c.open, pause) {
+			if !h.p.pause(h.p.open, pause) {
 				pubsub.Close()
 				return
 			}
@@ -133,7 +126,6 @@ func (h *hub) hear(got any) {
 			delete(h.asked, got.Channel)
 		}
 	case *redis.Message:
-		h.messages.Add(1)
 		if got.Payload != unlockMessage {
 			return
 		}
@@ -144,8 +136,4 @@ func (h *hub) hear(got any) {
 			}
 		}
 	}
-}
-
-func (h *hub) traffic() harness.Counts {
-	return harness.Counts{Requests: h.subscribes.Load() + h.unsubscribes.Load(), Notifications: h.messages.Load()}
 }

@@ -1,4 +1,4 @@
-package redislock
+package lab
 
 import (
 	"context"
@@ -8,10 +8,6 @@ import (
 )
 
 // What the tests see of the lock of Redisson 1.2.0.
-
-type Lock12 = lock12
-
-func NewLock12(c *Client, name string) *lock12 { return newLock12(c, name, 0) }
 
 // Before sets what is called before each step.
 func (r *lock12) Before(f func(step string)) { r.before = f }
@@ -121,12 +117,6 @@ func (s *countedEntries) Unsubscribe(ctx context.Context) {
 
 // What the tests see of Redisson's fair lock.
 
-type FairLock = fairLock
-
-func NewFairLock(c *Client, name string, o Options, wait time.Duration) *fairLock {
-	return newFairLock(c, name, o, wait)
-}
-
 func (f *fairLock) Thread() *fairThread { return f.thread() }
 
 func (f *fairLock) Asks() uint64 { return f.asks.Load() }
@@ -141,6 +131,3 @@ func (t *fairThread) JoinAndDie(ctx context.Context) error {
 	}
 	return err
 }
-
-// Heard returns how many messages the waiters of m have got together.
-func (m *Reentrant) Heard() uint64 { return m.sub.messages.Load() }

@@ -11,24 +11,24 @@ import (
 	"locklab/internal/machine"
 )
 
-// A crew is a few operating system threads, each bound to a CPU, that do steps
-// together. Close it: that ends the threads.
+// A pinnedThreads is a few operating system threads, each bound to a CPU, that
+// do steps together. Close it: that ends the threads.
 //
 // What they run may be assembly, which the Go scheduler cannot interrupt, so a
 // step must take milliseconds: a garbage collection waits for it. For the same
 // reason assembly must never wait without bound for another thread, which the
 // collector may hold already.
-type crew struct {
+type pinnedThreads struct {
 	jobs    []chan func()
 	threads sync.WaitGroup
 	arrived atomic.Int32
 	restore int // GOMAXPROCS to restore, 0 for none
 }
 
-// newCrew starts one thread for each of cpus. A CPU may be named more than once;
-// unbound leaves the thread to the system.
-func newCrew(cpus ...int) (*crew, error) {
-	c := &crew{}
+// newPinnedThreads starts one thread for each of cpus. A CPU may be named more
+// than once; unbound leaves the thread to the system.
+func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
+	c := &pinnedThreads{}
 	// Threads that wait for one another must all run at once, beside the caller.
 	if n := len(cpus) + 1; runtime.GOMAXPROCS(0) < n {
 		c.restore = runtime.GOMAXPROCS(n)
@@ -61,7 +61,7 @@ func newCrew(cpus ...int) (*crew, error) {
 }
 
 // step calls f on every thread at nearly the same time and waits for all.
-func (c *crew) step(f func(thread int)) {
+func (c *pinnedThreads) step(f func(thread int)) {
 	c.arrived.Store(0)
 	var all sync.WaitGroup
 	all.Add(len(c.jobs))
@@ -77,7 +77,7 @@ func (c *crew) step(f func(thread int)) {
 
 // meet waits until all threads are here, but not for long: two threads on one
 // CPU never are.
-func (c *crew) meet() {
+func (c *pinnedThreads) meet() {
 	const patience = 1 << 12
 	c.arrived.Add(1)
 	for range patience {
@@ -88,7 +88,7 @@ func (c *crew) meet() {
 	}
 }
 
-func (c *crew) close() {
+func (c *pinnedThreads) close() {
 	for _, jobs := range c.jobs {
 		close(jobs)
 	}
@@ -112,7 +112,7 @@ type placement struct {
 // and on two; where threads cannot be bound only "not bound".
 func placements() []placement {
 	cpus := machine.CPUOrder()
-	if c, err := newCrew(cpus[0]); err != nil {
+	if c, err := newPinnedThreads(cpus[0]); err != nil {
 		return []placement{{name: "not bound", cpus: []int{unbound, unbound}}}
 	} else {
 		c.close()

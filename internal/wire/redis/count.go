@@ -1,0 +1,88 @@
+package redis
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"locklab/harness"
+)
+
+// A Counter counts commands and messages. Its zero value is ready; any number of
+// clients and goroutines may share it.
+type Counter struct{ requests, messages atomic.Uint64 }
+
+var _ harness.Counter = (*Counter)(nil)
+
+// Counts returns the commands and the messages so far.
+func (c *Counter) Counts() harness.Counts {
+	return harness.Counts{Requests: c.requests.Load(), Notifications: c.messages.Load()}
+}
+
+// sent counts a command by its name.
+func (c *Counter) sent(kind byte, name string) {
+	switch strings.ToLower(name) {
+	case "hello", "auth", "client", "select":
+		// The handshake of each connection.
+	default:
+		if kind == '*' {
+			c.requests.Add(1)
+		}
+	}
+}
+
+// received counts a message by what it is.
+func (c *Counter) received(kind byte, name string) {
+	switch name {
+	case "message", "pmessage", "smessage":
+		if kind == '>' { // subscriptions are confirmed in the same way
+			c.messages.Add(1)
+		}
+	}
+}
+
+// A dialer connects, as that of the client library's options does.
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// counting returns dial, whose connections count in c.
+func counting(dial dialer, c *Counter) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		inner, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		conn := &counted{Conn: inner, out: frames{first: c.sent}, in: frames{first: c.received}}
+		if s, ok := inner.(syscall.Conn); ok {
+			return visible{conn, s}, nil
+		}
+		return conn, nil
+	}
+}
+
+// counted is a connection whose traffic is counted. As the client library does, it is
+// read by one goroutine at a time, and written by one.
+type counted struct {
+	net.Conn
+	out, in frames
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.in.scan(p[:n])
+	return n, err
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.out.scan(p[:n])
+	return n, err
+}
+
+// visible is a connection whose socket the client library may look at, to see
+// whether it is still open.
+type visible struct {
+	*counted
+	syscall.Conn
+}

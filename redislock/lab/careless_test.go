@@ -1,0 +1,64 @@
+package lab
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+)
+
+// before is a hook of a client that calls do once, before it sends the first DEL.
+type before struct {
+	redis.Hook
+	do   func()
+	once sync.Once
+}
+
+func (b *before) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "del" {
+			b.once.Do(b.do)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestCareless shows what is wrong with redis-unsafe: it deletes the lock of
+// the next holder, and tells no client. TestKinds of package redislock has the same
+// mishap with a lock that is released by one request.
+func TestCareless(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	s := newScene(t, at)
+	link := newLink(t, at)
+	m, other := newCareless(newPlain(t, link), s.key, 0), newCareless(newPlain(t, newLink(t, at)), s.key, 0)
+	unlock(t, lock(t, m)) // the server has the scripts from here on
+	l := lock(t, m)
+	var next harness.Lease
+	link.AddHook(&before{do: func() {
+		s.expire()
+		var err error
+		if next, err = other.TryLock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}})
+	err := l.Unlock(t.Context())
+	if next == nil {
+		t.Fatal("the test shows nothing: no client took the lock in between")
+	}
+	if err != nil || s.exists() {
+		t.Errorf("Unlock = %v and the next holder still has the lock: %t; want nil and false, which is the published bug", err, s.exists())
+	}
+	_ = next.Unlock(t.Context())
+}

@@ -1,0 +1,170 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"locklab/harness"
+)
+
+// A plainLease is one acquisition of a lock that stands on the plain client library.
+type plainLease struct {
+	p    *process
+	name string
+	span time.Duration // of the lease; 0 for one without end
+
+	// free gives the lock back and reports whether it was held until then.
+	free func(ctx context.Context) (held bool, err error)
+
+	// renew asks for a whole lease again, and reports whether the lock was held. nil
+	// if it is not renewed.
+	renew func(ctx context.Context) (held bool, err error)
+
+	alive    context.Context // ends with the lease; the cause says why
+	end      context.CancelCauseFunc
+	unlocked atomic.Bool
+
+	mu       sync.Mutex
+	deadline time.Time
+	timer    *time.Timer // of tick; nil without an end
+}
+
+var _ harness.Lease = (*plainLease)(nil)
+
+var (
+	errNotHeld  = fmt.Errorf("redislock: %w", harness.ErrNotHeld)
+	errLost     = fmt.Errorf("redislock: %w", harness.ErrLost)
+	errReleased = fmt.Errorf("redislock: %w", harness.ErrReleased)
+	errTooLate  = errors.New("the answer took longer than the lease")
+)
+
+// begin begins a lease that was asked for at that time, and reports whether any of it
+// is left.
+func (l *plainLease) begin(sent time.Time) bool {
+	l.alive, l.end = context.WithCancelCause(l.p.open)
+	if l.span == 0 {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deadline = l.until(sent)
+	if !time.Now().Before(l.deadline) {
+		return false
+	}
+	l.timer = time.AfterFunc(l.next(), l.tick)
+	return true
+}
+
+// until returns when a lease ends that was asked for at that time: as much earlier than
+// in the server as clocks may differ by, and 20 ms more for the holder to be told, but a
+// tenth of the lease at most.
+func (l *plainLease) until(sent time.Time) time.Time {
+	return sent.Add(l.span - l.span/100 - 2*time.Millisecond - min(20*time.Millisecond, l.span/10))
+}
+
+// next returns in how long to renew, or to end. The caller holds l.mu.
+func (l *plainLease) next() time.Duration {
+	left := time.Until(l.deadline)
+	if l.renew == nil {
+		return left
+	}
+	return min(left, l.span/3)
+}
+
+// tick ends the lease if its time is over, or else renews it.
+func (l *plainLease) tick() {
+	if l.alive.Err() != nil {
+		return
+	}
+	if !time.Now().Before(l.last()) {
+		l.end(fmt.Errorf("%w: its lease of %v is over", errLost, l.span))
+		return
+	}
+	l.p.spawn(func() {
+		sent := time.Now()
+		ctx, cancel := context.WithDeadline(l.alive, l.last())
+		defer cancel()
+		held, err := l.renew(ctx)
+		if err == nil && !held && !l.unlocked.Load() {
+			l.end(fmt.Errorf("%w: its key was gone or another holder's", errLost))
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if err == nil && held {
+			l.deadline = l.until(sent)
+		}
+		l.timer.Reset(max(l.next(), 0)) // a tick that comes after the end does nothing
+	})
+}
+
+// Unlock releases the lock, whatever has become of ctx.
+func (l *plainLease) Unlock(ctx context.Context) error {
+	if l.unlocked.Swap(true) {
+		return fmt.Errorf("%w: %s: unlocked before", errNotHeld, l.name)
+	}
+	type result struct {
+		held bool
+		err  error
+	}
+	done := make(chan result, 1)
+	if !l.p.spawn(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestWait)
+		defer cancel()
+		held, err := l.free(ctx)
+		done <- result{held, err}
+	}) {
+		return fmt.Errorf("%w: %w", errNotHeld, errClosed)
+	}
+	r := <-done
+	switch {
+	case r.err != nil:
+		l.end(fmt.Errorf("%w: %w", errLost, r.err))
+	case r.held:
+		l.end(errReleased)
+	default:
+		l.end(fmt.Errorf("%w: its key was gone or another holder's", errLost))
+	}
+	l.stop()
+	switch cause := l.Err(); {
+	case errors.Is(cause, harness.ErrReleased):
+		return nil
+	case r.err != nil && (l.span == 0 || time.Now().Before(l.last())):
+		return fmt.Errorf("redislock: unlock %s: %w", l.name, r.err)
+	default:
+		return fmt.Errorf("%w: %s: %w", errNotHeld, l.name, cause)
+	}
+}
+
+// stop ends the timer.
+func (l *plainLease) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
+
+func (*plainLease) Token() uint64           { return 0 }
+func (l *plainLease) Done() <-chan struct{} { return l.alive.Done() }
+
+func (l *plainLease) Err() error {
+	switch cause := context.Cause(l.alive); cause {
+	case context.Canceled: // with its process
+		return fmt.Errorf("%w: %w", errLost, errClosed)
+	default:
+		return cause
+	}
+}
+
+func (l *plainLease) Deadline() (time.Time, bool) { return l.last(), l.span > 0 }
+
+// last returns until when the lock is surely held.
+func (l *plainLease) last() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.deadline
+}

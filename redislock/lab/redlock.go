@@ -1,0 +1,64 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+// redlockServers is on how many servers the lab runs a Redlock: the least that
+// can lose one.
+const redlockServers = 3
+
+// remoteRedlock connects to the first servers of at.
+func remoteRedlock(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+	if len(at.Addrs) < redlockServers {
+		return nil, fmt.Errorf("redislock: %w: a Redlock needs %d independent servers, and there are %d: name them in LOCKLAB_REDIS, with commas between", harness.ErrUnavailable, redlockServers, len(at.Addrs))
+	}
+	r := new(redlock)
+	var clients []*redislock.Client
+	for i := range redlockServers {
+		one := at
+		one.Addrs = at.Addrs[i : i+1]
+		c, err := dial(ctx, one)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.parts = append(r.parts, c)
+		clients = append(clients, c.locks)
+	}
+	o := redislock.PollOptions{Options: redislock.Options{TTL: at.Lease}}
+	r.lock = redislock.NewRedlock(clients, nameOf(key), redislock.RedlockOptions{PollOptions: o})
+	return r, nil
+}
+
+// redlock is the clients of several servers and one lock, as the lab sees them.
+type redlock struct {
+	parts []*client
+	lock  *redislock.Redlock
+}
+
+var (
+	_ harness.Remote  = (*redlock)(nil)
+	_ harness.Counter = (*redlock)(nil)
+)
+
+func (r *redlock) Counts() (total harness.Counts) {
+	for _, c := range r.parts {
+		total = total.Add(c.Counts())
+	}
+	return total
+}
+
+func (r *redlock) Join(context.Context, int) (harness.Session, error) { return session{r.lock}, nil }
+
+func (r *redlock) Close() error {
+	var errs []error
+	for _, c := range r.parts {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}

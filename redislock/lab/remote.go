@@ -1,0 +1,150 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/adapt"
+	wireredis "locklab/internal/wire/redis"
+	"locklab/redislock"
+)
+
+// A locker is a lock of the library.
+type locker interface {
+	Lock(ctx context.Context) (*redislock.Lease, error)
+	TryLock(ctx context.Context) (*redislock.Lease, error)
+}
+
+// library is what the errors of the library mean.
+var library = adapt.Errors{
+	NotHeld:     redislock.ErrNotHeld,
+	NotAcquired: redislock.ErrNotAcquired,
+	Lost:        redislock.ErrLost,
+	Released:    redislock.ErrReleased,
+	Usage:       redislock.ErrUsage,
+}
+
+// nameOf returns what the lock for a key is called in the server.
+func nameOf(key string) string { return "locklab:{" + key + "}" }
+
+// remote returns the constructor of a Variant whose lock is made by lock.
+func remote(lock func(c *redislock.Client, name string, o redislock.Options) locker) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		c, err := dial(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		c.name = nameOf(key)
+		c.lock = lock(c.locks, c.name, redislock.Options{TTL: at.Lease})
+		return c, nil
+	}
+}
+
+// A client is a redislock.Client and one lock, as the lab sees them.
+type client struct {
+	*wireredis.Counter
+	rdb   *redis.Client
+	locks *redislock.Client
+	name  string
+	lock  locker
+}
+
+var (
+	_ harness.Remote  = (*client)(nil)
+	_ harness.Counter = (*client)(nil)
+)
+
+// dial connects to the server and asks whether it is there.
+func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
+	rdb, counter, err := connect(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	// Its connections for commands that block are made by the options of rdb, so that
+	// the counter sees them.
+	return &client{Counter: counter, rdb: rdb, locks: redislock.NewClient(rdb, redislock.ClientOptions{})}, nil
+}
+
+// connect returns a client of the server, which has answered.
+func connect(ctx context.Context, at harness.Endpoint) (*redis.Client, *wireredis.Counter, error) {
+	rdb, counter, err := wireredis.Connect(at)
+	if err != nil {
+		return nil, nil, fmt.Errorf("redislock: %w", err)
+	}
+	if err := rdb.Ping(ctx).Err(); err != nil {
+		rdb.Close()
+		return nil, nil, fmt.Errorf("redislock: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
+	}
+	return rdb, counter, nil
+}
+
+func (r *client) Join(context.Context, int) (harness.Session, error) {
+	switch m := r.lock.(type) {
+	case *redislock.RWMutex:
+		return reader{session{m}, m}, nil
+	case *redislock.Reentrant:
+		return session{m.Owner()}, nil
+	}
+	return session{r.lock}, nil
+}
+
+const (
+	// tokenExpiry is how long a counter of tokens stays after a client of the lab has
+	// left. For a lock in earnest it stays longer.
+	tokenExpiry = time.Hour
+
+	// closeWait is how long what Lock and Unlock may have left to do may take.
+	closeWait = 2 * time.Second
+)
+
+// Close waits for what Lock and Unlock may have left to do, and disconnects.
+func (r *client) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	if r.name != "" {
+		_ = r.rdb.PExpire(ctx, r.name+":~token", tokenExpiry).Err() // if there is one
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.locks.Close() }()
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return errors.Join(err, r.rdb.Close())
+	case <-timer.C:
+		err := r.rdb.Close()
+		return errors.Join(<-done, err)
+	}
+}
+
+// A session is one worker. Workers of a client share everything.
+type session struct{ lock locker }
+
+var _ harness.TrySession = session{}
+
+func (s session) Lock(ctx context.Context) (harness.Lease, error) {
+	return adapt.Lock(library, s.lock.Lock)(ctx)
+}
+
+func (s session) TryLock(ctx context.Context) (harness.Lease, error) {
+	return adapt.Lock(library, s.lock.TryLock)(ctx)
+}
+
+func (session) Close() error { return nil }
+
+// A reader is one worker of a lock that readers share.
+type reader struct {
+	session
+	rw *redislock.RWMutex
+}
+
+var _ harness.RWSession = reader{}
+
+func (s reader) RLock(ctx context.Context) (harness.Lease, error) {
+	return adapt.Lock(library, s.rw.RLock)(ctx)
+}

@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"locklab/harness"
+	"locklab/redislock"
+)
+
+// Suite is the table of contents of package redislock and of what is beside it here.
+var Suite = []*harness.Variant{
+	{
+		Name:   "redis-queue",
+		Doc:    "queue in the server, a release hands over to the first waiter's mailbox",
+		Paper:  "locklab, docs/decisions/0008",
+		Family: harness.Redis,
+		Status: harness.Recommended, Complexity: harness.Queued,
+		Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker { return c.Mutex(name, o) }),
+	},
+	{
+		Name:   "redis-queue-pubsub",
+		Doc:    "queue in the server, a release hands over by a message on the first waiter's channel",
+		Paper:  "locklab, docs/decisions/0008",
+		Family: harness.Redis,
+		Status: harness.Reference,
+		Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
+			o.PubSub = true
+			return c.Mutex(name, o)
+		}),
+	},
+	{
+		Name:   "redis-reentrant",
+		Doc:    "hash of owner and count, waiters listen to a channel; shares its locks with Redisson's getLock",
+		Paper:  "Redisson 4.7.0, RedissonLock",
+		Family: harness.Redis,
+		Status: harness.Recommended, Complexity: harness.Single,
+		Traits: harness.Traits{Reentrant: true, Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker { return c.Reentrant(name, o) }),
+	},
+	redisson12,
+	fairRedisson,
+	{
+		Name:   "redis-poll",
+		Doc:    "key with a nonce and a time to live, waiters poll in no order",
+		Paper:  "Redis documentation, Distributed Locks",
+		Family: harness.Redis,
+		Status: harness.Reference,
+		Traits: harness.Traits{Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
+			return c.PollMutex(name, redislock.PollOptions{Options: o})
+		}),
+	},
+	poll1ms,
+	poll5ms,
+	poll20ms,
+	poll100ms,
+	pollJitter,
+	pollExp,
+	pollSpin,
+	{
+		Name:   "redis-pubsub",
+		Doc:    "key with a nonce and a time to live, a release wakes all waiters by PUBLISH",
+		Paper:  "Redisson, RedissonLock",
+		Family: harness.Redis,
+		Status: harness.Reference,
+		Traits: harness.Traits{Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker { return c.PubSubMutex(name, o) }),
+	},
+	careless,
+	{
+		Name:   "redis-rw",
+		Doc:    "one queue of readers and writers in the server, readers next to each other are admitted together",
+		Paper:  "locklab, docs/decisions/0008",
+		Family: harness.Redis,
+		Status: harness.Recommended, Complexity: harness.Queued,
+		Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker { return c.RWMutex(name, o) }),
+	},
+	{
+		Name:   "redis-semaphore",
+		Doc:    "redis-queue with two permits, each with a lease of its own",
+		Paper:  "locklab, docs/decisions/0008",
+		Family: harness.Redis,
+		Status: harness.Recommended, Complexity: harness.Queued,
+		Traits: harness.Traits{FIFO: true, Permits: semaphorePermits, Fenced: true, Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
+			return c.Semaphore(name, semaphorePermits, o)
+		}),
+	},
+	{
+		Name:   "redis-multi",
+		Doc:    "two queues like redis-queue, taken in the order of their names and released in reverse",
+		Paper:  "Coffman, Elphick & Shoshani 1971",
+		Family: harness.Redis,
+		Status: harness.Recommended, Complexity: harness.Composed,
+		Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
+			return c.Multi([]string{name + ":b", name + ":a"}, o)
+		}),
+	},
+	{
+		Name:   "redis-redlock",
+		Doc:    "a key with a nonce on most of three independent servers, waiters poll in no order",
+		Paper:  "Redis documentation, Redlock",
+		Family: harness.Redis,
+		Status: harness.Reference,
+		Traits: harness.Traits{Needs: harness.KindRedis, Servers: redlockServers},
+		Remote: remoteRedlock,
+	},
+	{
+		Name:   "redis-cohort",
+		Doc:    "a queue in each process in front of redis-queue, up to 17 acquisitions in a row within a process",
+		Paper:  "Dice, Marathe & Shavit 2012",
+		Family: harness.Redis,
+		Status: harness.Recommended, Complexity: harness.Composed,
+		Traits: harness.Traits{Fenced: true, Needs: harness.KindRedis},
+		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker {
+			return c.Cohort(name, redislock.CohortOptions{Options: o})
+		}),
+	},
+	token,
+}
+
+// semaphorePermits is how many hold the semaphores of the lab.
+const semaphorePermits = 2

@@ -1,0 +1,104 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+)
+
+// token is a lock without a lease, a list with one element in it: a client that pops
+// it has the lock, and one that pushes it gives it back. It shows the price of the
+// other locks' safety: two requests an acquisition, however many wait, and nothing else.
+//
+//  1. Make the list, once: a script pushes the element if a mark is not there.
+//  2. Acquire: BLPOP. The server serves those that block in order of arrival.
+//  3. Release: RPUSH.
+//
+// # Trade-offs
+//
+// The lock is lost for good when its holder dies, or a reply to BLPOP: the
+// server does not know which client has it. A reply to RPUSH that is lost, and the request repeated,
+// gives it to two. There is no token for a resource to check, and each waiter
+// occupies a connection. Not for use.
+//
+// # References
+//
+// Redis documentation, BLPOP. Edsger W. Dijkstra, "Cooperating Sequential
+// Processes", 1965: a semaphore with one permit.
+var token = &harness.Variant{
+	Name:   "redis-token",
+	Doc:    "a list with one element, popped to lock and pushed to unlock: no lease, lost with its holder",
+	Paper:  "Redis documentation, BLPOP",
+	Family: harness.Redis,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Needs: harness.KindRedis},
+	Remote: plain(func(p *process, name string, _ time.Duration) func() plainLocker {
+		m := newTokenLock(p, name)
+		return func() plainLocker { return m }
+	}),
+}
+
+var tokenMake = newScript("token_make")
+
+// A tokenLock is the lock token as one client has it. Its mark is the number of the
+// run's lock, so it stays until it is deleted, as the element does.
+type tokenLock struct {
+	p    *process
+	name string
+	made atomic.Bool
+}
+
+func newTokenLock(p *process, name string) *tokenLock { return &tokenLock{p: p, name: name} }
+
+func (m *tokenLock) Lock(ctx context.Context) (harness.Lease, error)    { return m.lock(ctx, false) }
+func (m *tokenLock) TryLock(ctx context.Context) (harness.Lease, error) { return m.lock(ctx, true) }
+
+func (m *tokenLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
+	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) { return m.acquire(ctx, try) })
+}
+
+// acquire pops the element. The server is told to wait for a second at a time,
+// so that a waiter that goes leaves no request blocked there.
+func (m *tokenLock) acquire(ctx context.Context, try bool) (*plainLease, error) {
+	if !m.made.Load() {
+		if err := tokenMake.Run(ctx, m.p.rdb, []string{m.name, m.name + ":~made"}).Err(); err != nil {
+			return nil, err
+		}
+		m.made.Store(true)
+	}
+	for {
+		var err error
+		if try {
+			err = m.p.rdb.LPop(ctx, m.name).Err()
+		} else {
+			err = m.p.blocking.BLPop(context.WithoutCancel(ctx), time.Second, m.name).Err()
+		}
+		ended := errors.Join(ctx.Err(), m.p.closed())
+		switch {
+		case err == nil && ended == nil:
+			l := &plainLease{p: m.p, name: m.name, free: m.free}
+			l.begin(time.Now())
+			return l, nil
+		case err == nil:
+			_, err = m.free(context.WithoutCancel(ctx))
+			return nil, errors.Join(err, ended)
+		case errors.Is(err, redis.Nil) && try:
+			return nil, harness.ErrNotAcquired
+		case errors.Is(err, redis.Nil):
+			err = ended
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (m *tokenLock) free(ctx context.Context) (held bool, err error) {
+	err = m.p.rdb.RPush(ctx, m.name, "1").Err()
+	return err == nil, err
+}

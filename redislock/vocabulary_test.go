@@ -1,0 +1,64 @@
+package redislock_test
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// lockables are the locks of every kind, and what else is one.
+func lockables() map[string]func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+	all := maps.Clone(kinds)
+	all["Owner"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+		return c.Reentrant(name, o).Owner()
+	}
+	all["RLocker"] = func(c *redislock.Client, name string, o redislock.Options) redislock.Lockable {
+		return c.RWMutex(name, o).RLocker()
+	}
+	return all
+}
+
+// TestLockables: Do and Locker work with every kind, and TokenOf returns the token of the
+// lock by its name, and of nothing else.
+func TestLockables(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindRedis)
+	leaktest.Own(t)
+	c := newClient(t, dial(t, at))
+	for kind, lock := range lockables() {
+		name := newKey()
+		m := lock(c, name, redislock.Options{})
+		for range 2 { // the second of a Cohort has another token than the server gave
+			err := redislock.Do(t.Context(), m, func(ctx context.Context, l *redislock.Lease) error {
+				if got := l.TokenOf(name); got != l.Token() {
+					t.Errorf("%s: TokenOf(its name) = %d, Token() = %d", kind, got, l.Token())
+				}
+				if got := l.TokenOf(name + "x"); got != 0 {
+					t.Errorf("%s: TokenOf(another name) = %d, want 0", kind, got)
+				}
+				return ctx.Err()
+			})
+			if err != nil {
+				t.Errorf("%s: Do = %v", kind, err)
+			}
+		}
+		l := redislock.Locker(m)
+		l.Lock()
+		l.Unlock()
+	}
+	names := []string{newKey() + "a", newKey() + "b"}
+	l := lock(t, c.Multi(names, redislock.Options{}))
+	defer unlock(t, l)
+	for _, name := range names {
+		if l.TokenOf(name) == 0 {
+			t.Errorf("Multi: no token of %s", name)
+		}
+	}
+	if first, second := l.TokenOf(names[0]), l.TokenOf(names[1]); l.Token() != first && l.Token() != second {
+		t.Errorf("Multi: Token() = %d, its names have %d and %d", l.Token(), first, second)
+	}
+}

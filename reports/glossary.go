@@ -1,0 +1,46 @@
+package reports
+
+import (
+	"fmt"
+	"strconv"
+
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+)
+
+// A glossary says what the metrics are that charts and tables name.
+type glossary struct {
+	Metrics []definition
+	Lines   string // a command that shows the lines of a point
+}
+
+// A definition is a metric with its address in the page.
+type definition struct{ *metric.Metric }
+
+// Link is the address of d.
+func (d definition) Link() string { return anchor(d.Metric) }
+
+// newGlossary defines every metric, as [metric.Suite] does, for the report of run,
+// which has a result.
+func newGlossary(run *resultfile.Run) (g glossary) {
+	name, _ := cutMark(run.Results[0].Lock.Name)
+	g.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(name), run.Results[0].Workload.Workers)) + " " + resultfile.ResultsName
+	for _, m := range metric.Suite {
+		g.Metrics = append(g.Metrics, definition{m})
+	}
+	return g
+}
+
+// MetricsTitle is the title of the glossary.
+func (glossary) MetricsTitle() string { return "Metrics" }
+
+// MetricsText says how to come from a figure to its lines.
+func (glossary) MetricsText() string {
+	return "Each figure in the charts and tables is a metric of lines in results.jsonl: one line for each lock, workload and round. " +
+		"\"locklab export\" writes every metric of every line, under its unit. The lines behind one point are those of its lock and workload, such as:"
+}
+
+// MetricsHead are the columns of the glossary.
+func (glossary) MetricsHead() []string {
+	return []string{"metric", "unit", "what it is", "better", "source"}
+}

@@ -1,0 +1,68 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+	"testing"
+
+	"locklab/harness/metric"
+	"locklab/internal/synthetic"
+)
+
+// TestMetricsAreDefined: a reader of any page finds what each metric is, and its
+// source, in one row.
+func TestMetricsAreDefined(t *testing.T) {
+	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
+	html := pageOf(t, run)
+	text, _ := markdownOf(t, run)
+	var machines bytes.Buffer
+	if err := WriteMachinesHTML(&machines, loadMachines(t, machineRuns...)); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metric.Suite {
+		row := fmt.Sprintf(`<tr id="metric-%s"><th scope="row">%[1]s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`, m.Name, m.Unit,
+			template.HTMLEscapeString(m.Doc), m.Better, template.HTMLEscapeString(m.Paper))
+		for name, page := range map[string]string{"page": html, "page of machines": machines.String()} {
+			if !strings.Contains(page, row) {
+				t.Errorf("the %s does not define %s: %s (%s)", name, m.Name, m.Doc, m.Paper)
+			}
+		}
+		row = fmt.Sprintf("| %s | %s | %s | %s | %s |\n", inlineText(m.Name), inlineText(m.Unit), inlineText(m.Doc), m.Better, inlineText(m.Paper))
+		if !strings.Contains(text, row) {
+			t.Errorf("the Markdown does not define %s: %s (%s)", m.Name, m.Doc, m.Paper)
+		}
+	}
+}
+
+// TestColumnsLinkToMetrics: the title of a column that is a metric's name or unit
+// leads to its definition, which is on the page.
+func TestColumnsLinkToMetrics(t *testing.T) {
+	for name, page := range pages(t) {
+		links := regexp.MustCompile(`href="#(metric-[^"]*)"`).FindAllStringSubmatch(page, -1)
+		if len(links) == 0 && name == goldenRun {
+			t.Error("no column of a page links to a metric")
+		}
+		for _, l := range links {
+			if n := strings.Count(page, fmt.Sprintf(`id="%s"`, l[1])); n != 1 {
+				t.Errorf("%s links to %s, which is there %d times", name, l[1], n)
+			}
+		}
+	}
+	others := map[string]string{"ladder": "time", "ladder-distributed": "time"} // what is left of it without the control
+	gs := groups(gallery(3, everySetting...))
+	for _, c := range Suite {
+		if c.varies != nil {
+			others[c.Name] = c.varies.word // the value of the setting
+		}
+		for _, h := range c.draw(largest(gs, c.Remote)).numbers.head {
+			for _, m := range metric.Suite {
+				if named := h.Text == m.Name || h.Text == m.Unit; named && h.Metric != m && h.Text != others[c.Name] {
+					t.Errorf("chart %s: the column %s does not link to that metric", c.Name, h.Text)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,347 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+)
+
+// markOf tells a case from others: from 0.5 to 1.
+func markOf(r *harness.Result) float64 {
+	h := fnv.New32a()
+	h.Write([]byte(r.Lock.Name + " " + r.Workload.Name()))
+	return 0.5 + float64(h.Sum32()%1000)/2000
+}
+
+// figuresOf returns what ms are of every result.
+func figuresOf(rs []*harness.Result, ms []*metric.Metric) (out []string) {
+	for _, r := range rs {
+		for _, m := range ms {
+			v, ok := m.Of(r)
+			out = append(out, fmt.Sprint(v, ok))
+		}
+	}
+	return out
+}
+
+// bodyOf returns what c draws of g, without its texts.
+func bodyOf(t *testing.T, c *Chart, g *group) string {
+	t.Helper()
+	pic := c.draw(g)
+	if pic.height == 0 {
+		return ""
+	}
+	svg, err := inline(pic, "x", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svg
+}
+
+// called returns the metrics that f asks for.
+func called(f func()) (out []*metric.Metric) {
+	for _, m := range metric.Suite {
+		of := m.Of
+		m.Of = func(r *harness.Result) (float64, bool) {
+			if !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+			return of(r)
+		}
+		defer func() { m.Of = of }()
+	}
+	f()
+	return out
+}
+
+// spoilers change one field of a result, by its name in results.jsonl.
+var spoilers = map[string]func(r *harness.Result){
+	"wait": func(r *harness.Result) {
+		r.Wait = slices.Clone(r.Wait)
+		for i := range r.Wait {
+			r.Wait[i].Value *= 3
+		}
+	},
+	"workers": func(r *harness.Result) { r.Workers = append([]uint64{r.Ops * 9}, r.Workers[1:]...) },
+	"owners": func(r *harness.Result) {
+		r.Owners = slices.Clone(r.Owners)
+		for i := range r.Owners {
+			r.Owners[i] = uint16(i % 2 % len(r.Workers))
+		}
+	},
+	"handovers": func(r *harness.Result) { r.Handovers = r.Ops / 3 },
+	"ops":       func(r *harness.Result) { r.Ops += r.Ops / 3 },
+	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
+}
+
+// TestChartsDrawWhatTheySay: a chart names the metrics and the fields that it draws,
+// and no others: the picture changes if one of them does, and only then.
+func TestChartsDrawWhatTheySay(t *testing.T) {
+	run := gallery(8, everySetting...) // with fewer rounds there is no verdict
+	gs := groups(run)
+	spoiled := make(map[string][]*group)
+	for field, spoil := range spoilers {
+		other := *run
+		other.Results = nil
+		for _, r := range run.Results {
+			c := *r
+			spoil(&c)
+			other.Results = append(other.Results, &c)
+		}
+		spoiled[field] = groups(&other)
+	}
+	for _, c := range Suite {
+		g := largest(gs, c.Remote)
+		data := c.draw(g).data
+		if c == LadderRemote {
+			run := *run
+			run.Results = slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return r.Lock.Traits.Needs == "" })
+			g = largest(groups(&run), true)
+			data = c.draw(g).data
+		}
+		if len(data.metrics)+len(data.fields) == 0 || len(data.rounds) != 1 || data.rounds[0] != 8 {
+			t.Errorf("chart %s does not say what it draws of how many rounds: %q", c.Name, plain(data.sentence()))
+			continue
+		}
+		figures := figuresOf(run.Results, data.metrics)
+		var before string
+		asked := called(func() { before = bodyOf(t, c, g) })
+		for _, m := range data.metrics {
+			if !slices.Contains(asked, m) {
+				t.Errorf("chart %s names the metric %s, and does not ask for it", c.Name, m.Name)
+			}
+		}
+		for _, m := range asked {
+			of := m.Of
+			m.Of = func(r *harness.Result) (float64, bool) {
+				v, ok := of(r)
+				return v * markOf(r), ok
+			}
+			changed := bodyOf(t, c, g) != before
+			says := slices.Contains(data.metrics, m)
+			through := changed && !says && !slices.Equal(figuresOf(run.Results, data.metrics), figures) // of one that it names
+			m.Of = of
+			if says != changed && !through {
+				t.Errorf("chart %s names the metric %s: %v; its picture depends on it: %v", c.Name, m.Name, says, changed)
+			}
+		}
+		for field := range spoilers {
+			says := slices.Contains(data.fields, field)
+			changed := c != LadderRemote && bodyOf(t, c, largest(spoiled[field], c.Remote)) != before
+			if says && !changed && c != LadderRemote || changed && !says && len(data.metrics) == 0 {
+				t.Errorf("chart %s names the field %s: %v; its picture depends on it: %v", c.Name, field, says, changed)
+			}
+		}
+		for _, field := range data.fields {
+			if spoilers[field] == nil {
+				t.Errorf("chart %s names the field %s, which no test changes", c.Name, field)
+			}
+		}
+	}
+}
+
+// TestChartsSayWhatTheyDraw: what a chart draws, and of which file, stands under it
+// in every form.
+func TestChartsSayWhatTheyDraw(t *testing.T) {
+	run := gallery(3, everySetting...)
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if err := writePage(&buf, "report", doc); err != nil {
+		t.Fatal(err)
+	}
+	page := regexp.MustCompile(`<a [^>]*>|</a>`).ReplaceAllString(buf.String(), "")
+	m := &markdown{picture: func(string, []byte) error { return nil }, taken: make(map[string]bool)}
+	for _, s := range slices.Concat(doc.Local, doc.Served) {
+		for i := range s.Figures {
+			if s.Figures[i].pic.height > 0 {
+				s.Figures[i].pic = picture{height: 1, body: func(draw.Canvas) error { return nil }} // to draw them all takes long
+			}
+		}
+		m.section(s)
+	}
+	if m.err != nil {
+		t.Fatal(m.err)
+	}
+	text := m.buf.String()
+	seen := make(map[string]bool)
+	for _, s := range slices.Concat(doc.Local, doc.Served) {
+		for _, f := range s.Figures {
+			if f.SVG == "" {
+				continue
+			}
+			seen[f.Name] = true
+			data := plain(f.Data)
+			if !strings.HasSuffix(data, " of results.jsonl, 3 rounds.") {
+				t.Errorf("chart %s says of its data: %q", f.Name, data)
+			}
+			if want := template.HTMLEscapeString(f.Doc) + `<span class="data">` + data + "</span>"; !strings.Contains(page, want) {
+				t.Errorf("the page does not say %q under chart %s", data, f.Name)
+			}
+			if want := inlineText(f.Doc + " " + data); !strings.Contains(text, want) {
+				t.Errorf("the Markdown does not say %q under chart %s", data, f.Name)
+			}
+			p, err := standalone(run, f.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, foot, _ := p.layout()
+			if s.Folded {
+				continue // alone, a chart is of another group
+			}
+			if !strings.Contains(strings.Join(foot, " "), data) {
+				t.Errorf("chart %s alone does not say %q", f.Name, data)
+			}
+		}
+	}
+	for _, c := range Suite {
+		if !seen[c.Name] && c != LadderRemote {
+			t.Errorf("chart %s was not on the page", c.Name)
+		}
+	}
+}
+
+// TestTablesSayWhereTheyAre: the chart of an experiment names its table, and one of
+// several machines all their files.
+func TestTablesSayWhereTheyAre(t *testing.T) {
+	run := laboratory()
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, run)
+	text, _ := markdownOf(t, run)
+	drawn := 0
+	for _, s := range doc.Hardware {
+		for k, p := range s.Plates {
+			if p.SVG == "" {
+				continue
+			}
+			drawn++
+			data := plain(p.Data)
+			if !strings.HasSuffix(data, fmt.Sprintf(" of results.jsonl, table %d.", k+1)) {
+				t.Errorf("table %q says of its data: %q", p.Caption, data)
+			}
+			if !strings.Contains(page, template.HTMLEscapeString(data)) || !strings.Contains(text, inlineText(data)) {
+				t.Errorf("the page or the Markdown does not say %q under table %q", data, p.Caption)
+			}
+		}
+	}
+	for _, c := range findingCharts(run) {
+		p := c.standalone(run)
+		if _, _, foot, _ := p.layout(); p.data == "" || !strings.Contains(strings.Join(foot, " "), p.data) {
+			t.Errorf("chart %s alone does not say %q", c.name, p.data)
+		}
+	}
+	machines, err := composeMachines(loadMachines(t, machineRuns...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf bytes.Buffer
+	if err := writePage(&buf, "machines", machines); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range machines.Sections {
+		for _, f := range s.Figures {
+			if f.SVG == "" {
+				continue
+			}
+			drawn++
+			if data := plain(f.Data); !strings.Contains(data, " of each machine's results.jsonl, ") {
+				t.Errorf("chart %s of machines says of its data: %q", f.Name, data)
+			}
+			named := slices.IndexFunc(f.Data, func(p piece) bool { return p.Metric != nil })
+			if named < 0 || !strings.Contains(buf.String(), fmt.Sprintf(`<a href="#%s"`, f.Data[named].Link())) {
+				t.Errorf("chart %s of machines has no link to its metric", f.Name)
+			}
+		}
+	}
+	if drawn < 15 {
+		t.Errorf("only %d charts were looked at", drawn)
+	}
+}
+
+// TestNumbersAreOfTheirLines follows figures back: what stands in a column of a
+// metric, in the row of a lock and a number of workers, is the median of that metric
+// over the lines of results.jsonl with that lock and workload.
+func TestNumbersAreOfTheirLines(t *testing.T) {
+	checked := make(map[string]int)
+	for _, dir := range []string{goldenRun, axesRun} {
+		run, err := resultfile.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups(run) {
+			for _, c := range Suite {
+				if c.Remote != g.Remote || c.varies != nil {
+					continue
+				}
+				tab := c.draw(g).numbers
+				lock, workers := slices.Index(texts(tab.head), "lock"), slices.Index(texts(tab.head), "workers")
+				if lock < 0 || workers < 0 {
+					continue
+				}
+				for _, row := range tab.rows {
+					var lines []*harness.Result
+					for _, r := range run.Results {
+						if r.Lock.Name == row[lock] && fmt.Sprint(r.Workload.Workers) == row[workers] && verdict.Axes(r.Workload) == g.Axes {
+							lines = append(lines, r)
+						}
+					}
+					for i, h := range tab.head {
+						if h.Metric == nil {
+							continue
+						}
+						checked[h.Metric.Name]++
+						if want := cellText(h.Metric, h.Metric.Summary(lines)); row[i] != want {
+							t.Errorf("%s, chart %s, %s with %s workers: %s is %q, its lines say %q", dir, c.Name, row[lock], row[workers], h.Text, row[i], want)
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(checked) < 20 {
+		t.Errorf("only these metrics were followed back: %v", checked)
+	}
+}
+
+// TestSource: the sentences of few and of many.
+func TestSource(t *testing.T) {
+	for _, test := range []struct {
+		s    source
+		want string
+	}{
+		{source{}, ""},
+		{source{metrics: []*metric.Metric{metric.Jain}, rounds: []int{1}}, "Data: metric jain (jain-%) of results.jsonl, 1 round."},
+		{source{metrics: []*metric.Metric{metric.Throughput, metric.Jain, metric.Time}, fields: []string{"wait", "hold"}, rounds: []int{5}},
+			"Data: metrics throughput (acq/s), jain (jain-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
+		{source{metrics: []*metric.Metric{metric.Time}, fields: []string{"hold"}, experiments: []string{"cost"}, rounds: []int{5}},
+			"Data: metric time (ns/op), field hold and experiment cost of results.jsonl, 5 rounds."},
+		{source{experiments: []string{"cost"}, table: 2}, "Data: experiment cost of results.jsonl, table 2."},
+		{source{fields: []string{"wait"}, rounds: []int{6, 6}}, "Data: field wait of each machine's results.jsonl, 6 rounds."},
+		{source{fields: []string{"wait"}, rounds: []int{10, 6}}, "Data: field wait of each machine's results.jsonl, 6 to 10 rounds."},
+	} {
+		if got := plain(test.s.sentence()); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+	var buf bytes.Buffer
+	if err := WriteHTML(&buf, &resultfile.Run{}); err != nil || strings.Contains(buf.String(), `id="metrics"`) {
+		t.Errorf("a page without a result defines metrics, or fails: %v", err)
+	}
+}
