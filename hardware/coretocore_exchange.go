@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -320,6 +321,6 @@ func (r *hopRig) visit(ctx context.Context, cpus [2]int, o visitOptions) (hopVis
 func (v *hopVisit) add(cas, load []float64) {
 	v.cas = append(v.cas, cas...)
 	if len(cas) > 0 && len(load) > 0 {
-		v.both = append(v.both, medianOf(cas), medianOf(load))
+		v.both = append(v.both, stat.Median(cas), stat.Median(load))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 )
 
 // Regimes are levels between which a figure jumps. On a virtual machine the host
@@ -150,7 +151,7 @@ func groupRegimes(pairs [][][]float64) []regime {
 	var levels []level
 	for i, regimes := range pairs {
 		for _, samples := range regimes {
-			levels = append(levels, level{medianSorted(samples), samples, i})
+			levels = append(levels, level{stat.Median(samples), samples, i})
 		}
 	}
 	slices.SortFunc(levels, func(a, b level) int {
@@ -182,38 +183,12 @@ func groupRegimes(pairs [][][]float64) []regime {
 	return out
 }
 
-// medianSorted returns the median of samples in rising order, at least one.
-func medianSorted(s []float64) float64 { return (s[(len(s)-1)/2] + s[len(s)/2]) / 2 }
-
-// medianOf returns the median of samples in any order, at least one.
-func medianOf(samples []float64) float64 {
-	return medianSorted(slices.Sorted(slices.Values(samples)))
-}
-
-// medianCell returns the median of sorted samples with a distribution-free 95 %
-// interval.
-func medianCell(sorted []float64) harness.Cell {
-	n := len(sorted)
-	if n == 0 {
+// medianCell returns the median of samples with its interval by order statistics
+// at 95 %, the extremes if there are fewer than six.
+func medianCell(samples []float64) harness.Cell {
+	s := stat.Summarize(samples)
+	if s.N == 0 {
 		return harness.Cell{}
 	}
-	lo := orderRank(n)
-	return harness.Cell{Median: medianSorted(sorted), Lo: sorted[lo], Hi: sorted[n-1-lo], N: n}
-}
-
-// orderRank returns k such that of n sorted samples those numbered k and n-1-k,
-// from 0, enclose the median of what they were drawn from with at least 95 %:
-// the number of samples below it is binomial (Conover, Practical Nonparametric
-// Statistics, 3.2). With fewer than six, the extremes enclose it less surely.
-func orderRank(n int) int {
-	const tail = 0.025
-	// The chance of exactly k below, in logarithms: 2^-n is 0 for large n.
-	p, sum := -float64(n)*math.Ln2, 0.0
-	for k := range n / 2 {
-		if sum += math.Exp(p); sum > tail {
-			return max(0, k-1)
-		}
-		p += math.Log(float64(n-k) / float64(k+1))
-	}
-	return 0
+	return harness.Cell{Median: s.Median, Lo: s.Lo, Hi: s.Hi, N: s.N}
 }

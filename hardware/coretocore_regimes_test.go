@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -97,7 +98,7 @@ func sameRegimes(got [][]float64, samples, want, share []float64) string {
 	}
 	var medians []float64
 	for _, g := range got {
-		medians = append(medians, medianSorted(g))
+		medians = append(medians, stat.Median(g))
 	}
 	if len(got) != len(want) {
 		return fmt.Sprintf("the medians are %.3g, want %v", medians, want)
@@ -126,23 +127,8 @@ func TestGroupRegimes(t *testing.T) {
 		t.Fatalf("%d regimes", len(got))
 	}
 	for i, w := range want {
-		if r := got[i]; medianSorted(r.samples) != w.median || len(r.samples) != w.n || r.pairs != w.pairs || !slices.IsSorted(r.samples) {
-			t.Errorf("regime %d: median %v of %d samples in %d pairs, want %+v", i, medianSorted(r.samples), len(r.samples), r.pairs, w)
-		}
-	}
-}
-
-// TestOrderRank: known ranks (counted from 1 in tables), and what they promise.
-func TestOrderRank(t *testing.T) {
-	for n, want := range map[int]int{1: 1, 5: 1, 6: 1, 8: 1, 9: 2, 10: 2, 20: 6, 31: 10, 50: 18, 100: 40} {
-		if got := orderRank(n) + 1; got != want {
-			t.Errorf("of %d samples rank %d, want %d", n, got, want)
-		}
-	}
-	for n := range 5000 {
-		// Near the normal approximation, and never past the middle.
-		if k := float64(orderRank(n)); n >= 6 && math.Abs(k-(float64(n)-1.96*math.Sqrt(float64(n)))/2) > 1.5 || n > 0 && k > float64(n-1)/2 {
-			t.Fatalf("of %d samples rank %v", n, k)
+		if r := got[i]; stat.Median(r.samples) != w.median || len(r.samples) != w.n || r.pairs != w.pairs || !slices.IsSorted(r.samples) {
+			t.Errorf("regime %d: median %v of %d samples in %d pairs, want %+v", i, stat.Median(r.samples), len(r.samples), r.pairs, w)
 		}
 	}
 }

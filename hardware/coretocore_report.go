@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -55,7 +56,7 @@ func hopField(cpus []int, pairs []*hopPair) harness.Table {
 		t.Rows = append(t.Rows, harness.Row{Label: name, Cells: make([]harness.Cell, len(cpus))})
 	}
 	for _, p := range pairs {
-		c := medianCell(slices.Sorted(slices.Values(p.cas)))
+		c := medianCell(p.cas)
 		i, j := place[p.cpus[0]], place[p.cpus[1]]
 		t.Rows[i].Cells[j], t.Rows[j].Cells[i] = c, c
 	}
@@ -74,7 +75,7 @@ func relationTable(pairs []*hopPair) harness.Table {
 			}
 			total++
 			if len(p.cas) >= hopLeast {
-				medians = append(medians, medianOf(p.cas))
+				medians = append(medians, stat.Median(p.cas))
 			}
 		}
 		if total > 0 {
@@ -119,10 +120,10 @@ func bothTable(pairs []*hopPair, levels [][][]float64) harness.Table {
 			}
 			row := harness.Row{Label: p.names()}
 			if len(regimes) > 1 {
-				row.Label += fmt.Sprintf(", at %s ns", number(medianSorted(levels[i][j])))
+				row.Label += fmt.Sprintf(", at %s ns", number(stat.Median(levels[i][j])))
 			}
 			for _, figures := range [][]float64{r[0], r[1], ratios(r[1], r[0])} {
-				row.Cells = append(row.Cells, medianCell(slices.Sorted(slices.Values(figures))))
+				row.Cells = append(row.Cells, medianCell(figures))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -145,7 +146,7 @@ func bothSentence(t harness.Table) string {
 	if lo, hi := figures[0], figures[len(figures)-1]; hi > same*lo {
 		return fmt.Sprintf(" Load, then CAS takes %s to %s times as long, depending on the pair and the regime.", number(lo), number(hi))
 	}
-	return fmt.Sprintf(" Load, then CAS takes %s times as long.", number(medianSorted(figures)))
+	return fmt.Sprintf(" Load, then CAS takes %s times as long.", number(stat.Median(figures)))
 }
 
 // blocks returns the medians of the blocks of each algorithm.
@@ -207,17 +208,17 @@ func hopAnswer(shown []*hopPair, levels [][][]float64) string {
 	}
 	near, far := shown[0], shown[0]
 	for _, p := range shown {
-		if medianOf(p.cas) < medianOf(near.cas) {
+		if stat.Median(p.cas) < stat.Median(near.cas) {
 			near = p
 		}
-		if medianOf(p.cas) > medianOf(far.cas) {
+		if stat.Median(p.cas) > stat.Median(far.cas) {
 			far = p
 		}
 	}
-	text := fmt.Sprintf("By CAS-spin a word takes %s ns one way between %s", number(medianOf(near.cas)), near.names())
+	text := fmt.Sprintf("By CAS-spin a word takes %s ns one way between %s", number(stat.Median(near.cas)), near.names())
 	if len(shown) > 1 {
 		text += fmt.Sprintf(", the nearest, and %s ns between %s, the farthest, %s times as long",
-			number(medianOf(far.cas)), far.names(), number(medianOf(far.cas)/medianOf(near.cas)))
+			number(stat.Median(far.cas)), far.names(), number(stat.Median(far.cas)/stat.Median(near.cas)))
 	}
 	return text + ". " + regimeSentence(shown, levels)
 }
@@ -231,7 +232,7 @@ func regimeShares(regimes []regime, and string) string {
 	var parts []string
 	of := " of the samples"
 	for _, r := range regimes {
-		parts = append(parts, fmt.Sprintf("%s ns (%s %%%s)", number(medianSorted(r.samples)), share(len(r.samples), total), of))
+		parts = append(parts, fmt.Sprintf("%s ns (%s %%%s)", number(stat.Median(r.samples)), share(len(r.samples), total), of))
 		of = ""
 	}
 	last := len(parts) - 1

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/stat"
 	"locklab/internal/twin"
 )
 
@@ -131,8 +132,8 @@ func reportTwin(b *testing.B, rounds, matched []twinRound) {
 	b.ReportMetric(c.Hi, "go/c-high")
 	b.ReportMetric(ratio[len(ratio)/4], "go/c-p25")
 	b.ReportMetric(ratio[len(ratio)*3/4], "go/c-p75")
-	b.ReportMetric(medianOf(goNs), "go-ns/hop")
-	b.ReportMetric(medianOf(cNs), "c-ns/hop")
+	b.ReportMetric(stat.Median(goNs), "go-ns/hop")
+	b.ReportMetric(stat.Median(cNs), "c-ns/hop")
 	b.ReportMetric(float64(len(matched)), "matched")
 	b.ReportMetric(float64(len(rounds)), "rounds")
 	b.ReportMetric(0, "ns/op") // a round has no meaning of its own

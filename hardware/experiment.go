@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -107,8 +108,7 @@ func summarize(samples []float64) harness.Cell {
 	if math.IsInf(s[len(s)-1], 1) {
 		return harness.Cell{Text: "never"}
 	}
-	mid := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-	return harness.Cell{Median: mid, Lo: s[0], Hi: s[len(s)-1], N: len(s)}
+	return harness.Cell{Median: stat.Median(s), Lo: s[0], Hi: s[len(s)-1], N: len(s)}
 }
 
 // exact returns the cell of a figure that is known, not measured.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"locklab/harness/stat"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -147,7 +147,7 @@ func (b *splitBench) cost(ctx context.Context, c *splitCell, span time.Duration)
 			}
 		})
 	}
-	c.ns = append(c.ns, median(calls))
+	c.ns = append(c.ns, stat.Median(calls))
 	return nil
 }
 
@@ -169,10 +169,10 @@ func (b *splitBench) disturb(ctx context.Context, c *neighbourCell, span time.Du
 		ns, rate := b.window(c.work, &b.across)
 		split, rates = append(split, ns), append(rates, rate)
 	}
-	c.idle = append(c.idle, median(idle))
-	c.inside = append(c.inside, median(inside))
-	c.split = append(c.split, median(split))
-	c.rate = append(c.rate, median(rates))
+	c.idle = append(c.idle, stat.Median(idle))
+	c.inside = append(c.inside, stat.Median(inside))
+	c.split = append(c.split, stat.Median(split))
+	c.rate = append(c.rate, stat.Median(rates))
 	return nil
 }
 
@@ -202,11 +202,6 @@ func (b *splitBench) window(n neighbour, a *aggressor) (ns, rate float64) {
 		rate = float64(made) / busy.Seconds()
 	})
 	return ns, rate
-}
-
-func median(xs []float64) float64 {
-	s := slices.Sorted(slices.Values(xs))
-	return s[len(s)/2]
 }
 
 // cacheBytes are the sizes of a CPU's data caches by level, 0 if unknown. There

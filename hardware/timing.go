@@ -2,7 +2,7 @@ package hardware
 
 import (
 	"context"
-	"slices"
+	"locklab/harness/stat"
 	"time"
 )
 
@@ -35,8 +35,7 @@ func timed(ctx context.Context, c *pinnedThreads, span time.Duration, op func(th
 		})
 		windows = append(windows, mean(each))
 	}
-	slices.Sort(windows)
-	return windows[len(windows)/2], nil
+	return stat.Median(windows), nil
 }
 
 func mean(xs []float64) float64 {

@@ -45,6 +45,12 @@ type Result struct {
 	Wait     Histogram `json:"-"` // request to grant, 1 in SampleEvery, by chance
 	Handover Histogram `json:"-"` // release to grant of another worker, 1 in SampleEvery, by chance
 
+	// HandoverWait is request to grant of the acquisitions in the window whose
+	// predecessor was another worker, of locks kept by servers only. Where one
+	// worker takes the lock again and again, most acquisitions wait for nothing, and
+	// quantiles of Wait say little about the others.
+	HandoverWait Histogram `json:"-"`
+
 	// Where the rest of a sampled acquisition went, by the clock. A hold is
 	// from grant to release and includes what the lab does in the section; a
 	// think is what the workload asked for and the time in which the worker had
@@ -85,7 +91,9 @@ type Result struct {
 	// 0 to 1.
 	Overlap float64 `json:"overlap"`
 
-	CPU CPU `json:"cpu"` // cost to this process, servers not included
+	// CPU is the cost to this process, servers not included. It is the zero value if
+	// the workers ran in another process: see [Variant.Loop].
+	CPU CPU `json:"cpu"`
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
 

@@ -50,6 +50,10 @@ type Variant struct {
 	// Remote connects one client to the servers at and returns its view of the
 	// lock called key. All clients with the same key contend for one lock.
 	Remote func(ctx context.Context, at Endpoint, key string) (Remote, error)
+
+	// Loop, which may be nil, measures a Remote lock that lives in another process
+	// with workers of that process.
+	Loop Loop
 }
 
 // Family groups locks by where they wait; charts give each family one hue.
@@ -194,6 +198,9 @@ func Validate(vs []*Variant) error {
 		}
 		if (v.Remote != nil) != (v.Traits.Needs != "") {
 			bad("must name in Traits.Needs the server it needs exactly if it is Remote")
+		}
+		if v.Loop != nil && v.Remote == nil {
+			bad("has a Loop and is not Remote")
 		}
 		if len(v.MayStick) > 0 && v.Family != Peer {
 			bad("may get stuck and is no lock of others")

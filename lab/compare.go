@@ -38,6 +38,7 @@ func (e notComparedError) Unwrap() error { return e.error }
 // compareOptions are the flags of the command compare.
 type compareOptions struct {
 	failOver, metric, format string
+	to                       string // compare the locks of one run with this one
 	alpha                    float64
 	interleave               bool
 	run                      runOptions // of --interleave; locks also chooses among those of two directories
@@ -60,6 +61,10 @@ directories. Ctrl-C keeps what was measured. So do a full disk and a build that
 gives no result five times in a row, which end the measurement: what it lacks is
 unsure.
 
+With --to LOCK the argument is one run: each of its locks is compared with that
+one under the same workload, by the ratios within a round. The exit status is then
+0, or 2 if there is no comparison.
+
 The exit status is the verdict, so that a build can depend on it:
   0  no case is worse by more than the threshold
   1  at least one case regressed
@@ -73,13 +78,20 @@ func (p *Program) compareCommand() *cobra.Command {
 	o := compareOptions{run: runOptions{program: p}}
 	cmd := &cobra.Command{
 		Use:   "compare BASE NEW",
-		Short: "Say what changed between two runs, or between two builds, and how sure that is",
+		Short: "Say what changed between two runs or builds, or how two locks of a run differ, and how sure that is",
 		Long:  compareHelp,
 		Example: `  locklab compare runs/before runs/after
   locklab compare runs/before runs/after --fail-over 10% --locks mcs,sync-mutex --metric throughput,wait-p99
   locklab compare runs/before runs/after --format csv > changes.csv
+  locklab compare --to mcs runs/locks --metric throughput,wait-p99
   locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if o.to != "" && len(args) == 1 {
+				return nil
+			}
+			if o.to != "" {
+				return fmt.Errorf("%w: compare --to needs the directory of one run, got %d arguments", harness.ErrUsage, len(args))
+			}
 			if len(args) != 2 {
 				return fmt.Errorf("%w: compare needs the directories of two runs, or two binaries with --interleave, got %d arguments; see '%s --help'",
 					harness.ErrUsage, len(args), cmd.CommandPath())
@@ -87,7 +99,7 @@ func (p *Program) compareCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := o.compare(cmd, args[0], args[1])
+			err := o.compare(cmd, args[0], args[len(args)-1])
 			if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
 				return err
 			}
@@ -106,6 +118,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false alarm, over all comparisons")
 	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
+	f.StringVar(&o.to, "to", "", "a lock with which to compare the others of one run")
 	f.BoolVar(&o.interleave, "interleave", false, "BASE and NEW are binaries: measure them in alternating rounds")
 	o.run.axisFlags(cmd)
 	f.IntVar(&o.run.rounds, "rounds", defaultPairs, "how often each case is measured by each of the two")
@@ -137,6 +150,9 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 		return err
 	}
 	changed := cmd.Flags().Changed
+	if o.interleave && o.to != "" {
+		return fmt.Errorf("%w: give --to or --interleave, not both", harness.ErrUsage)
+	}
 	if o.interleave {
 		if !changed("seed") {
 			o.run.seed = rand.Uint64()
@@ -154,6 +170,9 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 	}
 	if !changed("locks") {
 		o.run.locks = "all"
+	}
+	if o.to != "" {
+		return o.locks(how, base, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return o.directories(how, base, next, cmd.OutOrStdout(), cmd.ErrOrStderr())
 }
@@ -180,22 +199,7 @@ func (o *compareOptions) directories(how compare.Options, base, next string, std
 
 // print writes c and returns the error that stands for its outcome.
 func (o *compareOptions) print(c *compare.Comparison, stdout, stderr io.Writer) error {
-	var err error
-	switch o.format {
-	case "csv":
-		for _, w := range c.Warnings {
-			fmt.Fprintln(stderr, "warning: "+w)
-		}
-		for _, gap := range c.Gaps {
-			fmt.Fprintln(stderr, "not measured: "+gap)
-		}
-		err = c.WriteCSV(stdout)
-	case "json":
-		err = c.WriteJSON(stdout)
-	default:
-		err = c.WriteText(stdout, width(stdout))
-	}
-	if err != nil {
+	if err := o.write(c, stdout, stderr); err != nil {
 		return err
 	}
 	switch c.Outcome() {
@@ -205,6 +209,23 @@ func (o *compareOptions) print(c *compare.Comparison, stdout, stderr io.Writer) 
 		return errUnsure
 	}
 	return nil
+}
+
+// write writes c in the format that was asked for.
+func (o *compareOptions) write(c *compare.Comparison, stdout, stderr io.Writer) error {
+	switch o.format {
+	case "csv":
+		for _, w := range c.Warnings {
+			fmt.Fprintln(stderr, "warning: "+w)
+		}
+		for _, gap := range c.Gaps {
+			fmt.Fprintln(stderr, "not measured: "+gap)
+		}
+		return c.WriteCSV(stdout)
+	case "json":
+		return c.WriteJSON(stdout)
+	}
+	return c.WriteText(stdout, width(stdout))
 }
 
 // options reads the flags that say when a difference counts.

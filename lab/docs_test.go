@@ -43,11 +43,13 @@ var docRules = []rule{
 	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},
 	{match: `^locklab run .*--budget`, check: budgetIsRead, why: "a budget is not to be shortened; TestFit spends them"},
 	{match: `^locklab run .*zk-`, short: shortRun, needs: []string{harness.KindZooKeeper}},
+	{match: `^locklab run .*redis-`, short: shortRun, needs: []string{harness.KindRedis}},
 	{match: `^locklab run`, short: shortRun},
 	{match: `^locklab trace zk`, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab trace redis`, needs: []string{harness.KindRedis}},
 	{match: `^locklab trace mcs$`, why: "NAME stands for a lock kept by servers there"},
 	{match: `^locklab compare .*--interleave`, why: "it takes two builds; TestInterleave builds and measures them"},
+	{match: `^locklab compare --to (LOCK |(redis|zk|go-zookeeper|curator)-)`, why: "it takes a run of these locks; TestCompareTo compares another"},
 	{match: `^locklab (report|export|compare)( --format csv)?$`, why: "it is a mention, without the runs that it needs"},
 	{match: `^locklab `},
 	{match: `^go (test|build)( .*)? \.$|^\./mylock `, why: "it is of a module outside this one, docs/your-own-lock.md, which TestOwnLock of internal/layers makes"},
@@ -314,17 +316,17 @@ func TestDocRulesReject(t *testing.T) {
 	run := func(home, command string) error { return shorten(home, command, shortRun) }
 	list := func(home, command string) error { return shorten(home, command, "") }
 	for command, check := range map[string]func(home, command string) error{
-		"locklab list --nonsense":                                 list,
-		"locklab nonsense":                                        list,
-		"locklab run --locks nonsense":                            run,
-		"locklab run --locks mcs --budget soon":                   budgetIsRead,
-		"locklab list | sort":                                     list,
-		"make nonsense":                                           targetExists,
-		"go test -run '^$' -bench Nonsense ./peers":               testsExist,
-		"go test -run '^$' -bench 'lock=mcs/' ./spinlock":         testsExist,
-		"go test -run TestNonsense/mcs ./peers":                   testsExist,
-		"go test -bench ZooKeeperPairs ./peers -pairs.nonsense 3": testsExist,
-		"go test -bench ZooKeeperPairs ./nonsense":                testsExist,
+		"locklab list --nonsense":                         list,
+		"locklab nonsense":                                list,
+		"locklab run --locks nonsense":                    run,
+		"locklab run --locks mcs --budget soon":           budgetIsRead,
+		"locklab list | sort":                             list,
+		"make nonsense":                                   targetExists,
+		"go test -run '^$' -bench Nonsense ./peers":       testsExist,
+		"go test -run '^$' -bench 'lock=mcs/' ./spinlock": testsExist,
+		"go test -run TestNonsense/mcs ./peers":           testsExist,
+		"go test -bench Lock ./peers -pairs.nonsense 3":   testsExist,
+		"go test -bench Lock ./nonsense":                  testsExist,
 	} {
 		if err := check(t.TempDir(), command); err == nil {
 			t.Errorf("accepts %q", command)

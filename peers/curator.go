@@ -14,9 +14,10 @@ import (
 //
 // # What the adapter adds
 //
-// Two messages over loopback per acquisition and two per release, which count
-// in every time: compare these variants with each other and, for what they ask
-// of the servers, with all others. [MeasureCurator] measures without them.
+// Two messages over loopback per acquisition and two per release, where the
+// workers are goroutines: in the conformance suite, and in a benchmark of package
+// testing. A measurement of the lab has Java threads for workers and no message
+// in a turn: see [harness.Loop].
 //
 // A context: a Lock that gives up interrupts its thread, upon which Curator
 // removes the ticket, if need be in the background a moment later.
@@ -100,6 +101,7 @@ func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRe
 		Name: name, Doc: doc, Paper: paper,
 		Family: harness.Peer, Status: harness.Reference, Traits: traits,
 		Unavailable: curatorUnavailable,
+		Loop:        curatorLoop(recipe),
 		Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 			return newCuratorClient(ctx, curatorJava, recipe, at, key)
 		},

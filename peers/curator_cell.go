@@ -36,18 +36,14 @@ type CellLog struct {
 // cellDrain is how long the workers of a cell may take to end their last turns.
 const cellDrain = 10 * time.Second
 
-// MeasureCurator runs one cell on the lock called key. It calls edge twice, when
+// measureCurator runs one cell on the lock called key. It calls edge twice, when
 // the window opens and when it closes, for the caller to read what the servers
 // have counted. Times are set against base; the Java process and this one read
 // the same clock of the machine or, where they do not, clocks whose difference
 // is found to within half of a loopback round trip.
 //
 // The error wraps [harness.ErrUnavailable] if Curator cannot run here. A cell
-// that does not end in time is one too, and its process is killed.
-func MeasureCurator(ctx context.Context, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
-	return measureCurator(ctx, curatorJava, at, key, c, base, edge)
-}
-
+// that does not end in time is an error too, and its process is killed.
 func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
 	if c.Workers < 1 {
 		return nil, fmt.Errorf("peers: %w: a cell of %d workers", harness.ErrUsage, c.Workers)

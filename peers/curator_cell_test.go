@@ -3,77 +3,92 @@ package peers_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/harness/metric"
+	"locklab/harness/runner"
 	"locklab/peers"
 )
 
-// TestMeasureCurator runs every lock inside the Java process, and checks the
-// figures that are known: what an acquisition asks of the server.
-func TestMeasureCurator(t *testing.T) {
+// TestCuratorLoop measures every lock as a run does, with workers inside the Java
+// process, and checks the figures that are known: what an acquisition asks of the
+// server.
+func TestCuratorLoop(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is about Java and the server, of which the race detector sees nothing; it runs without -race")
 	}
 	t.Parallel()
 	const longest = 3200 * time.Millisecond
 	needJava(t)
-	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	at, in := locktest.Endpoint(t, harness.KindZooKeeper), runner.Calibrate()
 	for _, c := range []struct {
-		recipe, mode string
-		workers      int
-		requests     float64 // per acquisition, 0 if that depends
+		lock             string
+		workers, clients int
+		requests         float64 // per acquisition, 0 if that depends
 	}{
-		{"", "", 1, 3},
-		{"mutex", "session", 4, 5},
-		{"mutex", "object", 4, 5},
-		{"mutex", "instance", 4, 0},
-		{"semaphore", "session", 4, 9},
-		{"rw", "session", 4, 5},
+		{"curator-mutex", 1, 0, 3},
+		{"curator-mutex", 4, 0, 5},
+		{"curator-mutex", 4, 1, 5},
+		{"curator-mutex-shared", 4, 1, 0},
+		{"curator-semaphore-mutex", 4, 0, 9},
+		{"curator-rw", 4, 0, 5},
 	} {
-		t.Run(c.recipe+"/"+c.mode, func(t *testing.T) {
-			cell := peers.CuratorCell{Recipe: c.recipe, Mode: c.mode, Workers: c.workers, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}
-			o, sharp := measureCurator(t, at, cell)
-			for tries := 1; !sharp; tries++ {
-				if tries == 20 {
-					t.Fatal("of 20 windows none has edges at which the server was read in time: the machine is too busy")
+		t.Run(fmt.Sprintf("%s/workers=%d/clients=%d", c.lock, c.workers, c.clients), func(t *testing.T) {
+			w := harness.Workload{Workers: c.workers, Clients: c.clients, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}
+			r := measureLoop(t, in, at, c.lock, w)
+			for ; r.Ops < uint64(10*c.workers); r = measureLoop(t, in, at, c.lock, w) {
+				if w.Window *= 2; w.Window > longest {
+					t.Fatalf("%d acquisitions in %v: the machine is too busy", r.Ops, w.Window/2)
 				}
-				cell.Window = min(2*cell.Window, longest) // in which late reading matters less
-				o, sharp = measureCurator(t, at, cell)
 			}
-			t.Logf("%+v", o)
+			requests, ok := metric.Requests.Of(r)
 			// On a busy machine the queue is empty now and then, which saves two.
-			if c.requests > 0 && (o.requests > 1.1*c.requests || o.requests < min(c.requests, 3)*0.9) {
-				t.Errorf("%.2f requests per acquisition, want about %v", o.requests, c.requests)
+			if c.requests > 0 && (!ok || requests > 1.1*c.requests || requests < min(c.requests, 3)*0.9) {
+				t.Errorf("%.2f requests per acquisition, want about %v", requests, c.requests)
+			}
+			if _, ok := metric.Switches.Of(r); ok {
+				t.Error("it says how often this process waited, though the workers are in another")
+			}
+			if got := time.Duration(r.Elapsed); got < w.Window-time.Millisecond || got > 2*w.Window || r.Overlap < 0.5 {
+				t.Errorf("the window is %v of %v, in %.0f %% of which all workers ran", got, w.Window, 100*r.Overlap)
+			}
+			if c.workers > 1 && (len(r.HandoverWait) == 0 || r.Handovers == 0) {
+				t.Errorf("%d hand-overs, %d of them timed", r.Handovers, r.HandoverWait.Count())
 			}
 		})
 	}
 }
 
-// measureCurator measures one cell, and reports whether its requests can be
-// judged: the server was read soon after either edge of the window, and there
-// were so many turns that those under way at the edges do not count.
-func measureCurator(t *testing.T, at harness.Endpoint, cell peers.CuratorCell) (o outcome, sharp bool) {
+// measureLoop measures the lock called name.
+func measureLoop(t *testing.T, in *runner.Instruments, at harness.Endpoint, name string, w harness.Workload) *harness.Result {
 	t.Helper()
-	m := meter{at: at, base: time.Now()}
-	log, err := peers.MeasureCurator(t.Context(), at, newKey(), cell, m.base, m.read)
+	r, err := runner.Measure(t.Context(), in, runner.Job{Lock: variant(name), At: at, Key: newKey(), Workload: w})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := time.Duration(log.Close - log.Open); got < cell.Window-time.Millisecond || log.Close > int64(time.Since(m.base)) {
-		t.Errorf("the window is %v", got)
+	if len(r.Violations) > 0 {
+		t.Fatalf("violations: %+v", r.Violations)
 	}
-	if o, err = judge(log, cell.Workers); err == nil {
-		err = m.perTurn(log, &o)
+	return r
+}
+
+// TestCuratorByMessages: a workload that the Java process does not know is driven
+// from here, and the result says so.
+func TestCuratorByMessages(t *testing.T) {
+	t.Parallel()
+	needJava(t)
+	at, in := locktest.Endpoint(t, harness.KindZooKeeper), runner.Calibrate()
+	w := harness.Workload{Workers: 2, Hold: harness.Span{Mean: time.Millisecond, Exp: true}, Warmup: 10 * time.Millisecond, Window: 50 * time.Millisecond}
+	r := measureLoop(t, in, at, "curator-mutex", w)
+	if !slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {
+		t.Errorf("warnings are %+v, want one of the messages to Java", r.Warnings)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	late := max(m.times[0]-log.Open, m.times[1]-log.Close)
-	return o, late < int64(cell.Window)/50 && o.rate*cell.Window.Seconds() > float64(10*cell.Workers)
 }
 
 func TestMeasureCuratorRefuses(t *testing.T) {
@@ -95,25 +110,6 @@ func TestMeasureCuratorRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want %q", name, err, c.want)
 		}
-	}
-}
-
-// TestJudgeRejects keeps the oracle in the way of the figures.
-func TestJudgeRejects(t *testing.T) {
-	log := new(peers.CellLog)
-	for _, text := range []string{"open 0", "turn 0 1 10 30", "turn 1 2 20 40", "close 100"} {
-		part, err := peers.TakeLine(text, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		log.Holds = append(log.Holds, part.Holds...)
-		log.Close = max(log.Close, part.Close)
-	}
-	if _, err := judge(log, 2); err == nil || !strings.Contains(err.Error(), "exclusion") {
-		t.Errorf("two holds that overlap: %v, want exclusion broken", err)
-	}
-	if _, err := judge(&peers.CellLog{Close: 100}, 2); err == nil {
-		t.Error("a cell in which no worker got the lock is judged")
 	}
 }
 

@@ -2,7 +2,6 @@ package peers
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -13,11 +12,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"locklab/harness"
 	"locklab/internal/backend"
+	"locklab/internal/child"
 )
 
 //go:embed curator/CuratorPeer.java
@@ -118,7 +117,7 @@ func (p *javaPeer) retire(j *javaProcess) {
 
 // A javaProcess is one run of CuratorPeer.java.
 type javaProcess struct {
-	child   *backend.Child
+	child   *child.Process
 	stdin   io.Closer // the process ends with it
 	addr    string    // where it listens
 	token   string    // what it lets in
@@ -164,10 +163,10 @@ func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := new(start)
+	said := &child.Head{Most: 2000}
 	cmd.Stderr = said
 	j := &javaProcess{stdin: stdin, token: rand.Text()}
-	if j.child, err = backend.StartChild(cmd); err != nil {
+	if j.child, err = child.Start(cmd); err != nil {
 		return nil, err
 	}
 	hello := make(chan string, 1)
@@ -184,7 +183,7 @@ func launchJava(ctx context.Context, cmd *exec.Cmd) (*javaProcess, error) {
 	}
 	if err != nil {
 		j.kill()
-		return nil, fmt.Errorf("%w; it printed %q", err, said.text())
+		return nil, fmt.Errorf("%w; it printed %q", err, child.LastWords(said.String()))
 	}
 	return j, nil
 }
@@ -238,26 +237,6 @@ func (j *javaProcess) suspect() {
 		return
 	}
 	l.Close()
-}
-
-// start keeps the beginning of what a process prints.
-type start struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (t *start) Write(p []byte) (int, error) {
-	const most = 2000
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf.Write(p[:min(len(p), max(0, most-t.buf.Len()))])
-	return len(p), nil
-}
-
-func (t *start) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.Join(strings.Fields(t.buf.String()), " ")
 }
 
 // whyNoCurator returns why Curator cannot run here, "" if it can.

@@ -21,6 +21,11 @@ func (p *javaPeer) Client(ctx context.Context, at harness.Endpoint, key string) 
 	return newCuratorClient(ctx, p, curatorRecipe{name: "mutex"}, at, key)
 }
 
+// MeasureCurator measures a cell in the Java process that all share.
+func MeasureCurator(ctx context.Context, at harness.Endpoint, key string, c CuratorCell, base time.Time, edge func()) (*CellLog, error) {
+	return measureCurator(ctx, curatorJava, at, key, c, base, edge)
+}
+
 // PID is the process id, 0 if none has been started.
 func (p *javaPeer) PID() int {
 	if p.now == nil {

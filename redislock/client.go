@@ -43,6 +43,10 @@ type ClientOptions struct {
 	// it. "" is no name.
 	Name string
 
+	// Trace is told of every Lock of this client, and of the leases, after the Trace that
+	// its context may have: for metrics. Of a Redlock it is that of the first client.
+	Trace *Trace
+
 	_ struct{}
 }
 
@@ -55,6 +59,7 @@ type Client struct {
 	shut context.CancelFunc
 
 	name    string
+	trace   *Trace // or nil
 	id      string // of the mailboxes
 	misname error  // what is wrong with it
 	misuse  error  // what is wrong with the options, for locks that listen
@@ -87,7 +92,7 @@ type Client struct {
 // do not see these requests, nor those by which waiters listen unless they were added to
 // ClientOptions.Blocking: the client library does not tell which hooks a client has.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
-	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, leases: make(map[*Lease]bool)}
+	c := &Client{rdb: rdb, blocking: o.Blocking, name: o.Name, trace: o.Trace, leases: make(map[*Lease]bool)}
 	c.id = c.identity()
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
@@ -303,6 +308,7 @@ func (c *Client) tick() {
 	c.next = time.Time{}
 	now := time.Now()
 	renew := make(map[bool][]*Lease) // by whether the last one was not answered
+	var silent []*Lease
 	for l := range c.leases {
 		switch {
 		case !now.Before(l.deadline):
@@ -311,9 +317,19 @@ func (c *Client) tick() {
 			continue
 		case !l.renewAt.IsZero() && l.renewAt.Sub(now) <= min(renewTogether, l.term/renewTries):
 			renew[l.unanswered] = append(renew[l.unanswered], l)
-			l.unanswered, l.renewAt = true, now.Add(l.term/renewSilence)
+			if l.asking {
+				silent, l.toldUntil = append(silent, l), now
+			}
+			l.unanswered, l.asking, l.renewAt = true, true, now.Add(l.term/renewSilence)
 		}
 		c.tickAt(l.due())
+	}
+	if len(silent) > 0 {
+		c.work.Go(func() {
+			for _, l := range silent {
+				l.renewalFailed(errSilent)
+			}
+		})
 	}
 	for unanswered, ls := range renew {
 		c.work.Go(func() { c.renew(ls, unanswered) })

@@ -114,7 +114,7 @@ func (m *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.traced(given(ctx), func(ctx context.Context) (*Lease, error) {
+	return m.traced(m.c.traced(ctx), func(ctx context.Context) (*Lease, error) {
 		ctx, stop := bounded(ctx, m.server.o.Wait)
 		defer stop()
 		return m.wait(ctx)
@@ -186,7 +186,7 @@ func (m *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.traced(given(ctx), m.try)
+	return m.traced(m.c.traced(ctx), m.try)
 }
 
 func (m *Cohort) try(ctx context.Context) (*Lease, error) {
@@ -242,7 +242,14 @@ func (m *Cohort) ask() {
 	m.busy, m.asking = true, cancel
 	if !m.c.spawn(func() {
 		defer cancel()
+		requests := m.c.requests()
+		if requests != nil {
+			ctx = context.WithValue(ctx, traceKey{}, requests)
+		}
 		l, err := m.server.acquire(ctx, false)
+		if l != nil && requests != nil {
+			l.traceAs(requests)
+		}
 		m.asked(l, err, ctx.Err() != nil)
 	}) {
 		cancel()

@@ -18,7 +18,7 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
 	}
-	n, err := m.send(given(ctx), m.kind.force)
+	n, err := m.send(m.c.traced(ctx), m.kind.force)
 	if n == 2 || err != nil && !refused(err) {
 		m.watchOver() // it may have been handed over by a request whose reply was lost
 	}
@@ -49,7 +49,7 @@ func (m *PollMutex) ForceUnlock(ctx context.Context) (freed bool, err error) {
 	if m.err != nil {
 		return false, m.err
 	}
-	ctx = given(ctx)
+	ctx = m.c.traced(ctx)
 	n, err := request(ctx, m.name, deleteAndPublish.op, func() *redis.IntCmd { return m.c.rdb.Del(ctx, m.name) }).Result()
 	return forced(m.name, int(n), err)
 }
@@ -74,7 +74,7 @@ func (c *Client) forceUnlock(ctx context.Context, name string, misuse error, cha
 	if misuse != nil {
 		return false, misuse
 	}
-	n, err := call{deleteAndPublish, []string{name}, []any{channel, unlockMessage}}.run(given(ctx), c.rdb).Int()
+	n, err := call{deleteAndPublish, []string{name}, []any{channel, unlockMessage}}.run(c.traced(ctx), c.rdb).Int()
 	return forced(name, n, err)
 }
 

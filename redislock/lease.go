@@ -41,6 +41,8 @@ type Lease struct {
 	term       time.Duration // and what it gave: a whole lease, or the grant timeout
 	renewAt    time.Time     // when to ask for more; zero for never
 	unanswered bool          // a renewal was sent that has not been answered
+	asking     bool          // the latest renewal has neither been answered nor failed
+	toldUntil  time.Time     // renewals that were sent before have been told as failed
 	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
 
 	alive    context.Context // ends with the lease; the cause says why
@@ -98,7 +100,7 @@ func (l *Lease) extend(sent time.Time) bool {
 	if !sent.After(l.from) {
 		return false
 	}
-	l.from, l.term, l.unanswered, l.refusal = sent, l.span, false, nil
+	l.from, l.term, l.unanswered, l.asking, l.refusal = sent, l.span, false, false, nil
 	l.deadline = sent.Add(l.span - l.reserve(l.span))
 	l.renewAt = time.Time{}
 	if !l.fixed {
@@ -113,6 +115,7 @@ func (l *Lease) failed(sent time.Time, err error) {
 	if sent.Before(l.from) {
 		return // a later one has not
 	}
+	l.asking = false
 	if l.unanswered = !refused(err); !l.unanswered {
 		l.refusal = err
 	}

@@ -195,7 +195,7 @@ func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
 // await runs acquire in a goroutine of c and waits for it until ctx ends, or for
 // wait, if that is not 0.
 func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
-	ctx, stop := bounded(given(ctx), wait)
+	ctx, stop := bounded(c.traced(ctx), wait)
 	defer stop()
 	if t := traceOf(ctx); t != nil {
 		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())

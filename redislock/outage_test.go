@@ -16,6 +16,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/backend"
+	"locklab/internal/child"
 	"locklab/internal/leaktest"
 	"locklab/redislock"
 )
@@ -26,7 +27,7 @@ type durable struct {
 	program string
 	addr    string
 	dir     string
-	child   *backend.Child
+	child   *child.Process
 }
 
 func startDurable(t *testing.T) *durable {
@@ -67,7 +68,7 @@ func (d *durable) start(args ...string) {
 		"--appendonly", "yes", "--appendfsync", "always"}, args...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	var err error
-	if d.child, err = backend.StartChild(cmd); err != nil {
+	if d.child, err = child.Start(cmd); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,7 +70,11 @@ func (c *Client) renewAt(s *server, afresh bool) {
 	}
 	send := func(rdb redis.UniversalClient) {
 		sent := time.Now()
-		for _, l := range c.renewed(s.leases, batch(ctx, rdb, calls), sent) {
+		told, failed := c.renewed(s.leases, batch(ctx, rdb, calls), sent)
+		for _, f := range failed {
+			f.l.renewalFailed(f.err)
+		}
+		for _, l := range told {
 			if j := l.whole.Load(); j != nil {
 				j.renewed(l)
 			} else {
@@ -97,16 +102,29 @@ func (c *Client) soonest(ls []*Lease) time.Time {
 	return first
 }
 
-// renewed notes the answers to renew. It returns those of ls that have more time
-// now and a trace or a joint lease to tell.
-func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease) {
+// A failure is a renewal that has failed.
+type failure struct {
+	l   *Lease
+	err error
+}
+
+var errSilent = errors.New("redislock: the server has not answered a renewal")
+
+// renewed notes the answers to renew. It returns those of ls that have a trace or a joint
+// lease to tell: that they have more time now, or that this has failed.
+func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (told []*Lease, failed []failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, l := range ls {
 		if !c.leases[l] {
 			continue // released or over
 		}
-		switch n, err := replies[i].Int(); {
+		n, err := replies[i].Int()
+		traced := l.trace != nil || l.whole.Load() != nil
+		if err != nil && traced && !sent.Before(l.toldUntil) {
+			failed = append(failed, failure{l, err})
+		}
+		switch {
 		case forbidden(err) || redis.HasErrorPrefix(err, "WRONGTYPE"): // now and later
 			l.end(fmt.Errorf("%w: its renewal was refused: %w", ErrLost, explain(err)))
 			delete(c.leases, l)
@@ -118,11 +136,11 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 			delete(c.leases, l)
 			continue
 		default:
-			if l.extend(sent) && (l.trace != nil || l.whole.Load() != nil) {
+			if l.extend(sent) && traced {
 				told = append(told, l)
 			}
 		}
 		c.tickAt(l.due())
 	}
-	return told
+	return told, failed
 }

@@ -6,18 +6,20 @@ import (
 )
 
 // A Trace is functions that are called at the steps of a Lock, and of the lease
-// it returns, if [WithTrace] has put them into its context; those that are nil
-// are not called. Where there is no Trace that costs a look into the context.
+// it returns, if [WithTrace] has put them into its context, or for every Lock of a
+// client by [ClientOptions].Trace; those that are nil are not called. Where there is no
+// Trace that costs a look into the context.
 //
 // They may be called from any goroutine, several at once, and after Lock has
 // returned. They must not block: the lock waits for them.
 //
 // Of a lock that is made of others, a [Multi] or a [Redlock], each request and
 // each wait for one of them is a step. What becomes of the lease is told of the whole:
-// Renewed once when its Deadline has moved on, and not for each part. A [Cohort] asks
+// Renewed once when its Deadline has moved on, and not for each part; but RenewalFailed
+// for each part whose renewal fails, with what is left of the whole. A [Cohort] asks
 // the server for several of its waiters at once: those requests are no steps of any of
 // them, nor is the wait of the first of them for other processes, but Queued is called
-// behind others of the same process.
+// behind others of the same process. ClientOptions.Trace is told of those requests.
 type Trace struct {
 	// Sent is called before a request is sent, and Answered when its answer has
 	// come, or none. Requests that renew a lease are not among them.
@@ -36,8 +38,11 @@ type Trace struct {
 	Granted func(GrantedInfo)
 	Failed  func(FailedInfo)
 
-	// Renewed is called when a lease has become a whole one again.
-	Renewed func(RenewedInfo)
+	// Renewed is called when a lease has become a whole one again, and RenewalFailed when
+	// a renewal was sent that the server has refused, or not answered in a sixth of
+	// the lease. As long as there is time left it is sent again.
+	Renewed       func(RenewedInfo)
+	RenewalFailed func(RenewalFailedInfo)
 
 	// Released is called before Unlock returns without an error, and Lost when the
 	// lease ends in another way.
@@ -100,6 +105,13 @@ type RenewedInfo struct {
 	Until time.Time
 }
 
+// RenewalFailedInfo is a renewal that has failed, with so much of the lease left.
+type RenewalFailedInfo struct {
+	Name string
+	Err  error
+	Left time.Duration
+}
+
 // ReleasedInfo is an Unlock of a lease that Lock had returned so long ago.
 type ReleasedInfo struct {
 	Name  string
@@ -122,13 +134,48 @@ type traceKey struct{}
 func WithTrace(ctx context.Context, t *Trace) context.Context {
 	ctx = given(ctx)
 	if old := traceOf(ctx); old != nil {
-		t = &Trace{
-			both(t.Sent, old.Sent), both(t.Answered, old.Answered), both(t.Queued, old.Queued), both(t.Woken, old.Woken),
-			both(t.Granted, old.Granted), both(t.Failed, old.Failed), both(t.Renewed, old.Renewed),
-			both(t.Released, old.Released), both(t.Lost, old.Lost),
-		}
+		t = t.and(old)
 	}
 	return context.WithValue(ctx, traceKey{}, t)
+}
+
+// and returns a Trace whose functions call those of t and old.
+func (t *Trace) and(old *Trace) *Trace {
+	return &Trace{
+		both(t.Sent, old.Sent), both(t.Answered, old.Answered), both(t.Queued, old.Queued), both(t.Woken, old.Woken),
+		both(t.Granted, old.Granted), both(t.Failed, old.Failed),
+		both(t.Renewed, old.Renewed), both(t.RenewalFailed, old.RenewalFailed),
+		both(t.Released, old.Released), both(t.Lost, old.Lost),
+	}
+}
+
+// requests returns the Trace of c, but only what it is told of requests, or nil.
+func (c *Client) requests() *Trace {
+	if c.trace == nil {
+		return nil
+	}
+	return &Trace{Sent: c.trace.Sent, Answered: c.trace.Answered}
+}
+
+// traceAs lets t know what becomes of l.
+func (l *Lease) traceAs(t *Trace) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.trace, l.since = t, time.Now()
+}
+
+// traced returns ctx, or context.Background() if it is nil, with the Trace of c besides
+// that of ctx.
+func (c *Client) traced(ctx context.Context) context.Context {
+	ctx = given(ctx)
+	switch t := traceOf(ctx); {
+	case c.trace == nil:
+		return ctx
+	case t == nil:
+		return context.WithValue(ctx, traceKey{}, c.trace)
+	default:
+		return context.WithValue(ctx, traceKey{}, t.and(c.trace))
+	}
 }
 
 // both returns a function that calls f and g, of which either may be nil.
@@ -185,6 +232,19 @@ func (t *Trace) outcome(name string, began time.Time, l *Lease, err error) {
 			t.Lost(LostInfo{l.name, l.token, err})
 		}
 	})
+}
+
+// renewalFailed tells the trace of l, or of what l is a part of, if there is one.
+func (l *Lease) renewalFailed(err error) {
+	if j := l.whole.Load(); j != nil {
+		l = j.all
+	}
+	l.c.mu.Lock()
+	t := l.trace
+	l.c.mu.Unlock()
+	if t != nil {
+		tell(t.RenewalFailed, RenewalFailedInfo{l.name, explain(err), max(0, time.Until(l.until()))})
+	}
 }
 
 // released tells the trace of l, if there is one, that Unlock has succeeded.

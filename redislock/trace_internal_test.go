@@ -73,15 +73,16 @@ func TestWithTrace(t *testing.T) {
 	var heard []string
 	note := func(name string) *Trace {
 		return &Trace{
-			Sent:     func(SentInfo) { heard = append(heard, name+" sent") },
-			Answered: func(AnsweredInfo) { heard = append(heard, name+" answered") },
-			Queued:   func(QueuedInfo) { heard = append(heard, name+" queued") },
-			Woken:    func(WokenInfo) { heard = append(heard, name+" woken") },
-			Granted:  func(GrantedInfo) { heard = append(heard, name+" granted") },
-			Failed:   func(FailedInfo) { heard = append(heard, name+" failed") },
-			Renewed:  func(RenewedInfo) { heard = append(heard, name+" renewed") },
-			Released: func(ReleasedInfo) { heard = append(heard, name+" released") },
-			Lost:     func(LostInfo) { heard = append(heard, name+" lost") },
+			Sent:          func(SentInfo) { heard = append(heard, name+" sent") },
+			Answered:      func(AnsweredInfo) { heard = append(heard, name+" answered") },
+			Queued:        func(QueuedInfo) { heard = append(heard, name+" queued") },
+			Woken:         func(WokenInfo) { heard = append(heard, name+" woken") },
+			Granted:       func(GrantedInfo) { heard = append(heard, name+" granted") },
+			Failed:        func(FailedInfo) { heard = append(heard, name+" failed") },
+			Renewed:       func(RenewedInfo) { heard = append(heard, name+" renewed") },
+			RenewalFailed: func(RenewalFailedInfo) { heard = append(heard, name+" renewal failed") },
+			Released:      func(ReleasedInfo) { heard = append(heard, name+" released") },
+			Lost:          func(LostInfo) { heard = append(heard, name+" lost") },
 		}
 	}
 	ctx := WithTrace(WithTrace(WithTrace(t.Context(), &Trace{}), note("outer")), note("inner"))
@@ -93,9 +94,10 @@ func TestWithTrace(t *testing.T) {
 	tell(tr.Granted, GrantedInfo{})
 	tell(tr.Failed, FailedInfo{})
 	tell(tr.Renewed, RenewedInfo{})
+	tell(tr.RenewalFailed, RenewalFailedInfo{})
 	tell(tr.Released, ReleasedInfo{})
 	tell(tr.Lost, LostInfo{})
-	events := []string{"sent", "answered", "queued", "woken", "granted", "failed", "renewed", "released", "lost"}
+	events := []string{"sent", "answered", "queued", "woken", "granted", "failed", "renewed", "renewal failed", "released", "lost"}
 	if len(heard) != 2*len(events) {
 		t.Fatalf("heard %q", heard)
 	}

@@ -73,7 +73,11 @@ func (h *heard) renewed() []redislock.RenewedInfo {
 
 // context returns a context whose Trace is h.
 func (h *heard) context(t *testing.T) context.Context {
-	return redislock.WithTrace(t.Context(), &redislock.Trace{
+	return redislock.WithTrace(t.Context(), h.trace())
+}
+
+func (h *heard) trace() *redislock.Trace {
+	return &redislock.Trace{
 		Sent:     func(redislock.SentInfo) { h.note("Sent") },
 		Answered: func(redislock.AnsweredInfo) { h.note("Answered") },
 		Queued:   func(redislock.QueuedInfo) { h.note("Queued") },
@@ -88,7 +92,7 @@ func (h *heard) context(t *testing.T) context.Context {
 		},
 		Released: func(redislock.ReleasedInfo) { h.note("Released") },
 		Lost:     func(redislock.LostInfo) { h.note("Lost") },
-	})
+	}
 }
 
 // TestTraceOfEachKind: exactly the hooks of the table are called, for every kind that a

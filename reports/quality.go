@@ -90,7 +90,7 @@ const otherKind = "other"
 // WarningKinds returns the kinds of the warnings that [Warnings] may return: those
 // about the machine, then those about what was measured.
 func WarningKinds() []string {
-	return append(machine.WarningKinds(), "overlap", "late", "clipped", "transfer", "round-trip", "lost", "retried", "drift", otherKind)
+	return append(machine.WarningKinds(), "overlap", "late", "clipped", "messages", "transfer", "round-trip", "lost", "retried", "drift", otherKind)
 }
 
 // Warnings returns what the report of run warns of. Those that differ in nothing

@@ -8,7 +8,7 @@ import (
 
 	"locklab/harness/lockbench"
 	"locklab/harness/locktest"
-	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
 // TestMain lets one test more run beside the others than there are processors at
@@ -30,4 +30,4 @@ func (ts tests) Run() int {
 	return code
 }
 
-func BenchmarkLock(b *testing.B) { lockbench.Run(b, zklock.Suite) }
+func BenchmarkLock(b *testing.B) { lockbench.Run(b, lab.Suite) }

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
-	"locklab/harness"
-	wirezk "locklab/internal/wire/zookeeper"
+	"locklab/internal/zksession"
 )
 
 // ClientOptions is how to connect. The zero value is usable.
@@ -55,7 +53,7 @@ type ClientOptions struct {
 // next begins by itself. Its methods and mutexes may be used by any number of
 // goroutines; they share its connection.
 type Client struct {
-	conn    *wirezk.Conn
+	conn    *zksession.Conn
 	acl     []zk.ACL
 	margin  time.Duration
 	servers int // addresses it may turn to
@@ -91,14 +89,7 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	if err := checkTimes(want, o.Margin, o.Tick); err != nil {
 		return nil, err
 	}
-	c, err := dial(ctx, harness.Endpoint{
-		Kind:           harness.KindZooKeeper,
-		Addrs:          [][]string{servers},
-		Username:       o.Username,
-		Password:       o.Password,
-		TLS:            o.TLS,
-		SessionTimeout: want,
-	}, o)
+	c, err := dial(ctx, servers, o)
 	if err != nil {
 		return nil, err
 	}
@@ -113,27 +104,38 @@ func Dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	return c, nil
 }
 
-func dial(ctx context.Context, at harness.Endpoint, o ClientOptions) (*Client, error) {
-	if err := checkACL(o.ACL, at); err != nil {
+// dial is Dial without a look at what the servers grant.
+func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, error) {
+	if len(servers) == 0 {
+		return nil, fmt.Errorf("%w: no server is named", ErrUsage)
+	}
+	if err := checkACL(o.ACL, o); err != nil {
 		return nil, err
 	}
 	c := &Client{
 		acl:       o.ACL,
 		margin:    o.Margin,
-		servers:   len(slices.Concat(at.Addrs...)),
+		servers:   len(servers),
 		guardMost: guardMost,
 		up:        make(chan struct{}),
 		leases:    make(map[*Lease]bool),
 		watches:   make(map[string]<-chan zk.Event),
 	}
 	c.open, c.shut = context.WithCancel(context.Background())
-	if c.acl == nil && at.Username != "" {
+	if c.acl == nil && o.Username != "" {
 		c.acl = zk.AuthACL(zk.PermAll)
 	} else if c.acl == nil {
 		c.acl = zk.WorldACL(zk.PermAll)
 	}
-	conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: c.onEvent, Tick: o.Tick})
-	if err != nil {
+	conn, err := zksession.Connect(ctx, zksession.Options{
+		Servers: servers, SessionTimeout: o.SessionTimeout,
+		Username: o.Username, Password: o.Password, TLS: o.TLS,
+		OnEvent: c.onEvent, Tick: o.Tick,
+	})
+	switch {
+	case errors.Is(err, zksession.ErrNoSession):
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case err != nil:
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
 	c.conn = conn
@@ -164,9 +166,18 @@ func (c *Client) Close() error {
 // less than ClientOptions asks for.
 func (c *Client) SessionTimeout() time.Duration { return c.conn.SessionTimeout() }
 
-// Counts returns how many requests the client has sent and how many watch
-// events it has received, of all its mutexes together.
-func (c *Client) Counts() harness.Counts { return c.conn.Counts() }
+// Stats is the traffic of a client with the servers, in whole packets. Keep-alives and
+// what it takes to connect, authenticate and watch again are not counted.
+type Stats struct {
+	Requests      uint64 // sent
+	Notifications uint64 // watch events received
+}
+
+// Stats returns what the client has sent and received, for all its locks together.
+func (c *Client) Stats() Stats {
+	requests, notifications := c.conn.Traffic()
+	return Stats{requests, notifications}
+}
 
 // spawn runs f in a goroutine that Close waits for, and reports whether the
 // client was still open.

@@ -70,6 +70,13 @@ const maxZxid = 1<<(63-tokenBits) - 1
 // path, but for the tokens, see [Cohort.Lock], and that a ticket which is
 // removed by hand is missed only when it is given back. Use one Cohort for all
 // goroutines of a client: two of them are two clients. It is not reentrant.
+//
+// # References
+//
+// Dice, Marathe, Shavit, "Lock Cohorting: A General Technique for Designing
+// NUMA Locks", PPoPP 2012, DOI 10.1145/2145816.2145848: the global lock stays
+// in a cluster for a bounded number of local hand-overs. Here a cluster is a
+// client.
 type Cohort struct {
 	queue
 	most       int

@@ -75,7 +75,7 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{Handovers: 3})
 	unlock(t, lockCohort(t, k)) // makes the parents
-	before := c.Counts()
+	before := counts(c)
 	held := lockCohort(t, k)
 	waiters := lines(t, k, 7)
 	last := uint64(0)
@@ -89,7 +89,7 @@ func handoversAreFree(t *testing.T, at harness.Endpoint) {
 			held = take(t, waiters[i])
 		}
 	}
-	if got, want := c.Counts().Sub(before), (harness.Counts{Requests: 2 * 3}); got != want {
+	if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * 3}); got != want {
 		t.Errorf("8 holders on 2 tickets cost %+v, want %+v", got, want)
 	}
 	queued(t, see, k.Path(), 0)
@@ -215,13 +215,13 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := c.Counts()
+	before := counts(c)
 	for _, k := range []*zklock.Cohort{k, other, k} {
 		if _, err := k.TryLock(t.Context()); !errors.Is(err, zklock.ErrNotAcquired) {
 			t.Errorf("TryLock of a held lock = %v, want ErrNotAcquired", err)
 		}
 	}
-	if got := c.Counts().Sub(before); got != (harness.Counts{}) {
+	if got := counts(c).Sub(before); got != (harness.Counts{}) {
 		t.Errorf("TryLock behind one's own client costs %+v, want nothing", got)
 	}
 	next := inLine(t, t.Context(), k, 1)

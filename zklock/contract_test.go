@@ -36,13 +36,7 @@ func TestContract(t *testing.T) {
 		{"unlock of guarded leases together", func(t *testing.T, at harness.Endpoint) {
 			unlockGuarded(t, at, func(c *zklock.Client, path string) taker {
 				m := c.Multi([]string{path, path + "-2"}, zklock.MultiOptions{})
-				return func(ctx context.Context) (*zklock.Lease, error) {
-					l, err := m.Lock(ctx)
-					if err != nil {
-						return nil, err
-					}
-					return l.Lease, nil
-				}
+				return m.Lock
 			})
 		}},
 		{"bad paths", badPaths},
@@ -169,7 +163,7 @@ func slowHolderCosts(t *testing.T, at harness.Endpoint) {
 		l := lock(t, m)
 		time.Sleep(1200 * time.Millisecond)
 		unlock(t, l)
-		eventually(t, "the event has come", func() bool { return c.Counts().Notifications > 0 })
+		eventually(t, "the event has come", func() bool { return counts(c).Notifications > 0 })
 	}, c)
 	if want := (harness.Counts{Requests: 4, Notifications: 1}); got != want {
 		t.Errorf("a long hold costs %+v, want %+v", got, want)
@@ -217,12 +211,12 @@ func badPaths(t *testing.T, at harness.Endpoint) {
 		"/locks/_c_x-lease--2147483648":           "ticket",
 		"/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
 	} {
-		before := c.Counts()
+		before := counts(c)
 		_, err := c.Mutex(path, zklock.Options{}).Lock(t.Context())
 		if !errors.Is(err, zklock.ErrPath) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Lock at %q = %v, want ErrPath with %q in one line", path, err, why)
 		}
-		if got := c.Counts().Sub(before); got != (harness.Counts{}) {
+		if got := counts(c).Sub(before); got != (harness.Counts{}) {
 			t.Errorf("Lock at %q cost %+v", path, got)
 		}
 	}
@@ -305,7 +299,7 @@ func wrongAddress(t *testing.T, _ harness.Endpoint) {
 		if err == nil {
 			c.Close()
 			t.Errorf("%s: Dial succeeds", what)
-		} else if strings.Contains(err.Error(), "\n") || what == "dead" && (!errors.Is(err, harness.ErrUnavailable) ||
+		} else if strings.Contains(err.Error(), "\n") || what == "dead" && (!errors.Is(err, zklock.ErrUnavailable) ||
 			!strings.Contains(err.Error(), servers[0]) || !strings.Contains(err.Error(), "refused")) {
 			t.Errorf("%s: Dial = %v, want ErrUnavailable, the address and the reason in one line", what, err)
 		}

@@ -140,7 +140,4 @@
 // Servers with skipACL=yes are recognized, and the event of a release is then
 // only a hint, as in Curator. A client that is not let in gets an error with [ErrNoAuth]
 // and zk.ErrNoAuth in it.
-//
-// Rank 2. It imports harness, internal/lease, internal/wire/zookeeper and internal/zksession, and must never
-// import another family, a runner or a report.
 package zklock

@@ -176,7 +176,7 @@ func ExampleMulti() {
 
 	accounts := client.Multi([]string{"/locklab/example/7", "/locklab/example/3"}, zklock.MultiOptions{})
 	fmt.Println(accounts.Paths())
-	err := zklock.Do(ctx, accounts, func(ctx context.Context, lease *zklock.MultiLease) error {
+	err := zklock.Do(ctx, accounts, func(ctx context.Context, lease *zklock.Lease) error {
 		if lease.TokenOf("/locklab/example/7") == 0 {
 			return errors.New("no token")
 		}

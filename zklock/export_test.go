@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
 
 // ClientOf returns whose lock m is.
@@ -35,20 +33,6 @@ func (k *Cohort) Line() int {
 	return k.line.Len()
 }
 
-// Between makes a client of a historical lock call step between two requests.
-func Between(r harness.Remote, step func(name string)) { r.(*relic).step = step }
-
-// Depth returns how deep the Lock of zk-boolean-mutex-historical has called itself.
-func Depth(s harness.Session) int { return int(s.(*distributedLock).depth.Load()) }
-
-// OldFair is zk-fair-historical that polls at that period, whatever its key.
-func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
-	return remoteOldFair(ctx, at, key, period)
-}
-
-// OldNumber is the parser of zk-fair-historical.
-func OldNumber(path string) (int32, error) { return oldNumber(path) }
-
 // LockNumbered is Lock that also returns the number of the ticket.
 func (m *Mutex) LockNumbered(ctx context.Context) (*Lease, int32, error) {
 	t := newTicket(&m.queue, m.p)
@@ -63,9 +47,6 @@ func (k *Cohort) Busy() bool {
 	defer k.mu.Unlock()
 	return k.busy
 }
-
-// Poll makes m one whose waiters poll.
-func (m *Mutex) Poll(period time.Duration) { m.p = pollQueue(period) }
 
 // HandOverAfterExpiry takes k, which must be free, and reports whether its
 // holder can hand it on though the session is said to have expired.
@@ -119,39 +100,6 @@ func Node(l *Lease) string { return l.path + "/" + l.node }
 
 // Fair makes m the lock zk-fair.
 func Fair(m *Mutex) *Mutex { m.p = fairQueue; return m }
-
-// NaiveSemaphore is a semaphore whose waiters watch the ticket as many places
-// ahead as there are permits.
-var NaiveSemaphore = &harness.Variant{
-	Name: "naive", Doc: "watches the wrong ticket", Paper: "none", Family: harness.ZooKeeper, Status: harness.Broken,
-	Traits: harness.Traits{Permits: 2, Needs: harness.KindZooKeeper},
-	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		q := &queue{c, path, Options{}}
-		p := &protocol{kind: "permit-", look: func(t *ticket) (view, error) {
-			return lookLine(t, func(_ []place, i int) int { return max(-1, i-2) }, "permit-")
-		}}
-		take := func(try bool) func(context.Context) (harness.Lease, error) {
-			return labLock(func(ctx context.Context) (*Lease, error) {
-				return q.await(ctx, func() (*Lease, error) { return newTicket(q, p).lock(ctx, try) })
-			})
-		}
-		return func() labKind { return labKind{queues: []*queue{q}, lock: take(false), try: take(true)} }
-	}),
-}
-
-// FirstWriteRWMutex is a RWMutex that follows Curator's rule on what to watch.
-func FirstWriteRWMutex(c *Client, path string) *RWMutex {
-	return c.RWMutex(path, Options{}).asCurator()
-}
-
-// BlindRWMutex is a RWMutex whose readers do not see writers.
-func BlindRWMutex(c *Client, path string) *RWMutex {
-	m := c.RWMutex(path, Options{})
-	m.read = &protocol{kind: readKind, look: func(t *ticket) (view, error) {
-		return lookLine(t, func([]place, int) int { return -1 }, readKind, writeKind)
-	}}
-	return m
-}
 
 // WatchesWaiter reports whether a waiter of a semaphore would wait for the
 // ticket at path, rather than look again.

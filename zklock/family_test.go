@@ -10,16 +10,17 @@ import (
 
 	"locklab/harness"
 	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
 // variant returns the lock of that name.
 func variant(t *testing.T, name string) *harness.Variant {
 	t.Helper()
-	i := slices.IndexFunc(zklock.Suite, func(v *harness.Variant) bool { return v.Name == name })
+	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
 	if i < 0 {
 		t.Fatalf("no lock %q", name)
 	}
-	return zklock.Suite[i]
+	return lab.Suite[i]
 }
 
 // newKey returns the key of a lock that no other test uses, without a dash
@@ -188,7 +189,7 @@ func contendedCost(t *testing.T, at harness.Endpoint, v *harness.Variant) (reque
 
 // correct lists the locks of the suite that are to be relied on.
 func correct() (out []*harness.Variant) {
-	for _, v := range zklock.Suite {
+	for _, v := range lab.Suite {
 		if v.Status == harness.Recommended || v.Status == harness.Reference {
 			out = append(out, v)
 		}

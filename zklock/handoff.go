@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
 
-// handoff is the queue of [fair] whose holder hands the lock to the next: the
+// marker is the data of a ticket that only its client can write to, and which
+// it writes to when, and only when, it releases the lock.
+const marker = "zklock: sealed until it is released"
+
+// handoffQueue is the protocol of every Mutex: the queue of [recipe.Fair] whose holder hands the lock to the next: the
 // watch event by which a waiter hears of a release is also the lock.
 //
 //  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node that holds a marker and that
@@ -43,21 +45,6 @@ import (
 // Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
 // internet-scale systems", USENIX ATC 2010, §2.4. The hand-over by the event is
 // in neither; no earlier description of it is known.
-var handoffVariant = &harness.Variant{
-	Name:   "zk-handoff",
-	Doc:    "queue of ephemeral tickets, the event of the release is the next one's lock",
-	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-	Family: harness.ZooKeeper,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remote(nil), // what Client.Mutex gives
-}
-
-// marker is the data of a ticket that only its client can write to, and which
-// it writes to when, and only when, it releases the lock.
-const marker = "zklock: sealed until it is released"
-
-// handoffQueue is the protocol of every Mutex.
 var handoffQueue = &protocol{kind: "lock-", enter: enterHandoff, look: lookHandoff, remove: removeHandoff}
 
 // enterHandoff makes the ticket's node, sealed if that can be and its holder hands

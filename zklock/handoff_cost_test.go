@@ -97,7 +97,7 @@ func (w *crowdWatch) visit(i int, l *zklock.Lease) bool {
 
 func (w *crowdWatch) total() (sum harness.Counts) {
 	for _, c := range w.cs {
-		sum = sum.Add(c.Counts())
+		sum = sum.Add(counts(c))
 	}
 	return sum
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
 // TestHistorical shows the error of each historical lock, by its number in the
@@ -74,7 +74,7 @@ func losesWakeUp(t *testing.T, at harness.Endpoint, name string) {
 	held := mustLock(t, session(t, client(t, v, at, key)))
 	c := client(t, v, at, key)
 	var once sync.Once
-	zklock.Between(c, func(step string) {
+	between(c, func(step string) {
 		if step == "listed" {
 			once.Do(func() { mustUnlock(t, held) })
 		}
@@ -99,7 +99,7 @@ func failsAsFirst(t *testing.T, at harness.Endpoint) {
 	key, v := newKey(), variant(t, "zk-fair-historical")
 	held := mustLock(t, session(t, client(t, v, at, key)))
 	c := client(t, v, at, key)
-	zklock.Between(c, func(step string) {
+	between(c, func(step string) {
 		if step == "checked" {
 			mustUnlock(t, held)
 		}
@@ -119,7 +119,7 @@ func pollsInEventThread(t *testing.T, at harness.Endpoint) {
 	ctx, cancel := context.WithCancel(t.Context())
 	middle := begin(ctx, session(t, client(t, v, at, key)))
 	queued(t, see, "/locklab/"+key, 2)
-	c := closed(t)(zklock.OldFair(t.Context(), at, key, period))
+	c := closed(t)(lab.OldFair(t.Context(), at, key, period))
 	sent := func() uint64 { return c.(harness.Counter).Counts().Requests }
 	before := sent()
 	last := begin(t.Context(), session(t, c))
@@ -140,7 +140,7 @@ func pollsInEventThread(t *testing.T, at harness.Endpoint) {
 }
 
 func pathWithDash(t *testing.T, at harness.Endpoint) {
-	c := closed(t)(zklock.OldFair(t.Context(), at, newKey()+"/my-lock", time.Second))
+	c := closed(t)(lab.OldFair(t.Context(), at, newKey()+"/my-lock", time.Second))
 	if l, err := session(t, c).Lock(t.Context()); err == nil || !strings.Contains(err.Error(), "number of") {
 		t.Errorf("the hazard does not show: Lock = %v, %v", l, err)
 	}
@@ -152,7 +152,7 @@ func pathWithDash(t *testing.T, at harness.Endpoint) {
 		{"/my-locks/x-7205-0000000001", false}, // reads 7205, or fails as here if that is too great
 		{"x--7205-0000000001", false},          // the session's number is negative
 	} {
-		if n, err := zklock.OldNumber(test.path); (err == nil && n == 1) != test.ok {
+		if n, err := lab.OldNumber(test.path); (err == nil && n == 1) != test.ok {
 			t.Errorf("number of %s: %d, %v", test.path, n, err)
 		}
 	}
@@ -281,12 +281,12 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 	s := session(t, c)
 	waiter := begin(t.Context(), s)
 	before := c.(harness.Counter).Counts().Requests
-	eventually(t, "Lock calls itself", func() bool { return zklock.Depth(s) >= 8 })
+	eventually(t, "Lock calls itself", func() bool { return depth(s) >= 8 })
 	asked := c.(harness.Counter).Counts().Requests - before
 	if asked < 12 {
 		t.Errorf("the hazard does not show: %d requests at depth 8", asked)
 	}
-	t.Logf("%d requests and a stack of %d while nothing happened", asked, zklock.Depth(s))
+	t.Logf("%d requests and a stack of %d while nothing happened", asked, depth(s))
 	mustUnlock(t, held)
 	soon(t, waiter)
 	// What the mended lock sends while it waits.

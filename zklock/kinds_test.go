@@ -41,13 +41,7 @@ var kinds = []struct {
 	{"semaphore v2", func(c *zklock.Client, path string) taker { return c.SemaphoreV2(path, 2, zklock.Options{}).Lock }, true},
 	{"multi", func(c *zklock.Client, path string) taker {
 		m := c.Multi([]string{path + "/b", path + "/a"}, zklock.MultiOptions{})
-		return func(ctx context.Context) (*zklock.Lease, error) {
-			l, err := m.Lock(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return l.Lease, nil
-		}
+		return m.Lock
 	}, false},
 }
 

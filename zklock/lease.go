@@ -1,13 +1,12 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"locklab/harness"
 )
 
 // A Lease is one acquisition of a lock. It is the owner of the lock: it may be
@@ -20,9 +19,11 @@ import (
 // client end with it.
 type Lease struct {
 	c     *Client
-	path  string
+	path  string // above its node
+	name  string // path of the lock, if it is another; see [Lease.TokenOf]
 	node  string // its name; "" if there is none to guard
 	token uint64
+	parts []*Lease // of a Multi
 
 	// free gives the lock back and reports whether it was held until then.
 	// It is called once, in a goroutine of the client.
@@ -33,8 +34,6 @@ type Lease struct {
 	unlocked atomic.Bool
 	slow     *time.Timer // starts the guard of the node; nil if there is none
 }
-
-var _ harness.Lease = (*Lease)(nil)
 
 // unlockWait bounds Unlock.
 const unlockWait = 2 * time.Second
@@ -107,6 +106,21 @@ func (l *Lease) release() error {
 // is such a change, and the predecessor had seen that ticket, its own, in place.
 // See [RWMutex] and [Semaphore] on tokens of holders that share.
 func (l *Lease) Token() uint64 { return l.token }
+
+// TokenOf returns the fencing token of the lock at path: of one of those of a [Multi],
+// or Token if the lease is of that one lock. It is 0 for a path that is not locked by
+// this lease.
+func (l *Lease) TokenOf(path string) uint64 {
+	for _, part := range l.parts {
+		if part.path == path {
+			return part.token
+		}
+	}
+	if path == cmp.Or(l.name, l.path) {
+		return l.token
+	}
+	return 0
+}
 
 // Done is closed when the lock is released or may have been lost.
 func (l *Lease) Done() <-chan struct{} { return l.alive.Done() }

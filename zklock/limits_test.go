@@ -82,7 +82,7 @@ func pathsRefused(t *testing.T, at harness.Endpoint) {
 			"", "locks", "/locks/", "/a//b", "/a\tb", "/a\u009f", "/a\ue000", "/a\ufffe", "/a\U0001f512", "/a\xff", "/a\xed\xa0\x80",
 			"/" + strings.Repeat("x", zklock.MaxPath), "/" + strings.Repeat("x", 1100<<10), strings.Repeat("/x", 3<<20),
 		} {
-			before := c.Counts()
+			before := counts(c)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			err := f(ctx, c, path)
 			cancel()
@@ -91,7 +91,7 @@ func pathsRefused(t *testing.T, at harness.Endpoint) {
 			} else if len(err.Error()) > 1000 {
 				t.Errorf("%s at %.20q, %d bytes: an error of %d bytes", name, path, len(path), len(err.Error()))
 			}
-			if got := c.Counts().Sub(before); got != (harness.Counts{}) {
+			if got := counts(c).Sub(before); got != (harness.Counts{}) {
 				t.Errorf("%s at %.20q, %d bytes costs %+v", name, path, len(path), got)
 			}
 		}
@@ -222,7 +222,7 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 		t.Fatal(err)
 	}
 	if err := ml.Unlock(none); err != nil {
-		t.Errorf("MultiLease: %v", err)
+		t.Errorf("Unlock of a Multi: %v", err)
 	}
 }
 
@@ -256,7 +256,7 @@ func margins(t *testing.T, at harness.Endpoint) {
 			t.Errorf("SessionTimeout %v, Margin %v, Tick %v: Dial = %v, want ErrMargin %t", test.timeout, test.margin, test.tick, err, !test.ok)
 		}
 	}
-	if _, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Tick: -1}); !errors.Is(err, harness.ErrUsage) {
+	if _, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Tick: -1}); !errors.Is(err, zklock.ErrUsage) {
 		t.Fatalf("Tick -1: Dial = %v, want ErrUsage", err)
 	}
 	// A great one that is accepted leaves an idle holder its lease.

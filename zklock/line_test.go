@@ -21,18 +21,17 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestObstacles says for every ticket in a line of readers and writers which
-// one it waits for, by each rule.
+// TestObstacles says for every reader in a line which writer it waits for.
 func TestObstacles(t *testing.T) {
 	for _, test := range []struct {
-		line           string
-		nearest, first []int // of readers; writers have the one ahead
+		line string
+		want []int // of readers; writers have the one ahead
 	}{
-		{"R", []int{-1}, []int{-1}},
-		{"RRR", []int{-1, -1, -1}, []int{-1, -1, -1}},
-		{"WRR", []int{-1, 0, 0}, []int{-1, 0, 0}},
-		{"RWRWR", []int{-1, 0, 1, 2, 3}, []int{-1, 0, 1, 2, 1}},
-		{"WWWR", []int{-1, 0, 1, 2}, []int{-1, 0, 1, 0}},
+		{"R", []int{-1}},
+		{"RRR", []int{-1, -1, -1}},
+		{"WRR", []int{-1, 0, 0}},
+		{"RWRWR", []int{-1, 0, 1, 2, 3}},
+		{"WWWR", []int{-1, 0, 1, 2}},
 	} {
 		var line []place
 		for _, r := range test.line {
@@ -42,11 +41,8 @@ func TestObstacles(t *testing.T) {
 			if p.kind == writeKind {
 				continue
 			}
-			if got := lastWrite(line, i); got != test.nearest[i] {
-				t.Errorf("%s: the nearest writer ahead of %d is %d, want %d", test.line, i, got, test.nearest[i])
-			}
-			if got := firstWrite(line, i); got != test.first[i] {
-				t.Errorf("%s: the first writer ahead of %d is %d, want %d", test.line, i, got, test.first[i])
+			if got := lastWrite(line, i); got != test.want[i] {
+				t.Errorf("%s: the nearest writer ahead of %d is %d, want %d", test.line, i, got, test.want[i])
 			}
 		}
 	}

@@ -1,18 +1,15 @@
 package zklock
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
-
-	"locklab/harness"
 )
 
-// ErrMargin is returned by Dial if ClientOptions.Margin is negative or leaves no
+// ErrMargin is ErrUsage, returned by Dial if ClientOptions.Margin is negative or leaves no
 // lease that lasts from one proof that the session lives to the next. Lock returns
 // it if the servers grant a later session so much less time.
-var ErrMargin = errors.New("zklock: margin")
+var ErrMargin = fmt.Errorf("%w: margin", ErrUsage)
 
 // term returns for how long after the time that is proven a session of that timeout
 // is taken to live. All that is taken off the timeout is taken off here.
@@ -60,7 +57,7 @@ func checkTimes(timeout, margin, tick time.Duration) error {
 	case timeout > 0 && margin >= timeout:
 		return fmt.Errorf("%w: %v of a session timeout of %v", ErrMargin, margin, timeout)
 	case tick < 0:
-		return fmt.Errorf("zklock: ticks of %v: %w", tick, harness.ErrUsage)
+		return fmt.Errorf("%w: ticks of %v", ErrUsage, tick)
 	}
 	return nil
 }

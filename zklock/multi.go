@@ -5,38 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"locklab/harness"
 )
-
-// multi is several mutexes taken together, one after another in an order that
-// all agree on, and released in reverse. Two that want the same mutexes in
-// different orders would each get one and wait for the other's for ever.
-//
-// Its cost is the sum of theirs.
-//
-// # References
-//
-// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
-// §2.2, on the ordering of resources. doi:10.1145/356586.356588.
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// InterProcessMultiLock, which takes them in the order given.
-var multi = &harness.Variant{
-	Name:   "zk-multi",
-	Doc:    "two mutexes, taken in the order of their paths and released in reverse",
-	Paper:  "Coffman, Elphick & Shoshani 1971",
-	Family: harness.ZooKeeper,
-	Status: harness.Recommended, Complexity: harness.Composed,
-	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		m := c.Multi([]string{path + "/b", path + "/a"}, MultiOptions{})
-		var queues []*queue
-		for _, one := range m.mutexes {
-			queues = append(queues, &one.queue)
-		}
-		return func() labKind { return labKind{queues: queues, lock: labLock(m.Lock), try: labLock(m.TryLock)} }
-	}),
-}
 
 // MultiOptions is how a Multi takes its mutexes. The zero value is usable.
 type MultiOptions struct {
@@ -53,6 +22,18 @@ type MultiOptions struct {
 
 // A Multi is the mutexes at several paths, taken together. Each is one with
 // [Client.Mutex] of that path: a client that needs one path only takes that.
+// They are taken one after another in an order that
+// all agree on, and released in reverse. Two that want the same mutexes in
+// different orders would each get one and wait for the other's for ever.
+//
+// Its cost is the sum of theirs.
+//
+// # References
+//
+// Coffman, Elphick, Shoshani, "System Deadlocks", Computing Surveys 3(2), 1971,
+// §2.2, on the ordering of resources. doi:10.1145/356586.356588.
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// InterProcessMultiLock, which takes them in the order given.
 type Multi struct {
 	mutexes []*Mutex // in the order in which they are taken
 }
@@ -82,19 +63,24 @@ func (m *Multi) Paths() []string {
 	return paths
 }
 
-// ErrNoPath is returned by methods of a Multi without paths.
-var ErrNoPath = fmt.Errorf("zklock: %w: no path to lock", harness.ErrUsage)
+// ErrNoPath is ErrUsage, returned by methods of a Multi without paths.
+var ErrNoPath = fmt.Errorf("%w: no path to lock", ErrUsage)
 
 // Lock takes the mutexes one after another, see [Mutex.Lock], and waits with
 // those it has for the next. If ctx ends it releases them, and if one is lost it
-// begins again.
-func (m *Multi) Lock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, false) }
+// begins again. The lease ends when any of its mutexes is lost; the others are held
+// until it is unlocked.
+//
+// Its Token is that of the first path, see [Multi.Paths], and rises from holder to
+// holder of that path. Where what is guarded belongs to one of the paths, the token to
+// check is that of this path, see [Lease.TokenOf]: others may hold it without the first.
+func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock takes the mutexes if all are free and have no waiters. The error
 // wraps ErrNotAcquired if they are not.
-func (m *Multi) TryLock(ctx context.Context) (*MultiLease, error) { return m.lock(ctx, true) }
+func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
-func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
+func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	ctx = orBackground(ctx)
 	if len(m.mutexes) == 0 {
 		return nil, ErrNoPath
@@ -104,8 +90,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
 			return nil, err
 		}
 	}
-	joint := new(MultiLease)
-	_, err := m.mutexes[0].await(ctx, func() (*Lease, error) {
+	return m.mutexes[0].await(ctx, func() (*Lease, error) {
 		var line []*ticket
 		for _, one := range m.mutexes {
 			line = append(line, newTicket(&one.queue, one.p))
@@ -114,13 +99,8 @@ func (m *Multi) lock(ctx context.Context, try bool) (*MultiLease, error) {
 		if err != nil {
 			return nil, err
 		}
-		joint.join(parts)
-		return joint.Lease, nil
+		return join(parts), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return joint, nil
 }
 
 // takeAll takes a lease by each ticket in turn. It begins again if one of them
@@ -173,33 +153,9 @@ func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	return ls, nil
 }
 
-// A MultiLease is one acquisition of a [Multi]. It ends when any of its mutexes
-// is lost; the others are held until it is unlocked.
-type MultiLease struct {
-	*Lease
-	parts []*Lease
-}
-
-// Token returns the fencing token of the first path, see [Multi.Paths]. It
-// rises from holder to holder of that path. Where what is guarded belongs to
-// one of the paths TokenOf that path is the one to check: others may hold that
-// path without the first.
-func (l *MultiLease) Token() uint64 { return l.Lease.Token() }
-
-// TokenOf returns the fencing token of a path, and 0 for one that is not
-// locked.
-func (l *MultiLease) TokenOf(path string) uint64 {
-	for _, part := range l.parts {
-		if part.path == path {
-			return part.token
-		}
-	}
-	return 0
-}
-
-// join makes l the lease of all parts.
-func (l *MultiLease) join(parts []*Lease) {
-	all := &Lease{c: parts[0].c, path: parts[0].path, token: parts[0].token}
+// join returns the lease of all parts.
+func join(parts []*Lease) *Lease {
+	all := &Lease{c: parts[0].c, path: parts[0].path, token: parts[0].token, parts: parts}
 	all.alive, all.end = context.WithCancelCause(context.Background())
 	var stops []func() bool
 	for _, part := range parts {
@@ -216,5 +172,5 @@ func (l *MultiLease) join(parts []*Lease) {
 		err := errors.Join(errs...)
 		return err == nil, err
 	}
-	l.Lease, l.parts = all, parts
+	return all
 }

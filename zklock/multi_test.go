@@ -29,7 +29,7 @@ func TestMulti(t *testing.T) {
 }
 
 // gotAll takes mutexes that are free, or soon will be.
-func gotAll(t *testing.T, m *zklock.Multi) *zklock.MultiLease {
+func gotAll(t *testing.T, m *zklock.Multi) *zklock.Lease {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -58,7 +58,7 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 			t.Error("the caller's paths are sorted")
 		}
 	}
-	if _, err := c.Multi(nil, zklock.MultiOptions{}).Lock(t.Context()); !errors.Is(err, zklock.ErrNoPath) || !errors.Is(err, harness.ErrUsage) {
+	if _, err := c.Multi(nil, zklock.MultiOptions{}).Lock(t.Context()); !errors.Is(err, zklock.ErrNoPath) || !errors.Is(err, zklock.ErrUsage) {
 		t.Errorf("Lock of no paths = %v, want ErrNoPath", err)
 	}
 }
@@ -71,14 +71,14 @@ func multiRequests(t *testing.T, at harness.Endpoint) {
 	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
 	cost := func(cycle func()) harness.Counts {
 		cycle() // makes the parents
-		before := c.Counts()
+		before := counts(c)
 		for range 10 {
 			cycle()
 		}
-		return c.Counts().Sub(before)
+		return counts(c).Sub(before)
 	}
 	one := cost(func() { unlock(t, lock(t, single)) })
-	three := cost(func() { unlock(t, gotAll(t, m).Lease) })
+	three := cost(func() { unlock(t, gotAll(t, m)) })
 	if want := one.Add(one).Add(one); three != want || one.Requests == 0 {
 		t.Errorf("10 acquisitions of 3 cost %+v, and of 1 %+v", three, one)
 	}
@@ -91,20 +91,14 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	b := d.Mutex(path+"/b", zklock.Options{})
 	l := gotAll(t, m)
 	excluded(t, "a mutex of the second path", b.Lock)
-	unlock(t, l.Lease)
+	unlock(t, l)
 	single := lock(t, b)
-	all := behind(t.Context(), func(ctx context.Context) (*zklock.Lease, error) {
-		l, err := m.Lock(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return l.Lease, nil
-	})
+	all := behind(t.Context(), m.Lock)
 	empty(t, all)
 	excluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
 	unlock(t, single)
 	unlock(t, take(t, all))
-	err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.MultiLease) error {
+	err := zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
 		if l.TokenOf(path+"/b") == 0 {
 			t.Error("no token")
 		}
@@ -137,7 +131,7 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 	if l, err := m.TryLock(t.Context()); err != nil {
 		t.Error(err)
 	} else {
-		unlock(t, l.Lease)
+		unlock(t, l)
 	}
 }
 
@@ -153,7 +147,7 @@ func multiCircle(t *testing.T, at harness.Endpoint) {
 			for range 20 {
 				l := gotAll(t, m)
 				time.Sleep(time.Millisecond)
-				unlock(t, l.Lease)
+				unlock(t, l)
 			}
 		})
 	}
@@ -167,13 +161,7 @@ func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	d := dial(t, at, zklock.ClientOptions{})
 	second := lock(t, d.Mutex(path+"/b", zklock.Options{}))
-	all := behind(t.Context(), func(ctx context.Context) (*zklock.Lease, error) {
-		l, err := m.Lock(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return l.Lease, nil
-	})
+	all := behind(t.Context(), m.Lock)
 	before := queued(t, see, path+"/a", 1)
 	expire(t, see, p, path+"/a")
 	eventually(t, "the first is taken again", func() bool {
@@ -193,12 +181,12 @@ func multiExpires(t *testing.T, at harness.Endpoint) {
 	l := gotAll(t, m)
 	expire(t, see, p, path+"/b")
 	<-l.Done()
-	lost(t, l.Lease)
+	lost(t, l)
 	next := gotAll(t, m)
 	if next.Token() <= l.Token() || next.TokenOf(path+"/b") <= l.TokenOf(path+"/b") {
 		t.Error("the tokens do not rise")
 	}
-	unlock(t, next.Lease)
+	unlock(t, next)
 }
 
 func multiTokens(t *testing.T, at harness.Endpoint) {
@@ -210,7 +198,7 @@ func multiTokens(t *testing.T, at harness.Endpoint) {
 	if l.Token() != a || a == 0 || b <= a || l.TokenOf("/other") != 0 {
 		t.Errorf("tokens %d, %d and %d", l.Token(), a, b)
 	}
-	unlock(t, l.Lease)
+	unlock(t, l)
 	single := lock(t, c.Mutex(path+"/b", zklock.Options{}))
 	if single.Token() <= b {
 		t.Errorf("token %d after %d", single.Token(), b)

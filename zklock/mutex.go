@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"locklab/harness"
 	"locklab/internal/lease"
 )
 
@@ -24,6 +23,15 @@ type Options struct {
 // goroutines may use it; it can be locked again after any error. It is not
 // reentrant: a holder that locks it again waits for itself. It remembers nothing:
 // one made for every Lock is as good as one that is kept.
+//
+// Its tickets queue, and each waiter watches the one ahead, whose holder hands the
+// lock to it by the event of its release.
+//
+// # References
+//
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
+// internet-scale systems", USENIX ATC 2010, §2.4. The hand-over by the event is not
+// in it; no earlier description of it is known.
 type Mutex struct {
 	queue
 	p *protocol
@@ -73,21 +81,22 @@ func (q *queue) named(ctx context.Context, err error) error {
 	return err
 }
 
-// A Lockable gives leases of type L: a [Mutex], [Reentrant], [Owner], [RWMutex],
-// [RWMutexOwner], [Semaphore], [SemaphoreV2] or [Multi].
-type Lockable[L harness.Lease] interface {
-	Lock(ctx context.Context) (L, error)
+// A Lockable is what gives leases: a [Mutex], [Reentrant], [Owner], [RWMutex],
+// [RWMutexOwner], [Semaphore], [SemaphoreV2], [Cohort] or [Multi], or the reader's
+// side of a RWMutex, see [RWMutex.RLocker].
+type Lockable interface {
+	Lock(ctx context.Context) (*Lease, error)
 }
 
 // Do calls f while it holds the lock. The context of f ends with ctx, and when
 // the lock is lost; its cause is then an error that wraps ErrLost. Do returns
 // what went wrong, in f and in releasing the lock: an error that wraps
 // ErrNotHeld says that f ran, at least at its end, without the lock.
-func Do[L harness.Lease](ctx context.Context, m Lockable[L], f func(ctx context.Context, l L) error) error {
+func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
 	return lease.Do(ctx, m.Lock, f)
 }
 
 // Locker returns m in the shape of a sync.Locker. Its methods panic where Lock
 // and Unlock return an error: if the client is closed, and if the lock turns
 // out to have been lost. Code that can do better uses Lock or Do.
-func Locker[L harness.Lease](m Lockable[L]) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
+func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
 // TestPoll compares a waiter that polls with one that watches: what it sends
@@ -17,10 +18,10 @@ func TestPoll(t *testing.T) {
 		see, path := raw(t, at), newPath()
 		mine, theirs := holder.Mutex(path, zklock.Options{}), waiter.Mutex(path, zklock.Options{})
 		if period > 0 {
-			theirs.Poll(period)
+			lab.Follow(theirs, lab.Poll(period))
 		}
 		var late time.Duration
-		before := waiter.Counts()
+		before := counts(waiter)
 		for range rounds {
 			l := lock(t, mine)
 			next := comes(t, t.Context(), theirs, see, 2)
@@ -31,7 +32,7 @@ func TestPoll(t *testing.T) {
 			late += time.Since(began)
 			unlock(t, l)
 		}
-		cost := waiter.Counts().Sub(before)
+		cost := counts(waiter).Sub(before)
 		t.Logf("period %v: %.1f requests and %.1f watch events for an acquisition that waits %v, handed over in %v",
 			period, float64(cost.Requests)/rounds, float64(cost.Notifications)/rounds, stay, (late / rounds).Round(time.Microsecond))
 		switch {

@@ -135,13 +135,3 @@ func (q *queue) makeParents() error {
 	}
 	return nil
 }
-
-// removeParents removes the node of the lock and those above it, below the
-// node at keep, as far as they are empty.
-func (q *queue) removeParents(keep string) {
-	for path := q.path; strings.HasPrefix(path, keep+"/"); path = path[:strings.LastIndexByte(path, '/')] {
-		if err := q.c.conn.Delete(path, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return
-		}
-	}
-}

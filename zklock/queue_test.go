@@ -39,11 +39,11 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	m := c.Mutex(newPath(), zklock.Options{})
 	unlock(t, lock(t, m)) // makes the parents
-	before := c.Counts()
+	before := counts(c)
 	for range 20 {
 		unlock(t, lock(t, m))
 	}
-	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: 60}) {
+	if got := counts(c).Sub(before); got != (harness.Counts{Requests: 60}) {
 		t.Errorf("20 acquisitions cost %+v, want 3 requests each", got)
 	}
 }
@@ -88,7 +88,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	var start harness.Counts
 	for k := range waiters + 1 {
 		if k == 1 { // the first does not know yet that there are others
-			start = c.Counts()
+			start = counts(c)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		got := waiting(t, ctx, m, see, 2)
@@ -98,14 +98,14 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	// Each creates, lists and deletes; the first watched.
-	if got := c.Counts().Sub(start).Requests; got > 3*waiters {
+	if got := counts(c).Sub(start).Requests; got > 3*waiters {
 		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
 	}
 	next := waiting(t, t.Context(), m, see, 2) // on the same watch
 	empty(t, next)
 	unlock(t, l)
 	unlock(t, take(t, next))
-	if got := c.Counts().Sub(start).Notifications; got != 1 {
+	if got := counts(c).Sub(start).Notifications; got != 1 {
 		t.Errorf("%d watch events, want 1", got)
 	}
 	// The next predecessor has a watch of its own.
@@ -126,13 +126,13 @@ func aheadChanges(t *testing.T, at harness.Endpoint) {
 	l := lock(t, m)
 	ahead := queue(t, see, m.Path())[0]
 	next := waiting(t, t.Context(), m, see, 2)
-	before := c.Counts()
+	before := counts(c)
 	for k := range uint64(2) {
 		if _, err := see.Set(m.Path()+"/"+ahead, []byte("x"), -1); err != nil {
 			t.Fatal(err)
 		}
 		empty(t, next)
-		if got, want := c.Counts().Sub(before), (harness.Counts{Requests: 2 * (k + 1), Notifications: k + 1}); got != want {
+		if got, want := counts(c).Sub(before), (harness.Counts{Requests: 2 * (k + 1), Notifications: k + 1}); got != want {
 			t.Errorf("after %d changes: %+v more, want %+v", k+1, got, want)
 		}
 	}

@@ -5,52 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-
-	"locklab/harness"
 )
-
-// curator is the protocol of Curator's InterProcessMutex: the queue of [fair]
-// and, in the client, an owner that may take the lock again.
-//
-//  1. An owner that holds the lock takes it again without a request.
-//  2. Else create a ticket called _c_<unique>-lock-<number>. If the reply is
-//     lost, find the ticket again by its unique part.
-//  3. List the tickets. The owner of the lowest holds the lock.
-//  4. Watch the next lower ticket by getData. If it is gone already go to 3.
-//  5. When the watch fires go to 3. When the time is up delete the own ticket.
-//  6. Delete the ticket when the owner has unlocked as often as it has locked.
-//
-// Three requests for acquire and release alone, five and one watch event
-// behind others; none for taking it again. In Curator the owner is a thread,
-// and all threads that wait with one InterProcessMutex are woken by each
-// release; here an owner is a value, and each waits for itself.
-//
-// # References
-//
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// InterProcessMutex and LockInternals.
-var curator = &harness.Variant{
-	Name:   "zk-curator",
-	Doc:    "the protocol of Curator's InterProcessMutex: the queue of zk-fair, and its owner may take it again",
-	Paper:  "Apache Curator 5.4.0, InterProcessMutex",
-	Family: harness.ZooKeeper,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true, Reentrant: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		m := c.Reentrant(path, ReentrantOptions{})
-		return func() labKind {
-			o := m.Owner()
-			return labKind{queues: []*queue{&m.queue}, lock: labLock(o.Lock), try: labLock(o.TryLock)}
-		}
-	}),
-}
 
 // Ownership says what is one owner to the methods of a [Reentrant] lock. Where
 // none of these fits, [Reentrant.Owner] makes owners by hand.
 type Ownership int
 
 const (
-	// ByContext: a call that has the owner that [WithOwner] put into the context,
+	// ByContext: a call that has the owner that WithOwner put into the context,
 	// such as the goroutines that work on one request.
 	ByContext Ownership = iota
 
@@ -75,7 +37,7 @@ type ReentrantOptions struct {
 	// Ownership says what may take the lock again. 0 is ByContext.
 	Ownership Ownership
 
-	// OnRevoke, if not nil, is called when another asks by [Client.Revoke], or
+	// OnRevoke, if not nil, is called when another asks by Client.Revoke, or
 	// by Curator's Revoker, that the lock be given back, once for each time.
 	// That is a wish: the owner holds the lock until it unlocks. OnRevoke runs in
 	// a goroutine that Close waits for. To be asked costs one request more for
@@ -89,9 +51,30 @@ type ReentrantOptions struct {
 // InterProcessMutex can contend for the same path, and so can a Mutex, but the
 // tokens of the two are not to be compared.
 //
+// It follows the protocol of Curator's InterProcessMutex, the queue in which each waiter
+// watches the ticket ahead, and in the client an owner that may take the lock again:
+//
+//  1. An owner that holds the lock takes it again without a request.
+//  2. Else create a ticket called _c_<unique>-lock-<number>. If the reply is
+//     lost, find the ticket again by its unique part.
+//  3. List the tickets. The owner of the lowest holds the lock.
+//  4. Watch the next lower ticket by getData. If it is gone already go to 3.
+//  5. When the watch fires go to 3. When the time is up delete the own ticket.
+//  6. Delete the ticket when the owner has unlocked as often as it has locked.
+//
+// Three requests for acquire and release alone, five and one watch event
+// behind others; none for taking it again. In Curator the owner is a thread,
+// and all threads that wait with one InterProcessMutex are woken by each
+// release; here an owner is a value, and each waits for itself.
+//
 // Each Lock gives a lease of its own. All leases of one acquisition have the
 // same token and are lost together, and the lock is given back when the last
 // of them is unlocked, in whatever order.
+//
+// # References
+//
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// InterProcessMutex and LockInternals.
 type Reentrant struct {
 	queue
 	o ReentrantOptions

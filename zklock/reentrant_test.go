@@ -91,7 +91,7 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 		first := grab(t, o.Lock) // makes the parents
 		time.Sleep(aWhile / 10)  // as below
 		unlock(t, first)
-		before := c.Counts()
+		before := counts(c)
 		const acquisitions = 5
 		for range acquisitions {
 			outer, inner := grab(t, o.Lock), grab(t, o.Lock)
@@ -99,7 +99,7 @@ func ownerRequests(t *testing.T, at harness.Endpoint) {
 			unlock(t, inner)
 			unlock(t, outer)
 		}
-		if have := c.Counts().Sub(before).Requests; have != test.want*acquisitions {
+		if have := counts(c).Sub(before).Requests; have != test.want*acquisitions {
 			t.Errorf("%s: %d acquisitions cost %d requests, want %d each", test.name, acquisitions, have, test.want)
 		}
 	}

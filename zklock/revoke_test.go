@@ -1,7 +1,6 @@
 package zklock_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -96,13 +95,7 @@ func revokeSealed(t *testing.T, at harness.Endpoint) {
 	holder, other := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for name, open := range map[string]taker{
 		"mutex": holder.Mutex(path, zklock.Options{}).Lock,
-		"multi": func(ctx context.Context) (*zklock.Lease, error) {
-			l, err := holder.Multi([]string{path}, zklock.MultiOptions{}).Lock(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return l.Lease, nil
-		},
+		"multi": holder.Multi([]string{path}, zklock.MultiOptions{}).Lock,
 	} {
 		held := grab(t, open)
 		line := queued(t, see, path, 1)

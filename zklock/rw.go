@@ -7,68 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
-
-// rw is a queue of readers and writers in which no waiter is woken in vain by
-// those that cannot matter yet, and in which a writer hands over, as in
-// [handoffVariant]: the watch event of its release is the next one's lock.
-//
-//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer. A
-//     writer's holds a marker, and no other client can write to it.
-//  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
-//     if none is.
-//  3. A reader watches the nearest writer ahead, a writer the nearest ticket of
-//     either kind. If it is gone already go to 2.
-//  4. The watch fires. NodeDataChanged, of a writer's ticket that had the marker
-//     and version 0, the connection not broken since: the lock is held. In every
-//     other case go to 2.
-//  5. To release, a writer sends one multi that writes to its ticket and deletes
-//     it. A reader deletes its own, and so does every waiter that gives up.
-//
-// The nearest writer ahead is the last that can leave before the reader gets in,
-// so that a reader is woken once, however many writers are ahead. Curator's
-// InterProcessReadWriteLock, see [rwCurator], watches the first writer instead:
-// a reader behind K writers wakes K times, and all readers each time.
-//
-// None starves: both kinds are served in the order of their tickets. Readers
-// between the same two writers hold the lock together.
-//
-// A writer is alone, so its release says that none ahead of it was left; and
-// none was between it and those that watch it but, for a reader, other readers.
-// The release of a reader says less: other readers may be left, and writers
-// have to look. A writer that reads on by a second ticket, see [RWMutexOwner], must
-// not hand over either, and deletes its ticket.
-//
-// Three requests for acquire and release, alone and among readers only. Behind a
-// writer four and one watch event; a writer behind readers five, and two requests
-// and one event more for each time that the reader it watches leaves before the
-// others.
-//
-// The token is that of [handoffVariant], the czxid of the own ticket: of
-// two that exclude each other the later holder has the ticket that was made later. A writer that reads on has
-// one token.
-//
-// # References
-//
-// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Shared Locks.
-// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
-// internet-scale systems", USENIX ATC 2010, §2.4, "Read/Write Locks".
-var rw = &harness.Variant{
-	Name:   "zk-rw",
-	Doc:    "queue of readers and writers, a reader watches the nearest writer ahead, and a writer hands over",
-	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
-	Family: harness.ZooKeeper,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true, ReadWrite: true, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		m := c.RWMutex(path, Options{})
-		return func() labKind {
-			return labKind{[]*queue{&m.queue}, labLock(m.Lock), labLock(m.TryLock), labLock(m.RLock)}
-		}
-	}),
-}
 
 // The names of the tickets are those of Curator's InterProcessReadWriteLock.
 const (
@@ -86,6 +25,11 @@ const (
 // Curator's InterProcessReadWriteLock can contend for the same path. Up to version
 // 5.4.0 it lets a writer in beside an owner that writes and then reads on
 // (CURATOR-621).
+//
+// # References
+//
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
+// internet-scale systems", USENIX ATC 2010, §2.4, "Read/Write Locks".
 //
 // # Fencing
 //
@@ -131,13 +75,56 @@ func (m *RWMutex) lock(ctx context.Context, p *protocol, try bool) (*Lease, erro
 }
 
 // RLocker returns the reader's side of m, for [Do] and [Locker].
-func (m *RWMutex) RLocker() Lockable[*Lease] { return rwReader{m} }
+func (m *RWMutex) RLocker() Lockable { return rwReader{m} }
 
 type rwReader struct{ m *RWMutex }
 
 func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(ctx) }
 
-// The protocols of the writers and the readers of every RWMutex.
+// The protocols of the writers and the readers of every RWMutex: a queue of readers and writers in which no waiter is woken in vain by
+// those that cannot matter yet, and in which a writer hands over, as in
+// [handoffQueue]: the watch event of its release is the next one's lock.
+//
+//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer. A
+//     writer's holds a marker, and no other client can write to it.
+//  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
+//     if none is.
+//  3. A reader watches the nearest writer ahead, a writer the nearest ticket of
+//     either kind. If it is gone already go to 2.
+//  4. The watch fires. NodeDataChanged, of a writer's ticket that had the marker
+//     and version 0, the connection not broken since: the lock is held. In every
+//     other case go to 2.
+//  5. To release, a writer sends one multi that writes to its ticket and deletes
+//     it. A reader deletes its own, and so does every waiter that gives up.
+//
+// The nearest writer ahead is the last that can leave before the reader gets in,
+// so that a reader is woken once, however many writers are ahead. Curator's
+// InterProcessReadWriteLock, watches the first writer instead:
+// a reader behind K writers wakes K times, and all readers each time.
+//
+// None starves: both kinds are served in the order of their tickets. Readers
+// between the same two writers hold the lock together.
+//
+// A writer is alone, so its release says that none ahead of it was left; and
+// none was between it and those that watch it but, for a reader, other readers.
+// The release of a reader says less: other readers may be left, and writers
+// have to look. A writer that reads on by a second ticket, see [RWMutexOwner], must
+// not hand over either, and deletes its ticket.
+//
+// Three requests for acquire and release, alone and among readers only. Behind a
+// writer four and one watch event; a writer behind readers five, and two requests
+// and one event more for each time that the reader it watches leaves before the
+// others.
+//
+// The token is that of [handoffQueue], the czxid of the own ticket: of
+// two that exclude each other the later holder has the ticket that was made later. A writer that reads on has
+// one token.
+//
+// # References
+//
+// Apache ZooKeeper, "ZooKeeper Recipes and Solutions", Shared Locks.
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
+// internet-scale systems", USENIX ATC 2010, §2.4, "Read/Write Locks".
 var (
 	writeQueue = &protocol{kind: writeKind, enter: enterHandoff, remove: removeHandoff,
 		look: func(t *ticket) (view, error) { return lookRW(t, nearest) }}
@@ -181,30 +168,6 @@ func lastWrite(line []place, i int) int {
 	for i--; i >= 0 && line[i].kind != writeKind; i-- {
 	}
 	return i
-}
-
-// lookLine looks at the tickets of these kinds. The owner of the i-th waits for
-// the one that obstacle returns, or holds the lock if that is -1.
-func lookLine(t *ticket, obstacle func(line []place, i int) int, kinds ...string) (view, error) {
-	c := t.q.c
-	for {
-		line, i, stat, err := t.line(kinds...)
-		if i < 0 {
-			return view{gone: err == nil}, err
-		}
-		k := obstacle(line, i)
-		if k < 0 {
-			return view{head: true, token: uint64(stat.Pzxid)}, nil
-		}
-		wake, err := c.watchNode(t.q.path + "/" + line[k].name)
-		if errors.Is(err, zk.ErrNoNode) {
-			continue
-		}
-		if err != nil {
-			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, line[k].name, err)
-		}
-		return view{wake: wake}, nil
-	}
 }
 
 // line lists the tickets of these kinds, of which t is the i-th; i is -1 if it is

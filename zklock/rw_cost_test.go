@@ -8,17 +8,18 @@ import (
 
 	"locklab/harness"
 	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
 func rwAlone(t *testing.T, at harness.Endpoint) {
 	c, m := newRW(t, at, newPath())
 	unlock(t, grab(t, m.Lock)) // makes the parents
-	before := c.Counts()
+	before := counts(c)
 	for range 10 {
 		unlock(t, grab(t, m.Lock))
 		unlock(t, grab(t, m.RLock))
 	}
-	if have := c.Counts().Sub(before); have != (harness.Counts{Requests: 60}) {
+	if have := counts(c).Sub(before); have != (harness.Counts{Requests: 60}) {
 		t.Errorf("20 acquisitions cost %+v, want 3 requests each", have)
 	}
 	// Among readers.
@@ -81,7 +82,7 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 	}{
 		{"nearest", func(c *zklock.Client, path string) *zklock.RWMutex { return c.RWMutex(path, zklock.Options{}) },
 			harness.Counts{Requests: 4, Notifications: 1}},
-		{"first", zklock.FirstWriteRWMutex, harness.Counts{Requests: 9, Notifications: 3}},
+		{"first", firstWriteRWMutex, harness.Counts{Requests: 9, Notifications: 3}},
 	} {
 		see, path := raw(t, at), newPath()
 		c := dial(t, at, zklock.ClientOptions{})
@@ -90,7 +91,7 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 		held := grab(t, other.RLock)
 		unlock(t, grab(t, m.RLock)) // has met another
 		unlock(t, held)
-		before := c.Counts()
+		before := counts(c)
 		var writers []<-chan result
 		for i := range 3 {
 			_, m := newRW(t, at, path)
@@ -104,7 +105,7 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 			unlock(t, l)
 		}
 		unlock(t, take(t, reader))
-		if have := c.Counts().Sub(before); have != test.want {
+		if have := counts(c).Sub(before); have != test.want {
 			t.Errorf("the rule %q costs a reader behind three writers %+v, want %+v", test.name, have, test.want)
 		}
 	}
@@ -129,7 +130,7 @@ func rwCrowd(t *testing.T, at harness.Endpoint) {
 
 func newVariant(t *testing.T, name string) *harness.Variant {
 	t.Helper()
-	for _, v := range zklock.Suite {
+	for _, v := range lab.Suite {
 		if v.Name == name {
 			return v
 		}

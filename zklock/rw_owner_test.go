@@ -15,9 +15,9 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	_, b := newRW(t, at, path)
 	o := a.Owner()
 	r := grab(t, o.RLock)
-	before := c.Counts()
+	before := counts(c)
 	again := grab(t, o.RLock)
-	if have := c.Counts().Sub(before); have != (harness.Counts{}) {
+	if have := counts(c).Sub(before); have != (harness.Counts{}) {
 		t.Errorf("reading again costs %+v, want nothing", have)
 	}
 	for _, lock := range []taker{o.Lock, o.TryLock} {

@@ -46,12 +46,12 @@ func newRW(t *testing.T, at harness.Endpoint, path string) (*zklock.Client, *zkl
 // rwExcludes also shows that the check finds readers that do not exclude.
 func rwExcludes(t *testing.T, at harness.Endpoint) {
 	open := func(c *zklock.Client, path string) *zklock.RWMutex { return c.RWMutex(path, zklock.Options{}) }
-	for name, open := range map[string]func(*zklock.Client, string) *zklock.RWMutex{"nearest": open, "first": zklock.FirstWriteRWMutex} {
+	for name, open := range map[string]func(*zklock.Client, string) *zklock.RWMutex{"nearest": open, "first": firstWriteRWMutex} {
 		if err := rwRush(t, at, open); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := rwRush(t, at, zklock.BlindRWMutex); err == nil {
+	if err := rwRush(t, at, blindRWMutex); err == nil {
 		t.Error("the check is blind: readers that do not see writers pass")
 	} else {
 		t.Log("rejected, as it must be:", err)

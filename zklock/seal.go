@@ -8,8 +8,6 @@ import (
 	"sync"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
 
 // A seal is what lets a client make nodes that no other client can write to: an
@@ -71,21 +69,21 @@ func (c *Client) aclsEnforced(path string) (bool, error) {
 // the random identity of its seal: the nodes above the tickets, which stay,
 // would be closed to all others. And it refuses one that does not go into a
 // request.
-func checkACL(acl []zk.ACL, at harness.Endpoint) error {
+func checkACL(acl []zk.ACL, o ClientOptions) error {
 	size := 0
 	for _, a := range acl {
 		size += 12 + len(a.Scheme) + len(a.ID)
 	}
 	if size > maxACL {
-		return fmt.Errorf("zklock: ACL has %d bytes, more than %d", size, maxACL)
+		return fmt.Errorf("%w: ACL has %d bytes, more than %d", ErrUsage, size, maxACL)
 	}
-	certified := at.TLS != nil && (len(at.TLS.Certificates) > 0 || at.TLS.GetClientCertificate != nil)
-	if at.Username != "" || certified {
+	certified := o.TLS != nil && (len(o.TLS.Certificates) > 0 || o.TLS.GetClientCertificate != nil)
+	if o.Username != "" || certified {
 		return nil
 	}
 	for _, a := range acl {
 		if a.Scheme == "auth" {
-			return errors.New("zklock: ACL has the scheme auth, but there is neither a Username nor a client certificate that it could mean")
+			return fmt.Errorf("%w: ACL has the scheme auth, but there is neither a Username nor a client certificate that it could mean", ErrUsage)
 		}
 	}
 	return nil

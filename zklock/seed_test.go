@@ -87,7 +87,7 @@ func seed50(t *testing.T, c *zklock.Client, take func(context.Context, int) (*zk
 	var tokens []uint64
 	var ideal time.Duration
 	var entered, left time.Time
-	before := c.Counts()
+	before := counts(c)
 	var wg sync.WaitGroup
 	for i := range goroutines {
 		wg.Go(func() {
@@ -127,7 +127,7 @@ func seed50(t *testing.T, c *zklock.Client, take func(context.Context, int) (*zk
 			t.Errorf("in place %d came number %d after %d, with token %d after %d", i, order[i], order[i-1], tokens[i], tokens[i-1])
 		}
 	}
-	took, cost := left.Sub(entered), c.Counts().Sub(before)
+	took, cost := left.Sub(entered), counts(c).Sub(before)
 	t.Logf("ideal %v, took %v: %v more for each hand-over; %d requests, %d watch events", ideal.Round(time.Millisecond),
 		took.Round(time.Millisecond), ((took - ideal) / goroutines).Round(time.Microsecond), cost.Requests, cost.Notifications)
 }

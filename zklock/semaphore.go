@@ -7,55 +7,7 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
-
-// semaphore is the queue of [fair] with several holders: the first k tickets
-// have a permit each.
-//
-//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
-//  2. List the tickets. The owners of the first k hold a permit. A client that learns
-//     this and sees a ticket behind writes "held" into its own ticket.
-//  3. The first waiter, whose ticket is the k+1st, lists with a watch on the
-//     list. Any other watches the ticket just ahead, and if "held" is in it, or
-//     it is gone already, goes to 2.
-//  4. When the watch fires go to 2.
-//
-// So a release, whichever of the holders it is by, wakes the first waiter, which
-// then wakes the next to take over its watch. New arrivals wake the first
-// waiter too, but no other.
-//
-// The obvious rule, to watch the ticket k places ahead, loses permits: holders
-// leave in any order, and if the second leaves first it wakes the second waiter
-// while the permit is the first waiter's, which sleeps on until the first holder
-// leaves. Curator's first InterProcessSemaphore had it; it gave way to
-// [semaphoreV2].
-//
-// Three requests for acquire and release while none waits; about six and two
-// watch events behind others, whatever the number of permits and waiters.
-//
-// # References
-//
-// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
-// LockInternals, whose maxLeases is the idea.
-var semaphore = &harness.Variant{
-	Name:   "zk-semaphore",
-	Doc:    "queue of tickets whose first two hold, only the first waiter watches them",
-	Paper:  "Apache Curator 5.4.0, LockInternals",
-	Family: harness.ZooKeeper,
-	Status: harness.Recommended, Complexity: harness.Queued,
-	Traits: harness.Traits{FIFO: true, Permits: labPermits, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		s := c.Semaphore(path, labPermits, Options{})
-		return func() labKind {
-			return labKind{queues: []*queue{&s.queue}, lock: labLock(s.Lock), try: labLock(s.TryLock)}
-		}
-	}),
-}
-
-// labPermits is how many hold the semaphores of the laboratory.
-const labPermits = 2
 
 // A Semaphore is a lock that several clients, or goroutines of one, hold at
 // once: each has one of its permits. Permits are given in order of arrival. Any
@@ -69,6 +21,10 @@ const labPermits = 2
 // A token is greater than those of all that had their permit before this one
 // was asked for. A resource cannot use that to refuse a paused holder as long
 // as others hold permits too: there may be a greater token, and both be right.
+//
+// # References
+//
+// Apache Curator 5.4.0, LockInternals, whose maxLeases is the idea.
 type Semaphore struct {
 	queue
 	permits int
@@ -99,7 +55,34 @@ func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
 // heldMark is what a holder writes into its ticket for the one behind.
 var heldMark = []byte("held")
 
-// permitQueue returns the protocol of one acquisition.
+// permitQueue returns the protocol of one acquisition: the queue of [recipe.Fair] with several holders: the first k tickets
+// have a permit each.
+//
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets. The owners of the first k hold a permit. A client that learns
+//     this and sees a ticket behind writes "held" into its own ticket.
+//  3. The first waiter, whose ticket is the k+1st, lists with a watch on the
+//     list. Any other watches the ticket just ahead, and if "held" is in it, or
+//     it is gone already, goes to 2.
+//  4. When the watch fires go to 2.
+//
+// So a release, whichever of the holders it is by, wakes the first waiter, which
+// then wakes the next to take over its watch. New arrivals wake the first
+// waiter too, but no other.
+//
+// The obvious rule, to watch the ticket k places ahead, loses permits: holders
+// leave in any order, and if the second leaves first it wakes the second waiter
+// while the permit is the first waiter's, which sleeps on until the first holder
+// leaves. Curator's first InterProcessSemaphore had it; it gave way to
+// that of [SemaphoreV2].
+//
+// Three requests for acquire and release while none waits; about six and two
+// watch events behind others, whatever the number of permits and waiters.
+//
+// # References
+//
+// Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
+// LockInternals, whose maxLeases is the idea.
 func permitQueue(permits int) *protocol {
 	w := &permitWait{permits: permits}
 	return &protocol{kind: "permit-", look: w.look}

@@ -54,11 +54,11 @@ func semaphoreRequests(t *testing.T, at harness.Endpoint) {
 		c := dial(t, at, zklock.ClientOptions{})
 		lock, _ := kind.open(c, newPath(), 3)
 		unlock(t, grab(t, lock)) // makes the parents
-		before := c.Counts()
+		before := counts(c)
 		for range 10 {
 			unlock(t, grab(t, lock))
 		}
-		if have := c.Counts().Sub(before).Requests; have != 10*kind.alone {
+		if have := counts(c).Sub(before).Requests; have != 10*kind.alone {
 			t.Errorf("%s: 10 acquisitions cost %d requests, want %d each", kind.name, have, kind.alone)
 		}
 		for _, permits := range []int{1, 3} {
@@ -91,7 +91,7 @@ func semaphoreCost(t *testing.T, at harness.Endpoint, open func(*zklock.Client, 
 	wg.Wait()
 	var sum harness.Counts
 	for _, c := range all {
-		sum = sum.Add(c.Counts())
+		sum = sum.Add(counts(c))
 	}
 	return float64(sum.Requests) / (clients * acquisitions), float64(sum.Notifications) / (clients * acquisitions)
 }
@@ -126,7 +126,7 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 // semaphoreNaive shows that the conformance suite would have found the rule
 // that loses wake-ups, by the first of its checks.
 func semaphoreNaive(t *testing.T, at harness.Endpoint) {
-	s := locktest.Subject{Variant: zklock.NaiveSemaphore, At: at, Patience: time.Second}
+	s := locktest.Subject{Variant: naiveSemaphore, At: at, Patience: time.Second}
 	i := slices.IndexFunc(locktest.Rules, func(r locktest.Rule) bool { return r.Name == "liveness" })
 	for range 5 {
 		if err := locktest.Rules[i].Check(t.Context(), s); err != nil {
@@ -155,7 +155,7 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	}
 	heard := func() (n []uint64) {
 		for _, c := range clients {
-			n = append(n, c.Counts().Notifications)
+			n = append(n, counts(c).Notifications)
 		}
 		return n
 	}

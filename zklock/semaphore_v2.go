@@ -6,14 +6,13 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
-
-	"locklab/harness"
 )
 
-// semaphoreV2 is the protocol of Curator's InterProcessSemaphoreV2: a mutex
-// around a queue of leases of which the first k hold.
+// A SemaphoreV2 is a [Semaphore] that shares its path with Curator's
+// InterProcessSemaphoreV2. Without Curator on the path a Semaphore is cheaper. It is
+// Curator's protocol, a mutex around a queue of leases of which the first k hold:
 //
-//  1. Take the mutex at <path>/locks, which is [fair].
+//  1. Take the mutex at <path>/locks, which is that of a [Reentrant].
 //  2. Create a ticket in <path>/leases, an EPHEMERAL_SEQUENTIAL node.
 //  3. List the tickets there and watch the list. If there are at most k, the
 //     permit is taken: release the mutex.
@@ -27,23 +26,6 @@ import (
 //
 // Apache Curator 5.4.0, org.apache.curator.framework.recipes.locks,
 // InterProcessSemaphoreV2.
-var semaphoreV2 = &harness.Variant{
-	Name:   "zk-semaphore-v2",
-	Doc:    "the protocol of Curator's InterProcessSemaphoreV2: a mutex around two leases",
-	Paper:  "Apache Curator 5.4.0, InterProcessSemaphoreV2",
-	Family: harness.ZooKeeper,
-	Status: harness.Reference,
-	Traits: harness.Traits{FIFO: true, Permits: labPermits, Fenced: true, Needs: harness.KindZooKeeper},
-	Remote: remoteOf(func(c *Client, path string) func() labKind {
-		s := c.SemaphoreV2(path, labPermits, Options{})
-		return func() labKind {
-			return labKind{queues: []*queue{&s.locks, &s.leases}, lock: labLock(s.Lock), try: labLock(s.TryLock)}
-		}
-	}),
-}
-
-// A SemaphoreV2 is a [Semaphore] that shares its path with Curator's
-// InterProcessSemaphoreV2. Without Curator on the path a Semaphore is cheaper.
 type SemaphoreV2 struct {
 	path          string
 	locks, leases queue
@@ -82,6 +64,7 @@ func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 			return nil, err
 		}
 		ls[0].release() // if that is lost it is no longer needed
+		ls[1].name = s.path
 		return ls[1], nil
 	})
 }

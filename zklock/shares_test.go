@@ -152,7 +152,7 @@ func BenchmarkCohort(b *testing.B) {
 			}
 			defer c.Close()
 			take := lock(c)
-			before := c.Counts()
+			before := counts(c)
 			var wg sync.WaitGroup
 			acquisitions := make(chan struct{}, b.N)
 			for range b.N {
@@ -176,7 +176,7 @@ func BenchmarkCohort(b *testing.B) {
 			}
 			wg.Wait()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "acq/s")
-			b.ReportMetric(float64(c.Counts().Sub(before).Requests)/float64(b.N), "reqs/op")
+			b.ReportMetric(float64(counts(c).Sub(before).Requests)/float64(b.N), "reqs/op")
 		})
 	}
 	run("shared=mutex", func(c *zklock.Client) func(context.Context) (*zklock.Lease, error) {

@@ -4,10 +4,7 @@ import (
 	"testing"
 
 	"locklab/harness/locktest"
-	"locklab/internal/layers"
-	"locklab/zklock"
+	"locklab/zklock/lab"
 )
 
-func TestSuite(t *testing.T) { locktest.Run(t, zklock.Suite) }
-
-func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", zklock.Suite) }
+func TestSuite(t *testing.T) { locktest.Run(t, lab.Suite) }

@@ -3,60 +3,41 @@ package zklock
 import (
 	"errors"
 	"fmt"
-
-	"locklab/harness"
 )
-
-// Suite lists every lock of the family. TestHistorical shows what is wrong with
-// the historical ones.
-var Suite = []*harness.Variant{
-	handoffVariant,
-	fair,
-	curator,
-	herd,
-	rw,
-	rwCurator,
-	semaphore,
-	semaphoreV2,
-	multi,
-	twoLevel,
-	localFirst,
-	cohort,
-	poll,
-	persistent,
-	writeLock,
-	booleanMutex,
-	fairHistorical,
-	writeLockHistorical,
-	booleanMutexHistorical,
-}
 
 // The errors of this package. Errors of the client library are wrapped as they
 // are, so that errors.Is(err, zk.ErrNoAuth) works.
 var (
 	// ErrNotHeld is returned by Unlock if the lock was lost or has been
 	// released before.
-	ErrNotHeld = fmt.Errorf("zklock: %w", harness.ErrNotHeld)
+	ErrNotHeld = errors.New("zklock: lock not held")
 
 	// ErrNotAcquired is returned by TryLock while another holds the lock.
-	ErrNotAcquired = fmt.Errorf("zklock: %w", harness.ErrNotAcquired)
+	ErrNotAcquired = errors.New("zklock: lock not acquired")
 
 	// ErrLost is why a lease ended without Unlock.
-	ErrLost = fmt.Errorf("zklock: %w", harness.ErrLost)
+	ErrLost = errors.New("zklock: lock lost")
 
 	// ErrReleased is why a lease ended by Unlock.
-	ErrReleased = fmt.Errorf("zklock: %w", harness.ErrReleased)
+	ErrReleased = errors.New("zklock: lock released")
 
 	// ErrSessionExpired is ErrLost because the servers ended the session.
 	ErrSessionExpired = fmt.Errorf("%w: the session expired", ErrLost)
 
-	// ErrSessionTimeout is returned by Dial if the servers do not grant the
+	// ErrSessionTimeout is ErrUsage, returned by Dial if the servers do not grant the
 	// timeout that was asked for, or cannot be asked for it.
-	ErrSessionTimeout = errors.New("zklock: session timeout")
+	ErrSessionTimeout = fmt.Errorf("%w: session timeout", ErrUsage)
 
-	// ErrPath is returned where a lock would be at a path that cannot be: the
+	// ErrUsage is in every error about an option, a path or a server's address that
+	// cannot be: the servers are not asked, or have refused it.
+	ErrUsage = errors.New("zklock: invalid configuration")
+
+	// ErrPath is ErrUsage where a lock would be at a path that cannot be: the
 	// servers are not asked.
-	ErrPath = errors.New("zklock: bad path")
+	ErrPath = fmt.Errorf("%w: bad path", ErrUsage)
+
+	// ErrUnavailable is returned by Dial if it got no session before its context ended.
+	ErrUnavailable = errors.New("zklock: no server to talk to")
 
 	// ErrNoAuth comes with zk.ErrNoAuth and says what to do about it.
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")

@@ -58,6 +58,9 @@ const (
 // A Comparison is what two runs say about each other.
 type Comparison struct {
 	Base, New resultfile.Manifest
+	// To is the lock that the others of one run are compared with, "" if two runs
+	// are compared: see [Locks].
+	To string
 	// Paired is whether both runs were measured in the same rounds. Then the
 	// ratio is the median of one ratio a round, otherwise of those of all rounds.
 	Paired    bool

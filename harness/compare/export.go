@@ -73,7 +73,8 @@ func harmless(s string) string {
 // The JSON form of a Comparison.
 type (
 	jsonComparison struct {
-		Outcome   Outcome   `json:"outcome"`
+		To        string    `json:"to,omitempty"`
+		Outcome   Outcome   `json:"outcome,omitempty"`
 		Paired    bool      `json:"paired"`
 		Alpha     float64   `json:"alpha"`
 		Threshold float64   `json:"fail_over"`
@@ -118,8 +119,11 @@ type (
 func (c *Comparison) WriteJSON(out io.Writer) error {
 	run := func(m resultfile.Manifest) jsonRun { return jsonRun{m.Commit, m.Started, m.Machine.String()} }
 	j := jsonComparison{
-		Outcome: c.Outcome(), Paired: c.Paired, Alpha: c.Alpha, Threshold: c.Threshold, Tests: c.Tests, Level: c.Level,
+		To: c.To, Outcome: c.Outcome(), Paired: c.Paired, Alpha: c.Alpha, Threshold: c.Threshold, Tests: c.Tests, Level: c.Level,
 		Base: run(c.Base), New: run(c.New), Gaps: append([]string{}, c.Gaps...), Warnings: append([]string{}, c.Warnings...), Rows: []jsonRow{},
+	}
+	if c.To != "" {
+		j.Outcome = ""
 	}
 	for i := range c.Rows {
 		r := &c.Rows[i]

@@ -25,6 +25,7 @@ var Suite = []*Gate{
 	{metric.P50, numfmt.Nanos},
 	{metric.P99, numfmt.Nanos},
 	{metric.HandoverTime, numfmt.Nanos},
+	{metric.HandoverWaitP99, numfmt.Nanos},
 	{metric.TurnRoundTrips, numfmt.Number},
 	{metric.Jain, numfmt.Percent},
 	{metric.CPU, numfmt.Nanos},

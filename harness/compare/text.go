@@ -17,8 +17,12 @@ const minWidth = 60
 // width columns, tables about 100 at most.
 func (c *Comparison) WriteText(out io.Writer, width int) error {
 	t := &textWriter{width: max(width, minWidth)}
-	t.item("BASE  ", origin(c.Base.Commit, c.Base.Started.UTC().Format("2006-01-02 15:04"), c.Base.Machine.String()))
-	t.item("NEW   ", origin(c.New.Commit, c.New.Started.UTC().Format("2006-01-02 15:04"), c.New.Machine.String()))
+	first, second := "BASE  ", "NEW   "
+	if c.To != "" {
+		first, second = "BASE  "+plain(c.To)+" in ", "NEW   each other lock in "
+	}
+	t.item(first, origin(c.Base.Commit, c.Base.Started.UTC().Format("2006-01-02 15:04"), c.Base.Machine.String()))
+	t.item(second, origin(c.New.Commit, c.New.Started.UTC().Format("2006-01-02 15:04"), c.New.Machine.String()))
 	c.tables(t)
 	t.buf.WriteByte('\n')
 	t.item("", c.headline())
@@ -116,12 +120,15 @@ func (c *Comparison) headline() string {
 		n[r.Verdict]++
 	}
 	var parts []string
-	for _, v := range []Verdict{Regressed, Noisy, TooFew, Unmeasured, NoBase, Better, Same, NotWorse, Expected} {
+	for _, v := range []Verdict{Regressed, Unsafe, Lesser, Noisy, TooFew, Unmeasured, NoBase, Better, Same, NotWorse, Expected} {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
 	}
 	counts := strings.Join(parts, ", ") + "."
+	if c.To != "" {
+		return fmt.Sprintf("Beside %s: %s", plain(c.To), counts)
+	}
 	switch c.Outcome() {
 	case Worse:
 		return fmt.Sprintf("REGRESSED: %s. In all: %s", numfmt.List(c.names(Regressed), 6), counts)
@@ -143,7 +150,9 @@ func (c *Comparison) remarks() (out []string) {
 	if has(Noisy) {
 		out = append(out, fmt.Sprintf("Too noisy: the interval reaches beyond %s to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Threshold)))
 	}
-	if has(Unmeasured) || len(c.Gaps) > 0 {
+	if c.To != "" && has(Unmeasured) {
+		out = append(out, "Not measured: rounds without a figure, which may be the bad ones, or too few samples in a round. A longer --duration gives more.")
+	} else if has(Unmeasured) || len(c.Gaps) > 0 {
 		remedy := "Go on with locklab run --resume, or measure it again."
 		if c.Base.Pair != "" && c.New.Pair != "" { // these do not go on
 			remedy = "Measure both builds again."

@@ -31,7 +31,7 @@ var Switches = &Metric{
 	Paper:  "getrusage(2), ru_nvcsw",
 	Better: Lower,
 	Of: func(r *harness.Result) (float64, bool) {
-		return per(float64(r.CPU.Voluntary), r.Ops)
+		return perOwn(r, float64(r.CPU.Voluntary))
 	},
 }
 
@@ -43,6 +43,13 @@ var Allocs = &Metric{
 	Paper:  "Go runtime/metrics, /gc/heap/allocs:objects",
 	Better: Lower,
 	Of: func(r *harness.Result) (float64, bool) {
-		return per(float64(r.CPU.Allocs), r.Ops)
+		return perOwn(r, float64(r.CPU.Allocs))
 	},
+}
+
+// perOwn returns what this process spent in all per acquisition, and false if the
+// workers of r ran in another one.
+func perOwn(r *harness.Result, total float64) (float64, bool) {
+	v, ok := per(total, r.Ops)
+	return v, ok && r.CPU != (harness.CPU{})
 }

@@ -73,7 +73,7 @@ const (
 var Suite = []*Metric{
 	Time, Throughput,
 	P50, P99, P999,
-	Handovers, HandoverTime, HandoverMean, HandoverTransfers,
+	Handovers, HandoverTime, HandoverMean, HandoverWaitP99, HandoverTransfers,
 	RoundTrip, TurnRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
 	Hold, HoldShare, HandoverShare, WaitShare,
 	Jain, BusyHalf, Spread, MinMax,

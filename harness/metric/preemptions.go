@@ -15,6 +15,6 @@ var Preemptions = &Metric{
 	Paper:  "getrusage(2), ru_nivcsw",
 	Better: Lower,
 	Of: func(r *harness.Result) (float64, bool) {
-		return per(float64(r.CPU.Involuntary), r.Ops)
+		return perOwn(r, float64(r.CPU.Involuntary))
 	},
 }

@@ -42,6 +42,8 @@ type (
 		Wait     string `json:"wait,omitempty"`     // HdrHistogram V2, compressed, base64; ns
 		Handover string `json:"handover,omitempty"` // the same
 		Owners   string `json:"owners,omitempty"`   // DEFLATE of one uvarint an owner, base64
+
+		HandoverWait string `json:"handover_wait,omitempty"` // like Wait
 	}
 	findingLine struct {
 		header
@@ -69,6 +71,9 @@ func pack(r *harness.Result) (l caseLine, err error) {
 		return l, err
 	}
 	if l.Handover, err = encodeHistogram(r.Handover); err != nil {
+		return l, err
+	}
+	if l.HandoverWait, err = encodeHistogram(r.HandoverWait); err != nil {
 		return l, err
 	}
 	l.Owners, err = encodeOwners(r.Owners)
@@ -152,6 +157,9 @@ func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
 		return nil, err
 	}
 	if r.Handover, err = u.histogram(l.Handover); err != nil {
+		return nil, err
+	}
+	if r.HandoverWait, err = u.histogram(l.HandoverWait); err != nil {
 		return nil, err
 	}
 	if r.Owners, err = u.owners(l.Owners); err != nil {

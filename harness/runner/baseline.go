@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 )
 
 // A baseline is a time of the machine that a lock can hardly beat, measured
@@ -49,8 +50,8 @@ func bracket(r *harness.Result, before, after []float64) {
 	if r.Lock.Traits.Needs != "" {
 		y = roundTripBaseline
 	}
-	a, b := median(before), median(after)
-	*y.of(r) = median(slices.Concat(before, after))
+	a, b := stat.Median(before), stat.Median(after)
+	*y.of(r) = stat.Median(slices.Concat(before, after))
 	if max(a, b) > y.change*min(a, b) {
 		r.Warnings = append(r.Warnings, harness.Warning{Kind: y.kind, Text: y.text(r.Lock.Traits.Needs, a, b), Remedy: y.remedy})
 	}

@@ -1,6 +1,9 @@
 package runner
 
-import "testing"
+import (
+	"locklab/harness/stat"
+	"testing"
+)
 
 // BenchmarkOverhead prints what the loop costs: bare, what the owner log adds,
 // and what timing adds to a timed acquisition; and an acquisition of a free
@@ -13,11 +16,11 @@ func BenchmarkOverhead(b *testing.B) {
 		bare, log, timing = append(bare, o.Loop), append(log, o.Log), append(timing, o.Timing)
 		direct, locker = append(direct, o.Direct), append(locker, o.Locker)
 	}
-	b.ReportMetric(median(bare), "turn-ns")
-	b.ReportMetric(median(log), "log-ns")
-	b.ReportMetric(median(timing), "timing-ns")
-	b.ReportMetric(median(direct), "via=direct-ns")
-	b.ReportMetric(median(locker), "via=locker-ns")
+	b.ReportMetric(stat.Median(bare), "turn-ns")
+	b.ReportMetric(stat.Median(log), "log-ns")
+	b.ReportMetric(stat.Median(timing), "timing-ns")
+	b.ReportMetric(stat.Median(direct), "via=direct-ns")
+	b.ReportMetric(stat.Median(locker), "via=locker-ns")
 	b.ReportMetric(in.Clock.Floor(), "floor-ns")
 }
 
@@ -28,13 +31,13 @@ func BenchmarkTransfers(b *testing.B) {
 	failed := 0
 	for b.Loop() {
 		if samples := transfers(in.Clock, in.Topology.CPUs()); samples != nil {
-			ns = append(ns, median(samples))
+			ns = append(ns, stat.Median(samples))
 		} else {
 			failed++
 		}
 	}
 	if len(ns) > 0 {
-		b.ReportMetric(median(ns), "one-way-ns")
+		b.ReportMetric(stat.Median(ns), "one-way-ns")
 	}
 	b.ReportMetric(float64(failed)/float64(b.N), "failed/op")
 }

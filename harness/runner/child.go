@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/internal/child"
 	"locklab/internal/machine"
 )
 
@@ -71,7 +72,7 @@ func Main(suite []*harness.Variant) {
 	signal.Ignore(os.Interrupt)
 	s, err := hear(os.Stdin)
 	if err == nil {
-		err = child(suite, s, os.Stdout)
+		err = measureAs(suite, s, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -109,7 +110,7 @@ func hear(in io.Reader) (s spec, err error) {
 	return s, nil
 }
 
-func child(suite []*harness.Variant, s spec, out io.Writer) error {
+func measureAs(suite []*harness.Variant, s spec, out io.Writer) error {
 	if s.Describe {
 		return json.NewEncoder(out).Encode(describe(suite))
 	}
@@ -182,30 +183,32 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	hctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	cmd := exec.CommandContext(hctx, exe)
+	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
-	cmd.WaitDelay = time.Second // where exe is a script that does not exec, and is killed
+	cmd.WaitDelay = time.Second // for a process that has left its group and holds the output
 	var stdout answer
-	var stderr complaint
+	stderr := child.Head{Most: 1 << 20} // the trace of a process with many goroutines is long
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	if err := cmd.Start(); err != nil {
+	proc, err := child.Start(cmd)
+	if err != nil {
 		return nil, fmt.Errorf("runner: cannot start a measuring process: %w", err)
 	}
+	timeout := time.AfterFunc(limit, proc.Kill)
+	defer context.AfterFunc(ctx, proc.Kill)()
 	_, werr := stdin.Write(append(text, '\n'))
-	err = cmd.Wait() // closes stdin
+	err = proc.Err() // its end closes stdin
+	hung := !timeout.Stop()
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("runner: %w", context.Cause(ctx))
-	case hctx.Err() != nil:
+	case hung:
 		return nil, &hungError{after: limit}
 	case err != nil:
-		return nil, fate(err, listen(stdout.text), string(stderr.text))
+		return nil, fate(err, listen(stdout.text), stderr.String())
 	case werr != nil:
 		return nil, fmt.Errorf("runner: %w", werr)
 	}
@@ -223,17 +226,5 @@ func (a *answer) Write(text []byte) (int, error) {
 		return 0, errors.New("it prints without end")
 	}
 	a.text = append(a.text, text...)
-	return len(text), nil
-}
-
-// A complaint is the beginning of what a process says on standard error. The
-// rest is dropped: the trace of a process with many goroutines is long, and
-// that it cannot be kept must not end the process before it has told its cause.
-type complaint struct{ text []byte }
-
-const maxComplaint = 1 << 20
-
-func (c *complaint) Write(text []byte) (int, error) {
-	c.text = append(c.text, text[:min(len(text), maxComplaint-len(c.text))]...)
 	return len(text), nil
 }

@@ -7,6 +7,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/recorder"
+	"locklab/harness/stat"
 )
 
 // Overhead measures what the loop around a local lock costs, in some
@@ -34,8 +35,8 @@ func (in *Instruments) Overhead() harness.Overhead {
 		direct = append(direct, ns[directCalls])
 		locker = append(locker, ns[lockerCalls])
 	}
-	return harness.Overhead{Loop: median(bare), Log: max(0, median(log)), Timing: max(0, median(timing)),
-		Direct: median(direct), Locker: median(locker)}
+	return harness.Overhead{Loop: stat.Median(bare), Log: max(0, stat.Median(log)), Timing: max(0, stat.Median(timing)),
+		Direct: stat.Median(direct), Locker: stat.Median(locker)}
 }
 
 // A benchKind is what is measured. The first three are iterations of the loop,

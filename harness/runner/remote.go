@@ -118,17 +118,17 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 			Detail: fmt.Sprintf("a worker stopped: %v", first)})
 	}
 	if r.Workload.Reads == 0 {
-		d.owners(r, holds)
+		owners(r, holds, d.t0.at, d.t1.at)
 	}
 }
 
 // owners adds to r which worker held the lock in the window, in the order of
 // holds, and how long it lay idle between two of them. Where several may hold the lock
 // there is no one release that a grant waited for.
-func (d *drive) owners(r *harness.Result, holds []oracle.Hold) {
-	var handover recorder.Histogram
+func owners(r *harness.Result, holds []oracle.Hold, from, to int64) {
+	var handover, wait recorder.Histogram
 	for i, h := range holds {
-		if h.Acquired < d.t0.at || h.Acquired >= d.t1.at {
+		if h.Acquired < from || h.Acquired >= to {
 			continue
 		}
 		if len(r.Owners) < maxRemoteOwners {
@@ -136,10 +136,11 @@ func (d *drive) owners(r *harness.Result, holds []oracle.Hold) {
 		}
 		if i > 0 && holds[i-1].Worker != h.Worker && r.Lock.Traits.Permits <= 1 {
 			handover.Record(h.Acquired - holds[i-1].Releasing)
+			wait.Record(h.Acquired - h.Requested)
 		}
 	}
 	r.Burst = len(r.Owners)
-	r.Handover = handover.Snapshot()
+	r.Handover, r.HandoverWait = handover.Snapshot(), wait.Snapshot()
 }
 
 // maxRemoteOwners bounds the owner log of a remote run.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"runtime"
@@ -306,7 +307,23 @@ const leastWarmup = 2 * time.Millisecond
 
 // Measure sets up job in this process, warms it up, measures it and closes
 // it.
-func Measure(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
+func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
+	if job.Lock.Loop == nil {
+		return measureHere(ctx, in, job)
+	}
+	res, why := measureLoop(ctx, in, job)
+	if !errors.Is(why, harness.ErrUsage) {
+		return res, why
+	}
+	res, err := measureHere(ctx, in, job)
+	if res != nil {
+		res.Warnings = append(res.Warnings, byMessages(why))
+	}
+	return res, err
+}
+
+// measureHere is Measure with the workers in this process.
+func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
 	rig, err := Open(ctx, in, job)
 	if err != nil {
 		return nil, err

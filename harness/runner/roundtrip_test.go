@@ -18,7 +18,7 @@ import (
 	"locklab/internal/leaktest"
 	wireredis "locklab/internal/wire/redis"
 	redislab "locklab/redislock/lab"
-	"locklab/zklock"
+	zklab "locklab/zklock/lab"
 )
 
 // A distance is a server behind a proxy, with a lock that it keeps.
@@ -42,7 +42,7 @@ type far struct {
 
 var served = []far{
 	{harness.KindRedis, "redis-queue", redislab.Suite, faultproxy.Redis, "ping", []string{"hello", "client"}},
-	{harness.KindZooKeeper, "zk-handoff", zklock.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
+	{harness.KindZooKeeper, "zk-handoff", zklab.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
 }
 
 // behind returns what stands between this test and the server of the kind s at at.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,11 +117,4 @@ func (f *ferry) trips(clock machine.Clock, start uint64) bool {
 		}
 	}
 	return true
-}
-
-// median returns the middle of xs, which is not empty.
-func median(xs []float64) float64 {
-	sorted := slices.Sorted(slices.Values(xs))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

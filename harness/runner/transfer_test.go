@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 )
 
@@ -34,7 +35,7 @@ func TestTransfers(t *testing.T) {
 		if len(samples) < transferLeast || len(samples) > transferMost {
 			t.Errorf("%d samples", len(samples))
 		}
-		if ns := median(samples); !(ns > 0.1) || ns > float64(transferPatient) {
+		if ns := stat.Median(samples); !(ns > 0.1) || ns > float64(transferPatient) {
 			t.Errorf("a transfer takes %v ns", ns)
 		}
 		return

@@ -52,12 +52,28 @@ func summarize(xs []float64, level float64) Summary {
 	return between(sorted, rank, confidence)
 }
 
+// Median returns the middle of xs, the mean of the two in the middle if they are
+// even in number. Values that are NaN are left out; of none it is NaN.
+func Median(xs []float64) float64 {
+	sorted := numbers(xs)
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(sorted)
+	return middle(sorted)
+}
+
+func middle(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
 // between returns the summary of sorted whose bounds are the values of that rank
 // from either end.
 func between(sorted []float64, rank int, confidence float64) Summary {
 	n := len(sorted)
 	return Summary{
-		Median:     (sorted[(n-1)/2] + sorted[n/2]) / 2,
+		Median:     middle(sorted),
 		Lo:         sorted[rank-1],
 		Hi:         sorted[n-rank],
 		Confidence: confidence,

@@ -106,3 +106,36 @@ func TestCoverage(t *testing.T) {
 		t.Errorf("the interval held the median in %.2f %% of runs, want 97.85 %%", 100*got)
 	}
 }
+
+// TestMedianRankKnown: known ranks (counted from 1 in tables), and what they promise.
+func TestMedianRankKnown(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 5: 1, 6: 1, 8: 1, 9: 2, 10: 2, 20: 6, 31: 10, 50: 18, 100: 40} {
+		if got, _ := medianRank(n, 0.95); got != want {
+			t.Errorf("of %d samples rank %d, want %d", n, got, want)
+		}
+	}
+	for n := range 5000 {
+		// Near the normal approximation, and never past the middle.
+		rank, _ := medianRank(n, 0.95)
+		if k := float64(rank - 1); n >= 6 && math.Abs(k-(float64(n)-1.96*math.Sqrt(float64(n)))/2) > 1.5 || n > 0 && k > float64(n-1)/2 {
+			t.Fatalf("of %d samples rank %v", n, k)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		xs   []float64
+		want float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 3}, 2.5}, {[]float64{math.NaN(), 7}, 7}, {[]float64{1, math.Inf(1), math.Inf(1)}, math.Inf(1)}} {
+		if got := Median(c.xs); got != c.want {
+			t.Errorf("Median(%v) is %v, want %v", c.xs, got, c.want)
+		}
+		if s := Summarize(c.xs); s.Median != c.want {
+			t.Errorf("Summarize(%v) has the median %v, want %v", c.xs, s.Median, c.want)
+		}
+	}
+	if got := Median(nil); !math.IsNaN(got) {
+		t.Errorf("Median of nothing is %v", got)
+	}
+}

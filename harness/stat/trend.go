@@ -46,8 +46,7 @@ func FindTrend(xs []float64) Trend {
 		}
 	}
 	slices.Sort(slopes)
-	n := len(slopes)
-	t.Change = (slopes[(n-1)/2] + slopes[n/2]) / 2 * float64(t.N-1)
+	t.Change = middle(slopes) * float64(t.N-1)
 	t.P = kendall(t.N, score)
 	return t
 }

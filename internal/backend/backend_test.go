@@ -171,15 +171,15 @@ func TestStopLeavesNoGoroutine(t *testing.T) {
 	}
 }
 
-// goroutines returns the stacks of this package's goroutines other than those
-// of tests and spawnLoop.
+// goroutines returns the stacks of the goroutines of this package and of package
+// child, other than those of tests and spawnLoop.
 func goroutines() []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
 	return slices.DeleteFunc(strings.Split(string(buf), "\n\n"), func(stack string) bool {
-		return !strings.Contains(stack, "locklab/internal/backend.") ||
+		return !strings.Contains(stack, "locklab/internal/backend.") && !strings.Contains(stack, "locklab/internal/child.") ||
 			strings.Contains(stack, "testing.tRunner") ||
-			strings.Contains(stack, "backend.spawnLoop") ||
+			strings.Contains(stack, "child.spawnLoop") ||
 			strings.Contains(stack, "backend.TestMain")
 	})
 }

@@ -25,10 +25,8 @@
 //     owner holds a flock on the directory, so a directory whose lock is free
 //     has no owner.
 //
-// The parent-death signal is sent when the THREAD that forked ends, not the
-// process. Go ends threads at will, so all servers are started from one
-// goroutine that is locked to its thread and lives as long as the process.
-// It is the only goroutine that stays after Stop; its function is spawnLoop.
+// Package child starts them, and says how that holds: one goroutine of it stays
+// after Stop, its spawnLoop.
 //
 // # Safety
 //

@@ -55,10 +55,7 @@ type group struct {
 // stop ends all servers and returns when nothing is left of them.
 func (g *group) stop() error {
 	for _, p := range g.procs {
-		p.kill()
-	}
-	for _, p := range g.procs {
-		<-p.done
+		p.Kill()
 	}
 	return g.dir.remove()
 }
@@ -110,7 +107,7 @@ func (g *group) serve(ctx context.Context, k *Kind, s *Server, members []member)
 			return err
 		}
 		addrs = append(addrs, addr)
-		s.pids = append(s.pids, g.procs[i].pid)
+		s.pids = append(s.pids, g.procs[i].PID())
 	}
 	s.endpoint.Addrs = [][]string{addrs}
 	if k.alone {
@@ -133,7 +130,7 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, addr string, m mem
 		unanswered := actx.Err() != nil
 		cancel()
 		switch {
-		case err == nil && k.owns(a, m, p.pid):
+		case err == nil && k.owns(a, m, p.PID()):
 			return a.version, nil
 		case err == nil:
 			return "", fmt.Errorf("%w: another server answers on %s", errPortTaken, addr)
@@ -141,7 +138,7 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, addr string, m mem
 			limit *= 2
 		}
 		select {
-		case <-p.done:
+		case <-p.Done():
 			return "", p.reason()
 		case <-ctx.Done():
 			return "", fmt.Errorf("%w: %w; %s", context.Cause(ctx), err, p.said())

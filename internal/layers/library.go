@@ -24,6 +24,7 @@ var libraries = []library{
 	{"spinlock", []string{"crypto/tls", "net", "regexp"}},
 	{"mutex", []string{"crypto/tls", "net", "regexp"}},
 	{"redislock", []string{"github.com/go-zookeeper/zk", "internal/zksession"}},
+	{"zklock", []string{"github.com/redis/go-redis/v9", "internal/wire/zookeeper"}},
 }
 
 func isLibrary(path string) bool {
@@ -89,7 +90,7 @@ func checkGodoc(dir string, l library) error {
 
 // labSymbols are the symbols of packages that a program must not link because it
 // uses a library, and of specimens that may have stayed behind in one.
-var labSymbols = regexp.MustCompile(`/lab\.|/harness[./]|busted|nofence|NoFence`)
+var labSymbols = regexp.MustCompile(`/lab\.|/harness[./]|busted|nofence|NoFence|relic|[Hh]istorical`)
 
 // checkSymbols returns an error if the output of go tool nm has such a symbol.
 func checkSymbols(nm []byte) error {

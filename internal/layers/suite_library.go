@@ -49,22 +49,21 @@ func lockTypes(library []source) []lockType {
 	return byClients(types, library)
 }
 
-// byClients returns types with the exported types that have a method of another to make
-// them, which has their name: locks if that is not a lock itself, and handles of it if it
-// is.
+// byClients returns types with the exported types that a method by their name makes, and
+// without those that a method of another lock returns: they are handles of it.
 func byClients(types []lockType, library []source) []lockType {
 	for _, src := range library {
 		for _, d := range src.file.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Recv == nil || !fn.Name.IsExported() || fn.Type.Results == nil || typeName(fn.Type.Results.List[0].Type) != fn.Name.Name {
+			if !ok || fn.Recv == nil || !fn.Name.IsExported() || fn.Type.Results == nil {
 				continue
 			}
-			name, maker := fn.Name.Name, typeName(fn.Recv.List[0].Type)
+			name, maker := typeName(fn.Type.Results.List[0].Type), typeName(fn.Recv.List[0].Type)
 			i := slices.IndexFunc(types, func(t lockType) bool { return t.name == name })
 			switch ofLock := slices.ContainsFunc(types, func(t lockType) bool { return t.name == maker }); {
-			case ofLock && i >= 0:
+			case ofLock && i >= 0 && name != maker:
 				types = slices.Delete(types, i, i+1)
-			case ofLock:
+			case ofLock || name != fn.Name.Name:
 			case i >= 0:
 				types[i].maker = maker
 			default: // its method Lock is that of a part
@@ -161,11 +160,13 @@ func (t lockType) remoteEntry(name string) string {
 
 // implementing returns the files that implement a variant which home names: those
 // of the library whose locks its literal makes, itself or by a function of the
-// lab, or else home.
+// lab, or else home. A variant in a file of its own, not beside Suite, is implemented
+// there.
 func implementing(files, library []source, home source, name string) []source {
 	var where []source
 	lit := variantLiteral(home.file, name)
-	if lit == nil || len(library) == 0 {
+	_, listed := packageVars(home.file)["Suite"]
+	if lit == nil || len(library) == 0 || !listed {
 		return []source{home}
 	}
 	parts := []ast.Node{lit}

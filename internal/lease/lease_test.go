@@ -130,7 +130,8 @@ func TestElect(t *testing.T) {
 			})
 		})
 	}
-	if err := Elect(nil, func(context.Context) (*fake, error) { return nil, errTest }, errLost, nil); err != errTest {
+	var none context.Context
+	if err := Elect(none, func(context.Context) (*fake, error) { return nil, errTest }, errLost, nil); err != errTest {
 		t.Errorf("no lock: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"locklab/internal/child"
 )
 
 // ErrNoCompiler says that this machine has no C compiler that works. The error
@@ -84,21 +87,11 @@ func compile(ctx context.Context, dir string, words, flags []string, file, out s
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	return last(said), err
+	return last(string(said)), err
 }
 
-// last returns the end of text in one line.
-func last(text []byte) string {
-	const most = 600 // bytes
-	if len(text) > most {
-		text = text[len(text)-most:]
-	}
-	line := strings.ToValidUTF8(strings.Join(strings.Fields(string(text)), " "), "")
-	if line == "" {
-		return "it said nothing"
-	}
-	return line
-}
+// last returns the end of what a program said, in one line.
+func last(text string) string { return cmp.Or(child.LastWords(text), "it said nothing") }
 
 // unpack writes the sources to dir, and the least program that needs what they
 // need.

@@ -8,11 +8,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"locklab/internal/child"
 )
 
 // A Twin is a C program that runs as a child and measures on demand. Its
@@ -21,14 +22,12 @@ import (
 type Twin struct {
 	program *Program
 	dir     string
-	cmd     *exec.Cmd
+	child   *child.Process
 	stdin   io.WriteCloser
-	stderr  tail
+	stderr  child.Tail
 
 	lines  chan string   // of the child, closed at the end of its output
 	killed chan struct{} // closed when lines are no longer read
-	gone   chan struct{} // closed when the child is gone and waited for
-	ended  error         // valid after gone
 	kill   func()
 	forget func() bool // the context
 	mu     sync.Mutex  // held from a command to its answer
@@ -66,7 +65,7 @@ func Start(ctx context.Context, p *Program, o Options) (*Twin, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	t := &Twin{program: p, dir: dir, lines: make(chan string), killed: make(chan struct{}), gone: make(chan struct{})}
+	t := &Twin{program: p, dir: dir, lines: make(chan string), killed: make(chan struct{}), stderr: child.Tail{Most: 4 << 10}}
 	if err := t.launch(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("twin: start %s: %w", p.File, err), os.RemoveAll(dir))
 	}
@@ -79,46 +78,41 @@ func Start(ctx context.Context, p *Program, o Options) (*Twin, error) {
 	return t, nil
 }
 
-// launch starts the child and the goroutine that reads it and waits for it.
-func (t *Twin) launch(path string) error {
-	t.cmd = exec.Command(path)
-	t.cmd.SysProcAttr = attributes()
-	t.cmd.Stderr = &t.stderr
-	var err error
-	if t.stdin, err = t.cmd.StdinPipe(); err != nil {
+// launch starts the child and the goroutine that reads it.
+func (t *Twin) launch(path string) (err error) {
+	cmd := exec.Command(path)
+	cmd.Stderr = &t.stderr
+	if t.stdin, err = cmd.StdinPipe(); err != nil {
 		return err
 	}
-	stdout, err := t.cmd.StdoutPipe()
-	if err != nil {
+	out, in := io.Pipe()
+	cmd.Stdout = in
+	if t.child, err = child.Start(cmd); err != nil {
 		return err
 	}
 	t.kill = sync.OnceFunc(func() {
 		close(t.killed)
-		_ = t.cmd.Process.Kill() // it may be gone already
+		t.child.Kill()
 	})
-	started := make(chan error)
-	go t.own(stdout, started)
-	return <-started
+	go func() {
+		<-t.child.Done()
+		_ = in.Close() // is never an error
+	}()
+	go t.scan(out)
+	return nil
 }
 
-// own is the life of the child. Its thread must live as long: see attributes.
-func (t *Twin) own(stdout io.Reader, started chan<- error) {
-	runtime.LockOSThread() // for good: the thread ends with the goroutine
-	err := t.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	s := bufio.NewScanner(stdout)
+// scan reads the lines of the child until it is gone.
+func (t *Twin) scan(out *io.PipeReader) {
+	defer close(t.lines)
+	s := bufio.NewScanner(out)
 	for s.Scan() {
 		select {
 		case t.lines <- s.Text():
 		case <-t.killed:
 		}
 	}
-	close(t.lines)
-	t.ended = t.cmd.Wait()
-	close(t.gone)
+	_ = out.CloseWithError(s.Err()) // a line without end: nothing more is read
 }
 
 // greet reads the first line of the child.
@@ -142,11 +136,11 @@ func (t *Twin) read(ctx context.Context) (string, error) {
 		if ok {
 			return line, nil
 		}
-		<-t.gone
+		ended := t.child.Err()
 		if err := ctx.Err(); err != nil {
 			return "", err
 		}
-		return "", fmt.Errorf("%w: %v: %s", ErrEnded, t.ended, last(t.stderr.bytes()))
+		return "", fmt.Errorf("%w: %v: %s", ErrEnded, ended, last(t.stderr.String()))
 	case <-ctx.Done():
 		t.kill()
 		return "", ctx.Err()
@@ -222,10 +216,9 @@ func (t *Twin) Close() error {
 	_ = t.stdin.Close() // may be closed already
 	const patience = time.Second
 	select {
-	case <-t.gone:
+	case <-t.child.Done():
 	case <-time.After(patience):
 	}
 	t.kill()
-	<-t.gone
 	return os.RemoveAll(t.dir)
 }

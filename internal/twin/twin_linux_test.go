@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	fmt.Println(tw.cmd.Process.Pid)
+	fmt.Println(tw.child.PID())
 	_, err = tw.Run(context.Background(), "cas-spin", []int{Unbound, Unbound}, time.Minute)
 	fmt.Println(err)
 }

@@ -8,12 +8,12 @@ import (
 	"locklab/peers"
 	redislab "locklab/redislock/lab"
 	spinlab "locklab/spinlock/lab"
-	"locklab/zklock"
+	zklab "locklab/zklock/lab"
 )
 
 // All lists every variant, family by family, in the order charts draw them.
 func All() []*harness.Variant {
-	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklock.Suite, redislab.Suite, peers.Suite)
+	return slices.Concat(spinlab.Suite, mutexlab.Suite, zklab.Suite, redislab.Suite, peers.Suite)
 }
 
 // Defaults are the locks that are measured by default: one for each

@@ -43,18 +43,26 @@ var _ harness.Counter = (*Conn)(nil)
 // Counts returns the traffic of the connection's Counter.
 func (c *Conn) Counts() harness.Counts { return counts(c.Conn) }
 
+// Check returns an error that wraps harness.ErrUsage if at cannot be that of an ensemble.
+func Check(at harness.Endpoint) error {
+	switch {
+	case at.Kind != harness.KindZooKeeper:
+		return fmt.Errorf("wire: %w: endpoint is of kind %q, want %q", harness.ErrUsage, at.Kind, harness.KindZooKeeper)
+	case len(at.Addrs) == 0 || len(at.Addrs[0]) == 0:
+		return fmt.Errorf("wire: %w: endpoint of kind %q has no address", harness.ErrUsage, at.Kind)
+	case at.SessionTimeout < 0 || at.SessionTimeout > zksession.MaxSessionTimeout:
+		return fmt.Errorf("wire: %w: session timeout %v", harness.ErrUsage, at.SessionTimeout)
+	}
+	return nil
+}
+
 // Connect connects to the ensemble in the first list of at.Addrs and waits
 // for a session until ctx ends; the error then wraps harness.ErrUnavailable and
 // ctx.Err(). With at.Username set, the session authenticates by digest. The caller
 // closes the connection.
 func Connect(ctx context.Context, at harness.Endpoint, o Options) (*Conn, error) {
-	switch {
-	case at.Kind != harness.KindZooKeeper:
-		return nil, fmt.Errorf("wire: %w: endpoint is of kind %q, want %q", harness.ErrUsage, at.Kind, harness.KindZooKeeper)
-	case len(at.Addrs) == 0 || len(at.Addrs[0]) == 0:
-		return nil, fmt.Errorf("wire: %w: endpoint of kind %q has no address", harness.ErrUsage, at.Kind)
-	case at.SessionTimeout < 0 || at.SessionTimeout > zksession.MaxSessionTimeout:
-		return nil, fmt.Errorf("wire: %w: session timeout %v", harness.ErrUsage, at.SessionTimeout)
+	if err := Check(at); err != nil {
+		return nil, err
 	}
 	s := zksession.Options{
 		Servers: at.Addrs[0], SessionTimeout: at.SessionTimeout,

@@ -7,9 +7,9 @@ func (c *Client) Mutex(name string, o Options) *Mutex { return nil }
 
 func (*Mutex) Lock() {}
 
-// Owner is a handle of a Mutex and no lock of its own.
-type Owner struct{}
+// MutexOwner is a handle of a Mutex and no lock of its own.
+type MutexOwner struct{}
 
-func (m *Mutex) Owner() *Owner { return nil }
+func (m *Mutex) Owner() *MutexOwner { return nil }
 
-func (*Owner) Lock() {}
+func (*MutexOwner) Lock() {}

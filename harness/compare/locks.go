@@ -1,0 +1,73 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// The verdicts on a lock that is compared with another one of its run, which are
+// no regressions.
+const (
+	Lesser Verdict = "worse" // by more than the threshold, and beyond doubt
+	Unsafe Verdict = "broke a promise"
+)
+
+// Locks compares every other lock of run with the one called to, under the same
+// workload and by the ratios within a round. The error wraps harness.ErrUsage if
+// they have nothing in common that could be compared.
+func Locks(run *resultfile.Run, to string, o Options) (*Comparison, error) {
+	wanted := o.Locks
+	o.Locks = func(l harness.Lock) bool { return l.Name != to && (wanted == nil || wanted(l)) }
+	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == to }) {
+		return nil, fmt.Errorf("%w: the run has no result of %s to compare the others with", harness.ErrUsage, to)
+	}
+	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return o.Locks(r.Lock) }) {
+		return nil, fmt.Errorf("%w: the run has nothing but %s to compare", harness.ErrUsage, to)
+	}
+	next := *run
+	if next.Manifest.Pair == "" { // its locks were measured in the same rounds
+		next.Manifest.Pair = "locks"
+	}
+	c, err := Compare(inPlaceOf(&next, to), &next, o)
+	if err != nil {
+		return nil, err
+	}
+	c.To = to
+	for i := range c.Rows {
+		switch r := &c.Rows[i]; {
+		case r.Verdict == Regressed && r.NewBroke:
+			r.Verdict = Unsafe
+		case r.Verdict == Regressed:
+			r.Verdict = Lesser
+		}
+	}
+	return c, nil
+}
+
+// inPlaceOf returns run as if every lock had done what the one called to did.
+func inPlaceOf(run *resultfile.Run, to string) *resultfile.Run {
+	out := &resultfile.Run{Manifest: run.Manifest}
+	locks := make(map[string]map[string]harness.Lock) // by workload, then by name
+	for _, r := range run.Results {
+		w := r.Workload.Name()
+		if locks[w] == nil {
+			locks[w] = make(map[string]harness.Lock)
+		}
+		locks[w][r.Lock.Name] = r.Lock
+	}
+	for _, r := range run.Results {
+		if r.Lock.Name != to {
+			continue
+		}
+		for _, l := range locks[r.Workload.Name()] {
+			as := *r
+			as.Lock = l
+			out.Results = append(out.Results, &as)
+		}
+	}
+	out.Manifest.Lost, out.Manifest.Cases = nil, 0 // what it lacks, its rounds say
+	return out
+}

@@ -1,9 +1,0 @@
-package backend
-
-import "syscall"
-
-// attributes gives a server its own process group and ties its life to that of
-// the thread that forks it.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}

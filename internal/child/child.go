@@ -1,0 +1,78 @@
+package child
+
+import (
+	"os/exec"
+	"runtime"
+	"sync"
+)
+
+// A Process is a child that was started.
+type Process struct {
+	pid  int
+	done chan struct{}
+	err  error // valid after done
+	kill func()
+}
+
+// Start starts cmd, whose SysProcAttr it sets. Input and output are the caller's to
+// set up. A pipe of cmd.StdoutPipe is closed as soon as the child is gone, and loses
+// what was not read by then; a Writer gets everything before Done.
+func Start(cmd *exec.Cmd) (*Process, error) {
+	cmd.SysProcAttr = attributes()
+	if err := onSpawnThread(cmd.Start); err != nil {
+		return nil, err
+	}
+	p := &Process{pid: cmd.Process.Pid, done: make(chan struct{})}
+	p.kill = func() { killGroup(cmd.Process) }
+	go func() {
+		defer close(p.done)
+		p.err = cmd.Wait()
+	}()
+	return p, nil
+}
+
+// PID returns the process id.
+func (p *Process) PID() int { return p.pid }
+
+// Done is closed when the child is gone.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err returns how the child ended, as [exec.Cmd.Wait] does. It waits for that.
+func (p *Process) Err() error {
+	<-p.done
+	return p.err
+}
+
+// Kill ends the child and its children, also if they are stopped, and returns when
+// it is gone. It does nothing to a child that is gone, whose process id may be
+// another's by now.
+func (p *Process) Kill() {
+	select {
+	case <-p.done:
+	default:
+		p.kill()
+		<-p.done
+	}
+}
+
+// onSpawnThread runs f on the thread whose end would kill the children.
+func onSpawnThread(f func() error) error {
+	result := make(chan error)
+	spawnThread() <- func() { result <- f() }
+	return <-result
+}
+
+// spawnThread starts, once, the goroutine that forks all children.
+var spawnThread = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go spawnLoop(work)
+	return work
+})
+
+// spawnLoop never returns: see the package comment.
+func spawnLoop(work <-chan func()) {
+	runtime.LockOSThread()
+	for f := range work {
+		f()
+	}
+}

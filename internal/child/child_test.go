@@ -1,0 +1,85 @@
+//go:build unix
+
+package child
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kill ends a child that is stopped, and its children.
+func TestKill(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout = in
+	c, err := Start(cmd)
+	in.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Kill()
+	if n, err := out.Read(make([]byte, 16)); n == 0 || err != nil {
+		t.Fatalf("the child says nothing: %v", err)
+	}
+	if err := unix.Kill(c.PID(), unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-c.Done():
+		t.Fatal("Done is closed while the child lives")
+	default:
+	}
+	c.Kill()
+	if c.Err() == nil {
+		t.Error("a child that was killed ended well")
+	}
+	out.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.ReadAll(out); err != nil { // ends when no process can write any more
+		t.Errorf("a child of the child lives on: %v", err)
+	}
+	c.Kill()
+}
+
+func TestCannotStart(t *testing.T) {
+	if _, err := Start(exec.Command("/nonexistent/program")); err == nil {
+		t.Error("a program that does not exist is started")
+	}
+}
+
+func TestOutput(t *testing.T) {
+	head, tail := Head{Most: 10}, Tail{Most: 10}
+	for _, part := range []string{"begin", "ning and ", "the end"} {
+		for _, w := range []io.Writer{&head, &tail} {
+			if n, err := io.WriteString(w, part); n != len(part) || err != nil {
+				t.Errorf("wrote %d of %q, %v", n, part, err)
+			}
+		}
+	}
+	if head.String() != "beginning " || tail.String() != "nd the end" {
+		t.Errorf("kept %q and %q", head.String(), tail.String())
+	}
+	for text, want := range map[string]string{
+		"":                                   "",
+		" \n":                                "",
+		"bad\tport\nno":                      "bad port no",
+		"Exception\n\tat java.lang.X\ncause": "Exception cause",
+	} {
+		if got := LastWords(text); got != want {
+			t.Errorf("LastWords(%q) is %q, want %q", text, got, want)
+		}
+	}
+	if got := LastWords(strings.Repeat("ü ", 1000)); len(got) > 600 || !strings.HasPrefix(got, "…") || !utf8.ValidString(got) {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}

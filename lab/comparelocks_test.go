@@ -1,0 +1,45 @@
+package lab
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+)
+
+// TestCompareTo: the locks of one run are compared with each other, and none of
+// that is a regression.
+func TestCompareTo(t *testing.T) {
+	t.Parallel()
+	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 10, nil)
+	broken := writeRun(t, filepath.Join(t.TempDir(), "broken"), 1e6, 10, func(r *harness.Result) {
+		if r.Lock.Name == "mcs" && r.Round == 4 {
+			r.Violations = []harness.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
+		}
+	})
+	for _, c := range []struct{ args, said string }{
+		{base + " --to tas", "Beside tas: 1 better."},
+		{base + " --to mcs", "Beside mcs: 1 worse."},
+		{broken + " --to tas", "Beside tas: 1 broke a promise."},
+		{base + " --to mcs --format csv", ",0.5"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
+		if status != 0 || stderr != "" || !strings.Contains(stdout, c.said) {
+			t.Errorf("%s: exit status %d, want 0, and %q in\n%s%s", c.args, status, c.said, stdout, stderr)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{base + " --to clh", "no result of clh"},
+		{base + " --to mcs --locks tas --metric requests", "a figure of requests"},
+		{base + " --to mcs --locks mcs", "nothing but mcs"},
+		{base + " " + base + " --to mcs", "one run"},
+		{"--interleave --to mcs a b", "one run"},
+		{base + " --interleave --to mcs", "not both"},
+	} {
+		_, stderr, status := output(t, locklab(t, append([]string{"compare"}, strings.Fields(c.args)...)...))
+		if status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit status %d, said %q, want %q", c.args, status, stderr, c.want)
+		}
+	}
+}

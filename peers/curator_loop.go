@@ -1,0 +1,152 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// curatorLoop returns the Loop of a lock that recipe makes. Inside nobody counts
+// requests, so the servers do: pings and the readings are among them, under one in
+// a hundred, and so is what other clients ask of a server that is not the lab's.
+func curatorLoop(recipe curatorRecipe) harness.Loop {
+	return func(ctx context.Context, at harness.Endpoint, key string, w harness.Workload) (*harness.LoopLog, error) {
+		c, err := newCuratorCell(recipe, w)
+		if err != nil {
+			return nil, err
+		}
+		m := &meter{at: at, began: time.Now()}
+		log, err := measureCurator(ctx, curatorJava, at, key, c, m.began, func() { m.read(ctx) })
+		if err != nil {
+			return nil, err
+		}
+		out := &harness.LoopLog{Began: m.began, Open: log.Open, Close: log.Close, Wire: m.within(log)}
+		for _, h := range log.Holds {
+			out.Acquisitions = append(out.Acquisitions, harness.Acquisition{Worker: h.Worker, Requested: h.Requested, Acquired: h.Acquired, Releasing: h.Releasing})
+		}
+		return out, nil
+	}
+}
+
+// newCuratorCell returns w as a cell. The error wraps [harness.ErrUsage] if there
+// is none like it.
+func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, error) {
+	c := CuratorCell{Recipe: recipe.name, Workers: w.Workers, Warmup: w.Warmup, Window: w.Window, Hold: w.Hold.Mean, Think: w.Think.Mean}
+	no := func(what string) (CuratorCell, error) {
+		return c, fmt.Errorf("peers: %w: Curator's process has no %s", harness.ErrUsage, what)
+	}
+	switch clients := cmp.Or(w.Clients, w.Workers); {
+	case w.Reads > 0:
+		return no("mix of readers and writers")
+	case w.Hold.Exp || w.Think.Exp:
+		return no("exponential times")
+	case w.Pin != harness.PinNone || w.GOMAXPROCS != 0:
+		return no("workers bound to processors")
+	case clients == w.Workers:
+		c.Mode = "session"
+	case clients > 1:
+		return no("several sessions that share the workers")
+	case recipe.instance:
+		c.Mode = "instance"
+	default:
+		c.Mode = "object"
+	}
+	return c, nil
+}
+
+// A meter reads what the servers count, at the edges of a window.
+type meter struct {
+	at    harness.Endpoint
+	began time.Time
+	times []int64 // of the readings, ns since began
+	seen  []harness.Counts
+	err   error
+}
+
+func (m *meter) read(ctx context.Context) {
+	before := time.Since(m.began)
+	n, err := served(ctx, m.at)
+	m.times = append(m.times, int64(before+time.Since(m.began))/2)
+	m.seen, m.err = append(m.seen, n), cmp.Or(m.err, err)
+}
+
+// within returns what the servers did in the window of log, nil if they do not
+// say. On a busy machine they are read a little after its edges, so what they did
+// between the readings counts by the acquisitions there and in the window.
+func (m *meter) within(log *CellLog) *harness.Counts {
+	if m.err != nil || len(m.seen) != 2 {
+		return nil
+	}
+	read, window := acquired(log, m.times[0], m.times[1]), acquired(log, log.Open, log.Close)
+	if read == 0 {
+		return nil
+	}
+	d := m.seen[1].Sub(m.seen[0])
+	scale := func(n uint64) uint64 { return uint64(float64(n)*float64(window)/float64(read) + 0.5) }
+	return &harness.Counts{Requests: scale(d.Requests), Notifications: scale(d.Notifications)}
+}
+
+// acquired returns how many acquisitions of log lie between two times.
+func acquired(log *CellLog, from, to int64) (n int) {
+	for _, h := range log.Holds {
+		if h.Acquired >= from && h.Acquired < to {
+			n++
+		}
+	}
+	return n
+}
+
+// served asks all servers of an ensemble how many packets they have received and
+// sent unasked since they started.
+func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err error) {
+	counts := make([]harness.Counts, len(at.Addrs[0]))
+	errs := make([]error, len(counts))
+	var wg sync.WaitGroup
+	for i, addr := range at.Addrs[0] {
+		wg.Go(func() { counts[i], errs[i] = servedBy(ctx, addr) })
+	}
+	wg.Wait()
+	for _, c := range counts {
+		total = total.Add(c)
+	}
+	return total, errors.Join(errs...)
+}
+
+// servedPatience is how long a server may take to say what it has counted.
+const servedPatience = 10 * time.Second
+
+func servedBy(ctx context.Context, addr string) (harness.Counts, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return harness.Counts{}, err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(servedPatience))
+	if _, err := io.WriteString(conn, "mntr"); err != nil {
+		return harness.Counts{}, err
+	}
+	text, err := io.ReadAll(conn)
+	if err != nil {
+		return harness.Counts{}, err
+	}
+	values := make(map[string]uint64)
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			values[name], _ = strconv.ParseUint(value, 10, 64) // some are no numbers
+		}
+	}
+	received, sent := values["zk_packets_received"], values["zk_packets_sent"]
+	if received == 0 {
+		return harness.Counts{}, fmt.Errorf("peers: %s does not answer mntr: 4lw.commands.whitelist allows it", addr)
+	}
+	return harness.Counts{Requests: received, Notifications: max(sent, received) - received}, nil
+}

@@ -1,0 +1,126 @@
+package peers_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/backend"
+	"locklab/peers"
+	zklab "locklab/zklock/lab"
+)
+
+// variant returns the ZooKeeper lock of that name, nil if there is none.
+func variant(name string) *harness.Variant {
+	all := slices.Concat(peers.Suite, zklab.Suite)
+	if i := slices.IndexFunc(all, func(v *harness.Variant) bool { return v.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// newKey returns a name that no other lock has.
+func newKey() string { return "peers-test-" + rand.Text() }
+
+// A gathering is workers that contend for one lock, each with its own client.
+type gathering struct {
+	clients  []harness.Remote
+	sessions []harness.Session
+	holds    [][]oracle.Hold                                  // by worker
+	reads    func(worker, turn int) bool                      // nil if none reads
+	inside   func(i int, read bool) (leave func(), err error) // called by holders; nil is fine
+}
+
+// gather connects a worker for each of vs to the lock called key.
+func gather(ctx context.Context, at harness.Endpoint, key string, vs []*harness.Variant) (*gathering, error) {
+	g := &gathering{clients: make([]harness.Remote, len(vs)), sessions: make([]harness.Session, len(vs)), holds: make([][]oracle.Hold, len(vs))}
+	var group errgroup.Group
+	for i, v := range vs {
+		group.Go(func() (err error) {
+			if g.clients[i], err = v.Remote(ctx, at, key); err == nil {
+				g.sessions[i], err = g.clients[i].Join(ctx, i)
+			}
+			return err
+		})
+	}
+	return g, group.Wait()
+}
+
+// close ends all sessions and clients, together: each takes a while.
+func (g *gathering) close() error {
+	var group errgroup.Group
+	for i, s := range g.sessions {
+		group.Go(func() error {
+			var errs []error
+			if s != nil {
+				errs = append(errs, s.Close())
+			}
+			if g.clients[i] != nil {
+				errs = append(errs, g.clients[i].Close())
+			}
+			return errors.Join(errs...)
+		})
+	}
+	return group.Wait()
+}
+
+// turns lets every worker take the lock as long as more says of the number of
+// its next turn, and keeps what it saw of the turns of writers.
+func (g *gathering) turns(ctx context.Context, base time.Time, hold time.Duration, more func(turn int) bool) error {
+	var group errgroup.Group
+	for i := range g.sessions {
+		group.Go(func() error {
+			for n := 0; more(n); n++ {
+				if err := g.turn(ctx, base, hold, i, n); err != nil {
+					return fmt.Errorf("worker %d: %w", i, err)
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (g *gathering) turn(ctx context.Context, base time.Time, hold time.Duration, i, n int) error {
+	read := g.reads != nil && g.reads(i, n)
+	lock := g.sessions[i].Lock
+	if read {
+		lock = g.sessions[i].(harness.RWSession).RLock
+	}
+	h := oracle.Hold{Worker: i, Requested: int64(time.Since(base))}
+	lease, err := lock(ctx)
+	if err != nil {
+		return err
+	}
+	h.Acquired = int64(time.Since(base))
+	leave := func() {}
+	if g.inside != nil {
+		leave, err = g.inside(i, read)
+	}
+	if hold > 0 {
+		time.Sleep(hold)
+	}
+	leave()
+	h.Releasing = int64(time.Since(base))
+	if !read {
+		g.holds[i] = append(g.holds[i], h)
+	}
+	return errors.Join(err, lease.Unlock(ctx))
+}
+
+// unavailable skips tb, or fails it if LOCKLAB_REQUIRE names what is missing.
+func unavailable(tb testing.TB, what string, err error) {
+	tb.Helper()
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(what) {
+		tb.Skip(err)
+	}
+	tb.Fatal(err)
+}

@@ -1,0 +1,67 @@
+package zklock
+
+import (
+	"github.com/go-zookeeper/zk"
+
+	"locklab/internal/zksession"
+	"locklab/zklock/internal/recipe"
+)
+
+// Other packages of this module follow recipes of their own with the tickets of this
+// one, after the example of log/internal of the standard library: no name for it is
+// exported, and none of their recipes is linked into a program that uses this package.
+func init() {
+	recipe.Engine.Mutex = func(m any, r recipe.Recipe) { m.(*Mutex).p = follow(r) }
+	recipe.Engine.RWMutex = func(m any, write, read recipe.Recipe) {
+		m.(*RWMutex).write, m.(*RWMutex).read = follow(write), follow(read)
+	}
+	recipe.Engine.Conn = func(client any) *zksession.Conn { return client.(*Client).conn }
+}
+
+// follow returns the protocol that follows r.
+func follow(r recipe.Recipe) *protocol {
+	p := &protocol{kind: r.Kind, look: func(t *ticket) (view, error) {
+		v, err := r.Look(entry{t})
+		return view{gone: v.Gone, head: v.Head, token: v.Token, wake: v.Wake, again: v.Again}, err
+	}}
+	if r.Enter != nil {
+		p.enter = func(t *ticket) (view, error) { return view{}, r.Enter(entry{t}) }
+	}
+	return p
+}
+
+// fairQueue is the protocol of every Reentrant and Cohort.
+var fairQueue = follow(recipe.Fair)
+
+// An entry is a ticket as a recipe sees it.
+type entry struct{ t *ticket }
+
+var _ recipe.Ticket = entry{}
+
+func (e entry) Conn() *zksession.Conn               { return e.t.q.c.conn }
+func (e entry) ACL() []zk.ACL                       { return e.t.q.c.acl }
+func (e entry) Dir() string                         { return e.t.q.path }
+func (e entry) Kind() string                        { return e.t.p.kind }
+func (e entry) Unique() string                      { return e.t.unique }
+func (e entry) Name() string                        { return e.t.node }
+func (e entry) Create() error                       { return e.t.create() }
+func (e entry) Made(f func() (string, error)) error { return e.t.made(f) }
+func (e entry) MakeParents() error                  { return e.t.q.makeParents() }
+
+func (e entry) Adopt(name string) {
+	e.t.node, e.t.session = name, e.t.q.c.sessions() // read after the reply, as in made
+}
+
+func (e entry) Ahead(names []string) (name string, present bool) { return e.t.ahead(names) }
+
+func (e entry) Line(names []string, kinds ...string) (line []recipe.Place, i int) {
+	all := places(names, kinds...)
+	for _, p := range all {
+		line = append(line, recipe.Place{Name: p.name, Kind: p.kind})
+	}
+	return line, e.t.index(all)
+}
+
+func (e entry) Watch(name string) (<-chan zk.Event, error) {
+	return e.t.q.c.watchNode(e.t.q.path + "/" + name)
+}

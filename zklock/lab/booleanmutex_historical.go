@@ -1,0 +1,261 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// booleanMutexHistorical is [booleanMutex] as otter had it first. All goroutines
+// of a client share one object, as they would in a service. Its errors, by their
+// numbers in the lab's list:
+//
+//   - B6: when the reply to create is lost, Lock fails, and a ticket that no client
+//     knows blocks all while the session lives.
+//   - B8: the time at the gate, 60,000, is in microseconds and was meant in
+//     milliseconds. At its end Lock calls itself: a waiter asks everything again
+//     16 times a second, each time deeper in its stack and with one more watch.
+//     All of them go off at the end; one that comes after Unlock queues a ticket
+//     again, which none waits for.
+//   - B9: the owner is kept by the object, not by the goroutine: the
+//     second one walks in. And nothing counts: the first Unlock frees the lock.
+//   - B10: it goes on to say so when the session has expired.
+//   - B11: a TryLock that fails leaves its ticket in the queue. When it is the
+//     first, none has the lock.
+//   - B12: an error of the watcher is never cleared: every later Lock returns it.
+//
+// # References
+//
+// Alibaba, otter, shared.arbitrate, DistributedLock.java and BooleanMutex.java,
+// in the version of source article 004.
+var booleanMutexHistorical = &harness.Variant{
+	Name:   "zk-boolean-mutex-historical",
+	Doc:    "otter's lock as published: lets two goroutines of a client in, TryLock leaves its ticket",
+	Paper:  "otter DistributedLock",
+	Family: harness.ZooKeeper,
+	Status: harness.Historical,
+	Traits: harness.Traits{Needs: harness.KindZooKeeper},
+	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		object := new(distributedLock)
+		return remoteRelic(func(r *relic) harness.Session {
+			object.r = r
+			return object
+		})(ctx, at, key)
+	},
+}
+
+// A booleanGate is a gate that stays open, or shut, until it is set.
+type booleanGate struct {
+	mu   sync.Mutex
+	open chan struct{} // closed while the gate is open
+}
+
+func newBooleanGate() *booleanGate { return &booleanGate{open: make(chan struct{})} }
+
+func (g *booleanGate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+		if !open {
+			g.open = make(chan struct{})
+		}
+	default:
+		if open {
+			close(g.open)
+		}
+	}
+}
+
+// errGate is the end of the time at a gate.
+var errGate = errors.New("zklock: the gate stays shut")
+
+// get waits until the gate is open, for the time at most.
+func (g *booleanGate) get(ctx context.Context, timeout time.Duration) error {
+	g.mu.Lock()
+	open := g.open
+	g.mu.Unlock()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-open:
+		return nil
+	case <-timer.C:
+		return errGate
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// gateTimeout is 60*1000 of the wrong unit (B8).
+const gateTimeout = 60 * 1000 * time.Microsecond
+
+// A distributedLock is one object, of all goroutines of a client.
+type distributedLock struct {
+	r     *relic
+	depth atomic.Int64 // the deepest call of lock
+
+	mu        sync.Mutex // keeps Go's memory whole, not the lock
+	id, owner string     // the own ticket and the first one, as they were seen last
+	failure   error
+}
+
+func (d *distributedLock) Close() error { return nil }
+
+// Depth returns how deep Lock has called itself.
+func (d *distributedLock) Depth() int { return int(d.depth.Load()) }
+
+func (d *distributedLock) Lock(ctx context.Context) (harness.Lease, error) {
+	if err := d.lock(ctx, 1); err != nil {
+		return nil, err
+	}
+	return newRelicLease(d.unlock), nil
+}
+
+func (d *distributedLock) lock(ctx context.Context, depth int64) error {
+	d.depth.Store(max(d.depth.Load(), depth))
+	if err := ctx.Err(); err != nil {
+		return errors.Join(err, d.unlock())
+	}
+	if err := d.failed(nil); err != nil {
+		return err // B12
+	}
+	if d.isOwner() {
+		return nil // B9, B10
+	}
+	gate := newBooleanGate()
+	if _, err := d.acquire(ctx, gate); err != nil {
+		return d.failed(err) // B6
+	}
+	err := gate.get(ctx, gateTimeout)
+	if errors.Is(err, errGate) {
+		return d.lock(ctx, depth+1) // B8
+	}
+	if err != nil {
+		return errors.Join(err, d.unlock())
+	}
+	return d.failed(nil)
+}
+
+// TryLock asks once.
+func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
+	if err := errors.Join(ctx.Err(), d.failed(nil)); err != nil {
+		return nil, err
+	}
+	owner := d.isOwner()
+	if !owner {
+		var err error
+		if owner, err = d.acquire(ctx, newBooleanGate()); err != nil {
+			return nil, d.failed(err)
+		}
+	}
+	if !owner {
+		return nil, harness.ErrNotAcquired // B11
+	}
+	return newRelicLease(d.unlock), nil
+}
+
+// failed notes an error, if there is one, and returns the one noted last.
+func (d *distributedLock) failed(err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		d.failure = err
+	}
+	return d.failure
+}
+
+func (d *distributedLock) isOwner() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.id != "" && d.id == d.owner
+}
+
+// acquire queues, if the object has no ticket, and opens the gate if it is the
+// first. If it is not, a watcher does all this again.
+func (d *distributedLock) acquire(ctx context.Context, gate *booleanGate) (owner bool, err error) {
+	for {
+		names, id, err := d.look()
+		if err != nil {
+			return false, err
+		}
+		i := slices.Index(names, id)
+		if i < 0 { // our ticket is gone: make another
+			d.mu.Lock()
+			d.id = ""
+			d.mu.Unlock()
+			continue
+		}
+		d.mu.Lock()
+		d.owner = names[0]
+		d.mu.Unlock()
+		if i == 0 {
+			gate.set(true)
+			return true, nil
+		}
+		state := d.r.events()
+		exists, _, wake, err := d.r.ExistsW(d.r.dir + "/" + names[i-1])
+		if err != nil {
+			return false, err
+		}
+		if exists {
+			d.r.work.Go(func() { d.watch(ctx, gate, wake, state) })
+			return false, nil
+		}
+	}
+}
+
+// look returns the queue in order and the own ticket, which it makes if there
+// is none.
+func (d *distributedLock) look() (names []string, id string, err error) {
+	d.mu.Lock()
+	id = d.id
+	d.mu.Unlock()
+	if id == "" {
+		path, err := d.r.create(d.r.prefix())
+		if err != nil {
+			return nil, "", err
+		}
+		id = path[len(d.r.dir)+1:]
+		d.mu.Lock()
+		d.id = id
+		d.mu.Unlock()
+	}
+	names, _, err = d.r.Children(d.r.dir)
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(suffix(a), suffix(b)) })
+	return names, id, err
+}
+
+// watch is the watcher of one acquire.
+func (d *distributedLock) watch(ctx context.Context, gate *booleanGate, wake <-chan zk.Event, state <-chan struct{}) {
+	if d.r.await(ctx, wake, state) != nil {
+		return
+	}
+	if _, err := d.acquire(ctx, gate); err != nil {
+		d.failed(err)
+		gate.set(true) // the waiter finds the error
+	}
+}
+
+func (d *distributedLock) unlock() error {
+	d.mu.Lock()
+	id := d.id
+	d.id = ""
+	d.mu.Unlock()
+	if id == "" {
+		return nil
+	}
+	if err := d.r.Delete(d.r.dir+"/"+id, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("zklock: unlock %s: %w", d.r.dir, err)
+	}
+	return nil
+}

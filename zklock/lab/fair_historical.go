@@ -1,0 +1,172 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// fairHistorical is [fair] as an article on the herd effect prints it, the first
+// code that many write. Its errors, by their numbers in the lab's list:
+//
+//   - B1: whether the ticket ahead still exists is asked, to watch it, and the
+//     answer is ignored. If it has just gone nothing ever wakes the waiter.
+//   - B2: a waiter that was not the first when it looked lists again to find the
+//     ticket ahead. If it is the first by then, that is an error.
+//   - B3: the watcher does not look once but every 3 s until it is the first, in
+//     the thread that delivers events: all other watches of the process wait,
+//     and the lock stays free for up to 3 s if a waiter in the middle dies.
+//   - B4: a ticket's number is what stands between the second '-' of its path
+//     and the third: not so if the lock's path has a '-', or the session's
+//     number is negative.
+//   - B5: every event, also that the connection is lost, counts as the end of
+//     the ticket ahead.
+//
+// The article releases the lock by ending the process. Here Unlock deletes the
+// ticket, and so does a Lock that fails. A '-' in the lab's own keys becomes '_'.
+//
+// # References
+//
+// Source article 001, on the herd effect of ZooKeeper locks.
+var fairHistorical = &harness.Variant{
+	Name:   "zk-fair-historical",
+	Doc:    "zk-fair as an article prints it: loses wake-ups, fails at random, polls in the event thread",
+	Paper:  "source article 001",
+	Family: harness.ZooKeeper,
+	Status: harness.Historical,
+	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
+	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		return OldFair(ctx, at, strings.ReplaceAll(key, "-", "_"), 3*time.Second)
+	},
+}
+
+// OldFair is zk-fair-historical that polls at that period, at that very key.
+func OldFair(ctx context.Context, at harness.Endpoint, key string, period time.Duration) (harness.Remote, error) {
+	thread := make(chan struct{}, 1)
+	return remoteRelic(func(r *relic) harness.Session {
+		return &oldFair{r: r, period: period, thread: thread}
+	})(ctx, at, key)
+}
+
+// oldFair is one process of the article.
+type oldFair struct {
+	r      *relic
+	period time.Duration
+	thread chan struct{} // full while the client's event thread is in a callback
+	own    string        // path of the ticket
+}
+
+func (f *oldFair) Close() error { return nil }
+
+func (f *oldFair) Lock(ctx context.Context) (l harness.Lease, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if f.own, err = f.r.create(f.r.prefix()); err != nil {
+		return nil, err
+	}
+	first, err := f.checkState()
+	if err == nil && !first {
+		f.r.step("checked")
+		err = f.listenNode(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.unlock())
+	}
+	return newRelicLease(f.unlock), nil
+}
+
+// checkState reports whether the own ticket has the smallest number.
+func (f *oldFair) checkState() (bool, error) {
+	names, _, err := f.r.Children(f.r.dir)
+	if err != nil {
+		return false, err
+	}
+	own, err := OldNumber(f.own)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		n, err := OldNumber(name)
+		if err != nil {
+			return false, err
+		}
+		if n < own {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// listenNode watches the ticket ahead, and returns when its watcher has seen the
+// own one become the first.
+func (f *oldFair) listenNode(ctx context.Context) error {
+	names, _, err := f.r.Children(f.r.dir)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(suffix(a), suffix(b)) })
+	i := slices.Index(names, f.own[len(f.r.dir)+1:])
+	if i <= 0 {
+		return fmt.Errorf("zklock: %d tickets are ahead of %s, which was not the first", i, f.own) // B2
+	}
+	f.r.step("listed")
+	state := f.r.events()
+	_, _, wake, err := f.r.ExistsW(f.r.dir + "/" + names[i-1])
+	if err != nil {
+		return err
+	}
+	if err := f.r.await(ctx, wake, state); err != nil { // B1, B5
+		return err
+	}
+	return f.process(ctx)
+}
+
+// process is the callback of the watch.
+func (f *oldFair) process(ctx context.Context) error {
+	select {
+	case f.thread <- struct{}{}:
+		defer func() { <-f.thread }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.r.open.Done():
+		return errClosed
+	}
+	for {
+		if first, err := f.checkState(); first || err != nil && !errors.Is(err, zk.ErrConnectionClosed) {
+			return err
+		}
+		if err := f.r.sleep(ctx, f.period); err != nil { // B3
+			return err
+		}
+	}
+}
+
+func (f *oldFair) unlock() error {
+	if err := f.r.Delete(f.own, -1); !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	return nil
+}
+
+// OldNumber returns the number of a ticket, of 32 bits as in the article's
+// language (B4).
+func OldNumber(path string) (int32, error) {
+	parts := strings.Split(path, "-")
+	if len(parts) < 3 {
+		return 0, fmt.Errorf("zklock: %s has no third part", path)
+	}
+	n, err := strconv.ParseInt(parts[2], 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("zklock: number of %s: %w", path, err)
+	}
+	return int32(n), nil
+}

@@ -1,0 +1,56 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/zklock/internal/recipe"
+)
+
+// herd is the same queue as [fair], but every waiter watches the list itself.
+//
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets and watch the list. The owner of the lowest holds the
+//     lock.
+//  3. When the list changes go to 2.
+//
+// Every arrival and every departure wakes every waiter, and all of them then list
+// Again: requests and watch events grow with the number of waiters. It is here
+// to be measured against fair.
+//
+// # References
+//
+// Hunt, Konar, Junqueira, Reed, "ZooKeeper: Wait-free coordination for
+// internet-scale systems", USENIX ATC 2010, §2.4, which names the herd effect
+// and how to avoid it.
+var herd = &harness.Variant{
+	Name:   "zk-herd",
+	Doc:    "queue of ephemeral tickets, every waiter watches all of it",
+	Paper:  "Hunt, Konar, Junqueira & Reed 2010",
+	Family: harness.ZooKeeper,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: Follows(herdRecipe),
+}
+
+var herdRecipe = recipe.Recipe{Kind: "lock-", Look: lookHerd}
+
+func lookHerd(t recipe.Ticket) (recipe.View, error) {
+	names, stat, wake, err := t.Conn().ChildrenW(t.Dir())
+	if errors.Is(err, zk.ErrNoNode) {
+		return recipe.View{Gone: true}, nil
+	}
+	if err != nil {
+		return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
+	}
+	ahead, present := t.Ahead(names)
+	return recipe.View{
+		Gone:  !present,
+		Head:  present && ahead == "",
+		Token: uint64(stat.Pzxid),
+		Wake:  wake,
+	}, nil
+}

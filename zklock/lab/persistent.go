@@ -1,0 +1,35 @@
+package lab
+
+import (
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/zklock/internal/recipe"
+)
+
+// persistent is [fair] with tickets that do not go with their session. While
+// none dies it is as good. The ticket of a holder or waiter that crashes, or
+// only loses its session, stays until it is removed by hand: every client
+// waits for ever. TestHistorical shows it.
+//
+// # References
+//
+// Apache ZooKeeper Programmer's Guide, "Ephemeral Nodes": the other kind of
+// node, and why locks use it.
+var persistent = &harness.Variant{
+	Name:   "zk-persistent",
+	Doc:    "zk-fair with persistent tickets: a crash blocks all others for ever",
+	Paper:  "ZooKeeper Programmer's Guide",
+	Family: harness.ZooKeeper,
+	Status: harness.Historical,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: Follows(persistentRecipe),
+}
+
+var persistentRecipe = recipe.Recipe{Kind: "lock-", Enter: enterPersistent, Look: recipe.Fair.Look}
+
+func enterPersistent(t recipe.Ticket) error {
+	return t.Made(func() (string, error) {
+		return t.Conn().Create(t.Dir()+"/"+t.Unique(), nil, zk.FlagSequence, t.ACL())
+	})
+}

@@ -1,0 +1,59 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/zklock/internal/recipe"
+)
+
+// pollPeriod is how often a waiter of poll lists the queue.
+const pollPeriod = 5 * time.Millisecond
+
+// poll is the queue of [fair] without watches: every waiter lists it every
+// 5 ms. It shows what a watch is worth: a hand-over takes up to a period, and
+// every waiter costs a request per period for as long as it waits.
+//
+//  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
+//  2. List the tickets. The owner of the lowest holds the lock.
+//  3. Sleep for a period and go to 2.
+//
+// # References
+//
+// Apache ZooKeeper Programmer's Guide, "ZooKeeper Watches", on what they are
+// there to save.
+var poll = &harness.Variant{
+	Name:   "zk-poll",
+	Doc:    "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
+	Paper:  "ZooKeeper Programmer's Guide",
+	Family: harness.ZooKeeper,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: Follows(Poll(pollPeriod)),
+}
+
+// Poll is the recipe of zk-poll whose waiters list the queue that often.
+func Poll(period time.Duration) recipe.Recipe {
+	return recipe.Recipe{Kind: "lock-", Look: func(t recipe.Ticket) (recipe.View, error) { return lookPoll(t, period) }}
+}
+
+func lookPoll(t recipe.Ticket, period time.Duration) (recipe.View, error) {
+	names, stat, err := t.Conn().Children(t.Dir())
+	if errors.Is(err, zk.ErrNoNode) {
+		return recipe.View{Gone: true}, nil
+	}
+	if err != nil {
+		return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
+	}
+	ahead, present := t.Ahead(names)
+	return recipe.View{
+		Gone:  !present,
+		Head:  present && ahead == "",
+		Token: uint64(stat.Pzxid),
+		Again: period,
+	}, nil
+}

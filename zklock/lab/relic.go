@@ -1,0 +1,181 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	wirezk "locklab/internal/wire/zookeeper"
+)
+
+// A relic is a client of a historical lock: published code, kept with its
+// errors to show what they do. It stands on the plain client library, since the
+// rest of this package would mend some of them. What the code of the time
+// ended by ending its process ends here with the context or the client.
+type relic struct {
+	*wirezk.Conn
+	dir  string
+	join func(*relic) harness.Session
+
+	open context.Context // ends with Close
+	shut context.CancelFunc
+
+	mu    sync.Mutex
+	state chan struct{}     // closed, and made anew, by an event of the connection
+	step  func(name string) // called between two requests; tests act there
+	work  sync.WaitGroup
+}
+
+var errClosed = errors.New("zklock: the client is closed")
+
+var (
+	_ harness.Remote  = (*relic)(nil)
+	_ harness.Counter = (*relic)(nil)
+)
+
+// remoteRelic returns the constructor of a historical Variant. join makes one
+// worker.
+func remoteRelic(join func(*relic) harness.Session) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		r := &relic{dir: root + "/" + key, join: join, state: make(chan struct{}), step: func(string) {}}
+		conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: r.onEvent})
+		if err != nil {
+			return nil, fmt.Errorf("zklock: %w", err)
+		}
+		r.Conn = conn
+		r.open, r.shut = context.WithCancel(context.Background())
+		if err := r.makeDir(); err != nil {
+			r.Close()
+			return nil, err
+		}
+		return r, nil
+	}
+}
+
+// makeDir makes the node of the lock and those above it.
+func (r *relic) makeDir() error {
+	for i := 1; i <= len(r.dir); i++ {
+		if i < len(r.dir) && r.dir[i] != '/' {
+			continue
+		}
+		_, err := r.Create(r.dir[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return fmt.Errorf("zklock: make %s: %w", r.dir[:i], err)
+		}
+	}
+	return nil
+}
+
+// Between makes the client call step between two requests, for tests.
+func (r *relic) Between(step func(name string)) { r.step = step }
+
+func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.join(r), nil }
+
+// Close removes the node of the lock if it is empty, as far as a server
+// answers, and ends the client.
+func (r *relic) Close() error {
+	r.shut()
+	removed := make(chan struct{})
+	go func() { r.Delete(r.dir, -1); close(removed) }()
+	select {
+	case <-removed:
+	case <-time.After(tidyWait):
+	}
+	r.Conn.Close() // fails the request, if it hangs
+	<-removed
+	r.work.Wait()
+	return nil
+}
+
+// onEvent tells all that watch of each event of the connection, as
+// ZooKeeper's own client does and the library of this one does not.
+func (r *relic) onEvent(ev zk.Event) {
+	if ev.Type != zk.EventSession || ev.State != zk.StateDisconnected && ev.State != zk.StateExpired {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.state)
+	r.state = make(chan struct{})
+}
+
+// events returns what is closed by the next event of the connection.
+func (r *relic) events() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}
+
+// await waits for a watch, which any event of the connection sets off too.
+func (r *relic) await(ctx context.Context, wake <-chan zk.Event, state <-chan struct{}) error {
+	select {
+	case <-wake:
+		return nil
+	case <-state:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.open.Done():
+		return errClosed
+	}
+}
+
+// sleep is time.Sleep that ends early with ctx or the client.
+func (r *relic) sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.open.Done():
+		return errClosed
+	}
+}
+
+// create makes a ticket named prefix and a number and returns its path.
+func (r *relic) create(prefix string) (string, error) {
+	return r.Create(r.dir+"/"+prefix, nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+}
+
+// prefix returns how the tickets of a session begin.
+func (r *relic) prefix() string { return fmt.Sprintf("x-%d-", r.SessionID()) }
+
+// suffix returns the number behind a ticket's name, as digits.
+func suffix(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
+
+// A relicLease ends by Unlock alone: nothing tells these locks that they have
+// been lost.
+type relicLease struct {
+	free     func() error
+	alive    context.Context
+	end      context.CancelCauseFunc
+	unlocked atomic.Bool
+}
+
+var _ harness.Lease = (*relicLease)(nil)
+
+func newRelicLease(free func() error) *relicLease {
+	l := &relicLease{free: free}
+	l.alive, l.end = context.WithCancelCause(context.Background())
+	return l
+}
+
+func (l *relicLease) Unlock(context.Context) error {
+	if l.unlocked.Swap(true) {
+		return fmt.Errorf("zklock: %w: unlocked before", harness.ErrNotHeld)
+	}
+	defer l.end(harness.ErrReleased)
+	return l.free()
+}
+
+func (l *relicLease) Token() uint64               { return 0 }
+func (l *relicLease) Done() <-chan struct{}       { return l.alive.Done() }
+func (l *relicLease) Err() error                  { return context.Cause(l.alive) }
+func (l *relicLease) Deadline() (time.Time, bool) { return time.Time{}, false }

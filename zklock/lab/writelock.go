@@ -1,0 +1,91 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/zklock/internal/recipe"
+)
+
+// writeLock is the protocol of Apache's own recipe, org.apache.zookeeper.recipes.lock,
+// with its two errors mended. (With them it is [writeLockHistorical].)
+//
+//  1. Make sure that the parent exists.
+//  2. List the tickets and adopt the own one, if there is one from a create
+//     whose reply was lost; else create one.
+//  3. List the tickets. The owner of the lowest holds the lock.
+//  4. Ask whether the next lower one exists, and watch it. If it is gone
+//     already go to 3: the recipe waits for it all the same, for ever.
+//  5. When the watch fires go to 3.
+//
+// Tickets have names that are unique to an acquisition: the recipe's are unique
+// to a session, and two locks of one session take each other's for their own.
+//
+// Steps 1 and 2 cost two requests in every acquisition, which [fair] saves by
+// doing them only after a failure: five requests alone, seven behind others. A
+// watch set by exists on a ticket that has gone stays until the client is
+// closed.
+//
+// # References
+//
+// Apache ZooKeeper 3.9, zookeeper-recipes-lock, WriteLock.java.
+var writeLock = &harness.Variant{
+	Name:   "zk-writelock",
+	Doc:    "Apache's recipe, mended: looks for its parent and for a ticket of its own in every acquisition",
+	Paper:  "zookeeper-recipes-lock",
+	Family: harness.ZooKeeper,
+	Status: harness.Reference,
+	Traits: harness.Traits{FIFO: true, Fenced: true, Needs: harness.KindZooKeeper},
+	Remote: Follows(writeLockRecipe),
+}
+
+var writeLockRecipe = recipe.Recipe{Kind: "lock-", Enter: enterWriteLock, Look: lookExists}
+
+func enterWriteLock(t recipe.Ticket) error {
+	exists, _, err := t.Conn().Exists(t.Dir())
+	if err == nil && !exists {
+		err = t.MakeParents()
+	}
+	if err != nil {
+		return fmt.Errorf("zklock: queue at %s: %w", t.Dir(), err)
+	}
+	names, _, err := t.Conn().Children(t.Dir())
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.Dir(), err)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, t.Unique()) {
+			t.Adopt(name)
+			return nil
+		}
+	}
+	return t.Create()
+}
+
+// lookExists is that of [recipe.Fair] with exists in the place of getData.
+func lookExists(t recipe.Ticket) (recipe.View, error) {
+	for {
+		names, stat, err := t.Conn().Children(t.Dir())
+		if errors.Is(err, zk.ErrNoNode) {
+			return recipe.View{Gone: true}, nil
+		}
+		if err != nil {
+			return recipe.View{}, fmt.Errorf("zklock: list %s: %w", t.Dir(), err)
+		}
+		ahead, present := t.Ahead(names)
+		if !present || ahead == "" {
+			return recipe.View{Gone: !present, Head: present, Token: uint64(stat.Pzxid)}, nil
+		}
+		exists, _, wake, err := t.Conn().ExistsW(t.Dir() + "/" + ahead)
+		if err != nil {
+			return recipe.View{}, fmt.Errorf("zklock: watch %s/%s: %w", t.Dir(), ahead, err)
+		}
+		if exists {
+			return recipe.View{Wake: wake}, nil
+		}
+	}
+}

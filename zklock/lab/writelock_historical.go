@@ -1,0 +1,166 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// writeLockHistorical is [writeLock] as Apache publishes it, with two errors.
+//
+// The lock stalls for ever (B1). If the ticket ahead goes between the list and
+// the question whether it exists, the answer is no, a line is logged, and the
+// loop, which only repeats while there is no ticket, ends as if another client were to
+// wake us. The watch that exists has left on the missing node never fires. Two
+// sessions that take the lock alternately are dead within a second.
+//
+// Two locks of one session take each other's tickets (B7). A ticket is known by
+// the session's number, so that the second finds the first's and adopts it, by
+// its bare name where others have a path. In the sorted list its own path then
+// stands before it: it watches its own ticket, and deletes a path that is none.
+//
+// # References
+//
+// Apache ZooKeeper 3.9, zookeeper-recipes-lock, WriteLock.java, ZNodeName.java,
+// ProtocolSupport.java.
+var writeLockHistorical = &harness.Variant{
+	Name:   "zk-writelock-historical",
+	Doc:    "Apache's recipe as published: stalls when the ticket ahead goes before it is watched",
+	Paper:  "zookeeper-recipes-lock",
+	Family: harness.ZooKeeper,
+	Status: harness.Historical,
+	Traits: harness.Traits{FIFO: true, Needs: harness.KindZooKeeper},
+	Remote: remoteRelic(func(r *relic) harness.Session { return &oldWriteLock{r: r} }),
+}
+
+// oldWriteLock is one object of the recipe.
+type oldWriteLock struct {
+	r  *relic
+	id string // of the ticket: its path, or its name if it was found; "" is none
+}
+
+func (w *oldWriteLock) Close() error { return nil }
+
+// Lock asks, and waits for the callback of the recipe, which asks again at every
+// event.
+func (w *oldWriteLock) Lock(ctx context.Context) (harness.Lease, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, errors.Join(err, w.unlock())
+		}
+		state := w.r.events()
+		owner, wake, err := w.retry(ctx)
+		if owner {
+			return newRelicLease(w.unlock), nil
+		}
+		if err == nil {
+			err = w.r.await(ctx, wake, state)
+		}
+		if err != nil {
+			return nil, errors.Join(err, w.unlock())
+		}
+	}
+}
+
+// retry is retryOperation: ten tries while the connection is lost.
+func (w *oldWriteLock) retry(ctx context.Context) (owner bool, wake <-chan zk.Event, err error) {
+	for attempt := range 10 {
+		owner, wake, err = w.execute()
+		if !errors.Is(err, zk.ErrConnectionClosed) {
+			break
+		}
+		if err := w.r.sleep(ctx, time.Duration(attempt)*500*time.Millisecond); err != nil {
+			return false, nil, err
+		}
+	}
+	return owner, wake, err
+}
+
+// execute is one round of the recipe. It returns false and a watch that may
+// never fire if another client has the lock.
+func (w *oldWriteLock) execute() (owner bool, wake <-chan zk.Event, err error) {
+	for {
+		if w.id == "" {
+			if err := w.adoptOrCreate(); err != nil {
+				return false, nil, err
+			}
+		}
+		names, _, err := w.r.Children(w.r.dir)
+		if err != nil {
+			return false, nil, err
+		}
+		if len(names) > 0 {
+			w.r.step("listed")
+			below := w.below(names)
+			if below == "" {
+				return w.owns(names), nil, nil
+			}
+			_, _, wake, err := w.r.ExistsW(below)
+			return false, wake, err // B1: whether it exists or not
+		}
+		w.id = ""
+	}
+}
+
+func (w *oldWriteLock) adoptOrCreate() (err error) {
+	names, _, err := w.r.Children(w.r.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, w.r.prefix()) {
+			w.id = name // B7
+			return nil
+		}
+	}
+	w.id, err = w.r.create(w.r.prefix())
+	return err
+}
+
+// below returns the path of the last ticket before the own one, by number and
+// then by path, "" if there is none.
+func (w *oldWriteLock) below(names []string) string {
+	best := ""
+	for _, name := range names {
+		path := w.r.dir + "/" + name
+		if compareOld(path, w.id) < 0 && (best == "" || compareOld(best, path) < 0) {
+			best = path
+		}
+	}
+	return best
+}
+
+func (w *oldWriteLock) owns(names []string) bool {
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, w.r.dir+"/"+name)
+	}
+	return slices.MinFunc(paths, compareOld) == w.id
+}
+
+// compareOld orders tickets by number, and by all of the name if it is the same.
+func compareOld(a, b string) int {
+	if c := strings.Compare(suffix(a), suffix(b)); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+// unlock deletes the ticket, of which a bare name is no path.
+func (w *oldWriteLock) unlock() error {
+	id := w.id
+	w.id = ""
+	if id == "" {
+		return nil
+	}
+	if err := w.r.Delete(id, -1); !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	return nil
+}

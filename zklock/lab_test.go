@@ -1,0 +1,47 @@
+package zklock_test
+
+import (
+	"locklab/harness"
+	"locklab/zklock"
+	"locklab/zklock/internal/recipe"
+	"locklab/zklock/lab"
+)
+
+// counts returns the traffic of c, in the terms of the lab.
+func counts(c *zklock.Client) harness.Counts {
+	s := c.Stats()
+	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
+}
+
+// between makes a client of a historical lock call step between two requests.
+func between(r harness.Remote, step func(name string)) {
+	r.(interface{ Between(func(name string)) }).Between(step)
+}
+
+// depth returns how deep the Lock of zk-boolean-mutex-historical has called itself.
+func depth(s harness.Session) int { return s.(interface{ Depth() int }).Depth() }
+
+// naiveSemaphore is a semaphore whose waiters watch the ticket as many places
+// ahead as there are permits.
+var naiveSemaphore = &harness.Variant{
+	Name: "naive", Doc: "watches the wrong ticket", Paper: "none", Family: harness.ZooKeeper, Status: harness.Broken,
+	Traits: harness.Traits{Permits: 2, Needs: harness.KindZooKeeper},
+	Remote: lab.Follows(recipe.Recipe{Kind: "permit-", Look: lab.Behind(
+		func(_ []recipe.Place, i int) int { return max(-1, i-2) }, "permit-")}),
+}
+
+// firstWriteRWMutex is a RWMutex that follows Curator's rule on what to watch.
+func firstWriteRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
+	return lab.WatchFirst(c.RWMutex(path, zklock.Options{}))
+}
+
+// blindRWMutex is a RWMutex whose readers do not see writers.
+func blindRWMutex(c *zklock.Client, path string) *zklock.RWMutex {
+	m := c.RWMutex(path, zklock.Options{})
+	nearest := func(_ []recipe.Place, i int) int { return i - 1 }
+	none := func([]recipe.Place, int) int { return -1 }
+	const read, write = "__READ__", "__WRIT__"
+	recipe.Engine.RWMutex(m, recipe.Recipe{Kind: write, Look: lab.Behind(nearest, read, write)},
+		recipe.Recipe{Kind: read, Look: lab.Behind(none, read, write)})
+	return m
+}

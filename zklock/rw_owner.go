@@ -1,0 +1,79 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// ErrUpgrade is returned to an owner that reads and asks to write: it would
+// wait for itself, and two such owners for each other.
+var ErrUpgrade = errors.New("zklock: a reader cannot become a writer: unlock first")
+
+// A RWMutexOwner may take again the lock that it holds: a reader may read, a
+// writer may write, and a writer may read, which turns it into a reader when it has
+// unlocked what it took to write. Its methods must not be called at the same
+// time; its leases may be unlocked at any time and in any order.
+type RWMutexOwner struct{ w, r *Owner }
+
+// Owner returns a new owner of m.
+func (m *RWMutex) Owner() *RWMutexOwner {
+	o := &RWMutexOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
+	o.w.ticket = func() *ticket { return newTicket(&m.queue, m.write) }
+	o.r.ticket = func() *ticket {
+		if n := o.w.share(); n != nil {
+			return newTicket(&m.queue, n.downgrade())
+		}
+		return newTicket(&m.queue, m.read)
+	}
+	return o
+}
+
+// Lock takes the lock as a writer, at once if the owner has it as one, see
+// [Owner.Lock]. The error wraps ErrUpgrade if the owner only reads.
+func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
+
+// TryLock is Lock that does not wait for others. The error wraps
+// ErrNotAcquired if another holds the lock or waits for it.
+func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
+
+func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
+	if o.r.Count() > 0 && o.w.possession() == nil {
+		return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
+	}
+	return o.w.lock(ctx, try)
+}
+
+// RLock takes the lock as a reader, at once and without a request if the owner
+// has it as one. If it has it as a writer that takes one request, no other can
+// come between the two, and the reader's token is the writer's.
+func (o *RWMutexOwner) RLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, false) }
+
+// TryRLock is RLock that does not wait for others. The error wraps
+// ErrNotAcquired if another writer holds the lock or waits for it.
+func (o *RWMutexOwner) TryRLock(ctx context.Context) (*Lease, error) { return o.r.lock(ctx, true) }
+
+// Counts returns how many leases of each kind the owner has yet to unlock, lost
+// ones included.
+func (o *RWMutexOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Count() }
+
+// downgrade is the protocol of a reader that has the lock because it, n, has it
+// as a writer: certainly so when its ticket was made, if no Unlock has begun since.
+func (n *possession) downgrade() *protocol {
+	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
+	look := func(*ticket) (view, error) {
+		if n.owner.possession() != n {
+			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.path)
+		}
+		return view{head: true, token: n.outer.token}, nil
+	}
+	return &protocol{kind: readKind, look: look, enter: func(t *ticket) (view, error) {
+		c := t.q.c
+		return view{}, t.made(func() (string, error) {
+			return c.conn.Create(t.q.path+"/"+t.unique+number, nil, zk.FlagEphemeral, c.acl)
+		})
+	}}
+}
