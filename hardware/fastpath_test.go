@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"locklab/harness/stat"
 	"runtime"
 	"slices"
 	"testing"
@@ -33,7 +34,7 @@ func BenchmarkFastPath(b *testing.B) {
 			slices.Sort(r)
 			name := unit[i] + "/" + unit[0]
 			b.ReportMetric(r[len(r)/10], name+"-p10")
-			b.ReportMetric(r[len(r)/2], name)
+			b.ReportMetric(stat.Median(r), name)
 			b.ReportMetric(r[len(r)*9/10], name+"-p90")
 		}
 	}

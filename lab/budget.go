@@ -7,6 +7,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/runner"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // The bounds within which a budget is spent.
@@ -50,8 +51,8 @@ func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 		p.Budget, p.Least, p.Most = max(1, budget), least, max(maxRounds, p.Rounds)
 	}
 	if low := p.Estimate(); low > budget {
-		return fmt.Errorf("%w: a budget of %v is too small: %d cases in %d rounds take at least %v; choose fewer locks, workers or rounds",
-			harness.ErrUsage, o.budget, len(p.Cases), p.Rounds, (low + reportTime).Round(time.Second))
+		return fmt.Errorf("%w: a budget of %v is too small: %s in %s take at least %v; choose fewer locks, workers or rounds",
+			harness.ErrUsage, o.budget, numfmt.Plural(len(p.Cases), "case"), numfmt.Plural(p.Rounds, "round"), (low + reportTime).Round(time.Second))
 	}
 	return nil
 }

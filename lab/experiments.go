@@ -11,9 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
-
 	"locklab/hardware"
 	"locklab/harness"
 	"locklab/harness/resultfile"
@@ -136,8 +133,8 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 	}
 	o := h.options
 	o.Locks = h.program.spinLocks()
-	show := &partProgress{out: stderr, name: e.Name}
-	o.Progress = show.update
+	show := newProgress(stderr)
+	o.Progress = show.parts(e.Name)
 	if h.file != nil {
 		o.Keep = h.file.AppendSample
 	}
@@ -149,7 +146,7 @@ func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout
 		}
 	}
 	found, err := hardware.Run(ctx, e, o)
-	show.close()
+	show.clear()
 	if found != nil {
 		err = errors.Join(err, h.keep(found), h.print(stdout, found))
 	}
@@ -179,39 +176,4 @@ func (h *hardwareRun) print(out io.Writer, f *harness.Finding) error {
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
 	return enc.Encode(f)
-}
-
-// A partProgress shows how many parts of an experiment are done: a bar on a
-// terminal, elsewhere a line for every tenth of an experiment that takes long.
-type partProgress struct {
-	out   io.Writer
-	name  string
-	bar   *progressbar.ProgressBar
-	since time.Time
-	tenth int
-}
-
-func (p *partProgress) update(done, total int) {
-	if p.since.IsZero() {
-		p.since = time.Now()
-		if f, ok := p.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-			p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(p.out), progressbar.OptionFullWidth(),
-				progressbar.OptionShowCount(), progressbar.OptionSetDescription(p.name), progressbar.OptionClearOnFinish())
-		}
-	}
-	if p.bar != nil {
-		p.bar.Set(done) // an error means only that the bar could not be drawn
-		return
-	}
-	const long = 10 * time.Second
-	if tenth := 10 * done / max(1, total); tenth > p.tenth && time.Since(p.since) > long {
-		p.tenth = tenth
-		fmt.Fprintf(p.out, "%s: %d of %d\n", p.name, done, total)
-	}
-}
-
-func (p *partProgress) close() {
-	if p.bar != nil {
-		p.bar.Exit() // likewise
-	}
 }

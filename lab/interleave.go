@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"locklab/harness"
 	"locklab/harness/compare"
 	"locklab/harness/metric"
@@ -174,26 +172,18 @@ var errEnough = errors.New("the budget is spent")
 // measure runs plan into the files of both builds. That ctx ended is not an
 // error.
 func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
-	f, ok := p.stderr.(*os.File)
-	terminal := ok && term.IsTerminal(int(f.Fd()))
+	show := newProgress(p.stderr)
+	defer show.clear()
 	start := time.Now()
 	var pair [2]string
 	err := plan.RunBuilds(ctx, p.builds[:], func(build int, at runner.Progress) error {
 		for _, text := range oddities(at) {
-			if terminal {
-				text = "\r\x1b[K" + text
-			}
-			fmt.Fprintf(p.stderr, "%s (%s build)\n", text, sides[build])
+			show.lasting(fmt.Sprintf("%s (%s build)", text, sides[build]))
 		}
 		pair[build] = speed(at.Result)
 		if pair[0] != "" && pair[1] != "" {
-			line := fmt.Sprintf("[%*d/%d] round %d  %-44s old %s  new %s  %s left", len(fmt.Sprint(at.Total)), at.Done, at.Total,
-				at.Round+1, at.Case.Name(), pair[0], pair[1], max(0, at.Left).Round(time.Second))
-			if terminal {
-				fmt.Fprintf(p.stderr, "\r\x1b[K%.*s", max(20, width(f)-1), line) // one line that is written again and again
-			} else {
-				fmt.Fprintln(p.stderr, line)
-			}
+			show.show(step{done: at.Done, total: at.Total, round: at.Round + 1, name: at.Case.Name(),
+				figure: "old " + pair[0] + "  new " + pair[1], left: at.Left})
 			pair = [2]string{}
 		}
 		if err := p.keep(build, at); err != nil {
@@ -207,9 +197,6 @@ func (p *pairRun) measure(ctx context.Context, plan *runner.Plan) error {
 		}
 		return nil
 	})
-	if terminal {
-		fmt.Fprint(p.stderr, "\r\x1b[K")
-	}
 	if ctx.Err() != nil || errors.Is(err, errEnough) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
+	"locklab/internal/numfmt"
 )
 
 // A measuring runs a plan into the file of a run.
@@ -38,7 +39,7 @@ func (m *measuring) run(ctx context.Context, earlier *resultfile.Run) error {
 		m.done = len(earlier.Results)
 	}
 	left := float64(m.plan.Estimate()) * float64(m.total-m.done) / float64(m.total)
-	fmt.Fprintf(m.stderr, "%d cases, %d rounds, about %v\n", len(m.plan.Cases), m.plan.Rounds, time.Duration(left).Round(time.Second))
+	fmt.Fprintf(m.stderr, "%s, %s, about %v\n", numfmt.Plural(len(m.plan.Cases), "case"), numfmt.Plural(m.plan.Rounds, "round"), time.Duration(left).Round(time.Second))
 	show := newProgress(m.stderr)
 	defer show.clear()
 	if earlier != nil {
@@ -94,7 +95,7 @@ func (m *measuring) overrun(p runner.Progress, passed time.Duration) string {
 		}
 		again = "it takes so many to tell locks apart; for less, choose fewer locks or workers"
 	}
-	return fmt.Sprintf("over the budget: as busy as the machine is now, %d rounds take about %v, not %v; %s", p.Rounds, whole.Round(time.Second), m.budget, again)
+	return fmt.Sprintf("over the budget: as busy as the machine is now, %s %s about %v, not %v; %s", numfmt.Plural(p.Rounds, "round"), numfmt.Choose(p.Rounds, "takes", "take"), whole.Round(time.Second), m.budget, again)
 }
 
 // keep writes what a case gave.

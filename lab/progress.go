@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"locklab/harness"
@@ -16,16 +17,18 @@ import (
 	"locklab/harness/runner"
 	"locklab/harness/stat"
 	"locklab/internal/machine"
+	"locklab/internal/numfmt"
 )
 
-// progress shows how far a run has come: one line that is written over on a
-// terminal, one line a result elsewhere.
+// progress shows how far a run, a comparison of two builds or an experiment has
+// come: one line that is written over on a terminal, lines that stay elsewhere.
 type progress struct {
 	out      io.Writer
 	width    func() int // of the terminal; nil if out is none
 	rates    map[string][]float64
 	disturbs func() (steal, load float64)
-	shown    bool // a line is there to be written over
+	shown    bool                     // a line is there to be written over
+	bar      *progressbar.ProgressBar // in its place, of an experiment; nil if there is none
 }
 
 func newProgress(out io.Writer) *progress {
@@ -45,8 +48,7 @@ func (s *progress) add(name string, r *harness.Result) {
 
 func (s *progress) update(p runner.Progress) {
 	name := p.Case.Name()
-	switch {
-	case p.Result == nil && p.Lost == nil:
+	if p.Result == nil && p.Lost == nil {
 		if s.width != nil && !s.shown {
 			s.line(step{done: p.Done, total: p.Total, name: name, left: p.Left})
 		}
@@ -63,15 +65,42 @@ func (s *progress) update(p runner.Progress) {
 	if len(p.Result.Violations) > 0 {
 		at.figure = "VIOLATED " + p.Result.Violations[0].Rule
 	}
+	if len(p.Result.Violations) > 0 && s.width != nil {
+		s.lasting(at.figure + ": " + name)
+	}
+	s.show(at)
+}
+
+// show shows at, and what disturbs the machine.
+func (s *progress) show(at step) {
 	at.steal, at.load = s.disturbs()
 	if s.width == nil {
 		fmt.Fprintln(s.out, at.plain())
 		return
 	}
-	if len(p.Result.Violations) > 0 {
-		s.lasting(at.figure + ": " + name)
-	}
 	s.line(at)
+}
+
+// parts returns a function that shows how many parts of the named experiment are
+// done: a bar on a terminal, elsewhere a line for every tenth of an experiment that
+// takes long.
+func (s *progress) parts(name string) func(done, total int) {
+	const long = 10 * time.Second
+	begin, told := time.Now(), 0
+	return func(done, total int) {
+		if s.width != nil {
+			if s.bar == nil {
+				s.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(s.out), progressbar.OptionFullWidth(),
+					progressbar.OptionShowCount(), progressbar.OptionSetDescription(name), progressbar.OptionClearOnFinish())
+			}
+			s.bar.Set(done) // an error means only that the bar could not be drawn
+			return
+		}
+		if tenth := 10 * done / max(1, total); tenth > told && time.Since(begin) > long {
+			told = tenth
+			fmt.Fprintf(s.out, "%s: %d of %d\n", name, done, total)
+		}
+	}
 }
 
 // oddities returns a line for each process that p tells of and that gave no
@@ -100,8 +129,13 @@ func (s *progress) line(at step) {
 	s.shown = true
 }
 
-// clear takes the line away.
+// clear takes the line or the bar away.
 func (s *progress) clear() {
+	if s.bar != nil && !s.bar.IsFinished() {
+		s.bar.Exit() // likewise
+		s.shown = true
+	}
+	s.bar = nil
 	if s.shown {
 		fmt.Fprint(s.out, "\r\x1b[K")
 		s.shown = false
@@ -115,16 +149,7 @@ func figure(rates []float64) string {
 	if sum.N == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.3g /s", sum.Median)
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if sum.Median >= unit.size {
-			text = fmt.Sprintf("%.3g %s/s", sum.Median/unit.size, unit.name)
-			break
-		}
-	}
+	text := numfmt.Plain(numfmt.PerSecond(sum.Median))
 	if sum.N < stat.MinRounds(0.95) {
 		return text
 	}

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"locklab/harness"
@@ -24,6 +28,7 @@ func TestFigure(t *testing.T) {
 		{[]float64{28.9e6, 28.9e6, 28.9e6, 28.9e6, 28.9e6}, "28.9 M/s"}, // no interval with five
 		{[]float64{90, 100, 100, 100, 100, 110}, "100 /s ±10 %"},
 		{[]float64{2e9}, "2 G/s"},
+		{[]float64{999.96}, "1 k/s"}, // not 1e+03 /s
 	} {
 		if got := figure(c.rates); got != c.want {
 			t.Errorf("figure(%v) = %q, want %q", c.rates, got, c.want)
@@ -71,6 +76,53 @@ func TestPlainLine(t *testing.T) {
 	want := "[ 37/216] round 2   lock=zk-two-level-local-first/workers=8/clients=2/hold=0s  28.9 M/s ±1 %      3m10s left  steal 0 % load 1.2"
 	if got := aStep.plain(); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+// TestParts plays an experiment of twenty parts, a second each, to a file and to a
+// terminal, and on this stops halfway.
+func TestParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := newProgress(&out)
+		part := s.parts("cost")
+		for done := range 21 {
+			part(done, 20)
+			time.Sleep(time.Second)
+		}
+		s.clear()
+		if want := "cost: 11 of 20\ncost: 12 of 20\ncost: 14 of 20\ncost: 16 of 20\ncost: 18 of 20\ncost: 20 of 20\n"; out.String() != want {
+			t.Errorf("wrote\n%q, want\n%q", out.String(), want)
+		}
+	})
+	var out bytes.Buffer
+	s := newProgress(&out)
+	s.width = func() int { return 80 }
+	part := s.parts("cost")
+	part(0, 20)
+	part(10, 20)
+	s.clear()
+	if text := out.String(); !strings.Contains(text, "cost") || !strings.Contains(text, "10/20") || !strings.HasSuffix(text, "\r\x1b[K") || strings.Contains(text, "\n") {
+		t.Errorf("wrote %q, want a bar that is gone in the end", text)
+	}
+}
+
+// TestOneProgress: no other file writes over a line of the terminal.
+func TestOneProgress(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || !slices.Contains(files, "progress.go") {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mark := range []string{"schollz/progressbar", "term.IsTerminal", `\x1b[K`, `"\r`} {
+			if has := strings.Contains(string(text), mark); has != (name == "progress.go") && !strings.HasSuffix(name, "_test.go") {
+				t.Errorf("%s: %q is in it: %v; progress.go shows how far things have come", name, mark, has)
+			}
+		}
 	}
 }
 

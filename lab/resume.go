@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
+	"locklab/internal/numfmt"
 )
 
 // The flags of the command run that say what is measured and how. A run keeps
@@ -91,7 +92,7 @@ func goOn(p *runner.Plan, dir string, run *resultfile.Run, skipped []resultfile.
 		return refuse("%s was measured then and is skipped now: %s", skipped[0].Lock, skipped[0].Reason)
 	}
 	if len(p.Cases) != run.Manifest.Cases {
-		return refuse("it has %d cases, the same flags now give %d", run.Manifest.Cases, len(p.Cases))
+		return refuse("it has %s, the same flags now give %d", numfmt.Plural(run.Manifest.Cases, "case"), len(p.Cases))
 	}
 	planned := make(map[string]runner.Case)
 	for _, c := range p.Cases {

@@ -61,6 +61,32 @@ func TestACLRenewal(t *testing.T) {
 	all.Wait()
 }
 
+// TestACLWithoutEval: a user that may not load scripts is told so by Lock, though the server
+// has the script of that: the one of the renewal it may not have, and the lease would be
+// lost at the first.
+func TestACLWithoutEval(t *testing.T) {
+	t.Parallel()
+	r := startAll(t, deployments[0])[0]
+	leaktest.Own(t)
+	for _, lock := range kinds {
+		l, err := lock(r.client(t), newName(), redislock.Options{}).Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock(t, l) // so the server has the scripts to take and release, and not to renew
+	}
+	user := r.user(t, slices.DeleteFunc(documentedACL(t), func(r string) bool { return r == "+eval" }))
+	for kind, lock := range kinds {
+		l, err := lock(user.client(t), newName(), redislock.Options{}).Lock(t.Context())
+		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, "eval") || !strings.Contains(text, "rights that a user needs") {
+			t.Errorf("%s: Lock = %q, want what to do", kind, text)
+		}
+		if err == nil {
+			l.Unlock(t.Context())
+		}
+	}
+}
+
 // TestACLTakenAway: a holder that loses a right learns it by its next renewal, not at the
 // end of the lease; one whose requests the server refuses for a while keeps it.
 func TestACLTakenAway(t *testing.T) {

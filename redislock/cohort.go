@@ -147,7 +147,7 @@ func (m *Cohort) wait(ctx context.Context) (*Lease, error) {
 			return nil, fmt.Errorf("redislock: lock %s: %w", m.server.name, ErrClosed)
 		}
 		if l, err := m.begin(t); err != nil || l.lives() {
-			return l, err
+			return m.server.o.limited(l, err)
 		} else {
 			m.retake(w, l) // the process was stopped for longer than the lease
 		}
@@ -197,12 +197,13 @@ func (m *Cohort) try(ctx context.Context) (*Lease, error) {
 	}
 	m.busy = true
 	m.mu.Unlock()
-	l, err := m.server.TryLock(context.WithValue(ctx, traceKey{}, (*Trace)(nil)))
+	ctx = context.WithValue(ctx, traceKey{}, m.c.requests())
+	l, err := m.c.awaitIn(ctx, m.server.name, 0, func(ctx context.Context) (*Lease, error) { return m.server.acquire(ctx, true) })
 	if err != nil {
 		m.pass(acquisition{n: m.inARow})
 		return nil, err
 	}
-	return m.begin(acquisition{lease: l})
+	return m.server.o.limited(m.begin(acquisition{lease: l}))
 }
 
 // join enters a waiter, and asks the server if the process does not yet. It returns also how

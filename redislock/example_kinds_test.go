@@ -215,6 +215,25 @@ func ExampleMulti() {
 	}
 }
 
+func ExampleElect() {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	defer client.Close()
+	locks := redislock.NewClient(client, redislock.ClientOptions{})
+	defer locks.Close()
+
+	// Every process of the service does this; one of them leads. MaxHold lets another
+	// have its turn if a leader is stuck.
+	ctx, stop := context.WithCancel(context.Background())
+	m := locks.Mutex("locklab:{example}", redislock.Options{MaxHold: time.Hour})
+	err := redislock.Elect(ctx, m, func(ctx context.Context, l *redislock.Lease) error {
+		fmt.Println("leading")
+		stop()       // as by a signal that ends the process
+		<-ctx.Done() // or it does not lead any more
+		return nil
+	})
+	fmt.Println(err)
+}
+
 func ExampleCohort() {
 	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
 	defer client.Close()
@@ -299,6 +318,7 @@ func TestExamples(t *testing.T) {
 		{"rw", ExampleRWMutex, "two readers, no writer: true\n<nil> <nil>\none writer\n"},
 		{"semaphore", ExampleSemaphore, "one of two\n"},
 		{"multi", ExampleMulti, "both, each with a token: true\n"},
+		{"elect", ExampleElect, "leading\ncontext canceled\n"},
 		{"cohort", ExampleCohort, "alone\n"},
 		{"redlock", ExampleNewRedlock, "alone, on most of the servers\n"},
 		{"force", ExampleMutex_ForceUnlock, "freed: true\ntold: true\n"},

@@ -127,7 +127,7 @@ func (j *joint) until() time.Time {
 
 // discard gives a part back, whatever has become of it.
 func (l *Lease) discard(ctx context.Context) error {
-	l.unlocked.Store(true)
+	l.state.Store(stateUnlocked)
 	l.c.drop(l)
 	return l.release(ctx)
 }

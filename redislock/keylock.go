@@ -64,7 +64,7 @@ func (k *keyLock) lock(ctx context.Context, try bool) (*Lease, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
-	return k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) })
+	return k.o.limited(k.c.await(ctx, k.name, k.o.bound(try), func(ctx context.Context) (*Lease, error) { return k.acquire(ctx, try) }))
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It

@@ -45,9 +45,11 @@ type Lease struct {
 	toldUntil  time.Time     // renewals that were sent before have been told as failed
 	refusal    error         // of the latest renewals, by the server; nil if none of them was refused
 
-	alive    context.Context // ends with the lease; the cause says why
-	end      context.CancelCauseFunc
-	unlocked atomic.Bool
+	alive   context.Context // ends with the lease; the cause says why
+	end     context.CancelCauseFunc
+	state   atomic.Int32
+	maxHold time.Duration // Options.MaxHold, if it has begun; guarded by c.mu, as is
+	most    time.Time     // when that is over
 }
 
 const (
@@ -127,9 +129,9 @@ func (l *Lease) failed(sent time.Time, err error) {
 // over returns why l has ended at its deadline. The caller holds l.c.mu.
 func (l *Lease) over() error {
 	if l.refusal != nil {
-		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.span, explain(l.refusal))
+		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.term, explain(l.refusal))
 	}
-	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.span)
+	return fmt.Errorf("%w: its lease of %v is over", ErrLost, l.term)
 }
 
 // due returns when the watchdog must run for l. The caller holds l.c.mu.
@@ -150,7 +152,10 @@ func (l *Lease) due() time.Time {
 // Should the client library itself have repeated the request after a lost
 // reply, Unlock cannot tell its own success from a loss, and says ErrNotHeld.
 func (l *Lease) Unlock(ctx context.Context) error {
-	if l.unlocked.Swap(true) {
+	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
+		if l.state.CompareAndSwap(stateOverdue, stateUnlocked) {
+			return fmt.Errorf("%w: %s: %w", ErrNotHeld, l.name, l.overdueErr())
+		}
 		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
 	}
 	l.c.drop(l)
@@ -251,7 +256,7 @@ func (l *Lease) Err() error {
 }
 
 // Deadline returns until when the lock is surely held if it is not released. It
-// moves on with each renewal.
+// moves on with each renewal, up to Options.MaxHold.
 func (l *Lease) Deadline() (time.Time, bool) { return l.until(), true }
 
 // lives reports whether the lease has not ended, nor its time: a process that was stopped
@@ -269,10 +274,17 @@ func (l *Lease) fresh(within time.Duration) bool {
 }
 
 func (l *Lease) until() time.Time {
+	var until time.Time
 	if l.joint != nil {
-		return l.joint.until()
+		until = l.joint.until()
 	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	return l.deadline
+	if l.joint == nil {
+		until = l.deadline
+	}
+	if !l.most.IsZero() && l.most.Before(until) {
+		return l.most
+	}
+	return until
 }

@@ -83,6 +83,14 @@ type Options struct {
 	// as HandoffTimeout until its first renewal, it is at most a tenth as well.
 	Margin time.Duration
 
+	// MaxHold is how long a lease lasts at most, however well it is renewed, from when Lock
+	// returns it: it bounds for how long a holder that lives, but is stuck, keeps the lock
+	// from the others. Then the lease is lost, as if it could not be renewed: Done is
+	// closed, Err wraps ErrLost and says MaxHold, and the lock is given back in the server
+	// at once. 0 is no bound. With re-entries, and in a
+	// row of a Cohort, each lease has its own.
+	MaxHold time.Duration
+
 	// PubSub says that a Mutex, and what is made of it, an RWMutex, a Semaphore, a
 	// Multi or a Cohort, hears of hand-overs by a message on a channel and not from a
 	// list: an acquisition behind others costs two requests, not three, and a waiter whose
@@ -127,6 +135,8 @@ func (o Options) withDefaults(name string) (Options, error) {
 			ErrUsage, o.Margin, o.TTL, drift(o.TTL))
 	case o.Outage < 0:
 		return o, fmt.Errorf("%w: an outage of %v: want more than 0, or 0 for %v", ErrUsage, o.Outage, DefaultOutage)
+	case o.MaxHold < 0:
+		return o, fmt.Errorf("%w: a MaxHold of %v: want more than 0, or 0 for no bound", ErrUsage, o.MaxHold)
 	case o.Wait < 0:
 		return o, fmt.Errorf("%w: a wait of %v: want more than 0, or 0 for no bound", ErrUsage, o.Wait)
 	}
@@ -187,6 +197,15 @@ func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) e
 	return lease.Do(ctx, m.Lock, f)
 }
 
+// Elect calls lead while it holds the lock, as the leader of all that do so with the same
+// lock. The context of lead ends when the lock is lost; when lead has returned after that,
+// whatever it returns, Elect waits for the lock again. Otherwise it gives the lock back and
+// returns what lead has returned. When ctx ends it returns an error that wraps that of
+// ctx, and when Lock fails that of Lock: with [Options].Wait, when it has waited that long.
+func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
+	return lease.Elect(ctx, m.Lock, ErrLost, lead)
+}
+
 // Locker returns m in the shape of a sync.Locker. Its methods panic where Lock
 // and Unlock return an error: if the server fails, and if the lock turns out to
 // have been lost. Code that can do better uses Lock or Do.
@@ -194,8 +213,13 @@ func Locker(m Lockable) sync.Locker { return lease.Locker(m.Lock, ErrNotHeld) }
 
 // await runs acquire in a goroutine of c and waits for it until ctx ends, or for
 // wait, if that is not 0.
-func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
-	ctx, stop := bounded(c.traced(ctx), wait)
+func (c *Client) await(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (*Lease, error) {
+	return c.awaitIn(c.traced(ctx), name, wait, acquire)
+}
+
+// awaitIn is await with a context that has all that is to be told.
+func (c *Client) awaitIn(ctx context.Context, name string, wait time.Duration, acquire func(context.Context) (*Lease, error)) (l *Lease, err error) {
+	ctx, stop := bounded(ctx, wait)
 	defer stop()
 	if t := traceOf(ctx); t != nil {
 		defer func(began time.Time) { t.outcome(name, began, l, err) }(time.Now())

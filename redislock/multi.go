@@ -74,7 +74,8 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.c.await(ctx, m.queue[0].name, m.queue[0].o.bound(try), func(ctx context.Context) (*Lease, error) {
+	o := m.queue[0].o
+	return o.limited(m.c.await(ctx, m.queue[0].name, o.bound(try), func(ctx context.Context) (*Lease, error) {
 		for {
 			l, again, err := m.acquire(ctx, try)
 			if !again {
@@ -84,7 +85,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 				return nil, gaveUp(ctx, m.queue[0].name, m.queue[0].o, ErrClosed, nil)
 			}
 		}
-	})
+	}))
 }
 
 // acquire takes all or none. If again is true one was lost while it waited for

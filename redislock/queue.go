@@ -130,7 +130,7 @@ func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 	if m.err != nil {
 		return nil, m.err
 	}
-	return m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, try) })
+	return m.o.limited(m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, try) }))
 }
 
 // A queued is one Lock, from its first request to its last.

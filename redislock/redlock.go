@@ -112,7 +112,8 @@ func (m *Redlock) lock(ctx context.Context, try bool) (*Lease, error) {
 		return nil, m.err
 	}
 	c := m.keys[0].c
-	return c.await(ctx, m.name, m.keys[0].o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, c, try) })
+	o := m.keys[0].o
+	return o.limited(c.await(ctx, m.name, o.bound(try), func(ctx context.Context) (*Lease, error) { return m.acquire(ctx, c, try) }))
 }
 
 func (m *Redlock) acquire(ctx context.Context, c *Client, try bool) (*Lease, error) {

@@ -155,7 +155,8 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 	if o.m.err != nil {
 		return nil, o.m.err
 	}
-	return o.m.c.await(ctx, o.m.name, o.m.o.bound(try), func(ctx context.Context) (*Lease, error) { return o.acquire(ctx, try) })
+	m := o.m
+	return m.o.limited(m.c.await(ctx, m.name, m.o.bound(try), func(ctx context.Context) (*Lease, error) { return o.acquire(ctx, try) }))
 }
 
 // acquire asks for the lock until it has it, ctx ends, or the server fails. It

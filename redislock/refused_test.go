@@ -37,6 +37,7 @@ func TestUsage(t *testing.T) {
 		"negative timeout": {"a", redislock.Options{HandoffTimeout: -time.Second}, "-1s"},
 		"negative wait":    {"a", redislock.Options{Wait: -time.Second}, "-1s"},
 		"negative outage":  {"a", redislock.Options{Outage: -time.Second}, "-1s"},
+		"negative MaxHold": {"a", redislock.Options{MaxHold: -time.Second}, "MaxHold of -1s"},
 		"negative margin":  {"a", redislock.Options{Margin: -time.Second}, "-1s"},
 		"margin of all":    {"a", redislock.Options{TTL: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
 	} {

@@ -44,6 +44,14 @@ func TestClientTrace(t *testing.T) {
 			}
 			unlock(t, l)
 		}
+		if m, ok := m.(tryLocker); ok {
+			l, err := m.TryLock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock(t, l)
+			order = order[:len(order)-1] // once
+		}
 		if got, want := h.String(), "Sent Answered Granted Released"; got != want {
 			t.Errorf("%s: the client's Trace has heard %s, want %s", kind, got, want)
 		}

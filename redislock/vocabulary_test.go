@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"testing"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
@@ -48,6 +49,11 @@ func TestLockables(t *testing.T) {
 		}
 		l := redislock.Locker(m)
 		l.Lock()
+		if again, err := lock(c, name, redislock.Options{Wait: time.Millisecond}).Lock(t.Context()); err == nil && kind != "RLocker" {
+			t.Errorf("%s: two hold it: %v", kind, again.Unlock(t.Context()))
+		} else if err == nil {
+			unlock(t, again)
+		}
 		l.Unlock()
 	}
 	names := []string{newKey() + "a", newKey() + "b"}

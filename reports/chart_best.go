@@ -163,29 +163,15 @@ func (m *bestMap) answer() string {
 		parts = append(parts, fmt.Sprintf("In none of %s is one lock faster than every other beyond chance.", total))
 	}
 	if likely > 0 {
-		parts = append(parts, fmt.Sprintf("%s a winner that is not proven.", hasHave(likely)))
+		parts = append(parts, fmt.Sprintf("%d %s a winner that is not proven.", likely, numfmt.Choose(likely, "has", "have")))
 	}
 	if ties > 0 {
-		parts = append(parts, fmt.Sprintf("%s a tie.", isAre(ties)))
+		parts = append(parts, fmt.Sprintf("%d %s a tie.", ties, numfmt.Choose(ties, "is", "are")))
 	}
 	if open > 0 {
-		parts = append(parts, fmt.Sprintf("%s no verdict.", hasHave(open)))
+		parts = append(parts, fmt.Sprintf("%d %s no verdict.", open, numfmt.Choose(open, "has", "have")))
 	}
 	return strings.Join(parts, " ")
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return strconv.Itoa(n) + " are"
-}
-
-func hasHave(n int) string {
-	if n == 1 {
-		return "1 has"
-	}
-	return strconv.Itoa(n) + " have"
 }
 
 const bestLine = vg.Length(11)

@@ -43,7 +43,7 @@ func (p piece) Link() string {
 func (s source) sentence() (out []piece) {
 	var parts [][]piece
 	if len(s.metrics) > 0 {
-		part := []piece{{Text: noun("metric", len(s.metrics))}}
+		part := []piece{{Text: numfmt.Noun(len(s.metrics), "metric")}}
 		for i, m := range s.metrics {
 			part = append(part, piece{joint(i, len(s.metrics)), nil}, piece{m.Name, m}, piece{" (" + m.Unit + ")", nil})
 		}
@@ -54,7 +54,7 @@ func (s source) sentence() (out []piece) {
 		names []string
 	}{{"field", s.fields}, {"experiment", s.experiments}} {
 		if n := len(named.names); n > 0 {
-			parts = append(parts, []piece{{Text: noun(named.what, n) + " " + numfmt.List(named.names, n)}})
+			parts = append(parts, []piece{{Text: numfmt.Noun(n, named.what) + " " + numfmt.List(named.names, n)}})
 		}
 	}
 	if parts == nil {
@@ -87,14 +87,6 @@ func (s source) end() string {
 		return text + ", " + numfmt.Plural(most, "round") + "."
 	}
 	return text + ", " + numfmt.Number(float64(least)) + " to " + numfmt.Plural(most, "round") + "."
-}
-
-// noun returns what as one or as several.
-func noun(what string, n int) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
 }
 
 // joint stands before item i of n in a list.

@@ -10,6 +10,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/spinlock/lab"
 )
 
@@ -70,15 +71,15 @@ func benchmarkWaiters(b *testing.B, v *harness.Variant, wait harness.WaitPolicy)
 // percentile of a stop. before runs before each.
 func benchmarkStops(b *testing.B, n int, before func()) {
 	var stats runtime.MemStats
-	took := make([]time.Duration, n)
+	took := make([]float64, n)
 	for i := range took {
 		before()
 		time.Sleep(100 * time.Microsecond) // the spinners take all processors
 		start := time.Now()
 		runtime.ReadMemStats(&stats)
-		took[i] = time.Since(start)
+		took[i] = float64(time.Since(start))
 	}
 	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2]), "p50-ns/op")
-	b.ReportMetric(float64(took[len(took)*99/100]), "p99-ns/op")
+	b.ReportMetric(stat.Median(took), "p50-ns/op")
+	b.ReportMetric(took[len(took)*99/100], "p99-ns/op")
 }

@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -42,6 +43,11 @@ type ClientOptions struct {
 	Username, Password string      // digest authentication; none if Username is empty
 	TLS                *tls.Config // nil for plain TCP
 
+	// Name is in the data of the tickets of a Mutex, a Multi and the writers of a
+	// RWMutex, where a person sees it that looks for what holds a lock: 256 bytes at most,
+	// no control characters.
+	Name string
+
 	// ACL is who may touch the nodes that this client makes. nil is every
 	// client with the same credentials, or all clients if there are none.
 	ACL []zk.ACL
@@ -55,6 +61,7 @@ type ClientOptions struct {
 type Client struct {
 	conn    *zksession.Conn
 	acl     []zk.ACL
+	tag     tag
 	margin  time.Duration
 	servers int // addresses it may turn to
 
@@ -109,11 +116,15 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 	if len(servers) == 0 {
 		return nil, fmt.Errorf("%w: no server is named", ErrUsage)
 	}
+	if err := checkName(o.Name); err != nil {
+		return nil, err
+	}
 	if err := checkACL(o.ACL, o); err != nil {
 		return nil, err
 	}
 	c := &Client{
 		acl:       o.ACL,
+		tag:       tag{rand.Text(), o.Name},
 		margin:    o.Margin,
 		servers:   len(servers),
 		guardMost: guardMost,

@@ -3,10 +3,10 @@ package zklock
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"locklab/internal/lease"
 )
@@ -26,8 +26,9 @@ type CohortOptions struct {
 	// travel together, and the lock comes round sooner.
 	LocalFirst bool
 
-	// Container is as in Options.
+	// Container and Wait are as in Options.
 	Container bool
+	Wait      time.Duration
 
 	_ struct{}
 }
@@ -107,7 +108,7 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 		most = DefaultHandovers
 	}
 	return &Cohort{
-		queue:      queue{c, path, Options{Container: o.Container}},
+		queue:      queue{c, path, Options{Container: o.Container, Wait: o.Wait}},
 		most:       max(0, min(most, MaxHandovers)),
 		localFirst: o.LocalFirst,
 	}
@@ -123,17 +124,20 @@ func (k *Cohort) Path() string { return k.path }
 // with those of a Mutex. The scheme needs zxids under 2^55; behind an ensemble
 // that has had 2^23 elections, Lock fails.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
-	ctx = orBackground(ctx)
+	ctx, stop, err := k.bounded(orBackground(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	if err := ctx.Err(); err != nil {
-		return nil, k.failed(err)
+		return nil, k.named(ctx, err)
 	}
 	w := k.join()
-	var err error
 	select {
 	case t := <-w.grant:
 		return t.l, t.err
 	case <-ctx.Done():
-		err = k.failed(ctx.Err())
+		err = k.named(ctx, ctx.Err())
 	case <-k.c.open.Done():
 		err = ErrClosed
 	}
@@ -144,10 +148,14 @@ func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 // TryLock takes the lock if it is free and has no waiters, here or in
 // another client. The error wraps ErrNotAcquired if it is not.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
-	ctx = orBackground(ctx)
+	ctx, stop, err := k.bounded(orBackground(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	switch {
 	case ctx.Err() != nil:
-		return nil, k.failed(ctx.Err())
+		return nil, k.named(ctx, ctx.Err())
 	case k.c.open.Err() != nil:
 		return nil, ErrClosed
 	}
@@ -172,19 +180,8 @@ func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 	if !started {
 		k.next()
 	}
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = k.failed(err)
-	}
-	return l, err
+	return l, k.named(ctx, err)
 }
-
-// Do is the function [Do] for a Cohort.
-func (k *Cohort) Do(ctx context.Context, f func(ctx context.Context, l *Lease) error) error {
-	return lease.Do(ctx, k.Lock, f)
-}
-
-// Locker is the function [Locker] for a Cohort.
-func (k *Cohort) Locker() sync.Locker { return lease.Locker(k.Lock, ErrNotHeld) }
 
 func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
 

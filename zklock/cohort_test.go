@@ -372,13 +372,13 @@ func closeCohort(t *testing.T, at harness.Endpoint) {
 
 func cohortDoes(t *testing.T, at harness.Endpoint) {
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
-	mu := k.Locker()
+	mu := zklock.Locker(k)
 	n := 0 // guarded by both
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 20 {
-				err := k.Do(t.Context(), func(context.Context, *zklock.Lease) error { n++; return nil })
+				err := zklock.Do(t.Context(), k, func(context.Context, *zklock.Lease) error { n++; return nil })
 				if err != nil {
 					t.Error(err)
 				}

@@ -132,6 +132,12 @@
 // all from U+FFF0 on, so also those above U+FFFF. No part of a path can be what a
 // ticket is called, such as lock-0000000001: a lock at /a would wait for it.
 //
+// # Connections
+//
+// A client makes its own connection and cannot take an existing *zk.Conn: it reads the
+// packets that cross it, to know since when a majority of the servers counts the session,
+// which that type does not tell.
+//
 // # Access
 //
 // A client with Username makes nodes for that user only; ACL says something

@@ -185,6 +185,19 @@ func ExampleMulti() {
 	fmt.Println(err)
 }
 
+func ExampleElect() {
+	ctx := context.Background()
+	client := connect(ctx)
+	defer client.Close()
+
+	leader := client.Mutex("/locklab/example", zklock.Options{})
+	err := zklock.Elect(ctx, leader, func(ctx context.Context, lease *zklock.Lease) error {
+		fmt.Println("leads until the work is done, or until ctx ends:", lease.Err() == nil)
+		return ctx.Err()
+	})
+	fmt.Println(err)
+}
+
 // kindExamples runs the examples against a real server.
 func kindExamples(t *testing.T, at harness.Endpoint) {
 	if at.Username != "" || at.TLS != nil {
@@ -206,6 +219,7 @@ func kindExamples(t *testing.T, at harness.Endpoint) {
 		{"SemaphoreV2", ExampleSemaphoreV2, "done: true\n"},
 		{"Mutex_Lock", ExampleMutex_Lock, "held, with a token for the resource: true\n"},
 		{"Locker", ExampleLocker, "alone\n"},
+		{"Elect", ExampleElect, "leads until the work is done, or until ctx ends: true\n<nil>\n"},
 		{"Multi", ExampleMulti, "[/locklab/example/3 /locklab/example/7]\n<nil>\n"},
 	} {
 		if have := printed(t, e.run); have != e.want {

@@ -68,7 +68,7 @@ func ExampleClient_Cohort() {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			err := k.Do(ctx, func(context.Context, *zklock.Lease) error { total++; return nil })
+			err := zklock.Do(ctx, k, func(context.Context, *zklock.Lease) error { total++; return nil })
 			if err != nil {
 				log.Print(err)
 			}

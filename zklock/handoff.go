@@ -7,10 +7,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// marker is the data of a ticket that only its client can write to, and which
-// it writes to when, and only when, it releases the lock.
-const marker = "zklock: sealed until it is released"
-
 // handoffQueue is the protocol of every Mutex: the queue of [recipe.Fair] whose holder hands the lock to the next: the
 // watch event by which a waiter hears of a release is also the lock.
 //
@@ -60,7 +56,7 @@ func enterHandoff(t *ticket) (view, error) {
 				return "", err
 			}
 			if t.sealed = sealed != nil; t.sealed {
-				acl, data = sealed, []byte(marker)
+				acl, data = sealed, c.tag.data()
 			}
 		}
 		path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.unique, data, zk.FlagEphemeralSequential, acl)

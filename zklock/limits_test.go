@@ -208,7 +208,7 @@ func nilContexts(t *testing.T, at harness.Endpoint) {
 	ran := 0
 	for _, err := range []error{
 		zklock.Do(none, c.Mutex(path, zklock.Options{}), func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
-		c.Cohort(path, zklock.CohortOptions{}).Do(none, func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
+		zklock.Do(none, c.Cohort(path, zklock.CohortOptions{}), func(ctx context.Context, _ *zklock.Lease) error { ran++; return ctx.Err() }),
 	} {
 		if err != nil {
 			t.Error(err)

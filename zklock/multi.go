@@ -90,7 +90,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 			return nil, err
 		}
 	}
-	return m.mutexes[0].await(ctx, func() (*Lease, error) {
+	return m.mutexes[0].await(ctx, func(ctx context.Context) (*Lease, error) {
 		var line []*ticket
 		for _, one := range m.mutexes {
 			line = append(line, newTicket(&one.queue, one.p))

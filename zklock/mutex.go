@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"locklab/internal/lease"
 )
@@ -15,6 +16,10 @@ type Options struct {
 	// which the server removes some time after their last child has gone.
 	// It needs ZooKeeper 3.5.3. Otherwise they are persistent and stay.
 	Container bool
+
+	// Wait is the most that one Lock waits, whatever its context allows. The error
+	// then wraps ErrNotAcquired and context.DeadlineExceeded. 0 is no limit.
+	Wait time.Duration
 
 	_ struct{}
 }
@@ -49,7 +54,7 @@ func (c *Client) Mutex(path string, o Options) *Mutex {
 func (m *Mutex) Path() string { return m.path }
 
 // Lock waits for the lock until ctx ends, in order of arrival. It waits on
-// while the servers cannot be reached; only ctx bounds it.
+// while the servers cannot be reached; only ctx and Options.Wait bound it.
 //
 // Alone it takes two requests, behind others three and one watch event, which is
 // the lock. Unlock takes one. A client that waits, or holds the lock, for longer
@@ -63,22 +68,47 @@ func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
 	ctx = orBackground(ctx)
-	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) })
+	return m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) })
 }
 
 // await runs take in a goroutine of the client and waits for it as long as ctx
-// lets it.
-func (q *queue) await(ctx context.Context, take func() (*Lease, error)) (*Lease, error) {
-	l, err := lease.Await(ctx, q.c.spawn, ErrClosed, take, func(l *Lease) { l.release() })
+// lets it, and no longer than Options.Wait.
+func (q *queue) await(ctx context.Context, take func(ctx context.Context) (*Lease, error)) (*Lease, error) {
+	ctx, stop, err := q.bounded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	l, err := lease.Await(ctx, q.c.spawn, ErrClosed, func() (*Lease, error) { return take(ctx) }, func(l *Lease) { l.release() })
 	return l, q.named(ctx, err)
+}
+
+// errWaited is the cause of a context that has ended by Options.Wait.
+var errWaited = errors.New("zklock: waited long enough")
+
+// bounded returns ctx, which also ends after Options.Wait.
+func (q *queue) bounded(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	switch wait := q.o.Wait; {
+	case wait < 0:
+		return nil, nil, fmt.Errorf("%w: a wait of %v: want more than 0, or 0 for no limit", ErrUsage, wait)
+	case wait == 0:
+		return ctx, func() {}, nil
+	default:
+		ctx, stop := context.WithTimeoutCause(ctx, wait, errWaited)
+		return ctx, stop, nil
+	}
 }
 
 // named says which lock was not taken if err is only that ctx has ended.
 func (q *queue) named(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	switch {
+	case err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()):
+		return err
+	case context.Cause(ctx) == errWaited:
+		return fmt.Errorf("%w: lock %s: not within %v: %w", ErrNotAcquired, q.path, q.o.Wait, err)
+	default:
 		return fmt.Errorf("zklock: lock %s: %w", q.path, err)
 	}
-	return err
 }
 
 // A Lockable is what gives leases: a [Mutex], [Reentrant], [Owner], [RWMutex],
@@ -94,6 +124,15 @@ type Lockable interface {
 // ErrNotHeld says that f ran, at least at its end, without the lock.
 func Do(ctx context.Context, m Lockable, f func(ctx context.Context, l *Lease) error) error {
 	return lease.Do(ctx, m.Lock, f)
+}
+
+// Elect calls lead while it holds the lock, as the leader of all that do so with the
+// same lock. The context of lead ends when the lock is lost; when lead has returned
+// after that, whatever it returns, Elect waits for the lock again. Otherwise it gives
+// the lock back and returns what lead has returned. When ctx ends it returns an error
+// that wraps that of ctx, and when Lock fails that of Lock.
+func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Lease) error) error {
+	return lease.Elect(ctx, m.Lock, ErrLost, lead)
 }
 
 // Locker returns m in the shape of a sync.Locker. Its methods panic where Lock

@@ -98,7 +98,11 @@ func (o *Owner) share() *possession {
 }
 
 func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx = orBackground(ctx)
+	ctx, stop, err := o.q.bounded(orBackground(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, o.q.named(ctx, err)

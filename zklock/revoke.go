@@ -77,7 +77,7 @@ func (c *Client) revoke(path string) error {
 	if err != nil {
 		return err
 	}
-	if string(data) == marker {
+	if sealedData(data) {
 		return ErrNotRevocable
 	}
 	_, err = c.conn.Set(path, revokeMark, -1)

@@ -71,7 +71,7 @@ func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(
 
 func (m *RWMutex) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {
 	ctx = orBackground(ctx)
-	return m.await(ctx, func() (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) })
+	return m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) })
 }
 
 // RLocker returns the reader's side of m, for [Do] and [Locker].

@@ -49,7 +49,9 @@ func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock
 
 func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
 	ctx = orBackground(ctx)
-	return s.await(ctx, func() (*Lease, error) { return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try) })
+	return s.await(ctx, func(ctx context.Context) (*Lease, error) {
+		return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try)
+	})
 }
 
 // heldMark is what a holder writes into its ticket for the one behind.

@@ -58,7 +58,7 @@ func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
 	if err := checkPath(s.path); err != nil { // "" is none, though /locks is one
 		return nil, err
 	}
-	return s.leases.await(ctx, func() (*Lease, error) {
+	return s.leases.await(ctx, func(ctx context.Context) (*Lease, error) {
 		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, s.permit)})
 		if err != nil {
 			return nil, err

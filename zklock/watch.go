@@ -81,9 +81,10 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, known := parseTag(data)
 	w := &ticketWatch{
 		wake:   wake,
-		sealed: string(data) == marker && stat.Version == 0,
+		sealed: known && stat.Version == 0,
 		cuts:   cuts,
 		taken:  make(chan struct{}),
 	}

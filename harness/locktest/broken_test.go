@@ -35,7 +35,7 @@ func tries(t *testing.T) int {
 // persistence is the stress time for each try; a try ends with the first
 // failure, so only a machine that is busy with other things needs it: see
 // DefaultStress.
-const persistence = 20 * time.Second
+const persistence = time.Minute
 
 // hasty is the patience with a lock that must be found stuck: it stays so for
 // any patience. All other locks get the default, since what they fail must not

@@ -15,6 +15,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 )
 
 // decodeByLibrary is how hdrhistogram-go reads a histogram.
@@ -166,8 +167,7 @@ func BenchmarkAppend(b *testing.B) {
 		}
 		syncs = append(syncs, float64(time.Since(begin).Microseconds())/1000)
 	}
-	slices.Sort(syncs)
-	b.ReportMetric(syncs[len(syncs)/2], "sync-ms")
+	b.ReportMetric(stat.Median(syncs), "sync-ms")
 	if err := w.Finish(func(*Manifest) {}); err != nil {
 		b.Fatal(err)
 	}

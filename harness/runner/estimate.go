@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"locklab/harness/stat"
 	"math"
 	"slices"
 	"time"
@@ -72,7 +73,7 @@ func (p *Plan) Probe(ctx context.Context) error {
 			}
 		}
 		if len(factors) > 0 {
-			cost[kind] = midmean(factors)
+			cost[kind] = stat.MidMean(factors)
 		}
 	}
 	p.cost = cost
@@ -90,18 +91,6 @@ func spread(cases []Case, kind string, n int) []Case {
 		out[i] = all[(2*i+1)*len(all)/(2*n)]
 	}
 	return out
-}
-
-// midmean returns the mean of the middle half of xs, which is not empty: one
-// process that met a burst of other work says little about hundreds to come.
-func midmean(xs []float64) (sum float64) {
-	sorted := slices.Sorted(slices.Values(xs))
-	quarter := len(sorted) / 4
-	middle := sorted[quarter : len(sorted)-quarter]
-	for _, x := range middle {
-		sum += x / float64(len(middle))
-	}
-	return sum
 }
 
 // A progress is how far a run has come and how fast.

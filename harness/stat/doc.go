@@ -8,5 +8,5 @@
 // Where benchstat's library, github.com/aclements/go-moremath/stats, has a test
 // or a distribution, it is that one.
 //
-// Rank 1. It may import no other package of this module.
+// Rank 0. It may import no other package of this module.
 package stat

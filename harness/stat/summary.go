@@ -68,6 +68,24 @@ func middle(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
+// MidMean returns the mean of the middle half of xs: of one value in four from
+// either end it counts nothing, and it uses more of the others than the median.
+// Values that are NaN are left out; of none it is NaN.
+func MidMean(xs []float64) float64 {
+	sorted := numbers(xs)
+	slices.Sort(sorted)
+	quarter := len(sorted) / 4
+	half := sorted[quarter : len(sorted)-quarter]
+	if len(half) == 0 {
+		return math.NaN()
+	}
+	sum := 0.0
+	for _, x := range half {
+		sum += x / float64(len(half))
+	}
+	return sum
+}
+
 // between returns the summary of sorted whose bounds are the values of that rank
 // from either end.
 func between(sorted []float64, rank int, confidence float64) Summary {

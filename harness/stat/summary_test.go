@@ -123,6 +123,37 @@ func TestMedianRankKnown(t *testing.T) {
 	}
 }
 
+// TestLastRank: no guess, however far off, changes the rank.
+func TestLastRank(t *testing.T) {
+	for _, c := range []struct {
+		level      float64
+		rank       int
+		confidence float64
+	}{{0.05, 9, 0.1}, {0.2, 8, 0.2}, {0.45, 5, 0.5}, {0.85, 1, 0.9}, {0.95, 1, 0.9}} {
+		for near := -1; near < 12; near++ {
+			rank, confidence := lastRank(9, near, c.level, func(k int) float64 { return float64(10-k) / 10 })
+			if rank != c.rank || confidence != c.confidence {
+				t.Errorf("at %v, guess %d: rank %d with %v, want %d with %v", c.level, near, rank, confidence, c.rank, c.confidence)
+			}
+		}
+	}
+}
+
+func TestMidMean(t *testing.T) {
+	for _, c := range []struct {
+		xs   []float64
+		want float64
+	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 4}, {[]float64{100, 1, 2, 4}, 3}, {[]float64{math.NaN(), 7}, 7}, {[]float64{8, 3, 1, 2, 4, 5, 7, 600}, 4.75}} {
+		before := slices.Clone(c.xs)
+		if got := MidMean(c.xs); got != c.want || !slices.EqualFunc(c.xs, before, func(a, b float64) bool { return a == b || a != a && b != b }) {
+			t.Errorf("MidMean(%v) is %v, want %v", before, got, c.want)
+		}
+	}
+	if got := MidMean(nil); !math.IsNaN(got) {
+		t.Errorf("MidMean of nothing is %v", got)
+	}
+}
+
 func TestMedian(t *testing.T) {
 	for _, c := range []struct {
 		xs   []float64

@@ -45,13 +45,6 @@ func (f ranking) seem() []candidate {
 	})
 }
 
-func seems(n int) string {
-	if n == 1 {
-		return "seems"
-	}
-	return "seem"
-}
-
 // names returns the names of the locks of cs.
 func names(cs []candidate) (out []string) {
 	for _, c := range cs {
@@ -83,7 +76,7 @@ func (c contest) preference(use candidate, f ranking) string {
 	}
 	text := fmt.Sprintf("of the %d that tie ", len(f.ties))
 	if len(f.alike) < len(f.ties) {
-		text += fmt.Sprintf("(%s %s slower, which is not proven) ", numfmt.List(names(f.seem()), 6), seems(len(f.ties)-len(f.alike)))
+		text += fmt.Sprintf("(%s %s slower, which is not proven) ", numfmt.List(names(f.seem()), 6), numfmt.Choose(len(f.ties)-len(f.alike), "seems", "seem"))
 	}
 	switch {
 	case fair && simple:

@@ -48,7 +48,7 @@ func (e Environment) Checks() []Check {
 	}
 	limit, load := "none", ""
 	if e.CPULimit > 0 {
-		limit = fmt.Sprintf("%.3g CPUs", e.CPULimit)
+		limit = numfmt.Number(e.CPULimit) + " CPUs"
 	}
 	if e.Load != nil {
 		load = fmt.Sprintf("%.2f threads on %s", *e.Load, numfmt.Plural(e.CPUs, "CPU"))
@@ -76,8 +76,8 @@ func (e Environment) Checks() []Check {
 		{Kind: kindLoad, Name: "load before the start", Found: load},
 		{Kind: kindClock, Name: "clock of the samples", Found: e.Clock},
 		{Kind: kindTSC, Name: "time-stamp counter", Found: found(e.TSC != "", "%s; the kernel keeps time by %s", e.TSC, e.Clocksource)},
-		{Kind: kindFloor, Name: "timer floor", Found: found(e.ClockFloor > 0, "%.3g ns", e.ClockFloor)},
-		{Kind: kindStep, Name: "timer step", Found: found(e.ClockStep > 0, "%.3g ns", e.ClockStep)},
+		{Kind: kindFloor, Name: "timer floor", Found: found(e.ClockFloor > 0, "%s ns", numfmt.Number(e.ClockFloor))},
+		{Kind: kindStep, Name: "timer step", Found: found(e.ClockStep > 0, "%s ns", numfmt.Number(e.ClockStep))},
 		{Kind: kindRate, Name: "rate of the clock", Found: found(e.ClockRate == "measured", "measurements differ by %.2g ppm", e.ClockError)},
 		{Kind: kindSkew, Name: "clocks of the processors", Found: found(e.Skew.CPUs > 0, "within %.0f ns, %s", e.Skew.Bound, numfmt.Plural(e.Skew.Backward, "backward step"))},
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness/stat"
 )
 
 // A Clock times short spans with the fastest counter of the machine. Get one
@@ -108,9 +109,8 @@ func measureHz() (hz, ppm float64) {
 // that was stopped, does not count, and by how many ppm of that the greatest
 // exceeds the least.
 func agree(rates []float64) (median, ppm float64) {
-	slices.Sort(rates)
-	median = rates[len(rates)/2]
-	return median, (rates[len(rates)-1] - rates[0]) / median * 1e6
+	median = stat.Median(rates)
+	return median, (slices.Max(rates) - slices.Min(rates)) / median * 1e6
 }
 
 // pair reads both clocks at one moment: of many tries the one in which the two
@@ -144,8 +144,7 @@ func readingTicks() float64 {
 		costs = append(costs, cost)
 		sum += cost
 	}
-	slices.Sort(costs)
-	if median := costs[chains/2]; median > 0 {
+	if median := stat.Median(costs); median > 0 {
 		return median
 	}
 	return sum / chains // most chains fit between two steps of the clock

@@ -5,5 +5,5 @@
 // measurement worth less than it seems. It reports what a system does
 // not offer, with the reason.
 //
-// Rank 1. It may import atomics and harness; it must not import a lock.
+// Rank 1. It may import atomics, harness and harness/stat; it must not import a lock.
 package machine

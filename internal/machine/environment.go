@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -89,7 +88,7 @@ func (e Environment) String() string {
 	}
 	parts = append(parts, cpus)
 	if e.CPULimit > 0 {
-		parts = append(parts, fmt.Sprintf("limit %.3g CPUs", e.CPULimit))
+		parts = append(parts, "limit "+numfmt.Number(e.CPULimit)+" CPUs")
 	}
 	system := e.OS
 	if v := shortKernel(e.Kernel); v != "" {

@@ -2,8 +2,8 @@ package machine
 
 import (
 	"fmt"
+	"locklab/harness/stat"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -50,15 +50,8 @@ func benchmarkMove(b *testing.B, cpus []int, work func()) {
 		work()
 		took[moves] = append(took[moves], float64(threadTime(b)-start))
 	}
-	median := func(v []float64) float64 {
-		if len(v) == 0 {
-			return 0
-		}
-		slices.Sort(v)
-		return v[len(v)/2]
-	}
-	b.ReportMetric(median(took[false]), "stay-ns")
-	b.ReportMetric(median(took[true])-median(took[false]), "move-ns")
+	b.ReportMetric(stat.Median(took[false]), "stay-ns")
+	b.ReportMetric(stat.Median(took[true])-stat.Median(took[false]), "move-ns")
 }
 
 // pinned keeps the goroutine on its thread until the function that it returns is

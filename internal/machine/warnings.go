@@ -44,7 +44,7 @@ func (e Environment) Warnings() []harness.Warning {
 		"this process has one processor, so no two workers ever run at the same time",
 		"use a machine, or a container, with at least two processors")
 	warn(e.CPULimit > 0 && e.CPULimit < float64(e.CPUs), kindLimit,
-		fmt.Sprintf("the control group allows %.3g of %s, and stops all threads when that is used up", e.CPULimit, numfmt.Plural(e.CPUs, "processor")),
+		fmt.Sprintf("the control group allows %s of %s, and stops all threads when that is used up", numfmt.Number(e.CPULimit), numfmt.Plural(e.CPUs, "processor")),
 		"lift the CPU limit of the container, or allow it whole processors by a cpuset")
 	warn(e.Governor != "" && e.Governor != "none" && e.Governor != "performance", kindGovernor,
 		fmt.Sprintf("the frequency governor is %q, so the processor speed follows the load", e.Governor),
@@ -104,7 +104,7 @@ func (e Environment) clockWarnings() []harness.Warning {
 	if e.ClockStep > maxStep {
 		ws = append(ws, harness.Warning{
 			Kind:   kindStep,
-			Text:   fmt.Sprintf("the clock advances in steps of %.3g ns, so a single span below %.0f ns is not known", e.ClockStep, 5*(e.ClockFloor+e.ClockStep)),
+			Text:   fmt.Sprintf("the clock advances in steps of %s ns, so a single span below %.0f ns is not known", numfmt.Number(e.ClockStep), 5*(e.ClockFloor+e.ClockStep)),
 			Remedy: "read short spans from the throughput, not from the percentiles",
 		})
 	}

@@ -3,10 +3,10 @@ package machine
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness/stat"
 )
 
 // Work is CPU work of known length: how long one iteration of [Do] takes on
@@ -26,23 +26,22 @@ func CalibrateWork(c Clock) Work {
 	for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
 		Do(iterations)
 	}
-	spans := make([]int64, samples)
+	spans := make([]float64, samples)
 	for i := range spans {
 		start := c.Now()
 		Do(iterations)
-		spans[i] = c.Nanoseconds(c.Now() - start)
+		spans[i] = float64(c.Nanoseconds(c.Now() - start))
 	}
-	slices.Sort(spans)
-	median := spans[samples/2]
+	median := stat.Median(spans)
 	if median <= 0 {
 		// The clock is too coarse for one span (a browser's): time them together.
 		start := time.Now()
 		for range samples {
 			Do(iterations)
 		}
-		median = max(1, int64(time.Since(start))/samples)
+		median = max(1, float64(time.Since(start))/samples)
 	}
-	return Work{perNs: iterations / float64(median)}
+	return Work{perNs: iterations / median}
 }
 
 // Iterations returns how many iterations of Do take d: 0 for d <= 0, else at

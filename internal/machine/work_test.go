@@ -2,22 +2,21 @@ package machine
 
 import (
 	"fmt"
+	"locklab/harness/stat"
 	"math"
-	"slices"
 	"testing"
 	"time"
 )
 
 // took returns the median time of Do(n), in ns.
 func took(c Clock, n int) float64 {
-	spans := make([]int64, 31)
+	spans := make([]float64, 31)
 	for i := range spans {
 		start := c.Now()
 		Do(n)
-		spans[i] = c.Nanoseconds(c.Now() - start)
+		spans[i] = float64(c.Nanoseconds(c.Now() - start))
 	}
-	slices.Sort(spans)
-	return float64(spans[len(spans)/2])
+	return stat.Median(spans)
 }
 
 // TestDoIsMonotone also fails if the compiler removes the whole loop.

@@ -123,10 +123,19 @@ func Sentence(s string) string {
 
 // Plural returns "1 worker", "2 workers".
 func Plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
+	return fmt.Sprintf("%d %s", n, Noun(n, noun))
+}
+
+// Noun returns noun as it stands after the number n: "worker", "workers".
+func Noun(n int, noun string) string { return Choose(n, noun, noun+"s") }
+
+// Choose returns one if n is 1, else more: words that agree with a number, such as
+// "is" and "are".
+func Choose(n int, one, more string) string {
+	if n == 1 {
+		return one
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return more
 }
 
 // List joins names: "a, b and c", or "a, b and 5 more" beyond most of them.

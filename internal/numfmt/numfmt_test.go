@@ -14,6 +14,7 @@ func TestFormats(t *testing.T) {
 		{Number(2), "2"}, {Number(0.1234), "0.123"}, {Number(1234.5), "1235"}, {Number(math.Inf(1)), "∞"}, {Number(math.NaN()), "–"},
 		{Times(1.04), "1 times"}, {Times(1.26), "1.3 times"}, {Times(1234), "1200 times"}, {Times(123456), "120 000 times"},
 		{Plural(1, "round"), "1 round"}, {Plural(0, "round"), "0 rounds"}, {Plural(2, "round"), "2 rounds"},
+		{Noun(1, "round"), "round"}, {Noun(0, "round"), "rounds"}, {Choose(1, "is", "are"), "is"}, {Choose(2, "is", "are"), "are"}, {Choose(0, "is", "are"), "are"},
 		{List(nil, 2), ""}, {List([]string{"a"}, 2), "a"}, {List([]string{"a", "b", "c"}, 3), "a, b and c"}, {List([]string{"a", "b", "c", "d"}, 3), "a, b and 2 more"},
 		{Sentence("no"), "No."}, {Sentence(""), ""}, {Sentence("Über."), "Über."},
 	} {

@@ -5,6 +5,10 @@
 -- command takes: Redis 7.0.15 crashes over a SET without a key. Before 7 none can tell.
 local needs = string.match(ARGV[#ARGV], '^needs (.*)$')
 if needs and redis.acl_check_cmd then
+  -- The server may lack the scripts that renew and release, which only EVAL sends.
+  if not redis.acl_check_cmd('eval', 'return 1', '1', KEYS[1]) then
+    return redis.error_reply('NOPERM this user may not send eval, by which the lock is renewed or released')
+  end
   for command, n in string.gmatch(needs, '(%a+)/(%d)') do
     local request = {command, KEYS[1], '1', '1'}
     if not redis.acl_check_cmd(unpack(request, 1, 1 + n)) then

@@ -1,8 +1,9 @@
-// A program that uses a Redis lock.
+// A program that uses a Redis lock, if there is a server.
 package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -10,11 +11,12 @@ import (
 )
 
 func main() {
-	locks := redislock.NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"}), redislock.ClientOptions{})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", ContextTimeoutEnabled: true})
+	defer rdb.Close()
+	locks := redislock.NewClient(rdb, redislock.ClientOptions{})
 	defer locks.Close()
-	err := redislock.Do(context.Background(), locks.Mutex("a", redislock.Options{}), func(context.Context, *redislock.Lease) error {
-		println("held")
-		return nil
-	})
-	println(err)
+	err := redislock.Do(ctx, locks.Mutex("one", redislock.Options{}), func(context.Context, *redislock.Lease) error { return nil })
+	println(err == nil)
 }

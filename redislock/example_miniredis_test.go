@@ -1,0 +1,97 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"sync/atomic"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"locklab/internal/leaktest"
+	"locklab/redislock"
+)
+
+// reindexer is the code of a service: only one process may run it.
+type reindexer struct {
+	locks *redislock.Client
+	runs  atomic.Int32
+}
+
+var errBusy = errors.New("another process does it")
+
+func (r *reindexer) run(ctx context.Context) error {
+	l, err := r.locks.Mutex("locks:reindex", redislock.Options{}).TryLock(ctx)
+	if errors.Is(err, redislock.ErrNotAcquired) {
+		return errBusy
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Unlock(context.WithoutCancel(ctx))
+	r.runs.Add(1)
+	return nil
+}
+
+// A test of a service can do without a server: every kind of lock works with miniredis,
+// which runs in the process. That shows what the code does when it has the lock and
+// when another has it. It shows nothing of a lock that is lost: the time of miniredis
+// stands still, so no lease ends unless the test says FastForward; it has no pauses, no
+// failover, no replies that are lost; and it runs scripts in a Lua of its own, not as
+// Redis does. For these use a real server, and a proxy in front of it.
+func Example_miniredis() {
+	server, err := miniredis.Run()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
+	defer rdb.Close()
+	locks := redislock.NewClient(rdb, redislock.ClientOptions{})
+	defer locks.Close()
+
+	ctx, service := context.Background(), &reindexer{locks: locks}
+	fmt.Println("free:", service.run(ctx), service.runs.Load())
+
+	// Another process has the lock: a second client.
+	other := redislock.NewClient(rdb, redislock.ClientOptions{})
+	defer other.Close()
+	held, err := other.Mutex("locks:reindex", redislock.Options{}).Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("held:", service.run(ctx), service.runs.Load())
+	if err := held.Unlock(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("free again:", service.run(ctx), service.runs.Load())
+	// Output:
+	// free: <nil> 1
+	// held: another process does it 1
+	// free again: <nil> 2
+}
+
+// TestMiniredis: the example's claim that every kind of lock works with miniredis.
+func TestMiniredis(t *testing.T) {
+	leaktest.Own(t)
+	server := miniredis.NewMiniRedis()
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
+	defer rdb.Close()
+	c := redislock.NewClient(rdb, redislock.ClientOptions{})
+	defer c.Close()
+	for _, make := range lockables() {
+		name := newKey()
+		m, rival := make(c, name, redislock.Options{}), make(c, name, redislock.Options{})
+		l := lock(t, m)
+		got := begun(t, rival)
+		unlock(t, l)
+		unlock(t, take(t, got))
+	}
+}

@@ -1,0 +1,55 @@
+package zklock_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+// TestMixedVersions: a waiter behind a ticket of this version takes the event of a write
+// to it for the lock. Behind one of another version or program it lists the queue, and
+// waits until the ticket has gone.
+func TestMixedVersions(t *testing.T) {
+	t.Parallel()
+	var tests []serverTest
+	for name, data := range map[string]string{
+		"this version":        "zklock-sealed 1 another and its name",
+		"before versions":     "zklock: sealed until it is released",
+		"a version to come":   "zklock-sealed 2 another name and more",
+		"a marker alone":      "zklock-sealed",
+		"Curator, an address": "127.0.0.1",
+		"zk.Lock":             "",
+	} {
+		tests = append(tests, serverTest{name, func(t *testing.T, at harness.Endpoint) { behindTicketWith(t, at, data) }})
+	}
+	atOnce(t, endpoint(t), tests)
+}
+
+func behindTicketWith(t *testing.T, at harness.Endpoint, data string) {
+	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{Name: "the one behind"})
+	m := c.Mutex(newPath(), zklock.Options{})
+	unlock(t, lock(t, m)) // makes the parents
+	head, err := see.Create(m.Path()+"/_c_another-lock-", []byte(data), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := waiting(t, t.Context(), m, see, 2)
+	if _, err := see.Set(head, []byte(data), -1); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(data, "zklock-sealed 1 ") {
+		empty(t, next)
+		if err := see.Delete(head, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := take(t, next)
+	if data, _, err := see.Get(zklock.Node(l)); err != nil || !strings.HasSuffix(string(data), " the one behind") {
+		t.Errorf("the ticket has %q, %v, want the name of its client", data, err)
+	}
+	unlock(t, l)
+}
