@@ -61,7 +61,7 @@ func (p *Program) spinLocks() (locks []*harness.Variant) {
 }
 
 // exampleLocks finds the locks that an example names.
-var exampleLocks = regexp.MustCompile(`(?:--locks|locklab trace) (\S+)`)
+var exampleLocks = regexp.MustCompile(`(?:--locks|--to|locklab trace) (\S+)`)
 
 // examples returns the examples of a command that this program can run, with its
 // name: those that name a lock are left out if it has none so called.

@@ -52,6 +52,10 @@ type ClientOptions struct {
 	// client with the same credentials, or all clients if there are none.
 	ACL []zk.ACL
 
+	// Trace is told of every Lock of this client, and of the leases, after the Trace that
+	// is in the context.
+	Trace *Trace
+
 	_ struct{}
 }
 
@@ -65,6 +69,8 @@ type Client struct {
 	margin  time.Duration
 	servers int // addresses it may turn to
 
+	trace *Trace // or nil
+
 	guardMost time.Duration
 	stall     func() // of tests: called when a ticket was made, before all else; may be nil
 
@@ -72,11 +78,12 @@ type Client struct {
 	shut context.CancelFunc
 
 	mu       sync.Mutex
-	session  int             // rises when a session expires
-	isUp     bool            // a server talks to us
-	up       chan struct{}   // closed while isUp
-	leases   map[*Lease]bool // held as far as we know
-	watchdog *time.Timer     // not nil while there are leases
+	session  int                  // rises when a session expires
+	isUp     bool                 // a server talks to us
+	up       chan struct{}        // closed while isUp
+	leases   map[*Lease]bool      // held as far as we know
+	traced   map[*Lease]time.Time // those with a Trace, which has heard that they last until then
+	watchdog *time.Timer          // not nil while there are leases
 	watches  map[string]<-chan zk.Event
 	sweepAt  int
 	cuts     int // how often the connection has broken
@@ -127,6 +134,7 @@ func dial(ctx context.Context, servers []string, o ClientOptions) (*Client, erro
 		tag:       tag{rand.Text(), o.Name},
 		margin:    o.Margin,
 		servers:   len(servers),
+		trace:     o.Trace,
 		guardMost: guardMost,
 		up:        make(chan struct{}),
 		leases:    make(map[*Lease]bool),

@@ -108,7 +108,7 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 		most = DefaultHandovers
 	}
 	return &Cohort{
-		queue:      queue{c, path, Options{Container: o.Container, Wait: o.Wait}},
+		queue:      queue{c: c, path: path, o: Options{Container: o.Container, Wait: o.Wait}},
 		most:       max(0, min(most, MaxHandovers)),
 		localFirst: o.LocalFirst,
 	}
@@ -124,7 +124,12 @@ func (k *Cohort) Path() string { return k.path }
 // with those of a Mutex. The scheme needs zxids under 2^55; behind an ensemble
 // that has had 2^23 elections, Lock fails.
 func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
-	ctx, stop, err := k.bounded(orBackground(ctx))
+	ctx, a := k.begin(ctx)
+	return a.end(k.wait(ctx))
+}
+
+func (k *Cohort) wait(ctx context.Context) (*Lease, error) {
+	ctx, stop, err := k.bounded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +137,10 @@ func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, k.named(ctx, err)
 	}
-	w := k.join()
+	w, ahead := k.join()
+	if ahead >= 0 {
+		traceOf(ctx).queued(k.path, ahead)
+	}
 	select {
 	case t := <-w.grant:
 		return t.l, t.err
@@ -148,7 +156,12 @@ func (k *Cohort) Lock(ctx context.Context) (*Lease, error) {
 // TryLock takes the lock if it is free and has no waiters, here or in
 // another client. The error wraps ErrNotAcquired if it is not.
 func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
-	ctx, stop, err := k.bounded(orBackground(ctx))
+	ctx, a := k.begin(ctx)
+	return a.end(k.try(ctx))
+}
+
+func (k *Cohort) try(ctx context.Context) (*Lease, error) {
+	ctx, stop, err := k.bounded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -185,16 +198,19 @@ func (k *Cohort) TryLock(ctx context.Context) (*Lease, error) {
 
 func (k *Cohort) failed(err error) error { return fmt.Errorf("zklock: lock %s: %w", k.path, err) }
 
-// join puts a waiter at the end of the line.
-func (k *Cohort) join() *waiter {
-	w := &waiter{grant: make(chan grant, 1)}
+// join puts a waiter at the end of the line, behind so many, or -1 if it is the first
+// and none of the client has the lock.
+func (k *Cohort) join() (w *waiter, ahead int) {
+	w = &waiter{grant: make(chan grant, 1)}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	ahead = k.line.Len()
 	w.place = k.line.PushBack(w)
 	if !k.busy {
 		k.busy = k.c.spawn(k.drive) // else the client is closed, as w will see
+		ahead = -1
 	}
-	return w
+	return w, ahead
 }
 
 // abandon ends the wait of w. If the lock has been granted to it meanwhile, the

@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type contacts struct {
 	busy    bool             // the timer has sent one, which is not answered
 	tried   time.Time        // when that was
 	patient time.Duration    // more than usual, if 0 is not enough; see impatience
+	told    bool             // of a failure since one was sent
 	below   bool             // the root may not be read: check a node of ours
 
 	one sync.Mutex // held while a contact is on its way
@@ -66,6 +68,9 @@ func (c *Client) keepContact() {
 		k.timer = nil
 		return
 	}
+	if len(c.traced) > 0 {
+		c.work.Go(c.renewed) // by what was written
+	}
 	k.timer.Reset(max(time.Millisecond, c.doContact(c.conn.Proof(), time.Now())))
 }
 
@@ -82,23 +87,38 @@ func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 			k.patient = min(2*c.impatience(), c.conn.SessionTimeout())
 			c.work.Go(c.conn.Cut)
 		}
+		c.renewalFailed(fmt.Errorf("zklock: no server has answered a write for %v", now.Sub(p.Unanswered).Round(time.Millisecond)))
 		return c.impatience()
 	case !p.Committed.IsZero():
-		k.patient = 0
+		k.patient, k.told = 0, false
 	}
 	if left := c.contactDue(p, now).Sub(now); left > 0 {
 		return left
 	}
-	if c.isUp && !k.busy { // else its end, or the next session, will say
+	switch {
+	case !c.isUp:
+		c.renewalFailed(errNoConnection)
+	case !k.busy: // else its end, or the next session, will say
 		k.busy, k.tried = true, now
-		c.work.Go(func() {
-			c.contact(p.Since)
-			c.mu.Lock()
-			k.busy = false
-			c.mu.Unlock()
-		})
+		c.work.Go(func() { c.contacted(c.contact(p.Since)) })
 	}
 	return soon
+}
+
+// errNoConnection is why no server confirms the session.
+var errNoConnection = errors.New("zklock: no connection to a server that could confirm the session")
+
+// contacted notes what has come of a contact that the timer has sent.
+func (c *Client) contacted(err error) {
+	c.mu.Lock()
+	c.contacts.busy = false
+	if err != nil && !c.closed {
+		c.renewalFailed(fmt.Errorf("zklock: confirm the session: %w", err))
+	}
+	c.mu.Unlock()
+	if err == nil {
+		c.renewed()
+	}
 }
 
 // contactDue returns when the next contact is to be sent: at once on a new

@@ -106,6 +106,14 @@
 //
 // A nil context counts as context.Background(), in every method.
 //
+// # Observing
+//
+// [WithTrace] tells what a Lock does, and what becomes of its lease, and
+// [ClientOptions].Trace does so for all locks of a client, for metrics and logs: a wait
+// begins and ends; Lock succeeds or fails; a majority of the servers confirms the session,
+// or a confirmation fails, with the time that is left; the lease is released or lost.
+// [Client.Stats] counts the requests. [ClientOptions].Name is in the data of tickets.
+//
 // # Other libraries
 //
 // Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex

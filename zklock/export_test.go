@@ -63,7 +63,7 @@ func HandOverAfterExpiry(k *Cohort) (bool, error) {
 
 // ServeAndAbandon lets a waiter of k be served and give up before it hears of it.
 func ServeAndAbandon(k *Cohort) {
-	w := k.join()
+	w, _ := k.join()
 	w.grant <- <-w.grant
 	k.abandon(w)
 }

@@ -25,6 +25,18 @@ func (c *Client) guardAfter() time.Duration { return min(c.guardMost, c.conn.Ses
 // wait returns when it is time to look again, then with the zero view, or when
 // it has turned out what a look would show.
 func (t *ticket) wait(ctx context.Context, v view) (view, error) {
+	trace := traceOf(ctx)
+	if !t.queued {
+		t.queued = true
+		trace.queued(t.q.lockPath(), t.place)
+	}
+	v, why, err := t.sleep(ctx, v)
+	trace.woken(t.q.lockPath(), why)
+	return v, err
+}
+
+// sleep is wait that says why it is over, "" with an error.
+func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 	c := t.q.c
 	var slow <-chan time.Time
 	if v.gives && t.own == nil { // else nothing is decided without a look
@@ -48,29 +60,37 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 				ev = v.ticket.take(ev, ok)
 			}
 			if v.gives && v.ticket.gave(c, ev) && !t.disturbed() {
-				return view{head: true, token: t.czxid}, nil
+				return view{head: true, token: t.czxid}, WakeGrant, nil
 			}
-			return view{}, nil
+			return view{}, wakeBy(ev), nil
 		case <-again:
-			return view{}, nil
+			return view{}, WakeTime, nil
 		case <-t.own:
 			t.own = nil
-			return view{}, nil
+			return view{}, WakeDoubt, nil
 		case <-slow:
 			_, _, own, err := c.conn.GetW(t.path())
 			if errors.Is(err, zk.ErrNoNode) {
-				return view{gone: true}, nil
+				return view{gone: true}, WakeDoubt, nil
 			}
 			if err != nil {
-				return view{}, fmt.Errorf("zklock: watch %s: %w", t.path(), err)
+				return view{}, "", fmt.Errorf("zklock: watch %s: %w", t.path(), err)
 			}
 			t.own = own
 		case <-ctx.Done():
-			return view{}, ctx.Err()
+			return view{}, "", ctx.Err()
 		case <-c.open.Done():
-			return view{}, ErrClosed
+			return view{}, "", ErrClosed
 		}
 	}
+}
+
+// wakeBy returns what a waiter is told by ev, which is no grant.
+func wakeBy(ev zk.Event) Wake {
+	if ev.Type == zk.EventNotWatching || ev.Type == zk.EventSession {
+		return WakeDoubt
+	}
+	return WakeMessage
 }
 
 // disturbed reports whether the watch on the own ticket has fired. Events come

@@ -1,7 +1,6 @@
 package zklock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +32,9 @@ type Lease struct {
 	end      context.CancelCauseFunc
 	unlocked atomic.Bool
 	slow     *time.Timer // starts the guard of the node; nil if there is none
+
+	trace *Trace    // of the Lock that has returned it, or nil
+	since time.Time // when it has, if there is a trace
 }
 
 // unlockWait bounds Unlock.
@@ -94,7 +96,11 @@ func (l *Lease) release() error {
 		l.end(fmt.Errorf("%w: its node was gone", ErrLost))
 	}
 	l.c.forget(l)
-	return l.lost()
+	err = l.lost()
+	if err == nil {
+		l.released()
+	}
+	return err
 }
 
 // Token returns the fencing token: it rises strictly from holder to holder of
@@ -116,7 +122,7 @@ func (l *Lease) TokenOf(path string) uint64 {
 			return part.token
 		}
 	}
-	if path == cmp.Or(l.name, l.path) {
+	if path == l.lockPath() {
 		return l.token
 	}
 	return 0

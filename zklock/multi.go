@@ -81,16 +81,16 @@ func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, f
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx = orBackground(ctx)
 	if len(m.mutexes) == 0 {
 		return nil, ErrNoPath
 	}
+	ctx, a := m.mutexes[0].begin(ctx)
 	for _, one := range m.mutexes { // before any is taken
 		if err := checkPath(one.path); err != nil {
-			return nil, err
+			return a.end(nil, err)
 		}
 	}
-	return m.mutexes[0].await(ctx, func(ctx context.Context) (*Lease, error) {
+	return a.end(m.mutexes[0].await(ctx, func(ctx context.Context) (*Lease, error) {
 		var line []*ticket
 		for _, one := range m.mutexes {
 			line = append(line, newTicket(&one.queue, one.p))
@@ -100,7 +100,7 @@ func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 			return nil, err
 		}
 		return join(parts), nil
-	})
+	}))
 }
 
 // takeAll takes a lease by each ticket in turn. It begins again if one of them
@@ -118,8 +118,8 @@ func takeAll(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 		if err := again.wait(ctx, line[0].q.c); err != nil {
 			return nil, err
 		}
-		for i, t := range line {
-			line[i] = newTicket(t.q, t.p)
+		for _, t := range line {
+			t.anew()
 		}
 	}
 }
@@ -132,7 +132,10 @@ func takeOnce(ctx context.Context, try bool, line []*ticket) ([]*Lease, error) {
 	wait, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	var ls []*Lease
-	for _, t := range line {
+	for i, t := range line {
+		if i > 0 && t.q.lockPath() == line[i-1].q.lockPath() {
+			t.queued = t.queued || line[i-1].queued // it is one lock
+		}
 		l, err := t.lock(wait, try)
 		if err == nil {
 			defer context.AfterFunc(l.alive, giveUp)()

@@ -47,7 +47,7 @@ type Mutex struct {
 // node and its parents are made when needed, and never written to: their data is
 // the user's. A path that cannot be is an error of Lock, [ErrPath].
 func (c *Client) Mutex(path string, o Options) *Mutex {
-	return &Mutex{queue{c, path, o}, handoffQueue}
+	return &Mutex{queue{c: c, path: path, o: o}, handoffQueue}
 }
 
 // Path returns where the mutex is.
@@ -67,8 +67,8 @@ func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, f
 func (m *Mutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
 
 func (m *Mutex) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx = orBackground(ctx)
-	return m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) })
+	ctx, a := m.begin(ctx)
+	return a.end(m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, m.p).lock(ctx, try) }))
 }
 
 // await runs take in a goroutine of the client and waits for it as long as ctx

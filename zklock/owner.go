@@ -98,7 +98,13 @@ func (o *Owner) share() *possession {
 }
 
 func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx, stop, err := o.q.bounded(orBackground(ctx))
+	ctx, a := o.q.begin(ctx)
+	return a.end(o.take(ctx, try))
+}
+
+// take is lock that does not tell what comes of it.
+func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
+	ctx, stop, err := o.q.bounded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +120,9 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 			return l, err
 		}
 		f := o.flight
+		shared := f != nil
 		if f == nil {
-			f, err = o.start(try)
+			f, err = o.start(traceOf(ctx), try)
 		} else if try {
 			err = fmt.Errorf("%w: its owner waits for it", ErrNotAcquired)
 		}
@@ -126,6 +133,9 @@ func (o *Owner) lock(ctx context.Context, try bool) (*Lease, error) {
 		got := make(chan granted, 1)
 		f.waiters[got] = true
 		o.mu.Unlock()
+		if shared {
+			traceOf(ctx).queued(o.q.lockPath(), -1)
+		}
 		g := o.wait(ctx, f, got)
 		if g.err != nil && f.try && !try {
 			continue // it was another caller that did not want to wait
@@ -151,10 +161,15 @@ func (o *Owner) enter() (*Lease, error) {
 	return nil, fmt.Errorf("zklock: lock %s again: %d leases are to be unlocked first: %w", o.q.path, o.count(), cause)
 }
 
-// start takes a place in the queue. The caller holds o.mu.
-func (o *Owner) start(try bool) (*flight, error) {
+// start takes a place in the queue, which it tells to trace, that may be nil. The caller
+// holds o.mu.
+func (o *Owner) start(trace *Trace, try bool) (*flight, error) {
 	t := o.ticket()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx := context.Background()
+	if trace != nil {
+		ctx = context.WithValue(ctx, traceKey{}, trace)
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	f := &flight{try: try, cancel: cancel, done: make(chan struct{}), waiters: make(map[chan<- granted]bool)}
 	if !o.q.c.spawn(func() { o.land(f, t, ctx) }) {
 		cancel()

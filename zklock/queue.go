@@ -15,6 +15,7 @@ import (
 type queue struct {
 	c    *Client
 	path string
+	name string // path of the lock, if it is another
 	o    Options
 }
 
@@ -83,14 +84,17 @@ func before(a, b int32) bool { return a-b < 0 }
 func (t *ticket) ahead(names []string) (name string, present bool) {
 	own, _ := number(t.node, t.p.kind)
 	var best int32
+	t.place = -1 // the first of them holds the lock
 	for _, n := range names {
 		s, ok := number(n, t.p.kind)
 		switch {
 		case !ok:
 		case n == t.node:
 			present = true
-		case before(s, own) && (name == "" || before(best, s)):
-			name, best = n, s
+		case before(s, own):
+			if t.place++; name == "" || before(best, s) {
+				name, best = n, s
+			}
 		}
 	}
 	return name, present

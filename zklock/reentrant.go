@@ -86,7 +86,7 @@ type Reentrant struct {
 
 // Reentrant returns the lock at path. See [Client.Mutex] on paths.
 func (c *Client) Reentrant(path string, o ReentrantOptions) *Reentrant {
-	m := &Reentrant{queue: queue{c, path, o.Options}, o: o}
+	m := &Reentrant{queue: queue{c: c, path: path, o: o.Options}, o: o}
 	if o.Ownership != ByContext {
 		m.owner, m.session = m.Owner(), c.sessions()
 	}
@@ -108,23 +108,18 @@ func (m *Reentrant) Owner() *Owner {
 }
 
 // Lock is [Owner.Lock] for the owner that Ownership names.
-func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) {
-	ctx = orBackground(ctx)
-	o, err := m.ownerOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.Lock(ctx)
-}
+func (m *Reentrant) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock is [Owner.TryLock] for the owner that Ownership names.
-func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) {
-	ctx = orBackground(ctx)
+func (m *Reentrant) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+
+func (m *Reentrant) lock(ctx context.Context, try bool) (*Lease, error) {
+	ctx, a := m.begin(ctx)
 	o, err := m.ownerOf(ctx)
 	if err != nil {
-		return nil, err
+		return a.end(nil, err)
 	}
-	return o.TryLock(ctx)
+	return a.end(o.take(ctx, try))
 }
 
 func (m *Reentrant) ownerOf(ctx context.Context) (*Owner, error) {

@@ -48,7 +48,7 @@ type RWMutex struct {
 // should be nothing else. The node and its parents are made when needed, and
 // never written to.
 func (c *Client) RWMutex(path string, o Options) *RWMutex {
-	return &RWMutex{queue{c, path, o}, writeQueue, readQueue}
+	return &RWMutex{queue{c: c, path: path, o: o}, writeQueue, readQueue}
 }
 
 // Path returns where the lock is.
@@ -70,8 +70,8 @@ func (m *RWMutex) TryLock(ctx context.Context) (*Lease, error) { return m.lock(c
 func (m *RWMutex) TryRLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, m.read, true) }
 
 func (m *RWMutex) lock(ctx context.Context, p *protocol, try bool) (*Lease, error) {
-	ctx = orBackground(ctx)
-	return m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) })
+	ctx, a := m.begin(ctx)
+	return a.end(m.await(ctx, func(ctx context.Context) (*Lease, error) { return newTicket(&m.queue, p).lock(ctx, try) }))
 }
 
 // RLocker returns the reader's side of m, for [Do] and [Locker].
@@ -148,6 +148,7 @@ func lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
 		if k < 0 {
 			return view{head: true, token: t.czxid}, nil
 		}
+		t.place = i - held(line)
 		w, err := c.watchTicket(t.q.path + "/" + line[k].name)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue
@@ -157,6 +158,19 @@ func lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
 		}
 		return view{wake: w.wake, ticket: w, gives: line[k].kind == writeKind}, nil
 	}
+}
+
+// held returns how many tickets at the front of line hold the lock: a writer, or the
+// readers before the first.
+func held(line []place) int {
+	if line[0].kind == writeKind {
+		return 1
+	}
+	writer := slices.IndexFunc(line, func(p place) bool { return p.kind == writeKind })
+	if writer < 0 {
+		return len(line)
+	}
+	return writer
 }
 
 // nearest returns the index of the ticket ahead of line[i], -1 if there is none.

@@ -41,10 +41,11 @@ func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock
 func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
 
 func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
+	ctx, a := o.w.q.begin(ctx)
 	if o.r.Count() > 0 && o.w.possession() == nil {
-		return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
+		return a.end(nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path))
 	}
-	return o.w.lock(ctx, try)
+	return a.end(o.w.take(ctx, try))
 }
 
 // RLock takes the lock as a reader, at once and without a request if the owner

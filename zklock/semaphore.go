@@ -34,7 +34,7 @@ type Semaphore struct {
 // clients must give the same number of permits, at least 1: with different ones
 // as many hold as the greatest allows, and some may wait longer than they must.
 func (c *Client) Semaphore(path string, permits int, o Options) *Semaphore {
-	return &Semaphore{queue{c, path, o}, max(1, permits)}
+	return &Semaphore{queue{c: c, path: path, o: o}, max(1, permits)}
 }
 
 // Path returns where the semaphore is.
@@ -48,10 +48,10 @@ func (s *Semaphore) Lock(ctx context.Context) (*Lease, error) { return s.lock(ct
 func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *Semaphore) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx = orBackground(ctx)
-	return s.await(ctx, func(ctx context.Context) (*Lease, error) {
+	ctx, a := s.begin(ctx)
+	return a.end(s.await(ctx, func(ctx context.Context) (*Lease, error) {
 		return newTicket(&s.queue, permitQueue(s.permits)).lock(ctx, try)
-	})
+	}))
 }
 
 // heldMark is what a holder writes into its ticket for the one behind.
@@ -101,6 +101,7 @@ func (w *permitWait) look(t *ticket) (view, error) {
 	for {
 		v, line, err := w.list(t)
 		i := t.index(line)
+		t.place = i - w.permits
 		switch {
 		case err != nil || v.gone:
 			return v, err

@@ -37,8 +37,8 @@ func (c *Client) SemaphoreV2(path string, permits int, o Options) *SemaphoreV2 {
 	permits = max(1, permits)
 	return &SemaphoreV2{
 		path:   path,
-		locks:  queue{c, path + "/locks", o},
-		leases: queue{c, path + "/leases", o},
+		locks:  queue{c, path + "/locks", path, o},
+		leases: queue{c, path + "/leases", path, o},
 		permit: &protocol{kind: "lease-", look: func(t *ticket) (view, error) { return lookPermits(t, permits) }},
 	}
 }
@@ -54,19 +54,18 @@ func (s *SemaphoreV2) Lock(ctx context.Context) (*Lease, error) { return s.lock(
 func (s *SemaphoreV2) TryLock(ctx context.Context) (*Lease, error) { return s.lock(ctx, true) }
 
 func (s *SemaphoreV2) lock(ctx context.Context, try bool) (*Lease, error) {
-	ctx = orBackground(ctx)
+	ctx, a := s.leases.begin(ctx)
 	if err := checkPath(s.path); err != nil { // "" is none, though /locks is one
-		return nil, err
+		return a.end(nil, err)
 	}
-	return s.leases.await(ctx, func(ctx context.Context) (*Lease, error) {
+	return a.end(s.leases.await(ctx, func(ctx context.Context) (*Lease, error) {
 		ls, err := takeAll(ctx, try, []*ticket{newTicket(&s.locks, fairQueue), newTicket(&s.leases, s.permit)})
 		if err != nil {
 			return nil, err
 		}
 		ls[0].release() // if that is lost it is no longer needed
-		ls[1].name = s.path
 		return ls[1], nil
-	})
+	}))
 }
 
 func lookPermits(t *ticket, permits int) (view, error) {

@@ -21,6 +21,9 @@ type ticket struct {
 	session int    // the client's session that owns the node
 	doubt   bool   // a create was not answered: there may be a node without our knowing
 
+	place  int  // how many waiters a look has shown ahead of it, -1 if that is not known
+	queued bool // that it waits has been told
+
 	// What only some protocols use.
 	sealed bool            // no other client can write to the node
 	czxid  uint64          // of the node, 0 if we do not know
@@ -30,7 +33,14 @@ type ticket struct {
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
-	return &ticket{q: q, p: p, unique: newUnique(p.kind)}
+	return &ticket{q: q, p: p, unique: newUnique(p.kind), place: -1}
+}
+
+// anew makes t one that has no place yet.
+func (t *ticket) anew() {
+	queued := t.queued
+	*t = *newTicket(t.q, t.p)
+	t.queued = queued
 }
 
 // newUnique returns the start of a ticket's name, after the example of
@@ -96,7 +106,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		}
 		switch {
 		case v.gone:
-			*t = *newTicket(t.q, t.p)
+			t.anew()
 			v = view{}
 			continue
 		case v.head:
@@ -106,7 +116,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			if err := t.q.c.assure(ctx); err != nil {
 				return nil, err
 			}
-			l := &Lease{c: t.q.c, path: t.q.path, node: t.node, token: v.token, free: t.release}
+			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, token: v.token, free: t.release}
 			if t.q.c.grant(l, t.session) {
 				l.guarded(t.own, t.waits)
 				return l, nil
@@ -130,7 +140,7 @@ func (t *ticket) enter() (view, error) {
 		}
 	}
 	if t.node != "" && t.session != t.q.c.sessions() {
-		*t = *newTicket(t.q, t.p) // the node went with its session
+		t.anew() // the node went with its session
 	}
 	if t.node != "" {
 		return view{}, nil

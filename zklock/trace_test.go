@@ -1,0 +1,294 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/zklock"
+)
+
+// tracedPaths are the paths of lockables, as a Trace is told them.
+var tracedPaths = map[string]string{
+	"mutex": "", "owner": "/reentrant", "reentrant": "/reentrant", "writer": "/rw", "reader": "/rw",
+	"writer owner": "/rw", "semaphore": "/semaphore", "semaphore v2": "/v2", "multi": "/m/a", "cohort": "/cohort",
+}
+
+// waitTold is what a Trace is told of a Lock behind the lock of another client. A
+// Cohort's waits at the servers are no steps of one waiter.
+var waitTold = map[string]string{
+	"mutex": "queued 0, woken grant, granted, released", "multi": "queued 0, woken grant, granted, released",
+	"owner": "queued 0, woken message, granted, released", "reentrant": "queued 0, woken message, granted, released",
+	"writer": "queued 0, woken grant, granted, released", "writer owner": "queued 0, woken grant, granted, released",
+	"reader":       "queued 0, woken grant, granted, released",
+	"semaphore":    "queued 0, woken message, granted, released",
+	"semaphore v2": "queued -1, woken message, granted, released",
+	"cohort":       "granted, released",
+}
+
+// A story is what a Trace has heard, but for renewals.
+type story struct {
+	mu     sync.Mutex
+	heard  []string
+	names  []string
+	tokens []uint64
+	err    error
+	queued chan struct{}
+}
+
+func newStory() *story { return &story{queued: make(chan struct{}, 100)} }
+
+func (s *story) note(name, what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard, s.names = append(s.heard, what), append(s.names, name)
+}
+
+func (s *story) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.heard, ", ")
+}
+
+func (s *story) trace() *zklock.Trace {
+	token := func(n uint64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tokens = append(s.tokens, n)
+	}
+	why := func(err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.err = err
+	}
+	return &zklock.Trace{
+		Queued: func(e zklock.QueuedInfo) {
+			s.note(e.Name, fmt.Sprintf("queued %d", e.Ahead))
+			s.queued <- struct{}{}
+		},
+		Woken:    func(e zklock.WokenInfo) { s.note(e.Name, "woken "+string(e.Why)) },
+		Granted:  func(e zklock.GrantedInfo) { token(e.Token); s.note(e.Name, "granted") },
+		Failed:   func(e zklock.FailedInfo) { why(e.Err); s.note(e.Name, "failed") },
+		Released: func(e zklock.ReleasedInfo) { token(e.Token); s.note(e.Name, "released") },
+		Lost:     func(e zklock.LostInfo) { token(e.Token); why(e.Err); s.note(e.Name, "lost") },
+	}
+}
+
+// want compares the story with what it should be, all of the lock name, whose lease has
+// that token, 0 if there is none.
+func (s *story) want(t *testing.T, kind, want, name string, token uint64) {
+	t.Helper()
+	for end := time.Now().Add(patience); s.String() != want && time.Now().Before(end) && strings.HasPrefix(want, s.String()); {
+		time.Sleep(time.Millisecond) // a loss is told by another goroutine
+	}
+	if got := s.String(); got != want {
+		t.Errorf("%s: a Trace is told %q, want %q", kind, got, want)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.names, func(n string) bool { return n != name }) {
+		t.Errorf("%s: a Trace is told of %q, want %s only", kind, s.names, name)
+	}
+	if slices.ContainsFunc(s.tokens, func(n uint64) bool { return n != token }) {
+		t.Errorf("%s: a Trace is told the tokens %d, want %d only", kind, s.tokens, token)
+	}
+}
+
+// TestTrace: what every kind of lock tells a Trace.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	atOnce(t, endpoint(t), []serverTest{
+		{"behind another", traceWait},
+		{"in vain", traceFailed},
+		{"of a client", traceClient},
+		{"within a client", traceWithin},
+		{"unconfirmed and lost", traceLost},
+		{"cut off", traceCut},
+	})
+}
+
+// rival returns a lock of another client that keeps one of that kind waiting.
+func rival(c *zklock.Client, path, kind string) zklock.Lockable {
+	if kind == "reader" {
+		kind = "writer"
+	}
+	return lockables(c, path, 0)[kind]
+}
+
+func traceWait(t *testing.T, at harness.Endpoint) {
+	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	for kind, want := range waitTold {
+		path, s := newPath(), newStory()
+		m := lockables(b, path, 0)[kind]
+		held := grab(t, rival(a, path, kind).Lock)
+		got := make(chan result, 1)
+		go func() {
+			l, err := m.Lock(zklock.WithTrace(t.Context(), s.trace()))
+			got <- result{l, err}
+		}()
+		if kind != "cohort" {
+			select {
+			case <-s.queued:
+			case <-time.After(patience):
+				t.Fatalf("%s: it does not say that it waits", kind)
+			}
+		}
+		unlock(t, held)
+		l := take(t, got)
+		unlock(t, l)
+		s.want(t, kind, want, path+tracedPaths[kind], l.Token())
+	}
+}
+
+func traceFailed(t *testing.T, at harness.Endpoint) {
+	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	for kind := range waitTold {
+		path, s := newPath(), newStory()
+		held := grab(t, rival(a, path, kind).Lock)
+		ctx, cancel := context.WithCancel(zklock.WithTrace(t.Context(), s.trace()))
+		want := "queued 0, failed"
+		switch kind {
+		case "semaphore v2":
+			want = "queued -1, failed"
+		case "cohort":
+			want = "failed"
+			s.queued <- struct{}{}
+		}
+		go func() { <-s.queued; cancel() }()
+		if _, err := lockables(b, path, 0)[kind].Lock(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: Lock = %v", kind, err)
+		}
+		s.want(t, kind, want, path+tracedPaths[kind], 0)
+		if !errors.Is(s.err, context.Canceled) {
+			t.Errorf("%s: it is told to have failed by %v", kind, s.err)
+		}
+		unlock(t, held)
+	}
+	s, path := newStory(), newPath()
+	held, m := grab(t, a.Mutex(path, zklock.Options{}).Lock), b.Mutex(path, zklock.Options{})
+	if _, err := m.TryLock(zklock.WithTrace(t.Context(), s.trace())); !errors.Is(err, zklock.ErrNotAcquired) {
+		t.Errorf("TryLock = %v", err)
+	}
+	s.want(t, "TryLock", "failed", path, 0)
+	unlock(t, held)
+}
+
+// traceClient: the Trace of the client hears of every kind, after that of the context.
+func traceClient(t *testing.T, at harness.Endpoint) {
+	path, s := newPath(), newStory()
+	c := dial(t, at, zklock.ClientOptions{Trace: s.trace()})
+	first := ""
+	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(zklock.GrantedInfo) { first = s.String() }})
+	for kind, m := range lockables(c, path, 0) {
+		s.heard, s.names, s.tokens = nil, nil, nil
+		first = "not called"
+		l, err := m.Lock(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first != "" {
+			t.Errorf("%s: the Trace of the context hears of the grant after %q", kind, first)
+		}
+		unlock(t, l)
+		s.want(t, kind, "granted, released", path+tracedPaths[kind], l.Token())
+	}
+}
+
+// traceWithin: waits behind goroutines of the same client.
+func traceWithin(t *testing.T, at harness.Endpoint) {
+	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
+	k := c.Cohort(path, zklock.CohortOptions{})
+	held, s := grab(t, k.Lock), []*story{newStory(), newStory()}
+	var got []<-chan result
+	for _, s := range s {
+		one := make(chan result, 1)
+		got = append(got, one)
+		go func() {
+			l, err := k.Lock(zklock.WithTrace(t.Context(), s.trace()))
+			one <- result{l, err}
+		}()
+		<-s.queued
+	}
+	for i, s := range s {
+		unlock(t, held)
+		held = take(t, got[i])
+		s.want(t, "cohort", fmt.Sprintf("queued %d, granted", i), path, held.Token())
+	}
+	unlock(t, held)
+}
+
+// A fading lease is one that is not confirmed any more.
+type fading struct {
+	mu      sync.Mutex
+	renewed []zklock.RenewedInfo
+	failed  []zklock.RenewalFailedInfo
+	lost    []zklock.LostInfo
+}
+
+func (f *fading) trace() *zklock.Trace {
+	return &zklock.Trace{
+		Renewed:       func(e zklock.RenewedInfo) { f.mu.Lock(); f.renewed = append(f.renewed, e); f.mu.Unlock() },
+		RenewalFailed: func(e zklock.RenewalFailedInfo) { f.mu.Lock(); f.failed = append(f.failed, e); f.mu.Unlock() },
+		Lost:          func(e zklock.LostInfo) { f.mu.Lock(); f.lost = append(f.lost, e); f.mu.Unlock() },
+	}
+}
+
+func (f *fading) counts() (renewed, failed, lost int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.renewed), len(f.failed), len(f.lost)
+}
+
+// fade holds a lock of each kind, spoils the link to the server when all leases were
+// renewed, and looks at what is told.
+func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
+	const timeout = 2 * time.Second
+	p := newProxy(t, at)
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: timeout})
+	held, told := make(map[string]*zklock.Lease), make(map[string]*fading)
+	names := make(map[string]string)
+	for kind := range waitTold {
+		path, f := newPath(), new(fading)
+		l, err := lockables(c, path, 0)[kind].Lock(zklock.WithTrace(t.Context(), f.trace()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held[kind], told[kind], names[kind] = l, f, path+tracedPaths[kind]
+	}
+	for kind, f := range told {
+		eventually(t, kind+" is renewed", func() bool { n, _, _ := f.counts(); return n > 0 })
+	}
+	spoil(p)
+	for kind, f := range told {
+		eventually(t, kind+" is lost", func() bool { _, _, n := f.counts(); return n > 0 })
+		_, failed, lost := f.counts()
+		if failed != 1 || lost != 1 {
+			t.Errorf("%s: %d failures of the renewal and %d losses are told, want 1 of each", kind, failed, lost)
+			continue
+		}
+		l, name := held[kind], names[kind]
+		if e := f.renewed[0]; e.Name != name || e.Token != l.Token() || e.Until.IsZero() {
+			t.Errorf("%s: renewed: %+v, want %s with token %d", kind, e, name, l.Token())
+		}
+		if e := f.failed[0]; e.Name != name || e.Left <= 0 || e.Left >= timeout || !strings.Contains(e.Err.Error(), says) {
+			t.Errorf("%s: not renewed: %+v, want %s with something left and %q", kind, e, name, says)
+		}
+		if e := f.lost[0]; e.Name != name || e.Token != l.Token() || !errors.Is(e.Err, zklock.ErrLost) {
+			t.Errorf("%s: lost: %+v, want %s with token %d", kind, e, name, l.Token())
+		}
+	}
+}
+
+func traceLost(t *testing.T, at harness.Endpoint) {
+	fade(t, at, func(p *proxy) { p.silent.Store(true) }, "answered")
+}
+
+func traceCut(t *testing.T, at harness.Endpoint) {
+	fade(t, at, func(p *proxy) { p.refuse.Store(true); p.cut() }, "zklock: ")
+}
