@@ -13,6 +13,9 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 # run beside each other, the longest first.
 WAITING  := redislock peers zklock lab redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
+# Modules of their own, for programs that want what they depend on.
+CONTRIB  := contrib/otel contrib/prometheus
+
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
 RACELESS := reports harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt cmd/setmodule
@@ -44,7 +47,7 @@ report: ## install what is missing, measure every lock on real servers (5 minute
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount '-p 3 -timeout 20m $(addprefix ./,$(WAITING))' "$(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
+	$(GO) run ./cmd/testcount '-p 3 -timeout 20m $(addprefix ./,$(WAITING))' "$(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(foreach m,$(CONTRIB),'-C $(m) ./...')
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -93,6 +96,7 @@ lint: ## gofmt, go vet on every architecture with assembly, staticcheck, a tidy 
 	$(GO) vet -tags systematic ./atomics ./spinlock ./mutex ./internal/explore
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) mod tidy -diff
+	for m in $(CONTRIB); do (cd $$m && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff) || exit 1; done
 
 golden: ## write the golden files anew, and show what changed
 	$(GO) test ./reports ./internal/layers -update

@@ -61,7 +61,7 @@ type Wake string
 const (
 	WakeGrant   Wake = "grant"   // an event says that this waiter has the lock
 	WakeMessage Wake = "message" // an event says that the lock may be free
-	WakeTime    Wake = "time"    // it is time to look; only the locks that the lab measures poll
+	WakeTime    Wake = "time"    // it is time to look again
 	WakeDoubt   Wake = "doubt"   // the ticket was deleted, or events may have been lost
 )
 

@@ -42,7 +42,7 @@ func main() {
 	ok := len(os.Args) > 1
 	for _, args := range os.Args[1:] {
 		fmt.Println("go test", strings.Join(strings.Fields(args), " "))
-		cmd := exec.Command("go", append([]string{"test", "-json"}, strings.Fields(args)...)...)
+		cmd := exec.Command("go", goTest(args)...)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		if err == nil {
@@ -61,6 +61,12 @@ func main() {
 	if !ok || t.failed > 0 {
 		os.Exit(1)
 	}
+}
+
+// goTest returns the arguments of go for one run. What the user gives comes first:
+// -C, which goes to another module, must.
+func goTest(args string) []string {
+	return append(append([]string{"test"}, strings.Fields(args)...), "-json")
 }
 
 // read follows one run and prints a line a package, and all that a failing

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,13 @@ func TestLongest(t *testing.T) {
 	}
 	if got := out.String(); !strings.HasPrefix(got, want.String()+"60 passed") {
 		t.Errorf("got\n%s\nwant\n%s", got, want.String())
+	}
+}
+
+// TestOtherModule: a run may be in another directory, which go wants to know first.
+func TestOtherModule(t *testing.T) {
+	out, err := exec.Command("go", goTest("-C ../.. -run ^TestTally$ ./cmd/testcount")...).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), `"Action":"pass"`) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -1,0 +1,116 @@
+package zklockprom_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"locklab/contrib/prometheus/zklockprom"
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/zklock"
+)
+
+// figures returns, for each metric and outcome of the lock called "orders", its
+// value, or the number of its values.
+func figures(t *testing.T, from prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]float64)
+	for _, f := range families {
+		for _, m := range f.Metric {
+			name := f.GetName()
+			labels := make(map[string]string)
+			for _, l := range m.Label {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if labels["system"] != "zookeeper" || labels["lock"] != "orders" {
+				t.Errorf("%s has the labels %v", name, labels)
+			}
+			if o := labels["outcome"]; o != "" {
+				name += " " + o
+			}
+			got[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return got
+}
+
+// TestZooKeeper: a lock that is taken, waited for, given up, released and lost, on a
+// server, shows each of it.
+func TestZooKeeper(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	registry := prometheus.NewPedanticRegistry()
+	o := zklockprom.Options{Registerer: registry, Name: func(string) string { return "orders" }}
+	if _, err := zklockprom.Metrics(o); err != nil {
+		t.Fatal(err)
+	}
+	trace, err := zklockprom.Metrics(o) // a second client of the same process
+	if err != nil {
+		t.Fatal(err)
+	}
+	locks, err := zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{Trace: trace, Username: at.Username, Password: at.Password, TLS: at.TLS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locks.Close()
+	ctx := t.Context()
+	m := locks.Mutex("/locklab-contrib-prometheus/"+t.Name(), zklock.Options{Container: true})
+	lease, err := m.Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.TryLock(ctx); !errors.Is(err, zklock.ErrNotAcquired) {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := m.Lock(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	if err := lease.Unlock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if lease, err = m.Lock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := locks.Close(); err != nil { // the lease is lost
+		t.Fatal(err)
+	}
+	<-lease.Done()
+	trace.RenewalFailed(zklock.RenewalFailedInfo{Err: errors.New("no answer")}) // as the library would
+
+	want := map[string]float64{
+		"lock_acquire_duration_seconds granted": 2, "lock_acquire_duration_seconds not_acquired": 1, "lock_acquire_duration_seconds timeout": 1,
+		"lock_waits_total": 1, "lock_hold_duration_seconds": 1, "lock_lost_total": 1, "lock_renewal_failures_total": 1, "lock_held": 0,
+	}
+	var got map[string]float64
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if got = figures(t, registry); got["lock_lost_total"] == 1 && got["lock_held"] == 0 { // Lost is told in a goroutine of its own
+			break
+		}
+	}
+	for name, n := range want {
+		if got[name] != n {
+			t.Errorf("%s is %v, want %v", name, got[name], n)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("metrics %v, want %v", got, want)
+	}
+}
+
+// TestForeign: a metric of that name that is another's is an error, and not a panic.
+func TestForeign(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "lock_held"}))
+	if _, err := zklockprom.Metrics(zklockprom.Options{Registerer: registry}); err == nil {
+		t.Error("no error")
+	}
+}
