@@ -26,9 +26,11 @@ type CohortOptions struct {
 	// travel together, and the lock comes round sooner.
 	LocalFirst bool
 
-	// Container and Wait are as in Options.
+	// Container, Wait and MaxHold are as in Options. Each goroutine that holds the
+	// lock has a MaxHold of its own.
 	Container bool
 	Wait      time.Duration
+	MaxHold   time.Duration
 
 	_ struct{}
 }
@@ -108,7 +110,7 @@ func (c *Client) Cohort(path string, o CohortOptions) *Cohort {
 		most = DefaultHandovers
 	}
 	return &Cohort{
-		queue:      queue{c: c, path: path, o: Options{Container: o.Container, Wait: o.Wait}},
+		queue:      queue{c: c, path: path, o: Options{Container: o.Container, Wait: o.Wait, MaxHold: o.MaxHold}},
 		most:       max(0, min(most, MaxHandovers)),
 		localFirst: o.LocalFirst,
 	}

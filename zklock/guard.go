@@ -130,7 +130,7 @@ func (l *Lease) guard(own <-chan zk.Event) {
 		if own == nil {
 			_, _, w, err := c.conn.GetW(l.path + "/" + l.node)
 			switch {
-			case l.unlocked.Load():
+			case l.state.Load() != stateHeld:
 				return
 			case errors.Is(err, zk.ErrNoNode):
 				c.lose(l, fmt.Errorf("%w: its node was removed", ErrLost))
@@ -144,7 +144,7 @@ func (l *Lease) guard(own <-chan zk.Event) {
 		}
 		select {
 		case <-own:
-			if l.unlocked.Load() { // by that
+			if l.state.Load() != stateHeld { // by that
 				return
 			}
 			own = nil

@@ -12,7 +12,7 @@ import (
 // passed on, and any goroutine may unlock it. Its methods may be used by any
 // number of goroutines.
 //
-// It has no time to live of its own, and no option sets one. It follows the
+// It has no time to live of its own, but for [Options].MaxHold. It follows the
 // session of its client: it holds as long as the servers confirm the session,
 // see [ClientOptions].SessionTimeout and [Lease.Deadline], and all leases of a
 // client end with it.
@@ -28,10 +28,13 @@ type Lease struct {
 	// It is called once, in a goroutine of the client.
 	free func() (held bool, err error)
 
-	alive    context.Context // ends with the lease; the cause says why
-	end      context.CancelCauseFunc
-	unlocked atomic.Bool
-	slow     *time.Timer // starts the guard of the node; nil if there is none
+	alive context.Context // ends with the lease; the cause says why
+	end   context.CancelCauseFunc
+	state atomic.Int32 // stateHeld, and then what gives it back
+	slow  *time.Timer  // starts the guard of the node; nil if there is none
+
+	maxHold time.Duration // Options.MaxHold, 0 if there is none
+	until   time.Time     // when it is over
 
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when it has, if there is a trace
@@ -48,8 +51,12 @@ const unlockWait = 2 * time.Second
 // A lost lease is to be unlocked like any other: the session may have lived
 // on, and keeps the others out until then. Its Unlock waits for nothing.
 func (l *Lease) Unlock(context.Context) error {
-	if l.unlocked.Swap(true) {
+	switch l.state.Swap(stateUnlocked) {
+	case stateUnlocked:
 		return fmt.Errorf("%w: unlocked before", ErrNotHeld)
+	case stateOverdue:
+		<-l.alive.Done()
+		return l.lost()
 	}
 	lost := l.lost()
 	done := make(chan error, 1)
@@ -82,7 +89,7 @@ func (l *Lease) lost() error {
 
 // release gives the lock back and ends the lease.
 func (l *Lease) release() error {
-	l.unlocked.Store(true) // so that the guard does not take the end of the node for a loss
+	l.state.CompareAndSwap(stateHeld, stateUnlocked) // so that the guard does not take the end of the node for a loss
 	if l.slow != nil {
 		l.slow.Stop()
 	}
@@ -138,12 +145,17 @@ func (l *Lease) Err() error { return context.Cause(l.alive) }
 // Deadline returns until when the session certainly lives, less the margin, by
 // what is known now: it moves on as long as a majority of the servers commits what
 // the client writes. It is between 0.3 and 0.6 of the session timeout ahead, with the
-// default margin, as long as they do. Once the lease has ended it is the zero time.
+// default margin, as long as they do, and never later than [Options].MaxHold allows.
+// Once the lease has ended it is the zero time.
 // A holder that looks at it right before it acts closes the gap between a pause of its
 // process and the closing of Done.
 func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	return l.c.deadline(), true
+	until := l.c.deadline()
+	if l.maxHold > 0 && l.until.Before(until) {
+		until = l.until
+	}
+	return until, true
 }

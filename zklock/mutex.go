@@ -21,6 +21,13 @@ type Options struct {
 	// then wraps ErrNotAcquired and context.DeadlineExceeded. 0 is no limit.
 	Wait time.Duration
 
+	// MaxHold is the most that a lease lasts, from when Lock returns it, though its
+	// session lives: it bounds how long a holder that is alive but stuck keeps the
+	// others out. When it is over the lease is lost: Done is closed, Err wraps ErrLost
+	// and says MaxHold, and the lock is given back at the servers at once. 0 is no
+	// bound. Of a [Reentrant] each Lock has its own.
+	MaxHold time.Duration
+
 	_ struct{}
 }
 
@@ -89,6 +96,8 @@ var errWaited = errors.New("zklock: waited long enough")
 // bounded returns ctx, which also ends after Options.Wait.
 func (q *queue) bounded(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	switch wait := q.o.Wait; {
+	case q.o.MaxHold < 0:
+		return nil, nil, fmt.Errorf("%w: a MaxHold of %v: want more than 0, or 0 for no bound", ErrUsage, q.o.MaxHold)
 	case wait < 0:
 		return nil, nil, fmt.Errorf("%w: a wait of %v: want more than 0, or 0 for no limit", ErrUsage, wait)
 	case wait == 0:

@@ -63,7 +63,7 @@ func (o *Owner) Count() int {
 func (o *Owner) count() (n int) {
 	if o.now != nil {
 		for l := range o.now.holds {
-			if !l.unlocked.Load() {
+			if l.state.Load() == stateHeld {
 				n++
 			}
 		}

@@ -172,7 +172,8 @@ func (t *Trace) woken(name string, why Wake) {
 
 // An attempt is a Lock that is to be told to a Trace, if there is one.
 type attempt struct {
-	t     *Trace // or nil
+	most  time.Duration // Options.MaxHold
+	t     *Trace        // or nil
 	name  string
 	began time.Time
 }
@@ -184,21 +185,24 @@ func (q *queue) begin(ctx context.Context) (context.Context, attempt) {
 	t, more := traceOf(ctx), q.c.trace
 	switch {
 	case t == nil && more == nil:
-		return ctx, attempt{}
+		return ctx, attempt{most: q.o.MaxHold}
 	case t == nil:
 		t = more
 	case more != nil:
 		t = t.and(more)
 	}
-	return context.WithValue(ctx, traceKey{}, t), attempt{t, q.lockPath(), time.Now()}
+	return context.WithValue(ctx, traceKey{}, t), attempt{q.o.MaxHold, t, q.lockPath(), time.Now()}
 }
 
 // lockPath returns the path of the lock that the tickets are of.
 func (q *queue) lockPath() string { return cmp.Or(q.name, q.path) }
 
 // end returns what the Lock returns, which it tells, and has the lease tell what becomes
-// of it.
+// of it, and end with MaxHold.
 func (a attempt) end(l *Lease, err error) (*Lease, error) {
+	if err == nil && a.most > 0 {
+		l.limit(a.most)
+	}
 	if a.t == nil {
 		return l, err
 	}

@@ -119,14 +119,14 @@ func rival(c *zklock.Client, path, kind string) zklock.Lockable {
 	if kind == "reader" {
 		kind = "writer"
 	}
-	return lockables(c, path, 0)[kind]
+	return lockables(c, path, zklock.Options{})[kind]
 }
 
 func traceWait(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for kind, want := range waitTold {
 		path, s := newPath(), newStory()
-		m := lockables(b, path, 0)[kind]
+		m := lockables(b, path, zklock.Options{})[kind]
 		held := grab(t, rival(a, path, kind).Lock)
 		got := make(chan result, 1)
 		go func() {
@@ -162,7 +162,7 @@ func traceFailed(t *testing.T, at harness.Endpoint) {
 			s.queued <- struct{}{}
 		}
 		go func() { <-s.queued; cancel() }()
-		if _, err := lockables(b, path, 0)[kind].Lock(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := lockables(b, path, zklock.Options{})[kind].Lock(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: Lock = %v", kind, err)
 		}
 		s.want(t, kind, want, path+tracedPaths[kind], 0)
@@ -186,10 +186,10 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	for _, kind := range []string{"semaphore", "semaphore v2"} {
 		path, s := newPath(), []*story{newStory(), newStory()}
-		held := grab(t, lockables(a, path, 0)[kind].Lock)
+		held := grab(t, lockables(a, path, zklock.Options{})[kind].Lock)
 		var got []<-chan result
 		for _, s := range s {
-			m := lockables(b, path, 0)[kind]
+			m := lockables(b, path, zklock.Options{})[kind]
 			got = append(got, behind(zklock.WithTrace(t.Context(), s.trace()), m.Lock))
 			<-s.queued
 		}
@@ -211,7 +211,7 @@ func traceClient(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{Trace: s.trace()})
 	first := ""
 	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(zklock.GrantedInfo) { first = s.String() }})
-	for kind, m := range lockables(c, path, 0) {
+	for kind, m := range lockables(c, path, zklock.Options{}) {
 		s.heard, s.names, s.tokens = nil, nil, nil
 		first = "not called"
 		l, err := m.Lock(ctx)
@@ -281,7 +281,7 @@ func fade(t *testing.T, at harness.Endpoint, spoil func(*proxy), says string) {
 	names := make(map[string]string)
 	for kind := range waitTold {
 		path, f := newPath(), new(fading)
-		l, err := lockables(c, path, 0)[kind].Lock(zklock.WithTrace(t.Context(), f.trace()))
+		l, err := lockables(c, path, zklock.Options{})[kind].Lock(zklock.WithTrace(t.Context(), f.trace()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,8 +12,7 @@ import (
 )
 
 // lockables are all kinds of lock, with a limit to how long their Lock waits.
-func lockables(c *zklock.Client, path string, wait time.Duration) map[string]zklock.Lockable {
-	o := zklock.Options{Wait: wait}
+func lockables(c *zklock.Client, path string, o zklock.Options) map[string]zklock.Lockable {
 	return map[string]zklock.Lockable{
 		"mutex":        c.Mutex(path, o),
 		"owner":        c.Reentrant(path+"/reentrant", zklock.ReentrantOptions{Options: o}).Owner(),
@@ -23,7 +23,7 @@ func lockables(c *zklock.Client, path string, wait time.Duration) map[string]zkl
 		"semaphore":    c.Semaphore(path+"/semaphore", 1, o),
 		"semaphore v2": c.SemaphoreV2(path+"/v2", 1, o),
 		"multi":        c.Multi([]string{path + "/m/b", path + "/m/a"}, zklock.MultiOptions{Options: o}),
-		"cohort":       c.Cohort(path+"/cohort", zklock.CohortOptions{Wait: wait}),
+		"cohort":       c.Cohort(path+"/cohort", zklock.CohortOptions{Wait: o.Wait, MaxHold: o.MaxHold}),
 	}
 }
 
@@ -34,13 +34,14 @@ func TestVocabulary(t *testing.T) {
 		{"wait", waitsNoLonger},
 		{"do", doesEveryKind},
 		{"elect", electsAgain},
+		{"max hold", outstays},
 	})
 }
 
 func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 	holder, waiter, path := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), newPath()
-	mine, bad := lockables(waiter, path, 30*time.Millisecond), lockables(waiter, path, -1)
-	for name, theirs := range lockables(holder, path, 0) {
+	mine, bad := lockables(waiter, path, zklock.Options{Wait: 30 * time.Millisecond}), lockables(waiter, path, zklock.Options{Wait: -1})
+	for name, theirs := range lockables(holder, path, zklock.Options{}) {
 		if name == "reader" {
 			theirs = holder.RWMutex(path+"/rw", zklock.Options{}) // readers do not wait for one another
 		}
@@ -70,7 +71,7 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 		"mutex": "", "owner": "/reentrant", "reentrant": "/reentrant", "writer": "/rw", "reader": "/rw",
 		"writer owner": "/rw", "semaphore": "/semaphore", "semaphore v2": "/v2", "multi": "/m/b", "cohort": "/cohort",
 	}
-	for name, m := range lockables(c, path, 0) {
+	for name, m := range lockables(c, path, zklock.Options{}) {
 		ran := false
 		err := zklock.Do(t.Context(), m, func(ctx context.Context, l *zklock.Lease) error {
 			ran = true
@@ -112,5 +113,48 @@ func electsAgain(t *testing.T, at harness.Endpoint) {
 	})
 	if err != nil || len(tokens) != 2 || tokens[1] <= tokens[0] {
 		t.Errorf("Elect = %v, after terms with the tokens %d", err, tokens)
+	}
+}
+
+// outstays: a holder that is stuck loses the lock when MaxHold is over, and the next one
+// has it at once; one that unlocks in time has lost nothing.
+func outstays(t *testing.T, at harness.Endpoint) {
+	const most = 100 * time.Millisecond
+	c, other, path := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), newPath()
+	limited, bad := lockables(c, path, zklock.Options{MaxHold: most}), lockables(c, path, zklock.Options{MaxHold: -1})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for name, rival := range lockables(other, path, zklock.Options{}) {
+		if name == "reader" {
+			rival = other.RWMutex(path+"/rw", zklock.Options{}) // readers do not wait for one another
+		}
+		m := limited[name]
+		inTime := grab(t, m.Lock)
+		if until, ok := inTime.Deadline(); !ok || time.Until(until) > most {
+			t.Errorf("%s: the deadline is in %v, %t; want %v at most", name, time.Until(until), ok, most)
+		}
+		if err := inTime.Unlock(ctx); err != nil && !strings.Contains(err.Error(), "MaxHold") { // a slow machine
+			t.Errorf("%s: Unlock in time = %v", name, err)
+		}
+		began := time.Now()
+		stuck := grab(t, m.Lock)
+		next := grab(t, rival.Lock)
+		if took := time.Since(began); took < most {
+			t.Errorf("%s: the rival has the lock after %v of %v", name, took, most)
+		}
+		<-stuck.Done()
+		for what, err := range map[string]error{"Err": stuck.Err(), "Unlock": stuck.Unlock(ctx)} {
+			if !errors.Is(err, zklock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") || errors.Is(err, zklock.ErrNotHeld) != (what == "Unlock") {
+				t.Errorf("%s: %s = %v, want one that says that MaxHold is over", name, what, err)
+			}
+		}
+		if err := stuck.Unlock(ctx); !errors.Is(err, zklock.ErrNotHeld) || errors.Is(err, zklock.ErrLost) {
+			t.Errorf("%s: the second Unlock = %v, want ErrNotHeld", name, err)
+		}
+		unlock(t, next)
+		if _, err := bad[name].Lock(ctx); !errors.Is(err, zklock.ErrUsage) {
+			t.Errorf("%s: Lock with a negative MaxHold = %v, want ErrUsage", name, err)
+		}
+		unlock(t, grab(t, rival.Lock)) // the queue is whole
 	}
 }

@@ -1,0 +1,30 @@
+package zklock
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// The states of a lease, as to what gives it back.
+const (
+	stateHeld     = iota
+	stateUnlocked // Unlock, or what drops a lease that nothing waits for any more
+	stateOverdue  // Options.MaxHold is over
+)
+
+// limit lets l last for most, from now. It is called before Lock returns l.
+func (l *Lease) limit(most time.Duration) {
+	l.maxHold, l.until = most, time.Now().Add(most)
+	timer := time.AfterFunc(most, l.overdue)
+	context.AfterFunc(l.alive, func() { timer.Stop() })
+}
+
+// overdue ends l because it has lasted for MaxHold, and gives the lock back.
+func (l *Lease) overdue() {
+	if !l.state.CompareAndSwap(stateHeld, stateOverdue) {
+		return
+	}
+	l.c.lose(l, fmt.Errorf("%w: it has been held for %v, Options.MaxHold", ErrLost, l.maxHold))
+	l.c.spawn(func() { l.release() })
+}
