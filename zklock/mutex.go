@@ -25,7 +25,7 @@ type Options struct {
 	// session lives: it bounds how long a holder that is alive but stuck keeps the
 	// others out. When it is over the lease is lost: Done is closed, Err wraps ErrLost
 	// and says MaxHold, and the lock is given back at the servers at once. 0 is no
-	// bound. Of a [Reentrant] each Lock has its own.
+	// bound. Of a Reentrant each Lock has its own.
 	MaxHold time.Duration
 
 	_ struct{}
