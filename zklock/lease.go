@@ -153,9 +153,5 @@ func (l *Lease) Deadline() (time.Time, bool) {
 	if l.Err() != nil {
 		return time.Time{}, true
 	}
-	until := l.c.deadline()
-	if l.maxHold > 0 && l.until.Before(until) {
-		until = l.until
-	}
-	return until, true
+	return l.bounded(l.c.deadline()), true
 }

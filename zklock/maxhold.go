@@ -20,6 +20,14 @@ func (l *Lease) limit(most time.Duration) {
 	context.AfterFunc(l.alive, func() { timer.Stop() })
 }
 
+// bounded returns until, or when MaxHold is over if that is sooner.
+func (l *Lease) bounded(until time.Time) time.Time {
+	if l.maxHold > 0 && l.until.Before(until) {
+		return l.until
+	}
+	return until
+}
+
 // overdue ends l because it has lasted for MaxHold, and gives the lock back.
 func (l *Lease) overdue() {
 	if !l.state.CompareAndSwap(stateHeld, stateOverdue) {

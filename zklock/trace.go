@@ -212,7 +212,7 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 		return l, err
 	}
 	tell(a.t.Granted, GrantedInfo{a.name, l.token, now.Sub(a.began)})
-	until := l.c.deadline()
+	until := l.bounded(l.c.deadline())
 	c := l.c
 	c.mu.Lock()
 	l.trace, l.since = a.t, now
@@ -249,7 +249,7 @@ func (l *Lease) released() {
 func (c *Client) renewed() {
 	until := c.deadline()
 	for _, l := range c.tracedUntil(until) {
-		tell(l.trace.Renewed, RenewedInfo{l.lockPath(), l.token, until})
+		tell(l.trace.Renewed, RenewedInfo{l.lockPath(), l.token, l.bounded(until)})
 	}
 }
 
@@ -259,7 +259,7 @@ func (c *Client) tracedUntil(until time.Time) (ls []*Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for l, told := range c.traced {
-		if until.After(told) && l.Err() == nil {
+		if until := l.bounded(until); until.After(told) && l.Err() == nil {
 			c.traced[l] = until
 			ls = append(ls, l)
 		}
@@ -274,8 +274,9 @@ func (c *Client) renewalFailed(err error) {
 		return
 	}
 	c.contacts.told = true
-	left := max(0, time.Until(c.deadline()))
+	until := c.deadline()
 	for l := range c.traced {
+		left := max(0, time.Until(l.bounded(until)))
 		if l.Err() == nil && l.trace.RenewalFailed != nil {
 			c.work.Go(func() { l.trace.RenewalFailed(RenewalFailedInfo{l.lockPath(), err, left}) })
 		}

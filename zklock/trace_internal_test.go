@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -61,5 +62,23 @@ func TestWithTrace(t *testing.T) {
 		if len(heard) != 2 || heard[0] != "inner "+name || heard[1] != "outer "+name {
 			t.Errorf("%s: heard %q, want inner and outer", name, heard)
 		}
+	}
+}
+
+// TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer, however
+// often its session is confirmed.
+func TestRenewedWithinMaxHold(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		maxHold time.Duration
+		want    int
+	}{{0, 1}, {time.Minute, 1}, {time.Second, 0}} {
+		l := &Lease{maxHold: c.maxHold, until: now.Add(c.maxHold)}
+		l.alive, l.end = context.WithCancelCause(t.Context())
+		client := &Client{traced: map[*Lease]time.Time{l: now.Add(time.Second)}}
+		if got := len(client.tracedUntil(now.Add(2 * time.Second))); got != c.want {
+			t.Errorf("with a MaxHold of %v %d leases last longer, want %d", c.maxHold, got, c.want)
+		}
+		l.end(nil)
 	}
 }
