@@ -25,9 +25,11 @@ func TestContact(t *testing.T) {
 
 // contactCost: a client that holds or waits for long asks at most four times in a
 // session timeout whether its session lives, and one that does neither asks nothing.
+// Not with a timeout of a second: on a busy machine little is left of it after each
+// answer, and then a client asks sooner.
 func contactCost(t *testing.T, at harness.Endpoint) {
 	var wg sync.WaitGroup
-	for _, timeout := range []time.Duration{time.Second, 4 * time.Second} {
+	for _, timeout := range []time.Duration{2 * time.Second, 4 * time.Second} {
 		wg.Go(func() {
 			see, path := raw(t, at), newPath()
 			client := func() *zklock.Client {
@@ -57,7 +59,7 @@ func contactCost(t *testing.T, at harness.Endpoint) {
 			if sent[2] != 0 {
 				t.Errorf("a client that neither holds nor waits sends %d requests", sent[2])
 			}
-			if err := held.Err(); err != nil && timeout > time.Second { // a second is short on a busy machine
+			if err := held.Err(); err != nil {
 				t.Errorf("the lease has ended: %v", err)
 				return
 			}
