@@ -42,6 +42,7 @@ var ranks = map[string]int{
 
 	"hardware":         2,
 	"harness/metric":   2,
+	"harness/survival": 2,
 	"harness/locktest": 2,
 	"spinlock":         2,
 	"mutex":            2,
@@ -59,6 +60,7 @@ var ranks = map[string]int{
 	"harness/compare":    4,
 	"internal/synthetic": 4,
 
+	"harness/chaos":       5,
 	"harness/lockbench":   5,
 	"harness/verdict":     5,
 	"cmd/locklab/catalog": 5,
@@ -86,6 +88,8 @@ var bans = []ban{
 	{from: "harness/resultfile", to: locks, why: "a file must be readable after its locks are gone"},
 	{from: "harness/verdict", to: locks, why: "a run must be judged after its locks are gone"},
 	{from: "harness/compare", to: locks, why: "runs must be comparable after their locks are gone"},
+	{from: "harness/survival", to: locks, why: "results must be judged after their locks are gone"},
+	{from: "harness/chaos", to: locks, why: "a program outside this module brings its own lock", tested: true},
 	{from: "harness/locktest", to: locks, why: "the judge must not know the parties"},
 	{from: "harness/lockbench", to: locks, why: "a module outside this one brings its own lock", tested: true},
 	{from: "lab", to: append([]string{"cmd/locklab/catalog"}, locks...), why: "a program outside this module brings its own locks", tested: true},
