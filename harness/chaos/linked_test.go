@@ -3,7 +3,6 @@ package chaos_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -87,7 +86,7 @@ func (l linkedTest) until(server int, want string) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	l.t.Log(fmt.Sprintf("server %d: %s after %v", server, want, time.Since(began)))
+	l.t.Logf("server %d: %s after %v", server, want, time.Since(began))
 }
 
 // mode returns what a server says it is: leader, follower, not serving, or "" if it
