@@ -219,6 +219,9 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		r := b.judge(s, n, t.Seed, over)
 		r.Elapsed = time.Since(began)
 		lost[r.Lock.Name] = (lost[r.Lock.Name] + 1) * r.Failed
+		if errors.Is(err, harness.ErrUnavailable) { // servers, or what they need
+			r.Skipped = err.Error()
+		}
 		b.add(r)
 	}
 	if errors.Is(err, harness.ErrUnavailable) {

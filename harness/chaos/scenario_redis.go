@@ -13,7 +13,7 @@ import (
 )
 
 // redisScenarios are what happens to the servers of Redis.
-var redisScenarios = slices.Concat(redisRestarts, redisLosses, redisHangs, redisMemory)
+var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisLosses, redisHangs, redisMemory, redisClocks)
 
 // Patterns of the names of locks that these scenarios share. Those that differ from
 // redis-poll by their pauses alone are left out.
@@ -49,13 +49,31 @@ var published = Expectation{redisPublished,
 	[]harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken, harness.Stall, harness.Stuck, harness.Misled},
 	"it is published as it was, with defects of its own that lose locks and give them away"}
 
+// losesWakeUps is expected of rueidislock where it is told of a release.
+var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []harness.Harm{harness.Stall, harness.Stuck},
+	"a request that takes longer than its limit loses a wake-up: the server does not tell a client of what that has deleted itself"}
+
+// twoPermits is expected where both are free at once.
+var twoPermits = Expectation{"redis-semaphore", []harness.Harm{harness.Overtaken},
+	"both permits may be free at once, and a waiter whose connection was cut hears of its own later than the next one of the other"}
+
+// passedOver is expected where connections are cut.
+var passedOver = Expectation{"redis-queue-pubsub", []harness.Harm{harness.Overtaken},
+	"a waiter that does not listen when its turn comes is passed over, and asks again"}
+
 // forgotten is expected of locks that the server has forgotten: two of three still know
 // them, and of others a client that comes then is granted what is held.
-var forgotten = []Expectation{
+var forgotten = slices.Concat([]Expectation{
 	{"redis-redlock", nil, "two of the three servers still have its keys"},
-	published,
+}, forgottenFenced, forgottenPlain)
+
+var forgottenFenced = []Expectation{
 	{"redis-cohort", []harness.Harm{harness.TwoHolders}, "the server has forgotten the holder, which hears of it by its next renewal; tokens go with the clock besides"},
 	{redisFenced, []harness.Harm{harness.TwoHolders, harness.Overtaken}, "the server has forgotten the holder and the queue, and the holder hears of it by its next renewal; tokens go with the clock besides"},
+}
+
+var forgottenPlain = []Expectation{
+	published,
 	{"redis-token", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken}, "its element was with the holder, and the next client makes another"},
 	{"rueidislock.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "the server has forgotten the holder, which hears of it by a notification or its next renewal; a waiter may sleep past its own"},
 	{redisRenewed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which hears of it by its next renewal"},
@@ -64,7 +82,7 @@ var forgotten = []Expectation{
 
 // keeps is expected where the server still knows its locks, or they end by the clock.
 func keeps(why string) []Expectation {
-	return []Expectation{published, {redisLocks, nil, why}}
+	return []Expectation{published, losesWakeUps, twoPermits, passedOver, {redisLocks, nil, why}}
 }
 
 // A fleet is independent Redis servers. A lock of one server is on the first, and one

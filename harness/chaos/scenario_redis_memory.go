@@ -101,7 +101,7 @@ var outOfMemory = &Scenario{
 	Locks:    redisLocks,
 	Expect: []Expectation{
 		{"redis-token", []harness.Harm{harness.Stall, harness.Stuck}, "the push that gives it back is refused, and then it is lost"},
-		published,
+		published, losesWakeUps,
 		{redisLocks, nil, "new locks are refused; what renews and releases them takes no memory"},
 	},
 	Deadline: 20 * time.Second,
@@ -141,8 +141,7 @@ var maxClients = &Scenario{
 	Locks:    redisGo,
 	Expect: []Expectation{
 		published,
-		{"redis-queue-pubsub", []harness.Harm{harness.Overtaken}, "a waiter that does not listen when its turn comes is passed over, and asks again"},
-		{"redis-semaphore", []harness.Harm{harness.Overtaken}, "a waiter whose connection was cut hears of its permit later than one that asks for the other permit"},
+		twoPermits, passedOver,
 		{redisGo, nil, "a holder that cannot renew its lease is told before the server forgets it"},
 	},
 	Deadline: 20 * time.Second,

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"locklab/harness"
@@ -27,6 +28,48 @@ var redisRestarts = []*Scenario{
 		"the server, which keeps an append-only file (appendfsync everysec), is killed (SIGKILL) and started again at once while the lock is held; what the kernel was given outlives it, so this is no power failure"),
 	restart(backend.Always, "redis-restart-always", "Does an append-only file that is synced on every write keep locks through a restart?",
 		"the server, which keeps an append-only file (appendfsync always), is killed (SIGKILL) and started again at once while the lock is held"),
+	loading,
+}
+
+var loading = &Scenario{
+	Name:     "redis-restart-loading",
+	Question: "What becomes of locks while a restarted server loads its data?",
+	Fault:    "the server, which keeps an append-only file, is killed while the lock is held and started again, and loads the file for longer than the lease (key-load-delay)",
+	Source:   "Redis documentation, Redis persistence",
+	Tests:    []harness.Guarantee{harness.Failover, harness.Fencing},
+	Locks:    redisOne,
+	Expect: []Expectation{
+		published, losesWakeUps, twoPermits, passedOver,
+		{redisOne, nil, "the server refuses (LOADING), the holder is told when its lease is over, and so is the lease that is loaded"},
+	},
+	Deadline: 25 * time.Second,
+	Prompt:   4 * TTL,
+	Tries:    30,
+	Try: func(ctx context.Context, t *Try) error {
+		const keys, delay = 6000, 250 * time.Microsecond // makes one and a half leases
+		server, err := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) {
+			return backend.StartRedisOf(ctx, backend.RedisOptions{
+				Persistence: backend.EverySecond,
+				Args:        []string{"--key-load-delay", fmt.Sprint(delay.Microseconds())},
+			})
+		})
+		if err != nil {
+			return err
+		}
+		f := fleet{server}
+		fill := t.Redis(f.first()).Pipeline()
+		for k := range keys {
+			fill.Set(ctx, fmt.Sprint("large:", k), k, 0)
+		}
+		if _, err := fill.Exec(ctx); err != nil {
+			return err
+		}
+		i, err := t.incident(ctx, f.at)
+		if err != nil {
+			return err
+		}
+		return i.restart(ctx, f)
+	},
 }
 
 // restart is a scenario in which the server keeps its data.
@@ -55,15 +98,19 @@ func restarts(p backend.Persistence) func(ctx context.Context, t *Try) error {
 		if err != nil {
 			return err
 		}
-		began := t.Now()
-		t.Fault("server 0 is killed")
-		if err := f[0].Kill(0); err != nil {
-			return err
-		}
-		if err := f[0].Restart(ctx, 0); err != nil {
-			return err
-		}
-		t.Over("it serves again")
-		return i.outcome(ctx, began)
+		return i.restart(ctx, f)
 	}
+}
+
+func (i *incident) restart(ctx context.Context, f fleet) error {
+	began := i.t.Now()
+	i.t.Fault("server 0 is killed")
+	if err := f[0].Kill(0); err != nil {
+		return err
+	}
+	if err := f[0].Restart(ctx, 0); err != nil {
+		return err
+	}
+	i.t.Over("it serves again")
+	return i.outcome(ctx, began)
 }
