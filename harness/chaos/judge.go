@@ -35,7 +35,7 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	r.Notes = append(s.notes, j.Notes...)
 	r.Figures = s.figures
 	if s.cut {
-		r.Notes = append(r.Notes, fmt.Sprintf("the history is longer than %d events: the rest was not judged", mostEvents))
+		r.Notes = append(r.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.most))
 	}
 	r.Window, r.Margin, r.Overlap = times(j)
 	if r.Seen[harness.TwoHolders] == 0 {
