@@ -254,7 +254,7 @@ func (b *batch) flush(interrupted bool) error {
 	for _, r := range b.pending {
 		r.Interrupted = interrupted
 		if r.Tries == 0 && r.Failed > 0 && len(r.Notes) > 0 {
-			r.Skipped = r.Notes[0] // why the fault could not be made
+			r.Skipped, r.Notes = r.Notes[0], r.Notes[1:] // why the fault could not be made
 		}
 		if err := b.keep(r); err != nil {
 			return err
