@@ -26,6 +26,7 @@ func TestWindows(t *testing.T) {
 		{"a fault in a wait", held + "5 1 releasing; 6 1 released; 7 -1 fault; 11 2 granted", []time.Duration{4 * ms}, []bool{true}},
 		{"two in a wait", held + "5 1 killed; 7 -1 fault; 11 2 granted", []time.Duration{6 * ms, 4 * ms}, []bool{true, true}},
 		{"a wait that begins before the next", held + "3 -1 fault; 5 1 releasing; 5 1 released; 8 -1 fault; 11 2 granted", []time.Duration{6 * ms, 3 * ms}, []bool{true, true}},
+		{"a wait of which the next has the rest", "0 1 asked; 1 1 granted; 2 2 asked; 2 3 asked; 3 -1 fault; 4 1 releasing; 4 1 released; 5 2 granted; 6 2 releasing; 6 2 released; 8 -1 fault; 15 3 granted", []time.Duration{2 * ms, 7 * ms}, []bool{true, true}},
 		{"the longest of two", held + "3 -1 fault; 5 1 releasing; 5 1 released; 7 2 granted; 7 1 asked; 8 2 releasing; 8 2 released; 11 1 granted; 11 2 asked; 12 1 releasing; 14 2 granted", []time.Duration{3 * ms}, []bool{true}},
 		{"nothing waits for a while", held + "5 1 killed; 7 2 failed; 10 2 asked; 13 2 granted", []time.Duration{5 * ms}, []bool{true}},
 		{"a paused holder whose deadline is known", held + "3 1 wrote d6; 4 1 paused; 10 2 granted; 12 1 resumed; 13 1 told", []time.Duration{4 * ms}, []bool{true}},
