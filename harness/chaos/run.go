@@ -31,6 +31,10 @@ type Plan struct {
 	// its own; 0 is one. Times are those of a busier machine then.
 	Parallel int
 
+	// Budget, if not 0, is for how long tries are begun: each scenario is tried once in
+	// any case, and again as long as it is ahead of its share of the time.
+	Budget time.Duration
+
 	// Dir is where histories of harm are kept; "" keeps none.
 	Dir string
 
@@ -66,7 +70,9 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 	}
 	var wg sync.WaitGroup
 	free := make(chan struct{}, max(1, p.Parallel))
-	for _, s := range p.Scenarios {
+	began := time.Now()
+	for i, s := range p.Scenarios {
+		share := p.Budget * time.Duration(i+1) / time.Duration(len(p.Scenarios))
 		for _, group := range p.groups(s) {
 			free <- struct{}{}
 			if ctx.Err() != nil {
@@ -75,6 +81,9 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 			wg.Go(func() {
 				defer func() { <-free }()
 				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one}
+				if p.Budget > 0 {
+					b.until = began.Add(share)
+				}
 				defer b.stage.close()
 				if err := b.run(ctx, group); err != nil {
 					stop(err) // the first counts
@@ -129,6 +138,7 @@ type batch struct {
 	keep     func(*harness.FaultResult) error
 	pending  []*harness.FaultResult // in the order of the locks
 	since    time.Time
+	until    time.Time // when no second try is begun; zero is never
 	saved    map[string]int // histories, by lock
 }
 
@@ -143,6 +153,9 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 	lost := make(map[string]int) // tries in a row that could not be made
 	b.since = time.Now()
 	for n := range tries {
+		if n > 0 && !b.until.IsZero() && time.Now().After(b.until) {
+			break
+		}
 		var at []*harness.Variant
 		for _, v := range locks {
 			if n >= done[v.Name] && lost[v.Name] < mostFailures {
