@@ -42,7 +42,8 @@ type Plan struct {
 	// are not made again.
 	Done func(scenario, lock string) int
 
-	// Begin, which may be nil, hears of each try before it is made.
+	// Begin, which may be nil, hears of each try before it is made. Neither it nor keep
+	// is called by two goroutines at once.
 	Begin func(Progress)
 }
 
@@ -68,6 +69,13 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 		defer keeping.Unlock()
 		return keep(r)
 	}
+	begin := func(at Progress) {
+		keeping.Lock()
+		defer keeping.Unlock()
+		if p.Begin != nil {
+			p.Begin(at)
+		}
+	}
 	var wg sync.WaitGroup
 	free := make(chan struct{}, max(1, p.Parallel))
 	began := time.Now()
@@ -80,7 +88,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 			}
 			wg.Go(func() {
 				defer func() { <-free }()
-				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one}
+				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one, begin: begin}
 				if p.Budget > 0 {
 					b.until = began.Add(share)
 				}
@@ -136,9 +144,10 @@ type batch struct {
 	scenario *Scenario
 	stage    *Stage
 	keep     func(*harness.FaultResult) error
+	begin    func(Progress)
 	pending  []*harness.FaultResult // in the order of the locks
 	since    time.Time
-	until    time.Time // when no second try is begun; zero is never
+	until    time.Time      // when no second try is begun; zero is never
 	saved    map[string]int // histories, by lock
 }
 
@@ -169,9 +178,7 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 		if len(at) == 0 {
 			continue
 		}
-		if b.plan.Begin != nil {
-			b.plan.Begin(Progress{b.scenario, len(at), n + 1, tries})
-		}
+		b.begin(Progress{b.scenario, len(at), n + 1, tries})
 		if err := b.try(ctx, at, n, lost); err != nil {
 			return errors.Join(err, b.flush(true))
 		}
