@@ -162,9 +162,9 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
 	seen := make(map[Harm]int, len(r.Seen))
-	for _, h := range Harms {
-		if n := r.Seen[h] + s.Seen[h]; n > 0 {
-			seen[h] = n
+	for _, tries := range []map[Harm]int{r.Seen, s.Seen} { // a newer lab may know other harms
+		for h, n := range tries {
+			seen[h] += n
 		}
 	}
 	r.Seen = seen

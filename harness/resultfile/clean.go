@@ -89,13 +89,13 @@ func cleanValue(v reflect.Value) {
 			}
 		}
 	case reflect.Map:
-		if v.Type().Elem().Kind() != reflect.String {
-			return
-		}
 		for _, k := range v.MapKeys() {
-			text := v.MapIndex(k).String()
+			value := v.MapIndex(k)
+			if value.Kind() == reflect.String {
+				value = reflect.ValueOf(Line(value.String())).Convert(v.Type().Elem())
+			}
 			v.SetMapIndex(k, reflect.Value{})
-			v.SetMapIndex(reflect.ValueOf(Line(k.String())).Convert(v.Type().Key()), reflect.ValueOf(Line(text)).Convert(v.Type().Elem()))
+			v.SetMapIndex(reflect.ValueOf(Line(k.String())).Convert(v.Type().Key()), value)
 		}
 	}
 }

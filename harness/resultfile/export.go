@@ -14,6 +14,7 @@ type Export struct {
 // Exports lists every format.
 var Exports = []*Export{
 	{"csv", "a row for each case and round, for spreadsheets", WriteCSV},
+	{"csv-chaos", "a row for each failure scenario and lock", WriteFaultsCSV},
 	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench},
 	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", logKinds[0].write},
 	{"hdr-handover", "hand-overs as an HdrHistogram log: handover.hlog again", logKinds[1].write},

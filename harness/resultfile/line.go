@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -18,6 +20,7 @@ const (
 	kindCase       = "case"       // the Result of one case and round
 	kindExperiment = "experiment" // a Finding
 	kindSample     = "sample"     // a finished part of an experiment that was under way
+	kindChaos      = "chaos"      // a FaultResult
 )
 
 // A Record is what one line holds: exactly one field is set, or none if the line
@@ -26,6 +29,7 @@ type Record struct {
 	Result  *harness.Result
 	Finding *harness.Finding
 	Sample  *harness.Sample
+	Fault   *harness.FaultResult
 }
 
 // A header is how every line begins.
@@ -52,6 +56,10 @@ type (
 	sampleLine struct {
 		header
 		*harness.Sample
+	}
+	faultLine struct {
+		header
+		*harness.FaultResult
 	}
 )
 
@@ -90,6 +98,11 @@ func EncodeSample(s harness.Sample) ([]byte, error) {
 	return encodeLine(sampleLine{header{Schema, kindSample}, &s})
 }
 
+// EncodeFault returns r as one line of results.jsonl, with its newline.
+func EncodeFault(r *harness.FaultResult) ([]byte, error) {
+	return encodeLine(faultLine{header{Schema, kindChaos}, r})
+}
+
 func encodeLine(l any) ([]byte, error) {
 	out, err := json.Marshal(l)
 	if err != nil {
@@ -120,27 +133,45 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 		return Record{Result: r}, err
 	case kindExperiment:
 		l := findingLine{Finding: new(harness.Finding)}
-		err := decodeLine(text, &l, func() bool { return l.Finding != nil && l.Name != "" })
+		err := decodeLine(text, &l, "experiment", func() bool { return l.Finding != nil && l.Name != "" })
 		clean(l.Finding)
 		return Record{Finding: l.Finding}, err
 	case kindSample:
 		l := sampleLine{Sample: new(harness.Sample)}
-		err := decodeLine(text, &l, func() bool { return l.Sample != nil && l.Experiment != "" })
+		err := decodeLine(text, &l, "experiment", func() bool { return l.Sample != nil && l.Experiment != "" })
 		return Record{Sample: l.Sample}, err
+	case kindChaos:
+		r, err := decodeFault(text)
+		return Record{Fault: r}, err
 	default:
 		return Record{}, nil
 	}
 }
 
-// decodeLine reads text into l and asks whether it names what it is about.
-func decodeLine(text []byte, l any, named func() bool) error {
+// decodeLine reads text into l and asks whether it names the thing it is about.
+func decodeLine(text []byte, l any, thing string, named func() bool) error {
 	if err := json.Unmarshal(text, l); err != nil {
 		return fmt.Errorf("resultfile: %w", err)
 	}
 	if !named() {
-		return fmt.Errorf("resultfile: the line names no experiment")
+		return fmt.Errorf("resultfile: the line names no %s", thing)
 	}
 	return nil
+}
+
+func decodeFault(text []byte) (*harness.FaultResult, error) {
+	l := faultLine{FaultResult: new(harness.FaultResult)}
+	if err := decodeLine(text, &l, "scenario", func() bool { return l.FaultResult != nil && l.Scenario != "" }); err != nil {
+		return nil, err
+	}
+	r := l.FaultResult
+	if r.Lock.Name == "" {
+		return nil, fmt.Errorf("resultfile: the line names no lock")
+	}
+	clean(r)
+	// A history lies beside the results: no file leads a reader elsewhere.
+	r.Histories = slices.DeleteFunc(r.Histories, func(name string) bool { return !filepath.IsLocal(name) })
+	return r, nil
 }
 
 func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {

@@ -58,7 +58,7 @@ func Load(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Manifest: m}
+	run := &Run{Dir: dir, Manifest: m}
 	f, err := os.Open(filepath.Join(dir, ResultsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ResultsName)
@@ -113,6 +113,8 @@ func (r *Run) add(record Record) bool {
 		r.Findings = append(r.Findings, record.Finding)
 	case record.Sample != nil:
 		r.Samples = append(r.Samples, *record.Sample)
+	case record.Fault != nil:
+		r.addFault(record.Fault)
 	default:
 		return false
 	}

@@ -90,6 +90,7 @@ func (l Loss) String() string { return fmt.Sprintf("%s, round %d: %s", l.Case, l
 
 // A Run is everything that a run left on disk.
 type Run struct {
+	Dir      string // that it was read from; "" if it was not
 	Manifest Manifest
 	Results  []*harness.Result // in the order they were measured
 
@@ -97,6 +98,13 @@ type Run struct {
 	// the last. Samples are the finished parts of those that take long.
 	Findings []*harness.Finding
 	Samples  []harness.Sample
+
+	// Faults are what became of locks in failure scenarios: one of each scenario and
+	// lock, in the order in which they came, all tries of it added up.
+	Faults []*harness.FaultResult
+
+	// Chaos are the other runs that Faults come from too: see [Run.AddFaults].
+	Chaos []Source
 
 	Damage []string // lines that could not be read, one sentence each; the rest is kept
 }

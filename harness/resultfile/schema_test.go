@@ -107,6 +107,15 @@ func records(t *testing.T) (lines [][]byte) {
 	add(resultfile.EncodeFinding(found))
 	add(resultfile.EncodeFinding(&harness.Finding{Name: "x", Tables: []harness.Table{{Rows: []harness.Row{{}}}}}))
 	add(resultfile.EncodeSample(harness.Sample{Experiment: "x", Key: "k", Values: []float64{1.5}}))
+	fault := new(harness.FaultResult)
+	fill(reflect.ValueOf(fault).Elem())
+	fault.Lock.Status, fault.Tests, fault.Expected.Harms, fault.Aims[0].Quantile = harness.Reference, harness.Guarantees, harness.Harms, 0.5
+	fault.Seen = make(map[harness.Harm]int)
+	for i, h := range harness.Harms {
+		fault.Seen[h] = i
+	}
+	add(resultfile.EncodeFault(fault))
+	add(resultfile.EncodeFault(&harness.FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x", Status: harness.Reference}}))
 	return lines
 }
 
@@ -129,6 +138,8 @@ func fill(v reflect.Value) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
 	case reflect.String:
 		v.SetString("x")
 	case reflect.Bool:
@@ -201,7 +212,7 @@ func breaks(doc map[string]any) (out []broken) {
 			out = append(out, broken{key + " as a number", with(key, 7)})
 		case float64:
 			out = append(out, broken{key + " as text", with(key, "7")})
-			if !slices.Contains([]string{"median", "lo", "hi", "x"}, key) {
+			if !slices.Contains([]string{"median", "lo", "hi", "x", "limit"}, key) {
 				out = append(out, broken{key + " below zero", with(key, -2)}) // -1 may stand for what is not known
 			}
 		case bool:
@@ -244,6 +255,11 @@ func TestSchemaIsWhole(t *testing.T) {
 		"column":     {of: reflect.TypeFor[harness.Column]()},
 		"row":        {of: reflect.TypeFor[harness.Row]()},
 		"cell":       {of: reflect.TypeFor[harness.Cell]()},
+
+		"chaos":        {reflect.TypeFor[harness.FaultResult](), []string{"schema", "kind"}},
+		"expectation":  {of: reflect.TypeFor[harness.Expectation]()},
+		"fault_figure": {of: reflect.TypeFor[harness.FaultFigure]()},
+		"aim":          {of: reflect.TypeFor[harness.FaultAim]()},
 	} {
 		want := c.extra
 		for i := range c.of.NumField() {

@@ -168,6 +168,9 @@ func (w *Writer) AppendFinding(f *harness.Finding) error { return w.write(Encode
 // AppendSample adds a finished part of an experiment.
 func (w *Writer) AppendSample(s harness.Sample) error { return w.write(EncodeSample(s)) }
 
+// AppendFault adds what became of a lock in some tries of a failure scenario.
+func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(EncodeFault(r)) }
+
 // write adds a line. One write a line: a crash can cut the last line, never mix
 // two.
 func (w *Writer) write(line []byte, err error) error {

@@ -1,0 +1,93 @@
+package resultfile
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/survival"
+)
+
+// A faultColumn is a cell of a row of failure scenarios.
+type faultColumn struct {
+	name string
+	of   func(row survival.Row) string
+}
+
+// faultColumns are followed by one column for each harm: in how many tries it was seen.
+var faultColumns = []faultColumn{
+	{"scenario", func(r survival.Row) string { return r.Fault.Scenario }},
+	{"lock", func(r survival.Row) string { return r.Fault.Lock.Name }},
+	{"family", func(r survival.Row) string { return string(r.Fault.Lock.Family) }},
+	{"status", func(r survival.Row) string { return string(r.Fault.Lock.Status) }},
+	{"verdict", func(r survival.Row) string { return string(r.Verdict) }},
+	{"skipped", func(r survival.Row) string { return r.Fault.Skipped }},
+	{"started", func(r survival.Row) string { return r.Fault.Started.UTC().Format(time.RFC3339Nano) }},
+	{"elapsed-ns", func(r survival.Row) string { return ns(r.Fault.Elapsed) }},
+	{"tries", func(r survival.Row) string { return strconv.Itoa(r.N) }},
+	{"failed", func(r survival.Row) string { return strconv.Itoa(r.Fault.Failed) }},
+	{"violations-per-1000", func(r survival.Row) string { return figure(r.Violations, r.N) }},
+	{"bound-%", func(r survival.Row) string { return figure(100*r.Bound, r.N) }},
+	{"window-p50-ns", func(r survival.Row) string { return figure(r.Window.Median, r.Window.N) }},
+	{"window-max-ns", func(r survival.Row) string { return figure(r.Window.Most, r.Window.N) }},
+	{"margin-min-ns", func(r survival.Row) string { return figure(r.Margin.Least, r.Margin.N) }},
+	{"overlap-max-ns", func(r survival.Row) string { return figure(r.Overlap.Most, r.Overlap.N) }},
+	{"aims-missed", func(r survival.Row) string {
+		var texts []string
+		for _, a := range r.Missed() {
+			texts = append(texts, a.Text)
+		}
+		return strings.Join(texts, "; ")
+	}},
+	{"expected", func(r survival.Row) string {
+		var texts []string
+		for _, h := range r.Fault.Expected.Harms {
+			texts = append(texts, string(h))
+		}
+		return strings.Join(texts, "; ")
+	}},
+}
+
+// figure formats v, which n values or tries gave: nothing if there are none.
+func figure(v float64, n int) string {
+	if n == 0 || math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// WriteFaultsCSV writes the failure scenarios of run as CSV (RFC 4180), a row for each
+// scenario and lock, judged by package survival. No cell is taken for a formula: see
+// [Cell].
+func WriteFaultsCSV(out io.Writer, run *Run) error {
+	w := csv.NewWriter(out)
+	var row []string
+	for _, c := range faultColumns {
+		row = append(row, c.name)
+	}
+	for _, h := range harness.Harms {
+		row = append(row, strings.ReplaceAll(string(h), " ", "-"))
+	}
+	w.Write(row) // Error tells
+	for _, f := range run.Faults {
+		row = row[:0]
+		judged := survival.Judge(f)
+		for _, c := range faultColumns {
+			row = append(row, Cell(c.of(judged)))
+		}
+		for _, h := range harness.Harms {
+			row = append(row, strconv.Itoa(f.Seen[h]))
+		}
+		w.Write(row)
+	}
+	w.Flush()
+	if err := w.Error(); err != nil {
+		return fmt.Errorf("resultfile: %w", err)
+	}
+	return nil
+}

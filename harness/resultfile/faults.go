@@ -1,0 +1,55 @@
+package resultfile
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Source is a run that results of failure scenarios come from.
+type Source struct {
+	Dir     string
+	Command []string
+	Commit  string
+	Started time.Time
+	Faults  int // results of a scenario and a lock
+}
+
+// addFault adds f, which r keeps, to the faults of r.
+func (r *Run) addFault(f *harness.FaultResult) {
+	if i := slices.IndexFunc(r.Faults, f.Same); i >= 0 {
+		r.Faults[i].Add(f)
+		return
+	}
+	r.Faults = append(r.Faults, f)
+}
+
+// AddFaults adds the faults of other, a run of failure scenarios in a directory of its
+// own, to those of r, and records in r.Chaos that they come from there. Nothing else
+// of other is taken over, and other is not changed.
+func (r *Run) AddFaults(other *Run) {
+	for _, f := range other.Faults {
+		c := *f
+		c.Histories = nil
+		for _, name := range f.Histories {
+			c.Histories = append(c.Histories, other.HistoryFile(name))
+		}
+		r.addFault(&c)
+	}
+	m := other.Manifest
+	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Started: m.Started, Faults: len(other.Faults)})
+}
+
+// HistoryFile returns the path of a history that a fault of r names.
+func (r *Run) HistoryFile(name string) string {
+	if filepath.IsAbs(name) { // AddFaults made it so; a file holds no such name
+		return name
+	}
+	dir := r.Dir
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return filepath.Join(dir, name)
+}

@@ -1,0 +1,36 @@
+package stat
+
+import (
+	"math"
+
+	"github.com/aclements/go-moremath/mathx"
+)
+
+// UpperBound returns the upper bound of a share of which k of n tries were seen, one
+// sided, at 95 %: the greatest share of which k or fewer of n are seen in one run of
+// twenty or more. 0 of 200 give 0.0149: what happens more often than that would
+// have been seen in 19 runs of 20. It is exact, not an approximation, and therefore
+// never too small. Of no tries it is 1: they say nothing.
+//
+// Source: C. Clopper, E. Pearson, "The Use of Confidence or Fiducial Limits
+// Illustrated in the Case of the Binomial", Biometrika 26(4), 1934.
+func UpperBound(k, n int) float64 {
+	if k >= n || n <= 0 {
+		return 1
+	}
+	k = max(0, k)
+	if k == 0 {
+		return -math.Expm1(math.Log(1-level95) / float64(n))
+	}
+	// P(X <= k) falls as the share p rises; it is 1 - I_p(k+1, n-k).
+	lo, hi := float64(k)/float64(n), 1.0
+	for range 60 {
+		p := (lo + hi) / 2
+		if 1-mathx.BetaInc(p, float64(k+1), float64(n-k)) > 1-level95 {
+			lo = p
+		} else {
+			hi = p
+		}
+	}
+	return hi
+}

@@ -1,0 +1,214 @@
+package survival
+
+import (
+	"slices"
+	"strings"
+
+	"locklab/harness"
+)
+
+// A Strength orders the classes of guarantees.
+type Strength int
+
+// The strengths, the least first. A lock that was seen stuck or that left something
+// behind after its holder had died is never above Weak.
+const (
+	Unknown  Strength = iota // nothing was tried
+	Weak                     // some of it was tried, and neither guarantee below is held
+	Fenced                   // a resource that checks tokens is safe; a failover may let two hold it, or was not tested
+	Survives                 // the loss of a server does not let two hold it; a paused holder may still write, or was not tested
+	Strong                   // both
+)
+
+// A Class is what a lock guarantees, by what was seen.
+type Class struct {
+	Lock       string
+	Strength   Strength
+	Guarantees map[harness.Guarantee]Status
+	Tries      int
+
+	// Sentence says it for a reader who knows no lock, without a capital or a full stop.
+	Sentence string
+
+	// Where says where a lock of this class is enough, behind "where"; "" for a Strong one.
+	Where string
+}
+
+// Lacks says why the class does not have g, or "" if it has.
+func (c Class) Lacks(g harness.Guarantee) string {
+	if s := c.Guarantees[g]; s.State != Held {
+		return string(g) + " " + s.String()
+	}
+	return ""
+}
+
+// ClassOf returns the class of the named lock by the results rs.
+func ClassOf(rs []*harness.FaultResult, lock string) Class {
+	w := witness{rs: ofLock(rs, lock), got: Guarantees(rs, lock)}
+	c := Class{Lock: lock, Guarantees: w.got}
+	for _, r := range w.rs {
+		if r.Skipped == "" {
+			c.Tries += max(0, r.Tries)
+		}
+	}
+	if c.Tries == 0 {
+		c.Sentence, c.Where = "not tested", "failures that were not tested do no harm"
+		return c
+	}
+	w.lock = w.rs[0].Lock
+	c.Strength, c.Sentence, c.Where = w.strength(), w.sentence(), w.where()
+	return c
+}
+
+// A witness is what was seen of one lock.
+type witness struct {
+	lock harness.Lock
+	rs   []*harness.FaultResult
+	got  map[harness.Guarantee]Status
+}
+
+func (w witness) is(g harness.Guarantee, s State) bool { return w.got[g].State == s }
+
+// broke reports whether the scenarios of g showed h.
+func (w witness) broke(g harness.Guarantee, h harness.Harm) bool {
+	return slices.Contains(w.got[g].Harms, h)
+}
+
+// pause returns how fencing stands by the scenarios in which no server is lost.
+func (w witness) pause() Status {
+	var rs []*harness.FaultResult
+	for _, r := range w.rs {
+		if !slices.Contains(r.Tests, harness.Failover) {
+			rs = append(rs, r)
+		}
+	}
+	return status(rs, harness.Fencing)
+}
+
+// oneServer reports whether the lock lives on one server at a time, which a replica may
+// replace.
+func (w witness) oneServer() bool {
+	return w.lock.Traits.Needs == harness.KindRedis && w.lock.Traits.Servers <= 1
+}
+
+func (w witness) strength() Strength {
+	failover, fencing := w.is(harness.Failover, Held), w.is(harness.Fencing, Held)
+	switch {
+	case w.is(harness.Recovery, Broken):
+		return Weak
+	case failover && fencing:
+		return Strong
+	case failover:
+		return Survives
+	case fencing || w.pause().State == Held:
+		return Fenced
+	}
+	return Weak
+}
+
+// sentence puts together what the loss of a server, a paused holder and a dead one do.
+func (w witness) sentence() string {
+	text := w.core()
+	switch {
+	case w.broke(harness.Recovery, harness.Stuck):
+		text += "; it may stay taken for ever after its holder or a waiter has died"
+	case w.is(harness.Recovery, Broken):
+		text += "; a holder or waiter that dies leaves a key or a ticket behind"
+	}
+	if w.is(harness.Ordered, Broken) {
+		text += "; it does not keep the order that it claims"
+	}
+	return text
+}
+
+func (w witness) core() string {
+	server, token := w.server(), w.token()
+	twice := w.broke(harness.Failover, harness.TwoHolders)
+	switch {
+	case twice && w.is(harness.Fencing, Held):
+		return server + ", tokens still rise"
+	case twice && !w.lock.Traits.Fenced && w.stale():
+		return "no fencing: a failover or a pause may let two write"
+	case twice && !w.lock.Traits.Fenced:
+		return "no fencing: a failover may let two write"
+	case w.is(harness.Failover, Held) && w.is(harness.Fencing, Held):
+		return server + ", and " + token
+	case w.is(harness.Failover, Untested):
+		return token + "; " + server
+	}
+	return server + "; " + token
+}
+
+// server says what the loss of a server does.
+func (w witness) server() string {
+	one := ""
+	if w.oneServer() {
+		one = "one server: "
+	}
+	switch {
+	case w.is(harness.Failover, Held):
+		return "survives the loss of a server without two holders"
+	case w.broke(harness.Failover, harness.TwoHolders):
+		return one + "a failover may give it away twice"
+	case w.broke(harness.Failover, harness.Stuck):
+		return one + "the loss of a server may leave it stuck"
+	}
+	return "the loss of a server was not tested"
+}
+
+// stale reports whether a stale write was seen while no server was lost.
+func (w witness) stale() bool { return slices.Contains(w.pause().Harms, harness.StaleWrite) }
+
+// token says what tokens do for a resource that checks them.
+func (w witness) token() string {
+	pause := w.pause()
+	switch {
+	case !w.lock.Traits.Fenced && w.stale():
+		return "no fencing: a paused holder may still write"
+	case !w.lock.Traits.Fenced:
+		return "no fencing"
+	case w.is(harness.Fencing, Broken) && pause.State == Held:
+		return "tokens refuse a paused holder, but may repeat after a failover"
+	case w.is(harness.Fencing, Broken):
+		return "its tokens let a stale write pass"
+	case pause.State == Held:
+		return "tokens refuse a paused holder"
+	case w.is(harness.Fencing, Held):
+		return "tokens rise"
+	}
+	return "its tokens were not tested"
+}
+
+// where says where a lock that is not of the strongest class is enough.
+func (w witness) where() string {
+	if w.strength() == Strong {
+		return ""
+	}
+	var parts []string
+	switch {
+	case w.is(harness.Failover, Held):
+	case w.is(harness.Failover, Untested):
+		parts = append(parts, "the loss of a server, which was not tested, does no harm")
+	case w.broke(harness.Failover, harness.TwoHolders) && !w.oneServer():
+		parts = append(parts, "two holders after the loss of a server do no harm")
+	case w.oneServer():
+		parts = append(parts, "one server is enough")
+	default:
+		parts = append(parts, "a lock that gets stuck can be freed by hand")
+	}
+	switch pause := w.pause(); {
+	case pause.State == Held || w.is(harness.Fencing, Held):
+		parts = append(parts, "the resource checks tokens")
+	case w.lock.Traits.Fenced && pause.State == Untested:
+		parts = append(parts, "a late write of a paused holder, which was not tested, does no harm")
+	default:
+		parts = append(parts, "a late write of a paused holder does no harm")
+	}
+	if w.is(harness.Recovery, Broken) {
+		parts = append(parts, "an operator can clean up after a crash")
+	}
+	if len(parts) > 2 {
+		return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+	}
+	return strings.Join(parts, " and ")
+}

@@ -1,0 +1,134 @@
+package survival
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/internal/numfmt"
+)
+
+// A State says how a guarantee of a lock stands.
+type State string
+
+// The states.
+const (
+	Held     State = "held"        // every scenario that tests it was tried, and none broke it
+	Broken   State = "broken"      // a scenario broke it
+	Untested State = "not tested"  // no scenario that tests it was tried, or not all
+	Unmade   State = "not claimed" // it was not broken, and the lock does not claim it
+)
+
+// A Status is how a guarantee of a lock stands, and by what.
+type Status struct {
+	State State
+
+	// Scenarios are those that broke the guarantee; if it was not tested, those that were
+	// to test it and were not tried; else those that tested it.
+	Scenarios []string
+	Harms     []harness.Harm // by which they broke it
+	Tries     int            // of all scenarios that test it
+}
+
+// String says how the guarantee stands, such as "broken by holder-pause (stale write)".
+func (s Status) String() string {
+	switch {
+	case s.State == Broken:
+		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), join(s.Harms))
+	case s.State == Untested && len(s.Scenarios) > 0:
+		return "not tested: " + numfmt.List(s.Scenarios, 4) + " was not tried"
+	case s.State == Held:
+		return fmt.Sprintf("held in %s of %s", tries(s.Tries), numfmt.Plural(len(s.Scenarios), "scenario"))
+	}
+	return string(s.State)
+}
+
+// Guarantees returns how each guarantee of the named lock stands. One is held only if
+// every result that tests it has tries, none of them showed a harm that breaks it, and
+// the lock claims it, where a lock may do without: order and fencing.
+func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]Status {
+	out := make(map[harness.Guarantee]Status)
+	mine := ofLock(rs, lock)
+	for _, g := range harness.Guarantees {
+		out[g] = status(mine, g)
+	}
+	return out
+}
+
+// ofLock returns the results of the named lock, those of the same scenario added up.
+func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult) {
+	for _, r := range rs {
+		if r.Lock.Name != lock {
+			continue
+		}
+		if i := slices.IndexFunc(out, r.Same); i >= 0 {
+			out[i].Add(r)
+			continue
+		}
+		c := *r
+		out = append(out, &c)
+	}
+	return out
+}
+
+func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
+	var broke, missing, tested []string
+	claimed := true
+	for _, r := range rs {
+		if !slices.Contains(r.Tests, g) {
+			continue
+		}
+		if r.Skipped != "" || r.Tries <= 0 {
+			missing = append(missing, r.Scenario)
+			continue
+		}
+		tested = append(tested, r.Scenario)
+		s.Tries += r.Tries
+		claimed = claims(r.Lock.Traits, g)
+		hurt := false
+		for _, h := range g.Forbids() {
+			if r.Seen[h] > 0 {
+				hurt = true
+				if !slices.Contains(s.Harms, h) {
+					s.Harms = append(s.Harms, h)
+				}
+			}
+		}
+		if hurt {
+			broke = append(broke, r.Scenario)
+		}
+	}
+	switch {
+	case len(broke) > 0:
+		s.State, s.Scenarios = Broken, broke
+	case len(missing) > 0 || len(tested) == 0:
+		s.State, s.Scenarios = Untested, missing
+	case !claimed:
+		s.State, s.Scenarios = Unmade, tested
+	default:
+		s.State, s.Scenarios = Held, tested
+	}
+	return s
+}
+
+// claims reports whether a lock with the traits t may give g at all: without tokens
+// there is nothing to check, and a lock that promises no order cannot break it.
+func claims(t harness.Traits, g harness.Guarantee) bool {
+	switch g {
+	case harness.Fencing:
+		return t.Fenced
+	case harness.Ordered:
+		return t.FIFO
+	}
+	return true
+}
+
+// Locks returns the names of the locks of rs, in the order in which they come.
+func Locks(rs []*harness.FaultResult) (names []string) {
+	for _, r := range rs {
+		if !slices.Contains(names, r.Lock.Name) {
+			names = append(names, r.Lock.Name)
+		}
+	}
+	return names
+}

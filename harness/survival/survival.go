@@ -1,0 +1,266 @@
+package survival
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
+)
+
+// A Verdict compares what a scenario did to a lock with what was expected.
+type Verdict string
+
+// The verdicts.
+const (
+	Confirmed Verdict = "confirmed"  // as expected
+	Refuted   Verdict = "refuted"    // a harm was seen that was not expected
+	NotShown  Verdict = "not shown"  // none of the harms that are possible was seen
+	Observed  Verdict = "observed"   // nothing was expected: nothing is known of the lock
+	NotTested Verdict = "not tested" // skipped, or no try was made
+)
+
+// Unsafe lists the harms that let two clients at what the lock guards, now or by a
+// token that does not tell them apart. A try with one of them is a violation.
+var Unsafe = []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.TokenFell}
+
+// A Row is what became of a lock in a scenario, judged.
+type Row struct {
+	Fault   *harness.FaultResult
+	Verdict Verdict
+
+	Seen       []harness.Harm // in the order of harness.Harms
+	Unexpected []harness.Harm // of these, those that were not expected; empty if nothing was
+
+	N int // tries
+
+	// Violations is how many tries in 1000 had one of [Unsafe]; NaN if there was no try.
+	// Results count each harm by itself: if AtLeast is true, the tries of two harms may
+	// be different ones, and it is the count of the more frequent one.
+	Violations float64
+	AtLeast    bool
+
+	// Bound is the upper bound of the share of tries with a violation, 0 to 1, one-sided
+	// at 95 %: see stat.UpperBound. If nothing was seen, it is that of any harm.
+	Bound float64
+
+	Window    Times // for how long the lock was free and not granted
+	Margin    Times // by how much a holder that lost it was told before the next one entered
+	Overlap   Times // for how long there were two holders
+	Aims      []Aim
+	Skipped   string // why it was not tested, if it was not
+	Histories []string
+}
+
+// Times are some times of tries, in ns. The zero value is of none.
+type Times struct {
+	N                   int
+	Median, Least, Most float64
+}
+
+// An Aim is a limit with the figure that is held against it.
+type Aim struct {
+	harness.FaultAim
+	Value float64 // NaN if no try gave one
+	N     int     // values
+	Met   bool
+}
+
+// Known reports whether there is a figure to hold against the limit.
+func (a Aim) Known() bool { return a.N > 0 }
+
+// Judge compares what was seen with what was expected.
+func Judge(r *harness.FaultResult) Row {
+	row := Row{Fault: r, N: r.Tries, Violations: math.NaN(), Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped, Histories: r.Histories}
+	if r.Skipped != "" || r.Tries <= 0 {
+		row.Verdict, row.N, row.Bound = NotTested, 0, 1
+		if row.Skipped == "" {
+			row.Skipped = noTry(r)
+		}
+		return row
+	}
+	row.Seen = seen(r)
+	row.count(r)
+	row.Verdict = row.compare(r.Expected)
+	stuck := r.Seen[harness.Stuck]
+	row.Window, row.Margin, row.Overlap = times(r.Window, stuck), times(r.Margin, 0), times(r.Overlap, 0)
+	for _, a := range r.Aims {
+		row.Aims = append(row.Aims, reach(r, a))
+	}
+	return row
+}
+
+// seen returns the harms of r: in the order of harness.Harms, then those that a newer
+// lab knows.
+func seen(r *harness.FaultResult) (out []harness.Harm) {
+	for _, h := range slices.Concat(harness.Harms, slices.Sorted(maps.Keys(r.Seen))) {
+		if r.Seen[h] > 0 && !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// noTry says why a result without a reason has no try.
+func noTry(r *harness.FaultResult) string {
+	switch {
+	case r.Failed > 0:
+		return fmt.Sprintf("the fault could not be made in %s", tries(r.Failed))
+	case r.Interrupted:
+		return "the run ended before the first try"
+	}
+	return "no try was made"
+}
+
+// count fills in how many tries had a violation.
+func (row *Row) count(r *harness.FaultResult) {
+	most, sum, kinds := 0, 0, 0
+	for _, h := range Unsafe {
+		n := min(r.Seen[h], r.Tries)
+		most, sum = max(most, n), sum+n
+		if n > 0 {
+			kinds++
+		}
+	}
+	row.Violations = 1000 * float64(most) / float64(r.Tries)
+	row.AtLeast = kinds > 1 && most < r.Tries
+	row.Bound = stat.UpperBound(min(sum, r.Tries), r.Tries)
+}
+
+// compare holds what was seen against e.
+func (row *Row) compare(e harness.Expectation) Verdict {
+	if e.Why == "" {
+		return Observed
+	}
+	for _, h := range row.Seen {
+		if !slices.Contains(e.Harms, h) {
+			row.Unexpected = append(row.Unexpected, h)
+		}
+	}
+	switch {
+	case len(row.Unexpected) > 0:
+		return Refuted
+	case len(e.Harms) > 0 && len(row.Seen) == 0:
+		return NotShown
+	}
+	return Confirmed
+}
+
+// times sums up ns, and endless more that have no end.
+func times(ns []int64, endless int) (t Times) {
+	vs := values(ns, endless)
+	if t.N = len(vs); t.N == 0 {
+		return t
+	}
+	t.Median, t.Least, t.Most = quantile(vs, 0.5), vs[0], vs[len(vs)-1]
+	return t
+}
+
+// values returns ns, and endless infinite ones, in order.
+func values(ns []int64, endless int) (vs []float64) {
+	for _, v := range ns {
+		vs = append(vs, float64(v))
+	}
+	for range endless {
+		vs = append(vs, math.Inf(1))
+	}
+	slices.Sort(vs)
+	return vs
+}
+
+// quantile returns the least of the sorted values that at least the share q of them
+// does not exceed.
+func quantile(vs []float64, q float64) float64 {
+	i := int(math.Ceil(q*float64(len(vs)))) - 1
+	return vs[min(max(i, 0), len(vs)-1)]
+}
+
+// reach holds the figure of a against its limit. A try that got stuck has a window
+// without an end.
+func reach(r *harness.FaultResult, a harness.FaultAim) Aim {
+	var vs []float64
+	switch a.Figure {
+	case "window":
+		vs = values(r.Window, r.Seen[harness.Stuck])
+	case "margin":
+		vs = values(r.Margin, 0)
+	default:
+		for _, f := range r.Figures {
+			if f.Name == a.Figure {
+				vs = append(vs, f.Values...)
+			}
+		}
+		vs = slices.DeleteFunc(vs, math.IsNaN)
+		slices.Sort(vs)
+	}
+	out := Aim{FaultAim: a, Value: math.NaN(), N: len(vs)}
+	if len(vs) > 0 {
+		out.Value = quantile(vs, a.Quantile)
+		out.Met = out.Value <= a.Limit
+		if a.Least {
+			out.Met = out.Value >= a.Limit
+		}
+	}
+	return out
+}
+
+// Missed returns the aims that were missed.
+func (row Row) Missed() (out []Aim) {
+	for _, a := range row.Aims {
+		if a.Known() && !a.Met {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Reading says in a sentence what the verdict rests on, such as "two holders in 15 of
+// 20 tries, as expected: the replica had not been told".
+func (row Row) Reading() string {
+	if row.Verdict == NotTested {
+		return "not tested: " + row.Skipped
+	}
+	seen := "no harm in " + tries(row.N)
+	if len(row.Seen) > 0 {
+		seen = row.counted(row.Seen)
+	}
+	why := row.Fault.Expected.Why
+	switch row.Verdict {
+	case Refuted:
+		expected := "no harm was expected"
+		if hs := row.Fault.Expected.Harms; len(hs) > 0 {
+			expected = "only " + join(hs) + " was expected"
+		}
+		return fmt.Sprintf("%s, where %s: %s", seen, expected, why)
+	case NotShown:
+		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", join(row.Fault.Expected.Harms), tries(row.N), numfmt.Percent(100*row.Bound), why)
+	case Confirmed:
+		if len(row.Seen) == 0 {
+			return fmt.Sprintf("%s, at most %s of them: %s", seen, numfmt.Percent(100*row.Bound), why)
+		}
+		return fmt.Sprintf("%s, as expected: %s", seen, why)
+	}
+	return seen + "; nothing was expected of this lock"
+}
+
+// counted says how often each of hs was seen.
+func (row Row) counted(hs []harness.Harm) string {
+	var parts []string
+	for _, h := range hs {
+		parts = append(parts, fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]))
+	}
+	return numfmt.List(parts, len(parts)) + " of " + tries(row.N)
+}
+
+func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }
+
+func join(hs []harness.Harm) string {
+	var names []string
+	for _, h := range hs {
+		names = append(names, string(h))
+	}
+	return numfmt.List(names, len(names))
+}

@@ -1,0 +1,224 @@
+package survival_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/survival"
+)
+
+// result returns a result of 200 tries with these edits.
+func result(edits ...func(*harness.FaultResult)) *harness.FaultResult {
+	r := &harness.FaultResult{
+		Scenario: "holder-pause", Question: "What if a holder pauses?", Tries: 200,
+		Lock:     harness.Lock{Name: "a", Traits: harness.Traits{Needs: harness.KindRedis, Fenced: true, FIFO: true}},
+		Expected: harness.Expectation{Why: "the lease ends"},
+	}
+	for _, e := range edits {
+		e(r)
+	}
+	return r
+}
+
+func expects(hs ...harness.Harm) func(*harness.FaultResult) {
+	return func(r *harness.FaultResult) { r.Expected.Harms = hs }
+}
+
+func seen(h harness.Harm, n int) func(*harness.FaultResult) {
+	return func(r *harness.FaultResult) {
+		if r.Seen == nil {
+			r.Seen = make(map[harness.Harm]int)
+		}
+		r.Seen[h] = n
+	}
+}
+
+func of(scenario string, gs ...harness.Guarantee) func(*harness.FaultResult) {
+	return func(r *harness.FaultResult) { r.Scenario, r.Tests = scenario, gs }
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		r          *harness.FaultResult
+		verdict    survival.Verdict
+		violations float64
+		bound      float64
+		reading    string // part of it
+	}{
+		{"safe, nothing seen", result(), survival.Confirmed, 0, 0.01486686, "no harm in 200 tries, at most 1.5\u00a0% of them: the lease ends"},
+		{"safe, harm seen", result(seen(harness.TwoHolders, 1)), survival.Refuted, 5, 0.02349847, "two holders in 1 of 200 tries, where no harm was expected"},
+		{"safe, stall seen", result(seen(harness.Stall, 1)), survival.Refuted, 0, 0.01486686, "stall in 1 of 200 tries"},
+		{"expected and seen", result(expects(harness.TwoHolders, harness.TokenFell), seen(harness.TwoHolders, 200)), survival.Confirmed, 1000, 1, "two holders in 200 of 200 tries, as expected"},
+		{"expected, not seen", result(expects(harness.TwoHolders)), survival.NotShown, 0, 0.01486686, "two holders not shown in 200 tries, at most 1.5\u00a0% of them"},
+		{"another than expected", result(expects(harness.TwoHolders), seen(harness.TwoHolders, 3), seen(harness.Stuck, 1)), survival.Refuted, 15, 0.0383, "only two holders was expected"},
+		{"nothing known", result(func(r *harness.FaultResult) { r.Expected.Why = "" }, seen(harness.Stuck, 1)), survival.Observed, 0, 0.01486686, "nothing was expected"},
+		{"skipped", result(func(r *harness.FaultResult) { r.Tries, r.Skipped = 0, "no replica" }), survival.NotTested, math.NaN(), 1, "not tested: no replica"},
+		{"no try", result(func(r *harness.FaultResult) { r.Tries, r.Failed = 0, 3 }), survival.NotTested, math.NaN(), 1, "could not be made in 3 tries"},
+		{"one harm and another", result(expects(survival.Unsafe...), seen(harness.StaleWrite, 3), seen(harness.TokenFell, 2)), survival.Confirmed, 15, 0.0519, "stale write in 3 and token fell in 2 of 200 tries"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			row := survival.Judge(c.r)
+			if row.Verdict != c.verdict {
+				t.Errorf("%q, want %q", row.Verdict, c.verdict)
+			}
+			if row.Violations != c.violations && !(math.IsNaN(row.Violations) && math.IsNaN(c.violations)) {
+				t.Errorf("%v violations in 1000, want %v", row.Violations, c.violations)
+			}
+			if math.Abs(row.Bound-c.bound) > 1e-4 {
+				t.Errorf("bound %v, want %v", row.Bound, c.bound)
+			}
+			if got := row.Reading(); !strings.Contains(got, c.reading) {
+				t.Errorf("reads %q, want %q in it", got, c.reading)
+			}
+			if want := c.name == "one harm and another"; row.AtLeast != want {
+				t.Errorf("the violations are a lower bound: %v, want %v", row.AtLeast, want)
+			}
+		})
+	}
+}
+
+func TestWindowsAndAims(t *testing.T) {
+	aims := []harness.FaultAim{
+		{Figure: "window", Quantile: 0.5, Limit: 30}, {Figure: "window", Quantile: 1, Limit: 30},
+		{Figure: "margin", Quantile: 0, Limit: 0, Least: true}, {Figure: "requests", Quantile: 0.5, Limit: 5}, {Figure: "nothing", Quantile: 1, Limit: 1},
+	}
+	met := func(rows []survival.Aim) (out []string) {
+		for _, a := range rows {
+			switch {
+			case !a.Known():
+				out = append(out, "?")
+			case a.Met:
+				out = append(out, "met")
+			default:
+				out = append(out, "missed")
+			}
+		}
+		return out
+	}
+	r := result(func(r *harness.FaultResult) {
+		r.Window, r.Margin, r.Aims = []int64{30, 10, 20, 40}, []int64{5, 3, 9}, aims
+		r.Figures = []harness.FaultFigure{{Name: "requests", Values: []float64{6, 4, math.NaN(), 5}}}
+	})
+	row := survival.Judge(r)
+	if w := row.Window; w.N != 4 || w.Median != 20 || w.Least != 10 || w.Most != 40 {
+		t.Errorf("windows %+v", w)
+	}
+	if got := met(row.Aims); !slices.Equal(got, []string{"met", "missed", "met", "met", "?"}) || len(row.Missed()) != 1 {
+		t.Errorf("aims %v, %d missed", got, len(row.Missed()))
+	}
+	// A try that got stuck has a window without an end; a holder told too late misses.
+	r.Seen, r.Margin = map[harness.Harm]int{harness.Stuck: 5}, []int64{5, -1}
+	row = survival.Judge(r)
+	if w := row.Window; w.N != 9 || !math.IsInf(w.Median, 1) || !math.IsInf(w.Most, 1) {
+		t.Errorf("with 5 that got stuck, windows %+v", w)
+	}
+	if got := met(row.Aims); !slices.Equal(got, []string{"missed", "missed", "missed", "met", "?"}) {
+		t.Errorf("with 5 that got stuck, aims %v", got)
+	}
+	if r := result(); survival.Judge(r).Window.N != 0 || survival.Judge(r).Aims != nil {
+		t.Error("no windows, but some times of them")
+	}
+}
+
+func TestGuarantees(t *testing.T) {
+	rs := []*harness.FaultResult{
+		result(of("leader-kill", harness.Failover, harness.Recovery)),
+		result(of("holder-pause", harness.Fencing), expects(harness.TwoHolders), seen(harness.TwoHolders, 7)), // forbidden by failover only
+		result(of("order", harness.Ordered), seen(harness.Overtaken, 1)),
+		result(of("other", harness.Recovery), func(r *harness.FaultResult) { r.Lock.Name = "b" }, seen(harness.Stuck, 1)),
+	}
+	got := survival.Guarantees(rs, "a")
+	for g, want := range map[harness.Guarantee]survival.State{
+		harness.Failover: survival.Held, harness.Fencing: survival.Held, harness.Ordered: survival.Broken, harness.Recovery: survival.Held,
+	} {
+		if got[g].State != want {
+			t.Errorf("%s is %q, want %q", g, got[g].State, want)
+		}
+	}
+	if s := got[harness.Ordered].String(); s != "broken by order (overtaken)" {
+		t.Errorf("order reads %q", s)
+	}
+	check := func(what string, g harness.Guarantee, want survival.State, scenario string, rs ...*harness.FaultResult) {
+		t.Helper()
+		s := survival.Guarantees(rs, "a")[g]
+		if s.State != want || !slices.Contains(append(s.Scenarios, ""), scenario) {
+			t.Errorf("%s: %+v, want %q by %q", what, s, want, scenario)
+		}
+	}
+	skipped := result(of("isolated", harness.Failover), func(r *harness.FaultResult) { r.Tries, r.Skipped = 0, "no ensemble" })
+	untried := result(of("isolated", harness.Failover), func(r *harness.FaultResult) { r.Tries = 0 })
+	stuck := result(of("leader-stop", harness.Failover), seen(harness.Stuck, 1))
+	check("one was skipped", harness.Failover, survival.Untested, "isolated", rs[0], skipped)
+	check("one was not tried", harness.Failover, survival.Untested, "isolated", rs[0], untried)
+	check("skipped, and tried in another run", harness.Failover, survival.Held, "isolated", skipped, result(of("isolated", harness.Failover)))
+	check("broken is broken, whatever was skipped", harness.Failover, survival.Broken, "leader-stop", rs[0], skipped, stuck)
+	check("seen in the other of two runs", harness.Failover, survival.Broken, "leader-stop", result(of("leader-stop", harness.Failover)), stuck)
+	check("nothing tests it", harness.Ordered, survival.Untested, "", rs[0])
+	bare := func(r *harness.FaultResult) { r.Lock.Traits = harness.Traits{} }
+	check("no tokens to fall", harness.Fencing, survival.Unmade, "holder-pause", result(of("holder-pause", harness.Fencing), bare))
+	check("no tokens, and a stale write", harness.Fencing, survival.Broken, "holder-pause", result(of("holder-pause", harness.Fencing), bare, seen(harness.StaleWrite, 1)))
+	check("no order claimed", harness.Ordered, survival.Unmade, "order", result(of("order", harness.Ordered), bare))
+	if stuck.Tries != 200 || skipped.Skipped == "" {
+		t.Error("the results were changed")
+	}
+}
+
+func TestClass(t *testing.T) {
+	failover := func(edits ...func(*harness.FaultResult)) *harness.FaultResult {
+		return result(append([]func(*harness.FaultResult){of("failover", harness.Failover, harness.Fencing)}, edits...)...)
+	}
+	pause := func(edits ...func(*harness.FaultResult)) *harness.FaultResult {
+		return result(append([]func(*harness.FaultResult){of("holder-pause", harness.Fencing)}, edits...)...)
+	}
+	crash := func(edits ...func(*harness.FaultResult)) *harness.FaultResult {
+		return result(append([]func(*harness.FaultResult){of("holder-crash", harness.Recovery)}, edits...)...)
+	}
+	bare := func(r *harness.FaultResult) { r.Lock.Traits.Fenced = false }
+	zk := func(r *harness.FaultResult) { r.Lock.Traits.Needs = harness.KindZooKeeper }
+	for _, c := range []struct {
+		rs       []*harness.FaultResult
+		strength survival.Strength
+		sentence string
+		where    string
+	}{
+		{nil, survival.Unknown, "not tested", "failures that were not tested do no harm"},
+		{[]*harness.FaultResult{pause(func(r *harness.FaultResult) { r.Tries = 0 })}, survival.Unknown, "not tested", "failures that were not tested do no harm"},
+		{[]*harness.FaultResult{failover(zk), pause(zk)}, survival.Strong,
+			"survives the loss of a server without two holders, and tokens refuse a paused holder", ""},
+		{[]*harness.FaultResult{failover(bare), pause(bare, seen(harness.StaleWrite, 3))}, survival.Survives,
+			"survives the loss of a server without two holders; no fencing: a paused holder may still write", "a late write of a paused holder does no harm"},
+		{[]*harness.FaultResult{failover(seen(harness.TwoHolders, 9)), pause()}, survival.Fenced,
+			"one server: a failover may give it away twice, tokens still rise", "one server is enough and the resource checks tokens"},
+		{[]*harness.FaultResult{failover(seen(harness.TwoHolders, 9), seen(harness.TokenFell, 9)), pause()}, survival.Fenced,
+			"one server: a failover may give it away twice; tokens refuse a paused holder, but may repeat after a failover", "one server is enough and the resource checks tokens"},
+		{[]*harness.FaultResult{failover(bare, seen(harness.TwoHolders, 9)), pause(bare, seen(harness.StaleWrite, 9))}, survival.Weak,
+			"no fencing: a failover or a pause may let two write", "one server is enough and a late write of a paused holder does no harm"},
+		{[]*harness.FaultResult{failover(), pause(seen(harness.StaleWrite, 1))}, survival.Survives,
+			"survives the loss of a server without two holders; its tokens let a stale write pass", "a late write of a paused holder does no harm"},
+		// A claim that was not put to the test is no guarantee.
+		{[]*harness.FaultResult{crash()}, survival.Weak,
+			"its tokens were not tested; the loss of a server was not tested",
+			"the loss of a server, which was not tested, does no harm and a late write of a paused holder, which was not tested, does no harm"},
+		{[]*harness.FaultResult{pause()}, survival.Fenced,
+			"tokens refuse a paused holder; the loss of a server was not tested", "the loss of a server, which was not tested, does no harm and the resource checks tokens"},
+		// What does not come free again is weak, however safe.
+		{[]*harness.FaultResult{failover(zk), pause(zk), crash(zk, seen(harness.Stuck, 1))}, survival.Weak,
+			"survives the loss of a server without two holders, and tokens refuse a paused holder; it may stay taken for ever after its holder or a waiter has died",
+			"the resource checks tokens and an operator can clean up after a crash"},
+		{[]*harness.FaultResult{failover(zk, seen(harness.Stuck, 1)), pause(zk)}, survival.Fenced,
+			"the loss of a server may leave it stuck; tokens refuse a paused holder", "a lock that gets stuck can be freed by hand and the resource checks tokens"},
+	} {
+		got := survival.ClassOf(c.rs, "a")
+		if got.Strength != c.strength || got.Sentence != c.sentence || got.Where != c.where {
+			t.Errorf("strength %d, %q, where %q\nwant     %d, %q, where %q", got.Strength, got.Sentence, got.Where, c.strength, c.sentence, c.where)
+		}
+	}
+	c := survival.ClassOf([]*harness.FaultResult{failover(), pause(seen(harness.StaleWrite, 1))}, "a")
+	if why := c.Lacks(harness.Fencing); why != "fencing broken by holder-pause (stale write)" || c.Lacks(harness.Failover) != "" {
+		t.Errorf("lacks fencing because %q", why)
+	}
+}
