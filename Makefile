@@ -18,7 +18,7 @@ CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := reports harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt cmd/setmodule
+RACELESS := reports harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
