@@ -23,6 +23,10 @@ RACELESS := reports harness/resultfile harness/metric harness/compare harness/st
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
 
+# Most JVMs of the tests live for seconds: the optimizing compiler would take a third
+# of their processor time and not pay it back.
+test race: export JAVA_TOOL_OPTIONS ?= -XX:TieredStopAtLevel=1
+
 # $(call but,a b) is all packages but these.
 empty :=
 but    = $$($(GO) list ./... | grep -vE "^$$($(GO) list -m)/($(subst $(empty) $(empty),|,$(1)))\$$")
