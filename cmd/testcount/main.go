@@ -150,6 +150,7 @@ func (t reading) add(e event) {
 		if e.Test != "" || !t.failedIn(e.Package) {
 			t.failed++
 			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
+			t.cutShort(e)
 		}
 		t.said[e.Package+" failed"] = nil
 	case "skip":
@@ -167,6 +168,19 @@ func (t reading) add(e event) {
 		t.remember(e)
 	}
 	delete(t.said, key)
+}
+
+// cutShort prints what the tests under way said when their process ended, and with
+// it why: a panic of another goroutine is part of what they said.
+func (t reading) cutShort(e event) {
+	if e.Test != "" {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.said)) {
+		if name, ok := strings.CutPrefix(key, e.Package+" "); ok && name != "" && name != "failed" {
+			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
+		}
+	}
 }
 
 // remember keeps the longest tests, of those that take a second.

@@ -24,20 +24,23 @@ func TestTally(t *testing.T) {
 {"Action":"fail","Package":"example.org/m/a","Elapsed":1.5}
 {"Action":"build-output","ImportPath":"example.org/m/b","Output":"b.go:1: no\n"}
 {"Action":"fail","Package":"example.org/m/b"}
+{"Action":"output","Package":"example.org/m/c","Test":"TestFour","Output":"panic: of a goroutine\\n"}
+{"Action":"output","Package":"example.org/m/d","Test":"TestFive","Output":"is under way elsewhere\\n"}
+{"Action":"fail","Package":"example.org/m/c"}
 not JSON
 `))
 	c.summary()
 	for _, want := range []string{
-		"a_test.go:20: broken", "b.go:1: no", "not JSON",
+		"a_test.go:20: broken", "b.go:1: no", "panic: of a goroutine", "not JSON",
 		"skipped 1: redis: no redis-server on PATH (a TestTwo)",
-		"\n1 passed, 2 failed, 1 skipped\n",
+		"\n1 passed, 3 failed, 1 skipped\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if strings.Contains(out.String(), "TestOne") {
-		t.Errorf("a passing test is shown:\n%s", out.String())
+	if strings.Contains(out.String(), "TestOne") || strings.Contains(out.String(), "elsewhere") {
+		t.Errorf("a passing test is shown, or one of another package:\n%s", out.String())
 	}
 }
 
