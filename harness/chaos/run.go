@@ -234,7 +234,7 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 	t := &Try{Stage: b.stage, Number: n, Seed: seed, Rand: rand.New(rand.NewPCG(seed, uint64(n))), scenario: b.scenario}
 	for _, v := range locks {
 		key := fmt.Sprintf("chaos-%s-%s-%s-%d", strconv.FormatInt(int64(os.Getpid()), 36), b.scenario.Name, v.Name, n)
-		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key})
+		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, most: mostEvents / len(locks)})
 	}
 	return t
 }
@@ -254,7 +254,7 @@ func (b *batch) flush(interrupted bool) error {
 	for _, r := range b.pending {
 		r.Interrupted = interrupted
 		if r.Tries == 0 && r.Failed > 0 && len(r.Notes) > 0 {
-			r.Skipped = r.Notes[0] // why the fault could not be made
+			r.Skipped, r.Notes = r.Notes[0], r.Notes[1:] // why the fault could not be made
 		}
 		if err := b.keep(r); err != nil {
 			return err
