@@ -11,7 +11,7 @@ COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --
 LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
-# run beside each other, the longest first, and beside those that compute.
+# run beside each other, the longest first.
 WAITING  := harness/chaos redislock peers zklock lab redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
@@ -58,7 +58,7 @@ chaos: ## try every failure scenario on every lock, with real servers (hours), i
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' $(foreach m,$(CONTRIB),'-C $(m) ./...') + "-vet=off -timeout 20m $(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
+	$(GO) run ./cmd/testcount '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -75,7 +75,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 
 race: export GORACE := $(GORACE)
 race: ## run the tests under the race detector, but for packages that start no goroutine
-	$(GO) run ./cmd/testcount '-race -p 2 -timeout 20m $(addprefix ./,$(WAITING))' + "-race -timeout 20m $(call but,$(WAITING) $(RACELESS))"
+	$(GO) run ./cmd/testcount '-race -p 2 -timeout 20m $(addprefix ./,$(WAITING))' "-race -timeout 20m $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.
