@@ -34,6 +34,8 @@ func TestProxy(t *testing.T) {
 		{"delay", delay},
 		{"held back", heldBack},
 		{"delayed to death", delayedToDeath},
+		{"jitter", jitter},
+		{"forget", forget},
 		{"reset", reset},
 		{"refuse", refuse},
 		{"close", closeProxy},
