@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
@@ -19,7 +20,7 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	r.Seed = seed
 	if s.failed != nil {
 		r.Failed = 1
-		r.Notes = []string{fmt.Sprintf("the fault could not be made: %v", s.failed)}
+		r.Notes = []string{reason(s.failed)}
 		return r
 	}
 	h := s.until(over)
@@ -35,7 +36,7 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	r.Notes = append(s.notes, j.Notes...)
 	r.Figures = s.figures
 	if s.cut {
-		r.Notes = append(r.Notes, fmt.Sprintf("the history is longer than %d events: the rest was not judged", mostEvents))
+		r.Notes = append(r.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.most))
 	}
 	r.Window, r.Margin, r.Overlap = times(j)
 	if r.Seen[harness.TwoHolders] == 0 {
@@ -47,6 +48,17 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 		}
 	}
 	return r
+}
+
+// reason says why the fault could not be made. That a server of the user would do is
+// not true here.
+func reason(err error) string {
+	text := "the fault could not be made: " + err.Error()
+	if errors.Is(err, harness.ErrUnavailable) {
+		text = strings.TrimPrefix(err.Error(), harness.ErrUnavailable.Error()+": ")
+		text, _, _ = strings.Cut(text, ", or set LOCKLAB_")
+	}
+	return text
 }
 
 // prove has the history judged by porcupine as well, which weighs refusals and attempts
