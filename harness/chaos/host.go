@@ -97,14 +97,15 @@ func (h *Host) listen(out io.Reader) {
 		h.hear(m)
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.gone = errGone
-	if !h.ending {
-		h.mu.Unlock()
-		err := h.crash()
-		h.mu.Lock()
-		h.gone = err
+	ending := h.ending
+	h.mu.Unlock()
+	gone := errGone
+	if !ending {
+		gone = h.crash()
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gone = gone
 	close(h.done)
 }
 

@@ -18,7 +18,7 @@ var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisLosses, 
 // Patterns of the names of locks that these scenarios share. Those that differ from
 // redis-poll by their pauses alone are left out.
 const (
-	redisLocks = redisOne + "|redis-redlock"
+	redisAll = redisOne + "|redis-redlock"
 
 	// redisOne are those of one server.
 	redisOne = redisFenced + "|" + redisPlain + "|redis-token"
@@ -82,7 +82,7 @@ var forgottenPlain = []Expectation{
 
 // keeps is expected where the server still knows its locks, or they end by the clock.
 func keeps(why string) []Expectation {
-	return []Expectation{published, losesWakeUps, twoPermits, passedOver, {redisLocks, nil, why}}
+	return []Expectation{published, losesWakeUps, twoPermits, passedOver, {redisAll, nil, why}}
 }
 
 // A fleet is independent Redis servers. A lock of one server is on the first, and one

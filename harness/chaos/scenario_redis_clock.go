@@ -28,7 +28,7 @@ var clockForward = &Scenario{
 	Fault:    "the clock of the server is set forward by two leases while the lock is held; of three independent servers, one",
 	Source:   "Kleppmann 2016, How to do distributed locking",
 	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    redisLocks,
+	Locks:    redisAll,
 	Expect:   early,
 	Deadline: 20 * time.Second,
 	Prompt:   3 * TTL,
@@ -53,7 +53,7 @@ var clockBack = &Scenario{
 	Fault:    "the clock of the server is set back by three leases while the lock is held, and then the process of the holder is killed; of three independent servers, one",
 	Source:   "Kleppmann 2016, How to do distributed locking",
 	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    redisLocks,
+	Locks:    redisAll,
 	Expect: []Expectation{
 		{"redis-redlock", nil, "the clocks of two of the three servers go on"},
 		{"redis-token|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease"},

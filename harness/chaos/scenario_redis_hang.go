@@ -28,7 +28,7 @@ func loss(name, question, fault string, lose func(*backend.Server) error, mend f
 		Name: name, Question: question, Fault: fault,
 		Source: "Redis documentation, Distributed Locks with Redis, The Redlock Algorithm",
 		Tests:  []harness.Guarantee{harness.Failover},
-		Locks:  redisLocks,
+		Locks:  redisAll,
 		Expect: []Expectation{
 			{"redis-redlock", nil, "two of its three servers are a majority"},
 			published,
@@ -104,7 +104,7 @@ func hang(name, question, fault string, tests harness.Guarantee, do func(context
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
 		Source:   "Kleppmann 2016, How to do distributed locking",
 		Tests:    []harness.Guarantee{tests},
-		Locks:    redisLocks,
+		Locks:    redisAll,
 		Expect:   keeps("the lease ends by the clock, and its holder counts it from before it asked"),
 		Deadline: 20 * time.Second,
 		Prompt:   4 * TTL, // the server does not answer, and then a lease may have to run out that a request of before took

@@ -59,7 +59,7 @@ func forget(name, question, fault string, do func(context.Context, *redis.Client
 		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
 		Source:   "Redis documentation, Key eviction; FLUSHALL",
 		Tests:    []harness.Guarantee{harness.Fencing},
-		Locks:    redisLocks,
+		Locks:    redisAll,
 		Expect:   forgotten,
 		Deadline: 20 * time.Second,
 		Prompt:   2 * TTL,
@@ -78,7 +78,7 @@ var scriptFlush = &Scenario{
 	Fault:    "SCRIPT FLUSH while the lock is held",
 	Source:   "Redis documentation, Scripting with Lua, Cache volatility",
 	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    redisLocks,
+	Locks:    redisAll,
 	Expect:   keeps("a client that is told NOSCRIPT sends the script"),
 	Deadline: 20 * time.Second,
 	Tries:    200,
@@ -98,11 +98,11 @@ var outOfMemory = &Scenario{
 	Fault:    "maxmemory of the server, whose policy is noeviction, is one byte for longer than the lease; the holders release their locks meanwhile",
 	Source:   "Redis documentation, Key eviction",
 	Tests:    []harness.Guarantee{harness.Fencing},
-	Locks:    redisLocks,
+	Locks:    redisAll,
 	Expect: []Expectation{
 		{"redis-token", []harness.Harm{harness.Stall, harness.Stuck}, "the push that gives it back is refused, and then it is lost"},
 		published, losesWakeUps,
-		{redisLocks, nil, "new locks are refused; what renews and releases them takes no memory"},
+		{redisAll, nil, "new locks are refused; what renews and releases them takes no memory"},
 	},
 	Deadline: 20 * time.Second,
 	Prompt:   2 * TTL,
@@ -173,16 +173,16 @@ var denied = &Scenario{
 	Question: "Is a client told at once that its user may not lock?",
 	Fault:    "the client connects as a user that may do nothing else (ACL), or with a wrong password, and locks",
 	Source:   "Redis documentation, ACL",
-	Locks:    redisLocks,
+	Locks:    redisAll,
 	Expect: []Expectation{
 		{"redsync|rueidislock.*", []harness.Harm{harness.Stall}, "it asks again whatever the server says"},
-		{redisLocks, nil, "an error that asking again does not change ends Lock"},
+		{redisAll, nil, "an error that asking again does not change ends Lock"},
 	},
 	Deadline: 20 * time.Second,
 	Prompt:   20 * time.Second, // the lock is free, and is refused all the same
 	Tries:    50,
 	Aims: []Aim{
-		{redisLocks, harness.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}},
+		{redisAll, harness.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}},
 	},
 	Try: func(ctx context.Context, t *Try) error {
 		f, err := t.fleet(ctx, backend.RedisOptions{})
