@@ -140,8 +140,8 @@ var maxClients = &Scenario{
 	Tests:    []harness.Guarantee{harness.Fencing},
 	Locks:    redisGo,
 	Expect: []Expectation{
-		published,
-		twoPermits, passedOver,
+		published, twoPermits, passedOver,
+		{"redis-token", []harness.Harm{harness.Overtaken}, "a waiter whose request is cut off asks again, behind the others"},
 		{redisGo, nil, "a holder that cannot renew its lease is told before the server forgets it"},
 	},
 	Deadline: 20 * time.Second,

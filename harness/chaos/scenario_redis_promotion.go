@@ -18,7 +18,7 @@ import (
 
 // redisPromotions are primaries that a replica takes the place of.
 var redisPromotions = []*Scenario{
-	promotionAtOnce, promotionCut, releaseLost, minReplicasEarly, minReplicas, clockBehind, coordinated, twoDeaths,
+	promotionReplicated, promotionAtOnce, promotionCut, releaseLost, minReplicasEarly, minReplicas, clockBehind, coordinated, twoDeaths,
 }
 
 // A replicated is a primary, a replica, and the address by which clients reach the one
