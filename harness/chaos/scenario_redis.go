@@ -170,7 +170,7 @@ func (i *incident) outcome(ctx context.Context, began int64) error {
 		holders := i.of[s].holders
 		for _, w := range holders {
 			if s.holds(w) {
-				if err := w.Write(ctx); err != nil {
+				if err := w.WriteHeld(ctx); err != nil {
 					return err
 				}
 			}
