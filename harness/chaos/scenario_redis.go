@@ -80,10 +80,14 @@ var forgottenPlain = []Expectation{
 	{redisFixed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which never asks again"},
 }
 
+// tokenOrder is expected of redis-token.
+var tokenOrder = Expectation{"redis-token", []harness.Harm{harness.Overtaken},
+	"it has no lease, and its waiters ask again every second, then behind the others"}
+
 // reconnecting is expected of some locks where connections are cut.
 func reconnecting() []Expectation {
 	return []Expectation{published, losesWakeUps, twoPermits, passedOver,
-		{"redis-token", []harness.Harm{harness.Overtaken}, "a waiter whose request is cut off asks again, behind the others"}}
+		tokenOrder}
 }
 
 // keeps is expected where the server still knows its locks, or they end by the clock.
