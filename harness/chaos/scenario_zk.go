@@ -17,7 +17,7 @@ import (
 )
 
 // zooScenarios are what happens to servers of ZooKeeper and the connections to them.
-var zooScenarios = slices.Concat(zooLeaderScenarios)
+var zooScenarios = slices.Concat(zooLeaderScenarios, zooCutScenarios, zooRequestScenarios, zooLinkScenarios, zooOperatorScenarios)
 
 // Locks of ZooKeeper that expectations share.
 const (
@@ -62,8 +62,9 @@ type crowd struct {
 // busy is the loop of a crowd: few acquisitions, since many locks share two processors.
 var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
 
-// contend lets n clients of each lock, of which client i is connected by at, lock and
-// unlock, and waits until each has had the lock, or for a while.
+// contend lets n clients of each lock, and more if it has several permits, lock and
+// unlock. Client i is connected by at. It waits until each has had the lock, or for a
+// while.
 func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (harness.Endpoint, error)) (*crowd, error) {
 	c := &crowd{t: t, workers: make(map[*Subject][]*Worker)}
 	var err error
@@ -71,10 +72,10 @@ func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (har
 		return nil, err
 	}
 	for _, s := range t.Subjects {
-		c.workers[s] = make([]*Worker, n)
+		c.workers[s] = make([]*Worker, n+max(1, s.Variant.Traits.Permits)-1)
 	}
 	err = t.Each(func(s *Subject) error {
-		for i := range n {
+		for i := range c.workers[s] {
 			addr, err := at(s, i)
 			if err != nil {
 				return err
@@ -89,18 +90,46 @@ func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (har
 		return nil, err
 	}
 	began := t.Now()
-	err = t.Each(func(s *Subject) error {
-		for _, w := range c.workers[s] {
-			if err := w.Loop(ctx, busy); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := t.Each(func(s *Subject) error { return c.begin(ctx, s) }); err != nil {
 		return nil, err
 	}
 	return c, c.served(ctx, began, 2*time.Second)
+}
+
+// begin starts the loops of the workers of a lock.
+func (c *crowd) begin(ctx context.Context, s *Subject) error {
+	for _, w := range c.workers[s] {
+		if err := w.Loop(ctx, busy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// everywhere connects each client alike.
+func everywhere(at harness.Endpoint) func(*Subject, int) (harness.Endpoint, error) {
+	return func(*Subject, int) (harness.Endpoint, error) { return at, nil }
+}
+
+// hold lets a client of each lock in the first process hold it, and another in the second
+// wait for it.
+func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*bound, error) {
+	hosts, err := t.Hosts(2)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &crowd{t: t, hosts: hosts, workers: make(map[*Subject][]*Worker)}
+	locks := make(map[*Subject]*bound)
+	for _, s := range t.Subjects {
+		locks[s] = new(bound)
+	}
+	err = t.Each(func(s *Subject) error { return locks[s].begin(ctx, s, hosts, holders, others) })
+	for s, b := range locks {
+		if !s.broken() {
+			c.workers[s] = append(slices.Clone(b.holders), b.next)
+		}
+	}
+	return c, locks, err
 }
 
 // served waits until each worker that lives has been granted its lock after a moment,
@@ -174,6 +203,9 @@ func (c *crowd) stop(ctx context.Context) map[*Subject]int {
 	var wg sync.WaitGroup
 	waiting := make(map[*Subject]int)
 	for s, workers := range c.workers {
+		if s.broken() {
+			continue // not all are connected
+		}
 		for _, w := range workers {
 			wg.Go(func() {
 				if w.Host.runs() && w.Stop(ctx) != nil {
