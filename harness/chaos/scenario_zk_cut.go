@@ -184,7 +184,7 @@ var holderCutOff = &Scenario{
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{zooSessions, nil, "its lease ends by its own clock, a margin before the session"},
-		{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall}, "its ticket outlives the session: the next waits until its owner is back"},
+		{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "its ticket outlives the session: the next waits until its owner is back"},
 		{"curator-.*", []harness.Harm{harness.TwoHolders}, "it takes the session to be lost a session timeout after it has noticed, and the server ends it a timeout after the last packet"},
 		{".*", []harness.Harm{harness.TwoHolders, harness.Stuck}, "it is told by the server, when it is connected again"},
 	},

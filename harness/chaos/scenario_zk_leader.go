@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"syscall"
 	"time"
 
@@ -36,12 +37,10 @@ func (c *crowd) lose(ctx context.Context, e *backend.Server, at harness.Endpoint
 		err = c.served(ctx, began, zooPrompt+time.Second)
 	}
 	if undo != nil {
-		if uerr := undo(); uerr != nil {
-			t.drop("ensemble")
-			return uerr
-		}
+		err = errors.Join(err, undo())
 	}
 	if err != nil {
+		t.drop("ensemble")
 		return err
 	}
 	t.Over("all three servers run")
@@ -208,7 +207,7 @@ var leaderKilledWhileSyncing = &Scenario{
 		{zooSessions, []harness.Harm{harness.Stall}, "the servers have no majority until the one that catches up is ready, and ten seconds more for each vote that fails"},
 	}, elected[1:]...),
 	Deadline: 90 * time.Second,
-	Prompt:   zooPrompt, Arrival: zooPrompt,
+	Prompt:   zooPrompt, Arrival: time.Minute,
 	Tries: 20,
 	Try: func(ctx context.Context, t *Try) error {
 		return loses(ctx, t, func(ctx context.Context, e *backend.Server, c *crowd) (func() error, error) {

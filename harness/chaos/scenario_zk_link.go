@@ -60,7 +60,7 @@ func hurtLinks(ctx context.Context, t *Try, n int, hurt func(ctx context.Context
 		return err
 	}
 	t.Over("nothing is done to connections any more")
-	if err := c.served(ctx, t.Now(), zooRequestPrompt+500*time.Millisecond); err != nil {
+	if err := c.served(ctx, t.Now(), t.scenario.Prompt+500*time.Millisecond); err != nil {
 		return err
 	}
 	return c.settle(ctx, at)
@@ -213,7 +213,7 @@ var zooLatency = func() *Scenario {
 				}
 			})
 		})
-	s.Prompt = 2 * SessionTimeout // an acquisition is three round trips and a release
+	s.Prompt = 3 * SessionTimeout // the event, a list and a contact, and before that a release
 	return s
 }()
 
