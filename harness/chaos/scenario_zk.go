@@ -57,6 +57,9 @@ type crowd struct {
 	t       *Try
 	hosts   []*Host
 	workers map[*Subject][]*Worker
+
+	mu    sync.Mutex
+	stuck map[*Subject]bool // not all workers came back: to wait for them again shows no more
 }
 
 // busy is the loop of a crowd: few acquisitions, since many locks share two processors.
@@ -66,7 +69,7 @@ var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Rando
 // unlock. Client i is connected by at. It waits until each has had the lock, or for a
 // while.
 func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (harness.Endpoint, error)) (*crowd, error) {
-	c := &crowd{t: t, workers: make(map[*Subject][]*Worker)}
+	c := &crowd{t: t, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
 	var err error
 	if c.hosts, err = t.Hosts(2); err != nil {
 		return nil, err
@@ -93,7 +96,11 @@ func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (har
 	if err := t.Each(func(s *Subject) error { return c.begin(ctx, s) }); err != nil {
 		return nil, err
 	}
-	return c, c.served(ctx, began, 2*time.Second)
+	if err := c.served(ctx, began, 2*time.Second); err != nil {
+		return nil, err
+	}
+	clear(c.stuck) // they may only be slow yet
+	return c, nil
 }
 
 // begin starts the loops of the workers of a lock.
@@ -118,7 +125,7 @@ func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &crowd{t: t, hosts: hosts, workers: make(map[*Subject][]*Worker)}
+	c := &crowd{t: t, hosts: hosts, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
 	locks := make(map[*Subject]*bound)
 	for _, s := range t.Subjects {
 		locks[s] = new(bound)
@@ -138,11 +145,21 @@ func (c *crowd) served(ctx context.Context, after int64, most time.Duration) err
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	return c.t.Each(func(s *Subject) error {
-		for ctx.Err() == nil && !s.served(c.workers[s], after) {
-			sleep(ctx, 10*time.Millisecond)
+		for !c.isStuck(s) && !s.served(c.workers[s], after) {
+			if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
+				c.mu.Lock()
+				c.stuck[s] = true
+				c.mu.Unlock()
+			}
 		}
 		return nil
 	})
+}
+
+func (c *crowd) isStuck(s *Subject) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stuck[s]
 }
 
 // served reports whether each of the workers whose process runs was granted the lock

@@ -10,7 +10,7 @@ import (
 )
 
 // zooCutScenarios are servers that the others have left, or that a holder has.
-var zooCutScenarios = []*Scenario{isolatedFollower, isolatedFollowerFree, halfOpenLeader, halfOpenLeaderFree, holderCutOff}
+var zooCutScenarios = []*Scenario{isolatedFollower, isolatedFollowerFree, halfOpenLeader, halfOpenLeaderFree, zooHolderCutOff}
 
 // A bound is the holders of a lock, who hold on, and what waits for it at other servers.
 type bound struct {
@@ -22,10 +22,10 @@ type bound struct {
 // configuration, which are of 2 s.
 const sampleSession = 4 * time.Second
 
-// cutOff cuts a server off from the others while holders are at it, and waits until the
+// cutServerOff cuts a server off from the others while holders are at it, and waits until the
 // next client has had each lock or could have had it. The clients of holders may go to
 // other servers if free.
-func cutOff(ctx context.Context, t *Try, leads, free bool) error {
+func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
 	var e *Linked
 	_, err := t.Own(ctx, func(ctx context.Context) (server *backend.Server, err error) {
 		if e, err = StartLinked(ctx, LinkedOptions{}); err != nil {
@@ -151,7 +151,7 @@ func cutOffScenario(name, question, fault string, leads, free bool) *Scenario {
 		Arrival:  cutOffWait,
 		Tries:    30,
 		Aims:     toldBefore,
-		Try:      func(ctx context.Context, t *Try) error { return cutOff(ctx, t, leads, free) },
+		Try:      func(ctx context.Context, t *Try) error { return cutServerOff(ctx, t, leads, free) },
 	}
 }
 
@@ -175,8 +175,8 @@ var halfOpenLeaderFree = cutOffScenario("half-open-leader-free",
 	"the followers lose their connections to the leader, which does not hear of it, and elect another; the clients of holders may go to the other servers",
 	true, true)
 
-var holderCutOff = &Scenario{
-	Name:     "holder-cut-off",
+var zooHolderCutOff = &Scenario{
+	Name:     "zk-holder-cut-off",
 	Question: "Is a holder that reaches no server told before the next client enters?",
 	Fault:    "all that the holder and the server tell each other vanishes, and neither side hears of it; later that is over, and the holder locks again",
 	Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",
