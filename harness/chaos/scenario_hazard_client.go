@@ -17,7 +17,7 @@ var twoOfAClient = &Scenario{
 	Question: "Do two goroutines of one client exclude each other, and does each get its turn?",
 	Fault:    "none: behind a holder wait two goroutines of one client and then another client, and the holder releases the lock",
 	Source:   "hazard B7: Apache zookeeper-recipes-lock, WriteLock.java, which takes the ticket of its session for its own; hazard B9: source article 004",
-	Tests:    []harness.Guarantee{harness.Ordered, harness.Recovery},
+	Tests:    []harness.Guarantee{harness.Ordered},
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "the second goroutine takes the ticket of the first for its own and has none when that has gone"},
@@ -69,7 +69,6 @@ var fiftyOfAClient = &Scenario{
 	Question: "Do fifty goroutines over one session get the lock once each, one at a time?",
 	Fault:    "none: fifty goroutines of one client lock at the same time, and each stays for 2 to 4 ms",
 	Source:   "source article 004, its test of 50 locks and 50 threads, which asserts nothing (hazard B16)",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    "zk-(handoff|fair|curator|two-level|two-level-local-first|cohort|writelock|writelock-historical|boolean-mutex|boolean-mutex-historical|two-level-historical)|curator-(mutex|mutex-shared)",
 	Expect: []Expectation{
 		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken}, "all goroutines of a session take one ticket for theirs (hazard B7)"},
@@ -141,7 +140,6 @@ var costOfWaiting = &Scenario{
 	Question: "What does a waiter send while nothing happens?",
 	Fault:    "none: a client waits for two seconds for a lock that another holds",
 	Source:   "hazard B8: source article 004, otter DistributedLock, whose 60,000 ms are microseconds; source article 000 on polling",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Storm}, "it asks everything again every 60 ms, each time deeper in its stack and with one more watch"},
@@ -194,7 +192,6 @@ var sharedObject = &Scenario{
 	Question: "What does a release cost if sixteen goroutines of one client wait?",
 	Fault:    "none: sixteen goroutines of one client lock and unlock as fast as they can for two seconds",
 	Source:   "CURATOR-716, many threads on one InterProcessMutex; source article 001, the herd effect",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    "zk-(handoff|fair|curator|herd|cohort|two-level|boolean-mutex)|curator-(mutex|mutex-shared)",
 	Expect: []Expectation{
 		{"curator-mutex-shared", []harness.Harm{harness.Storm}, "every event wakes all threads that wait at the object, and each lists the queue again"},

@@ -95,7 +95,6 @@ var keptError = &Scenario{
 	Question: "Does one lost reply spoil every later Lock?",
 	Fault:    "the reply to the request that makes the ticket is lost with its connection; later the client locks again, and another",
 	Source:   "hazards B6 and B12: source article 004, whose ticket without an owner blocks all, and whose error is never cleared",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it does not look for the ticket that it does not know of, and keeps the error for good"},
@@ -149,7 +148,6 @@ var failedTry = &Scenario{
 	Question: "Does a TryLock that fails leave something that blocks others?",
 	Fault:    "a client tries a lock that another holds; then that releases it, and others lock it, one of the client that tried among them",
 	Source:   "hazards B11 and B13: source article 004; twitter commons 99, zk-ruby 49",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    hazardTries,
 	Expect: []Expectation{
 		{"zk-boolean-mutex-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line and comes to the front without an owner"},
@@ -203,7 +201,6 @@ var lateCancel = &Scenario{
 	Question: "Does a Lock that is given up in its last step leave the lock taken?",
 	Fault:    "the holder releases the lock, and the waiter gives up before it has heard of that",
 	Source:   "Curator: InterProcessSemaphoreV2, CURATOR-462 and issue 600, an interrupted acquisition leaves a node",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{"curator-semaphore-mutex", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
@@ -264,7 +261,6 @@ var lostRelease = &Scenario{
 	Question: "Does a release that the server never hears of leave the lock taken?",
 	Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
 	Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it forgets its ticket when the request fails, and the ticket stays with the session"},
@@ -340,7 +336,6 @@ var foreignChild = &Scenario{
 	Question: "Does a node that is no ticket, beside the tickets, block the lock?",
 	Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
 	Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{"go-zookeeper-lock|zk-fair-historical", []harness.Harm{harness.Stuck, harness.LeftBehind, harness.Misled}, "it cannot read a number from the name, and every Lock fails"},
@@ -392,7 +387,7 @@ var parentGone = &Scenario{
 	Question: "Does a lock work on when the node that it is kept under has been removed?",
 	Fault:    "while no client holds the lock its nodes are removed, as servers do with empty containers: numbers begin at 0 again",
 	Source:   "Curator keeps tickets under container nodes, which servers remove; ZooKeeper Programmer's Guide, Container Nodes",
-	Tests:    []harness.Guarantee{harness.Recovery, harness.Fencing},
+	Tests:    []harness.Guarantee{harness.Fencing},
 	Locks:    zooLocks,
 	Expect: []Expectation{
 		{hazardRelics, []harness.Harm{harness.Stuck, harness.Misled}, "it makes the node once, when it connects"},

@@ -48,7 +48,6 @@ var lateWatch = &Scenario{
 	Question: "Does a waiter sleep for ever if the ticket ahead goes before it is watched?",
 	Fault:    "the holder releases the lock while the waiter's request to watch its ticket is on the way",
 	Source:   "hazard B1: source article 001 and Apache zookeeper-recipes-lock, WriteLock.java, which ignore that the ticket is gone",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    hazardWatchers,
 	Expect: []Expectation{
 		{"zk-(fair|writelock)-historical", []harness.Harm{harness.Stall, harness.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
@@ -86,7 +85,6 @@ var alternation = &Scenario{
 	Question: "Do two clients that lock and unlock as fast as they can come to a stop?",
 	Fault:    "none: two clients take the lock in turn for five seconds",
 	Source:   "hazard B1: Apache zookeeper-recipes-lock 3.8.0, WriteLock: dead after 7 to 28 acquisitions",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    "zk-(handoff|fair|writelock|writelock-historical)",
 	Expect: []Expectation{
 		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "sooner or later a ticket goes between the list and the watch"},
@@ -241,7 +239,6 @@ var waiterReset = &Scenario{
 	Question: "Does a waiter whose connection breaks take that for the end of the holder?",
 	Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter is connected again",
 	Source:   "hazard B5: source articles 001 and 004, whose watchers take every event for a release; hazard B12",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    hazardWatchers,
 	Expect: []Expectation{
 		{"zk-fair-historical", []harness.Harm{harness.Stall}, "the event ends its watch, and it polls every three seconds from then on"},
@@ -288,7 +285,6 @@ var spentWatch = &Scenario{
 	Question: "Does a waiter miss its turn if its one-shot watch was spent on something else?",
 	Fault:    "an operator writes to the holder's ticket, which fires the waiter's watch, and later the holder releases the lock",
 	Source:   "ZooKeeper Programmer's Guide, watches are one-time triggers; hazard B3: source article 001",
-	Tests:    []harness.Guarantee{harness.Recovery},
 	Locks:    hazardWatchers,
 	Expect: []Expectation{
 		{"zk-fair-historical", []harness.Harm{harness.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
