@@ -19,7 +19,7 @@ import (
 // hazardScenarios are what published locks of ZooKeeper are known to get wrong. The
 // fault of each is one that a good lock does not notice: a ticket that goes at the
 // wrong moment, a second goroutine, a node of another's.
-var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardClientScenarios, hazardNestedScenarios)
+var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardNodeScenarios, hazardClientScenarios, hazardNestedScenarios)
 
 // Locks that expectations of hazards share.
 const (
@@ -41,6 +41,13 @@ const (
 	// hazardWait is for how long a scenario waits for what may never come.
 	hazardWait = hazardPrompt + hazardPrompt/4
 
+	// hazardSession is the timeout of sessions that are not to expire: the servers grant
+	// up to 20 ticks.
+	hazardSession = 8 * time.Second
+
+	// hazardPoll is for how long it waits for one that polls every three seconds.
+	hazardPoll = 3500 * time.Millisecond
+
 	// hazardDelay is what a slow connection takes: longer than what happens meanwhile.
 	hazardDelay = 300 * time.Millisecond
 )
@@ -57,8 +64,17 @@ type queue struct {
 }
 
 // queues does f for every lock at the same time, in one process, on servers that all
-// tries share.
+// tries share. Its sessions are so long that none expires.
 func (t *Try) queues(ctx context.Context, f func(q *queue) error) error {
+	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) {
+		at, err := t.At(ctx, v)
+		at.SessionTimeout = hazardSession
+		return at, err
+	}, f)
+}
+
+// shortQueues is queues with sessions that expire soon.
+func (t *Try) shortQueues(ctx context.Context, f func(q *queue) error) error {
 	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) { return t.At(ctx, v) }, f)
 }
 

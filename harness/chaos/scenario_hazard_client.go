@@ -184,13 +184,13 @@ var costOfWaiting = &Scenario{
 }
 
 // mostPerAcquisition is how many requests an acquisition and its release may take among
-// sixteen that contend: twice what the queues need.
+// eight that contend: twice what the queues need.
 const mostPerAcquisition = 10
 
 var sharedObject = &Scenario{
-	Name:     "sixteen-of-a-client",
-	Question: "What does a release cost if sixteen goroutines of one client wait?",
-	Fault:    "none: sixteen goroutines of one client lock and unlock as fast as they can for two seconds",
+	Name:     "eight-of-a-client",
+	Question: "What does a release cost if eight goroutines of one client wait?",
+	Fault:    "none: eight goroutines of one client lock and unlock as fast as they can for two seconds",
 	Source:   "CURATOR-716, many threads on one InterProcessMutex; source article 001, the herd effect",
 	Locks:    "zk-(handoff|fair|curator|herd|cohort|two-level|boolean-mutex)|curator-(mutex|mutex-shared)",
 	Expect: []Expectation{
@@ -213,7 +213,7 @@ var sharedObject = &Scenario{
 				return err
 			}
 			workers := []*Worker{first}
-			for len(workers) < 16 {
+			for len(workers) < 8 {
 				w, err := first.Join(ctx)
 				if err != nil {
 					return err
@@ -221,7 +221,7 @@ var sharedObject = &Scenario{
 				workers = append(workers, w)
 			}
 			for _, w := range workers {
-				if err := w.Loop(ctx, Loop{Quiet: true, Think: time.Millisecond}); err != nil {
+				if err := w.Loop(ctx, Loop{Quiet: true, Think: 5 * time.Millisecond}); err != nil {
 					return err
 				}
 			}
@@ -259,7 +259,7 @@ var relock = &Scenario{
 	Prompt:   2 * SessionTimeout,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
-		return t.queues(ctx, func(q *queue) error {
+		return t.shortQueues(ctx, func(q *queue) error {
 			if err := q.hold(ctx); err != nil {
 				return err
 			}

@@ -192,7 +192,7 @@ var middleDies = &Scenario{
 		}
 		var mu sync.Mutex
 		var lasts []last
-		err = t.queues(ctx, func(q *queue) error {
+		err = t.shortQueues(ctx, func(q *queue) error {
 			if err := q.hold(ctx); err != nil {
 				return err
 			}
@@ -226,7 +226,7 @@ var middleDies = &Scenario{
 				t.Until(wait, "the ticket to go", func() bool { return len(l.q.tickets()) <= l.had }) // zk-persistent's does not
 				t.Sleep(ctx, hazardDelay)
 				l.q.release(ctx)
-				l.q.ends(ctx, l.done, 3500*time.Millisecond) // the historical one's poll
+				l.q.ends(ctx, l.done, hazardPoll)
 			})
 		}
 		wg.Wait()
@@ -270,7 +270,7 @@ var waiterReset = &Scenario{
 			if err := q.release(ctx); err != nil {
 				return err
 			}
-			if err, came := q.ends(ctx, done, hazardWait); came && err != nil {
+			if err, came := q.ends(ctx, done, hazardPoll); came && err != nil {
 				if had, again := q.insists(ctx, w); !had {
 					q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
 				}
@@ -318,7 +318,7 @@ var spentWatch = &Scenario{
 			if err := q.release(ctx); err != nil {
 				return err
 			}
-			q.ends(ctx, done, 3500*time.Millisecond) // the historical one's poll
+			q.ends(ctx, done, hazardPoll)
 			return nil
 		})
 	},
