@@ -33,6 +33,7 @@ const (
 	doTry    = "try"    //
 	doUnlock = "unlock" // what was acquired last
 	doOuter  = "outer"  // unlock what was acquired first
+	doAgain  = "again"  // unlock what was unlocked last once more
 	doWrite  = "write"  // to what the lock guards
 	doLoop   = "loop"   // begin to lock and unlock; answered at once
 	doStop   = "stop"   // end that, and any Lock that waits; answered when it has

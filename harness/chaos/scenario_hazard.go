@@ -38,8 +38,10 @@ const (
 	// what fails does so for longer.
 	hazardPrompt = 2 * time.Second
 
-	// hazardWait is for how long a scenario waits for what may never come.
-	hazardWait = hazardPrompt + hazardPrompt/4
+	// hazardWait is for how long a scenario waits for what may never come, and
+	// hazardPatience for what is to come in any case: a busy machine is not stuck.
+	hazardWait     = hazardPrompt + hazardPrompt/4
+	hazardPatience = 15 * time.Second
 
 	// hazardSession is the timeout of sessions that are not to expire: the servers grant
 	// up to 20 ticks.
@@ -146,9 +148,17 @@ func (q *queue) waits(ctx context.Context, w *Worker) (<-chan error, error) {
 	return done, err
 }
 
+// wait is for how long to wait for the lock before it counts as stuck.
+func (q *queue) wait() time.Duration {
+	if len(q.t.scenario.Expected(q.s.Variant.Name).Harms) > 0 {
+		return hazardWait
+	}
+	return hazardPatience
+}
+
 // until is Try.Until that gives up long before the try does.
 func (q *queue) until(ctx context.Context, what string, done func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*hazardWait)
+	ctx, cancel := context.WithTimeout(ctx, hazardPatience)
 	defer cancel()
 	return q.t.Until(ctx, what, done)
 }
@@ -170,7 +180,7 @@ func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration)
 // passes waits until w, of which done is the Begin, has the lock, lets it hold it for a
 // moment, and reports whether it had it.
 func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
-	err, came := q.ends(ctx, done, hazardWait)
+	err, came := q.ends(ctx, done, q.wait())
 	if !came || err != nil {
 		return false
 	}
@@ -182,7 +192,7 @@ func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
 // insists asks for the lock again and again while Lock fails, holds it for a moment, and
 // reports whether it had it, and the last error.
 func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
-	for end := time.Now().Add(hazardWait); time.Now().Before(end) && ctx.Err() == nil; {
+	for end := time.Now().Add(q.wait()); time.Now().Before(end) && ctx.Err() == nil; {
 		again, came := q.ends(ctx, w.Begin(ctx, 0), time.Until(end))
 		switch {
 		case came && again == nil:
@@ -237,7 +247,7 @@ func (q *queue) tickets() []string {
 
 // left reports tickets that are still there though no client holds the lock or waits.
 func (q *queue) left(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, hazardPrompt)
+	ctx, cancel := context.WithTimeout(ctx, q.wait())
 	defer cancel()
 	if q.t.Until(ctx, "tickets to go", func() bool { return len(q.tickets()) == 0 }) == nil {
 		return

@@ -24,7 +24,7 @@ var twoOfAClient = &Scenario{
 		{"zk-boolean-mutex-historical", []harness.Harm{harness.TwoHolders, harness.Stall, harness.Stuck}, "the owner is the object, not the goroutine: both walk in, and the first to unlock frees the lock"},
 		{".*", nil, "goroutines of a client are waiters like others"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -75,7 +75,7 @@ var fiftyOfAClient = &Scenario{
 		{"zk-boolean-mutex-historical", []harness.Harm{harness.TwoHolders, harness.Stall, harness.Stuck}, "the owner is the object: all fifty walk in (hazard B9)"},
 		{".*", nil, "each has a ticket of its own, or a place in the line of its client"},
 	},
-	Deadline: 30 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -99,7 +99,7 @@ var fiftyOfAClient = &Scenario{
 			for i, w := range workers {
 				stay := 2*time.Millisecond + time.Duration(i*37%goroutines)*2*time.Millisecond/goroutines
 				t.work.Go(func() {
-					err, came := q.ends(ctx, w.Begin(ctx, 0), 2*hazardWait)
+					err, came := q.ends(ctx, w.Begin(ctx, 0), 2*q.wait())
 					if came && err == nil {
 						t.Sleep(ctx, stay)
 						w.Release(ctx)
@@ -146,7 +146,7 @@ var costOfWaiting = &Scenario{
 		{"zk-poll", []harness.Harm{harness.Storm}, "it lists the queue every 5 ms"},
 		{".*", nil, "it waits for the event of a watch"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Aims: []Aim{
@@ -198,8 +198,8 @@ var sharedObject = &Scenario{
 		{"zk-herd", []harness.Harm{harness.Storm}, "every waiter watches the list, and lists again at each arrival and each departure"},
 		{".*", nil, "a release wakes one waiter"},
 	},
-	Deadline: 20 * time.Second,
-	Prompt:   hazardPrompt,
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPatience, // it is about requests
 	Tries:    30,
 	Aims: []Aim{
 		{"zk-handoff", harness.FaultAim{Figure: "requests per acquisition", Quantile: 1, Limit: 6, Text: "six requests"}},
@@ -255,7 +255,7 @@ var relock = &Scenario{
 		{"curator-.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
 		{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},
 	},
-	Deadline: 30 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   2 * SessionTimeout,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -284,7 +284,7 @@ var relock = &Scenario{
 			q.s.Fault("the holder is cut off")
 			p.Refuse(true)
 			p.Partition(true)
-			err, came := q.ends(ctx, done, 2*SessionTimeout+time.Second)
+			err, came := q.ends(ctx, done, 2*SessionTimeout+q.wait())
 			connects := p.Seen("connect")
 			p.Refuse(false)
 			p.Partition(false)

@@ -20,7 +20,7 @@ var nestedUnlock = &Scenario{
 		{"zk-two-level-historical", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "only its local lock counts: the first Unlock deletes the ticket"},
 		{".*", nil, "it counts, and releases with the last Unlock"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -66,7 +66,7 @@ var downgrade = &Scenario{
 		{"curator-rw", []harness.Harm{harness.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than that of the writer that waits"},
 		{".*", nil, "the ticket of its reading has the place of the one that it wrote by"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {

@@ -25,7 +25,7 @@ var foreignChild = &Scenario{
 		{"curator-.*", []harness.Harm{harness.Stall, harness.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
 		{".*", nil, "it looks only at names that are those of its tickets"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -76,7 +76,7 @@ var parentGone = &Scenario{
 		{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "it makes the node once, when it connects"},
 		{".*", nil, "it makes the node again, and its tokens are no sequence numbers"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {

@@ -47,7 +47,7 @@ var negativeSession = &Scenario{
 		{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
 		{".*", nil, "the sequence number is what stands at the end of the name"},
 	},
-	Deadline: 30 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    30,
 	Try: func(ctx context.Context, t *Try) error {
@@ -101,7 +101,7 @@ var keptError = &Scenario{
 		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it finds its ticket by a bare name, and takes the path of the same ticket for one ahead (hazard B7)"},
 		{".*", nil, "a ticket carries a name by which its client finds it again, and is used or removed"},
 	},
-	Deadline: 40 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   2 * hazardPrompt, // it is connected again after a second, and tries again later
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -112,7 +112,7 @@ var keptError = &Scenario{
 			}
 			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
 			q.s.Fault("a reply is lost")
-			first, came := q.ends(ctx, w.Begin(ctx, 0), 3*hazardWait)
+			first, came := q.ends(ctx, w.Begin(ctx, 0), hazardPatience)
 			select {
 			case <-lost.Done():
 			default:
@@ -153,7 +153,7 @@ var failedTry = &Scenario{
 		{"zk-two-level-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line, and the local lock stays taken"},
 		{".*", nil, "it removes its ticket, and gives back the local lock"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -205,7 +205,7 @@ var lateCancel = &Scenario{
 		{"curator-semaphore-mutex", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
 		{".*", nil, "what a Lock has made it removes when it is given up"},
 	},
-	Deadline: 40 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -238,7 +238,7 @@ var lateCancel = &Scenario{
 			if err := w.Stop(ctx); err != nil {
 				return err
 			}
-			if err, came := q.ends(ctx, done, hazardWait); came && err == nil {
+			if err, came := q.ends(ctx, done, q.wait()); came && err == nil {
 				w.Release(ctx)
 			}
 			other, err := q.open(ctx)
@@ -266,7 +266,7 @@ var lostRelease = &Scenario{
 		{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "Unlock returns the error of the connection, and its ticket stays with the session"},
 		{".*", nil, "the ticket is removed when the connection is back"},
 	},
-	Deadline: 40 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   2 * hazardPrompt, // it is connected again after a second, and tries again later
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -304,7 +304,7 @@ var lostRelease = &Scenario{
 			if err := q.back(ctx, p, connects); err != nil {
 				return err
 			}
-			if err, came := q.ends(ctx, released, hazardWait); came && err != nil {
+			if err, came := q.ends(ctx, released, q.wait()); came && err != nil {
 				q.s.Note("Unlock: %v", err)
 			}
 			for _, h := range q.holders[1:] {

@@ -53,7 +53,7 @@ var lateWatch = &Scenario{
 		{"zk-(fair|writelock)-historical", []harness.Harm{harness.Stall, harness.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
 		{".*", nil, "it lists again if the ticket that it was to watch is gone"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -90,7 +90,7 @@ var alternation = &Scenario{
 		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "sooner or later a ticket goes between the list and the watch"},
 		{".*", nil, "each release wakes the next"},
 	},
-	Deadline: 30 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    30,
 	Try: func(ctx context.Context, t *Try) error {
@@ -106,7 +106,7 @@ var alternation = &Scenario{
 			}
 			began := time.Now()
 			for last := t.Now(); time.Since(began) < 2*hazardWait; last = t.Now() {
-				wait, cancel := context.WithTimeout(ctx, hazardWait)
+				wait, cancel := context.WithTimeout(ctx, q.wait())
 				moved := q.s.AwaitGrant(wait, last)
 				cancel()
 				if !moved {
@@ -131,7 +131,7 @@ var lateList = &Scenario{
 		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "by the list a ticket is ahead, and it does not see that there is none to watch"},
 		{".*", nil, "a list is an old one by the time it is read, and it watches or lists again"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -153,7 +153,7 @@ var lateList = &Scenario{
 				return err
 			}
 			p.Delay(faultproxy.Reply, 0)
-			if err, came := q.ends(ctx, done, hazardWait); came && err != nil {
+			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
 				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
 				q.insists(ctx, w)
 			} else if came {
@@ -176,7 +176,7 @@ var middleDies = &Scenario{
 		{"zk-fair-historical", []harness.Harm{harness.Stall}, "its watch has fired, and it polls every three seconds instead of watching the next ticket ahead"},
 		{".*", nil, "it is woken, lists, and watches the next ticket ahead"},
 	},
-	Deadline: 30 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -226,7 +226,7 @@ var middleDies = &Scenario{
 				t.Until(wait, "the ticket to go", func() bool { return len(l.q.tickets()) <= l.had }) // zk-persistent's does not
 				t.Sleep(ctx, hazardDelay)
 				l.q.release(ctx)
-				l.q.ends(ctx, l.done, hazardPoll)
+				l.q.ends(ctx, l.done, max(hazardPoll, l.q.wait()))
 			})
 		}
 		wg.Wait()
@@ -245,7 +245,7 @@ var waiterReset = &Scenario{
 		{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the watcher's error is kept for good, and its ticket stays in line"},
 		{".*", nil, "watches outlive connections, and a ticket its client's session"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
 		return t.queues(ctx, func(q *queue) error {
@@ -270,7 +270,7 @@ var waiterReset = &Scenario{
 			if err := q.release(ctx); err != nil {
 				return err
 			}
-			if err, came := q.ends(ctx, done, hazardPoll); came && err != nil {
+			if err, came := q.ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
 				if had, again := q.insists(ctx, w); !had {
 					q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
 				}
@@ -290,7 +290,7 @@ var spentWatch = &Scenario{
 		{"zk-fair-historical", []harness.Harm{harness.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
 		{".*", nil, "it looks at the queue and watches again, or its tickets cannot be written to by others"},
 	},
-	Deadline: 20 * time.Second,
+	Deadline: 90 * time.Second,
 	Prompt:   hazardPrompt,
 	Tries:    100,
 	Try: func(ctx context.Context, t *Try) error {
@@ -318,7 +318,7 @@ var spentWatch = &Scenario{
 			if err := q.release(ctx); err != nil {
 				return err
 			}
-			q.ends(ctx, done, hazardPoll)
+			q.ends(ctx, done, max(hazardPoll, q.wait()))
 			return nil
 		})
 	},

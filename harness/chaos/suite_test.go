@@ -115,7 +115,6 @@ var certain = []string{
 	"foreign-child: go-zookeeper-lock", "foreign-child: curator-mutex",
 	"parent-gone: zk-fair-historical",
 	"two-of-a-client: zk-writelock-historical", "two-of-a-client: zk-boolean-mutex-historical",
-	"cost-of-waiting: zk-poll", "cost-of-waiting: zk-boolean-mutex-historical",
 	"lock-after-expiry: zk-fair-historical",
 	"nested-unlock: zk-two-level-historical",
 }
