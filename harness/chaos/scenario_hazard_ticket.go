@@ -112,7 +112,7 @@ var keptError = &Scenario{
 			}
 			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
 			q.s.Fault("a reply is lost")
-			first, came := q.ends(ctx, w.Begin(ctx, 0), hazardPatience)
+			first, came := q.ends(ctx, w.Begin(ctx, 0), 2*q.wait())
 			select {
 			case <-lost.Done():
 			default:
