@@ -113,6 +113,12 @@ func (m *markdown) verdictTable(columns []column, vs []verdict.Verdict) {
 		for _, n := range v.Notes {
 			why = append(why, "**Note:** "+inlineText(n))
 		}
+		if v.Use != "" && v.Class != "" {
+			use += "<br>" + inlineText(v.Class)
+		}
+		if v.Instead != nil {
+			use += "<br>or, where " + inlineText(v.Instead.Where) + ", **" + inlineText(v.Instead.Lock) + "** (" + inlineText(v.Instead.Rate) + ")"
+		}
 		row := []string{inlineText(v.Situation) + "<br>" + inlineText(v.Setting), use}
 		for _, text := range []string{strings.Join(v.Ties, ", "), v.Rate, v.P99, v.Jain, v.Cost} {
 			if text == "" {

@@ -85,6 +85,9 @@ func judgeRemote(s Situation) Verdict {
 			v.Within = fmt.Sprintf("%s of %s measured here that %s", numfmt.Choose(n, "the one", fmt.Sprintf("the %d", n)), numfmt.Plural(len(pool), "lock"), agree(n, strongest.String()))
 		}
 		v.Level, v.Rows = all.Level, all.Rows
+		if v.Within != "" {
+			v.Why = strings.Replace(v.Why, "the only candidate measured here", "the only candidate of its class", 1) + ". Considered: " + v.Within
+		}
 	}
 	for i, r := range v.Rows {
 		v.Rows[i].Class = classSentence(classes[r.Lock])
