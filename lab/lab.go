@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/harness/chaos"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
 	"locklab/internal/machine"
@@ -39,6 +40,7 @@ var (
 // measuring it measures one lock, so nothing must be done before it.
 func Main(p Program) {
 	runner.Main(p.Locks)
+	chaos.Main(p.Locks)
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
 	if err := p.validate(); err != nil {
 		os.Exit(p.status(err))
@@ -108,7 +110,7 @@ throughput, latency and fairness.`,
 	})
 	root.AddCommand(p.listCommand(), p.runCommand(), p.reportCommand(), p.compareCommand(), exportCommand(), p.hardwareCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
-		root.AddCommand(p.traceCommand())
+		root.AddCommand(p.chaosCommand(), p.traceCommand())
 	}
 	root.AddCommand(p.envCommand(), schemaCommand())
 	for _, c := range root.Commands() {

@@ -16,8 +16,22 @@ import (
 // Of a lock with several permits the order of the grants is known only where a
 // request came after another's grant, so that only such holds are compared.
 func Tokens(holds []Hold, permits int) []harness.Violation {
-	var n uint64
-	var first string
+	found := fallen(holds, permits)
+	if len(found) == 0 {
+		return nil
+	}
+	h, o := found[0].h, found[0].before
+	return report(Fencing, uint64(len(found)),
+		fmt.Sprintf("worker %d got token %d after worker %d had %d", h.Worker, h.Token, o.Worker, o.Token))
+}
+
+// A fall is a hold whose token did not rise, and one that had a greater token, or
+// the same, before.
+type fall struct{ h, before *Hold }
+
+// fallen returns the holds that Tokens reports.
+func fallen(holds []Hold, permits int) []fall {
+	var found []fall
 	// The holds with the greatest tokens so far, among the first i of all and of
 	// the writers: index i, nil if there is none.
 	greatest := make([]*Hold, len(holds)+1)
@@ -28,16 +42,14 @@ func Tokens(holds []Hold, permits int) []harness.Violation {
 			before = sort.Search(i, func(k int) bool { return holds[k].Acquired >= h.Requested })
 		}
 		if o := stale(h, greatest[before], written[before]); o != nil {
-			if n++; n == 1 {
-				first = fmt.Sprintf("worker %d got token %d after worker %d had %d", h.Worker, h.Token, o.Worker, o.Token)
-			}
+			found = append(found, fall{h, o})
 		}
 		greatest[i+1], written[i+1] = greater(greatest[i], h), written[i]
 		if !h.Shared {
 			written[i+1] = greater(written[i], h)
 		}
 	}
-	return report(Fencing, n, first)
+	return found
 }
 
 // stale returns the hold before h whose token h's should have passed, or nil.

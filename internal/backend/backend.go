@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"locklab/harness"
@@ -69,6 +70,9 @@ type member struct {
 
 	quorum, election int // ports for the others, 0 for a server that is alone
 }
+
+// addr is where m serves clients.
+func (m member) addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)) }
 
 // An answer is what a server said about itself.
 type answer struct {

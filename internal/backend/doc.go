@@ -28,6 +28,14 @@
 // Package child starts them, and says how that holds: one goroutine of it stays
 // after Stop, its spawnLoop.
 //
+// # Servers to be hurt
+//
+// Tests and failure scenarios stop, kill and restart servers by [Server.Signal],
+// [Server.Kill] and [Server.Restart], which do so to servers that the lab started and
+// to no other process. [StartRedisOf], [StartEnsembleOf], [StartAlone] and
+// [StartLayout] start such whatever the user's variables say. Stop works whatever was
+// done.
+//
 // # Safety
 //
 // The lab's own servers listen on 127.0.0.1 without a password, so other users

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"locklab/harness"
@@ -45,27 +43,12 @@ func launch(ctx context.Context, sys system, k *Kind, p program, n int) (*Server
 	}
 }
 
-// A group is the servers that are started together, with the directory that
-// theirs are in.
-type group struct {
-	dir   *workdir
-	procs []*process
-}
-
-// stop ends all servers and returns when nothing is left of them.
-func (g *group) stop() error {
-	for _, p := range g.procs {
-		p.Kill()
-	}
-	return g.dir.remove()
-}
-
 func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *Server, err error) {
 	dir, err := newWorkdir(sys.temp, k.Name)
 	if err != nil {
 		return nil, err
 	}
-	g := &group{dir: dir}
+	g := newGroup(k, dir)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.stop())
@@ -75,7 +58,7 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{endpoint: harness.Endpoint{Kind: k.Name}, stop: sync.OnceValue(g.stop)}
+	s := &Server{endpoint: harness.Endpoint{Kind: k.Name}, group: g}
 	if k.prepare != nil {
 		if err := k.prepare(dir.path, &s.endpoint); err != nil {
 			return nil, err
@@ -86,29 +69,27 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 		if err != nil {
 			return nil, err
 		}
-		proc, err := spawn(cmd, m.dir)
-		if err != nil {
+		if err := g.add(m, cmd); err != nil {
 			return nil, err
 		}
-		g.procs = append(g.procs, proc)
 	}
-	if err := g.serve(ctx, k, s, members); err != nil {
+	if err := g.serve(ctx, s, members); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // serve waits until all members serve, and completes s.
-func (g *group) serve(ctx context.Context, k *Kind, s *Server, members []member) (err error) {
+func (g *group) serve(ctx context.Context, s *Server, members []member) (err error) {
+	k := g.kind
 	var addrs []string
 	for i, m := range members {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port))
-		if s.version, err = ready(ctx, k, s.endpoint, addr, m, g.procs[i]); err != nil {
+		if s.version, err = ready(ctx, k, s.endpoint, m, g.servers[i].proc); err != nil {
 			return err
 		}
-		addrs = append(addrs, addr)
-		s.pids = append(s.pids, g.procs[i].PID())
+		addrs = append(addrs, m.addr())
 	}
+	g.at = s.endpoint
 	s.endpoint.Addrs = [][]string{addrs}
 	if k.alone {
 		s.endpoint.Addrs = slices.Collect(slices.Chunk(addrs, 1))
@@ -122,7 +103,8 @@ func (g *group) serve(ctx context.Context, k *Kind, s *Server, members []member)
 // ready polls a server until it serves and returns its version. A server that
 // is starting may accept a connection and never answer, so an attempt is cut
 // short; on a busy machine an answer may take long, so the next one gets more.
-func ready(ctx context.Context, k *Kind, at harness.Endpoint, addr string, m member, p *process) (string, error) {
+func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *process) (string, error) {
+	addr := m.addr()
 	limit := 100 * time.Millisecond
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		actx, cancel := context.WithTimeout(ctx, limit)

@@ -5,6 +5,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 
 	"locklab/harness"
@@ -15,3 +16,14 @@ var errLaunch = fmt.Errorf("%w: starting servers is not supported on %s: set LOC
 func launch(context.Context, system, *Kind, program, int) (*Server, error) {
 	return nil, errLaunch
 }
+
+// A group is servers that the lab started: there are none.
+type group struct{ kind *Kind }
+
+func (*group) size() int                          { return 0 }
+func (*group) pids() []int                        { return nil }
+func (*group) signal(int, os.Signal) error        { return errLaunch }
+func (*group) kill(int)                           {}
+func (*group) restart(context.Context, int) error { return errLaunch }
+func (*group) settle(context.Context) error       { return errLaunch }
+func (*group) stop() error                        { return nil }

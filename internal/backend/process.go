@@ -19,8 +19,7 @@ type process struct {
 	log string
 }
 
-// spawn starts cmd in dir. There is nothing to save when it is killed: its
-// directory goes with it.
+// spawn starts cmd in dir. Its output is that of the latest process there.
 func spawn(cmd *exec.Cmd, dir string) (*process, error) {
 	name := filepath.Join(dir, "log")
 	out, err := os.Create(name)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -227,7 +226,7 @@ func tlsCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 
 // tell sends one command to a member and returns the reply.
 func tell(ctx context.Context, m member, args ...string) (string, error) {
-	conn, err := dial(ctx, net.JoinHostPort("127.0.0.1", strconv.Itoa(m.port)), nil)
+	conn, err := dial(ctx, m.addr(), nil)
 	if err != nil {
 		return "", err
 	}
@@ -244,9 +243,14 @@ func tell(ctx context.Context, m member, args ...string) (string, error) {
 
 // until sends a command to a member until the reply has want in it.
 func until(ctx context.Context, m member, want string, args ...string) error {
+	return untilTimes(ctx, m, 1, want, args...)
+}
+
+// untilTimes is until with want in the reply so many times at least.
+func untilTimes(ctx context.Context, m member, times int, want string, args ...string) error {
 	for {
 		reply, err := tell(ctx, m, args...)
-		if err == nil && strings.Contains(reply, want) {
+		if err == nil && strings.Count(reply, want) >= times {
 			return nil
 		}
 		select {

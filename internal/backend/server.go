@@ -11,8 +11,7 @@ import (
 type Server struct {
 	endpoint harness.Endpoint
 	version  string
-	pids     []int
-	stop     func() error // nil for the user's
+	group    *group // nil for the user's
 
 	sentinels []string // of the layout Sentinel
 }
@@ -37,22 +36,18 @@ func (s *Server) Version() string { return s.version }
 // Owned reports whether the lab started the server. On a server that is not
 // owned the lab touches only names under its own run id and never uses FLUSH,
 // CONFIG, DEBUG or signals.
-func (s *Server) Owned() bool { return s.stop != nil }
+func (s *Server) Owned() bool { return s.group != nil }
 
 // Sentinels returns the addresses of the sentinels of the layout [Sentinel], nil of
 // others.
 func (s *Server) Sentinels() []string { return slices.Clone(s.sentinels) }
 
-// PIDs returns the process ids in the order of the addresses, sentinels last, for
-// tests that signal the servers. It is nil for the user's.
-func (s *Server) PIDs() []int { return slices.Clone(s.pids) }
-
-// Stop ends the server and returns when its process is gone and its directory
-// removed. It does nothing to the user's server. Further calls return what the
-// first one did.
+// Stop ends the server, whatever was done to it, and returns when its process is gone
+// and its directory removed. A Restart that is under way fails. It does nothing to the
+// user's server. Further calls return what the first one did.
 func (s *Server) Stop() error {
-	if s.stop == nil {
+	if s.group == nil {
 		return nil
 	}
-	return s.stop()
+	return s.group.stop()
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"locklab/harness"
 )
@@ -154,70 +153,4 @@ func FuzzReadFrame(f *testing.F) {
 			t.Errorf("%q is read as %q", in, frame)
 		}
 	})
-}
-
-// The servers of an ensemble elect one of them.
-func TestEnsemble(t *testing.T) {
-	need(t, harness.KindZooKeeper)
-	if _, err := StartEnsemble(t.Context(), 0); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("no servers: error is %v, want ErrUsage", err)
-	}
-	s, err := startMany(t.Context(), lab(t), harness.KindZooKeeper, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Stop()
-	addrs := s.Endpoint().Addrs
-	if len(addrs) != 1 || len(addrs[0]) != 3 || len(s.PIDs()) != 3 {
-		t.Fatalf("servers at %v, processes %v, want one list of three", addrs, s.PIDs())
-	}
-	modes := make(map[string]int)
-	for _, addr := range addrs[0] {
-		text, err := fourLetters(t.Context(), addr, "srvr")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(text) {
-			if mode, ok := strings.CutPrefix(line, "Mode: "); ok {
-				modes[strings.TrimSpace(mode)]++
-			}
-		}
-	}
-	if modes["leader"] != 1 || modes["follower"] != 2 {
-		t.Errorf("modes are %v, want a leader and two followers", modes)
-	}
-}
-
-// TestEnsembleOf: servers reach each other as they are told, and tick as long.
-func TestEnsembleOf(t *testing.T) {
-	need(t, harness.KindZooKeeper)
-	if _, err := StartEnsembleOf(t.Context(), EnsembleOptions{Servers: -1}); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("no servers: error is %v, want ErrUsage", err)
-	}
-	refused := errors.New("refused")
-	deny := func(int, int, string) (string, error) { return "", refused }
-	for _, o := range []EnsembleOptions{{Link: deny}, {Elect: deny}} {
-		if _, err := StartEnsembleOf(t.Context(), o); !errors.Is(err, refused) {
-			t.Errorf("a link that cannot be made: error is %v", err)
-		}
-	}
-	asked := make(map[[2]int]int)
-	count := func(from, to int, addr string) (string, error) { asked[[2]int{from, to}]++; return addr, nil }
-	s, err := StartEnsembleOf(t.Context(), EnsembleOptions{TickTime: time.Second, SyncLimit: 7, Link: count, Elect: count})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Stop()
-	if len(asked) != 6 {
-		t.Errorf("asked for %v, want each way between three servers", asked)
-	}
-	text, err := fourLetters(t.Context(), s.Endpoint().Addrs[0][0], "conf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"tickTime=1000", "minSessionTimeout=2000", "syncLimit=7"} {
-		if !strings.Contains(text, want+"\n") {
-			t.Errorf("no %s in\n%s", want, text)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"os"
 	"os/exec"
 	"runtime"
 	"sync"
@@ -11,7 +12,7 @@ type Process struct {
 	pid  int
 	done chan struct{}
 	err  error // valid after done
-	kill func()
+	proc *os.Process
 }
 
 // Start starts cmd, whose SysProcAttr it sets. Input and output are the caller's to
@@ -22,8 +23,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	if err := onSpawnThread(cmd.Start); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: cmd.Process.Pid, done: make(chan struct{})}
-	p.kill = func() { killGroup(cmd.Process) }
+	p := &Process{pid: cmd.Process.Pid, done: make(chan struct{}), proc: cmd.Process}
 	go func() {
 		defer close(p.done)
 		p.err = cmd.Wait()
@@ -50,8 +50,24 @@ func (p *Process) Kill() {
 	select {
 	case <-p.done:
 	default:
-		p.kill()
+		killGroup(p.proc)
 		<-p.done
+	}
+}
+
+// Signal sends the child a signal, and does not wait for what comes of it. [os.Kill]
+// goes to its children, too. Of a child that is gone it returns [os.ErrProcessDone],
+// whatever has its process id by now.
+func (p *Process) Signal(s os.Signal) error {
+	if s != os.Kill {
+		return p.proc.Signal(s)
+	}
+	select {
+	case <-p.done:
+		return os.ErrProcessDone
+	default:
+		killGroup(p.proc)
+		return nil
 	}
 }
 

@@ -1,0 +1,300 @@
+package chaos
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/child"
+	"locklab/internal/machine"
+)
+
+// A Host is a process with workers in it: what a pause or a crash hits as one.
+type Host struct {
+	t    *Try
+	proc *child.Process
+	in   io.WriteCloser
+	said *child.Head
+
+	mu      sync.Mutex
+	enc     *json.Encoder
+	last    int                  // command
+	waiting map[int]chan message // for their answers
+	workers []*Worker
+	stopped bool
+	gone    error         // why it says nothing more; guarded by mu
+	done    chan struct{} // closed then
+}
+
+// A Worker is one client of a lock, or one worker of several of a client, in a
+// process of its own or with others.
+type Worker struct {
+	ID   int
+	Host *Host
+	Lock *Subject
+}
+
+// Host starts a process for workers. It ends with the try.
+func (t *Try) Host() (*Host, error) {
+	exe, err := machine.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("chaos: %w", err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), workerEnv+"=1")
+	cmd.WaitDelay = time.Second
+	h := &Host{t: t, waiting: make(map[int]chan message), done: make(chan struct{}), said: &child.Head{Most: 64 << 10}}
+	cmd.Stderr = h.said
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("chaos: %w", err)
+	}
+	if h.in, err = cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("chaos: %w", err)
+	}
+	h.enc = json.NewEncoder(h.in)
+	if h.proc, err = child.Start(cmd); err != nil {
+		return nil, fmt.Errorf("chaos: cannot start a worker process: %w", err)
+	}
+	go h.listen(out)
+	t.mu.Lock()
+	t.hosts = append(t.hosts, h)
+	t.mu.Unlock()
+	return h, nil
+}
+
+// Hosts starts n processes.
+func (t *Try) Hosts(n int) ([]*Host, error) {
+	hosts := make([]*Host, n)
+	for i := range hosts {
+		var err error
+		if hosts[i], err = t.Host(); err != nil {
+			return nil, err
+		}
+	}
+	return hosts, nil
+}
+
+// listen reads what the process says until it ends.
+func (h *Host) listen(out io.Reader) {
+	dec := json.NewDecoder(bufio.NewReader(out))
+	for {
+		var m message
+		if err := dec.Decode(&m); err != nil {
+			break
+		}
+		h.hear(m)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gone = errGone
+	close(h.done)
+}
+
+// errGone is what a call says of a process that was killed, or has crashed.
+var errGone = errors.New("chaos: the worker process is gone")
+
+func (h *Host) hear(m message) {
+	switch {
+	case m.Event != nil:
+		if w := h.worker(m.Worker); w != nil {
+			w.Lock.record(*m.Event)
+		}
+	case m.Write > 0:
+		taken := false
+		if w := h.worker(m.Worker); w != nil {
+			taken = w.Lock.write(w.ID, m.Token, m.Shared)
+		}
+		h.mu.Lock()
+		h.enc.Encode(command{ID: m.Write, Do: doTook, Taken: taken})
+		h.mu.Unlock()
+	default:
+		h.mu.Lock()
+		answer := h.waiting[m.ID]
+		delete(h.waiting, m.ID)
+		h.mu.Unlock()
+		if answer != nil {
+			answer <- m
+		}
+	}
+}
+
+func (h *Host) worker(id int) *Worker {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.workers {
+		if w.ID == id {
+			return w
+		}
+	}
+	return nil
+}
+
+// ask sends a command and returns what becomes of it, or what has ended the wait.
+func (h *Host) ask(ctx context.Context, c command) error {
+	answer := make(chan message, 1)
+	h.mu.Lock()
+	h.last++
+	c.ID = h.last
+	h.waiting[c.ID] = answer
+	err := h.gone
+	if err == nil {
+		err = h.enc.Encode(c)
+	}
+	h.mu.Unlock()
+	if err != nil {
+		return errGone
+	}
+	select {
+	case m := <-answer:
+		if m.Error != "" {
+			return &remoteError{m.Error, kinds[m.Kind]}
+		}
+		return nil
+	case <-h.done:
+		return errGone
+	case <-ctx.Done():
+		return fmt.Errorf("chaos: a worker did not answer: %w", context.Cause(ctx))
+	}
+}
+
+// Open connects a client of a lock to at, and returns its only worker so far.
+func (h *Host) Open(ctx context.Context, s *Subject, at harness.Endpoint) (*Worker, error) {
+	return h.open(ctx, s, at, -1)
+}
+
+// Join adds a worker to the client of w.
+func (w *Worker) Join(ctx context.Context) (*Worker, error) {
+	return w.Host.open(ctx, w.Lock, harness.Endpoint{}, w.ID)
+}
+
+func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) (*Worker, error) {
+	defer h.t.Stage.limit.starting()() // it takes as long as the machine is busy
+	w := &Worker{ID: h.t.number(), Host: h, Lock: s}
+	h.mu.Lock()
+	h.workers = append(h.workers, w)
+	h.mu.Unlock()
+	o := &opening{Lock: s.Variant.Name, Key: s.Key, At: at, With: with, Username: at.Username, Password: at.Password}
+	if err := h.ask(ctx, command{Do: doOpen, Worker: w.ID, Open: o}); err != nil {
+		return nil, fmt.Errorf("%s: connect: %w", s.Variant.Name, err)
+	}
+	return w, nil
+}
+
+// Acquire waits for the lock until ctx ends, or for timeout if that is not 0. An
+// error for which errors.Is(err, harness.ErrNotAcquired) and so on holds comes from
+// the lock.
+func (w *Worker) Acquire(ctx context.Context, timeout time.Duration) error {
+	return w.Host.ask(ctx, command{Do: doLock, Worker: w.ID, Timeout: timeout})
+}
+
+// AcquireShared is Acquire for reading, where the lock has readers.
+func (w *Worker) AcquireShared(ctx context.Context, timeout time.Duration) error {
+	return w.Host.ask(ctx, command{Do: doLock, Worker: w.ID, Timeout: timeout, Shared: true})
+}
+
+// TryAcquire makes one attempt.
+func (w *Worker) TryAcquire(ctx context.Context, timeout time.Duration) error {
+	return w.Host.ask(ctx, command{Do: doTry, Worker: w.ID, Timeout: timeout})
+}
+
+// Begin is Acquire that does not wait: its error comes on the channel.
+func (w *Worker) Begin(ctx context.Context, timeout time.Duration) <-chan error {
+	done := make(chan error, 1)
+	w.Host.t.work.Go(func() { done <- w.Acquire(ctx, timeout) })
+	return done
+}
+
+// Release releases what the worker has acquired, held or lost.
+func (w *Worker) Release(ctx context.Context) error {
+	return w.Host.ask(ctx, command{Do: doUnlock, Worker: w.ID})
+}
+
+// Write writes to what the lock guards, with the token of what the worker has
+// acquired, whether it still holds it or not.
+func (w *Worker) Write(ctx context.Context) error {
+	return w.Host.ask(ctx, command{Do: doWrite, Worker: w.ID})
+}
+
+// Loop makes the worker lock and unlock until Stop.
+func (w *Worker) Loop(ctx context.Context, l Loop) error {
+	if l.Seed == 0 {
+		l.Seed = w.Host.t.Seed
+	}
+	return w.Host.ask(ctx, command{Do: doLoop, Worker: w.ID, Loop: &l})
+}
+
+// Stop ends a loop, and an Acquire that waits.
+func (w *Worker) Stop(ctx context.Context) error {
+	return w.Host.ask(ctx, command{Do: doStop, Worker: w.ID})
+}
+
+// Close closes the client of the worker.
+func (w *Worker) Close(ctx context.Context) error {
+	return w.Host.ask(ctx, command{Do: doClose, Worker: w.ID})
+}
+
+// each tells the locks of the workers what happens to all of them.
+func (h *Host) each(kind oracle.EventKind) {
+	h.mu.Lock()
+	workers := h.workers
+	h.mu.Unlock()
+	at := now()
+	for _, w := range workers {
+		w.Lock.record(oracle.Event{At: at, Worker: w.ID, Kind: kind})
+	}
+}
+
+// Pause stops the process and its children, as by SIGSTOP, a debugger, or a virtual
+// machine that is being moved.
+func (h *Host) Pause() error {
+	if err := signalTree(h.proc.PID(), true); err != nil {
+		return err
+	}
+	h.each(oracle.Paused)
+	h.mu.Lock()
+	h.stopped = true
+	h.mu.Unlock()
+	return nil
+}
+
+// Resume continues a paused process.
+func (h *Host) Resume() error {
+	h.each(oracle.Resumed) // before: what it does then comes later
+	h.mu.Lock()
+	h.stopped = false
+	h.mu.Unlock()
+	return signalTree(h.proc.PID(), false)
+}
+
+// Kill ends the process as kill -9 does.
+func (h *Host) Kill() {
+	h.proc.Kill()
+	<-h.done
+	h.each(oracle.Killed)
+}
+
+// end ends the process, and gives it until ctx ends to close its clients.
+func (h *Host) end(ctx context.Context) {
+	h.mu.Lock()
+	stopped, gone := h.stopped, h.gone
+	h.mu.Unlock()
+	if gone == nil && !stopped {
+		h.in.Close()
+		select {
+		case <-h.proc.Done():
+		case <-ctx.Done():
+		}
+	}
+	h.proc.Kill()
+	<-h.done
+}

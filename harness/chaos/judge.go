@@ -1,0 +1,111 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// judge says what became of a lock in a try that ended at over.
+func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.FaultResult {
+	r := b.scenario.result(s.Variant)
+	r.Seed = seed
+	if s.failed != nil {
+		r.Failed = 1
+		r.Notes = []string{fmt.Sprintf("the fault could not be made: %v", s.failed)}
+		return r
+	}
+	h := s.until(over)
+	j := oracle.Judge(h, b.rules(s.Variant, over))
+	r.Tries = 1
+	r.Seen = make(map[harness.Harm]int)
+	for _, harm := range j.Harms() {
+		r.Seen[harm] = 1
+	}
+	for harm := range s.harms {
+		r.Seen[harm] = 1
+	}
+	r.Notes = append(s.notes, j.Notes...)
+	r.Figures = s.figures
+	if s.cut {
+		r.Notes = append(r.Notes, fmt.Sprintf("the history is longer than %d events: the rest was not judged", mostEvents))
+	}
+	r.Window, r.Margin, r.Overlap = times(j)
+	if len(r.Seen) > 0 {
+		if name := b.save(r, h, n); name != "" {
+			r.Histories = []string{name}
+		}
+	}
+	return r
+}
+
+// times returns the figures of a try: its longest window, if the lock was granted
+// again, its least margin and its longest overlap.
+func times(j oracle.Judgement) (window, margin, overlap []int64) {
+	granted, longest := false, time.Duration(0)
+	for _, w := range j.Windows {
+		granted, longest = granted || w.Granted, max(longest, w.Length)
+	}
+	if granted {
+		window = []int64{int64(longest)}
+	}
+	if len(j.Margins) > 0 {
+		margin = []int64{int64(slices.Min(j.Margins))}
+	}
+	if j.Longest > 0 {
+		overlap = []int64{int64(j.Longest)}
+	}
+	return window, margin, overlap
+}
+
+// until returns the events up to a moment, by time.
+func (s *Subject) until(end int64) oracle.History {
+	h := s.Events()
+	for len(h) > 0 && h[len(h)-1].At > end {
+		h = h[:len(h)-1]
+	}
+	return h
+}
+
+// mostHistories is how many histories of a scenario and a lock are kept of a run.
+const mostHistories = 3
+
+// save keeps a history in the plan's directory, and returns the name of its file
+// there, "" if enough are kept.
+func (b *batch) save(r *harness.FaultResult, h oracle.History, n int) string {
+	if b.plan.Dir == "" || b.saved[r.Lock.Name] >= mostHistories {
+		return ""
+	}
+	name := fmt.Sprintf("history-%s-%s-%d.jsonl", r.Scenario, r.Lock.Name, n)
+	f, err := os.Create(filepath.Join(b.plan.Dir, name))
+	if err == nil {
+		_, err = h.WriteTo(f)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("the history could not be kept: %v", err))
+		return ""
+	}
+	if b.saved == nil {
+		b.saved = make(map[string]int)
+	}
+	b.saved[r.Lock.Name]++
+	return name
+}
+
+// rules are those that a history is judged by.
+func (b *batch) rules(v *harness.Variant, end int64) oracle.Rules {
+	prompt := b.scenario.Prompt
+	if prompt == 0 {
+		prompt = DefaultPrompt
+	}
+	r := oracle.RulesOf(v.Traits, prompt)
+	r.End = end
+	return r
+}

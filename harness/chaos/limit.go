@@ -1,0 +1,65 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"locklab/internal/backend"
+)
+
+// A limit is the deadline of a try, which stands still while servers start: that
+// takes as long as the machine is busy.
+type limit struct {
+	mu     sync.Mutex
+	timer  *time.Timer
+	ends   time.Time
+	paused int
+	left   time.Duration
+}
+
+// limit returns a context for the try that ends with its deadline.
+func (t *Try) limit(ctx context.Context, deadline time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	why := fmt.Errorf("chaos: %w after %v", context.DeadlineExceeded, deadline)
+	l := &limit{timer: time.AfterFunc(deadline, func() { cancel(why) }), ends: time.Now().Add(deadline)}
+	t.Stage.limit = l
+	return ctx, func() { l.timer.Stop(); cancel(nil) }
+}
+
+// starting stops the clock until the function that it returns is called.
+func (l *limit) starting() func() {
+	if l == nil {
+		return func() {}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.paused++; l.paused == 1 && l.timer.Stop() {
+		l.left = time.Until(l.ends)
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.paused--; l.paused == 0 && l.left > 0 {
+			l.ends = time.Now().Add(l.left)
+			l.timer.Reset(l.left)
+			l.left = 0
+		}
+	}
+}
+
+// Own starts servers for this try alone, which it may break. They are stopped when it
+// ends.
+func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
+	defer t.Stage.limit.starting()()
+	server, err := start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.Defer(func() { server.Stop() })
+	if !server.Owned() {
+		return nil, fmt.Errorf("chaos: the lab did not start %v", server.Endpoint().Addrs)
+	}
+	return server, nil
+}

@@ -1,0 +1,162 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Scenario is one failure and what is expected of locks under it: a declarative
+// value, listed in [Suite]. A try of it makes the fault once, for one lock or for many
+// at once, and each lock's history is judged.
+type Scenario struct {
+	Name     string // lower case, words joined by '-'
+	Question string // ends with a question mark
+	Fault    string // what is done, in one line without a full stop
+	Source   string // where it was seen or described first
+
+	// Tests are the guarantees that it puts to the test.
+	Tests []harness.Guarantee
+
+	// Locks is a regular expression: the names of the locks that it applies to, from
+	// beginning to end. Why it does not apply to others is in Fault.
+	Locks string
+
+	// Expect says what is expected of them: the first whose Locks match counts.
+	Expect []Expectation
+
+	// Deadline is when a try ends, whatever the locks do. It counts after the
+	// servers have been started.
+	Deadline time.Duration
+
+	// Prompt is for how long a free lock may wait for its next holder before
+	// that is a stall: what it takes to notice the failure where nothing has to run
+	// out, on a busy machine. 0 is a second.
+	Prompt time.Duration
+
+	// Alone makes tries for one lock at a time, where one would disturb the other.
+	Alone bool
+
+	// Tries is how often the full run makes the fault, and Short how often a run of
+	// a minute does; 0 is not at all.
+	Tries, Short int
+
+	// Aims are limits for the figures of the locks that they name.
+	Aims []Aim
+
+	// Try does it once. Its error says that the fault could not be made: then
+	// the try does not count.
+	Try func(ctx context.Context, t *Try) error
+}
+
+// An Expectation is what a failure is expected to do to some locks.
+type Expectation struct {
+	Locks string         // a regular expression, as in Scenario
+	Harms []harness.Harm // that are possible; none is safe
+	Why   string         // in one sentence without a full stop
+}
+
+// An Aim is a limit for a figure of some locks.
+type Aim struct {
+	Locks string // a regular expression, as in Scenario
+	harness.FaultAim
+}
+
+// DefaultPrompt is Scenario.Prompt if that is 0.
+const DefaultPrompt = time.Second
+
+// Applies reports whether the scenario applies to a lock.
+func (s *Scenario) Applies(lock harness.Lock) bool {
+	return lock.Traits.Needs != "" && matches(s.Locks, lock.Name)
+}
+
+// Expected returns what is expected of a lock. Of locks that no expectation names
+// nothing is.
+func (s *Scenario) Expected(lock string) harness.Expectation {
+	for _, e := range s.Expect {
+		if matches(e.Locks, lock) {
+			return harness.Expectation{Harms: e.Harms, Why: e.Why}
+		}
+	}
+	return harness.Expectation{}
+}
+
+// result returns a result without a try.
+func (s *Scenario) result(v *harness.Variant) *harness.FaultResult {
+	r := &harness.FaultResult{
+		Scenario: s.Name, Question: s.Question, Fault: s.Fault, Source: s.Source, Tests: s.Tests,
+		Lock: v.Describe(), Expected: s.Expected(v.Name), Started: time.Now(),
+	}
+	for _, a := range s.Aims {
+		if matches(a.Locks, v.Name) {
+			r.Aims = append(r.Aims, a.FaultAim)
+		}
+	}
+	return r
+}
+
+func matches(pattern, name string) bool {
+	ok, err := regexp.MatchString("^(?:"+pattern+")$", name)
+	return err == nil && ok // Validate has compiled it
+}
+
+// scenarioName is what a name looks like: it is part of file names.
+var scenarioName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// Validate returns one error that joins every mistake in ss, or nil.
+func Validate(ss []*Scenario) error {
+	var errs []error
+	seen := make(map[string]bool)
+	for _, s := range ss {
+		for _, why := range s.mistakes() {
+			errs = append(errs, fmt.Errorf("chaos: scenario %q: %s", s.Name, why))
+		}
+		if seen[s.Name] {
+			errs = append(errs, fmt.Errorf("chaos: two scenarios are called %q", s.Name))
+		}
+		seen[s.Name] = true
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Scenario) mistakes() (out []string) {
+	check := func(ok bool, why string) {
+		if !ok {
+			out = append(out, why)
+		}
+	}
+	check(scenarioName.MatchString(s.Name), "the name is not lower case words joined by '-'")
+	check(strings.HasSuffix(s.Question, "?"), "the question does not end with a question mark")
+	check(s.Fault != "" && !strings.HasSuffix(s.Fault, "."), "the fault is not a line without a full stop")
+	check(s.Source != "", "it has no source")
+	check(s.Deadline > 0, "it has no deadline")
+	check(s.Tries > 0, "it has no tries")
+	check(s.Try != nil, "it does nothing")
+	check(len(s.Expect) > 0, "it expects nothing")
+	for _, g := range s.Tests {
+		check(slices.Contains(harness.Guarantees, g), fmt.Sprintf("it tests %q, which is no guarantee", g))
+	}
+	patterns := []string{s.Locks}
+	for _, e := range s.Expect {
+		patterns = append(patterns, e.Locks)
+		check(e.Why != "" && !strings.HasSuffix(e.Why, "."), fmt.Sprintf("why of %q is not a sentence without a full stop", e.Locks))
+		for _, h := range e.Harms {
+			check(slices.Contains(harness.Harms, h), fmt.Sprintf("%q is no harm", h))
+		}
+	}
+	for _, a := range s.Aims {
+		patterns = append(patterns, a.Locks)
+		check(a.Figure != "" && a.Text != "" && a.Quantile >= 0 && a.Quantile <= 1, fmt.Sprintf("the aim of %q is not complete", a.Locks))
+	}
+	for _, p := range patterns {
+		_, err := regexp.Compile(p)
+		check(p != "" && err == nil, fmt.Sprintf("%q is no regular expression for names", p))
+	}
+	return out
+}

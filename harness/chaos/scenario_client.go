@@ -1,0 +1,169 @@
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+)
+
+// clientScenarios are what happens to the processes of clients.
+var clientScenarios = []*Scenario{holderPause, holderCrash}
+
+// A pair is a holder, or as many as a lock has permits, and what waits for the lock, in
+// two processes.
+type pair struct {
+	holders []*Worker
+	next    *Worker
+}
+
+// pairs lets a worker of the first process hold each lock, and one of the second wait
+// for it and then lock and unlock by l.
+func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
+	if hosts, err = t.Hosts(2); err != nil {
+		return nil, nil, err
+	}
+	of = make(map[*Subject]*pair)
+	for _, s := range t.Subjects {
+		of[s] = new(pair)
+	}
+	err = t.Each(func(s *Subject) error {
+		at, err := t.At(ctx, s.Variant)
+		if err != nil {
+			return err
+		}
+		for range max(1, s.Variant.Traits.Permits) {
+			w, err := hosts[0].Open(ctx, s, at)
+			if err != nil {
+				return err
+			}
+			of[s].holders = append(of[s].holders, w)
+		}
+		of[s].next, err = hosts[1].Open(ctx, s, at)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return hosts, of, t.Each(func(s *Subject) error { return of[s].begin(ctx, l) })
+}
+
+// begin lets the holders hold the lock, and the next one wait.
+func (p *pair) begin(ctx context.Context, l Loop) error {
+	for _, w := range p.holders {
+		if err := w.Acquire(ctx, 0); err != nil {
+			return err
+		}
+	}
+	if err := p.holders[0].Write(ctx); err != nil {
+		return err
+	}
+	return p.next.Loop(ctx, l)
+}
+
+// ordinary is the loop of workers that nothing is done to.
+var ordinary = Loop{Hold: 20 * time.Millisecond, Think: 20 * time.Millisecond, Random: true}
+
+// outlived is after how long the lease or the session of a client that is gone is
+// surely over.
+func outlived(lock *harness.Variant) time.Duration {
+	if lock.Traits.Needs == harness.KindZooKeeper {
+		return 2 * SessionTimeout
+	}
+	return 2 * TTL
+}
+
+var holderPause = &Scenario{
+	Name:     "holder-pause",
+	Question: "May a holder that was paused for longer than its lease still write?",
+	Fault:    "the process of the holder is stopped (SIGSTOP) until the next client has held the lock, and then writes before it asks its lease",
+	Source:   "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service, 2.4",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    remoteLocks,
+	Expect: []Expectation{
+		{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the next client waits until the holder goes on"},
+		{"zk-persistent", []harness.Harm{harness.Stall}, "its ticket outlives the session: the next client waits until the holder goes on"},
+		{"zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex)|redis-(queue|queue-pubsub|rw|semaphore|multi|cohort)",
+			[]harness.Harm{harness.TwoHolders}, "no lease can tell a process that does not run; the token lets the resource refuse its write"},
+		{".*", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   2 * SessionTimeout, // the holder has the lock until its lease or session is over
+	Tries:    200, Short: 5,
+	Try: func(ctx context.Context, t *Try) error {
+		hosts, of, err := pairs(ctx, t, ordinary)
+		if err != nil {
+			return err
+		}
+		t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+		if err := hosts[0].Pause(); err != nil {
+			return err
+		}
+		began := t.Now()
+		err = t.Each(func(s *Subject) error {
+			wait, cancel := context.WithTimeout(ctx, outlived(s.Variant))
+			defer cancel()
+			s.AwaitGrant(wait, began)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		t.Sleep(ctx, 5*ordinary.Hold)
+		if err := hosts[0].Resume(); err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			for _, w := range of[s].holders {
+				if err := w.Write(ctx); err != nil {
+					return err
+				}
+			}
+			wait, cancel := context.WithTimeout(ctx, TTL/2)
+			defer cancel()
+			for _, w := range of[s].holders {
+				w.Release(wait) // it fails where the lock is lost, after ten seconds with Curator
+			}
+			t.Sleep(ctx, 5*ordinary.Hold)
+			return nil
+		})
+	},
+}
+
+var holderCrash = &Scenario{
+	Name:     "holder-crash",
+	Question: "How long is a lock taken after its holder has crashed?",
+	Fault:    "the process of the holder is killed (SIGKILL)",
+	Source:   "Hunt et al. 2010, ZooKeeper, 2.4; the lease of Gray & Cheriton 1989",
+	Tests:    []harness.Guarantee{harness.Recovery},
+	Locks:    remoteLocks,
+	Expect: []Expectation{
+		{"redis-token|zk-persistent|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease, and no session"},
+		{".*", []harness.Harm{harness.Stall}, "the lease or the session of the dead holder has to run out"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 4,
+	Tries:    200, Short: 5,
+	Aims: []Aim{
+		{"redis-(queue|reentrant|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
+		{"zk-(handoff|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},
+	},
+	Try: func(ctx context.Context, t *Try) error {
+		hosts, _, err := pairs(ctx, t, ordinary)
+		if err != nil {
+			return err
+		}
+		t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+		hosts[0].Kill()
+		began := t.Now()
+		return t.Each(func(s *Subject) error {
+			wait, cancel := context.WithTimeout(ctx, 2*outlived(s.Variant))
+			defer cancel()
+			s.AwaitGrant(wait, began)
+			return nil
+		})
+	},
+}
+
+// tick is the tickTime of ensembles that scenarios start.
+const tick = 500 * time.Millisecond

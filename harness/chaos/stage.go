@@ -1,0 +1,115 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// A Stage is the servers of a scenario. Those that a failure leaves as they were
+// serve all of its tries. All were started by the lab: a failure never reaches a server
+// of the user.
+type Stage struct {
+	mu      sync.Mutex
+	servers map[string]*backend.Server
+	limit   *limit // of the try that is made
+}
+
+// TTL and SessionTimeout are what scenarios ask for, where they say nothing else:
+// short, so that much can be tried, and long enough for a busy machine to renew them.
+const (
+	TTL            = time.Second
+	SessionTimeout = 2 * time.Second
+)
+
+// Shared returns the servers called name, which start starts for the first try that
+// asks.
+func (s *Stage) Shared(ctx context.Context, name string, start func(context.Context) (*backend.Server, error)) (*backend.Server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if server := s.servers[name]; server != nil {
+		return server, nil
+	}
+	defer s.limit.starting()()
+	server, err := start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !server.Owned() {
+		server.Stop()
+		return nil, fmt.Errorf("chaos: %s: the lab did not start it", name)
+	}
+	if s.servers == nil {
+		s.servers = make(map[string]*backend.Server)
+	}
+	s.servers[name] = server
+	return server, nil
+}
+
+// At returns servers that are there for all tries, of the kind and number that the
+// lock needs: one Redis, the independent ones of Redlock, or one ZooKeeper.
+func (s *Stage) At(ctx context.Context, lock *harness.Variant) (harness.Endpoint, error) {
+	var server *backend.Server
+	var err error
+	switch n := max(1, lock.Traits.Servers); {
+	case lock.Traits.Needs == harness.KindZooKeeper:
+		server, err = s.Shared(ctx, "zookeeper", func(ctx context.Context) (*backend.Server, error) {
+			return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1})
+		})
+	case n == 1:
+		server, err = s.Shared(ctx, "redis", backend.StartAlone)
+	default:
+		return s.several(ctx, n)
+	}
+	if err != nil {
+		return harness.Endpoint{}, err
+	}
+	return Short(server.Endpoint()), nil
+}
+
+// several returns n independent Redis servers.
+func (s *Stage) several(ctx context.Context, n int) (harness.Endpoint, error) {
+	at := harness.Endpoint{Kind: harness.KindRedis}
+	for i := range n {
+		server, err := s.Shared(ctx, fmt.Sprintf("redis %d", i), backend.StartAlone)
+		if err != nil {
+			return at, err
+		}
+		at.Addrs = append(at.Addrs, server.Endpoint().Addrs[0])
+	}
+	return Short(at), nil
+}
+
+// Short returns the endpoint with the leases and sessions of scenarios.
+func Short(at harness.Endpoint) harness.Endpoint {
+	at.Lease, at.SessionTimeout = TTL, SessionTimeout
+	return at
+}
+
+// drop stops the servers called name, which a try has made useless.
+func (s *Stage) drop(name string) {
+	s.mu.Lock()
+	server := s.servers[name]
+	delete(s.servers, name)
+	s.mu.Unlock()
+	if server != nil {
+		server.Stop()
+	}
+}
+
+// close stops all servers.
+func (s *Stage) close() {
+	s.mu.Lock()
+	servers := s.servers
+	s.servers = nil
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, server := range servers {
+		wg.Go(func() { server.Stop() })
+	}
+	wg.Wait()
+}

@@ -1,0 +1,278 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// A Try is one failure, made once, and the locks that it is made to.
+type Try struct {
+	*Stage
+	Number   int        // 0 is the first
+	Seed     uint64     // of this try
+	Rand     *rand.Rand // drawn from Seed; for the one goroutine of Scenario.Try
+	Subjects []*Subject
+
+	scenario *Scenario
+	mu       sync.Mutex
+	hosts    []*Host
+	closers  []func()
+	last     int // number of a worker
+	work     sync.WaitGroup
+}
+
+// A Subject is one lock in a try, with a name of its own on the servers.
+type Subject struct {
+	Variant *harness.Variant
+	Key     string
+
+	mu      sync.Mutex
+	history oracle.History
+	guarded resource
+	harms   map[harness.Harm]bool
+	notes   []string
+	figures []harness.FaultFigure
+	failed  error // why the fault could not be made for it
+	cut     bool  // the history was too long to keep
+}
+
+// mostEvents is how many events of one lock a try keeps: a worker that locks as fast
+// as it can makes ten thousand a second.
+const mostEvents = 1 << 20
+
+func (s *Subject) record(e oracle.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.history) >= mostEvents {
+		s.cut = true
+		return
+	}
+	s.history = append(s.history, e)
+}
+
+// Events returns what has happened so far, by time.
+func (s *Subject) Events() oracle.History {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := append(oracle.History(nil), s.history...)
+	h.Sort()
+	return h
+}
+
+// A resource is what a lock guards: it remembers the greatest token that came with a
+// write, and refuses lesser ones (Kleppmann 2016, "How to do distributed locking").
+type resource struct {
+	greatest, writer uint64 // of all, of those that do not share
+}
+
+func (r *resource) take(token uint64, shared bool) bool {
+	if shared {
+		if token < r.writer {
+			return false
+		}
+		r.greatest = max(r.greatest, token)
+		return true
+	}
+	if token < r.greatest {
+		return false
+	}
+	r.greatest, r.writer = token, token
+	return true
+}
+
+// write lets what the lock guards take a write, at one moment for all workers.
+func (s *Subject) write(worker int, token uint64, shared bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.guarded.take(token, shared)
+	if len(s.history) < mostEvents {
+		s.history = append(s.history, oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
+	}
+	return taken
+}
+
+// Show reports a harm that the history cannot show, with what was seen.
+func (s *Subject) Show(h harness.Harm, format string, args ...any) {
+	s.Note("%s: "+format, append([]any{h}, args...)...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.harms == nil {
+		s.harms = make(map[harness.Harm]bool)
+	}
+	s.harms[h] = true
+}
+
+// Note keeps a line for the result.
+func (s *Subject) Note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// Figure reports a quantity of this try.
+func (s *Subject) Figure(name, unit string, value float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.figures = append(s.figures, harness.FaultFigure{Name: name, Unit: unit, Values: []float64{value}})
+}
+
+// fail says that the fault could not be made for this lock.
+func (s *Subject) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = err
+	}
+}
+
+// broken reports whether the fault could not be made for it.
+func (s *Subject) broken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed != nil
+}
+
+// Each does f for every lock at the same time, but for those that have failed. An
+// error of f says that the fault could not be made for that lock: its try does not
+// count. Each returns an error only if none is left.
+func (t *Try) Each(f func(s *Subject) error) error {
+	var wg sync.WaitGroup
+	for _, s := range t.Subjects {
+		if s.broken() {
+			continue
+		}
+		wg.Go(func() {
+			if err := f(s); err != nil {
+				s.fail(err)
+			}
+		})
+	}
+	wg.Wait()
+	var errs []error
+	for _, s := range t.Subjects {
+		if !s.broken() {
+			return nil
+		}
+		errs = append(errs, s.failed)
+	}
+	return errors.Join(errs...)
+}
+
+// Fault tells the histories of all locks what is being done to servers or
+// connections.
+func (t *Try) Fault(format string, args ...any) {
+	for _, s := range t.Subjects {
+		s.Fault(format, args...)
+	}
+}
+
+// Fault is Try.Fault for one lock.
+func (s *Subject) Fault(format string, args ...any) {
+	s.record(oracle.Event{At: now(), Worker: -1, Kind: oracle.Fault, Text: fmt.Sprintf(format, args...)})
+}
+
+// Over tells the histories that it has been undone.
+func (t *Try) Over(format string, args ...any) {
+	for _, s := range t.Subjects {
+		s.record(oracle.Event{At: now(), Worker: -1, Kind: oracle.Over, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// Defer has f called when the try ends, the last first.
+func (t *Try) Defer(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closers = append(t.closers, f)
+}
+
+func (t *Try) number() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	return t.last - 1
+}
+
+// Sleep waits for d, or until ctx ends.
+func (t *Try) Sleep(ctx context.Context, d time.Duration) { sleep(ctx, d) }
+
+// Until asks again and again whether done until it is, and returns an error if ctx
+// ends first.
+func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
+	for pause := time.Millisecond; !done(); pause = min(2*pause, 20*time.Millisecond) {
+		sleep(ctx, pause)
+		if ctx.Err() != nil {
+			return fmt.Errorf("chaos: waiting for %s: %w", what, context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+// AwaitGrant waits until a worker has been granted the lock after a moment on the
+// clock of the events, or ctx ends, and reports whether it was.
+func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		for i := len(s.history) - 1; i >= 0; i-- {
+			if e := s.history[i]; e.Kind == oracle.Granted && e.At > after {
+				s.mu.Unlock()
+				return true
+			}
+		}
+		s.mu.Unlock()
+		sleep(ctx, 5*time.Millisecond)
+	}
+	return false
+}
+
+// Now reads the clock of the events, in ns.
+func (t *Try) Now() int64 { return now() }
+
+// grace is for how long the workers of a try may take to end.
+const grace = time.Second
+
+// end ends everything that the try has started.
+func (t *Try) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	t.mu.Lock()
+	hosts, closers := t.hosts, t.closers
+	t.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, h := range hosts {
+		wg.Go(func() { h.end(ctx) })
+	}
+	wg.Wait()
+	t.work.Wait()
+	for i := len(closers) - 1; i >= 0; i-- {
+		closers[i]()
+	}
+}
+
+// StopAll ends the loops of all workers, for as long as the grace lasts: those that
+// still wait for a lock then are stuck, as their histories show.
+func (t *Try) StopAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	t.mu.Lock()
+	hosts := t.hosts
+	t.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, h := range hosts {
+		h.mu.Lock()
+		workers, stopped := h.workers, h.stopped
+		h.mu.Unlock()
+		for _, w := range workers {
+			if !stopped {
+				wg.Go(func() { w.Stop(ctx) })
+			}
+		}
+	}
+	wg.Wait()
+}

@@ -1,0 +1,401 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// workerEnv tells a process that it is to be a worker of a scenario.
+const workerEnv = "LOCKLAB_CHAOS_WORKER"
+
+// Main returns at once in an ordinary process. In a process that a scenario has
+// started it does what that says with the locks of suite, and never returns. It must
+// come first in main, and in TestMain of tests that run scenarios.
+func Main(suite []*harness.Variant) {
+	if os.Getenv(workerEnv) == "" {
+		return
+	}
+	// The parent, which gets the same signal from the terminal, decides.
+	signal.Ignore(os.Interrupt)
+	serve(suite, os.Stdin, os.Stdout)
+	os.Exit(0)
+}
+
+// serve obeys the commands of in until it ends.
+func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
+	p := &process{suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan bool)}
+	dec := json.NewDecoder(in)
+	for {
+		var c command
+		if err := dec.Decode(&c); err != nil {
+			return
+		}
+		if c.Do == doTook {
+			p.took(c)
+			continue
+		}
+		p.worker(c.Worker).do(c)
+	}
+}
+
+// A process is the far side of a [Host].
+type process struct {
+	suite []*harness.Variant
+
+	mu      sync.Mutex
+	out     *json.Encoder
+	workers map[int]*worker
+	writes  map[int]chan bool // that wait to be taken
+	last    int               // number of a write
+}
+
+func (p *process) say(m message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out.Encode(m) // that it fails need not be said: the parent is gone
+}
+
+// answer says what became of a command.
+func (p *process) answer(c command, err error) {
+	m := message{ID: c.ID, Worker: c.Worker}
+	if err != nil {
+		m.Error, m.Kind = err.Error(), kindOf(err)
+	}
+	p.say(m)
+}
+
+// The errors of package harness that have a name on the way to the parent.
+var kinds = map[string]error{
+	"not held": harness.ErrNotHeld, "not acquired": harness.ErrNotAcquired, "lost": harness.ErrLost,
+	"unavailable": harness.ErrUnavailable, "usage": harness.ErrUsage, "timeout": context.DeadlineExceeded, "canceled": context.Canceled,
+}
+
+func kindOf(err error) string {
+	for name, e := range kinds {
+		if errors.Is(err, e) {
+			return name
+		}
+	}
+	return ""
+}
+
+// A remoteError is what a worker process said of a call.
+type remoteError struct {
+	text string
+	kind error // nil if it has no name
+}
+
+func (e *remoteError) Error() string { return e.text }
+func (e *remoteError) Unwrap() error { return e.kind }
+
+func (p *process) worker(id int) *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.workers[id]
+	if w == nil {
+		w = &worker{p: p, id: id}
+		w.ready()
+		p.workers[id] = w
+	}
+	return w
+}
+
+// write lets what the lock guards take a write, and returns whether it did.
+func (p *process) write(w *worker, token uint64, shared bool) bool {
+	answer := make(chan bool, 1)
+	p.mu.Lock()
+	p.last++
+	n := p.last
+	p.writes[n] = answer
+	p.out.Encode(message{Worker: w.id, Write: n, Token: token, Shared: shared})
+	p.mu.Unlock()
+	return <-answer
+}
+
+func (p *process) took(c command) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if answer := p.writes[c.ID]; answer != nil {
+		delete(p.writes, c.ID)
+		answer <- c.Taken
+	}
+}
+
+// A worker does one thing at a time, and can be told to stop in the middle of it.
+type worker struct {
+	p  *process
+	id int
+
+	mu      sync.Mutex // held while it does something
+	remote  harness.Remote
+	session harness.Session
+	held    *holding
+	ctx     context.Context // of its Lock and its loop
+
+	stops  sync.Mutex
+	cancel context.CancelFunc // of ctx; guarded by stops
+}
+
+func (w *worker) do(c command) {
+	if c.Do == doStop {
+		w.stops.Lock()
+		w.cancel()
+		w.stops.Unlock()
+	}
+	go func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch c.Do {
+		case doOpen:
+			w.p.answer(c, w.open(c.Open))
+		case doLock, doTry:
+			_, err := w.lock(c.Do == doTry, c.Shared, c.Timeout)
+			w.p.answer(c, err)
+		case doUnlock:
+			w.p.answer(c, w.unlock())
+		case doWrite:
+			w.p.answer(c, w.write())
+		case doLoop:
+			w.p.answer(c, nil)
+			w.loop(c.Loop)
+		case doStop:
+			w.ready()
+			w.p.answer(c, nil)
+		case doClose:
+			w.p.answer(c, w.close())
+		default:
+			w.p.answer(c, fmt.Errorf("chaos: a worker cannot %q", c.Do))
+		}
+	}()
+}
+
+// ready makes it able to wait for a lock, again if it was told to stop.
+func (w *worker) ready() {
+	w.stops.Lock()
+	defer w.stops.Unlock()
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+}
+
+func (w *worker) event(e oracle.Event) {
+	e.Worker = w.id
+	w.p.say(message{Worker: w.id, Event: &e})
+}
+
+// opened bounds how long a client takes to connect.
+const opened = 30 * time.Second
+
+func (w *worker) open(o *opening) error {
+	ctx, cancel := context.WithTimeout(w.ctx, opened)
+	defer cancel()
+	if o.With >= 0 {
+		w.remote = w.p.worker(o.With).remote // opened before
+	} else {
+		for _, v := range w.p.suite {
+			if v.Name == o.Lock {
+				var err error
+				if w.remote, err = v.Remote(ctx, o.endpoint(), o.Key); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if w.remote == nil {
+		return fmt.Errorf("chaos: no client of %q", o.Lock)
+	}
+	var err error
+	w.session, err = w.remote.Join(ctx, w.id)
+	return err
+}
+
+func (w *worker) close() error {
+	if w.session == nil {
+		return nil
+	}
+	err := w.session.Close()
+	w.session = nil
+	if w.remote != nil {
+		err = errors.Join(err, w.remote.Close())
+	}
+	return err
+}
+
+// A holding is a lease and the goroutine that watches it.
+type holding struct {
+	lease  harness.Lease
+	shared bool
+
+	mu   sync.Mutex
+	over bool // it is being released: its end is no news
+	stop chan struct{}
+}
+
+// errNoTry is what a lock says that has no TryLock.
+var errNoTry = fmt.Errorf("%w: the lock has no TryLock", harness.ErrUsage)
+
+func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error) {
+	if w.session == nil {
+		return nil, errors.New("chaos: the client is not open")
+	}
+	ctx, cancel := w.ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		ctx, cancel = context.WithTimeout(w.ctx, timeout)
+	}
+	defer cancel()
+	call, kind := w.session.Lock, oracle.Asked
+	if try {
+		s, ok := w.session.(harness.TrySession)
+		if !ok {
+			return nil, errNoTry
+		}
+		call, kind = s.TryLock, oracle.Tried
+	} else if rw, ok := w.session.(harness.RWSession); ok && shared {
+		call = rw.RLock
+	} else {
+		shared = false
+	}
+	w.event(oracle.Event{At: now(), Kind: kind, Shared: shared})
+	lease, err := call(ctx)
+	at := now()
+	switch {
+	case err == nil:
+	case try && errors.Is(err, harness.ErrNotAcquired):
+		w.event(oracle.Event{At: at, Kind: oracle.Refused, Shared: shared})
+		return nil, err
+	default:
+		w.event(oracle.Event{At: at, Kind: oracle.Failed, Shared: shared, Text: err.Error()})
+		return nil, err
+	}
+	h := &holding{lease: lease, shared: shared, stop: make(chan struct{})}
+	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
+	w.held = h
+	go w.watch(h)
+	return h, nil
+}
+
+// until returns the deadline of a lease on the clock of the events, 0 if it has none.
+func until(l harness.Lease) int64 {
+	t, ok := l.Deadline()
+	if !ok || t.IsZero() {
+		return 0
+	}
+	return now() + int64(time.Until(t))
+}
+
+// watch says when a lease ends that is not released.
+func (w *worker) watch(h *holding) {
+	select {
+	case <-h.lease.Done():
+	case <-h.stop:
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.over = true
+		w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})
+	}
+}
+
+func (w *worker) unlock() error {
+	h := w.held
+	if h == nil {
+		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
+	}
+	w.held = nil
+	h.mu.Lock()
+	if !h.over {
+		h.over = true
+		w.event(oracle.Event{At: now(), Kind: oracle.Releasing, Token: h.lease.Token(), Shared: h.shared, Deadline: until(h.lease)})
+	}
+	h.mu.Unlock()
+	close(h.stop)
+	err := h.lease.Unlock(context.Background())
+	e := oracle.Event{At: now(), Kind: oracle.Released, Token: h.lease.Token(), Shared: h.shared}
+	if err != nil {
+		e.Text = err.Error()
+	}
+	w.event(e)
+	return err
+}
+
+func (w *worker) write() error {
+	if w.held == nil {
+		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
+	}
+	w.p.write(w, w.held.lease.Token(), w.held.shared)
+	return nil
+}
+
+// loop locks and unlocks until the worker is told to stop.
+func (w *worker) loop(l *Loop) {
+	rng := rand.New(rand.NewPCG(l.Seed, uint64(w.id)))
+	span := func(d time.Duration) time.Duration {
+		if l.Random && d > 0 {
+			return time.Duration(rng.Int64N(int64(2 * d)))
+		}
+		return d
+	}
+	pause := l.Pause
+	if pause == 0 {
+		pause = 10 * time.Millisecond
+	}
+	for w.ctx.Err() == nil {
+		h, err := w.lock(l.Try, l.Shared, l.Timeout)
+		if err != nil {
+			if errors.Is(err, errNoTry) {
+				return
+			}
+			sleep(w.ctx, pause)
+			continue
+		}
+		w.section(h, l, span(l.Hold))
+		w.unlock()
+		sleep(w.ctx, span(l.Think))
+	}
+}
+
+// section is what a holder does.
+func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
+	write := func(blind bool) {
+		if !l.Quiet && (blind || h.lease.Err() == nil) {
+			w.p.write(w, h.lease.Token(), h.shared)
+		}
+	}
+	write(true)
+	if l.Blind {
+		sleep(w.ctx, hold)
+		write(true)
+		return
+	}
+	timer := time.NewTimer(hold)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-h.lease.Done():
+	case <-w.ctx.Done():
+	}
+	write(false)
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,125 @@
+package oracle
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// overlaps finds the holds that began in others by the rule of Overlaps, once
+// with the ends of the holds and once with those of their promises.
+func (j *Judgement) overlaps(r Rules) {
+	holds, promises := make([]Hold, len(j.Holds)), make([]Hold, len(j.Holds))
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		holds[i], promises[i] = h.Hold, h.Hold
+		if h.Open {
+			holds[i].Releasing = math.MaxInt64
+		}
+		promises[i].Releasing = h.Promise
+		if h.Open && h.Promise == h.Releasing {
+			promises[i].Releasing = math.MaxInt64
+		}
+	}
+	all, promised := pairs(holds, r.Permits), pairs(promises, r.Permits)
+	for i := range j.Holds {
+		o, ok := all[i]
+		if !ok {
+			continue
+		}
+		x := Overlap{Earlier: o, Later: i, Length: j.beside(o, i)}
+		if o, ok := promised[i]; ok {
+			x.Earlier, x.Promised = o, true
+			j.Broken++
+		}
+		j.overlap(x)
+	}
+}
+
+func (j *Judgement) beside(a, b int) time.Duration {
+	return time.Duration(min(j.Holds[a].Releasing, j.Holds[b].Releasing) - j.Holds[b].Acquired)
+}
+
+func (j *Judgement) overlap(x Overlap) {
+	a, b := &j.Holds[x.Earlier], &j.Holds[x.Later]
+	to := min(a.Releasing, b.Releasing)
+	switch first := !slices.ContainsFunc(j.Overlaps, func(o Overlap) bool { return o.Promised == x.Promised }); {
+	case first && x.Promised:
+		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and could rely on it",
+			b.Worker, x.Length, a.Worker, j.since(a.Acquired))
+	case first:
+		j.find(harness.TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and had not been told that it lost it",
+			b.Worker, x.Length, a.Worker, j.since(a.Acquired))
+	}
+	j.Overlaps = append(j.Overlaps, x)
+	j.Longest = max(j.Longest, x.Length)
+}
+
+// pairs returns for the holds that began in another with which they may not
+// overlap which one that is, as indices.
+func pairs(holds []Hold, permits int) map[int]int {
+	index := make(map[*Hold]int, len(holds))
+	found := make(map[int]int)
+	seen := inside{permits: permits}
+	for i := range holds {
+		h := &holds[i]
+		index[h] = i
+		if o := seen.against(h); o != nil {
+			found[i] = index[o]
+		}
+		seen.add(h)
+	}
+	return found
+}
+
+// tokens compares the tokens by the rule of Tokens, one hold at a time so that
+// each that fell is known. Holds without one do not count, nor those of which it
+// is not known where they stand.
+func (j *Judgement) tokens(r Rules) {
+	if !r.Fenced {
+		return
+	}
+	var holds []Hold
+	for i := range j.Holds {
+		if h := &j.Holds[i]; h.Token != 0 && !h.Late {
+			holds = append(holds, h.Hold)
+		}
+	}
+	for _, f := range fallen(holds, r.Permits) {
+		if j.TokensFell++; j.TokensFell == 1 {
+			j.find(harness.TokenFell, f.h.Acquired, f.h.Releasing, "worker %d got token %d after worker %d had %d since %v",
+				f.h.Worker, f.h.Token, f.before.Worker, f.before.Token, j.since(f.before.Acquired))
+		}
+	}
+}
+
+// margins compares when holders were told with when the next one was granted the
+// lock.
+func (j *Judgement) margins(r Rules) {
+	if r.Permits > 1 {
+		return
+	}
+	// next[s] is the next hold that excludes one that is shared, or not.
+	next := [2]int{-1, -1}
+	for i := len(j.Holds) - 1; i >= 0; i-- {
+		h := &j.Holds[i]
+		n := next[index(h.Shared)]
+		if h.Lost && n >= 0 && j.Holds[n].Worker != h.Worker {
+			j.Margins = append(j.Margins, time.Duration(j.Holds[n].Acquired-h.Releasing))
+		}
+		next[0] = i
+		if !h.Shared {
+			next[1] = i
+		}
+	}
+	slices.Reverse(j.Margins)
+}
+
+func index(shared bool) int {
+	if shared {
+		return 1
+	}
+	return 0
+}

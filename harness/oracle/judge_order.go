@@ -1,0 +1,153 @@
+package oracle
+
+import (
+	"math"
+	"slices"
+
+	"locklab/harness"
+)
+
+// order counts the grants of a lock that serves in order to a client while one
+// waited that was surely in line before it: that asked Arrival or more before it,
+// and whose process ran all the while. It counts writers only, or all if the lock
+// has several permits.
+func (j *Judgement) order(r Rules, c *collector) {
+	if !r.FIFO {
+		return
+	}
+	// Attempts are in the order in which they began. first is the first of those
+	// that may still wait.
+	waits := slices.DeleteFunc(slices.Clone(j.Attempts), func(a Attempt) bool {
+		return a.Tried || a.Outcome == Unknown || a.Outcome == Not || a.Shared && r.Permits == 1 || c.stopped(&a)
+	})
+	first := 0
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		if h.Shared && r.Permits == 1 || h.Late {
+			continue
+		}
+		for first < len(waits) && waits[first].Outcome != Pending && waits[first].Answered <= h.Acquired {
+			first++
+		}
+		for k := first; k < len(waits) && waits[k].Asked <= h.Requested-int64(r.Arrival); k++ {
+			a := &waits[k]
+			if a.hold == i || a.Outcome != Pending && a.Answered <= h.Acquired {
+				continue
+			}
+			if j.Bypasses++; j.Bypasses == 1 {
+				j.find(harness.Overtaken, a.Asked, h.Acquired, "worker %d asked at %v and was granted the lock before worker %d, which had waited since %v",
+					h.Worker, j.since(h.Requested), a.Worker, j.since(a.Asked))
+			}
+			break
+		}
+	}
+}
+
+// stopped reports whether the process of a's worker was paused while it waited.
+func (c *collector) stopped(a *Attempt) bool {
+	return slices.ContainsFunc(c.of(a.Worker).pauses, func(p pause) bool {
+		return p.to >= a.Asked && p.from <= a.Answered
+	})
+}
+
+// refusals counts the attempts that were refused while the lock was surely free.
+// A holder may have had the lock from when it asked, but not before its
+// predecessors left, until it was surely released or its successor was granted
+// it. An attempt that failed may have taken effect, once or again, at any time
+// after it began. A holder of which it is not known where it stands counts as
+// such an attempt.
+func (j *Judgement) refusals(r Rules) {
+	if r.Permits > 1 || r.Spurious {
+		return
+	}
+	unknown := int64(math.MaxInt64) // since when an unknown attempt may hold the lock
+	for i := range j.Attempts {
+		a := &j.Attempts[i]
+		if a.Outcome == Unknown || a.Outcome == Pending || a.Outcome == Got && j.Holds[a.hold].Late {
+			unknown = min(unknown, a.Asked)
+		}
+	}
+	any, writers := j.spans(true), j.spans(false)
+	for i := range j.Attempts {
+		a := &j.Attempts[i]
+		if a.Outcome != Not || a.Answered >= unknown {
+			continue
+		}
+		by := any
+		if a.Shared {
+			by = writers
+		}
+		if touches(by, a.Asked, a.Answered) {
+			continue
+		}
+		if j.Unfounded++; j.Unfounded == 1 {
+			j.find(harness.Misled, a.Asked, a.Answered, "worker %d was refused the lock, which was free since it had asked at %v", a.Worker, j.since(a.Asked))
+		}
+	}
+}
+
+// spans returns the times in which the lock may have been held, by writers or
+// also by readers, sorted and apart.
+func (j *Judgement) spans(readers bool) []pause {
+	last := [2]int64{math.MinInt64, math.MinInt64} // ends of all holds so far, and of writers
+	next := j.successors()
+	var spans []pause
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		from := max(h.Requested, last[index(h.Shared)])
+		to := min(h.Released, next[i])
+		last[0] = max(last[0], h.Releasing)
+		if !h.Shared {
+			last[1] = max(last[1], h.Releasing)
+		}
+		if readers || !h.Shared {
+			spans = append(spans, pause{min(from, h.Acquired), max(to, h.Releasing)})
+		}
+	}
+	slices.SortFunc(spans, func(a, b pause) int {
+		switch {
+		case a.from < b.from:
+			return -1
+		case a.from > b.from:
+			return 1
+		}
+		return 0
+	})
+	apart := spans[:0]
+	for _, s := range spans {
+		if n := len(apart); n > 0 && s.from <= apart[n-1].to {
+			apart[n-1].to = max(apart[n-1].to, s.to)
+			continue
+		}
+		apart = append(apart, s)
+	}
+	return apart
+}
+
+// successors returns for each hold when the next one that excludes it was
+// granted.
+func (j *Judgement) successors() []int64 {
+	next := [2]int64{math.MaxInt64, math.MaxInt64}
+	at := make([]int64, len(j.Holds))
+	for i := len(j.Holds) - 1; i >= 0; i-- {
+		h := &j.Holds[i]
+		at[i] = next[index(h.Shared)]
+		next[0] = h.Acquired
+		if !h.Shared {
+			next[1] = h.Acquired
+		}
+	}
+	return at
+}
+
+// touches reports whether one of spans, which are sorted and apart, has a moment
+// in common with from to to.
+func touches(spans []pause, from, to int64) bool {
+	i, _ := slices.BinarySearchFunc(spans, from, func(s pause, at int64) int {
+		if s.to < at {
+			return -1
+		}
+		return 1
+	})
+	return i < len(spans) && spans[i].from <= to
+}

@@ -1,0 +1,96 @@
+package oracle
+
+import "locklab/harness"
+
+// resource follows the writes through two resources, one that takes all and one
+// that refuses lesser tokens. Events of kind Wrote must be in the order in which
+// the resource got them.
+//
+// A reader's write is one that must not come after a later writer's; it makes no
+// other stale. A writer that lost the lock has a lesser token than a reader after
+// it, so that the resource remembers those of readers too.
+func (j *Judgement) resource(h History, r Rules, c *collector) {
+	if r.Permits > 1 {
+		return
+	}
+	var plain, fenced register
+	for i := range h {
+		e := &h[i]
+		if e.Kind != Wrote || c.writer[i] < 0 {
+			continue
+		}
+		by := c.writer[i]
+		hold := &j.Holds[by]
+		if later, stale := plain.write(by, hold); stale {
+			if j.PlainStale++; j.PlainStale == 1 && !r.Fenced {
+				j.stale(e, hold, &j.Holds[later])
+			}
+		}
+		if r.Fenced {
+			j.fenced(e, by, &fenced)
+		}
+	}
+}
+
+// fenced lets f, which refuses lesser tokens, judge the write e of hold by.
+func (j *Judgement) fenced(e *Event, by int, f *register) {
+	hold := &j.Holds[by]
+	takes := f.takes(e.Token, hold.Shared)
+	if takes != e.Taken {
+		if j.Disagreed++; j.Disagreed == 1 {
+			j.find("", e.At, e.At, "the resource took %v a write with token %d of worker %d, and its rule says %v: it has seen %d, and %d of writers",
+				e.Taken, e.Token, e.Worker, takes, f.greatest, f.writers)
+		}
+	}
+	if !takes {
+		j.Refused++
+		if _, stale := f.behind(by); !stale {
+			j.RefusedNewest++
+		}
+		return
+	}
+	f.remember(e.Token, hold.Shared)
+	if later, stale := f.write(by, hold); stale {
+		if j.FencedStale++; j.FencedStale == 1 {
+			j.stale(e, hold, &j.Holds[later])
+		}
+	}
+}
+
+func (j *Judgement) stale(e *Event, by, later *Held) {
+	j.find(harness.StaleWrite, e.At, e.At, "the resource took a write of worker %d, which was granted the lock at %v with token %d, after one of worker %d, at %v with token %d",
+		by.Worker, j.since(by.Acquired), by.Token, later.Worker, j.since(later.Acquired), later.Token)
+}
+
+// A register is a resource.
+type register struct {
+	greatest, writers uint64 // tokens that it has taken, and those of writers
+	latest            int    // 1 + the index of the latest granted writer that has written
+}
+
+// takes reports whether a register that refuses lesser tokens takes a write.
+func (f *register) takes(token uint64, shared bool) bool {
+	if shared {
+		return token >= f.writers
+	}
+	return token >= f.greatest
+}
+
+func (f *register) remember(token uint64, shared bool) {
+	f.greatest = max(f.greatest, token)
+	if !shared {
+		f.writers = max(f.writers, token)
+	}
+}
+
+// write takes a write of hold by, and returns the hold of a successor that has
+// written before, if there is one.
+func (f *register) write(by int, hold *Held) (later int, stale bool) {
+	later, stale = f.behind(by)
+	if !hold.Shared {
+		f.latest = max(f.latest, by+1)
+	}
+	return later, stale
+}
+
+func (f *register) behind(by int) (later int, stale bool) { return f.latest - 1, f.latest-1 > by }

@@ -1,0 +1,214 @@
+package oracle
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// script reads a history: events apart by ';', each a time in ms, a worker, a
+// kind, and of these: t5 a token, d90 a deadline in ms, r a reader, taken, and a
+// text after '#'.
+func script(t testing.TB, text string) (h History) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, ";") {
+		line, comment, _ := strings.Cut(line, "#")
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		n := func(s string) int64 {
+			v, err := strconv.ParseInt(s, 10, 64)
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			return v
+		}
+		e := Event{At: n(f[0]) * 1e6, Worker: int(n(f[1])), Kind: EventKind(f[2]), Text: strings.TrimSpace(comment)}
+		for _, x := range f[3:] {
+			switch {
+			case x == "r":
+				e.Shared = true
+			case x == "taken":
+				e.Taken = true
+			case x[0] == 't':
+				e.Token = uint64(n(x[1:]))
+			case x[0] == 'd':
+				e.Deadline = n(x[1:]) * 1e6
+			default:
+				t.Fatalf("%q: what is %q?", line, x)
+			}
+		}
+		h = append(h, e)
+	}
+	return h
+}
+
+// brief is what a judgement says, without what is zero.
+func brief(j Judgement) string {
+	var s []string
+	count := func(name string, n int) {
+		if n != 0 {
+			s = append(s, fmt.Sprintf("%s %d", name, n))
+		}
+	}
+	count("overlaps", len(j.Overlaps))
+	count("broken", j.Broken)
+	count("plain", j.PlainStale)
+	count("fenced", j.FencedStale)
+	count("newest", j.RefusedNewest)
+	count("disagreed", j.Disagreed)
+	count("fell", j.TokensFell)
+	count("stalls", j.Stalls)
+	count("lost", j.LostWakeups)
+	count("stuck", len(j.Stuck))
+	count("bypasses", j.Bypasses)
+	count("unfounded", j.Unfounded)
+	for _, m := range j.Harms() {
+		s = append(s, "!"+string(m))
+	}
+	return strings.Join(s, ", ")
+}
+
+// turns of two workers, one after the other.
+const (
+	aHolds = "0 1 asked; 1 1 granted t1; 9 1 releasing; 10 1 released;"
+	bAfter = "2 2 asked; 10 2 granted t2; 19 2 releasing; 20 2 released;"
+)
+
+func TestJudge(t *testing.T) {
+	second := Rules{Prompt: time.Second}
+	fenced, fifo := second, second
+	fenced.Fenced, fifo.FIFO = true, true
+	two, twoFIFO, again, majority, outage, long := second, fifo, second, second, second, second
+	two.Permits, twoFIFO.Permits, again.Reentrant, majority.Spurious, outage.Outage = 2, 2, true, true, true
+	long.End = 5e9
+	for _, c := range []struct {
+		name   string
+		rules  Rules
+		script string
+		want   string
+	}{
+		{"nothing", second, "", ""},
+		{"one after the other", fenced, aHolds + bAfter, ""},
+		{"granted in the moment of the release", fenced, aHolds + "2 2 asked; 9 2 granted t2", ""},
+
+		// Two holders.
+		{"two holders", second, aHolds + "2 2 asked; 8 2 granted; 12 2 releasing; 13 2 released", "overlaps 1, broken 1, !two holders"},
+		{"past the deadline", second, "0 1 asked; 1 1 granted d5; 9 1 releasing; 10 1 released; 2 2 asked; 6 2 granted", "overlaps 1, !two holders"},
+		{"a renewed deadline", second, "0 1 asked; 1 1 granted d5; 4 1 wrote d15; 9 1 releasing; 10 1 released; 2 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"while paused", second, "0 1 asked; 1 1 granted; 3 1 paused; 8 1 resumed; 9 1 releasing; 2 2 asked; 6 2 granted", "overlaps 1, !two holders"},
+		{"before the pause", second, "0 1 asked; 1 1 granted; 7 1 paused; 8 1 resumed; 9 1 releasing; 2 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"after it was told", second, "0 1 asked; 1 1 granted; 5 1 told; 9 1 releasing; 10 1 released; 2 2 asked; 6 2 granted", ""},
+		{"before it was told", second, "0 1 asked; 1 1 granted; 7 1 told; 9 1 releasing; 10 1 released; 2 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"after it was killed", second, "0 1 asked; 1 1 granted; 5 1 killed; 2 2 asked; 6 2 granted", ""},
+		{"before it was killed", second, "0 1 asked; 1 1 granted; 7 1 killed; 2 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"after a release that failed", second, "0 1 asked; 1 1 granted; 5 1 releasing; 7 1 released # reset; 2 2 asked; 6 2 granted", ""},
+		{"beside a holder to the end", second, "0 1 asked; 1 1 granted; 2 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"beside an attempt that failed", second, "0 1 asked; 1 1 failed; 2 2 asked; 6 2 granted", ""},
+		{"readers", second, "0 1 asked r; 1 1 granted r; 2 2 asked r; 3 2 granted r", ""},
+		{"a writer beside a reader", second, "0 1 asked r; 1 1 granted r; 2 2 asked; 3 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted", ""},
+		{"three of two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted; 4 3 asked; 5 3 granted", "overlaps 1, broken 1, !two holders"},
+		{"again", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 6 1 releasing; 7 1 released; 5 2 asked; 6 2 granted", ""},
+		{"again, and given away between", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 7 1 releasing; 8 1 released; 5 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
+		{"again, which it does not allow", second, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted", "overlaps 1, broken 1, !two holders"},
+
+		// The resource.
+		{"a stale write", second, "0 1 asked; 1 1 granted; 2 1 told; 3 2 asked; 4 2 granted; 5 2 wrote; 6 1 wrote", "plain 1, !stale write"},
+		{"a write before its successor's", second, "0 1 asked; 1 1 granted; 2 1 told; 3 2 asked; 4 2 granted; 5 1 wrote; 6 2 wrote", ""},
+		{"refused by its token", fenced, "0 1 asked; 1 1 granted t1; 2 1 told; 3 2 asked; 4 2 granted t2; 5 2 wrote t2 taken; 6 1 wrote t1", "plain 1"},
+		{"taken by its token", fenced, "0 1 asked; 1 1 granted t2; 2 1 told; 3 2 asked; 4 2 granted t2; 5 2 wrote t2 taken; 6 1 wrote t2 taken", "plain 1, fenced 1, fell 1, !stale write, !token fell"},
+		{"the newest is refused", fenced, "0 1 asked; 1 1 granted t2; 2 1 wrote t2 taken; 2 1 releasing; 3 1 released; 3 2 asked; 4 2 granted t1; 5 2 wrote t1", "newest 1, fell 1, !token fell"},
+		{"a resource that took what it should not", fenced, "0 1 asked; 1 1 granted t1; 2 1 told; 3 2 asked; 4 2 granted t2; 5 2 wrote t2 taken; 6 1 wrote t1 taken", "plain 1, disagreed 1"},
+		{"a resource that refused what it should take", fenced, "0 1 asked; 1 1 granted t1; 2 1 wrote t1", "disagreed 1"},
+		{"a reader's write after a reader's", fenced, "0 1 asked r; 1 1 granted r t1; 1 2 asked r; 2 2 granted r t2; 3 2 wrote t2 taken; 4 1 wrote t1 taken", ""},
+		{"a reader's write after a writer's", second, "0 1 asked r; 1 1 granted r; 2 1 told; 3 2 asked; 4 2 granted; 5 2 wrote; 6 1 wrote", "plain 1, !stale write"},
+		{"a writer's write after a reader's, refused", fenced, "0 1 asked; 1 1 granted t1; 2 1 told; 3 2 asked r; 4 2 granted r t2; 5 2 wrote t2 taken; 6 1 wrote t1", "newest 1"},
+		{"a write of no holder", fenced, "1 1 wrote t7 taken", ""},
+		{"writes with two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted; 4 2 wrote; 5 1 wrote", ""},
+
+		// Tokens.
+		{"the same token", fenced, aHolds + "2 2 asked; 10 2 granted t1", "fell 1, !token fell"},
+		{"no token", fenced, aHolds + "2 2 asked; 10 2 granted", ""},
+		{"a lock without tokens", second, aHolds + "2 2 asked; 10 2 granted t1", ""},
+		{"a grant that is late by its deadline", fenced, "0 1 asked; 0 2 asked; 1 2 granted t2; 2 2 releasing; 3 2 released; 9 1 granted t1 d8", ""},
+		{"a grant before its deadline", fenced, "0 1 asked; 0 2 asked; 1 2 granted t2; 2 2 releasing; 3 2 released; 9 1 granted t1 d10", "fell 1, !token fell"},
+		{"a grant that a pause held up", fenced, "0 1 asked; 1 1 paused; 0 2 asked; 1 2 granted t2; 2 2 releasing; 3 2 released; 5 1 resumed; 9 1 granted t1", ""},
+		{"a pause before", fenced, "0 1 paused; 1 1 resumed; 2 1 asked; 0 2 asked; 1 2 granted t2; 2 2 releasing; 3 2 released; 9 1 granted t1", "fell 1, !token fell"},
+
+		// Waits for a free lock.
+		{"a stall", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 1006 2 granted", "stalls 1, !stall"},
+		{"just in time", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 1005 2 granted", ""},
+		{"a long hold", second, "0 1 asked; 1 1 granted; 2 2 asked; 5000 1 releasing; 5001 1 released; 5002 2 granted", ""},
+		{"the deadline of a paused holder", second, "0 1 asked; 1 1 granted d3000; 2 2 asked; 5 1 paused; 4000 2 granted; 4001 1 resumed; 4002 1 told", "overlaps 1, !two holders"},
+		{"long after the deadline of a paused holder", second, "0 1 asked; 1 1 granted d3000; 2 2 asked; 5 1 paused; 4001 2 granted; 4002 1 resumed; 4003 1 told", "overlaps 1, stalls 1, !two holders, !stall"},
+		{"the deadline of a holder that runs", second, "0 1 asked; 1 1 granted d3000; 2 2 asked; 4001 1 told; 4002 2 granted", ""},
+		{"no waiter", second, "0 1 asked; 1 1 granted; 5 1 killed; 3000 2 asked; 3001 2 granted", ""},
+		{"a paused waiter", second, "0 1 asked; 1 1 granted; 2 2 asked; 4 2 paused; 5 1 killed; 3000 2 resumed; 3001 2 granted", ""},
+		{"waiters that give up and come again", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 700 2 failed; 700 2 asked; 1400 2 granted", "stalls 1, !stall"},
+		{"one fault after another", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 800 -1 fault; 1600 2 granted", ""},
+		{"one fault after another, in vain", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 800 -1 fault; 1801 2 granted", "stalls 1, !stall"},
+		{"a fault that stays", second, "0 1 asked; 1 1 granted; 2 2 asked; 3 -1 fault; 4 1 releasing; 5 1 released; 2000 -1 over; 2001 2 granted", "stalls 1, !stall"},
+		{"an outage", outage, "0 1 asked; 1 1 granted; 2 2 asked; 3 -1 fault; 4 1 releasing; 5 1 released; 2000 -1 over; 2001 2 granted", ""},
+		{"a stall after an outage", outage, "0 1 asked; 1 1 granted; 2 2 asked; 3 -1 fault; 4 1 releasing; 5 1 released; 2000 -1 over; 3001 2 granted", "stalls 1, !stall"},
+		{"a lost wake-up", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 releasing; 6 1 released; 1006 2 granted", "stalls 1, lost 1, !stall"},
+		{"a lost wake-up long after a fault", second, "0 -1 fault; 1000 1 asked; 1001 1 granted; 1002 2 asked; 1005 1 releasing; 1006 1 released; 2006 2 granted", "stalls 1, lost 1, !stall"},
+		{"a stall soon after a fault", second, "0 -1 fault; 900 1 asked; 901 1 granted; 902 2 asked; 905 1 releasing; 906 1 released; 2006 2 granted", "stalls 1, !stall"},
+		{"a free permit", two, "0 1 asked; 1 1 granted; 2 2 asked; 1003 2 granted", "stalls 1, lost 1, !stall"},
+		{"no free permit", two, "0 1 asked; 1 1 granted; 0 3 asked; 1 3 granted; 2 2 asked; 2003 3 releasing; 2003 2 granted", ""},
+
+		// Stuck.
+		{"stuck", long, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed", "stalls 1, stuck 1, !stall, !stuck"},
+		{"asked just before the end", long, "0 1 asked; 1 1 granted; 4100 2 asked; 5 1 killed", ""},
+		{"held to the end", long, "0 1 asked; 1 1 granted; 2 2 asked", ""},
+		{"held to the end after a fault", long, "0 1 asked; 1 1 granted; 2 -1 fault; 3 2 asked; 4000 2 failed", ""},
+		{"every attempt failed", long, "0 -1 fault; 1 1 asked; 2 1 failed; 900 2 asked; 901 2 failed", "stuck 2, !stuck"},
+		{"every attempt failed but one", long, "0 -1 fault; 1 1 asked; 2 1 failed; 900 2 asked; 901 2 granted; 902 2 releasing; 903 2 released", ""},
+		{"every attempt failed, soon after a fault", long, "4500 -1 fault; 4501 1 asked; 4502 1 failed", ""},
+
+		// Order.
+		{"overtaken", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted; 313 3 releasing; 314 3 released; 315 2 granted", "bypasses 1, !overtaken"},
+		{"overtaken, and still waiting", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", "bypasses 1, !overtaken"},
+		{"asked together", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 201 3 asked; 310 1 releasing; 311 1 released; 312 3 granted; 313 3 releasing; 314 3 released; 315 2 granted", ""},
+		{"in order", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 2 granted; 313 2 releasing; 314 2 released; 315 3 granted", ""},
+		{"no order", second, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
+		{"a paused waiter is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 100 2 paused; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
+		{"a waiter that gave up is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 311 2 failed; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
+		{"a reader is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked r; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
+		{"a reader of a semaphore is passed", twoFIFO, "0 1 asked; 1 1 granted; 2 2 asked r; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", "bypasses 1, !overtaken"},
+
+		// Refusals.
+		{"refused, free", second, "0 1 tried; 1 1 refused", "unfounded 1, !misled"},
+		{"refused, held", second, aHolds + "3 2 tried; 4 2 refused", ""},
+		{"refused, about to be held", second, aHolds + "0 2 tried; 0 2 refused", ""},
+		{"refused after the release", second, aHolds + "11 2 tried; 12 2 refused", "unfounded 1, !misled"},
+		{"refused after a release that failed", second, "0 1 asked; 1 1 granted; 5 1 releasing; 7 1 released # reset; 11 2 tried; 12 2 refused", ""},
+		{"refused after that lock was granted again", second, "0 1 asked; 1 1 granted; 5 1 releasing; 7 1 released # reset;" + "11 2 asked; 12 2 granted; 13 2 releasing; 14 2 released; 15 2 tried; 16 2 refused", "unfounded 1, !misled"},
+		{"refused before the holder can have had it", second, "0 1 asked; 0 2 asked; 5 2 granted; 6 2 releasing; 10 2 released; 0 3 tried; 0 3 refused; 7 1 granted", ""},
+		{"refused before its predecessor asked", second, "0 1 asked; 2 3 tried; 3 3 refused; 4 2 asked; 5 2 granted; 6 2 releasing; 10 2 released; 7 1 granted", "unfounded 1, !misled"},
+		{"refused after an attempt failed", second, "0 1 asked; 1 1 failed; 2 2 tried; 3 2 refused", ""},
+		{"refused before an attempt failed", second, "2 1 asked; 3 1 failed; 0 2 tried; 1 2 refused", "unfounded 1, !misled"},
+		{"refused by another that is", majority, "0 1 tried; 1 1 refused", ""},
+		{"a reader refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried r; 3 2 refused", "unfounded 1, !misled"},
+		{"a writer refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried; 3 2 refused", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := brief(Judge(script(t, c.script), c.rules)); got != c.want {
+				t.Errorf("judged %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRulesOf(t *testing.T) {
+	got := RulesOf(harness.Traits{FIFO: true, Fenced: true, Permits: 3, Reentrant: true, Servers: 5}, time.Minute)
+	want := Rules{FIFO: true, Fenced: true, Permits: 3, Reentrant: true, Spurious: true, Prompt: time.Minute}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

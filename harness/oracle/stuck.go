@@ -1,0 +1,46 @@
+package oracle
+
+import (
+	"slices"
+
+	"locklab/harness"
+)
+
+// stuck finds the workers that a lock that is free at the end leaves waiting:
+// those that asked more than Prompt ago, if the lock has been free and waited for
+// as long. Or, if the lock has been free for as long and was not granted since
+// the last disturbance came or was over, those whose attempts since then failed.
+func (j *Judgement) stuck(s *sweep, c *collector) {
+	prompt := int64(s.r.Prompt)
+	if max(s.most, s.since) > prompt {
+		for i := range j.Attempts {
+			a := &j.Attempts[i]
+			if a.Outcome == Pending && !a.Tried && j.End-a.Asked > prompt && !c.of(a.Worker).paused {
+				j.Stuck = append(j.Stuck, a.Worker)
+			}
+		}
+	}
+	if len(j.Stuck) == 0 && j.End-max(s.freed, s.last) > prompt {
+		j.Stuck = j.failing(s.last)
+	}
+	if len(j.Stuck) > 0 {
+		slices.Sort(j.Stuck)
+		j.Stuck = slices.Compact(j.Stuck)
+		j.find(harness.Stuck, max(s.freed, s.last), j.End, "%d workers, the first of them %d, could not take the lock, which was free to the end at %v",
+			len(j.Stuck), j.Stuck[0], j.since(j.End))
+	}
+}
+
+// failing returns the workers whose attempts failed that began after at, if none
+// was granted.
+func (j *Judgement) failing(at int64) (workers []int) {
+	if n := len(j.Holds); n > 0 && j.Holds[n-1].Acquired > at {
+		return nil
+	}
+	for i := range j.Attempts {
+		if a := &j.Attempts[i]; a.Asked > at && a.Outcome != Pending {
+			workers = append(workers, a.Worker)
+		}
+	}
+	return workers
+}

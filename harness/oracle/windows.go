@@ -1,0 +1,306 @@
+package oracle
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Window is what a disturbance cost: the longest time for which clients waited
+// for a free lock, from then on, of the waits that were on when it came or began
+// before the next disturbance. Each ends when the lock is granted.
+//
+// The lock is free while it has no definite holder. A holder whose process is
+// paused does nothing about the lock: it counts until its Deadline if that is
+// known, and at most until the lock was granted to another. If nothing tells when
+// its lease ended it counts until it is told. Killed holders are none: the time
+// until their leases end is part of the window. Waiters are calls of Lock, while
+// their processes run. What passes between an attempt that failed and the next
+// one is not waiting, but does not end the wait.
+type Window struct {
+	Cause    Event // Fault, Killed or Paused
+	From, To int64 // of the longest wait, 0 if there was none
+	Length   time.Duration
+	Granted  bool // the lock was granted again after Cause
+}
+
+// The points of a sweep, in the order in which those of one time count.
+type pointKind int
+
+const (
+	pFree    pointKind = iota // a hold ends
+	pLeave                    // a waiter goes
+	pUp                       // an outage ends
+	pDisturb                  // of is the index of the window
+	pDown                     // an outage begins
+	pWait                     // a waiter comes
+	pGrant                    // the lock is granted
+	pHold                     // a hold begins
+)
+
+type point struct {
+	at   int64
+	kind pointKind
+	of   int
+}
+
+// windows sweeps over the history.
+func (j *Judgement) windows(h History, r Rules, c *collector) {
+	s := sweep{j: j, r: r, now: j.Start, freed: j.Start, last: j.Start, first: -1}
+	points := j.disturbances(h, r, &s)
+	points = append(points, j.heldPoints(r, c)...)
+	points = append(points, j.waitPoints(c)...)
+	slices.SortStableFunc(points, func(a, b point) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind))
+	})
+	for _, p := range points {
+		s.pass(p.at)
+		s.point(p)
+	}
+	s.pass(j.End)
+	if s.free() {
+		j.stuck(&s, c)
+	}
+	s.close(j.End, false)
+}
+
+// disturbances makes the windows, and says until when each disturbance lasts.
+func (j *Judgement) disturbances(h History, r Rules, s *sweep) (points []point) {
+	over, resumed := -1, make(map[int]int64)
+	for i := len(h) - 1; i >= 0; i-- {
+		e := h[i]
+		until := e.At
+		switch e.Kind {
+		case Over:
+			over = i
+			continue
+		case Resumed:
+			resumed[e.Worker] = e.At
+			continue
+		case Fault:
+			if over >= 0 {
+				until = h[over].At
+			}
+			if r.Outage {
+				points = append(points, point{e.At, pDown, 0})
+				if over >= 0 {
+					points = append(points, point{until, pUp, 0})
+				}
+			}
+		case Paused:
+			until = math.MaxInt64
+			if at, ok := resumed[e.Worker]; ok {
+				until = at
+			}
+		case Killed:
+		default:
+			continue
+		}
+		points = append(points, point{e.At, pDisturb, len(j.Windows)})
+		j.Windows = append(j.Windows, Window{Cause: e})
+		s.until = append(s.until, until)
+	}
+	n := len(j.Windows)
+	slices.Reverse(j.Windows)
+	slices.Reverse(s.until)
+	slices.Reverse(points)
+	for i := range points {
+		if points[i].kind == pDisturb {
+			points[i].of = n - 1 - points[i].of
+		}
+	}
+	s.base = make([]int64, n)
+	return points
+}
+
+func (j *Judgement) heldPoints(r Rules, c *collector) (points []point) {
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		to := h.Releasing
+		if p, ok := c.pausedAt(h); ok {
+			if h.Deadline != 0 {
+				to = min(to, max(h.Deadline, p.from))
+			}
+			if r.Permits == 1 {
+				to = min(to, j.grantAfter(max(p.from, h.Acquired)))
+			}
+		}
+		points = append(points, point{h.Acquired, pGrant, 0})
+		if to > h.Acquired {
+			points = append(points, point{h.Acquired, pHold, 0})
+			if !h.Open || to < h.Releasing {
+				points = append(points, point{to, pFree, 0})
+			}
+		}
+	}
+	return points
+}
+
+// grantAfter returns when the lock was granted first after at.
+func (j *Judgement) grantAfter(at int64) int64 {
+	i, _ := slices.BinarySearchFunc(j.Holds, at, func(h Held, at int64) int {
+		if h.Acquired <= at {
+			return -1
+		}
+		return 1
+	})
+	if i == len(j.Holds) {
+		return math.MaxInt64
+	}
+	return j.Holds[i].Acquired
+}
+
+func (j *Judgement) waitPoints(c *collector) (points []point) {
+	wait := func(from, to int64, ends bool) {
+		if from < to {
+			points = append(points, point{from, pWait, 0})
+			if ends {
+				points = append(points, point{to, pLeave, 0})
+			}
+		}
+	}
+	for i := range j.Attempts {
+		a := &j.Attempts[i]
+		if a.Tried {
+			continue
+		}
+		from := a.Asked
+		for _, p := range c.of(a.Worker).pauses {
+			if p.to >= from && p.from < a.Answered {
+				wait(from, p.from, true)
+				from = max(from, p.to)
+			}
+		}
+		wait(from, a.Answered, a.Outcome != Pending)
+	}
+	return points
+}
+
+// A sweep goes through points in order of time.
+type sweep struct {
+	j *Judgement
+	r Rules
+
+	held, waiting, down int
+
+	now    int64
+	freed  int64 // when the lock became free
+	began  int64 // of the wait for a free lock, if waited is not 0
+	waited int64 // since the lock was last free and not granted
+	since  int64 // the part of it since the last disturbance
+	most   int64 // the longest such part
+	quiet  bool  // no disturbance was about when the wait began
+
+	windows int     // that have begun
+	first   int     // the first window that began in this wait, -1 for none
+	base    []int64 // by window: what had been waited when it began
+	until   []int64 // by window: when the disturbance was over
+	last    int64   // when the last disturbance came, or was over
+	settled int64   // until when disturbances so far may do their work
+}
+
+// pass lets the time go on to at.
+func (s *sweep) pass(at int64) {
+	if d := at - s.now; d > 0 && s.free() && s.waiting > 0 {
+		if s.waited == 0 {
+			s.began = s.now
+			s.quiet = s.windows == 0 || s.now >= s.settled
+		}
+		s.waited += d
+		s.since += d
+	}
+	s.now = max(s.now, at)
+}
+
+func (s *sweep) free() bool { return s.held < s.r.Permits && s.down == 0 }
+
+func (s *sweep) point(p point) {
+	free := s.free()
+	s.apply(p)
+	if s.free() && !free {
+		s.freed = p.at
+	}
+}
+
+func (s *sweep) apply(p point) {
+	switch p.kind {
+	case pFree:
+		s.held--
+	case pLeave:
+		s.waiting--
+	case pUp:
+		s.down--
+		s.most, s.since = max(s.most, s.since), 0
+	case pDown:
+		s.down++
+	case pWait:
+		s.waiting++
+	case pHold:
+		s.held++
+	case pGrant:
+		s.close(p.at, true)
+	case pDisturb:
+		s.most, s.since = max(s.most, s.since), 0
+		if s.first < 0 {
+			s.first = p.of
+		}
+		s.base[p.of] = s.waited
+		s.windows = p.of + 1
+		until := s.until[p.of]
+		s.last = max(s.last, p.at)
+		if until < math.MaxInt64 {
+			s.last = max(s.last, until)
+		}
+		if until < math.MaxInt64-int64(s.r.Prompt) {
+			until += int64(s.r.Prompt)
+		}
+		s.settled = max(s.settled, until)
+	}
+}
+
+// close ends a wait for a free lock.
+func (s *sweep) close(at int64, granted bool) {
+	j := s.j
+	// Windows that began in this wait, and the one that stood open before.
+	from := s.windows - 1
+	if s.first >= 0 {
+		from = s.first - 1
+	}
+	for i := max(0, from); i < s.windows; i++ {
+		w := &j.Windows[i]
+		w.Granted = w.Granted || granted
+		length := s.waited
+		if s.first >= 0 && i >= s.first {
+			length -= s.base[i]
+		} else if s.first >= 0 {
+			length = s.base[s.first]
+		}
+		if d := time.Duration(length); d > w.Length {
+			w.Length, w.From, w.To = d, max(s.began, w.Cause.At), at
+		}
+	}
+	j.Window = max(j.Window, time.Duration(s.waited))
+	if most := max(s.most, s.since); most > int64(s.r.Prompt) {
+		s.stall(at, time.Duration(s.waited), granted)
+	}
+	s.waited, s.since, s.most, s.first = 0, 0, 0, -1
+}
+
+func (s *sweep) stall(at int64, waited time.Duration, granted bool) {
+	j := s.j
+	if j.Stalls++; j.Stalls == 1 {
+		how := "until it was granted"
+		if !granted {
+			how = "to the end"
+		}
+		j.find(harness.Stall, s.began, at, "clients waited %v for a free lock %s", waited.Round(time.Microsecond), how)
+	}
+	if granted && s.quiet && s.first < 0 {
+		if j.LostWakeups++; j.LostWakeups == 1 {
+			j.find(harness.Stall, s.began, at, "clients waited %v for a free lock with no fault about: a wake-up was lost", waited.Round(time.Microsecond))
+		}
+	}
+}

@@ -1,0 +1,382 @@
+//go:build linux || darwin || freebsd
+
+package backend
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+var cycles = flag.Int("cycles", 6, "how many times TestCycles starts, hurts and stops servers")
+
+// mustStartRedisOf starts Redis servers that end with the test.
+func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
+	t.Helper()
+	need(t, harness.KindRedis)
+	s, err := startRedisOf(t.Context(), sys, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// ask returns the reply to a command, and an error if there is none within limit.
+func ask(s *Server, i int, limit time.Duration, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return tell(ctx, s.group.servers[i].member, args...)
+}
+
+func wantReply(t *testing.T, s *Server, i int, want string, args ...string) {
+	t.Helper()
+	reply, err := ask(s, i, 10*time.Second, args...)
+	if err != nil || !strings.Contains(reply, want) {
+		t.Errorf("server %d says to %v: %q, %v; want %q in it", i, args, reply, err, want)
+	}
+}
+
+// TestRedisOf: the first server is the primary of the others, which are in sync.
+func TestRedisOf(t *testing.T) {
+	begin := time.Now()
+	sys := lab(t, "LOCKLAB_REDIS", "127.0.0.1:1") // not the user's
+	s := mustStartRedisOf(t, sys, RedisOptions{Replicas: 2, Args: []string{"--maxclients", "123"}})
+	t.Logf("ready after %v", time.Since(begin))
+	at := s.Endpoint()
+	if len(at.Addrs) != 1 || len(at.Addrs[0]) != 3 || len(s.PIDs()) != 3 || !s.Owned() {
+		t.Fatalf("addresses %v, processes %v: want three in one list", at.Addrs, s.PIDs())
+	}
+	info, err := ask(s, 0, 10*time.Second, "INFO", "replication")
+	if err != nil || !strings.Contains(info, "role:master") || strings.Count(info, "state=online") != 2 {
+		t.Errorf("the primary says %q, %v: want two replicas online", info, err)
+	}
+	wantReply(t, s, 0, "OK", "SET", "key", "value")
+	for i, addr := range at.Addrs[0] {
+		if got := s.group.servers[i].addr(); got != addr {
+			t.Errorf("server %d is at %s, and its address is %s", i, got, addr)
+		}
+		wantReply(t, s, i, "maxclients:123", "INFO", "clients")
+	}
+	for _, m := range s.group.servers[1:] {
+		if err := until(t.Context(), m.member, "value", "GET", "key"); err != nil {
+			t.Error(err)
+		}
+	}
+	// One that comes back is in sync again when Settle returns.
+	if err := s.Kill(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Restart(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantReply(t, s, 2, "value", "GET", "key")
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	wantEmpty(t, sys.temp)
+}
+
+// TestRestart: a server has after a restart what it keeps on disk, and is the same to
+// its clients.
+func TestRestart(t *testing.T) {
+	for _, p := range []Persistence{None, EverySecond, Always} {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			s := mustStartRedisOf(t, lab(t), RedisOptions{Persistence: p})
+			wantReply(t, s, 0, "OK", "SET", "key", "value")
+			for range 2 { // once from a running server, once from a dead one
+				old := s.PID(0)
+				if err := s.Restart(t.Context(), 0); err != nil {
+					t.Fatal(err)
+				}
+				if !gone(old) {
+					t.Errorf("process %d is still there", old)
+				}
+				if pid := s.PID(0); pid == old || pid != s.PIDs()[0] || !alive(pid) {
+					t.Errorf("the process is %d, and was %d", pid, old)
+				}
+				wantReply(t, s, 0, fmt.Sprintf("process_id:%d\r", s.PID(0)), "INFO", "server")
+				keys, err := ask(s, 0, 10*time.Second, "INFO", "keyspace")
+				if kept := strings.Contains(keys, "keys=1"); err != nil || kept != (p != None) {
+					t.Errorf("after a restart: %q, %v", keys, err)
+				}
+				if err := s.Kill(0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestSignal: signals reach the server that is meant, and no process when it is gone.
+func TestSignal(t *testing.T) {
+	s := mustStartRedisOf(t, lab(t), RedisOptions{Replicas: 1})
+	if err := s.Signal(1, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wantReply(t, s, 0, "PONG", "PING")
+	if reply, err := ask(s, 1, 100*time.Millisecond, "PING"); err == nil {
+		t.Errorf("a server that is stopped answers %q", reply)
+	}
+	if err := s.Signal(1, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	wantReply(t, s, 1, "PONG", "PING")
+	if err := s.Signal(1, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if !gone(s.PID(1)) {
+		t.Fatal("the server does not die")
+	}
+	for range 2 {
+		if err := s.Kill(1); err != nil { // waits
+			t.Error(err)
+		}
+	}
+	for _, sig := range []os.Signal{syscall.SIGSTOP, os.Kill} {
+		if err := s.Signal(1, sig); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("%v for a server that is gone: %v, want ErrProcessDone", sig, err)
+		}
+	}
+	if err := s.Signal(0, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := s.Kill(0); err != nil || alive(s.PID(0)) {
+		t.Errorf("Kill of a server that is stopped = %v after %v", err, time.Since(begin))
+	}
+}
+
+// TestHurtRefused: what is not the lab's is not to be hurt, and what is not there
+// cannot be.
+func TestHurtRefused(t *testing.T) {
+	s := mustStartRedisOf(t, lab(t), RedisOptions{})
+	user, err := start(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user.PIDs() != nil || user.PID(0) != 0 || s.PID(1) != 0 {
+		t.Errorf("processes %v and %d, want none of the user's", user.PIDs(), s.PID(1))
+	}
+	for name, c := range map[string]struct {
+		s    *Server
+		i    int
+		want string
+	}{
+		"the user's": {user, 0, "did not start"},
+		"too great":  {s, 1, "no server 1"},
+		"negative":   {s, -1, "no server -1"},
+	} {
+		for what, err := range map[string]error{
+			"Signal":  c.s.Signal(c.i, syscall.SIGSTOP),
+			"Kill":    c.s.Kill(c.i),
+			"Restart": c.s.Restart(t.Context(), c.i),
+		} {
+			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%s: %s = %v, want ErrUsage with %q", name, what, err, c.want)
+			}
+		}
+	}
+	if err := user.Settle(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("Settle = %v", err)
+	}
+	if _, err := s.Leader(t.Context()); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("Leader of Redis = %v", err)
+	}
+	for _, o := range []RedisOptions{{Replicas: -1}, {Persistence: 3}} {
+		if _, err := startRedisOf(t.Context(), lab(t), o); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%+v: %v, want ErrUsage", o, err)
+		}
+	}
+	wantReply(t, s, 0, "PONG", "PING")
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Restart(t.Context(), 0); !errors.Is(err, errStopped) {
+		t.Errorf("Restart after Stop = %v", err)
+	}
+}
+
+// TestRestartFails: a server whose port is taken for good is an error, and leaves
+// nothing running; when the port is free it starts.
+func TestRestartFails(t *testing.T) {
+	sys := lab(t)
+	s := mustStartRedisOf(t, sys, RedisOptions{})
+	if err := s.Kill(0); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", s.Endpoint().Addrs[0][0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := s.Restart(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Restart = %v, want the end of ctx", err)
+	}
+	if !gone(s.PID(0)) {
+		t.Error("a server runs that did not start")
+	}
+	restarted := make(chan error)
+	go func() { restarted <- s.Restart(t.Context(), 0) }()
+	time.Sleep(50 * time.Millisecond)
+	l.Close()
+	if err := <-restarted; err != nil {
+		t.Errorf("Restart on a port that was taken for a while = %v", err)
+	}
+	wantReply(t, s, 0, "PONG", "PING")
+	for old := s.PID(0); s.PID(0) == old; { // the context has ended before the process starts, or after
+		if err := s.Restart(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Restart = %v, want the end of ctx", err)
+		}
+	}
+	if !gone(s.PID(0)) {
+		t.Error("a server runs that nothing waits for")
+	}
+	if err := s.Restart(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHurtTogether hurts servers from all sides at once, and stops them in the middle.
+func TestHurtTogether(t *testing.T) {
+	sys := lab(t)
+	s := mustStartRedisOf(t, sys, RedisOptions{Replicas: 1})
+	var all sync.WaitGroup
+	stopped := make(chan struct{})
+	var mu sync.Mutex
+	pids := make(map[int]bool)
+	for i := range 2 {
+		for _, hurt := range []func() error{
+			func() error { return s.Signal(i, syscall.SIGSTOP) },
+			func() error { return s.Signal(i, syscall.SIGCONT) },
+			func() error { return s.Kill(i) },
+			func() error { return s.Restart(t.Context(), i) },
+			func() error { return s.Restart(t.Context(), i) },
+			func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				pids[s.PIDs()[i]] = true
+				return nil
+			},
+		} {
+			all.Go(func() {
+				for {
+					select {
+					case <-stopped:
+						return
+					default:
+						hurt() // it may fail: the server may be gone, or another one stop it
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	wantEmpty(t, sys.temp)
+	for _, pid := range s.PIDs() {
+		if !gone(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	time.Sleep(20 * time.Millisecond)
+	close(stopped)
+	all.Wait()
+	wantEmpty(t, sys.temp)
+	for pid := range pids {
+		if !gone(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	if len(pids) < 4 {
+		t.Errorf("%d processes in all: the servers were not restarted", len(pids))
+	}
+}
+
+// TestCycles: servers that are started, hurt and stopped again and again leave nothing.
+func TestCycles(t *testing.T) {
+	sys := lab(t)
+	before := openFiles(t)
+	var pids []int
+	var addrs []string
+	for i := range *cycles {
+		o := RedisOptions{Replicas: i % 2, Persistence: Persistence(i % 3)}
+		s := mustStartRedisOf(t, sys, o)
+		pids, addrs = append(pids, s.PIDs()...), append(addrs, s.Endpoint().Addrs[0]...)
+		if err := s.Kill(0); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Restart(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, s.PID(0))
+		switch i % 4 { // how Stop finds it
+		case 1:
+			s.Signal(0, syscall.SIGSTOP)
+		case 2:
+			s.Signal(0, syscall.SIGKILL)
+		case 3:
+			s.Kill(0)
+		}
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	wantEmpty(t, sys.temp)
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	for _, addr := range addrs {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			c.Close()
+			t.Errorf("%s is still in use", addr)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); len(goroutines()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutines are left:\n%s", strings.Join(goroutines(), "\n\n"))
+		}
+	}
+	if after := openFiles(t); after > before {
+		t.Errorf("%d files are open, %d before", after, before)
+	}
+}
+
+// openFiles returns how many descriptors this process has, 0 where it cannot be known.
+func openFiles(t *testing.T) int {
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	runtime.GC() // descriptors of processes that were waited for
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}

@@ -1,0 +1,161 @@
+//go:build linux || darwin || freebsd
+
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// A group is the servers that are started together, with the directory that
+// theirs are in.
+type group struct {
+	kind *Kind
+	dir  *workdir
+	at   harness.Endpoint // how to reach any of them, without its address
+
+	open context.Context // ends with stop
+	shut context.CancelCauseFunc
+	stop func() error // ends all servers and returns when nothing is left of them; once
+
+	mu      sync.Mutex // guards their processes; none is started after stop
+	servers []*instance
+}
+
+// An instance is one server of a group.
+type instance struct {
+	member
+	cmd        *exec.Cmd     // as it was started first
+	restarting chan struct{} // holds a value meanwhile
+	proc       *process      // the latest
+}
+
+var errStopped = errors.New("the servers were stopped")
+
+func newGroup(k *Kind, dir *workdir) *group {
+	g := &group{kind: k, dir: dir}
+	g.open, g.shut = context.WithCancelCause(context.Background())
+	g.stop = sync.OnceValue(g.end)
+	return g
+}
+
+// add starts another server.
+func (g *group) add(m member, cmd *exec.Cmd) error {
+	s := &instance{member: m, cmd: cmd, restarting: make(chan struct{}, 1)}
+	g.servers = append(g.servers, s) // before others know of g
+	_, err := g.spawn(s)
+	return err
+}
+
+// spawn starts the process of a server, whose last one is gone.
+func (g *group) spawn(s *instance) (*process, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := context.Cause(g.open); err != nil {
+		return nil, err
+	}
+	p, err := spawn(&exec.Cmd{Path: s.cmd.Path, Args: s.cmd.Args, Env: s.cmd.Env, Err: s.cmd.Err}, s.dir)
+	if err == nil {
+		s.proc = p
+	}
+	return p, err
+}
+
+// end is what stop does.
+func (g *group) end() error {
+	g.mu.Lock() // no process is being started
+	g.shut(errStopped)
+	g.mu.Unlock()
+	for _, s := range g.servers {
+		if p := g.process(s); p != nil {
+			p.Kill()
+		}
+	}
+	return g.dir.remove()
+}
+
+// process returns the latest process of a server, nil if none could be started.
+func (g *group) process(s *instance) *process {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return s.proc
+}
+
+func (g *group) size() int { return len(g.servers) }
+
+func (g *group) pids() (pids []int) {
+	for _, s := range g.servers {
+		pids = append(pids, g.process(s).PID())
+	}
+	return pids
+}
+
+func (g *group) signal(i int, sig os.Signal) error { return g.process(g.servers[i]).Signal(sig) }
+
+func (g *group) kill(i int) { g.process(g.servers[i]).Kill() }
+
+func (g *group) settle(ctx context.Context) error {
+	if g.kind.settle == nil {
+		return nil
+	}
+	var all []member
+	for _, s := range g.servers {
+		all = append(all, s.member)
+	}
+	ctx, cancel := g.within(ctx)
+	defer cancel()
+	return g.kind.settle(ctx, all)
+}
+
+// within returns a context that ends with ctx, after readyTime, and with stop.
+func (g *group) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, late := context.WithTimeoutCause(ctx, readyTime, fmt.Errorf("not ready within %v", readyTime))
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(g.open, func() { cancel(context.Cause(g.open)) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		late()
+	}
+}
+
+// restart ends server i, if it still runs, starts it again, and waits until it serves.
+// Meanwhile its port may have become that of an outgoing connection, which passes.
+func (g *group) restart(ctx context.Context, i int) error {
+	ctx, cancel := g.within(ctx)
+	defer cancel()
+	s := g.servers[i]
+	select {
+	case s.restarting <- struct{}{}:
+		defer func() { <-s.restarting }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	for {
+		g.process(s).Kill()
+		p, err := g.spawn(s)
+		if err != nil {
+			return err
+		}
+		if _, err = ready(ctx, g.kind, g.at, s.member, p); err == nil {
+			return nil
+		}
+		if !errors.Is(err, errPortTaken) {
+			p.Kill()
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			p.Kill()
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+
+	"locklab/harness"
+)
+
+// A Persistence is what a Redis server keeps on disk, and finds there when it is
+// restarted.
+type Persistence int
+
+// The kinds of persistence. Those of an append-only file differ in when the file is
+// forced to disk. That shows after a power failure, which nothing here imitates: what
+// the kernel was given outlives the server. So a server that is killed has at most lost
+// what it held back while EverySecond waited for a slow disk.
+const (
+	None        Persistence = iota // nothing: it is empty after a restart
+	EverySecond                    // an append-only file, appendfsync everysec
+	Always                         // an append-only file, appendfsync always
+)
+
+func (p Persistence) String() string {
+	switch p {
+	case None:
+		return "none"
+	case EverySecond:
+		return "everysec"
+	case Always:
+		return "always"
+	}
+	return "Persistence(" + strconv.Itoa(int(p)) + ")"
+}
+
+// RedisOptions is how Redis servers are made up that tests hurt. The zero value is one
+// server that keeps everything in memory.
+type RedisOptions struct {
+	// Replicas is how many servers follow the first one. No sentinel watches them.
+	Replicas int
+
+	// Persistence is what each server keeps on disk.
+	Persistence Persistence
+
+	// Args are further arguments of each server, such as "--maxclients", "10". They go
+	// after those of the lab, and so before them where they say the same.
+	Args []string
+
+	// Preload is the path of a library that is loaded into each server, by LD_PRELOAD.
+	Preload string
+}
+
+// StartRedisOf starts a new primary and its replicas, which the caller must Stop,
+// whatever LOCKLAB_REDIS says, for tests that hurt them. They are in sync when it
+// returns. Endpoint has them in one list, the primary first. The error wraps
+// [harness.ErrUnavailable] if there is no program to start.
+func StartRedisOf(ctx context.Context, o RedisOptions) (*Server, error) {
+	return startRedisOf(ctx, host(), o)
+}
+
+func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, error) {
+	if o.Replicas < 0 || o.Persistence < None || o.Persistence > Always {
+		return nil, fmt.Errorf("%w: Redis with %d replicas and persistence %v", harness.ErrUsage, o.Replicas, o.Persistence)
+	}
+	l := &Layout{Name: "redis", servers: 1 + o.Replicas, kind: layoutKind(o.command, nil, settleReplicas)}
+	return startLayout(ctx, sys, l)
+}
+
+// command is redisCommand with what o says, by arguments that override others.
+func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
+	// A replica is told at once, and not after the five seconds in which others could
+	// come for the same copy. Any may be made the primary.
+	cmd, err := redisWith(p, m, "--repl-diskless-sync-delay", "0")
+	if err != nil {
+		return nil, err
+	}
+	if o.Persistence != None {
+		cmd.Args = append(cmd.Args, "--appendonly", "yes", "--appendfsync", o.Persistence.String())
+	}
+	if m != all[0] {
+		cmd.Args = append(cmd.Args, "--replicaof", "127.0.0.1", strconv.Itoa(all[0].port))
+	}
+	cmd.Args = append(cmd.Args, o.Args...)
+	if o.Preload != "" {
+		cmd.Env = append(cmd.Env, "LD_PRELOAD="+o.Preload)
+	}
+	return cmd, nil
+}
+
+// settleReplicas waits until each replica has its copy, and the primary, which is the
+// first, knows that.
+func settleReplicas(ctx context.Context, all []member) error {
+	for _, m := range all[1:] {
+		if err := until(ctx, m, "master_link_status:up", "INFO", "replication"); err != nil {
+			return err
+		}
+	}
+	return untilTimes(ctx, all[0], len(all)-1, "state=online", "INFO", "replication")
+}

@@ -1,0 +1,164 @@
+//go:build linux || darwin || freebsd
+
+package backend
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// The servers of an ensemble elect one of them.
+func TestEnsemble(t *testing.T) {
+	need(t, harness.KindZooKeeper)
+	if _, err := StartEnsemble(t.Context(), 0); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("no servers: error is %v, want ErrUsage", err)
+	}
+	s, err := startMany(t.Context(), lab(t), harness.KindZooKeeper, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	addrs := s.Endpoint().Addrs
+	if len(addrs) != 1 || len(addrs[0]) != 3 || len(s.PIDs()) != 3 {
+		t.Fatalf("servers at %v, processes %v, want one list of three", addrs, s.PIDs())
+	}
+	modes := make(map[string]int)
+	for _, addr := range addrs[0] {
+		text, err := fourLetters(t.Context(), addr, "srvr")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(text) {
+			if mode, ok := strings.CutPrefix(line, "Mode: "); ok {
+				modes[strings.TrimSpace(mode)]++
+			}
+		}
+	}
+	if modes["leader"] != 1 || modes["follower"] != 2 {
+		t.Errorf("modes are %v, want a leader and two followers", modes)
+	}
+}
+
+// hurtEnsemble kills the leader, restarts it, stops the next one, and Stops all.
+func hurtEnsemble(t *testing.T, s *Server) {
+	leads := func() int {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		i, err := s.Leader(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := fourLetters(ctx, s.Endpoint().Addrs[0][i], "srvr"); err != nil || !strings.Contains(text, "Mode: leader") {
+			t.Errorf("server %d does not lead: %q, %v", i, text, err)
+		}
+		return i
+	}
+	first := leads()
+	if err := s.Kill(first); err != nil {
+		t.Fatal(err)
+	}
+	second := leads()
+	if second == first {
+		t.Error("the leader was killed and leads")
+	}
+	if err := s.Restart(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := fourLetters(t.Context(), s.Endpoint().Addrs[0][first], "srvr"); err != nil || !strings.Contains(text, "Mode: follower") {
+		t.Errorf("a server that was restarted is no follower: %q, %v", text, err)
+	}
+	if err := s.Signal(second, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if third := leads(); third == second {
+		t.Error("the leader is stopped and leads")
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range s.PIDs() {
+		if alive(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	if _, err := s.Leader(done(t)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Leader of servers that are gone: %v", err)
+	}
+}
+
+// done is a context that has ended.
+func done(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// TestLeaderEpoch: of servers that take themselves for the leader the one of the later
+// election is.
+func TestLeaderEpoch(t *testing.T) {
+	says := func(zxid, mode string) string {
+		return "Latency min/avg/max: 0/0.0/0\nZxid: " + zxid + "\nMode: " + mode + "\nNode count: 5\n"
+	}
+	for text, want := range map[string]int64{
+		says("0x200000007", "leader"):                               2,
+		says("0x300000000", "leader"):                               3,
+		says("0x0", "standalone"):                                   0,
+		says("0x200000007", "follower"):                             -1,
+		says("", "leader"):                                          -1,
+		says("0xfffffffffffffffff", "leader"):                       -1, // more than it has
+		"This ZooKeeper instance is not currently serving requests": -1,
+		"": -1,
+	} {
+		if got := leaderEpoch(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+	for i, epochs := range [][]int64{{5, 6, -1}, {-1, 6, 5}, {6, -1, -1}, {-1, -1, -1}, nil} {
+		leader, found := newest(epochs)
+		if found != (i < 3) || found && epochs[leader] != 6 {
+			t.Errorf("of %v it is %d, %t", epochs, leader, found)
+		}
+	}
+}
+
+// TestEnsembleOf: servers reach each other as they are told, and tick as long.
+func TestEnsembleOf(t *testing.T) {
+	need(t, harness.KindZooKeeper)
+	if _, err := StartEnsembleOf(t.Context(), EnsembleOptions{Servers: -1}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("no servers: error is %v, want ErrUsage", err)
+	}
+	refused := errors.New("refused")
+	deny := func(int, int, string) (string, error) { return "", refused }
+	for _, o := range []EnsembleOptions{{Link: deny}, {Elect: deny}} {
+		if _, err := StartEnsembleOf(t.Context(), o); !errors.Is(err, refused) {
+			t.Errorf("a link that cannot be made: error is %v", err)
+		}
+	}
+	asked := make(map[[2]int]int)
+	count := func(from, to int, addr string) (string, error) { asked[[2]int{from, to}]++; return addr, nil }
+	s, err := StartEnsembleOf(t.Context(), EnsembleOptions{TickTime: 400 * time.Millisecond, SyncLimit: 3, Link: count, Elect: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	if len(asked) != 6 {
+		t.Errorf("asked for %v, want each way between three servers", asked)
+	}
+	text, err := fourLetters(t.Context(), s.Endpoint().Addrs[0][0], "conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"tickTime=400", "minSessionTimeout=800", "syncLimit=3"} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	hurtEnsemble(t, s)
+}

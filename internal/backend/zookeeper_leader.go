@@ -1,0 +1,79 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// Leader returns which server of a ZooKeeper ensemble leads the others, and waits for
+// one to do so, such as after the last one was killed. One that is stopped or has died
+// does not count, since it does not answer. Of two that take themselves for the leader,
+// one having been cut off, it is that of the later election. A server that is alone
+// leads itself.
+func (s *Server) Leader(ctx context.Context) (int, error) {
+	if s.endpoint.Kind != harness.KindZooKeeper {
+		return 0, fmt.Errorf("%w: backend: %s servers elect no leader", harness.ErrUsage, s.endpoint.Kind)
+	}
+	for {
+		if i, found := newestLeader(ctx, s.endpoint.Addrs[0]); found {
+			return i, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("backend: no ZooKeeper server leads: %w", context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// newestLeader asks all servers at once, and gives each a second.
+func newestLeader(ctx context.Context, addrs []string) (int, bool) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	epochs := make([]int64, len(addrs))
+	var all sync.WaitGroup
+	for i, addr := range addrs {
+		all.Go(func() {
+			text, err := fourLetters(ctx, addr, "srvr")
+			epochs[i] = -1
+			if err == nil {
+				epochs[i] = leaderEpoch(text)
+			}
+		})
+	}
+	all.Wait()
+	return newest(epochs)
+}
+
+// newest returns which number is the greatest, and false if all are negative.
+func newest(epochs []int64) (i int, found bool) {
+	for j, epoch := range epochs {
+		if epoch >= 0 && (!found || epoch > epochs[i]) {
+			i, found = j, true
+		}
+	}
+	return i, found
+}
+
+var zooKeeperZxid = regexp.MustCompile(`(?m)^Zxid: 0x([0-9a-f]+)$`)
+
+// leaderEpoch returns the number of the election that a server has won, by what it says
+// to srvr, and -1 if it does not lead. It is the upper half of the last transaction's.
+func leaderEpoch(text string) int64 {
+	m := zooKeeperZxid.FindStringSubmatch(text)
+	if m == nil || !strings.Contains(text, "\nMode: leader\n") && !strings.Contains(text, "\nMode: standalone\n") {
+		return -1
+	}
+	zxid, err := strconv.ParseUint(m[1], 16, 64)
+	if err != nil {
+		return -1
+	}
+	return int64(zxid >> 32)
+}

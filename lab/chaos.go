@@ -1,0 +1,227 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/chaos"
+	"locklab/harness/resultfile"
+	"locklab/harness/survival"
+	"locklab/internal/machine"
+	"locklab/internal/numfmt"
+)
+
+// A chaosRun tries failure scenarios, prints what became of the locks, and keeps it if
+// there is a directory to keep it in.
+type chaosRun struct {
+	program         *Program
+	scenarios       []string
+	locks           []string
+	tries           int
+	short           bool
+	seed            uint64
+	json            bool
+	out             string // directory; "" only prints
+	resume, replace bool
+
+	file    *resultfile.Writer        // nil only prints
+	results []*harness.FaultResult    // of this run and of what it resumes
+	done    map[string]map[string]int // tries made before: scenario, lock
+}
+
+func (p *Program) chaosCommand() *cobra.Command {
+	c := chaosRun{program: p}
+	cmd := &cobra.Command{
+		Use:   "chaos",
+		Short: "Break what locks depend on, and see what they survive",
+		Long: `chaos tries named failure scenarios on locks kept by servers: a holder that
+pauses, a reply that is lost, a leader that hangs, a primary that fails over. It
+starts the servers itself and never touches one that it did not start. Each
+lock's history is judged, and what was seen is set beside what is expected:
+
+  confirmed     as expected
+  refuted       a harm was seen that was not expected
+  not shown     none of the harms that are possible was seen in n tries
+
+with the upper bound, at 95 %, of how often it may happen all the same. The exit
+status is 1 if anything is refuted.
+
+With --out it keeps the results, the histories of harms and a report in a
+directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
+		Example: `  locklab chaos list
+  locklab chaos --scenario holder-pause --locks 'redis-.*,redsync,zk-.*'
+  locklab chaos --short
+  locklab chaos -o DIR
+  locklab chaos -o DIR --resume`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringSliceVar(&c.scenarios, "scenario", nil, "names of scenarios, or regular expressions for them (default: all)")
+	f.StringSliceVar(&c.locks, "locks", nil, "as for run (default: all locks that a scenario applies to)")
+	f.IntVar(&c.tries, "tries", 0, "how often each scenario is tried on each lock (default: what it says, up to 200)")
+	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, few times each: about a minute")
+	f.Uint64Var(&c.seed, "seed", 1, "seed of whatever is random")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+	f.StringVarP(&c.out, "out", "o", "", "directory to write results, histories and report to (default: only print)")
+	f.BoolVar(&c.resume, "resume", false, "go on with what an interrupted command left in that directory")
+	f.BoolVar(&c.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	cmd.AddCommand(p.chaosListCommand())
+	return cmd
+}
+
+// plan returns what the flags ask for.
+func (c *chaosRun) plan() (*chaos.Plan, error) {
+	switch {
+	case c.out == "" && (c.resume || c.replace):
+		return nil, fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
+	case c.resume && c.replace:
+		return nil, fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
+	case c.tries < 0:
+		return nil, fmt.Errorf("%w: --tries %d: want 1 or more", harness.ErrUsage, c.tries)
+	}
+	ss, err := c.program.scenarios(c.scenarios)
+	if err != nil {
+		return nil, err
+	}
+	locks := c.program.Locks
+	if len(c.locks) > 0 {
+		if locks, err = c.program.choose(c.locks); err != nil {
+			return nil, err
+		}
+	}
+	ss = slices.DeleteFunc(slices.Clone(ss), func(s *chaos.Scenario) bool {
+		return c.short && s.Short == 0 || !slices.ContainsFunc(locks, func(v *harness.Variant) bool {
+			return v.Remote != nil && s.Applies(v.Describe())
+		})
+	})
+	if len(ss) == 0 {
+		return nil, fmt.Errorf("%w: none of the scenarios applies to these locks; '%s chaos list -v' shows which do", harness.ErrUsage, c.program.Name)
+	}
+	return &chaos.Plan{Scenarios: ss, Locks: locks, Tries: c.tries, Short: c.short, Seed: c.seed, Dir: c.out, Done: c.before}, nil
+}
+
+// before returns how many tries of a scenario an interrupted run has made.
+func (c *chaosRun) before(scenario, lock string) int { return c.done[scenario][lock] }
+
+// open starts the directory, or goes on with it.
+func (c *chaosRun) open() error {
+	if c.out == "" {
+		return nil
+	}
+	env := machine.Capture()
+	m := resultfile.Manifest{
+		Command: append([]string{c.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: c.seed,
+		Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
+	}
+	if !c.resume {
+		if c.replace {
+			if err := moveAside(c.out); err != nil {
+				return err
+			}
+		}
+		var err error
+		c.file, err = resultfile.Create(c.out, m)
+		return err
+	}
+	var earlier *resultfile.Run
+	var err error
+	if c.file, earlier, err = resultfile.Resume(c.out, m); err != nil {
+		return err
+	}
+	if earlier.Manifest.Seed != c.seed {
+		return fmt.Errorf("%w: the run in %s has seed %d: give --seed %d", harness.ErrUsage, c.out, earlier.Manifest.Seed, earlier.Manifest.Seed)
+	}
+	c.done = make(map[string]map[string]int)
+	for _, r := range earlier.Faults {
+		if c.done[r.Scenario] == nil {
+			c.done[r.Scenario] = make(map[string]int)
+		}
+		c.done[r.Scenario][r.Lock.Name] = r.Tries + r.Failed
+		c.results = append(c.results, r)
+	}
+	return nil
+}
+
+func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+	plan, err := c.plan()
+	if err != nil {
+		return err
+	}
+	if err := c.open(); err != nil {
+		return err
+	}
+	plan.Begin = func(p chaos.Progress) {
+		fmt.Fprintf(stderr, "%s: try %d of %d, %s\n", p.Scenario.Name, p.Try, p.Of, numfmt.Plural(p.Locks, "lock"))
+	}
+	err = plan.Run(ctx, c.keep)
+	if c.file != nil {
+		err = errors.Join(err, c.file.Finish(func(m *resultfile.Manifest) {
+			m.Finished, m.Interrupted = time.Now().UTC(), err != nil
+		}))
+	}
+	refuted, perr := c.print(stdout)
+	if c.file != nil {
+		perr = errors.Join(perr, reportRun(io.Discard, c.out))
+	}
+	switch {
+	case ctx.Err() != nil:
+		if c.out != "" {
+			fmt.Fprintf(stderr, "interrupted: %s holds what was finished; add --resume to go on\n", c.out)
+		} else {
+			fmt.Fprintln(stderr, "interrupted: only what was finished by then is shown")
+		}
+		return errInterrupted
+	case err != nil || perr != nil:
+		return errors.Join(err, perr)
+	}
+	if c.out != "" && !c.json {
+		fmt.Fprintln(stdout, reportLine(filepath.Join(c.out, reportName)))
+	}
+	if refuted {
+		return errViolations
+	}
+	return nil
+}
+
+func (c *chaosRun) keep(r *harness.FaultResult) error {
+	if i := slices.IndexFunc(c.results, r.Same); i >= 0 {
+		c.results[i].Add(r)
+	} else {
+		own := *r
+		c.results = append(c.results, &own)
+	}
+	if c.file == nil {
+		return nil
+	}
+	return errors.Join(c.file.AppendFault(r), c.file.Sync())
+}
+
+// print shows what became of the locks, and reports whether anything is refuted.
+func (c *chaosRun) print(out io.Writer) (refuted bool, err error) {
+	var rows []survival.Row
+	for _, r := range c.results {
+		row := survival.Judge(r)
+		rows = append(rows, row)
+		refuted = refuted || row.Verdict == survival.Refuted
+	}
+	if c.json {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		return refuted, enc.Encode(c.results)
+	}
+	return refuted, printFaults(out, rows)
+}

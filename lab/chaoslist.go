@@ -1,0 +1,164 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/chaos"
+)
+
+func (p *Program) chaosListCommand() *cobra.Command {
+	var verbose, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [SCENARIO ...]",
+		Short: "Show the scenarios and what they expect",
+		RunE: func(cmd *cobra.Command, words []string) error {
+			ss, err := p.scenarios(words)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return p.listScenariosJSON(cmd.OutOrStdout(), ss)
+			}
+			return p.listScenarios(cmd.OutOrStdout(), ss, verbose)
+		},
+	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the fault, its source, and what is expected of which lock, and why")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// scenarios returns those that the words name, all without a word.
+func (p *Program) scenarios(words []string) (out []*chaos.Scenario, err error) {
+	if len(words) == 0 {
+		return chaos.Suite, nil
+	}
+	picked := make(map[*chaos.Scenario]bool)
+	for _, word := range words {
+		re, err := regexp.Compile("^(?:" + word + ")$")
+		if err != nil {
+			return nil, fmt.Errorf("%w: --scenario %s: %v", harness.ErrUsage, word, err)
+		}
+		found := false
+		for _, s := range chaos.Suite {
+			if re.MatchString(s.Name) {
+				picked[s], found = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%w: no scenario is called %q; '%s chaos list' shows them", harness.ErrUsage, word, p.Name)
+		}
+	}
+	for _, s := range chaos.Suite {
+		if picked[s] {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose bool) error {
+	if verbose {
+		for _, s := range ss {
+			p.describeScenario(out, s)
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SCENARIO\tLOCKS\tTRIES\tTESTS\tQUESTION")
+	for _, s := range ss {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", s.Name, len(p.subjects(s)), s.Tries, guarantees(s.Tests), s.Question)
+	}
+	return w.Flush()
+}
+
+func guarantees(gs []harness.Guarantee) string {
+	if len(gs) == 0 {
+		return "-"
+	}
+	var words []string
+	for _, g := range gs {
+		words = append(words, string(g))
+	}
+	return strings.Join(words, ", ")
+}
+
+// subjects returns the locks of p that s applies to.
+func (p *Program) subjects(s *chaos.Scenario) (out []*harness.Variant) {
+	for _, v := range p.Locks {
+		if v.Remote != nil && s.Applies(v.Describe()) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {
+	fmt.Fprintf(out, "%s: %s\n  fault: %s\n  source: %s\n  tests: %s\n", s.Name, s.Question, s.Fault, s.Source, guarantees(s.Tests))
+	names := make(map[string][]string) // by what is expected
+	var order []string
+	for _, v := range p.subjects(s) {
+		e := s.Expected(v.Name)
+		text := "nothing is known"
+		if e.Why != "" {
+			text = harms(e.Harms) + ": " + e.Why
+		}
+		if names[text] == nil {
+			order = append(order, text)
+		}
+		names[text] = append(names[text], v.Name)
+	}
+	for _, text := range order {
+		fmt.Fprintf(out, "  %s\n    %s\n", text, strings.Join(names[text], " "))
+	}
+	fmt.Fprintln(out)
+}
+
+// harms names harms in a few words; none is "safe".
+func harms(hs []harness.Harm) string {
+	if len(hs) == 0 {
+		return "safe"
+	}
+	var words []string
+	for _, h := range hs {
+		words = append(words, string(h))
+	}
+	return strings.Join(words, ", ")
+}
+
+func (p *Program) listScenariosJSON(out io.Writer, ss []*chaos.Scenario) error {
+	type expected struct {
+		Lock string `json:"lock"`
+		harness.Expectation
+	}
+	type entry struct {
+		Name     string              `json:"name"`
+		Question string              `json:"question"`
+		Fault    string              `json:"fault"`
+		Source   string              `json:"source"`
+		Tests    []harness.Guarantee `json:"tests"`
+		Deadline time.Duration       `json:"deadline"` // ns
+		Tries    int                 `json:"tries"`
+		Short    int                 `json:"short"`
+		Expected []expected          `json:"expected"`
+	}
+	entries := []entry{}
+	for _, s := range ss {
+		e := entry{s.Name, s.Question, s.Fault, s.Source, s.Tests, s.Deadline, s.Tries, s.Short, nil}
+		for _, v := range p.subjects(s) {
+			e.Expected = append(e.Expected, expected{v.Name, s.Expected(v.Name)})
+		}
+		entries = append(entries, e)
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(entries)
+}

@@ -1,0 +1,113 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"locklab/harness/survival"
+	"locklab/internal/numfmt"
+)
+
+// printFaults prints a table for each scenario, and under it what the tries noted of
+// locks that did what was not expected.
+func printFaults(out io.Writer, rows []survival.Row) error {
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].Fault.Scenario == rows[0].Fault.Scenario {
+			n++
+		}
+		if err := printScenario(out, rows[:n]); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+func printScenario(out io.Writer, rows []survival.Row) error {
+	f := rows[0].Fault
+	fmt.Fprintf(out, "%s: %s\n%s\n\n", f.Scenario, f.Question, f.Fault)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LOCK\tVERDICT\tSEEN\tTRIES\tVIOLATIONS/1000\tBOUND\tWINDOW p50\tMOST\tTOLD BEFORE")
+	for _, r := range rows {
+		if r.Verdict == survival.NotTested {
+			fmt.Fprintf(w, "%s\t%s: %s\n", r.Fault.Lock.Name, r.Verdict, r.Skipped)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Fault.Lock.Name, r.Verdict, seenIn(r), r.N,
+			figureOf(r.Violations, "%.0f"), figureOf(100*r.Bound, "%.2g %%"), length(r.Window, r.Window.Median), length(r.Window, r.Window.Most), length(r.Margin, r.Margin.Least))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		printAims(out, r)
+		if r.Verdict != survival.Refuted && r.Fault.Failed == 0 {
+			continue
+		}
+		if len(r.Unexpected) > 0 {
+			fmt.Fprintf(out, "%s: not expected: %s (%s)\n", r.Fault.Lock.Name, harms(r.Unexpected), r.Fault.Expected.Why)
+		}
+		if r.Fault.Failed > 0 && r.Verdict != survival.NotTested {
+			fmt.Fprintf(out, "%s: the fault could not be made in %s\n", r.Fault.Lock.Name, numfmt.Plural(r.Fault.Failed, "more try"))
+		}
+		for _, note := range r.Fault.Notes {
+			fmt.Fprintf(out, "  %s\n", note)
+		}
+		for _, name := range r.Histories {
+			fmt.Fprintf(out, "  history: %s\n", name)
+		}
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+// printAims prints the limits that were missed.
+func printAims(out io.Writer, r survival.Row) {
+	for _, a := range r.Aims {
+		if a.Known() && !a.Met {
+			value, limit := figureOf(a.Value, "%.3g"), figureOf(a.Limit, "%.3g")
+			if a.Figure == "window" || a.Figure == "margin" {
+				value, limit = round(a.Value), round(a.Limit)
+			}
+			fmt.Fprintf(out, "%s: missed: %s of %s, wanted %s (%s)\n", r.Fault.Lock.Name, a.Figure, value, limit, a.Text)
+		}
+	}
+}
+
+// seenIn names the harms with the number of tries that showed them.
+func seenIn(r survival.Row) string {
+	if len(r.Seen) == 0 {
+		return "-"
+	}
+	var words []string
+	for _, h := range r.Seen {
+		words = append(words, fmt.Sprintf("%s %d", h, r.Fault.Seen[h]))
+	}
+	return strings.Join(words, ", ")
+}
+
+func figureOf(x float64, format string) string {
+	if math.IsNaN(x) {
+		return "-"
+	}
+	return fmt.Sprintf(format, x)
+}
+
+func length(t survival.Times, ns float64) string {
+	if t.N == 0 {
+		return "-"
+	}
+	return round(ns)
+}
+
+func round(ns float64) string {
+	if math.IsInf(ns, 0) {
+		return "never"
+	}
+	return time.Duration(ns).Round(time.Millisecond).String()
+}
