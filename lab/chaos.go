@@ -175,7 +175,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	refuted, perr := c.print(stdout)
 	if c.file != nil {
-		perr = errors.Join(perr, reportRun(io.Discard, c.out))
+		perr = errors.Join(perr, reportRun(io.Discard, c.out, guarding{}))
 	}
 	switch {
 	case ctx.Err() != nil:
