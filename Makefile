@@ -3,7 +3,8 @@
 GO      ?= go
 BUILD   := build
 REPORT  ?= $(BUILD)/report
-BUDGET  ?= 4m30s
+CHAOS   ?= $(BUILD)/chaos
+BUDGET  ?= 3m40s
 COUNT   ?= 1
 STRESS  ?= 1250ms
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
@@ -11,7 +12,7 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := redislock peers zklock lab redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := harness/chaos redislock peers zklock lab redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
 CONTRIB  := contrib/otel contrib/prometheus
@@ -31,7 +32,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-locktest lint golden graph module clean
+.PHONY: help build report chaos test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +43,12 @@ build: ## build build/locklab
 report: ## install what is missing, measure every lock on real servers (5 minutes), write build/report/index.html and report.md
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
-	$(BUILD)/locklab run --hardware --budget $(BUDGET) --out $(REPORT) --replace
+	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
+
+chaos: ## try every failure scenario on every lock, with real servers (hours), into build/chaos; interrupted, it goes on the next time. TRIES=n
+	scripts/deps redis zookeeper curator
+	$(MAKE) --no-print-directory build
+	$(BUILD)/locklab chaos $(if $(TRIES),--tries $(TRIES)) --out $(CHAOS) $(if $(wildcard $(CHAOS)/manifest.json),--resume)
 
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu

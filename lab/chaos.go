@@ -145,6 +145,12 @@ func (c *chaosRun) open() error {
 	if earlier.Manifest.Seed != c.seed {
 		return fmt.Errorf("%w: the run in %s has seed %d: give --seed %d", harness.ErrUsage, c.out, earlier.Manifest.Seed, earlier.Manifest.Seed)
 	}
+	c.goOn(earlier)
+	return nil
+}
+
+// goOn takes over what an earlier run has tried.
+func (c *chaosRun) goOn(earlier *resultfile.Run) {
 	c.done = make(map[string]map[string]int)
 	for _, r := range earlier.Faults {
 		if c.done[r.Scenario] == nil {
@@ -153,30 +159,22 @@ func (c *chaosRun) open() error {
 		c.done[r.Scenario][r.Lock.Name] = r.Tries + r.Failed
 		c.results = append(c.results, r)
 	}
-	return nil
 }
 
 func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
-	plan, err := c.plan()
-	if err != nil {
+	if _, err := c.plan(); err != nil { // before anything is written
 		return err
 	}
 	if err := c.open(); err != nil {
 		return err
 	}
-	plan.Begin = func(p chaos.Progress) {
-		fmt.Fprintf(stderr, "%s: try %d of %d, %s\n", p.Scenario.Name, p.Try, p.Of, numfmt.Plural(p.Locks, "lock"))
-	}
-	err = plan.Run(ctx, c.keep)
+	err := c.try(ctx, stderr)
 	if c.file != nil {
 		err = errors.Join(err, c.file.Finish(func(m *resultfile.Manifest) {
 			m.Finished, m.Interrupted = time.Now().UTC(), err != nil
-		}))
+		}), reportRun(io.Discard, c.out, guarding{}))
 	}
-	refuted, perr := c.print(stdout)
-	if c.file != nil {
-		perr = errors.Join(perr, reportRun(io.Discard, c.out, guarding{}))
-	}
+	perr := c.print(stdout)
 	switch {
 	case ctx.Err() != nil:
 		if c.out != "" {
@@ -191,10 +189,31 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if c.out != "" && !c.json {
 		fmt.Fprintln(stdout, reportLine(filepath.Join(c.out, reportName)))
 	}
-	if refuted {
+	if len(c.refuted()) > 0 {
 		return errViolations
 	}
 	return nil
+}
+
+// try makes the tries, and says to stderr how far it has come.
+func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
+	plan, err := c.plan()
+	if err != nil {
+		return err
+	}
+	show := newProgress(stderr)
+	defer show.clear()
+	var parts func(done, total int)
+	var now *chaos.Scenario
+	plan.Begin = func(p chaos.Progress) {
+		if p.Scenario != now {
+			show.clear()
+			fmt.Fprintf(stderr, "%s: %s, %s\n", p.Scenario.Name, numfmt.Plural(p.Locks, "lock"), tries(p.Of))
+			now, parts = p.Scenario, show.parts(p.Scenario.Name)
+		}
+		parts(p.Try-1, p.Of)
+	}
+	return plan.Run(ctx, c.keep)
 }
 
 func (c *chaosRun) keep(r *harness.FaultResult) error {
@@ -210,18 +229,32 @@ func (c *chaosRun) keep(r *harness.FaultResult) error {
 	return errors.Join(c.file.AppendFault(r), c.file.Sync())
 }
 
-// print shows what became of the locks, and reports whether anything is refuted.
-func (c *chaosRun) print(out io.Writer) (refuted bool, err error) {
-	var rows []survival.Row
-	for _, r := range c.results {
-		row := survival.Judge(r)
-		rows = append(rows, row)
-		refuted = refuted || row.Verdict == survival.Refuted
-	}
+// print shows what became of the locks.
+func (c *chaosRun) print(out io.Writer) error {
 	if c.json {
 		enc := json.NewEncoder(out)
 		enc.SetIndent("", "  ")
-		return refuted, enc.Encode(c.results)
+		return enc.Encode(c.results)
 	}
-	return refuted, printFaults(out, rows)
+	var rows []survival.Row
+	for _, r := range c.results {
+		rows = append(rows, survival.Judge(r))
+	}
+	slices.SortStableFunc(rows, func(a, b survival.Row) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
+	return printFaults(out, rows)
+}
+
+// order returns the place of a scenario in the suite.
+func order(name string) int {
+	return slices.IndexFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name })
+}
+
+// refuted returns a line for each lock and scenario that did what was not expected.
+func (c *chaosRun) refuted() (lines []string) {
+	for _, r := range c.results {
+		if row := survival.Judge(r); row.Verdict == survival.Refuted {
+			lines = append(lines, fmt.Sprintf("%s: %s in scenario %s, which was not expected: %s", r.Lock.Name, harms(row.Unexpected), r.Scenario, r.Expected.Why))
+		}
+	}
+	return lines
 }

@@ -39,7 +39,7 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Fault.Lock.Name, r.Verdict, seenIn(r), r.N,
-			figureOf(r.Violations, "%.0f"), figureOf(100*r.Bound, "%.2g %%"), length(r.Window, r.Window.Median), length(r.Window, r.Window.Most), length(r.Margin, r.Margin.Least))
+			figureOf(r.Violations, "%.0f"), figureOf(100*r.Bound, "%.3g %%"), length(r.Window, r.Window.Median), length(r.Window, r.Window.Most), length(r.Margin, r.Margin.Least))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 			fmt.Fprintf(out, "%s: not expected: %s (%s)\n", r.Fault.Lock.Name, harms(r.Unexpected), r.Fault.Expected.Why)
 		}
 		if r.Fault.Failed > 0 && r.Verdict != survival.NotTested {
-			fmt.Fprintf(out, "%s: the fault could not be made in %s\n", r.Fault.Lock.Name, numfmt.Plural(r.Fault.Failed, "more try"))
+			fmt.Fprintf(out, "%s: the fault could not be made in %s\n", r.Fault.Lock.Name, tries(r.Fault.Failed)+" more")
 		}
 		for _, note := range r.Fault.Notes {
 			fmt.Fprintf(out, "  %s\n", note)
@@ -111,3 +111,5 @@ func round(ns float64) string {
 	}
 	return time.Duration(ns).Round(time.Millisecond).String()
 }
+
+func tries(n int) string { return fmt.Sprintf("%d %s", n, numfmt.Choose(n, "try", "tries")) }

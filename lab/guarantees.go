@@ -26,11 +26,14 @@ type guarding struct {
 	runs   []*resultfile.Run   // in chaos
 }
 
-// flags declares the flags.
+// flags declares the flag that every command with a verdict has.
 func (g *guarding) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
-	f.StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
+	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
+}
+
+// runFlags declares the flag that names other runs.
+func (g *guarding) runFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
 
 func guaranteeNames() (names []string) {

@@ -91,6 +91,7 @@ status 3; the report is written all the same.`,
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	guarantees.flags(cmd)
+	guarantees.runFlags(cmd)
 	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
 }

@@ -33,7 +33,7 @@ type runOptions struct {
 	duration, warmup time.Duration
 	budget           time.Duration
 	seed             uint64
-	hardware         bool
+	hardware, chaos  bool
 	out              string
 	replace, resume  bool
 
@@ -77,7 +77,7 @@ their default length. Where they do not fit, the windows become shorter, down to
 50 leave time over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
 the one and leaves the other to the budget; with --rounds, a machine that gets
 busier meanwhile makes the run longer, which is said as soon as it can be known.
-What --hardware adds comes on top.`,
+What --hardware and --chaos add comes on top.`,
 		Example: `  locklab run                                       one lock for each idea, about twenty minutes
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
@@ -126,6 +126,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
 	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
+	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the remote locks, a minute, into the report: see '"+o.program.Name+" chaos'")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
@@ -173,7 +174,33 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 			err = nil
 		}
 	}
+	if o.chaos && err == nil && ctx.Err() == nil {
+		err = o.tryFailures(ctx, &m, dir, earlier)
+	}
 	return m.finish(ctx, err, dir, stdout)
+}
+
+// tryFailures tries the quick failure scenarios on the remote locks of the plan.
+func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *resultfile.Run) error {
+	c := chaosRun{program: o.program, short: true, seed: o.seed, out: dir, file: m.out}
+	for _, v := range m.plan.Locks() {
+		if v.Remote != nil {
+			c.locks = append(c.locks, v.Name)
+		}
+	}
+	if len(c.locks) == 0 {
+		return nil
+	}
+	fmt.Fprintln(m.stderr, "what locks survive: a minute")
+	if earlier != nil {
+		c.goOn(earlier)
+	}
+	err := c.try(ctx, m.stderr)
+	m.violated = append(m.violated, c.refuted()...)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // prepare turns the flags into a plan, without servers: a new one, or that of the

@@ -14,80 +14,35 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/harness/chaos"
 	"locklab/internal/backend"
-	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
 
-// A linked ensemble is one of which any two servers can be cut off from each
-// other.
+// A linked ensemble is one of which any server can be cut off from the others.
 type linked struct {
-	addrs []string                     // for clients
-	links map[[2]int]*faultproxy.Proxy // by which a server follows another: from, to
-	votes map[[2]int]*faultproxy.Proxy // by which they elect
+	*chaos.Linked
+	addrs []string // for clients
 }
 
 // startLinked starts three servers with the ticks and limits that ZooKeeper's
 // sample configuration has, 2 s and 5.
 func startLinked(t *testing.T) *linked {
 	t.Helper()
-	e := &linked{links: make(map[[2]int]*faultproxy.Proxy), votes: make(map[[2]int]*faultproxy.Proxy)}
-	through := func(links map[[2]int]*faultproxy.Proxy, oneWay bool) func(from, to int, addr string) (string, error) {
-		return func(from, to int, addr string) (string, error) {
-			p, err := faultproxy.New(addr, faultproxy.Unread, faultproxy.Options{Await: 5 * time.Second})
-			if err != nil {
-				return "", err
-			}
-			t.Cleanup(func() { p.Close() })
-			p.Refuse(oneWay && from < to)
-			links[[2]int{from, to}] = p
-			return p.Addr(), nil
-		}
-	}
-	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{
-		TickTime: 2 * time.Second, SyncLimit: 5, Link: through(e.links, false), Elect: through(e.votes, true),
-	})
+	e, err := chaos.StartLinked(t.Context(), chaos.LinkedOptions{})
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
+		if err := e.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
 		}
 	})
-	e.addrs = server.Endpoint().Addrs[0]
-	return e
-}
-
-// isolate cuts a server off: what it and the others tell each other vanishes.
-func (e *linked) isolate(one int) {
-	for _, links := range []map[[2]int]*faultproxy.Proxy{e.links, e.votes} {
-		for way, link := range links {
-			if way[0] == one || way[1] == one {
-				link.Partition(true)
-			}
-		}
-	}
-}
-
-// depose breaks the connections of a leader on the side of its followers, which elect
-// another, and keeps it from hearing of that.
-func (e *linked) depose(leader int) {
-	for way, link := range e.votes {
-		if way[0] == leader || way[1] == leader {
-			link.Partition(true)
-		}
-	}
-	for way, link := range e.links {
-		if way[1] == leader {
-			link.Refuse(true)
-			link.HalfClose()
-		}
-	}
+	return &linked{e, e.Server().Endpoint().Addrs[0]}
 }
 
 // others returns the addresses of the servers but one.
@@ -148,23 +103,20 @@ func TestCutOff(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		leads bool // the server that is cut off
-		cut   func(e *linked, server int)
+		cut   func(e *chaos.Linked, server int)
 	}{
-		{"follower isolated", false, (*linked).isolate},
-		{"leader half open", true, (*linked).depose},
+		{"follower isolated", false, (*chaos.Linked).Isolate},
+		{"leader half open", true, (*chaos.Linked).Depose},
 	} {
 		// Not by t.Parallel: they wait most of the time, and would keep other tests waiting.
 		wg.Go(func() { t.Run(c.name, func(t *testing.T) { cutOffServer(t, c.leads, c.cut) }) })
 	}
 }
 
-func cutOffServer(t *testing.T, leads bool, cut func(e *linked, server int)) {
+func cutOffServer(t *testing.T, leads bool, cut func(e *chaos.Linked, server int)) {
 	e := startLinked(t)
 	leaktest.Own(t)
-	server := leader(e.addrs)
-	if server < 0 {
-		t.Fatal("no leader")
-	}
+	server := leader(t, e.Server())
 	if !leads {
 		server = (server + 1) % len(e.addrs)
 	}
@@ -176,7 +128,7 @@ func cutOffServer(t *testing.T, leads bool, cut func(e *linked, server int)) {
 	}
 	time.Sleep(3 * time.Second) // no session is as young as its lock
 	see := raw(t, harness.Endpoint{Kind: harness.KindZooKeeper, Addrs: [][]string{e.addrs[server : server+1]}})
-	cut(e, server)
+	cut(e.Linked, server)
 	began := time.Now()
 	var wg sync.WaitGroup
 	wg.Go(func() { proofs(t, see, leads) })

@@ -3,11 +3,8 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -40,21 +37,16 @@ func ensemble(t *testing.T) *backend.Server {
 	return server
 }
 
-// leader returns which of these servers leads the others, -1 if none does.
-func leader(addrs []string) int {
-	return slices.IndexFunc(addrs, func(addr string) bool {
-		c, err := net.DialTimeout("tcp", addr, time.Second)
-		if err != nil {
-			return false
-		}
-		defer c.Close()
-		c.SetDeadline(time.Now().Add(time.Second))
-		if _, err := io.WriteString(c, "srvr"); err != nil {
-			return false
-		}
-		text, _ := io.ReadAll(c)
-		return strings.Contains(string(text), "Mode: leader")
-	})
+// leader returns which of these servers leads the others, and waits for one to do so.
+func leader(t *testing.T, server *backend.Server) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	i, err := server.Leader(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
 }
 
 // TestLeaderDies kills the leader of an ensemble, and stops another's, while clients
@@ -94,16 +86,13 @@ func leaderDies(t *testing.T, how os.Signal) {
 	}
 	defer r.over.Store(true)
 	r.all(t)
-	old := leader(addrs)
-	if old < 0 {
-		t.Fatal("no leader")
-	}
-	if p, err := os.FindProcess(server.PIDs()[old]); err != nil || p.Signal(how) != nil {
-		t.Fatalf("the leader cannot be hurt (%v)", err)
+	old := leader(t, server)
+	if err := server.Signal(old, how); err != nil {
+		t.Fatalf("the leader cannot be hurt: %v", err)
 	}
 	died := time.Now()
 	acquisitions := r.sum()
-	eventually(t, "there is another leader", func() bool { now := leader(addrs); return now >= 0 && now != old })
+	eventually(t, "there is another leader", func() bool { return leader(t, server) != old })
 	elected := time.Since(died)
 	eventually(t, "a client has had the lock", func() bool { return r.sum() > acquisitions+clients })
 	first := time.Since(died)

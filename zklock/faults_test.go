@@ -63,10 +63,7 @@ func TestFaultsAtFollower(t *testing.T) {
 	t.Parallel()
 	server := ensemble(t)
 	at := server.Endpoint()
-	leading := leader(at.Addrs[0])
-	if leading < 0 {
-		t.Fatal("no leader")
-	}
+	leading := leader(t, server)
 	follower := at.Addrs[0][(leading+1)%len(at.Addrs[0])]
 	at.Addrs = [][]string{at.Addrs[0][leading : leading+1]}
 	var tests []serverTest

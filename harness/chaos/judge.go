@@ -37,7 +37,7 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 		r.Notes = append(r.Notes, fmt.Sprintf("the history is longer than %d events: the rest was not judged", mostEvents))
 	}
 	r.Window, r.Margin, r.Overlap = times(j)
-	if len(r.Seen) > 0 {
+	if b.worth(r) {
 		if name := b.save(r, h, n); name != "" {
 			r.Histories = []string{name}
 		}
@@ -71,6 +71,18 @@ func (s *Subject) until(end int64) oracle.History {
 		h = h[:len(h)-1]
 	}
 	return h
+}
+
+// worth reports whether a try's history is to be kept: it shows what was not expected,
+// or for the first time that two held the lock, or that it is stuck.
+func (b *batch) worth(r *harness.FaultResult) bool {
+	for h := range r.Seen {
+		expected := r.Expected.Why == "" || slices.Contains(r.Expected.Harms, h)
+		if !expected || h != harness.Stall && b.saved[r.Lock.Name] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // mostHistories is how many histories of a scenario and a lock are kept of a run.

@@ -218,12 +218,10 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		r := b.judge(s, n, t.Seed, over)
 		r.Elapsed = time.Since(began)
 		lost[r.Lock.Name] = (lost[r.Lock.Name] + 1) * r.Failed
-		b.add(r)
-	}
-	if errors.Is(err, harness.ErrUnavailable) {
-		for _, v := range locks {
-			lost[v.Name] = mostFailures
+		if errors.Is(s.failed, harness.ErrUnavailable) { // nor will it be
+			lost[r.Lock.Name] = mostFailures
 		}
+		b.add(r)
 	}
 	return nil
 }
@@ -255,11 +253,8 @@ func (b *batch) add(r *harness.FaultResult) {
 func (b *batch) flush(interrupted bool) error {
 	for _, r := range b.pending {
 		r.Interrupted = interrupted
-		if r.Tries == 0 && r.Failed >= mostFailures {
-			r.Skipped = "the fault could not be made"
-			if len(r.Notes) > 0 {
-				r.Skipped = r.Notes[0]
-			}
+		if r.Tries == 0 && r.Failed > 0 && len(r.Notes) > 0 {
+			r.Skipped = r.Notes[0] // why the fault could not be made
 		}
 		if err := b.keep(r); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -11,12 +12,23 @@ import (
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/harness/locktest"
+	"locklab/harness/survival"
+	"locklab/internal/backend"
 )
 
 func TestMain(m *testing.M) {
-	chaos.Main(catalog.All())
+	chaos.Main(append(catalog.All(), specimens...))
 	flag.Parse()
+	locktest.Parallel(6)
 	os.Exit(m.Run())
+}
+
+// expects returns which expectation of s is that of a lock: -1 for none.
+func expects(s *chaos.Scenario, lock string) int {
+	return slices.IndexFunc(s.Expect, func(e chaos.Expectation) bool {
+		return regexp.MustCompile("^(?:" + e.Locks + ")$").MatchString(lock)
+	})
 }
 
 // TestSuite: the scenarios are complete, each applies to a lock, each expectation is
@@ -33,9 +45,7 @@ func TestSuite(t *testing.T) {
 				continue
 			}
 			applies = true
-			i := slices.IndexFunc(s.Expect, func(e chaos.Expectation) bool {
-				return regexp.MustCompile("^(?:" + e.Locks + ")$").MatchString(v.Name)
-			})
+			i := expects(s, v.Name)
 			if i < 0 {
 				t.Errorf("%s: nothing is expected of %s", s.Name, v.Name)
 				continue
@@ -49,6 +59,67 @@ func TestSuite(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: the expectation of %q is that of no lock", s.Name, s.Expect[i].Locks)
 			}
+		}
+	}
+}
+
+// one returns a lock for each expectation of s, a recommended one if there is any.
+func one(s *chaos.Scenario) (out []*harness.Variant) {
+	of := make([]*harness.Variant, len(s.Expect))
+	for _, v := range catalog.All() {
+		if v.Remote == nil || !s.Applies(v.Describe()) {
+			continue
+		}
+		if i := expects(s, v.Name); of[i] == nil || v.Status == harness.Recommended && of[i].Status != harness.Recommended {
+			of[i] = v
+		}
+	}
+	return slices.DeleteFunc(of, func(v *harness.Variant) bool { return v == nil })
+}
+
+// TestScenarios tries each scenario once, on a lock for each of its expectations. What
+// is not expected fails, but for a stall, which a busy machine is: of that the full run
+// is told.
+func TestScenarios(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the workers are processes of their own: what the race detector sees of this one the tests of chaos show")
+	}
+	for _, s := range chaos.Suite {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			p := &chaos.Plan{Scenarios: []*chaos.Scenario{s}, Locks: one(s), Tries: 1, Seed: 1, Dir: dir}
+			err := p.Run(t.Context(), func(r *harness.FaultResult) error {
+				judge(t, r, dir)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func judge(t *testing.T, r *harness.FaultResult, dir string) {
+	row := survival.Judge(r)
+	t.Logf("%s: %s, seen %v, expected %v", r.Lock.Name, row.Verdict, row.Seen, r.Expected.Harms)
+	if row.Verdict == survival.NotTested {
+		if r.Lock.Traits.Needs != "" && backend.Required(r.Lock.Traits.Needs) {
+			t.Errorf("%s: not tested: %s", r.Lock.Name, row.Skipped)
+		}
+		t.Logf("%s: not tested: %s", r.Lock.Name, row.Skipped)
+	}
+	if slices.Equal(row.Unexpected, []harness.Harm{harness.Stall}) {
+		t.Logf("%s: slower than expected: %q", r.Lock.Name, r.Notes)
+		return
+	}
+	if row.Verdict != survival.Refuted {
+		return
+	}
+	t.Errorf("%s: %v, which is not expected, since %s: %q", r.Lock.Name, row.Unexpected, r.Expected.Why, r.Notes)
+	for _, name := range r.Histories {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			t.Logf("%s:\n%s", name, text)
 		}
 	}
 }

@@ -72,8 +72,7 @@ type course struct {
 	pauses []pause
 }
 
-// A collector gathers holds and attempts. Holds are in the order of their grants
-// as events stand in that order.
+// A collector gathers holds and attempts.
 type collector struct {
 	r       Rules
 	j       *Judgement
@@ -91,10 +90,39 @@ func collect(h History, r Rules, j *Judgement) *collector {
 			a.Answered = j.End
 		}
 	}
+	c.sort()
 	for i := range j.Holds {
 		c.promise(&j.Holds[i])
 	}
 	return c
+}
+
+// sort orders the holds as Sort does: of two that were granted at the same time the
+// one that ended first was first, if that is possible.
+func (c *collector) sort() {
+	order := make([]int, len(c.j.Holds))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &c.j.Holds[a], &c.j.Holds[b]
+		return cmp.Or(cmp.Compare(x.Acquired, y.Acquired), cmp.Compare(x.Releasing, y.Releasing))
+	})
+	sorted, now := make([]Held, len(order)), make([]int, len(order))
+	for to, from := range order {
+		sorted[to], now[from] = c.j.Holds[from], to
+	}
+	c.j.Holds = sorted
+	for i := range c.j.Attempts {
+		if a := &c.j.Attempts[i]; a.hold >= 0 {
+			a.hold = now[a.hold]
+		}
+	}
+	for i, hold := range c.writer {
+		if hold >= 0 {
+			c.writer[i] = now[hold]
+		}
+	}
 }
 
 func (c *collector) of(worker int) *course {

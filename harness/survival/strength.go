@@ -1,5 +1,21 @@
 package survival
 
+import "strings"
+
+// Of says what n locks of that strength do, behind "locks that".
+func (s Strength) Of(n int) string {
+	text := s.String()
+	if n != 1 {
+		return text
+	}
+	for _, p := range [][2]string{{"survive ", "survives "}, {"are ", "is "}, {"were ", "was "}} {
+		if rest, ok := strings.CutPrefix(text, p[0]); ok {
+			return p[1] + rest
+		}
+	}
+	return text
+}
+
 // String says what locks of that strength do, behind "locks that".
 func (s Strength) String() string {
 	switch s {

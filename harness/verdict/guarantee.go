@@ -82,7 +82,7 @@ func judgeRemote(s Situation) Verdict {
 		s.only = &selection{classes, func(c survival.Class) bool { return s.g.has(c) && c.Strength == strongest }}
 		v = judge(s)
 		if n := len(s.contest().pool); n < len(pool) {
-			v.Within = fmt.Sprintf("%s of %s measured here that %s", numfmt.Choose(n, "the one", fmt.Sprintf("the %d", n)), numfmt.Plural(len(pool), "lock"), agree(n, strongest.String()))
+			v.Within = fmt.Sprintf("%s of %s measured here that %s", numfmt.Choose(n, "the one", fmt.Sprintf("the %d", n)), numfmt.Plural(len(pool), "lock"), strongest.Of(n))
 		}
 		v.Level, v.Rows = all.Level, all.Rows
 		if v.Within != "" {
@@ -101,19 +101,6 @@ func judgeRemote(s Situation) Verdict {
 		v.Instead = &Choice{Lock: all.Use, Rate: all.Median, Class: classSentence(c), Where: c.Where}
 	}
 	return v
-}
-
-// agree puts the verbs of text, which is about several, behind n.
-func agree(n int, text string) string {
-	if n > 1 {
-		return text
-	}
-	for _, p := range [][2]string{{"survive ", "survives "}, {"are ", "is "}, {"were ", "was "}} {
-		if rest, ok := strings.CutPrefix(text, p[0]); ok {
-			text = p[1] + rest
-		}
-	}
-	return text
 }
 
 // reread says of a rival of all what it is within the class of v.

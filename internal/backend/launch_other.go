@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"locklab/harness"
 )
@@ -26,4 +27,5 @@ func (*group) signal(int, os.Signal) error        { return errLaunch }
 func (*group) kill(int)                           {}
 func (*group) restart(context.Context, int) error { return errLaunch }
 func (*group) settle(context.Context) error       { return errLaunch }
+func (*group) setClock(int, time.Duration) error  { return errLaunch }
 func (*group) stop() error                        { return nil }

@@ -2,9 +2,12 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"locklab/harness"
 )
@@ -50,12 +53,16 @@ type RedisOptions struct {
 
 	// Preload is the path of a library that is loaded into each server, by LD_PRELOAD.
 	Preload string
+
+	// Clock builds, by the machine's C compiler, and preloads the library by which
+	// [Server.SetClock] sets the servers' clocks.
+	Clock bool
 }
 
 // StartRedisOf starts a new primary and its replicas, which the caller must Stop,
 // whatever LOCKLAB_REDIS says, for tests that hurt them. They are in sync when it
 // returns. Endpoint has them in one list, the primary first. The error wraps
-// [harness.ErrUnavailable] if there is no program to start.
+// [harness.ErrUnavailable] if there is no program to start, or no C compiler for Clock.
 func StartRedisOf(ctx context.Context, o RedisOptions) (*Server, error) {
 	return startRedisOf(ctx, host(), o)
 }
@@ -64,8 +71,24 @@ func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, err
 	if o.Replicas < 0 || o.Persistence < None || o.Persistence > Always {
 		return nil, fmt.Errorf("%w: Redis with %d replicas and persistence %v", harness.ErrUsage, o.Replicas, o.Persistence)
 	}
-	l := &Layout{Name: "redis", servers: 1 + o.Replicas, kind: layoutKind(o.command, nil, settleReplicas)}
-	return startLayout(ctx, sys, l)
+	var prepare func(dir string, at *harness.Endpoint) error
+	if o.Clock {
+		prepare = func(dir string, _ *harness.Endpoint) error {
+			_, err := BuildClockShim(ctx, dir)
+			return err
+		}
+	}
+	l := &Layout{Name: "redis", servers: 1 + o.Replicas, kind: layoutKind(o.command, prepare, settleReplicas)}
+	s, err := startLayout(ctx, sys, l)
+	if err != nil || !o.Clock {
+		return s, err
+	}
+	for i := range s.PIDs() {
+		if err := s.SetClock(i, 0); err != nil {
+			return nil, errors.Join(fmt.Errorf("%w: %w", harness.ErrUnavailable, err), s.Stop())
+		}
+	}
+	return s, nil
 }
 
 // command is redisCommand with what o says, by arguments that override others.
@@ -83,9 +106,18 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 		cmd.Args = append(cmd.Args, "--replicaof", "127.0.0.1", strconv.Itoa(all[0].port))
 	}
 	cmd.Args = append(cmd.Args, o.Args...)
-	if o.Preload != "" {
-		cmd.Env = append(cmd.Env, "LD_PRELOAD="+o.Preload)
+	preload := strings.Fields(o.Preload)
+	if o.Clock {
+		preload = append(preload, filepath.Join(filepath.Dir(m.dir), clockLibrary))
 	}
+	if len(preload) == 0 {
+		return cmd, nil
+	}
+	file, err := clockEnviron(m)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Env = append(cmd.Env, "LD_PRELOAD="+strings.Join(preload, " "), file)
 	return cmd, nil
 }
 

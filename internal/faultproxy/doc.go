@@ -17,7 +17,12 @@
 //
 // It sits above TCP: a message is lost with its connection or to a black hole,
 // never alone, and none is reordered or doubled. A connection closed by one
-// side is closed on both, but through a black hole or by [Proxy.HalfClose].
+// side is closed on both, but through a black hole, by [Proxy.HalfClose] or after
+// [Proxy.Forget].
+//
+// What vanishes is acknowledged all the same, by the kernel, and so are TCP keepalives
+// and the handshake of a connection to a server that cannot be reached: only timeouts
+// of the programs themselves find out, and TCP's own never strike.
 //
 // Rank 1. It imports the standard library only.
 package faultproxy

@@ -2,6 +2,7 @@ package faultproxy
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"time"
@@ -22,6 +23,9 @@ type link struct {
 	gap     [2]bool            // a message, or the end, was lost to a black hole
 	closed  [2]bool            // the side where that direction begins is closed
 	half    bool               // the client's side was broken by HalfClose
+
+	forgotten bool          // it is silent for ever
+	dice      [2]*rand.Rand // by Direction; nil without jitter
 }
 
 // How a link ends.
@@ -121,7 +125,7 @@ func (k *link) unheard(d Direction) bool {
 	k.p.mu.Lock()
 	defer k.p.mu.Unlock()
 	k.closed[d] = true
-	if !k.p.hole[d] && !(k.half && d == Request) || k.closed[1-d] {
+	if !k.p.hole[d] && !(k.half && d == Request) && !k.forgotten || k.closed[1-d] {
 		return false
 	}
 	k.gap[d] = true
@@ -162,8 +166,8 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	defer p.mu.Unlock()
 	q, passes := parcel{raw: raw}, true
 	s := Sighting{At: time.Now(), Conn: k.number, Dir: d, Size: len(raw)}
-	if p.delay[d] > 0 {
-		q.due = s.At.Add(p.delay[d])
+	if late := p.delay[d] + p.jitter[d].draw(k.dice[d]); late > 0 {
+		q.due = s.At.Add(late)
 	}
 	if !unread {
 		s.Message = k.framing.Read(d, raw)
@@ -172,7 +176,7 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 		p.seen[s.Op]++
 	}
 	switch {
-	case p.hole[d] || k.half:
+	case p.hole[d] || k.half || k.forgotten:
 		k.gap[d], passes = true, false
 	case d == Request && !unread:
 		if i := p.struck(s.Message); i != nil && i.fault.Do == LoseRequest {
@@ -186,6 +190,9 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	if p.observe != nil {
 		s.Lost = !passes || q.fatal != nil
 		p.observe(s)
+	}
+	if p.edit != nil && passes {
+		q.raw = p.edit(d, raw)
 	}
 	return q, passes
 }

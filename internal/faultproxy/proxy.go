@@ -15,6 +15,11 @@ type Options struct {
 	// proxy. nil is fine.
 	Observe func(Sighting)
 
+	// Edit, if not nil, returns what is passed on in place of a message, or of what
+	// came together of a protocol that is not read. It is called as Observe is, which
+	// sees the message before.
+	Edit func(d Direction, raw []byte) []byte
+
 	// Await is for how long the proxy tries to reach a server that refuses
 	// connections, before it breaks that of the client. To some clients a
 	// connection that breaks says more than one that is refused.
@@ -24,9 +29,9 @@ type Options struct {
 // A Proxy stands in front of one server. Its methods may be called by any
 // goroutine; what they change holds for open connections too.
 type Proxy struct {
-	to      string
 	framing func() Framing
 	observe func(Sighting)
+	edit    func(Direction, []byte) []byte
 	await   time.Duration
 	listen  net.Listener
 	work    sync.WaitGroup
@@ -35,6 +40,7 @@ type Proxy struct {
 	shut context.CancelFunc
 
 	mu     sync.Mutex
+	to     string
 	serial int // connections so far
 	links  map[*link]bool
 	faults []*Injection
@@ -42,6 +48,7 @@ type Proxy struct {
 	refuse bool
 	hole   [2]bool          // by Direction
 	delay  [2]time.Duration // by Direction
+	jitter [2]jitter        // by Direction
 }
 
 // New starts a proxy on a free port of 127.0.0.1, in front of the server at
@@ -51,7 +58,7 @@ func New(to string, framing func() Framing, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("faultproxy: %w", err)
 	}
-	p := &Proxy{to: to, framing: framing, observe: o.Observe, await: o.Await, listen: l,
+	p := &Proxy{to: to, framing: framing, observe: o.Observe, edit: o.Edit, await: o.Await, listen: l,
 		links: make(map[*link]bool), seen: make(map[string]int)}
 	p.open, p.shut = context.WithCancel(context.Background())
 	p.work.Go(p.accept)
@@ -109,7 +116,7 @@ func (p *Proxy) BlackHole(d Direction, on bool) {
 	defer p.mu.Unlock()
 	p.hole[d] = on
 	for k := range p.links {
-		if !on && k.gap[d] {
+		if !on && k.gap[d] && !k.forgotten {
 			k.end(resetBoth)
 		}
 	}
@@ -121,8 +128,30 @@ func (p *Proxy) Partition(on bool) {
 	p.BlackHole(Reply, on)
 }
 
+// Forget makes every connection that is open now silent for ever, in both directions,
+// as behind a NAT that has forgotten it: messages vanish, and the news that a side has
+// closed it. New ones are served. A silent one ends when both sides have closed it, or by
+// Reset or Close. Faults neither hit nor count what vanishes.
+func (p *Proxy) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.links {
+		k.forgotten = true
+	}
+}
+
+// Redirect leads new connections to another server, as a name or a virtual address that
+// moves after a failover. Open ones stay with the old one, as those of a name do; a
+// Reset after it breaks them, as those of an address are. None is made to the old one
+// once Redirect has returned.
+func (p *Proxy) Redirect(to string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = to
+}
+
 // Delay makes the messages of one direction arrive so much later, those that
-// come from now on, in their order. It limits no throughput.
+// come from now on, in their order. It limits no throughput. See Jitter.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,12 +193,20 @@ func (p *Proxy) accept() {
 	}
 }
 
-// dial connects to the server.
-func (p *Proxy) dial() (net.Conn, error) {
+// target is where new connections go.
+func (p *Proxy) target() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.to
+}
+
+// dial connects to the server, and says to which.
+func (p *Proxy) dial() (server net.Conn, to string, err error) {
 	for end := time.Now().Add(p.await); ; {
-		server, err := new(net.Dialer).DialContext(p.open, "tcp", p.to)
+		to = p.target()
+		server, err = new(net.Dialer).DialContext(p.open, "tcp", to)
 		if err == nil || p.open.Err() != nil || time.Now().After(end) {
-			return server, err
+			return server, to, err
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
@@ -184,9 +221,10 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	refuse := p.refuse
 	p.mu.Unlock()
 	var server net.Conn
+	var to string
 	var err error
 	if !refuse {
-		server, err = p.dial()
+		server, to, err = p.dial()
 	}
 	if refuse || err != nil {
 		client.SetLinger(0)
@@ -199,7 +237,10 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	p.serial++
 	k.number = p.serial
 	p.links[k] = true
-	if p.open.Err() != nil || p.refuse { // Close and Refuse may have looked before
+	for d, j := range p.jitter {
+		k.dice[d] = j.dice(k, Direction(d))
+	}
+	if p.open.Err() != nil || p.refuse || p.to != to { // Close, Refuse and Redirect may have looked before
 		k.end(resetBoth)
 	}
 	p.mu.Unlock()

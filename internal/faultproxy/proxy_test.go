@@ -33,6 +33,8 @@ func TestProxy(t *testing.T) {
 		{"black hole for replies", holeForReplies},
 		{"delay", delay},
 		{"delayed to death", delayedToDeath},
+		{"jitter", jitter},
+		{"forget", forget},
 		{"reset", reset},
 		{"refuse", refuse},
 		{"close", closeProxy},

@@ -1,0 +1,283 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/chaos"
+	"locklab/harness/oracle"
+	"locklab/internal/leaktest"
+)
+
+// try makes tries of a scenario that does f on specimens, and returns what became of
+// each.
+func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[string]*harness.FaultResult {
+	t.Helper()
+	s.Locks, s.Expect = ".*", []chaos.Expectation{{Locks: ".*", Why: "it is broken on purpose"}}
+	p.Scenarios, p.Tries = []*chaos.Scenario{&s}, max(1, p.Tries)
+	for _, v := range specimens {
+		if slices.Contains(names, v.Name) {
+			p.Locks = append(p.Locks, v)
+		}
+	}
+	out := make(map[string]*harness.FaultResult)
+	err := p.Run(t.Context(), func(r *harness.FaultResult) error {
+		if old := out[r.Lock.Name]; old != nil {
+			old.Add(r)
+			return nil
+		}
+		out[r.Lock.Name] = r
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// loops lets two workers in two processes lock and unlock for a while.
+func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) error {
+	hosts, err := t.Hosts(2)
+	if err != nil {
+		return err
+	}
+	err = t.Each(func(s *chaos.Subject) error {
+		for _, h := range hosts {
+			w, err := h.Open(ctx, s, harness.Endpoint{})
+			if err == nil {
+				err = w.Loop(ctx, l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	t.Sleep(ctx, 300*time.Millisecond)
+	return err
+}
+
+// TestSeen: what a lock that excludes nothing does is seen, and its history kept.
+func TestSeen(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	dir := t.TempDir()
+	r := try(t, chaos.Scenario{
+		Name: "together", Deadline: 10 * time.Second,
+		Try: func(ctx context.Context, t *chaos.Try) error {
+			return loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond, Blind: true})
+		},
+	}, chaos.Plan{Dir: dir}, "free")["free"]
+	if r.Tries != 1 || r.Seen[harness.TwoHolders] != 1 || r.Seen[harness.StaleWrite] != 1 || len(r.Overlap) != 1 {
+		t.Errorf("of a lock that excludes nothing: %+v", r)
+	}
+	if len(r.Histories) != 1 {
+		t.Fatalf("histories %q, want one", r.Histories)
+	}
+	f, err := os.Open(filepath.Join(dir, r.Histories[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	h, err := oracle.ReadHistory(f)
+	if err != nil || len(oracle.Judge(h, oracle.Rules{}).Overlaps) == 0 {
+		t.Errorf("the history that was kept shows no overlap (%v)", err)
+	}
+}
+
+// TestDeadline: a try ends in time whatever the lock does, and what it did is judged.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	const deadline = time.Second
+	began := time.Now()
+	r := try(t, chaos.Scenario{
+		Name: "wait", Deadline: deadline, Prompt: deadline / 4,
+		Try: func(ctx context.Context, t *chaos.Try) error {
+			h, err := t.Host()
+			if err != nil {
+				return err
+			}
+			return t.Each(func(s *chaos.Subject) error {
+				w, err := h.Open(ctx, s, harness.Endpoint{})
+				if err == nil {
+					s.Fault("none")
+					err = w.Loop(ctx, chaos.Loop{})
+				}
+				if err == nil {
+					<-ctx.Done()
+				}
+				return err
+			})
+		},
+	}, chaos.Plan{}, "hang", "refuse")
+	if took := time.Since(began); took > deadline+20*time.Second { // a busy machine
+		t.Errorf("a try with a deadline of %v took %v", deadline, took)
+	}
+	for _, name := range []string{"hang", "refuse"} {
+		if r[name].Tries != 1 || r[name].Seen[harness.Stuck] != 1 {
+			t.Errorf("%s: %+v", name, r[name])
+		}
+	}
+}
+
+// TestFaultNotMade: a try in which the fault could not be made does not count, and a
+// scenario that cannot be made is skipped with its reason.
+func TestFaultNotMade(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	made := 0
+	r := try(t, chaos.Scenario{
+		Name: "crash", Deadline: 10 * time.Second,
+		Try: func(ctx context.Context, t *chaos.Try) error {
+			made++
+			h, err := t.Host()
+			if err != nil {
+				return err
+			}
+			return t.Each(func(s *chaos.Subject) error {
+				w, err := h.Open(ctx, s, harness.Endpoint{})
+				if err == nil {
+					err = w.Acquire(ctx, 0)
+				}
+				return err
+			})
+		},
+	}, chaos.Plan{Tries: 10}, "crash")["crash"]
+	if r.Tries != 0 || !strings.Contains(r.Skipped, "worker process is gone") || made != 3 {
+		t.Errorf("%d tries of a lock that ends its process: %+v", made, r)
+	}
+	r = try(t, chaos.Scenario{
+		Name: "unavailable", Deadline: time.Second,
+		Try: func(context.Context, *chaos.Try) error { made++; return harness.ErrUnavailable },
+	}, chaos.Plan{Tries: 10}, "free")["free"]
+	if r.Tries != 0 || r.Skipped == "" || made != 4 {
+		t.Errorf("%d tries without a server: %+v", made-3, r)
+	}
+}
+
+// TestInterrupted: an end in the middle keeps what was finished, and Done leaves it out
+// the next time.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var seeds []uint64
+	s := &chaos.Scenario{Name: "count", Locks: ".*", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) error {
+		seeds = append(seeds, t.Seed)
+		if len(seeds) == 3 {
+			cancel()
+			<-ctx.Done()
+		}
+		return nil
+	}}
+	tries := 0
+	p := chaos.Plan{Scenarios: []*chaos.Scenario{s}, Locks: specimens[:1], Tries: 5, Seed: 7}
+	keep := func(r *harness.FaultResult) error { tries += r.Tries; return nil }
+	if err := p.Run(ctx, keep); !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v", err)
+	}
+	if tries != 2 {
+		t.Errorf("%d tries kept of a run that was interrupted in the third", tries)
+	}
+	p.Done = func(string, string) int { return tries }
+	third := seeds[2]
+	seeds = make([]uint64, 3, 8) // so that no later try is the third
+	if err := p.Run(t.Context(), keep); err != nil || tries != 5 {
+		t.Errorf("Run = %v; %d tries after it went on, want 5", err, tries)
+	}
+	if seeds[3] != third {
+		t.Error("the third try has another seed the next time")
+	}
+}
+
+// TestPause: a process that is paused does nothing, and goes on.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	r := try(t, chaos.Scenario{
+		Name: "pause", Deadline: 20 * time.Second,
+		Try: func(ctx context.Context, t *chaos.Try) error {
+			h, err := t.Host()
+			if err != nil {
+				return err
+			}
+			s := t.Subjects[0]
+			w, err := h.Open(ctx, s, harness.Endpoint{})
+			if err == nil {
+				err = w.Loop(ctx, chaos.Loop{Hold: time.Millisecond})
+			}
+			if err == nil {
+				err = t.Until(ctx, "a grant", func() bool { return s.AwaitGrant(ctx, 0) })
+			}
+			if err == nil {
+				err = h.Pause()
+			}
+			t.Sleep(ctx, 50*time.Millisecond) // what was on its way comes
+			n := len(s.Events())
+			t.Sleep(ctx, 100*time.Millisecond)
+			if more := len(s.Events()) - n; more > 0 {
+				s.Show(harness.Misled, "%d events of a paused process", more)
+			}
+			if err == nil {
+				err = h.Resume()
+			}
+			if err == nil && !s.AwaitGrant(ctx, t.Now()) {
+				s.Show(harness.Misled, "nothing after it was resumed")
+			}
+			return err
+		},
+	}, chaos.Plan{}, "free")["free"]
+	if r.Tries != 1 || len(r.Seen) != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestNothingLeft: tries leave no process, file or port behind.
+func TestNothingLeft(t *testing.T) {
+	tries := 6
+	if n, err := strconv.Atoi(os.Getenv("LOCKLAB_TRIES")); err == nil {
+		tries = n
+	}
+	s := chaos.Scenario{
+		Name: "many", Deadline: 10 * time.Second,
+		Try: func(ctx context.Context, t *chaos.Try) error {
+			if err := loops(ctx, t, chaos.Loop{Hold: time.Millisecond, Think: time.Millisecond}); err != nil {
+				return err
+			}
+			h, err := t.Host()
+			if err == nil && t.Number%3 == 1 {
+				err = h.Pause()
+			}
+			if err == nil && t.Number%3 == 2 {
+				h.Kill()
+			}
+			return err
+		},
+	}
+	try(t, s, chaos.Plan{}, "free") // what stays is there after the first
+	before := opened(t)
+	leaktest.All(t)
+	try(t, s, chaos.Plan{Tries: tries}, "free", "hang")
+	if after := opened(t); after > before {
+		t.Errorf("%d open files and child processes after %d tries, %d before", after, tries, before)
+	}
+}
+
+// opened counts the open files of this process, and its children.
+func opened(t *testing.T) int {
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	return len(files) + len(chaos.Children(os.Getpid()))
+}

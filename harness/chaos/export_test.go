@@ -1,0 +1,4 @@
+package chaos
+
+// Children is children for tests.
+var Children = children

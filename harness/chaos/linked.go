@@ -1,0 +1,174 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+)
+
+// LinkedOptions is how a Linked is made up. The zero value has the ticks and limits of
+// ZooKeeper's sample configuration.
+type LinkedOptions struct {
+	Servers   int           // 0 is 3
+	TickTime  time.Duration // 0 is 2 s
+	SyncLimit int           // in ticks; 0 is 5
+}
+
+// A Linked is a ZooKeeper ensemble of which any server can be cut off from the others,
+// while clients reach it as before. Its methods may be called by any goroutine.
+type Linked struct {
+	server *backend.Server
+	follow *links // by which a server follows another
+	votes  *links // by which they elect
+
+	mu      sync.Mutex
+	deposed map[int]bool // since the last Heal
+}
+
+// links are proxies between servers.
+type links struct {
+	mu      sync.Mutex
+	proxies map[[2]int]*faultproxy.Proxy // by the servers from which and to which they lead
+	servers map[int]string               // to which addresses
+}
+
+func newLinks() *links {
+	return &links{proxies: make(map[[2]int]*faultproxy.Proxy), servers: make(map[int]string)}
+}
+
+// StartLinked starts a new ensemble, which the caller must Stop, whatever
+// LOCKLAB_ZOOKEEPER says. The error wraps [harness.ErrUnavailable] if there is no
+// program to start.
+func StartLinked(ctx context.Context, o LinkedOptions) (*Linked, error) {
+	if o.TickTime == 0 {
+		o.TickTime = 2 * time.Second
+	}
+	if o.SyncLimit == 0 {
+		o.SyncLimit = 5
+	}
+	e := &Linked{follow: newLinks(), votes: newLinks(), deposed: make(map[int]bool)}
+	server, err := backend.StartEnsembleOf(ctx, backend.EnsembleOptions{
+		Servers: o.Servers, TickTime: o.TickTime, SyncLimit: o.SyncLimit,
+		Link: e.follow.add, Elect: e.votes.add,
+	})
+	if err != nil {
+		e.follow.close()
+		e.votes.close()
+		return nil, err
+	}
+	e.server = server
+	return e, nil
+}
+
+// add puts a proxy between two servers, in place of one for ports that were taken.
+func (l *links) add(from, to int, addr string) (string, error) {
+	p, err := faultproxy.New(addr, faultproxy.Unread, faultproxy.Options{
+		Await: 5 * time.Second,
+		Edit:  func(_ faultproxy.Direction, raw []byte) []byte { return l.callBack(from, to, raw) },
+	})
+	if err != nil {
+		return "", err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	way := [2]int{from, to}
+	if old := l.proxies[way]; old != nil {
+		defer old.Close()
+	}
+	l.proxies[way], l.servers[to] = p, addr
+	return p.Addr(), nil
+}
+
+// callBack puts the address of a proxy into what a server says first that elects: its own
+// address, by which one of a greater number calls it back, past the proxies. The two
+// ports have the same number of digits, since the system chooses both.
+func (l *links) callBack(from, to int, raw []byte) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own, back := l.servers[from], l.proxies[[2]int{to, from}]
+	if own == "" || back == nil || len(own) != len(back.Addr()) {
+		return raw
+	}
+	return bytes.Replace(raw, []byte(own), []byte(back.Addr()), 1)
+}
+
+// all returns the proxies.
+func (l *links) all() map[[2]int]*faultproxy.Proxy {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.proxies)
+}
+
+func (l *links) close() {
+	for _, p := range l.all() {
+		p.Close()
+	}
+}
+
+// part lets vanish what a server and the others tell each other.
+func (l *links) part(server int) {
+	for way, p := range l.all() {
+		if way[0] == server || way[1] == server {
+			p.Partition(true)
+		}
+	}
+}
+
+// Server returns the servers. Stop of the Linked is theirs, too.
+func (e *Linked) Server() *backend.Server { return e.server }
+
+// Isolate cuts a server off: what it and the others tell each other vanishes, and
+// neither side hears of it. It goes on answering what it can answer alone, pings of
+// sessions and reads, until SyncLimit is over.
+func (e *Linked) Isolate(server int) {
+	e.follow.part(server)
+	e.votes.part(server)
+}
+
+// Depose breaks the connections of a leader on the side of its followers, which elect
+// another, and keeps it from hearing of that. It takes itself for the leader until
+// SyncLimit is over.
+func (e *Linked) Depose(leader int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deposed[leader] = true
+	e.votes.part(leader)
+	for way, p := range e.follow.all() {
+		if way[1] == leader {
+			p.Refuse(true)
+			p.HalfClose()
+		}
+	}
+}
+
+// Heal undoes Isolate and Depose: connections that lost something are reset, and new
+// ones are not hindered. The server that was cut off follows the others soon after, or
+// leads them if they had elected none.
+func (e *Linked) Heal() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.votes.all() {
+		p.Partition(false)
+	}
+	for way, p := range e.follow.all() {
+		p.Partition(false)
+		if e.deposed[way[1]] {
+			p.Reset() // what is left of them is half open
+			p.Refuse(false)
+		}
+	}
+	clear(e.deposed)
+}
+
+// Stop ends the servers, whatever was done to them, and then the links.
+func (e *Linked) Stop() error {
+	err := e.server.Stop()
+	e.follow.close()
+	e.votes.close()
+	return err
+}

@@ -1,0 +1,47 @@
+package chaos_test
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"locklab/harness"
+)
+
+// specimens are locks that need no server and are broken in one way each.
+var specimens = []*harness.Variant{
+	specimen("free", func(context.Context) error { return nil }),
+	specimen("hang", func(context.Context) error { select {} }),
+	specimen("crash", func(context.Context) error { os.Exit(7); return nil }),
+	specimen("refuse", func(context.Context) error { return harness.ErrNotAcquired }),
+}
+
+func specimen(name string, lock func(ctx context.Context) error) *harness.Variant {
+	return &harness.Variant{
+		Name: name, Doc: "a lock that is broken on purpose", Paper: "-", Family: harness.Redis, Status: harness.Broken,
+		Traits: harness.Traits{Needs: harness.KindRedis},
+		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return broken{lock}, nil },
+	}
+}
+
+// broken is a client, a worker of it and a lease of a specimen.
+type broken struct{ lock func(context.Context) error }
+
+func (b broken) Join(context.Context, int) (harness.Session, error) { return b, nil }
+func (b broken) Close() error                                       { return nil }
+
+func (b broken) Lock(ctx context.Context) (harness.Lease, error) {
+	if err := b.lock(ctx); err != nil {
+		return nil, err
+	}
+	return endless{}, nil
+}
+
+// endless is a lease that ends when it is released, and does not know that either.
+type endless struct{}
+
+func (endless) Unlock(context.Context) error { return nil }
+func (endless) Token() uint64                { return 0 }
+func (endless) Done() <-chan struct{}        { return nil }
+func (endless) Err() error                   { return nil }
+func (endless) Deadline() (time.Time, bool)  { return time.Time{}, false }

@@ -1,0 +1,117 @@
+package linear
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"locklab/harness/oracle"
+)
+
+// A Verdict is what is known of a history.
+type Verdict string
+
+// The verdicts.
+const (
+	Proven    Verdict = "proven"     // a lock could have done this
+	Violated  Verdict = "violated"   // no lock could
+	NotProven Verdict = "not proven" // there is no saying: see Result.Why
+)
+
+// Options bound the work. The zero value has the bounds that its fields name.
+type Options struct {
+	Operations int           // of a window: more are not proven; 0 is 10,000
+	Indefinite int           // operations of a window that have no end; 0 is 8
+	Clients    int           // of a window; 0 is 64
+	Timeout    time.Duration // for a window; 0 is 2 s
+	Total      time.Duration // for all; what is left then is not proven; 0 is 30 s
+}
+
+func (o Options) filled() Options {
+	o.Operations = cmp.Or(o.Operations, 10_000)
+	o.Indefinite = cmp.Or(o.Indefinite, 8)
+	o.Clients = cmp.Or(o.Clients, 64)
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
+	o.Total = cmp.Or(o.Total, 30*time.Second)
+	return o
+}
+
+// A Window is a part of a history, from the first call in it to the last return,
+// in ns on the clock of the history.
+type Window struct {
+	From, To   int64
+	Operations int
+}
+
+// A Result says what became of the windows of a history.
+type Result struct {
+	Verdict Verdict
+	Windows int // that the history was cut into
+	Decided int // of these
+
+	Violated Window   // the first that is, if Verdict says so
+	Why      []string // for each window that is not proven, up to 8, why
+}
+
+const mostReasons = 8
+
+// Check says whether a lock with rules r could have made the history h. It stops
+// at the first window that is violated.
+func Check(h oracle.History, r oracle.Rules, o Options) Result {
+	return check(h, r, o, few)
+}
+
+// check is Check with windows of at least size operations.
+func check(h oracle.History, r oracle.Rules, o Options, size int) Result {
+	o = o.filled()
+	r.Permits = max(1, r.Permits)
+	j := oracle.Judge(h, r)
+	windows := cut(operations(&j, r), o, size)
+	res := Result{Verdict: Proven, Windows: len(windows)}
+	state := start()
+	deadline := time.Now().Add(o.Total)
+	for _, w := range windows {
+		verdict, why := w.check(state, r, o, deadline)
+		state = w.after(state)
+		switch verdict {
+		case Violated:
+			res.Verdict, res.Violated = Violated, w.Window
+			res.Decided++
+			return res
+		case NotProven:
+			res.Verdict = NotProven
+			if len(res.Why) < mostReasons {
+				res.Why = append(res.Why, fmt.Sprintf("%v to %v: %s", since(&j, w.From), since(&j, w.To), why))
+			}
+		default:
+			res.Decided++
+		}
+	}
+	return res
+}
+
+func since(j *oracle.Judgement, at int64) time.Duration { return time.Duration(at - j.Start) }
+
+// check decides one window, which begins in state s.
+func (w *window) check(s state, r oracle.Rules, o Options, deadline time.Time) (Verdict, string) {
+	left := min(o.Timeout, time.Until(deadline))
+	switch {
+	case len(w.ops) > o.Operations:
+		return NotProven, fmt.Sprintf("%d operations between two moments in which none was under way, and %d are the most that are tried", len(w.ops), o.Operations)
+	case w.indefinite > o.Indefinite:
+		return NotProven, fmt.Sprintf("%d operations without an end, and %d are the most that are tried", w.indefinite, o.Indefinite)
+	case len(w.clients) > o.Clients:
+		return NotProven, fmt.Sprintf("%d clients, and %d are the most that are tried", len(w.clients), o.Clients)
+	case left <= 0:
+		return NotProven, "the time for all was over"
+	}
+	switch porcupine.CheckOperationsTimeout(model(s, r), w.porcupine(), left) {
+	case porcupine.Ok:
+		return Proven, ""
+	case porcupine.Illegal:
+		return Violated, ""
+	}
+	return NotProven, fmt.Sprintf("not decided in %v", left.Round(time.Millisecond))
+}

@@ -1,0 +1,268 @@
+package linear
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"locklab/harness/oracle"
+)
+
+// A simulation makes the history of a correct lock. Times are small, so that many
+// are the same.
+type simulation struct {
+	rng     *rand.Rand
+	h       oracle.History
+	idle    []int64 // by worker: from when on it may ask
+	free    int64   // from when on the server may grant the lock
+	token   uint64
+	readers bool
+}
+
+// simulate returns a history that a lock with one permit may have.
+func simulate(rng *rand.Rand) oracle.History {
+	s := simulation{rng: rng, idle: make([]int64, 2+rng.IntN(5)), readers: rng.IntN(3) == 0}
+	for range 3 + rng.IntN(14) {
+		switch n := rng.IntN(20); {
+		case n < 15:
+			s.acquire(rng.IntN(len(s.idle)))
+		case n < 18:
+			s.fail(rng.IntN(len(s.idle)))
+		case s.readers:
+			s.share()
+		}
+	}
+	if w := rng.IntN(len(s.idle)); rng.IntN(2) == 0 {
+		s.at(s.idle[w]+s.jitter(9), w, oracle.Asked, 0) // without an answer
+	}
+	s.h.Sort()
+	return s.h
+}
+
+func (s *simulation) jitter(n int64) int64 { return s.rng.Int64N(n) }
+
+func (s *simulation) at(at int64, w int, k oracle.EventKind, token uint64) *oracle.Event {
+	s.h = append(s.h, oracle.Event{At: at, Worker: w, Kind: k, Token: token})
+	return &s.h[len(s.h)-1]
+}
+
+// ask returns when worker w asks, most often while the lock is held, and when the
+// server grants it the lock.
+func (s *simulation) ask(w int, k oracle.EventKind) (asked, granted int64) {
+	asked = max(s.idle[w], s.free-s.jitter(12)+s.jitter(6))
+	s.at(asked, w, k, 0)
+	return asked, max(asked, s.free) + s.jitter(3)
+}
+
+// acquire lets w have the lock, and lose it in one way or another.
+func (s *simulation) acquire(w int) {
+	kind := oracle.Asked
+	if s.rng.IntN(4) == 0 {
+		kind = oracle.Tried
+	}
+	_, granted := s.ask(w, kind)
+	s.token += 1 + uint64(s.rng.IntN(2))
+	end := s.hold(w, granted, false)
+	if s.rng.IntN(2) == 0 {
+		s.refuse(granted, end)
+	}
+	s.free = end
+}
+
+// hold returns when the server took the lock from w, to which it was granted.
+func (s *simulation) hold(w int, granted int64, shared bool) (end int64) {
+	seen := granted + s.jitter(3)
+	s.at(seen, w, oracle.Granted, s.token).Shared = shared
+	left := seen + s.jitter(9)
+	end = left + s.jitter(4)
+	switch s.rng.IntN(10) {
+	case 0:
+		s.at(left, w, oracle.Told, 0)
+		s.idle[w] = left
+		if s.rng.IntN(2) == 0 {
+			s.at(left, w, oracle.Releasing, 0)
+			s.idle[w] = left + s.jitter(4)
+			s.at(s.idle[w], w, oracle.Released, 0).Text = "not held"
+		}
+	case 1:
+		s.at(left, w, oracle.Killed, 0)
+		s.idle[w] = left
+	case 2:
+		s.at(left, w, oracle.Releasing, 0)
+		s.idle[w] = left + s.jitter(4)
+		s.at(s.idle[w], w, oracle.Released, 0).Text = "timeout"
+	default:
+		s.at(left, w, oracle.Releasing, 0)
+		s.idle[w] = end + s.jitter(3)
+		s.at(s.idle[w], w, oracle.Released, 0)
+	}
+	return end
+}
+
+// refuse lets a worker try while the lock is held.
+func (s *simulation) refuse(from, to int64) {
+	w := s.rng.IntN(len(s.idle))
+	tried, refused := max(s.idle[w], from-s.jitter(3)), to+s.jitter(3)
+	if tried > to {
+		return
+	}
+	if moment := max(tried, from); s.rng.IntN(2) == 0 {
+		refused = moment + s.jitter(2)
+	}
+	e := s.at(tried, w, oracle.Tried, 0)
+	e.Shared = s.readers && s.rng.IntN(2) == 0
+	s.at(refused, w, oracle.Refused, 0)
+	s.idle[w] = refused
+}
+
+// fail lets w try and not know the outcome.
+func (s *simulation) fail(w int) {
+	asked, granted := s.ask(w, oracle.Asked)
+	k := oracle.Failed
+	if s.rng.IntN(3) == 0 {
+		k = oracle.Killed
+	}
+	s.idle[w] = asked + s.jitter(9)
+	s.at(s.idle[w], w, k, 0)
+	if s.rng.IntN(2) == 0 {
+		s.free = granted + s.jitter(6)
+		s.refuse(granted, s.free)
+	}
+}
+
+// share lets some workers read side by side.
+func (s *simulation) share() {
+	least, end := s.token+1, s.free
+	for w := range s.idle {
+		if s.rng.IntN(2) == 0 {
+			asked, granted := s.ask(w, oracle.Asked)
+			s.h[len(s.h)-1].Shared = true
+			s.token = least + uint64(s.rng.IntN(3)) // that of readers is in any order
+			end = max(end, s.hold(w, max(asked, granted), true))
+		}
+	}
+	s.free, s.token = end, least+2
+}
+
+// A mutator breaks a history, most often.
+type mutator struct {
+	name string
+	do   func(rng *rand.Rand, h oracle.History) oracle.History
+}
+
+// pick returns the index of an event of one of kinds, or -1.
+func pick(rng *rand.Rand, h oracle.History, kinds ...oracle.EventKind) int {
+	var found []int
+	for i := range h {
+		if slices.Contains(kinds, h[i].Kind) {
+			found = append(found, i)
+		}
+	}
+	if len(found) == 0 {
+		return -1
+	}
+	return found[rng.IntN(len(found))]
+}
+
+// on makes a mutator of one event.
+func on(do func(rng *rand.Rand, h oracle.History, i int) oracle.History, kinds ...oracle.EventKind) func(*rand.Rand, oracle.History) oracle.History {
+	return func(rng *rand.Rand, h oracle.History) oracle.History {
+		if i := pick(rng, h, kinds...); i >= 0 {
+			h = do(rng, h, i)
+		}
+		return h
+	}
+}
+
+// neighbour returns the next event of i's worker in direction d, or -1.
+func neighbour(h oracle.History, i, d int) int {
+	for k := i + d; k >= 0 && k < len(h); k += d {
+		if h[k].Worker == h[i].Worker {
+			return k
+		}
+	}
+	return -1
+}
+
+// move sets the time of event i within those of its worker.
+func move(h oracle.History, i int, by int64) {
+	at := h[i].At + by
+	if k := neighbour(h, i, -1); k >= 0 {
+		at = max(at, h[k].At)
+	}
+	if k := neighbour(h, i, 1); k >= 0 {
+		at = min(at, h[k].At)
+	}
+	h[i].At = at
+}
+
+var mutators = []mutator{
+	{"a grant sooner", on(func(rng *rand.Rand, h oracle.History, i int) oracle.History {
+		move(h, i, -1-rng.Int64N(12))
+		return h
+	}, oracle.Granted)},
+	{"an end later", on(func(rng *rand.Rand, h oracle.History, i int) oracle.History {
+		move(h, i, 1+rng.Int64N(12))
+		return h
+	}, oracle.Releasing, oracle.Released, oracle.Told, oracle.Killed)},
+	{"a call later", on(func(rng *rand.Rand, h oracle.History, i int) oracle.History {
+		move(h, i, 1+rng.Int64N(12))
+		return h
+	}, oracle.Asked, oracle.Tried)},
+	{"a refusal moved", on(func(rng *rand.Rand, h oracle.History, i int) oracle.History {
+		by := rng.Int64N(60) - 30
+		h[i].At += by
+		if k := neighbour(h, i, -1); k >= 0 {
+			h[k].At += by
+		}
+		return h
+	}, oracle.Refused)},
+	{"an end is missing", on(func(_ *rand.Rand, h oracle.History, i int) oracle.History {
+		if k := neighbour(h, i, 1); k >= 0 && h[k].Kind == oracle.Released {
+			h = slices.Delete(h, k, k+1)
+		}
+		return slices.Delete(h, i, i+1)
+	}, oracle.Releasing, oracle.Told, oracle.Killed)},
+	{"granted twice", on(func(rng *rand.Rand, h oracle.History, i int) oracle.History {
+		e := h[i]
+		e.Worker, e.At, e.Token = 90, e.At+rng.Int64N(9), e.Token+uint64(rng.IntN(2))
+		return append(h, e)
+	}, oracle.Granted)},
+	{"tokens exchanged", on(func(rng *rand.Rand, h oracle.History, i int) oracle.History {
+		k := pick(rng, h, oracle.Granted)
+		h[i].Token, h[k].Token = h[k].Token, h[i].Token
+		return h
+	}, oracle.Granted)},
+	{"a token repeated", on(func(rng *rand.Rand, h oracle.History, i int) oracle.History {
+		h[i].Token = h[pick(rng, h, oracle.Granted)].Token
+		return h
+	}, oracle.Granted)},
+	{"refused", func(rng *rand.Rand, h oracle.History) oracle.History {
+		at := h[0].At + rng.Int64N(1+h[len(h)-1].At-h[0].At)
+		return append(h, oracle.Event{At: at, Worker: 91, Kind: oracle.Tried, Shared: rng.IntN(4) == 0},
+			oracle.Event{At: at + rng.Int64N(3), Worker: 91, Kind: oracle.Refused})
+	}},
+	{"refused, not failed", on(func(_ *rand.Rand, h oracle.History, i int) oracle.History {
+		h[i].Kind = oracle.Refused
+		return h
+	}, oracle.Failed)},
+	{"failed, not refused", on(func(_ *rand.Rand, h oracle.History, i int) oracle.History {
+		h[i].Kind = oracle.Failed
+		return h
+	}, oracle.Refused)},
+	{"a writer, not a reader", on(func(_ *rand.Rand, h oracle.History, i int) oracle.History {
+		h[i].Shared = !h[i].Shared
+		return h
+	}, oracle.Granted)},
+	{"a late grant", on(func(_ *rand.Rand, h oracle.History, i int) oracle.History {
+		h[i].Deadline, h[i].Token = max(1, h[i].At-1), 1
+		return h
+	}, oracle.Granted)},
+}
+
+func dump(h oracle.History) (s string) {
+	for _, e := range h {
+		s += fmt.Sprintf("%d %d %s token %d shared %v %s\n", e.At, e.Worker, e.Kind, e.Token, e.Shared, e.Text)
+	}
+	return s
+}

@@ -1,0 +1,170 @@
+package linear
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/anishathalye/porcupine"
+
+	"locklab/harness/oracle"
+)
+
+// never is the return of an operation that has none.
+const never = math.MaxInt64
+
+// An operation is one of the history: it took effect from call to ret.
+type operation struct {
+	input
+	worker    int
+	call, ret int64
+}
+
+// operations returns those of a history. Of a lock with one permit a grant comes
+// after all holds before it began to end, and a release before the next grant has
+// returned, in every order that a lock allows. So their times are narrowed to that:
+// the answer stays the same, and there are more moments at which to cut.
+func operations(j *oracle.Judgement, r oracle.Rules) []operation {
+	ops := raw(j, r)
+	if r.Permits > 1 {
+		return ops
+	}
+	// raw has two for each hold, in the order of holds.
+	ended := [2]int64{math.MinInt64, math.MinInt64} // all holds so far; those of writers
+	for i := range j.Holds {
+		h, op := &j.Holds[i], &ops[2*i]
+		op.call = min(max(op.call, ended[kindOf(h)]), op.ret)
+		ended[0] = max(ended[0], h.Releasing)
+		if !h.Shared {
+			ended[1] = max(ended[1], h.Releasing)
+		}
+	}
+	next := [2]int64{never, never}
+	for i := len(j.Holds) - 1; i >= 0; i-- {
+		h, op := &j.Holds[i], &ops[2*i+1]
+		op.ret = max(op.call, min(op.ret, next[kindOf(h)]))
+		next[0] = h.Acquired
+		if !h.Shared {
+			next[1] = h.Acquired
+		}
+	}
+	return ops
+}
+
+// kindOf returns 0 for a hold that excludes all others, and 1 for one that
+// excludes writers.
+func kindOf(h *oracle.Held) int {
+	if h.Shared {
+		return 1
+	}
+	return 0
+}
+
+// raw returns the operations as they were seen: a grant and a release for each
+// hold, and then the other attempts.
+func raw(j *oracle.Judgement, r oracle.Rules) []operation {
+	ops := make([]operation, 0, 2*len(j.Holds))
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		in := input{kind: acquire, shared: h.Shared, token: h.Token}
+		if h.Late {
+			in.token = 0
+		}
+		out := input{kind: release, shared: h.Shared}
+		if h.Acquired == h.Releasing {
+			in.point = strconv.Itoa(i) + ","
+			out.point = in.point
+		}
+		end := h.Releasing
+		if h.Open {
+			end = never // nothing is after it, whatever its time
+		}
+		ops = append(ops, operation{in, h.Worker, h.Requested, h.Acquired},
+			operation{out, h.Worker, end, max(end, h.Released)})
+	}
+	for i := range j.Holds {
+		if h := &j.Holds[i]; h.Late {
+			ops = append(ops, operation{input{kind: attempt, shared: h.Shared}, h.Worker, h.Requested, never})
+		}
+	}
+	for i := range j.Attempts {
+		a := &j.Attempts[i]
+		switch {
+		case a.Outcome == oracle.Not && !r.Spurious:
+			ops = append(ops, operation{input{kind: refuse, shared: a.Shared}, a.Worker, a.Asked, a.Answered})
+		case a.Outcome == oracle.Unknown || a.Outcome == oracle.Pending:
+			ops = append(ops, operation{input{kind: attempt, shared: a.Shared}, a.Worker, a.Asked, never})
+		}
+	}
+	return ops
+}
+
+// A window is a part of a history.
+type window struct {
+	Window
+	ops        []operation
+	indefinite int
+	clients    map[int]bool
+}
+
+// few operations are decided at once rather than one at a time.
+const few = 200
+
+// cut cuts ops into windows of size operations or more, at moments in which no
+// operation is under way: all before are over, so that the state of the lock is
+// known. Attempts without a known outcome are under way for ever; what they may do
+// to later windows is in the state that these begin with.
+func cut(ops []operation, o Options, size int) []*window {
+	ops = slices.DeleteFunc(slices.Clone(ops), func(op operation) bool { return op.call == never })
+	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.call, b.call) })
+	var ws []*window
+	var w *window
+	busy := int64(math.MinInt64) // until when an operation is under way
+	for _, op := range ops {
+		if w == nil || op.call > busy && (len(w.ops) >= min(size, o.Operations) || w.indefinite > 0 || len(w.clients) >= o.Clients) {
+			w = &window{Window: Window{From: op.call, To: op.call}, clients: make(map[int]bool)}
+			ws = append(ws, w)
+		}
+		w.add(op)
+		if op.kind != attempt {
+			busy = max(busy, op.ret)
+		}
+	}
+	return ws
+}
+
+func (w *window) add(op operation) {
+	w.ops = append(w.ops, op)
+	w.Operations++
+	w.clients[op.worker] = true
+	if op.ret == never {
+		w.indefinite++
+		w.To = max(w.To, op.call)
+	} else {
+		w.To = max(w.To, op.ret)
+	}
+}
+
+// after returns the state after w, which began in s.
+func (w *window) after(s state) state {
+	for _, op := range w.ops {
+		switch op.kind {
+		case acquire:
+			s.hold(op.input)
+		case attempt:
+			s.unknown = true
+		default:
+			s, _ = s.step(op.input, 1, false)
+		}
+	}
+	return s
+}
+
+func (w *window) porcupine() []porcupine.Operation {
+	ops := make([]porcupine.Operation, len(w.ops))
+	for i, op := range w.ops {
+		ops[i] = porcupine.Operation{ClientId: i, Input: op.input, Call: op.call, Return: op.ret}
+	}
+	return ops
+}

@@ -1,0 +1,77 @@
+package backend
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // for the source of the shim
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/child"
+)
+
+//go:embed c/clock.c
+var clockSource []byte
+
+const (
+	clockName    = "clock" // of the file in a server's directory that its clock is set by
+	clockLibrary = "clock.so"
+	clockSize    = 16 // the offset in nanoseconds, and the process id of its reader
+	clockEnv     = "LOCKLAB_CLOCK"
+)
+
+// BuildClockShim builds, in dir, a library by which the wall clock of a server can be
+// set, for RedisOptions.Preload, and returns its path. The error wraps
+// [harness.ErrUnavailable] where there is no Linux or no C compiler that works, which is
+// $CC, or else cc.
+func BuildClockShim(ctx context.Context, dir string) (path string, err error) {
+	if runtime.GOOS != "linux" {
+		return "", fmt.Errorf("%w: clocks of servers can be set on Linux only", harness.ErrUnavailable)
+	}
+	words := strings.Fields(cmp.Or(strings.TrimSpace(os.Getenv("CC")), "cc"))
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return "", fmt.Errorf("%w: no C compiler, which the clock of a server is set by: %w: install gcc or clang, or name one in CC", harness.ErrUnavailable, err)
+	}
+	source := filepath.Join(dir, "clock.c")
+	if err := os.WriteFile(source, clockSource, 0o600); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, clockLibrary)
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], "-std=c11", "-O2", "-shared", "-fPIC", "-o", path, source)...)
+	said, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %s does not build the library that a server's clock is set by: %w: %s", harness.ErrUnavailable, words[0], err, child.LastWords(string(said)))
+	}
+	return path, nil
+}
+
+// clockEnviron makes the file that sets the clock of m, and returns what tells the shim
+// of it.
+func clockEnviron(m member) (string, error) {
+	path := filepath.Join(m.dir, clockName)
+	return clockEnv + "=" + path, os.WriteFile(path, make([]byte, clockSize), 0o600)
+}
+
+// SetClock sets the wall clock of server i to that of this machine plus offset, at once
+// and also if the server is stopped or killed; its monotonic clock goes on. It is for
+// servers that were started with RedisOptions.Clock, or with the library of
+// [BuildClockShim]. The offset holds until it is set again, also after a Restart.
+func (s *Server) SetClock(i int, offset time.Duration) error {
+	g, err := s.hurt(i)
+	if err != nil {
+		return err
+	}
+	if err := g.setClock(i, offset); err != nil {
+		return fmt.Errorf("backend: the clock of %s server %d: %w", g.kind.Name, i, err)
+	}
+	return nil
+}

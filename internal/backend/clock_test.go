@@ -1,0 +1,220 @@
+//go:build linux || darwin || freebsd
+
+package backend
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// startClocked starts servers whose clocks can be set.
+func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
+	t.Helper()
+	need(t, harness.KindRedis)
+	o.Clock = true
+	s, err := startRedisOf(t.Context(), sys, o)
+	needClock(t, err)
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// needClock skips t, or fails it on Linux where servers are required, if clocks cannot
+// be set.
+func needClock(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, harness.ErrUnavailable) && !(runtime.GOOS == "linux" && Required(harness.KindRedis)) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// aheadOf returns by how much a server's clock is ahead of this machine's, to the
+// second: it lies between the two.
+func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
+	t.Helper()
+	c, err := net.Dial("tcp", s.group.servers[i].addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	before := time.Now()
+	if _, err := io.WriteString(c, "TIME\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for r := bufio.NewReader(c); len(words) < 5; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		words = append(words, strings.TrimSpace(line))
+	}
+	after := time.Now()
+	sec, err1 := strconv.ParseInt(words[2], 10, 64)
+	usec, err2 := strconv.ParseInt(words[4], 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(sec, usec*1000)
+	// Its microseconds are cut off.
+	return at.Sub(after) - time.Microsecond, at.Sub(before) + time.Microsecond
+}
+
+// TestSetClock steps a server's clock forward and back, by more and less than a second.
+func TestSetClock(t *testing.T) {
+	sys := lab(t)
+	s := startClocked(t, sys, RedisOptions{Replicas: 1, Persistence: EverySecond})
+	wantReply(t, s, 0, "OK", "SET", "long", "x", "PX", "3600000")
+	wantReply(t, s, 0, "OK", "SET", "kept", "x")
+	pid := s.PID(0)
+	ahead := func(want time.Duration) {
+		t.Helper()
+		if from, to := aheadOf(t, s, 0); from > want || to < want {
+			t.Errorf("the clock is ahead by %v to %v, want %v", from, to, want)
+		}
+	}
+	set := func(offset time.Duration) {
+		t.Helper()
+		if err := s.SetClock(0, offset); err != nil {
+			t.Fatal(err)
+		}
+		ahead(offset)
+	}
+	ahead(0)
+	for _, offset := range []time.Duration{
+		300 * time.Millisecond, 59 * time.Minute, -90 * time.Second, -400 * time.Millisecond, -24 * time.Hour, 0,
+	} {
+		set(offset)
+		wantReply(t, s, 0, "keys=2", "INFO", "keyspace")
+	}
+	set(61 * time.Minute)
+	if reply, err := ask(s, 0, 10*time.Second, "GET", "long"); err == nil {
+		t.Errorf("a key whose time is over by the clock is %q", reply)
+	}
+	wantReply(t, s, 0, "keys=1", "INFO", "keyspace") // the other one
+	if from, to := aheadOf(t, s, 1); from > 0 || to < 0 {
+		t.Errorf("the clock of the other server is ahead by %v to %v", from, to)
+	}
+	if s.PID(0) != pid || !alive(pid) {
+		t.Error("the server has crashed")
+	}
+	// A restart is in the same time.
+	if err := s.Restart(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	ahead(61 * time.Minute)
+	set(-time.Hour)
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	wantEmpty(t, sys.temp)
+	if err := s.SetClock(0, 0); !errors.Is(err, errStopped) {
+		t.Errorf("SetClock after Stop = %v", err)
+	}
+}
+
+// TestClockPreloaded: a library that was built once serves many, and one that is another
+// is found out.
+func TestClockPreloaded(t *testing.T) {
+	dir := t.TempDir()
+	path, err := BuildClockShim(t.Context(), dir)
+	needClock(t, err)
+	s := mustStartRedisOf(t, lab(t), RedisOptions{Preload: path})
+	if err := s.SetClock(0, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if from, to := aheadOf(t, s, 0); from > time.Hour || to < time.Hour {
+		t.Errorf("the clock is ahead by %v to %v, want an hour", from, to)
+	}
+	for preload, want := range map[string]error{"": harness.ErrUsage, filepath.Join(dir, "none.so"): errClock} {
+		s := mustStartRedisOf(t, lab(t), RedisOptions{Preload: preload})
+		if err := s.SetClock(0, time.Hour); !errors.Is(err, want) {
+			t.Errorf("preloaded %q: %v, want %v", preload, err, want)
+		}
+	}
+}
+
+// TestClockShim: seconds and nanoseconds that a program is given belong together, however
+// the offset carries from one to the other.
+func TestClockShim(t *testing.T) {
+	dir := t.TempDir()
+	path, err := BuildClockShim(t.Context(), dir)
+	needClock(t, err)
+	file, err := clockEnviron(member{dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const reader = 7
+	text := make([]byte, clockSize)
+	for _, offset := range []time.Duration{0, 1, time.Second - 1, 1 - time.Second, -time.Second, -1} {
+		binary.NativeEndian.PutUint64(text[8:], reader)
+		if err := os.WriteFile(filepath.Join(dir, clockName), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := setClock(dir, reader, offset); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "date", "+%s %N")
+		cmd.Env = append(os.Environ(), "LD_PRELOAD="+path, file)
+		before := time.Now()
+		out, err := cmd.Output()
+		after := time.Now()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds, rest, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+		sec, err1 := strconv.ParseInt(seconds, 10, 64)
+		nsec, err2 := strconv.ParseInt(rest, 10, 64)
+		if err := errors.Join(err1, err2); err != nil || nsec < 0 || nsec >= 1e9 {
+			t.Fatalf("with %v the time is %q (%v)", offset, out, err)
+		}
+		if at := time.Unix(sec, nsec); at.Before(before.Add(offset)) || at.After(after.Add(offset)) {
+			t.Errorf("with %v the time is %v, between %v and %v", offset, at, before, after)
+		}
+	}
+}
+
+// TestNoCompiler: what is missing is said, and nothing is left behind.
+func TestNoCompiler(t *testing.T) {
+	need(t, harness.KindRedis)
+	for name, want := range map[string]string{
+		"/nonexistent/cc": "install gcc or clang",
+		"false":           "false does not build",
+	} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Setenv("CC", name)
+			sys := lab(t)
+			_, err := startRedisOf(t.Context(), sys, RedisOptions{Clock: true})
+			if !errors.Is(err, harness.ErrUnavailable) || !strings.Contains(err.Error(), want) {
+				t.Errorf("error is %v, want ErrUnavailable with %q", err, want)
+			}
+			wantEmpty(t, sys.temp)
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := BuildClockShim(ctx, t.TempDir()); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v, want context.Canceled", err)
+	}
+}

@@ -1,0 +1,180 @@
+package faultproxy_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+	"locklab/internal/leaktest"
+)
+
+// forget: connections of now are silent for ever, and new ones work.
+func forget(t *testing.T, addr string) {
+	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+	key := newKey()
+	c, waiting := connect(t, p.Addr()), connect(t, p.Addr())
+	c.must(t, "+PONG", "PING")
+	fmt.Fprintf(waiting, "BLPOP %s 0\r\n", key)
+	for p.Seen("blpop") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	p.Forget()
+	silent(t, c, "INCR "+key)
+	direct.must(t, "$-1", "GET %s", key) // no request arrives
+	next := connect(t, p.Addr())
+	for {
+		next.must(t, ":1", "RPUSH %s x", key) // a reply for the one that waits
+		if n, err := next.say("LLEN %s", key); err != nil || n == ":0\r\n" {
+			break
+		}
+		next.must(t, ":1", "DEL %s", key) // it waits from now on, perhaps
+	}
+	waiting.SetDeadline(time.Now().Add(aWhile))
+	if line, err := waiting.ReadString('\n'); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a reply arrives: %q, %v", line, err)
+	}
+	p.Partition(true)
+	p.Partition(false) // heals others only
+	silent(t, c, "PING")
+	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("ping")})
+	silent(t, c, "PING")
+	connect(t, p.Addr()).broken(t, "PING")
+	done(t, i)
+	p.Reset()
+	c.broken(t, "PING")
+}
+
+// TestForgotten: of a silent connection neither side hears that the other has closed
+// it, and when both have nothing is left.
+func TestForgotten(t *testing.T) {
+	leaktest.All(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := start(t, l.Addr().String(), faultproxy.Unread, nil)
+	for _, first := range []string{"client", "server"} {
+		client := connect(t, p.Addr())
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		b := []byte{1}
+		if _, err := client.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(server, b); err != nil {
+			t.Fatal(err)
+		}
+		p.Forget()
+		closes, other := net.Conn(client), server
+		if first == "server" {
+			closes, other = server, client
+		}
+		closes.Close()
+		other.SetReadDeadline(time.Now().Add(aWhile))
+		if _, err := other.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the other side hears that the %s has closed: %v", first, err)
+		}
+		if p.Conns() != 1 {
+			t.Errorf("%d connections, want the one that is half open", p.Conns())
+		}
+		other.Close()
+		for end := time.Now().Add(patience); p.Conns() > 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("a connection that both sides have closed is left")
+			}
+		}
+	}
+}
+
+// TestRedirect: new connections go to the other server, open ones stay until they are
+// reset.
+func TestRedirect(t *testing.T) {
+	leaktest.All(t)
+	s, err := backend.StartSeveral(t.Context(), harness.KindRedis, 2)
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Stop()
+	if !s.Owned() {
+		t.Skip("there may be one server only")
+	}
+	a, b := s.Endpoint().Addrs[0][0], s.Endpoint().Addrs[1][0]
+	key := newKey()
+	for addr, value := range map[string]string{a: "5", b: "9"} {
+		connect(t, addr).must(t, "+OK", "SET %s %s", key, value)
+	}
+	p := start(t, a, faultproxy.Redis, nil)
+	old := connect(t, p.Addr())
+	old.must(t, ":6", "INCR %s", key)
+	p.Redirect(b)
+	connect(t, p.Addr()).must(t, ":10", "INCR %s", key)
+	old.must(t, ":7", "INCR %s", key)
+	p.Reset()
+	old.broken(t, "PING")
+	connect(t, p.Addr()).must(t, ":11", "INCR %s", key)
+}
+
+// TestRedirectWhileDialling: a connection that waits for a server goes to the new one.
+func TestRedirectWhileDialling(t *testing.T) {
+	addr := redisAt(t)
+	nothing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing.Close()
+	p, err := faultproxy.New(nothing.Addr().String(), faultproxy.Redis, faultproxy.Options{Await: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	c := connect(t, p.Addr())
+	time.Sleep(30 * time.Millisecond)
+	p.Redirect(addr)
+	c.must(t, "+PONG", "PING")
+}
+
+// jitter: messages are late by what the seed says at least, in their order.
+func jitter(t *testing.T, addr string) {
+	const most, seed, n = 40 * time.Millisecond, 7, 12
+	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
+		p := start(t, addr, faultproxy.Redis, nil)
+		connect(t, p.Addr()).must(t, "+PONG", "PING") // another connection's draws are its own
+		c := connect(t, p.Addr())
+		c.must(t, "+PONG", "PING")
+		p.Jitter(d, most, seed)
+		draws := rand.New(rand.NewPCG(seed, 2<<1|uint64(d)))
+		for range n {
+			late := time.Duration(draws.Int64N(int64(most)))
+			began := time.Now()
+			c.must(t, "+PONG", "PING")
+			if took := time.Since(began); took < late {
+				t.Errorf("%v: a reply after %v, want %v at least", d, took, late)
+			}
+		}
+		key := newKey()
+		fmt.Fprint(c, strings.Repeat("INCR "+key+"\r\n", n))
+		for i := range n {
+			c.next(t, fmt.Sprintf(":%d", i+1))
+		}
+		c.must(t, ":1", "DEL %s", key)
+		p.Jitter(d, time.Hour, seed)
+		silent(t, c, "PING")
+		p.Jitter(d, 0, 0)
+		connect(t, p.Addr()).must(t, "+PONG", "PING")
+	}
+}
