@@ -57,7 +57,7 @@ func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b survival.Row) int {
-		return cmp.Or(rank(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rank(a.Violations > 0, b.Violations > 0))
+		return cmp.Or(rank(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rank(a.Broken > 0, b.Broken > 0))
 	})
 	drawn := 0
 	for _, row := range rows {
@@ -151,14 +151,17 @@ var (
 // shape, and a ! if it was not expected.
 func outcome(r survival.Row) safetyCell {
 	c := safetyCell{Long: r.Reading()}
-	violated := r.Violations > 0
+	violated := r.Broken > 0
 	switch {
 	case r.Verdict == survival.NotTested:
 		c.Mark, c.Text = "?", "not tested"
 	case violated:
-		c.Mark, c.Kind, c.Figure = "▲", "harm", numfmt.Number(r.Violations)
-		c.Text = string(r.Verdict) + ": " + perThousand(r) + " violations in 1000"
+		c.Mark, c.Kind, c.Figure = "▲", "harm", numfmt.Number(r.Broken)
+		c.Text = string(r.Verdict) + ": " + harmNames(r.Seen) + ", " + c.Figure + " in 1000"
 	case len(r.Seen) > 0:
+		if r.Violations > 0 {
+			c.Figure = numfmt.Number(r.Violations)
+		}
 		c.Mark, c.Kind, c.Text = "△", "lesser", string(r.Verdict)+": "+harmNames(r.Seen)
 	case r.Verdict == survival.NotShown:
 		c.Mark, c.Text = "○", "not shown"

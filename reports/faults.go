@@ -82,15 +82,15 @@ func safetyOf(run *resultfile.Run) *safety {
 	return s
 }
 
-// worst returns the most violations in 1000 faults that a scenario showed.
+// worst returns in how many of 1000 faults of a scenario a guarantee broke, at the most.
 func (s *survivor) worst() (most float64) {
 	if row, ok := s.worstRow(); ok {
-		most = row.Violations
+		most = row.Broken
 	}
 	return most
 }
 
-// worstRow returns the row with the most violations; of none of them that of the
+// worstRow returns the row with the most broken guarantees; of none of them that of the
 // fewest tries, after which the most may have been missed.
 func (s *survivor) worstRow() (worst survival.Row, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
@@ -98,7 +98,7 @@ func (s *survivor) worstRow() (worst survival.Row, ok bool) {
 		if row.Verdict == survival.NotTested {
 			continue
 		}
-		if !ok || row.Violations > worst.Violations || row.Violations == worst.Violations && row.Bound > worst.Bound {
+		if !ok || row.Broken > worst.Broken || row.Broken == worst.Broken && row.BrokenBound > worst.BrokenBound {
 			worst, ok = row, true
 		}
 	}
@@ -130,7 +130,7 @@ func (s *survivor) Sentence() string {
 // answer says in a few sentences how many locks survive what.
 func (s *safety) answer() string {
 	if !s.Tried() {
-		return fmt.Sprintf("Not tested: no failure scenario was tried, so there is no saying what %s here survive.", numfmt.Plural(len(s.Locks), "lock"))
+		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here, so what %s is not known.", numfmt.Plural(len(s.Locks), "lock"), numfmt.Choose(len(s.Locks), "it survives", "they survive"))
 	}
 	byStrength := make(map[survival.Strength][]string)
 	for _, l := range s.Locks {

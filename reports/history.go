@@ -136,6 +136,8 @@ const (
 	faultLine   = vg.Length(13)
 	historyFoot = vg.Length(50)
 	faultRows   = 3
+
+	spare = 1.2 // of the width of a text at the edge: a reader's typeface may be wider
 )
 
 // picture draws s.
@@ -169,10 +171,8 @@ func (s *story) shown() (out []oracle.Event) {
 	return out
 }
 
-// at formats a time from the beginning of the picture.
-func (s *story) at(t int64) string {
-	return numfmt.Number(float64(t-s.from)/1e6) + nb + "ms"
-}
+// at formats a time from the beginning of the history, as its findings do.
+func (s *story) at(t int64) string { return numfmt.Nanos(float64(t - s.Start)) }
 
 func (s *story) body(c draw.Canvas) error {
 	field := c
@@ -206,8 +206,8 @@ func (s *story) body(c draw.Canvas) error {
 // scale draws the time axis.
 func (s *story) scale(c, field draw.Canvas, x func(int64) vg.Length) {
 	st := typeset(8.5, muted, draw.XCenter, draw.YTop)
-	for _, t := range linearTicks(0, float64(s.to-s.from)/1e6, func(v float64) string { return numfmt.Number(v) + nb + "ms" }) {
-		at := x(s.from + int64(t.Value*1e6))
+	for _, t := range linearTicks(float64(s.from-s.Start), float64(s.to-s.Start), numfmt.Nanos) {
+		at := x(s.Start + int64(t.Value))
 		c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, at, field.Min.Y, at, field.Max.Y)
 		c.FillText(st, vg.Point{X: at, Y: field.Min.Y - 3}, t.Label)
 	}
@@ -231,7 +231,7 @@ func (s *story) faults(c, field draw.Canvas, x func(int64) vg.Length) {
 		text = shorten(st, text, 260)
 		at := x(e.At)
 		c.StrokeLine2(draw.LineStyle{Color: hue.rgba(), Width: vg.Points(1), Dashes: []vg.Length{3, 2}}, at, field.Min.Y, at, field.Max.Y+2)
-		left := min(at+3, c.Max.X-st.Width(text))
+		left := min(at+3, c.Max.X-st.Width(text)*spare)
 		for row := range ends {
 			if left > ends[row] {
 				y := field.Max.Y + (vg.Length(row)+0.5)*faultLine
@@ -279,7 +279,7 @@ func (s *story) marks(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.
 	ends := make(map[int]vg.Length)
 	word := func(e oracle.Event, text string, hue token) {
 		st := typeset(7.5, hue, draw.XLeft, draw.YCenter)
-		at := min(x(e.At), c.Max.X-st.Width(text))
+		at := min(x(e.At), c.Max.X-st.Width(text)*spare)
 		if at > ends[e.Worker] {
 			c.FillText(st, vg.Point{X: at, Y: middle[e.Worker] + laneBar/2 + 5.5 + lift}, text)
 			ends[e.Worker] = at + st.Width(text) + 4

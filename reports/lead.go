@@ -65,7 +65,7 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 		name(use.lock)
 		add(" " + numfmt.List(use.when, len(use.when)))
 	}
-	for _, other := range elsewhere(vs) {
+	if other, ok := elsewhere(vs); ok {
 		add("; or, where " + other.where + ", ")
 		name(other.lock)
 		if other.when != nil {
@@ -113,8 +113,10 @@ type detour struct {
 	when        []string // nil if it is that in every situation
 }
 
-// elsewhere gathers the faster locks of vs that guarantee less.
-func elsewhere(vs []verdict.Verdict) (out []detour) {
+// elsewhere returns the faster lock that guarantees less in the most of vs; of several
+// that where the most want it, which comes last. The rows have the others.
+func elsewhere(vs []verdict.Verdict) (d detour, ok bool) {
+	var out []detour
 	for _, v := range vs {
 		if v.Instead == nil {
 			continue
@@ -129,7 +131,12 @@ func elsewhere(vs []verdict.Verdict) (out []detour) {
 	if len(out) == 1 && len(out[0].when) == len(everyUse(vs)) {
 		out[0].when = nil
 	}
-	return out
+	for _, o := range out {
+		if !ok || len(o.when) >= len(d.when) && d.when != nil {
+			d, ok = o, true
+		}
+	}
+	return d, ok
 }
 
 // everywhere returns the lock that is recommended or ties with the recommended

@@ -20,14 +20,14 @@ type price struct {
 	l        *survivor
 	look     look
 	cost     float64      // median wait, ns; NaN if it was not measured
-	unsafe   survival.Row // the scenario with the most violations
+	unsafe   survival.Row // the scenario in which it broke the most
 	window   survival.Row // that with the longest median window
 	windowed bool
 }
 
 const safetyCostTitle = "What does safety cost?"
 
-const safetyCostDoc = "Left: the median wait for the lock where it is contended, as measured. Middle: violations (two holders, a stale write or a token that fell) in 1000 faults in the scenario in which the lock had the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock without a violation that of the scenario with the fewest faults. Right: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
+const safetyCostDoc = "Left: the median wait for the lock where it is contended, as measured. Middle: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Right: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
 
 // prices returns the tried locks of s, the cheapest first; g is the group that the cost
 // is of, or nil.
@@ -76,14 +76,14 @@ func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 			return nil
 		},
 	}
-	pic.numbers.head = titles("lock", "median wait", "violations in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
+	pic.numbers.head = titles("lock", "median wait", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
 	if priced {
 		pic.data.metrics = []*metric.Metric{metric.P50}
 		pic.data.rounds = []int{roundsOf(g)}
 		pic.numbers.head[1] = piece{"median wait", metric.P50}
 	}
 	for _, p := range ps {
-		row := []string{p.l.Lock.Name, numfmt.Nanos(p.cost), perThousand(p.unsafe), numfmt.Percent(100 * p.unsafe.Bound), p.unsafe.Fault.Scenario, fmt.Sprint(p.unsafe.N), unknown, unknown, unknown}
+		row := []string{p.l.Lock.Name, numfmt.Nanos(p.cost), numfmt.Number(p.unsafe.Broken), numfmt.Percent(100 * p.unsafe.BrokenBound), p.unsafe.Fault.Scenario, fmt.Sprint(p.unsafe.N), unknown, unknown, unknown}
 		if p.windowed {
 			row[6], row[7], row[8] = lasting(p.window.Window.Median), lasting(p.window.Window.Most), p.window.Fault.Scenario
 		}
@@ -92,11 +92,11 @@ func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 	return pic
 }
 
-// costAnswer says what the locks without a violation cost over the fastest.
+// costAnswer says what the locks that broke nothing cost over the fastest.
 func costAnswer(ps []*price, g *group, priced bool) string {
 	var safe, unsafe []*price
 	for _, p := range ps {
-		if p.unsafe.Violations == 0 {
+		if p.unsafe.Broken == 0 {
 			safe = append(safe, p)
 		} else {
 			unsafe = append(unsafe, p)
@@ -110,9 +110,9 @@ func costAnswer(ps []*price, g *group, priced bool) string {
 		return numfmt.List(names, 5)
 	}
 	if len(safe) == 0 {
-		return fmt.Sprintf("Each of %s had violations in some scenario: %s the fewest, %s in 1000 faults.", numfmt.Plural(len(ps), "lock"), least(ps).l.Lock.Name, perThousand(least(ps).unsafe))
+		return fmt.Sprintf("Each of %s broke a guarantee in some scenario: %s the least often, in %s of 1000 faults.", numfmt.Plural(len(ps), "lock"), least(ps).l.Lock.Name, numfmt.Number(least(ps).unsafe.Broken))
 	}
-	text := fmt.Sprintf("%s of %s had no violation: %s.", fmt.Sprint(len(safe)), numfmt.Plural(len(ps), "lock"), name(safe))
+	text := fmt.Sprintf("%s of %s broke neither failover nor fencing: %s.", fmt.Sprint(len(safe)), numfmt.Plural(len(ps), "lock"), name(safe))
 	if !priced {
 		return text + " What they cost was not measured in this run."
 	}
@@ -120,8 +120,8 @@ func costAnswer(ps []*price, g *group, priced bool) string {
 		if a == b {
 			return text + fmt.Sprintf(" Of all, %s also waits the least, %s at the median with %s: here safety costs nothing.", a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()))
 		}
-		text += fmt.Sprintf(" The quickest of these, %s, waits %s at the median with %s, %s as long as %s, which had %s violations in 1000 faults of %s.",
-			a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()), numfmt.Times(a.cost/b.cost), b.l.Lock.Name, perThousand(b.unsafe), b.unsafe.Fault.Scenario)
+		text += fmt.Sprintf(" The quickest of these, %s, waits %s at the median with %s, %s as long as %s, which broke one in %s of 1000 faults of %s.",
+			a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()), numfmt.Times(a.cost/b.cost), b.l.Lock.Name, numfmt.Number(b.unsafe.Broken), b.unsafe.Fault.Scenario)
 	}
 	return text
 }
@@ -130,9 +130,9 @@ func costAnswer(ps []*price, g *group, priced bool) string {
 func least(ps []*price) *price {
 	return slices.MinFunc(ps, func(a, b *price) int {
 		switch {
-		case a.unsafe.Violations < b.unsafe.Violations:
+		case a.unsafe.Broken < b.unsafe.Broken:
 			return -1
-		case a.unsafe.Violations > b.unsafe.Violations:
+		case a.unsafe.Broken > b.unsafe.Broken:
 			return 1
 		}
 		return 0
@@ -228,9 +228,9 @@ func costColumn(ps []*price) priceColumn {
 }
 
 func unsafeColumn(ps []*price) priceColumn {
-	return priceColumn{title: "violations in 1000 faults", lo: 0, hi: 1000, format: numfmt.Number, empty: "not tested",
+	return priceColumn{title: "guarantee broken in 1000 faults", lo: 0, hi: 1000, format: numfmt.Number, empty: "not tested",
 		of: func(p *price) (float64, float64, bool) {
-			return p.unsafe.Violations, 1000 * p.unsafe.Bound, !math.IsNaN(p.unsafe.Violations)
+			return p.unsafe.Broken, 1000 * p.unsafe.BrokenBound, !math.IsNaN(p.unsafe.Broken)
 		}}
 }
 

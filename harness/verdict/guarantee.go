@@ -82,11 +82,11 @@ func judgeRemote(s Situation) Verdict {
 		s.only = &selection{classes, func(c survival.Class) bool { return s.g.has(c) && c.Strength == strongest }}
 		v = judge(s)
 		if n := len(s.contest().pool); n < len(pool) {
-			v.Within = fmt.Sprintf("%s of %s measured here that %s", numfmt.Choose(n, "the one", fmt.Sprintf("the %d", n)), numfmt.Plural(len(pool), "lock"), strongest.Of(n))
+			v.Within = fmt.Sprintf("%d of %s", n, numfmt.Plural(len(pool), "lock"))
 		}
 		v.Level, v.Rows = all.Level, all.Rows
 		if v.Within != "" {
-			v.Why = strings.Replace(v.Why, "the only candidate measured here", "the only candidate of its class", 1) + ". Considered: " + v.Within
+			v.Why = strings.Replace(v.Why, "the only candidate measured here", "the only candidate of its class", 1) + ". Considered: " + v.Within + ", those of its class"
 		}
 	}
 	for i, r := range v.Rows {

@@ -35,8 +35,8 @@ type Verdict struct {
 	Level     string  // of the intervals in Rows, "" if there are none
 
 	// Of locks kept by servers: what Use was seen to survive, and if not all locks were
-	// considered for it, of which it was chosen; the fastest of all, if it is another
-	// that guarantees less.
+	// considered for it, how many were, such as "2 of 5 locks"; the fastest of all, if it
+	// is another that guarantees less.
 	Class   string
 	Within  string
 	Instead *Choice
