@@ -46,13 +46,13 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 	}
 	for _, r := range rows {
 		printAims(out, r)
-		if r.Verdict != survival.Refuted && r.Fault.Failed == 0 {
+		if r.Verdict == survival.NotTested || r.Verdict != survival.Refuted && r.Fault.Failed == 0 {
 			continue
 		}
 		if len(r.Unexpected) > 0 {
 			fmt.Fprintf(out, "%s: not expected: %s (%s)\n", r.Fault.Lock.Name, harms(r.Unexpected), r.Fault.Expected.Why)
 		}
-		if r.Fault.Failed > 0 && r.Verdict != survival.NotTested {
+		if r.Fault.Failed > 0 {
 			fmt.Fprintf(out, "%s: the fault could not be made in %s\n", r.Fault.Lock.Name, tries(r.Fault.Failed)+" more")
 		}
 		for _, note := range r.Fault.Notes {

@@ -36,7 +36,7 @@ func newFall(t *testing.T, r running) *fall {
 
 func (f *fall) signal(i int, s unix.Signal) {
 	f.t.Helper()
-	if err := unix.Kill(f.PIDs()[i], s); err != nil {
+	if err := f.Signal(i, s); err != nil {
 		f.t.Fatal(err)
 	}
 }

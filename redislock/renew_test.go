@@ -141,7 +141,7 @@ func TestNodeHangs(t *testing.T) {
 	t.Parallel()
 	const lease = 4 * time.Second
 	r := startAll(t, deployments[2])[0]
-	hung := r.PIDs()[2]
+	const hung = 2
 	for _, addr := range r.Endpoint().Addrs[0] { // so that the failure of a node stays its own
 		node := redis.NewClient(&redis.Options{Addr: addr})
 		err := errors.Join(node.ConfigSet(t.Context(), "cluster-require-full-coverage", "no").Err(), node.ConfigSet(t.Context(), "cluster-node-timeout", "15000").Err())
@@ -175,10 +175,10 @@ func TestNodeHangs(t *testing.T) {
 			}
 		}
 	}
-	if err := syscall.Kill(hung, syscall.SIGSTOP); err != nil {
+	if err := r.Signal(hung, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	defer syscall.Kill(hung, syscall.SIGCONT)
+	defer r.Signal(hung, syscall.SIGCONT)
 	began := time.Now()
 	for _, l := range leases {
 		if !l.well {
@@ -194,7 +194,7 @@ func TestNodeHangs(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	if err := syscall.Kill(hung, syscall.SIGCONT); err != nil {
+	if err := r.Signal(hung, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range leases {

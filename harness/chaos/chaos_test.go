@@ -200,6 +200,27 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestBudget: each scenario is tried once, however little time there is, and no more
+// often if there is none left.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	tries := make(map[string]int)
+	one := func(name string) *chaos.Scenario {
+		return &chaos.Scenario{Name: name, Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) error {
+			tries[name]++
+			time.Sleep(2 * time.Millisecond)
+			return nil
+		}}
+	}
+	p := chaos.Plan{Scenarios: []*chaos.Scenario{one("a"), one("b")}, Locks: specimens[:1], Tries: 1000, Budget: time.Millisecond}
+	if err := p.Run(t.Context(), func(*harness.FaultResult) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if tries["a"] != 1 || tries["b"] != 1 {
+		t.Errorf("tries %v, want one of each", tries)
+	}
+}
+
 // TestPause: a process that is paused does nothing, and goes on.
 func TestPause(t *testing.T) {
 	t.Parallel()

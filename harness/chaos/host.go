@@ -157,7 +157,7 @@ func (h *Host) ask(ctx context.Context, c command) error {
 	select {
 	case m := <-answer:
 		if m.Error != "" {
-			return &remoteError{m.Error, kinds[m.Kind]}
+			return &remoteError{m.Error, kindCalled(m.Kind)}
 		}
 		return nil
 	case <-h.done:
@@ -217,6 +217,11 @@ func (w *Worker) Begin(ctx context.Context, timeout time.Duration) <-chan error 
 // Release releases what the worker has acquired, held or lost.
 func (w *Worker) Release(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doUnlock, Worker: w.ID})
+}
+
+// ReleaseAgain releases once more what the worker has released last.
+func (w *Worker) ReleaseAgain(ctx context.Context) error {
+	return w.Host.ask(ctx, command{Do: doAgain, Worker: w.ID})
 }
 
 // Write writes to what the lock guards, with the token of what the worker has

@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/linear"
 	"locklab/harness/oracle"
 )
 
@@ -18,7 +20,7 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	r.Seed = seed
 	if s.failed != nil {
 		r.Failed = 1
-		r.Notes = []string{fmt.Sprintf("the fault could not be made: %v", s.failed)}
+		r.Notes = []string{reason(s.failed)}
 		return r
 	}
 	h := s.until(over)
@@ -34,15 +36,45 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	r.Notes = append(s.notes, j.Notes...)
 	r.Figures = s.figures
 	if s.cut {
-		r.Notes = append(r.Notes, fmt.Sprintf("the history is longer than %d events: the rest was not judged", mostEvents))
+		r.Notes = append(r.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.most))
 	}
 	r.Window, r.Margin, r.Overlap = times(j)
+	if r.Seen[harness.TwoHolders] == 0 {
+		b.prove(r, h, b.rules(s.Variant, over))
+	}
 	if b.worth(r) {
 		if name := b.save(r, h, n); name != "" {
 			r.Histories = []string{name}
 		}
 	}
 	return r
+}
+
+// reason says why the fault could not be made. That a server of the user would do is
+// not true here.
+func reason(err error) string {
+	text := "the fault could not be made: " + err.Error()
+	if errors.Is(err, harness.ErrUnavailable) {
+		text = strings.TrimPrefix(err.Error(), harness.ErrUnavailable.Error()+": ")
+		text, _, _ = strings.Cut(text, ", or set LOCKLAB_")
+	}
+	return text
+}
+
+// prove has the history judged by porcupine as well, which weighs refusals and attempts
+// of unknown outcome. What it cannot decide in time is not proven.
+func (b *batch) prove(r *harness.FaultResult, h oracle.History, rules oracle.Rules) {
+	check := linear.Check(h, rules, linear.Options{Timeout: time.Second / 2, Total: 2 * time.Second})
+	proven := harness.FaultFigure{Name: "history proven", Values: []float64{0}}
+	switch check.Verdict {
+	case linear.Violated:
+		r.Seen[harness.Misled] = 1
+		r.Notes = append(r.Notes, fmt.Sprintf("misled: no lock could have done what its clients were told in the %v from %v on",
+			time.Duration(check.Violated.To-check.Violated.From), time.Duration(check.Violated.From-h[0].At)))
+	case linear.Proven:
+		proven.Values[0] = 1
+	}
+	r.Figures = append(r.Figures, proven)
 }
 
 // times returns the figures of a try: its longest window, if the lock was granted

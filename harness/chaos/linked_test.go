@@ -58,6 +58,12 @@ func TestLinked(t *testing.T) {
 	e.Heal()
 	l.until(first, "follower")
 	l.until(second, "leader")
+
+	// The first to be called by the others when they elect, and never to call.
+	if err := e.Server().Restart(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	l.leader()
 }
 
 type linkedTest struct {

@@ -32,6 +32,7 @@ const (
 	doLock   = "lock"   // answered when it is granted or has failed
 	doTry    = "try"    //
 	doUnlock = "unlock" //
+	doAgain  = "again"  // unlock what was unlocked last once more
 	doWrite  = "write"  // to what the lock guards
 	doLoop   = "loop"   // begin to lock and unlock; answered at once
 	doStop   = "stop"   // end that, and any Lock that waits; answered when it has

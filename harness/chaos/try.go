@@ -35,22 +35,28 @@ type Subject struct {
 
 	mu      sync.Mutex
 	history oracle.History
+	most    int // events
 	guarded resource
 	harms   map[harness.Harm]bool
 	notes   []string
 	figures []harness.FaultFigure
 	failed  error // why the fault could not be made for it
-	cut     bool  // the history was too long to keep
+	cut     bool  // there were more
 }
 
-// mostEvents is how many events of one lock a try keeps: a worker that locks as fast
-// as it can makes ten thousand a second.
-const mostEvents = 1 << 20
+// mostEvents is how many events a try keeps, of all locks: a worker that locks as fast
+// as it can makes ten thousand a second. They take some 100 bytes each.
+const mostEvents = 1 << 21
 
 func (s *Subject) record(e oracle.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.history) >= mostEvents {
+	s.add(e)
+}
+
+// add keeps an event; s.mu is held.
+func (s *Subject) add(e oracle.Event) {
+	if len(s.history) >= s.most {
 		s.cut = true
 		return
 	}
@@ -92,9 +98,7 @@ func (s *Subject) write(worker int, token uint64, shared bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken := s.guarded.take(token, shared)
-	if len(s.history) < mostEvents {
-		s.history = append(s.history, oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
-	}
+	s.add(oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
 	return taken
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"sync"
@@ -75,19 +74,38 @@ func (p *process) answer(c command, err error) {
 	p.say(m)
 }
 
-// The errors of package harness that have a name on the way to the parent.
-var kinds = map[string]error{
-	"not held": harness.ErrNotHeld, "not acquired": harness.ErrNotAcquired, "lost": harness.ErrLost,
-	"unavailable": harness.ErrUnavailable, "usage": harness.ErrUsage, "timeout": context.DeadlineExceeded, "canceled": context.Canceled,
+// The errors of package harness that have a name on the way to the parent. The first
+// that fits counts: what is not held may also be lost.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"not held", harness.ErrNotHeld},
+	{"not acquired", harness.ErrNotAcquired},
+	{"lost", harness.ErrLost},
+	{"unavailable", harness.ErrUnavailable},
+	{"usage", harness.ErrUsage},
+	{"timeout", context.DeadlineExceeded},
+	{"canceled", context.Canceled},
 }
 
 func kindOf(err error) string {
-	for name, e := range kinds {
-		if errors.Is(err, e) {
-			return name
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return k.name
 		}
 	}
 	return ""
+}
+
+// kindCalled returns the error that has a name, nil if none has.
+func kindCalled(name string) error {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.err
+		}
+	}
+	return nil
 }
 
 // A remoteError is what a worker process said of a call.
@@ -141,6 +159,7 @@ type worker struct {
 	remote  harness.Remote
 	session harness.Session
 	held    *holding
+	last    harness.Lease   // that was unlocked
 	ctx     context.Context // of its Lock and its loop
 
 	stops  sync.Mutex
@@ -164,6 +183,8 @@ func (w *worker) do(c command) {
 			w.p.answer(c, err)
 		case doUnlock:
 			w.p.answer(c, w.unlock())
+		case doAgain:
+			w.p.answer(c, w.again())
 		case doWrite:
 			w.p.answer(c, w.write())
 		case doLoop:
@@ -312,7 +333,7 @@ func (w *worker) unlock() error {
 	if h == nil {
 		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
 	}
-	w.held = nil
+	w.held, w.last = nil, h.lease
 	h.mu.Lock()
 	if !h.over {
 		h.over = true
@@ -329,73 +350,17 @@ func (w *worker) unlock() error {
 	return err
 }
 
+func (w *worker) again() error {
+	if w.last == nil {
+		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
+	}
+	return w.last.Unlock(context.Background())
+}
+
 func (w *worker) write() error {
 	if w.held == nil {
 		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
 	}
 	w.p.write(w, w.held.lease.Token(), w.held.shared)
 	return nil
-}
-
-// loop locks and unlocks until the worker is told to stop.
-func (w *worker) loop(l *Loop) {
-	rng := rand.New(rand.NewPCG(l.Seed, uint64(w.id)))
-	span := func(d time.Duration) time.Duration {
-		if l.Random && d > 0 {
-			return time.Duration(rng.Int64N(int64(2 * d)))
-		}
-		return d
-	}
-	pause := l.Pause
-	if pause == 0 {
-		pause = 10 * time.Millisecond
-	}
-	for w.ctx.Err() == nil {
-		h, err := w.lock(l.Try, l.Shared, l.Timeout)
-		if err != nil {
-			if errors.Is(err, errNoTry) {
-				return
-			}
-			sleep(w.ctx, pause)
-			continue
-		}
-		w.section(h, l, span(l.Hold))
-		w.unlock()
-		sleep(w.ctx, span(l.Think))
-	}
-}
-
-// section is what a holder does.
-func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
-	write := func(blind bool) {
-		if !l.Quiet && (blind || h.lease.Err() == nil) {
-			w.p.write(w, h.lease.Token(), h.shared)
-		}
-	}
-	write(true)
-	if l.Blind {
-		sleep(w.ctx, hold)
-		write(true)
-		return
-	}
-	timer := time.NewTimer(hold)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-h.lease.Done():
-	case <-w.ctx.Done():
-	}
-	write(false)
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

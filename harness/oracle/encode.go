@@ -85,8 +85,8 @@ func ReadHistory(r io.Reader) (History, error) {
 		if err := dec.Decode(&e); err != nil {
 			return h, fmt.Errorf("%w: line %d: %v", ErrHistory, len(h)+1, err)
 		}
-		if e.Kind == "" {
-			return h, fmt.Errorf("%w: line %d has no kind", ErrHistory, len(h)+1)
+		if e.Kind == "" || dec.More() {
+			return h, fmt.Errorf("%w: line %d is not one event with a kind", ErrHistory, len(h)+1)
 		}
 		h = append(h, e)
 	}

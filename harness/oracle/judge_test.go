@@ -129,6 +129,7 @@ func TestJudge(t *testing.T) {
 		{"a reader's write after a reader's", fenced, "0 1 asked r; 1 1 granted r t1; 1 2 asked r; 2 2 granted r t2; 3 2 wrote t2 taken; 4 1 wrote t1 taken", ""},
 		{"a reader's write after a writer's", second, "0 1 asked r; 1 1 granted r; 2 1 told; 3 2 asked; 4 2 granted; 5 2 wrote; 6 1 wrote", "plain 1, !stale write"},
 		{"a writer's write after a reader's, refused", fenced, "0 1 asked; 1 1 granted t1; 2 1 told; 3 2 asked r; 4 2 granted r t2; 5 2 wrote t2 taken; 6 1 wrote t1", "newest 1"},
+		{"two writes of one holder", second, "0 1 asked; 1 1 granted; 2 1 wrote; 3 1 wrote", ""},
 		{"a write of no holder", fenced, "1 1 wrote t7 taken", ""},
 		{"writes with two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted; 4 2 wrote; 5 1 wrote", ""},
 
@@ -159,11 +160,15 @@ func TestJudge(t *testing.T) {
 		{"a lost wake-up", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 releasing; 6 1 released; 1006 2 granted", "stalls 1, lost 1, !stall"},
 		{"a lost wake-up long after a fault", second, "0 -1 fault; 1000 1 asked; 1001 1 granted; 1002 2 asked; 1005 1 releasing; 1006 1 released; 2006 2 granted", "stalls 1, lost 1, !stall"},
 		{"a stall soon after a fault", second, "0 -1 fault; 900 1 asked; 901 1 granted; 902 2 asked; 905 1 releasing; 906 1 released; 2006 2 granted", "stalls 1, !stall"},
+		{"a stall with a fault in it", second, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 releasing; 6 1 released; 100 -1 fault; 1200 2 granted", "stalls 1, !stall"},
 		{"a free permit", two, "0 1 asked; 1 1 granted; 2 2 asked; 1003 2 granted", "stalls 1, lost 1, !stall"},
 		{"no free permit", two, "0 1 asked; 1 1 granted; 0 3 asked; 1 3 granted; 2 2 asked; 2003 3 releasing; 2003 2 granted", ""},
 
 		// Stuck.
 		{"stuck", long, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed", "stalls 1, stuck 1, !stall, !stuck"},
+		{"stuck, and one asked just before the end", long, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 4900 3 asked", "stalls 1, stuck 1, !stall, !stuck"},
+		{"free just before the end", long, "0 1 asked; 1 1 granted; 2 2 asked; 4500 1 killed", ""},
+		{"paused to the end", long, "0 1 asked; 1 1 granted; 2 2 asked; 5 1 killed; 3000 2 paused", "stalls 1, !stall"},
 		{"asked just before the end", long, "0 1 asked; 1 1 granted; 4100 2 asked; 5 1 killed", ""},
 		{"held to the end", long, "0 1 asked; 1 1 granted; 2 2 asked", ""},
 		{"held to the end after a fault", long, "0 1 asked; 1 1 granted; 2 -1 fault; 3 2 asked; 4000 2 failed", ""},
@@ -179,6 +184,7 @@ func TestJudge(t *testing.T) {
 		{"no order", second, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a paused waiter is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 100 2 paused; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a waiter that gave up is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 311 2 failed; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
+		{"a waiter that gives up later is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 400 2 failed; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a reader is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked r; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a reader of a semaphore is passed", twoFIFO, "0 1 asked; 1 1 granted; 2 2 asked r; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", "bypasses 1, !overtaken"},
 

@@ -3,6 +3,7 @@
 package backend
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -42,20 +43,43 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// own starts a server, prints its process id and ends in the way named.
+// hurtKind is servers of which an owner has restarted one and stopped the other.
+const hurtKind = "hurt"
+
+// startOwned starts what an owner owns.
+func startOwned(kind string) (*Server, error) {
+	if kind != hurtKind {
+		return Start(context.Background(), kind)
+	}
+	o := RedisOptions{Replicas: 1, Persistence: Always, Clock: true}
+	s, err := StartRedisOf(context.Background(), o)
+	if errors.Is(err, harness.ErrUnavailable) {
+		o.Clock = false
+		s, err = StartRedisOf(context.Background(), o)
+	}
+	if err == nil {
+		err = errors.Join(s.Restart(context.Background(), 0), s.Signal(1, unix.SIGSTOP))
+	}
+	return s, err
+}
+
+// own starts a server, prints its process ids and ends in the way named.
 func own(kind, way string) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), unix.SIGINT)
 	if way == "unhandled" {
 		cancel() // SIGINT ends the process at once
 	}
 	defer cancel()
-	s, err := Start(context.Background(), kind)
+	s, err := startOwned(kind)
 	if err != nil {
 		return err
 	}
 	defer s.Stop()
 	pid := s.PIDs()[0]
-	fmt.Println(pid)
+	for _, pid := range s.PIDs() {
+		fmt.Print(pid, " ")
+	}
+	fmt.Println()
 	switch way {
 	case "panic":
 		panic("as asked")
@@ -96,28 +120,37 @@ var ways = []struct {
 
 func TestOwnerEnds(t *testing.T) {
 	for _, way := range ways {
-		for _, k := range Kinds {
-			t.Run(way.name+"/"+k.Name, func(t *testing.T) {
+		for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper, hurtKind} {
+			if kind == hurtKind && way.name != "return" && way.name != "killed" {
+				continue
+			}
+			t.Run(way.name+"/"+kind, func(t *testing.T) {
 				if !way.orderly && runtime.GOOS != "linux" {
 					t.Skip("only Linux has a parent-death signal")
 				}
-				need(t, k.Name)
+				real := kind
+				if kind == hurtKind {
+					real = harness.KindRedis
+				}
+				need(t, real)
 				temp := t.TempDir()
-				owner, pid, stderr := startOwner(t, k.Name, way.name, temp)
+				owner, pids, stderr := startOwner(t, kind, way.name, temp)
 				if way.signal != 0 {
 					unix.Kill(-owner.Process.Pid, way.signal)
 				}
 				if err := owner.Wait(); way.orderly != (err == nil) {
 					t.Errorf("the owner ended with %v, and said %q", err, stderr)
 				}
-				if !gone(pid) {
-					t.Errorf("server %d is still there", pid)
-					unix.Kill(pid, unix.SIGKILL)
+				for _, pid := range pids {
+					if !gone(pid) {
+						t.Errorf("server %d is still there", pid)
+						unix.Kill(pid, unix.SIGKILL)
+					}
 				}
 				if !way.orderly {
 					sys := lab(t)
 					sys.temp = temp
-					if err := mustStart(t, sys, k.Name).Stop(); err != nil {
+					if err := mustStart(t, sys, real).Stop(); err != nil {
 						t.Error(err)
 					}
 				}
@@ -128,7 +161,7 @@ func TestOwnerEnds(t *testing.T) {
 }
 
 // startOwner runs an owner until its server is up.
-func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pid int, stderr *bytes.Buffer) {
+func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pids []int, stderr *bytes.Buffer) {
 	t.Helper()
 	cmd, stderr = exec.Command(os.Args[0]), new(bytes.Buffer)
 	cmd.Env = append(os.Environ(), ownerKind+"="+kind, ownerWay+"="+way, "TMPDIR="+temp, "LOCKLAB_REDIS=", "LOCKLAB_ZOOKEEPER=")
@@ -142,10 +175,18 @@ func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pid int, s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
-	if _, err := fmt.Fscan(out, &pid); err != nil {
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
 		t.Fatalf("the owner of the server: %v: %v: %s", err, cmd.Wait(), stderr)
 	}
-	return cmd, pid, stderr
+	for word := range strings.FieldsSeq(line) {
+		pid, err := strconv.Atoi(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return cmd, pids, stderr
 }
 
 // gone waits for a process to end.

@@ -13,17 +13,8 @@ import (
 	"locklab/harness"
 )
 
-// The servers of an ensemble elect one of them.
-func TestEnsemble(t *testing.T) {
-	need(t, harness.KindZooKeeper)
-	if _, err := StartEnsemble(t.Context(), 0); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("no servers: error is %v, want ErrUsage", err)
-	}
-	s, err := startMany(t.Context(), lab(t), harness.KindZooKeeper, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Stop()
+// elected: the servers of an ensemble elect one of them.
+func elected(t *testing.T, s *Server) {
 	addrs := s.Endpoint().Addrs
 	if len(addrs) != 1 || len(addrs[0]) != 3 || len(s.PIDs()) != 3 {
 		t.Fatalf("servers at %v, processes %v, want one list of three", addrs, s.PIDs())
@@ -128,11 +119,16 @@ func TestLeaderEpoch(t *testing.T) {
 	}
 }
 
-// TestEnsembleOf: servers reach each other as they are told, and tick as long.
+// TestEnsembleOf: servers reach each other as they are told, and tick as long. They lead
+// and follow, and go on when the leader is hurt.
 func TestEnsembleOf(t *testing.T) {
 	need(t, harness.KindZooKeeper)
-	if _, err := StartEnsembleOf(t.Context(), EnsembleOptions{Servers: -1}); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("no servers: error is %v, want ErrUsage", err)
+	_, none := StartEnsemble(t.Context(), 0)
+	_, negative := StartEnsembleOf(t.Context(), EnsembleOptions{Servers: -1})
+	for _, err := range []error{none, negative} {
+		if !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("no servers: error is %v, want ErrUsage", err)
+		}
 	}
 	refused := errors.New("refused")
 	deny := func(int, int, string) (string, error) { return "", refused }
@@ -160,5 +156,6 @@ func TestEnsembleOf(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
+	elected(t, s)
 	hurtEnsemble(t, s)
 }

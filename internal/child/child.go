@@ -1,9 +1,11 @@
 package child
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/pprof"
 	"sync"
 )
 
@@ -87,6 +89,7 @@ var spawnThread = sync.OnceValue(func() chan<- func() {
 
 // spawnLoop never returns: see the package comment.
 func spawnLoop(work <-chan func()) {
+	pprof.SetGoroutineLabels(context.Background()) // it outlives what the first child was started for
 	runtime.LockOSThread()
 	for f := range work {
 		f()

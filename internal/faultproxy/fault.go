@@ -3,23 +3,31 @@ package faultproxy
 import (
 	"slices"
 	"sync"
+	"time"
 )
 
 // An Action is what a Fault does to a request.
 type Action int
 
-// The actions. Each breaks the connection: the client sees a reset.
+// The actions. Those that lose something break the connection: the client sees a reset.
 const (
 	// LoseReply lets the server do what it is asked and loses its answer.
 	LoseReply Action = iota
 
 	// LoseRequest breaks the connection before the server hears the request.
 	LoseRequest
+
+	// HoldBack lets the request, and what its connection sends behind it, arrive
+	// Fault.By later, also if the client has closed the connection meanwhile.
+	HoldBack
 )
 
 func (a Action) String() string {
-	if a == LoseRequest {
+	switch a {
+	case LoseRequest:
 		return "request lost"
+	case HoldBack:
+		return "request held back"
 	}
 	return "reply lost"
 }
@@ -28,6 +36,7 @@ func (a Action) String() string {
 // reply to the next one.
 type Fault struct {
 	Do    Action
+	By    time.Duration      // of HoldBack
 	Match func(Message) bool // which requests; nil is all, see Op and Below
 	Skip  int                // so many matching requests pass first
 	Times int                // so many are then hit; 0 is 1
@@ -53,7 +62,7 @@ func (p *Proxy) Inject(f Fault) *Injection {
 }
 
 // Done is closed when the fault has hit for the first time: the connection is
-// broken.
+// broken, or the request is held back.
 func (i *Injection) Done() <-chan struct{} { return i.done }
 
 // Remove takes back what has not hit yet. It is safe to call twice.

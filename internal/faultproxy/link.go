@@ -179,11 +179,7 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	case p.hole[d] || k.half || k.forgotten:
 		k.gap[d], passes = true, false
 	case d == Request && !unread:
-		if i := p.struck(s.Message); i != nil && i.fault.Do == LoseRequest {
-			q.fatal = i
-		} else if i != nil {
-			k.lose[s.Call] = i
-		}
+		k.strike(&q, s)
 	case d == Reply:
 		q.fatal = k.lose[s.Call] // there is no call 0
 	}
@@ -195,4 +191,21 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 		q.raw = p.edit(d, raw)
 	}
 	return q, passes
+}
+
+// strike does to a request what a fault that hits it says. The caller holds p.mu.
+func (k *link) strike(q *parcel, s Sighting) {
+	i := k.p.struck(s.Message)
+	switch {
+	case i == nil:
+	case i.fault.Do == LoseRequest:
+		q.fatal = i
+	case i.fault.Do == HoldBack:
+		if due := s.At.Add(i.fault.By); due.After(q.due) {
+			q.due = due
+		}
+		i.hit()
+	default:
+		k.lose[s.Call] = i
+	}
 }

@@ -32,6 +32,7 @@ func TestProxy(t *testing.T) {
 		{"black hole for requests", holeForRequests},
 		{"black hole for replies", holeForReplies},
 		{"delay", delay},
+		{"held back", heldBack},
 		{"delayed to death", delayedToDeath},
 		{"jitter", jitter},
 		{"forget", forget},
@@ -337,4 +338,27 @@ func many(t *testing.T, addr string) {
 	if got := p.Seen("incr"); got != clients*turns {
 		t.Errorf("seen %d, want %d", got, clients*turns)
 	}
+}
+
+// heldBack: the request and what follows it on its connection arrive later, also when
+// the client has gone; those of other connections are not late.
+func heldBack(t *testing.T, addr string) {
+	const by = 200 * time.Millisecond
+	p := start(t, addr, faultproxy.Redis, nil)
+	key := newKey()
+	i := p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: by, Match: faultproxy.Op("incr")})
+	c, other := connect(t, p.Addr()), connect(t, p.Addr())
+	began := time.Now()
+	fmt.Fprintf(c, "INCR %[1]s\r\nINCR %[1]s\r\n", key)
+	done(t, i)
+	c.Close()
+	for value := "0"; value != "2"; {
+		if line, err := other.say("INCRBY %s 0", key); err != nil {
+			t.Fatal(err)
+		} else if value = strings.Trim(line, ":\r\n"); value != "0" && time.Since(began) < by {
+			t.Fatalf("the request arrived after %v, want %v", time.Since(began), by)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	other.must(t, ":1", "DEL %s", key)
 }

@@ -154,8 +154,13 @@ type plainLocker interface {
 // plain returns the constructor of a Variant whose lock is made by lock, and a worker's
 // view of it by that.
 func plain(lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+	return plainWith(func(*redis.Options) {}, lock)
+}
+
+// plainWith is plain with a client of other options.
+func plainWith(tweak func(*redis.Options), lock func(p *process, name string, ttl time.Duration) (worker func() plainLocker)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		rdb, counter, err := connect(ctx, at)
+		rdb, counter, err := connect(ctx, at, tweak)
 		if err != nil {
 			return nil, err
 		}

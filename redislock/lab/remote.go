@@ -71,8 +71,8 @@ func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
 }
 
 // connect returns a client of the server, which has answered.
-func connect(ctx context.Context, at harness.Endpoint) (*redis.Client, *wireredis.Counter, error) {
-	rdb, counter, err := wireredis.Connect(at)
+func connect(ctx context.Context, at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *wireredis.Counter, error) {
+	rdb, counter, err := wireredis.Connect(at, tweak...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("redislock: %w", err)
 	}

@@ -67,6 +67,7 @@ var Suite = []*harness.Variant{
 		Remote: remote(func(c *redislock.Client, name string, o redislock.Options) locker { return c.PubSubMutex(name, o) }),
 	},
 	careless,
+	setNX,
 	{
 		Name:   "redis-rw",
 		Doc:    "one queue of readers and writers in the server, readers next to each other are admitted together",

@@ -1,0 +1,265 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/faultproxy"
+)
+
+// connScenarios are what happens on the connections between clients and Redis.
+var connScenarios = []*Scenario{acquireReplyLost, acquireRequestLost, releaseReplyLost, releaseLate, releaseStale}
+
+const (
+	// redisLocks are kept by Redis.
+	redisLocks = "redis-.*|redsync.*|bsm-redislock-.*|rueidislock.*"
+
+	// redisKinds is one of each kind: where time counts, those that differ in their
+	// pauses only would keep the machine busy.
+	redisKinds = "redis-(queue|queue-pubsub|reentrant|redisson12|fair-redisson|poll|pubsub|unsafe|setnx|rw|semaphore|multi|redlock|cohort|token)|redsync|bsm-redislock-100ms|rueidislock.*"
+
+	// redisRecommended are those of them to recommend.
+	redisRecommended = "redis-(queue|reentrant|rw|semaphore|multi|cohort)"
+)
+
+// about matches the requests of Redis clients that name the lock, but for those ops.
+func about(s *Subject, but ...string) func(faultproxy.Message) bool {
+	return func(m faultproxy.Message) bool {
+		words, _ := m.Body.([]string)
+		return !slices.Contains(but, m.Op) && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, s.Key) })
+	}
+}
+
+// A wire is what a client reaches its servers through.
+type wire []*faultproxy.Proxy
+
+// wired connects a client of a lock to the usual servers, through a wire of its own.
+func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire, error) {
+	at, err := t.At(ctx, s.Variant)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, proxies, err := t.Through(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := h.Open(ctx, s, at)
+	return w, proxies, err
+}
+
+// plain connects a client of a lock to the usual servers.
+func (t *Try) plain(ctx context.Context, h *Host, s *Subject) (*Worker, error) {
+	at, err := t.At(ctx, s.Variant)
+	if err != nil {
+		return nil, err
+	}
+	return h.Open(ctx, s, at)
+}
+
+func (w wire) each(f func(p *faultproxy.Proxy)) {
+	for _, p := range w {
+		f(p)
+	}
+}
+
+// inject puts a fault on the way to each server, and returns a function that takes
+// back what has not hit.
+func (w wire) inject(f faultproxy.Fault) (remove func(), hit func() bool) {
+	var faults []*faultproxy.Injection
+	for _, p := range w {
+		faults = append(faults, p.Inject(f))
+	}
+	remove = func() {
+		for _, i := range faults {
+			i.Remove()
+		}
+	}
+	hit = func() bool {
+		end := time.After(TTL / 2) // a client may hear of it before it is noted
+		return slices.ContainsFunc(faults, func(i *faultproxy.Injection) bool {
+			select {
+			case <-i.Done():
+				return true
+			case <-end:
+				return false
+			}
+		})
+	}
+	return remove, hit
+}
+
+// errNoHit says that the client has not sent what was to be lost.
+var errNoHit = errors.New("chaos: the request that was to be hit was not sent")
+
+// warm lets workers lock and unlock once, so that the servers know the scripts.
+func warm(ctx context.Context, ws ...*Worker) error {
+	for _, w := range ws {
+		if err := errors.Join(w.Acquire(ctx, 0), w.Release(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphanAim is that a lost message leaves no lock without a holder.
+var orphanAim = []Aim{{redisRecommended, harness.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}}
+
+// lost makes tries in which a message of an attempt is lost, once of TryLock and once
+// of Lock. What the client was granted it releases. Then another client asks.
+func lost(do faultproxy.Action) func(ctx context.Context, t *Try) error {
+	return func(ctx context.Context, t *Try) error {
+		hosts, err := t.Hosts(2)
+		if err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			w, wire, err := t.wired(ctx, hosts[0], s)
+			if err != nil {
+				return err
+			}
+			others, err := t.holders(ctx, hosts[1], s)
+			if err != nil {
+				return err
+			}
+			if err := warm(ctx, append(others, w)...); err != nil {
+				return err
+			}
+			orphans := 0
+			for i, acquire := range []func(context.Context, time.Duration) error{w.TryAcquire, w.Acquire} {
+				remove, hit := wire.inject(faultproxy.Fault{Do: do, Match: about(s)})
+				s.Fault("%v", do)
+				err := acquire(ctx, TTL/2)
+				remove()
+				switch {
+				case err == nil:
+					w.Release(ctx)
+				case i == 0 && !hit():
+					return errNoHit
+				}
+				if !allGet(ctx, others) {
+					orphans++
+				}
+			}
+			s.Figure("orphans", "", float64(orphans))
+			return nil
+		})
+	}
+}
+
+// allGet lets clients that together may hold a lock do so for a moment, and reports
+// whether it was free for them.
+func allGet(ctx context.Context, ws []*Worker) bool {
+	began := time.Now()
+	got := 0
+	for _, w := range ws {
+		if w.Acquire(ctx, 3*TTL) == nil {
+			got++
+		}
+	}
+	free := got == len(ws) && time.Since(began) < TTL/2
+	for _, w := range ws[:got] {
+		w.Release(ctx)
+	}
+	return free
+}
+
+var acquireReplyLost = &Scenario{
+	Name:     "acquire-reply-lost",
+	Question: "Is the lock left without a holder when the reply to an acquire is lost?",
+	Fault:    "the server executes the first request of a TryLock, and then of a Lock, and its reply is lost with the connection (RST); another client asks for the lock afterwards",
+	Source:   "go-redis retries three times by default, and SET NX then meets its own key",
+	Locks:    redisLocks,
+	Expect: []Expectation{
+		{"redis-token", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "what was popped is gone with the reply, and nothing brings it back"},
+		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the key has no time to live before the second request, which is not sent"},
+		{"redis-setnx", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats SET NX, which meets its own key and says that the lock is taken"},
+		{"rueidislock.*", []harness.Harm{harness.Stall, harness.Misled}, "the client library repeats the script, which meets its own key and says that the lock is taken"},
+		{"bsm-redislock-.*", []harness.Harm{harness.Stall, harness.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
+		{".*", nil, "the request can be repeated, or is taken back"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 2,
+	Tries:    200,
+	Aims:     orphanAim,
+	Try:      lost(faultproxy.LoseReply),
+}
+
+var acquireRequestLost = &Scenario{
+	Name:     "acquire-request-lost",
+	Question: "Does a Lock survive that its request is lost?",
+	Fault:    "the first request of a TryLock, and then of a Lock, is lost with the connection (RST) before the server hears it; another client asks for the lock afterwards",
+	Source:   "the other half of acquire-reply-lost: to the client both look the same",
+	Locks:    redisLocks,
+	Expect: []Expectation{
+		{".*", nil, "the server has not heard of it"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 2,
+	Tries:    200,
+	Aims:     orphanAim,
+	Try:      lost(faultproxy.LoseRequest),
+}
+
+var releaseReplyLost = &Scenario{
+	Name:     "release-reply-lost",
+	Question: "Is the lock free, and no other client's lock freed, when the reply to a release is lost?",
+	Fault:    "the server executes the last request of a release, and its reply is lost with the connection (RST), while other clients wait",
+	Source:   "Redisson 4.7.0 writes the outcome of each release into a key for this case",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redisLocks,
+	Expect: []Expectation{
+		{"redis-token", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the element is pushed once more if the client repeats the request"},
+		{"redis-queue-pubsub", []harness.Harm{harness.Overtaken}, "a waiter that the server does not see listen yet is passed over"},
+		{".*", nil, "to release twice changes nothing"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL,
+	Tries:    200,
+	Try: func(ctx context.Context, t *Try) error {
+		hosts, err := t.Hosts(2)
+		if err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			w, wire, err := t.wired(ctx, hosts[0], s)
+			if err != nil {
+				return err
+			}
+			if err := t.crowd(ctx, hosts[1], s, 3); err != nil {
+				return err
+			}
+			for range 5 {
+				wait, cancel := context.WithTimeout(ctx, 2*TTL)
+				err := w.Acquire(wait, 2*TTL)
+				cancel()
+				if err != nil {
+					return nil // its history shows why
+				}
+				remove, _ := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl")})
+				s.Fault("reply to the release lost")
+				w.Release(ctx)
+				remove()
+			}
+			t.Sleep(ctx, TTL/2)
+			return nil
+		})
+	},
+}
+
+// crowd lets n clients of a host lock and unlock.
+func (t *Try) crowd(ctx context.Context, h *Host, s *Subject, n int) error {
+	for range n {
+		w, err := t.plain(ctx, h, s)
+		if err != nil {
+			return err
+		}
+		if err := w.Loop(ctx, ordinary); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/faultproxy"
+)
+
+var releaseLate = &Scenario{
+	Name:     "release-late",
+	Question: "May a release that arrives after the lease free the lock of the next holder?",
+	Fault:    "what a holder sends to release the lock, but for the question whether it has it, is held back until its lease is over and the next client holds the lock; a third one waits",
+	Source:   "Redisson 1.2.0, unlock: GET, then MULTI, DEL (B19); Redis documentation, Distributed Locks, on why one script must compare and delete",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redisLocks,
+	Expect: []Expectation{
+		{"redis-(unsafe|redisson12)", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "it has asked before whose the lock is, and DEL frees it whose ever it is"},
+		{"redis-token", []harness.Harm{harness.Stall}, "it has no lease: the others wait until the release arrives"},
+		{".*", []harness.Harm{harness.Stall}, "the server compares and frees in one step, late; until then the lease has to run out"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 2,
+	Tries:    200,
+	Try: func(ctx context.Context, t *Try) error {
+		hosts, err := t.Hosts(2)
+		if err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			w, wire, err := t.wired(ctx, hosts[0], s)
+			if err != nil {
+				return err
+			}
+			holders, err := t.holders(ctx, hosts[1], s)
+			if err != nil {
+				return err
+			}
+			third, err := t.plain(ctx, hosts[1], s)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(warm(ctx, w), w.Acquire(ctx, 0)); err != nil {
+				return err
+			}
+			remove, _ := wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: about(s, "get")})
+			s.Fault("release held back")
+			released := make(chan error, 1)
+			t.work.Go(func() { released <- w.Release(ctx) })
+			for _, h := range holders {
+				if err := h.Acquire(ctx, 3*TTL); err != nil {
+					break // its history shows why
+				}
+			}
+			waits := third.Begin(ctx, 2*TTL)
+			t.Sleep(ctx, TTL)
+			remove()
+			for _, h := range holders {
+				h.Write(ctx)
+				h.Release(ctx)
+			}
+			if <-waits == nil {
+				third.Release(ctx)
+			}
+			<-released
+			return nil
+		})
+	},
+}
+
+// holders connects as many clients of a lock as may hold it.
+func (t *Try) holders(ctx context.Context, h *Host, s *Subject) (ws []*Worker, err error) {
+	for range max(1, s.Variant.Traits.Permits) {
+		w, err := t.plain(ctx, h, s)
+		if err != nil {
+			return nil, err
+		}
+		ws = append(ws, w)
+	}
+	return ws, nil
+}
+
+var releaseStale = &Scenario{
+	Name:     "release-stale",
+	Question: "Does a release of what was released or lost before leave the next holder alone, and say so?",
+	Fault:    "a client releases the lock twice, the second time when others hold it; then its process is stopped (SIGSTOP) until it has lost the lock to them, and it releases again",
+	Source:   "Redis documentation, Distributed Locks; the DEL of most first versions",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    remoteLocks,
+	Expect: []Expectation{
+		{"redis-token|zk-persistent", []harness.Harm{harness.Stall}, "nothing ends what a stopped holder has: the others wait until it goes on"},
+		{"curator-.*", []harness.Harm{harness.TwoHolders, harness.Misled}, "a stopped holder cannot be told; its release finds its node gone and is content"},
+		{".*", []harness.Harm{harness.TwoHolders}, "a stopped holder cannot be told; its release frees nothing and is refused"},
+	},
+	Deadline: 40 * time.Second,
+	Prompt:   2 * SessionTimeout,
+	Tries:    30,
+	Try: func(ctx context.Context, t *Try) error {
+		hosts, err := t.Hosts(2)
+		if err != nil {
+			return err
+		}
+		firsts := make(map[*Subject]*stale)
+		for _, s := range t.Subjects {
+			firsts[s] = new(stale)
+		}
+		if err := t.Each(func(s *Subject) error { return firsts[s].twice(ctx, t, hosts, s) }); err != nil {
+			return err
+		}
+		if err := hosts[0].Pause(); err != nil {
+			return err
+		}
+		if err := t.Each(func(s *Subject) error { firsts[s].lose(ctx, s); return nil }); err != nil {
+			return err
+		}
+		if err := hosts[0].Resume(); err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error { firsts[s].late(ctx, t, s); return nil })
+	},
+}
+
+// A stale is a client that releases what it has not, those that hold the lock then,
+// and one more that must not get it.
+type stale struct {
+	first  *Worker
+	others []*Worker
+	extra  *Worker
+	lost   bool
+}
+
+// twice lets the first release twice, and hold the lock again.
+func (x *stale) twice(ctx context.Context, t *Try, hosts []*Host, s *Subject) (err error) {
+	if x.first, err = t.plain(ctx, hosts[0], s); err != nil {
+		return err
+	}
+	if x.others, err = t.holders(ctx, hosts[1], s); err != nil {
+		return err
+	}
+	if x.extra, err = t.plain(ctx, hosts[1], s); err != nil {
+		return err
+	}
+	if err := warm(ctx, x.first); err != nil {
+		return err
+	}
+	for _, w := range x.others {
+		if err := w.Acquire(ctx, 0); err != nil {
+			return err
+		}
+	}
+	s.Fault("released again")
+	x.said(s, "a second release", x.first.ReleaseAgain(ctx))
+	x.intrude(ctx)
+	for _, w := range x.others {
+		if err := w.Release(ctx); err != nil {
+			return err
+		}
+	}
+	return x.first.Acquire(ctx, 0)
+}
+
+// intrude lets one more client ask for the lock, which is held.
+func (x *stale) intrude(ctx context.Context) {
+	if x.extra.Acquire(ctx, 200*time.Millisecond) == nil {
+		x.extra.Release(ctx)
+	}
+}
+
+// lose lets the others take the lock while the first is stopped.
+func (x *stale) lose(ctx context.Context, s *Subject) {
+	for _, w := range x.others {
+		x.lost = w.Acquire(ctx, outlived(s.Variant)) == nil
+	}
+}
+
+// late lets the first release what it has lost.
+func (x *stale) late(ctx context.Context, t *Try, s *Subject) {
+	wait, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s.Fault("released late")
+	if err := x.first.Release(wait); x.lost && wait.Err() == nil {
+		x.said(s, "the release of a lost lock", err)
+	}
+	if x.lost {
+		x.intrude(ctx)
+	}
+}
+
+// said reports what a release has said that was none.
+func (x *stale) said(s *Subject, what string, err error) {
+	if !errors.Is(err, harness.ErrNotHeld) {
+		s.Show(harness.Misled, "%s said %v", what, err)
+	}
+}

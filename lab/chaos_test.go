@@ -1,0 +1,155 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/survival"
+	"locklab/internal/backend"
+)
+
+// needRedis skips where there is no Redis to break.
+func needRedis(t *testing.T) {
+	t.Helper()
+	if err := backend.Available(harness.KindRedis); err != nil && !backend.Required(harness.KindRedis) {
+		t.Skip(err)
+	}
+}
+
+func TestChaosList(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, status := output(t, locklab(t, "chaos", "list", "-v", "holder-crash"))
+	if status != 0 || stderr != "" {
+		t.Errorf("exit status %d, said %q", status, stderr)
+	}
+	for _, want := range []string{"holder-crash: ", "fault: ", "source: ", "zk-handoff", "redsync"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the description of holder-crash lacks %q:\n%s", want, stdout)
+		}
+	}
+	stdout, _, _ = output(t, locklab(t, "chaos", "list", "--json"))
+	var entries []struct {
+		Name     string
+		Expected []struct{ Lock, Why string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &entries); err != nil || len(entries) < 2 || len(entries[0].Expected) == 0 || entries[0].Expected[0].Why == "" {
+		t.Errorf("list --json: %v, %+v", err, entries)
+	}
+}
+
+// TestChaos: a run of a scenario is kept, reported, and goes on where it ended, also
+// after the lab was killed, of which nothing is left.
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	cmd := locklab(t, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "50", "--out", "run")
+	text, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := text.Read(make([]byte, 100)); err != nil { // it has begun
+		t.Fatal(err)
+	}
+	var children []int
+	for end := time.Now().Add(20 * time.Second); len(children) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		children = childrenOf(t, cmd.Process.Pid)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	gone(t, children)
+	resumed := exec.Command(cmd.Path, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "2", "--out", "run", "--resume")
+	resumed.Env, resumed.Dir = cmd.Env, cmd.Dir
+	stdout, stderr, status := output(t, resumed)
+	if status != 0 || !strings.Contains(stdout, "redis-queue") || !strings.Contains(stdout, reportName) {
+		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
+	}
+	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	if err != nil || len(run.Faults) != 1 || run.Faults[0].Tries < 2 || run.Manifest.Finished.IsZero() {
+		t.Fatalf("%v, %+v", err, run)
+	}
+	if row := survival.Judge(run.Faults[0]); row.Verdict == survival.NotTested {
+		t.Errorf("%+v", row)
+	}
+	again := exec.Command(cmd.Path, resumed.Args[1:]...)
+	again.Env, again.Dir = cmd.Env, cmd.Dir
+	_, stderr, status = output(t, again)
+	if status != 0 || strings.Contains(stderr, "holder-crash:") {
+		t.Errorf("a run that is whole goes on: status %d, %q", status, stderr)
+	}
+}
+
+// gone waits until the processes are.
+func gone(t *testing.T, pids []int) {
+	t.Helper()
+	if len(pids) < 2 {
+		t.Fatalf("the lab has %d child processes, want a server and workers", len(pids))
+	}
+	for _, pid := range pids {
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			if errors.Is(err, os.ErrNotExist) || strings.Contains(string(text), ") Z ") {
+				break
+			}
+			if time.Now().After(end) {
+				t.Errorf("process %d outlives the lab that started it", pid)
+				break
+			}
+		}
+	}
+}
+
+// childrenOf returns the child processes of pid.
+func childrenOf(t *testing.T, pid int) (out []int) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(files) == 0 {
+		t.Skip("no /proc")
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if n, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil && len(f) > 1 && f[1] == strconv.Itoa(pid) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// TestChaosRefuted: what was not expected is said in words, and by the exit status.
+func TestChaosRefuted(t *testing.T) {
+	c := chaosRun{program: program()}
+	c.keep(&harness.FaultResult{
+		Scenario: "holder-crash", Question: "?", Fault: "a crash", Lock: harness.Lock{Name: "mine"}, Tries: 3,
+		Expected: harness.Expectation{Why: "it is safe"}, Seen: map[harness.Harm]int{harness.TwoHolders: 1}, Notes: []string{"worker 1 beside worker 2"},
+	})
+	lines := c.refuted()
+	if len(lines) != 1 || !strings.Contains(lines[0], "mine: two holders in scenario holder-crash") {
+		t.Errorf("refuted: %q", lines)
+	}
+	var out strings.Builder
+	if err := c.print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"refuted", "two holders 1", "not expected: two holders (it is safe)", "worker 1 beside worker 2"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
