@@ -13,8 +13,11 @@ import (
 	"locklab/internal/numfmt"
 )
 
-// mostStories is how many histories a page draws.
-const mostStories = 6
+// How many histories a page draws, and of one scenario.
+const (
+	mostStories = 6
+	mostAlike   = 2
+)
 
 // composeSafety returns the section of what the distributed locks of run survive, nil if
 // it has none; g is the group that says what they cost, or nil.
@@ -60,9 +63,10 @@ func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
 		return cmp.Or(rank(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rank(a.Broken > 0, b.Broken > 0))
 	})
 	drawn := 0
+	told := make(map[string]int)
 	for _, row := range rows {
-		if drawn == mostStories {
-			break
+		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
+			continue
 		}
 		st, err := readStory(run, row.Fault, row.Histories[0])
 		if err != nil {
@@ -74,6 +78,7 @@ func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
 			return err
 		}
 		out.Figures = append(out.Figures, f)
+		told[row.Fault.Scenario]++
 		drawn++
 	}
 	if rest := total - drawn - len(out.Notes); rest > 0 {

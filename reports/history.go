@@ -68,8 +68,9 @@ func (s *story) frame() {
 	i := slices.IndexFunc(s.Findings, func(f oracle.Finding) bool { return f.Harm != "" })
 	if i >= 0 {
 		s.finding = s.Findings[i]
-		around := max(int64(80*time.Millisecond), (s.finding.To-s.finding.From)*6/10)
-		s.from, s.to = max(first, s.finding.From-around), min(last, max(s.finding.To, s.finding.From)+around)
+		end := s.aftermath(max(s.finding.To, s.finding.From))
+		around := max(int64(40*time.Millisecond), (end-s.finding.From)*4/10)
+		s.from, s.to = max(first, s.finding.From-around), min(last, end+around)
 		// The fault that led to it is part of it.
 		for _, e := range s.history {
 			if (e.Kind == oracle.Fault || e.Kind == oracle.Killed || e.Kind == oracle.Paused) && e.At < s.from && s.finding.From-e.At < 8*(s.to-s.from) {
@@ -80,6 +81,11 @@ func (s *story) frame() {
 	}
 	if s.to <= s.from {
 		s.to = s.from + int64(time.Millisecond)
+	}
+	for _, h := range s.Holds {
+		if !slices.Contains(s.lanes, h.Worker) && h.Acquired <= s.to && h.Releasing >= s.from {
+			s.lanes = append(s.lanes, h.Worker)
+		}
 	}
 	var idle []int
 	for _, e := range s.history {
@@ -101,6 +107,25 @@ func (s *story) frame() {
 		s.lanes, s.hidden = s.lanes[:mostLanes], n-mostLanes
 	}
 	slices.Sort(s.lanes)
+}
+
+// aftermath returns the end of what the finding that ends at end leads to: of two
+// holders, when the first of them has left, and the next thing that it does.
+func (s *story) aftermath(end int64) int64 {
+	for _, o := range s.Overlaps {
+		a, b := s.Holds[o.Earlier], s.Holds[o.Later]
+		if s.finding.Harm != harness.TwoHolders || b.Acquired != s.finding.From {
+			continue
+		}
+		const patience = int64(2 * time.Second)
+		end = max(end, min(a.Releasing, end+patience))
+		for _, e := range s.history {
+			if e.Worker == a.Worker && e.At > end && e.At < end+patience/4 {
+				return e.At
+			}
+		}
+	}
+	return end
 }
 
 // title is the question that s answers.
@@ -135,14 +160,14 @@ const (
 	laneNames   = vg.Length(66)
 	faultLine   = vg.Length(13)
 	historyFoot = vg.Length(50)
-	faultRows   = 3
+	mostFaults  = 3 // lines of texts
 
 	spare = 1.2 // of the width of a text at the edge: a reader's typeface may be wider
 )
 
 // picture draws s.
 func (s *story) picture() picture {
-	p := picture{answer: s.answer(), height: faultRows*faultLine + vg.Length(len(s.lanes))*laneHeight + historyFoot, body: s.body}
+	p := picture{answer: s.answer(), height: vg.Length(s.faultRows())*faultLine + 8 + vg.Length(len(s.lanes))*laneHeight + historyFoot, body: s.body}
 	p.numbers.head = titles("at", "worker", "event", "token", "what")
 	for _, e := range s.shown() {
 		worker, token := unknown, ""
@@ -179,7 +204,7 @@ func (s *story) body(c draw.Canvas) error {
 	field.Min.X += laneNames
 	field.Max.X -= 10
 	field.Min.Y += historyFoot
-	field.Max.Y -= faultRows * faultLine
+	field.Max.Y -= vg.Length(s.faultRows())*faultLine + 8
 	x := func(t int64) vg.Length {
 		share := float64(t-s.from) / float64(s.to-s.from)
 		return field.Min.X + vg.Length(math.Min(math.Max(share, 0), 1))*field.Size().X
@@ -203,6 +228,16 @@ func (s *story) body(c draw.Canvas) error {
 	return nil
 }
 
+// faultRows is how many lines the texts of faults take at the most.
+func (s *story) faultRows() (n int) {
+	for _, e := range s.shown() {
+		if e.Kind == oracle.Fault || e.Kind == oracle.Over {
+			n++
+		}
+	}
+	return min(n, mostFaults)
+}
+
 // scale draws the time axis.
 func (s *story) scale(c, field draw.Canvas, x func(int64) vg.Length) {
 	st := typeset(8.5, muted, draw.XCenter, draw.YTop)
@@ -216,7 +251,7 @@ func (s *story) scale(c, field draw.Canvas, x func(int64) vg.Length) {
 // faults draws what was done to servers and connections, each with its text where
 // there is room.
 func (s *story) faults(c, field draw.Canvas, x func(int64) vg.Length) {
-	ends := make([]vg.Length, faultRows)
+	ends := make([]vg.Length, s.faultRows())
 	for _, e := range s.shown() {
 		if e.Kind != oracle.Fault && e.Kind != oracle.Over {
 			continue
@@ -296,7 +331,7 @@ func (s *story) marks(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.
 		switch e.Kind {
 		case oracle.Granted:
 			if e.Token > 0 {
-				word(e, fmt.Sprintf("#%d", e.Token), muted)
+				word(e, tokenName(e.Token), muted)
 			}
 		case oracle.Wrote:
 			writeMark(c, vg.Point{X: x(e.At), Y: y - laneBar/2 - 5}, e.Taken)
@@ -311,6 +346,15 @@ func (s *story) marks(c draw.Canvas, x func(int64) vg.Length, middle map[int]vg.
 			word(e, string(e.Kind), rust)
 		}
 	}
+}
+
+// tokenName is a token as it stands in the picture: of a long one its end.
+func tokenName(token uint64) string {
+	text := fmt.Sprint(token)
+	if len(text) > 7 {
+		text = "…" + text[len(text)-5:]
+	}
+	return "#" + text
 }
 
 // writeMark draws a write, taken or refused.

@@ -27,7 +27,7 @@ type price struct {
 
 const safetyCostTitle = "What does safety cost?"
 
-const safetyCostDoc = "Left: the median wait for the lock where it is contended, as measured. Middle: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Right: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
+const safetyCostDoc = "Wait: the median wait for the lock where it is contended, as measured. Broken: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Free and not granted: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
 
 // prices returns the tried locks of s, the cheapest first; g is the group that the cost
 // is of, or nil.
@@ -177,7 +177,7 @@ func drawPrices(c draw.Canvas, ps []*price, priced bool) {
 	for _, p := range ps {
 		left = max(left, min(p.style().Width(p.l.Lock.Name), width/4))
 	}
-	left += 26
+	left += 36
 	top := c.Max.Y - priceHead
 	for i, p := range ps {
 		y := top - (vg.Length(i)+0.5)*priceStep
