@@ -226,6 +226,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		err = nil
 	}
 	t.StopAll(ctx)
+	t.crashed()
 	end()
 	t.end()
 	if ctx.Err() != nil {
