@@ -94,12 +94,10 @@ func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 
 // costAnswer says what the locks that broke nothing cost over the fastest.
 func costAnswer(ps []*price, g *group, priced bool) string {
-	var safe, unsafe []*price
+	var safe []*price
 	for _, p := range ps {
 		if p.unsafe.Broken == 0 {
 			safe = append(safe, p)
-		} else {
-			unsafe = append(unsafe, p)
 		}
 	}
 	name := func(ps []*price) string {
