@@ -250,18 +250,12 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 		}
 	}
 	served := make(chan bool, crowdSize)
-	for n, h := range hosts {
-		first, err := t.plain(ctx, h, s)
+	for _, h := range hosts {
+		workers, err := t.group(ctx, h, s, crowdSize/len(hosts))
 		if err != nil {
 			return err
 		}
-		for i := range crowdSize / len(hosts) {
-			w := first
-			if i > 0 {
-				if w, err = first.Join(ctx); err != nil {
-					return err
-				}
-			}
+		for _, w := range workers { // at once: which of a group comes first is not known
 			granted := w.Begin(ctx, 0)
 			t.work.Go(func() {
 				err := <-granted
@@ -271,7 +265,7 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 				served <- err == nil
 			})
 		}
-		t.Sleep(ctx, oracle.DefaultArrival+time.Duration(n)*10*time.Millisecond)
+		t.Sleep(ctx, 3*oracle.DefaultArrival)
 	}
 	t.Sleep(ctx, TTL/2)
 	s.Fault("the holder releases to a crowd")
@@ -297,4 +291,21 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 		s.Show(harness.Stuck, "%d of %d were served", got, crowdSize)
 	}
 	return nil
+}
+
+// group connects a client with n workers.
+func (t *Try) group(ctx context.Context, h *Host, s *Subject, n int) ([]*Worker, error) {
+	first, err := t.plain(ctx, h, s)
+	if err != nil {
+		return nil, err
+	}
+	workers := []*Worker{first}
+	for len(workers) < n {
+		w, err := first.Join(ctx)
+		if err != nil {
+			return nil, err
+		}
+		workers = append(workers, w)
+	}
+	return workers, nil
 }
