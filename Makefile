@@ -19,10 +19,14 @@ CONTRIB  := contrib/otel contrib/prometheus
 
 # Packages in which nothing runs beside anything else: the race detector has
 # nothing to say of them. A test of internal/layers checks it.
-RACELESS := reports harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt cmd/setmodule
+RACELESS := reports harness/resultfile harness/metric harness/compare harness/stat harness/verdict internal/numfmt internal/layers cmd/setmodule
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
+
+# Most JVMs of the tests live for seconds: the optimizing compiler would take a third
+# of their processor time and not pay it back.
+test race: export JAVA_TOOL_OPTIONS ?= -XX:TieredStopAtLevel=1
 
 # $(call but,a b) is all packages but these.
 empty :=
@@ -50,10 +54,11 @@ chaos: ## try every failure scenario on every lock, with real servers (hours), i
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab chaos $(if $(TRIES),--tries $(TRIES)) --out $(CHAOS) $(if $(wildcard $(CHAOS)/manifest.json),--resume)
 
+# What go vet has said of all packages, go test need not ask again without build tags.
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount '-p 3 -timeout 20m $(addprefix ./,$(WAITING))' "$(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(foreach m,$(CONTRIB),'-C $(m) ./...')
+	$(GO) run ./cmd/testcount '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING))" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -70,7 +75,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 
 race: export GORACE := $(GORACE)
 race: ## run the tests under the race detector, but for packages that start no goroutine
-	$(GO) run ./cmd/testcount '-race -p 2 -timeout 20m $(addprefix ./,$(WAITING))' "-race $(call but,$(WAITING) $(RACELESS))"
+	$(GO) run ./cmd/testcount '-race -p 2 -timeout 20m $(addprefix ./,$(WAITING))' "-race -timeout 20m $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.

@@ -21,6 +21,12 @@ import (
 	"locklab/internal/numfmt"
 )
 
+// A short run takes about a minute: scenarios wait most of the time.
+const (
+	shortBudget   = 50 * time.Second
+	shortParallel = 2
+)
+
 // A chaosRun tries failure scenarios, prints what became of the locks, and keeps it if
 // there is a directory to keep it in.
 type chaosRun struct {
@@ -200,6 +206,9 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	plan, err := c.plan()
 	if err != nil {
 		return err
+	}
+	if c.short {
+		plan.Budget, plan.Parallel = shortBudget, shortParallel
 	}
 	show := newProgress(stderr)
 	defer show.clear()

@@ -4,6 +4,12 @@
 //
 //	testcount './...' '-tags purego ./atomics'
 //
+// A "+" among the arguments separates lanes: they go on beside each other, the
+// runs of each one after the other. So tests that wait and tests that compute
+// share the processors.
+//
+//	testcount ./redislock ./zklock + ./reports '-tags purego ./atomics'
+//
 // The exit status is 1 if a test or a build failed.
 //
 // Rank 0. It imports the standard library only.

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // An event is a line of "go test -json"; see "go doc test2json".
@@ -24,12 +26,19 @@ type event struct {
 
 // A tally counts the tests of all runs.
 type tally struct {
+	module string // its path is left out of the names of packages
+
+	mu             sync.Mutex // what follows, and it keeps the output of an event together
 	out            io.Writer
-	module         string // its path is left out of the names of packages
 	passed, failed int
 	skipped        map[string][]string // reason to tests
-	said           map[string][]string // output of the tests under way
 	dear           []event             // the longest tests
+}
+
+// A reading follows one run: another may test the same package.
+type reading struct {
+	*tally
+	said map[string][]string // output of the tests under way
 }
 
 func main() {
@@ -39,28 +48,58 @@ func main() {
 		os.Exit(1)
 	}
 	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
-	ok := len(os.Args) > 1
-	for _, args := range os.Args[1:] {
-		fmt.Println("go test", strings.Join(strings.Fields(args), " "))
-		cmd := exec.Command("go", goTest(args)...)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "testcount:", err)
-			os.Exit(1)
-		}
-		t.read(out)
-		if err := cmd.Wait(); err != nil {
-			ok = false
-		}
-	}
+	ok := t.beside(lanes(os.Args[1:]))
 	t.summary()
-	if !ok || t.failed > 0 {
+	if len(os.Args) == 1 || !ok || t.failed > 0 {
 		os.Exit(1)
 	}
+}
+
+// lanes splits args at each "+".
+func lanes(args []string) [][]string {
+	var all [][]string
+	for {
+		i := slices.Index(args, "+")
+		if i < 0 {
+			return append(all, args)
+		}
+		all, args = append(all, args[:i]), args[i+1:]
+	}
+}
+
+// beside runs the lanes at the same time, the runs of each one after the other, and
+// reports whether all passed.
+func (t *tally) beside(lanes [][]string) bool {
+	var wg sync.WaitGroup
+	var failed atomic.Bool
+	for _, lane := range lanes {
+		wg.Go(func() {
+			for _, args := range lane {
+				if err := t.run(args); err != nil {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return !failed.Load()
+}
+
+// run returns an error if a test failed or the run did not begin.
+func (t *tally) run(args string) error {
+	t.show("go test " + strings.Join(strings.Fields(args), " "))
+	cmd := exec.Command("go", goTest(args)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testcount:", err)
+		return err
+	}
+	t.read(out)
+	return cmd.Wait()
 }
 
 // goTest returns the arguments of go for one run. What the user gives comes first:
@@ -72,20 +111,28 @@ func goTest(args string) []string {
 // read follows one run and prints a line a package, and all that a failing
 // test said.
 func (t *tally) read(in io.Reader) {
-	t.said = make(map[string][]string)
+	r := reading{t, make(map[string][]string)}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var e event
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			fmt.Fprintln(t.out, lines.Text()) // not of test2json: show it
+			r.show(lines.Text()) // not of test2json
 			continue
 		}
-		t.add(e)
+		r.add(e)
 	}
 }
 
-func (t *tally) add(e event) {
+func (t *tally) show(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintln(t.out, line)
+}
+
+func (t reading) add(e event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	key := e.Package + " " + e.Test
 	switch e.Action {
 	case "output":
@@ -103,6 +150,7 @@ func (t *tally) add(e event) {
 		if e.Test != "" || !t.failedIn(e.Package) {
 			t.failed++
 			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
+			t.cutShort(e)
 		}
 		t.said[e.Package+" failed"] = nil
 	case "skip":
@@ -122,6 +170,19 @@ func (t *tally) add(e event) {
 	delete(t.said, key)
 }
 
+// cutShort prints what the tests under way said when their process ended, and with
+// it why: a panic of another goroutine is part of what they said.
+func (t reading) cutShort(e event) {
+	if e.Test != "" {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.said)) {
+		if name, ok := strings.CutPrefix(key, e.Package+" "); ok && name != "" && name != "failed" {
+			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
+		}
+	}
+}
+
 // remember keeps the longest tests, of those that take a second.
 func (t *tally) remember(e event) {
 	const few = 10
@@ -130,7 +191,7 @@ func (t *tally) remember(e event) {
 	t.dear = t.dear[:min(few, len(t.dear))]
 }
 
-func (t *tally) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
+func (t reading) failedIn(pkg string) bool { _, ok := t.said[pkg+" failed"]; return ok }
 
 // short returns the package of e as its folder.
 func (t *tally) short(e event) string { return strings.TrimPrefix(e.Package, t.module+"/") }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTally(t *testing.T) {
@@ -21,20 +24,92 @@ func TestTally(t *testing.T) {
 {"Action":"fail","Package":"example.org/m/a","Elapsed":1.5}
 {"Action":"build-output","ImportPath":"example.org/m/b","Output":"b.go:1: no\n"}
 {"Action":"fail","Package":"example.org/m/b"}
+{"Action":"output","Package":"example.org/m/c","Test":"TestFour","Output":"panic: of a goroutine\\n"}
+{"Action":"output","Package":"example.org/m/d","Test":"TestFive","Output":"is under way elsewhere\\n"}
+{"Action":"fail","Package":"example.org/m/c"}
 not JSON
 `))
 	c.summary()
 	for _, want := range []string{
-		"a_test.go:20: broken", "b.go:1: no", "not JSON",
+		"a_test.go:20: broken", "b.go:1: no", "panic: of a goroutine", "not JSON",
 		"skipped 1: redis: no redis-server on PATH (a TestTwo)",
-		"\n1 passed, 2 failed, 1 skipped\n",
+		"\n1 passed, 3 failed, 1 skipped\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if strings.Contains(out.String(), "TestOne") {
-		t.Errorf("a passing test is shown:\n%s", out.String())
+	if strings.Contains(out.String(), "TestOne") || strings.Contains(out.String(), "elsewhere") {
+		t.Errorf("a passing test is shown, or one of another package:\n%s", out.String())
+	}
+}
+
+// TestBeside: lanes go on beside each other, since each needs what the other does, and
+// what fails or is skipped in one counts.
+func TestBeside(t *testing.T) {
+	t.Setenv(meetEnv, t.TempDir())
+	for _, c := range []struct {
+		args                    string
+		passed, failed, skipped int
+		ok                      bool
+	}{
+		{"A,B + B,A", 4, 0, 0, true},
+		{"fail + skip", 0, 1, 1, false},
+	} {
+		var args []string
+		for word := range strings.FieldsFuncSeq(c.args, func(r rune) bool { return r == ' ' || r == ',' }) {
+			if word != "+" {
+				word = "-count=1 -run ^TestMeet$/^" + word + "$ ."
+			}
+			args = append(args, word)
+		}
+		var out strings.Builder
+		counts := &tally{out: &out, skipped: make(map[string][]string)}
+		ok := counts.beside(lanes(args))
+		skipped := len(counts.skipped["for TestBeside"])
+		if top := c.passed + c.skipped; ok != c.ok || counts.passed != c.passed+top || counts.failed != 2*c.failed || skipped != c.skipped {
+			t.Errorf("%s: ok %t, %d passed, %d failed, %d skipped:\n%s", c.args, ok, counts.passed, counts.failed, skipped, out.String())
+		}
+	}
+}
+
+// meetEnv names a directory for TestMeet.
+const meetEnv = "TESTCOUNT_MEET"
+
+// TestMeet is what TestBeside runs. A and B are each done when the other is under way.
+func TestMeet(t *testing.T) {
+	dir := os.Getenv(meetEnv)
+	if dir == "" {
+		return
+	}
+	t.Run("fail", func(t *testing.T) { t.Error("for TestBeside") })
+	t.Run("skip", func(t *testing.T) { t.Skip("for TestBeside") })
+	for me, other := range map[string]string{"A": "B", "B": "A"} {
+		t.Run(me, func(t *testing.T) { meet(t, filepath.Join(dir, me), filepath.Join(dir, other)) })
+	}
+}
+
+// meet adds a byte to one file and waits until the other is as long.
+func meet(t *testing.T, mine, other string) {
+	f, err := os.OpenFile(mine, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	want, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if got, err := os.Stat(other); err == nil && got.Size() >= want.Size() {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the other lane does not come")
+		}
 	}
 }
 

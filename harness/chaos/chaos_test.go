@@ -152,7 +152,7 @@ func TestFaultNotMade(t *testing.T) {
 			})
 		},
 	}, chaos.Plan{Tries: 10}, "crash")["crash"]
-	if r.Tries != 0 || !strings.Contains(r.Skipped, "worker process is gone") || made != 3 {
+	if r.Tries != 0 || !strings.Contains(r.Skipped, "worker process has crashed: panic: the specimen crashes") || made != 3 {
 		t.Errorf("%d tries of a lock that ends its process: %+v", made, r)
 	}
 	r = try(t, chaos.Scenario{
@@ -161,6 +161,24 @@ func TestFaultNotMade(t *testing.T) {
 	}, chaos.Plan{Tries: 10}, "free")["free"]
 	if r.Tries != 0 || r.Skipped == "" || made != 4 {
 		t.Errorf("%d tries without a server: %+v", made-3, r)
+	}
+}
+
+// TestCrash: a try in which a worker process crashes does not count for any lock in it,
+// also if no call waits for the process.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	results := try(t, chaos.Scenario{
+		Name: "crash-alone", Deadline: 10 * time.Second,
+		Try: func(ctx context.Context, t *chaos.Try) error {
+			return loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
+		},
+	}, chaos.Plan{}, "crash", "free")
+	for name, r := range results {
+		if r.Tries != 0 || !strings.Contains(r.Skipped, "the specimen crashes") {
+			t.Errorf("%s, in a process that crashes: %+v", name, r)
+		}
 	}
 }
 
@@ -197,6 +215,27 @@ func TestInterrupted(t *testing.T) {
 	}
 	if seeds[3] != third {
 		t.Error("the third try has another seed the next time")
+	}
+}
+
+// TestBudget: each scenario is tried once, however little time there is, and no more
+// often if there is none left.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	tries := make(map[string]int)
+	one := func(name string) *chaos.Scenario {
+		return &chaos.Scenario{Name: name, Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) error {
+			tries[name]++
+			time.Sleep(2 * time.Millisecond)
+			return nil
+		}}
+	}
+	p := chaos.Plan{Scenarios: []*chaos.Scenario{one("a"), one("b")}, Locks: specimens[:1], Tries: 1000, Budget: time.Millisecond}
+	if err := p.Run(t.Context(), func(*harness.FaultResult) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if tries["a"] != 1 || tries["b"] != 1 {
+		t.Errorf("tries %v, want one of each", tries)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Host struct {
 	waiting map[int]chan message // for their answers
 	workers []*Worker
 	stopped bool
+	ending  bool          // it is being ended, or killed
 	gone    error         // why it says nothing more; guarded by mu
 	done    chan struct{} // closed then
 }
@@ -95,13 +97,64 @@ func (h *Host) listen(out io.Reader) {
 		h.hear(m)
 	}
 	h.mu.Lock()
+	ending := h.ending
+	h.mu.Unlock()
+	gone := errGone
+	if !ending {
+		gone = h.crash()
+	}
+	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.gone = errGone
+	h.gone = gone
 	close(h.done)
+}
+
+// crash says what the process has said as it ended, which it was not to do.
+func (h *Host) crash() error {
+	select {
+	case <-h.proc.Done():
+	case <-time.After(grace):
+	}
+	var told []string
+	for line := range strings.Lines(h.said.String()) {
+		line = strings.TrimSpace(line)
+		if len(told) > 0 || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
+			told = append(told, line)
+		}
+	}
+	if len(told) == 0 {
+		return fmt.Errorf("%w: %s", errCrashed, child.LastWords(h.said.String()))
+	}
+	return fmt.Errorf("%w: %s", errCrashed, strings.Join(told[:min(len(told), crashLines)], "; "))
+}
+
+// crashLines are how much is kept of what a process says as it crashes: why, and in
+// which functions.
+const crashLines = 12
+
+// crashed fails the locks of all workers whose process has crashed: a lock that does
+// that takes the others with it.
+func (t *Try) crashed() {
+	t.mu.Lock()
+	hosts := t.hosts
+	t.mu.Unlock()
+	for _, h := range hosts {
+		h.mu.Lock()
+		err, workers := h.gone, h.workers
+		h.mu.Unlock()
+		if errors.Is(err, errCrashed) {
+			for _, w := range workers {
+				w.Lock.fail(err)
+			}
+		}
+	}
 }
 
 // errGone is what a call says of a process that was killed, or has crashed.
 var errGone = errors.New("chaos: the worker process is gone")
+
+// errCrashed is what it says of one that ended by itself.
+var errCrashed = errors.New("chaos: the worker process has crashed")
 
 func (h *Host) hear(m message) {
 	switch {
@@ -151,7 +204,10 @@ func (h *Host) ask(ctx context.Context, c command) error {
 		err = h.enc.Encode(c)
 	}
 	h.mu.Unlock()
-	if err != nil {
+	switch {
+	case errors.Is(err, errCrashed):
+		return err
+	case err != nil:
 		return errGone
 	}
 	select {
@@ -161,7 +217,9 @@ func (h *Host) ask(ctx context.Context, c command) error {
 		}
 		return nil
 	case <-h.done:
-		return errGone
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.gone
 	case <-ctx.Done():
 		return fmt.Errorf("chaos: a worker did not answer: %w", context.Cause(ctx))
 	}
@@ -283,6 +341,9 @@ func (h *Host) Resume() error {
 
 // Kill ends the process as kill -9 does.
 func (h *Host) Kill() {
+	h.mu.Lock()
+	h.ending = true
+	h.mu.Unlock()
 	h.proc.Kill()
 	<-h.done
 	h.each(oracle.Killed)
@@ -292,6 +353,7 @@ func (h *Host) Kill() {
 func (h *Host) end(ctx context.Context) {
 	h.mu.Lock()
 	stopped, gone := h.stopped, h.gone
+	h.ending = true
 	h.mu.Unlock()
 	if gone == nil && !stopped {
 		h.in.Close()

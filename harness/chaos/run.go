@@ -31,6 +31,10 @@ type Plan struct {
 	// its own; 0 is one. Times are those of a busier machine then.
 	Parallel int
 
+	// Budget, if not 0, is for how long tries are begun: each scenario is tried once in
+	// any case, and again as long as it is ahead of its share of the time.
+	Budget time.Duration
+
 	// Dir is where histories of harm are kept; "" keeps none.
 	Dir string
 
@@ -38,7 +42,8 @@ type Plan struct {
 	// are not made again.
 	Done func(scenario, lock string) int
 
-	// Begin, which may be nil, hears of each try before it is made.
+	// Begin, which may be nil, hears of each try before it is made. Neither it nor keep
+	// is called by two goroutines at once.
 	Begin func(Progress)
 }
 
@@ -64,9 +69,18 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 		defer keeping.Unlock()
 		return keep(r)
 	}
+	begin := func(at Progress) {
+		keeping.Lock()
+		defer keeping.Unlock()
+		if p.Begin != nil {
+			p.Begin(at)
+		}
+	}
 	var wg sync.WaitGroup
 	free := make(chan struct{}, max(1, p.Parallel))
-	for _, s := range p.Scenarios {
+	began := time.Now()
+	for i, s := range p.Scenarios {
+		share := p.Budget * time.Duration(i+1) / time.Duration(len(p.Scenarios))
 		for _, group := range p.groups(s) {
 			free <- struct{}{}
 			if ctx.Err() != nil {
@@ -74,7 +88,10 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 			}
 			wg.Go(func() {
 				defer func() { <-free }()
-				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one}
+				b := &batch{plan: p, scenario: s, stage: new(Stage), keep: one, begin: begin}
+				if p.Budget > 0 {
+					b.until = began.Add(share)
+				}
 				defer b.stage.close()
 				if err := b.run(ctx, group); err != nil {
 					stop(err) // the first counts
@@ -127,8 +144,10 @@ type batch struct {
 	scenario *Scenario
 	stage    *Stage
 	keep     func(*harness.FaultResult) error
+	begin    func(Progress)
 	pending  []*harness.FaultResult // in the order of the locks
 	since    time.Time
+	until    time.Time      // when no second try is begun; zero is never
 	saved    map[string]int // histories, by lock
 }
 
@@ -143,6 +162,9 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 	lost := make(map[string]int) // tries in a row that could not be made
 	b.since = time.Now()
 	for n := range tries {
+		if n > 0 && !b.until.IsZero() && time.Now().After(b.until) {
+			break
+		}
 		var at []*harness.Variant
 		for _, v := range locks {
 			if n >= done[v.Name] && lost[v.Name] < mostFailures {
@@ -156,9 +178,7 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 		if len(at) == 0 {
 			continue
 		}
-		if b.plan.Begin != nil {
-			b.plan.Begin(Progress{b.scenario, len(at), n + 1, tries})
-		}
+		b.begin(Progress{b.scenario, len(at), n + 1, tries})
 		if err := b.try(ctx, at, n, lost); err != nil {
 			return errors.Join(err, b.flush(true))
 		}
@@ -206,6 +226,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		err = nil
 	}
 	t.StopAll(ctx)
+	t.crashed()
 	end()
 	t.end()
 	if ctx.Err() != nil {

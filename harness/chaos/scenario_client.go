@@ -20,6 +20,11 @@ type pair struct {
 // pairs lets a worker of the first process hold each lock, and one of the second wait
 // for it and then lock and unlock by l.
 func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
+	return pairsAt(ctx, t, func(s *Subject) (harness.Endpoint, error) { return t.At(ctx, s.Variant) }, l)
+}
+
+// pairsAt is pairs on the servers that at returns.
+func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, error), l Loop) (hosts []*Host, of map[*Subject]*pair, err error) {
 	if hosts, err = t.Hosts(2); err != nil {
 		return nil, nil, err
 	}
@@ -28,7 +33,7 @@ func pairs(ctx context.Context, t *Try, l Loop) (hosts []*Host, of map[*Subject]
 		of[s] = new(pair)
 	}
 	err = t.Each(func(s *Subject) error {
-		at, err := t.At(ctx, s.Variant)
+		at, err := at(s)
 		if err != nil {
 			return err
 		}

@@ -269,11 +269,16 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 	}
 	t.Sleep(ctx, TTL/2)
 	s.Fault("the holder releases to a crowd")
-	began := time.Now()
 	for _, w := range holders {
 		w.Release(ctx)
 	}
-	got := 0
+	s.drained(ctx, served)
+	return nil
+}
+
+// drained counts how many of a crowd are served.
+func (s *Subject) drained(ctx context.Context, served <-chan bool) {
+	began, got := time.Now(), 0
 	for range crowdSize {
 		select {
 		case ok := <-served:
@@ -290,7 +295,6 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 	if got < crowdSize {
 		s.Show(harness.Stuck, "%d of %d were served", got, crowdSize)
 	}
-	return nil
 }
 
 // group connects a client with n workers.

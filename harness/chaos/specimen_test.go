@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"locklab/harness"
@@ -12,7 +11,7 @@ import (
 var specimens = []*harness.Variant{
 	specimen("free", func(context.Context) error { return nil }),
 	specimen("hang", func(context.Context) error { select {} }),
-	specimen("crash", func(context.Context) error { os.Exit(7); return nil }),
+	specimen("crash", func(context.Context) error { panic("the specimen crashes") }),
 	specimen("refuse", func(context.Context) error { return harness.ErrNotAcquired }),
 }
 

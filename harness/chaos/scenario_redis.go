@@ -1,0 +1,222 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/backend"
+)
+
+// redisScenarios are what happens to the servers of Redis.
+var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisLosses, redisHangs, redisMemory, redisClocks)
+
+// Patterns of the names of locks that these scenarios share. Those that differ from
+// redis-poll by their pauses alone are left out.
+const (
+	redisAll = redisOne + "|redis-redlock"
+
+	// redisOne are those of one server.
+	redisOne = redisFenced + "|" + redisPlain + "|redis-token"
+
+	// redisGo are all but rueidislock.
+	redisGo = redisFenced + "|" + redisOurs + "|" + redisFixed + "|redis-token|redis-redlock"
+
+	// redisFenced have tokens that go with the server's clock besides the counter.
+	redisFenced = "redis-(queue|queue-pubsub|rw|semaphore|multi|cohort)"
+
+	// redisPlain have leases and no tokens.
+	redisPlain = redisRenewed + "|" + redisFixed
+
+	// redisPublished are locks with defects of their own, which any failure may show:
+	// see their comments.
+	redisPublished = "redis-(redisson12|fair-redisson)"
+
+	// redisRenewed are those whose holder renews its lease, and so asks the server.
+	redisRenewed = redisOurs + "|rueidislock.*"
+	redisOurs    = "redis-(reentrant|poll|pubsub|unsafe)|" + redisPublished
+
+	// redisFixed are those whose holder hears nothing of the server.
+	redisFixed = "redsync|bsm-redislock-100ms"
+)
+
+// published is expected of them.
+var published = Expectation{redisPublished,
+	[]harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken, harness.Stall, harness.Stuck, harness.Misled},
+	"it is published as it was, with defects of its own that lose locks and give them away"}
+
+// losesWakeUps is expected of rueidislock where it is told of a release.
+var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []harness.Harm{harness.Stall, harness.Stuck},
+	"a request that takes longer than its limit loses a wake-up: the server does not tell a client of what that has deleted itself"}
+
+// twoPermits is expected where both are free at once.
+var twoPermits = Expectation{"redis-semaphore", []harness.Harm{harness.Overtaken},
+	"both permits may be free at once, and a waiter whose connection was cut hears of its own later than the next one of the other"}
+
+// passedOver is expected where connections are cut.
+var passedOver = Expectation{"redis-queue-pubsub", []harness.Harm{harness.Overtaken},
+	"a waiter that does not listen when its turn comes is passed over, and asks again"}
+
+// forgotten is expected of locks that the server has forgotten: two of three still know
+// them, and of others a client that comes then is granted what is held.
+var forgotten = slices.Concat([]Expectation{
+	{"redis-redlock", nil, "two of the three servers still have its keys"},
+}, forgottenFenced, forgottenPlain)
+
+var forgottenFenced = []Expectation{
+	{"redis-cohort", []harness.Harm{harness.TwoHolders}, "the server has forgotten the holder, which hears of it by its next renewal; tokens go with the clock besides"},
+	{redisFenced, []harness.Harm{harness.TwoHolders, harness.Overtaken}, "the server has forgotten the holder and the queue, and the holder hears of it by its next renewal; tokens go with the clock besides"},
+}
+
+var forgottenPlain = []Expectation{
+	published,
+	{"redis-token", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Overtaken}, "its element was with the holder, and the next client makes another"},
+	{"rueidislock.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "the server has forgotten the holder, which hears of it by a notification or its next renewal; a waiter may sleep past its own"},
+	{redisRenewed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which hears of it by its next renewal"},
+	{redisFixed, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the server has forgotten the holder, which never asks again"},
+}
+
+// keeps is expected where the server still knows its locks, or they end by the clock.
+func keeps(why string) []Expectation {
+	return []Expectation{published, losesWakeUps, twoPermits, passedOver, {redisAll, nil, why}}
+}
+
+// A fleet is independent Redis servers. A lock of one server is on the first, and one
+// of several on that and the next ones: what happens to the first happens to all locks.
+type fleet []*backend.Server
+
+// fleet returns servers that are there for all tries: as many as the locks need.
+func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) (f fleet, err error) {
+	n := 1
+	for _, s := range t.Subjects {
+		n = max(n, s.Variant.Traits.Servers)
+	}
+	for i := range n {
+		server, err := t.Shared(ctx, fmt.Sprintf("redis %d", i), func(ctx context.Context) (*backend.Server, error) {
+			return backend.StartRedisOf(ctx, o)
+		})
+		if err != nil {
+			return nil, err
+		}
+		f = append(f, server)
+	}
+	return f, nil
+}
+
+// at returns the servers of a lock.
+func (f fleet) at(s *Subject) (harness.Endpoint, error) {
+	at := harness.Endpoint{Kind: harness.KindRedis}
+	for _, server := range f[:max(1, s.Variant.Traits.Servers)] {
+		at.Addrs = append(at.Addrs, server.Endpoint().Addrs[0])
+	}
+	return Short(at), nil
+}
+
+// first returns the address of the first server.
+func (f fleet) first() string { return f[0].Endpoint().Addrs[0][0] }
+
+// An incident is what happens to servers while locks are held and waited for.
+type incident struct {
+	t     *Try
+	hosts []*Host // of the holders, and of what waits
+	of    map[*Subject]*pair
+	late  map[*Subject]*Worker // a client that comes after it
+}
+
+// incident lets each lock be held and waited for, and returns at a random moment of the
+// lease.
+func (t *Try) incident(ctx context.Context, at func(*Subject) (harness.Endpoint, error)) (*incident, error) {
+	hosts, of, err := pairsAt(ctx, t, at, ordinary)
+	if err != nil {
+		return nil, err
+	}
+	i := &incident{t: t, hosts: hosts, of: of, late: make(map[*Subject]*Worker)}
+	var mu sync.Mutex
+	err = t.Each(func(s *Subject) error {
+		at, err := at(s)
+		if err != nil {
+			return err
+		}
+		w, err := hosts[1].Open(ctx, s, at)
+		mu.Lock()
+		defer mu.Unlock()
+		i.late[s] = w
+		return err
+	})
+	t.Sleep(ctx, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+	return i, err
+}
+
+// outcome waits for what comes of it, which began at that time. Another client comes.
+// The holders hold the lock for longer than a lease,
+// or if another client is granted it until they are told, for up to half a lease: then
+// those that have not been told at once write. They release it, and it is granted again.
+func (i *incident) outcome(ctx context.Context, began int64) error {
+	return i.t.Each(func(s *Subject) error {
+		if err := i.late[s].Loop(ctx, ordinary); err != nil {
+			return err
+		}
+		twice := s.await(ctx, TTL+TTL/5, began)
+		holders := i.of[s].holders
+		for _, w := range holders {
+			if s.holds(w) {
+				if err := w.Write(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		if twice {
+			i.untilTold(ctx, s, TTL/2)
+		}
+		i.release(ctx, holders)
+		s.await(ctx, 4*TTL, i.t.Now())
+		i.t.Sleep(ctx, 5*ordinary.Hold)
+		return nil
+	})
+}
+
+// untilTold waits until no holder takes itself for one, for up to d.
+func (i *incident) untilTold(ctx context.Context, s *Subject, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	for ctx.Err() == nil && slices.ContainsFunc(i.of[s].holders, s.holds) {
+		sleep(ctx, 5*time.Millisecond)
+	}
+}
+
+// release releases what they hold, lost or not.
+func (i *incident) release(ctx context.Context, holders []*Worker) {
+	wait, cancel := context.WithTimeout(ctx, 2*TTL)
+	defer cancel()
+	for _, w := range holders {
+		w.Release(wait) // its error is in the history
+	}
+}
+
+// await is AwaitGrant for so long.
+func (s *Subject) await(ctx context.Context, d time.Duration, after int64) bool {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return s.AwaitGrant(ctx, after)
+}
+
+// holds reports whether a worker was granted the lock, and has neither released it nor
+// been told that it is lost.
+func (s *Subject) holds(w *Worker) (held bool) {
+	for _, e := range s.Events() {
+		if e.Worker != w.ID {
+			continue
+		}
+		switch e.Kind {
+		case oracle.Granted:
+			held = true
+		case oracle.Told, oracle.Releasing, oracle.Killed:
+			held = false
+		}
+	}
+	return held
+}

@@ -1,0 +1,102 @@
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// redisClocks are servers whose clock is set. Leases end by it.
+var redisClocks = []*Scenario{clockForward, clockBack}
+
+// early is expected of locks whose lease ends early.
+var early = []Expectation{
+	{"redis-redlock", nil, "the clocks of two of the three servers go on"},
+	{"redis-token", nil, "it has no lease"},
+	published,
+	{"redis-semaphore", []harness.Harm{harness.TwoHolders, harness.Overtaken}, "both leases end early, and waiters ask for the permits in either order; tokens rise"},
+	{redisFenced, []harness.Harm{harness.TwoHolders}, "the lease ends early, and its holder hears of it by its next renewal; tokens rise"},
+	{"rueidislock.*", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "leases are until a time of the client's clock, which is over for the server: all that ask are granted the lock"},
+	{redisPlain, []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the lease ends early, and there is no token"},
+}
+
+var clockForward = &Scenario{
+	Name:     "redis-clock-forward",
+	Question: "Are there two holders after the server's clock was set forward?",
+	Fault:    "the clock of the server is set forward by two leases while the lock is held; of three independent servers, one",
+	Source:   "Kleppmann 2016, How to do distributed locking",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redisAll,
+	Expect:   early,
+	Deadline: 20 * time.Second,
+	Prompt:   3 * TTL,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		f, i, err := t.clocked(ctx)
+		if err != nil {
+			return err
+		}
+		began := t.Now()
+		t.Fault("the clock of server 0 is set forward")
+		if err := f[0].SetClock(0, 2*TTL); err != nil {
+			return err
+		}
+		return i.outcome(ctx, began)
+	},
+}
+
+var clockBack = &Scenario{
+	Name:     "redis-clock-back",
+	Question: "How long is a lock taken if its holder dies after the server's clock was set back?",
+	Fault:    "the clock of the server is set back by three leases while the lock is held, and then the process of the holder is killed; of three independent servers, one",
+	Source:   "Kleppmann 2016, How to do distributed locking",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redisAll,
+	Expect: []Expectation{
+		{"redis-redlock", nil, "the clocks of two of the three servers go on"},
+		{"redis-token|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease"},
+		published,
+		{"redis-semaphore", []harness.Harm{harness.Stall, harness.Overtaken}, "the lease ends later by as much; both permits are free at once then, and waiters hear of them in either order"},
+		{redisOne, []harness.Harm{harness.Stall}, "the lease ends later by as much"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   2 * TTL,
+	Tries:    50,
+	Try: func(ctx context.Context, t *Try) error {
+		f, i, err := t.clocked(ctx)
+		if err != nil {
+			return err
+		}
+		t.Fault("the clock of server 0 is set back")
+		if err := f[0].SetClock(0, -3*TTL); err != nil {
+			return err
+		}
+		i.hosts[0].Kill()
+		began := t.Now()
+		return t.Each(func(s *Subject) error {
+			if err := i.late[s].Loop(ctx, ordinary); err != nil {
+				return err
+			}
+			s.await(ctx, 6*TTL, began)
+			t.Sleep(ctx, 5*ordinary.Hold)
+			return nil
+		})
+	},
+}
+
+// clocked is incident on servers whose clocks can be set, and go right when it ends.
+func (t *Try) clocked(ctx context.Context) (fleet, *incident, error) {
+	f, err := t.fleet(ctx, backend.RedisOptions{Clock: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Defer(func() {
+		if f[0].SetClock(0, 0) != nil {
+			t.Stage.drop("redis 0")
+		}
+	})
+	i, err := t.incident(ctx, f.at)
+	return f, i, err
+}

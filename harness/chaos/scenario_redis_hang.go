@@ -1,0 +1,129 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// redisLosses are servers that do not come back.
+var redisLosses = []*Scenario{
+	loss("redis-server-killed", "Does a lock outlive the death of a Redis server?",
+		"the server is killed (SIGKILL) for good while the lock is held; of three independent servers, one",
+		func(server *backend.Server) error { return server.Kill(0) },
+		func(ctx context.Context, server *backend.Server) error { return server.Restart(ctx, 0) }),
+	loss("redis-server-hung", "Does a lock outlive a Redis server that hangs?",
+		"the server is stopped (SIGSTOP) for good while the lock is held, so that connections to it stay open; of three independent servers, one",
+		func(server *backend.Server) error { return server.Signal(0, syscall.SIGSTOP) },
+		func(_ context.Context, server *backend.Server) error { return server.Signal(0, syscall.SIGCONT) }),
+}
+
+// loss is a scenario in which the first server is lost until the try ends.
+func loss(name, question, fault string, lose func(*backend.Server) error, mend func(context.Context, *backend.Server) error) *Scenario {
+	return &Scenario{
+		Name: name, Question: question, Fault: fault,
+		Source: "Redis documentation, Distributed Locks with Redis, The Redlock Algorithm",
+		Tests:  []harness.Guarantee{harness.Failover},
+		Locks:  redisAll,
+		Expect: []Expectation{
+			{"redis-redlock", nil, "two of its three servers are a majority"},
+			published,
+			{redisOne, []harness.Harm{harness.Stall, harness.Stuck}, "there is no other server"},
+		},
+		Deadline: 20 * time.Second,
+		Prompt:   2 * TTL,
+		Tries:    30,
+		Try: func(ctx context.Context, t *Try) error {
+			f, err := t.fleet(ctx, backend.RedisOptions{})
+			if err != nil {
+				return err
+			}
+			i, err := t.incident(ctx, f.at)
+			if err != nil {
+				return err
+			}
+			began := t.Now()
+			t.Fault("server 0 is lost")
+			t.Defer(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), DefaultPrompt*10)
+				defer cancel()
+				if mend(ctx, f[0]) != nil {
+					t.Stage.drop("redis 0")
+				}
+			})
+			if err := lose(f[0]); err != nil {
+				return err
+			}
+			return i.outcome(ctx, began)
+		},
+	}
+}
+
+// redisHangs are servers that do not answer for a while.
+var redisHangs = []*Scenario{
+	hang("redis-stopped-short", "Does a server that hangs for half a lease disturb its locks?",
+		"the server is stopped (SIGSTOP) for up to half a lease while the lock is held, and continued",
+		harness.Failover, func(_ context.Context, t *Try, f fleet) error {
+			return stopFor(t, f, time.Duration(t.Rand.Int64N(int64(TTL/2))))
+		}),
+	hang("redis-stopped-long", "Are there two holders after a server that hung for longer than the lease?",
+		"the server is stopped (SIGSTOP) for two and a half leases while the lock is held, and continued",
+		harness.Failover, func(_ context.Context, t *Try, f fleet) error { return stopFor(t, f, TTL*5/2) }),
+	hang("redis-client-pause", "Are there two holders after the server kept all clients waiting?",
+		"CLIENT PAUSE ALL for one and a half leases while the lock is held",
+		harness.Fencing, func(ctx context.Context, t *Try, f fleet) error {
+			if err := t.Redis(f.first()).Do(ctx, "CLIENT", "PAUSE", (TTL * 3 / 2).Milliseconds(), "ALL").Err(); err != nil {
+				return err
+			}
+			t.Sleep(ctx, TTL*3/2)
+			return nil
+		}),
+	hang("redis-debug-sleep", "Are there two holders after a command that kept the server busy?",
+		"DEBUG SLEEP for one and a half leases while the lock is held, as a slow script or KEYS does",
+		harness.Fencing, func(ctx context.Context, t *Try, f fleet) error {
+			return t.Redis(f.first()).Do(ctx, "DEBUG", "SLEEP", fmt.Sprint((TTL * 3 / 2).Seconds())).Err()
+		}),
+}
+
+// stopFor stops the first server for d.
+func stopFor(t *Try, f fleet, d time.Duration) error {
+	if err := f[0].Signal(0, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	time.Sleep(d) // whatever ends the try: the server is there for the next one
+	return f[0].Signal(0, syscall.SIGCONT)
+}
+
+// hang is a scenario in which the first server does not answer for a while.
+func hang(name, question, fault string, tests harness.Guarantee, do func(context.Context, *Try, fleet) error) *Scenario {
+	return &Scenario{
+		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
+		Source:   "Kleppmann 2016, How to do distributed locking",
+		Tests:    []harness.Guarantee{tests},
+		Locks:    redisAll,
+		Expect:   keeps("the lease ends by the clock, and its holder counts it from before it asked"),
+		Deadline: 20 * time.Second,
+		Prompt:   4 * TTL, // the server does not answer, and then a lease may have to run out that a request of before took
+		Tries:    100,
+		Try: func(ctx context.Context, t *Try) error {
+			f, err := t.fleet(ctx, backend.RedisOptions{Args: []string{"--enable-debug-command", "local"}})
+			if err != nil {
+				return err
+			}
+			i, err := t.incident(ctx, f.at)
+			if err != nil {
+				return err
+			}
+			t.Fault("server 0 does not answer")
+			if err := do(ctx, t, f); err != nil {
+				return err
+			}
+			t.Over("server 0 answers")
+			return i.outcome(ctx, t.Now())
+		},
+	}
+}

@@ -1,0 +1,244 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// redisMemory are servers that forget, or refuse.
+var redisMemory = []*Scenario{
+	forget("redis-flushall", "What does FLUSHALL do to locks that are held?", "FLUSHALL while the lock is held",
+		func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() }),
+	forget("redis-evicted", "What do locks do on a server that evicts keys?",
+		"the server, whose policy is allkeys-lru, runs out of memory for a moment while the lock is held, and evicts all keys",
+		func(ctx context.Context, c *redis.Client) error {
+			return errors.Join(
+				c.ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err(),
+				c.ConfigSet(ctx, "maxmemory", "1").Err(),
+				c.ConfigSet(ctx, "maxmemory", "0").Err(),
+				c.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(),
+			)
+		}),
+	scriptFlush, outOfMemory, maxClients, denied,
+}
+
+// onHeld returns a try in which do, which gets a client of the first server, is done to
+// it while locks are held.
+func onHeld(do func(ctx context.Context, i *incident, c *redis.Client) error) func(context.Context, *Try) error {
+	return func(ctx context.Context, t *Try) error {
+		f, err := t.fleet(ctx, backend.RedisOptions{})
+		if err != nil {
+			return err
+		}
+		c := t.Redis(f.first())
+		if err := c.Ping(ctx).Err(); err != nil { // so that it is connected
+			return err
+		}
+		i, err := t.incident(ctx, f.at)
+		if err != nil {
+			return err
+		}
+		began := t.Now()
+		if err := do(ctx, i, c); err != nil {
+			return err
+		}
+		return i.outcome(ctx, began)
+	}
+}
+
+// forget is a scenario in which the first server loses all keys.
+func forget(name, question, fault string, do func(context.Context, *redis.Client) error) *Scenario {
+	return &Scenario{
+		Name: name, Question: question, Fault: fault + "; of three independent servers, one",
+		Source:   "Redis documentation, Key eviction; FLUSHALL",
+		Tests:    []harness.Guarantee{harness.Fencing},
+		Locks:    redisAll,
+		Expect:   forgotten,
+		Deadline: 20 * time.Second,
+		Prompt:   2 * TTL,
+		Tries:    200,
+		Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+			i.t.Fault("the server forgets all keys")
+			defer i.t.Over("it serves")
+			return do(ctx, c)
+		}),
+	}
+}
+
+var scriptFlush = &Scenario{
+	Name:     "redis-script-flush",
+	Question: "Do locks miss the scripts that the server has forgotten?",
+	Fault:    "SCRIPT FLUSH while the lock is held",
+	Source:   "Redis documentation, Scripting with Lua, Cache volatility",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redisAll,
+	Expect:   keeps("a client that is told NOSCRIPT sends the script"),
+	Deadline: 20 * time.Second,
+	Tries:    200,
+	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+		i.t.Fault("the server forgets all scripts")
+		defer i.t.Over("it serves")
+		return c.ScriptFlush(ctx).Err()
+	}),
+}
+
+// refusedFigure is how many releases of what was held the server refused.
+const refusedFigure = "releases refused"
+
+var outOfMemory = &Scenario{
+	Name:     "redis-out-of-memory",
+	Question: "Can a lock be renewed and released on a server that has no memory left?",
+	Fault:    "maxmemory of the server, whose policy is noeviction, is one byte for longer than the lease; the holders release their locks meanwhile",
+	Source:   "Redis documentation, Key eviction",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redisAll,
+	Expect: []Expectation{
+		{"redis-token", []harness.Harm{harness.Stall, harness.Stuck}, "the push that gives it back is refused, and then it is lost"},
+		published, losesWakeUps,
+		{redisAll, nil, "new locks are refused; what renews and releases them takes no memory"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   2 * TTL,
+	Tries:    100,
+	Aims: []Aim{
+		{"redis-(queue|reentrant|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: refusedFigure, Quantile: 1, Limit: 0, Text: "none"}},
+	},
+	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+		i.t.Fault("the server has no memory left")
+		i.t.Defer(func() { c.ConfigSet(context.Background(), "maxmemory", "0") })
+		if err := errors.Join(c.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(), c.ConfigSet(ctx, "maxmemory", "1").Err()); err != nil {
+			return err
+		}
+		i.t.Sleep(ctx, TTL+TTL/3)
+		err := i.t.Each(func(s *Subject) error {
+			refused := 0.0
+			for _, w := range i.of[s].holders {
+				if s.holds(w) && w.Release(ctx) != nil {
+					refused++
+				}
+			}
+			s.Figure(refusedFigure, "", refused)
+			return nil
+		})
+		i.t.Over("it has memory")
+		return errors.Join(err, c.ConfigSet(ctx, "maxmemory", "0").Err())
+	}),
+}
+
+var maxClients = &Scenario{
+	Name:     "redis-maxclients",
+	Question: "What becomes of locks whose clients cannot connect?",
+	Fault:    "maxclients of the server is one for up to two leases and all connections are cut (CLIENT KILL), so that new ones are refused; not for rueidislock, whose client library v1.0.79 panics at that",
+	Source:   "Redis documentation, Redis client handling, Maximum concurrent connected clients",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redisGo,
+	Expect: []Expectation{
+		published,
+		twoPermits, passedOver,
+		{redisGo, nil, "a holder that cannot renew its lease is told before the server forgets it"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   3 * TTL,
+	Tries:    100,
+	Try: onHeld(func(ctx context.Context, i *incident, c *redis.Client) error {
+		const usual = "10000"
+		i.t.Fault("the server takes no more clients")
+		i.t.Defer(func() { c.ConfigSet(context.Background(), "maxclients", usual) })
+		if err := c.ConfigSet(ctx, "maxclients", "1").Err(); err != nil {
+			return err
+		}
+		for _, kind := range []string{"normal", "pubsub"} {
+			if err := c.ClientKillByFilter(ctx, "TYPE", kind, "SKIPME", "yes").Err(); err != nil {
+				return err
+			}
+		}
+		i.t.Sleep(ctx, time.Duration(i.t.Rand.Int64N(int64(2*TTL))))
+		i.t.Over("it takes clients")
+		return c.ConfigSet(ctx, "maxclients", usual).Err()
+	}),
+}
+
+// secretFigure is in how many errors a password was.
+const secretFigure = "passwords in errors"
+
+var denied = &Scenario{
+	Name:     "redis-acl-denied",
+	Question: "Is a client told at once that its user may not lock?",
+	Fault:    "the client connects as a user that may do nothing else (ACL), or with a wrong password, and locks",
+	Source:   "Redis documentation, ACL",
+	Locks:    redisAll,
+	Expect: []Expectation{
+		{"redsync|rueidislock.*", []harness.Harm{harness.Stall}, "it asks again whatever the server says"},
+		{redisAll, nil, "an error that asking again does not change ends Lock"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   20 * time.Second, // the lock is free, and is refused all the same
+	Tries:    50,
+	Aims: []Aim{
+		{redisAll, harness.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}},
+	},
+	Try: func(ctx context.Context, t *Try) error {
+		f, err := t.fleet(ctx, backend.RedisOptions{})
+		if err != nil {
+			return err
+		}
+		const user, secret = "outsider", "hunter2hunter2"
+		for _, server := range f {
+			c := t.Redis(server.Endpoint().Addrs[0][0])
+			if err := c.Do(ctx, "ACL", "SETUSER", user, "reset", "on", ">"+secret, "~*", "&*", "+@connection").Err(); err != nil {
+				return err
+			}
+		}
+		host, err := t.Host()
+		if err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			at, err := f.at(s)
+			if err != nil {
+				return err
+			}
+			at.Username, at.Password = user, secret
+			return s.beDenied(ctx, host, at)
+		})
+	},
+}
+
+// beDenied locks as a user that may not, and with a wrong password.
+func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) error {
+	w, err := host.Open(ctx, s, at)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	said := []error{w.Acquire(ctx, 2*TTL)}
+	if said[0] == nil {
+		return errors.New("chaos: the user may lock")
+	}
+	if errors.Is(said[0], context.DeadlineExceeded) {
+		s.Show(harness.Stall, "Lock waited for %v, to its end, for what the server had refused: %v", time.Since(began).Round(time.Millisecond), said[0])
+	}
+	secret := at.Password
+	at.Password = "not-" + secret
+	if _, err := host.Open(ctx, s, at); err != nil {
+		said = append(said, err)
+	} else {
+		s.Note("a client with a wrong password connects")
+	}
+	told := 0.0
+	for _, err := range said {
+		if strings.Contains(err.Error(), secret) {
+			told++
+			s.Note("an error has the password in it")
+		}
+	}
+	s.Figure(secretFigure, "", told)
+	return nil
+}

@@ -1,0 +1,194 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// minReplicasArgs let a primary refuse writes once no replica has been heard of for a
+// second or two.
+var minReplicasArgs = []any{"CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "1"}
+
+var minReplicasEarly = promotions(Scenario{
+	Name:     "redis-min-replicas-early",
+	Question: "Does min-replicas-to-write prevent two holders at once after the link is cut?",
+	Fault:    "the primary, with min-replicas-to-write 1 and a lag of a second, is cut off from its replica, grants the lock within that second and is killed; the replica is promoted",
+	Expect:   slices.Concat(forgottenFenced, forgottenPlain),
+	Try: func(ctx context.Context, t *Try) error {
+		r, err := t.replicated(ctx, backend.RedisOptions{}, true)
+		if err != nil {
+			return err
+		}
+		if err := r.primary.Do(ctx, minReplicasArgs...).Err(); err != nil {
+			return err
+		}
+		r.link.Partition(true)
+		return r.promotion(ctx)
+	},
+})
+
+var minReplicas = promotions(Scenario{
+	Name:     "redis-min-replicas",
+	Question: "Does a primary refuse locks that no replica hears of?",
+	Fault:    "the primary, with min-replicas-to-write 1 and a lag of a second, is cut off from its replica; after two and a half seconds a client asks it for the lock for a second; then it is killed and the replica is promoted",
+	Expect: []Expectation{
+		published, losesWakeUps,
+		{redisOne, nil, "the primary refuses the write (NOREPLICAS), and the client does not hold the lock"},
+	},
+	Try: func(ctx context.Context, t *Try) error {
+		r, err := t.replicated(ctx, backend.RedisOptions{}, true)
+		if err != nil {
+			return err
+		}
+		hosts, err := t.Hosts(2)
+		if err != nil {
+			return err
+		}
+		if err := r.primary.Do(ctx, minReplicasArgs...).Err(); err != nil {
+			return err
+		}
+		at, _ := r.at(nil)
+		r.link.Partition(true)
+		t.Sleep(ctx, 2500*time.Millisecond)
+		return r.refused(ctx, hosts, at)
+	},
+})
+
+// refused lets a client ask the primary, and then another one the replica.
+func (r *replicated) refused(ctx context.Context, hosts []*Host, at harness.Endpoint) error {
+	first, next := make(workers), make(workers)
+	err := errors.Join(first.open(ctx, r.t, hosts[0], at), next.open(ctx, r.t, hosts[1], at))
+	if err != nil {
+		return err
+	}
+	if err := r.t.Each(func(s *Subject) error {
+		if first[s].Acquire(ctx, TTL) == nil {
+			s.Note("the primary grants the lock")
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	began := r.t.Now()
+	if err := r.promote(ctx); err != nil {
+		return err
+	}
+	return r.t.Each(func(s *Subject) error {
+		if err := next[s].Loop(ctx, ordinary); err != nil {
+			return err
+		}
+		s.await(ctx, 4*TTL, began)
+		r.t.Sleep(ctx, 5*ordinary.Hold)
+		return nil
+	})
+}
+
+// workers are one for each lock.
+type workers map[*Subject]*Worker
+
+func (ws workers) open(ctx context.Context, t *Try, h *Host, at harness.Endpoint) error {
+	var mu sync.Mutex
+	return t.Each(func(s *Subject) error {
+		w, err := h.Open(ctx, s, at)
+		mu.Lock()
+		defer mu.Unlock()
+		ws[s] = w
+		return err
+	})
+}
+
+var clockBehind = promotions(Scenario{
+	Name:     "redis-promotion-clock-behind",
+	Question: "Do tokens rise if the clock of the new primary is behind?",
+	Fault:    "the primary is cut off from its replica, whose clock is a minute behind, grants the lock and is killed; the replica is promoted",
+	Expect: slices.Concat([]Expectation{
+		{redisFenced, []harness.Harm{harness.TwoHolders, harness.Overtaken, harness.TokenFell, harness.StaleWrite}, "tokens go with the counter and the clock of the server, and both fall"},
+	}, forgottenPlain),
+	Try: func(ctx context.Context, t *Try) error {
+		r, err := t.replicated(ctx, backend.RedisOptions{Clock: true}, true)
+		if err != nil {
+			return err
+		}
+		if err := r.server.SetClock(1, -time.Minute); err != nil {
+			return err
+		}
+		r.link.Partition(true)
+		return r.promotion(ctx)
+	},
+})
+
+var coordinated = promotions(Scenario{
+	Name:     "redis-failover-coordinated",
+	Question: "Is a lock kept through a coordinated failover?",
+	Fault:    "FAILOVER TO the replica while the lock is held, which then gets the address of the primary",
+	Expect:   keeps("the primary keeps its clients waiting until the replica has all"),
+	Try: func(ctx context.Context, t *Try) error {
+		r, err := t.replicated(ctx, backend.RedisOptions{}, false)
+		if err != nil {
+			return err
+		}
+		i, err := t.incident(ctx, r.at)
+		if err != nil {
+			return err
+		}
+		host, port, err := net.SplitHostPort(r.server.Endpoint().Addrs[0][1])
+		if err != nil {
+			return err
+		}
+		began := t.Now()
+		t.Fault("FAILOVER")
+		if err := r.primary.Do(ctx, "FAILOVER", "TO", host, port).Err(); err != nil {
+			return err
+		}
+		if err := r.says(ctx, r.replica, "role:master"); err != nil {
+			return err
+		}
+		r.move()
+		t.Over("the replica is the primary")
+		return i.outcome(ctx, began)
+	},
+})
+
+var twoDeaths = promotions(Scenario{
+	Name:     "redis-promotion-holder-dead",
+	Question: "Is a lock free again after its holder and its server have died?",
+	Fault:    "the process of the holder is killed, then the primary, whose replica is up to date and is promoted",
+	Expect: []Expectation{
+		{"redis-token|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease"},
+		published, losesWakeUps, twoPermits, passedOver,
+		{redisOne, nil, "the replica has the lock and its lease, and the clients ask it"},
+	},
+	Try: func(ctx context.Context, t *Try) error {
+		r, err := t.replicated(ctx, backend.RedisOptions{}, false)
+		if err != nil {
+			return err
+		}
+		i, err := t.incident(ctx, r.at)
+		if err != nil {
+			return err
+		}
+		if err := r.caughtUp(ctx); err != nil {
+			return err
+		}
+		i.hosts[0].Kill()
+		if err := r.promote(ctx); err != nil {
+			return err
+		}
+		began := t.Now()
+		return t.Each(func(s *Subject) error {
+			if err := i.late[s].Loop(ctx, ordinary); err != nil {
+				return err
+			}
+			s.await(ctx, 5*TTL, began)
+			t.Sleep(ctx, 5*ordinary.Hold)
+			return nil
+		})
+	},
+})
