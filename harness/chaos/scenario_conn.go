@@ -43,6 +43,11 @@ func (t *Try) wired(ctx context.Context, h *Host, s *Subject) (*Worker, wire, er
 	if err != nil {
 		return nil, nil, err
 	}
+	return t.wiredTo(ctx, h, s, at)
+}
+
+// wiredTo is wired to servers at.
+func (t *Try) wiredTo(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (*Worker, wire, error) {
 	at, proxies, err := t.Through(at)
 	if err != nil {
 		return nil, nil, err

@@ -14,7 +14,7 @@ import (
 var waiterScenarios = []*Scenario{wakeupLost, waiterCrash, waiterHolderCrash, manyWaiters}
 
 // wakeups is how often wakeupLost loses one.
-const wakeups = 4
+const wakeups = 3
 
 var wakeupLost = &Scenario{
 	Name:     "wakeup-lost",
@@ -28,8 +28,8 @@ var wakeupLost = &Scenario{
 		{"redis-token|rueidislock.*|bsm-redislock-.*", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "the attempt fails with its connection, or what it was given is gone"},
 		{".*", nil, "a subscription or a pop that breaks makes its waiter ask again"},
 	},
-	Deadline: 30 * time.Second,
-	Prompt:   TTL / 2,
+	Deadline: 40 * time.Second,
+	Prompt:   2 * TTL, // the lease is four times as long
 	Tries:    200,
 	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "lost wake-ups", Quantile: 1, Limit: 0, Text: "none"}}},
 	Try: func(ctx context.Context, t *Try) error {
@@ -38,11 +38,20 @@ var wakeupLost = &Scenario{
 			return err
 		}
 		return t.Each(func(s *Subject) error {
-			holders, err := t.holders(ctx, hosts[0], s)
+			at, err := t.At(ctx, s.Variant)
 			if err != nil {
 				return err
 			}
-			w, wire, err := t.wired(ctx, hosts[1], s)
+			at.Lease = 4 * TTL // what a lost wake-up costs
+			var holders []*Worker
+			for range max(1, s.Variant.Traits.Permits) {
+				w, err := hosts[0].Open(ctx, s, at)
+				if err != nil {
+					return err
+				}
+				holders = append(holders, w)
+			}
+			w, wire, err := t.wiredTo(ctx, hosts[1], s, at)
 			if err != nil {
 				return err
 			}
@@ -51,26 +60,7 @@ var wakeupLost = &Scenario{
 			}
 			lost := 0
 			for range wakeups {
-				for _, h := range holders {
-					if h.Acquire(ctx, 3*TTL) != nil {
-						return nil // its history shows why
-					}
-				}
-				waits := w.Begin(ctx, 3*TTL)
-				t.Sleep(ctx, TTL/10)
-				s.Fault("connections of the waiter broken")
-				wire.each(func(p *faultproxy.Proxy) { p.Refuse(true); p.Reset() })
-				for _, h := range holders {
-					h.Release(ctx)
-				}
-				t.Sleep(ctx, 50*time.Millisecond)
-				wire.each(func(p *faultproxy.Proxy) { p.Refuse(false) })
-				s.Over("connections of the waiter broken")
-				began := time.Now()
-				if <-waits == nil {
-					w.Release(ctx)
-				}
-				if time.Since(began) > TTL/2 {
+				if t.loseWakeup(ctx, s, holders, w, wire) > 2*TTL {
 					lost++
 				}
 			}
@@ -78,6 +68,31 @@ var wakeupLost = &Scenario{
 			return nil
 		})
 	},
+}
+
+// loseWakeup has the holders release while the waiter cannot hear of it, and returns
+// how long it takes to get the lock from when it can again.
+func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *Worker, wire wire) time.Duration {
+	for _, h := range holders {
+		if h.Acquire(ctx, 5*TTL) != nil {
+			return 0 // its history shows why
+		}
+	}
+	waits := w.Begin(ctx, 5*TTL)
+	t.Sleep(ctx, TTL/10)
+	s.Fault("connections of the waiter broken")
+	wire.each(func(p *faultproxy.Proxy) { p.Refuse(true); p.Reset() })
+	for _, h := range holders {
+		h.Release(ctx)
+	}
+	t.Sleep(ctx, 50*time.Millisecond)
+	wire.each(func(p *faultproxy.Proxy) { p.Refuse(false) })
+	s.Over("connections of the waiter broken")
+	began := time.Now()
+	if <-waits == nil {
+		w.Release(ctx)
+	}
+	return time.Since(began)
 }
 
 // queueLocks are those that may have a queue, and some that have none.
