@@ -14,9 +14,9 @@ import (
 // and unlock.
 var noiseScenarios = []*Scenario{redisResets, redisSilent, redisLatency, poolExhausted}
 
-// busy lets four clients of each lock, each through a wire of its own, lock and unlock,
+// disturbed lets four clients of each lock, each through a wire of its own, lock and unlock,
 // does something to the wires, and lets them go on for a while.
-func busy(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wires wire) error, after time.Duration) func(ctx context.Context, t *Try) error {
+func disturbed(l Loop, disturb func(ctx context.Context, t *Try, s *Subject, wires wire) error, after time.Duration) func(ctx context.Context, t *Try) error {
 	return func(ctx context.Context, t *Try) error {
 		hosts, err := t.Hosts(2)
 		if err != nil {
@@ -63,7 +63,7 @@ var redisResets = &Scenario{
 	Deadline: 20 * time.Second,
 	Prompt:   TTL,
 	Tries:    100,
-	Try: busy(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
+	Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
 		for i := range 8 {
 			s.Fault("connections reset")
 			for range 1 + s.draw(t, 3) {
@@ -92,7 +92,7 @@ var redisSilent = &Scenario{
 	Deadline: 30 * time.Second,
 	Prompt:   2 * TTL,
 	Tries:    50,
-	Try: busy(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
+	Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
 		s.Fault("connections silent")
 		wires.each((*faultproxy.Proxy).Forget)
 		return nil
@@ -115,7 +115,7 @@ var redisLatency = &Scenario{
 	Deadline: 30 * time.Second,
 	Prompt:   3 * TTL,
 	Tries:    50,
-	Try: busy(Loop{Hold: TTL * 3 / 4, Think: 20 * time.Millisecond, Random: true}, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
+	Try: disturbed(Loop{Hold: TTL * 3 / 4, Think: 20 * time.Millisecond, Random: true}, func(ctx context.Context, t *Try, s *Subject, wires wire) error {
 		s.Fault("messages are late")
 		for i, p := range wires {
 			for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
