@@ -272,9 +272,15 @@ func (w *Worker) Begin(ctx context.Context, timeout time.Duration) <-chan error 
 	return done
 }
 
-// Release releases what the worker has acquired, held or lost.
+// Release releases what the worker has acquired, held or lost; of a lock that it
+// has taken again and again, what it took last.
 func (w *Worker) Release(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doUnlock, Worker: w.ID})
+}
+
+// ReleaseOuter is Release of what the worker took first.
+func (w *Worker) ReleaseOuter(ctx context.Context) error {
+	return w.Host.ask(ctx, command{Do: doOuter, Worker: w.ID})
 }
 
 // ReleaseAgain releases once more what the worker has released last.

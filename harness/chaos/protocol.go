@@ -31,7 +31,8 @@ const (
 	doOpen      = "open"       // connect, as a client of its own or as another worker of one
 	doLock      = "lock"       // answered when it is granted or has failed
 	doTry       = "try"        //
-	doUnlock    = "unlock"     //
+	doUnlock    = "unlock"     // what was acquired last
+	doOuter     = "outer"      // unlock what was acquired first
 	doAgain     = "again"      // unlock what was unlocked last once more
 	doWrite     = "write"      // to what the lock guards
 	doWriteHeld = "write held" // if the lease has not ended

@@ -159,6 +159,7 @@ type worker struct {
 	remote  harness.Remote
 	session harness.Session
 	held    *holding
+	outer   []*holding      // that held is inside of, the first at the front
 	last    harness.Lease   // that was unlocked
 	ctx     context.Context // of its Lock and its loop
 
@@ -182,6 +183,9 @@ func (w *worker) do(c command) {
 			_, err := w.lock(c.Do == doTry, c.Shared, c.Timeout)
 			w.p.answer(c, err)
 		case doUnlock:
+			w.p.answer(c, w.unlock())
+		case doOuter:
+			w.swap()
 			w.p.answer(c, w.unlock())
 		case doAgain:
 			w.p.answer(c, w.again())
@@ -299,7 +303,7 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 	}
 	h := &holding{lease: lease, shared: shared, stop: make(chan struct{})}
 	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
-	w.held = h
+	w.nest(h)
 	go w.watch(h)
 	return h, nil
 }
@@ -333,7 +337,8 @@ func (w *worker) unlock() error {
 	if h == nil {
 		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
 	}
-	w.held, w.last = nil, h.lease
+	w.last = h.lease
+	w.leave()
 	h.mu.Lock()
 	if !h.over {
 		h.over = true

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,11 @@ import (
 type EnsembleOptions struct {
 	// Servers is how many there are, an odd number. 0 is 3.
 	Servers int
+
+	// First is the number of the first server, of those that follow it one more each;
+	// 0 is 1, and the last may be 255. Numbers from 128 make those of sessions negative.
+	// It has no effect on a server alone.
+	First int
 
 	// TickTime is the grain of the servers' clocks: a leader pings its followers
 	// every half of it, and by default a session lasts for two or more. 0 is 500 ms,
@@ -89,14 +95,27 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 		}
 		fmt.Fprintf(&more, "server.%d=127.0.0.1:%s:%s\n", to+1, quorum, election)
 	}
-	config, err := os.OpenFile(filepath.Join(m.dir, "zoo.cfg"), os.O_APPEND|os.O_WRONLY, 0)
+	path := filepath.Join(m.dir, "zoo.cfg")
+	config, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer config.Close()
-	_, err = config.WriteString(more.String())
-	return cmd, err
+	text := string(config) + more.String()
+	if o.First > 0 && len(all) > 1 {
+		text = serverLine.ReplaceAllStringFunc(text, func(line string) string {
+			n, _ := strconv.Atoi(strings.TrimPrefix(line, "server."))
+			return fmt.Sprintf("server.%d", n-1+o.First)
+		})
+		own := fmt.Sprintln(slices.Index(all, m) + o.First)
+		if err := os.WriteFile(filepath.Join(m.dir, "data", "myid"), []byte(own), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return cmd, os.WriteFile(path, []byte(text), 0o600)
 }
+
+// serverLine is how a line of the configuration begins that says where a server is.
+var serverLine = regexp.MustCompile(`(?m)^server\.[0-9]+`)
 
 // port returns by which port of 127.0.0.1 server from reaches that one of server to.
 func port(link func(from, to int, addr string) (string, error), from, to, at int) (string, error) {

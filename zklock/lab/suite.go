@@ -98,6 +98,7 @@ var Suite = []*harness.Variant{
 	fairHistorical,
 	writeLockHistorical,
 	booleanMutexHistorical,
+	twoLevelHistorical,
 }
 
 // permits is how many hold the semaphores.

@@ -1,0 +1,272 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/faultproxy"
+)
+
+// hazardScenarios are what published locks of ZooKeeper are known to get wrong. The
+// fault of each is one that a good lock does not notice: a ticket that goes at the
+// wrong moment, a second goroutine, a node of another's.
+var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardNodeScenarios, hazardClientScenarios, hazardNestedScenarios)
+
+// Locks that expectations of hazards share.
+const (
+	// hazardRelics run published code on the plain client library.
+	hazardRelics = "zk-(fair|writelock|boolean-mutex|two-level)-historical"
+
+	// hazardTries have a TryLock.
+	hazardTries = "zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|persistent|writelock|boolean-mutex|boolean-mutex-historical|two-level-historical)|curator-.*"
+
+	// hazardWatchers have waiters that watch the ticket of another.
+	hazardWatchers = "zk-(handoff|fair|curator|rw|rw-curator|multi|two-level|two-level-local-first|cohort|persistent|writelock|boolean-mutex)|" + hazardRelics + "|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)"
+)
+
+const (
+	// hazardPrompt is how long a lock may stay free here: nothing has to run out, and
+	// what fails does so for longer.
+	hazardPrompt = 2 * time.Second
+
+	// hazardWait is for how long a scenario waits for what may never come, and
+	// hazardPatience for what is to come in any case: a busy machine is not stuck.
+	hazardWait     = hazardPrompt + hazardPrompt/4
+	hazardPatience = 15 * time.Second
+
+	// hazardSession is the timeout of sessions that are not to expire: the servers grant
+	// up to 20 ticks.
+	hazardSession = 8 * time.Second
+
+	// hazardPoll is for how long it waits for one that polls every three seconds.
+	hazardPoll = 3500 * time.Millisecond
+
+	// hazardDelay is what a slow connection takes: longer than what happens meanwhile.
+	hazardDelay = 300 * time.Millisecond
+)
+
+// A queue is the clients of one lock in one process, and what the server has of them.
+type queue struct {
+	t    *Try
+	s    *Subject
+	host *Host
+	at   harness.Endpoint
+	see  *zk.Conn
+
+	holders []*Worker // as many as the lock has permits
+}
+
+// queues does f for every lock at the same time, in one process, on servers that all
+// tries share. Its sessions are so long that none expires.
+func (t *Try) queues(ctx context.Context, f func(q *queue) error) error {
+	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) {
+		at, err := t.At(ctx, v)
+		at.SessionTimeout = hazardSession
+		return at, err
+	}, f)
+}
+
+// shortQueues is queues with sessions that expire soon.
+func (t *Try) shortQueues(ctx context.Context, f func(q *queue) error) error {
+	return t.queuesAt(func(v *harness.Variant) (harness.Endpoint, error) { return t.At(ctx, v) }, f)
+}
+
+// queuesAt is queues on the servers that where says: ZooKeeper's are the same for all.
+func (t *Try) queuesAt(where func(*harness.Variant) (harness.Endpoint, error), f func(q *queue) error) error {
+	host, err := t.Host()
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var see *zk.Conn
+	return t.Each(func(s *Subject) error {
+		at, err := where(s.Variant)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		if at.Kind == harness.KindZooKeeper && see == nil {
+			see, err = t.ZooKeeper(at.Addrs[0])
+		}
+		q := &queue{t: t, s: s, host: host, at: at, see: see}
+		mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return f(q)
+	})
+}
+
+// open connects a client.
+func (q *queue) open(ctx context.Context) (*Worker, error) { return q.host.Open(ctx, q.s, q.at) }
+
+// hold lets as many clients hold the lock as it has permits.
+func (q *queue) hold(ctx context.Context) error {
+	for range max(1, q.s.Variant.Traits.Permits) {
+		w, err := q.open(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.Acquire(ctx, 0); err != nil {
+			return err
+		}
+		q.holders = append(q.holders, w)
+	}
+	return nil
+}
+
+// through connects a client by a proxy of its own, which shows see all messages.
+func (q *queue) through(ctx context.Context, see func(faultproxy.Sighting)) (*Worker, *faultproxy.Proxy, error) {
+	p, err := faultproxy.New(q.at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{Observe: see})
+	if err != nil {
+		return nil, nil, fmt.Errorf("chaos: %w", err)
+	}
+	q.t.Defer(func() { p.Close() })
+	at := q.at
+	at.Addrs = [][]string{{p.Addr()}}
+	w, err := q.host.Open(ctx, q.s, at)
+	return w, p, err
+}
+
+// release lets the first holder go.
+func (q *queue) release(ctx context.Context) error { return q.holders[0].Release(ctx) }
+
+// waits makes w wait for the lock, and returns when it has a ticket.
+func (q *queue) waits(ctx context.Context, w *Worker) (<-chan error, error) {
+	before := len(q.tickets())
+	done := w.Begin(ctx, 0)
+	err := q.until(ctx, "a ticket", func() bool { return len(q.tickets()) > before || len(done) > 0 })
+	return done, err
+}
+
+// wait is for how long to wait for the lock before it counts as stuck.
+func (q *queue) wait() time.Duration {
+	if len(q.t.scenario.Expected(q.s.Variant.Name).Harms) > 0 {
+		return hazardWait
+	}
+	return hazardPatience
+}
+
+// until is Try.Until that gives up long before the try does.
+func (q *queue) until(ctx context.Context, what string, done func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, hazardPatience)
+	defer cancel()
+	return q.t.Until(ctx, what, done)
+}
+
+// ends waits for the answer to a Begin, and reports whether it came.
+func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err, true
+	case <-timer.C:
+		return nil, false
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// passes waits until w, of which done is the Begin, has the lock, lets it hold it for a
+// moment, and reports whether it had it.
+func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
+	err, came := q.ends(ctx, done, q.wait())
+	if !came || err != nil {
+		return false
+	}
+	q.t.Sleep(ctx, 20*time.Millisecond)
+	w.Release(ctx)
+	return true
+}
+
+// insists asks for the lock again and again while Lock fails, holds it for a moment, and
+// reports whether it had it, and the last error.
+func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
+	for end := time.Now().Add(q.wait()); time.Now().Before(end) && ctx.Err() == nil; {
+		again, came := q.ends(ctx, w.Begin(ctx, 0), time.Until(end))
+		switch {
+		case came && again == nil:
+			q.t.Sleep(ctx, 20*time.Millisecond)
+			w.Release(ctx)
+			return true, err
+		case !came:
+			return false, err
+		}
+		err = again
+		q.t.Sleep(ctx, 200*time.Millisecond)
+	}
+	return false, err
+}
+
+// dir returns where the lock has its nodes.
+func (q *queue) dir() string {
+	key := q.s.Key
+	if q.s.Variant.Name == "zk-fair-historical" {
+		key = strings.ReplaceAll(key, "-", "_") // which it cannot have
+	}
+	return "/locklab/" + key
+}
+
+// nodes returns the paths of all nodes of the lock, parents first. What goes meanwhile
+// is left out.
+func (q *queue) nodes() (paths []string) {
+	var visit func(path string)
+	visit = func(path string) {
+		names, _, err := q.see.Children(path)
+		if err != nil {
+			return
+		}
+		paths = append(paths, path)
+		for _, name := range names {
+			visit(path + "/" + name)
+		}
+	}
+	visit(q.dir())
+	return paths
+}
+
+// tickets returns the nodes of clients that hold or wait, in the order of their numbers.
+func (q *queue) tickets() []string {
+	all := slices.DeleteFunc(q.nodes(), func(path string) bool { return !ticketName.MatchString(path) })
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
+	return all
+}
+
+// left reports tickets that are still there though no client holds the lock or waits.
+func (q *queue) left(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, q.wait())
+	defer cancel()
+	if q.t.Until(ctx, "tickets to go", func() bool { return len(q.tickets()) == 0 }) == nil {
+		return
+	}
+	if names := q.tickets(); len(names) > 0 {
+		q.s.Show(harness.LeftBehind, "%q", names)
+	}
+}
+
+// back waits until the client behind p has connected again, and has had time to do what
+// it does then.
+func (q *queue) back(ctx context.Context, p *faultproxy.Proxy, connects int) error {
+	err := q.until(ctx, "a new connection", func() bool { return p.Seen("connect") > connects })
+	q.t.Sleep(ctx, hazardDelay)
+	return err
+}
+
+// grants returns how often the lock has been granted.
+func (s *Subject) grants() (n int) {
+	for _, e := range s.Events() {
+		if e.Kind == oracle.Granted {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,106 @@
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+)
+
+// hazardNestedScenarios are about locks that their holders take again.
+var hazardNestedScenarios = []*Scenario{nestedUnlock, downgrade}
+
+var nestedUnlock = &Scenario{
+	Name:     "nested-unlock",
+	Question: "Does the first of two Unlocks of a nested lock let others in?",
+	Fault:    "none: a holder locks twice and unlocks once, while another client waits",
+	Source:   "hazard B14: source article 004, otter DistributedReentrantLock, which deletes its ticket with the first",
+	Locks:    "zk-(curator|rw-curator|two-level-historical)|curator-(mutex|mutex-shared|rw)|redis-(reentrant|redisson12|fair-redisson)",
+	Expect: []Expectation{
+		{"zk-two-level-historical", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "only its local lock counts: the first Unlock deletes the ticket"},
+		{".*", nil, "it counts, and releases with the last Unlock"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			w, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			for range 2 {
+				if err := w.Acquire(ctx, 0); err != nil {
+					return err
+				}
+			}
+			done := other.Begin(ctx, 0)
+			t.Sleep(ctx, hazardDelay) // it waits
+			if err := w.Release(ctx); err != nil {
+				return err
+			}
+			err, came := q.ends(ctx, done, hazardDelay)
+			t.Sleep(ctx, 20*time.Millisecond)
+			w.Release(ctx)
+			if !came {
+				q.passes(ctx, other, done)
+			} else if err == nil {
+				other.Release(ctx)
+			}
+			return nil
+		})
+	},
+}
+
+var downgrade = &Scenario{
+	Name:     "downgrade",
+	Question: "Does a writer that goes on as a reader keep other writers out?",
+	Fault:    "none: a writer locks for reading too and unlocks what it took to write, while another writer waits",
+	Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
+	Locks:    "zk-rw-curator|curator-rw",
+	Expect: []Expectation{
+		{"curator-rw", []harness.Harm{harness.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than that of the writer that waits"},
+		{".*", nil, "the ticket of its reading has the place of the one that it wrote by"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			w, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			if err := w.Acquire(ctx, 0); err != nil {
+				return err
+			}
+			done, err := q.waits(ctx, other)
+			if err != nil {
+				return err
+			}
+			if err := w.AcquireShared(ctx, 0); err != nil {
+				return err
+			}
+			if err := w.ReleaseOuter(ctx); err != nil {
+				return err
+			}
+			err, came := q.ends(ctx, done, 2*hazardDelay)
+			t.Sleep(ctx, 20*time.Millisecond)
+			w.Release(ctx)
+			if !came {
+				q.passes(ctx, other, done)
+			} else if err == nil {
+				other.Release(ctx)
+			}
+			return nil
+		})
+	},
+}

@@ -1,0 +1,116 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+)
+
+// hazardNodeScenarios are about nodes that are no tickets.
+var hazardNodeScenarios = []*Scenario{foreignChild, parentGone}
+
+var foreignChild = &Scenario{
+	Name:     "foreign-child",
+	Question: "Does a node that is no ticket, beside the tickets, block the lock?",
+	Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
+	Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
+	Locks:    zooLocks,
+	Expect: []Expectation{
+		{"go-zookeeper-lock|zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it cannot read a number from the name, and every Lock fails"},
+		{"curator-.*", []harness.Harm{harness.Stall, harness.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
+		{".*", nil, "it looks only at names that are those of its tickets"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			w, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			if err := w.Acquire(ctx, 0); err != nil {
+				return err
+			}
+			dirs := slices.DeleteFunc(q.nodes(), func(path string) bool { return ticketName.MatchString(path) })
+			if err := w.Release(ctx); err != nil {
+				return err
+			}
+			for _, dir := range dirs {
+				// It goes with the session at the end of the try.
+				if _, err := q.see.Create(dir+"/0-foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+					return err
+				}
+			}
+			q.s.Fault("a foreign node is made")
+			for _, w := range []*Worker{w, other} {
+				if had, err := q.insists(ctx, w); !had && err != nil {
+					q.s.Show(harness.Misled, "Lock of a free lock fails: %v", err)
+					if names := q.tickets(); len(names) > 0 {
+						q.s.Show(harness.LeftBehind, "%d tickets of calls that have failed", len(names))
+					}
+				}
+			}
+			return nil
+		})
+	},
+}
+
+var parentGone = &Scenario{
+	Name:     "parent-gone",
+	Question: "Does a lock work on when the node that it is kept under has been removed?",
+	Fault:    "while no client holds the lock its nodes are removed, as servers do with empty containers: numbers begin at 0 again",
+	Source:   "Curator keeps tickets under container nodes, which servers remove; ZooKeeper Programmer's Guide, Container Nodes",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    zooLocks,
+	Expect: []Expectation{
+		{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "it makes the node once, when it connects"},
+		{".*", nil, "it makes the node again, and its tokens are no sequence numbers"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			w, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			for range 2 {
+				if err := w.Acquire(ctx, 0); err != nil {
+					return err
+				}
+				w.Write(ctx)
+				if err := w.Release(ctx); err != nil {
+					return err
+				}
+			}
+			q.until(ctx, "tickets to go", func() bool { return len(q.tickets()) == 0 })
+			for _, path := range slices.Backward(q.nodes()) {
+				if err := q.see.Delete(path, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+					return err
+				}
+			}
+			q.s.Fault("the nodes of the lock are removed")
+			for _, w := range []*Worker{other, w} {
+				if had, err := q.insists(ctx, w); !had && err != nil {
+					q.s.Show(harness.Misled, "Lock of a free lock fails: %v", err)
+				}
+			}
+			return nil
+		})
+	},
+}

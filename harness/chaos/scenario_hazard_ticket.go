@@ -1,0 +1,331 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+)
+
+// hazardTicketScenarios are about tickets: their names, and those that are left behind.
+var hazardTicketScenarios = []*Scenario{negativeSession, keptError, failedTry, lateCancel, lostRelease}
+
+// takeTurns lets workers have the lock one after the other, as it serves them, each for
+// a moment, and reports whether all had it.
+func (q *queue) takeTurns(ctx context.Context, workers ...*Worker) bool {
+	var begun []<-chan error
+	for _, w := range workers {
+		begun = append(begun, w.Begin(ctx, 0))
+	}
+	return q.allPass(ctx, workers, begun)
+}
+
+// allPass is takeTurns of workers that wait already.
+func (q *queue) allPass(ctx context.Context, workers []*Worker, begun []<-chan error) bool {
+	passed := make(chan bool, len(workers))
+	for i, w := range workers {
+		q.t.work.Go(func() { passed <- q.passes(ctx, w, begun[i]) })
+	}
+	all := true
+	for range workers {
+		all = <-passed && all
+	}
+	return all
+}
+
+var negativeSession = &Scenario{
+	Name:     "negative-session",
+	Question: "Does a lock work if the numbers of sessions are negative?",
+	Fault:    "none: the servers have the numbers 128 to 130 in their ensemble, which makes the numbers of all sessions negative",
+	Source:   "hazard B4: source article 001, which splits the name of a ticket at each '-'; SessionTrackerImpl.initializeNextSessionId of ZooKeeper",
+	Locks:    zooLocks,
+	Expect: []Expectation{
+		{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
+		{".*", nil, "the sequence number is what stands at the end of the name"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    30,
+	Try: func(ctx context.Context, t *Try) error {
+		server, err := t.Shared(ctx, "negative sessions", func(ctx context.Context) (*backend.Server, error) {
+			return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{First: 128})
+		})
+		if err != nil {
+			return err
+		}
+		at := server.Endpoint()
+		at.SessionTimeout = hazardSession
+		where := func(*harness.Variant) (harness.Endpoint, error) { return at, nil }
+		return t.queuesAt(where, func(q *queue) error {
+			for range 2 {
+				w, err := q.open(ctx)
+				if err != nil {
+					return err
+				}
+				if q.nodes(); q.see.SessionID() >= 0 {
+					return errors.New("chaos: the number of a session is not negative")
+				}
+				if had, err := q.insists(ctx, w); err != nil {
+					q.s.Show(harness.Misled, "Lock of a free lock failed (it was granted later: %t): %v", had, err)
+				}
+			}
+			return nil
+		})
+	},
+}
+
+// makesTicket matches the request that makes a ticket.
+func makesTicket(m faultproxy.Message) bool {
+	r, ok := m.Body.(*faultproxy.ZooRequest)
+	if !ok {
+		return false
+	}
+	return r.Sequential() || slices.ContainsFunc(r.Ops, func(o faultproxy.ZooRequest) bool {
+		return o.Sequential()
+	})
+}
+
+var keptError = &Scenario{
+	Name:     "kept-error",
+	Question: "Does one lost reply spoil every later Lock?",
+	Fault:    "the reply to the request that makes the ticket is lost with its connection; later the client locks again, and another",
+	Source:   "hazards B6 and B12: source article 004, whose ticket without an owner blocks all, and whose error is never cleared",
+	Locks:    zooLocks,
+	Expect: []Expectation{
+		{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind, harness.Misled}, "it does not look for the ticket that it does not know of, and keeps the error for good"},
+		{"zk-fair-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it does not look for the ticket that it does not know of, which stays in line with its session"},
+		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it finds its ticket by a bare name, and takes the path of the same ticket for one ahead (hazard B7)"},
+		{".*", nil, "a ticket carries a name by which its client finds it again, and is used or removed"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   2 * hazardPrompt, // it is connected again after a second, and tries again later
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			w, p, err := q.through(ctx, nil)
+			if err != nil {
+				return err
+			}
+			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
+			q.s.Fault("a reply is lost")
+			first, came := q.ends(ctx, w.Begin(ctx, 0), 2*q.wait())
+			select {
+			case <-lost.Done():
+			default:
+				return errors.New("chaos: no reply was lost")
+			}
+			if came && first == nil {
+				w.Release(ctx)
+			}
+			if err := q.until(ctx, "a connection", func() bool { return p.Conns() > 0 }); err != nil {
+				return err
+			}
+			t.Sleep(ctx, hazardDelay)
+			if had, again := q.insists(ctx, w); !had && again != nil {
+				q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			if q.takeTurns(ctx, other) {
+				q.left(ctx)
+			} else if names := q.tickets(); len(names) > 1 {
+				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
+			}
+			return nil
+		})
+	},
+}
+
+var failedTry = &Scenario{
+	Name:     "failed-try",
+	Question: "Does a TryLock that fails leave something that blocks others?",
+	Fault:    "a client tries a lock that another holds; then that releases it, and others lock it, one of the client that tried among them",
+	Source:   "hazards B11 and B13: source article 004; twitter commons 99, zk-ruby 49",
+	Locks:    hazardTries,
+	Expect: []Expectation{
+		{"zk-boolean-mutex-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line and comes to the front without an owner"},
+		{"zk-two-level-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "its ticket stays in line, and the local lock stays taken"},
+		{".*", nil, "it removes its ticket, and gives back the local lock"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			tries, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			beside, err := tries.Join(ctx)
+			if err != nil {
+				return err
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			switch err := tries.TryAcquire(ctx, 0); {
+			case err == nil:
+				q.s.Note("TryLock was granted a lock that was held")
+			case !errors.Is(err, harness.ErrNotAcquired):
+				return err
+			}
+			for _, w := range q.holders {
+				if err := w.Release(ctx); err != nil {
+					return err
+				}
+			}
+			q.s.Fault("TryLock has failed, and the lock is released")
+			if q.takeTurns(ctx, other) && q.takeTurns(ctx, beside) {
+				q.left(ctx)
+			} else if names := q.tickets(); len(names) > 1 {
+				q.s.Show(harness.LeftBehind, "%q, with at most one client in line", names)
+			}
+			return nil
+		})
+	},
+}
+
+var lateCancel = &Scenario{
+	Name:     "late-cancel",
+	Question: "Does a Lock that is given up in its last step leave the lock taken?",
+	Fault:    "the holder releases the lock, and the waiter gives up before it has heard of that",
+	Source:   "Curator: InterProcessSemaphoreV2, CURATOR-462 and issue 600, an interrupted acquisition leaves a node",
+	Locks:    zooLocks,
+	Expect: []Expectation{
+		{"curator-semaphore-mutex", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
+		{".*", nil, "what a Lock has made it removes when it is given up"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			w, p, err := q.through(ctx, nil)
+			if err != nil {
+				return err
+			}
+			done, err := q.waits(ctx, w)
+			if err != nil {
+				return err
+			}
+			t.Sleep(ctx, hazardDelay)
+			p.Delay(faultproxy.Reply, 2*hazardDelay)
+			for _, h := range q.holders {
+				if err := h.Release(ctx); err != nil {
+					return err
+				}
+			}
+			// The mutex around leases is left when a lease is had.
+			q.until(ctx, "the inner mutex", func() bool {
+				names, _, err := q.see.Children(q.dir() + "/locks")
+				return err != nil || len(names) == 0
+			})
+			q.s.Fault("the lock is released, and the waiter gives up")
+			p.Delay(faultproxy.Reply, 0) // what is on the way comes as late as it was to
+			if err := w.Stop(ctx); err != nil {
+				return err
+			}
+			if err, came := q.ends(ctx, done, q.wait()); came && err == nil {
+				w.Release(ctx)
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			if q.takeTurns(ctx, other) {
+				q.left(ctx)
+			} else if names := q.tickets(); len(names) > 1 {
+				q.s.Show(harness.LeftBehind, "%q, of which one is that of the client that waits", names)
+			}
+			return nil
+		})
+	},
+}
+
+var lostRelease = &Scenario{
+	Name:     "lost-release",
+	Question: "Does a release that the server never hears of leave the lock taken?",
+	Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
+	Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
+	Locks:    zooLocks,
+	Expect: []Expectation{
+		{hazardRelics, []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "it forgets its ticket when the request fails, and the ticket stays with the session"},
+		{"go-zookeeper-lock", []harness.Harm{harness.Stall, harness.Stuck, harness.LeftBehind}, "Unlock returns the error of the connection, and its ticket stays with the session"},
+		{".*", nil, "the ticket is removed when the connection is back"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   2 * hazardPrompt, // it is connected again after a second, and tries again later
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			// The one of them that is cut off is the last.
+			if err := q.release(ctx); err != nil {
+				return err
+			}
+			w, p, err := q.through(ctx, nil)
+			if err != nil {
+				return err
+			}
+			beside, err := w.Join(ctx)
+			if err != nil {
+				return err
+			}
+			if err := w.Acquire(ctx, 0); err != nil {
+				return err
+			}
+			other, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			connects := p.Seen("connect")
+			lost := p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("delete", "setData", "multi")})
+			released := make(chan error, 1)
+			t.work.Go(func() { released <- w.Release(ctx) })
+			if err := q.until(ctx, "a lost request", func() bool { return closed(lost.Done()) }); err != nil {
+				return err
+			}
+			q.s.Fault("the request of the release is lost")
+			if err := q.back(ctx, p, connects); err != nil {
+				return err
+			}
+			if err, came := q.ends(ctx, released, q.wait()); came && err != nil {
+				q.s.Note("Unlock: %v", err)
+			}
+			for _, h := range q.holders[1:] {
+				h.Release(ctx)
+			}
+			workers := []*Worker{other, beside}
+			if q.takeTurns(ctx, workers...) {
+				q.left(ctx)
+			} else if names := q.tickets(); len(names) > len(workers) {
+				q.s.Show(harness.LeftBehind, "%q, with %d clients in line", names, len(workers))
+			}
+			return nil
+		})
+	},
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

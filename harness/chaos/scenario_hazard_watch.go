@@ -1,0 +1,325 @@
+package chaos
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/faultproxy"
+)
+
+// hazardWatchScenarios are about what a waiter does between its requests, and when it
+// is woken.
+var hazardWatchScenarios = []*Scenario{lateWatch, alternation, lateList, middleDies, waiterReset, spentWatch}
+
+// once returns an Observe that closes the channel at the first sighting for which see
+// holds.
+func once(see func(faultproxy.Sighting) bool) (func(faultproxy.Sighting), <-chan struct{}) {
+	seen := make(chan struct{})
+	first := sync.OnceFunc(func() { close(seen) })
+	return func(m faultproxy.Sighting) {
+		if see(m) {
+			first()
+		}
+	}, seen
+}
+
+// afterSeen lets the first holder go when seen closes.
+func (q *queue) afterSeen(ctx context.Context, what string, seen <-chan struct{}) error {
+	err := q.until(ctx, what, func() bool {
+		select {
+		case <-seen:
+			return true
+		default:
+			return false
+		}
+	})
+	if err != nil {
+		return err
+	}
+	q.s.Fault("%s, and the lock is released", what)
+	return q.release(ctx)
+}
+
+var lateWatch = &Scenario{
+	Name:     "late-watch",
+	Question: "Does a waiter sleep for ever if the ticket ahead goes before it is watched?",
+	Fault:    "the holder releases the lock while the waiter's request to watch its ticket is on the way",
+	Source:   "hazard B1: source article 001 and Apache zookeeper-recipes-lock, WriteLock.java, which ignore that the ticket is gone",
+	Locks:    hazardWatchers,
+	Expect: []Expectation{
+		{"zk-(fair|writelock)-historical", []harness.Harm{harness.Stall, harness.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
+		{".*", nil, "it lists again if the ticket that it was to watch is gone"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			observe, seen := once(func(m faultproxy.Sighting) bool {
+				return m.Dir == faultproxy.Request && (m.Op == "exists" || m.Op == "getData") && ticketName.MatchString(m.Key)
+			})
+			w, p, err := q.through(ctx, observe)
+			if err != nil {
+				return err
+			}
+			p.Delay(faultproxy.Request, hazardDelay)
+			done := w.Begin(ctx, 0)
+			if err := q.afterSeen(ctx, "the waiter asks to watch the ticket ahead", seen); err != nil {
+				return err
+			}
+			p.Delay(faultproxy.Request, 0)
+			q.passes(ctx, w, done)
+			return nil
+		})
+	},
+}
+
+var alternation = &Scenario{
+	Name:     "alternation",
+	Question: "Do two clients that lock and unlock as fast as they can come to a stop?",
+	Fault:    "none: two clients take the lock in turn for five seconds",
+	Source:   "hazard B1: Apache zookeeper-recipes-lock 3.8.0, WriteLock: dead after 7 to 28 acquisitions",
+	Locks:    "zk-(handoff|fair|writelock|writelock-historical)",
+	Expect: []Expectation{
+		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "sooner or later a ticket goes between the list and the watch"},
+		{".*", nil, "each release wakes the next"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    30,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			for range 2 {
+				w, err := q.open(ctx)
+				if err != nil {
+					return err
+				}
+				if err := w.Loop(ctx, Loop{Quiet: true}); err != nil {
+					return err
+				}
+			}
+			began := time.Now()
+			for last := t.Now(); time.Since(began) < 2*hazardWait; last = t.Now() {
+				wait, cancel := context.WithTimeout(ctx, q.wait())
+				moved := q.s.AwaitGrant(wait, last)
+				cancel()
+				if !moved {
+					break
+				}
+				t.Sleep(ctx, 50*time.Millisecond)
+			}
+			q.s.Figure("acquisitions", "", float64(q.s.grants()))
+			return nil
+		})
+	},
+}
+
+var lateList = &Scenario{
+	Name:     "late-list",
+	Question: "Does Lock fail if it becomes the first while it reads the list of tickets?",
+	Fault:    "the holder releases the lock while the list that the waiter has asked for is on the way",
+	Source:   "hazard B2: source article 001, which fails if the second list does not say what the first did",
+	Locks:    hazardWatchers + "|zk-(semaphore|herd|poll)",
+	Expect: []Expectation{
+		{"zk-fair-historical", []harness.Harm{harness.Misled}, "it lists twice and takes it for an error that it has become the first meanwhile"},
+		{"zk-writelock-historical", []harness.Harm{harness.Stall, harness.Stuck}, "by the list a ticket is ahead, and it does not see that there is none to watch"},
+		{".*", nil, "a list is an old one by the time it is read, and it watches or lists again"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			observe, seen := once(func(m faultproxy.Sighting) bool {
+				r, ok := m.Body.(*faultproxy.ZooReply)
+				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
+			})
+			w, p, err := q.through(ctx, observe)
+			if err != nil {
+				return err
+			}
+			p.Delay(faultproxy.Reply, hazardDelay)
+			done := w.Begin(ctx, 0)
+			if err := q.afterSeen(ctx, "the waiter's list is on the way", seen); err != nil {
+				return err
+			}
+			p.Delay(faultproxy.Reply, 0)
+			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
+				q.s.Show(harness.Misled, "Lock of a lock that was free failed: %v", err)
+				q.insists(ctx, w)
+			} else if came {
+				w.Release(ctx)
+			}
+			return nil
+		})
+	},
+}
+
+var middleDies = &Scenario{
+	Name:     "middle-waiter-killed",
+	Question: "Does the waiter behind one that dies take the lock, or miss its turn?",
+	Fault:    "of two waiters the first one's process is killed (SIGKILL), and when its ticket has gone the holder releases the lock",
+	Source:   "source article 002, the waiter in the middle; hazard B3: source article 001, which then polls every 3 s in the event thread",
+	Tests:    []harness.Guarantee{harness.Recovery},
+	Locks:    "zk-.*|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)",
+	Expect: []Expectation{
+		{"zk-persistent", []harness.Harm{harness.Stall, harness.Stuck}, "the ticket of the dead waiter stays, and all behind it wait for ever"},
+		{"zk-fair-historical", []harness.Harm{harness.Stall}, "its watch has fired, and it polls every three seconds instead of watching the next ticket ahead"},
+		{".*", nil, "it is woken, lists, and watches the next ticket ahead"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		dies, err := t.Host()
+		if err != nil {
+			return err
+		}
+		type last struct {
+			q    *queue
+			w    *Worker
+			done <-chan error
+			had  int // tickets without that of the middle
+		}
+		var mu sync.Mutex
+		var lasts []last
+		err = t.shortQueues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			middle, err := dies.Open(ctx, q.s, q.at)
+			if err != nil {
+				return err
+			}
+			if _, err := q.waits(ctx, middle); err != nil {
+				return err
+			}
+			w, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			had := len(q.tickets())
+			done, err := q.waits(ctx, w)
+			mu.Lock()
+			defer mu.Unlock()
+			lasts = append(lasts, last{q, w, done, had})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		dies.Kill()
+		var wg sync.WaitGroup
+		for _, l := range lasts {
+			wg.Go(func() {
+				wait, cancel := context.WithTimeout(ctx, 2*SessionTimeout)
+				defer cancel()
+				t.Until(wait, "the ticket to go", func() bool { return len(l.q.tickets()) <= l.had }) // zk-persistent's does not
+				t.Sleep(ctx, hazardDelay)
+				l.q.release(ctx)
+				l.q.ends(ctx, l.done, max(hazardPoll, l.q.wait()))
+			})
+		}
+		wg.Wait()
+		return nil
+	},
+}
+
+var waiterReset = &Scenario{
+	Name:     "waiter-reset",
+	Question: "Does a waiter whose connection breaks take that for the end of the holder?",
+	Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter is connected again",
+	Source:   "hazard B5: source articles 001 and 004, whose watchers take every event for a release; hazard B12",
+	Locks:    hazardWatchers,
+	Expect: []Expectation{
+		{"zk-fair-historical", []harness.Harm{harness.Stall}, "the event ends its watch, and it polls every three seconds from then on"},
+		{"zk-(boolean-mutex|two-level)-historical", []harness.Harm{harness.Stall, harness.Stuck, harness.Misled}, "the watcher's error is kept for good, and its ticket stays in line"},
+		{".*", nil, "watches outlive connections, and a ticket its client's session"},
+	},
+	Deadline: 90 * time.Second,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			w, p, err := q.through(ctx, nil)
+			if err != nil {
+				return err
+			}
+			done, err := q.waits(ctx, w)
+			if err != nil {
+				return err
+			}
+			t.Sleep(ctx, hazardDelay) // it watches
+			connects := p.Seen("connect")
+			q.s.Fault("the waiter's connection is reset")
+			p.Reset()
+			if err := q.back(ctx, p, connects); err != nil {
+				return err
+			}
+			if err := q.release(ctx); err != nil {
+				return err
+			}
+			if err, came := q.ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
+				if had, again := q.insists(ctx, w); !had {
+					q.s.Show(harness.Misled, "the connection is back, and Lock still says: %v", again)
+				}
+			}
+			return nil
+		})
+	},
+}
+
+var spentWatch = &Scenario{
+	Name:     "spent-watch",
+	Question: "Does a waiter miss its turn if its one-shot watch was spent on something else?",
+	Fault:    "an operator writes to the holder's ticket, which fires the waiter's watch, and later the holder releases the lock",
+	Source:   "ZooKeeper Programmer's Guide, watches are one-time triggers; hazard B3: source article 001",
+	Locks:    hazardWatchers,
+	Expect: []Expectation{
+		{"zk-fair-historical", []harness.Harm{harness.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
+		{".*", nil, "it looks at the queue and watches again, or its tickets cannot be written to by others"},
+	},
+	Deadline: 90 * time.Second,
+	Prompt:   hazardPrompt,
+	Tries:    100,
+	Try: func(ctx context.Context, t *Try) error {
+		return t.queues(ctx, func(q *queue) error {
+			if err := q.hold(ctx); err != nil {
+				return err
+			}
+			held := q.tickets()
+			w, err := q.open(ctx)
+			if err != nil {
+				return err
+			}
+			done, err := q.waits(ctx, w)
+			if err != nil {
+				return err
+			}
+			t.Sleep(ctx, hazardDelay) // it watches
+			for _, path := range held {
+				if _, err := q.see.Set(path, []byte("operator"), -1); err != nil {
+					q.s.Note("a ticket could not be written to: %v", err)
+				}
+			}
+			q.s.Fault("the data of the holder's ticket is written")
+			t.Sleep(ctx, hazardDelay)
+			if err := q.release(ctx); err != nil {
+				return err
+			}
+			q.ends(ctx, done, max(hazardPoll, q.wait()))
+			return nil
+		})
+	},
+}

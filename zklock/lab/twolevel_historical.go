@@ -1,0 +1,150 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"locklab/harness"
+)
+
+// twoLevelHistorical is [twoLevel] as otter has it: a reentrant lock in memory around
+// [booleanMutexHistorical], with all the errors of that but B9, and three of its own.
+//
+//   - B13: a TryLock that gets the local lock and not the distributed one returns
+//     false and keeps the local one: no other goroutine of the client gets in again.
+//     So does a Lock that fails.
+//   - B14: the distributed lock counts nothing: the first Unlock of a goroutine that
+//     has locked twice deletes the ticket, and another client gets in.
+//   - B15: an Unlock of the distributed lock that fails leaves the local one locked,
+//     and its ticket in the queue while the session lives.
+//
+// A Lock whose context ends gives the local lock back, which otter cannot.
+//
+// # References
+//
+// Alibaba, otter, shared.arbitrate, DistributedReentrantLock.java, in the version of
+// source article 004.
+var twoLevelHistorical = &harness.Variant{
+	Name:   "zk-two-level-historical",
+	Doc:    "otter's two-level lock as published: TryLock keeps the local lock, the first of two Unlocks frees all",
+	Paper:  "otter DistributedReentrantLock",
+	Family: harness.ZooKeeper,
+	Status: harness.Historical,
+	Traits: harness.Traits{Reentrant: true, Needs: harness.KindZooKeeper},
+	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		object, local := new(distributedLock), newLocalLock()
+		return remoteRelic(func(r *relic) harness.Session {
+			object.r = r
+			return &distributedReentrantLock{object, local}
+		})(ctx, at, key)
+	},
+}
+
+// A localLock is a reentrant lock in memory, whose owners are sessions.
+type localLock struct {
+	free chan struct{} // has a value while there is no owner
+
+	mu    sync.Mutex
+	owner *distributedReentrantLock
+	count int
+}
+
+func newLocalLock() *localLock {
+	l := &localLock{free: make(chan struct{}, 1)}
+	l.free <- struct{}{}
+	return l
+}
+
+// again counts one more if s is the owner.
+func (l *localLock) again(s *distributedReentrantLock) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.owner == s {
+		l.count++
+	}
+	return l.owner == s
+}
+
+func (l *localLock) begin(s *distributedReentrantLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owner, l.count = s, 1
+}
+
+func (l *localLock) lock(ctx context.Context, s *distributedReentrantLock) error {
+	if l.again(s) {
+		return nil
+	}
+	select {
+	case <-l.free:
+		l.begin(s)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *localLock) tryLock(s *distributedReentrantLock) bool {
+	if l.again(s) {
+		return true
+	}
+	select {
+	case <-l.free:
+		l.begin(s)
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *localLock) unlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count--; l.count == 0 {
+		l.owner = nil
+		l.free <- struct{}{}
+	}
+}
+
+// A distributedReentrantLock is one goroutine's view of the object of its client.
+type distributedReentrantLock struct {
+	*distributedLock
+	local *localLock
+}
+
+var _ harness.TrySession = (*distributedReentrantLock)(nil)
+
+func (s *distributedReentrantLock) Lock(ctx context.Context) (harness.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.local.lock(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := s.lock(ctx, 1); err != nil {
+		if ctx.Err() != nil {
+			s.local.unlock()
+		}
+		return nil, err // B13
+	}
+	return newRelicLease(s.unlock), nil
+}
+
+func (s *distributedReentrantLock) TryLock(ctx context.Context) (harness.Lease, error) {
+	if !s.local.tryLock(s) {
+		return nil, errors.Join(ctx.Err(), harness.ErrNotAcquired)
+	}
+	if _, err := s.distributedLock.TryLock(ctx); err != nil {
+		return nil, err // B13
+	}
+	return newRelicLease(s.unlock), nil
+}
+
+func (s *distributedReentrantLock) unlock() error {
+	if err := s.distributedLock.unlock(); err != nil { // B14
+		return err // B15
+	}
+	s.local.unlock()
+	return nil
+}
