@@ -38,6 +38,7 @@ var docRules = []rule{
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
+	{match: `^locklab report (.*)?--chaos`, why: "it takes a run of failure scenarios; TestGuarantees draws its report"},
 	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},
 	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},
