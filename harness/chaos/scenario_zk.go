@@ -28,7 +28,7 @@ const (
 	// zooRecommended are those of them that a verdict may recommend.
 	zooRecommended = "zk-(handoff|rw|semaphore|multi|cohort)"
 
-	zooHistorical = "zk-(persistent|fair-historical|writelock-historical|boolean-mutex-historical)"
+	zooHistorical = "zk-(persistent|fair-historical|writelock-historical|boolean-mutex-historical|two-level-historical)"
 )
 
 // zooSession is the session timeout of clients of an ensemble: longer than its servers
