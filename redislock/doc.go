@@ -69,8 +69,9 @@
 //
 // The other way round, a release that was not replicated leaves the lock taken until
 // its lease is over (ten of ten). What was replicated goes on: holders keep their
-// locks, and hand them over to the waiters. TestFailover shows all of this, with
-// a real Sentinel. While there is no primary Lock goes on asking, see [Options].Outage.
+// locks, and hand them over to the waiters. TestFailover shows this with a real Sentinel,
+// and the scenarios redis-promotion of locklab chaos show it, the clock that is behind
+// too. While there is no primary Lock goes on asking, see [Options].Outage.
 //
 // The clock of the server must not be set. Leases end by it, so a step forward gives
 // every lock away early by as much, and two hold it until the old holder's next renewal

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMain lets one test more run beside the others than there are processors at
-// least: TestCutOff, which waits for a minute.
+// least: they wait most of the time.
 func TestMain(m *testing.M) {
 	locktest.Parallel(1 + max(2, runtime.GOMAXPROCS(0)))
 	lockbench.Main(tests{m})

@@ -294,6 +294,12 @@ func (w *Worker) Write(ctx context.Context) error {
 	return w.Host.ask(ctx, command{Do: doWrite, Worker: w.ID})
 }
 
+// WriteHeld is Write of a worker that asks its lease first, and does nothing if that has
+// ended.
+func (w *Worker) WriteHeld(ctx context.Context) error {
+	return w.Host.ask(ctx, command{Do: doWriteHeld, Worker: w.ID})
+}
+
 // Loop makes the worker lock and unlock until Stop.
 func (w *Worker) Loop(ctx context.Context, l Loop) error {
 	if l.Seed == 0 {

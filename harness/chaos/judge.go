@@ -150,6 +150,6 @@ func (b *batch) rules(v *harness.Variant, end int64) oracle.Rules {
 		prompt = DefaultPrompt
 	}
 	r := oracle.RulesOf(v.Traits, prompt)
-	r.End = end
+	r.End, r.Arrival = end, b.scenario.Arrival
 	return r
 }

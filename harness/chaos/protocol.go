@@ -28,17 +28,18 @@ type command struct {
 
 // What a worker can do.
 const (
-	doOpen   = "open"   // connect, as a client of its own or as another worker of one
-	doLock   = "lock"   // answered when it is granted or has failed
-	doTry    = "try"    //
-	doUnlock = "unlock" // what was acquired last
-	doOuter  = "outer"  // unlock what was acquired first
-	doAgain  = "again"  // unlock what was unlocked last once more
-	doWrite  = "write"  // to what the lock guards
-	doLoop   = "loop"   // begin to lock and unlock; answered at once
-	doStop   = "stop"   // end that, and any Lock that waits; answered when it has
-	doClose  = "close"  // the client
-	doTook   = "took"   // what became of a write
+	doOpen      = "open"       // connect, as a client of its own or as another worker of one
+	doLock      = "lock"       // answered when it is granted or has failed
+	doTry       = "try"        //
+	doUnlock    = "unlock"     // what was acquired last
+	doOuter     = "outer"      // unlock what was acquired first
+	doAgain     = "again"      // unlock what was unlocked last once more
+	doWrite     = "write"      // to what the lock guards
+	doWriteHeld = "write held" // if the lease has not ended
+	doLoop      = "loop"       // begin to lock and unlock; answered at once
+	doStop      = "stop"       // end that, and any Lock that waits; answered when it has
+	doClose     = "close"      // the client
+	doTook      = "took"       // what became of a write
 )
 
 // opening is how a worker connects.

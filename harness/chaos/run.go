@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,7 +217,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 	began := time.Now()
 	tctx, end := t.limit(ctx, b.scenario.Deadline)
 	err := b.scenario.Try(tctx, t)
-	over := now()
+	over := cmp.Or(t.over, now())
 	if err != nil && tctx.Err() != nil && ctx.Err() == nil {
 		// The locks did not do by the deadline what the scenario waits for: what they
 		// did is judged.

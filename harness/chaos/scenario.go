@@ -40,6 +40,10 @@ type Scenario struct {
 	// out, on a busy machine. 0 is a second.
 	Prompt time.Duration
 
+	// Arrival is how long after it asked a client is surely in line, if the lock
+	// serves in order: one without a server is not. 0 is oracle.DefaultArrival.
+	Arrival time.Duration
+
 	// Alone makes tries for one lock at a time, where one would disturb the other.
 	Alone bool
 

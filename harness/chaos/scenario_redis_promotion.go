@@ -18,7 +18,7 @@ import (
 
 // redisPromotions are primaries that a replica takes the place of.
 var redisPromotions = []*Scenario{
-	promotionAtOnce, promotionCut, releaseLost, minReplicasEarly, minReplicas, clockBehind, coordinated, twoDeaths,
+	promotionReplicated, promotionAtOnce, promotionCut, releaseLost, minReplicasEarly, minReplicas, clockBehind, coordinated, twoDeaths,
 }
 
 // A replicated is a primary, a replica, and the address by which clients reach the one
@@ -222,7 +222,7 @@ var releaseLost = promotions(Scenario{
 	Fault:    "the primary is cut off from its replica while the lock is held, is told of the release and is killed; the replica, which still has the lock, is promoted",
 	Expect: []Expectation{
 		published, losesWakeUps,
-		{"redis-token", []harness.Harm{harness.Stall, harness.Stuck}, "the push that gave it back is lost"},
+		{"redis-token", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "the push that gave it back is lost"},
 		{redisOne, nil, "the lock is free when the lease that the replica knows of is over"},
 	},
 	Try: func(ctx context.Context, t *Try) error {

@@ -37,7 +37,7 @@ var minReplicasEarly = promotions(Scenario{
 var minReplicas = promotions(Scenario{
 	Name:     "redis-min-replicas",
 	Question: "Does a primary refuse locks that no replica hears of?",
-	Fault:    "the primary, with min-replicas-to-write 1 and a lag of a second, is cut off from its replica; after two and a half seconds a client asks it for the lock for a second; then it is killed and the replica is promoted",
+	Fault:    "the primary, with min-replicas-to-write 1 and a lag of a second, is cut off from its replica; once it has noticed that a client asks it for the lock for a second; then it is killed and the replica is promoted",
 	Expect: []Expectation{
 		published, losesWakeUps,
 		{redisOne, nil, "the primary refuses the write (NOREPLICAS), and the client does not hold the lock"},
@@ -56,7 +56,9 @@ var minReplicas = promotions(Scenario{
 		}
 		at, _ := r.at(nil)
 		r.link.Partition(true)
-		t.Sleep(ctx, 2500*time.Millisecond)
+		if err := r.says(ctx, r.primary, "min_slaves_good_slaves:0"); err != nil {
+			return err
+		}
 		return r.refused(ctx, hosts, at)
 	},
 })
@@ -156,12 +158,37 @@ var coordinated = promotions(Scenario{
 	},
 })
 
+var promotionReplicated = promotions(Scenario{
+	Name:     "redis-promotion-replicated",
+	Question: "Is a lock kept through the death of a primary whose replica is up to date?",
+	Fault:    "the primary is killed while the lock is held, and its replica, which has all, is promoted and gets its address",
+	Expect:   keeps("the replica has the lock and its waiters"),
+	Try: func(ctx context.Context, t *Try) error {
+		r, err := t.replicated(ctx, backend.RedisOptions{}, false)
+		if err != nil {
+			return err
+		}
+		i, err := t.incident(ctx, r.at)
+		if err != nil {
+			return err
+		}
+		if err := r.caughtUp(ctx); err != nil {
+			return err
+		}
+		began := t.Now()
+		if err := r.promote(ctx); err != nil {
+			return err
+		}
+		return i.outcome(ctx, began)
+	},
+})
+
 var twoDeaths = promotions(Scenario{
 	Name:     "redis-promotion-holder-dead",
 	Question: "Is a lock free again after its holder and its server have died?",
 	Fault:    "the process of the holder is killed, then the primary, whose replica is up to date and is promoted",
 	Expect: []Expectation{
-		{"redis-token|redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease"},
+		{"redis-token|redis-redisson12", []harness.Harm{harness.Overtaken, harness.Stall, harness.Stuck}, "nothing ends what its holder left: no lease"},
 		published, losesWakeUps, twoPermits, passedOver,
 		{redisOne, nil, "the replica has the lock and its lease, and the clients ask it"},
 	},

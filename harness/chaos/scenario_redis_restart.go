@@ -38,10 +38,7 @@ var loading = &Scenario{
 	Source:   "Redis documentation, Redis persistence",
 	Tests:    []harness.Guarantee{harness.Failover, harness.Fencing},
 	Locks:    redisOne,
-	Expect: []Expectation{
-		published, losesWakeUps, twoPermits, passedOver,
-		{redisOne, nil, "the server refuses (LOADING), the holder is told when its lease is over, and so is the lease that is loaded"},
-	},
+	Expect:   append(reconnecting(), Expectation{redisOne, nil, "the server refuses (LOADING), the holder is told when its lease is over, and so is the lease that is loaded"}),
 	Deadline: 25 * time.Second,
 	Prompt:   4 * TTL,
 	Tries:    30,

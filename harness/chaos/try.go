@@ -26,6 +26,7 @@ type Try struct {
 	closers  []func()
 	last     int // number of a worker
 	work     sync.WaitGroup
+	over     int64 // when what is judged ended; 0 is with Scenario.Try
 }
 
 // A Subject is one lock in a try, with a name of its own on the servers.
@@ -233,6 +234,22 @@ func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
 		sleep(ctx, 5*time.Millisecond)
 	}
 	return false
+}
+
+// Conclude ends what is judged of the histories. What a scenario does afterwards, such
+// as to stop the loops and see what they leave, is its own doing and not the lock's.
+func (t *Try) Conclude() { t.over = now() }
+
+// since returns the grants after a moment, the latest first.
+func (s *Subject) since(after int64) (grants []oracle.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.history) - 1; i >= 0; i-- {
+		if e := s.history[i]; e.Kind == oracle.Granted && e.At > after {
+			grants = append(grants, e)
+		}
+	}
+	return grants
 }
 
 // Now reads the clock of the events, in ns.

@@ -189,8 +189,8 @@ func (w *worker) do(c command) {
 			w.p.answer(c, w.unlock())
 		case doAgain:
 			w.p.answer(c, w.again())
-		case doWrite:
-			w.p.answer(c, w.write())
+		case doWrite, doWriteHeld:
+			w.p.answer(c, w.write(c.Do == doWrite))
 		case doLoop:
 			w.p.answer(c, nil)
 			w.loop(c.Loop)
@@ -362,9 +362,12 @@ func (w *worker) again() error {
 	return w.last.Unlock(context.Background())
 }
 
-func (w *worker) write() error {
+func (w *worker) write(blind bool) error {
 	if w.held == nil {
 		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
+	}
+	if !blind && w.held.lease.Err() != nil {
+		return nil
 	}
 	w.p.write(w, w.held.lease.Token(), w.held.shared)
 	return nil

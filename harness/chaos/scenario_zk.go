@@ -1,0 +1,274 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// zooScenarios are what happens to servers of ZooKeeper and the connections to them.
+var zooScenarios = slices.Concat(zooLeaderScenarios, zooCutScenarios, zooRequestScenarios, zooLinkScenarios, zooOperatorScenarios)
+
+// Locks of ZooKeeper that expectations share.
+const (
+	// zooSessions are those on the client of zklock, whose leases count from writes that
+	// a majority has committed, and which removes tickets of requests that failed.
+	zooSessions = "zk-(handoff|fair|curator|herd|rw|rw-curator|semaphore|semaphore-v2|multi|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex)"
+
+	// zooRecommended are those of them that a verdict may recommend.
+	zooRecommended = "zk-(handoff|rw|semaphore|multi|cohort)"
+
+	zooHistorical = "zk-(persistent|fair-historical|writelock-historical|boolean-mutex-historical|two-level-historical)"
+)
+
+// zooSession is the session timeout of clients of an ensemble: longer than its servers
+// need to notice that the leader hangs and to elect another.
+const zooSession = 4 * time.Second
+
+// zooPrompt is for how long clients of an ensemble may wait for a free lock: the aim of
+// a leader that hangs.
+const zooPrompt = zooSession + time.Second
+
+// ensemble returns three servers for all tries.
+func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint, error) {
+	server, err := t.Shared(ctx, "ensemble", func(ctx context.Context) (*backend.Server, error) {
+		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{})
+	})
+	if err != nil {
+		return nil, harness.Endpoint{}, err
+	}
+	at := server.Endpoint()
+	at.SessionTimeout = zooSession
+	return server, at, nil
+}
+
+// A crowd is the clients that contend for each lock, in two processes.
+type crowd struct {
+	t       *Try
+	hosts   []*Host
+	workers map[*Subject][]*Worker
+
+	mu    sync.Mutex
+	stuck map[*Subject]bool // not all workers came back: to wait for them again shows no more
+}
+
+// busy is the loop of a crowd: few acquisitions, since many locks share two processors.
+var busy = Loop{Hold: 30 * time.Millisecond, Think: 60 * time.Millisecond, Random: true}
+
+// contend lets n clients of each lock, and more if it has several permits, lock and
+// unlock. Client i is connected by at. It waits until each has had the lock, or for a
+// while.
+func contend(ctx context.Context, t *Try, n int, at func(s *Subject, i int) (harness.Endpoint, error)) (*crowd, error) {
+	c := &crowd{t: t, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
+	var err error
+	if c.hosts, err = t.Hosts(2); err != nil {
+		return nil, err
+	}
+	for _, s := range t.Subjects {
+		c.workers[s] = make([]*Worker, n+max(1, s.Variant.Traits.Permits)-1)
+	}
+	err = t.Each(func(s *Subject) error {
+		for i := range c.workers[s] {
+			addr, err := at(s, i)
+			if err != nil {
+				return err
+			}
+			if c.workers[s][i], err = c.hosts[i%2].Open(ctx, s, addr); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	began := t.Now()
+	if err := t.Each(func(s *Subject) error { return c.begin(ctx, s) }); err != nil {
+		return nil, err
+	}
+	if err := c.served(ctx, began, 2*time.Second); err != nil {
+		return nil, err
+	}
+	clear(c.stuck) // they may only be slow yet
+	return c, nil
+}
+
+// begin starts the loops of the workers of a lock.
+func (c *crowd) begin(ctx context.Context, s *Subject) error {
+	for _, w := range c.workers[s] {
+		if err := w.Loop(ctx, busy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// everywhere connects each client alike.
+func everywhere(at harness.Endpoint) func(*Subject, int) (harness.Endpoint, error) {
+	return func(*Subject, int) (harness.Endpoint, error) { return at, nil }
+}
+
+// hold lets a client of each lock in the first process hold it, and another in the second
+// wait for it.
+func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) (*crowd, map[*Subject]*bound, error) {
+	hosts, err := t.Hosts(2)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &crowd{t: t, hosts: hosts, workers: make(map[*Subject][]*Worker), stuck: make(map[*Subject]bool)}
+	locks := make(map[*Subject]*bound)
+	for _, s := range t.Subjects {
+		locks[s] = new(bound)
+	}
+	err = t.Each(func(s *Subject) error { return locks[s].begin(ctx, s, hosts, holders, others) })
+	for s, b := range locks {
+		if !s.broken() {
+			c.workers[s] = append(slices.Clone(b.holders), b.next)
+		}
+	}
+	return c, locks, err
+}
+
+// served waits until each worker that lives has been granted its lock after a moment,
+// and no longer than most.
+func (c *crowd) served(ctx context.Context, after int64, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return c.t.Each(func(s *Subject) error {
+		for !c.isStuck(s) && !s.served(c.workers[s], after) {
+			if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
+				c.mu.Lock()
+				c.stuck[s] = true
+				c.mu.Unlock()
+			}
+		}
+		return nil
+	})
+}
+
+func (c *crowd) isStuck(s *Subject) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stuck[s]
+}
+
+// served reports whether each of the workers whose process runs was granted the lock
+// after a moment.
+func (s *Subject) served(workers []*Worker, after int64) bool {
+	granted := make(map[int]bool)
+	for _, e := range s.since(after) {
+		granted[e.Worker] = true
+	}
+	for _, w := range workers {
+		if !granted[w.ID] && w.Host.runs() {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *Host) runs() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.gone == nil && !h.stopped
+}
+
+// settle ends what is judged and the loops, and shows which tickets are left of clients
+// that neither hold nor wait.
+func (c *crowd) settle(ctx context.Context, at harness.Endpoint) error {
+	c.t.Conclude()
+	waiting := c.stop(ctx)
+	conn, err := c.t.ZooKeeper(at.Addrs[0])
+	if err != nil {
+		return err
+	}
+	return c.t.Each(func(s *Subject) error {
+		var left []string
+		for began := time.Now(); time.Since(began) < zooLeft; sleep(ctx, 50*time.Millisecond) {
+			var err error
+			if left, err = s.tickets(conn); err != nil {
+				return err
+			}
+			if len(left) <= waiting[s] {
+				return nil
+			}
+		}
+		s.Show(harness.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(c.workers[s]), waiting[s])
+		return nil
+	})
+}
+
+// zooLeft is for how long a ticket may be there that no client needs: a client that was
+// without a server removes it when it has one.
+const zooLeft = 2 * time.Second
+
+// stop stops the loops, and returns how many workers of each lock wait nevertheless.
+func (c *crowd) stop(ctx context.Context) map[*Subject]int {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	waiting := make(map[*Subject]int)
+	for s, workers := range c.workers {
+		if s.broken() {
+			continue // not all are connected
+		}
+		for _, w := range workers {
+			wg.Go(func() {
+				if w.Host.runs() && w.Stop(ctx) != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					waiting[s]++
+				}
+			})
+		}
+	}
+	wg.Wait()
+	return waiting
+}
+
+// ticketName ends in the number that the server gives.
+var ticketName = regexp.MustCompile(`-?[0-9]{10,}$`)
+
+// tickets returns the paths of the tickets of a lock, in the order of their names.
+func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
+	var visit func(path string) error
+	visit = func(path string) error {
+		names, _, err := c.Children(path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("chaos: %w", err)
+		}
+		for _, name := range names {
+			below := path + "/" + name
+			if ticketName.MatchString(name) {
+				paths = append(paths, below)
+			} else if err := visit(below); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = visit(s.path())
+	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
+	return paths, err
+}
+
+// path returns where a lock of ZooKeeper keeps its tickets, or what is above them.
+func (s *Subject) path() string {
+	if s.Variant.Name == "zk-fair-historical" { // it cuts names at each '-'
+		return "/locklab/" + strings.ReplaceAll(s.Key, "-", "_")
+	}
+	return "/locklab/" + s.Key
+}

@@ -1,0 +1,259 @@
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+)
+
+// zooCutScenarios are servers that the others have left, or that a holder has.
+var zooCutScenarios = []*Scenario{isolatedFollower, isolatedFollowerFree, halfOpenLeader, halfOpenLeaderFree, zooHolderCutOff}
+
+// A bound is the holders of a lock, who hold on, and what waits for it at other servers.
+type bound struct {
+	holders []*Worker
+	next    *Worker
+}
+
+// sampleSession is the shortest session with the ticks of ZooKeeper's sample
+// configuration, which are of 2 s.
+const sampleSession = 4 * time.Second
+
+// cutServerOff cuts a server off from the others while holders are at it, and waits until the
+// next client has had each lock or could have had it. The clients of holders may go to
+// other servers if free.
+func cutServerOff(ctx context.Context, t *Try, leads, free bool) error {
+	var e *Linked
+	_, err := t.Own(ctx, func(ctx context.Context) (server *backend.Server, err error) {
+		if e, err = StartLinked(ctx, LinkedOptions{}); err != nil {
+			return nil, err
+		}
+		return e.Server(), nil
+	})
+	if e != nil {
+		t.Defer(func() { e.Stop() })
+	}
+	if err != nil {
+		return err
+	}
+	server, err := e.Server().Leader(ctx)
+	if err != nil {
+		return err
+	}
+	if !leads {
+		server = t.follower(server)
+	}
+	locks, err := t.bind(ctx, e.Server().Endpoint(), server, free)
+	if err != nil {
+		return err
+	}
+	t.Sleep(ctx, sampleSession/4+time.Duration(t.Rand.Int64N(int64(sampleSession/4)))) // no session is as young as its lock
+	began := t.Now()
+	if leads {
+		t.Fault("the leader is deposed and does not hear of it")
+		e.Depose(server)
+	} else {
+		t.Fault("the follower is cut off from the others")
+		e.Isolate(server)
+	}
+	wait, cancel := context.WithTimeout(ctx, cutOffWait)
+	defer cancel()
+	return t.Each(func(s *Subject) error {
+		if s.AwaitGrant(wait, began) {
+			t.Sleep(ctx, 500*time.Millisecond)
+			return nil
+		}
+		if !free {
+			return nil
+		}
+		for _, w := range locks[s].holders { // it has kept the lock
+			w.Release(ctx)
+		}
+		t.Sleep(ctx, 500*time.Millisecond)
+		return nil
+	})
+}
+
+// cutOffWait is after how long the session of a client that is cut off is surely over,
+// with its two ticks and an election.
+const cutOffWait = sampleSession + 5*time.Second
+
+// bind lets a client of each lock hold it by server, and another wait for it by the
+// others.
+func (t *Try) bind(ctx context.Context, at harness.Endpoint, server int, free bool) (map[*Subject]*bound, error) {
+	at.SessionTimeout = sampleSession
+	there, others := at, at
+	there.Addrs, others.Addrs = [][]string{{at.Addrs[0][server]}}, [][]string{nil}
+	for i, addr := range at.Addrs[0] {
+		if i != server {
+			others.Addrs[0] = append(others.Addrs[0], addr)
+		}
+	}
+	var away []*faultproxy.Proxy
+	if free {
+		elsewhere, proxies, err := t.Through(others)
+		if err != nil {
+			return nil, err
+		}
+		away = proxies
+		there.Addrs[0] = append(there.Addrs[0], elsewhere.Addrs[0]...)
+	}
+	for _, p := range away {
+		p.Refuse(true) // until the clients are connected
+	}
+	_, locks, err := hold(ctx, t, there, others)
+	for _, p := range away {
+		p.Refuse(false)
+	}
+	return locks, err
+}
+
+func (b *bound) begin(ctx context.Context, s *Subject, hosts []*Host, at, others harness.Endpoint) error {
+	for range max(1, s.Variant.Traits.Permits) {
+		w, err := hosts[0].Open(ctx, s, at)
+		if err != nil {
+			return err
+		}
+		b.holders = append(b.holders, w)
+		if err := w.Acquire(ctx, 0); err != nil {
+			return err
+		}
+	}
+	var err error
+	if b.next, err = hosts[1].Open(ctx, s, others); err != nil {
+		return err
+	}
+	return b.next.Loop(ctx, ordinary)
+}
+
+// believed are the expectations of a client that is at a server which has no majority.
+var believed = []Expectation{
+	{zooSessions, nil, "its lease counts from writes that a majority has committed, so it ends before the session does"},
+	{"zk-persistent", nil, "its ticket outlives the session: none can enter beside it"},
+	{".*", []harness.Harm{harness.TwoHolders}, "the server answers pings, so the client takes the session to live that the others have ended"},
+}
+
+// toldBefore is the aim of locks that count from writes.
+var toldBefore = []Aim{{zooSessions, harness.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next enters"}}}
+
+func cutOffScenario(name, question, fault string, leads, free bool) *Scenario {
+	return &Scenario{
+		Name: name, Question: question, Fault: fault,
+		Source:   "docs/decisions/0009-zk-contact.md; ZOOKEEPER-2678; Alquraan et al. 2018, An analysis of network-partitioning failures",
+		Tests:    []harness.Guarantee{harness.Failover},
+		Locks:    zooLocks,
+		Expect:   believed,
+		Deadline: 60 * time.Second,
+		Prompt:   cutOffWait,
+		Arrival:  cutOffWait,
+		Tries:    30,
+		Aims:     toldBefore,
+		Try:      func(ctx context.Context, t *Try) error { return cutServerOff(ctx, t, leads, free) },
+	}
+}
+
+var isolatedFollower = cutOffScenario("isolated-follower",
+	"Is a holder whose server has lost the others told before the next client enters?",
+	"the follower that holders are at is cut off from the others of three servers with the ticks of the sample configuration, and goes on answering pings; the clients know of no other server",
+	false, false)
+
+var isolatedFollowerFree = cutOffScenario("isolated-follower-free",
+	"Does a holder whose server has lost the others move away in time, or is it told?",
+	"the follower that holders are at is cut off from the others, and goes on answering pings; the clients may go to the other servers",
+	false, true)
+
+var halfOpenLeader = cutOffScenario("half-open-leader",
+	"Is a holder at a leader that was deposed and does not know it told before the next client enters?",
+	"the followers lose their connections to the leader, which does not hear of it, and elect another; the clients of holders know of no other server",
+	true, false)
+
+var halfOpenLeaderFree = cutOffScenario("half-open-leader-free",
+	"Does a holder at a leader that was deposed and does not know it move away in time, or is it told?",
+	"the followers lose their connections to the leader, which does not hear of it, and elect another; the clients of holders may go to the other servers",
+	true, true)
+
+var zooHolderCutOff = &Scenario{
+	Name:     "zk-holder-cut-off",
+	Question: "Is a holder that reaches no server told before the next client enters?",
+	Fault:    "all that the holder and the server tell each other vanishes, and neither side hears of it; later that is over, and the holder locks again",
+	Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",
+	Tests:    []harness.Guarantee{harness.Failover, harness.Recovery},
+	Locks:    zooLocks,
+	Expect: []Expectation{
+		{zooSessions, nil, "its lease ends by its own clock, a margin before the session"},
+		{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "its ticket outlives the session: the next waits until its owner is back"},
+		{"curator-.*", []harness.Harm{harness.TwoHolders}, "it takes the session to be lost a session timeout after it has noticed, and the server ends it a timeout after the last packet"},
+		{".*", []harness.Harm{harness.TwoHolders, harness.Stuck}, "it is told by the server, when it is connected again"},
+	},
+	Deadline: 30 * time.Second,
+	Prompt:   2*SessionTimeout + 2*tick,
+	Arrival:  3 * SessionTimeout,
+	Tries:    200,
+	Aims: append([]Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
+		toldBefore...),
+	Try: func(ctx context.Context, t *Try) error {
+		var at harness.Endpoint
+		var err error
+		if at, err = t.At(ctx, t.Subjects[0].Variant); err != nil {
+			return err
+		}
+		through, proxies, err := t.Through(at)
+		if err != nil {
+			return err
+		}
+		c, locks, err := hold(ctx, t, through, at)
+		if err != nil {
+			return err
+		}
+		t.Sleep(ctx, SessionTimeout/2+time.Duration(t.Rand.Int64N(int64(SessionTimeout/2))))
+		began := t.Now()
+		t.Fault("the holder is cut off")
+		for _, p := range proxies {
+			p.Partition(true)
+		}
+		err = t.Each(func(s *Subject) error {
+			wait, cancel := context.WithTimeout(ctx, 2*SessionTimeout)
+			defer cancel()
+			s.AwaitGrant(wait, began)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		t.Sleep(ctx, 500*time.Millisecond)
+		for _, p := range proxies {
+			p.Partition(false)
+		}
+		t.Over("the holder is connected again")
+		again(ctx, t, locks, func(s *Subject) bool { return len(s.since(began)) > 0 })
+		return c.settle(ctx, at)
+	},
+}
+
+// again lets the holders release what they held and lock again. If they have lost it,
+// the release has to say so.
+func (b *bound) again(ctx context.Context, lost bool) {
+	for _, w := range b.holders {
+		release, cancel := context.WithTimeout(ctx, 2*time.Second)
+		err := w.Release(release)
+		cancel()
+		if err == nil && lost {
+			w.Lock.Show(harness.Misled, "the release of a lock that was lost returned no error")
+		}
+		// It begins when the release is over, which Curator may take ten seconds for.
+		begin, cancel := context.WithTimeout(ctx, time.Second)
+		w.Loop(begin, ordinary)
+		cancel()
+	}
+}
+
+// again does so for all locks, of which lost says whether they are lost.
+func again(ctx context.Context, t *Try, locks map[*Subject]*bound, lost func(*Subject) bool) {
+	t.Each(func(s *Subject) error {
+		locks[s].again(ctx, lost(s))
+		return nil
+	})
+}
