@@ -32,7 +32,6 @@ func TestGoZooKeeper(t *testing.T) {
 		"requests":                      requests,
 		"cancel ends the session":       cancelEndsSession,
 		"node removed under the holder": nodeRemoved,
-		"foreign child":                 foreignChild,
 		"last one removes the node":     lastOneOut,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,21 +148,6 @@ func nodeRemoved(t *testing.T, s *stage) {
 		t.Errorf("Err = %v, want ErrLost", err)
 	}
 	s.unlock(t, s.lock(t))
-}
-
-// foreignChild is the defect that the documentation names: should it be cured
-// one day, the documentation is to change.
-func foreignChild(t *testing.T, s *stage) {
-	s.unlock(t, s.lock(t))
-	if _, err := s.see.Create(s.path+"/foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.session.Lock(t.Context()); err == nil {
-		t.Error("Lock beside a foreign child succeeds: the peer has been cured")
-	}
-	if names := s.children(t); len(names) != 2 {
-		t.Errorf("the queue is %q, want the foreign child and the ticket that zk.Lock left", names)
-	}
 }
 
 func lastOneOut(t *testing.T, s *stage) {

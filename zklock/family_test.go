@@ -104,20 +104,6 @@ func mustUnlock(t *testing.T, l harness.Lease) {
 	}
 }
 
-// stuck expects a Lock that is not served for that long, and ends it.
-func stuck(t *testing.T, c <-chan got, end context.CancelFunc, d time.Duration) {
-	t.Helper()
-	select {
-	case g := <-c:
-		t.Fatalf("the hazard does not show: Lock returned %v, %v", g.l, g.err)
-	case <-time.After(d):
-	}
-	end()
-	if g := <-c; !errors.Is(g.err, context.Canceled) {
-		t.Errorf("Lock = %v, want %v", g.err, context.Canceled)
-	}
-}
-
 func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	for _, v := range correct() {
 		requests, notifications := contendedCost(t, at, v)

@@ -13,11 +13,6 @@ func counts(c *zklock.Client) harness.Counts {
 	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
 }
 
-// between makes a client of a historical lock call step between two requests.
-func between(r harness.Remote, step func(name string)) {
-	r.(interface{ Between(func(name string)) }).Between(step)
-}
-
 // depth returns how deep the Lock of zk-boolean-mutex-historical has called itself.
 func depth(s harness.Session) int { return s.(interface{ Depth() int }).Depth() }
 

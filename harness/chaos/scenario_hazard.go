@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -207,15 +206,6 @@ func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	return false, err
 }
 
-// dir returns where the lock has its nodes.
-func (q *queue) dir() string {
-	key := q.s.Key
-	if q.s.Variant.Name == "zk-fair-historical" {
-		key = strings.ReplaceAll(key, "-", "_") // which it cannot have
-	}
-	return "/locklab/" + key
-}
-
 // nodes returns the paths of all nodes of the lock, parents first. What goes meanwhile
 // is left out.
 func (q *queue) nodes() (paths []string) {
@@ -230,15 +220,15 @@ func (q *queue) nodes() (paths []string) {
 			visit(path + "/" + name)
 		}
 	}
-	visit(q.dir())
+	visit(q.s.path())
 	return paths
 }
 
-// tickets returns the nodes of clients that hold or wait, in the order of their numbers.
+// tickets returns the paths of the tickets of clients that hold or wait, in the order of
+// their numbers: none if the server does not answer.
 func (q *queue) tickets() []string {
-	all := slices.DeleteFunc(q.nodes(), func(path string) bool { return !ticketName.MatchString(path) })
-	slices.SortFunc(all, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
-	return all
+	paths, _ := q.s.tickets(q.see)
+	return paths
 }
 
 // left reports tickets that are still there though no client holds the lock or waits.

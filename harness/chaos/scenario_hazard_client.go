@@ -184,8 +184,8 @@ var costOfWaiting = &Scenario{
 }
 
 // mostPerAcquisition is how many requests an acquisition and its release may take among
-// eight that contend: twice what the queues need.
-const mostPerAcquisition = 10
+// eight that contend: the queues need five at most.
+const mostPerAcquisition = 7
 
 var sharedObject = &Scenario{
 	Name:     "eight-of-a-client",

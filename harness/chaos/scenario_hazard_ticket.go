@@ -230,7 +230,7 @@ var lateCancel = &Scenario{
 			}
 			// The mutex around leases is left when a lease is had.
 			q.until(ctx, "the inner mutex", func() bool {
-				names, _, err := q.see.Children(q.dir() + "/locks")
+				names, _, err := q.see.Children(q.s.path() + "/locks")
 				return err != nil || len(names) == 0
 			})
 			q.s.Fault("the lock is released, and the waiter gives up")

@@ -186,12 +186,11 @@ var middleDies = &Scenario{
 		}
 		type last struct {
 			q    *queue
-			w    *Worker
 			done <-chan error
 			had  int // tickets without that of the middle
 		}
 		var mu sync.Mutex
-		var lasts []last
+		var lasts []last // guarded by mu
 		err = t.shortQueues(ctx, func(q *queue) error {
 			if err := q.hold(ctx); err != nil {
 				return err
@@ -207,11 +206,11 @@ var middleDies = &Scenario{
 			if err != nil {
 				return err
 			}
-			had := len(q.tickets())
-			done, err := q.waits(ctx, w)
+			l := last{q: q, had: len(q.tickets())}
+			l.done, err = q.waits(ctx, w)
 			mu.Lock()
 			defer mu.Unlock()
-			lasts = append(lasts, last{q, w, done, had})
+			lasts = append(lasts, l)
 			return err
 		})
 		if err != nil {

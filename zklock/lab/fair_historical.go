@@ -75,7 +75,6 @@ func (f *oldFair) Lock(ctx context.Context) (l harness.Lease, err error) {
 	}
 	first, err := f.checkState()
 	if err == nil && !first {
-		f.r.step("checked")
 		err = f.listenNode(ctx)
 	}
 	if err != nil {
@@ -118,7 +117,6 @@ func (f *oldFair) listenNode(ctx context.Context) error {
 	if i <= 0 {
 		return fmt.Errorf("zklock: %d tickets are ahead of %s, which was not the first", i, f.own) // B2
 	}
-	f.r.step("listed")
 	state := f.r.events()
 	_, _, wake, err := f.r.ExistsW(f.r.dir + "/" + names[i-1])
 	if err != nil {

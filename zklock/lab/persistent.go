@@ -10,7 +10,7 @@ import (
 // persistent is [fair] with tickets that do not go with their session. While
 // none dies it is as good. The ticket of a holder or waiter that crashes, or
 // only loses its session, stays until it is removed by hand: every client
-// waits for ever. TestHistorical shows it.
+// waits for ever: see the failure scenarios holder-crash and middle-waiter-killed.
 //
 // # References
 //

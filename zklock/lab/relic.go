@@ -28,8 +28,7 @@ type relic struct {
 	shut context.CancelFunc
 
 	mu    sync.Mutex
-	state chan struct{}     // closed, and made anew, by an event of the connection
-	step  func(name string) // called between two requests; tests act there
+	state chan struct{} // closed, and made anew, by an event of the connection
 	work  sync.WaitGroup
 }
 
@@ -44,7 +43,7 @@ var (
 // worker.
 func remoteRelic(join func(*relic) harness.Session) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		r := &relic{dir: root + "/" + key, join: join, state: make(chan struct{}), step: func(string) {}}
+		r := &relic{dir: root + "/" + key, join: join, state: make(chan struct{})}
 		conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: r.onEvent})
 		if err != nil {
 			return nil, fmt.Errorf("zklock: %w", err)
@@ -72,9 +71,6 @@ func (r *relic) makeDir() error {
 	}
 	return nil
 }
-
-// Between makes the client call step between two requests, for tests.
-func (r *relic) Between(step func(name string)) { r.step = step }
 
 func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.join(r), nil }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Suite is the table of contents of package zklock and of what is beside it here.
-// TestHistorical in zklock shows what is wrong with the historical ones.
+// Failure scenarios (docs/failures.md) show what is wrong with the historical ones.
 var Suite = []*harness.Variant{
 	{
 		Name:   "zk-handoff",

@@ -96,7 +96,6 @@ func (w *oldWriteLock) execute() (owner bool, wake <-chan zk.Event, err error) {
 			return false, nil, err
 		}
 		if len(names) > 0 {
-			w.r.step("listed")
 			below := w.below(names)
 			if below == "" {
 				return w.owns(names), nil, nil
