@@ -94,7 +94,7 @@ var holderPause = &Scenario{
 	},
 	Deadline: 20 * time.Second,
 	Prompt:   2 * SessionTimeout, // the holder has the lock until its lease or session is over
-	Tries:    200, Short: 5,
+	Tries:    200, Short: 3,
 	Try: func(ctx context.Context, t *Try) error {
 		hosts, of, err := pairs(ctx, t, ordinary)
 		if err != nil {
@@ -148,7 +148,7 @@ var holderCrash = &Scenario{
 	},
 	Deadline: 20 * time.Second,
 	Prompt:   TTL / 4,
-	Tries:    200, Short: 5,
+	Tries:    200, Short: 3,
 	Aims: []Aim{
 		{"redis-(queue|reentrant|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL + TTL/10), Text: "lease + 10 %"}},
 		{"zk-(handoff|rw|semaphore|multi|cohort)", harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + 2*tick), Text: "session timeout + 2 ticks"}},

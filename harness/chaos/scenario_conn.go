@@ -188,9 +188,9 @@ var acquireReplyLost = &Scenario{
 	},
 	Deadline: 20 * time.Second,
 	Prompt:   TTL / 2,
-	Tries:    200,
-	Aims:     orphanAim,
-	Try:      lost(faultproxy.LoseReply),
+	Tries:    200, Short: 2,
+	Aims: orphanAim,
+	Try:  lost(faultproxy.LoseReply),
 }
 
 var acquireRequestLost = &Scenario{

@@ -133,6 +133,7 @@ func promotions(s Scenario) *Scenario {
 
 var promotionCut = promotions(Scenario{
 	Name:     "redis-promotion-cut",
+	Short:    2,
 	Question: "Are there two holders after a replica was promoted that had not heard of the grant?",
 	Fault:    "the primary is cut off from its replica, grants the lock and is killed; the replica is promoted and gets its address",
 	Expect:   slices.Concat(forgottenFenced, forgottenPlain),

@@ -191,7 +191,7 @@ var zooHolderCutOff = &Scenario{
 	Deadline: 30 * time.Second,
 	Prompt:   2*SessionTimeout + 2*tick,
 	Arrival:  3 * SessionTimeout,
-	Tries:    200,
+	Tries:    200, Short: 1,
 	Aims: append([]Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
 		toldBefore...),
 	Try: func(ctx context.Context, t *Try) error {

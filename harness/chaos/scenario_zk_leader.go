@@ -97,8 +97,8 @@ var leaderKilled = &Scenario{
 	Expect:   elected,
 	Deadline: 60 * time.Second,
 	Prompt:   zooPrompt, Arrival: zooPrompt,
-	Tries: 30,
-	Aims:  soonElected,
+	Tries: 30, Short: 2,
+	Aims: soonElected,
 	Try: func(ctx context.Context, t *Try) error {
 		return loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func() error, error) {
 			leader, err := e.Leader(ctx)
@@ -123,8 +123,8 @@ var leaderStopped = &Scenario{
 	}, elected[1:]...),
 	Deadline: 60 * time.Second,
 	Prompt:   zooPrompt, Arrival: zooPrompt,
-	Tries: 30,
-	Aims:  hangs,
+	Tries: 30, Short: 1,
+	Aims: hangs,
 	Try: func(ctx context.Context, t *Try) error {
 		return loses(ctx, t, func(ctx context.Context, e *backend.Server, _ *crowd) (func() error, error) {
 			leader, err := e.Leader(ctx)
