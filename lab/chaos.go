@@ -178,7 +178,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if c.file != nil {
 		err = errors.Join(err, c.file.Finish(func(m *resultfile.Manifest) {
 			m.Finished, m.Interrupted = time.Now().UTC(), err != nil
-		}), reportRun(io.Discard, c.out))
+		}), reportRun(io.Discard, c.out, guarding{}))
 	}
 	perr := c.print(stdout)
 	switch {

@@ -93,6 +93,25 @@ func TestChaos(t *testing.T) {
 	}
 }
 
+// TestRunChaos: a run tries the quick scenarios on its remote locks, and its report says
+// what they survive.
+func TestRunChaos(t *testing.T) {
+	t.Parallel()
+	if raceEnabled {
+		t.Skip("it is locklab run and then locklab chaos, each of which is tested on its own")
+	}
+	needRedis(t)
+	cmd := locklab(t, quick("--locks", "redis-poll", "--workers", "1", "--chaos")...)
+	stdout, stderr, status := output(t, cmd)
+	if status != 0 && status != exitFailed { // a busy machine may refute that there is no stall
+		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
+	}
+	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	if err != nil || len(run.Results) != 2 || len(run.Faults) == 0 || run.Faults[0].Lock.Name != "redis-poll" {
+		t.Errorf("%v, %d results, %d faults", err, len(run.Results), len(run.Faults))
+	}
+}
+
 // gone waits until the processes are.
 func gone(t *testing.T, pids []int) {
 	t.Helper()

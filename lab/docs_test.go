@@ -38,6 +38,10 @@ var docRules = []rule{
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
+	{match: `^locklab report (.*)?--chaos`, why: "it takes a run of failure scenarios; TestGuarantees draws its report"},
+	{match: `^locklab chaos list`},
+	{match: `^locklab chaos`, check: scenariosExist, why: "it takes minutes; TestChaos tries one, and TestScenarios of harness/chaos each"},
+	{match: `^locklab run --chaos`, why: "it is a mention of the flag; TestRunChaos uses it"},
 	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},
 	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},
@@ -258,6 +262,22 @@ func budgetIsRead(home, command string) error {
 		return err
 	}
 	return shorten(home, budget.ReplaceAllString(command, ""), shortRun+" --locks mcs")
+}
+
+// scenariosExist looks for the scenarios and locks that a "locklab chaos" names.
+func scenariosExist(_, command string) error {
+	c := chaosRun{program: program()}
+	words := strings.Fields(strings.ReplaceAll(command, "'", ""))
+	for i, word := range words {
+		switch word {
+		case "--scenario":
+			c.scenarios = strings.Split(words[i+1], ",")
+		case "--locks":
+			c.locks = strings.Split(words[i+1], ",")
+		}
+	}
+	_, err := c.plan()
+	return err
 }
 
 // targetExists lets make say what it would do.

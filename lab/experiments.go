@@ -45,7 +45,7 @@ func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, std
 	err = errors.Join(err, h.file.Finish(func(m *resultfile.Manifest) {
 		m.Finished, m.Interrupted = time.Now().UTC(), err != nil
 	}))
-	if rerr := reportRun(io.Discard, h.out); rerr != nil {
+	if rerr := reportRun(io.Discard, h.out, guarding{}); rerr != nil {
 		return errors.Join(err, rerr)
 	}
 	if !h.json {

@@ -22,6 +22,8 @@ type measuring struct {
 	out     *resultfile.Writer
 	stderr  io.Writer
 
+	guarantees guarding // of the report
+
 	budget time.Duration // of the whole run from begin on; 0 is none
 	begin  time.Time
 	told   bool // that the budget does not suffice
@@ -152,7 +154,7 @@ func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io
 		f.Finished, f.Interrupted = time.Now().UTC(), interrupted || err != nil
 		noteLost(f, m.program, m.lost, m.total)
 	})
-	rerr := reportRun(stdout, dir)
+	rerr := reportRun(stdout, dir, m.guarantees)
 	for _, v := range m.violated {
 		fmt.Fprintln(m.stderr, v)
 	}

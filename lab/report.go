@@ -31,6 +31,7 @@ const machinesDir = "machines"
 func (p *Program) reportCommand() *cobra.Command {
 	var out, pictures string
 	var demand strictness
+	var guarantees guarding
 	cmd := &cobra.Command{
 		Use:   "report DIR [DIR]...",
 		Short: "Draw the report of an earlier run again, or of several beside each other",
@@ -42,12 +43,21 @@ report: each one's verdicts, every lock on every machine in one frame, the ratio
 of each machine to the first with its interval, and what they do not have in
 common.
 
+Distributed locks are judged within the strongest class of guarantees that was
+seen: in failure scenarios of this run, of DIR/chaos, or of the runs that --chaos
+names. --require recommends only locks whose tested guarantees hold: failover
+(one holder, and not stuck, whichever server is lost), fencing (a resource that
+checks tokens takes no stale write), order (served in order of arrival) and
+recovery (free again after its holder or a waiter has died).
+
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`,
 		Example: `  locklab report build/report
   locklab report build/report --out report.md                  just the Markdown
   locklab report build/report --png pictures                   each chart as a picture of its own
   locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more
+  locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
+  locklab report runs/laptop --require failover,fencing        only locks that were seen to survive that
   locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -59,9 +69,15 @@ status 3; the report is written all the same.`,
 			if err := demand.validate(reports.WarningKinds()); err != nil {
 				return err
 			}
+			if err := guarantees.load(); err != nil {
+				return err
+			}
 			defer thrifty()()
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
 				runs, err := loadRuns(args)
+				if err == nil {
+					err = guarantees.applyAll(runs)
+				}
 				if err != nil {
 					return err
 				}
@@ -74,6 +90,8 @@ status 3; the report is written all the same.`,
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
+	guarantees.flags(cmd)
+	guarantees.runFlags(cmd)
 	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
 }

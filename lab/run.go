@@ -40,6 +40,7 @@ type runOptions struct {
 	begin       time.Time         // of the command
 	roundsGiven bool              // by the user
 	flags       map[string]string // of the plan, as given: see chosen
+	guarantees  guarding
 	strictness
 }
 
@@ -85,6 +86,9 @@ What --hardware and --chaos add comes on top.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.begin = time.Now()
+			if err := o.guarantees.load(); err != nil {
+				return err
+			}
 			if err := o.admit(p.Name, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -126,6 +130,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
 	f.BoolVar(&o.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
+	o.guarantees.flags(cmd)
 	o.strictness.flags(cmd, "before anything is measured", "machine")
 }
 
@@ -160,7 +165,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 			fmt.Fprintln(stderr, text)
 		}
 	}
-	m := measuring{program: o.program, plan: plan, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
+	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "what the hardware does: half a minute")
@@ -239,9 +244,12 @@ func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
 }
 
 // reportRun writes the report of the run in dir into dir.
-func reportRun(stdout io.Writer, dir string) error {
+func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 	defer thrifty()()
 	run, err := resultfile.Load(dir)
+	if err == nil {
+		err = guarantees.apply(run)
+	}
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,14 @@ func compose(run *resultfile.Run) (*document, error) {
 	if doc.Hardware, err = studies(run); err != nil {
 		return nil, err
 	}
-	if doc.Measured = len(run.Results) > 0 || doc.Hardware == nil; !doc.Measured {
+	if doc.Measured = len(run.Results) > 0 || doc.Hardware == nil && len(run.Faults) == 0; !doc.Measured && doc.Hardware != nil {
 		doc.Title = "What does this machine's hardware do?"
+	}
+	if doc.Safety, err = composeSafety(run, largest(groups(run), true)); err != nil {
+		return nil, err
+	}
+	if !doc.Measured && doc.Safety != nil && doc.Safety.Tried() {
+		doc.Title = doc.Safety.Title
 	}
 	if len(run.Results) > 0 {
 		doc.glossary = newGlossary(run)
@@ -151,24 +157,12 @@ func draft(g *group, title, id string, across bool) (section, error) {
 			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
 			continue
 		}
-		f := figure{
-			Name: c.Name, pic: pic,
-			ID: c.Name + "-" + id, Title: c.Title, Answer: pic.answer, Doc: c.Doc,
-			Data: pic.data.sentence(), Head: pic.numbers.head, Rows: pic.numbers.rows,
-		}
-		if n := len(f.Rows); n > mostTableRows {
-			f.Rows = f.Rows[:mostTableRows]
-			f.Omitted = omission(n)
+		f, err := pic.figure(c.Name, c.Name+"-"+id, c.Title, c.Doc)
+		if err != nil {
+			return s, err
 		}
 		if across {
 			f.Doc += " Workload: " + cmp.Or(pic.load, g.Axes) + "."
-		}
-		if pic.height > 0 {
-			svg, err := inline(pic, f.ID, c.Title, pic.answer)
-			if err != nil {
-				return s, fmt.Errorf("chart %s: %w", c.Name, err)
-			}
-			f.SVG = template.HTML(svg)
 		}
 		s.Figures = append(s.Figures, f)
 	}

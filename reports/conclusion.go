@@ -6,7 +6,7 @@ type column struct{ Name, Meaning string }
 
 var verdictColumns = []column{
 	{"situation", "how many want the lock at once, compared with the CPUs there are"},
-	{"use", "the lock to take there"},
+	{"use", "the lock to take there; of distributed locks the fastest of those that were seen to survive the most, with what that is, and below it the fastest of all where that is another"},
 	{"ties", "locks that these rounds do not tell apart from it"},
 	{"rate", "how often a second the lock was taken, by all workers together (hand-overs: how often it passed to another worker); below, where the true median lies with 95 %"},
 	{"wait p99", "99 of 100 requests got the lock within this time; ≤ where the clock cannot tell less"},

@@ -27,7 +27,8 @@ type document struct {
 	Local      []section
 	Hardware   []study
 	Served     []section // of distributed locks
-	Measured   bool      // there are results, or nothing at all
+	Safety     *safetySection
+	Measured   bool // there are results, or nothing at all
 	Broken     []breach
 	Audit      []checked // of every lock
 	glossary             // of the metrics in charts and tables
@@ -63,6 +64,79 @@ type figure struct {
 	Head                   []piece
 	Rows                   [][]string
 	Omitted                string // what is not in Rows, and where it is
+}
+
+// A safetySection is what the distributed locks survive.
+type safetySection struct {
+	Title, Answer string
+	Sources       []string // the runs in which that was tried
+	Command       string   // that tests it
+	Guarantees    []string // names of columns
+	Columns       []string // names of scenarios
+	Locks         []safetyLock
+	Scenarios     []safetyScenario
+	Figures       []figure
+	Notes         []string
+
+	tried bool
+}
+
+// Tried reports whether anything was.
+func (s *safetySection) Tried() bool { return s.tried }
+
+// A safetyLock is a lock with its guarantees, and what each scenario did to it.
+type safetyLock struct {
+	Name, Doc, Class  string
+	Tested            bool
+	Tries             int
+	Guarantees, Cells []safetyCell
+}
+
+// A safetyCell is a mark with its meaning. Kind is for its colour.
+type safetyCell struct{ Mark, Kind, Figure, Text, Long string }
+
+// A safetyScenario is a scenario with the figures of each lock.
+type safetyScenario struct {
+	Name, Question, Fault, Source string
+	Tests, Counts                 []string
+	Rows                          []safetyFigures
+}
+
+// Summary says what became of the locks.
+func (s safetyScenario) Summary() string { return strings.Join(s.Counts, ", ") }
+
+// Tested lists the guarantees that s tests.
+func (s safetyScenario) Tested() string { return strings.Join(s.Tests, ", ") }
+
+// safetyFigures are those of a lock in a scenario.
+type safetyFigures struct {
+	Lock, Verdict                           string
+	Cell                                    safetyCell
+	Violations, Bound, Median, Most, Margin string
+	Tries                                   int
+	Reading                                 string
+	Aims, Notes                             []string
+}
+
+// figure returns the figure of pic.
+func (pic picture) figure(name, id, title, doc string) (figure, error) {
+	f := figure{
+		Name: name, pic: pic,
+		ID: id, Title: title, Answer: pic.answer, Doc: doc,
+		Data: pic.data.sentence(), Head: pic.numbers.head, Rows: pic.numbers.rows,
+	}
+	if n := len(f.Rows); n > mostTableRows {
+		f.Rows = f.Rows[:mostTableRows]
+		f.Omitted = omission(n)
+	}
+	if pic.height > 0 {
+		svg, err := inline(pic, f.ID, title, pic.answer)
+		if err != nil {
+			return f, fmt.Errorf("chart %s: %w", name, err)
+		}
+		f.SVG = template.HTML(svg)
+	}
+	return f, nil
 }
 
 // A breach is a violation in the table of broken promises.

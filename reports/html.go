@@ -16,6 +16,9 @@ var reportText string
 //go:embed verdict.html.tmpl
 var verdictText string // what reportText calls
 
+//go:embed safety.html.tmpl
+var safetyText string // too
+
 // WriteHTML writes the report of run as one self-contained page: it needs no
 // script, no network and no other file.
 func WriteHTML(w io.Writer, run *resultfile.Run) error {
@@ -28,7 +31,7 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 
 // writePage writes what the named template makes of data: all of it or nothing.
 func writePage(w io.Writer, name string, data any) error {
-	t, err := template.New("report").Parse(reportText + verdictText)
+	t, err := template.New("report").Parse(reportText + verdictText + safetyText)
 	if err == nil {
 		_, err = t.New("machines").Parse(machinesText)
 	}

@@ -34,8 +34,15 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 		where = "Between processes"
 	}
 	add := func(text string) { out = append(out, fragment{Text: text}) }
-	name := func(lock string) { out = append(out, fragment{lock, true}) }
-	decided := slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Use == "" })
+	classes := tested(vs)
+	name := func(lock string) {
+		out = append(out, fragment{lock, true})
+		if class := classes[lock]; class != "" {
+			add(" (" + class + ")")
+			delete(classes, lock) // once is enough
+		}
+	}
+	decided := everyUse(vs)
 	undecided := len(vs) - len(decided)
 	if len(decided) == 0 {
 		add(where + ", nothing can be recommended yet: " + strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: ") + ". ")
@@ -45,7 +52,7 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict.Verdict) bool { return v.Reading() })
 	if lock := everywhere(plain); lock != "" && len(plain) > 1 {
 		name(lock)
-		add(fmt.Sprintf(": in none of the %d situations decided here is another lock meant for use shown to be faster", len(plain)))
+		add(fmt.Sprintf(": in none of the %d situations decided here is another lock %s shown to be faster", len(plain), considered(plain)))
 		decided = slices.DeleteFunc(decided, func(v verdict.Verdict) bool { return !v.Reading() })
 		if len(decided) > 0 {
 			add("; ")
@@ -58,11 +65,78 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 		name(use.lock)
 		add(" " + numfmt.List(use.when, len(use.when)))
 	}
+	if other, ok := elsewhere(vs); ok {
+		add("; or, where " + other.where + ", ")
+		name(other.lock)
+		if other.when != nil {
+			add(" " + numfmt.List(other.when, len(other.when)))
+		}
+	}
 	if undecided > 0 {
 		add(fmt.Sprintf("; %s not decided", numfmt.Plural(undecided, "situation")))
 	}
+	if remote && len(tested(vs)) == 0 {
+		add(numfmt.Choose(len(uses(everyUse(vs))), ". It was not tested for failures", ". None of these was tested for failures"))
+	}
 	add(". ")
 	return out
+}
+
+// everyUse returns those of vs that name a lock.
+func everyUse(vs []verdict.Verdict) []verdict.Verdict {
+	return slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Use == "" })
+}
+
+// tested returns what each lock that vs recommend was seen to survive, but for those
+// that were not tested.
+func tested(vs []verdict.Verdict) map[string]string {
+	out := make(map[string]string)
+	for _, v := range vs {
+		if v.Use != "" && v.Class != "" && v.Class != verdict.NotTested {
+			out[v.Use] = v.Class
+		}
+	}
+	return out
+}
+
+// considered says among which locks that of vs was chosen.
+func considered(vs []verdict.Verdict) string {
+	if slices.ContainsFunc(vs, func(v verdict.Verdict) bool { return v.Within != "" }) {
+		return "that was seen to be as safe"
+	}
+	return "meant for use"
+}
+
+// A detour is a faster lock that guarantees less.
+type detour struct {
+	lock, where string
+	when        []string // nil if it is that in every situation
+}
+
+// elsewhere returns the faster lock that guarantees less in the most of vs; of several
+// that where the most want it, which comes last. The rows have the others.
+func elsewhere(vs []verdict.Verdict) (d detour, ok bool) {
+	var out []detour
+	for _, v := range vs {
+		if v.Instead == nil {
+			continue
+		}
+		i := slices.IndexFunc(out, func(d detour) bool { return d.lock == v.Instead.Lock })
+		if i < 0 {
+			i = len(out)
+			out = append(out, detour{lock: v.Instead.Lock, where: v.Instead.Where})
+		}
+		out[i].when = append(out[i].when, v.When())
+	}
+	if len(out) == 1 && len(out[0].when) == len(everyUse(vs)) {
+		out[0].when = nil
+	}
+	for _, o := range out {
+		if !ok || len(o.when) >= len(d.when) && d.when != nil {
+			d, ok = o, true
+		}
+	}
+	return d, ok
 }
 
 // everywhere returns the lock that is recommended or ties with the recommended

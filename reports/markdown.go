@@ -1,16 +1,9 @@
 package reports
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"net/url"
-	"path"
 	"strings"
-
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
 	"locklab/harness/resultfile"
 	"locklab/harness/verdict"
@@ -48,6 +41,7 @@ func (m *markdown) document(doc *document) {
 	for _, s := range doc.Served {
 		m.section(s)
 	}
+	m.safety(doc.Safety)
 	if doc.Measured {
 		m.breaches(doc)
 		m.audit(doc)
@@ -112,6 +106,12 @@ func (m *markdown) verdictTable(columns []column, vs []verdict.Verdict) {
 		}
 		for _, n := range v.Notes {
 			why = append(why, "**Note:** "+inlineText(n))
+		}
+		if v.Use != "" && v.Class != "" {
+			use += "<br>" + inlineText(v.Class)
+		}
+		if v.Instead != nil {
+			use += "<br>or, where " + inlineText(v.Instead.Where) + ", **" + inlineText(v.Instead.Lock) + "** (" + inlineText(v.Instead.Rate) + ")"
 		}
 		row := []string{inlineText(v.Situation) + "<br>" + inlineText(v.Setting), use}
 		for _, text := range []string{strings.Join(v.Ties, ", "), v.Rate, v.P99, v.Jain, v.Cost} {
@@ -197,17 +197,11 @@ func (m *markdown) section(s section) {
 	}
 	m.heading(2, s.Title)
 	for _, f := range s.Figures {
-		m.heading(3, f.Title)
-		m.text(f.Answer)
 		name := f.Name
 		if s.Folded {
 			name += "-" + s.Slug
 		}
-		m.image(f.Title, f.Answer, name, f.pic)
-		if f.SVG != "" {
-			m.text(strings.TrimSpace(f.Doc + " " + plain(f.Data)))
-		}
-		m.numbers("numbers", texts(f.Head), f.Rows, f.Omitted)
+		m.figure(f, name)
 	}
 	if s.Note != "" {
 		m.text(s.Note)
@@ -314,43 +308,4 @@ func (m *markdown) metrics(g glossary) {
 	}
 	m.table(g.MetricsHead(), rows)
 	m.close()
-}
-
-// image hands the picture over, without the title and the answer, which the
-// text has.
-func (m *markdown) image(title, answer, name string, pic picture) {
-	if m.err != nil || pic.height == 0 {
-		return
-	}
-	for m.taken[name] {
-		name += "-again"
-	}
-	m.taken[name] = true
-	c := vgimg.NewWith(vgimg.UseWH(width+2*margin, pic.height+2*margin), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(paper.rgba()))
-	inner := draw.Crop(draw.New(c), vg.Length(margin), -margin, margin, -margin)
-	if m.err = pic.body(inner); m.err != nil {
-		return
-	}
-	var buf bytes.Buffer
-	if _, m.err = (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); m.err != nil {
-		return
-	}
-	file := path.Join(m.folder, name+".png")
-	if m.err = m.picture(file, buf.Bytes()); m.err == nil {
-		fmt.Fprintf(&m.buf, "![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file})
-	}
-}
-
-// numbers writes a table that is shown when asked for.
-func (m *markdown) numbers(summary string, head []string, rows [][]string, omitted string) {
-	if len(rows) > 0 {
-		m.open(summary)
-		m.table(head, rows)
-	}
-	if omitted != "" {
-		m.text(omitted)
-	}
-	if len(rows) > 0 {
-		m.close()
-	}
 }

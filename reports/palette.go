@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness"
+	"locklab/harness/resultfile"
 )
 
 // A token is a colour with a meaning. Charts are drawn in the light value;
@@ -110,6 +111,24 @@ func assignLooks(results []*harness.Result) map[string]look {
 			l.dash, l.marker = dashes[i%len(dashes)], markers[i%len(markers)]
 		}
 		looks[name] = l
+	}
+	return looks
+}
+
+// faultLooks is assignLooks for the locks of run and of its failure scenarios: those
+// that were measured look as in the charts.
+func faultLooks(run *resultfile.Run) map[string]look {
+	all := slices.Clone(run.Results)
+	looks := assignLooks(all)
+	for _, f := range run.Faults {
+		if _, known := looks[f.Lock.Name]; !known {
+			all = append(all, &harness.Result{Lock: f.Lock})
+		}
+	}
+	for name, l := range assignLooks(all) {
+		if _, known := looks[name]; !known {
+			looks[name] = l
+		}
 	}
 	return looks
 }

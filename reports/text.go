@@ -102,6 +102,10 @@ func (t *textWriter) verdict(v verdict.Verdict) {
 		return
 	}
 	t.field("use", v.Use)
+	t.field("class", v.Class)
+	if v.Instead != nil {
+		t.field("or", fmt.Sprintf("%s, %s, where %s (%s)", v.Instead.Lock, v.Instead.Rate, v.Instead.Where, v.Instead.Class))
+	}
 	t.field("ties", strings.Join(v.Ties, ", "))
 	figures := []string{v.Rate, "p99 wait " + v.P99}
 	if v.Jain != unknown {

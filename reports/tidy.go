@@ -46,6 +46,14 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 		out.Manifest.Skipped[i] = resultfile.Skip{Lock: shortName(names, s.Lock), Reason: short(s.Reason, mostText)}
 	}
 	out.Damage = shortAll(run.Damage)
+	out.Faults = slices.Clone(run.Faults)
+	for i, f := range out.Faults {
+		out.Faults[i] = tidyFault(f, names)
+	}
+	out.Chaos = slices.Clone(run.Chaos)
+	for i, s := range out.Chaos {
+		out.Chaos[i].Dir, out.Chaos[i].Commit, out.Chaos[i].Command = short(s.Dir, mostText), short(s.Commit, mostName), shortAll(s.Command)
+	}
 	out.Findings = slices.Clone(run.Findings)
 	for i, f := range out.Findings {
 		if f != nil {
@@ -53,6 +61,22 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 		}
 	}
 	return &out
+}
+
+// tidyFault is tidy for a result of a failure scenario; names are those of the locks.
+func tidyFault(f *harness.FaultResult, names map[string]string) *harness.FaultResult {
+	c := *f
+	c.Lock.Name = markedName(shortName(names, f.Lock.Name), f.Lock.Status)
+	c.Lock.Doc, c.Lock.Paper = short(f.Lock.Doc, mostText), short(f.Lock.Paper, mostText)
+	c.Lock.Family, c.Lock.Status = harness.Family(short(string(f.Lock.Family), mostName)), harness.Status(short(string(f.Lock.Status), mostName))
+	c.Lock.Traits.Needs = short(f.Lock.Traits.Needs, mostName)
+	c.Scenario, c.Question, c.Fault, c.Source = short(f.Scenario, 2*mostName), short(f.Question, mostText), short(f.Fault, mostText), short(f.Source, mostText)
+	c.Expected.Why, c.Skipped, c.Notes = short(f.Expected.Why, mostText), short(f.Skipped, mostText), shortAll(f.Notes)
+	c.Aims = slices.Clone(f.Aims)
+	for i, a := range c.Aims {
+		c.Aims[i].Text = short(a.Text, mostText)
+	}
+	return &c
 }
 
 func tidyFinding(f *harness.Finding) *harness.Finding {

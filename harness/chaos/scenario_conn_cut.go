@@ -68,8 +68,8 @@ var leaseOver = []Expectation{
 
 // cutExpect is leaseOver, and what is wrong with some.
 var cutExpect = append([]Expectation{
-	{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
-	{"rueidislock.*", []harness.Harm{harness.Stall, harness.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late"},
+	{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "it reckons its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
+	{"rueidislock.*", []harness.Harm{harness.Stall, harness.Stuck, harness.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late; a waiter may miss the end of a key"},
 }, leaseOver...)
 
 var holderCutOff = &Scenario{

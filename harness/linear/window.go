@@ -68,7 +68,7 @@ func raw(j *oracle.Judgement, r oracle.Rules) []operation {
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		in := input{kind: acquire, shared: h.Shared, token: h.Token}
-		if h.Late {
+		if h.Late || r.Permits > 1 { // of several holders two may have the same: see oracle.Tokens
 			in.token = 0
 		}
 		out := input{kind: release, shared: h.Shared}

@@ -103,6 +103,10 @@ type Run struct {
 	// lock, in the order in which they came, all tries of it added up.
 	Faults []*harness.FaultResult
 
+	// Require, if not empty, are guarantees that a lock kept by servers must have been
+	// seen to have to be recommended: asked for by the reader, not read from a file.
+	Require []harness.Guarantee
+
 	// Chaos are the other runs that Faults come from too: see [Run.AddFaults].
 	Chaos []Source
 

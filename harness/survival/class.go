@@ -14,7 +14,8 @@ type Strength int
 // behind after its holder had died is never above Weak.
 const (
 	Unknown  Strength = iota // nothing was tried
-	Weak                     // some of it was tried, and neither guarantee below is held
+	Weak                     // some of it was tried, and no guarantee below is held
+	Guarded                  // a resource that checks tokens is safe from a paused holder, until a failover
 	Fenced                   // a resource that checks tokens is safe; a failover may let two hold it, or was not tested
 	Survives                 // the loss of a server does not let two hold it; a paused holder may still write, or was not tested
 	Strong                   // both
@@ -100,8 +101,10 @@ func (w witness) strength() Strength {
 		return Strong
 	case failover:
 		return Survives
-	case fencing || w.pause().State == Held:
+	case fencing:
 		return Fenced
+	case w.pause().State == Held:
+		return Guarded
 	}
 	return Weak
 }
@@ -191,6 +194,8 @@ func (w witness) where() string {
 		parts = append(parts, "the loss of a server, which was not tested, does no harm")
 	case w.broke(harness.Failover, harness.TwoHolders) && !w.oneServer():
 		parts = append(parts, "two holders after the loss of a server do no harm")
+	case w.oneServer() && w.strength() == Guarded:
+		parts = append(parts, "one server without a replica is enough")
 	case w.oneServer():
 		parts = append(parts, "one server is enough")
 	default:

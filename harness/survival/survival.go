@@ -43,6 +43,12 @@ type Row struct {
 	Violations float64
 	AtLeast    bool
 
+	// Broken is like Violations, but counts only the harms that break what the scenario
+	// tests: two holders of which tokens kept the resource safe are a violation, and
+	// break no fencing.
+	Broken      float64
+	BrokenBound float64
+
 	// Bound is the upper bound of the share of tries with a violation, 0 to 1, one-sided
 	// at 95 %: see stat.UpperBound. If nothing was seen, it is that of any harm.
 	Bound float64
@@ -74,7 +80,7 @@ func (a Aim) Known() bool { return a.N > 0 }
 
 // Judge compares what was seen with what was expected.
 func Judge(r *harness.FaultResult) Row {
-	row := Row{Fault: r, N: r.Tries, Violations: math.NaN(), Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped, Histories: r.Histories}
+	row := Row{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), BrokenBound: 1, Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped, Histories: r.Histories}
 	if r.Skipped != "" || r.Tries <= 0 {
 		row.Verdict, row.N, row.Bound = NotTested, 0, 1
 		if row.Skipped == "" {
@@ -128,6 +134,22 @@ func (row *Row) count(r *harness.FaultResult) {
 	row.Violations = 1000 * float64(most) / float64(r.Tries)
 	row.AtLeast = kinds > 1 && most < r.Tries
 	row.Bound = stat.UpperBound(min(sum, r.Tries), r.Tries)
+	broken, also := 0, 0
+	for _, h := range Unsafe {
+		if breaks(r.Tests, h) {
+			broken, also = max(broken, min(r.Seen[h], r.Tries)), also+min(r.Seen[h], r.Tries)
+		}
+	}
+	row.Broken = 1000 * float64(broken) / float64(r.Tries)
+	row.BrokenBound = stat.UpperBound(min(also, r.Tries), r.Tries)
+}
+
+// breaks reports whether h breaks one of gs, or whatever is promised if gs is empty. A
+// stale write or a token that fell breaks something in any case.
+func breaks(gs []harness.Guarantee, h harness.Harm) bool {
+	return len(gs) == 0 || h != harness.TwoHolders || slices.ContainsFunc(gs, func(g harness.Guarantee) bool {
+		return slices.Contains(g.Forbids(), h)
+	})
 }
 
 // compare holds what was seen against e.

@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/survival"
 	"locklab/internal/numfmt"
 )
 
@@ -38,6 +39,10 @@ func Exclusions(run *resultfile.Run) (out []Exclusion) {
 			out = append(out, Exclusion{name, fmt.Sprintf("its status is %s: %s", lock.Status, lock.Doc)})
 		case lock.Traits.Permits > 1:
 			out = append(out, Exclusion{name, fmt.Sprintf("it lets in %d at once: %s", lock.Traits.Permits, lock.Doc)})
+		case lock.Traits.Needs != "":
+			if why := lacks(survival.ClassOf(run.Faults, name), run.Require); why != "" {
+				out = append(out, Exclusion{name, "it was not seen to have what is required: " + why})
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b Exclusion) int { return strings.Compare(a.Lock, b.Lock) })

@@ -46,6 +46,7 @@ type Situation struct {
 	g       *Group
 	name    string
 	workers int
+	only    *selection // nil is every lock
 }
 
 // The degrees of contention, and what they are in plain words: as a sentence,
@@ -98,7 +99,7 @@ func situations(g *Group) (out []Situation) {
 		prefix = distributed
 	}
 	most := g.Crowd()
-	add := func(name string, w int) { out = append(out, Situation{g, prefix + name, w}) }
+	add := func(name string, w int) { out = append(out, Situation{g: g, name: prefix + name, workers: w}) }
 	switch g.class() {
 	case read:
 		add(mostlyReaders, most)

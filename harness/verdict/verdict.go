@@ -34,6 +34,13 @@ type Verdict struct {
 	Rows      []Rival // what it was compared with, the fastest first
 	Level     string  // of the intervals in Rows, "" if there are none
 
+	// Of locks kept by servers: what Use was seen to survive, and if not all locks were
+	// considered for it, how many were, such as "2 of 5 locks"; the fastest of all, if it
+	// is another that guarantees less.
+	Class   string
+	Within  string
+	Instead *Choice
+
 	about Situation
 }
 
@@ -53,6 +60,7 @@ func (v Verdict) Reason() string { return numfmt.Sentence(strings.TrimPrefix(v.W
 type Rival struct {
 	Lock, Rate, Ratio, P99, Jain, Cost string
 	Reading                            string // what the ratio says
+	Class                              string // of locks kept by servers: what it was seen to survive
 }
 
 // The rule, in words for the reader; judge and its parts carry it out.
@@ -116,7 +124,7 @@ func (s Situation) candidates(status harness.Status) (out []candidate) {
 	for _, x := range s.g.At(s.workers) {
 		c := x.Cells[s.workers]
 		rate := c.Summary(s.metric())
-		if x.Lock.Status != status || !eligible(x.Lock) || rate.N == 0 || !(rate.Median > 0) {
+		if x.Lock.Status != status || !eligible(x.Lock) || !s.admits(x.Lock) || rate.N == 0 || !(rate.Median > 0) {
 			continue
 		}
 		jain := 100.0
@@ -157,8 +165,16 @@ func (s Situation) contest() contest {
 	return c
 }
 
-// Judge applies the rule to s.
+// Judge applies the rule to s; to locks kept by servers within a class of guarantees.
 func Judge(s Situation) Verdict {
+	if s.g.Remote {
+		return judgeRemote(s)
+	}
+	return judge(s)
+}
+
+// judge applies the rule to the locks that s considers.
+func judge(s Situation) Verdict {
 	v := Verdict{Situation: s.name, Meaning: s.meaning(), Setting: s.setting(), Grade: None,
 		Rate: numfmt.Unknown, Median: numfmt.Unknown, P99: numfmt.Unknown, Jain: numfmt.Unknown, Cost: numfmt.Unknown, about: s}
 	c := s.contest()

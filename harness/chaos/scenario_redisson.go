@@ -1,0 +1,281 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
+)
+
+// redissonScenarios are the hazards of Redisson 1.2.0, and of its fair lock as it is
+// today. That a release frees the lock of the next holder (B19) is release-late.
+var redissonScenarios = []*Scenario{reentryLate, reentryCrash, acquireCrash, answerLate, deadHead}
+
+const (
+	// redissonLocks have the hazards, or had them.
+	redissonLocks = "redis-(redisson12|reentrant)"
+
+	// stallsOnly is why redis-reentrant only waits.
+	stallsOnly = "what changes the lock is one script, which sets the lease with it; the others wait until that is over"
+)
+
+// hazard connects a client of each lock through a wire, and another one, in processes
+// of their own.
+func hazard(do func(ctx context.Context, t *Try, s *Subject, x *hazardous) error) func(ctx context.Context, t *Try) error {
+	return func(ctx context.Context, t *Try) error {
+		return t.Each(func(s *Subject) (err error) {
+			x := new(hazardous)
+			if x.host, err = t.Host(); err != nil {
+				return err
+			}
+			other, err := t.Host()
+			if err != nil {
+				return err
+			}
+			if x.first, x.wire, err = t.wired(ctx, x.host, s); err != nil {
+				return err
+			}
+			if x.next, err = t.plain(ctx, other, s); err != nil {
+				return err
+			}
+			if err := warm(ctx, x.first, x.next); err != nil {
+				return err
+			}
+			return do(ctx, t, s, x)
+		})
+	}
+}
+
+// hazardous are a client whose process may die and whose messages may be late, and the
+// next one.
+type hazardous struct {
+	host        *Host
+	first, next *Worker
+	wire        wire
+}
+
+// nextGets lets the next client have the lock, if it can in time.
+func (x *hazardous) nextGets(ctx context.Context) {
+	if x.next.Acquire(ctx, 4*TTL) == nil {
+		x.next.Release(ctx)
+	}
+}
+
+// changes matches the requests of a client that change the lock, but SET NX, which
+// does nothing to a lock that is taken.
+func changes(s *Subject) func(faultproxy.Message) bool {
+	named := about(s, "get", "pttl")
+	return func(m faultproxy.Message) bool {
+		words, _ := m.Body.([]string)
+		return named(m) && !slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "nx") })
+	}
+}
+
+var reentryLate = &Scenario{
+	Name:     "reentry-late",
+	Question: "May a holder that locks again take the lock from the next holder?",
+	Fault:    "what a holder sends to lock again, but for the questions whether it has the lock, is held back until its lease is over and the next client holds the lock",
+	Source:   "Redisson 1.2.0, tryLockInner: GET, then MULTI, SET, EXEC, without WATCH (B17)",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    redissonLocks,
+	Expect: []Expectation{
+		{"redis-redisson12", []harness.Harm{harness.TwoHolders, harness.StaleWrite, harness.Stall, harness.Stuck}, "it overwrites the owner, and the key has no end then"},
+		{".*", []harness.Harm{harness.Stall}, stallsOnly},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 2,
+	Tries:    200,
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
+		if err := x.first.Acquire(ctx, 0); err != nil {
+			return err
+		}
+		remove, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Times: 1000, Match: changes(s)})
+		defer remove()
+		s.Fault("a second acquire of the holder held back")
+		again := x.first.Begin(ctx, 3*TTL)
+		if !hit() {
+			return errNoHit
+		}
+		if x.next.Acquire(ctx, 3*TTL) == nil {
+			t.Sleep(ctx, TTL)
+			x.next.Write(ctx)
+			x.next.Release(ctx)
+		}
+		remove()
+		if <-again == nil {
+			x.first.Write(ctx)
+			x.first.Release(ctx)
+		}
+		return nil
+	}),
+}
+
+var reentryCrash = &Scenario{
+	Name:     "reentry-crash",
+	Question: "Is a lock that its holder has taken twice free again when the holder has crashed?",
+	Fault:    "the process of a holder that has locked twice is killed (SIGKILL)",
+	Source:   "Redisson 1.2.0: the SET of a re-entry drops the time to live (B18)",
+	Tests:    []harness.Guarantee{harness.Recovery},
+	Locks:    redissonLocks,
+	Expect: []Expectation{
+		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the second SET has dropped the time to live of the key"},
+		{".*", []harness.Harm{harness.Stall}, stallsOnly},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 2,
+	Tries:    200,
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
+		if err := errors.Join(x.first.Acquire(ctx, 0), x.first.Acquire(ctx, 0)); err != nil {
+			return err
+		}
+		x.host.Kill()
+		x.nextGets(ctx)
+		return nil
+	}),
+}
+
+var acquireCrash = &Scenario{
+	Name:     "acquire-crash",
+	Question: "Is a lock free again when a client has died in the middle of taking it?",
+	Fault:    "the second request of an acquire is lost and the process of the client is killed (SIGKILL) when the server has executed the first",
+	Source:   "Redisson 1.2.0: SETNX, then PEXPIRE (B20)",
+	Tests:    []harness.Guarantee{harness.Recovery},
+	Locks:    redissonLocks,
+	Expect: []Expectation{
+		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "the key has no time to live before the second request"},
+		{".*", []harness.Harm{harness.Stall}, stallsOnly},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 2,
+	Tries:    200,
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
+		x.wire.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Skip: 1, Times: 1 << 20, Match: about(s)})
+		s.Fault("all requests but the first lost")
+		x.first.Acquire(ctx, TTL/2)
+		x.host.Kill()
+		x.nextGets(ctx)
+		return nil
+	}),
+}
+
+var answerLate = &Scenario{
+	Name:     "answer-late",
+	Question: "Does a waiter take a lock that comes free while it asks for how long it is taken?",
+	Fault:    "the last question of a waiter is held back until the holder has crashed and its lease is over",
+	Source:   "Redisson 1.2.0: PTTL says -2 of a key that is gone, which is taken for one without an end (B21)",
+	Tests:    []harness.Guarantee{harness.Recovery},
+	Locks:    redissonLocks,
+	Expect: []Expectation{
+		{"redis-redisson12", []harness.Harm{harness.Stall, harness.Stuck}, "it sleeps beside a free lock until a message comes"},
+		{".*", []harness.Harm{harness.Stall}, "the state of the lock and the time that is left are one answer"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL / 2,
+	Tries:    200,
+	Try: hazard(func(ctx context.Context, t *Try, s *Subject, x *hazardous) error {
+		if err := x.next.Acquire(ctx, 0); err != nil {
+			return err
+		}
+		// The first one is asked before the waiter listens, and again after that.
+		_, hit := x.wire.inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * TTL / 2, Skip: 1, Match: func(m faultproxy.Message) bool {
+			return (m.Op == "pttl" || m.Op == "evalsha") && about(s)(m)
+		}})
+		s.Fault("the question of a waiter held back")
+		waits := x.first.Begin(ctx, 0)
+		if !hit() {
+			return errNoHit
+		}
+		x.next.Host.Kill()
+		select {
+		case err := <-waits:
+			if err == nil {
+				x.first.Release(ctx)
+			}
+		case <-time.After(4 * TTL):
+		}
+		return nil
+	}),
+}
+
+// deadHead's aim is far above what waiters send that are told when to ask, and far
+// below what a server answers.
+const stormRate = 100
+
+var deadHead = &Scenario{
+	Name:     "dead-head",
+	Question: "How often do the others ask when the first waiter is dead and the lock is free?",
+	Fault:    "the process of the first of two waiters is killed (SIGKILL), and the holder releases",
+	Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head is told to ask again in 0 ms; issues 1104, 2278",
+	Tests:    []harness.Guarantee{harness.Recovery},
+	Locks:    "redis-(fair-redisson|queue|queue-pubsub|reentrant|rw|semaphore|multi|cohort)",
+	Expect: []Expectation{
+		{"redis-fair-redisson", []harness.Harm{harness.Storm, harness.Stall, harness.Stuck}, "the dead waiter keeps its place for five minutes, and the other asks as fast as the server answers"},
+		{".*", []harness.Harm{harness.Stall}, "the grant to the dead waiter has to run out"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   TTL,
+	Alone:    true, // the server counts the requests of all
+	Tries:    30,
+	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "requests", Quantile: 1, Limit: stormRate / 2, Text: "50 in a second"}}},
+	Try: func(ctx context.Context, t *Try) error {
+		hosts, err := t.Hosts(3)
+		if err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			l := new(line)
+			if err := l.form(ctx, t, hosts, s); err != nil {
+				return err
+			}
+			server, err := t.Shared(ctx, "redis", backend.StartAlone)
+			if err != nil {
+				return err
+			}
+			addr := server.Endpoint().Addrs[0][0]
+			hosts[1].Kill()
+			before, err := t.requests(ctx, addr)
+			if err != nil {
+				return err
+			}
+			for _, w := range l.holders {
+				w.Release(ctx)
+			}
+			t.Sleep(ctx, time.Second)
+			after, err := t.requests(ctx, addr)
+			if err != nil {
+				return err
+			}
+			s.Figure("requests", "1/s", float64(after-before))
+			if after-before > stormRate {
+				s.Show(harness.Storm, "the server answered %d requests in a second", after-before)
+			}
+			l.served(ctx, 2*TTL)
+			return nil
+		})
+	},
+}
+
+// requests returns how many commands of clients the server at addr has executed,
+// without those that scripts call.
+func (t *Try) requests(ctx context.Context, addr string) (n int, err error) {
+	text, err := t.Redis(addr).Info(ctx, "commandstats").Result()
+	for line := range strings.Lines(text) {
+		name, rest, _ := strings.Cut(line, ":calls=")
+		calls, _, _ := strings.Cut(rest, ",")
+		switch name {
+		case "cmdstat_evalsha", "cmdstat_eval", "cmdstat_blpop", "cmdstat_subscribe", "cmdstat_unsubscribe":
+			i, err := strconv.Atoi(calls)
+			if err != nil {
+				return 0, err
+			}
+			n += i
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,98 @@
+package synthetic
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// HistoryName is the history that a result of [Faults] names.
+const HistoryName = "histories/failover-redis-queue-1.jsonl"
+
+// Fault returns a made-up result of a scenario: tries, of which seen showed what they
+// say, and windows around the given one.
+func Fault(scenario string, lock harness.Lock, tries int, window time.Duration, seen map[harness.Harm]int, tests ...harness.Guarantee) *harness.FaultResult {
+	rng := rand.New(rand.NewPCG(uint64(len(scenario)), uint64(len(lock.Name))))
+	r := &harness.FaultResult{
+		Scenario: scenario, Question: "What does " + scenario + " do to a lock?", Fault: "made up", Source: "none", Tests: tests, Lock: lock,
+		Seed: 7, Started: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC), Elapsed: time.Duration(tries) * 2 * window,
+		Tries: tries, Seen: seen, Expected: harness.Expectation{Why: "made up"},
+	}
+	for _, h := range harness.Harms {
+		if seen[h] > 0 {
+			r.Expected.Harms = append(r.Expected.Harms, h)
+		}
+	}
+	for range tries - seen[harness.Stuck] {
+		r.Window = append(r.Window, int64(float64(window)*math.Exp(0.2*rng.NormFloat64())))
+	}
+	return r
+}
+
+// Faults returns what failure scenarios did to the distributed locks of [Zoo].
+func Faults() (out []*harness.FaultResult) {
+	lock := func(name string, family harness.Family, kind string, fenced, fifo bool) harness.Lock {
+		l := Served(name, family, kind)
+		l.Traits.Fenced, l.Traits.FIFO = fenced, fifo
+		return l
+	}
+	type seen = map[harness.Harm]int
+	for _, c := range []struct {
+		lock                          harness.Lock
+		pause, crash, failover, reply seen
+		window                        time.Duration
+	}{
+		{lock("redis-lock", harness.Redis, "redis", true, false), seen{harness.TwoHolders: 200}, nil, seen{harness.TwoHolders: 31, harness.TokenFell: 12}, nil, 900 * time.Millisecond},
+		{lock("redis-queue", harness.Redis, "redis", true, true), seen{harness.TwoHolders: 199}, nil, seen{harness.TwoHolders: 33}, nil, 700 * time.Millisecond},
+		{lock("zk-lock", harness.ZooKeeper, "zookeeper", true, true), seen{harness.TwoHolders: 180}, nil, nil, nil, 1400 * time.Millisecond},
+		{lock("zk-handoff", harness.ZooKeeper, "zookeeper", true, true), seen{harness.TwoHolders: 185}, nil, nil, nil, 1200 * time.Millisecond},
+		{lock("redsync", harness.Peer, "redis", false, false), seen{harness.TwoHolders: 200, harness.StaleWrite: 197}, nil, seen{harness.TwoHolders: 38}, seen{harness.LeftBehind: 200, harness.Stall: 180}, 2100 * time.Millisecond},
+	} {
+		pause := Fault("holder-pause", c.lock, 200, c.window, c.pause, harness.Fencing)
+		crash := Fault("holder-crash", c.lock, 200, c.window*2, c.crash, harness.Recovery)
+		failover := Fault("failover", c.lock, 40, c.window*3/2, c.failover, harness.Failover, harness.Fencing)
+		reply := Fault("reply-lost", c.lock, 200, c.window/9, c.reply)
+		crash.Aims = []harness.FaultAim{{Figure: "window", Quantile: 1, Limit: float64(4 * time.Second), Text: "the next holder within 4 s"}}
+		if c.lock.Name == "redsync" { // nothing is known of it
+			pause.Expected, crash.Expected, failover.Expected, reply.Expected = harness.Expectation{}, harness.Expectation{}, harness.Expectation{}, harness.Expectation{}
+		}
+		for range c.failover[harness.TwoHolders] {
+			failover.Overlap = append(failover.Overlap, int64(120*time.Millisecond))
+		}
+		if c.lock.Name == "redis-queue" {
+			failover.Histories = []string{HistoryName}
+		}
+		out = append(out, pause, crash, failover, reply)
+	}
+	skipped := Fault("clock-step", lock("redis-queue", harness.Redis, "redis", true, true), 0, 0, nil)
+	skipped.Skipped, skipped.Expected.Why = "there is no C compiler", "its leases are by the server's clock"
+	return append(out, skipped)
+}
+
+// History returns a made-up history of a failover that gave a lock to two holders: a
+// worker holds it, the server is lost, and another is granted it before the first
+// has released it or been told.
+func History() oracle.History {
+	at := func(ms int) int64 { return int64(ms) * int64(time.Millisecond) }
+	h := oracle.History{
+		{At: at(0), Worker: 0, Kind: oracle.Asked}, {At: at(3), Worker: 0, Kind: oracle.Granted, Token: 41},
+		{At: at(20), Worker: 1, Kind: oracle.Asked}, {At: at(30), Worker: 2, Kind: oracle.Asked},
+		{At: at(60), Worker: 0, Kind: oracle.Releasing}, {At: at(62), Worker: 0, Kind: oracle.Released},
+		{At: at(64), Worker: 1, Kind: oracle.Granted, Token: 42},
+		{At: at(90), Worker: 1, Kind: oracle.Wrote, Token: 42, Taken: true},
+		{At: at(110), Worker: -1, Kind: oracle.Fault, Text: "the primary was killed, its replica promoted"},
+		{At: at(170), Worker: 2, Kind: oracle.Granted, Token: 43},
+		{At: at(200), Worker: 2, Kind: oracle.Wrote, Token: 43, Taken: true},
+		{At: at(215), Worker: 1, Kind: oracle.Wrote, Token: 42},
+		{At: at(260), Worker: 1, Kind: oracle.Told, Text: "not renewed"},
+		{At: at(275), Worker: 1, Kind: oracle.Wrote, Token: 42},
+		{At: at(300), Worker: 2, Kind: oracle.Releasing}, {At: at(304), Worker: 2, Kind: oracle.Released},
+		{At: at(310), Worker: -1, Kind: oracle.Over, Text: "the link is whole again"},
+		{At: at(320), Worker: 0, Kind: oracle.Asked}, {At: at(330), Worker: 0, Kind: oracle.Failed, Text: "connection reset"},
+	}
+	h.Sort()
+	return h
+}

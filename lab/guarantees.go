@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// chaosName is the directory, in that of a run, whose failure scenarios belong to it.
+const chaosName = "chaos"
+
+// A guarding says what distributed locks must have been seen to survive, and in which
+// runs of failure scenarios.
+type guarding struct {
+	require []string
+	chaos   []string
+
+	wanted []harness.Guarantee // require, validated
+	runs   []*resultfile.Run   // in chaos
+}
+
+// flags declares the flag that every command with a verdict has.
+func (g *guarding) flags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
+}
+
+// runFlags declares the flag that names other runs.
+func (g *guarding) runFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
+}
+
+func guaranteeNames() (names []string) {
+	for _, g := range harness.Guarantees {
+		names = append(names, string(g))
+	}
+	return names
+}
+
+// load validates the flags and reads the runs that they name.
+func (g *guarding) load() error {
+	g.wanted, g.runs = nil, nil
+	for _, name := range g.require {
+		want := harness.Guarantee(strings.TrimSpace(name))
+		if !slices.Contains(harness.Guarantees, want) {
+			return fmt.Errorf("%w: --require %s: there is no such guarantee; there are %s", harness.ErrUsage, name, strings.Join(guaranteeNames(), ", "))
+		}
+		if !slices.Contains(g.wanted, want) {
+			g.wanted = append(g.wanted, want)
+		}
+	}
+	var seen []os.FileInfo
+	for _, dir := range g.chaos {
+		run, err := resultfile.Load(dir)
+		if err != nil {
+			return err
+		}
+		if len(run.Faults) == 0 {
+			return fmt.Errorf("%w: --chaos %s: this run tried no failure scenario", harness.ErrUsage, dir)
+		}
+		info, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(seen, func(o os.FileInfo) bool { return os.SameFile(o, info) }) {
+			return fmt.Errorf("%w: --chaos %s is given twice: its tries would count twice", harness.ErrUsage, dir)
+		}
+		seen, g.runs = append(seen, info), append(g.runs, run)
+	}
+	return nil
+}
+
+// apply adds to run, which was read from a directory, what the flags say. Without
+// --chaos it adds the failure scenarios in that directory.
+func (g *guarding) apply(run *resultfile.Run) error {
+	run.Require = g.wanted
+	if own := filepath.Join(run.Dir, chaosName); len(g.runs) == 0 && resultfile.Exists(own) {
+		chaos, err := resultfile.Load(own)
+		if err != nil {
+			return err
+		}
+		run.AddFaults(chaos)
+		return nil
+	}
+	for _, chaos := range g.runs {
+		if sameDir(chaos.Dir, run.Dir) {
+			return fmt.Errorf("%w: --chaos %s is the run itself: its failure scenarios are in the report anyway", harness.ErrUsage, chaos.Dir)
+		}
+		run.AddFaults(chaos)
+	}
+	return nil
+}
+
+// applyAll is apply for each of runs. The runs that --chaos names belong to one run.
+func (g *guarding) applyAll(runs []*resultfile.Run) error {
+	if len(g.runs) > 0 && len(runs) > 1 {
+		return fmt.Errorf("%w: --chaos is for one run; of several, each takes its own from DIR/%s", harness.ErrUsage, chaosName)
+	}
+	for _, run := range runs {
+		if err := g.apply(run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sameDir(a, b string) bool {
+	x, xerr := os.Stat(a)
+	y, yerr := os.Stat(b)
+	return xerr == nil && yerr == nil && os.SameFile(x, y)
+}

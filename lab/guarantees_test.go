@@ -1,0 +1,112 @@
+package lab
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
+)
+
+// faultRun writes a run of made-up failure scenarios on locks of the run in
+// reports/testdata/run: zk-fair survives failover, redis-poll does not.
+func faultRun(t *testing.T, dir string) {
+	t.Helper()
+	served := func(name string, family harness.Family, kind string) harness.Lock {
+		l := synthetic.Served(name, family, kind)
+		l.Traits.Fenced = true
+		return l
+	}
+	redis, zk := served("redis-poll", harness.Redis, harness.KindRedis), served("zk-fair", harness.ZooKeeper, harness.KindZooKeeper)
+	w, err := resultfile.Create(dir, resultfile.Manifest{Command: []string{"locklab", "chaos"}, Commit: "0ff"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*harness.FaultResult{
+		synthetic.Fault("failover", redis, 20, time.Second, map[harness.Harm]int{harness.TwoHolders: 5}, harness.Failover, harness.Fencing),
+		synthetic.Fault("failover", zk, 20, time.Second, nil, harness.Failover, harness.Fencing),
+	} {
+		if err := w.AppendFault(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(func(*resultfile.Manifest) {}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyRun copies the files of a real run that a report is drawn from.
+func copyRun(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{resultfile.ManifestName, resultfile.ResultsName} {
+		text, err := os.ReadFile(filepath.Join("../reports/testdata/run", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestGuarantees: what failure scenarios showed, in a directory that is named or in that
+// of the run, decides what is recommended, and --require narrows it.
+func TestGuarantees(t *testing.T) {
+	t.Parallel()
+	dir, faults := t.TempDir(), filepath.Join(t.TempDir(), "faults")
+	copyRun(t, dir)
+	faultRun(t, faults)
+	const strong = "zk-fair (survives the loss of a server without two holders, and tokens rise)"
+	for _, c := range []struct {
+		args string
+		own  bool // DIR/chaos is there
+		want []string
+	}{
+		{"", false, []string{"None of these was tested for failures."}},
+		{"--chaos FAULTS", false, []string{"Between processes use " + strong, "or, where one server is enough and the resource checks tokens, redis-poll"}},
+		{"--require fencing,failover --chaos FAULTS", false, []string{"Between processes use " + strong, "redis-poll: it was not seen to have what is required: failover broken by failover (two holders)"}},
+		{"--require order --chaos FAULTS", false, []string{"nothing can be recommended yet", "seen to have order", "order not tested", "Inside one process use"}},
+		{"", true, []string{"Between processes use " + strong}},
+	} {
+		if c.own {
+			faultRun(t, filepath.Join(dir, "chaos"))
+		}
+		args := append([]string{"report", dir, "--out", filepath.Join(t.TempDir(), "r.html")}, strings.Fields(strings.ReplaceAll(c.args, "FAULTS", faults))...)
+		stdout, stderr, status := output(t, locklab(t, args...))
+		text := strings.Join(strings.Fields(stdout), " ")
+		for _, want := range c.want {
+			if status != 0 || !strings.Contains(text, want) {
+				t.Errorf("report %s (exit status %d, said %q) lacks %q:\n%.1500s", c.args, status, stderr, want, text)
+			}
+		}
+	}
+}
+
+// TestGuaranteesUsage: what cannot be is one line and exit status 2.
+func TestGuaranteesUsage(t *testing.T) {
+	t.Parallel()
+	faults := filepath.Join(t.TempDir(), "faults")
+	faultRun(t, faults)
+	run, err := filepath.Abs("../reports/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"report " + run + " --require speed", "--require speed: there is no such guarantee; there are failover, fencing, order, recovery"},
+		{"run --require failover,speed", "--require speed: there is no such guarantee"},
+		{"report " + run + " --chaos nowhere", "nowhere holds no run"},
+		{"report " + run + " --chaos " + run, "tried no failure scenario"},
+		{"report " + faults + " --chaos " + faults, "is the run itself"},
+		{"report " + run + " --chaos " + faults + "," + faults, "is given twice"},
+		{"report " + run + " " + faults + " --chaos " + faults, "--chaos is for one run"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, strings.Fields(c.args)...))
+		if status != exitUsage || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit status %d, printed %.80q, said %q, want %q", c.args, status, stdout, stderr, c.want)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/survival"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+)
+
+// How many histories a page draws, and of one scenario.
+const (
+	mostStories = 6
+	mostAlike   = 2
+)
+
+// composeSafety returns the section of what the distributed locks of run survive, nil if
+// it has none; g is the group that says what they cost, or nil.
+func composeSafety(run *resultfile.Run, g *group) (*safetySection, error) {
+	s := safetyOf(run)
+	if s == nil {
+		return nil, nil
+	}
+	out := &safetySection{Title: "What do the distributed locks survive?", Answer: s.answer(), tried: s.Tried(), Command: testCommand(run), Sources: sources(run)}
+	if !s.Tried() {
+		return out, nil
+	}
+	for _, gu := range harness.Guarantees {
+		out.Guarantees = append(out.Guarantees, string(gu))
+	}
+	for _, h := range s.Scenarios {
+		out.Columns = append(out.Columns, h.Scenario)
+		out.Scenarios = append(out.Scenarios, scenarioTable(h))
+	}
+	for _, l := range s.Locks {
+		out.Locks = append(out.Locks, lockRow(s, l))
+	}
+	cost, err := drawSafetyCost(s, g, faultLooks(run)).figure("safety-cost", "safety-cost", safetyCostTitle, safetyCostDoc)
+	if err != nil {
+		return nil, err
+	}
+	out.Figures = append(out.Figures, cost)
+	return out, out.tell(run, s)
+}
+
+// tell draws histories: of violations before other harms.
+func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
+	var rows []survival.Row
+	total := 0
+	for _, h := range s.Scenarios {
+		for _, row := range h.Rows {
+			if total += len(row.Histories); len(row.Histories) > 0 {
+				rows = append(rows, row)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b survival.Row) int {
+		return cmp.Or(rank(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rank(a.Broken > 0, b.Broken > 0))
+	})
+	drawn := 0
+	told := make(map[string]int)
+	for _, row := range rows {
+		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
+			continue
+		}
+		st, err := readStory(run, row.Fault, row.Histories[0])
+		if err != nil {
+			out.Notes = append(out.Notes, fmt.Sprintf("The history %s cannot be drawn: %v.", short(row.Histories[0], 200), err))
+			continue
+		}
+		f, err := st.picture().figure(fmt.Sprintf("history-%d", drawn+1), fmt.Sprintf("history-%d", drawn+1), st.title(), historyDoc+" From "+short(st.name, 200)+".")
+		if err != nil {
+			return err
+		}
+		out.Figures = append(out.Figures, f)
+		told[row.Fault.Scenario]++
+		drawn++
+	}
+	if rest := total - drawn - len(out.Notes); rest > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d more %s beside the results.", rest, numfmt.Choose(rest, "history lies", "histories lie")))
+	}
+	return nil
+}
+
+// rank orders what is before what is not.
+func rank(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
+}
+
+// testCommand returns the commands that test the locks of run and draw it again.
+func testCommand(run *resultfile.Run) string {
+	dir := run.Dir
+	if dir == "" {
+		dir = "THIS"
+	}
+	return verdict.TestCommand + "\nlocklab report " + quote(dir) + " --chaos DIR"
+}
+
+// sources says in which runs the failure scenarios were tried.
+func sources(run *resultfile.Run) (out []string) {
+	from := 0
+	for _, c := range run.Chaos {
+		from += c.Faults
+		text := "Tried in the run in " + c.Dir
+		if !c.Started.IsZero() {
+			text += " of " + c.Started.UTC().Format("2006-01-02 15:04 UTC")
+		}
+		if c.Commit != "" {
+			text += ", commit " + c.Commit
+		}
+		if len(c.Command) > 0 {
+			text += ": " + strings.Join(c.Command, " ")
+		}
+		out = append(out, text+".")
+	}
+	if len(run.Faults) > from {
+		out = append([]string{"Tried in this run."}, out...)
+	}
+	return out
+}
+
+func lockRow(s *safety, l *survivor) safetyLock {
+	row := safetyLock{Name: l.Lock.Name, Doc: l.Lock.Doc, Class: numfmt.Sentence(l.Sentence()), Tested: l.Class.Tries > 0, Tries: l.Class.Tries}
+	for _, g := range harness.Guarantees {
+		st := l.Class.Guarantees[g]
+		row.Guarantees = append(row.Guarantees, safetyCell{Mark: stateMark[st.State], Kind: stateKind[st.State], Text: string(st.State), Long: string(g) + " " + st.String()})
+	}
+	for _, h := range s.Scenarios {
+		r, ok := l.rows[h.Scenario]
+		if !ok {
+			row.Cells = append(row.Cells, safetyCell{Text: "does not apply"})
+			continue
+		}
+		row.Cells = append(row.Cells, outcome(r))
+	}
+	return row
+}
+
+var (
+	stateMark = map[survival.State]string{survival.Held: "✓", survival.Broken: "✗", survival.Untested: "?", survival.Unmade: "–"}
+	stateKind = map[survival.State]string{survival.Held: "held", survival.Broken: "harm"}
+)
+
+// outcome is what became of a lock in a scenario as a mark: what was seen by its
+// shape, and a ! if it was not expected.
+func outcome(r survival.Row) safetyCell {
+	c := safetyCell{Long: r.Reading()}
+	violated := r.Broken > 0
+	switch {
+	case r.Verdict == survival.NotTested:
+		c.Mark, c.Text = "?", "not tested"
+	case violated:
+		c.Mark, c.Kind, c.Figure = "▲", "harm", numfmt.Number(r.Broken)
+		c.Text = string(r.Verdict) + ": " + harmNames(r.Seen) + ", " + c.Figure + " in 1000"
+	case len(r.Seen) > 0:
+		if r.Violations > 0 {
+			c.Figure = numfmt.Number(r.Violations)
+		}
+		c.Mark, c.Kind, c.Text = "△", "lesser", string(r.Verdict)+": "+harmNames(r.Seen)
+	case r.Verdict == survival.NotShown:
+		c.Mark, c.Text = "○", "not shown"
+	default:
+		c.Mark, c.Kind, c.Text = "✓", "held", string(r.Verdict)+": no harm"
+	}
+	if r.Verdict == survival.Refuted {
+		c.Mark, c.Kind = c.Mark+"!", "harm refuted"
+	}
+	return c
+}
+
+func harmNames(hs []harness.Harm) string {
+	var names []string
+	for _, h := range hs {
+		names = append(names, string(h))
+	}
+	return numfmt.List(names, len(names))
+}
+
+// scenarioTable returns the figures of every lock in a scenario.
+func scenarioTable(h *hazard) safetyScenario {
+	t := safetyScenario{Name: h.Scenario, Question: h.Question, Fault: numfmt.Sentence(h.Fault), Source: h.Source}
+	for _, g := range h.Tests {
+		t.Tests = append(t.Tests, string(g))
+	}
+	counts := make(map[survival.Verdict]int)
+	for _, r := range h.Rows {
+		counts[r.Verdict]++
+		row := safetyFigures{Lock: r.Fault.Lock.Name, Verdict: string(r.Verdict), Cell: outcome(r), Violations: perThousand(r), Median: unknown, Most: unknown, Margin: unknown, Bound: unknown, Tries: r.N, Reading: r.Reading()}
+		if r.N > 0 {
+			row.Bound = numfmt.Percent(100 * r.Bound)
+		}
+		if r.Window.N > 0 {
+			row.Median, row.Most = lasting(r.Window.Median), lasting(r.Window.Most)
+		}
+		if r.Margin.N > 0 {
+			row.Margin = lasting(r.Margin.Least)
+		}
+		for _, a := range r.Aims {
+			row.Aims = append(row.Aims, aimText(a))
+		}
+		row.Notes = r.Fault.Notes
+		t.Rows = append(t.Rows, row)
+	}
+	for _, v := range []survival.Verdict{survival.Refuted, survival.Confirmed, survival.NotShown, survival.Observed, survival.NotTested} {
+		if counts[v] > 0 {
+			t.Counts = append(t.Counts, fmt.Sprintf("%d %s", counts[v], v))
+		}
+	}
+	return t
+}
+
+// aimText says whether an aim is met, with its figure.
+func aimText(a survival.Aim) string {
+	format := numfmt.Number
+	if a.Figure == "window" || a.Figure == "margin" {
+		format = lasting
+	}
+	switch {
+	case !a.Known():
+		return "Aim not tested: " + a.Text
+	case a.Met:
+		return fmt.Sprintf("Aim met: %s (%s)", a.Text, format(a.Value))
+	}
+	return fmt.Sprintf("Aim missed: %s (%s)", a.Text, format(a.Value))
+}

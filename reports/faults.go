@@ -1,0 +1,164 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/survival"
+	"locklab/internal/numfmt"
+)
+
+// A safety is what failure scenarios did to the distributed locks of a run.
+type safety struct {
+	Locks     []*survivor // of the run: the strongest class first
+	Scenarios []*hazard   // in the order in which they came
+	Tries     int
+}
+
+// A survivor is a lock with what it was seen to survive.
+type survivor struct {
+	Lock  harness.Lock
+	Class survival.Class
+	rows  map[string]survival.Row // by scenario
+}
+
+// A hazard is a scenario with what became of each lock.
+type hazard struct {
+	*harness.FaultResult // one of its results, for its texts
+	Rows                 []survival.Row
+}
+
+// safetyOf returns what the scenarios of run did, nil if run has no distributed lock.
+// Every such lock is in it, also those that no scenario was tried on.
+func safetyOf(run *resultfile.Run) *safety {
+	s := new(safety)
+	locks := make(map[string]harness.Lock)
+	for _, r := range run.Results {
+		if r.Lock.Traits.Needs != "" {
+			locks[r.Lock.Name] = r.Lock
+		}
+	}
+	for _, f := range run.Faults {
+		if _, known := locks[f.Lock.Name]; !known {
+			locks[f.Lock.Name] = f.Lock
+		}
+	}
+	if len(locks) == 0 {
+		return nil
+	}
+	judged := make(map[string]map[string]survival.Row)
+	for _, f := range run.Faults {
+		row := survival.Judge(f)
+		s.Tries += row.N
+		i := slices.IndexFunc(s.Scenarios, func(h *hazard) bool { return h.Scenario == f.Scenario })
+		if i < 0 {
+			i = len(s.Scenarios)
+			s.Scenarios = append(s.Scenarios, &hazard{FaultResult: f})
+		}
+		s.Scenarios[i].Rows = append(s.Scenarios[i].Rows, row)
+		if judged[f.Lock.Name] == nil {
+			judged[f.Lock.Name] = make(map[string]survival.Row)
+		}
+		judged[f.Lock.Name][f.Scenario] = row
+	}
+	for _, name := range slices.Sorted(maps.Keys(locks)) {
+		s.Locks = append(s.Locks, &survivor{Lock: locks[name], Class: survival.ClassOf(run.Faults, name), rows: judged[name]})
+	}
+	slices.SortStableFunc(s.Locks, func(a, b *survivor) int {
+		return cmp.Or(cmp.Compare(b.Class.Strength, a.Class.Strength), cmp.Compare(a.worst(), b.worst()), strings.Compare(a.Lock.Name, b.Lock.Name))
+	})
+	order := make(map[string]int)
+	for i, l := range s.Locks {
+		order[l.Lock.Name] = i
+	}
+	for _, h := range s.Scenarios {
+		slices.SortStableFunc(h.Rows, func(a, b survival.Row) int { return order[a.Fault.Lock.Name] - order[b.Fault.Lock.Name] })
+	}
+	return s
+}
+
+// worst returns in how many of 1000 faults of a scenario a guarantee broke, at the most.
+func (s *survivor) worst() (most float64) {
+	if row, ok := s.worstRow(); ok {
+		most = row.Broken
+	}
+	return most
+}
+
+// worstRow returns the row with the most broken guarantees; of none of them that of the
+// fewest tries, after which the most may have been missed.
+func (s *survivor) worstRow() (worst survival.Row, ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
+		row := s.rows[name]
+		if row.Verdict == survival.NotTested {
+			continue
+		}
+		if !ok || row.Broken > worst.Broken || row.Broken == worst.Broken && row.BrokenBound > worst.BrokenBound {
+			worst, ok = row, true
+		}
+	}
+	return worst, ok
+}
+
+// longest returns the row whose median window is the greatest.
+func (s *survivor) longest() (worst survival.Row, ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(s.rows)) {
+		row := s.rows[name]
+		if row.Window.N > 0 && (!ok || row.Window.Median > worst.Window.Median) {
+			worst, ok = row, true
+		}
+	}
+	return worst, ok
+}
+
+// Tried reports whether any scenario was tried.
+func (s *safety) Tried() bool { return s.Tries > 0 }
+
+// Sentence is the class of s for a table.
+func (s *survivor) Sentence() string {
+	if s.Class.Tries == 0 {
+		return "not tested for failures"
+	}
+	return s.Class.Sentence
+}
+
+// answer says in a few sentences how many locks survive what.
+func (s *safety) answer() string {
+	if !s.Tried() {
+		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here, so what %s is not known.", numfmt.Plural(len(s.Locks), "lock"), numfmt.Choose(len(s.Locks), "it survives", "they survive"))
+	}
+	byStrength := make(map[survival.Strength][]string)
+	for _, l := range s.Locks {
+		byStrength[l.Class.Strength] = append(byStrength[l.Class.Strength], l.Lock.Name)
+	}
+	var parts []string
+	for strength := survival.Strong; strength >= survival.Unknown; strength-- {
+		if names := byStrength[strength]; len(names) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", len(names), strength.Of(len(names)), numfmt.List(names, 6)))
+		}
+	}
+	text := fmt.Sprintf("In %s faults of %s, of %s: %s.", numfmt.SI(float64(s.Tries)), numfmt.Plural(len(s.Scenarios), "scenario"), numfmt.Plural(len(s.Locks), "lock"), strings.Join(parts, "; "))
+	if bad := s.refuted(); len(bad) > 0 {
+		text += fmt.Sprintf(" Not as expected: %s.", numfmt.List(bad, 6))
+	} else {
+		text += " Nothing was refuted that was expected."
+	}
+	return text
+}
+
+// refuted names the locks and scenarios in which a harm was seen that was not expected.
+func (s *safety) refuted() (out []string) {
+	for _, h := range s.Scenarios {
+		for _, row := range h.Rows {
+			if row.Verdict == survival.Refuted {
+				out = append(out, row.Fault.Lock.Name+" in "+h.Scenario)
+			}
+		}
+	}
+	return out
+}

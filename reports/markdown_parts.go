@@ -1,0 +1,63 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+// figure writes f; its picture has that name.
+func (m *markdown) figure(f figure, name string) {
+	m.heading(3, f.Title)
+	m.text(f.Answer)
+	m.image(f.Title, f.Answer, name, f.pic)
+	if f.SVG != "" {
+		m.text(strings.TrimSpace(f.Doc + " " + plain(f.Data)))
+	}
+	m.numbers("numbers", texts(f.Head), f.Rows, f.Omitted)
+}
+
+// image hands the picture over, without the title and the answer, which the
+// text has.
+func (m *markdown) image(title, answer, name string, pic picture) {
+	if m.err != nil || pic.height == 0 {
+		return
+	}
+	for m.taken[name] {
+		name += "-again"
+	}
+	m.taken[name] = true
+	c := vgimg.NewWith(vgimg.UseWH(width+2*margin, pic.height+2*margin), vgimg.UseDPI(dpi), vgimg.UseBackgroundColor(paper.rgba()))
+	inner := draw.Crop(draw.New(c), vg.Length(margin), -margin, margin, -margin)
+	if m.err = pic.body(inner); m.err != nil {
+		return
+	}
+	var buf bytes.Buffer
+	if _, m.err = (vgimg.PngCanvas{Canvas: c}).WriteTo(&buf); m.err != nil {
+		return
+	}
+	file := path.Join(m.folder, name+".png")
+	if m.err = m.picture(file, buf.Bytes()); m.err == nil {
+		fmt.Fprintf(&m.buf, "![%s](<%s>)\n\n", inlineText(title+" "+answer), &url.URL{Path: file})
+	}
+}
+
+// numbers writes a table that is shown when asked for.
+func (m *markdown) numbers(summary string, head []string, rows [][]string, omitted string) {
+	if len(rows) > 0 {
+		m.open(summary)
+		m.table(head, rows)
+	}
+	if omitted != "" {
+		m.text(omitted)
+	}
+	if len(rows) > 0 {
+		m.close()
+	}
+}

@@ -1,0 +1,306 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness/metric"
+	"locklab/harness/survival"
+	"locklab/internal/numfmt"
+)
+
+// A price is what a lock costs beside what it does in its worst scenario.
+type price struct {
+	l        *survivor
+	look     look
+	cost     float64      // median wait, ns; NaN if it was not measured
+	unsafe   survival.Row // the scenario in which it broke the most
+	window   survival.Row // that with the longest median window
+	windowed bool
+}
+
+const safetyCostTitle = "What does safety cost?"
+
+const safetyCostDoc = "Wait: the median wait for the lock where it is contended, as measured. Broken: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Free and not granted: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
+
+// prices returns the tried locks of s, the cheapest first; g is the group that the cost
+// is of, or nil.
+func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
+	for _, l := range s.Locks {
+		if l.Class.Tries == 0 {
+			continue
+		}
+		p := &price{l: l, look: looks[l.Lock.Name], cost: math.NaN()}
+		p.unsafe, _ = l.worstRow()
+		p.window, p.windowed = l.longest()
+		if g != nil {
+			for _, x := range g.at(g.Crowd()) {
+				if v, ok := metric.Quantile(x.Cells[g.Crowd()].Waits(), 0.5); ok && x.Lock.Name == l.Lock.Name {
+					p.cost = v
+				}
+			}
+		}
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b *price) int {
+		switch {
+		case a.cost < b.cost || math.IsNaN(b.cost) && !math.IsNaN(a.cost):
+			return -1
+		case b.cost < a.cost || math.IsNaN(a.cost) && !math.IsNaN(b.cost):
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// drawSafetyCost draws what the locks of s cost and what they do when something fails.
+func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
+	ps := s.prices(g, looks)
+	if len(ps) == 0 {
+		return nothing("Not tested: no failure scenario was tried.")
+	}
+	priced := slices.ContainsFunc(ps, func(p *price) bool { return !math.IsNaN(p.cost) })
+	pic := picture{
+		answer: costAnswer(ps, g, priced),
+		height: vg.Length(len(ps))*priceStep + priceHead + priceFoot,
+		data:   source{fields: []string{"tries", "seen", "window"}},
+		body: func(c draw.Canvas) error {
+			drawPrices(c, ps, priced)
+			return nil
+		},
+	}
+	pic.numbers.head = titles("lock", "median wait", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
+	if priced {
+		pic.data.metrics = []*metric.Metric{metric.P50}
+		pic.data.rounds = []int{roundsOf(g)}
+		pic.numbers.head[1] = piece{"median wait", metric.P50}
+	}
+	for _, p := range ps {
+		row := []string{p.l.Lock.Name, numfmt.Nanos(p.cost), numfmt.Number(p.unsafe.Broken), numfmt.Percent(100 * p.unsafe.BrokenBound), p.unsafe.Fault.Scenario, fmt.Sprint(p.unsafe.N), unknown, unknown, unknown}
+		if p.windowed {
+			row[6], row[7], row[8] = lasting(p.window.Window.Median), lasting(p.window.Window.Most), p.window.Fault.Scenario
+		}
+		pic.numbers.rows = append(pic.numbers.rows, row)
+	}
+	return pic
+}
+
+// costAnswer says what the locks that broke nothing cost over the fastest.
+func costAnswer(ps []*price, g *group, priced bool) string {
+	var safe []*price
+	for _, p := range ps {
+		if p.unsafe.Broken == 0 {
+			safe = append(safe, p)
+		}
+	}
+	name := func(ps []*price) string {
+		var names []string
+		for _, p := range ps {
+			names = append(names, p.l.Lock.Name)
+		}
+		return numfmt.List(names, 5)
+	}
+	if len(safe) == 0 {
+		return fmt.Sprintf("Each of %s broke a guarantee in some scenario: %s the least often, in %s of 1000 faults.", numfmt.Plural(len(ps), "lock"), least(ps).l.Lock.Name, numfmt.Number(least(ps).unsafe.Broken))
+	}
+	text := fmt.Sprintf("%s of %s broke neither failover nor fencing: %s.", fmt.Sprint(len(safe)), numfmt.Plural(len(ps), "lock"), name(safe))
+	if !priced {
+		return text + " What they cost was not measured in this run."
+	}
+	if a, b := safe[0], ps[0]; !math.IsNaN(a.cost) {
+		if a == b {
+			return text + fmt.Sprintf(" Of all, %s also waits the least, %s at the median with %s: here safety costs nothing.", a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()))
+		}
+		text += fmt.Sprintf(" The quickest of these, %s, waits %s at the median with %s, %s as long as %s, which broke one in %s of 1000 faults of %s.",
+			a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()), numfmt.Times(a.cost/b.cost), b.l.Lock.Name, numfmt.Number(b.unsafe.Broken), b.unsafe.Fault.Scenario)
+	}
+	return text
+}
+
+// least returns the price with the fewest violations.
+func least(ps []*price) *price {
+	return slices.MinFunc(ps, func(a, b *price) int {
+		switch {
+		case a.unsafe.Broken < b.unsafe.Broken:
+			return -1
+		case a.unsafe.Broken > b.unsafe.Broken:
+			return 1
+		}
+		return 0
+	})
+}
+
+// perThousand formats the violations of row.
+func perThousand(row survival.Row) string {
+	if math.IsNaN(row.Violations) {
+		return unknown
+	}
+	text := numfmt.Number(row.Violations)
+	if row.AtLeast {
+		text = "≥" + nb + text
+	}
+	return text
+}
+
+// lasting formats a time that may have no end, or be negative.
+func lasting(ns float64) string {
+	switch {
+	case math.IsInf(ns, 1):
+		return "no end"
+	case ns < 0:
+		return "−" + numfmt.Nanos(-ns)
+	}
+	return numfmt.Nanos(ns)
+}
+
+// The measures of prices.
+const (
+	priceStep = vg.Length(19)
+	priceHead = vg.Length(20)
+	priceFoot = vg.Length(34)
+	priceGap  = vg.Length(22)
+)
+
+// drawPrices draws a row for each lock, and up to three columns.
+func drawPrices(c draw.Canvas, ps []*price, priced bool) {
+	c = draw.Crop(c, 0, -8, 4, 0)
+	var left vg.Length
+	for _, p := range ps {
+		left = max(left, min(p.style().Width(p.l.Lock.Name), width/4))
+	}
+	left += 36
+	top := c.Max.Y - priceHead
+	for i, p := range ps {
+		y := top - (vg.Length(i)+0.5)*priceStep
+		if i%2 == 0 {
+			c.FillPolygon(shade.rgba(), rect(c.Min.X, y-priceStep/2, c.Max.X, y+priceStep/2))
+		}
+		p.look.mark(c, vg.Point{X: c.Min.X + 8, Y: y})
+		c.FillText(p.style(), vg.Point{X: c.Min.X + 16, Y: y + lift}, shorten(p.style(), p.l.Lock.Name, left-20))
+	}
+	columns := []priceColumn{unsafeColumn(ps), windowColumn(ps)}
+	if priced {
+		columns = append([]priceColumn{costColumn(ps)}, columns...)
+	}
+	n := vg.Length(len(columns))
+	wide := (c.Size().X - left - priceGap*(n-1)) / n
+	for i, col := range columns {
+		b := c
+		b.Min.X = c.Min.X + left + vg.Length(i)*(wide+priceGap)
+		b.Max = vg.Point{X: b.Min.X + wide, Y: top}
+		b.Min.Y = top - vg.Length(len(ps))*priceStep
+		col.draw(b, ps)
+	}
+}
+
+func (p *price) style() (st text.Style) {
+	st = typeset(9, muted, 0, draw.YCenter)
+	if p.look.strong {
+		st = bold(typeset(9, ink, 0, draw.YCenter))
+	}
+	return st
+}
+
+// A priceColumn is one scale with the figures of every lock.
+type priceColumn struct {
+	title  string
+	lo, hi float64
+	log    bool
+	format func(float64) string
+	of     func(p *price) (v, to float64, ok bool)
+	empty  string
+}
+
+func costColumn(ps []*price) priceColumn {
+	col := priceColumn{title: "median wait (log scale)", log: true, format: numfmt.Nanos, empty: "not measured",
+		of: func(p *price) (float64, float64, bool) { return p.cost, p.cost, !math.IsNaN(p.cost) }}
+	col.reach(ps)
+	return col
+}
+
+func unsafeColumn(ps []*price) priceColumn {
+	return priceColumn{title: "guarantee broken in 1000 faults", lo: 0, hi: 1000, format: numfmt.Number, empty: "not tested",
+		of: func(p *price) (float64, float64, bool) {
+			return p.unsafe.Broken, 1000 * p.unsafe.BrokenBound, !math.IsNaN(p.unsafe.Broken)
+		}}
+}
+
+func windowColumn(ps []*price) priceColumn {
+	col := priceColumn{title: "free and not granted (log scale)", log: true, format: lasting, empty: "none seen",
+		of: func(p *price) (float64, float64, bool) {
+			return p.window.Window.Median, p.window.Window.Most, p.windowed
+		}}
+	col.reach(ps)
+	return col
+}
+
+// reach chooses the range of a logarithmic column: what has no end lies beyond it.
+func (col *priceColumn) reach(ps []*price) {
+	lo, hi := math.Inf(1), 0.0
+	for _, p := range ps {
+		v, to, ok := col.of(p)
+		for _, x := range []float64{v, to} {
+			if ok && x > 0 && !math.IsInf(x, 0) {
+				lo, hi = min(lo, x), max(hi, x)
+			}
+		}
+	}
+	col.lo, col.hi = logRange(lo, hi)
+}
+
+func (col priceColumn) draw(b draw.Canvas, ps []*price) {
+	c := b
+	p := newPlot(col.lo, col.hi, 0, 1)
+	ticks := linearTicks(col.lo, col.hi, col.format)
+	if col.log {
+		p.X.Scale = warp(logarithm)
+		ticks = logTicks(col.lo, col.hi, col.format)
+	}
+	trX, _ := p.Transforms(&b)
+	st := typeset(8, muted, draw.XCenter, draw.YTop)
+	c.FillText(bold(typeset(8.5, ink, draw.XCenter, draw.YBottom)), vg.Point{X: b.Center().X, Y: b.Max.Y + 5}, col.title)
+	end := b.Min.X - priceGap
+	for _, t := range ticks {
+		if t.Label == "" {
+			continue
+		}
+		x, half := trX(t.Value), st.Width(t.Label)/2
+		c.StrokeLine2(draw.LineStyle{Color: grid.rgba(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
+		if x-half > end+3 && x+half < b.Max.X+priceGap/2 {
+			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
+			end = x + half
+		}
+	}
+	for i, q := range ps {
+		col.row(b, p, q, b.Max.Y-(vg.Length(i)+0.5)*priceStep)
+	}
+}
+
+// row draws the figure of one lock at height y.
+func (col priceColumn) row(b draw.Canvas, p *plot.Plot, q *price, y vg.Length) {
+	c := b
+	trX, _ := p.Transforms(&b)
+	v, to, ok := col.of(q)
+	if !ok {
+		c.FillText(typeset(8.5, muted, draw.XLeft, draw.YCenter), vg.Point{X: b.Min.X + 4, Y: y + lift}, col.empty)
+		return
+	}
+	at := func(v float64) vg.Length {
+		if math.IsInf(v, 1) {
+			return b.Max.X
+		}
+		return max(b.Min.X, min(trX(v), b.Max.X))
+	}
+	c.StrokeLine2(draw.LineStyle{Color: q.look.hue.alpha(150), Width: vg.Points(1.4)}, at(v), y, at(to), y)
+	if math.IsInf(to, 1) {
+		c.FillText(typeset(8.5, rust, draw.XRight, draw.YBottom), vg.Point{X: b.Max.X, Y: y + 1}, "no end")
+	}
+	q.look.mark(c, vg.Point{X: at(v), Y: y})
+}
