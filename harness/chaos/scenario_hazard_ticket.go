@@ -113,10 +113,8 @@ var keptError = &Scenario{
 			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
 			q.s.Fault("a reply is lost")
 			first, came := q.ends(ctx, w.Begin(ctx, 0), 2*q.wait())
-			select {
-			case <-lost.Done():
-			default:
-				return errors.New("chaos: no reply was lost")
+			if err := q.until(ctx, "a lost reply", func() bool { return closed(lost.Done()) }); err != nil {
+				return err
 			}
 			if came && first == nil {
 				w.Release(ctx)

@@ -186,6 +186,7 @@ var zooHolderCutOff = &Scenario{
 		{zooSessions, nil, "its lease ends by its own clock, a margin before the session"},
 		{"zk-persistent", []harness.Harm{harness.Stuck, harness.Stall, harness.LeftBehind}, "its ticket outlives the session: the next waits until its owner is back"},
 		{"curator-.*", []harness.Harm{harness.TwoHolders}, "it takes the session to be lost a session timeout after it has noticed, and the server ends it a timeout after the last packet"},
+		{"zk-two-level-historical", []harness.Harm{harness.TwoHolders, harness.Stuck, harness.Misled}, "nothing tells it, and its local lock stays taken when a request fails, so that TryLock refuses a free lock"},
 		{".*", []harness.Harm{harness.TwoHolders, harness.Stuck}, "it is told by the server, when it is connected again"},
 	},
 	Deadline: 30 * time.Second,
