@@ -212,15 +212,14 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	}
 	show := newProgress(stderr)
 	defer show.clear()
-	var parts func(done, total int)
-	var now *chaos.Scenario
+	parts := make(map[*chaos.Scenario]func(done, total int))
 	plan.Begin = func(p chaos.Progress) {
-		if p.Scenario != now {
+		if parts[p.Scenario] == nil {
 			show.clear()
 			fmt.Fprintf(stderr, "%s: %s, %s\n", p.Scenario.Name, numfmt.Plural(p.Locks, "lock"), tries(p.Of))
-			now, parts = p.Scenario, show.parts(p.Scenario.Name)
+			parts[p.Scenario] = show.parts(p.Scenario.Name)
 		}
-		parts(p.Try-1, p.Of)
+		parts[p.Scenario](p.Try-1, p.Of)
 	}
 	return plan.Run(ctx, c.keep)
 }
