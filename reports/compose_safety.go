@@ -148,7 +148,7 @@ func lockRow(s *safety, l *survivor) safetyLock {
 }
 
 var (
-	stateMark = map[survival.State]string{survival.Held: "✓", survival.Broken: "✗", survival.Untested: "?", survival.Unmade: "–"}
+	stateMark = map[survival.State]string{survival.Held: "✓", survival.Broken: "✗", survival.Untested: "?", survival.Unmade: "–", survival.Open: "○"}
 	stateKind = map[survival.State]string{survival.Held: "held", survival.Broken: "harm"}
 )
 

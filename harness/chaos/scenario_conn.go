@@ -20,7 +20,7 @@ const (
 
 	// redisKinds is one of each kind: where time counts, those that differ in their
 	// pauses only would keep the machine busy.
-	redisKinds = "redis-(queue|queue-pubsub|reentrant|redisson12|fair-redisson|poll|pubsub|unsafe|setnx|rw|semaphore|multi|redlock|cohort|token)|redsync|bsm-redislock-100ms|rueidislock.*"
+	redisKinds = "redis-(queue|queue-pubsub|reentrant|redisson12|fair-redisson|poll-5ms|pubsub|unsafe|setnx|rw|semaphore|multi|redlock|cohort|token)|redsync-1ms|bsm-redislock-1ms|rueidislock.*"
 
 	// redisRecommended are those of them to recommend.
 	redisRecommended = "redis-(queue|reentrant|rw|semaphore|multi|cohort)"

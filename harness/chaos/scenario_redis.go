@@ -38,10 +38,10 @@ const (
 
 	// redisRenewed are those whose holder renews its lease, and so asks the server.
 	redisRenewed = redisOurs + "|rueidislock.*"
-	redisOurs    = "redis-(reentrant|poll|pubsub|unsafe)|" + redisPublished
+	redisOurs    = "redis-(reentrant|poll-5ms|pubsub|unsafe)|" + redisPublished
 
 	// redisFixed are those whose holder hears nothing of the server.
-	redisFixed = "redsync|bsm-redislock-100ms"
+	redisFixed = "redsync-1ms|bsm-redislock-1ms"
 )
 
 // published is expected of them.

@@ -175,7 +175,7 @@ var denied = &Scenario{
 	Source:   "Redis documentation, ACL",
 	Locks:    redisAll,
 	Expect: []Expectation{
-		{"redsync|rueidislock.*", []harness.Harm{harness.Stall}, "it asks again whatever the server says"},
+		{"redsync-1ms|rueidislock.*", []harness.Harm{harness.Stall}, "it asks again whatever the server says"},
 		{redisAll, nil, "an error that asking again does not change ends Lock"},
 	},
 	Deadline: 20 * time.Second,

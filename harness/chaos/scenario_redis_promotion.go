@@ -168,9 +168,9 @@ var promotionAtOnce = promotions(Scenario{
 	Fault:    "the primary is killed as soon as it has granted the lock, and its replica is promoted and gets its address",
 	Expect: []Expectation{
 		{"redis-queue", []harness.Harm{harness.TwoHolders, harness.Overtaken}, "the replica may not have heard of the grant; tokens go with the clock besides"},
-		{"redis-(reentrant|poll)|redsync|bsm-redislock-100ms", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the replica may not have heard of the grant"},
+		{"redis-(reentrant|poll-5ms)|redsync-1ms|bsm-redislock-1ms", []harness.Harm{harness.TwoHolders, harness.StaleWrite}, "the replica may not have heard of the grant"},
 	},
-	Locks: "redis-(queue|reentrant|poll)|redsync|bsm-redislock-100ms",
+	Locks: "redis-(queue|reentrant|poll-5ms)|redsync-1ms|bsm-redislock-1ms",
 	Alone: true,
 	Try: func(ctx context.Context, t *Try) error {
 		r, err := t.replicated(ctx, backend.RedisOptions{}, false)

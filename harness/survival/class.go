@@ -155,6 +155,8 @@ func (w witness) server() string {
 		return one + "a failover may give it away twice"
 	case w.broke(harness.Failover, harness.Stuck):
 		return one + "the loss of a server may leave it stuck"
+	case w.is(harness.Failover, Open):
+		return one + "the loss of a server may let two hold it or leave it stuck, which no try showed"
 	}
 	return "the loss of a server was not tested"
 }
@@ -178,6 +180,8 @@ func (w witness) token() string {
 		return "tokens refuse a paused holder"
 	case w.is(harness.Fencing, Held):
 		return "tokens rise"
+	case w.is(harness.Fencing, Open):
+		return "its tokens may let a stale write pass, which no try showed"
 	}
 	return "its tokens were not tested"
 }
@@ -192,7 +196,7 @@ func (w witness) where() string {
 	case w.is(harness.Failover, Held):
 	case w.is(harness.Failover, Untested):
 		parts = append(parts, "the loss of a server, which was not tested, does no harm")
-	case w.broke(harness.Failover, harness.TwoHolders) && !w.oneServer():
+	case (w.broke(harness.Failover, harness.TwoHolders) || w.is(harness.Failover, Open)) && !w.oneServer():
 		parts = append(parts, "two holders after the loss of a server do no harm")
 	case w.oneServer() && w.strength() == Guarded:
 		parts = append(parts, "one server without a replica is enough")

@@ -17,6 +17,7 @@ const (
 	Broken   State = "broken"      // a scenario broke it
 	Untested State = "not tested"  // no scenario that tests it was tried, or not all
 	Unmade   State = "not claimed" // it was not broken, and the lock does not claim it
+	Open     State = "not shown"   // it was not broken, in a scenario that may break it by how the lock works
 )
 
 // A Status is how a guarantee of a lock stands, and by what.
@@ -24,7 +25,8 @@ type Status struct {
 	State State
 
 	// Scenarios are those that broke the guarantee; if it was not tested, those that were
-	// to test it and were not tried; else those that tested it.
+	// to test it and were not tried; if it was not shown, those that may break it; else
+	// those that tested it.
 	Scenarios []string
 	Harms     []harness.Harm // by which they broke it
 	Tries     int            // of all scenarios that test it
@@ -37,6 +39,8 @@ func (s Status) String() string {
 		return fmt.Sprintf("broken by %s (%s)", numfmt.List(s.Scenarios, 4), join(s.Harms))
 	case s.State == Untested && len(s.Scenarios) > 0:
 		return "not tested: " + numfmt.List(s.Scenarios, 4) + " was not tried"
+	case s.State == Open:
+		return fmt.Sprintf("possible in %s, and not shown", numfmt.List(s.Scenarios, 4))
 	case s.State == Held:
 		return fmt.Sprintf("held in %s of %s", tries(s.Tries), numfmt.Plural(len(s.Scenarios), "scenario"))
 	}
@@ -44,8 +48,8 @@ func (s Status) String() string {
 }
 
 // Guarantees returns how each guarantee of the named lock stands. One is held only if
-// every result that tests it has tries, none of them showed a harm that breaks it, and
-// the lock claims it, where a lock may do without: order and fencing.
+// every result that tests it has tries, none of them showed a harm that breaks it or
+// expects one, and the lock claims it, where a lock may do without: order and fencing.
 func Guarantees(rs []*harness.FaultResult, lock string) map[harness.Guarantee]Status {
 	out := make(map[harness.Guarantee]Status)
 	mine := ofLock(rs, lock)
@@ -72,7 +76,7 @@ func ofLock(rs []*harness.FaultResult, lock string) (out []*harness.FaultResult)
 }
 
 func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
-	var broke, missing, tested []string
+	var broke, missing, open, tested []string
 	claimed := true
 	for _, r := range rs {
 		if !slices.Contains(r.Tests, g) {
@@ -85,8 +89,9 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
 		tested = append(tested, r.Scenario)
 		s.Tries += r.Tries
 		claimed = claims(r.Lock.Traits, g)
-		hurt := false
+		hurt, possible := false, false
 		for _, h := range g.Forbids() {
+			possible = possible || slices.Contains(r.Expected.Harms, h)
 			if r.Seen[h] > 0 {
 				hurt = true
 				if !slices.Contains(s.Harms, h) {
@@ -96,6 +101,8 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
 		}
 		if hurt {
 			broke = append(broke, r.Scenario)
+		} else if possible {
+			open = append(open, r.Scenario)
 		}
 	}
 	switch {
@@ -105,6 +112,8 @@ func status(rs []*harness.FaultResult, g harness.Guarantee) (s Status) {
 		s.State, s.Scenarios = Untested, missing
 	case !claimed:
 		s.State, s.Scenarios = Unmade, tested
+	case len(open) > 0:
+		s.State, s.Scenarios = Open, open
 	default:
 		s.State, s.Scenarios = Held, tested
 	}

@@ -162,6 +162,13 @@ func TestGuarantees(t *testing.T) {
 	check("no tokens to fall", harness.Fencing, survival.Unmade, "holder-pause", result(of("holder-pause", harness.Fencing), bare))
 	check("no tokens, and a stale write", harness.Fencing, survival.Broken, "holder-pause", result(of("holder-pause", harness.Fencing), bare, seen(harness.StaleWrite, 1)))
 	check("no order claimed", harness.Ordered, survival.Unmade, "order", result(of("order", harness.Ordered), bare))
+	maybe := result(of("promotion", harness.Failover), expects(harness.TwoHolders, harness.Stall))
+	check("possible, and not seen", harness.Failover, survival.Open, "promotion", rs[0], maybe)
+	check("possible, and seen elsewhere", harness.Failover, survival.Broken, "leader-stop", maybe, stuck)
+	check("what is possible breaks nothing", harness.Failover, survival.Held, "leader-kill", rs[0], result(of("slow", harness.Failover), expects(harness.Stall)))
+	if c := survival.ClassOf([]*harness.FaultResult{rs[1], maybe}, "a"); c.Strength >= survival.Survives || !strings.Contains(c.Sentence, "which no try showed") {
+		t.Errorf("a failover that may give the lock away twice makes it %+v", c)
+	}
 	if stuck.Tries != 200 || skipped.Skipped == "" {
 		t.Error("the results were changed")
 	}
