@@ -41,6 +41,7 @@ func TestVocabulary(t *testing.T) {
 func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 	holder, waiter, path := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), newPath()
 	mine, bad := lockables(waiter, path, zklock.Options{Wait: 30 * time.Millisecond}), lockables(waiter, path, zklock.Options{Wait: -1})
+	patient := lockables(waiter, path, zklock.Options{}) // 30 ms is short on a busy machine
 	for name, theirs := range lockables(holder, path, zklock.Options{}) {
 		if name == "reader" {
 			theirs = holder.RWMutex(path+"/rw", zklock.Options{}) // readers do not wait for one another
@@ -60,7 +61,7 @@ func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: Lock with a negative Wait = %v, want ErrUsage", name, err)
 		}
 		unlock(t, held)
-		unlock(t, grab(t, mine[name].Lock)) // and no waiter is in the way
+		unlock(t, grab(t, patient[name].Lock)) // and no waiter is in the way
 		cancel()
 	}
 }
