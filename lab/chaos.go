@@ -96,8 +96,6 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 		return nil, fmt.Errorf("%w: --resume and --replace need the directory of a run: --out DIR", harness.ErrUsage)
 	case c.resume && c.replace:
 		return nil, fmt.Errorf("%w: give --resume or --replace, not both", harness.ErrUsage)
-	case c.tries < 0:
-		return nil, fmt.Errorf("%w: --tries %d: want 1 or more", harness.ErrUsage, c.tries)
 	}
 	ss, err := c.program.scenarios(c.scenarios)
 	if err != nil {

@@ -124,7 +124,7 @@ func TestUsageErrors(t *testing.T) {
 		{"chaos --scenario nosuch", `"nosuch"`},
 		{"chaos --scenario (", "error parsing"},
 		{"chaos --scenario holder-crash --locks mcs", "none of the scenarios applies"},
-		{"chaos --tries -1", "want 1 or more"},
+		{"chaos --tries -1", "want 1 to 10000"},
 		{"chaos --resume", "--out DIR"},
 		{"chaos --resume --replace -o " + file + "/x", "not both"},
 		{"chaos -o " + file + "/x", "cannot write"},

@@ -199,7 +199,8 @@ func TestInterrupted(t *testing.T) {
 		return nil
 	}}
 	tries := 0
-	p := chaos.Plan{Scenarios: []*chaos.Scenario{s}, Locks: specimens[:1], Tries: 5, Seed: 7}
+	later := &chaos.Scenario{Name: "later", Locks: ".*", Deadline: time.Minute, Try: func(context.Context, *chaos.Try) error { return nil }}
+	p := chaos.Plan{Scenarios: []*chaos.Scenario{s, later, later}, Locks: specimens[:1], Tries: 5, Seed: 7}
 	keep := func(r *harness.FaultResult) error { tries += r.Tries; return nil }
 	if err := p.Run(ctx, keep); !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v", err)
@@ -207,7 +208,7 @@ func TestInterrupted(t *testing.T) {
 	if tries != 2 {
 		t.Errorf("%d tries kept of a run that was interrupted in the third", tries)
 	}
-	p.Done = func(string, string) int { return tries }
+	p.Done, p.Scenarios = func(string, string) int { return tries }, p.Scenarios[:1]
 	third := seeds[2]
 	seeds = make([]uint64, 3, 8) // so that no later try is the third
 	if err := p.Run(t.Context(), keep); err != nil || tries != 5 {

@@ -83,9 +83,10 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 	for i, s := range p.Scenarios {
 		share := p.Budget * time.Duration(i+1) / time.Duration(len(p.Scenarios))
 		for _, group := range p.groups(s) {
-			free <- struct{}{}
-			if ctx.Err() != nil {
-				break
+			select {
+			case free <- struct{}{}:
+			case <-ctx.Done():
+				continue
 			}
 			wg.Go(func() {
 				defer func() { <-free }()
