@@ -4,7 +4,7 @@ GO      ?= go
 BUILD   := build
 REPORT  ?= $(BUILD)/report
 CHAOS   ?= $(BUILD)/chaos
-BUDGET  ?= 3m40s
+BUDGET  ?= 4m30s
 COUNT   ?= 1
 STRESS  ?= 1250ms
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
@@ -44,7 +44,7 @@ help: ## list the targets
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
 
-report: ## install what is missing, measure every lock on real servers (5 minutes), write build/report/index.html and report.md
+report: ## install what is missing, measure every lock on real servers, a minute of it under failures (6 minutes), write build/report/index.html and report.md
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace

@@ -114,7 +114,8 @@ var budgetRE = regexp.MustCompile(`(?m)^BUDGET +\?= *(\S+)$`)
 
 // TestMakefileBudget: on two processors the budget of make report has room for as
 // many rounds as a default run plans, also when the servers took ten seconds to
-// start, and with the experiments about the hardware it ends within five minutes.
+// start, and with the experiments about the hardware it ends within five minutes, to
+// which the failure scenarios add one.
 func TestMakefileBudget(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	text, err := os.ReadFile("../Makefile")
