@@ -12,7 +12,7 @@ import (
 // zooCutScenarios are servers that the others have left, or that a holder has.
 var zooCutScenarios = []*Scenario{isolatedFollower, isolatedFollowerFree, halfOpenLeader, halfOpenLeaderFree, zooHolderCutOff}
 
-// A bound is the holders of a lock, who hold on, and what waits for it at other servers.
+// A bound is the holders of a lock, which hold on, and what waits for it at other servers.
 type bound struct {
 	holders []*Worker
 	next    *Worker

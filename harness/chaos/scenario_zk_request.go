@@ -87,7 +87,7 @@ func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 }
 
 // requestExpected is what is expected where a connection is lost at a request; stock is
-// that of the locks that nobody here wrote.
+// that of locks of others.
 func requestExpected(stock ...Expectation) []Expectation {
 	return slices.Concat([]Expectation{
 		{zooSessions, nil, "what may have been done is looked up or done again on the next connection, and tickets that no client needs are removed"},
