@@ -59,7 +59,7 @@ func operateOnQueue(ctx context.Context, t *Try, i int) error {
 	if err != nil {
 		return err
 	}
-	// A person who has listed the queue is slower.
+	// An operator that lists the queue first is slower.
 	t.Sleep(ctx, 1500*time.Millisecond+time.Duration(t.Rand.Int64N(int64(tick))))
 	began := t.Now()
 	err = t.Each(func(s *Subject) error {
