@@ -249,7 +249,8 @@ func traceWithin(t *testing.T, at harness.Endpoint) {
 	unlock(t, held)
 }
 
-// A fading lease is one that is not confirmed any more.
+// A fading lease is one that is not confirmed any more. A renewal begins a new count of
+// the failures: on a busy machine a session may fade more than once.
 type fading struct {
 	mu      sync.Mutex
 	renewed []zklock.RenewedInfo
@@ -259,7 +260,11 @@ type fading struct {
 
 func (f *fading) trace() *zklock.Trace {
 	return &zklock.Trace{
-		Renewed:       func(e zklock.RenewedInfo) { f.mu.Lock(); f.renewed = append(f.renewed, e); f.mu.Unlock() },
+		Renewed: func(e zklock.RenewedInfo) {
+			f.mu.Lock()
+			f.renewed, f.failed = append(f.renewed, e), nil
+			f.mu.Unlock()
+		},
 		RenewalFailed: func(e zklock.RenewalFailedInfo) { f.mu.Lock(); f.failed = append(f.failed, e); f.mu.Unlock() },
 		Lost:          func(e zklock.LostInfo) { f.mu.Lock(); f.lost = append(f.lost, e); f.mu.Unlock() },
 	}

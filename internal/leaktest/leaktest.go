@@ -17,7 +17,7 @@ import (
 // patience is how long goroutines have to end after their test.
 const patience = 20 * time.Second
 
-// All fails t if there are more goroutines when it ends than now. No other test
+// All fails t if a goroutine runs when it ends that did not run before. No other test
 // may run beside it.
 func All(t testing.TB) {
 	t.Helper()
@@ -25,16 +25,37 @@ func All(t testing.TB) {
 }
 
 func all(t testing.TB, patience time.Duration) {
-	before := runtime.NumGoroutine()
+	before := goroutines()
 	t.Cleanup(func() {
-		end(t, patience, func() []string {
-			if runtime.NumGoroutine() <= before {
-				return nil
+		end(t, patience, func() (left []string) {
+			for id, stack := range goroutines() {
+				if _, ok := before[id]; !ok {
+					left = append(left, stack)
+				}
 			}
-			buf := make([]byte, 1<<20)
-			return []string{fmt.Sprintf("%d more than before", runtime.NumGoroutine()-before), string(buf[:runtime.Stack(buf, true)])}
+			return left
 		})
 	})
+}
+
+// goroutines returns the stacks of all goroutines by their number. Their count would not
+// do: that of the test before may still be on its way out, and one that is left would take its place.
+func goroutines() map[string]string {
+	all := make(map[string]string)
+	for _, stack := range stacks() {
+		id, _, _ := strings.Cut(stack, " [")
+		all[id] = stack
+	}
+	return all
+}
+
+func stacks() []string {
+	for size := 1 << 20; ; size *= 2 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size {
+			return strings.Split(strings.TrimSpace(string(buf[:n])), "\n\n")
+		}
+	}
 }
 
 // Own fails t if goroutines are left when it ends that t, its subtests or what
@@ -96,9 +117,7 @@ func (p Process) run(w io.Writer, patience time.Duration) int {
 
 // running returns the stacks that have code of some packages.
 func running(packages []string) []string {
-	buf := make([]byte, 1<<24)
-	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
-	return slices.DeleteFunc(stacks, func(s string) bool {
+	return slices.DeleteFunc(stacks(), func(s string) bool {
 		return !slices.ContainsFunc(packages, func(p string) bool { return strings.Contains(s, p+".") })
 	})
 }

@@ -2,7 +2,6 @@ package leaktest
 
 import (
 	"context"
-	"runtime"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -46,24 +45,22 @@ func (w *witness) Errorf(string, ...any) { w.failed = true }
 // even if the goroutine takes a while to end.
 func TestFound(t *testing.T) {
 	All(t)
-	before := runtime.NumGoroutine()
 	for name, check := range map[string]func(testing.TB, time.Duration){"all": all, "own": own} {
 		for _, leaves := range []bool{true, false} {
 			w, stop := &witness{TB: t}, make(chan struct{})
-			check(w, 100*time.Millisecond)
-			go func() { <-stop }()
 			if leaves {
-				time.AfterFunc(time.Second, func() { close(stop) })
+				check(w, 100*time.Millisecond)
 			} else {
+				check(w, patience)
 				time.AfterFunc(20*time.Millisecond, func() { close(stop) })
 			}
+			go func() { <-stop }()
 			w.cleanups[0]()
 			if w.failed != leaves {
 				t.Errorf("%s: a test that leaves a goroutine, %t, fails: %t", name, leaves, w.failed)
 			}
-			<-stop
-			for runtime.NumGoroutine() > before {
-				time.Sleep(time.Millisecond) // those that came here may still be on their way out
+			if leaves {
+				close(stop)
 			}
 		}
 	}
