@@ -25,6 +25,10 @@ type Chart struct {
 	// optional is set for a chart that is left out where it has nothing to draw.
 	optional bool
 
+	// carries is set for a chart that carries the argument of a report: its page shows
+	// it, and prints it. Others stand behind their questions.
+	carries bool
+
 	// draw makes the picture of a group, which holds at least one result.
 	draw func(g *group) picture
 }

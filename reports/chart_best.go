@@ -20,6 +20,7 @@ import (
 var (
 	BestLocal = &Chart{
 		Name:     "best",
+		carries:  true,
 		Title:    "Which lock is best for how many workers and how long a section?",
 		Doc:      bestDoc,
 		varies:   byHold,

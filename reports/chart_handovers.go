@@ -15,11 +15,12 @@ import (
 // Acquisitions would flatter a lock whose owner takes it back while the others
 // sleep between two polls.
 var HandoversRemote = &Chart{
-	Name:   "throughput-distributed",
-	Title:  "Which distributed lock is handed over most often as workers are added?",
-	Doc:    lineDoc + " A hand-over is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
-	Remote: true,
-	draw:   drawHandovers,
+	Name:    "throughput-distributed",
+	carries: true,
+	Title:   "Which distributed lock is handed over most often as workers are added?",
+	Doc:     lineDoc + " A hand-over is an acquisition whose predecessor was another worker: one by the owner that takes the lock back does not count. The table has both.",
+	Remote:  true,
+	draw:    drawHandovers,
 }
 
 func drawHandovers(g *group) picture {

@@ -20,10 +20,11 @@ import (
 // workers.
 var (
 	JainLocal = &Chart{
-		Name:  "fairness",
-		Title: "Does every worker get its turn?",
-		Doc:   jainDoc,
-		draw:  drawJain,
+		Name:    "fairness",
+		carries: true,
+		Title:   "Does every worker get its turn?",
+		Doc:     jainDoc,
+		draw:    drawJain,
 	}
 	JainRemote = &Chart{
 		Name:   "fairness-distributed",

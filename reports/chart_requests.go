@@ -19,11 +19,12 @@ import (
 // servers, over the number of workers: a herd shows as a line that rises.
 var (
 	RequestsRemote = &Chart{
-		Name:   "requests-distributed",
-		Title:  "How many requests does an acquisition cost as workers are added?",
-		Doc:    lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat.",
-		Remote: true,
-		draw:   drawRequests,
+		Name:    "requests-distributed",
+		carries: true,
+		Title:   "How many requests does an acquisition cost as workers are added?",
+		Doc:     lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat.",
+		Remote:  true,
+		draw:    drawRequests,
 	}
 	NotificationsRemote = &Chart{
 		Name:   "notifications-distributed",

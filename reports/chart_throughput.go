@@ -12,10 +12,11 @@ import (
 
 // ThroughputLocal draws acquisitions per second over the number of workers.
 var ThroughputLocal = &Chart{
-	Name:  "throughput",
-	Title: "Which lock keeps its throughput as workers are added?",
-	Doc:   lineDoc,
-	draw:  drawThroughput,
+	Name:    "throughput",
+	carries: true,
+	Title:   "Which lock keeps its throughput as workers are added?",
+	Doc:     lineDoc,
+	draw:    drawThroughput,
 }
 
 func drawThroughput(g *group) picture {

@@ -21,17 +21,19 @@ import (
 // at the greatest number of workers at which most locks were measured.
 var (
 	WaitLocal = &Chart{
-		Name:  "wait",
-		Title: "How long can one acquisition take?",
-		Doc:   waitDoc,
-		draw:  drawWait,
+		Name:    "wait",
+		carries: true,
+		Title:   "How long can one acquisition take?",
+		Doc:     waitDoc,
+		draw:    drawWait,
 	}
 	WaitRemote = &Chart{
-		Name:   "wait-distributed",
-		Title:  "How long can one acquisition of a distributed lock take?",
-		Doc:    waitDoc,
-		Remote: true,
-		draw:   drawWait,
+		Name:    "wait-distributed",
+		carries: true,
+		Title:   "How long can one acquisition of a distributed lock take?",
+		Doc:     waitDoc,
+		Remote:  true,
+		draw:    drawWait,
 	}
 )
 

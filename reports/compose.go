@@ -21,7 +21,6 @@ func outline(run *resultfile.Run) *document {
 		Origin:     origin(run),
 		Rule:       verdict.Rule,
 		Exclusions: verdict.Exclusions(run),
-		Quality:    assess(run),
 		Broken:     breaches(run),
 		Audit:      audit(run),
 		Facts:      environment(run),
@@ -29,7 +28,7 @@ func outline(run *resultfile.Run) *document {
 		Command:    command(run),
 		Rounds:     roundsSeen(run),
 	}
-	doc.conclude(groups(run))
+	doc.conclude(run, groups(run))
 	for _, t := range tokens {
 		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
 	}
@@ -43,6 +42,7 @@ func compose(run *resultfile.Run) (*document, error) {
 	if err := doc.drawLocks(groups(run)); err != nil {
 		return nil, err
 	}
+	doc.rank()
 	if doc.Served != nil {
 		doc.Rule += " " + verdict.HandoverRule
 	}
@@ -53,16 +53,41 @@ func compose(run *resultfile.Run) (*document, error) {
 	if doc.Measured = len(run.Results) > 0 || doc.Hardware == nil && len(run.Faults) == 0; !doc.Measured && doc.Hardware != nil {
 		doc.Title = "What does this machine's hardware do?"
 	}
+	for i := range doc.Hardware {
+		doc.Hardware[i].Folded = doc.Measured
+	}
 	if doc.Safety, err = composeSafety(run, largest(groups(run), true)); err != nil {
 		return nil, err
 	}
 	if !doc.Measured && doc.Safety != nil && doc.Safety.Tried() {
 		doc.Title = doc.Safety.Title
 	}
-	if len(run.Results) > 0 {
-		doc.glossary = newGlossary(run)
+	if doc.Measured && doc.Safety != nil {
+		for i, f := range doc.Safety.Figures {
+			doc.Safety.Figures[i].Folded = f.Name != safetyCostName
+		}
 	}
+	doc.glossary = newGlossary(run)
 	return doc, nil
+}
+
+// rankedCharts are those that stand beside the sheet, one of each kind of lock.
+var rankedCharts = []string{"ranking", "ranking-distributed"}
+
+// rank moves the ranked charts from their sections to the sheet.
+func (doc *document) rank() {
+	for _, ss := range [][]section{doc.Local, doc.Served} {
+		for i := range ss {
+			ss[i].Figures = slices.DeleteFunc(ss[i].Figures, func(f figure) bool {
+				if !slices.Contains(rankedCharts, f.Name) || ss[i].Folded {
+					return false
+				}
+				f.Folded = false
+				doc.Ranked = append(doc.Ranked, f)
+				return true
+			})
+		}
+	}
 }
 
 // foldedRoom is how many bytes of a page folded groups may take, for each kind
@@ -161,6 +186,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 		if err != nil {
 			return s, err
 		}
+		f.Folded = !c.carries
 		if across {
 			f.Doc += " Workload: " + cmp.Or(pic.load, g.Axes) + "."
 		}

@@ -17,7 +17,11 @@ import (
 const (
 	mostStories = 6
 	mostAlike   = 2
+	openStories = 2 // that do not stand behind their questions, on a page about failures alone
 )
+
+// safetyCostName is the name of the chart that sets safety against speed.
+const safetyCostName = "safety-cost"
 
 // composeSafety returns the section of what the distributed locks of run survive, nil if
 // it has none; g is the group that says what they cost, or nil.
@@ -40,7 +44,7 @@ func composeSafety(run *resultfile.Run, g *group) (*safetySection, error) {
 	for _, l := range s.Locks {
 		out.Locks = append(out.Locks, lockRow(s, l))
 	}
-	cost, err := drawSafetyCost(s, g, faultLooks(run)).figure("safety-cost", "safety-cost", safetyCostTitle, safetyCostDoc)
+	cost, err := drawSafetyCost(s, g, faultLooks(run)).figure(safetyCostName, safetyCostName, safetyCostTitle, safetyCostDoc)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +64,7 @@ func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b survival.Row) int {
-		return cmp.Or(rank(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rank(a.Broken > 0, b.Broken > 0))
+		return cmp.Or(rankBool(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
 	})
 	drawn := 0
 	told := make(map[string]int)
@@ -77,6 +81,7 @@ func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
 		if err != nil {
 			return err
 		}
+		f.Folded = drawn >= openStories
 		out.Figures = append(out.Figures, f)
 		told[row.Fault.Scenario]++
 		drawn++
@@ -88,7 +93,7 @@ func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
 }
 
 // rank orders what is before what is not.
-func rank(a, b bool) int {
+func rankBool(a, b bool) int {
 	switch {
 	case a && !b:
 		return -1
@@ -146,11 +151,6 @@ func lockRow(s *safety, l *survivor) safetyLock {
 	}
 	return row
 }
-
-var (
-	stateMark = map[survival.State]string{survival.Held: "✓", survival.Broken: "✗", survival.Untested: "?", survival.Unmade: "–", survival.Open: "○"}
-	stateKind = map[survival.State]string{survival.Held: "held", survival.Broken: "harm"}
-)
 
 // outcome is what became of a lock in a scenario as a mark: what was seen by its
 // shape, and a ! if it was not expected.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/resultfile"
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
@@ -19,8 +20,9 @@ type document struct {
 	Tokens     []paint
 	Lead       []fragment // the answer in a sentence
 	Verdicts   []verdict.Verdict
-	Others     []verdict.Verdict // of the workloads beside
-	Columns    []column
+	Sheet      summary  // of Verdicts
+	Others     summary  // of the workloads beside
+	Ranked     []figure // beside the sheet: one of each kind of lock
 	Rule       string
 	Exclusions []verdict.Exclusion
 	Quality    quality
@@ -64,6 +66,7 @@ type figure struct {
 	Head                   []piece
 	Rows                   [][]string
 	Omitted                string // what is not in Rows, and where it is
+	Folded                 bool   // behind its question
 }
 
 // A safetySection is what the distributed locks survive.
@@ -183,21 +186,12 @@ func (doc *document) AuditText() string { return auditText }
 // AuditHead are the columns of the table of checks.
 func (doc *document) AuditHead() []string { return auditHead }
 
-// A verdictTable is verdicts with the heads of their columns.
-type verdictTable struct {
-	Columns []column
-	Rows    []verdict.Verdict
-}
-
-// Table returns the verdicts on the degrees of contention.
-func (doc *document) Table() verdictTable { return verdictTable{doc.Columns, doc.Verdicts} }
-
-// OtherTable returns the verdicts on the other workloads.
-func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns, doc.Others} }
-
-// conclude fills in the verdicts on gs, the groups of a run.
-func (doc *document) conclude(gs []*group) {
+// conclude fills in the verdicts on gs, the groups of run.
+func (doc *document) conclude(run *resultfile.Run, gs []*group) {
 	first, others := verdict.Standing(bare(gs))
-	doc.Verdicts, doc.Others, doc.Columns = verdict.JudgeAll(first), verdict.JudgeAll(others), verdictColumns
+	doc.Verdicts = verdict.JudgeAll(first)
+	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)
+	doc.Others = newSummary(run, verdict.JudgeAll(others), doc.Rounds)
 	doc.Lead = lead(doc.Verdicts)
+	doc.Quality = assess(run, doc.Verdicts)
 }

@@ -45,7 +45,7 @@ func TestDrift(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := paced(10, 0.01, c.speed)
-			q := assess(run)
+			q := assess(run, nil)
 			var got []string
 			for _, w := range q.Warnings {
 				got = append(got, strings.ReplaceAll(w.Text, nb, " "))
@@ -87,7 +87,7 @@ func TestChecks(t *testing.T) {
 	run := synthetic.Run(1, 6, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
 	state := func() map[string]string {
 		out := make(map[string]string)
-		for _, c := range assess(run).Checks {
+		for _, c := range assess(run, nil).Checks {
 			mark := "fine"
 			switch {
 			case c.Bad:
@@ -116,7 +116,7 @@ func TestChecks(t *testing.T) {
 		}
 	}
 	page := render(t, run)
-	for _, want := range []string{"taken by the host (steal)", "too much in 1 of 12", fmt.Sprintf("%d checks", len(assess(run).Checks)), "not known"} {
+	for _, want := range []string{"taken by the host (steal)", "too much in 1 of 12", fmt.Sprintf("%d checks", len(assess(run, nil).Checks)), "not known"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -8,9 +8,11 @@ import (
 	"locklab/harness/resultfile"
 )
 
-// A glossary says what the metrics are that charts and tables name.
+// A glossary says what the metrics and the other columns are that charts and tables
+// name.
 type glossary struct {
 	Metrics []definition
+	Terms   []term
 	Lines   string // a command that shows the lines of a point
 }
 
@@ -20,9 +22,13 @@ type definition struct{ *metric.Metric }
 // Link is the address of d.
 func (d definition) Link() string { return anchor(d.Metric) }
 
-// newGlossary defines every metric, as [metric.Suite] does, for the report of run,
-// which has a result.
+// newGlossary defines every term, and every metric as [metric.Suite] does, for the
+// report of run; of one without a result the terms alone.
 func newGlossary(run *resultfile.Run) (g glossary) {
+	g.Terms = terms
+	if len(run.Results) == 0 {
+		return g
+	}
 	name, _ := cutMark(run.Results[0].Lock.Name)
 	g.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(name), run.Results[0].Workload.Workers)) + " " + resultfile.ResultsName
 	for _, m := range metric.Suite {
@@ -43,4 +49,12 @@ func (glossary) MetricsText() string {
 // MetricsHead are the columns of the glossary.
 func (glossary) MetricsHead() []string {
 	return []string{"metric", "unit", "what it is", "better", "source"}
+}
+
+// TermsTitle is the title of the terms.
+func (glossary) TermsTitle() string { return "Methods and terms" }
+
+// TermsText says what the terms are.
+func (glossary) TermsText() string {
+	return "What the heads of columns mean, and how their figures are come by. docs/methodology.md says why."
 }

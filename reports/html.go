@@ -31,7 +31,7 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 
 // writePage writes what the named template makes of data: all of it or nothing.
 func writePage(w io.Writer, name string, data any) error {
-	t, err := template.New("report").Parse(reportText + verdictText + safetyText)
+	t, err := template.New("report").Funcs(template.FuncMap{"head": func(text string) piece { return piece{Text: text} }}).Parse(reportText + verdictText + safetyText)
 	if err == nil {
 		_, err = t.New("machines").Parse(machinesText)
 	}

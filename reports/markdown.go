@@ -73,77 +73,101 @@ func (m *markdown) verdicts(doc *document, level int) {
 	if text := plainLead(doc.Lead); text != "" {
 		m.text(text)
 	}
-	m.verdictTable(doc.Columns, doc.Verdicts)
+	m.sheet(doc.Sheet)
+	for _, f := range doc.Ranked {
+		m.figure(f, f.Name)
+	}
+	m.open("Evidence, row by row")
+	m.evidence(doc.Sheet)
+	m.close()
+	m.open("How to read it, and how it is decided")
 	var key []string
-	for _, c := range doc.Columns {
-		key = append(key, c.Name+": "+c.Meaning)
+	for _, t := range doc.Sheet.Reading() {
+		key = append(key, t.Name+": "+t.Doc)
 	}
 	m.items(key)
-	m.open("How it is decided")
 	m.text(doc.Rule)
 	m.close()
-	m.comparisons("Every comparison behind this table", doc.Verdicts)
-	if len(doc.Others) > 0 {
-		m.open("The other workloads: " + numfmt.Plural(len(doc.Others), "situation"))
-		m.verdictTable(doc.Columns, doc.Others)
+	if n := len(doc.Others.Rows); n > 0 {
+		m.open("The other workloads: " + numfmt.Plural(n, "situation"))
+		m.sheet(doc.Others)
+		m.evidence(doc.Others)
 		m.close()
-		m.comparisons("Every comparison on the other workloads", doc.Others)
 	}
 	m.exclusions(doc.Exclusions)
 }
 
-// verdictTable writes vs, a row each.
-func (m *markdown) verdictTable(columns []column, vs []verdict.Verdict) {
-	var head []string
-	for _, c := range columns {
-		head = append(head, c.Name)
-	}
+// sheet writes the rows of s.
+func (m *markdown) sheet(s summary) {
 	var rows [][]string
-	for _, v := range vs {
-		use, why := "**"+inlineText(v.Use)+"**", []string{"**" + inlineText(v.Grade) + "** " + inlineText(v.Why)}
-		if v.Use == "" {
-			use, why[0] = unknown, "**"+inlineText(v.Grade)+"** "+inlineText(v.Reason())
-		}
-		for _, n := range v.Notes {
-			why = append(why, "**Note:** "+inlineText(n))
-		}
-		if v.Use != "" && v.Class != "" {
-			use += "<br>" + inlineText(v.Class)
-		}
-		if v.Instead != nil {
-			use += "<br>or, where " + inlineText(v.Instead.Where) + ", **" + inlineText(v.Instead.Lock) + "** (" + inlineText(v.Instead.Rate) + ")"
-		}
-		row := []string{inlineText(v.Situation) + "<br>" + inlineText(v.Setting), use}
-		for _, text := range []string{strings.Join(v.Ties, ", "), v.Rate, v.P99, v.Jain, v.Cost} {
-			if text == "" {
-				text = unknown
+	for _, r := range s.Rows {
+		row := []string{"**" + inlineText(r.Title) + "**<br>" + inlineText(r.Setting)}
+		if r.Use == "" {
+			row = append(row, unknown, unknown, unknown, "**"+inlineText(r.Grade)+"** "+inlineText(r.Reason()))
+		} else {
+			use := "**" + inlineText(r.Use) + "**"
+			if len(r.Ties) > 0 {
+				use += "<br>ties: " + inlineText(strings.Join(r.Ties, ", "))
 			}
-			row = append(row, inlineText(text))
+			var costs, marks []string
+			for _, c := range r.Cost {
+				costs = append(costs, inlineText(c.Text+" "+c.Value))
+			}
+			for _, x := range r.Survives {
+				marks = append(marks, inlineText(x.Mark+" "+x.Text))
+			}
+			if r.Tested != "" {
+				marks = append(marks, inlineText(r.Tested))
+			}
+			row = append(row, use, strings.Join(costs, "<br>"), strings.Join(marks, "<br>"), "**"+inlineText(r.Grade)+"** "+inlineText(r.Short))
 		}
-		rows = append(rows, append(row, strings.Join(why, "<br>")))
+		var changes []string
+		for _, c := range r.Shown() {
+			changes = append(changes, inlineText(c))
+		}
+		rows = append(rows, append(row, strings.Join(changes, "<br>")))
 	}
-	m.rows(head, rows)
+	m.rows(texts(s.Columns), rows)
 }
 
-// comparisons writes what each verdict of vs rests on.
-func (m *markdown) comparisons(summary string, vs []verdict.Verdict) {
-	m.open(summary)
-	for _, v := range vs {
-		if len(v.Rows) == 0 {
-			continue
+// evidence writes what stands behind the rows of s.
+func (m *markdown) evidence(s summary) {
+	for _, r := range s.Rows {
+		var items []string
+		if r.Use != "" {
+			items = append(items, r.Use+": "+r.Doc, r.Grade+": "+r.Why)
+			if r.Class != "" {
+				items = append(items, r.Use+" was seen to survive: "+r.Class)
+			}
 		}
-		text := v.Situation + " (" + v.Setting + "): rate over that of the leader in the same round, median and interval"
-		if v.Level != "" {
-			text += " at " + v.Level
+		if r.Instead != nil {
+			items = append(items, "or, where "+r.Instead.Where+", "+r.Instead.Lock+", "+r.Instead.Rate+": "+r.Instead.Class)
 		}
-		m.text(text + ".")
-		var rows [][]string
-		for _, r := range v.Rows {
-			rows = append(rows, []string{r.Lock, r.Rate, r.Ratio, r.P99, r.Jain, r.Cost, r.Reading})
+		items = append(items, r.Notes...)
+		for _, c := range r.Further() {
+			items = append(items, "would change it: "+c)
 		}
-		m.table([]string{"lock", "rate", "over the leader", "wait p99", "fairness", "cost", "reads as"}, rows)
+		m.text(r.Title + ", " + r.Setting + ": " + r.Meaning + ".")
+		m.items(items)
+		m.comparison(r.Verdict)
 	}
-	m.close()
+}
+
+// comparison writes what v rests on.
+func (m *markdown) comparison(v verdict.Verdict) {
+	if len(v.Rows) == 0 {
+		return
+	}
+	text := v.Situation + " (" + v.Setting + "): rate over that of the leader in the same round, median and interval"
+	if v.Level != "" {
+		text += " at " + v.Level
+	}
+	m.text(text + ".")
+	var rows [][]string
+	for _, r := range v.Rows {
+		rows = append(rows, []string{r.Lock, r.Rate, r.Ratio, r.P99, r.Jain, r.Cost, r.Reading})
+	}
+	m.table([]string{"lock", "rate", "over the leader", "wait p99", "fairness", "cost", "reads as"}, rows)
 }
 
 func (m *markdown) exclusions(es []verdict.Exclusion) {
@@ -165,13 +189,25 @@ func (m *markdown) quality(q quality, level int) {
 		m.text(q.Partial)
 	}
 	var items []string
-	for _, w := range q.Warnings {
-		items = append(items, strings.TrimSpace(fmt.Sprintf("%s In %s. %s", w.Text, w.Where, w.Remedy)))
+	for _, w := range q.Top() {
+		items = append(items, w.Said())
 	}
 	for _, s := range q.Skipped {
-		items = append(items, s.Lock+" was not measured: "+s.Reason)
+		items = append(items, s.Locks+": "+s.Reason)
 	}
 	m.items(append(items, q.Damage...))
+	if q.Further() {
+		m.open(q.RestHead())
+		items = nil
+		for _, w := range q.Rest() {
+			items = append(items, w.Said())
+		}
+		for _, w := range q.Reworded() {
+			items = append(items, strings.TrimSpace(w.Text+" "+w.Remedy))
+		}
+		m.items(items)
+		m.close()
+	}
 	if len(q.Checks) == 0 {
 		return
 	}
@@ -295,9 +331,25 @@ func (m *markdown) audit(doc *document) {
 
 // metrics writes what each metric is.
 func (m *markdown) metrics(g glossary) {
-	if len(g.Metrics) == 0 {
+	if len(g.Metrics) > 0 {
+		m.definitions(g)
+	}
+	if len(g.Terms) == 0 {
 		return
 	}
+	m.heading(2, g.TermsTitle())
+	m.text(g.TermsText())
+	m.open("definitions: " + numfmt.Plural(len(g.Terms), "term"))
+	var rows [][]string
+	for _, t := range g.Terms {
+		rows = append(rows, []string{t.Name, t.Doc})
+	}
+	m.table([]string{"term", "what it is"}, rows)
+	m.close()
+}
+
+// definitions writes what each metric of g is.
+func (m *markdown) definitions(g glossary) {
 	m.heading(2, g.MetricsTitle())
 	m.text(g.MetricsText())
 	m.code(g.Lines)

@@ -14,6 +14,10 @@ import (
 
 // figure writes f; its picture has that name.
 func (m *markdown) figure(f figure, name string) {
+	if f.Folded {
+		m.open(f.Title)
+		defer m.close()
+	}
 	m.heading(3, f.Title)
 	m.text(f.Answer)
 	m.image(f.Title, f.Answer, name, f.pic)

@@ -1,13 +1,12 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
@@ -15,64 +14,99 @@ import (
 // quality is the evidence for and against a run.
 type quality struct {
 	Partial  string    // why the run is not whole, or ""
-	Warnings []warning // most frequent first
-	Skipped  []resultfile.Skip
+	Warnings []warning // a kind each, those that matter most for the verdict first
+	Skipped  []skipped
 	Damage   []string
 	Checks   []machine.Check // all that was looked at, good or bad
 }
 
-// A warning is one kind of warning.
-type warning struct {
-	harness.Warning        // one of them
-	Where           string // "the run", or in how many results
-	count           int
+// topWarnings is how many warnings are said in full where a verdict is read.
+const topWarnings = 3
+
+// Top returns the warnings that matter most for the verdict.
+func (q quality) Top() []warning { return q.Warnings[:min(topWarnings, len(q.Warnings))] }
+
+// Rest returns the other warnings.
+func (q quality) Rest() []warning { return q.Warnings[min(topWarnings, len(q.Warnings)):] }
+
+// Reworded returns the other wordings of all warnings.
+func (q quality) Reworded() (out []harness.Warning) {
+	for _, w := range q.Warnings {
+		out = append(out, w.More()...)
+	}
+	return out
 }
 
-var figureRE = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
+// Further reports whether there are warnings beside Top.
+func (q quality) Further() bool { return len(q.Rest()) > 0 || len(q.Reworded()) > 0 }
 
-// assess collects the warnings of run. Those that differ in nothing but their
-// figures are one kind.
-func assess(run *resultfile.Run) quality {
-	q := quality{Partial: partial(run), Skipped: run.Manifest.Skipped, Damage: run.Damage}
-	index := make(map[harness.Warning]int)
-	add := func(w harness.Warning, n int) {
-		kind := harness.Warning{Text: figureRE.ReplaceAllString(w.Text, "#"), Remedy: w.Remedy}
-		i, known := index[kind]
-		if !known {
-			i = len(q.Warnings)
-			index[kind] = i
-			q.Warnings = append(q.Warnings, warning{Warning: w})
-		}
-		q.Warnings[i].count += n
+// RestHead says what these are.
+func (q quality) RestHead() string {
+	switch rest, words := len(q.Rest()), len(q.Reworded()); {
+	case rest == 0:
+		return numfmt.Plural(words, "more wording") + " of these"
+	case words == 0:
+		return numfmt.Plural(rest, "more kind") + " of warning"
+	default:
+		return fmt.Sprintf("%s of warning, and %s", numfmt.Plural(rest, "more kind"), numfmt.Plural(words, "other wording"))
 	}
+}
+
+// skipped is locks that were not measured, for one reason.
+type skipped struct {
+	Locks  string // "a and b were not measured"
+	Reason string
+	count  int
+}
+
+func (q quality) skippedLocks() (n int) {
+	for _, s := range q.Skipped {
+		n += s.count
+	}
+	return n
+}
+
+// skips gathers ss by their reasons, in order.
+func skips(ss []resultfile.Skip) (out []skipped) {
+	locks := make(map[string][]string)
+	for _, s := range ss {
+		if locks[s.Reason] == nil {
+			out = append(out, skipped{Reason: s.Reason})
+		}
+		locks[s.Reason] = append(locks[s.Reason], s.Lock)
+	}
+	for i, s := range out {
+		names := locks[s.Reason]
+		out[i].count = len(names)
+		out[i].Locks = numfmt.List(names, 6) + " " + numfmt.Choose(len(names), "was", "were") + " not measured"
+	}
+	return out
+}
+
+// assess collects the warnings of run, in the order of what they do to the verdicts vs.
+func assess(run *resultfile.Run, vs []verdict.Verdict) quality {
+	q := quality{Partial: partial(run), Skipped: skips(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
+	c := newCensus(run, vs)
 	for _, w := range run.Manifest.Warnings {
-		add(readable(w), 0)
+		c.whole(readable(w))
+	}
+	for _, w := range drifts(run) {
+		c.whole(readable(w))
 	}
 	for _, r := range run.Results {
 		for _, w := range r.Warnings {
-			add(readable(w), 1)
+			c.of(r, readable(w))
 		}
 		if len(r.Retries) > 0 {
-			add(readable(retried(r)), 1)
+			c.of(r, readable(retried(r)))
 		}
 	}
-	for i, w := range q.Warnings {
-		q.Warnings[i].Where = "the whole run"
-		if w.count > 0 {
-			q.Warnings[i].Where = fmt.Sprintf("%d of %s", w.count, numfmt.Plural(len(run.Results), "result"))
+	for _, f := range findings(run) {
+		for _, w := range f.Warnings {
+			c.experiment(f.Name, readable(w))
 		}
 	}
-	q.Warnings = append(q.Warnings, experimental(run)...)
-	for _, w := range drifts(run) {
-		q.Warnings = append(q.Warnings, warning{Warning: readable(w), Where: "the whole run"})
-	}
-	q.Checks = checks(run)
-	slices.SortStableFunc(q.Warnings, func(a, b warning) int {
-		if (a.count == 0) != (b.count == 0) {
-			return cmp.Compare(a.count, b.count) // what concerns the whole run comes first
-		}
-		return cmp.Compare(b.count, a.count)
-	})
+	q.Warnings = c.warnings()
 	return q
 }
 
@@ -82,10 +116,6 @@ func retried(r *harness.Result) harness.Warning {
 		Text:   fmt.Sprintf("%s was measured again, its process having been killed from outside: %s", r.Lock.Name, r.Retries[0]),
 		Remedy: "look whether the kernel ran out of memory (dmesg), or what else ended it; a lock that kills its own process looks the same"}
 }
-
-// otherKind is the kind of a warning whose kind is not among [WarningKinds], such
-// as one in the file of an older lab.
-const otherKind = "other"
 
 // WarningKinds returns the kinds of the warnings that [Warnings] may return: those
 // about the machine, then those about what was measured.
@@ -97,37 +127,15 @@ func WarningKinds() []string {
 // but their figures count as one.
 func Warnings(run *resultfile.Run) (ws []harness.Warning) {
 	kinds := WarningKinds()
-	for _, w := range assess(tidy(run)).Warnings {
-		if !slices.Contains(kinds, w.Kind) {
-			w.Kind = otherKind
+	for _, kind := range assess(tidy(run), nil).Warnings {
+		for _, w := range kind.Variants {
+			if !slices.Contains(kinds, w.Kind) {
+				w.Kind = otherKind
+			}
+			ws = append(ws, w)
 		}
-		ws = append(ws, w.Warning)
 	}
 	return ws
-}
-
-// experimental returns the warnings of the hardware experiments, each kind once.
-func experimental(run *resultfile.Run) (out []warning) {
-	where := make(map[harness.Warning][]string)
-	for _, f := range findings(run) {
-		for _, w := range f.Warnings {
-			w = readable(w)
-			if where[w] == nil {
-				out = append(out, warning{Warning: w, count: 1})
-			}
-			if !slices.Contains(where[w], f.Name) {
-				where[w] = append(where[w], f.Name)
-			}
-		}
-	}
-	for i, w := range out {
-		names := where[w.Warning]
-		out[i].Where = "experiment " + names[0]
-		if len(names) > 1 {
-			out[i].Where = "experiments " + numfmt.List(names, 4)
-		}
-	}
-	return out
 }
 
 // partial says how far a run got that did not end, or "".
@@ -167,7 +175,7 @@ func (q quality) Headline() string {
 	for _, p := range []struct {
 		n    int
 		noun string
-	}{{len(q.Warnings), "kind"}, {len(q.Skipped), "lock"}, {len(q.Damage), "line"}} {
+	}{{len(q.Warnings), "kind"}, {q.skippedLocks(), "lock"}, {len(q.Damage), "line"}} {
 		if p.n == 0 {
 			continue
 		}

@@ -325,7 +325,7 @@ func TestWriteVerdictWidth(t *testing.T) {
 
 func TestQuality(t *testing.T) {
 	run := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
-	if q := assess(run); !q.Good() {
+	if q := assess(run, nil); !q.Good() {
 		t.Errorf("a clean run: got %+v", q)
 	}
 	for i, r := range run.Results {
@@ -337,15 +337,15 @@ func TestQuality(t *testing.T) {
 	run.Damage = []string{"line 4 is cut short"}
 	run.Manifest.Finished, run.Manifest.Interrupted = time.Time{}, true
 	run.Results = run.Results[:5]
-	q := assess(run)
+	q := assess(run, nil)
 	if q.Good() || len(q.Warnings) != 3 {
 		t.Fatalf("got %+v, want three kinds of warning", q)
 	}
 	if w := q.Warnings[0]; w.Where != "the whole run" || w.Text != "This is a guest." {
 		t.Errorf("first warning is %+v, want that of the whole run", w)
 	}
-	if w := q.Warnings[1]; w.Where != "5 of 5 results" || w.Text != "Steal is 0.5 %." {
-		t.Errorf("second warning is %+v, want steal in 5 of 5", w)
+	if w := q.Warnings[1]; w.Where != "5 of 5 results" || w.Text != "Steal is 2.5 %." {
+		t.Errorf("second warning is %+v, want the middle one of steal in 5 of 5", w)
 	}
 	if want := "Partial run: 2 of 3 rounds complete, 5 of 6 cases measured."; q.Partial != want {
 		t.Errorf("got %q, want %q", q.Partial, want)

@@ -30,12 +30,31 @@ type piece struct {
 // anchor is the address of m in a page, where its definition is.
 func anchor(m *metric.Metric) string { return "metric-" + m.Name }
 
-// Link is the address of what p names, or "".
+// Link is the address of what p names, or "": of its metric, or of the term that it is
+// as the head of a column.
 func (p piece) Link() string {
-	if p.Metric == nil {
+	if p.Metric != nil {
+		return anchor(p.Metric)
+	}
+	switch m, t := explained(p.Text); {
+	case m != nil:
+		return anchor(m)
+	case t != nil:
+		return t.Link()
+	}
+	return ""
+}
+
+// Tip says in short what p names, if that is a metric; a term has its row.
+func (p piece) Tip() string {
+	m := p.Metric
+	if m == nil {
+		m, _ = explained(p.Text)
+	}
+	if m == nil {
 		return ""
 	}
-	return anchor(p.Metric)
+	return m.Doc + " (" + m.Paper + ")"
 }
 
 // sentence says what s is: "Data: metric throughput (acq/s) of results.jsonl, 10

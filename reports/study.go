@@ -14,6 +14,7 @@ import (
 // A study is what the page says of one finding.
 type study struct {
 	ID, Title, Answer string
+	Folded            bool   // its charts stand behind its answer
 	Interrupted       string // "" if the experiment ended
 	Warnings          []harness.Warning
 	Plates            []plate

@@ -55,7 +55,7 @@ func TestStudies(t *testing.T) {
 		`<h3 id="hardware-1-cost">What does an operation cost?</h3>`, `<a href="#hardware-1-cost">`,
 		"Method: It was made up.", "Source: Made up, 2020. Took 3.21s here.", "<li>a made-up note</li>",
 		`<p class="note">Interrupted: `, "The clock of the guest ran at 98 %. Use bare metal.", "In experiment cost.",
-		"<caption>Time of one operation</caption>", `<th scope="row">exchange</th>`, `<th scope="col">alone, ns</th>`,
+		"<caption>Time of one operation</caption>", `<th scope="row">exchange</th>`, `-method">alone, ns</a></th>`,
 		`<td class="words">never</td>`, "<td>0.4 [0.36..0.44]</td>", "numbers: Words only",
 		">-&gt; 0000  f0 0f b1 0a  LOCK CMPXCHGL", "Only in the table: alone.", "Hatched: not measured.",
 	} {
@@ -232,12 +232,12 @@ func TestLargeTables(t *testing.T) {
 func TestQualityOfExperiments(t *testing.T) {
 	run := laboratory()
 	run.Findings[1].Warnings = run.Findings[0].Warnings
-	q := assess(run)
+	q := assess(run, nil)
 	if len(q.Warnings) != 1 || q.Warnings[0].Where != "experiments cost and sharing" || q.Partial != "" {
 		t.Errorf("got %+v, want one warning of both experiments", q)
 	}
 	run.Manifest.Interrupted = true
-	if got, want := assess(run).Partial, "Partial run: it ended after 4 experiments."; got != want {
+	if got, want := assess(run, nil).Partial, "Partial run: it ended after 4 experiments."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -34,6 +34,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	for _, v := range vs {
 		t.gap()
 		t.verdict(v)
+		t.field("changes", strings.Join(firsts(changes(run, v), shownChanges), "; "))
 	}
 	if len(others) > 0 {
 		t.gap()
@@ -47,7 +48,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 		}
 	}
 	t.gap()
-	t.quality(assess(run))
+	t.quality(assess(run, vs))
 	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), nb, " ")); err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
@@ -123,13 +124,16 @@ func (t *textWriter) quality(q quality) {
 	if q.Partial != "" {
 		t.item(q.Partial)
 	}
-	for _, w := range q.Warnings {
-		t.item(fmt.Sprintf("%s In %s. %s", w.Text, w.Where, w.Remedy))
+	for _, w := range q.Top() {
+		t.item(w.Said())
 	}
 	for _, s := range q.Skipped {
-		t.item(s.Lock + " not measured: " + s.Reason)
+		t.item(s.Locks + ": " + s.Reason)
 	}
 	for _, d := range q.Damage {
 		t.item(d)
+	}
+	if n := len(q.Rest()); n > 0 {
+		t.item("The report has " + numfmt.Plural(n, "more kind") + " of warning.")
 	}
 }

@@ -113,16 +113,9 @@ func (v *Verdict) note(c contest, use candidate) {
 }
 
 // disturbed returns how many results of the candidates there are, and how many
-// of them carry a warning. The servers of a remote lock are other processes too,
-// and workers that fill the CPUs wait for them in any case.
+// of them carry a warning that is not usual there.
 func (c contest) disturbed() (all, bad int) {
-	var own []string
-	switch {
-	case c.g.Remote:
-		own = []string{"", "clipped", "others", "pressure"}
-	case c.workers >= c.g.CPUs:
-		own = []string{"pressure"}
-	}
+	own := c.usual()
 	for _, x := range c.pool {
 		for _, r := range x.cell.Rounds {
 			all++

@@ -33,13 +33,14 @@ type layer struct {
 // that is not here fails the test. Tests may use what they like.
 var fileLayers = map[string][]layer{
 	"reports": {
-		{"words", "marks and addresses; where figures come from", []string{"doc.go", "format.go", "slug.go", "source.go", "status.go"}},
+		{"words", "marks, terms and addresses", []string{"doc.go", "format.go", "slug.go", "status.go", "terms.go"}},
+		{"sources", "where figures come from", []string{"source.go"}},
 		{"palette", "colours; what a picture is", []string{"palette.go", "picture.go"}},
 		{"styles", "lettering, scales of colour, pictures inside a page", []string{"heatscale.go", "inline.go", "style.go"}},
 		{"data", "the run in texts of bounded length; its groups, its findings", []string{"faults.go", "finding.go", "group.go", "origin.go", "sheet.go", "tidy.go"}},
 		{"parts", "axes, labels, columns of figures; what a dimension changes", []string{"axes.go", "columns.go", "drift.go", "label.go", "machines.go", "single.go", "sweep.go"}},
-		{"frames", "pictures of a kind; what a chart is", []string{"chart.go", "density.go", "forest.go", "machines_match.go", "multiples.go", "quality.go", "rates.go", "rows.go", "sheet_bars.go", "sheet_curves.go", "sheet_heat.go"}},
-		{"curves", "frames made of frames", []string{"floor.go", "lines.go", "painters.go", "standing.go"}},
+		{"frames", "pictures of a kind; what a chart is; kinds of warnings", []string{"census.go", "chart.go", "density.go", "forest.go", "machines_match.go", "multiples.go", "rates.go", "rows.go", "sheet_bars.go", "sheet_curves.go", "sheet_heat.go"}},
+		{"curves", "frames made of frames; the quality of a run", []string{"floor.go", "lines.go", "painters.go", "quality.go", "standing.go"}},
 		{"effects", "what charts of a dimension share", []string{"effect.go"}},
 		{"charts", "a file each", []string{
 			"chart_best.go", "chart_clients.go", "chart_garbage.go", "chart_handovers.go", "chart_hold.go", "chart_jain.go", "chart_ladder.go",
@@ -48,7 +49,8 @@ var fileLayers = map[string][]layer{
 			"chart_wait.go", "chart_wait_policy.go", "history.go", "machines_charts.go", "machines_overlay.go", "safety_cost.go",
 		}},
 		{"list", "the charts in their order", []string{"suite.go"}},
-		{"sections", "what a page says", []string{"checked.go", "conclusion.go", "glossary.go", "lead.go", "study.go"}},
+		{"reasons", "what was checked; what would change a verdict", []string{"change.go", "checked.go"}},
+		{"sections", "what a page says", []string{"glossary.go", "lead.go", "study.go", "summary.go"}},
 		{"document", "all that a page says; a chart alone", []string{"document.go", "render.go"}},
 		{"composition", "what locks survive; writers of text", []string{"compose_safety.go", "markdown_text.go", "text.go"}},
 		{"composition of all", "the document of a run; pieces of Markdown", []string{"compose.go", "markdown_parts.go"}},

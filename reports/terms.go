@@ -1,0 +1,79 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+
+	"locklab/harness/metric"
+)
+
+// A term says what a column of figures is that is no metric, and how its figures are
+// come by.
+type term struct {
+	Name  string   // of the term, which is the head of a column
+	heads []string // further heads; one that ends in a space is a prefix
+	Doc   string
+}
+
+// terms lists every term, in the order of a page.
+var terms = []term{
+	{"requirement", []string{"situation"}, "how many workers want the lock at once, compared with the processors there are, and for how long they hold it: a degree of contention, at the greatest number of workers that most locks were measured with"},
+	{"lock", []string{"use"}, "the lock to take there, by the rule under \"How it is decided\"; of distributed locks the fastest of those that were seen to survive the most"},
+	{"cost", nil, "what taking the lock once costs: processor time of the program (metric cpu), of distributed locks messages to the servers (metric requests); with the rate and the longest waits that go with it"},
+	{"what it survives", nil, "of a distributed lock: the guarantees that failure scenarios put to the test, with the number of faults; of a local one: the measured windows with contenders, each of which was a test of exclusion too"},
+	{"how sure", nil, "what the rounds prove; \"clear winner\" beyond chance, \"likely winner\" by much and not beyond chance, \"tie\" where others may do as well"},
+	{"what would change it", nil, "the requirement, guarantee or figure by which the same rule would name another lock, computed from this run; the weightiest first"},
+	{"rate", []string{"per second"}, "how often a second the lock was taken, by all workers together (metric throughput); of contended distributed locks how often it passed to another worker (metric handovers); the median of the rounds"},
+	{"workers", nil, "how many workers took the lock; each is a contender with a handle of its own"},
+	{"rounds", nil, "how often the case was measured, each time in a new process; a figure is the median of its rounds"},
+	{"interval", nil, "where the median lies with 95 % confidence, by order statistics of the rounds; there is none with fewer than six"},
+	{"over the leader", []string{"ratio", "× "}, "one rate over another one of the same round; median and order-statistic interval of the rounds, at the level that keeps the chance of any false difference in the table under 5 %"},
+	{"samples", nil, "how many acquisitions were timed"},
+	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},
+	{"kinds of wait", []string{"kinds", "where"}, "where the density of the waits over their logarithm has a peak, with 3 % of them or more"},
+	{"share of a worker", []string{"busiest", "second", "middle", "least"}, "the acquisitions of that worker over those of all, workers sorted by them"},
+	{"share of the least served", []string{"least served quarter", "half", "three quarters", "busiest tenth"}, "the acquisitions of that part of the workers over those of all (Lorenz curve)"},
+	{"gini", nil, "twice the area between the Lorenz curve of the workers' shares and equal shares; 0 is equal"},
+	{"share of the time", []string{"held", "hand-over", "neither"}, "of the measured window: while the lock was held, while it passed from one worker to another, and the rest"},
+	{"at random", nil, "the figure if every owner were drawn uniformly at random"},
+	{"owner log", []string{"round drawn", "handed over", "served in those drawn", "streaks drawn", "longest streak"}, "of the log of owners, which names the worker of each acquisition in bursts of 1024: what of it is drawn"},
+	{"time", nil, "of one operation without contention: the median of the rounds"},
+	{"setting", []string{"hold", "think", "reads", "pin", "clients", "locks", "wait", "gomaxprocs"}, "of the workload: the option of locklab run that the chart compares"},
+	{"windows", []string{"with contenders"}, "measured windows, each of which was a test of its lock too; contenders are two workers or more"},
+	{"acquisitions", nil, "how often the lock was taken in all windows together"},
+	{"round", []string{"times"}, "the round of the run in which a rule was broken, and how often in it"},
+	{"faults", []string{"tries"}, "how often the fault was made, each time in a new try"},
+	{"violations in 1000", []string{"broken in 1000"}, "faults with two holders, a stale write or a token that fell, in 1000"},
+	{"bound", []string{"bound (95 %)"}, "the share of faults that may show a harm all the same: exact (Clopper and Pearson), one-sided, 95 %"},
+	{"window", []string{"window p50", "greatest", "in"}, "how long the harm lasted: the median and the greatest of the faults that showed it"},
+	{"told before", []string{"told before, least"}, "how long before its lock was given away a holder was told, at the least"},
+	{"median wait", nil, "half of the requests got the lock within this time (metric p50)"},
+	{"event", []string{"at", "worker", "token"}, "of one try: when it happened, of which worker, and the fencing token of that acquisition"},
+}
+
+// headMetrics are heads of columns that are a metric under another name.
+var headMetrics = map[string]*metric.Metric{
+	"wait p99": metric.P99,
+	"fairness": metric.Jain,
+	"CPU":      metric.CPU,
+	"requests": metric.Requests,
+	"Jain":     metric.Jain,
+}
+
+// Link is the address of t in a page.
+func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
+
+// explained returns what the head of a column is: a metric, a term, or neither.
+func explained(head string) (*metric.Metric, *term) {
+	if m := headMetrics[head]; m != nil {
+		return m, nil
+	}
+	for i, t := range terms {
+		if t.Name == head || slices.ContainsFunc(t.heads, func(h string) bool {
+			return h == head || strings.HasSuffix(h, " ") && strings.HasPrefix(head, h)
+		}) {
+			return nil, &terms[i]
+		}
+	}
+	return nil, nil
+}
