@@ -27,9 +27,9 @@ func TestWarningsInOrder(t *testing.T) {
 		case turn == 0: // a fifth, half its rate
 			warn(r, "strong", fmt.Sprintf("the host took %d %%", 10+i))
 			r.Ops /= 2
-		case turn == 1: // another fifth, off by a tenth
+		case turn == 1: // another fifth, off by a quarter
 			warn(r, "weak", fmt.Sprintf("%d throttled", i))
-			r.Ops = r.Ops * 9 / 10
+			r.Ops = r.Ops * 3 / 4
 		}
 	}
 	warn(run.Results[12], "strong", "the host took it in other words")

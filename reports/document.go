@@ -19,6 +19,7 @@ type document struct {
 	Origin     string
 	Tokens     []paint
 	Lead       []fragment // the answer in a sentence
+	Stable     string     // how often resampled runs give the same answer
 	Verdicts   []verdict.Verdict
 	Sheet      summary  // of Verdicts
 	Others     summary  // of the workloads beside
@@ -189,9 +190,11 @@ func (doc *document) AuditHead() []string { return auditHead }
 // conclude fills in the verdicts on gs, the groups of run.
 func (doc *document) conclude(run *resultfile.Run, gs []*group) {
 	first, others := verdict.Standing(bare(gs))
-	doc.Verdicts = verdict.JudgeAll(first)
+	var stable verdict.Stability
+	doc.Verdicts, stable = verdict.Weigh(first, said)
+	beside, _ := verdict.Weigh(others, nil)
+	doc.Lead, doc.Stable = lead(doc.Verdicts), stable.String()
 	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)
-	doc.Others = newSummary(run, verdict.JudgeAll(others), doc.Rounds)
-	doc.Lead = lead(doc.Verdicts)
+	doc.Others = newSummary(run, beside, doc.Rounds)
 	doc.Quality = assess(run, doc.Verdicts)
 }
