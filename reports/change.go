@@ -23,7 +23,7 @@ const (
 // the same rule, or the same figures, with another requirement.
 func changes(run *resultfile.Run, v verdict.Verdict) (out []string) {
 	if v.Use == "" {
-		return []string{unsettled(v)}
+		return []string{unsettled(run, v)}
 	}
 	add := func(text string) {
 		if text != "" {
@@ -32,7 +32,9 @@ func changes(run *resultfile.Run, v verdict.Verdict) (out []string) {
 	}
 	if v.Remote() {
 		add(untested(v))
-		add(lesser(v))
+	}
+	add(lesser(v))
+	if v.Remote() {
 		for _, text := range unheld(run, v) {
 			add(text)
 		}
@@ -44,7 +46,7 @@ func changes(run *resultfile.Run, v verdict.Verdict) (out []string) {
 }
 
 // unsettled says what a verdict is missing: rounds, or quiet.
-func unsettled(v verdict.Verdict) string {
+func unsettled(run *resultfile.Run, v verdict.Verdict) string {
 	cells := v.Cells()
 	if len(cells) == 0 {
 		return "measuring a lock that may be recommended"
@@ -58,7 +60,7 @@ func unsettled(v verdict.Verdict) string {
 				break
 			}
 		}
-	})
+	}, run.Manifest.Candidates)
 	have := 0
 	for _, c := range cells {
 		have = max(have, len(c.Rounds))
@@ -184,7 +186,7 @@ func fairer(v verdict.Verdict) string {
 		other := cells[r.Lock].Summary(metric.Jain)
 		return r.Lock != v.Use && other.N > 0 && other.Median >= max(unevenAt, mine.Median+fairerBy)
 	}
-	i := slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && !reference(v, r.Lock) })
+	i := slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && v.Considers(r.Lock) })
 	if i < 0 {
 		i = slices.IndexFunc(v.Rows, even)
 	}
@@ -202,7 +204,7 @@ func fairer(v verdict.Verdict) string {
 // runnerUp says by how much the next lock would have to gain on that of v.
 func runnerUp(v verdict.Verdict) string {
 	for _, r := range v.Rows {
-		if r.Lock == v.Use || slices.Contains(v.Ties, r.Lock) || reference(v, r.Lock) {
+		if r.Lock == v.Use || slices.Contains(v.Ties(), r.Lock) || !v.Considers(r.Lock) {
 			continue
 		}
 		switch lead := ratio(v, v.Use, r.Lock); {
@@ -218,12 +220,12 @@ func runnerUp(v verdict.Verdict) string {
 
 // more says what more rounds would tell.
 func more(v verdict.Verdict) string {
-	if len(v.Ties) == 0 {
+	if len(v.Untold) == 0 {
 		return ""
 	}
 	n := 0
 	for _, c := range v.Cells() {
 		n = max(n, len(c.Rounds))
 	}
-	return fmt.Sprintf("more rounds, which may tell it from %s: %d do not", numfmt.List(v.Ties, 4), n)
+	return fmt.Sprintf("more rounds, which may tell it from %s: %d do not", numfmt.List(v.Untold, 4), n)
 }

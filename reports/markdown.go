@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"locklab/harness/resultfile"
@@ -107,8 +108,8 @@ func (m *markdown) sheet(s summary) {
 			row = append(row, unknown, unknown, unknown, "**"+inlineText(r.Grade)+"** "+inlineText(r.Reason()))
 		} else {
 			use := "**" + inlineText(r.Use) + "**"
-			if len(r.Ties) > 0 {
-				use += "<br>ties: " + inlineText(strings.Join(r.Ties, ", "))
+			if beside := alike(r.Verdict); beside != "" {
+				use += "<br>" + inlineText(beside)
 			}
 			var costs, marks []string
 			for _, c := range r.Cost {
@@ -120,7 +121,7 @@ func (m *markdown) sheet(s summary) {
 			if r.Tested != "" {
 				marks = append(marks, inlineText(r.Tested))
 			}
-			row = append(row, use, strings.Join(costs, "<br>"), strings.Join(marks, "<br>"), "**"+inlineText(r.Grade)+"** "+inlineText(r.Short))
+			row = append(row, use, strings.Join(costs, "<br>"), strings.Join(marks, "<br>"), "**"+inlineText(r.Grade)+"** "+inlineText(strings.Join(slices.DeleteFunc([]string{r.Short, r.Agreed}, func(s string) bool { return s == "" }), "; ")))
 		}
 		var changes []string
 		for _, c := range r.Shown() {
@@ -361,4 +362,19 @@ func (m *markdown) definitions(g glossary) {
 	}
 	m.table(g.MetricsHead(), rows)
 	m.close()
+}
+
+// alike lists the locks that were not shown to be slower than that of v, in words.
+func alike(v verdict.Verdict) string {
+	text := ""
+	if len(v.AsGood) > 0 {
+		text = "as good: " + strings.Join(v.AsGood, ", ")
+	}
+	if len(v.Untold) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "not told apart: " + strings.Join(v.Untold, ", ")
+	}
+	return text
 }

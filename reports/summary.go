@@ -32,6 +32,7 @@ type summaryRow struct {
 	Survives []endured
 	Tested   string   // how much Survives rests on
 	Short    string   // the first part of v.Why
+	Agreed   string   // how many resampled runs name the same lock
 	Changes  []string // the weightiest first
 }
 
@@ -61,7 +62,7 @@ func newSummary(run *resultfile.Run, vs []verdict.Verdict, rounds int) summary {
 	s := summary{Columns: summaryHead}
 	audited := audit(run)
 	for _, v := range vs {
-		row := summaryRow{Verdict: v, Title: strings.TrimSuffix(numfmt.Sentence(v.Situation), "."), Changes: changes(run, v), Short: clause(v.Why)}
+		row := summaryRow{Verdict: v, Title: strings.TrimSuffix(numfmt.Sentence(v.Situation), "."), Changes: changes(run, v), Short: clause(v.Why), Agreed: v.Agreement.String()}
 		if v.Use != "" {
 			row.Cost = costs(v)
 			row.Survives, row.Tested = survives(run, v, audited)

@@ -22,6 +22,12 @@ func (v Verdict) Cells() map[string]*Cell {
 	return out
 }
 
+// Considers reports whether the lock to use might have been the named one, by its
+// status, its tier and its class.
+func (v Verdict) Considers(lock string) bool {
+	return v.about.g != nil && slices.ContainsFunc(v.about.contest().pool, func(c candidate) bool { return c.Lock.Name == lock })
+}
+
 // Metric returns what v ranks by.
 func (v Verdict) Metric() *metric.Metric { return v.about.metric() }
 
