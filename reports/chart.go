@@ -23,8 +23,8 @@ type Chart struct {
 	once bool
 
 	// judged is set for a chart that draws what the verdict says of the main workload:
-	// that workload is drawn, and the verdict is the answer, which considers no
-	// unsound lock.
+	// that workload is drawn, and the verdict is the answer, which names no unsound
+	// lock.
 	judged bool
 
 	// optional is set for a chart that is left out where it has nothing to draw.

@@ -64,8 +64,11 @@ func drawRanking(g *group) picture {
 func (r *ranking) answer() string {
 	v := r.verdict
 	if v.Use == "" {
-		return fmt.Sprintf("With %s there is no verdict: %s; the highest median is that of %s, %s.",
-			r.setting(), strings.TrimPrefix(firstClause(v.Why), "no verdict: "), r.rows[0].s.Lock.Name, r.Rate(r.rows[0].rate.Median))
+		text := fmt.Sprintf("With %s there is no verdict: %s", r.setting(), strings.TrimPrefix(firstClause(v.Why), "no verdict: "))
+		if top := r.top(); top != nil {
+			text += fmt.Sprintf("; the highest median is that of %s, %s", top.s.Lock.Name, r.Rate(top.rate.Median))
+		}
+		return text + "."
 	}
 	text := fmt.Sprintf("With %s the verdict is %s, %s (%s)", r.setting(), v.Use, v.Rate, r.grade())
 	var others []string
@@ -117,17 +120,24 @@ func (r *ranking) against(x *ranked) string {
 // apartFrom reports whether one of the two is faster.
 func apartFrom(r stat.Ratio) bool { return r.Greater() || r.Less() }
 
+// top returns the lock with the highest median of those that are not unsound, or nil.
+func (r *ranking) top() *ranked {
+	for _, x := range r.rows {
+		if !unsound(x.s.Lock.Status) {
+			return x
+		}
+	}
+	return nil
+}
+
 // first says why the lock with the highest median is not the one of the verdict.
 func (r *ranking) first() string {
-	top := r.rows[0]
-	l := top.s.Lock
-	if l.Name == r.verdict.Use || slices.Contains(r.verdict.Ties, l.Name) {
+	top := r.top()
+	if top == nil || top.s.Lock.Name == r.verdict.Use || slices.Contains(r.verdict.Ties, top.s.Lock.Name) {
 		return ""
 	}
 	why := ""
-	switch {
-	case unsound(l.Status):
-		why = "is kept to show a bug"
+	switch l := top.s.Lock; {
 	case l.Traits.Permits > 1:
 		why = fmt.Sprintf("lets in %d at once", l.Traits.Permits)
 	case l.Status == harness.Reference && top != r.peer:
@@ -137,7 +147,7 @@ func (r *ranking) first() string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("; the highest median is that of %s, which %s", l.Name, why)
+	return fmt.Sprintf("; the highest median is that of %s, which %s", top.s.Lock.Name, why)
 }
 
 // firstClause returns s up to the end of its first sentence.

@@ -11,14 +11,17 @@ import (
 func (c *Chart) drawn(g *group) picture {
 	pic := c.draw(g)
 	sound, left := g.sound()
-	if len(left) == 0 || pic.height == 0 || c.judged {
+	if len(left) == 0 || pic.height == 0 {
 		return pic
 	}
 	if sound == nil {
 		pic.answer = "No answer: only locks were measured that are kept to show a bug: " + numfmt.List(left, 4) + "."
 		return pic
 	}
-	pic.answer = c.draw(sound).answer + " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
+	if !c.judged { // a verdict considers none of them
+		pic.answer = c.draw(sound).answer
+	}
+	pic.answer += " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
 	return pic
 }
 
