@@ -23,7 +23,7 @@ func TestWarningsInOrder(t *testing.T) {
 	aside := synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.With(synthetic.Fast("kept", 1e6), func(m *synthetic.Model) { m.Lock.Status = harness.Historical }))
 	for i, r := range run.Results {
 		warn(r, "harmless", "a note on every result") // all, and none is off
-		switch turn := (i/4 + 2*(i%4)) % 5; { // in other rounds of each of the four cases
+		switch turn := (i/4 + 2*(i%4)) % 5; {         // in other rounds of each of the four cases
 		case turn == 0: // a fifth, half its rate
 			warn(r, "strong", fmt.Sprintf("the host took %d %%", 10+i))
 			r.Ops /= 2

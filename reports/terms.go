@@ -54,6 +54,7 @@ var terms = []term{
 // headMetrics are heads of columns that are a metric under another name.
 var headMetrics = map[string]*metric.Metric{
 	"wait p99": metric.P99,
+	"p99 wait": metric.P99,
 	"fairness": metric.Jain,
 	"CPU":      metric.CPU,
 	"requests": metric.Requests,
