@@ -188,6 +188,9 @@ func fairer(v verdict.Verdict) string {
 	}
 	i := slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && v.Considers(r.Lock) })
 	if i < 0 {
+		i = slices.IndexFunc(v.Rows, func(r verdict.Rival) bool { return even(r) && !reference(v, r.Lock) })
+	}
+	if i < 0 {
 		i = slices.IndexFunc(v.Rows, even)
 	}
 	if i < 0 {

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,7 +36,8 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	for _, v := range vs {
 		t.gap()
 		t.verdict(v)
-		t.field("changes", strings.Join(firsts(changes(run, v), shownChanges), "; "))
+		cs := slices.DeleteFunc(changes(run, v), func(c string) bool { return c == lesser(v) }) // "or" says it
+		t.field("changes", strings.Join(firsts(cs, shownChanges), "; "))
 	}
 	if len(others) > 0 {
 		t.gap()
