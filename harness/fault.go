@@ -104,7 +104,8 @@ type FaultResult struct {
 
 	// Tries is how often the fault was made and judged, and Seen in how many of these
 	// each harm was seen. Failed tries, in which the lab could not make the fault,
-	// are not among them.
+	// are not among them, nor Starved ones: there the machine kept the process of a
+	// holder, which nothing had stopped, from running until the next one had entered.
 	//
 	// Together says in how many of them exactly which harms were seen, for any at all. A
 	// file of before does not have it: see Hurt.
@@ -112,6 +113,7 @@ type FaultResult struct {
 	Seen     map[Harm]int `json:"seen,omitempty"`
 	Together []Together   `json:"together,omitempty"`
 	Failed   int          `json:"failed,omitempty"`
+	Starved  int          `json:"starved,omitempty"`
 
 	// Window is for how long the lock was free and not granted, in ns, one of each
 	// try that saw the lock granted again. Margin is by how much a holder that lost
@@ -201,6 +203,7 @@ func (r *FaultResult) Add(s *FaultResult) {
 	}
 	r.Tries += s.Tries
 	r.Failed += s.Failed
+	r.Starved += s.Starved
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
 	seen := make(map[Harm]int, len(r.Seen))

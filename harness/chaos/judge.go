@@ -31,7 +31,13 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	r.Tries = 1
 	r.Seen = make(map[harness.Harm]int)
 	for _, one := range append([]*Subject{s}, s.others...) {
-		b.judgeOne(r, one, n, over)
+		if b.judgeOne(r, one, n, over) {
+			continue
+		}
+		r = b.scenario.result(s.Variant)
+		r.Seed, r.Starved = seed, 1
+		r.Notes = []string{"a try did not count: the machine kept the process of a holder from running until the next one had entered"}
+		return r
 	}
 	if len(r.Seen) > 0 {
 		all := slices.DeleteFunc(slices.Clone(harness.Harms), func(h harness.Harm) bool { return r.Seen[h] == 0 })
@@ -41,10 +47,15 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 }
 
 // judgeOne adds what became of one lock of a try to r: what it did and, if that is worth
-// it and no other was, its history.
-func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) {
+// it and no other was, its history. It reports whether the try counts: not if the machine
+// did not run a holder.
+func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) bool {
 	h, rules := s.until(over), b.rules(s.Variant, over)
+	rules.Starvation = !slices.Contains(r.Expected.Harms, harness.TwoHolders)
 	j := oracle.Judge(h, rules)
+	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
+		return false
+	}
 	one := &harness.FaultResult{Scenario: r.Scenario, Lock: r.Lock, Expected: r.Expected, Seen: make(map[harness.Harm]int)}
 	for _, harm := range j.Harms() {
 		one.Seen[harm] = 1
@@ -72,6 +83,7 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) 
 		one.Window, one.Margin, one.Overlap = times(j)
 	}
 	join(r, one)
+	return true
 }
 
 // spare leaves out of r, which is of s alone, what is no harm of the lock.
