@@ -22,7 +22,7 @@ func fault() *harness.FaultResult {
 		Lock:     harness.Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Status: harness.Recommended, Traits: harness.Traits{Needs: "redis", Fenced: true}},
 		Expected: harness.Expectation{Harms: []harness.Harm{harness.TwoHolders}, Why: "the lease ends"},
 		Skipped:  "no", Seed: 7, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
-		Tries: 20, Seen: map[harness.Harm]int{harness.TwoHolders: 15, harness.TokenFell: 2}, Failed: 1,
+		Tries: 20, Seen: map[harness.Harm]int{harness.TwoHolders: 15, harness.TokenFell: 2}, Failed: 1, Starved: 2,
 		Together: []harness.Together{{Harms: []harness.Harm{harness.TwoHolders}, Tries: 13}, {Harms: []harness.Harm{harness.TwoHolders, harness.TokenFell}, Tries: 2}},
 		Window:   []int64{5, 6}, Margin: []int64{-7}, Overlap: []int64{8},
 		Figures:   []harness.FaultFigure{{Name: "requests", Unit: "1", Values: []float64{1.5, 2}}},
