@@ -157,6 +157,7 @@ type worker struct {
 
 	mu      sync.Mutex // held while it does something
 	remote  harness.Remote
+	key     string // of its lock
 	session harness.Session
 	held    *holding
 	outer   []*holding      // that held is inside of, the first at the front
@@ -224,11 +225,14 @@ func (w *worker) open(o *opening) error {
 	ctx, cancel := context.WithTimeout(w.ctx, opened)
 	defer cancel()
 	if o.With >= 0 {
-		w.remote = w.p.worker(o.With).remote // opened before
+		if err := w.join(o); err != nil {
+			return err
+		}
 	} else {
 		for _, v := range w.p.suite {
 			if v.Name == o.Lock {
 				var err error
+				w.key = o.Key
 				if w.remote, err = v.Remote(ctx, o.endpoint(), o.Key); err != nil {
 					return err
 				}
@@ -241,6 +245,22 @@ func (w *worker) open(o *opening) error {
 	var err error
 	w.session, err = w.remote.Join(ctx, w.id)
 	return err
+}
+
+// join makes w a worker of a client that was opened before, of its lock or, where it can
+// have several, of another one.
+func (w *worker) join(o *opening) error {
+	with := w.p.worker(o.With)
+	w.remote, w.key = with.remote, o.Key
+	if o.Key == with.key || with.remote == nil {
+		return nil
+	}
+	n, ok := with.remote.(harness.Namer)
+	if !ok {
+		return fmt.Errorf("%w: a client of %s has one lock", harness.ErrUsage, o.Lock)
+	}
+	w.remote = n.Named(o.Key)
+	return nil
 }
 
 func (w *worker) close() error {
