@@ -69,7 +69,7 @@ func inaccessible(page string) (out []string) {
 			say("a heading of a table says not of what it is one: %.120s", t)
 		}
 	}
-	for _, want := range []string{`<html lang="en">`, `<main id="content"`, `class="skip" href="#content"`, `<nav aria-label="`, ":focus-visible", "prefers-color-scheme: dark", "@media print", "prefers-contrast", "forced-colors", `name="viewport"`} {
+	for _, want := range []string{`<html lang="en">`, `<main id="content"`, `class="skip" href="#content"`, `<nav aria-label="`, ":focus-visible", "prefers-color-scheme: dark", "@media print", ".scroll { overflow-x: auto; position: relative; }", "prefers-contrast", "forced-colors", `name="viewport"`} {
 		if !strings.Contains(page, want) {
 			say("the page lacks %s", want)
 		}

@@ -1,6 +1,6 @@
 // check applies axe-core to pages in headless Chromium, and checks what axe does
 // not: that a page does not scroll sideways, that a chart is a tab stop only where
-// it scrolls, that folded parts are on paper, and that it asks for nothing over the network.
+// it scrolls, that folded parts are on paper where that is asked for and else are not, and that it asks for nothing over the network.
 //
 //	node check.mjs AXE CHROMIUM PAGE...
 //
@@ -140,6 +140,7 @@ const IDLE = `[...document.querySelectorAll('.scroll')].filter(s => s.clientWidt
   const stop = s.tabIndex >= 0 || [...s.querySelectorAll('[tabindex]')].some(e => e.getClientRects().length > 0);
   return stop !== s.scrollWidth > s.clientWidth;
 }).map(s => s.getAttribute('aria-label'))`;
+const PRINTED = `[...document.querySelectorAll('main details')].filter(d => !d.open && d.getBoundingClientRect().height > 0).length`;
 const HIDDEN = `[...document.querySelectorAll('main details')].filter(d => !d.open).filter(d => {
   const inside = d.querySelector(':scope > :not(summary)');
   return inside && inside.getBoundingClientRect().height === 0;
@@ -197,6 +198,9 @@ async function checkPage(browser, axe, page) {
   }
   await browser.look('light', 1280, 'print');
   await browser.load(url);
+  const printed = await browser.run(PRINTED);
+  if (printed > 0) tell('print', [{ id: 'printed', help: `${printed} folded parts are on paper`, at: ['details'], why: '' }]);
+  await browser.run(`document.querySelector('#print-all').checked = true`);
   const hidden = await browser.run(HIDDEN);
   if (hidden > 0) tell('print', [{ id: 'hidden', help: `${hidden} folded parts are not on paper`, at: ['details'], why: '' }]);
   return { bad, rules };
