@@ -27,7 +27,7 @@ var (
 	chartRE   = regexp.MustCompile(`<div class="scroll"[^>]*tabindex="0"[^>]*>(?:<p [^<]*</p>)?<svg`)
 	tableRE   = regexp.MustCompile(`(?s)<table.*?</table>`)
 	svgTextRE = regexp.MustCompile(`<text[^>]*style="[^"]*fill:var\(--([a-z0-9]+)\)`)
-	figureTag = regexp.MustCompile(`<figure>|<h[34] id|<details><summary>numbers|<p class="doc">[^<]*too many to read here`)
+	figureTag = regexp.MustCompile(`<figure>|<h[234] id|<details><summary>numbers|<p class="doc">[^<]*too many to read here`)
 )
 
 // inaccessible lists what is wrong with a page for readers who do not see it, or

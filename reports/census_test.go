@@ -22,7 +22,9 @@ func TestWarningsInOrder(t *testing.T) {
 	}
 	aside := synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.With(synthetic.Fast("kept", 1e6), func(m *synthetic.Model) { m.Lock.Status = harness.Historical }))
 	for i, r := range run.Results {
-		warn(r, "harmless", "a note on every result") // all, and none is off
+		if i%10 == 3 {
+			warn(r, "harmless", "a note on some results") // that are hardly off
+		}
 		switch turn := (i/4 + 2*(i%4)) % 5; {         // in other rounds of each of the four cases
 		case turn == 0: // a fifth, half its rate
 			warn(r, "strong", fmt.Sprintf("the host took %d %%", 10+i))
@@ -59,7 +61,7 @@ func TestWarningsInOrder(t *testing.T) {
 	}
 	page := pageOf(t, run)
 	open := unfolded(page)
-	for text, shown := range map[string]bool{"throttled": true, "note on every": true, "A guest": false, "in other words": false} {
+	for text, shown := range map[string]bool{"throttled": true, "note on some": true, "A guest": false, "in other words": false} {
 		if strings.Contains(open, text) != shown || !strings.Contains(page, text) {
 			t.Errorf("%q: shown is not %v, or it is not on the page", text, shown)
 		}

@@ -145,6 +145,9 @@ func (doc *document) drawLocks(gs []*group) error {
 func (s section) size() (n int) {
 	for _, f := range s.Figures {
 		n += len(f.SVG)
+		for _, h := range f.Head {
+			n += len(`<th scope="col"><a href="#"></a></th>`) + len(h.Text) + len(h.Link()) + len(h.Tip())
+		}
 		for _, row := range f.Rows {
 			for _, text := range row {
 				n += len(text) + len("<td></td>")
