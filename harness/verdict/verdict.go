@@ -42,6 +42,9 @@ type Verdict struct {
 	Within  string
 	Instead *Choice
 
+	// Agreement is in how many resampled runs Use is the same: see [Weigh].
+	Agreement Agreement
+
 	about Situation
 }
 
@@ -136,7 +139,12 @@ func (v *Verdict) fill(s Situation, use candidate) {
 	v.Unfair = known(use.fair) && use.fair.Hi < unfairBelow
 }
 
-func (s Situation) p99(x candidate) string { return Quoted(x.cell.Waits(), 0.99, s.g.Floor()) }
+func (s Situation) p99(x candidate) string {
+	if s.terse { // to merge the waits of all rounds takes longer than all the rest
+		return numfmt.Unknown
+	}
+	return Quoted(x.cell.Waits(), 0.99, s.g.Floor())
+}
 
 func (s Situation) fairness(x candidate) string {
 	switch {
