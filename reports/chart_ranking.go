@@ -93,7 +93,7 @@ func (r *ranking) grade() string {
 		text = "a tie with " + numfmt.List(v.Ties(), 4)
 	}
 	if v.Within != "" {
-		text += ", among " + v.Within + " that survive as much"
+		text += ", among " + v.Within + map[bool]string{true: " that survive as much", false: " that are not spin locks"}[v.Remote()]
 	}
 	return text
 }
@@ -142,6 +142,8 @@ func (r *ranking) first() string {
 		why = fmt.Sprintf("lets in %d at once", l.Traits.Permits)
 	case l.Status == harness.Reference && top != r.peer:
 		why = "is kept for reference"
+	case r.verdict.Within != "" && !r.verdict.Remote():
+		why = "is a spin lock"
 	case r.verdict.Within != "":
 		why = "was not seen to survive as much"
 	default:

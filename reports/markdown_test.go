@@ -63,7 +63,7 @@ func TestMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	drawn := 0
-	for _, s := range append(doc.Local, doc.Served...) {
+	for _, s := range append(doc.Local, append(doc.Served, section{Figures: doc.Ranked})...) {
 		for _, f := range s.Figures {
 			if f.SVG != "" {
 				drawn++

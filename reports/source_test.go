@@ -166,7 +166,7 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 	}
 	page := regexp.MustCompile(`<a [^>]*>|</a>`).ReplaceAllString(buf.String(), "")
 	m := &markdown{picture: func(string, []byte) error { return nil }, taken: make(map[string]bool)}
-	for _, s := range slices.Concat(doc.Local, doc.Served) {
+	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
 		for i := range s.Figures {
 			if s.Figures[i].pic.height > 0 {
 				s.Figures[i].pic = picture{height: 1, body: func(draw.Canvas) error { return nil }} // to draw them all takes long
@@ -179,7 +179,7 @@ func TestChartsSayWhatTheyDraw(t *testing.T) {
 	}
 	text := m.buf.String()
 	seen := make(map[string]bool)
-	for _, s := range slices.Concat(doc.Local, doc.Served) {
+	for _, s := range slices.Concat(doc.Local, doc.Served, []section{{Figures: doc.Ranked}}) {
 		for _, f := range s.Figures {
 			if f.SVG == "" {
 				continue
