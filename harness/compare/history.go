@@ -31,14 +31,14 @@ type HistoryOptions struct {
 
 // A History is what several runs say about each other, machine by machine.
 type History struct {
-	Sites     []Site
-	Series    []Series
-	Alpha     float64
-	Threshold float64
-	Tests     int     // comparisons of neighbouring runs
-	Level     float64 // confidence of each of their intervals: all hold together with 1 - Alpha
-	Few       int     // a series of fewer runs cannot have a step
-	Warnings  []string
+	Sites    []Site
+	Series   []Series
+	Alpha    float64
+	Margin   float64
+	Tests    int     // comparisons of neighbouring runs
+	Level    float64 // confidence of each of their intervals: all hold together with 1 - Alpha
+	Few      int     // a series of fewer runs cannot have a step
+	Warnings []string
 }
 
 // A Site is a machine with its runs.
@@ -86,7 +86,7 @@ type Point struct {
 	value float64 // what steps are sought in
 }
 
-// A Change is a step of a series that exceeds the threshold.
+// A Change is a step of a series that exceeds the margin.
 type Change struct {
 	At       int          // the first point after it
 	Old, New float64      // the medians of the runs of either level
@@ -129,9 +129,9 @@ func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 	if len(o.Gates) == 0 {
 		o.Gates = Suite[:1]
 	}
-	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Threshold: DefaultThreshold}
+	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: DefaultThreshold}
 	if o.Threshold != nil {
-		h.Threshold = *o.Threshold
+		h.Margin = *o.Threshold
 	}
 	if len(runs) < 2 {
 		return nil, fmt.Errorf("%w: a history takes two runs at least, got %d", harness.ErrUsage, len(runs))
@@ -171,7 +171,7 @@ func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 func distinct(runs []*resultfile.Run) error {
 	for i, a := range runs {
 		for _, b := range runs[:i] {
-			if sameRun(a.Manifest, b.Manifest) {
+			if sameRun(a.Manifest, b.Manifest) && siteKey(a, false) == siteKey(b, false) {
 				return fmt.Errorf("%w: %s and %s are the same run", harness.ErrUsage, b.Dir, a.Dir)
 			}
 		}
@@ -272,14 +272,14 @@ func (h *History) steps(sites int) {
 			}
 		}
 		for i, steps := range stat.Steps(values, alpha) {
-			of[i].change(steps, h.Threshold)
+			of[i].change(steps, h.Margin)
 		}
 	}
 }
 
 // change keeps of the steps those by which s leaves its last level by more than
-// the threshold: of small ones that follow each other, the last counts.
-func (s *Series) change(steps []stat.Step, threshold float64) {
+// the margin: of small ones that follow each other, the last counts.
+func (s *Series) change(steps []stat.Step, margin float64) {
 	values := func(from, to int) (xs []float64) {
 		for _, p := range s.Points[from:to] {
 			xs = append(xs, p.value) // NaN is left out
@@ -299,7 +299,7 @@ func (s *Series) change(steps []stat.Step, threshold float64) {
 		const confidence = 0.95
 		ratio := stat.Unpaired(next, level, confidence)
 		worse := s.Gate.worse(ratio.Median)
-		if math.Abs(worse) <= threshold {
+		if math.Abs(worse) <= margin {
 			continue
 		}
 		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: ratio.Summary, P: step.P, Verdict: Better}

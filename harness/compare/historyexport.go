@@ -59,15 +59,15 @@ func (s *Series) changeAt(i int) *Change {
 // The JSON form of a History.
 type (
 	jsonHistory struct {
-		Outcome   Outcome      `json:"outcome"`
-		Alpha     float64      `json:"alpha"`
-		Threshold float64      `json:"margin"`
-		Tests     int          `json:"comparisons"`
-		Level     float64      `json:"level"`
-		Few       int          `json:"least_runs"`
-		Machines  []jsonSite   `json:"machines"`
-		Warnings  []string     `json:"warnings"`
-		Cases     []jsonSeries `json:"cases"`
+		Outcome  Outcome      `json:"outcome"`
+		Alpha    float64      `json:"alpha"`
+		Margin   float64      `json:"margin"`
+		Tests    int          `json:"comparisons"`
+		Level    float64      `json:"level"`
+		Few      int          `json:"least_runs"`
+		Machines []jsonSite   `json:"machines"`
+		Warnings []string     `json:"warnings"`
+		Cases    []jsonSeries `json:"cases"`
 	}
 	jsonSite struct {
 		Name    string      `json:"name"`
@@ -117,7 +117,7 @@ type (
 // is infinite, is null.
 func (h *History) WriteJSON(out io.Writer) error {
 	j := jsonHistory{
-		Outcome: h.Outcome(), Alpha: h.Alpha, Threshold: h.Threshold, Tests: h.Tests, Level: h.Level, Few: h.Few,
+		Outcome: h.Outcome(), Alpha: h.Alpha, Margin: h.Margin, Tests: h.Tests, Level: h.Level, Few: h.Few,
 		Machines: []jsonSite{}, Warnings: append([]string{}, h.Warnings...), Cases: []jsonSeries{},
 	}
 	for _, s := range h.Sites {

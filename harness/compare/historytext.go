@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/stat"
 	"locklab/internal/numfmt"
 )
 
@@ -26,7 +25,7 @@ func (h *History) WriteText(out io.Writer, width int, all bool) error {
 	t.buf.WriteByte('\n')
 	t.item("", h.Headline())
 	for _, s := range h.Series {
-		for _, line := range s.findings(h) {
+		for _, line := range s.Findings(h) {
 			t.item("  - ", line)
 		}
 	}
@@ -88,29 +87,14 @@ func (h *History) table(t *textWriter) {
 			last = group
 			cells = append(cells, nil, []string{s.Gate.Name() + ", " + plain(row.axes()), "workers", "machine", "runs", "level", "least", "most", "newest", ""})
 		}
-		level, least, most := s.Level()
+		levels := s.Levels()
+		l := levels[len(levels)-1]
 		newest := s.Points[len(s.Points)-1]
 		line := []string{"  " + plain(s.Lock.Name), fmt.Sprint(s.Workload.Workers), plain(h.Sites[s.Site].Name), fmt.Sprint(s.Figures()),
-			s.figure(level, s.Figures()), s.figure(least, s.Figures()), s.figure(most, s.Figures()), s.figureOf(newest), string(s.Verdict)}
+			s.figure(l.Median, l.Runs), s.figure(l.Least, l.Runs), s.figure(l.Most, l.Runs), s.Figure(newest), string(s.Verdict)}
 		cells = append(cells, line)
 	}
 	t.table(cells)
-}
-
-// Level returns the median of the runs since the last change, the least and the
-// greatest of them.
-func (s *Series) Level() (median, least, most float64) {
-	levels := s.levels()
-	var xs []float64
-	for _, p := range s.Points[levels[len(levels)-2]:] {
-		if p.N > 0 {
-			xs = append(xs, p.value)
-		}
-	}
-	if len(xs) == 0 {
-		return stat.Median(nil), stat.Median(nil), stat.Median(nil)
-	}
-	return stat.Median(xs), slices.Min(xs), slices.Max(xs)
 }
 
 func (s *Series) figure(v float64, n int) string {
@@ -120,8 +104,8 @@ func (s *Series) figure(v float64, n int) string {
 	return numfmt.Plain(s.Gate.Format(v))
 }
 
-// figureOf formats the figure of a run.
-func (s *Series) figureOf(p Point) string {
+// Figure formats the figure of a run.
+func (s *Series) Figure(p Point) string {
 	if p.Broke {
 		return "violated"
 	}
@@ -131,7 +115,7 @@ func (s *Series) figureOf(p Point) string {
 // Notable reports whether s has more to say than its verdict.
 func (s *Series) Notable() bool {
 	return len(s.Changes) > 0 || slices.ContainsFunc(s.Points, func(p Point) bool { return p.Off != "" || p.Broke }) ||
-		s.Verdict == FewRuns && slices.ContainsFunc(s.Points, func(p Point) bool { return p.Verdict.changed() })
+		s.Verdict == FewRuns && slices.ContainsFunc(s.Points, func(p Point) bool { return p.Verdict.Changed() })
 }
 
 // title names s.
@@ -147,7 +131,7 @@ func (s *Series) title(h *History) string {
 func (s *Series) lines(h *History) [][]string {
 	out := [][]string{{"  run", "commit", "median", "interval", "to the run before", "interval", "p", ""}}
 	for i, p := range s.Points {
-		line := []string{fmt.Sprintf("  %d", i+1), h.Sites[s.Site].Runs[i].Commit(), s.figureOf(p), unknown, unknown, unknown, unknown, s.mark(i)}
+		line := []string{fmt.Sprintf("  %d", i+1), h.Sites[s.Site].Runs[i].Commit(), s.Figure(p), unknown, unknown, unknown, unknown, s.Mark(i)}
 		if p.N > 0 {
 			line[3] = s.figure(p.Lo, p.N) + "–" + s.figure(p.Hi, p.N)
 		}
@@ -159,8 +143,8 @@ func (s *Series) lines(h *History) [][]string {
 	return out
 }
 
-// mark says what is said of point i.
-func (s *Series) mark(i int) string {
+// Mark says what there is to say of point i, or nothing.
+func (s *Series) Mark(i int) string {
 	var parts []string
 	for _, c := range s.Changes {
 		if c.At == i {
@@ -183,8 +167,8 @@ func (s *Series) mark(i int) string {
 	return strings.Join(parts, "; ")
 }
 
-// findings say what is to be known of s, each in a sentence.
-func (s *Series) findings(h *History) (out []string) {
+// Findings say what is to be known of s, each in a sentence.
+func (s *Series) Findings(h *History) (out []string) {
 	site := h.Sites[s.Site]
 	for _, c := range s.Changes {
 		v := site.Runs[c.At]
@@ -201,9 +185,9 @@ func (s *Series) findings(h *History) (out []string) {
 	for i, p := range s.Points {
 		switch {
 		case p.Off != "":
-			_, least, most := s.levelAround(i)
+			least, most := s.othersOf(i)
 			out = append(out, fmt.Sprintf("%s: run %d (%s) is %s: %s, the others of its level %s to %s", s.title(h), i+1, site.Runs[i].Commit(), p.Off,
-				s.figureOf(p), s.figure(least, 1), s.figure(most, 1)))
+				s.Figure(p), s.figure(least, 1), s.figure(most, 1)))
 		case p.Broke, p.Missing:
 			out = append(out, fmt.Sprintf("%s: %s", s.title(h), p.Gap))
 		}
@@ -211,25 +195,8 @@ func (s *Series) findings(h *History) (out []string) {
 	return out
 }
 
-// levelAround returns the median, the least and the greatest of the other points of
-// the level of point i.
-func (s *Series) levelAround(i int) (median, least, most float64) {
-	levels := s.levels()
-	l := 0
-	for levels[l+1] <= i {
-		l++
-	}
-	var xs []float64
-	for k := levels[l]; k < levels[l+1]; k++ {
-		if k != i && s.Points[k].N > 0 {
-			xs = append(xs, s.Points[k].value)
-		}
-	}
-	return stat.Median(xs), slices.Min(xs), slices.Max(xs)
-}
-
-// historyVerdicts are those on a series, the worst first.
-var historyVerdicts = []Verdict{Regressed, OffRun, Unmeasured, FewRuns, Better, Steady, Same, NotWorse, OneRun, Expected}
+// SeriesVerdicts are those on a series, the worst first.
+var SeriesVerdicts = []Verdict{Regressed, OffRun, Unmeasured, FewRuns, Better, Steady, Same, NotWorse, OneRun, Expected}
 
 // Headline sums h up.
 func (h *History) Headline() string {
@@ -243,7 +210,7 @@ func (h *History) Headline() string {
 		}
 	}
 	var parts []string
-	for _, v := range historyVerdicts {
+	for _, v := range SeriesVerdicts {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
@@ -263,13 +230,13 @@ func (h *History) Remarks() (out []string) {
 	out = append(out, fmt.Sprintf("A change is a step that stays: the runs after it against the runs before, by ranks, if under %g of all orders of the runs of a machine part any case as clearly "+
 		"and the ratio of the two levels exceeds %s. It takes %s of a machine, and says that the figures moved, not why. "+
 		"Runs of different days differ by more than the code; that two neighbours do (Mann-Whitney test over the rounds, Holm's correction for %s; intervals %s each) is no change yet.",
-		h.Alpha, share(h.Threshold), numfmt.Plural(h.Few, "run"), numfmt.Plural(h.Tests, "comparison"), share(h.Level)))
+		h.Alpha, share(h.Margin), numfmt.Plural(h.Few, "run"), numfmt.Plural(h.Tests, "comparison"), share(h.Level)))
 	has := func(v Verdict) bool {
 		return slices.ContainsFunc(h.Series, func(s Series) bool { return s.Verdict == v })
 	}
 	if has(FewRuns) {
 		out = append(out, fmt.Sprintf("Too few runs: neighbours differ, or their rounds leave room for more than %s, and with under %s a step cannot be told from an off day. "+
-			"'locklab compare --interleave OLD NEW' tells two builds apart in one evening.", share(h.Threshold), numfmt.Plural(h.Few, "run")))
+			"'locklab compare --interleave OLD NEW' tells two builds apart in one evening.", share(h.Margin), numfmt.Plural(h.Few, "run")))
 	}
 	if has(OffRun) {
 		out = append(out, "Newest run is off: it may be a bad day or the first run of a step. Measure once more.")

@@ -60,7 +60,7 @@ func (c *comparisons) add(h *History, site int, runs []*resultfile.Run, o Histor
 
 // run makes the comparisons, with one correction for all of them.
 func (c *comparisons) run(h *History) {
-	c.Alpha, c.Threshold = h.Alpha, h.Threshold
+	c.Alpha, c.Threshold = h.Alpha, h.Margin
 	c.test(c.tests)
 	h.Tests, h.Level = c.Tests, c.Level
 	for i, at := range c.of {
@@ -201,63 +201,96 @@ func (s *Series) shortVerdict() Verdict {
 	return v
 }
 
-// levels returns where the levels of s begin, and its end.
-func (s *Series) levels() []int {
-	out := []int{0}
-	for _, c := range s.Changes {
-		out = append(out, c.At)
-	}
-	return append(out, len(s.Points))
+// A Level is the runs of a series between two changes.
+type Level struct {
+	From, To            int     // points, the last excluded
+	Runs                int     // that have a figure
+	Median, Least, Most float64 // runs that stand alone are neither least nor most
+	at                  []int   // those points
 }
 
-// findOff marks the points that stand alone: further than the threshold outside
+// Levels returns the levels of s, one at least.
+func (s *Series) Levels() (out []Level) {
+	from := 0
+	for i := range len(s.Changes) + 1 {
+		to := len(s.Points)
+		if i < len(s.Changes) {
+			to = s.Changes[i].At
+		}
+		l := Level{From: from, To: to}
+		var xs, together []float64
+		for k, p := range s.Points[from:to] {
+			if p.N == 0 {
+				continue
+			}
+			l.at, xs = append(l.at, from+k), append(xs, p.value)
+			if p.Off == "" {
+				together = append(together, p.value)
+			}
+		}
+		l.Runs, l.Median = len(xs), stat.Median(xs)
+		if len(together) > 0 {
+			l.Least, l.Most = slices.Min(together), slices.Max(together)
+		}
+		out, from = append(out, l), to
+	}
+	return out
+}
+
+// findOff marks the points that stand alone: further than the margin outside
 // the range of all others of their level, two at least, and apart from both
 // neighbours by their rounds. The newest has one neighbour, and is marked only
 // where there are enough runs to call the others a level. The first is not: before
 // it there may have been another one.
 func (s *Series) findOff(h *History) {
-	levels := s.levels()
-	for l := range levels[1:] {
-		var at []int
-		for i := levels[l]; i < levels[l+1]; i++ {
-			if s.Points[i].N > 0 {
-				at = append(at, i)
-			}
-		}
+	for _, l := range s.Levels() {
+		at := l.at
 		for k, i := range at {
 			newest := i == len(s.Points)-1
 			if len(at) < 3 || k == 0 || newest && s.Figures() < h.Few || !newest && k == len(at)-1 {
 				continue
 			}
-			if !s.Points[i].Verdict.changed() || !newest && !s.Points[at[k+1]].Verdict.changed() {
+			if !s.Points[i].Verdict.Changed() || !newest && !s.Points[at[k+1]].Verdict.Changed() {
 				continue
 			}
-			s.Points[i].Off = s.offFrom(i, at, h.Threshold)
+			s.Points[i].Off = s.offFrom(i, h.Margin)
 		}
 	}
 }
 
-// offFrom says whether point i is outside the range of the others of at.
-func (s *Series) offFrom(i int, at []int, threshold float64) Verdict {
-	var others []float64
-	for _, k := range at {
-		if k != i {
-			others = append(others, s.Points[k].value)
+// othersOf returns the least and the greatest of the other runs of the level of
+// point i.
+func (s *Series) othersOf(i int) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, l := range s.Levels() {
+		if !slices.Contains(l.at, i) {
+			continue
+		}
+		for _, k := range l.at {
+			if k != i {
+				least, most = min(least, s.Points[k].value), max(most, s.Points[k].value)
+			}
 		}
 	}
-	value, lo, hi := s.Points[i].value, slices.Min(others), slices.Max(others)
+	return least, most
+}
+
+// offFrom says whether point i is outside the range of the others of its level.
+func (s *Series) offFrom(i int, margin float64) Verdict {
+	value := s.Points[i].value
+	lo, hi := s.othersOf(i)
 	worse := func(to float64) float64 { return s.Gate.worse(value / to) }
 	switch {
-	case min(worse(lo), worse(hi)) > threshold:
+	case min(worse(lo), worse(hi)) > margin:
 		return OffWorse
-	case max(worse(lo), worse(hi)) < -threshold:
+	case max(worse(lo), worse(hi)) < -margin:
 		return OffBest
 	}
 	return ""
 }
 
-// changed reports whether two runs differ by more than the threshold, beyond doubt.
-func (v Verdict) changed() bool { return v == Regressed || v == Better }
+// Changed reports whether two runs differ by more than the margin, beyond doubt.
+func (v Verdict) Changed() bool { return v == Regressed || v == Better }
 
 // historyWarnings says what makes runs hard to compare.
 func historyWarnings(h *History, runs []*resultfile.Run) (out []string) {
