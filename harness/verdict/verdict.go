@@ -41,6 +41,9 @@ type Verdict struct {
 	Within  string
 	Instead *Choice
 
+	// Agreement is in how many resampled runs Use is the same: see [Weigh].
+	Agreement Agreement
+
 	about Situation
 }
 
@@ -333,7 +336,12 @@ func (v *Verdict) fill(s Situation, use candidate) {
 	v.Unfair = v.Jain != numfmt.Unknown && use.jain < unfairBelow
 }
 
-func (s Situation) p99(x candidate) string { return Quoted(x.cell.Waits(), 0.99, s.g.Floor()) }
+func (s Situation) p99(x candidate) string {
+	if s.terse { // to merge the waits of all rounds takes longer than all the rest
+		return numfmt.Unknown
+	}
+	return Quoted(x.cell.Waits(), 0.99, s.g.Floor())
+}
 
 func (s Situation) fairness(x candidate) string {
 	if j := x.cell.Summary(metric.Jain); j.N > 0 {
