@@ -326,3 +326,25 @@ func TestGoldenHistory(t *testing.T) {
 		t.Errorf("outcome %q, %d machines, %d cases, %d lines", back.Outcome, len(back.Machines), len(back.Cases), len(lines))
 	}
 }
+
+// TestTogether: where most cases change at once, a warning says so.
+func TestTogether(t *testing.T) {
+	for slowed, want := range map[int]bool{1: false, 3: true} {
+		var runs []*resultfile.Run
+		for n := range 12 {
+			locks := make(map[string]float64)
+			for i := range 4 {
+				rate := 1e6 * float64(i+1) * (1 + 0.001*float64((n*(i+5))%7))
+				if n >= 6 && i < slowed {
+					rate *= 0.7
+				}
+				locks[string(rune('a'+i))] = rate
+			}
+			runs = append(runs, day("a", n+1, locks))
+		}
+		text := strings.Join(over(t, runs, HistoryOptions{}).Warnings, "\n")
+		if got := strings.Contains(text, "3 of the 4 cases on a changed at run 7"); got != want {
+			t.Errorf("%d of 4 cases slowed: warned %v, want %v: %q", slowed, got, want, text)
+		}
+	}
+}

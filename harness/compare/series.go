@@ -308,9 +308,33 @@ func historyWarnings(h *History, runs []*resultfile.Run) (out []string) {
 			}
 		}
 	}
+	out = append(out, h.together()...)
 	for _, r := range runs {
 		if n := len(r.Damage); n > 0 {
 			out = append(out, fmt.Sprintf("%s has lines that cannot be read: %d", plain(r.Dir), n))
+		}
+	}
+	return out
+}
+
+// together says at which run most cases of a machine changed: then it may be the
+// machine. Of fewer than four cases that says nothing.
+func (h *History) together() (out []string) {
+	for i, site := range h.Sites {
+		cases, at := 0, make([]int, len(site.Runs))
+		for _, s := range h.Series {
+			if s.Site != i {
+				continue
+			}
+			cases++
+			for _, c := range s.Changes {
+				at[c.At]++
+			}
+		}
+		for k, n := range at {
+			if cases >= 4 && 2*n > cases {
+				out = append(out, fmt.Sprintf("%d of the %d cases on %s changed at run %d: that may be the machine, not the code", n, cases, plain(site.Name), k+1))
+			}
 		}
 	}
 	return out
