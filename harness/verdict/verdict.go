@@ -20,6 +20,7 @@ type Verdict struct {
 	Setting   string // "64 workers on 2 CPUs, hold=100ns"
 	Use       string // "" if there is no verdict
 	Doc       string // what that lock is
+	Leader    string // the lock with the highest median of those considered for Use; "" if there is none
 	Ties      []string
 	Grade     string // how sure, in a word or two
 	Rate      string // median and spread
@@ -188,6 +189,7 @@ func judge(s Situation) Verdict {
 	if c.pool[0].Lock.Status == harness.Reference {
 		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
 	}
+	v.Leader = c.pool[0].Lock.Name
 	f := c.rank()
 	if v.Why = c.undecided(); v.Why != "" {
 		v.Rows = c.rows(candidate{})
