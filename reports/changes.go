@@ -89,7 +89,7 @@ func drawChanges(h *compare.History, ss []*compare.Series, answer string) pictur
 	if n := len(h.Sites); n > 1 {
 		columns = min(n, 4)
 	}
-	rows := placed(frames, columns)
+	rows := changesRows(frames, columns)
 	p := picture{answer: answer, height: vg.Length(len(rows))*changesStep + 4, numbers: changesTable(h, ss)}
 	for _, s := range ss {
 		if !slices.Contains(p.data.metrics, s.Gate.Metric) {
@@ -128,8 +128,8 @@ func absent(b draw.Canvas, h *compare.History, row []*changesFrame, i int) {
 	}
 }
 
-// placed puts frames into rows: a machine has its column, if there is one for each.
-func placed(frames []*changesFrame, columns int) (rows [][]*changesFrame) {
+// changesRows puts frames into rows: a machine has its column, if there is one for each.
+func changesRows(frames []*changesFrame, columns int) (rows [][]*changesFrame) {
 	if len(frames) == 0 || !frames[0].machine {
 		for part := range slices.Chunk(frames, columns) {
 			rows = append(rows, part)

@@ -70,7 +70,7 @@ func TestHistoryPage(t *testing.T) {
 func TestFramesApart(t *testing.T) {
 	h := historyOf(t, synthetic.TwoMachines())
 	first, _ := notable(h)
-	for _, row := range placed(changesFrames(h, first), 2) {
+	for _, row := range changesRows(changesFrames(h, first), 2) {
 		span := 0.0
 		for at, f := range row {
 			if f == nil {
