@@ -247,22 +247,6 @@ func (w *worker) open(o *opening) error {
 	return err
 }
 
-// join makes w a worker of a client that was opened before, of its lock or, where it can
-// have several, of another one.
-func (w *worker) join(o *opening) error {
-	with := w.p.worker(o.With)
-	w.remote, w.key = with.remote, o.Key
-	if o.Key == with.key || with.remote == nil {
-		return nil
-	}
-	n, ok := with.remote.(harness.Namer)
-	if !ok {
-		return fmt.Errorf("%w: a client of %s has one lock", harness.ErrUsage, o.Lock)
-	}
-	w.remote = n.Named(o.Key)
-	return nil
-}
-
 func (w *worker) close() error {
 	if w.session == nil {
 		return nil

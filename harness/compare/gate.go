@@ -29,6 +29,7 @@ var Suite = []*Gate{
 	{metric.HandoverWaitP99, numfmt.Nanos},
 	{metric.TurnRoundTrips, numfmt.Number},
 	{metric.Jain, numfmt.Percent},
+	{metric.WindowJain, numfmt.Percent},
 	{metric.CPU, numfmt.Nanos},
 	{metric.Requests, numfmt.Number},
 	{metric.Notifications, numfmt.Number},
@@ -44,6 +45,15 @@ func (g *Gate) worse(ratio stat.Ratio) stat.Ratio {
 		return ratio
 	}
 	return ratio.Inverse()
+}
+
+// excess returns by how much value is worse than old, a share: less than 0 is for the
+// better.
+func (g *Gate) excess(value, old float64) float64 {
+	if g.Metric.Better == metric.Lower {
+		return value/old - 1
+	}
+	return old/value - 1
 }
 
 // Validate returns one error that joins every mistake in gs, or nil.
