@@ -15,6 +15,10 @@ type Endpoint struct {
 	// five masters is five lists of one.
 	Addrs [][]string
 
+	// PIDs are the processes of the servers, in the order of Addrs, if the lab started
+	// them on this machine; nil of others.
+	PIDs []int
+
 	Username string      `json:"-"` // never written to a file
 	Password string      `json:"-"` // never written to a file
 	TLS      *tls.Config `json:"-"` // nil for plain TCP

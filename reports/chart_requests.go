@@ -258,8 +258,9 @@ func crossing(ws []int, over []float64) (at float64, index int) {
 
 func wireTable(g *group, herds []herd) table {
 	trips := g.inTrips(metric.TurnRoundTrips, metric.HandoverRoundTrips)
+	served := g.known(metric.ServerCPU, metric.ServerMemory, metric.Connections)
 	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), byUnit(metric.Requests), titles("interval"),
-		byUnit(metric.Notifications), titles("interval", "dearer than the queue"), byName(trips...))}
+		byUnit(metric.Notifications), titles("interval", "dearer than the queue"), byUnit(served...), byName(trips...))}
 	for _, s := range g.series {
 		dearer := unknown
 		for _, h := range herds {
@@ -278,7 +279,7 @@ func wireTable(g *group, herds []herd) table {
 				row = append(row, cellText(m, v), interval(v, numfmt.Number))
 			}
 			row = append(row, dearer)
-			for _, m := range trips {
+			for _, m := range slices.Concat(served, trips) {
 				row = append(row, cellText(m, c.Summary(m)))
 			}
 			t.rows = append(t.rows, row)
