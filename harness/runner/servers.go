@@ -145,9 +145,10 @@ func (m *serverMeter) cost() *harness.ServerCost {
 	return c
 }
 
-// grown returns by how much a figure has, nil if one of the two is not known.
+// grown returns by how much a figure has, nil if one of the two is not known, or if
+// others have given up more meanwhile than the lock took.
 func grown(before, after int64) *int64 {
-	if before < 0 || after < 0 {
+	if before < 0 || after < before {
 		return nil
 	}
 	d := after - before
