@@ -3,6 +3,7 @@
 GO      ?= go
 BUILD   := build
 REPORT  ?= $(BUILD)/report
+FULL    ?= $(BUILD)/report-full
 CHAOS   ?= $(BUILD)/chaos
 BUDGET  ?= 4m30s
 COUNT   ?= 1
@@ -36,7 +37,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report chaos test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-locktest lint golden graph module clean
+.PHONY: help build report report-full chaos test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +49,11 @@ report: ## install what is missing, measure every lock on real servers, a minute
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
+
+report-full: ## measure all locks, at every number of workers, in windows of full length (an hour and a half); interrupted, it goes on the next time
+	scripts/deps redis zookeeper curator
+	$(MAKE) --no-print-directory build
+	$(BUILD)/locklab run --locks all,-broken --hardware --chaos --out $(FULL) $(if $(wildcard $(FULL)/manifest.json),--resume)
 
 chaos: ## try every failure scenario on every lock, with real servers (hours), into build/chaos; interrupted, it goes on the next time. TRIES=n
 	scripts/deps redis zookeeper curator
