@@ -239,7 +239,7 @@ func TestSchemaIsWhole(t *testing.T) {
 		of    reflect.Type
 		extra []string // fields of the line that the type does not write itself
 	}{
-		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners"}},
+		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices"}},
 		"experiment": {reflect.TypeFor[harness.Finding](), []string{"schema", "kind"}},
 		"sample":     {reflect.TypeFor[harness.Sample](), []string{"schema", "kind"}},
 		"lock":       {of: reflect.TypeFor[harness.Lock]()},

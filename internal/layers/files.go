@@ -37,7 +37,7 @@ var fileLayers = map[string][]layer{
 		{"palette", "colours; what a picture is", []string{"palette.go", "picture.go"}},
 		{"styles", "lettering, scales of colour, pictures inside a page", []string{"heatscale.go", "inline.go", "style.go"}},
 		{"data", "the run in texts of bounded length; its groups, its findings", []string{"faults.go", "finding.go", "group.go", "origin.go", "sheet.go", "tidy.go"}},
-		{"parts", "axes, labels, columns of figures; what a dimension changes", []string{"axes.go", "columns.go", "drift.go", "label.go", "machines.go", "single.go", "sweep.go"}},
+		{"parts", "axes, labels, columns of figures; what a dimension changes", []string{"axes.go", "columns.go", "drift.go", "fairness.go", "label.go", "machines.go", "single.go", "sweep.go"}},
 		{"frames", "pictures of a kind; what a chart is", []string{"chart.go", "density.go", "forest.go", "machines_match.go", "multiples.go", "quality.go", "ranking.go", "rates.go", "rows.go", "sheet_bars.go", "sheet_curves.go", "sheet_heat.go"}},
 		{"curves", "frames made of frames", []string{"floor.go", "lines.go", "painters.go", "ranking_draw.go", "standing.go"}},
 		{"effects", "what charts of a dimension share", []string{"effect.go"}},
