@@ -110,6 +110,7 @@ func records(t *testing.T) (lines [][]byte) {
 	fault := new(harness.FaultResult)
 	fill(reflect.ValueOf(fault).Elem())
 	fault.Lock.Status, fault.Tests, fault.Expected.Harms, fault.Aims[0].Quantile = harness.Reference, harness.Guarantees, harness.Harms, 0.5
+	fault.Together[0].Harms = harness.Harms
 	fault.Seen = make(map[harness.Harm]int)
 	for i, h := range harness.Harms {
 		fault.Seen[h] = i
