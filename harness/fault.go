@@ -100,10 +100,12 @@ type FaultResult struct {
 
 	// Tries is how often the fault was made and judged, and Seen in how many of these
 	// each harm was seen. Failed tries, in which the lab could not make the fault,
-	// are not among them.
-	Tries  int          `json:"tries"`
-	Seen   map[Harm]int `json:"seen,omitempty"`
-	Failed int          `json:"failed,omitempty"`
+	// are not among them, nor Starved ones: there the machine kept the process of a
+	// holder, which nothing had stopped, from running until the next one had entered.
+	Tries   int          `json:"tries"`
+	Seen    map[Harm]int `json:"seen,omitempty"`
+	Failed  int          `json:"failed,omitempty"`
+	Starved int          `json:"starved,omitempty"`
 
 	// Window is for how long the lock was free and not granted, in ns, one of each
 	// try that saw the lock granted again. Margin is by how much a holder that lost
@@ -159,6 +161,7 @@ func (r *FaultResult) Add(s *FaultResult) {
 	}
 	r.Tries += s.Tries
 	r.Failed += s.Failed
+	r.Starved += s.Starved
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
 	seen := make(map[Harm]int, len(r.Seen))

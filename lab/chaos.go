@@ -40,9 +40,9 @@ type chaosRun struct {
 	out             string // directory; "" only prints
 	resume, replace bool
 
-	file    *resultfile.Writer        // nil only prints
-	results []*harness.FaultResult    // of this run and of what it resumes
-	done    map[string]map[string]int // tries made before: scenario, lock
+	file    *resultfile.Writer                         // nil only prints
+	results []*harness.FaultResult                     // of this run and of what it resumes
+	done    map[string]map[string]*harness.FaultResult // of tries made before: scenario, lock
 }
 
 func (p *Program) chaosCommand() *cobra.Command {
@@ -119,7 +119,13 @@ func (c *chaosRun) plan() (*chaos.Plan, error) {
 }
 
 // before returns how many tries of a scenario an interrupted run has made.
-func (c *chaosRun) before(scenario, lock string) int { return c.done[scenario][lock] }
+func (c *chaosRun) before(scenario, lock string) (count, all int) {
+	r := c.done[scenario][lock]
+	if r == nil {
+		return 0, 0
+	}
+	return r.Tries + r.Failed, r.Tries + r.Failed + r.Starved
+}
 
 // open starts the directory, or goes on with it.
 func (c *chaosRun) open() error {
@@ -155,12 +161,12 @@ func (c *chaosRun) open() error {
 
 // goOn takes over what an earlier run has tried.
 func (c *chaosRun) goOn(earlier *resultfile.Run) {
-	c.done = make(map[string]map[string]int)
+	c.done = make(map[string]map[string]*harness.FaultResult)
 	for _, r := range earlier.Faults {
 		if c.done[r.Scenario] == nil {
-			c.done[r.Scenario] = make(map[string]int)
+			c.done[r.Scenario] = make(map[string]*harness.FaultResult)
 		}
-		c.done[r.Scenario][r.Lock.Name] = r.Tries + r.Failed
+		c.done[r.Scenario][r.Lock.Name] = r
 		c.results = append(c.results, r)
 	}
 }

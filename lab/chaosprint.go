@@ -46,7 +46,7 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 	}
 	for _, r := range rows {
 		printAims(out, r)
-		if r.Verdict == survival.NotTested || r.Verdict != survival.Refuted && r.Fault.Failed == 0 {
+		if r.Verdict == survival.NotTested || r.Verdict != survival.Refuted && r.Fault.Failed+r.Fault.Starved == 0 {
 			continue
 		}
 		if len(r.Unexpected) > 0 {
@@ -54,6 +54,9 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 		}
 		if r.Fault.Failed > 0 {
 			fmt.Fprintf(out, "%s: the fault could not be made in %s\n", r.Fault.Lock.Name, tries(r.Fault.Failed)+" more")
+		}
+		if n := r.Fault.Starved; n > 0 {
+			fmt.Fprintf(out, "%s: %s did not count, because the machine kept a holder from running\n", r.Fault.Lock.Name, tries(n)+" more")
 		}
 		for _, note := range r.Fault.Notes {
 			fmt.Fprintf(out, "  %s\n", note)

@@ -18,6 +18,7 @@ type document struct {
 	Origin     string
 	Tokens     []paint
 	Lead       []fragment // the answer in a sentence
+	Stable     string     // how often resampled runs give the same answer
 	Verdicts   []verdict.Verdict
 	Others     []verdict.Verdict // of the workloads beside
 	Columns    []column
@@ -198,6 +199,8 @@ func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns
 // conclude fills in the verdicts on gs, the groups of a run.
 func (doc *document) conclude(gs []*group) {
 	first, others := verdict.Standing(bare(gs))
-	doc.Verdicts, doc.Others, doc.Columns = verdict.JudgeAll(first), verdict.JudgeAll(others), verdictColumns
-	doc.Lead = lead(doc.Verdicts)
+	var stable verdict.Stability
+	doc.Verdicts, stable = verdict.Weigh(first, said)
+	doc.Others, _ = verdict.Weigh(others, nil)
+	doc.Columns, doc.Lead, doc.Stable = verdictColumns, lead(doc.Verdicts), stable.String()
 }

@@ -72,6 +72,7 @@ func (m *markdown) verdicts(doc *document, level int) {
 	}
 	if text := plainLead(doc.Lead); text != "" {
 		m.text(text)
+		m.text(doc.Stable)
 	}
 	m.verdictTable(doc.Columns, doc.Verdicts)
 	var key []string

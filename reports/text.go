@@ -22,7 +22,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
 	first, others := verdict.Standing(verdict.Groups(run))
-	vs := verdict.JudgeAll(first)
+	vs, stable := verdict.Weigh(first, said)
 	if len(vs) == 0 {
 		t.gap()
 		t.line("This run has no result that a verdict could rest on.")
@@ -30,6 +30,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	if text := plainLead(lead(vs)); text != "" {
 		t.gap()
 		t.line(text)
+		t.line(stable.String())
 	}
 	for _, v := range vs {
 		t.gap()

@@ -21,7 +21,10 @@ import (
 // each.
 func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[string]*harness.FaultResult {
 	t.Helper()
-	s.Locks, s.Expect = ".*", []chaos.Expectation{{Locks: ".*", Why: "it is broken on purpose"}}
+	s.Locks = ".*"
+	if s.Expect == nil {
+		s.Expect = []chaos.Expectation{{Locks: ".*", Why: "it is broken on purpose"}}
+	}
 	p.Scenarios, p.Tries = []*chaos.Scenario{&s}, max(1, p.Tries)
 	for _, v := range specimens {
 		if slices.Contains(names, v.Name) {
@@ -208,7 +211,7 @@ func TestInterrupted(t *testing.T) {
 	if tries != 2 {
 		t.Errorf("%d tries kept of a run that was interrupted in the third", tries)
 	}
-	p.Done, p.Scenarios = func(string, string) int { return tries }, p.Scenarios[:1]
+	p.Done, p.Scenarios = func(string, string) (int, int) { return tries, tries }, p.Scenarios[:1]
 	third := seeds[2]
 	seeds = make([]uint64, 3, 8) // so that no later try is the third
 	if err := p.Run(t.Context(), keep); err != nil || tries != 5 {
@@ -279,6 +282,56 @@ func TestPause(t *testing.T) {
 	}, chaos.Plan{}, "free")["free"]
 	if r.Tries != 1 || len(r.Seen) != 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestStarved: a try in which the machine keeps a holder from running until the next one
+// has entered does not count, and another is made for it, unless two holders are expected.
+func TestStarved(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	for _, expected := range []bool{false, true} {
+		s := chaos.Scenario{Name: "starved", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
+			hosts, err := t.Hosts(2)
+			if err != nil {
+				return err
+			}
+			s, w := t.Subjects[0], [2]*chaos.Worker{}
+			for i, h := range hosts {
+				if w[i], err = h.Open(ctx, s, harness.Endpoint{}); err != nil {
+					return err
+				}
+			}
+			told := func() bool {
+				return slices.ContainsFunc(s.Events(), func(e oracle.Event) bool { return e.Kind == oracle.Told })
+			}
+			if err = w[0].Acquire(ctx, 0); err == nil && t.Number < 2 {
+				err = chaos.Starve(hosts[0], true)
+				t.Sleep(ctx, 150*time.Millisecond)
+			} else if err == nil {
+				err = t.Until(ctx, "it is told", told)
+			}
+			if err == nil {
+				err = w[1].Acquire(ctx, 0)
+			}
+			if t.Number < 2 {
+				t.Sleep(ctx, 30*time.Millisecond)
+				err = errors.Join(err, chaos.Starve(hosts[0], false))
+			}
+			if err == nil {
+				err = t.Until(ctx, "it is told", told)
+			}
+			return err
+		}}
+		want := harness.FaultResult{Tries: 2, Starved: 2}
+		if expected {
+			s.Expect = []chaos.Expectation{{Locks: ".*", Harms: []harness.Harm{harness.TwoHolders}, Why: "no lease can tell a process that does not run"}}
+			want = harness.FaultResult{Tries: 2}
+		}
+		r := try(t, s, chaos.Plan{Tries: 2}, "lapse")["lapse"]
+		if r.Tries != want.Tries || r.Starved != want.Starved || (r.Seen[harness.TwoHolders] > 0) != expected {
+			t.Errorf("two holders expected, %t: %d tries, %d that do not count, seen %v", expected, r.Tries, r.Starved, r.Seen)
+		}
 	}
 }
 

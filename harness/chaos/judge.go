@@ -24,7 +24,14 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 		return r
 	}
 	h := s.until(over)
-	j := oracle.Judge(h, b.rules(s.Variant, over))
+	rules := b.rules(s.Variant, over)
+	rules.Starvation = !slices.Contains(r.Expected.Harms, harness.TwoHolders)
+	j := oracle.Judge(h, rules)
+	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
+		r.Starved = 1
+		r.Notes = []string{"a try did not count: the machine kept the process of a holder from running until the next one had entered"}
+		return r
+	}
 	r.Tries = 1
 	r.Seen = make(map[harness.Harm]int)
 	for _, harm := range j.Harms() {
@@ -40,7 +47,7 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	}
 	r.Window, r.Margin, r.Overlap = times(j)
 	if r.Seen[harness.TwoHolders] == 0 {
-		b.prove(r, h, b.rules(s.Variant, over))
+		b.prove(r, h, rules)
 	}
 	if b.worth(r) {
 		if name := b.save(r, h, n); name != "" {

@@ -39,9 +39,9 @@ type Plan struct {
 	// Dir is where histories of harm are kept; "" keeps none.
 	Dir string
 
-	// Done, which may be nil, returns how many tries there have been before: they
-	// are not made again.
-	Done func(scenario, lock string) int
+	// Done, which may be nil, returns how many tries there have been before that count,
+	// and how many in all: they are not made again.
+	Done func(scenario, lock string) (count, all int)
 
 	// Begin, which may be nil, hears of each try before it is made. Neither it nor keep
 	// is called by two goroutines at once.
@@ -151,25 +151,27 @@ type batch struct {
 	since    time.Time
 	until    time.Time      // when no second try is begun; zero is never
 	saved    map[string]int // histories, by lock
+	count    map[string]int // tries that count, or could not be made, by lock
 }
 
 func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 	tries := b.plan.tries(b.scenario)
 	done := make(map[string]int)
+	b.count = make(map[string]int)
 	for _, v := range locks {
 		if b.plan.Done != nil {
-			done[v.Name] = b.plan.Done(b.scenario.Name, v.Name)
+			b.count[v.Name], done[v.Name] = b.plan.Done(b.scenario.Name, v.Name)
 		}
 	}
 	lost := make(map[string]int) // tries in a row that could not be made
 	b.since = time.Now()
-	for n := range tries {
+	for n := range tries + spareTries(tries) {
 		if n > 0 && !b.until.IsZero() && time.Now().After(b.until) {
 			break
 		}
 		var at []*harness.Variant
 		for _, v := range locks {
-			if n >= done[v.Name] && lost[v.Name] < mostFailures {
+			if n >= done[v.Name] && b.count[v.Name] < tries && lost[v.Name] < mostFailures {
 				at = append(at, v)
 			}
 		}
@@ -180,7 +182,7 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 		if len(at) == 0 {
 			continue
 		}
-		b.begin(Progress{b.scenario, len(at), n + 1, tries})
+		b.begin(Progress{b.scenario, len(at), min(n+1, tries), tries})
 		if err := b.try(ctx, at, n, lost); err != nil {
 			return errors.Join(err, b.flush(true))
 		}
@@ -195,6 +197,10 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 
 // mostFailures is how often in a row a fault that cannot be made is tried.
 const mostFailures = 3
+
+// spareTries is how many tries are made at most for those that do not count because the
+// machine did not run a holder.
+func spareTries(tries int) int { return 3 + tries/4 }
 
 // runnable leaves out the locks that cannot run here, and says so the first time.
 func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Variant, err error) {
@@ -240,6 +246,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		}
 		r := b.judge(s, n, t.Seed, over)
 		r.Elapsed = time.Since(began)
+		b.count[r.Lock.Name] += r.Tries + r.Failed
 		lost[r.Lock.Name] = (lost[r.Lock.Name] + 1) * r.Failed
 		if errors.Is(s.failed, harness.ErrUnavailable) { // nor will it be
 			lost[r.Lock.Name] = mostFailures

@@ -13,6 +13,7 @@ var specimens = []*harness.Variant{
 	specimen("hang", func(context.Context) error { select {} }),
 	specimen("crash", func(context.Context) error { panic("the specimen crashes") }),
 	specimen("refuse", func(context.Context) error { return harness.ErrNotAcquired }),
+	lapsing(60 * time.Millisecond),
 }
 
 func specimen(name string, lock func(ctx context.Context) error) *harness.Variant {
@@ -35,6 +36,34 @@ func (b broken) Lock(ctx context.Context) (harness.Lease, error) {
 	}
 	return endless{}, nil
 }
+
+// lapsing is a lock that is granted to all, for so long.
+func lapsing(d time.Duration) *harness.Variant {
+	v := specimen("lapse", nil)
+	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return lapse(d), nil }
+	return v
+}
+
+type lapse time.Duration
+
+func (l lapse) Join(context.Context, int) (harness.Session, error) { return l, nil }
+func (l lapse) Close() error                                       { return nil }
+
+func (l lapse) Lock(context.Context) (harness.Lease, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(l))
+	return lapsed{endless{}, ctx, cancel}, nil
+}
+
+type lapsed struct {
+	endless
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func (l lapsed) Unlock(context.Context) error { l.cancel(); return nil }
+func (l lapsed) Done() <-chan struct{}        { return l.ctx.Done() }
+func (l lapsed) Err() error                   { return l.ctx.Err() }
+func (l lapsed) Deadline() (time.Time, bool)  { return l.ctx.Deadline() }
 
 // endless is a lease that ends when it is released, and does not know that either.
 type endless struct{}

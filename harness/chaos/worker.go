@@ -304,7 +304,7 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 	h := &holding{lease: lease, shared: shared, stop: make(chan struct{})}
 	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
 	w.nest(h)
-	go w.watch(h)
+	go w.watch(h, at)
 	return h, nil
 }
 
@@ -317,12 +317,32 @@ func until(l harness.Lease) int64 {
 	return now() + int64(time.Until(t))
 }
 
-// watch says when a lease ends that is not released.
-func (w *worker) watch(h *holding) {
-	select {
-	case <-h.lease.Done():
-	case <-h.stop:
-		return
+// beat is how often a holder's process shows that it runs, and late how far two of these
+// moments may lie apart before it says that it did not.
+const (
+	beat = 5 * time.Millisecond
+	late = 2 * beat
+)
+
+// watch says when a lease ends that is not released, and when the process did not run
+// after it ran.
+func (w *worker) watch(h *holding, ran int64) {
+	timer := time.NewTimer(beat)
+	defer timer.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-h.lease.Done():
+			ended = true
+		case <-h.stop:
+			return
+		case <-timer.C:
+			timer.Reset(beat)
+		}
+		at := now()
+		if at-ran > int64(late) {
+			w.event(oracle.Event{At: ran, Kind: oracle.Starved, Deadline: at})
+		}
+		ran = at
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,6 +21,7 @@ const (
 	Paused  EventKind = "paused"  // the process of the worker was stopped
 	Resumed EventKind = "resumed" // and continued
 	Killed  EventKind = "killed"  // and ended
+	Starved EventKind = "starved" // it did not run from At until Deadline, and nothing of the try had stopped it
 
 	Fault EventKind = "fault" // something was done to a server or a connection: Text; Worker is -1
 	Over  EventKind = "over"  // and undone
@@ -34,7 +35,7 @@ type Event struct {
 	Kind     EventKind `json:"kind"`
 	Shared   bool      `json:"shared,omitempty"`   // the worker reads beside others
 	Token    uint64    `json:"token,omitempty"`    // 0 is none
-	Deadline int64     `json:"deadline,omitempty"` // until when the lock is surely held, ns; 0 if there is no saying
+	Deadline int64     `json:"deadline,omitempty"` // until when the lock is surely held, ns, 0 if there is no saying; Starved: when it ran again
 	Taken    bool      `json:"taken,omitempty"`    // Wrote: a resource that refuses stale tokens took it
 	Text     string    `json:"text,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 )
 
 // A Held is a hold that a history shows. It was definitely held from Acquired to
@@ -68,8 +69,9 @@ type course struct {
 	last    int   // its latest hold, -1 for none
 	leaving int   // the hold that it releases, -1 for none
 
-	paused bool
-	pauses []pause
+	paused  bool
+	pauses  []pause
+	starved []pause
 }
 
 // A collector gathers holds and attempts.
@@ -160,6 +162,8 @@ func (c *collector) event(i int, e *Event) {
 		}
 	case Resumed:
 		c.resume(w, e.At)
+	case Starved:
+		w.starved = append(w.starved, pause{e.At, e.Deadline})
 	case Killed:
 		c.answer(w, e.At, Unknown)
 		for len(w.open) > 0 {
@@ -280,4 +284,21 @@ func (c *collector) pausedAt(h *Held) (pause, bool) {
 		return ps[i], true
 	}
 	return pause{}, false
+}
+
+// spare is for how long a holder may seem to have run in an overlap that is not its
+// fault: shorter times in which it did not are not reported.
+const spare = int64(20 * time.Millisecond)
+
+// starvedIn reports whether the process of a worker did not run between two moments, but
+// for spare, though the try had not stopped it.
+func (c *collector) starvedIn(worker int, from, to int64) bool {
+	var lost int64
+	w := c.of(worker)
+	for _, p := range w.starved {
+		if !slices.ContainsFunc(w.pauses, func(q pause) bool { return q.from < p.to && p.from < q.to }) {
+			lost += max(0, min(to, p.to)-max(from, p.from))
+		}
+	}
+	return lost > 0 && to-from-lost <= spare
 }

@@ -42,6 +42,10 @@ type Rules struct {
 	// if there is none. That time does not count as waiting.
 	Outage bool
 
+	// Starvation: nothing is concluded from a holder that was told too late because the
+	// machine did not run its process.
+	Starvation bool
+
 	// End is when the observation ended, on the clock of the events; 0 is the last
 	// event.
 	End int64
@@ -73,6 +77,7 @@ type Judgement struct {
 	Overlaps []Overlap     // one for each hold that began in that of another, by its grant
 	Longest  time.Duration // of the overlaps
 	Broken   int           // overlaps within the promise of the earlier holder
+	Starved  []Overlap     // not among Overlaps: the machine did not run the earlier holder, which no lease can survive
 
 	// PlainStale is how many stale writes a resource took that takes all, and
 	// FencedStale one that refuses lesser tokens: 0 without tokens. A write is stale
@@ -136,7 +141,7 @@ func Judge(h History, r Rules) Judgement {
 		j.End = max(j.End, r.End)
 	}
 	c := collect(h, r, &j)
-	j.overlaps(r)
+	j.overlaps(r, c)
 	j.tokens(r)
 	j.resource(h, r, c)
 	j.windows(h, r, c)

@@ -10,7 +10,7 @@ import (
 
 // overlaps finds the holds that began in others by the rule of Overlaps, once
 // with the ends of the holds and once with those of their promises.
-func (j *Judgement) overlaps(r Rules) {
+func (j *Judgement) overlaps(r Rules, c *collector) {
 	holds, promises := make([]Hold, len(j.Holds)), make([]Hold, len(j.Holds))
 	for i := range j.Holds {
 		h := &j.Holds[i]
@@ -33,6 +33,9 @@ func (j *Judgement) overlaps(r Rules) {
 		if o, ok := promised[i]; ok {
 			x.Earlier, x.Promised = o, true
 			j.Broken++
+		} else if a := &j.Holds[o]; r.Starvation && c.starvedIn(a.Worker, j.Holds[i].Acquired, a.Releasing) {
+			j.Starved = append(j.Starved, x)
+			continue
 		}
 		j.overlap(x)
 	}

@@ -57,6 +57,7 @@ func brief(j Judgement) string {
 		}
 	}
 	count("overlaps", len(j.Overlaps))
+	count("starved", len(j.Starved))
 	count("broken", j.Broken)
 	count("plain", j.PlainStale)
 	count("fenced", j.FencedStale)
@@ -84,7 +85,8 @@ func TestJudge(t *testing.T) {
 	second := Rules{Prompt: time.Second}
 	fenced, fifo := second, second
 	fenced.Fenced, fifo.FIFO = true, true
-	two, twoFIFO, again, majority, outage, long := second, fifo, second, second, second, second
+	two, twoFIFO, again, majority, outage, long, starving := second, fifo, second, second, second, second, second
+	starving.Starvation = true
 	two.Permits, twoFIFO.Permits, again.Reentrant, majority.Spurious, outage.Outage = 2, 2, true, true, true
 	long.End = 5e9
 	for _, c := range []struct {
@@ -117,6 +119,17 @@ func TestJudge(t *testing.T) {
 		{"again", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 6 1 releasing; 7 1 released; 5 2 asked; 6 2 granted", ""},
 		{"again, and given away between", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 7 1 releasing; 8 1 released; 5 2 asked; 6 2 granted", "overlaps 1, broken 1, !two holders"},
 		{"again, which it does not allow", second, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted", "overlaps 1, broken 1, !two holders"},
+
+		// A holder that the machine does not run.
+		{"told late, as it did not run", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told; 70 2 releasing; 71 2 released", "starved 1"},
+		{"told late, though it ran", starving, "0 1 asked; 1 1 granted d30; 2 2 asked; 35 2 granted; 39 1 told", "overlaps 1, !two holders"},
+		{"told late, though it ran again", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 90 1 told", "overlaps 1, !two holders"},
+		{"told late, having run before", starving, "0 1 asked; 1 1 granted d30; 10 1 starved d34; 2 2 asked; 35 2 granted; 51 1 told", "overlaps 1, !two holders"},
+		{"another that did not run", starving, "0 1 asked; 1 1 granted d30; 28 2 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
+		{"did not run, within its promise", starving, "0 1 asked; 1 1 granted d50; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, broken 1, !two holders"},
+		{"did not run because the try stopped it", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 29 1 paused; 59 1 resumed; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
+
+		{"told late, as it did not run, which may be", second, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
 
 		// The resource.
 		{"a stale write", second, "0 1 asked; 1 1 granted; 2 1 told; 3 2 asked; 4 2 granted; 5 2 wrote; 6 1 wrote", "plain 1, !stale write"},

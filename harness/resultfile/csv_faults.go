@@ -31,6 +31,7 @@ var faultColumns = []faultColumn{
 	{"elapsed-ns", func(r survival.Row) string { return ns(r.Fault.Elapsed) }},
 	{"tries", func(r survival.Row) string { return strconv.Itoa(r.N) }},
 	{"failed", func(r survival.Row) string { return strconv.Itoa(r.Fault.Failed) }},
+	{"starved", func(r survival.Row) string { return strconv.Itoa(r.Fault.Starved) }},
 	{"violations-per-1000", func(r survival.Row) string { return figure(r.Violations, r.N) }},
 	{"bound-%", func(r survival.Row) string { return figure(100*r.Bound, r.N) }},
 	{"window-p50-ns", func(r survival.Row) string { return figure(r.Window.Median, r.Window.N) }},

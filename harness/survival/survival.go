@@ -115,6 +115,8 @@ func noTry(r *harness.FaultResult) string {
 	switch {
 	case r.Failed > 0:
 		return fmt.Sprintf("the fault could not be made in %s", tries(r.Failed))
+	case r.Starved > 0:
+		return fmt.Sprintf("the machine kept a holder from running in %s, so they say nothing", tries(r.Starved))
 	case r.Interrupted:
 		return "the run ended before the first try"
 	}

@@ -99,6 +99,9 @@ func (c contest) preference(use candidate, f ranking) string {
 
 // note adds what a reader must know before using the lock.
 func (v *Verdict) note(c contest, use candidate) {
+	if c.terse {
+		return
+	}
 	for _, r := range c.rivals {
 		if ratio := c.compare(r, use); ratio.Greater() {
 			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.Lock.Name, numfmt.Times(ratio.Median)))
@@ -139,6 +142,9 @@ func (c contest) disturbed() (all, bad int) {
 // rows lists every lock of c with its rate over that of the leader, the fastest
 // first.
 func (c contest) rows(use candidate) (out []Rival) {
+	if c.terse {
+		return nil
+	}
 	all := append(slices.Clone(c.pool), c.rivals...)
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		switch {

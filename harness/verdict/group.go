@@ -36,6 +36,7 @@ type Series struct {
 type Cell struct {
 	Rounds map[int]*harness.Result
 	wait   *harness.Histogram // of all rounds together, once asked for
+	order  []int              // the numbers of the rounds, once asked for
 }
 
 // Groups sorts the results of run into groups: local before remote, and those
@@ -191,7 +192,12 @@ func (g *Group) Floor() float64 {
 }
 
 // Order returns the numbers of the rounds of c, ascending.
-func (c *Cell) Order() []int { return slices.Sorted(maps.Keys(c.Rounds)) }
+func (c *Cell) Order() []int {
+	if len(c.order) != len(c.Rounds) {
+		c.order = slices.Sorted(maps.Keys(c.Rounds))
+	}
+	return c.order
+}
 
 // Summary returns what the rounds of c say about m; N is 0 if they say nothing.
 func (c *Cell) Summary(m *metric.Metric) stat.Summary {

@@ -47,6 +47,7 @@ type Situation struct {
 	name    string
 	workers int
 	only    *selection // nil is every lock
+	terse   bool       // only the choice is wanted of a verdict, not what stands beside it
 }
 
 // The degrees of contention, and what they are in plain words: as a sentence,

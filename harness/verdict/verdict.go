@@ -20,6 +20,7 @@ type Verdict struct {
 	Setting   string // "64 workers on 2 CPUs, hold=100ns"
 	Use       string // "" if there is no verdict
 	Doc       string // what that lock is
+	Leader    string // the lock with the highest median of those considered for Use; "" if there is none
 	Ties      []string
 	Grade     string // how sure, in a word or two
 	Rate      string // median and spread
@@ -40,6 +41,9 @@ type Verdict struct {
 	Class   string
 	Within  string
 	Instead *Choice
+
+	// Agreement is in how many resampled runs Use is the same: see [Weigh].
+	Agreement Agreement
 
 	about Situation
 }
@@ -185,6 +189,7 @@ func judge(s Situation) Verdict {
 	if c.pool[0].Lock.Status == harness.Reference {
 		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
 	}
+	v.Leader = c.pool[0].Lock.Name
 	f := c.rank()
 	if v.Why = c.undecided(); v.Why != "" {
 		v.Rows = c.rows(candidate{})
@@ -333,7 +338,12 @@ func (v *Verdict) fill(s Situation, use candidate) {
 	v.Unfair = v.Jain != numfmt.Unknown && use.jain < unfairBelow
 }
 
-func (s Situation) p99(x candidate) string { return Quoted(x.cell.Waits(), 0.99, s.g.Floor()) }
+func (s Situation) p99(x candidate) string {
+	if s.terse { // to merge the waits of all rounds takes longer than all the rest
+		return numfmt.Unknown
+	}
+	return Quoted(x.cell.Waits(), 0.99, s.g.Floor())
+}
 
 func (s Situation) fairness(x candidate) string {
 	if j := x.cell.Summary(metric.Jain); j.N > 0 {
