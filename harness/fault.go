@@ -44,10 +44,14 @@ const (
 	// Misled: a call said what was not so: an error that belonged to an earlier one, a
 	// release of what was not held, a lock that was granted and reported as not.
 	Misled Harm = "misled"
+
+	// Lost: a holder that ran lost the lock, though the server that keeps it ran as well
+	// and it could reach that: its lease was not renewed.
+	Lost Harm = "lost"
 )
 
 // Harms lists every harm.
-var Harms = []Harm{TwoHolders, StaleWrite, TokenFell, Stall, Stuck, LeftBehind, Overtaken, Storm, Misled}
+var Harms = []Harm{TwoHolders, StaleWrite, TokenFell, Stall, Stuck, LeftBehind, Overtaken, Storm, Misled, Lost}
 
 // A Guarantee is what a scenario puts to the test.
 type Guarantee string
@@ -102,10 +106,14 @@ type FaultResult struct {
 	// each harm was seen. Failed tries, in which the lab could not make the fault,
 	// are not among them, nor Starved ones: there the machine kept the process of a
 	// holder, which nothing had stopped, from running until the next one had entered.
-	Tries   int          `json:"tries"`
-	Seen    map[Harm]int `json:"seen,omitempty"`
-	Failed  int          `json:"failed,omitempty"`
-	Starved int          `json:"starved,omitempty"`
+	//
+	// Together says in how many of them exactly which harms were seen, for any at all. A
+	// file of before does not have it: see Hurt.
+	Tries    int          `json:"tries"`
+	Seen     map[Harm]int `json:"seen,omitempty"`
+	Together []Together   `json:"together,omitempty"`
+	Failed   int          `json:"failed,omitempty"`
+	Starved  int          `json:"starved,omitempty"`
 
 	// Window is for how long the lock was free and not granted, in ns, one of each
 	// try that saw the lock granted again. Margin is by how much a holder that lost
@@ -120,6 +128,12 @@ type FaultResult struct {
 	Aims      []FaultAim    `json:"aims,omitempty"`
 	Histories []string      `json:"histories,omitempty"` // files beside the results
 	Notes     []string      `json:"notes,omitempty"`     // the first of each kind that the tries left
+}
+
+// Together is how many tries showed these harms, and no others.
+type Together struct {
+	Harms []Harm `json:"harms"`
+	Tries int    `json:"tries"`
 }
 
 // An Expectation is what a scenario is said to do to a lock, before it is tried.
@@ -150,6 +164,34 @@ func (r *FaultResult) Same(s *FaultResult) bool {
 	return r.Scenario == s.Scenario && r.Lock.Name == s.Lock.Name
 }
 
+// Hurt returns in how many tries any of these harms was seen: in least of them, and at
+// most in so many. The two differ only if two kinds were seen and Together does not say
+// of all tries which came together.
+func (r *FaultResult) Hurt(harms []Harm) (least, most int) {
+	known := true
+	for _, h := range harms {
+		n, told := min(max(r.Seen[h], 0), r.Tries), 0
+		for _, t := range r.Together {
+			if slices.Contains(t.Harms, h) {
+				told += max(t.Tries, 0)
+			}
+		}
+		known = known && told == n
+		least, most = max(least, n), min(most+n, r.Tries)
+	}
+	if !known {
+		return least, most
+	}
+	n := 0
+	for _, t := range r.Together {
+		if slices.ContainsFunc(t.Harms, func(h Harm) bool { return slices.Contains(harms, h) }) {
+			n += max(t.Tries, 0)
+		}
+	}
+	n = min(max(n, least), most)
+	return n, n
+}
+
 // Add adds the tries of s, which is of the same scenario and lock, to r.
 func (r *FaultResult) Add(s *FaultResult) {
 	if s.Skipped != "" {
@@ -171,6 +213,15 @@ func (r *FaultResult) Add(s *FaultResult) {
 		}
 	}
 	r.Seen = seen
+	r.Together = slices.Clone(r.Together)
+	for _, t := range s.Together {
+		i := slices.IndexFunc(r.Together, func(u Together) bool { return slices.Equal(t.Harms, u.Harms) })
+		if i < 0 {
+			r.Together = append(r.Together, t)
+			continue
+		}
+		r.Together[i].Tries += t.Tries
+	}
 	r.Window = append(slices.Clip(r.Window), s.Window...)
 	r.Margin = append(slices.Clip(r.Margin), s.Margin...)
 	r.Overlap = append(slices.Clip(r.Overlap), s.Overlap...)

@@ -19,6 +19,9 @@ type Endpoint struct {
 	// them on this machine; nil of others.
 	PIDs []int
 
+	// Cluster says that Addrs[0] are nodes of one Redis Cluster.
+	Cluster bool `json:",omitempty"`
+
 	Username string      `json:"-"` // never written to a file
 	Password string      `json:"-"` // never written to a file
 	TLS      *tls.Config `json:"-"` // nil for plain TCP
@@ -39,6 +42,16 @@ type Remote interface {
 	// Close ends the client and everything it started. The caller closes its
 	// sessions first.
 	Close() error
+}
+
+// A Namer is a Remote that can take locks of other names by the same connections, as the
+// clients of services do.
+type Namer interface {
+	Remote
+
+	// Named returns the lock called key. It ends with the Remote that it came from:
+	// its own Close does nothing.
+	Named(key string) Remote
 }
 
 // A Session is one worker of a client. It is used by one goroutine at a time.

@@ -18,6 +18,10 @@ type Lock struct {
 	Complexity Complexity `json:"complexity,omitempty"`
 }
 
+// SliceLength is the time scale of [Result.Slices]: the shortest window of a lock
+// in this process that a budget takes, so that every window has one.
+const SliceLength = 20 * time.Millisecond
+
 // Describe returns the part of v that a Result keeps.
 func (v *Variant) Describe() Lock {
 	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
@@ -62,6 +66,18 @@ type Result struct {
 	// acquisitions, spread over the window.
 	Owners []uint16 `json:"-"`
 	Burst  int      `json:"burst"`
+
+	// Slices is how many acquisitions each worker finished in each slice of the
+	// window: of worker i in slice s, Slices[s*len(Workers)+i]. A slice lasts
+	// SliceLength, the first begins with the window, and a rest that is shorter is
+	// left out. A worker counts to the slice in which it checked whether it should
+	// stop what it had finished since it checked before. There are none with fewer than
+	// two workers, and in a window that is shorter than a slice.
+	Slices []uint32 `json:"-"`
+
+	// Unserved is the longest time of the window in which a worker finished no
+	// acquisition, between two of its checks; 0 if that was not measured.
+	Unserved time.Duration `json:"unserved,omitempty"`
 
 	SampleEvery int     `json:"sample_every"` // latency is timed for one acquisition in so many on average; 1 is every acquisition
 	ClockFloor  float64 `json:"clock_floor"`  // ns: the least time between two readings of the clock

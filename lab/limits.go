@@ -41,6 +41,7 @@ func limits() map[string]limit {
 		"run rounds": count(1, 10_000), "run duration": window, "run warmup": warmup, "run budget": span(1, 7*day),
 		"compare rounds": count(1, 10_000), "compare duration": window, "compare warmup": warmup, "compare budget": span(1, 7*day),
 		"compare alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
+		"history alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
 		"hardware repeats": count(1, 10_000), "hardware budget": span(1, day),
 		"chaos tries":   count(1, 10_000),
 		"trace clients": count(1, 26), "trace hold": span(0, time.Minute),

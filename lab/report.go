@@ -125,7 +125,7 @@ func loadRuns(dirs []string) ([]*resultfile.Run, error) {
 		}
 		for k, other := range seen {
 			if os.SameFile(info, other) {
-				return nil, fmt.Errorf("%w: %s is given twice (also as %s): a report of several runs needs different ones", harness.ErrUsage, dirs[i], dirs[k])
+				return nil, fmt.Errorf("%w: %s is given twice (also as %s): several runs must be different ones", harness.ErrUsage, dirs[i], dirs[k])
 			}
 		}
 		runs, seen = append(runs, run), append(seen, info)

@@ -64,9 +64,9 @@ func newBSM(v *harness.Variant, retry func() redislock.RetryStrategy) *harness.V
 		if err != nil {
 			return nil, err
 		}
-		r.join = func() redisLock {
+		r.join = func(key string) redisLock {
 			scripts := &datedScripter{Scripter: r.rdb}
-			s := &bsmSession{scripts, redislock.New(scripts), r.key, cmp.Or(at.Lease, redisTTL), retry}
+			s := &bsmSession{scripts, redislock.New(scripts), key, cmp.Or(at.Lease, redisTTL), retry}
 			return s.lock
 		}
 		return r, nil

@@ -38,20 +38,20 @@ type redisHold struct {
 // redisClient is one client of go-redis, by which a library takes its locks.
 type redisClient struct {
 	*wireredis.Counter
-	rdb *redis.Client
+	rdb redis.UniversalClient
 	key string
-	// join returns what takes the lock for one worker.
-	join func() redisLock
+	// join returns what takes a lock for one worker.
+	join func(key string) redisLock
 }
 
 var (
-	_ harness.Remote  = (*redisClient)(nil)
+	_ harness.Namer   = (*redisClient)(nil)
 	_ harness.Counter = (*redisClient)(nil)
 )
 
 // dialRedis connects to the server and asks whether it is there.
 func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClient, error) {
-	rdb, counter, err := wireredis.Connect(at)
+	rdb, counter, err := wireredis.ConnectAny(at)
 	if err != nil {
 		return nil, fmt.Errorf("peers: %w", err)
 	}
@@ -63,8 +63,18 @@ func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClie
 }
 
 func (r *redisClient) Join(context.Context, int) (harness.Session, error) {
-	return &redisSession{r.key, r.join()}, nil
+	return &redisSession{r.key, r.join(r.key)}, nil
 }
+
+// Named returns another lock of the same client.
+func (r *redisClient) Named(key string) harness.Remote {
+	return redisNamed{&redisClient{r.Counter, r.rdb, redisPrefix + key, r.join}}
+}
+
+// redisNamed is one of several locks of a client, which ends with that.
+type redisNamed struct{ *redisClient }
+
+func (redisNamed) Close() error { return nil }
 
 func (r *redisClient) Close() error { return r.rdb.Close() }
 

@@ -63,9 +63,9 @@ func newRedsync(v *harness.Variant, settings ...redsync.Option) *harness.Variant
 		options := append([]redsync.Option{
 			redsync.WithTries(math.MaxInt), redsync.WithExpiry(cmp.Or(at.Lease, redisTTL)),
 		}, settings...)
-		r.join = func() redisLock {
+		r.join = func(key string) redisLock {
 			return func(ctx context.Context, try bool) (*redisHold, error) {
-				return redsyncLock(ctx, rs.NewMutex(r.key, options...), try)
+				return redsyncLock(ctx, rs.NewMutex(key, options...), try)
 			}
 		}
 		return r, nil

@@ -34,19 +34,20 @@ var (
 	}
 )
 
-const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all."
+const jainDoc = lineDoc + " An index of 40 % reads: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. It is taken within slices of one length, the mean of those of the window, because it rises with the length; where the axis says over the window, the run has no slices, and it must not be compared with runs whose windows are longer or shorter."
 
 // fair is Jain's index, in percent, from which on a lock counts as fair.
 const fair = 95
 
 func drawJain(g *group) picture {
-	l := workersChart(g, metric.Jain, shareScale)
-	l.figure, l.yTitle, l.under = numfmt.Percent, "Jain index of the workers' acquisitions (100 % = equal shares)", oneOwner
+	m := g.fairness()
+	l := workersChart(g, m, shareScale)
+	l.figure, l.yTitle, l.under = numfmt.Percent, fairnessTitles(m, g.Remote), oneOwner
 	l.drop(func(s *series) bool { return s.Lock.Status == harness.Control })
 	if len(l.lines) == 0 {
 		return nothing("No lock was measured with two or more workers, so there are no shares to compare.")
 	}
-	return l.picture(jainAnswer(g), jainTable(g))
+	return l.picture(jainAnswer(g, m), jainTable(g, m))
 }
 
 // oneOwner draws the least possible index: one of n workers has everything.
@@ -65,7 +66,7 @@ func oneOwner(c draw.Canvas, p *plot.Plot) {
 	c.FillText(typeset(7.5, muted, draw.XRight, draw.YTop), vg.Point{X: at.X - 2, Y: at.Y - 2}, "1/n: one worker has it all")
 }
 
-func jainAnswer(g *group) string {
+func jainAnswer(g *group, m *metric.Metric) string {
 	w := g.Crowd()
 	type index struct {
 		name string
@@ -74,7 +75,7 @@ func jainAnswer(g *group) string {
 	var all []index
 	var fairNames []string
 	for _, s := range g.at(w) {
-		v := s.Cells[w].Summary(metric.Jain)
+		v := s.Cells[w].Summary(m)
 		if v.N == 0 || s.Lock.Status == harness.Control {
 			continue
 		}
@@ -99,18 +100,18 @@ func jainAnswer(g *group) string {
 	}
 }
 
-func jainTable(g *group) table {
-	columns := []*metric.Metric{metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
-	t := table{head: slices.Concat(titles("lock", "workers"), byName(metric.Jain), titles("interval"), byName(columns...))}
+func jainTable(g *group, m *metric.Metric) table {
+	columns := []*metric.Metric{metric.Starved, metric.Unserved, metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
+	t := table{head: slices.Concat(titles("lock", "workers"), byName(m), titles("interval"), byName(columns...))}
 	for _, s := range g.series {
 		for _, w := range g.Workers {
-			v := s.Cells[w].Summary(metric.Jain)
+			v := s.Cells[w].Summary(m)
 			if v.N == 0 {
 				continue
 			}
 			row := []string{s.Lock.Name, strconv.Itoa(w), numfmt.Percent(v.Median), interval(v, numfmt.Percent)}
-			for _, m := range columns {
-				row = append(row, cellText(m, s.Cells[w].Summary(m)))
+			for _, c := range columns {
+				row = append(row, cellText(c, s.Cells[w].Summary(c)))
 			}
 			t.rows = append(t.rows, row)
 		}

@@ -45,7 +45,7 @@ var (
 	}
 )
 
-const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From an acquisition of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own loop; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
+const ladderDoc = "Locks: time to take and to free the lock with one worker, with the shortest section of the run; mark: median over the rounds, bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds. From a turn of a local lock that of the control in the same round is taken away, which has the lab's loop and the section but no lock, or, without a section, the lab's own turn; from one of a distributed lock the time it is held. Ring and ≤: what is left cannot be told from nothing, or nothing can be taken away. The rest: one operation on a word, as the experiments of this run measured it."
 
 // A rung is one thing with its cost in ns.
 type rung struct {
@@ -79,7 +79,7 @@ func (g *group) rungs() (out []rung) {
 }
 
 // quietest returns the groups of the run with one worker, those first whose
-// acquisitions hold least besides the lock.
+// turns hold least besides the lock.
 func (g *group) quietest() []*group {
 	gs := slices.DeleteFunc(slices.Clone(g.both), func(o *group) bool {
 		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage
@@ -122,7 +122,7 @@ func (g *group) alone(s *series) (cost stat.Summary, bound bool) {
 	return stat.Summarize(turns), true
 }
 
-// besides returns what of an acquisition of r, in ns, is not the lock.
+// besides returns what of a turn of r, in ns, is not the lock.
 func (g *group) besides(r *harness.Result, control *cell) (float64, bool) {
 	switch {
 	case g.Remote && g.Load.Hold.Mean == 0 && r.Hold.N == 0:
@@ -186,7 +186,7 @@ func (g *group) primitives() (out []rung) {
 }
 
 // ladderSource says what a ladder draws: where servers keep a lock, what is taken
-// away from its acquisition is the field hold.
+// away from its turn is the field hold.
 func (g *group) ladderSource() source {
 	s := source{metrics: []*metric.Metric{metric.Time}, rounds: []int{roundsOf(g.both...)}}
 	if largest(g.both, true) != nil {

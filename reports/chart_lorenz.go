@@ -80,7 +80,7 @@ func (l lorenz) at(f float64) float64 {
 // first.
 func (g *group) lorenzes(w int) (out []lorenz) {
 	for _, s := range g.at(w) {
-		if s.Lock.Status == harness.Control || s.Cells[w].Summary(metric.Jain).N == 0 {
+		if s.Lock.Status == harness.Control || s.Cells[w].Summary(metric.WindowJain).N == 0 {
 			continue
 		}
 		if l, ok := newLorenz(s, barsOf(s.Cells[w])); ok {

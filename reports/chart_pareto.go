@@ -54,10 +54,10 @@ type tradeoff struct {
 
 // tradeoffs returns those of the locks of g with w workers, fastest first.
 func (g *group) tradeoffs(w int) (out []*tradeoff) {
-	m := g.rate(w)
+	m, fairness := g.rate(w), g.fairness()
 	for _, s := range g.at(w) {
 		t := &tradeoff{s: s, c: s.Cells[w]}
-		t.rate, t.jain = t.c.Summary(m), t.c.Summary(metric.Jain)
+		t.rate, t.jain = t.c.Summary(m), t.c.Summary(fairness)
 		if s.Lock.Status != harness.Control && t.rate.N > 0 && t.rate.Median > 0 && !math.IsInf(t.rate.Median, 0) && t.jain.N > 0 {
 			out = append(out, t)
 		}
@@ -105,8 +105,8 @@ func drawPareto(g *group) picture {
 	return picture{
 		answer:  paretoAnswer(g, w, ts),
 		height:  max(330, vg.Length(len(ts))*labelGap+60),
-		numbers: paretoTable(g.rate(w), ts),
-		data:    g.source(g.rate(w), metric.Jain),
+		numbers: paretoTable(g.rate(w), g.fairness(), ts),
+		data:    g.source(g.rate(w), g.fairness()),
 		body: func(c draw.Canvas) error {
 			paretoBody(c, g, w, ts)
 			return nil
@@ -180,7 +180,7 @@ func paretoBody(c draw.Canvas, g *group, w int, ts []*tradeoff) {
 	if g.rate(w) == metric.Handovers {
 		unit = "hand-overs per second"
 	}
-	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), "Jain index of the workers' acquisitions (100 % = equal shares)",
+	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), fairnessTitles(g.fairness(), g.Remote),
 		fmt.Sprintf("%s, %s (log scale)", unit, g.unit(w)))
 }
 
@@ -305,8 +305,8 @@ func drawMarks(c draw.Canvas, labels []endLabel) {
 	}
 }
 
-func paretoTable(m *metric.Metric, ts []*tradeoff) table {
-	t := table{head: slices.Concat(titles("lock", "rounds"), []piece{{"per second", m}}, titles("interval"), byName(metric.Jain), titles("interval", "front", "dominated"))}
+func paretoTable(m, fairness *metric.Metric, ts []*tradeoff) table {
+	t := table{head: slices.Concat(titles("lock", "rounds"), []piece{{"per second", m}}, titles("interval"), byName(fairness), titles("interval", "front", "dominated"))}
 	yes := map[bool]string{true: "yes", false: "no"}
 	for _, x := range ts {
 		t.rows = append(t.rows, []string{x.s.Lock.Name, strconv.Itoa(x.rate.N), numfmt.SI(x.rate.Median), interval(x.rate, numfmt.SI),

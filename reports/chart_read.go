@@ -1,6 +1,6 @@
 package reports
 
-// ReadLocal and ReadRemote draw the rate over the share of acquisitions that only read.
+// ReadLocal and ReadRemote draw the rate over the share of turns that only read.
 var (
 	ReadLocal = &Chart{
 		Name:   "read",

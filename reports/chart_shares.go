@@ -46,7 +46,7 @@ func drawShares(g *group) picture {
 	w := g.Crowd()
 	var tiles []tile
 	for _, s := range g.at(w) {
-		if v := s.Cells[w].Summary(metric.Jain); v.N > 0 && s.Lock.Status != harness.Control {
+		if v := s.Cells[w].Summary(metric.WindowJain); v.N > 0 && s.Lock.Status != harness.Control {
 			tiles = append(tiles, tile{s, barsOf(s.Cells[w]), v.Median})
 		}
 	}
@@ -60,7 +60,7 @@ func drawShares(g *group) picture {
 		height:  vg.Length(rows)*96 + 34,
 		body:    func(c draw.Canvas) error { return sharesBody(c, rows, tiles) },
 		numbers: sharesTable(tiles),
-		data:    source{metrics: []*metric.Metric{metric.Jain}, fields: []string{"workers"}, rounds: []int{roundsOf(g)}},
+		data:    source{metrics: []*metric.Metric{metric.WindowJain}, fields: []string{"workers"}, rounds: []int{roundsOf(g)}},
 	}
 }
 
@@ -165,7 +165,7 @@ func (t tile) outline(c draw.Canvas, x, y func(float64) vg.Length) (path vg.Path
 }
 
 func sharesTable(tiles []tile) table {
-	t := table{head: slices.Concat(titles("lock", "workers"), byName(metric.Jain), titles("busiest", "second", "middle", "least"))}
+	t := table{head: slices.Concat(titles("lock", "workers"), byName(metric.WindowJain), titles("busiest", "second", "middle", "least"))}
 	for _, x := range tiles {
 		n := len(x.bars)
 		row := []string{x.s.Lock.Name, strconv.Itoa(n), numfmt.Percent(x.jain)}

@@ -10,7 +10,7 @@ var verdictColumns = []column{
 	{"ties", "locks that these rounds do not tell apart from it"},
 	{"rate", "how often a second the lock was taken, by all workers together (hand-overs: how often it passed to another worker); below, where the true median lies with 95 %"},
 	{"wait p99", "99 of 100 requests got the lock within this time; ≤ where the clock cannot tell less"},
-	{"fairness", "how evenly the workers were served (Jain's index): 100 % is alike; with n workers, 100/n % is one that takes all"},
+	{"fairness", "how evenly the workers were served within slices of one length (Jain's index): 100 % is alike; with n workers, 100/n % is one that takes all"},
 	{"cost", "of taking the lock once: processor time of the program, or messages to the server"},
 	{"how sure", "what the rounds prove, and why this lock of those that tie"},
 }

@@ -33,7 +33,7 @@ func WriteHTML(w io.Writer, run *resultfile.Run) error {
 func writePage(w io.Writer, name string, data any) error {
 	t, err := template.New("report").Parse(reportText + verdictText + safetyText)
 	if err == nil {
-		_, err = t.New("machines").Parse(machinesText)
+		_, err = t.New("machines").Parse(machinesText + historyText)
 	}
 	var buf bytes.Buffer
 	if err == nil {
@@ -50,3 +50,6 @@ func writePage(w io.Writer, name string, data any) error {
 
 //go:embed machines.html.tmpl
 var machinesText string
+
+//go:embed history.html.tmpl
+var historyText string // what changed over runs

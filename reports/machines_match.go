@@ -139,6 +139,17 @@ func largestMatch(xs []*match, remote bool) int {
 	return best
 }
 
+// fairness is Jain's index by which the locks of x are drawn: as of a group, on any
+// machine.
+func (x *match) fairness() *metric.Metric {
+	for _, g := range x.groups {
+		if m := g.fairness(); m == metric.Jain {
+			return m
+		}
+	}
+	return metric.WindowJain
+}
+
 // source says that a picture of x draws m.
 func (x *match) source(m *metric.Metric) source {
 	s := source{metrics: []*metric.Metric{m}}

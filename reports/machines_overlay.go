@@ -36,13 +36,17 @@ var overlays = []overlay{
 	{"machines-wait", "On which machine does a worker wait longest?", metric.P99, logScale,
 		"wait that 99 in 100 do not exceed (log scale)", numfmt.Nanos, false, "the shortest p99 wait"},
 	{"machines-fairness", "Is a lock as fair on every machine?", metric.Jain, shareScale,
-		"Jain index of the workers' acquisitions (100 % = equal shares)", numfmt.Percent, true, "the fairest shares"},
+		"", numfmt.Percent, true, "the fairest shares"},
 }
 
 const overlayDoc = "A frame a lock, a line a machine: hue, dash and marker. Line: median of the rounds; band: its 95 % order-statistic interval, or the range of the rounds if there are fewer than six. Bold names are locks to use."
 
 // draw draws o of the locks that machines of x share.
 func (o overlay) draw(x *match) picture {
+	if o.metric == metric.Jain {
+		o.metric = x.fairness()
+		o.yTitle = fairnessTitles(o.metric, x.remote)
+	}
 	l := &lineChart{xTitle: "workers contending for one lock (log scale)", xScale: logarithm, y: o.y, format: o.format, figure: o.format, yTitle: o.yTitle}
 	if o.y == logScale && o.metric == metric.Throughput {
 		l.format = numfmt.SI

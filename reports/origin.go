@@ -110,9 +110,9 @@ func environment(run *resultfile.Run) []fact {
 		}
 	}
 	if o := m.Overhead; o.Loop > 0 {
-		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " an acquisition; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
+		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
 		if o.Locker > 0 {
-			facts = append(facts, fact{"an acquisition called directly", numfmt.Nanos(o.Direct) + "; " + numfmt.Nanos(o.Locker) + " through sync.Locker, as measured ones are called"})
+			facts = append(facts, fact{"a turn called directly", numfmt.Nanos(o.Direct) + "; " + numfmt.Nanos(o.Locker) + " through sync.Locker, as measured turns are called"})
 		}
 	}
 	facts = append(facts,

@@ -327,9 +327,9 @@ func TestSource(t *testing.T) {
 		want string
 	}{
 		{source{}, ""},
-		{source{metrics: []*metric.Metric{metric.Jain}, rounds: []int{1}}, "Data: metric jain (jain-%) of results.jsonl, 1 round."},
+		{source{metrics: []*metric.Metric{metric.Jain}, rounds: []int{1}}, "Data: metric jain (jain-slice-%) of results.jsonl, 1 round."},
 		{source{metrics: []*metric.Metric{metric.Throughput, metric.Jain, metric.Time}, fields: []string{"wait", "hold"}, rounds: []int{5}},
-			"Data: metrics throughput (acq/s), jain (jain-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
+			"Data: metrics throughput (acq/s), jain (jain-slice-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
 		{source{metrics: []*metric.Metric{metric.Time}, fields: []string{"hold"}, experiments: []string{"cost"}, rounds: []int{5}},
 			"Data: metric time (ns/op), field hold and experiment cost of results.jsonl, 5 rounds."},
 		{source{experiments: []string{"cost"}, table: 2}, "Data: experiment cost of results.jsonl, table 2."},

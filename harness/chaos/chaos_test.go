@@ -82,6 +82,9 @@ func TestSeen(t *testing.T) {
 	if r.Tries != 1 || r.Seen[harness.TwoHolders] != 1 || r.Seen[harness.StaleWrite] != 1 || len(r.Overlap) != 1 {
 		t.Errorf("of a lock that excludes nothing: %+v", r)
 	}
+	if least, most := r.Hurt([]harness.Harm{harness.TwoHolders, harness.StaleWrite}); least != 1 || most != 1 {
+		t.Errorf("%d to %d tries with any of both, want 1: %+v", least, most, r.Together)
+	}
 	if len(r.Histories) != 1 {
 		t.Fatalf("histories %q, want one", r.Histories)
 	}

@@ -235,6 +235,11 @@ func (w *Worker) Join(ctx context.Context) (*Worker, error) {
 	return w.Host.open(ctx, w.Lock, harness.Endpoint{}, w.ID)
 }
 
+// JoinAs is Join for another lock of the same client: see [Subject.Another].
+func (w *Worker) JoinAs(ctx context.Context, s *Subject) (*Worker, error) {
+	return w.Host.open(ctx, s, harness.Endpoint{}, w.ID)
+}
+
 func (h *Host) open(ctx context.Context, s *Subject, at harness.Endpoint, with int) (*Worker, error) {
 	defer h.t.Stage.limit.starting()() // it takes as long as the machine is busy
 	w := &Worker{ID: h.t.number(), Host: h, Lock: s}

@@ -1,8 +1,10 @@
 package chaos
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,43 +20,109 @@ import (
 func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.FaultResult {
 	r := b.scenario.result(s.Variant)
 	r.Seed = seed
+	for _, o := range s.others {
+		s.failed = cmp.Or(s.failed, o.failed)
+	}
 	if s.failed != nil {
 		r.Failed = 1
 		r.Notes = []string{reason(s.failed)}
 		return r
 	}
-	h := s.until(over)
-	rules := b.rules(s.Variant, over)
-	rules.Starvation = !slices.Contains(r.Expected.Harms, harness.TwoHolders)
-	j := oracle.Judge(h, rules)
-	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
-		r.Starved = 1
+	r.Tries = 1
+	r.Seen = make(map[harness.Harm]int)
+	for _, one := range append([]*Subject{s}, s.others...) {
+		if b.judgeOne(r, one, n, over) {
+			continue
+		}
+		r = b.scenario.result(s.Variant)
+		r.Seed, r.Starved = seed, 1
 		r.Notes = []string{"a try did not count: the machine kept the process of a holder from running until the next one had entered"}
 		return r
 	}
-	r.Tries = 1
-	r.Seen = make(map[harness.Harm]int)
-	for _, harm := range j.Harms() {
-		r.Seen[harm] = 1
-	}
-	for harm := range s.harms {
-		r.Seen[harm] = 1
-	}
-	r.Notes = append(s.notes, j.Notes...)
-	r.Figures = s.figures
-	if s.cut {
-		r.Notes = append(r.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.most))
-	}
-	r.Window, r.Margin, r.Overlap = times(j)
-	if r.Seen[harness.TwoHolders] == 0 {
-		b.prove(r, h, rules)
-	}
-	if b.worth(r) {
-		if name := b.save(r, h, n); name != "" {
-			r.Histories = []string{name}
-		}
+	if len(r.Seen) > 0 {
+		all := slices.DeleteFunc(slices.Clone(harness.Harms), func(h harness.Harm) bool { return r.Seen[h] == 0 })
+		r.Together = []harness.Together{{Harms: all, Tries: 1}}
 	}
 	return r
+}
+
+// judgeOne adds what became of one lock of a try to r: what it did and, if that is worth
+// it and no other was, its history. It reports whether the try counts: not if the machine
+// did not run a holder.
+func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) bool {
+	h, rules := s.until(over), b.rules(s.Variant, over)
+	rules.Starvation = !slices.Contains(r.Expected.Harms, harness.TwoHolders)
+	j := oracle.Judge(h, rules)
+	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
+		return false
+	}
+	one := &harness.FaultResult{Scenario: r.Scenario, Lock: r.Lock, Expected: r.Expected, Seen: make(map[harness.Harm]int)}
+	for _, harm := range j.Harms() {
+		one.Seen[harm] = 1
+	}
+	for harm := range s.harms {
+		one.Seen[harm] = 1
+	}
+	one.Notes = append(s.notes, j.Notes...)
+	one.Figures = s.figures
+	if s.cut {
+		one.Notes = append(one.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.most))
+	}
+	if one.Seen[harness.TwoHolders] == 0 {
+		b.prove(one, h, rules)
+	}
+	if len(s.spared) > 0 {
+		spare(one, s, j)
+	}
+	if b.worth(one) && len(r.Histories) == 0 {
+		if name := b.save(one, h, n); name != "" {
+			one.Histories = []string{name}
+		}
+	}
+	if len(s.spared) == 0 {
+		one.Window, one.Margin, one.Overlap = times(j)
+	}
+	join(r, one)
+	return true
+}
+
+// spare leaves out of r, which is of s alone, what is no harm of the lock.
+func spare(r *harness.FaultResult, s *Subject, j oracle.Judgement) {
+	for _, h := range s.spared {
+		delete(r.Seen, h)
+	}
+	if len(r.Seen) == 0 {
+		r.Notes = s.notes
+	}
+	if window, _, _ := times(j); len(window) > 0 {
+		r.Figures = append(r.Figures, harness.FaultFigure{Name: "window of what was hit", Unit: "ms", Values: []float64{float64(window[0]) / 1e6}})
+	}
+}
+
+// join adds what another lock of the same try did to r: of times the worst.
+func join(r, one *harness.FaultResult) {
+	maps.Copy(r.Seen, one.Seen)
+	r.Notes = append(r.Notes, one.Notes...)
+	for _, f := range one.Figures {
+		i := slices.IndexFunc(r.Figures, func(g harness.FaultFigure) bool { return g.Name == f.Name })
+		if i < 0 {
+			r.Figures = append(r.Figures, f)
+		} else { // whether the history is proven
+			r.Figures[i].Values[0] = min(r.Figures[i].Values[0], f.Values[0])
+		}
+	}
+	worst := func(to *[]int64, from []int64, of func(...int64) int64) {
+		for _, v := range from {
+			if len(*to) == 0 {
+				*to = []int64{v}
+			}
+			(*to)[0] = of((*to)[0], v)
+		}
+	}
+	worst(&r.Window, one.Window, func(v ...int64) int64 { return slices.Max(v) })
+	worst(&r.Margin, one.Margin, func(v ...int64) int64 { return slices.Min(v) })
+	worst(&r.Overlap, one.Overlap, func(v ...int64) int64 { return slices.Max(v) })
+	r.Histories = append(r.Histories, one.Histories...)
 }
 
 // reason says why the fault could not be made. That a server of the user would do is

@@ -12,7 +12,7 @@ import (
 
 // noiseScenarios are connections that are bad for a while, while several clients lock
 // and unlock.
-var noiseScenarios = []*Scenario{redisResets, redisSilent, redisLatency, poolExhausted}
+var noiseScenarios = []*Scenario{redisResets, redisSilent, redisLatency, poolExhausted, poolUsedUp}
 
 // disturbed lets four clients of each lock, each through a wire of its own, lock and unlock,
 // does something to the wires, and lets them go on for a while.

@@ -43,6 +43,9 @@ type Subject struct {
 	figures []harness.FaultFigure
 	failed  error // why the fault could not be made for it
 	cut     bool  // there were more
+
+	others []*Subject     // of the same clients
+	spared []harness.Harm // of it these are the fault's, and no harm of the lock
 }
 
 // mostEvents is how many events a try keeps, of all locks: a worker that locks as fast
@@ -142,6 +145,18 @@ func (s *Subject) broken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed != nil
+}
+
+// Another returns a lock of the same variant by another key, which clients of s can take
+// as well: see [Worker.JoinAs]. It is judged as s is, and what it does counts with s, but
+// for harms that are spared: those that are the fault's. Its times count if none is.
+func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.most /= 2
+	o := &Subject{Variant: s.Variant, Key: key, most: s.most, spared: spared}
+	s.others = append(s.others, o)
+	return o
 }
 
 // Each does f for every lock at the same time, but for those that have failed. An

@@ -157,6 +157,7 @@ type worker struct {
 
 	mu      sync.Mutex // held while it does something
 	remote  harness.Remote
+	key     string // of its lock
 	session harness.Session
 	held    *holding
 	outer   []*holding      // that held is inside of, the first at the front
@@ -224,11 +225,14 @@ func (w *worker) open(o *opening) error {
 	ctx, cancel := context.WithTimeout(w.ctx, opened)
 	defer cancel()
 	if o.With >= 0 {
-		w.remote = w.p.worker(o.With).remote // opened before
+		if err := w.join(o); err != nil {
+			return err
+		}
 	} else {
 		for _, v := range w.p.suite {
 			if v.Name == o.Lock {
 				var err error
+				w.key = o.Key
 				if w.remote, err = v.Remote(ctx, o.endpoint(), o.Key); err != nil {
 					return err
 				}

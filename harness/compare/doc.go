@@ -7,5 +7,9 @@
 // out. That nothing changed is said only where the interval excludes
 // a change above the threshold; the rest is too noisy to say.
 //
+// [Over] says of several runs which cases moved to another level and stayed there,
+// a series for each machine: runs of different days differ by more than the code,
+// so that neighbours differ is no change yet.
+//
 // Rank 4. It may import resultfile and metric; it must not import a lock.
 package compare

@@ -28,6 +28,7 @@ var Suite = []*Gate{
 	{metric.HandoverWaitP99, numfmt.Nanos},
 	{metric.TurnRoundTrips, numfmt.Number},
 	{metric.Jain, numfmt.Percent},
+	{metric.WindowJain, numfmt.Percent},
 	{metric.CPU, numfmt.Nanos},
 	{metric.Requests, numfmt.Number},
 	{metric.Notifications, numfmt.Number},

@@ -145,15 +145,15 @@ func violations(side string, rs []*harness.Result) string {
 // missing returns the verdict on a case that has a figure in the old run only.
 func (m *matched) missing(next resultfile.Manifest, is *plan) (Verdict, string) {
 	if len(m.next) > 0 {
-		return Unmeasured, "NEW has too few samples for a figure"
+		return Unmeasured, is.side + " has too few samples for a figure"
 	}
 	for _, s := range next.Skipped {
 		if s.Lock == m.lock.Name {
-			return Unmeasured, "NEW skipped it: " + plain(s.Reason)
+			return Unmeasured, is.side + " skipped it: " + plain(s.Reason)
 		}
 	}
 	if next.Interrupted || next.Finished.IsZero() {
-		return Unmeasured, "NEW ended before it"
+		return Unmeasured, is.side + " ended before it"
 	}
 	if why := is.absent(m.name()); why != "" {
 		return Unmeasured, why

@@ -8,9 +8,14 @@ import (
 )
 
 func ExampleMetric() {
-	r := &harness.Result{Workers: []uint64{60, 20, 20}}
+	r := &harness.Result{Workers: []uint64{70, 70, 60}, Slices: []uint32{60, 20, 20, 10, 50, 40}} // of 20 ms
 	if v, ok := metric.Jain.Of(r); ok {
 		fmt.Printf("%.1f %s\n", v, metric.Jain.Unit)
 	}
-	// Output: 75.8 jain-%
+	if v, ok := metric.WindowJain.Of(r); ok {
+		fmt.Printf("%.1f %s\n", v, metric.WindowJain.Unit)
+	}
+	// Output:
+	// 77.6 jain-slice-%
+	// 99.5 jain-%
 }

@@ -93,7 +93,7 @@ func TestSummaryOfBounds(t *testing.T) {
 	if s := P50.Summary(nil); s.N != 0 || s.AtMost {
 		t.Errorf("no rounds: got %+v", s)
 	}
-	if s := Jain.Summary([]*harness.Result{{Workers: []uint64{1, 1}}, {}}); s.N != 1 || s.Median != 100 || s.AtMost {
+	if s := WindowJain.Summary([]*harness.Result{{Workers: []uint64{1, 1}}, {}}); s.N != 1 || s.Median != 100 || s.AtMost {
 		t.Errorf("a metric without bounds: got %+v", s)
 	}
 }

@@ -76,7 +76,7 @@ var Suite = []*Metric{
 	Handovers, HandoverTime, HandoverMean, HandoverWaitP99, HandoverTransfers,
 	RoundTrip, TurnRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
 	Hold, HoldShare, HandoverShare, WaitShare,
-	Jain, BusyHalf, Spread, MinMax,
+	Jain, Starved, Unserved, WindowJain, BusyHalf, Spread, MinMax,
 	StreakP50, StreakP99, LWSS, Reacquire, GapP50, GapP99, BypassP99, Bypass,
 	CPU, Switches, Preemptions, Allocs,
 	Requests, Notifications, ServerCPU, ServerMemory, Connections,

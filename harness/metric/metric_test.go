@@ -80,9 +80,9 @@ func TestByHand(t *testing.T) {
 		{P99, result(1000), 990},
 		{P999, result(10000), 9990},
 		{HandoverTime, result(20), 20},
-		{Jain, result(0), 100 * 100. * 100 / (3 * (3600 + 400 + 400))}, // 75.76
-		{Jain, &harness.Result{Workers: []uint64{7, 7, 7, 7}}, 100},
-		{Jain, &harness.Result{Workers: []uint64{0, 0, 9, 0}}, 25},
+		{WindowJain, result(0), 100 * 100. * 100 / (3 * (3600 + 400 + 400))}, // 75.76
+		{WindowJain, &harness.Result{Workers: []uint64{7, 7, 7, 7}}, 100},
+		{WindowJain, &harness.Result{Workers: []uint64{0, 0, 9, 0}}, 25},
 		{BusyHalf, &harness.Result{Workers: []uint64{1, 4, 3, 2}}, 70},
 		{BusyHalf, &harness.Result{Workers: []uint64{5, 5, 5}}, 50},
 		{BusyHalf, result(0), 70}, // 60 + half of 20
@@ -222,8 +222,8 @@ func TestTooLittle(t *testing.T) {
 	}{
 		{P50, result(19)}, {P99, result(999)}, {P999, result(9999)}, {HandoverTime, result(19)},
 		{Handovers, &harness.Result{Elapsed: 1, Workers: []uint64{5}}},
-		{Jain, &harness.Result{Workers: []uint64{5}}},
-		{Jain, &harness.Result{Workers: []uint64{0, 0}}},
+		{WindowJain, &harness.Result{Workers: []uint64{5}}},
+		{WindowJain, &harness.Result{Workers: []uint64{0, 0}}},
 		{MinMax, &harness.Result{Workers: []uint64{0, 0}}},
 		{Requests, &harness.Result{Ops: 9}},
 		{Requests, &harness.Result{Wire: wire}},
@@ -290,7 +290,7 @@ func TestProperties(t *testing.T) {
 		for i, w := range workers {
 			thrice[i] = 3 * w
 		}
-		jain, spread := of(Jain, workers), of(Spread, workers)
+		jain, spread := of(WindowJain, workers), of(Spread, workers)
 		if lo := 100 / float64(n); jain < lo-1e-9 || jain > 100+1e-9 {
 			t.Errorf("Jain of %v is %v, outside %v to 100", workers, jain, lo)
 		}
@@ -302,7 +302,7 @@ func TestProperties(t *testing.T) {
 		}
 		shuffled := slices.Clone(thrice)
 		rng.Shuffle(n, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		for _, m := range []*Metric{Jain, BusyHalf, Spread, MinMax} {
+		for _, m := range []*Metric{WindowJain, BusyHalf, Spread, MinMax} {
 			if a, b := of(m, workers), of(m, shuffled); math.Abs(a-b) > 1e-6 {
 				t.Errorf("%s of %v is %v, but %v of three times as much in another order", m.Name, workers, a, b)
 			}

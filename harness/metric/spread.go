@@ -4,7 +4,7 @@ import "math"
 
 // Spread is the standard deviation of the workers' acquisitions divided by
 // their mean, in percent, over the workers as a whole population: 0 is fair.
-// It says the same as [Jain], which is 100 / (1 + (Spread/100)²), but tells
+// It says the same as [WindowJain], which is 100 / (1 + (Spread/100)²), but tells
 // small differences apart better.
 //
 // Source: the RSTDDEV of D. Dice, "Malthusian Locks", EuroSys 2017.

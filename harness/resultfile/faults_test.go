@@ -22,8 +22,9 @@ func fault() *harness.FaultResult {
 		Lock:     harness.Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Status: harness.Recommended, Traits: harness.Traits{Needs: "redis", Fenced: true}},
 		Expected: harness.Expectation{Harms: []harness.Harm{harness.TwoHolders}, Why: "the lease ends"},
 		Skipped:  "no", Seed: 7, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
-		Tries: 20, Seen: map[harness.Harm]int{harness.TwoHolders: 15, harness.TokenFell: 2}, Failed: 1,
-		Window: []int64{5, 6}, Margin: []int64{-7}, Overlap: []int64{8},
+		Tries: 20, Seen: map[harness.Harm]int{harness.TwoHolders: 15, harness.TokenFell: 2}, Failed: 1, Starved: 2,
+		Together: []harness.Together{{Harms: []harness.Harm{harness.TwoHolders}, Tries: 13}, {Harms: []harness.Harm{harness.TwoHolders, harness.TokenFell}, Tries: 2}},
+		Window:   []int64{5, 6}, Margin: []int64{-7}, Overlap: []int64{8},
 		Figures:   []harness.FaultFigure{{Name: "requests", Unit: "1", Values: []float64{1.5, 2}}},
 		Aims:      []harness.FaultAim{{Figure: "window", Quantile: 0.5, Least: true, Limit: 3, Text: "not much"}},
 		Histories: []string{"histories/a.jsonl"}, Notes: []string{"noisy"},
@@ -108,6 +109,7 @@ func TestHostileFault(t *testing.T) {
 	f := fault()
 	f.Scenario, f.Question, f.Fault, f.Source, f.Skipped, f.Expected.Why, f.Lock.Name = hostile, hostile, hostile, hostile, hostile, hostile, hostile
 	f.Notes, f.Tests, f.Seen = []string{hostile}, []harness.Guarantee{hostile}, map[harness.Harm]int{hostile: 3}
+	f.Together[0].Harms = []harness.Harm{hostile}
 	f.Figures[0].Name, f.Aims[0].Text, f.Aims[0].Figure = hostile, hostile, hostile
 	f.Histories = []string{"../../etc/passwd", "/etc/passwd", "ok.jsonl", "a/../../b"}
 	text, err := EncodeFault(f)

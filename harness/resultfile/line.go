@@ -48,6 +48,9 @@ type (
 		Owners   string `json:"owners,omitempty"`   // DEFLATE of one uvarint an owner, base64
 
 		HandoverWait string `json:"handover_wait,omitempty"` // like Wait
+
+		Slice  int64  `json:"slice,omitempty"`  // ns
+		Slices string `json:"slices,omitempty"` // DEFLATE of one uvarint a count, base64
 	}
 	findingLine struct {
 		header
@@ -84,7 +87,11 @@ func pack(r *harness.Result) (l caseLine, err error) {
 	if l.HandoverWait, err = encodeHistogram(r.HandoverWait); err != nil {
 		return l, err
 	}
-	l.Owners, err = encodeOwners(r.Owners)
+	if l.Owners, err = encodeNumbers("owners", r.Owners); err != nil || len(r.Slices) == 0 {
+		return l, err
+	}
+	l.Slice = int64(harness.SliceLength)
+	l.Slices, err = encodeNumbers("slices", r.Slices)
 	return l, err
 }
 
@@ -193,10 +200,13 @@ func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
 	if r.HandoverWait, err = u.histogram(l.HandoverWait); err != nil {
 		return nil, err
 	}
-	if r.Owners, err = u.owners(l.Owners); err != nil {
+	if r.Owners, err = numbers[uint16](u, "owners", l.Owners); err != nil {
 		return nil, err
 	}
-	return r, nil
+	if l.Slice == int64(harness.SliceLength) { // of another length they are another figure
+		r.Slices, err = numbers[uint32](u, "slices", l.Slices)
+	}
+	return r, err
 }
 
 // The recorder's layout: 1 ns to 2^36-1 ns with three significant figures.
@@ -223,27 +233,29 @@ func encodeHistogram(h harness.Histogram) (string, error) {
 	return string(text), nil
 }
 
-// maxOwners bounds what a line may unpack to.
-const maxOwners = 1 << 20
+// maxNumbers bounds what a part of a line may unpack to.
+const maxNumbers = 1 << 20
 
-func encodeOwners(owners []uint16) (string, error) {
-	if len(owners) == 0 {
+// encodeNumbers packs the numbers of the part of a line with this name.
+func encodeNumbers[N uint16 | uint32](name string, numbers []N) (string, error) {
+	if len(numbers) == 0 {
 		return "", nil
 	}
+	bad := func(err error) (string, error) { return "", fmt.Errorf("resultfile: %s: %w", name, err) }
 	var buf bytes.Buffer
 	w, err := flate.NewWriter(&buf, flate.BestCompression)
 	if err != nil {
-		return "", fmt.Errorf("resultfile: owners: %w", err)
+		return bad(err)
 	}
-	raw := make([]byte, 0, 2*len(owners))
-	for _, o := range owners {
-		raw = binary.AppendUvarint(raw, uint64(o))
+	raw := make([]byte, 0, 2*len(numbers))
+	for _, n := range numbers {
+		raw = binary.AppendUvarint(raw, uint64(n))
 	}
 	if _, err := w.Write(raw); err != nil {
-		return "", fmt.Errorf("resultfile: owners: %w", err)
+		return bad(err)
 	}
 	if err := w.Close(); err != nil {
-		return "", fmt.Errorf("resultfile: owners: %w", err)
+		return bad(err)
 	}
 	return base64.StdEncoding.EncodeToString(buf.Bytes()), nil
 }

@@ -30,6 +30,7 @@ func sample() *harness.Result {
 		Handover: harness.Histogram{{Value: 100, N: 5}}, HandoverWait: harness.Histogram{{Value: 200, N: 7}},
 		Hold: harness.Spans{N: 4, Sum: 480}, Think: harness.Spans{N: 3, Sum: 3100}, Transfer: 28.5, RoundTrip: 48123.5,
 		Owners: []uint16{0, 1, 0, 65535}, Burst: 4,
+		Slices: []uint32{10, 20, 0, 1<<32 - 1}, Unserved: 20 * time.Millisecond,
 		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
 		CPU:        harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
 		Wire:       &harness.Counts{Requests: 90, Notifications: 4},

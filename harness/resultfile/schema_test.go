@@ -110,6 +110,7 @@ func records(t *testing.T) (lines [][]byte) {
 	fault := new(harness.FaultResult)
 	fill(reflect.ValueOf(fault).Elem())
 	fault.Lock.Status, fault.Tests, fault.Expected.Harms, fault.Aims[0].Quantile = harness.Reference, harness.Guarantees, harness.Harms, 0.5
+	fault.Together[0].Harms = harness.Harms
 	fault.Seen = make(map[harness.Harm]int)
 	for i, h := range harness.Harms {
 		fault.Seen[h] = i
@@ -239,7 +240,7 @@ func TestSchemaIsWhole(t *testing.T) {
 		of    reflect.Type
 		extra []string // fields of the line that the type does not write itself
 	}{
-		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners"}},
+		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices"}},
 		"experiment": {reflect.TypeFor[harness.Finding](), []string{"schema", "kind"}},
 		"sample":     {reflect.TypeFor[harness.Sample](), []string{"schema", "kind"}},
 		"lock":       {of: reflect.TypeFor[harness.Lock]()},

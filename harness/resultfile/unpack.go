@@ -42,9 +42,9 @@ func (u *unpacker) inflate(in io.Reader, most int64) error {
 	return err
 }
 
-// owners reads what [encodeOwners] wrote.
-func (u *unpacker) owners(text string) ([]uint16, error) {
-	bad := func(err error) error { return fmt.Errorf("resultfile: owners: %w", err) }
+// numbers reads what [encodeNumbers] wrote.
+func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
+	bad := func(err error) error { return fmt.Errorf("resultfile: %s: %w", name, err) }
 	if text == "" {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func (u *unpacker) owners(text string) ([]uint16, error) {
 	if err := u.flate.(flate.Resetter).Reset(bytes.NewReader(u.packed), nil); err != nil {
 		return nil, bad(err)
 	}
-	if err := u.inflate(u.flate, 3*maxOwners); err != nil {
+	if err := u.inflate(u.flate, 5*maxNumbers); err != nil {
 		return nil, bad(err)
 	}
 	raw := u.raw.Bytes()
@@ -65,15 +65,15 @@ func (u *unpacker) owners(text string) ([]uint16, error) {
 	for _, b := range raw {
 		n += int(1 - b>>7)
 	}
-	owners := make([]uint16, 0, min(n, maxOwners))
+	out := make([]N, 0, min(n, maxNumbers))
 	for len(raw) > 0 {
 		v, n := binary.Uvarint(raw)
-		if n <= 0 || v > math.MaxUint16 || len(owners) == maxOwners {
-			return nil, bad(fmt.Errorf("damaged after %d entries", len(owners)))
+		if n <= 0 || v > uint64(^N(0)) || len(out) == maxNumbers {
+			return nil, bad(fmt.Errorf("damaged after %d entries", len(out)))
 		}
-		owners, raw = append(owners, uint16(v)), raw[n:]
+		out, raw = append(out, N(v)), raw[n:]
 	}
-	return owners, nil
+	return out, nil
 }
 
 // The first words of an encoded histogram, outside and inside of its compression.

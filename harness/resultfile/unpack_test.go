@@ -100,7 +100,7 @@ func TestUnpackReuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owners, err := encodeOwners(sample().Owners)
+	owners, err := encodeNumbers("owners", sample().Owners)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,10 +112,10 @@ func TestUnpackReuse(t *testing.T) {
 		if h, err := u.histogram(text); err != nil || !slices.Equal(h, sample().Wait) {
 			t.Errorf("after %.20q: %v (%v)", bad, h, err)
 		}
-		if _, err := u.owners(bad + "!"); err == nil {
+		if _, err := numbers[uint16](u, "owners", bad+"!"); err == nil {
 			t.Errorf("accepts the owners %.20q", bad)
 		}
-		if o, err := u.owners(owners); err != nil || !slices.Equal(o, sample().Owners) {
+		if o, err := numbers[uint16](u, "owners", owners); err != nil || !slices.Equal(o, sample().Owners) {
 			t.Errorf("after %.20q: %v (%v)", bad, o, err)
 		}
 	}

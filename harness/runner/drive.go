@@ -59,6 +59,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 			time.Sleep(100 * time.Microsecond)
 		}
 		d.open(ctx, wire)
+		d.opened = d.rig.in.Clock.Now()
 		d.phase.Store(measure)
 		timeout.Reset(d.limit.Window)
 		left = d.await(ctx, back, timeout)
@@ -172,7 +173,9 @@ func (d *drive) result() *harness.Result {
 		return r // the workers still write: read nothing of theirs
 	}
 	var clamped int64
+	var workers []*slicer
 	for _, t := range d.tallies {
+		workers = append(workers, &t.slices)
 		r.Wait = r.Wait.Merge(t.wait.Snapshot())
 		r.Handover = r.Handover.Merge(t.handover.Snapshot())
 		r.Hold, r.Think = r.Hold.Merge(t.hold), r.Think.Merge(t.think)
@@ -185,6 +188,7 @@ func (d *drive) result() *harness.Result {
 			Remedy: "use fewer workers or a shorter hold time",
 		})
 	}
+	addSlices(r, workers)
 	r.Overlap = d.overlap()
 	return r
 }

@@ -97,7 +97,8 @@ func (w *localWorker) run(s *section, lock sync.Locker) {
 	last := int64(0)
 	for n, recorded := w.c.next(last); n != 0; n, recorded = w.c.next(last) {
 		last = n
-		w.t.publish(w.batch(s, lock, uint64(n), recorded))
+		ops, handovers := w.batch(s, lock, uint64(n), recorded)
+		w.t.done(ops, handovers, recorded)
 	}
 }
 

@@ -89,6 +89,7 @@ func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 	}
 	r.Wait, r.Overlap = wait.Snapshot(), loopOverlap(holds, len(r.Workers), log.Open, log.Close)
 	owners(r, holds, log.Open, log.Close)
+	loopSlices(r, holds, log.Open)
 	r.Violations = oracle.Overlaps(holds, r.Lock.Traits.Permits)
 }
 

@@ -142,7 +142,7 @@ func (w *mixedWorker) run() {
 				w.think.spend()
 			}
 		}
-		w.t.publish(done, handovers)
+		w.t.done(done, handovers, recorded)
 	}
 }
 

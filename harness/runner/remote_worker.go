@@ -102,7 +102,7 @@ func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
 			}
 			return
 		}
-		t.publish(1, handover)
+		t.done(1, handover, recorded)
 	}
 }
 

@@ -225,6 +225,9 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	for range r.job.Workload.Workers {
 		d.tallies = append(d.tallies, new(tally))
 	}
+	for _, t := range d.tallies {
+		t.slices.start(d)
+	}
 	res := r.loop.drive(ctx, d)
 	r.dead = len(d.stuck) > 0
 	if err := r.pinErr.Load(); err != nil {
@@ -255,14 +258,15 @@ const maxBatch = 64
 type tuning struct {
 	sampleEvery int    // one acquisition in so many is timed: a power of two, so that rounds that differ little weigh alike
 	batch       int64  // most acquisitions between two loads of the control's phase
+	checkEvery  int64  // a worker reads the clock once in so many batches, for the slices
 	expected    uint64 // acquisitions, about
 }
 
 func (r *Rig) tune(limit Limit) tuning {
 	if r.job.Lock.Remote != nil {
-		return tuning{sampleEvery: 1, batch: 1} // an acquisition takes much longer than a clock reading
+		return tuning{sampleEvery: 1, batch: 1, checkEvery: 1} // an acquisition takes much longer than a clock reading
 	}
-	t := tuning{sampleEvery: maxBatch, batch: maxBatch, expected: uint64(limit.Ops)}
+	t := tuning{sampleEvery: maxBatch, batch: maxBatch, checkEvery: 1, expected: uint64(limit.Ops)}
 	if r.rate == 0 {
 		return t
 	}
@@ -270,7 +274,8 @@ func (r *Rig) tune(limit Limit) tuning {
 	t.sampleEvery = powerOfTwo((r.timedInside()*r.rate + r.timedOutside()/period) / timingShare)
 	if limit.Ops == 0 {
 		t.expected = uint64(r.rate * float64(limit.Window) * 1.25)
-		t.batch = max(1, min(maxBatch, int64(float64(limit.Window)*0.002/period)))
+		t.batch = max(1, min(maxBatch, int64(float64(min(limit.Window, harness.SliceLength))*0.002/period)))
+		t.checkEvery = checkEvery(r.in.Clock, r.rate, t.batch)
 	}
 	return t
 }

@@ -20,7 +20,7 @@ type tally struct {
 	hold, think harness.Spans // of timed acquisitions
 	wait        recorder.Histogram
 	handover    recorder.Histogram
-	_           atomics.CacheLinePad
+	slices      slicer
 }
 
 // counts is what a worker has done so far.
@@ -34,6 +34,13 @@ func (t *tally) publish(ops, handovers uint64) {
 	t.own.ops += ops
 	t.own.handovers += handovers
 	t.pub.set(t.own)
+}
+
+// done is called with a batch after it: see publish. recorded says whether it began in the
+// window.
+func (t *tally) done(ops, handovers uint64, recorded bool) {
+	t.publish(ops, handovers)
+	t.slices.add(ops, recorded)
 }
 
 // counts returns what the worker has published. Both counts are of the same

@@ -38,8 +38,8 @@ type Row struct {
 	N int // tries
 
 	// Violations is how many tries in 1000 had one of [Unsafe]; NaN if there was no try.
-	// Results count each harm by itself: if AtLeast is true, the tries of two harms may
-	// be different ones, and it is the count of the more frequent one.
+	// Results of before count each harm by itself: if AtLeast is true, the tries of two
+	// harms may be different ones, and it is the count of the more frequent one.
 	Violations float64
 	AtLeast    bool
 
@@ -125,25 +125,19 @@ func noTry(r *harness.FaultResult) string {
 
 // count fills in how many tries had a violation.
 func (row *Row) count(r *harness.FaultResult) {
-	most, sum, kinds := 0, 0, 0
-	for _, h := range Unsafe {
-		n := min(r.Seen[h], r.Tries)
-		most, sum = max(most, n), sum+n
-		if n > 0 {
-			kinds++
-		}
-	}
-	row.Violations = 1000 * float64(most) / float64(r.Tries)
-	row.AtLeast = kinds > 1 && most < r.Tries
-	row.Bound = stat.UpperBound(min(sum, r.Tries), r.Tries)
-	broken, also := 0, 0
+	least, most := r.Hurt(Unsafe)
+	row.Violations = 1000 * float64(least) / float64(r.Tries)
+	row.AtLeast = least < most
+	row.Bound = stat.UpperBound(most, r.Tries)
+	var breaking []harness.Harm
 	for _, h := range Unsafe {
 		if breaks(r.Tests, h) {
-			broken, also = max(broken, min(r.Seen[h], r.Tries)), also+min(r.Seen[h], r.Tries)
+			breaking = append(breaking, h)
 		}
 	}
-	row.Broken = 1000 * float64(broken) / float64(r.Tries)
-	row.BrokenBound = stat.UpperBound(min(also, r.Tries), r.Tries)
+	least, most = r.Hurt(breaking)
+	row.Broken = 1000 * float64(least) / float64(r.Tries)
+	row.BrokenBound = stat.UpperBound(most, r.Tries)
 }
 
 // breaks reports whether h breaks one of gs, or whatever is promised if gs is empty. A

@@ -40,6 +40,12 @@ func of(scenario string, gs ...harness.Guarantee) func(*harness.FaultResult) {
 	return func(r *harness.FaultResult) { r.Scenario, r.Tests = scenario, gs }
 }
 
+func together(n int, hs ...harness.Harm) func(*harness.FaultResult) {
+	return func(r *harness.FaultResult) {
+		r.Together = append(r.Together, harness.Together{Harms: hs, Tries: n})
+	}
+}
+
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -59,6 +65,8 @@ func TestJudge(t *testing.T) {
 		{"skipped", result(func(r *harness.FaultResult) { r.Tries, r.Skipped = 0, "no replica" }), survival.NotTested, math.NaN(), 1, "not tested: no replica"},
 		{"no try", result(func(r *harness.FaultResult) { r.Tries, r.Failed = 0, 3 }), survival.NotTested, math.NaN(), 1, "could not be made in 3 tries"},
 		{"one harm and another", result(expects(survival.Unsafe...), seen(harness.StaleWrite, 3), seen(harness.TokenFell, 2)), survival.Confirmed, 15, 0.0519, "stale write in 3 and token fell in 2 of 200 tries"},
+		{"one harm and another, in which tries", result(expects(survival.Unsafe...), seen(harness.StaleWrite, 3), seen(harness.TokenFell, 2), together(1, harness.StaleWrite, harness.TokenFell), together(2, harness.StaleWrite), together(1, harness.TokenFell)), survival.Confirmed, 20, 0.04526, "stale write in 3 and token fell in 2 of 200 tries"},
+		{"always together, and once with another", result(expects(survival.Unsafe...), seen(harness.StaleWrite, 3), seen(harness.TokenFell, 3), together(2, harness.StaleWrite, harness.TokenFell), together(1, harness.StaleWrite, harness.TokenFell, harness.Stall)), survival.Confirmed, 15, 0.0383, "stale write in 3 and token fell in 3 of 200 tries"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := survival.Judge(c.r)

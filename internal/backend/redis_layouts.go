@@ -97,6 +97,7 @@ func startLayout(ctx context.Context, sys system, l *Layout) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Name, err)
 	}
+	s.endpoint.Cluster = l == Cluster
 	if l == Sentinel {
 		s.sentinels = s.endpoint.Addrs[0][2:]
 		s.endpoint.Addrs[0] = s.endpoint.Addrs[0][:2]

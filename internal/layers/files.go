@@ -37,7 +37,7 @@ var fileLayers = map[string][]layer{
 		{"palette", "colours; what a picture is", []string{"palette.go", "picture.go"}},
 		{"styles", "lettering, scales of colour, pictures inside a page", []string{"heatscale.go", "inline.go", "style.go"}},
 		{"data", "the run in texts of bounded length; its groups, its findings", []string{"faults.go", "finding.go", "group.go", "origin.go", "sheet.go", "tidy.go"}},
-		{"parts", "axes, labels, columns of figures; what a dimension changes", []string{"axes.go", "columns.go", "drift.go", "label.go", "machines.go", "single.go", "sweep.go"}},
+		{"parts", "axes, labels, columns of figures; what a dimension changes", []string{"axes.go", "columns.go", "drift.go", "fairness.go", "label.go", "machines.go", "single.go", "sweep.go"}},
 		{"frames", "pictures of a kind; what a chart is", []string{"chart.go", "density.go", "forest.go", "machines_match.go", "multiples.go", "quality.go", "ranking.go", "rates.go", "rows.go", "sheet_bars.go", "sheet_curves.go", "sheet_heat.go"}},
 		{"curves", "frames made of frames", []string{"floor.go", "lines.go", "painters.go", "ranking_draw.go", "standing.go"}},
 		{"effects", "what charts of a dimension share", []string{"effect.go"}},
@@ -45,7 +45,7 @@ var fileLayers = map[string][]layer{
 			"chart_best.go", "chart_clients.go", "chart_garbage.go", "chart_handovers.go", "chart_hold.go", "chart_jain.go", "chart_ladder.go",
 			"chart_lorenz.go", "chart_owners.go", "chart_pareto.go", "chart_pin.go", "chart_ranking.go", "chart_read.go", "chart_requests.go", "chart_roundtrips.go",
 			"chart_shape.go", "chart_shares.go", "chart_shortterm.go", "chart_spread.go", "chart_think.go", "chart_throughput.go", "chart_time.go",
-			"chart_wait.go", "chart_wait_policy.go", "history.go", "machines_charts.go", "machines_overlay.go", "safety_cost.go",
+			"chart_wait.go", "chart_wait_policy.go", "history.go", "machines_charts.go", "machines_overlay.go", "safety_cost.go", "changes.go",
 		}},
 		{"list", "the charts in their order", []string{"suite.go"}},
 		{"sections", "what a page says", []string{"checked.go", "conclusion.go", "glossary.go", "lead.go", "study.go"}},
@@ -53,8 +53,8 @@ var fileLayers = map[string][]layer{
 		{"composition", "what locks survive; writers of text", []string{"compose_safety.go", "markdown_text.go", "text.go"}},
 		{"composition of all", "the document of a run; pieces of Markdown", []string{"compose.go", "markdown_parts.go"}},
 		{"safety in Markdown", "what locks survive", []string{"markdown_safety.go"}},
-		{"pages", "HTML and Markdown; the document of several machines", []string{"html.go", "machines_compose.go", "markdown.go"}},
-		{"machines", "the pages of several machines", []string{"machines_write.go"}},
+		{"pages", "HTML and Markdown; the documents of several machines and of several runs", []string{"changes_compose.go", "html.go", "machines_compose.go", "markdown.go"}},
+		{"machines", "the pages of several machines, and of several runs", []string{"changes_write.go", "machines_write.go"}},
 	},
 }
 

@@ -76,6 +76,7 @@ func (m Model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 		r.Workers = append(r.Workers, n)
 		r.Ops += n
 	}
+	r.Slices = sliced(r)
 	if workers > 1 {
 		r.Handovers = uint64(float64(r.Ops) * m.Handed)
 	}
@@ -101,6 +102,21 @@ func (m Model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 		r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "counter is 7, the workers counted 9", Count: 2}}
 	}
 	return r
+}
+
+// sliced spreads what the workers of r did over the slices of its window, alike but
+// for what does not divide: the shares of each slice are those of the window.
+func sliced(r *harness.Result) (counts []uint32) {
+	slices := uint64(r.Elapsed / harness.SliceLength)
+	if len(r.Workers) < 2 {
+		return nil
+	}
+	for s := range slices {
+		for _, n := range r.Workers {
+			counts = append(counts, uint32(n*(s+1)/slices-n*s/slices))
+		}
+	}
+	return counts
 }
 
 // owners makes a log of two bursts: every owner passes the lock on to the next

@@ -39,8 +39,9 @@ func remote(lock func(c *redislock.Client, name string, o redislock.Options) loc
 		if err != nil {
 			return nil, err
 		}
+		c.make = func(name string) locker { return lock(c.locks, name, redislock.Options{TTL: at.Lease}) }
 		c.name = nameOf(key)
-		c.lock = lock(c.locks, c.name, redislock.Options{TTL: at.Lease})
+		c.lock = c.make(c.name)
 		return c, nil
 	}
 }
@@ -48,21 +49,25 @@ func remote(lock func(c *redislock.Client, name string, o redislock.Options) loc
 // A client is a redislock.Client and one lock, as the lab sees them.
 type client struct {
 	*wireredis.Counter
-	rdb   *redis.Client
+	rdb   redis.UniversalClient
 	locks *redislock.Client
+	make  func(name string) locker
 	name  string
 	lock  locker
 }
 
 var (
-	_ harness.Remote  = (*client)(nil)
+	_ harness.Namer   = (*client)(nil)
 	_ harness.Counter = (*client)(nil)
 )
 
 // dial connects to the server and asks whether it is there.
 func dial(ctx context.Context, at harness.Endpoint) (*client, error) {
-	rdb, counter, err := connect(ctx, at)
+	rdb, counter, err := wireredis.ConnectAny(at)
 	if err != nil {
+		return nil, fmt.Errorf("redislock: %w", err)
+	}
+	if err := answers(ctx, rdb, at); err != nil {
 		return nil, err
 	}
 	// Its connections for commands that block are made by the options of rdb, so that
@@ -76,12 +81,31 @@ func connect(ctx context.Context, at harness.Endpoint, tweak ...func(*redis.Opti
 	if err != nil {
 		return nil, nil, fmt.Errorf("redislock: %w", err)
 	}
-	if err := rdb.Ping(ctx).Err(); err != nil {
-		rdb.Close()
-		return nil, nil, fmt.Errorf("redislock: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
+	if err := answers(ctx, rdb, at); err != nil {
+		return nil, nil, err
 	}
 	return rdb, counter, nil
 }
+
+// answers closes the client of a server that does not answer, and says so.
+func answers(ctx context.Context, rdb redis.UniversalClient, at harness.Endpoint) error {
+	err := rdb.Ping(ctx).Err()
+	if err == nil {
+		return nil
+	}
+	rdb.Close()
+	return fmt.Errorf("redislock: %w: %s: %w", harness.ErrUnavailable, at.Addrs[0][0], err)
+}
+
+// Named returns another lock of the same redislock.Client.
+func (r *client) Named(key string) harness.Remote {
+	return named{&client{Counter: r.Counter, rdb: r.rdb, locks: r.locks, make: r.make, name: nameOf(key), lock: r.make(nameOf(key))}}
+}
+
+// named is one of several locks of a client, which ends with that.
+type named struct{ *client }
+
+func (named) Close() error { return nil }
 
 func (r *client) Join(context.Context, int) (harness.Session, error) {
 	switch m := r.lock.(type) {

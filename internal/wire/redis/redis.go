@@ -30,6 +30,8 @@ const dialTimeout = 5 * time.Second
 // tweak may change its options before it is made. The caller closes it.
 func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client, *Counter, error) {
 	switch {
+	case at.Cluster:
+		return nil, nil, fmt.Errorf("wire: %w: the lock does not run on a Redis Cluster", harness.ErrUsage)
 	case at.Kind != harness.KindRedis:
 		return nil, nil, fmt.Errorf("wire: %w: endpoint is of kind %q, want %q", harness.ErrUsage, at.Kind, harness.KindRedis)
 	case len(at.Addrs) == 0 || len(at.Addrs[0]) == 0:
@@ -60,4 +62,32 @@ func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client,
 	counter := new(Counter)
 	o.Dialer = counting(o.Dialer, counter)
 	return redis.NewClient(o), counter, nil
+}
+
+// ConnectAny is [Connect] that serves a Redis Cluster, too. A client of one sends a request
+// again to a node that it is told of, or after an error of the network: that is how it
+// follows slots that move.
+func ConnectAny(at harness.Endpoint) (redis.UniversalClient, *Counter, error) {
+	if !at.Cluster {
+		return Connect(at)
+	}
+	if at.Kind != harness.KindRedis || len(at.Addrs) != 1 || len(at.Addrs[0]) == 0 {
+		return nil, nil, fmt.Errorf("wire: %w: the endpoint is no Redis Cluster: %q, %v", harness.ErrUsage, at.Kind, at.Addrs)
+	}
+	counter := new(Counter)
+	return redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs:                 at.Addrs[0],
+		Username:              at.Username,
+		Password:              at.Password,
+		TLSConfig:             at.TLS,
+		PoolSize:              poolSize,
+		MaxRetries:            -1,
+		DialerRetries:         1,
+		ContextTimeoutEnabled: true,
+		DisableIdentity:       true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+		Dialer: counting(redis.NewDialer(&redis.Options{DialTimeout: dialTimeout, TLSConfig: at.TLS}), counter),
+	}), counter, nil
 }

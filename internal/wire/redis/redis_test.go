@@ -109,6 +109,7 @@ func TestEndpointMistakes(t *testing.T) {
 		{Kind: harness.KindRedis},
 		{Kind: harness.KindRedis, Addrs: [][]string{{}}},
 		{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1", "127.0.0.1:2"}}},
+		{Kind: harness.KindRedis, Cluster: true, Addrs: [][]string{{"127.0.0.1:1", "127.0.0.1:2"}}},
 	} {
 		if _, _, err := wireredis.Connect(at); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("Connect(%+v) = %v, want ErrUsage", at, err)

@@ -1,0 +1,74 @@
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/faultproxy"
+)
+
+var poolUsedUp = &Scenario{
+	Name:     "pool-used-up",
+	Question: "Does a holder keep its lease when the waiters of its client use up the connections?",
+	Fault:    "a client with 64 connections has a worker that holds the lock and 159 that wait for it, and when they wait every message takes 100 ms for four leases; no other client is there, and the server runs",
+	Source:   "row 19 of the usual list of failures of leases: a renewal waits for a connection like any request",
+	Locks:    "redis-(queue|queue-pubsub|reentrant|rw|multi|cohort|pubsub|poll-5ms|unsafe)",
+	Expect: []Expectation{
+		{"redis-unsafe", []harness.Harm{harness.Lost, harness.Stall, harness.TwoHolders, harness.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes what it has asked for before it waited for one"},
+		{"redis-poll-5ms", []harness.Harm{harness.Lost, harness.Stall}, "its waiters ask again and again by the connections that renewals go by, and a renewal waits behind them for longer than its lease"},
+		{".*", []harness.Harm{harness.Lost}, "its waiters listen by connections of their own, but what they ask in between goes by those of the renewals"},
+	},
+	Deadline: 30 * time.Second,
+	Prompt:   2 * TTL,
+	Alone:    true,
+	Tries:    10,
+	Aims:     []Aim{{redisRecommended, harness.FaultAim{Figure: "leases lost", Quantile: 1, Limit: 0, Text: "none"}}},
+	Try: func(ctx context.Context, t *Try) error {
+		h, err := t.Host()
+		if err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			holder, wire, err := t.wired(ctx, h, s)
+			if err != nil {
+				return err
+			}
+			if err := holder.Acquire(ctx, 0); err != nil {
+				return err
+			}
+			for range 159 {
+				w, err := holder.Join(ctx)
+				if err != nil {
+					return err
+				}
+				if err := w.Loop(ctx, Loop{Hold: 5 * time.Millisecond}); err != nil {
+					return err
+				}
+			}
+			t.Sleep(ctx, TTL/2) // what they ask at first goes by the same connections
+			wire.each(func(p *faultproxy.Proxy) {
+				p.Delay(faultproxy.Request, 100*time.Millisecond)
+				p.Delay(faultproxy.Reply, 100*time.Millisecond)
+			})
+			s.Fault("messages are late")
+			t.Sleep(ctx, 4*TTL)
+			s.lost(holder)
+			holder.Release(ctx) // it fails where the lock is lost
+			return nil
+		})
+	},
+}
+
+// lost reports whether a holder that was to keep the lock has lost it.
+func (s *Subject) lost(w *Worker) {
+	n := 0
+	for _, e := range s.Events() {
+		if e.Kind == oracle.Told && e.Worker == w.ID {
+			n++
+			s.Show(harness.Lost, "%s", e.Text)
+		}
+	}
+	s.Figure("leases lost", "", float64(n))
+}

@@ -1,0 +1,200 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/backend"
+)
+
+// clusterScenarios are failures of a Redis Cluster.
+var clusterScenarios = []*Scenario{clusterNodeHung}
+
+// renewing are locks whose holders renew their leases.
+const renewing = "redis-.*|rueidislock.*"
+
+var clusterNodeHung = &Scenario{
+	Name:     "cluster-node-hung",
+	Question: "Does one node of a Redis Cluster that hangs cost locks of the other nodes?",
+	Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; each node serves on when another has failed (cluster-require-full-coverage no); judged are the locks of the nodes that run",
+	Source:   "Redis Cluster specification; Redisson issue 2669; a client that waits for one node while leases on the others run out",
+	Tests:    []harness.Guarantee{harness.Fencing},
+	Locks:    "redis-(queue|queue-pubsub|reentrant|rw|semaphore|multi|cohort|poll|pubsub)|redsync|bsm-redislock-100ms",
+	Expect: []Expectation{
+		{"redis-queue-pubsub", []harness.Harm{harness.Overtaken}, "a waiter that the server does not see listen yet is passed over"},
+		{".*", nil, "the requests, the renewals and the waiters of a node wait for that node alone"},
+	},
+	Deadline: 30 * time.Second,
+	Prompt:   TTL,
+	Tries:    30,
+	Aims: []Aim{
+		{redisRecommended, harness.FaultAim{Figure: "window", Quantile: 1, Limit: float64(TTL), Text: "a lease"}},
+		{redisRecommended, harness.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
+	},
+	Try: func(ctx context.Context, t *Try) error {
+		server, err := t.Shared(ctx, "redis cluster", startCluster)
+		if err != nil {
+			return err
+		}
+		nodes := server.Endpoint().Addrs[0]
+		hosts, err := t.Hosts(2)
+		if err != nil {
+			return err
+		}
+		of := make(map[*Subject]*spread)
+		for _, s := range t.Subjects {
+			of[s] = new(spread)
+		}
+		if err := t.Each(func(s *Subject) error { return of[s].begin(ctx, t, s, hosts, server.Endpoint()) }); err != nil {
+			return err
+		}
+		t.Sleep(ctx, TTL/2+time.Duration(t.Rand.Int64N(int64(TTL/2))))
+		began := t.Now()
+		for _, p := range of {
+			p.each(func(s *Subject) { s.Fault("node %s hangs", nodes[hungNode]) })
+		}
+		if err := server.Signal(hungNode, syscall.SIGSTOP); err != nil {
+			return err
+		}
+		time.Sleep(4 * TTL) // whatever ends the try: the node is there for the next one
+		over := t.Now()
+		if err := server.Signal(hungNode, syscall.SIGCONT); err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			p := of[s]
+			p.each(func(s *Subject) { s.Over("node %s hangs", nodes[hungNode]) })
+			p.report(began, over)
+			wait, cancel := context.WithTimeout(ctx, 5*TTL)
+			defer cancel()
+			p.on[hungNode].AwaitGrant(wait, over)
+			return nil
+		})
+	},
+}
+
+// hungNode is the one of the nodes that hangs.
+const hungNode = 2
+
+// startCluster starts a cluster whose nodes do not mind that one of them is gone for a
+// few seconds.
+func startCluster(ctx context.Context) (*backend.Server, error) {
+	server, err := backend.StartLayout(ctx, backend.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, addr := range server.Endpoint().Addrs[0] {
+		node := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
+		err = errors.Join(err,
+			node.ConfigSet(ctx, "cluster-require-full-coverage", "no").Err(),
+			node.ConfigSet(ctx, "cluster-node-timeout", "15000").Err(),
+			node.Close())
+	}
+	if err != nil {
+		server.Stop()
+		return nil, fmt.Errorf("chaos: %w", err)
+	}
+	return server, nil
+}
+
+// A spread is a lock for each node of a cluster, of the same clients.
+type spread struct{ on []*Subject }
+
+func (p *spread) each(f func(s *Subject)) {
+	for _, s := range p.on {
+		f(s)
+	}
+}
+
+// begin lets a client in each process use a lock of each node: of the first one with short
+// holds, and of the others with such that outlast a lease. The first client holds those
+// when a node hangs, so that it renews there and elsewhere.
+func (p *spread) begin(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harness.Endpoint) error {
+	at = Short(at)
+	for node := range at.Addrs[0] {
+		key, err := keyOn(ctx, t, at, s.Key, node)
+		if err != nil {
+			return err
+		}
+		switch node {
+		case 0:
+			s.Key = key
+			p.on = append(p.on, s)
+		case hungNode: // that it is not served is the fault's doing
+			p.on = append(p.on, s.Another(key, harness.Stall, harness.Stuck, harness.Overtaken))
+		default:
+			p.on = append(p.on, s.Another(key))
+		}
+	}
+	for _, h := range hosts {
+		w, err := h.Open(ctx, s, at)
+		if err != nil {
+			return err
+		}
+		for node, on := range p.on {
+			worker, l := w, ordinary
+			if node > 0 {
+				if worker, err = w.JoinAs(ctx, on); err != nil {
+					return err
+				}
+			}
+			if node > 0 && matches(renewing, s.Variant.Name) {
+				l = Loop{Hold: 3 * TTL, Think: 20 * time.Millisecond}
+			}
+			if err := worker.Loop(ctx, l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// report says what became of the locks while the node hung.
+func (p *spread) report(began, over int64) {
+	lost, served := 0, 0
+	for node, s := range p.on {
+		for _, e := range s.Events() {
+			if node == hungNode || e.At < began || e.At > over {
+				continue
+			}
+			switch e.Kind {
+			case oracle.Told:
+				lost++
+				s.Show(harness.Lost, "on a node that ran: %s", e.Text)
+			case oracle.Granted:
+				served++
+			}
+		}
+	}
+	p.on[0].Figure("leases lost on other nodes", "", float64(lost))
+	p.on[0].Figure("grants on other nodes", "", float64(served))
+}
+
+// keyOn returns a key that begins with name, and that a node of a cluster keeps however a
+// lock puts it into the names of its keys.
+func keyOn(ctx context.Context, t *Try, at harness.Endpoint, name string, node int) (string, error) {
+	const slots = 16384
+	c := t.Redis(at.Addrs[0][0])
+	for i := range 1000 {
+		key := fmt.Sprintf("%s-%d", name, i)
+		there := true
+		for _, form := range []string{key, "locklab:" + key} { // with braces around it, and without
+			slot, err := c.ClusterKeySlot(ctx, form).Result()
+			if err != nil {
+				return "", fmt.Errorf("chaos: %w", err)
+			}
+			there = there && int(slot)*len(at.Addrs[0])/slots == node
+		}
+		if there {
+			return key, nil
+		}
+	}
+	return "", fmt.Errorf("chaos: no key for node %d", node)
+}

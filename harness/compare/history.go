@@ -1,0 +1,311 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+)
+
+// The verdicts on a series of runs, beside those on two.
+const (
+	Steady   Verdict = "no change found"   // no step, in as many runs as one takes
+	FewRuns  Verdict = "too few runs"      // a step and an off day cannot be told apart
+	OffRun   Verdict = "newest run is off" // to the worse; one run more tells whether it stays
+	OneRun   Verdict = "measured once"
+	OffWorse Verdict = "off, worse"  // of a run that stands alone
+	OffBest  Verdict = "off, better" // likewise
+)
+
+// HistoryOptions say which runs make a series, and when a difference counts.
+type HistoryOptions struct {
+	Options
+	AsGiven bool // the runs are in order; otherwise they are ordered by the date of their manifests
+	AnyHost bool // machines that differ in the name of their host only are one, as containers are
+}
+
+// A History is what several runs say about each other, machine by machine.
+type History struct {
+	Sites    []Site
+	Series   []Series
+	Alpha    float64
+	Margin   float64
+	Tests    int     // comparisons of neighbouring runs
+	Level    float64 // confidence of each of their intervals: all hold together with 1 - Alpha
+	Few      int     // a series of fewer runs cannot have a step
+	Warnings []string
+}
+
+// A Site is a machine with its runs.
+type Site struct {
+	Name string // no two are alike
+	Runs []Visit
+}
+
+// A Visit is a run of a series.
+type Visit struct {
+	Manifest resultfile.Manifest
+	Dir      string
+	Differs  []string // conditions that differ from the run before, such as "kernel 6.1 and 6.18"
+	SameCode bool     // it was measured by the build of the run before
+}
+
+// A Series is one case by one metric, over the runs of a machine.
+type Series struct {
+	Site     int
+	Lock     harness.Lock
+	Workload harness.Workload
+	Gate     *Gate
+	Points   []Point // one of each run of the machine
+	Changes  []Change
+	Verdict  Verdict
+	Note     string // why, where figures do not say it
+}
+
+// A Point is a case in a run.
+type Point struct {
+	stat.Summary        // the median of the rounds, with an interval of 95 %; N is 0 if there is no figure
+	Gap          string // why there is no figure, or not of all rounds; "" if there is
+	Missing      bool   // the run was to measure it
+	Broke        bool   // the lock broke a promise in the run
+
+	// Before is the ratio to the last run before with a figure, P that of its test,
+	// corrected for all comparisons, and Verdict what two runs say; N is 0 in the
+	// first run.
+	Before  stat.Summary
+	P       float64
+	Verdict Verdict
+
+	Off Verdict // OffWorse or OffBest if it stands alone, else ""
+
+	value float64 // what steps are sought in
+}
+
+// A Change is a step of a series that exceeds the margin.
+type Change struct {
+	At       int          // the first point after it
+	Old, New float64      // the medians of the runs of either level
+	Ratio    stat.Summary // of the runs after it to those before; 95 %
+	P        float64      // of the step, corrected for all cases of the machine
+	Verdict  Verdict      // Better or Regressed
+}
+
+// Case returns the benchmark name of s's case.
+func (s *Series) Case() string { return caseName(s.Lock.Name, s.Workload) }
+
+// Figures returns how many points of s have one.
+func (s *Series) Figures() (n int) {
+	for _, p := range s.Points {
+		if p.N > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Outcome returns the worst of h's verdicts: Worse if the last change of a case is
+// for the worse, Unsure if none is, but of some that cannot be said.
+func (h *History) Outcome() Outcome {
+	out := Fine
+	for _, s := range h.Series {
+		switch s.Verdict {
+		case Regressed:
+			return Worse
+		case FewRuns, OffRun, Unmeasured, TooFew, Noisy:
+			out = Unsure
+		}
+	}
+	return out
+}
+
+// Over returns what several runs say about each other. The error wraps
+// harness.ErrUsage if no machine has two runs with a case in common.
+func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
+	if len(o.Gates) == 0 {
+		o.Gates = Suite[:1]
+	}
+	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: DefaultThreshold}
+	if o.Threshold != nil {
+		h.Margin = *o.Threshold
+	}
+	if len(runs) < 2 {
+		return nil, fmt.Errorf("%w: a history takes two runs at least, got %d", harness.ErrUsage, len(runs))
+	}
+	runs = slices.Clone(runs)
+	if !o.AsGiven {
+		slices.SortStableFunc(runs, func(a, b *resultfile.Run) int { return a.Manifest.Started.Compare(b.Manifest.Started) })
+	}
+	if err := distinct(runs); err != nil {
+		return nil, err
+	}
+	sites := bySite(runs, o.AnyHost)
+	names := siteNames(sites)
+	var compared comparisons
+	for i, site := range sites {
+		h.Sites = append(h.Sites, Site{Name: names[i], Runs: visits(site)})
+		compared.add(h, i, site, o)
+		if len(site) == 1 {
+			h.Warnings = append(h.Warnings, fmt.Sprintf("%s has one run: there is nothing to compare it with", plain(names[i])))
+		}
+	}
+	if len(compared.tests) == 0 && !slices.ContainsFunc(h.Series, func(s Series) bool { return s.Verdict == Regressed || s.Verdict == Expected }) {
+		return nil, fmt.Errorf("%w: no case has a figure of %s in two runs of one machine: runs are of one machine if its host, processors, system and GOMAXPROCS are the same",
+			harness.ErrUsage, gateNames(o.Gates))
+	}
+	compared.run(h)
+	h.steps(len(sites))
+	for i := range h.Series {
+		h.Series[i].judge(h)
+	}
+	h.sort(o.Gates)
+	h.Warnings = append(h.Warnings, historyWarnings(h, runs)...)
+	return h, nil
+}
+
+// distinct returns an error if two of runs are the same.
+func distinct(runs []*resultfile.Run) error {
+	for i, a := range runs {
+		for _, b := range runs[:i] {
+			if sameRun(a.Manifest, b.Manifest) && siteKey(a, false) == siteKey(b, false) {
+				return fmt.Errorf("%w: %s and %s are the same run", harness.ErrUsage, b.Dir, a.Dir)
+			}
+		}
+	}
+	return nil
+}
+
+// siteKey tells machines apart: what is of the machine, and not of the day.
+func siteKey(r *resultfile.Run, anyHost bool) string {
+	e := r.Manifest.Machine
+	if anyHost {
+		e.Host = ""
+	}
+	return fmt.Sprint([]any{e.Host, e.OS, e.Arch, e.CPU, e.CPUs, e.Virtual, e.CPULimit, e.GOMAXPROCS})
+}
+
+// bySite returns the runs of each machine, the machine of the first run first.
+func bySite(runs []*resultfile.Run, anyHost bool) (out [][]*resultfile.Run) {
+	at := make(map[string]int)
+	for _, r := range runs {
+		key := siteKey(r, anyHost)
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], r)
+	}
+	return out
+}
+
+// siteNames names machines by their hosts, or by what they are.
+func siteNames(sites [][]*resultfile.Run) (names []string) {
+	for _, runs := range sites {
+		e := runs[0].Manifest.Machine
+		name := cmp.Or(strings.TrimSpace(e.Host), e.String(), "unknown machine")
+		unique := name
+		for n := 2; slices.Contains(names, unique); n++ {
+			unique = fmt.Sprintf("%s (%d)", name, n)
+		}
+		names = append(names, unique)
+	}
+	return names
+}
+
+// visits describes the runs of a machine.
+func visits(runs []*resultfile.Run) (out []Visit) {
+	for i, r := range runs {
+		v := Visit{Manifest: r.Manifest, Dir: r.Dir}
+		if i > 0 {
+			was, is := runs[i-1].Manifest, r.Manifest
+			v.Differs = differences(was, is, match(runs[i-1], r, nil))
+			v.SameCode = was.Binary != "" && was.Binary == is.Binary ||
+				(was.Binary == "" || is.Binary == "") && was.Commit != "" && was.Commit == is.Commit && !strings.HasSuffix(is.Commit, "+dirty")
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// sort orders the series for a reader: by metric, local locks first, by the axes of
+// the workload, by lock, by workers; the machines of a case together.
+func (h *History) sort(gates []*Gate) {
+	slices.SortStableFunc(h.Series, func(a, b Series) int {
+		x, y := Row{Lock: a.Lock, Workload: a.Workload}, Row{Lock: b.Lock, Workload: b.Workload}
+		return cmp.Or(
+			cmp.Compare(slices.Index(gates, a.Gate), slices.Index(gates, b.Gate)),
+			strings.Compare(x.group(), y.group()),
+			strings.Compare(a.Lock.Name, b.Lock.Name),
+			cmp.Compare(a.Workload.Workers, b.Workload.Workers),
+			cmp.Compare(a.Site, b.Site),
+		)
+	})
+}
+
+// steps finds the changes of every series. The machines with enough runs share
+// Alpha.
+func (h *History) steps(sites int) {
+	least, enough := stat.MinSteps(h.Alpha), 0
+	for _, s := range h.Sites {
+		if len(s.Runs) >= least {
+			enough++
+		}
+	}
+	alpha := h.Alpha / float64(max(1, enough))
+	h.Few = stat.MinSteps(alpha)
+	for site := range sites {
+		var of []*Series
+		var values [][]float64
+		for i := range h.Series {
+			if s := &h.Series[i]; s.Site == site {
+				of = append(of, s)
+				var xs []float64
+				for _, p := range s.Points {
+					xs = append(xs, p.value)
+				}
+				values = append(values, xs)
+			}
+		}
+		for i, steps := range stat.Steps(values, alpha) {
+			of[i].change(steps, h.Margin)
+		}
+	}
+}
+
+// change keeps of the steps those by which s leaves its last level by more than
+// the margin: of small ones that follow each other, the last counts.
+func (s *Series) change(steps []stat.Step, margin float64) {
+	values := func(from, to int) (xs []float64) {
+		for _, p := range s.Points[from:to] {
+			xs = append(xs, p.value) // NaN is left out
+		}
+		return xs
+	}
+	if len(steps) == 0 {
+		return
+	}
+	level := values(0, steps[0].At)
+	for i, step := range steps {
+		end := len(s.Points)
+		if i+1 < len(steps) {
+			end = steps[i+1].At
+		}
+		next := values(step.At, end)
+		const confidence = 0.95
+		ratio := stat.Unpaired(next, level, confidence)
+		worse := s.Gate.worse(ratio.Median)
+		if math.Abs(worse) <= margin {
+			continue
+		}
+		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: ratio.Summary, P: step.P, Verdict: Better}
+		if worse > 0 {
+			c.Verdict = Regressed
+		}
+		s.Changes, level = append(s.Changes, c), next
+	}
+}

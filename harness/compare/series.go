@@ -1,0 +1,341 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
+)
+
+// comparisons are those of every point with the one before.
+type comparisons struct {
+	Comparison
+	tests []test
+	of    []pointAt // of each row
+}
+
+// A pointAt is the place of a point.
+type pointAt struct{ series, point int }
+
+// add adds to h the series of machine site, whose runs are given, and the
+// comparisons of their points.
+func (c *comparisons) add(h *History, site int, runs []*resultfile.Run, o HistoryOptions) {
+	plans := make([]*plan, len(runs))
+	cases := new(caseList)
+	for i, r := range runs {
+		plans[i] = planOf(fmt.Sprintf("run %d", i+1), r)
+		cases.add(i, len(runs), r, o.Locks)
+	}
+	for _, k := range cases.list {
+		for _, g := range o.Gates {
+			s := Series{Site: site, Lock: k.lock, Workload: k.workload, Gate: g}
+			floor := floorOf(g, k.results)
+			before := -1
+			for i, r := range runs {
+				p := point(g, k, i, r.Manifest, plans[i], floor)
+				if p.N > 0 {
+					if before >= 0 {
+						m := matched{lock: k.lock, workload: k.workload, base: k.results[before], next: k.results[i]}
+						base, next := m.samples(g, false)
+						c.of = append(c.of, pointAt{len(h.Series), i})
+						c.tests = append(c.tests, test{len(c.Rows), base, next})
+						c.Rows = append(c.Rows, Row{Lock: k.lock, Workload: k.workload, Gate: g})
+					}
+					before = i
+				}
+				s.Points = append(s.Points, p)
+			}
+			if !s.empty() {
+				s.broken()
+				h.Series = append(h.Series, s)
+			}
+		}
+	}
+}
+
+// run makes the comparisons, with one correction for all of them.
+func (c *comparisons) run(h *History) {
+	c.Alpha, c.Threshold = h.Alpha, h.Margin
+	c.test(c.tests)
+	h.Tests, h.Level = c.Tests, c.Level
+	for i, at := range c.of {
+		p, r := &h.Series[at.series].Points[at.point], c.Rows[i]
+		p.Before, p.P, p.Verdict = r.Ratio, r.P, r.Verdict
+	}
+}
+
+// A caseRuns is a case with its results in each run of a machine.
+type caseRuns struct {
+	lock     harness.Lock
+	workload harness.Workload
+	results  [][]*harness.Result
+}
+
+// A caseList is the cases of runs in the order in which they came.
+type caseList struct {
+	list []*caseRuns
+	byID map[string]*caseRuns
+}
+
+// add adds the results of run number i of n.
+func (l *caseList) add(i, n int, run *resultfile.Run, wanted func(harness.Lock) bool) {
+	if l.byID == nil {
+		l.byID = make(map[string]*caseRuns)
+	}
+	for _, r := range run.Results {
+		if wanted != nil && !wanted(r.Lock) {
+			continue
+		}
+		id := caseName(r.Lock.Name, r.Workload)
+		k := l.byID[id]
+		if k == nil {
+			k = &caseRuns{results: make([][]*harness.Result, n)}
+			l.byID[id], l.list = k, append(l.list, k)
+		}
+		k.lock, k.workload = r.Lock, r.Workload // the newest says what it is
+		k.results[i] = append(k.results[i], r)
+	}
+}
+
+// floorOf returns below which figure the clock of some run tells nothing apart.
+func floorOf(g *Gate, runs [][]*harness.Result) (floor float64) {
+	for _, rs := range runs {
+		for _, r := range readings(g, rs) {
+			if r.bound {
+				floor = max(floor, r.value)
+			}
+		}
+	}
+	return floor
+}
+
+// point returns k in run number i, whose manifest and plan are given.
+func point(g *Gate, k *caseRuns, i int, m resultfile.Manifest, is *plan, floor float64) Point {
+	rs := k.results[i]
+	p := Point{P: math.NaN(), value: math.NaN()}
+	if why := violations(is.side, rs); why != "" { // a lock that broke a promise has no speed
+		p.Broke, p.Gap = true, why
+		return p
+	}
+	var xs []float64
+	for _, r := range readings(g, rs) {
+		xs = append(xs, max(r.value, floor))
+	}
+	if len(xs) == 0 {
+		one := matched{lock: k.lock, workload: k.workload, next: rs}
+		v, why := one.missing(m, is)
+		p.Missing, p.Gap = v == Unmeasured, cmp.Or(why, is.side+" was not to measure it")
+		return p
+	}
+	p.Summary, p.value = g.Metric.Summary(rs), stat.Median(xs)
+	p.Gap = is.lacks(caseName(k.lock.Name, k.workload))
+	p.Missing = p.Gap != ""
+	return p
+}
+
+// empty reports whether no run says anything of s.
+func (s *Series) empty() bool {
+	return !slices.ContainsFunc(s.Points, func(p Point) bool { return p.N > 0 || p.Broke })
+}
+
+// broken gives the verdict on a series whose lock broke a promise in the newest
+// run.
+func (s *Series) broken() {
+	last := s.Points[len(s.Points)-1]
+	switch {
+	case !last.Broke:
+	case s.Lock.Status == harness.Broken || s.Lock.Status == harness.Historical:
+		s.Verdict, s.Note = Expected, last.Gap
+	default:
+		s.Verdict, s.Note = Regressed, last.Gap
+	}
+}
+
+// judge says which points of s stand alone, and gives the verdict on it.
+func (s *Series) judge(h *History) {
+	s.findOff(h)
+	if s.Verdict != "" {
+		return
+	}
+	newest := s.Points[len(s.Points)-1]
+	n := s.Figures()
+	switch {
+	case len(s.Changes) > 0:
+		s.Verdict = s.Changes[len(s.Changes)-1].Verdict
+	case n >= h.Few:
+		s.Verdict = Steady
+	case n < 2:
+		s.Verdict = OneRun
+	default:
+		s.Verdict = s.shortVerdict()
+	}
+	if s.Verdict == Regressed {
+		return
+	}
+	switch {
+	case newest.Missing && len(s.Points) > 1:
+		s.Verdict, s.Note = Unmeasured, newest.Gap
+	case newest.Off == OffWorse:
+		s.Verdict = OffRun
+	}
+}
+
+// shortVerdict is the verdict on a series in which no step can be told: by what
+// each run says of the one before.
+func (s *Series) shortVerdict() Verdict {
+	v := Same
+	for _, p := range s.Points {
+		switch p.Verdict {
+		case "", Same:
+		case NotWorse, Better:
+			v = NotWorse
+		default:
+			return FewRuns
+		}
+	}
+	return v
+}
+
+// A Level is the runs of a series between two changes.
+type Level struct {
+	From, To            int     // points, the last excluded
+	Runs                int     // that have a figure
+	Median, Least, Most float64 // runs that stand alone are neither least nor most
+	at                  []int   // those points
+}
+
+// Levels returns the levels of s, one at least.
+func (s *Series) Levels() (out []Level) {
+	from := 0
+	for i := range len(s.Changes) + 1 {
+		to := len(s.Points)
+		if i < len(s.Changes) {
+			to = s.Changes[i].At
+		}
+		l := Level{From: from, To: to}
+		var xs, together []float64
+		for k, p := range s.Points[from:to] {
+			if p.N == 0 {
+				continue
+			}
+			l.at, xs = append(l.at, from+k), append(xs, p.value)
+			if p.Off == "" {
+				together = append(together, p.value)
+			}
+		}
+		l.Runs, l.Median = len(xs), stat.Median(xs)
+		if len(together) > 0 {
+			l.Least, l.Most = slices.Min(together), slices.Max(together)
+		}
+		out, from = append(out, l), to
+	}
+	return out
+}
+
+// findOff marks the points that stand alone: further than the margin outside
+// the range of all others of their level, two at least, and apart from both
+// neighbours by their rounds. The newest has one neighbour, and is marked only
+// where there are enough runs to call the others a level. The first is not: before
+// it there may have been another one.
+func (s *Series) findOff(h *History) {
+	for _, l := range s.Levels() {
+		at := l.at
+		for k, i := range at {
+			newest := i == len(s.Points)-1
+			if len(at) < 3 || k == 0 || newest && s.Figures() < h.Few || !newest && k == len(at)-1 {
+				continue
+			}
+			if !s.Points[i].Verdict.Changed() || !newest && !s.Points[at[k+1]].Verdict.Changed() {
+				continue
+			}
+			s.Points[i].Off = s.offFrom(i, h.Margin)
+		}
+	}
+}
+
+// othersOf returns the least and the greatest of the other runs of the level of
+// point i.
+func (s *Series) othersOf(i int) (least, most float64) {
+	least, most = math.Inf(1), math.Inf(-1)
+	for _, l := range s.Levels() {
+		if !slices.Contains(l.at, i) {
+			continue
+		}
+		for _, k := range l.at {
+			if k != i {
+				least, most = min(least, s.Points[k].value), max(most, s.Points[k].value)
+			}
+		}
+	}
+	return least, most
+}
+
+// offFrom says whether point i is outside the range of the others of its level.
+func (s *Series) offFrom(i int, margin float64) Verdict {
+	value := s.Points[i].value
+	lo, hi := s.othersOf(i)
+	worse := func(to float64) float64 { return s.Gate.worse(value / to) }
+	switch {
+	case min(worse(lo), worse(hi)) > margin:
+		return OffWorse
+	case max(worse(lo), worse(hi)) < -margin:
+		return OffBest
+	}
+	return ""
+}
+
+// Changed reports whether two runs differ by more than the margin, beyond doubt.
+func (v Verdict) Changed() bool { return v == Regressed || v == Better }
+
+// historyWarnings says what makes runs hard to compare.
+func historyWarnings(h *History, runs []*resultfile.Run) (out []string) {
+	for i, site := range h.Sites {
+		for k, v := range site.Runs {
+			name := fmt.Sprintf("run %d", k+1)
+			if len(h.Sites) > 1 {
+				name += " of " + plain(h.Sites[i].Name)
+			}
+			if len(v.Differs) > 0 {
+				out = append(out, fmt.Sprintf("%s differs from the run before in more than the code: %s", name, numfmt.List(v.Differs, len(v.Differs))))
+			}
+			if v.Manifest.Interrupted || v.Manifest.Finished.IsZero() {
+				out = append(out, name+" did not run to its end")
+			}
+		}
+	}
+	out = append(out, h.together()...)
+	for _, r := range runs {
+		if n := len(r.Damage); n > 0 {
+			out = append(out, fmt.Sprintf("%s has lines that cannot be read: %d", plain(r.Dir), n))
+		}
+	}
+	return out
+}
+
+// together says at which run most cases of a machine changed: then it may be the
+// machine. Of fewer than four cases that says nothing.
+func (h *History) together() (out []string) {
+	for i, site := range h.Sites {
+		cases, at := 0, make([]int, len(site.Runs))
+		for _, s := range h.Series {
+			if s.Site != i {
+				continue
+			}
+			cases++
+			for _, c := range s.Changes {
+				at[c.At]++
+			}
+		}
+		for k, n := range at {
+			if cases >= 4 && 2*n > cases {
+				out = append(out, fmt.Sprintf("%d of the %d cases on %s changed at run %d: that may be the machine, not the code", n, cases, plain(site.Name), k+1))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,255 @@
+package stat
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// A Step is a place at which the values of a sequence move to another level and
+// stay there.
+type Step struct {
+	At int // index of the first value after it
+
+	// P is the probability that some sequence would move as clearly at some place
+	// if its values came in random order.
+	P float64
+}
+
+const (
+	// stepSide is how many values a step has on either side at least: one that
+	// stands alone is off, and no level.
+	stepSide = 2
+
+	// stepOrders is in how many random orders the values are put: P is a multiple
+	// of 1/10000.
+	stepOrders = 9999
+
+	// allOrders is up to how many values every order is tried.
+	allOrders = 8
+)
+
+// Steps finds the steps of sequences of one length, such as the medians of the
+// same runs, case by case. A value that is NaN is missing. All steps at one level
+// of the search are right together with probability 1 - alpha, if the values of a
+// sequence that does not move come in random order, however they are distributed
+// and however the sequences depend on each other.
+//
+// Of every place that parts a sequence into two of two values at least, the ranks
+// of one part are summed up as in the test of Mann and Whitney and divided by the
+// deviation of that sum; the place with the greatest score is the candidate. The
+// sequences are then put into other orders, all of them alike, and P is the share
+// of the orders in which the greatest score of any sequence reaches the
+// candidate's: all orders of up to 8 values, the given one and 9999 random ones of
+// more, always the same. If P is less than alpha, both parts are searched likewise.
+//
+// Sources: A. Pettitt, "A Non-Parametric Approach to the Change-Point Problem",
+// Applied Statistics 28(2), 1979, for the scan by ranks; P. Westfall, S. Young,
+// "Resampling-Based Multiple Testing", Wiley 1993, for the greatest score;
+// B. Phipson, G. Smyth, "Permutation P-values Should Never Be Zero", Statistical
+// Applications in Genetics and Molecular Biology 9(1), 2010, for the given order
+// among the random ones; D. Matteson, N. James, "A Nonparametric Approach for
+// Multiple Change Point Analysis of Multivariate Data", JASA 109, 2014, for
+// orders and search in parts. The last is what MongoDB and Apache Otava find
+// changes by (D. Daly et al., ICPE 2020; M. Fleming et al., ICPE 2023); ranks
+// stand in for its distances here, so that a run that is far off weighs no more
+// than another.
+func Steps(sequences [][]float64, alpha float64) [][]Step {
+	s := &stepSearch{sequences: sequences, alpha: alpha, greatest: make(map[[2]int][]float64)}
+	out := make([][]Step, len(sequences))
+	for i, xs := range sequences {
+		out[i] = s.in(xs, 0, len(xs))
+	}
+	return out
+}
+
+// MinSteps returns the fewest values of one sequence in which [Steps] could find a
+// step at alpha: one in the middle that leaves no doubt.
+func MinSteps(alpha float64) int {
+	for n := 2 * stepSide; ; n++ {
+		rising := make([]float64, n)
+		for i := range rising {
+			rising[i] = float64(i)
+		}
+		s := &stepSearch{sequences: [][]float64{rising}, alpha: alpha, greatest: make(map[[2]int][]float64)}
+		if _, score := scan(ranked(rising)); s.chance(0, n, score) < alpha || n == 100 {
+			return n
+		}
+	}
+}
+
+// A stepSearch is the state of Steps.
+type stepSearch struct {
+	sequences [][]float64
+	alpha     float64
+	greatest  map[[2]int][]float64 // scores of all orders of a part, ascending
+}
+
+// in returns the steps between values lo and hi of xs.
+func (s *stepSearch) in(xs []float64, lo, hi int) []Step {
+	at, score := scan(ranked(xs[lo:hi]))
+	if score == 0 {
+		return nil
+	}
+	p := s.chance(lo, hi, score)
+	if p >= s.alpha {
+		return nil
+	}
+	steps := append(s.in(xs, lo, lo+at), Step{lo + at, p})
+	return append(steps, s.in(xs, lo+at, hi)...)
+}
+
+// chance returns in which share of the orders of the values from lo to hi the
+// greatest score of any sequence is at least score.
+func (s *stepSearch) chance(lo, hi int, score float64) float64 {
+	part := [2]int{lo, hi}
+	if s.greatest[part] == nil {
+		s.greatest[part] = s.reorder(lo, hi)
+	}
+	all := s.greatest[part]
+	const rounding = 1e-9
+	below, _ := slices.BinarySearch(all, score-rounding)
+	return float64(len(all)-below) / float64(len(all))
+}
+
+// reorder returns the greatest score of any sequence for each order of the values
+// from lo to hi.
+func (s *stepSearch) reorder(lo, hi int) (out []float64) {
+	n := hi - lo
+	rows := make([][]float64, len(s.sequences))
+	for i, xs := range s.sequences {
+		rows[i] = ranked(xs[lo:hi])
+	}
+	mixed := make([]float64, n)
+	whole := newWholeScan(n)
+	try := func(order []int) {
+		most := 0.0
+		for _, ranks := range rows {
+			if !slices.ContainsFunc(ranks, math.IsNaN) {
+				most = max(most, whole.score(ranks, order))
+				continue
+			}
+			for i, k := range order {
+				mixed[i] = ranks[k]
+			}
+			_, score := scan(mixed)
+			most = max(most, score)
+		}
+		out = append(out, most)
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if n <= allOrders {
+		permute(order, n, try)
+	} else {
+		try(order)
+		random := rand.New(rand.NewPCG(uint64(n), 1979))
+		for range stepOrders {
+			random.Shuffle(n, func(i, k int) { order[i], order[k] = order[k], order[i] })
+			try(order)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// permute calls f with every order of the first n of order. Source: B. Heap,
+// "Permutations by Interchanges", The Computer Journal 6(3), 1963.
+func permute(order []int, n int, f func([]int)) {
+	if n <= 1 {
+		f(order)
+		return
+	}
+	for i := range n {
+		permute(order, n-1, f)
+		if n%2 == 0 {
+			order[i], order[n-1] = order[n-1], order[i]
+		} else {
+			order[0], order[n-1] = order[n-1], order[0]
+		}
+	}
+}
+
+// ranked returns the ranks of xs, from 1; equal values share the mean of theirs,
+// and those that are missing have none.
+func ranked(xs []float64) []float64 {
+	order := make([]int, 0, len(xs))
+	ranks := make([]float64, len(xs))
+	for i, x := range xs {
+		ranks[i] = math.NaN()
+		if !math.IsNaN(x) {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(xs[a], xs[b]) })
+	for i := 0; i < len(order); {
+		k := i + 1
+		for k < len(order) && xs[order[k]] == xs[order[i]] {
+			k++
+		}
+		for _, at := range order[i:k] {
+			ranks[at] = float64(i+1+k) / 2
+		}
+		i = k
+	}
+	return ranks
+}
+
+// scan returns the place that parts ranks best, the index of the first value
+// behind it, and its score; a score of 0 if no place parts them.
+func scan(ranks []float64) (at int, score float64) {
+	n := 0
+	for _, r := range ranks {
+		if !math.IsNaN(r) {
+			n++
+		}
+	}
+	if n < 2*stepSide {
+		return 0, 0
+	}
+	before, sum := 0, 0.0
+	for i, r := range ranks {
+		if math.IsNaN(r) {
+			continue
+		}
+		after := n - before
+		if before >= stepSide && after >= stepSide {
+			a, m := float64(before), float64(n)
+			off := sum - a*(m+1)/2
+			if z := off * off / (a * (m - a) * (m + 1) / 12); z > score {
+				at, score = i, z
+			}
+		}
+		before, sum = before+1, sum+r
+	}
+	return at, score
+}
+
+// A wholeScan is the scores of sequences without a gap, as [scan] gives them, for
+// thousands of orders.
+type wholeScan struct{ mean, weight []float64 } // by how many values come before
+
+func newWholeScan(n int) (w wholeScan) {
+	m := float64(n)
+	for i := range n + 1 {
+		a := float64(i)
+		w.mean, w.weight = append(w.mean, a*(m+1)/2), append(w.weight, 12/(a*(m-a)*(m+1)))
+	}
+	return w
+}
+
+// score returns the greatest score of ranks in that order.
+func (w wholeScan) score(ranks []float64, order []int) (most float64) {
+	sum := 0.0
+	for i, k := range order {
+		if i >= stepSide && len(order)-i >= stepSide {
+			off := sum - w.mean[i]
+			most = max(most, off*off*w.weight[i])
+		}
+		sum += ranks[k]
+	}
+	return most
+}

@@ -1,0 +1,175 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/compare"
+	"locklab/reports"
+)
+
+// historyOptions are the flags of the command history.
+type historyOptions struct {
+	program *Program
+	compareOptions
+	asGiven, anyHost, all bool
+	out                   string
+}
+
+const historyHelp = `history shows each case of several runs, given by their directories, over the
+dates at which they were measured, and where it changed. Runs of different
+machines are never one series: a machine is its host, processors, system, CPU
+limit and GOMAXPROCS.
+
+Runs of different days differ by more than the code. So a change is a step that
+stays: the runs after it are parted from those before more clearly, by ranks,
+than in all but a share of --alpha of all orders of the runs, for any case of the
+machine, and the ratio of the two levels exceeds the margin. That takes eight
+runs of a machine; with fewer a step cannot be told from an off day, and history
+says only whether each run differs from the one before, as 'locklab compare'
+does. A run that stands alone is off, and no change. That the figures moved does
+not say why: what else differed between the two runs is listed.
+
+The exit status is the verdict:
+  0  no case's last change is for the worse
+  1  the last change of a case is for the worse, or its lock broke a promise in the
+     newest run
+  2  there is no history: wrong usage, one run, nothing in common
+  3  it cannot be said of some case, and of none is it certain: too few runs whose
+     neighbours differ, a newest run that is off, or one that lacks what it was to
+     measure`
+
+func (p *Program) historyCommand() *cobra.Command {
+	o := historyOptions{program: p}
+	cmd := &cobra.Command{
+		Use:   "history DIR DIR...",
+		Short: "Show each case over several runs, machine by machine, and where it changed",
+		Long:  historyHelp,
+		Example: `  locklab history runs/2026-*
+  locklab history runs/2026-* --metric cpu,requests --locks mcs,sync-mutex
+  locklab history runs/2026-* --out history                    a page, and the same as Markdown with pictures
+  locklab history runs/2026-* --out history.png                one picture of what changed
+  locklab history runs/2026-* --format json > history.json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return fmt.Errorf("%w: history needs the directories of two runs at least, got %d; see '%s --help'", harness.ErrUsage, len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := o.history(cmd, args)
+			if err == nil || errors.Is(err, errRegressed) || errors.Is(err, errUnsure) || errors.Is(err, errInterrupted) {
+				return err
+			}
+			return notComparedError{err}
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.failOver, "margin", "5%", "a change must exceed this share of the level before to count")
+	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
+	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
+	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
+	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
+	f.BoolVar(&o.anyHost, "any-host", false, "machines that differ in the name of the host only are one, as containers are")
+	f.BoolVar(&o.all, "all", false, "print every run of every case, not only of those with something to see")
+	f.StringVar(&o.format, "format", "text", "text, csv or json")
+	f.StringVarP(&o.out, "out", "o", "", "also write FILE.html, FILE.md, FILE.png, FILE.svg, or a directory for a page and Markdown")
+	return cmd
+}
+
+// history shows the runs in dirs.
+func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
+	if _, err := parseShare(o.failOver); err != nil {
+		return fmt.Errorf("%w (in --margin)", err)
+	}
+	how, err := o.options()
+	if err != nil {
+		return err
+	}
+	defer thrifty()()
+	runs, err := loadRuns(dirs)
+	if err != nil {
+		return err
+	}
+	if how.Locks, err = o.program.among(strings.Split(o.run.locks, ","), runs...); err != nil {
+		return err
+	}
+	h, err := compare.Over(runs, compare.HistoryOptions{Options: how, AsGiven: o.asGiven, AnyHost: o.anyHost})
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		err = interruptible(cmd.Context(), cmd.ErrOrStderr(), "the history", func(files *saver) error { return o.draw(files, h) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := o.write(h, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
+		return err
+	}
+	switch h.Outcome() {
+	case compare.Worse:
+		return errRegressed
+	case compare.Unsure:
+		return errUnsure
+	}
+	return nil
+}
+
+// write writes h in the format that was asked for.
+func (o *historyOptions) write(h *compare.History, stdout, stderr io.Writer) error {
+	switch o.format {
+	case "csv":
+		for _, w := range h.Warnings {
+			fmt.Fprintln(stderr, "warning: "+w)
+		}
+		return h.WriteCSV(stdout)
+	case "json":
+		return h.WriteJSON(stdout)
+	}
+	if err := h.WriteText(stdout, width(stdout), o.all); err != nil {
+		return err
+	}
+	if o.out == "" {
+		return nil
+	}
+	file := o.out
+	if !o.isPicture() {
+		file = newTarget(o.out).first()
+	}
+	_, err := fmt.Fprintf(stdout, "\n%s\n", reportLine(file))
+	return err
+}
+
+func (o *historyOptions) isPicture() bool {
+	return slices.Contains([]string{".png", ".svg"}, strings.ToLower(filepath.Ext(o.out)))
+}
+
+// draw writes the page or the picture of h.
+func (o *historyOptions) draw(files *saver, h *compare.History) error {
+	if !o.isPicture() {
+		return newTarget(o.out).write(files,
+			func(w io.Writer) error { return reports.WriteHistoryHTML(w, h) },
+			func(w io.Writer, folder string, picture func(string, []byte) error) error {
+				return reports.WriteHistoryMarkdown(w, h, folder, picture)
+			})
+	}
+	write := reports.WriteHistorySVG
+	if strings.EqualFold(filepath.Ext(o.out), ".png") {
+		write = reports.WriteHistoryPNG
+	}
+	var picture bytes.Buffer
+	if err := write(&picture, h); err != nil {
+		return err
+	}
+	return files.save(o.out, picture.Bytes())
+}

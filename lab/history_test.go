@@ -1,0 +1,145 @@
+package lab
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
+)
+
+// writeRuns writes made-up runs, each into a directory of its own, whose names it
+// returns.
+func writeRuns(t *testing.T, root string, runs []*resultfile.Run) (dirs []string) {
+	t.Helper()
+	for _, run := range runs {
+		dir := filepath.Join(root, filepath.Base(run.Dir))
+		w, err := resultfile.Create(dir, run.Manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range run.Results {
+			if err := w.Append(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Finish(func(m *resultfile.Manifest) { m.Finished = run.Manifest.Finished }); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// TestHistoryStatus: the exit status is the verdict.
+func TestHistoryStatus(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	models := []synthetic.Model{synthetic.Fast("mcs", 2e6)}
+	series := func(host string, days int, factor func(day int) float64) []string {
+		return writeRuns(t, root, synthetic.Days(host, 2, days, 8, []int{1}, models, func(day int, _ string) float64 { return factor(day) }))
+	}
+	level := func(day int) float64 { return 1 + 0.02*float64(day*5%8)/8 }
+	steady := series("steady", 10, level)
+	step := func(by float64) func(int) float64 {
+		return func(day int) float64 {
+			if day >= 5 {
+				return by * level(day)
+			}
+			return level(day)
+		}
+	}
+	slower, faster := series("slower", 10, step(0.9)), series("faster", 10, step(1.1))
+	few := series("few", 3, func(day int) float64 { return 1 - 0.2*float64(day/2) })
+	other := series("other", 1, level)
+	for _, c := range []struct {
+		args []string
+		want int
+		said string
+	}{
+		{steady, 0, "No case's last change is for the worse. In all: 1 no change found."},
+		{slower, 1, "REGRESSED: the last change of lock=mcs/workers=1/hold=100ns, throughput is for the worse."},
+		{slower, 1, "regressed from run 6 on"},
+		{append(slices.Clone(slower), "--margin", "20%"), 0, "1 no change found"},
+		{append(slices.Clone(slower), "--alpha", "0.001"), 3, "too few runs"},
+		{faster, 0, "1 better"},
+		{few, 3, "a step cannot be told from an off day"},
+		{few[:2], 0, "1 same"},
+		{append(slices.Clone(steady), few...), 3, "No verdict"},
+		{append(slices.Clone(steady), slower...), 1, "throughput on slower is for the worse"},
+		{append(slices.Clone(steady), other...), 0, "other has one run: there is nothing to compare it with"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append([]string{"history"}, c.args...)...))
+		if status != c.want || !strings.Contains(strings.Join(strings.Fields(stdout), " "), c.said) || stderr != "" {
+			t.Errorf("%v: exit status %d, want %d, and %q in\n%s%s", c.args, status, c.want, c.said, stdout, stderr)
+		}
+	}
+	copied := filepath.Join(root, "copy")
+	if err := os.CopyFS(copied, os.DirFS(few[0])); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"", "two runs at least, got 0"},
+		{few[0], "two runs at least, got 1"},
+		{few[0] + " nowhere", "holds no run"},
+		{few[0] + " " + few[0], "is given twice"},
+		{few[0] + " " + copied, "are the same run"},
+		{few[0] + " " + filepath.Join(few[0], resultfile.ManifestName), "it is a file"},
+		{few[0] + " " + other[0], "no case has a figure of throughput in two runs of one machine"},
+		{few[0] + " " + few[1] + " --metric requests", "no case has a figure of requests"},
+		{few[0] + " " + few[1] + " --metric speed", "want one of throughput"},
+		{few[0] + " " + few[1] + " --locks nosuch", `"nosuch"`},
+		{few[0] + " " + few[1] + " --margin 5", `"5" is not a percentage such as 5% (in --margin)`},
+		{few[0] + " " + few[1] + " --alpha 0", "--alpha is 0"},
+		{few[0] + " " + few[1] + " --format xml", "text, csv or json"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, append([]string{"history"}, strings.Fields(c.args)...)...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "locklab: ") || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%s: exit status %d, said %q, want one line with %q; printed %q", c.args, status, stderr, c.want, stdout)
+		}
+	}
+}
+
+// TestHistoryFiles: each form of --out and --format.
+func TestHistoryFiles(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dirs := writeRuns(t, root, synthetic.TwoMachines())
+	slices.Reverse(dirs) // the dates order them
+	call := func(args ...string) string {
+		stdout, stderr, status := output(t, locklab(t, append(append([]string{"history"}, dirs...), args...)...))
+		if status != exitRegressed || stderr != "" && !strings.HasPrefix(stderr, "warning: ") {
+			t.Fatalf("%v: exit status %d, want 1\n%s%s", args, status, stdout, stderr)
+		}
+		return stdout
+	}
+	page := filepath.Join(root, "page")
+	call("--out", page)
+	for _, name := range []string{"index.html", "report.md", "charts/changes.png", "charts/unchanged-unchanged.png"} {
+		if info, err := os.Stat(filepath.Join(page, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, begins := range map[string]string{"a.svg": "<?xml", "a.png": "\x89PNG", "a.html": "<!DOCTYPE", "a.md": "# "} {
+		file := filepath.Join(root, name)
+		stdout := call("--out", file)
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.HasPrefix(string(text), begins) || !strings.Contains(stdout, name) {
+			t.Errorf("%s: %v, begins with %.20q", name, err, text)
+		}
+	}
+	var j struct {
+		Outcome string
+		Cases   []struct{ Verdict string }
+	}
+	if err := json.Unmarshal([]byte(call("--format", "json")), &j); err != nil || j.Outcome != "regressed" || len(j.Cases) != 9 {
+		t.Errorf("%v: outcome %q, %d cases, want 9", err, j.Outcome, len(j.Cases))
+	}
+	if text := call("--all"); strings.Count(text, "lock=clh/workers=2/hold=100ns, throughput on loud\n") != 1 {
+		t.Errorf("--all does not print every case:\n%s", text)
+	}
+}

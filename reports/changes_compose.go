@@ -1,0 +1,163 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness/compare"
+	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
+)
+
+// mostFrames is how many frames one picture of a history holds.
+const mostFrames = 24
+
+// A historyDocument is what the template of a history reads.
+type historyDocument struct {
+	Title, Lead string
+	Worse       bool
+	Tokens      []paint
+	Findings    []string
+	Sites       []historySite
+	Sections    []section
+	Remarks     []string
+	Warnings    []string
+	glossary
+}
+
+// A historySite is a machine with the table of its runs.
+type historySite struct {
+	Name, Hardware string
+	table
+}
+
+const (
+	changesTitle  = "Which cases changed?"
+	steadyTitle   = "How steady are the others?"
+	historyTitle  = "What changed over the runs?"
+	changesName   = "changes"
+	unchangedName = "unchanged"
+)
+
+// notable parts the series of h: those with something to see, and the others. Of a
+// case that is worth a look on one machine, all machines are.
+func notable(h *compare.History) (first, others []*compare.Series) {
+	looked := make(map[string]bool)
+	key := func(s *compare.Series) string { return s.Case() + "\x00" + s.Gate.Name() }
+	for i := range h.Series {
+		if s := &h.Series[i]; s.Notable() {
+			looked[key(s)] = true
+		}
+	}
+	for i := range h.Series {
+		if s := &h.Series[i]; looked[key(s)] {
+			first = append(first, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return first, others
+}
+
+// composeHistory returns the page of h.
+func composeHistory(h *compare.History) (*historyDocument, error) {
+	doc := &historyDocument{Title: historyTitle, Lead: short(h.Headline(), mostText), Worse: h.Outcome() == compare.Worse, Remarks: h.Remarks(), Warnings: shortAll(h.Warnings)}
+	for _, t := range tokens {
+		doc.Tokens = append(doc.Tokens, paint{t.name, template.CSS(css(t.light)), template.CSS(css(t.dark))})
+	}
+	for _, s := range h.Sites {
+		site := historySite{Name: short(s.Name, mostName), Hardware: short(hardware(s.Runs[0].Manifest.Machine), mostText), table: table{head: titles("run", "date, UTC", "commit", "differs from the run before in")}}
+		for i, v := range s.Runs {
+			differs := unknown
+			if len(v.Differs) > 0 {
+				differs = short(numfmt.List(v.Differs, len(v.Differs)), mostText)
+			}
+			site.rows = append(site.rows, []string{strconv.Itoa(i + 1), v.Date(), v.Commit(), differs})
+		}
+		doc.Sites = append(doc.Sites, site)
+	}
+	for i := range h.Series {
+		doc.Findings = append(doc.Findings, shortAll(h.Series[i].Findings(h))...)
+	}
+	first, others := notable(h)
+	if err := doc.draw(h, first, changesName, changesTitle, false); err != nil {
+		return nil, err
+	}
+	if err := doc.draw(h, others, unchangedName, steadyTitle, true); err != nil {
+		return nil, err
+	}
+	doc.define(h)
+	return doc, nil
+}
+
+// draw adds pictures of ss, a section each.
+func (doc *historyDocument) draw(h *compare.History, ss []*compare.Series, name, title string, folded bool) error {
+	parts := slices.Collect(slices.Chunk(ss, mostFrames))
+	for i, part := range parts {
+		s := section{ID: name, Title: title, Slug: name, Folded: folded}
+		if len(parts) > 1 {
+			s.ID, s.Slug = fmt.Sprintf("%s-%d", name, i+1), fmt.Sprintf("%s-%d", name, i+1)
+			s.Title += fmt.Sprintf(" (%d of %d)", i+1, len(parts))
+		}
+		f, err := drawChanges(h, part, changesAnswer(h, part)).figure(s.Slug, s.ID+"-chart", caseList(part), changesDoc)
+		if err != nil {
+			return err
+		}
+		f.Name = s.Slug
+		s.Figures = append(s.Figures, f)
+		doc.Sections = append(doc.Sections, s)
+	}
+	return nil
+}
+
+// caseList is the title of a picture of ss: a question about the metrics in it.
+func caseList(ss []*compare.Series) string {
+	var names []string
+	for _, s := range ss {
+		if !slices.Contains(names, s.Gate.Name()) {
+			names = append(names, s.Gate.Name())
+		}
+	}
+	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
+}
+
+// define fills in the glossary: what the figures of h are.
+func (doc *historyDocument) define(h *compare.History) {
+	for i := range h.Series {
+		if m := h.Series[i].Gate.Metric; !slices.Contains(doc.Metrics, definition{m}) {
+			doc.Metrics = append(doc.Metrics, definition{m})
+		}
+	}
+	if len(h.Series) > 0 {
+		s := &h.Series[0]
+		doc.Lines = "jq -c " + quote(fmt.Sprintf("select(.lock.name == %s and .workload.workers == %d)", strconv.Quote(s.Lock.Name), s.Workload.Workers)) + " " + resultfile.ResultsName
+	}
+}
+
+// historyPage is the picture of what changed, with its question and answer.
+func historyPage(h *compare.History) page {
+	ss, others := notable(h)
+	p := page{title: changesTitle, note: changesDoc}
+	if len(ss) == 0 {
+		ss = others
+		p.title = steadyTitle
+	}
+	left := len(ss) - mostFrames
+	if left > 0 {
+		ss = ss[:mostFrames]
+	}
+	p.pic = drawChanges(h, ss, short(h.Headline(), mostText))
+	p.answer, p.data = p.pic.answer, plain(p.pic.data.sentence())
+	if left > 0 {
+		p.answer += fmt.Sprintf(" (%d more are not drawn.)", left)
+	}
+	var sites []string
+	for _, s := range h.Sites {
+		sites = append(sites, fmt.Sprintf("%s: %s, %s, %s to %s", short(s.Name, mostName), hardware(s.Runs[0].Manifest.Machine), numfmt.Plural(len(s.Runs), "run"), s.Runs[0].Date(), s.Runs[len(s.Runs)-1].Date()))
+	}
+	p.foot = strings.Join(sites, " · ")
+	return p
+}
