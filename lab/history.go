@@ -74,7 +74,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.failOver, "margin", "5%", "a change must exceed this share of the level before to count")
+	marginFlag(f, &o.margin, "")
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
 	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
@@ -88,10 +88,7 @@ func (p *Program) historyCommand() *cobra.Command {
 
 // history shows the runs in dirs.
 func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
-	if _, err := parseShare(o.failOver); err != nil {
-		return fmt.Errorf("%w (in --margin)", err)
-	}
-	how, err := o.options()
+	how, err := o.options(true)
 	if err != nil {
 		return err
 	}

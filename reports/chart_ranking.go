@@ -89,11 +89,11 @@ func (r *ranking) answer() string {
 func (r *ranking) grade() string {
 	v := r.verdict
 	text := v.Grade
-	if n := len(v.Ties); n > 0 {
-		text = "a tie with " + numfmt.List(v.Ties, 4)
+	if n := len(v.Ties()); n > 0 {
+		text = "a tie with " + numfmt.List(v.Ties(), 4)
 	}
 	if v.Within != "" {
-		text += ", among " + v.Within + " that survive as much"
+		text += ", among " + v.Within + map[bool]string{true: " that survive as much", false: " that are not spin locks"}[v.Remote()]
 	}
 	return text
 }
@@ -107,7 +107,7 @@ func (r *ranking) against(x *ranked) string {
 	ratio := r.Compare(r.verdict.Use, x.s.Lock.Name)
 	between := fmt.Sprintf("%s to %s times", numfmt.Number(ratio.Lo), numfmt.Number(ratio.Hi))
 	switch {
-	case slices.Contains(r.verdict.Ties, x.s.Lock.Name):
+	case slices.Contains(r.verdict.Ties(), x.s.Lock.Name):
 		return "it ties with " + name
 	case !ratio.Enough():
 		return "the rounds are too few to compare it with " + name
@@ -133,7 +133,7 @@ func (r *ranking) top() *ranked {
 // first says why the lock with the highest median is not the one of the verdict.
 func (r *ranking) first() string {
 	top := r.top()
-	if top == nil || top.s.Lock.Name == r.verdict.Use || slices.Contains(r.verdict.Ties, top.s.Lock.Name) {
+	if top == nil || top.s.Lock.Name == r.verdict.Use || slices.Contains(r.verdict.Ties(), top.s.Lock.Name) {
 		return ""
 	}
 	why := ""
@@ -142,6 +142,8 @@ func (r *ranking) first() string {
 		why = fmt.Sprintf("lets in %d at once", l.Traits.Permits)
 	case l.Status == harness.Reference && top != r.peer:
 		why = "is kept for reference"
+	case r.verdict.Within != "" && !r.verdict.Remote():
+		why = "is a spin lock"
 	case r.verdict.Within != "":
 		why = "was not seen to survive as much"
 	default:

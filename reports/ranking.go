@@ -116,7 +116,7 @@ func (r *ranking) setMarks() {
 		switch {
 		case name == r.verdict.Use:
 			x.mark, tags = chosenMark, slices.Insert(tags, 0, "chosen")
-		case slices.Contains(r.verdict.Ties, name):
+		case slices.Contains(r.verdict.Ties(), name):
 			tags = append(tags, "ties")
 		case r.verdict.Instead != nil && name == r.verdict.Instead.Lock:
 			tags = append(tags, "guarantees less")

@@ -83,12 +83,12 @@ func served(name string, rate float64, edits ...func(*synthetic.Model)) syntheti
 // rankedRun has local locks whose names are in no order, of each status.
 func rankedRun(rounds int) *resultfile.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
-		synthetic.With(synthetic.Fast("delta", 2e6)),
+		synthetic.With(synthetic.With(synthetic.Fast("delta", 2e6), ofFamily(harness.Blocking))),
 		synthetic.With(synthetic.Fast("sync-mutex", 3e6), ofFamily(harness.Blocking)),
-		synthetic.With(synthetic.Fast("alpha", 1e6), withStatus(harness.Reference)),
-		synthetic.With(synthetic.Fast("gamma", 4e6)),
-		synthetic.With(synthetic.Fast("beta", 5e6), withStatus(harness.Reference)),
-		synthetic.With(synthetic.Fast("epsilon", 6e6), withStatus(harness.Historical)),
+		synthetic.With(synthetic.With(synthetic.Fast("alpha", 1e6), ofFamily(harness.Blocking)), withStatus(harness.Reference)),
+		synthetic.With(synthetic.With(synthetic.Fast("gamma", 4e6), ofFamily(harness.Blocking))),
+		synthetic.With(synthetic.With(synthetic.Fast("beta", 5e6), ofFamily(harness.Blocking)), withStatus(harness.Reference)),
+		synthetic.With(synthetic.With(synthetic.Fast("epsilon", 6e6), ofFamily(harness.Blocking)), withStatus(harness.Historical)),
 		synthetic.With(synthetic.Fast("empty", 9e9), withStatus(harness.Control)),
 		synthetic.With(synthetic.Fast("breaker", 8e6), func(m *synthetic.Model) { m.Breaks = true }),
 		served("queue", 3000), served("poll", 1000), served("redsync", 2000, ofFamily(harness.Peer), withStatus(harness.Reference)),
@@ -189,8 +189,8 @@ func TestRankingIsTheVerdict(t *testing.T) {
 			}
 			chosen++
 			grade := row.Grade
-			if len(row.Ties) > 0 {
-				grade = "a tie with " + row.Ties[0]
+			if len(row.Ties()) > 0 {
+				grade = "a tie with " + row.Ties()[0]
 			}
 			if want := fmt.Sprintf("the verdict is %s, %s (%s", row.Use, row.Rate, grade); !strings.Contains(pic.answer, want) || strings.Contains(pic.answer, "no verdict") {
 				t.Errorf("%s, %s: the answer is %q, want it to have %q", name, c.Name, pic.answer, want)

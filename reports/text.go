@@ -107,7 +107,7 @@ func (t *textWriter) verdict(v verdict.Verdict) {
 	if v.Instead != nil {
 		t.field("or", fmt.Sprintf("%s, %s, where %s (%s)", v.Instead.Lock, v.Instead.Rate, v.Instead.Where, v.Instead.Class))
 	}
-	t.field("ties", strings.Join(v.Ties, ", "))
+	t.field("as good", alike(v))
 	figures := []string{v.Rate, "p99 wait " + v.P99}
 	if v.Jain != unknown {
 		figures = append(figures, "Jain "+v.Jain)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 )
 
 // fewHistories are drawn for the lines that every test run checks.
@@ -37,7 +38,7 @@ var weathers = []weather{
 // drawDays returns a history of cases that share the day, and differ by 5 % beside
 // it; from day step on the first case has its rate times by.
 func drawDays(r *rand.Rand, w weather, days, cases, step int, by float64) *History {
-	h := &History{Alpha: DefaultAlpha, Margin: DefaultThreshold, Sites: []Site{{Runs: make([]Visit, days)}}}
+	h := &History{Alpha: DefaultAlpha, Margin: stat.DefaultMargin, Sites: []Site{{Runs: make([]Visit, days)}}}
 	h.Series = make([]Series, cases)
 	last := 1.0
 	for day := range days {

@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -116,7 +115,7 @@ func (h *History) Outcome() Outcome {
 		switch s.Verdict {
 		case Regressed:
 			return Worse
-		case FewRuns, OffRun, Unmeasured, TooFew, Noisy:
+		case FewRuns, OffRun, Unmeasured, TooFew, Untold:
 			out = Unsure
 		}
 	}
@@ -129,9 +128,9 @@ func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 	if len(o.Gates) == 0 {
 		o.Gates = Suite[:1]
 	}
-	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: DefaultThreshold}
-	if o.Threshold != nil {
-		h.Margin = *o.Threshold
+	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin}
+	if o.Margin != nil {
+		h.Margin = *o.Margin
 	}
 	if len(runs) < 2 {
 		return nil, fmt.Errorf("%w: a history takes two runs at least, got %d", harness.ErrUsage, len(runs))
@@ -298,12 +297,12 @@ func (s *Series) change(steps []stat.Step, margin float64) {
 		next := values(step.At, end)
 		const confidence = 0.95
 		ratio := stat.Unpaired(next, level, confidence)
-		worse := s.Gate.worse(ratio.Median)
-		if math.Abs(worse) <= margin {
+		worse := s.Gate.worse(ratio).Median
+		if max(worse, 1/worse) <= 1+margin {
 			continue
 		}
 		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: ratio.Summary, P: step.P, Verdict: Better}
-		if worse > 0 {
+		if worse > 1 {
 			c.Verdict = Regressed
 		}
 		s.Changes, level = append(s.Changes, c), next

@@ -196,7 +196,7 @@ func (s *Series) Findings(h *History) (out []string) {
 }
 
 // SeriesVerdicts are those on a series, the worst first.
-var SeriesVerdicts = []Verdict{Regressed, OffRun, Unmeasured, FewRuns, Better, Steady, Same, NotWorse, OneRun, Expected}
+var SeriesVerdicts = []Verdict{Regressed, OffRun, Unmeasured, FewRuns, Better, Steady, AsGood, OneRun, Expected}
 
 // Headline sums h up.
 func (h *History) Headline() string {

@@ -60,7 +60,7 @@ func (c *comparisons) add(h *History, site int, runs []*resultfile.Run, o Histor
 
 // run makes the comparisons, with one correction for all of them.
 func (c *comparisons) run(h *History) {
-	c.Alpha, c.Threshold = h.Alpha, h.Margin
+	c.Alpha, c.Margin = h.Alpha, h.Margin
 	c.test(c.tests)
 	h.Tests, h.Level = c.Tests, c.Level
 	for i, at := range c.of {
@@ -188,17 +188,14 @@ func (s *Series) judge(h *History) {
 // shortVerdict is the verdict on a series in which no step can be told: by what
 // each run says of the one before.
 func (s *Series) shortVerdict() Verdict {
-	v := Same
 	for _, p := range s.Points {
 		switch p.Verdict {
-		case "", Same:
-		case NotWorse, Better:
-			v = NotWorse
+		case "", AsGood, Better:
 		default:
 			return FewRuns
 		}
 	}
-	return v
+	return AsGood
 }
 
 // A Level is the runs of a series between two changes.
@@ -279,7 +276,7 @@ func (s *Series) othersOf(i int) (least, most float64) {
 func (s *Series) offFrom(i int, margin float64) Verdict {
 	value := s.Points[i].value
 	lo, hi := s.othersOf(i)
-	worse := func(to float64) float64 { return s.Gate.worse(value / to) }
+	worse := func(to float64) float64 { return s.Gate.excess(value, to) }
 	switch {
 	case min(worse(lo), worse(hi)) > margin:
 		return OffWorse
