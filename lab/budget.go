@@ -29,9 +29,9 @@ var minRounds = stat.MinRounds(0.95)
 // least does not fit, p is the least, and the error says so.
 func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	p.Budget = 0
-	need, _ := verdictRounds(p)
+	need, _ := verdictRounds(p, o.candidates())
 	least := max(minRounds, need)
-	usual := max(least, plannedRounds(p))
+	usual := max(least, plannedRounds(p, o.candidates()))
 	switch {
 	case o.roundsGiven && o.duration > 0:
 		return fmt.Errorf("%w: give --budget, or --rounds and --duration: with both of them nothing is left to choose", harness.ErrUsage)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ const (
 // Errors that only choose the exit status: what they say has been said.
 var (
 	errRegressed = errors.New("a case regressed")
-	errUnsure    = errors.New("too noisy to say")
+	errUnsure    = errors.New("not told apart")
 )
 
 // A notComparedError says why there is no comparison. It must not look like a
@@ -37,19 +36,18 @@ func (e notComparedError) Unwrap() error { return e.error }
 
 // compareOptions are the flags of the command compare.
 type compareOptions struct {
-	failOver, metric, format string
-	to                       string // compare the locks of one run with this one
-	alpha                    float64
-	interleave               bool
-	run                      runOptions // of --interleave; locks also chooses among those of two directories
+	margin, metric, format string
+	to                     string // compare the locks of one run with this one
+	alpha                  float64
+	interleave             bool
+	run                    runOptions // of --interleave; locks also chooses among those of two directories
 }
 
 const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the
-same lock and workload. A change counts if it exceeds the threshold, passes the
-Mann-Whitney test with Holm's correction for all comparisons, and the interval
-of the ratio leaves 1 out. That nothing changed is said only if the interval
-leaves no room for a regression above the threshold. A case whose lock broke a
-promise in NEW has regressed.
+same lock and workload. A case has regressed if the whole interval of the ratio
+shows it to be worse by more than the margin, is as good if the interval leaves
+no room for that, and is else not told apart: as in the verdict of a report. All
+intervals hold together. A case whose lock broke a promise in NEW has regressed.
 
 Directories measured at different times cannot resolve 10 % on a noisy machine.
 With --interleave the arguments are two binaries of locklab: each case is
@@ -66,11 +64,11 @@ one under the same workload, by the ratios within a round. The exit status is th
 0, or 2 if there is no comparison.
 
 The exit status is the verdict, so that a build can depend on it:
-  0  no case is worse by more than the threshold
+  0  every case is shown not to be worse by more than the margin
   1  at least one case regressed
   2  there is no comparison: wrong usage, no baseline, nothing in common
-  3  it cannot be said: none is certain to have regressed, but one may have. The
-     figures are too noisy, or a run lacks what it was to measure: a case or a
+  3  it cannot be said: none is certain to have regressed, but one may have. Some
+     case is not told apart, or a run lacks what it was to measure: a case or a
      round that was lost or skipped, or a line of its file that cannot be read
 (130 after Ctrl-C.) Call locklab directly: make turns 1 into 2.`
 
@@ -81,7 +79,7 @@ func (p *Program) compareCommand() *cobra.Command {
 		Short: "Say what changed between two runs or builds, or how two locks of a run differ, and how sure that is",
 		Long:  compareHelp,
 		Example: `  locklab compare runs/before runs/after
-  locklab compare runs/before runs/after --fail-over 10% --locks mcs,sync-mutex --metric throughput,wait-p99
+  locklab compare runs/before runs/after --margin 10% --locks mcs,sync-mutex --metric throughput,wait-p99
   locklab compare runs/before runs/after --format csv > changes.csv
   locklab compare --to mcs runs/locks --metric throughput,wait-p99
   locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
@@ -114,7 +112,7 @@ func (p *Program) compareCommand() *cobra.Command {
 func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.failOver, "fail-over", "5%", "a change must exceed this share of the old figure to count")
+	marginFlag(f, &o.margin, " (default that of the runs)")
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false alarm, over all comparisons")
 	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.format, "format", "text", "text, csv or json")
@@ -145,7 +143,7 @@ func gateNames() (names []string) {
 }
 
 func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
-	how, err := o.options()
+	how, err := o.options(cmd.Flags().Changed("margin"))
 	if err != nil {
 		return err
 	}
@@ -228,34 +226,27 @@ func (o *compareOptions) write(c *compare.Comparison, stdout, stderr io.Writer) 
 	return c.WriteText(stdout, width(stdout))
 }
 
-// options reads the flags that say when a difference counts.
-func (o *compareOptions) options() (how compare.Options, err error) {
+// options reads the flags that say when a difference counts; given is whether the margin was.
+func (o *compareOptions) options(given bool) (how compare.Options, err error) {
 	if !slices.Contains([]string{"text", "csv", "json"}, o.format) {
 		return how, fmt.Errorf("%w: --format is %q: want text, csv or json", harness.ErrUsage, o.format)
 	}
 	if !(o.alpha > 0 && o.alpha < 1) {
 		return how, fmt.Errorf("%w: --alpha is %v: want a probability between 0 and 1, such as 0.05", harness.ErrUsage, o.alpha)
 	}
-	threshold, err := parseShare(o.failOver)
-	if err != nil {
-		return how, fmt.Errorf("%w (in --fail-over)", err)
-	}
 	gates, err := compare.Find(compare.Suite, strings.Split(o.metric, ","))
 	if err != nil {
 		return how, err
 	}
-	return compare.Options{Gates: gates, Alpha: o.alpha, Threshold: &threshold}, nil
-}
-
-// parseShare reads a percentage such as "5%" or "0.5%". The sign is not
-// optional: 0.05 could be meant as 5 %.
-func parseShare(text string) (float64, error) {
-	number, signed := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !signed || !(v >= 0 && v <= 1000) {
-		return 0, fmt.Errorf("%w: %q is not a percentage such as 5%%", harness.ErrUsage, text)
+	how = compare.Options{Gates: gates, Alpha: o.alpha}
+	if given {
+		margin, err := parseMargin(o.margin)
+		if err != nil {
+			return how, err
+		}
+		how.Margin = &margin
 	}
-	return v / 100, nil
+	return how, nil
 }
 
 // among returns whether a lock of the runs is among those that the words name.

@@ -151,14 +151,14 @@ func TestCompareStatus(t *testing.T) {
 		said string
 	}{
 		{[]string{base, base}, 0, "the same run"},
-		{[]string{base, like}, 0, "No regression over 5 %. In all: 2 same"},
+		{[]string{base, like}, 0, "No regression over 5 %. In all: 2 as good"},
 		{[]string{slow, base}, 0, "2 better"},
 		{[]string{base, slow}, 1, "REGRESSED: lock=mcs/workers=1/hold=0s and lock=tas/workers=1/hold=0s"},
-		{[]string{base, slow, "--fail-over", "20%"}, 0, "No regression over 20 %"},
+		{[]string{base, slow, "--margin", "20%"}, 0, "No regression over 20 %"},
 		{[]string{base, slow, "--locks", "mcs"}, 1, "In all: 1 regressed"},
 		{[]string{base, broken}, 1, "NEW violated exclusion in 1 of 10 rounds: lost"},
-		{[]string{base, broken, "--locks", "tas"}, 0, "1 same"},
-		{[]string{base, wild}, 3, "too noisy"},
+		{[]string{base, broken, "--locks", "tas"}, 0, "1 as good"},
+		{[]string{base, wild}, 3, "not told apart"},
 		{[]string{base, crashed}, 1, "NEW violated crash in 10 of 10 rounds: panic: no node"},
 		{[]string{base, lost}, 3, "NEW has results of 1 of its 2 cases"},
 		{[]string{lost, base}, 3, "BASE has results of 1 of its 2 cases"},
@@ -181,9 +181,9 @@ func TestCompareStatus(t *testing.T) {
 		{base + " " + slow + " --locks nosuch", `"nosuch"`},
 		{base + " " + slow + " --metric speed", "want one of throughput"},
 		{base + " " + slow + " --metric requests", "a figure of requests"},
-		{base + " " + slow + " --fail-over 5", `"5" is not a percentage`},
-		{base + " " + slow + " --fail-over -1%", "not a percentage"},
-		{base + " " + slow + " --fail-over NaN%", "not a percentage"},
+		{base + " " + slow + " --margin 5", `--margin is "5": want a percentage such as 5%`},
+		{base + " " + slow + " --margin -1%", "want a percentage such as 5%"},
+		{base + " " + slow + " --margin NaN%", "want a percentage such as 5%"},
 		{base + " " + slow + " --alpha 0", "--alpha is 0"},
 		{base + " " + slow + " --alpha NaN", "--alpha is NaN"},
 		{base + " " + slow + " --format xml", "text, csv or json"},
@@ -204,7 +204,7 @@ func TestCompareStatus(t *testing.T) {
 // TestCompareFlags: each flag is known to be for both ways or for --interleave
 // alone, where it would otherwise be ignored in silence.
 func TestCompareFlags(t *testing.T) {
-	both := []string{"fail-over", "alpha", "metric", "format", "to", "interleave", "locks", "help"}
+	both := []string{"margin", "alpha", "metric", "format", "to", "interleave", "locks", "help"}
 	help, _, _ := output(t, locklab(t, "compare", "--help"))
 	_, flags, _ := strings.Cut(help, "Flags:\n")
 	n := 0

@@ -16,9 +16,10 @@ import (
 // chaosName is the directory, in that of a run, whose failure scenarios belong to it.
 const chaosName = "chaos"
 
-// A guarding says what distributed locks must have been seen to survive, and in which
-// runs of failure scenarios.
+// A guarding says how a run is judged: on what terms, and what distributed locks must
+// have been seen to survive, in which runs of failure scenarios.
 type guarding struct {
+	terms
 	require []string
 	chaos   []string
 
@@ -26,8 +27,9 @@ type guarding struct {
 	runs   []*resultfile.Run   // in chaos
 }
 
-// flags declares the flag that every command with a verdict has.
+// flags declares the flags that every command with a verdict has.
 func (g *guarding) flags(cmd *cobra.Command) {
+	g.terms.flags(cmd.Flags())
 	cmd.Flags().StringSliceVar(&g.require, "require", nil, "recommend only distributed locks that were seen to have these guarantees: "+strings.Join(guaranteeNames(), ", "))
 }
 
@@ -46,6 +48,9 @@ func guaranteeNames() (names []string) {
 // load validates the flags and reads the runs that they name.
 func (g *guarding) load() error {
 	g.wanted, g.runs = nil, nil
+	if err := g.terms.apply(new(resultfile.Manifest)); err != nil {
+		return err
+	}
 	for _, name := range g.require {
 		want := harness.Guarantee(strings.TrimSpace(name))
 		if !slices.Contains(harness.Guarantees, want) {
@@ -80,6 +85,9 @@ func (g *guarding) load() error {
 // --chaos it adds the failure scenarios in that directory.
 func (g *guarding) apply(run *resultfile.Run) error {
 	run.Require = g.wanted
+	if err := g.terms.apply(&run.Manifest); err != nil {
+		return err
+	}
 	if own := filepath.Join(run.Dir, chaosName); len(g.runs) == 0 && resultfile.Exists(own) {
 		chaos, err := resultfile.Load(own)
 		if err != nil {

@@ -63,7 +63,7 @@ func TestInterleave(t *testing.T) {
 	if _, stderr, status := output(t, second); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
 		t.Errorf("exit status %d, said %q", status, stderr)
 	}
-	second = locklab(t, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--fail-over", "900%")...)
+	second = locklab(t, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--margin", "900%")...)
 	second.Dir = cmd.Dir
 	if stdout, stderr, status := output(t, second); status == exitRegressed || status == exitUsage {
 		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
@@ -116,7 +116,7 @@ func TestInterleaveLosses(t *testing.T) {
 					builds[i] = dying(t, when)
 				}
 			}
-			cmd := locklab(t, interleaved(builds[0], builds[1], "--duration", "20ms", "--fail-over", "900%")...)
+			cmd := locklab(t, interleaved(builds[0], builds[1], "--duration", "20ms", "--margin", "900%")...)
 			stdout, stderr, status := output(t, cmd)
 			said := strings.Join(strings.Fields(stdout+stderr), " ")
 			if status != c.want || !strings.Contains(said, c.said) {
@@ -143,7 +143,7 @@ func TestInterleaveFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := limited(t, 20, interleaved(exe, exe, "--rounds", "40", "--duration", "5ms", "--fail-over", "900%")...)
+	cmd := limited(t, 20, interleaved(exe, exe, "--rounds", "40", "--duration", "5ms", "--margin", "900%")...)
 	stdout, stderr, status := output(t, cmd)
 	said := strings.Join(strings.Fields(stdout), " ")
 	if status != exitUnsure || !strings.Contains(stderr, "\nlocklab: ") || !strings.Contains(stderr, "file too large") ||

@@ -16,7 +16,7 @@ import (
 // them, and goes on only with the same ones.
 var planFlags = []string{
 	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc",
-	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos",
+	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin", "candidates",
 }
 
 // chosen returns the flags of the plan that the user gave, and the seed.

@@ -65,14 +65,14 @@ func TestDefaultRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	need, _ := verdictRounds(p)
+	need, _ := verdictRounds(p, "")
 	few := runOptions{program: program(), locks: defaultLocks, rounds: need - 1, roundsGiven: true}
 	run, _ := measured(t, few)
 	if text := verdictOf(t, run); !strings.Contains(text, fmt.Sprintf("no verdict: %d rounds, %d needed", need-1, need)) {
 		t.Errorf("%d rounds:\n%s", need-1, text)
 	}
-	if p, err = few.plan(); err != nil || !strings.Contains(doubt(p), fmt.Sprint(need)) {
-		t.Errorf("doubt %q, error %v", doubt(p), err)
+	if p, err = few.plan(); err != nil || !strings.Contains(doubt(p, ""), fmt.Sprint(need)) {
+		t.Errorf("doubt %q, error %v", doubt(p, ""), err)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestMakefileBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plannedRounds(p)
+	want := plannedRounds(p, "")
 	if err := o.fit(p, budget-start-reportTime); err != nil || p.Rounds < want {
 		t.Errorf("%v give %d rounds, want %d (%v)", budget, p.Rounds, want, err)
 	}

@@ -120,7 +120,7 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 // runFlags declares the flags that say how a run goes.
 func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that one bad round in ten hides nothing, %d at least)", defaultRounds))
+	f.IntVar(&o.rounds, "rounds", 0, fmt.Sprintf("how often each case is measured (default so often that twice the margin is found, %d at least)", defaultRounds))
 	f.DurationVar(&o.duration, "duration", 0, fmt.Sprintf("measured window of a case (default %v; remote %d times that)", defaultWindow, remoteStretch))
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
@@ -160,7 +160,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err != nil {
 		return err
 	}
-	for _, text := range []string{o.unheeded(plan), doubt(plan)} {
+	for _, text := range []string{o.unheeded(plan), doubt(plan, o.candidates())} {
 		if text != "" {
 			fmt.Fprintln(stderr, text)
 		}
@@ -337,6 +337,9 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 		Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
 		Rounds: p.Rounds, Cases: len(p.Cases), Flags: o.flags, Window: o.base(p), Started: now, Machine: env,
 		Overhead: runner.Calibrate().Overhead(), Versions: versions, Skipped: skipped, Warnings: env.Warnings(),
+	}
+	if err := o.guarantees.terms.apply(&m); err != nil {
+		return "", nil, nil, err
 	}
 	if o.resume {
 		out, run, err := resultfile.Resume(dir, m)

@@ -201,7 +201,7 @@ func TestBestMap(t *testing.T) {
 			t.Errorf("cell %d is %q, want %q", i, got[i], want)
 		}
 	}
-	if answer := m.answer(); answer != "In 3 of 6 cells one lock is faster than every other beyond chance: b (2) and a (1). 1 is a tie. 2 have no verdict." {
+	if answer := m.answer(); answer != "In 3 of 6 cells one lock is faster than every other candidate by more than the margin: b (2) and a (1). 1 is a tie. 2 have no verdict." {
 		t.Errorf("got %q", answer)
 	}
 	// With rounds enough for one comparison but not for all pairs nothing is proven.

@@ -37,19 +37,17 @@ var (
 	}
 )
 
-const bestDoc = "A cell is a verdict by the rule of the table at the top, which chooses among the locks meant for use. A name in bold: that lock is faster than every other one beyond chance. Not proven: it would win, but not beyond chance against all of them. Tie: the intervals do not separate the locks that are named; the table takes the first one. No verdict: the rounds are too few or too noisy to say even that. The intervals hold at 95 % for all pairs of a cell together, not for all cells. Hue: family of the first lock."
+const bestDoc = "A cell is a verdict by the rule of the table at the top, which chooses among the locks meant for use. A name in bold: that lock is faster than every other candidate by more than the margin, beyond chance. Not proven: each of the others is slower or seems to be. Tie: none of the locks that are named is shown to be slower than another by more than the margin; the table takes the first one. No verdict: the rounds are too few or too noisy to say even that. The intervals hold at 95 % for all pairs of a cell together, not for all cells. Hue: family of the first lock."
 
 // A choice is one cell.
 type choice struct {
 	workers, setting int
 	verdict.Verdict
 	family harness.Family // of the lock to use
-	proven bool           // it is faster than every other one
-	alone  bool           // it is the only candidate
 }
 
 // sure reports whether one lock wins alone.
-func (c choice) sure() bool { return c.Use != "" && len(c.Ties) == 0 && c.proven }
+func (c choice) sure() bool { return c.Grade == verdict.Clear }
 
 // A bestMap is the choices over workers and hold times.
 type bestMap struct {
@@ -98,9 +96,7 @@ func newBestMap(s *sweep) *bestMap {
 		for k, w := range m.columns {
 			row[k] = choice{workers: w, setting: i}
 			if len(g.at(w)) > 0 {
-				s := verdict.SituationOf(g.Group, w)
-				row[k].Verdict = verdict.Judge(s)
-				row[k].proven, row[k].alone = s.Leads(row[k].Use)
+				row[k].Verdict = verdict.Judge(verdict.SituationOf(g.Group, w))
 			}
 			for _, x := range g.at(w) {
 				if x.Lock.Name == row[k].Use {
@@ -128,12 +124,14 @@ func (m *bestMap) choices() (out []choice) {
 func (m *bestMap) answer() string {
 	all := m.choices()
 	wins := make(map[string]int)
-	ties, open, likely := 0, 0, 0
+	ties, open, likely, single := 0, 0, 0, 0
 	for _, c := range all {
 		switch {
 		case c.sure():
 			wins[c.Use]++
-		case c.Use != "" && len(c.Ties) == 0:
+		case c.Grade == verdict.Only:
+			single++
+		case c.Grade == verdict.Likely:
 			likely++
 		case c.Use != "":
 			ties++
@@ -157,13 +155,16 @@ func (m *bestMap) answer() string {
 	total := numfmt.Plural(len(all), "cell")
 	var parts []string
 	if len(names) > 0 {
-		sum := len(all) - ties - open - likely
-		parts = append(parts, fmt.Sprintf("In %d of %s one lock is faster than every other beyond chance: %s.", sum, total, numfmt.List(names, 5)))
+		sum := len(all) - ties - open - likely - single
+		parts = append(parts, fmt.Sprintf("In %d of %s one lock is faster than every other candidate by more than the margin: %s.", sum, total, numfmt.List(names, 5)))
 	} else {
-		parts = append(parts, fmt.Sprintf("In none of %s is one lock faster than every other beyond chance.", total))
+		parts = append(parts, fmt.Sprintf("In none of %s is one lock faster than every other candidate by more than the margin.", total))
 	}
 	if likely > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s a winner that is not proven.", likely, numfmt.Choose(likely, "has", "have")))
+	}
+	if single > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s one candidate.", single, numfmt.Choose(single, "has", "have")))
 	}
 	if ties > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s a tie.", ties, numfmt.Choose(ties, "is", "are")))
@@ -186,16 +187,16 @@ func (c choice) lines() (head string, rest []string) {
 		return "", nil
 	case c.sure():
 		return c.Use, []string{c.Rate}
-	case c.Use != "" && c.alone:
+	case c.Grade == verdict.Only:
 		return c.Use, []string{c.Rate, "the only candidate"}
-	case c.Use != "" && len(c.Ties) == 0:
+	case c.Grade == verdict.Likely:
 		return c.Use, []string{c.Rate, "not proven"}
 	case c.Use != "":
-		rest = append([]string{c.Use}, c.Ties...)
+		rest = append([]string{c.Use}, c.Ties()...)
 		if n := len(rest); n > tiesShown {
 			rest = append(rest[:tiesShown-1:tiesShown-1], fmt.Sprintf("and %d more", n-tiesShown+1))
 		}
-		return "tie of " + strconv.Itoa(len(c.Ties)+1), rest
+		return "tie of " + strconv.Itoa(len(c.Ties())+1), rest
 	}
 	why := strings.TrimPrefix(c.Why, "no verdict: ")
 	if i := strings.IndexAny(why, ".,;"); i > 0 {
@@ -282,7 +283,7 @@ func (c choice) draw(to draw.Canvas, box []vg.Point) {
 func (m *bestMap) table() table {
 	t := table{head: titles("hold", "workers", "use", "ties", "rate", "how sure")}
 	for _, c := range m.choices() {
-		use, ties := c.Use, strings.Join(c.Ties, ", ")
+		use, ties := c.Use, strings.Join(c.Ties(), ", ")
 		if use == "" {
 			use = "no verdict"
 		}

@@ -19,7 +19,7 @@ func outline(run *resultfile.Run) *document {
 	doc := &document{
 		Title:      "Which lock for which contention?",
 		Origin:     origin(run),
-		Rule:       verdict.Rule,
+		Rule:       verdict.Rule(run.Manifest),
 		Exclusions: verdict.Exclusions(run),
 		Quality:    assess(run),
 		Broken:     breaches(run),

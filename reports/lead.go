@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +15,9 @@ type fragment struct {
 }
 
 // lead answers the question of the page from the table of verdicts: one sentence
-// for each kind of lock.
+// for each kind of lock. It names locks that rows of the table chose, and has no
+// figures, so that another run of which the rows say the same begins with the same
+// words.
 func lead(vs []verdict.Verdict) (out []fragment) {
 	for _, remote := range []bool{false, true} {
 		mine := slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Remote() != remote })
@@ -27,8 +28,8 @@ func lead(vs []verdict.Verdict) (out []fragment) {
 	return out
 }
 
-// said returns lead as text.
-func said(vs []verdict.Verdict) string { return plainLead(lead(vs)) }
+// Lead is what a report says first of vs, verdicts of a run.
+func Lead(vs []verdict.Verdict) string { return plainLead(lead(vs)) }
 
 // sentenceOn says which lock to use in the situations vs, which are of one kind.
 func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
@@ -46,18 +47,15 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 		}
 	}
 	decided := everyUse(vs)
-	undecided := len(vs) - len(decided)
 	if len(decided) == 0 {
 		add(where + ", nothing can be recommended yet: " + strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: ") + ". ")
 		return out
 	}
 	add(where + " use ")
 	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict.Verdict) bool { return v.Reading() })
-	if lock := everywhere(plain); lock != "" && len(plain) > 1 {
-		name(lock)
-		add(fmt.Sprintf(": in none of the %d situations decided here is another lock %s shown to be faster", len(plain), considered(plain)))
-		decided = slices.DeleteFunc(decided, func(v verdict.Verdict) bool { return !v.Reading() })
-		if len(decided) > 0 {
+	if all := uses(plain); len(all) == 1 && len(plain) > 1 {
+		name(all[0].lock) // the rows say the same of every other situation
+		if decided = slices.DeleteFunc(decided, func(v verdict.Verdict) bool { return !v.Reading() }); len(decided) > 0 {
 			add("; ")
 		}
 	}
@@ -68,15 +66,15 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 		name(use.lock)
 		add(" " + numfmt.List(use.when, len(use.when)))
 	}
-	if other, ok := elsewhere(vs); ok {
+	if other, ok := elsewhere(vs); ok && remote { // inside a process the rows name it
 		add("; or, where " + other.where + ", ")
 		name(other.lock)
 		if other.when != nil {
 			add(" " + numfmt.List(other.when, len(other.when)))
 		}
 	}
-	if undecided > 0 {
-		add(fmt.Sprintf("; %s not decided", numfmt.Plural(undecided, "situation")))
+	if open := undecided(vs); len(open) > 0 {
+		add("; nothing is decided " + numfmt.List(open, len(open)))
 	}
 	if remote && len(tested(vs)) == 0 {
 		add(numfmt.Choose(len(uses(everyUse(vs))), ". It was not tested for failures", ". None of these was tested for failures"))
@@ -90,6 +88,16 @@ func everyUse(vs []verdict.Verdict) []verdict.Verdict {
 	return slices.DeleteFunc(slices.Clone(vs), func(v verdict.Verdict) bool { return v.Use == "" })
 }
 
+// undecided says when those of vs hold that name no lock.
+func undecided(vs []verdict.Verdict) (when []string) {
+	for _, v := range vs {
+		if v.Use == "" {
+			when = append(when, v.When())
+		}
+	}
+	return when
+}
+
 // tested returns what each lock that vs recommend was seen to survive, but for those
 // that were not tested.
 func tested(vs []verdict.Verdict) map[string]string {
@@ -100,14 +108,6 @@ func tested(vs []verdict.Verdict) map[string]string {
 		}
 	}
 	return out
-}
-
-// considered says among which locks that of vs was chosen.
-func considered(vs []verdict.Verdict) string {
-	if slices.ContainsFunc(vs, func(v verdict.Verdict) bool { return v.Within != "" }) {
-		return "that was seen to be as safe"
-	}
-	return "meant for use"
 }
 
 // A detour is a faster lock that guarantees less.
@@ -140,24 +140,6 @@ func elsewhere(vs []verdict.Verdict) (d detour, ok bool) {
 		}
 	}
 	return d, ok
-}
-
-// everywhere returns the lock that is recommended or ties with the recommended
-// one in all of vs, "" if there is none; of several the one that is recommended
-// the most often.
-func everywhere(vs []verdict.Verdict) (lock string) {
-	counts := make(map[string]int)
-	most := 0
-	for _, v := range vs {
-		counts[v.Use]++
-	}
-	for _, v := range vs {
-		inAll := !slices.ContainsFunc(vs, func(o verdict.Verdict) bool { return o.Use != v.Use && !slices.Contains(o.Ties, v.Use) })
-		if n := counts[v.Use]; inAll && n > most {
-			lock, most = v.Use, n
-		}
-	}
-	return lock
 }
 
 // A usage is a lock and when to use it.

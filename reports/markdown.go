@@ -115,7 +115,7 @@ func (m *markdown) verdictTable(columns []column, vs []verdict.Verdict) {
 			use += "<br>or, where " + inlineText(v.Instead.Where) + ", **" + inlineText(v.Instead.Lock) + "** (" + inlineText(v.Instead.Rate) + ")"
 		}
 		row := []string{inlineText(v.Situation) + "<br>" + inlineText(v.Setting), use}
-		for _, text := range []string{strings.Join(v.Ties, ", "), v.Rate, v.P99, v.Jain, v.Cost} {
+		for _, text := range []string{alike(v), v.Rate, v.P99, v.Jain, v.Cost} {
 			if text == "" {
 				text = unknown
 			}
@@ -309,4 +309,16 @@ func (m *markdown) metrics(g glossary) {
 	}
 	m.table(g.MetricsHead(), rows)
 	m.close()
+}
+
+// alike lists the locks that were not shown to be slower than that of v, in words.
+func alike(v verdict.Verdict) string {
+	text := strings.Join(v.AsGood, ", ")
+	if len(v.Untold) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "not told apart: " + strings.Join(v.Untold, ", ")
+	}
+	return text
 }

@@ -78,7 +78,7 @@ func safetyOn(t *testing.T, run *resultfile.Run, lock string) (s *safetySection,
 // the first sentence.
 func TestSafetyFollowsTheFaults(t *testing.T) {
 	const strong = "survives the loss of a server without two holders, and tokens refuse a paused holder"
-	const base = "Between processes use zk-handoff (" + strong + "): in none of the 2 situations decided here is another lock that was seen to be as safe shown to be faster; or, where one server is enough and the resource checks tokens, redis-queue."
+	const base = "Between processes use zk-handoff (" + strong + "); or, where one server is enough and the resource checks tokens, redis-queue."
 	for _, c := range []struct {
 		name     string
 		scenario string

@@ -22,7 +22,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
 	first, others := verdict.Standing(verdict.Groups(run))
-	vs, stable := verdict.Weigh(first, said)
+	vs, stable := verdict.Weigh(first, Lead)
 	if len(vs) == 0 {
 		t.gap()
 		t.line("This run has no result that a verdict could rest on.")
@@ -107,7 +107,7 @@ func (t *textWriter) verdict(v verdict.Verdict) {
 	if v.Instead != nil {
 		t.field("or", fmt.Sprintf("%s, %s, where %s (%s)", v.Instead.Lock, v.Instead.Rate, v.Instead.Where, v.Instead.Class))
 	}
-	t.field("ties", strings.Join(v.Ties, ", "))
+	t.field("as good", alike(v))
 	figures := []string{v.Rate, "p99 wait " + v.P99}
 	if v.Jain != unknown {
 		figures = append(figures, "Jain "+v.Jain)

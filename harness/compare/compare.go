@@ -14,16 +14,15 @@ import (
 // A Verdict says what became of one case.
 type Verdict string
 
-// The verdicts. The threshold is Options.Threshold; the interval is that of the
-// ratio of the new figure to the old.
+// The verdicts. The margin is Options.Margin; the interval is that of the ratio of the
+// new figure to the old, and what it says is a [stat.Reading], as in a verdict on locks.
 const (
-	Same       Verdict = "same"           // the interval lies within the threshold
-	NotWorse   Verdict = "not worse"      // it may be better; the interval excludes a regression
-	Better     Verdict = "better"         // by more than the threshold, and beyond doubt
-	Regressed  Verdict = "regressed"      // likewise worse; or the new run broke a promise of the lock
-	Noisy      Verdict = "too noisy"      // the interval does not exclude a regression
-	TooFew     Verdict = "too few rounds" // no difference, however great, could be told
-	Unmeasured Verdict = "not measured"   // a run was to measure it, and did not, or not in all its rounds
+	AsGood     Verdict = Verdict(stat.AsGood) // within the margin, or better: the interval leaves no room for worse
+	Better     Verdict = "better"             // by more than the margin: the whole interval says so
+	Regressed  Verdict = "regressed"          // likewise worse; or the new run broke a promise of the lock
+	Untold     Verdict = Verdict(stat.Untold) // the interval leaves room for worse
+	TooFew     Verdict = "too few rounds"     // no difference, however great, could be told
+	Unmeasured Verdict = "not measured"       // a run was to measure it, and did not, or not in all its rounds
 	OnlyBase   Verdict = "only in BASE"
 	OnlyNew    Verdict = "only in NEW"
 	NoBase     Verdict = "no baseline" // the old run broke a promise of the lock, so it has no speed
@@ -43,17 +42,14 @@ const (
 // Options say when a difference counts. The zero value of each field stands for
 // its default.
 type Options struct {
-	Gates     []*Gate                 // default: the first of Suite
-	Alpha     float64                 // chance of any false alarm among all comparisons; default 0.05
-	Threshold *float64                // share of the old figure that a change must exceed; default 0.05
-	Locks     func(harness.Lock) bool // which locks to compare; default all
+	Gates  []*Gate                 // default: the first of Suite
+	Alpha  float64                 // chance of any false alarm among all comparisons; default 0.05
+	Margin *float64                // share by which a figure must be worse to count; default the lesser of the two runs'
+	Locks  func(harness.Lock) bool // which locks to compare; default all
 }
 
-// The defaults of Options.
-const (
-	DefaultAlpha     = 0.05
-	DefaultThreshold = 0.05
-)
+// DefaultAlpha is the default of Options.Alpha.
+const DefaultAlpha = 0.05
 
 // A Comparison is what two runs say about each other.
 type Comparison struct {
@@ -63,12 +59,12 @@ type Comparison struct {
 	To string
 	// Paired is whether both runs were measured in the same rounds. Then the
 	// ratio is the median of one ratio a round, otherwise of those of all rounds.
-	Paired    bool
-	Alpha     float64
-	Threshold float64
-	Tests     int     // how many comparisons were made
-	Level     float64 // confidence of each interval: all hold together with 1 - Alpha
-	Rows      []Row
+	Paired bool
+	Alpha  float64
+	Margin float64 // by how much a figure must be worse, or better, a share
+	Tests  int     // how many comparisons were made
+	Level  float64 // confidence of each interval: all hold together with 1 - Alpha
+	Rows   []Row
 	// Gaps are what one of the runs was to measure and has no result of, where no
 	// row stands for it: damaged lines, and cases that were lost.
 	Gaps     []string
@@ -108,7 +104,7 @@ func (c *Comparison) Outcome() Outcome {
 		switch r.Verdict {
 		case Regressed:
 			return Worse
-		case Noisy, TooFew, Unmeasured:
+		case Untold, TooFew, Unmeasured:
 			out = Unsure
 		}
 	}
@@ -122,14 +118,15 @@ func Compare(base, next *resultfile.Run, o Options) (*Comparison, error) {
 		o.Gates = Suite[:1]
 	}
 	c := &Comparison{
-		Base: base.Manifest, New: next.Manifest, Alpha: DefaultAlpha, Threshold: DefaultThreshold,
+		Base: base.Manifest, New: next.Manifest, Alpha: DefaultAlpha,
+		Margin: min(base.Manifest.PracticalMargin(), next.Manifest.PracticalMargin()),
 		Paired: sameRounds(base.Manifest, next.Manifest),
 	}
 	if o.Alpha > 0 {
 		c.Alpha = o.Alpha
 	}
-	if o.Threshold != nil {
-		c.Threshold = *o.Threshold
+	if o.Margin != nil {
+		c.Margin = *o.Margin
 	}
 	matches := match(base, next, o.Locks)
 	was, is := planOf("BASE", base), planOf("NEW", next)
@@ -218,9 +215,9 @@ func (c *Comparison) test(tests []test) {
 	for i, t := range tests {
 		r := &c.Rows[t.row]
 		r.Ratio, r.P = ratios[i].Summary, ps[i]
-		r.Verdict = c.judge(r, ratios[i].Enough())
+		r.Verdict = c.judge(r.Gate, ratios[i])
 		if c.Paired && slices.Equal(t.base, t.next) {
-			r.Verdict = Same // there is nothing to estimate
+			r.Verdict = AsGood // there is nothing to estimate
 		}
 		if r.lacks != "" {
 			r.Note = r.lacks
@@ -231,24 +228,17 @@ func (c *Comparison) test(tests []test) {
 	}
 }
 
-// judge gives the verdict on a row that was compared.
-func (c *Comparison) judge(r *Row, enough bool) Verdict {
-	worse := r.Gate.worse(r.Ratio.Median)
-	least, most := r.Gate.worse(r.Ratio.Lo), r.Gate.worse(r.Ratio.Hi)
-	if least > most {
-		least, most = most, least
-	}
-	switch {
-	case !enough || math.IsNaN(worse):
+// judge gives the verdict on ratio, of the new figure to the old.
+func (c *Comparison) judge(g *Gate, ratio stat.Ratio) Verdict {
+	worse := g.worse(ratio)
+	switch reading := worse.Read(c.Margin); {
+	case !ratio.Enough() || math.IsNaN(ratio.Median):
 		return TooFew
-	case r.P < c.Alpha && worse > c.Threshold && least > 0:
+	case reading == stat.Slower:
 		return Regressed
-	case r.P < c.Alpha && worse < -c.Threshold && most < 0:
+	case worse.Inverse().Read(c.Margin) == stat.Slower:
 		return Better
-	case least >= -c.Threshold && most <= c.Threshold:
-		return Same
-	case most <= c.Threshold:
-		return NotWorse
+	default:
+		return Verdict(reading)
 	}
-	return Noisy
 }

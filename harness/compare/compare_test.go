@@ -51,20 +51,20 @@ func TestVerdicts(t *testing.T) {
 		want      Verdict
 		outcome   Outcome
 	}{
-		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), Same, Fine},
-		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), Same, Fine},
+		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), AsGood, Fine},
+		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), AsGood, Fine},
 		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), Regressed, Worse},
 		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), Better, Fine},
-		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), Same, Fine},
-		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), Noisy, Unsure},
-		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), Noisy, Unsure},
-		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), NotWorse, Fine},
+		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), AsGood, Fine},
+		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), Untold, Unsure},
+		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), Untold, Unsure},
+		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), AsGood, Fine},
 		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), TooFew, Unsure},
 		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), Regressed, Worse},
 		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), TooFew, Unsure},
 		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), Regressed, Worse},
 		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), Better, Fine},
-		{"never anything", make([]float64, 10), make([]float64, 10), Same, Fine},
+		{"never anything", make([]float64, 10), make([]float64, 10), AsGood, Fine},
 		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), Regressed, Worse},
 		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), Regressed, Worse},
 	} {
@@ -97,8 +97,8 @@ func TestPairedVerdicts(t *testing.T) {
 		paired bool
 		want   Verdict
 	}{
-		{"slow", slow, true, Regressed}, {"same", same, true, Same},
-		{"slow", slow, false, Noisy}, {"same", same, false, Noisy},
+		{"slow", slow, true, Regressed}, {"same", same, true, AsGood},
+		{"slow", slow, false, Untold}, {"same", same, false, Untold},
 		{"faster", base, true, Better},
 		{"five rounds", slow[:5], true, TooFew},
 	} {
@@ -139,12 +139,12 @@ func TestSelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Outcome() != Fine || c.Rows[0].Verdict != Same || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
+	if c.Outcome() != Fine || c.Rows[0].Verdict != AsGood || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
 		t.Errorf("%+v", c)
 	}
 }
 
-// TestOptions: each of the three conditions alone keeps a change from counting.
+// TestOptions: what the interval shows at the margin is the verdict.
 func TestOptions(t *testing.T) {
 	base, new := synthetic(rates{"x": around(1e6, 0.02, 10)}), synthetic(rates{"x": around(0.9e6, 0.02, 10)})
 	share := func(v float64) *float64 { return &v }
@@ -153,10 +153,10 @@ func TestOptions(t *testing.T) {
 		want Verdict
 	}{
 		{Options{}, Regressed},
-		{Options{Threshold: share(0.2)}, Same},
-		{Options{Threshold: share(0.095)}, Regressed},
-		{Options{Threshold: share(0.105)}, Noisy},
-		{Options{Threshold: share(0)}, Regressed},
+		{Options{Margin: share(0.2)}, AsGood},
+		{Options{Margin: share(0.095)}, Regressed},
+		{Options{Margin: share(0.105)}, Untold},
+		{Options{Margin: share(0)}, Regressed},
 		{Options{Alpha: 1e-9}, TooFew},
 	} {
 		got, err := Compare(base, new, c.o)
@@ -167,28 +167,31 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", c.o, got.Rows[0].Verdict, c.want)
 		}
 	}
-	c := Comparison{Alpha: 0.05, Threshold: 0.05}
-	ratio := stat.Summary{Median: 0.9, Lo: 0.85, Hi: 0.94, N: 10}
+	c := Comparison{Alpha: 0.05, Margin: 0.05}
 	for _, x := range []struct {
-		p    float64
-		edit func(*stat.Summary)
-		want Verdict
+		lo, hi float64 // of the ratio of a rate, the new to the old
+		want   Verdict
+		time   Verdict // of a time with that ratio
 	}{
-		{0.01, func(*stat.Summary) {}, Regressed},
-		{0.06, func(*stat.Summary) {}, Noisy},
-		{0.01, func(s *stat.Summary) { s.Hi = 1.01 }, Noisy},
-		{0.01, func(s *stat.Summary) { s.Median = 0.96 }, Noisy},
+		{0.85, 0.95, Regressed, Better},
+		{0.85, 0.954, Untold, AsGood}, // 1/1.05 is 0.952
+		{0.96, 1.04, AsGood, AsGood},
+		{0.96, 1.2, AsGood, Untold},
+		{0.9, 1.04, Untold, AsGood},
+		{1.06, 1.2, Better, Regressed},
+		{1.04, 1.2, AsGood, Untold},
+		{0.8, 1.2, Untold, Untold},
 	} {
-		r := &Row{Gate: Suite[0], Ratio: ratio, P: x.p}
-		x.edit(&r.Ratio)
-		if got := c.judge(r, true); got != x.want {
-			t.Errorf("%+v, p %v: %s, want %s", r.Ratio, x.p, got, x.want)
+		ratio := stat.Ratio{Summary: stat.Summary{Median: (x.lo + x.hi) / 2, Lo: x.lo, Hi: x.hi, N: 10, Confidence: 0.97}, Level: 0.95}
+		if got := c.judge(Suite[0], ratio); got != x.want {
+			t.Errorf("%v to %v times the rate: %s, want %s", x.lo, x.hi, got, x.want)
 		}
-	}
-	// The same ratio of a time is for the better.
-	r := &Row{Gate: &Gate{Metric: metric.P99, Format: numfmt.Nanos}, Ratio: ratio, P: 0.01}
-	if got := c.judge(r, true); got != Better {
-		t.Errorf("a shorter time is %s", got)
+		if got := c.judge(&Gate{Metric: metric.P99, Format: numfmt.Nanos}, ratio); got != x.time {
+			t.Errorf("%v to %v times as long: %s, want %s", x.lo, x.hi, got, x.time)
+		}
+		if ratio.Confidence = 0.9; c.judge(Suite[0], ratio) != TooFew {
+			t.Errorf("%v to %v at less than the level: %s", x.lo, x.hi, c.judge(Suite[0], ratio))
+		}
 	}
 }
 
@@ -343,10 +346,10 @@ func TestFloors(t *testing.T) {
 		base, new *resultfile.Run
 		want      Verdict
 	}{
-		{waits(20, 30), waits(22, 60), Same},          // floors of 100 and 110
+		{waits(20, 30), waits(22, 60), AsGood},        // floors of 100 and 110
 		{waits(20, 30), waits(20, 900), Regressed},    // from at most 100
 		{waits(20, 900), waits(20, 30), Better},       // likewise
-		{waits(20, 4000), waits(20, 4002), Same},      // above
+		{waits(20, 4000), waits(20, 4002), AsGood},    // above
 		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
 	} {
 		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{metric.P99, numfmt.Nanos}}})

@@ -73,18 +73,18 @@ func harmless(s string) string {
 // The JSON form of a Comparison.
 type (
 	jsonComparison struct {
-		To        string    `json:"to,omitempty"`
-		Outcome   Outcome   `json:"outcome,omitempty"`
-		Paired    bool      `json:"paired"`
-		Alpha     float64   `json:"alpha"`
-		Threshold float64   `json:"fail_over"`
-		Tests     int       `json:"comparisons"`
-		Level     float64   `json:"level"`
-		Base      jsonRun   `json:"base"`
-		New       jsonRun   `json:"new"`
-		Gaps      []string  `json:"gaps"`
-		Warnings  []string  `json:"warnings"`
-		Rows      []jsonRow `json:"rows"`
+		To       string    `json:"to,omitempty"`
+		Outcome  Outcome   `json:"outcome,omitempty"`
+		Paired   bool      `json:"paired"`
+		Alpha    float64   `json:"alpha"`
+		Margin   float64   `json:"margin"`
+		Tests    int       `json:"comparisons"`
+		Level    float64   `json:"level"`
+		Base     jsonRun   `json:"base"`
+		New      jsonRun   `json:"new"`
+		Gaps     []string  `json:"gaps"`
+		Warnings []string  `json:"warnings"`
+		Rows     []jsonRow `json:"rows"`
 	}
 	jsonRun struct {
 		Commit  string    `json:"commit"`
@@ -119,7 +119,7 @@ type (
 func (c *Comparison) WriteJSON(out io.Writer) error {
 	run := func(m resultfile.Manifest) jsonRun { return jsonRun{m.Commit, m.Started, m.Machine.String()} }
 	j := jsonComparison{
-		To: c.To, Outcome: c.Outcome(), Paired: c.Paired, Alpha: c.Alpha, Threshold: c.Threshold, Tests: c.Tests, Level: c.Level,
+		To: c.To, Outcome: c.Outcome(), Paired: c.Paired, Alpha: c.Alpha, Margin: c.Margin, Tests: c.Tests, Level: c.Level,
 		Base: run(c.Base), New: run(c.New), Gaps: append([]string{}, c.Gaps...), Warnings: append([]string{}, c.Warnings...), Rows: []jsonRow{},
 	}
 	if c.To != "" {

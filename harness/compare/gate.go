@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 	"locklab/internal/numfmt"
 )
 
@@ -36,13 +37,13 @@ var Suite = []*Gate{
 // Name returns the name of g's metric.
 func (g *Gate) Name() string { return g.Metric.Name }
 
-// worse returns by how much ratio, of the new figure to the old, is a change for
-// the worse: 0.1 is 10 %, less than 0 is for the better.
-func (g *Gate) worse(ratio float64) float64 {
+// worse returns how many times as bad the new figure is as the old, of the ratio of the
+// new to the old.
+func (g *Gate) worse(ratio stat.Ratio) stat.Ratio {
 	if g.Metric.Better == metric.Lower {
-		return ratio - 1
+		return ratio
 	}
-	return 1 - ratio
+	return ratio.Inverse()
 }
 
 // Validate returns one error that joins every mistake in gs, or nil.

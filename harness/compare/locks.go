@@ -11,7 +11,7 @@ import (
 // The verdicts on a lock that is compared with another one of its run, which are
 // no regressions.
 const (
-	Lesser Verdict = "worse" // by more than the threshold, and beyond doubt
+	Lesser Verdict = "worse" // by more than the margin, beyond chance
 	Unsafe Verdict = "broke a promise"
 )
 

@@ -69,7 +69,7 @@ func TestGaps(t *testing.T) {
 		}, "", Unsure, "NEW has 9 of its 10 rounds"},
 		{"lost, but another regressed", rates{"x": slow, "y": xs}, func(_, n *resultfile.Run) { without(n, is("y")) }, "", Worse, "REGRESSED: lock=x"},
 		{"regressed in what is left", rates{"x": xs, "y": slow}, func(_, n *resultfile.Run) { without(n, late) }, "", Worse, "NEW has 7 of its 10 rounds"},
-		{"lost, and not compared", nil, func(_, n *resultfile.Run) { without(n, is("y")) }, "x", Fine, "1 same"},
+		{"lost, and not compared", nil, func(_, n *resultfile.Run) { without(n, is("y")) }, "x", Fine, "1 as good"},
 		{"lost in BASE", nil, func(b, _ *resultfile.Run) { without(b, is("y")) }, "", Unsure, "BASE has results of 1 of its 2 cases"},
 		{"lost in some rounds of BASE", nil, func(b, _ *resultfile.Run) { without(b, late) }, "", Unsure, "BASE has 7 of its 10 rounds"},
 		{"lost in both", nil, func(b, n *resultfile.Run) { without(b, is("y")); without(n, is("y")) }, "", Unsure, "Not measured: 1 of the 2 cases that NEW was to measure"},
@@ -83,7 +83,7 @@ func TestGaps(t *testing.T) {
 				without(run, is("y"))
 				run.Manifest.Lost = []resultfile.Loss{loss("y", 0)}
 			}
-		}, "x", Fine, "1 same"},
+		}, "x", Fine, "1 as good"},
 		{"no round in common", nil, func(b, n *resultfile.Run) {
 			without(b, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 0 })
 			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 1 })

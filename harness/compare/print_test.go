@@ -121,7 +121,7 @@ func TestJSON(t *testing.T) {
 	}
 	var got struct {
 		Outcome  string
-		FailOver float64 `json:"fail_over"`
+		Margin   float64 `json:"margin"`
 		Warnings []string
 		Rows     []struct {
 			Lock, Verdict string
@@ -132,7 +132,7 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Outcome != "regressed" || got.FailOver != 0.05 || len(got.Rows) != len(c.Rows) || len(got.Warnings) != len(c.Warnings) {
+	if got.Outcome != "regressed" || got.Margin != 0.05 || len(got.Rows) != len(c.Rows) || len(got.Warnings) != len(c.Warnings) {
 		t.Errorf("%+v", got)
 	}
 	for i, r := range got.Rows {

@@ -120,7 +120,7 @@ func (c *Comparison) headline() string {
 		n[r.Verdict]++
 	}
 	var parts []string
-	for _, v := range []Verdict{Regressed, Unsafe, Lesser, Noisy, TooFew, Unmeasured, NoBase, Better, Same, NotWorse, Expected} {
+	for _, v := range []Verdict{Regressed, Unsafe, Lesser, Untold, TooFew, Unmeasured, NoBase, Better, AsGood, Expected} {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
@@ -138,7 +138,7 @@ func (c *Comparison) headline() string {
 		}
 		return "No verdict: no regression is certain, and none is ruled out. In all: " + counts
 	}
-	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Threshold), counts)
+	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
 }
 
 // remarks say how the figures came about, and what to do where they say nothing.
@@ -147,8 +147,8 @@ func (c *Comparison) remarks() (out []string) {
 		out = append(out, c.method())
 	}
 	has := func(v Verdict) bool { return slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Verdict == v }) }
-	if has(Noisy) {
-		out = append(out, fmt.Sprintf("Too noisy: the interval reaches beyond %s to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Threshold)))
+	if has(Untold) {
+		out = append(out, fmt.Sprintf("Not told apart: the interval reaches from within the margin of %s to beyond it, to the worse. More rounds, longer windows, fewer cases or a quieter machine narrow it.", share(c.Margin)))
 	}
 	if c.To != "" && has(Unmeasured) {
 		out = append(out, "Not measured: rounds without a figure, which may be the bad ones, or too few samples in a round. A longer --duration gives more.")
@@ -177,8 +177,8 @@ func (c *Comparison) method() string {
 	if lo != hi {
 		rounds = fmt.Sprintf("%d to %s", lo, rounds)
 	}
-	return fmt.Sprintf("%s, Holm's correction for %s. Intervals: %s each. %s. A change counts if it exceeds %s, p is under %g, and the interval leaves 1 out.",
-		how, numfmt.Plural(c.Tests, "comparison"), share(c.Level), rounds, share(c.Threshold), c.Alpha)
+	return fmt.Sprintf("%s, Holm's correction for %s. Intervals: %s each. %s. Margin %s: a figure is worse if its interval shows it to be worse by more than that, as good if it leaves no room for more, else not told apart.",
+		how, numfmt.Plural(c.Tests, "comparison"), share(c.Level), rounds, share(c.Margin))
 }
 
 // rounds returns the fewest and the most rounds of a comparison.

@@ -7,6 +7,6 @@
 //	wait.hlog       the same waits as a log of HdrHistogram
 //	handover.hlog   the same hand-overs
 //
-// Rank 3. It may import harness, metric and internal/machine; it must not
+// Rank 3. It may import harness, metric, stat and internal/machine; it must not
 // import a lock, the runner or a chart.
 package resultfile

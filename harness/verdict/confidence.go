@@ -18,39 +18,34 @@ func (c contest) confidence(use candidate, f ranking) (grade, why string) {
 	}
 	grade = Clear
 	var parts []string
-	if len(f.likely) > 0 {
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	switch {
+	case len(f.alike) > 1:
+		grade = Tie
+		add("%s", c.preference(use, f))
+	case len(f.seem) > 0:
 		grade = Likely
 	}
-	leader := "" // of which the rest is said
-	if len(f.ties) > 1 {
-		grade = Tie
-		parts = append(parts, c.preference(use, f))
-		if leader = c.pool[0].Lock.Name + " is "; use.Series == c.pool[0].Series {
-			leader = "it is "
+	leader := c.pool[0]
+	shown, untold := c.beside(use, f)
+	if len(shown) > 0 {
+		add("as good: %s (shown to be within %s)", numfmt.List(names(shown), 6), marginText(c.margin()))
+	}
+	if len(untold) > 0 {
+		text := "not told apart: " + numfmt.List(names(untold), 6)
+		if len(f.seem) > 0 {
+			text += fmt.Sprintf(" (%s %s slower)", numfmt.List(names(f.seem), 6), numfmt.Choose(len(f.seem), "seems", "seem"))
 		}
+		add("%s", text)
 	}
 	if len(f.slower) > 0 {
-		parts = append(parts, fmt.Sprintf("%sfaster than %s, by at least %s", leader, numfmt.List(names(f.slower), 6), numfmt.Percent(100*(f.margin-1))))
-	}
-	if len(f.likely) > 0 {
-		parts = append(parts, fmt.Sprintf("%sprobably much faster than %s, which is not proven", leader, numfmt.List(names(f.likely), 6)))
+		it := "it"
+		if use.Series != leader.Series {
+			it = leader.Lock.Name
+		}
+		add("%s is faster than %s, by at least %s", it, numfmt.List(names(f.slower), 6), numfmt.Percent(100*f.gain))
 	}
 	return grade, strings.Join(parts, "; ") + fmt.Sprintf(" (%s, %s each)", rounds, confidence(c.level))
-}
-
-// seem returns those that tie, but seem slower.
-func (f ranking) seem() []candidate {
-	return slices.DeleteFunc(slices.Clone(f.ties), func(t candidate) bool {
-		return slices.ContainsFunc(f.alike, func(a candidate) bool { return a.Series == t.Series })
-	})
-}
-
-// names returns the names of the locks of cs.
-func names(cs []candidate) (out []string) {
-	for _, c := range cs {
-		out = append(out, c.Lock.Name)
-	}
-	return out
 }
 
 // untold says that the rounds are too few to tell a lock kept for reference from
@@ -64,25 +59,28 @@ func (c contest) untold(use candidate) string {
 	return ""
 }
 
-// preference says why use was taken of those that tie.
+// beside returns the locks beside use that were not shown to be slower than the leader:
+// those shown to be as good, and the others. The leader itself is one of the others if
+// use is not told apart from it.
+func (c contest) beside(use candidate, f ranking) (shown, untold []candidate) {
+	shown, untold = without(f.good, use), without(f.untold, use)
+	if len(untold) < len(f.untold) {
+		return without(shown, c.pool[0]), slices.Insert(untold, 0, c.pool[0])
+	}
+	return shown, untold
+}
+
+// preference says why use was taken of those that are not slower.
 func (c contest) preference(use candidate, f ranking) string {
-	var fair, simple bool // some are less fair; some are as fair and less simple
 	alike := fairest(f.alike)
-	fair = len(alike) < len(f.alike)
-	for _, t := range alike {
-		if t.complexity > use.complexity {
-			simple = true
-		}
-	}
-	text := fmt.Sprintf("of the %d that tie ", len(f.ties))
-	if len(f.alike) < len(f.ties) {
-		text += fmt.Sprintf("(%s %s slower, which is not proven) ", numfmt.List(names(f.seem()), 6), numfmt.Choose(len(f.ties)-len(f.alike), "seems", "seem"))
-	}
+	fair := len(alike) < len(f.alike) // some are known to be less fair
+	simple := slices.ContainsFunc(alike, func(t candidate) bool { return t.complexity > use.complexity })
+	text := fmt.Sprintf("of the %d that are not slower ", len(f.alike))
 	switch {
 	case fair && simple:
-		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", numfmt.Percent(use.jain), use.Lock.Complexity)
+		text += fmt.Sprintf("the fairest (Jain %s) and then the simplest (%s)", c.jain(use), use.Lock.Complexity)
 	case fair:
-		text += fmt.Sprintf("the fairest (Jain %s)", numfmt.Percent(use.jain))
+		text += fmt.Sprintf("the fairest (Jain %s)", c.jain(use))
 	case simple:
 		text += fmt.Sprintf("the simplest (%s)", use.Lock.Complexity)
 	default:
@@ -90,8 +88,8 @@ func (c contest) preference(use candidate, f ranking) string {
 	}
 	if leader := c.pool[0]; use.Series != leader.Series {
 		text += fmt.Sprintf("; the highest median is that of %s, %s", leader.Lock.Name, c.rate(leader.rate.Median))
-		if fair {
-			text += fmt.Sprintf(" (Jain %s)", numfmt.Percent(leader.jain))
+		if fair && leader.fair.N > 0 {
+			text += fmt.Sprintf(" (Jain %s)", c.jain(leader))
 		}
 	}
 	return text
@@ -103,12 +101,12 @@ func (v *Verdict) note(c contest, use candidate) {
 		return
 	}
 	for _, r := range c.rivals {
-		if ratio := c.compare(r, use); ratio.Greater() {
+		if ratio := c.compare(r, use); ratio.Read(c.margin()) == stat.Slower {
 			v.Notes = append(v.Notes, fmt.Sprintf("%s, kept for reference, is %s as fast", r.Lock.Name, numfmt.Times(ratio.Median)))
 		}
 	}
 	if v.Unfair {
-		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", v.Jain))
+		v.Notes = append(v.Notes, fmt.Sprintf("unfair: use it only where some workers may wait for others' sake (Jain %s)", c.jain(use)))
 	}
 	if all, bad := c.disturbed(); 2*bad > all {
 		v.Notes = append(v.Notes, fmt.Sprintf("%d of the %s behind this row were measured under disturbance: see the run's quality", bad, numfmt.Plural(all, "result")))
@@ -158,14 +156,14 @@ func (c contest) rows(use candidate) (out []Rival) {
 	for _, x := range all {
 		r := Rival{Lock: x.Lock.Name, Rate: c.rate(x.rate.Median), P99: c.p99(x), Jain: c.Situation.fairness(x), Cost: c.cost(x)}
 		ratio := c.compare(x, c.pool[0])
-		r.Ratio, r.Reading = ratioText(ratio), relation(ratio, c.alone(x, c.pool[0]))
+		r.Ratio, r.Reading = ratioText(ratio), c.relation(ratio, x)
 		if x.Series == c.pool[0].Series {
 			r.Ratio, r.Reading = "1", "leads"
 		}
 		if use.Series != nil && x.Series == use.Series {
 			r.Reading += ", recommended"
 		}
-		if x.Lock.Status == harness.Reference {
+		if x.Lock.Status == harness.Reference && !c.anyStatus() {
 			r.Reading += "; kept for reference"
 		}
 		out = append(out, r)
@@ -184,17 +182,17 @@ func ratioText(c stat.Ratio) string {
 	return fmt.Sprintf("%s (%s to %s)", numfmt.Number(c.Median), numfmt.Number(c.Lo), numfmt.Number(c.Hi))
 }
 
-// relation says what a ratio to the leader says.
-func relation(c, alone stat.Ratio) string {
-	switch {
-	case !c.Enough():
+// relation says what the ratio of x to the leader says.
+func (c contest) relation(ratio stat.Ratio, x candidate) string {
+	if !ratio.Enough() {
 		return "too few rounds in common"
-	case c.Greater():
-		return "faster"
-	case c.Less():
-		return "slower"
-	case alone.Less() && alone.Lo < 1.0/noiseFactor:
-		return "probably slower"
 	}
-	return "not told apart"
+	switch reading := ratio.Inverse().Read(c.margin()); {
+	case ratio.Read(c.margin()) == stat.Slower: // the leader is
+		return "faster"
+	case reading == stat.Untold && c.seems(c.pool[0], x):
+		return "not told apart, seems slower"
+	default:
+		return string(reading)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/harness/survival"
 	"locklab/internal/numfmt"
 )
@@ -28,16 +29,8 @@ type Choice struct {
 	Where      string // where that is enough, behind "where"
 }
 
-// A selection is the locks that a situation considers.
-type selection struct {
-	classes map[string]survival.Class // of every lock kept by servers
-	keep    func(survival.Class) bool
-}
-
 // admits reports whether s considers l.
-func (s Situation) admits(l harness.Lock) bool {
-	return s.only == nil || s.only.keep(s.only.classes[l.Name])
-}
+func (s Situation) admits(l harness.Lock) bool { return s.only == nil || s.only(l) }
 
 // classes returns what each lock of g was seen to survive.
 func (g *Group) classes() map[string]survival.Class {
@@ -66,51 +59,73 @@ func lacks(c survival.Class, wanted []harness.Guarantee) string {
 // tested, and to all.
 func judgeRemote(s Situation) Verdict {
 	classes := s.g.classes()
-	s.only = &selection{classes, s.g.has}
-	all := judge(s)
-	pool := s.contest().pool
-	if len(pool) == 0 && len(s.g.Run.Require) > 0 {
+	s.only = func(l harness.Lock) bool { return s.g.has(classes[l.Name]) }
+	all, whole := judge(s), s.contest()
+	if len(whole.pool) == 0 && len(s.g.Run.Require) > 0 {
 		all.Why = s.unmet(classes)
 		return all
 	}
 	strongest := survival.Unknown
-	for _, c := range pool {
+	for _, c := range whole.pool {
 		strongest = max(strongest, classes[c.Lock.Name].Strength)
 	}
 	v := all
 	if strongest > survival.Unknown {
-		s.only = &selection{classes, func(c survival.Class) bool { return s.g.has(c) && c.Strength == strongest }}
-		v = judge(s)
-		if n := len(s.contest().pool); n < len(pool) {
-			v.Within = fmt.Sprintf("%d of %s", n, numfmt.Plural(len(pool), "lock"))
+		s.only = func(l harness.Lock) bool {
+			return s.g.has(classes[l.Name]) && classes[l.Name].Strength == strongest
 		}
-		v.Level, v.Rows = all.Level, all.Rows
-		if v.Within != "" {
-			v.Why = strings.Replace(v.Why, "the only candidate measured here", "the only candidate of its class", 1) + ". Considered: " + v.Within + ", those of its class"
-		}
+		v = whole.within(s, all, "those of its class")
 	}
 	for i, r := range v.Rows {
 		v.Rows[i].Class = classSentence(classes[r.Lock])
-		v.Rows[i].Reading = reread(r, v, classes[r.Lock], strongest)
+		v.Rows[i].Reading = reread(r, v, classes[r.Lock].Strength < strongest, "of a weaker class")
 	}
 	if v.Use == "" {
 		return v
 	}
 	v.Class = classSentence(classes[v.Use])
-	if c := classes[all.Use]; all.Use != "" && all.Use != v.Use && c.Strength != strongest {
-		v.Instead = &Choice{Lock: all.Use, Rate: all.Median, Class: classSentence(c), Where: c.Where}
+	if c := classes[all.Use]; c.Strength != strongest {
+		v.Instead = whole.instead(v.Use, all.Use, Choice{Class: classSentence(c), Where: c.Where})
 	}
 	return v
 }
 
-// reread says of a rival of all what it is within the class of v.
-func reread(r Rival, v Verdict, c survival.Class, strongest survival.Strength) string {
+// within returns the verdict on s, which considers some of the locks of c, on which
+// the verdict is all: those, in words.
+func (c contest) within(s Situation, all Verdict, those string) Verdict {
+	v := judge(s)
+	if n := len(s.contest().pool); n < len(c.pool) {
+		v.Within = fmt.Sprintf("%d of %s", n, numfmt.Plural(len(c.pool), "lock"))
+		v.Why = strings.Replace(v.Why, "the only candidate measured here", "the only one of "+those, 1) + ". Considered: " + v.Within + ", " + those
+	}
+	v.Level, v.Rows = all.Level, all.Rows
+	return v
+}
+
+// instead returns the choice of other beside use, with its figures, if other is faster
+// by more than the margin.
+func (c contest) instead(use, other string, choice Choice) *Choice {
+	named := func(name string) int {
+		return slices.IndexFunc(c.pool, func(x candidate) bool { return x.Lock.Name == name })
+	}
+	i, k := named(use), named(other)
+	if i < 0 || k < 0 || c.read(c.pool[k], c.pool[i]) != stat.Slower {
+		return nil
+	}
+	x := c.pool[k]
+	choice.Lock = other
+	choice.Rate = fmt.Sprintf("%s, %s times as fast", c.rate(x.rate.Median), ratioText(c.compare(x, c.pool[i])))
+	return &choice
+}
+
+// reread says of a rival of all locks what it is in v, which may not have considered it.
+func reread(r Rival, v Verdict, aside bool, kind string) string {
 	text := strings.Replace(r.Reading, ", recommended", "", 1)
 	switch {
 	case r.Lock == v.Use:
 		text += ", recommended"
-	case c.Strength < strongest:
-		text += "; of a weaker class"
+	case aside:
+		text += "; " + kind
 	}
 	return text
 }

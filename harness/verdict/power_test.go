@@ -109,7 +109,7 @@ func (w weather) fate(rounds int, rate float64, tries int) (o outcome) {
 			o.none++
 		case v.Use == "useb":
 			o.recommended++
-		case slices.Contains(v.Ties, "useb"):
+		case slices.Contains(v.Ties(), "useb"):
 			o.tied++
 		default:
 			o.slower++

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"locklab/harness"
+	"locklab/harness/resultfile"
 	"locklab/harness/stat"
 	"locklab/internal/numfmt"
 )
@@ -47,8 +48,8 @@ func confidence(level float64) string {
 // RoundsFor returns how many rounds it takes at least to give a verdict on each
 // situation that the cases would make, and how many locks are compared where it
 // takes the most.
-func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks int) {
-	for n := range contestants(cases) {
+func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.Candidates) (rounds, locks int) {
+	for n := range contestants(cases, of) {
 		among, _ := levels(n.pool, n.rivals)
 		if need := stat.MinRounds(among); need > rounds || need == rounds && n.pool+n.rivals > locks {
 			rounds, locks = need, n.pool+n.rivals
@@ -60,8 +61,8 @@ func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds, locks i
 // PlannedRounds returns how many rounds the verdicts on the cases should have:
 // so many that one bad round in ten hides no difference between locks for use,
 // and that locks kept for reference can be told from them.
-func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds int) {
-	for n := range contestants(cases) {
+func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.Candidates) (rounds int) {
+	for n := range contestants(cases, of) {
 		among, aside := levels(n.pool, n.rivals)
 		rounds = max(rounds, stat.SturdyRounds(among))
 		if n.rivals > 0 {
@@ -75,7 +76,7 @@ func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload]) (rounds int)
 type turnout struct{ pool, rivals int }
 
 // contestants yields what each situation that the cases would make compares.
-func contestants(cases iter.Seq2[harness.Lock, harness.Workload]) iter.Seq[turnout] {
+func contestants(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.Candidates) iter.Seq[turnout] {
 	type key struct {
 		kind string
 		load string
@@ -95,8 +96,8 @@ func contestants(cases iter.Seq2[harness.Lock, harness.Workload]) iter.Seq[turno
 	return func(yield func(turnout) bool) {
 		for _, n := range counts {
 			t := turnout{n[harness.Recommended], n[harness.Reference]}
-			if t.pool == 0 {
-				t.pool, t.rivals = t.rivals, 0
+			if t.pool == 0 || of == resultfile.CandidatesAll {
+				t.pool, t.rivals = t.pool+t.rivals, 0
 			}
 			if !yield(t) {
 				return

@@ -46,8 +46,8 @@ type Situation struct {
 	g       *Group
 	name    string
 	workers int
-	only    *selection // nil is every lock
-	terse   bool       // only the choice is wanted of a verdict, not what stands beside it
+	only    func(harness.Lock) bool // nil is every lock
+	terse   bool                    // only the choice is wanted of a verdict, not what stands beside it
 }
 
 // The degrees of contention, and what they are in plain words: as a sentence,
@@ -77,21 +77,6 @@ var plainWords = map[string]struct{ meaning, when string }{
 
 // SituationOf returns what g is with w workers, by no name of its own.
 func SituationOf(g *Group, w int) Situation { return Situation{g: g, workers: w} }
-
-// Leads reports whether the lock called use is faster beyond chance than every other that
-// may be recommended in s, and whether there is no other.
-func (s Situation) Leads(use string) (proven, alone bool) {
-	c := s.contest()
-	alone = len(c.pool) == 1
-	i := slices.IndexFunc(c.pool, func(x candidate) bool { return x.Lock.Name == use })
-	proven = i >= 0 && !alone
-	for k, x := range c.pool {
-		if proven && k != i {
-			proven = c.compare(c.pool[i], x).Greater()
-		}
-	}
-	return proven, alone
-}
 
 // situations returns those that g covers.
 func situations(g *Group) (out []Situation) {

@@ -49,23 +49,23 @@ func TestVerdict(t *testing.T) {
 		{name: "a clear winner", rounds: 10, models: []synthetic.Model{synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6), synthetic.Fast("c", 1.5e6)},
 			use: "b", why: "faster than c and a, by at least"},
 		{name: "a tie", rounds: 10, models: []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.Fast("b", 2e6), synthetic.Fast("c", 1e6)},
-			ties: "either", why: "of the 2 that tie the one with the highest median; it is faster than c, by at least 96 % (10 rounds, 98 % each)"},
+			ties: "either", why: "of the 2 that are not slower the one with the highest median; as good: a (shown to be within 5 %); it is faster than c, by at least 96 % (10 rounds, 98 % each)"},
 		{name: "a tie goes to the fairer", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.2 }), synthetic.With(synthetic.Fast("b", 2e6), func(m *synthetic.Model) { m.Noise = 0.2 })},
-			use: "b", ties: "a", why: "of the 2 that tie the fairest (Jain 100 %); the highest median is that of a, 2.27 M/s (Jain 61 %)"},
+			use: "b", ties: "a", why: "of the 2 that are not slower the fairest (Jain 100 %, 99.9 to 100 %); the highest median is that of a, 2.27 M/s (Jain 61 %, 61 to 61 %); not told apart: a (10 rounds"},
 		{name: "a tie as fair goes to the simpler", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2e6), complexity(harness.Queued), noisier), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Single), noisier)},
-			use: "b", ties: "a", why: "of the 2 that tie the simplest (one word or key)"},
+			use: "b", ties: "a", why: "of the 2 that are not slower the simplest (one word or key)"},
 		{name: "a lock without a complexity is not simple", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2e6), noisier), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Composed), noisier)},
 			use: "b", ties: "a", why: "simplest (several locks in one)"},
 		{name: "fairness comes before simplicity", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2e6), complexity(harness.Standard), noisier, func(m *synthetic.Model) { m.Skew = 3 }), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Queued), noisier)},
-			use: "b", ties: "a", why: "of the 2 that tie the fairest"},
+			use: "b", ties: "a", why: "of the 2 that are not slower the fairest"},
 		{name: "of the fairest the simplest", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2.2e6), complexity(harness.Standard), noisier, func(m *synthetic.Model) { m.Skew = 3 }),
 			synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Queued), noisier), synthetic.With(synthetic.Fast("c", 2e6), complexity(harness.Single), noisier)},
-			use: "c", ties: "a b", why: "of the 3 that tie the fairest (Jain 100 %) and then the simplest"},
+			use: "c", ties: "a b", why: "of the 3 that are not slower the fairest (Jain 100 %, 99.9 to 100 %) and then the simplest"},
 		{name: "a readers-writer lock without readers is not as simple", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2e6), complexity(harness.Standard), noisier, func(m *synthetic.Model) { m.Lock.Traits.ReadWrite = true }), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Standard), noisier)},
 			use: "b", ties: "a", why: "simplest"},
@@ -77,15 +77,15 @@ func TestVerdict(t *testing.T) {
 		{name: "too few rounds for so many", rounds: 6, models: []synthetic.Model{synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6), synthetic.Fast("c", 1e6)}, why: "no verdict: 6 rounds, 7 needed to compare 3 locks"},
 		{name: "too few rounds alone", rounds: 5, models: []synthetic.Model{synthetic.Fast("a", 1e6)}, why: "no verdict: 5 rounds, 6 needed for an interval"},
 		{name: "rounds missing", rounds: 10, models: []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.With(synthetic.Fast("b", 1e6), func(m *synthetic.Model) { m.Missing = 6 })}, why: "no verdict: 4 rounds, 6 needed"},
-		{name: "noise", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 2 }), synthetic.Fast("b", 0.9e6)}, why: "no verdict: too much noise. a has the highest median, 3.48 M/s, but in the same rounds it may be anything from 0.455 to 10.8 times as fast as b"},
+		{name: "noise", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 2 }), synthetic.Fast("b", 0.9e6)}, why: "no verdict: too much noise. a has the highest median, 3.48 M/s, but in the same rounds b may be anything from 0.0925 to 2.2 times as fast as a, which would be used"},
 		{name: "probably slower", rounds: 12, models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 1.8e6), func(m *synthetic.Model) { m.Noise = 1.1 }), synthetic.Fast("b", 1e6), synthetic.Fast("c", 1e3), synthetic.Fast("d", 1e3)},
-			use: "a", why: "probably much faster than b, which is not proven (12 rounds"},
+			use: "a", ties: "b", why: "not told apart: b (b seems slower); it is faster than c and d, by at least"},
 		{name: "what seems slower is not used for being simpler", rounds: 10, models: []synthetic.Model{
-			synthetic.With(synthetic.Fast("a", 2.1e6), complexity(harness.Queued), noisier), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Single), noisier)},
-			use: "a", ties: "b", why: "of the 2 that tie (b seems slower, which is not proven) the one with the highest median"},
+			synthetic.With(synthetic.Fast("a", 2.3e6), complexity(harness.Queued), noisier), synthetic.With(synthetic.Fast("b", 2e6), complexity(harness.Single), noisier)},
+			use: "a", ties: "b", why: "not told apart: b (b seems slower)"},
 		{name: "nor for being fairer", rounds: 10, models: []synthetic.Model{
 			synthetic.With(synthetic.Fast("a", 2.2e6), func(m *synthetic.Model) { m.Skew, m.Noise = 3, 0.2 }), synthetic.With(synthetic.Fast("b", 2e6), func(m *synthetic.Model) { m.Noise = 0.2 })},
-			use: "a", ties: "b", why: "(b seems slower"},
+			use: "a", ties: "b", why: "not told apart: b (b seems slower)"},
 		{name: "too few rounds for those kept for reference", rounds: 9, models: []synthetic.Model{synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6), synthetic.With(synthetic.Fast("c", 3e6), status(harness.Reference))},
 			use: "a", why: "faster than b, by at least 95 % (9 rounds, 95 % each); whether a lock kept for reference is faster takes 10 rounds to tell"},
 		{name: "noise that does not matter", rounds: 10, models: []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 1 }), synthetic.Fast("b", 1e3)}, use: "a", why: "faster than b"},
@@ -108,11 +108,11 @@ func TestVerdict(t *testing.T) {
 			v := findVerdict(t, vs, both)
 			switch {
 			case c.ties == "either":
-				if got := []string{v.Use, strings.Join(v.Ties, " ")}; !slices.Contains(got, "a") || !slices.Contains(got, "b") {
+				if got := []string{v.Use, strings.Join(v.Ties(), " ")}; !slices.Contains(got, "a") || !slices.Contains(got, "b") {
 					t.Errorf("use and ties are %v, want a and b", got)
 				}
-			case v.Use != c.use || strings.Join(slices.Sorted(slices.Values(v.Ties)), " ") != c.ties:
-				t.Errorf("use %q, ties %q; want %q, %q", v.Use, v.Ties, c.use, c.ties)
+			case v.Use != c.use || strings.Join(slices.Sorted(slices.Values(v.Ties())), " ") != c.ties:
+				t.Errorf("use %q, ties %q; want %q, %q", v.Use, v.Ties(), c.use, c.ties)
 			}
 			if why := strings.ReplaceAll(v.Why, numfmt.Space, " "); !strings.Contains(why, c.why) {
 				t.Errorf("why is %q, want it to have %q", why, c.why)
@@ -135,7 +135,7 @@ func TestFalseDifferences(t *testing.T) {
 	claimed := 0
 	for seed := range uint64(runs) {
 		run := synthetic.Run(seed, rounds, 2, []int{8}, synthetic.With(synthetic.Fast("a", 1e5), noisy), synthetic.With(synthetic.Fast("b", 1e5), noisy), synthetic.With(synthetic.Fast("c", 1e5), noisy), synthetic.With(synthetic.Fast("d", 1e5), noisy))
-		if v := findVerdict(t, All(run), "more workers than CPUs"); len(v.Ties) < 3 {
+		if v := findVerdict(t, All(run), "more workers than CPUs"); len(v.Ties()) < 3 {
 			claimed++
 		}
 	}
@@ -214,8 +214,8 @@ func TestViolationsAreNeverRecommended(t *testing.T) {
 		other.Violations = []harness.Violation{{Rule: rule, Detail: "seen", Count: 1}}
 		run.Results = append(run.Results, other)
 		for _, v := range All(run) {
-			if v.Use != "b" || slices.Contains(v.Ties, "a") || slices.ContainsFunc(v.Rows, func(r Rival) bool { return r.Lock == "a" }) {
-				t.Errorf("%s: %s: use %q, ties %q, rows %v", rule, v.Situation, v.Use, v.Ties, v.Rows)
+			if v.Use != "b" || slices.Contains(v.Ties(), "a") || slices.ContainsFunc(v.Rows, func(r Rival) bool { return r.Lock == "a" }) {
+				t.Errorf("%s: %s: use %q, ties %q, rows %v", rule, v.Situation, v.Use, v.Ties(), v.Rows)
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func TestStatusesAreNeverRecommended(t *testing.T) {
 		run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.With(synthetic.Fast("a", 9e6), status(s)), synthetic.Fast("b", 2e6))
 		alone := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.With(synthetic.Fast("a", 9e6), status(s)))
 		for _, v := range append(All(run), All(alone)...) {
-			if v.Use == "a" || slices.Contains(v.Ties, "a") || len(v.Notes) > 0 {
+			if v.Use == "a" || slices.Contains(v.Ties(), "a") || slices.ContainsFunc(v.Notes, func(n string) bool { return strings.HasPrefix(n, "a") }) {
 				t.Errorf("%s: %s: %+v", s, v.Situation, v)
 			}
 		}
@@ -306,14 +306,14 @@ func TestRoundsFor(t *testing.T) {
 			}
 		}
 	}
-	rounds, locks := RoundsFor(cases)
+	rounds, locks := RoundsFor(cases, "")
 	if locks != 4 || rounds != stat.MinRounds(stat.Level(3+3)) {
 		t.Errorf("%d rounds for %d locks", rounds, locks)
 	}
 	// Three pairs of locks for use at 1.5 % each, three with the one kept for
 	// reference at 0.17 %: the latter take as many to be told at all.
 	among, aside := levels(3, 1)
-	if planned := PlannedRounds(cases); planned != max(stat.SturdyRounds(among), stat.MinRounds(aside)) || planned <= rounds {
+	if planned := PlannedRounds(cases, ""); planned != max(stat.SturdyRounds(among), stat.MinRounds(aside)) || planned <= rounds {
 		t.Errorf("%d rounds planned, at %v and %v", planned, among, aside)
 	}
 	for n, want := range map[int]string{rounds: "a", rounds - 1: ""} {

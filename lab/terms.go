@@ -1,0 +1,65 @@
+package lab
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+)
+
+// terms are the flags that say how a run is judged: by what margin, and which locks may
+// be chosen. What is not given is as the run says.
+type terms struct {
+	margin, candidates string
+	set                *pflag.FlagSet
+}
+
+func marginFlag(f *pflag.FlagSet, to *string, more string) {
+	f.StringVar(to, "margin", fmt.Sprintf("%v%%", 100*stat.DefaultMargin), "practical margin: by how much a rate or time must be worse, beyond chance, to count"+more)
+}
+
+// flags declares the flags.
+func (t *terms) flags(f *pflag.FlagSet) {
+	t.set = f
+	marginFlag(f, &t.margin, "")
+	f.StringVar(&t.candidates, "candidates", string(resultfile.CandidatesRecommended),
+		fmt.Sprintf("which locks may be chosen: %s, or %s, those of status reference too (never historical or broken ones, or controls)", resultfile.CandidatesRecommended, resultfile.CandidatesAll))
+}
+
+// apply writes what was given into m.
+func (t *terms) apply(m *resultfile.Manifest) error {
+	if t.set == nil {
+		return nil
+	}
+	if t.set.Changed("margin") {
+		margin, err := parseMargin(t.margin)
+		if err != nil {
+			return err
+		}
+		m.Margin = &margin
+	}
+	if t.set.Changed("candidates") {
+		m.Candidates = resultfile.Candidates(t.candidates)
+	}
+	switch resultfile.Candidates(t.candidates) {
+	case resultfile.CandidatesRecommended, resultfile.CandidatesAll:
+		return nil
+	}
+	return fmt.Errorf("%w: --candidates is %q: want %s or %s", harness.ErrUsage, t.candidates, resultfile.CandidatesRecommended, resultfile.CandidatesAll)
+}
+
+// parseMargin reads the value of --margin, a percentage such as "5%" or "0.5%". The sign
+// is not optional: 0.05 could be meant as 5 %.
+func parseMargin(text string) (float64, error) {
+	number, signed := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if v /= 100; err != nil || !signed || !(v >= 0 && v <= stat.MaxMargin) {
+		return 0, fmt.Errorf("%w: --margin is %q: want a percentage such as 5%%, from 0%% to %v%%", harness.ErrUsage, text, 100*stat.MaxMargin)
+	}
+	return v, nil
+}
