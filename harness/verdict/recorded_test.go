@@ -48,7 +48,7 @@ func TestRecordedAgrees(t *testing.T) {
 		run := recorded(t)
 		run.Manifest.Candidates = among
 		first, _ := Standing(Groups(run))
-		vs, _ := Weigh(first, nil)
+		vs, _ := weigh(first, 100, nil)
 		for _, v := range vs {
 			ahead, proven := v.about.ahead()
 			t.Logf("%s, %s: %q ahead %.2f, proven %v: %v", among, v.Situation, v.Use, ahead, proven, v.Agreement)
