@@ -22,6 +22,11 @@ type Chart struct {
 	// only, not of each.
 	once bool
 
+	// judged is set for a chart that draws what the verdict says of the main workload:
+	// that workload is drawn, and the verdict is the answer, which names no unsound
+	// lock.
+	judged bool
+
 	// optional is set for a chart that is left out where it has nothing to draw.
 	optional bool
 

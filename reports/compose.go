@@ -146,7 +146,7 @@ func draft(g *group, title, id string, across bool) (section, error) {
 	}
 	var constant []string // what this run did not vary
 	for _, c := range Suite {
-		if c.Remote != g.Remote || (c.varies != nil) != across || c.once && g != largest(g.all, g.Remote) {
+		if c.Remote != g.Remote || (c.varies != nil) != across || (c.once || c.judged) && g != c.subject(g.all) {
 			continue
 		}
 		pic := c.drawn(g)
@@ -157,11 +157,11 @@ func draft(g *group, title, id string, across bool) (section, error) {
 			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
 			continue
 		}
-		f, err := pic.figure(c.Name, c.Name+"-"+id, c.Title, c.Doc)
+		f, err := pic.figure(c.Name, c.Name+"-"+id, cmp.Or(pic.title, c.Title), c.Doc)
 		if err != nil {
 			return s, err
 		}
-		if across {
+		if across || c.judged {
 			f.Doc += " Workload: " + cmp.Or(pic.load, g.Axes) + "."
 		}
 		s.Figures = append(s.Figures, f)

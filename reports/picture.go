@@ -11,6 +11,7 @@ import (
 
 // A picture is a chart with its data: what is drawn, and what it says.
 type picture struct {
+	title   string                    // the question with its figures, if not as the chart asks it
 	answer  string                    // in a sentence or two; never empty
 	load    string                    // the workload, if it is not that of the group
 	height  vg.Length                 // of the body; 0 if there is nothing to draw

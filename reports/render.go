@@ -71,11 +71,12 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		return page{}, err
 	}
 	p := page{title: chart.Title, foot: origin(run)}
-	g := largest(groups(run), chart.Remote)
+	g := chart.subject(groups(run))
 	if g == nil {
 		p.pic = nothing("%s", noGroup(chart.Remote))
 	} else {
 		p.pic = chart.drawn(g)
+		p.title = cmp.Or(p.pic.title, p.title)
 		p.data = plain(p.pic.data.sentence())
 		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.Axes) + "."
 	}

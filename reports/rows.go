@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -26,15 +27,20 @@ func rowsLeft(ss []*series) (left vg.Length) {
 // labels and a title, and returns where a figure lies: on the frame if it is
 // beyond the scale.
 func rowsScale(b draw.Canvas, lo, hi float64, format func(float64) string, title string) func(v float64) vg.Length {
-	c := b
 	p := newPlot(lo, hi, 0, 1)
 	p.X.Scale = warp(logarithm)
+	return rowsAxis(b, p, logTicks(lo, hi, format), title)
+}
+
+// rowsAxis is rowsScale for the x axis of p with its ticks.
+func rowsAxis(b draw.Canvas, p *plot.Plot, ticks plot.ConstantTicks, title string) func(v float64) vg.Length {
+	c := b
 	trX, _ := p.Transforms(&b)
 	st := typeset(8, muted, draw.XCenter, draw.YTop)
 	type label struct{ from, to vg.Length }
 	var taken []label
 	for rank := range 3 { // powers of ten first, of the others those that fit
-		for _, t := range logTicks(lo, hi, format) {
+		for _, t := range ticks {
 			if t.IsMinor() || tickRank(t.Value) != rank {
 				continue
 			}

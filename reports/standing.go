@@ -18,8 +18,24 @@ func (c *Chart) drawn(g *group) picture {
 		pic.answer = "No answer: only locks were measured that are kept to show a bug: " + numfmt.List(left, 4) + "."
 		return pic
 	}
-	pic.answer = c.draw(sound).answer + " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
+	if !c.judged { // a verdict considers none of them
+		pic.answer = c.draw(sound).answer
+	}
+	pic.answer += " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
 	return pic
+}
+
+// subject returns the one of gs, the groups of a run, that c is drawn of where it
+// stands alone: that of the main workload for a chart of the verdict, else the one
+// with the most cases; nil if there is none of its kind.
+func (c *Chart) subject(gs []*group) *group {
+	s, ok := verdict.Decisive(bare(gs), c.Remote)
+	for _, g := range gs {
+		if c.judged && ok && g.Group == s.Group() {
+			return g
+		}
+	}
+	return largest(gs, c.Remote)
 }
 
 // sound returns g without the locks that are unsound, and their names; nil if

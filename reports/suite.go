@@ -10,10 +10,10 @@ import (
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	ThroughputLocal, WaitLocal, JainLocal, ParetoLocal, TimeLocal,
+	RankingLocal, ThroughputLocal, WaitLocal, JainLocal, ParetoLocal, TimeLocal,
 	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
 	BestLocal, HoldLocal, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
+	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
 	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
 	BestRemote, HoldRemote, ReadRemote, Clients, ThinkRemote,
 }
@@ -23,7 +23,7 @@ var Suite = []*Chart{
 func Charts(run *resultfile.Run) (names []string) {
 	gs := groups(tidy(run))
 	for _, c := range Suite {
-		g := largest(gs, c.Remote)
+		g := c.subject(gs)
 		if c.varies == nil && !c.optional || g != nil && c.draw(g).height > 0 {
 			names = append(names, c.Name)
 		}

@@ -321,7 +321,7 @@ func until(l harness.Lease) int64 {
 // moments may lie apart before it says that it did not.
 const (
 	beat = 5 * time.Millisecond
-	late = 3 * beat
+	late = 2 * beat
 )
 
 // watch says when a lease ends that is not released, and when the process did not run

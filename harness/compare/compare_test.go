@@ -286,15 +286,15 @@ func TestMissing(t *testing.T) {
 		want      string
 		outcome   Outcome
 	}{
-		{"planned in neither", synthetic(both), synthetic(some), nil, "x same, y only in BASE", Fine},
-		{"added", synthetic(some), synthetic(both), nil, "x same, y only in NEW", Fine},
+		{"planned in neither", synthetic(both), synthetic(some), nil, "x as good, y only in BASE", Fine},
+		{"added", synthetic(some), synthetic(both), nil, "x as good, y only in NEW", Fine},
 		{"skipped", synthetic(both), synthetic(some), func(m *resultfile.Manifest) {
 			m.Skipped = []resultfile.Skip{{Lock: "y", Reason: "no server"}}
-		}, "x same, y not measured", Unsure},
+		}, "x as good, y not measured", Unsure},
 		{"interrupted", synthetic(both), synthetic(some), func(m *resultfile.Manifest) { m.Interrupted = true },
-			"x same, y not measured", Unsure},
+			"x as good, y not measured", Unsure},
 		{"killed", synthetic(both), synthetic(some), func(m *resultfile.Manifest) { m.Finished = time.Time{} },
-			"x same, y not measured", Unsure},
+			"x as good, y not measured", Unsure},
 	} {
 		if c.edit != nil {
 			c.edit(&c.new.Manifest)

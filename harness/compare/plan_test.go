@@ -40,7 +40,7 @@ func TestGaps(t *testing.T) {
 		outcome Outcome
 		said    string
 	}{
-		{"whole", nil, func(_, _ *resultfile.Run) {}, "", Fine, "2 same"},
+		{"whole", nil, func(_, _ *resultfile.Run) {}, "", Fine, "2 as good"},
 		{"not planned", rates{"x": xs}, func(_, _ *resultfile.Run) {}, "", Fine, "Only in BASE (1): lock=y"},
 		{"lost in every round", nil, func(_, n *resultfile.Run) { without(n, is("y")) }, "", Unsure, "y 1 1 M/s – – – – not measured"},
 		{"lost by name", nil, func(_, n *resultfile.Run) {

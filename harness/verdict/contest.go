@@ -62,10 +62,21 @@ func (s Situation) contest() contest {
 	pool, rivals := s.entrants()
 	c := contest{Situation: s, pool: pool, rivals: rivals}
 	s.only = nil
-	pool, rivals = s.entrants()
-	c.met = len(pool)
-	c.level, c.aside = levels(len(pool), len(rivals))
+	met := s.met()
+	c.met = met.pool
+	c.level, c.aside = levels(met.pool, met.rivals)
 	return c
+}
+
+// met returns how many locks of s may be used, and how many there are beside them.
+func (s Situation) met() turnout {
+	counts := make(map[harness.Status]int)
+	for _, x := range s.g.At(s.workers) {
+		if eligible(x.Lock) && slices.ContainsFunc(x.Cells[s.workers].Figures(s.metric()), func(v float64) bool { return v > 0 }) {
+			counts[x.Lock.Status]++
+		}
+	}
+	return turnoutOf(counts, s.anyStatus())
 }
 
 // entrants returns the candidates of s, and the locks to compare them with.
@@ -153,7 +164,7 @@ func (c contest) rank() (f ranking) {
 // another one that is not slower than the leader, or "".
 func (c contest) blur(use candidate, f ranking) string {
 	for _, x := range without(f.alike, use) {
-		if r := c.alone(x, use); !(r.Hi <= noiseFactor) {
+		if r := c.alone(x, use); !(r.Hi <= noiseFactor) && c.read(x, use) != stat.AsGood {
 			return fmt.Sprintf("no verdict: too much noise. %s has the highest median, %s, but in the same rounds %s may be anything from %s to %s times as fast as %s, which would be used; use a quieter machine or a longer window",
 				c.pool[0].Lock.Name, c.rate(c.pool[0].rate.Median), x.Lock.Name, numfmt.Number(r.Lo), numfmt.Number(r.Hi), use.Lock.Name)
 		}

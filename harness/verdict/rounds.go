@@ -75,6 +75,16 @@ func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload], of resultfil
 // A turnout is how many locks meet in a situation.
 type turnout struct{ pool, rivals int }
 
+// turnoutOf returns the turnout of so many locks of each status, of any of which one may
+// be used, or else only those meant for use, unless there are none.
+func turnoutOf(counts map[harness.Status]int, any bool) turnout {
+	use, reference := counts[harness.Recommended], counts[harness.Reference]
+	if use == 0 || any {
+		return turnout{use + reference, 0}
+	}
+	return turnout{use, reference}
+}
+
 // contestants yields what each situation that the cases would make compares.
 func contestants(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.Candidates) iter.Seq[turnout] {
 	type key struct {
@@ -95,11 +105,7 @@ func contestants(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.
 	}
 	return func(yield func(turnout) bool) {
 		for _, n := range counts {
-			t := turnout{n[harness.Recommended], n[harness.Reference]}
-			if t.pool == 0 || of == resultfile.CandidatesAll {
-				t.pool, t.rivals = t.pool+t.rivals, 0
-			}
-			if !yield(t) {
+			if !yield(turnoutOf(n, of == resultfile.CandidatesAll)) {
 				return
 			}
 		}

@@ -38,15 +38,19 @@ var tiers = []tier{
 // judgeLocal applies the rule to the locks of s of the first tier of which one that may
 // be used was measured, and to all.
 func judgeLocal(s Situation) Verdict {
-	all, whole := judge(s), s.contest()
+	whole := s.contest()
 	first := slices.IndexFunc(tiers, func(t tier) bool {
 		return slices.ContainsFunc(whole.pool, func(x candidate) bool { return t.holds(x.Lock) })
 	})
 	if first < 0 {
-		return all
+		return judge(s)
 	}
+	all := s
 	s.only = tiers[first].holds
-	v := whole.within(s, all, tiers[first].name)
+	if s.terse {
+		return judge(s)
+	}
+	v := whole.within(s, judge(all), "the only one of the "+tiers[first].name+" that may be used here", "the "+tiers[first].name)
 	kinds := make(map[string]harness.Lock)
 	for _, x := range slices.Concat(whole.pool, whole.rivals) {
 		kinds[x.Lock.Name] = x.Lock

@@ -20,6 +20,7 @@ type Verdict struct {
 	Setting   string   // "64 workers on 2 CPUs, hold=100ns"
 	Use       string   // "" if there is no verdict
 	Doc       string   // what that lock is
+	Leader    string   // the lock with the highest median of those considered for Use; "" if there is none
 	AsGood    []string // other locks that were shown to be within the margin of the fastest, by rate
 	Untold    []string // those that were shown neither that nor to be slower
 	Grade     string   // how sure, in a word or two
@@ -105,6 +106,7 @@ func judge(s Situation) Verdict {
 	if c.pool[0].Lock.Status == harness.Reference && !s.anyStatus() {
 		v.Notes = append(v.Notes, "only locks kept for reference were measured here")
 	}
+	v.Leader = c.pool[0].Lock.Name
 	f := c.rank()
 	if v.Why = c.undecided(); v.Why != "" {
 		v.Rows = c.rows(candidate{})

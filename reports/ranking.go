@@ -1,0 +1,211 @@
+package reports
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/stat"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+)
+
+// standardMutex is the lock that a Go program has without a report.
+const standardMutex = "sync-mutex"
+
+// A ranking is the locks of a situation in the order of their median rates.
+type ranking struct {
+	verdict.Situation
+	verdict verdict.Verdict
+	g       *group
+	rows    []*ranked // the fastest first
+	notes   []string  // of locks that are not among them
+
+	leader, peer *ranked // of the verdict; of the locks that others wrote: nil if there is none
+	least, most  float64 // of the medians above 0
+}
+
+// A ranked is one lock of a ranking.
+type ranked struct {
+	s          *series
+	c          *cell
+	rate, jain stat.Summary
+	requests   stat.Summary
+	mark       rankMark
+	tag        string // says in a word or two what the mark means
+}
+
+// A rankMark sets a lock of a ranking apart, by its shape.
+type rankMark int
+
+const (
+	plainMark rankMark = iota
+	peerMark
+	standardMark
+	chosenMark
+)
+
+// newRanking ranks the locks of g where most workers contend; controls are no locks.
+func newRanking(g *group) *ranking {
+	s, _ := verdict.Decisive([]*verdict.Group{g.Group}, g.Remote)
+	r := &ranking{Situation: s, verdict: verdict.Judge(s), g: g}
+	var absent, idle []string
+	for _, x := range g.series {
+		c := x.Cells[s.Workers()]
+		if x.Lock.Status == harness.Control {
+			continue
+		}
+		if c == nil {
+			absent = append(absent, x.Lock.Name)
+			continue
+		}
+		row := &ranked{s: x, c: c, rate: c.Summary(s.Metric()), jain: c.Summary(metric.Jain), requests: c.Summary(metric.Requests)}
+		if row.rate.N == 0 || !(row.rate.Median >= 0) || math.IsInf(row.rate.Median, 0) {
+			idle = append(idle, x.Lock.Name)
+			continue
+		}
+		r.rows = append(r.rows, row)
+	}
+	slices.SortStableFunc(r.rows, func(a, b *ranked) int {
+		return cmp.Or(cmp.Compare(b.rate.Median, a.rate.Median), strings.Compare(a.s.Lock.Name, b.s.Lock.Name))
+	})
+	r.measure()
+	r.setMarks()
+	r.note("broke a promise in this run", offenders(g))
+	r.note("have no rate with "+numfmt.Plural(s.Workers(), "worker"), idle)
+	r.note("were not measured with "+numfmt.Plural(s.Workers(), "worker"), absent)
+	return r
+}
+
+// measure finds the range of the medians.
+func (r *ranking) measure() {
+	for _, x := range r.rows {
+		if v := x.rate.Median; v > 0 {
+			r.most = max(r.most, v)
+			if r.least == 0 || v < r.least {
+				r.least = v
+			}
+		}
+	}
+}
+
+// log reports whether the rates are so far apart that the least ones would lie on
+// the frame of an even scale.
+func (r *ranking) log() bool { return r.most > 10*r.least }
+
+// setMarks sets the lock that the verdict chose, the standard library's mutex and the
+// best peer apart, and names those that the verdict speaks of.
+func (r *ranking) setMarks() {
+	peer := r.bestPeer()
+	for _, x := range r.rows {
+		name := x.s.Lock.Name
+		var tags []string
+		if name == r.verdict.Leader {
+			r.leader = x
+		}
+		if x == r.peer {
+			x.mark, tags = peerMark, append(tags, peer)
+		}
+		if name == standardMutex {
+			x.mark, tags = standardMark, append(tags, "standard library")
+		}
+		switch {
+		case name == r.verdict.Use:
+			x.mark, tags = chosenMark, slices.Insert(tags, 0, "chosen")
+		case slices.Contains(r.verdict.Ties(), name):
+			tags = append(tags, "ties")
+		case r.verdict.Instead != nil && name == r.verdict.Instead.Lock:
+			tags = append(tags, "guarantees less")
+		}
+		x.tag = strings.Join(tags, ", ")
+	}
+}
+
+// bestPeer finds the fastest lock of the family of peers, or, where none was measured,
+// the fastest of those kept for reference, and returns what it is.
+func (r *ranking) bestPeer() string {
+	for _, kind := range []struct {
+		tag string
+		is  func(l harness.Lock) bool
+	}{
+		{"best peer", func(l harness.Lock) bool { return l.Family == harness.Peer }},
+		{"best reference", func(l harness.Lock) bool { return l.Status == harness.Reference }},
+	} {
+		for _, x := range r.rows {
+			if l := x.s.Lock; kind.is(l) && !unsound(l.Status) && l.Traits.Permits <= 1 && l.Name != standardMutex {
+				r.peer = x
+				return kind.tag
+			}
+		}
+	}
+	return ""
+}
+
+// note adds a line on locks that are not ranked.
+func (r *ranking) note(why string, names []string) {
+	if len(names) > 0 {
+		slices.Sort(names)
+		r.notes = append(r.notes, "Not ranked, since they "+why+": "+numfmt.List(names, 12)+".")
+	}
+}
+
+// offenders lists the locks of the kind of g that broke a promise, each with the rule.
+func offenders(g *group) (out []string) {
+	for name, bad := range verdict.Violations(g.Run) {
+		if remote := bad[0].Lock.Traits.Needs != ""; remote == g.Remote {
+			out = append(out, name+" ("+bad[0].Violations[0].Rule+")")
+		}
+	}
+	return out
+}
+
+// setting says how many workers contend, on how many processors.
+func (r *ranking) setting() string {
+	text := numfmt.Plural(r.Workers(), "worker")
+	if !r.g.Remote && r.g.CPUs > 0 && r.Workers() > 1 {
+		text += " on " + numfmt.Plural(r.g.CPUs, "CPU")
+	}
+	return text
+}
+
+// unit says what the rates count.
+func (r *ranking) unit() string {
+	if r.Metric() == metric.Handovers {
+		return "hand-overs"
+	}
+	return "acquisitions"
+}
+
+// wait returns the 99th percentile of the waits of x.
+func (r *ranking) wait(x *ranked) string { return verdict.Quoted(x.c.Waits(), 0.99, r.g.Floor()) }
+
+// table holds the figures of the rows.
+func (r *ranking) table() table {
+	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), []piece{{"per second", r.Metric()}}, titles("interval", "p99 wait"), byName(metric.Jain))}
+	if r.g.Remote {
+		t.head = append(t.head, byName(metric.Requests)...)
+	}
+	t.head = append(t.head, titles("mark")...)
+	for _, x := range r.rows {
+		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers()), strconv.Itoa(x.rate.N), cellText(r.Metric(), x.rate), interval(x.rate, numfmt.SI), r.wait(x), cellText(metric.Jain, x.jain)}
+		if r.g.Remote {
+			row = append(row, cellText(metric.Requests, x.requests))
+		}
+		t.rows = append(t.rows, append(row, cmp.Or(x.tag, unknown)))
+	}
+	return t
+}
+
+// data says what the picture draws.
+func (r *ranking) data() source {
+	s := r.g.source(r.Metric(), metric.Jain)
+	if r.g.Remote {
+		s.metrics = append(s.metrics, metric.Requests)
+	}
+	s.fields = []string{"wait"}
+	return s
+}

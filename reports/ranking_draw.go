@@ -1,0 +1,243 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness/metric"
+	"locklab/internal/numfmt"
+)
+
+// The measures of a ranking.
+const (
+	rankStep = vg.Length(14) // from row to row
+	rankHead = vg.Length(34) // the legend and the names of the columns
+	rankNote = vg.Length(10) // a line of a note
+	rankSize = 7.5           // of notes and legends
+	rankName = width / 3     // the widest name
+)
+
+// rankMargin is how far behind the leader a lock may be and count as good as it.
+const rankMargin = 0.05
+
+// noteLines returns the notes in lines.
+func (r *ranking) noteLines() (out []string) {
+	for _, n := range r.notes {
+		out = append(out, wrapShort(typeset(rankSize, muted, 0, 0), n, width, 3)...)
+	}
+	return out
+}
+
+func (r *ranking) height() vg.Length {
+	return rankHead + vg.Length(len(r.rows))*rankStep + rowsFoot + vg.Length(len(r.noteLines()))*rankNote + 6
+}
+
+// A rankColumn is figures right of the dots.
+type rankColumn struct {
+	head string
+	of   func(x *ranked) string
+	wide vg.Length
+}
+
+// columns returns the figures that stand right of the dots, as wide as they need.
+func (r *ranking) columns() []rankColumn {
+	head := map[bool]string{false: "rate", true: "hand-overs"}[r.Metric() == metric.Handovers]
+	out := []rankColumn{
+		{head: head, of: func(x *ranked) string { return numfmt.PerSecond(x.rate.Median) }},
+		{head: "p99 wait", of: r.wait},
+		{head: "Jain", of: func(x *ranked) string { return cellText(metric.Jain, x.jain) }},
+	}
+	if r.g.Remote {
+		out = append(out, rankColumn{head: "requests", of: func(x *ranked) string { return cellText(metric.Requests, x.requests) }})
+	}
+	st := bold(typeset(8.5, ink, 0, 0))
+	for i := range out {
+		out[i].wide = st.Width(out[i].head)
+		for _, x := range r.rows {
+			out[i].wide = max(out[i].wide, st.Width(out[i].of(x)))
+		}
+		out[i].wide += 12
+	}
+	return out
+}
+
+// draw draws r into c: tags, names, dots, figures, and under them the scale and notes.
+func (r *ranking) draw(c draw.Canvas) {
+	small := typeset(rankSize, muted, draw.XLeft, draw.YTop)
+	y := c.Min.Y + vg.Length(len(r.noteLines()))*rankNote
+	for _, l := range r.noteLines() {
+		c.FillText(small, vg.Point{X: c.Min.X, Y: y}, l)
+		y -= rankNote
+	}
+	var tags, names vg.Length
+	for _, x := range r.rows {
+		names = max(names, min(rowName(x.s).Width(x.s.Lock.Name), rankName))
+		if x.tag != "" {
+			tags = max(tags, rankTag(x).Width(x.tag)+16)
+		}
+	}
+	left := tags + names + 12
+	columns := r.columns()
+	right := vg.Length(8)
+	for _, k := range columns {
+		right += k.wide
+	}
+	b := c
+	b.Min.X, b.Max.X = c.Min.X+left, c.Max.X-right
+	b.Max.Y = c.Max.Y - rankHead
+	b.Min.Y = b.Max.Y - vg.Length(len(r.rows))*rankStep
+	at := r.scale(b)
+	r.band(c, b, at)
+	for i, x := range r.rows {
+		y := b.Max.Y - (vg.Length(i)+0.5)*rankStep
+		r.names(c, x, b.Min.X, y)
+		r.dot(b, x, at, y)
+		figures(c, x, columns, b.Max.X+8, y)
+	}
+	st := typeset(8, muted, draw.XRight, draw.YBottom)
+	for x := b.Max.X + 8; len(columns) > 0; columns = columns[1:] {
+		x += columns[0].wide
+		c.FillText(st, vg.Point{X: x, Y: b.Max.Y + 4}, columns[0].head)
+	}
+}
+
+// rankTag returns the style of the tag of x.
+func rankTag(x *ranked) text.Style {
+	st := typeset(8, muted, draw.XLeft, draw.YCenter)
+	if x.mark == chosenMark {
+		st = bold(typeset(8, ink, draw.XLeft, draw.YCenter))
+	}
+	return st
+}
+
+// names writes the tag and the name of x left of the dots.
+func (r *ranking) names(c draw.Canvas, x *ranked, right, y vg.Length) {
+	if x.mark != plainMark {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: x.s.look.hue.rgba(), Radius: rankRadius(x.mark), Shape: rankShape(x.mark)}, vg.Point{X: c.Min.X + 5, Y: y})
+	}
+	c.FillText(rankTag(x), vg.Point{X: c.Min.X + 12, Y: y + lift}, x.tag)
+	c.FillText(rowName(x.s), vg.Point{X: right - 8, Y: y + lift}, shorten(rowName(x.s), x.s.Lock.Name, rankName))
+}
+
+// figures writes those of x right of left.
+func figures(c draw.Canvas, x *ranked, columns []rankColumn, left, y vg.Length) {
+	for i, k := range columns {
+		st := typeset(8.5, muted, draw.XRight, draw.YCenter)
+		if i == 0 {
+			st = typeset(8.5, ink, draw.XRight, draw.YCenter)
+		}
+		if x.mark == chosenMark {
+			st = bold(typeset(8.5, ink, draw.XRight, draw.YCenter))
+		}
+		left += k.wide
+		c.FillText(st, vg.Point{X: left, Y: y + lift}, k.of(x))
+	}
+}
+
+// scale draws the axis under b and returns where a rate lies.
+func (r *ranking) scale(b draw.Canvas) func(v float64) vg.Length {
+	title := r.unit() + " per second, all workers together"
+	lo, hi := r.least, r.most
+	for _, x := range r.rows { // an interval that is far wider than the medians ends at the frame
+		if x.rate.Hi < 2*r.most {
+			hi = max(hi, x.rate.Hi)
+		}
+		if x.rate.Lo > r.least/4 {
+			lo = min(lo, x.rate.Lo)
+		}
+	}
+	if r.log() {
+		lo, hi = logRange(lo, hi)
+		return rowsScale(b, lo, hi, numfmt.SI, title+" (log scale: they differ more than tenfold)")
+	}
+	hi = min(max(1.04*hi, 1e-300), 1e300)
+	if r.most == 0 {
+		hi = 1
+	}
+	p := newPlot(0, hi, 0, 1)
+	return rowsAxis(b, p, linearTicks(0, hi, numfmt.SI), title)
+}
+
+// band draws which rates are within the margin of the leader's median.
+func (r *ranking) band(c, b draw.Canvas, at func(float64) vg.Length) {
+	st := typeset(rankSize, muted, draw.XLeft, draw.YCenter)
+	y, x := c.Max.Y-6, c.Min.X
+	c.StrokeLine2(draw.LineStyle{Color: muted.rgba(), Width: vg.Points(1.4)}, x, y, x+18, y)
+	c.DrawGlyphNoClip(draw.GlyphStyle{Color: muted.rgba(), Radius: 2.6, Shape: draw.CircleGlyph{}}, vg.Point{X: x + 9, Y: y})
+	text := "median and its interval"
+	c.FillText(st, vg.Point{X: x + 24, Y: y + lift}, text)
+	if r.leader == nil || !(r.leader.rate.Median > 0) {
+		return
+	}
+	x += 24 + st.Width(text) + 18
+	edge := draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.7), Dashes: []vg.Length{2, 2}}
+	field := func(x0, y0, x1, y1 vg.Length) {
+		c.FillPolygon(shade.rgba(), rect(x0, y0, x1, y1))
+		c.StrokeLine2(edge, x0, y0, x0, y1)
+		c.StrokeLine2(edge, x1, y0, x1, y1)
+	}
+	field(x, y-5, x+18, y+5)
+	c.FillText(st, vg.Point{X: x + 24, Y: y + lift}, fmt.Sprintf("within %s of %s, which leads", numfmt.Percent(100*rankMargin), shorten(st, r.leader.s.Lock.Name, rowsName)))
+	m := r.leader.rate.Median
+	field(at(m/(1+rankMargin)), b.Min.Y, at(m*(1+rankMargin)), b.Max.Y)
+}
+
+// dot draws the interval and the median of x in the row at y. An interval that goes
+// on beyond the frame ends in a point there.
+func (r *ranking) dot(b draw.Canvas, x *ranked, at func(float64) vg.Length, y vg.Length) {
+	pt := vg.Point{X: at(x.rate.Median), Y: y}
+	lo, hi := at(x.rate.Lo), at(x.rate.Hi)
+	b.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.5), Dashes: []vg.Length{0.8, 2.4}}, b.Min.X, y, lo, y)
+	hue := x.s.look.hue
+	line := draw.LineStyle{Color: hue.rgba(), Width: vg.Points(1.2)}
+	b.StrokeLine2(line, lo, y, hi, y)
+	if r.log() && lo <= b.Min.X {
+		b.StrokeLines(line, []vg.Point{{X: lo + 4, Y: y - 2.5}, {X: lo, Y: y}, {X: lo + 4, Y: y + 2.5}})
+	}
+	if hi >= b.Max.X {
+		b.StrokeLines(line, []vg.Point{{X: hi - 4, Y: y - 2.5}, {X: hi, Y: y}, {X: hi - 4, Y: y + 2.5}})
+	}
+	if r.log() && x.rate.Median == 0 {
+		return // it has no place on this scale
+	}
+	b.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: rankRadius(x.mark) + 1.1, Shape: draw.CircleGlyph{}}, pt)
+	b.DrawGlyphNoClip(draw.GlyphStyle{Color: hue.rgba(), Radius: rankRadius(x.mark), Shape: rankShape(x.mark)}, pt)
+}
+
+// rankShape returns the shape of a mark.
+func rankShape(m rankMark) draw.GlyphDrawer {
+	return []draw.GlyphDrawer{plainMark: draw.CircleGlyph{}, peerMark: draw.PyramidGlyph{}, standardMark: draw.BoxGlyph{}, chosenMark: starGlyph{}}[m]
+}
+
+// rankRadius returns half the size of a mark.
+func rankRadius(m rankMark) vg.Length {
+	return []vg.Length{plainMark: 2.6, peerMark: 3.4, standardMark: 3, chosenMark: 5}[m]
+}
+
+// A starGlyph is a star with five points.
+type starGlyph struct{}
+
+// DrawGlyph draws the star around pt.
+func (starGlyph) DrawGlyph(c *draw.Canvas, st draw.GlyphStyle, pt vg.Point) {
+	var path vg.Path
+	for i := range 10 {
+		radius := st.Radius
+		if i%2 == 1 {
+			radius *= 0.45
+		}
+		sin, cos := math.Sincos(float64(i) * math.Pi / 5)
+		to := pt.Add(vg.Point{X: radius * vg.Length(sin), Y: radius * vg.Length(cos)})
+		if i == 0 {
+			path.Move(to)
+		} else {
+			path.Line(to)
+		}
+	}
+	path.Close()
+	c.SetColor(st.Color)
+	c.Fill(path)
+}

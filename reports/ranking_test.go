@@ -1,0 +1,284 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+	"locklab/internal/synthetic"
+)
+
+// A placed is a text of a drawing and its height on the page, from the top.
+type placed struct {
+	text string
+	y    float64
+}
+
+var svgText = regexp.MustCompile(`<text x="[^"]*" y="([^"]*)"[^>]*>([^<]*)</text>`)
+
+// placedIn returns the texts of a chart of run, in the order of their heights.
+func placedIn(t *testing.T, run *resultfile.Run, chart string) (out []placed) {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := WriteSVG(&buf, run, chart); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range svgText.FindAllStringSubmatch(buf.String(), -1) {
+		y, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, placed{numfmt.Plain(m[2]), y})
+	}
+	slices.SortStableFunc(out, func(a, b placed) int { return int(1000 * (a.y - b.y)) })
+	return out
+}
+
+// namesIn returns those of names that stand in texts by themselves, from the top.
+func namesIn(texts []placed, names ...string) (out []string) {
+	for _, p := range texts {
+		if slices.Contains(names, p.text) {
+			out = append(out, p.text)
+		}
+	}
+	return out
+}
+
+// beside returns the texts in the row of the lock called name.
+func beside(texts []placed, name string) (out []string) {
+	for _, p := range texts {
+		if p.text != name {
+			continue
+		}
+		for _, q := range texts {
+			if q.y > p.y-2 && q.y < p.y+2 && q.text != name {
+				out = append(out, q.text)
+			}
+		}
+	}
+	return out
+}
+
+func ofFamily(f harness.Family) func(*synthetic.Model) {
+	return func(m *synthetic.Model) { m.Lock.Family = f }
+}
+
+func withStatus(s harness.Status) func(*synthetic.Model) {
+	return func(m *synthetic.Model) { m.Lock.Status = s }
+}
+
+func served(name string, rate float64, edits ...func(*synthetic.Model)) synthetic.Model {
+	m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	return synthetic.With(m, edits...)
+}
+
+// rankedRun has local locks whose names are in no order, of each status.
+func rankedRun(rounds int) *resultfile.Run {
+	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
+		synthetic.With(synthetic.Fast("delta", 2e6)),
+		synthetic.With(synthetic.Fast("sync-mutex", 3e6), ofFamily(harness.Blocking)),
+		synthetic.With(synthetic.Fast("alpha", 1e6), withStatus(harness.Reference)),
+		synthetic.With(synthetic.Fast("gamma", 4e6)),
+		synthetic.With(synthetic.Fast("beta", 5e6), withStatus(harness.Reference)),
+		synthetic.With(synthetic.Fast("epsilon", 6e6), withStatus(harness.Historical)),
+		synthetic.With(synthetic.Fast("empty", 9e9), withStatus(harness.Control)),
+		synthetic.With(synthetic.Fast("breaker", 8e6), func(m *synthetic.Model) { m.Breaks = true }),
+		served("queue", 3000), served("poll", 1000), served("redsync", 2000, ofFamily(harness.Peer), withStatus(harness.Reference)),
+		served("rueidis", 1500, ofFamily(harness.Peer), withStatus(harness.Reference)), served("lost", 4000, withStatus(harness.Reference)),
+	)
+}
+
+// TestRankingOrder: the rows stand in the order of the medians, where means and names
+// would give another one, and every lock of the kind has one row.
+func TestRankingOrder(t *testing.T) {
+	run := rankedRun(12)
+	for _, r := range run.Results {
+		if r.Lock.Name == "alpha" && r.Round < 3 { // its mean is the greatest
+			r.Ops, r.Handovers = 100*r.Ops, 100*r.Handovers
+			for i := range r.Workers {
+				r.Workers[i] *= 100
+			}
+		}
+	}
+	want := []string{"epsilon (historical)", "beta", "gamma", "sync-mutex", "delta", "alpha"}
+	texts := placedIn(t, run, RankingLocal.Name)
+	if got := namesIn(texts, append(want, "empty (control)", "breaker", "queue")...); !slices.Equal(got, want) {
+		t.Errorf("the local locks stand in the order %q, want %q", got, want)
+	}
+	want = []string{"lost", "queue", "redsync", "rueidis", "poll"}
+	if got := namesIn(placedIn(t, run, RankingRemote.Name), append(want, "gamma")...); !slices.Equal(got, want) {
+		t.Errorf("the distributed locks stand in the order %q, want %q", got, want)
+	}
+	all := ""
+	for _, p := range texts {
+		all += p.text + "\n"
+	}
+	if !strings.Contains(all, "broke a promise in this run: breaker (exclusion).") {
+		t.Errorf("the chart does not name the lock that broke a promise:\n%s", all)
+	}
+}
+
+// TestRankingMarks: the lock that the verdict chose, the standard library's and the
+// best peer say in words what they are, and no two marks have one shape.
+func TestRankingMarks(t *testing.T) {
+	run := rankedRun(20)
+	for chart, marks := range map[string]map[string]string{
+		RankingLocal.Name:  {"gamma": "chosen", "sync-mutex": "standard library", "beta": "best reference", "delta": "", "alpha": "", "epsilon (historical)": ""},
+		RankingRemote.Name: {"queue": "chosen", "redsync": "best peer", "rueidis": "", "lost": "", "poll": ""},
+	} {
+		texts := placedIn(t, run, chart)
+		for name, tag := range marks {
+			row := beside(texts, name)
+			for _, other := range []string{"chosen", "standard library", "best reference", "best peer", "ties"} {
+				if got := slices.Contains(row, other); got != (other == tag) {
+					t.Errorf("%s: the row of %s has %q, want the mark %q", chart, name, row, tag)
+				}
+			}
+		}
+	}
+	shapes := make(map[string]rankMark)
+	for m := plainMark; m <= chosenMark; m++ {
+		shape := fmt.Sprintf("%T", rankShape(m))
+		if other, taken := shapes[shape]; taken {
+			t.Errorf("the marks %d and %d have one shape, %s", other, m, shape)
+		}
+		shapes[shape] = m
+	}
+}
+
+// TestRankingIsTheVerdict: the answer over the chart and the row of the table of
+// verdicts say the same of the same situation, the most contended one.
+func TestRankingIsTheVerdict(t *testing.T) {
+	noisy := func(m *synthetic.Model) { m.Noise = 0.6 }
+	near := synthetic.With(synthetic.Fast("near", 4.01e6), noisy)
+	tied := synthetic.Run(5, 12, 2, []int{1, 8}, near, synthetic.Fast("simple", 4e6), synthetic.With(synthetic.Fast("sync-mutex", 4e6), ofFamily(harness.Blocking)))
+	long := vary(rankedRun(12), otherSettings["hold"], func(string) float64 { return 0.5 })
+	chosen, open := 0, 0
+	for name, run := range map[string]*resultfile.Run{
+		"many rounds": rankedRun(20), "too few rounds": rankedRun(3), "zoo": synthetic.Zoo(12), "a zoo in few rounds": synthetic.Zoo(5), "a tie": tied, "two holds": long,
+		"one lock": synthetic.Run(1, 10, 2, []int{1}, synthetic.Fast("only", 1e6)), "gallery": gallery(8, everySetting...),
+		"only references": synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.With(synthetic.Fast("old", 1e6), withStatus(harness.Reference))),
+	} {
+		doc := outline(tidy(run))
+		gs := groups(tidy(run))
+		for _, c := range []*Chart{RankingLocal, RankingRemote} {
+			g := c.subject(gs)
+			if g == nil {
+				continue
+			}
+			pic := c.drawn(g)
+			row := mostContended(doc.Verdicts, c.Remote)
+			workers, _, _ := strings.Cut(row.Setting, ", ")
+			if !strings.Contains(pic.title, workers+"?") || !strings.HasPrefix(pic.answer, "With "+workers+" ") {
+				t.Errorf("%s, %s: the title is %q and the answer %q, the verdict is on %q", name, c.Name, pic.title, pic.answer, row.Setting)
+			}
+			if row.Use == "" {
+				open++
+				if !strings.Contains(pic.answer, "there is no verdict: ") || strings.Contains(pic.answer, "the verdict is") {
+					t.Errorf("%s, %s: there is no verdict (%s), and the answer is %q", name, c.Name, row.Why, pic.answer)
+				}
+				continue
+			}
+			chosen++
+			grade := row.Grade
+			if len(row.Ties()) > 0 {
+				grade = "a tie with " + row.Ties()[0]
+			}
+			if want := fmt.Sprintf("the verdict is %s, %s (%s", row.Use, row.Rate, grade); !strings.Contains(pic.answer, want) || strings.Contains(pic.answer, "no verdict") {
+				t.Errorf("%s, %s: the answer is %q, want it to have %q", name, c.Name, pic.answer, want)
+			}
+		}
+	}
+	if chosen < 4 || open < 3 {
+		t.Errorf("%d answers name a lock and %d do not: this proves little", chosen, open)
+	}
+}
+
+// mostContended returns the verdict of a kind on the ordinary workload with the most
+// workers.
+func mostContended(vs []verdict.Verdict, remote bool) (out verdict.Verdict) {
+	most := 0
+	for _, v := range vs {
+		n, _ := strconv.Atoi(strings.Fields(v.Setting)[0])
+		if v.Remote() == remote && n > most && !strings.Contains(v.Situation, "long hold") && !v.Reading() {
+			most, out = n, v
+		}
+	}
+	return out
+}
+
+// TestRankingAnswer: what the answer says beside the verdict.
+func TestRankingAnswer(t *testing.T) {
+	answer := func(run *resultfile.Run, c *Chart) string {
+		return numfmt.Plain(c.drawn(c.subject(groups(tidy(run)))).answer)
+	}
+	few := synthetic.Run(1, 8, 2, []int{1, 8}, synthetic.Fast("a", 2e6), synthetic.Fast("b", 1e6), synthetic.With(synthetic.Fast("c", 1e6), withStatus(harness.Reference)))
+	for _, c := range []struct {
+		run   *resultfile.Run
+		chart *Chart
+		want  string
+	}{
+		{rankedRun(20), RankingLocal, "times as fast as beta, the best kept for reference, and it is "},
+		{rankedRun(20), RankingLocal, "times as fast as sync-mutex. Left out of this answer, being kept to show a bug: epsilon (historical)."},
+		{rankedRun(20), RankingRemote, "times as fast as redsync, the best peer; the highest median is that of lost, which is kept for reference."},
+		{few, RankingLocal, "the rounds are too few to compare it with c, the best kept for reference."},
+	} {
+		if got := answer(c.run, c.chart); !strings.Contains(got, c.want) {
+			t.Errorf("got %q, want it to have %q", got, c.want)
+		}
+	}
+}
+
+// TestRankingScale: a log scale is used only where the rates are more than ten times
+// apart, and the axis says so; on the other one 0 is the left end.
+func TestRankingScale(t *testing.T) {
+	for least, log := range map[float64]bool{3e6: false, 2.1e5: false, 1e5: true, 1e3: true} {
+		run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", least))
+		texts := placedIn(t, run, RankingLocal.Name)
+		said := slices.ContainsFunc(texts, func(p placed) bool {
+			return strings.Contains(p.text, "per second") && strings.Contains(p.text, "log scale")
+		})
+		zero := slices.ContainsFunc(texts, func(p placed) bool { return p.text == "0" })
+		if said != log || zero == log {
+			t.Errorf("2 M/s and %v/s: it says that the scale is logarithmic: %v; it begins at 0: %v", least, said, zero)
+		}
+	}
+}
+
+// TestRankingSizes: one lock or sixty with long names, each has its row, under the
+// head and over the scale.
+func TestRankingSizes(t *testing.T) {
+	for _, n := range []int{1, 60} {
+		var models []synthetic.Model
+		var want []string
+		for i := range n {
+			name := fmt.Sprintf("a-lock-with-a-name-of-its-own-%d", 100+i)
+			models = append(models, synthetic.Fast(name, 2e6-float64(i)*3e4))
+			models[i].Noise = 0
+			want = append(want, name)
+		}
+		texts := placedIn(t, synthetic.Run(1, 3, 2, []int{1, 8}, models...), RankingLocal.Name)
+		if got := namesIn(texts, want...); !slices.Equal(got, want) {
+			t.Errorf("%d locks: the rows are %q", n, got)
+		}
+		from := slices.IndexFunc(texts, func(p placed) bool { return p.text == "p99 wait" })
+		to := slices.IndexFunc(texts, func(p placed) bool { return strings.HasPrefix(p.text, "acquisitions per second") })
+		rows := 0
+		for _, p := range texts[from+1 : to] {
+			if slices.Contains(want, p.text) {
+				rows++
+			}
+		}
+		if rows != n {
+			t.Errorf("%d of %d rows stand between the head and the scale", rows, n)
+		}
+	}
+}
