@@ -200,7 +200,7 @@ func (doc *document) OtherTable() verdictTable { return verdictTable{doc.Columns
 func (doc *document) conclude(gs []*group) {
 	first, others := verdict.Standing(bare(gs))
 	var stable verdict.Stability
-	doc.Verdicts, stable = verdict.Weigh(first, said)
+	doc.Verdicts, stable = verdict.Weigh(first, Lead)
 	doc.Others, _ = verdict.Weigh(others, nil)
 	doc.Columns, doc.Lead, doc.Stable = verdictColumns, lead(doc.Verdicts), stable.String()
 }

@@ -22,7 +22,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
 	first, others := verdict.Standing(verdict.Groups(run))
-	vs, stable := verdict.Weigh(first, said)
+	vs, stable := verdict.Weigh(first, Lead)
 	if len(vs) == 0 {
 		t.gap()
 		t.line("This run has no result that a verdict could rest on.")
