@@ -134,3 +134,15 @@ func (t *textWriter) quality(q quality) {
 		t.item(d)
 	}
 }
+
+// alike lists the locks that were not shown to be slower than that of v, in words.
+func alike(v verdict.Verdict) string {
+	text := strings.Join(v.AsGood, ", ")
+	if len(v.Untold) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "not told apart: " + strings.Join(v.Untold, ", ")
+	}
+	return text
+}
