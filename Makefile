@@ -3,6 +3,7 @@
 GO      ?= go
 BUILD   := build
 REPORT  ?= $(BUILD)/report
+FULL    ?= $(BUILD)/report-full
 CHAOS   ?= $(BUILD)/chaos
 BUDGET  ?= 4m30s
 COUNT   ?= 1
@@ -36,7 +37,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report chaos test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-locktest lint golden graph module clean
+.PHONY: help build report report-full chaos test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-verdict prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +49,11 @@ report: ## install what is missing, measure every lock on real servers, a minute
 	scripts/deps redis zookeeper
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
+
+report-full: ## measure all locks, at every number of workers, in windows of full length (an hour and a half); interrupted, it goes on the next time
+	scripts/deps redis zookeeper curator
+	$(MAKE) --no-print-directory build
+	$(BUILD)/locklab run --locks all,-broken --hardware --chaos --out $(FULL) $(if $(wildcard $(FULL)/manifest.json),--resume)
 
 chaos: ## try every failure scenario on every lock, with real servers (hours), into build/chaos; interrupted, it goes on the next time. TRIES=n
 	scripts/deps redis zookeeper curator
@@ -97,6 +103,10 @@ compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab com
 
 prove-compare: ## 20 comparisons of a build with itself and 20 with a lock slowed by 10 %: ten minutes; TRIES=n
 	scripts/prove-compare
+
+prove-verdict: build ## 10 runs of the default report and 10 beside two busy processes: the same locks and first sentence in 9 of 10? Goes on where it was interrupted; an hour and a half. TRIES=n BUDGET=4m30s KIND=--quiet
+	scripts/deps redis zookeeper
+	BUDGET=$(BUDGET) scripts/prove-verdict $(KIND)
 
 prove-locktest: ## every broken lock must be rejected TRIES times in a row, 20 if not said otherwise: two minutes
 	LOCKLAB_TRIES=$${TRIES:-20} $(GO) test -count=1 -run '^TestBrokenLocalIsRejected$$' ./harness/locktest

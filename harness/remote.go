@@ -18,6 +18,10 @@ type Endpoint struct {
 	// Cluster says that Addrs[0] are nodes of one Redis Cluster.
 	Cluster bool `json:",omitempty"`
 
+	// PIDs are the processes of the servers, in the order of Addrs, if the lab started
+	// them on this machine; nil of others.
+	PIDs []int
+
 	Username string      `json:"-"` // never written to a file
 	Password string      `json:"-"` // never written to a file
 	TLS      *tls.Config `json:"-"` // nil for plain TCP

@@ -113,6 +113,10 @@ type Result struct {
 
 	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
 
+	// Servers is what the window cost the servers of the lock; nil for local locks,
+	// and where it is not known.
+	Servers *ServerCost `json:"servers,omitempty"`
+
 	Noise *Noise `json:"noise,omitempty"` // what disturbed the machine in the window; nil if it was not measured
 
 	// Retries says of each process that was to measure this and gave no result,
@@ -173,6 +177,22 @@ type CPU struct {
 	Voluntary   int64         `json:"voluntary"`   // context switches while waiting
 	Involuntary int64         `json:"involuntary"` // context switches by preemption
 	Allocs      uint64        `json:"allocs"`      // heap objects
+}
+
+// A ServerCost is what a window cost the servers that keep a lock, all of those
+// together that the lock uses. What is nil is not known.
+type ServerCost struct {
+	// CPU is the processor time of the servers in the window, user and system, in
+	// ns, by the clocks of their processes, or where the lab did not start them by
+	// what they say.
+	CPU *time.Duration `json:"cpu,omitempty"`
+
+	// Memory and Connections are by how much the memory that the servers have
+	// allocated, in bytes, and the clients that are connected to them were more
+	// right after the window, while all workers still contended, than before the
+	// lock had its first client.
+	Memory      *int64 `json:"memory,omitempty"`
+	Connections *int64 `json:"connections,omitempty"`
 }
 
 // A Violation is a broken promise. The rates of a Result with

@@ -24,6 +24,8 @@ type axes struct {
 	reads      []int
 	spread     []int
 	gc         []bool
+
+	few bool // for remote locks that are not recommended, fewWorkers are enough
 }
 
 // defaultHold is how long a local lock is held: enough for a few cache misses.
@@ -52,7 +54,7 @@ const defaultLongHold = 10 * time.Microsecond
 
 // defaultCases is cases for the default choice of locks. Unless the user says how
 // many acquisitions only read, locks for readers and writers, and sync-mutex beside
-// them, are measured with most of them reading, at their default contention.
+// them, are measured with most of them reading, where the workers are most.
 // Unless the user says how long a lock is held, the local locks for use, and those
 // that sleep, are also measured with a long hold, where the workers are most.
 func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
@@ -72,7 +74,7 @@ func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.C
 		}
 	}
 	readers := a
-	readers.reads, readers.workers = []int{defaultReads}, or(a.workers, cpus, 8*cpus)
+	readers.reads, readers.workers = []int{defaultReads}, most(or(a.workers, 8*cpus))
 	return append(a.cases(plain, cpus), readers.cases(shared, cpus)...)
 }
 
@@ -82,12 +84,12 @@ func (a axes) longHolds(locks []*harness.Variant, cpus int) []runner.Case {
 		sleeps := v.Family == harness.Blocking && v.Status == harness.Reference
 		return v.Local == nil || v.Traits.ReadWrite || v.Status != harness.Recommended && !sleeps
 	})
-	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, or(a.workers, 8*cpus)
-	if n := len(a.workers); n > 1 {
-		a.workers = a.workers[n-1:]
-	}
+	a.hold, a.workers = []harness.Span{{Mean: defaultLongHold}}, most(or(a.workers, 8*cpus))
 	return a.cases(locks, cpus)
 }
+
+// most returns the greatest of some worker counts.
+func most(workers []int) []int { return []int{slices.Max(workers)} }
 
 // workloads returns every combination of the axes that makes sense for v.
 func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
@@ -97,6 +99,9 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	clients, waits, pins := []int{0}, or(a.wait, harness.WaitAdaptive), or(a.pin, harness.PinNone)
 	if remote {
 		hold, workers = harness.Span{}, remoteWorkers
+		if a.few && v.Status != harness.Recommended {
+			workers = fewWorkers
+		}
 		// Waiting and pinning are about threads; a remote lock waits for the network.
 		clients, waits, pins = or(a.clients, 0), []harness.WaitPolicy{harness.WaitAdaptive}, []harness.Pin{harness.PinNone}
 	}
@@ -167,7 +172,11 @@ func localWorkers(cpus int) (ns []int) {
 
 // remoteWorkers are the worker counts for remote locks, whose contention does
 // not depend on the processors of the client.
-var remoteWorkers = []int{1, 2, 8}
+var remoteWorkers = []int{1, 2, 8, 32, 64}
+
+// fewWorkers are those in the default choice for remote locks that are not recommended:
+// alone, contended, and with the most.
+var fewWorkers = []int{1, 8, 64}
 
 // parseList reads a comma-separated list, each word by parse.
 func parseList[T any](flag, text string, parse func(string) (T, error)) (out []T, err error) {

@@ -25,8 +25,9 @@ var minRounds = stat.MinRounds(0.95)
 // fit chooses rounds and windows so that p takes about so long. What the user
 // gave stays. Else there are as many rounds as fit, from those that p should have
 // to maxRounds; if that is too many, the windows become shorter, down to
-// minWindow, and then the rounds fewer, down to what a verdict takes; if time is left over, the windows become longer, up to maxWindow. Where even the
-// least does not fit, p is the least, and the error says so.
+// minWindow, and then the rounds fewer, down to what a verdict takes; if time is left over, the windows become
+// longer, up to maxWindow. Of a plan of all parts each then has its share of the time:
+// see parts. Where even the least does not fit, p is the least, and the error says so.
 func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 	p.Budget = 0
 	need, _ := verdictRounds(p, o.candidates())
@@ -46,6 +47,9 @@ func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 			o.fitRounds(p, budget, minWindow, least)
 			o.fitWindows(p, budget)
 		}
+	}
+	if _, whole := o.whole(); whole && o.duration == 0 && p.Estimate() <= budget {
+		o.divide(p, budget)
 	}
 	if !o.roundsGiven {
 		p.Budget, p.Least, p.Most = max(1, budget), least, max(maxRounds, p.Rounds)
@@ -80,7 +84,10 @@ func (o runOptions) fitWindows(p *runner.Plan, budget time.Duration) {
 // base returns the window of the local locks of p, from which those of the
 // others follow.
 func (o runOptions) base(p *runner.Plan) time.Duration {
-	c := p.Cases[0]
+	return o.baseOf(p.Cases[0])
+}
+
+func (o runOptions) baseOf(c runner.Case) time.Duration {
 	if c.Lock.Remote != nil && o.duration == 0 {
 		return c.Workload.Window / remoteStretch
 	}
@@ -89,7 +96,15 @@ func (o runOptions) base(p *runner.Plan) time.Duration {
 
 // setWindows gives every case its windows.
 func (o runOptions) setWindows(p *runner.Plan, window time.Duration) {
+	o.setWindowsOf(p, func(runner.Case) bool { return true }, window)
+}
+
+// setWindowsOf gives the cases that has picks their windows.
+func (o runOptions) setWindowsOf(p *runner.Plan, has func(runner.Case) bool, window time.Duration) {
 	for i := range p.Cases {
+		if !has(p.Cases[i]) {
+			continue
+		}
 		w := &p.Cases[i].Workload
 		w.Window = window
 		if p.Cases[i].Lock.Remote != nil && o.duration == 0 {

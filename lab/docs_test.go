@@ -41,6 +41,7 @@ var docRules = []rule{
 	{match: `^locklab report (.*)?--chaos`, why: "it takes a run of failure scenarios; TestGuarantees draws its report"},
 	{match: `^locklab chaos list`},
 	{match: `^locklab chaos`, check: scenariosExist, why: "it takes minutes; TestChaos tries one, and TestScenarios of harness/chaos each"},
+	{match: `^locklab agree( DIR)*$`, why: "its exit status is whether the runs agree; TestAgree asks it"},
 	{match: `^locklab report --require`, why: "it is a mention, without the run that it needs; TestGuarantees uses it"},
 	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},

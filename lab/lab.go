@@ -72,7 +72,7 @@ func (p *Program) status(err error) int {
 		return 0
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, errViolations):
+	case errors.Is(err, errViolations), errors.Is(err, errDisagree):
 		return exitFailed
 	case errors.Is(err, errUnfit):
 		return exitUnfit
@@ -108,7 +108,7 @@ throughput, latency and fairness.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
 	})
-	root.AddCommand(p.listCommand(), p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), exportCommand(), p.hardwareCommand())
+	root.AddCommand(p.listCommand(), p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		root.AddCommand(p.chaosCommand(), p.traceCommand())
 	}

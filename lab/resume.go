@@ -64,6 +64,11 @@ func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
 	}
 	p.Rounds = m.Rounds
 	o.setWindows(p, m.Window)
+	for _, t := range parts {
+		if w, ok := m.Windows[t.name]; ok {
+			o.setWindowsOf(p, t.of(p), w)
+		}
+	}
 	drop(p, func(v *harness.Variant) string { // what was skipped then is skipped now
 		if i := slices.IndexFunc(m.Skipped, func(s resultfile.Skip) bool { return s.Lock == v.Name }); i >= 0 {
 			return m.Skipped[i].Reason

@@ -105,7 +105,7 @@ What --hardware and --chaos add comes on top.`,
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
-	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8)")
+	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice locks that are not recommended 1,8,64)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
 	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
 	f.StringVar(&o.think, "think", "", "time between release and next request (default 0)")
@@ -160,7 +160,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	if err != nil {
 		return err
 	}
-	for _, text := range []string{o.unheeded(plan), doubt(plan, o.candidates())} {
+	for _, text := range []string{o.unheeded(plan), doubt(plan, o.candidates()), o.division(plan)} {
 		if text != "" {
 			fmt.Fprintln(stderr, text)
 		}
@@ -278,7 +278,8 @@ func (o runOptions) plan() (*runner.Plan, error) {
 		return nil, fmt.Errorf("%w: none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", harness.ErrUsage, o.program.Name)
 	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
-	if o.locks == defaultLocks {
+	if few, whole := o.whole(); whole {
+		a.few = few
 		cases = a.defaultCases(locks, runtime.GOMAXPROCS(0))
 	}
 	p := &runner.Plan{Cases: cases, Seed: o.seed,
@@ -293,6 +294,13 @@ func (o runOptions) plan() (*runner.Plan, error) {
 		return p, o.fit(p, o.budget-reportTime)
 	}
 	return p, nil
+}
+
+// whole reports whether the locks are the default choice or all, perhaps but for some:
+// then they are measured under all conditions. The default choice has fewer cases.
+func (o runOptions) whole() (few, whole bool) {
+	first, _, _ := strings.Cut(o.locks, ",")
+	return first == defaultLocks, first == defaultLocks || first == "all"
 }
 
 func (o runOptions) axes() (a axes, err error) {
@@ -335,7 +343,7 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	}
 	m := resultfile.Manifest{
 		Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
-		Rounds: p.Rounds, Cases: len(p.Cases), Flags: o.flags, Window: o.base(p), Started: now, Machine: env,
+		Rounds: p.Rounds, Cases: len(p.Cases), Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
 		Overhead: runner.Calibrate().Overhead(), Versions: versions, Skipped: skipped, Warnings: env.Warnings(),
 	}
 	if err := o.guarantees.terms.apply(&m); err != nil {

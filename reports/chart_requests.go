@@ -22,7 +22,7 @@ var (
 		Name:    "requests-distributed",
 		carries: true,
 		Title:   "How many requests does an acquisition cost as workers are added?",
-		Doc:     lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat.",
+		Doc:     lineDoc + " Counted at the clients, without keep-alives. Herd: an acquisition comes with more than 2.5 notifications. Dashed: where a herd becomes dearer than the queue on the same servers, by more than the 0.1 requests to which such counts repeat; only where the numbers of workers around it, by the intervals of both, lie less than a factor of two apart.",
 		Remote:  true,
 		draw:    drawRequests,
 	}
@@ -169,6 +169,20 @@ type herd struct {
 	workers  []int // with which both were measured
 	at       float64
 	index    int // of crossing
+
+	// It is dearer from somewhere between these numbers of workers on, by the
+	// intervals of both where they were measured.
+	low, high int
+}
+
+// closeFactor is by how much the bounds of a crossing may lie apart for it to be worth
+// a number.
+const closeFactor = 2
+
+// close reports whether the measured points around the crossing are so near that it is
+// worth a number.
+func (h herd) close() bool {
+	return h.index > 0 && h.low > 0 && h.high > 0 && h.high < closeFactor*h.low
 }
 
 // herds returns the herds of g that there is a queue to compare with.
@@ -178,17 +192,19 @@ func (g *group) herds() (out []herd) {
 		if h.queue == nil {
 			continue
 		}
-		var over []float64 // by how many requests it is beyond the count's error above the queue
+		var over, least, greatest []float64 // by how many requests it is beyond the count's error above the queue, and its bounds
 		for _, w := range g.Workers {
 			x, y := s.Cells[w].Summary(metric.Requests), h.queue.Cells[w].Summary(metric.Requests)
 			if x.N > 0 && y.N > 0 {
 				h.workers, over = append(h.workers, w), append(over, x.Median-y.Median-requestsRepeat)
+				least, greatest = append(least, x.Lo-y.Hi-requestsRepeat), append(greatest, x.Hi-y.Lo-requestsRepeat)
 			}
 		}
 		if len(over) == 0 {
 			continue
 		}
 		h.at, h.index = crossing(h.workers, over)
+		h.low, h.high = between(h.workers, h.index, least, greatest)
 		out = append(out, h)
 	}
 	return out
@@ -201,6 +217,9 @@ func (h herd) from() string {
 		return fmt.Sprintf("not up to %d", h.workers[len(h.workers)-1])
 	case 0:
 		return fmt.Sprintf("from %d", h.workers[0])
+	}
+	if !h.close() {
+		return "from " + h.between()
 	}
 	return fmt.Sprintf("from %.1f", h.at)
 }
@@ -215,8 +234,37 @@ func (h herd) String() string {
 	case 0:
 		return fmt.Sprintf("%s from N%[2]s=%[2]s%[3]d on, the least measured.", names, nb, h.workers[0])
 	}
+	if !h.close() {
+		return fmt.Sprintf("%s from a number of workers on that lies %s, too far apart to say where.", names, h.between())
+	}
 	return fmt.Sprintf("%s from about N%[2]s=%[2]s%[3]s on (interpolated between %[4]d and %[5]d).",
 		names, nb, fmt.Sprintf("%.1f", h.at), h.workers[h.index-1], h.workers[h.index])
+}
+
+// between says between which measured numbers the crossing lies.
+func (h herd) between() string {
+	switch {
+	case h.low == 0:
+		return fmt.Sprintf("under %d", h.high)
+	case h.high == 0:
+		return fmt.Sprintf("above %d", h.low)
+	}
+	return fmt.Sprintf("between %d and %d", h.low, h.high)
+}
+
+// between returns the greatest number of workers under a crossing with which the bounds
+// leave no doubt that the herd is not dearer, and the least above it from which on there
+// is none that it is; 0 where there is no such number.
+func between(ws []int, index int, least, greatest []float64) (low, high int) {
+	for i := 0; i < index; i++ {
+		if greatest[i] <= 0 {
+			low = ws[i]
+		}
+	}
+	for i := len(ws) - 1; index > 0 && i >= index && least[i] > 0; i-- {
+		high = ws[i]
+	}
+	return low, high
 }
 
 // drawCrossings marks where herds become dearer than their queues.
@@ -225,7 +273,7 @@ func drawCrossings(herds []herd) drawing {
 		trX, _ := p.Transforms(&c)
 		y := c.Max.Y - 4
 		for _, h := range herds {
-			if h.index <= 0 {
+			if !h.close() {
 				continue
 			}
 			x := trX(h.at)
@@ -259,8 +307,9 @@ func crossing(ws []int, over []float64) (at float64, index int) {
 
 func wireTable(g *group, herds []herd) table {
 	trips := g.inTrips(metric.TurnRoundTrips, metric.HandoverRoundTrips)
+	served := g.known(metric.ServerCPU, metric.ServerMemory, metric.Connections)
 	t := table{head: slices.Concat(titles("lock", "workers", "rounds"), byUnit(metric.Requests), titles("interval"),
-		byUnit(metric.Notifications), titles("interval", "dearer than the queue"), byName(trips...))}
+		byUnit(metric.Notifications), titles("interval", "dearer than the queue"), byUnit(served...), byName(trips...))}
 	for _, s := range g.series {
 		dearer := unknown
 		for _, h := range herds {
@@ -279,7 +328,7 @@ func wireTable(g *group, herds []herd) table {
 				row = append(row, cellText(m, v), interval(v, numfmt.Number))
 			}
 			row = append(row, dearer)
-			for _, m := range trips {
+			for _, m := range slices.Concat(served, trips) {
 				row = append(row, cellText(m, c.Summary(m)))
 			}
 			t.rows = append(t.rows, row)

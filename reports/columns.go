@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness/metric"
@@ -44,6 +45,23 @@ func interval(v stat.Summary, format func(float64) string) string {
 		text += fmt.Sprintf(" (%.0f %%)", 100*v.Confidence)
 	}
 	return text
+}
+
+// known returns those of ms of which some result of g has a figure.
+func (g *group) known(ms ...*metric.Metric) (out []*metric.Metric) {
+	for _, m := range ms {
+		if slices.ContainsFunc(g.series, func(s *series) bool {
+			for _, c := range s.Cells {
+				if c.Summary(m).N > 0 {
+					return true
+				}
+			}
+			return false
+		}) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // inTrips returns the metrics ms, which are in round trips, if g has round trips.

@@ -191,7 +191,7 @@ func (doc *document) AuditHead() []string { return auditHead }
 func (doc *document) conclude(run *resultfile.Run, gs []*group) {
 	first, others := verdict.Standing(bare(gs))
 	var stable verdict.Stability
-	doc.Verdicts, stable = verdict.Weigh(first, said)
+	doc.Verdicts, stable = verdict.Weigh(first, Lead)
 	beside, _ := verdict.Weigh(others, nil)
 	doc.Lead, doc.Stable = lead(doc.Verdicts), stable.String()
 	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -186,24 +187,58 @@ func TestCrossing(t *testing.T) {
 }
 
 // TestHerd draws a queue with three requests and a herd with one more for each
-// worker, which cross between two and four workers.
+// worker, which cross between three and four workers, and what is said of it by how near the
+// measured numbers are.
 func TestHerd(t *testing.T) {
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, harness.KindZooKeeper), Rate: synthetic.Constant(500), Handed: 1}
 	queue.Lock.Traits.FIFO = true
 	herd := queue
 	herd.Lock.Name = "herd"
-	run := synthetic.Run(1, 6, 2, []int{1, 2, 4, 8}, queue, herd)
-	for _, r := range run.Results {
-		n := uint64(r.Workload.Workers)
-		*r.Wire = harness.Counts{Requests: 5 * r.Ops, Notifications: r.Ops}
-		if r.Lock.Name == "herd" {
-			*r.Wire = harness.Counts{Requests: (2 + n) * r.Ops, Notifications: n * r.Ops}
+	measure := func(workers []int, noisy bool) *resultfile.Run {
+		run := synthetic.Run(1, 6, 2, workers, queue, herd)
+		for _, r := range run.Results {
+			n := uint64(r.Workload.Workers)
+			*r.Wire = harness.Counts{Requests: 5 * r.Ops, Notifications: r.Ops}
+			if r.Lock.Name == "herd" {
+				more := uint64(1)
+				if noisy {
+					more = uint64(r.Round % 3)
+				}
+				*r.Wire = harness.Counts{Requests: (1 + n + more) * r.Ops, Notifications: n * r.Ops}
+			}
+		}
+		return run
+	}
+	for _, c := range []struct {
+		workers []int
+		noisy   bool
+		want    string // in the answer
+		cell    string // of the table
+		drawn   bool
+	}{
+		{[]int{1, 2, 3, 4, 8}, false, "from about N = 3.1 on (interpolated between 3 and 4)", "from 3.1 (queue)", true},
+		{[]int{1, 2, 4, 8}, false, "on that lies between 2 and 4,", "from between 2 and 4 (queue)", false},
+		{[]int{1, 2, 8, 32, 64}, false, "on that lies between 2 and 8,", "from between 2 and 8 (queue)", false},
+		{[]int{1, 2, 3, 4, 8}, true, "on that lies between 2 and 8,", "from between 2 and 8 (queue)", false}, // the rounds disagree
+	} {
+		g := groups(measure(c.workers, c.noisy))[0]
+		pic := drawRequests(g)
+		if got := strings.ReplaceAll(pic.answer, nb, " "); !strings.Contains(got, c.want) {
+			t.Errorf("%v workers: the answer %q lacks %q", c.workers, got, c.want)
+		}
+		herds := g.herds()
+		if len(herds) != 1 || herds[0].close() != c.drawn {
+			t.Errorf("%v workers: the crossing is drawn: %v, want %v", c.workers, !c.drawn, c.drawn)
+		}
+		if rows := fmt.Sprint(wireTable(g, herds).rows); !strings.Contains(strings.ReplaceAll(rows, nb, " "), c.cell) {
+			t.Errorf("%v workers: the table lacks %q: %s", c.workers, c.cell, rows)
 		}
 	}
+	run := measure([]int{1, 2, 3, 4, 8}, false)
 	g := groups(run)[0]
 	got := strings.ReplaceAll(drawRequests(g).answer, nb, " ")
 	// 2+N exceeds 5.1 at 3.1.
-	for _, want := range []string{"With 8 workers, queue takes fewest (5 requests", "herd most (10)", "from about N = 3.1 on (interpolated between 2 and 4)", "about ten machines"} {
+	for _, want := range []string{"With 8 workers, queue takes fewest (5 requests", "herd most (10)", "from about N = 3.1 on (interpolated between 3 and 4)", "about ten machines"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the answer %q lacks %q", got, want)
 		}

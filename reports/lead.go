@@ -28,8 +28,8 @@ func lead(vs []verdict.Verdict) (out []fragment) {
 	return out
 }
 
-// said returns lead as text.
-func said(vs []verdict.Verdict) string { return plainLead(lead(vs)) }
+// Lead is what a report says first of vs, verdicts of a run.
+func Lead(vs []verdict.Verdict) string { return plainLead(lead(vs)) }
 
 // sentenceOn says which lock to use in the situations vs, which are of one kind.
 func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {

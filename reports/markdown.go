@@ -108,7 +108,9 @@ func (m *markdown) sheet(s summary) {
 			row = append(row, unknown, unknown, unknown, "**"+inlineText(r.Grade)+"** "+inlineText(r.Reason()))
 		} else {
 			use := "**" + inlineText(r.Use) + "**"
-			if beside := alike(r.Verdict); beside != "" {
+			if beside := alike(r.Verdict); len(r.AsGood) > 0 {
+				use += "<br>" + inlineText("as good: "+beside)
+			} else if beside != "" {
 				use += "<br>" + inlineText(beside)
 			}
 			var costs, marks []string
@@ -362,19 +364,4 @@ func (m *markdown) definitions(g glossary) {
 	}
 	m.table(g.MetricsHead(), rows)
 	m.close()
-}
-
-// alike lists the locks that were not shown to be slower than that of v, in words.
-func alike(v verdict.Verdict) string {
-	text := ""
-	if len(v.AsGood) > 0 {
-		text = "as good: " + strings.Join(v.AsGood, ", ")
-	}
-	if len(v.Untold) > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += "not told apart: " + strings.Join(v.Untold, ", ")
-	}
-	return text
 }

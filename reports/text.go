@@ -23,7 +23,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
 	first, others := verdict.Standing(verdict.Groups(run))
-	vs, stable := verdict.Weigh(first, said)
+	vs, stable := verdict.Weigh(first, Lead)
 	if len(vs) == 0 {
 		t.gap()
 		t.line("This run has no result that a verdict could rest on.")
@@ -139,4 +139,16 @@ func (t *textWriter) quality(q quality) {
 	if n := len(q.Rest()); n > 0 {
 		t.item("The report has " + numfmt.Plural(n, "more kind") + " of warning.")
 	}
+}
+
+// alike lists the locks that were not shown to be slower than that of v, in words.
+func alike(v verdict.Verdict) string {
+	text := strings.Join(v.AsGood, ", ")
+	if len(v.Untold) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "not told apart: " + strings.Join(v.Untold, ", ")
+	}
+	return text
 }

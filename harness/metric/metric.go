@@ -79,7 +79,7 @@ var Suite = []*Metric{
 	Jain, Starved, Unserved, WindowJain, BusyHalf, Spread, MinMax,
 	StreakP50, StreakP99, LWSS, Reacquire, GapP50, GapP99, BypassP99, Bypass,
 	CPU, Switches, Preemptions, Allocs,
-	Requests, Notifications,
+	Requests, Notifications, ServerCPU, ServerMemory, Connections,
 	Overlap,
 }
 

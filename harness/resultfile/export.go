@@ -14,6 +14,7 @@ type Export struct {
 // Exports lists every format.
 var Exports = []*Export{
 	{"csv", "a row for each case and round, for spreadsheets", WriteCSV},
+	{"rates", "the rates of each case by round, a line a case: the least that verdicts need", WriteRates},
 	{"csv-chaos", "a row for each failure scenario and lock", WriteFaultsCSV},
 	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench},
 	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", logKinds[0].write},

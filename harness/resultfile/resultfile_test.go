@@ -34,6 +34,7 @@ func sample() *harness.Result {
 		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
 		CPU:        harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
 		Wire:       &harness.Counts{Requests: 90, Notifications: 4},
+		Servers:    &harness.ServerCost{CPU: new(time.Duration(7)), Memory: new(int64(8)), Connections: new(int64(9))},
 		Noise:      &harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.01, Others: -1, Pressure: 0.2, Throttled: -1, Hot: 1, Migrations: 7, Speed: 0.98},
 		Retries:    []string{"signal: killed"},
 		Violations: []harness.Violation{{Rule: "crash", Detail: "it <said> \"panic\"", Count: 2, Trace: []string{"panic: x", "goroutine 7 [running]:"}}},

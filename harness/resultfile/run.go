@@ -32,6 +32,9 @@ type Manifest struct {
 	Flags  map[string]string `json:"flags,omitempty"`
 	Window time.Duration     `json:"window,omitempty"` // ns
 
+	// Windows are the same by the parts that the time of the run was divided among.
+	Windows map[string]time.Duration `json:"windows,omitempty"` // ns
+
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
 

@@ -49,39 +49,45 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 	}
 	left := 0
 	if d.limit.Ops > 0 {
-		d.open(wire)
+		d.open(ctx, wire)
 		close(d.start)
 		left = d.await(ctx, back, timeout)
-		d.close(wire)
+		d.close(ctx, wire)
 	} else {
 		close(d.start)
 		for d.entered.Load() < int64(len(d.tallies)) && ctx.Err() == nil {
 			time.Sleep(100 * time.Microsecond)
 		}
-		d.open(wire)
+		d.open(ctx, wire)
 		d.opened = d.rig.in.Clock.Now()
 		d.phase.Store(measure)
 		timeout.Reset(d.limit.Window)
 		left = d.await(ctx, back, timeout)
-		d.close(wire)
+		d.close(ctx, wire)
+		if d.rig.servers != nil {
+			d.phase.Store(ramp)
+			d.rig.servers.crowd(ctx)
+		}
 	}
 	d.phase.Store(stop)
 	d.join(back, left)
 }
 
 // open begins the window.
-func (d *drive) open(wire func() harness.Counts) {
+func (d *drive) open(ctx context.Context, wire func() harness.Counts) {
+	d.rig.servers.begin(ctx)
 	d.wire, d.usage = wire(), machine.ProcessUsage()
 	d.allocs = d.heap.objects()
 	d.t0.take(d.control, d.tallies)
 }
 
 // close ends the window.
-func (d *drive) close(wire func() harness.Counts) {
+func (d *drive) close(ctx context.Context, wire func() harness.Counts) {
 	d.t1.take(d.control, d.tallies)
 	d.allocs = d.heap.objects() - d.allocs
 	d.usage = machine.ProcessUsage().Sub(d.usage)
 	d.wire = wire().Sub(d.wire)
+	d.rig.servers.end(ctx)
 }
 
 // timer returns what ends the window, or the patience with workers that have

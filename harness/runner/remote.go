@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -44,17 +45,23 @@ func newRemoteLoop(ctx context.Context, r *Rig) (*remoteLoop, error) {
 }
 
 func (l *remoteLoop) close() error {
-	var errs []error
-	for _, s := range l.sessions {
-		if s != nil {
-			errs = append(errs, s.Close())
+	return errors.Join(closeAll(l.sessions), closeAll(l.remotes))
+}
+
+// closeAll closes those of cs that are set, all at once: each may wait for a server.
+func closeAll[C interface {
+	comparable
+	Close() error
+}](cs []C) error {
+	errs := make([]error, len(cs))
+	var none C
+	var g sync.WaitGroup
+	for i, c := range cs {
+		if c != none {
+			g.Go(func() { errs[i] = c.Close() })
 		}
 	}
-	for _, r := range l.remotes {
-		if r != nil {
-			errs = append(errs, r.Close())
-		}
-	}
+	g.Wait()
 	return errors.Join(errs...)
 }
 

@@ -81,6 +81,8 @@ type Rig struct {
 	undo   func()
 	rate   float64 // acquisitions per ns in the last drive; 0 before the first, or if it saw none
 	dead   bool    // workers are stuck in it
+
+	servers *serverMeter // of the next drive; nil if it has none
 }
 
 // A loop is how a rig's workers use their lock.
@@ -329,6 +331,8 @@ func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, er
 
 // measureHere is Measure with the workers in this process.
 func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
+	servers := newServerMeter(ctx, job)
+	defer servers.close()
 	rig, err := Open(ctx, in, job)
 	if err != nil {
 		return nil, err
@@ -344,12 +348,14 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	}
 	runtime.GC()
 	before := rig.probe(ctx)
+	rig.servers = servers
 	noise := machine.Watch()
 	res, err = rig.Drive(ctx, Limit{Window: job.Workload.Window})
 	if err != nil {
 		return nil, err
 	}
 	seen := noise.Stop()
+	res.Servers = servers.cost()
 	seen.Busy = min(job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
 	res.Noise = &seen
 	res.Warnings = append(res.Warnings, machine.NoiseWarnings(seen)...)

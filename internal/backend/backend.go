@@ -49,6 +49,11 @@ type Kind struct {
 	// are started together are independent, and not one ensemble.
 	alone bool
 
+	// figures and question say what a server of this kind tells of what it uses, and
+	// how it is asked: see Gauge.
+	figures  figures
+	question func(ctx context.Context, at harness.Endpoint, addr string) (questioner, error)
+
 	// owns reports whether it was m, running as process pid, that answered,
 	// and not a stranger that took the port first.
 	owns func(a answer, m member, pid int) bool

@@ -27,6 +27,7 @@ var redis = Kind{
 	command: redisCommand,
 	probe:   probeRedis,
 	alone:   true,
+	figures: redisFigures, question: askRedis,
 	owns: func(a answer, _ member, pid int) bool {
 		return a.identity == strconv.Itoa(pid)
 	},
@@ -120,31 +121,15 @@ func redisCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 // password, and reads the version from INFO. A user's server may forbid INFO:
 // then the version is unknown.
 func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, error) {
-	conn, err := dial(ctx, addr, at.TLS)
+	l, err := openRedis(ctx, at, addr)
 	if err != nil {
 		return answer{}, err
 	}
-	defer conn.Close()
-	r := bufio.NewReader(conn)
-	do := func(args ...string) (string, error) {
-		if _, err := conn.Write(redisRequest(args)); err != nil {
-			return "", err
-		}
-		return readRedisReply(r)
-	}
-	if at.Password != "" {
-		auth := []string{"AUTH", at.Password}
-		if at.Username != "" {
-			auth = []string{"AUTH", at.Username, at.Password}
-		}
-		if _, err := do(auth...); err != nil {
-			return answer{}, err
-		}
-	}
-	if _, err := do("PING"); err != nil {
+	defer l.close()
+	if _, err := l.do("PING"); err != nil {
 		return answer{}, err
 	}
-	info, err := do("INFO", "server")
+	info, err := l.do("INFO", "server")
 	if err != nil && !errors.Is(err, errRedis) {
 		return answer{}, err
 	}
@@ -154,12 +139,7 @@ func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, 
 // redisAnswer reads the text of INFO. Valkey calls itself Redis 7.2.4 for the
 // sake of old clients and tells its own version besides.
 func redisAnswer(info string) answer {
-	fields := make(map[string]string)
-	for line := range strings.Lines(info) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
-	}
+	fields := fieldsOf(info, ":")
 	version := fields["redis_version"]
 	if v := fields["valkey_version"]; v != "" {
 		version = "valkey " + v
@@ -197,7 +177,7 @@ func readRedisReply(r *bufio.Reader) (string, error) {
 	case strings.HasPrefix(text, "-"):
 		return "", fmt.Errorf("%w: %s", errRedis, text[1:])
 	case strings.HasPrefix(text, "$"):
-		const most = 64 << 10 // INFO server is about 600 bytes
+		const most = 64 << 10 // a section of INFO is 600 to 2000 bytes
 		n, err := strconv.Atoi(text[1:])
 		if err != nil || n < 0 || n > most {
 			return "", errors.New("no Redis reply: bad length")

@@ -23,6 +23,13 @@ func (s *Server) Endpoint() harness.Endpoint {
 	for i, list := range s.endpoint.Addrs {
 		at.Addrs[i] = slices.Clone(list)
 	}
+	addrs := 0
+	for _, list := range at.Addrs {
+		addrs += len(list)
+	}
+	if pids := s.PIDs(); len(pids) >= addrs {
+		at.PIDs = pids[:addrs]
+	}
 	if at.TLS != nil {
 		at.TLS = at.TLS.Clone()
 	}

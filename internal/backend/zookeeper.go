@@ -24,6 +24,7 @@ var zooKeeper = Kind{
 	find:    findZooKeeper,
 	command: zooKeeperCommand,
 	probe:   probeZooKeeper,
+	figures: zooKeeperFigures, question: askZooKeeper,
 	owns: func(a answer, m member, _ int) bool {
 		return strings.HasPrefix(a.identity, m.dir+string(filepath.Separator))
 	},

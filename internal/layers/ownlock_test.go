@@ -26,7 +26,7 @@ var ownLock = []struct {
 	{"./mylock run --out before", "./mylock run --locks mine --workers 2 --rounds 2 --duration 5ms --out before", "lock=mine/workers=2"},
 	{"./mylock report before", "", `\bmine\b`},
 	{"./mylock run --out after", "./mylock run --resume --out before", "2 of 2 were measured before"},
-	{"./mylock compare before after", "./mylock compare before before", `(?m)^ *mine +2 .* same$`},
+	{"./mylock compare before after", "./mylock compare before before", `(?m)^ *mine +2 .* as good$`},
 }
 
 // TestOwnLock makes the module of docs/your-own-lock.md, with the files and by the

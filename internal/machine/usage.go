@@ -25,6 +25,12 @@ func ProcessUsage() Usage { return processUsage() }
 // of whichever thread happens to run it.
 func ThreadUsage() (u Usage, ok bool) { return threadUsage() }
 
+// ProcessCPU returns the CPU time that a process of this machine has used since it
+// began, all its threads together, also those that have ended; false if there is no
+// such process, and on systems other than Linux. Of a thread that runs at the moment it
+// may lack what it has used since the last timer tick.
+func ProcessCPU(pid int) (time.Duration, bool) { return processCPU(pid) }
+
 // Sub returns u - v.
 func (u Usage) Sub(v Usage) Usage {
 	return Usage{

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -88,5 +89,34 @@ func TestThreadUsageCountsFaults(t *testing.T) {
 	after, _ := ThreadUsage()
 	if d := after.Sub(before); d.MinorFaults < 1 {
 		t.Errorf("%d fresh bytes cost %+v", len(memory), d)
+	}
+}
+
+// TestProcessCPU: the clock of a process is that of the process that was named.
+func TestProcessCPU(t *testing.T) {
+	begin, ok := ProcessCPU(os.Getpid())
+	if !ok {
+		if runtime.GOOS == "linux" {
+			t.Error("Linux does not tell what a process used")
+		}
+		t.Skipf("%s does not tell what another process used", runtime.GOOS)
+	}
+	const least = 50 * time.Millisecond // of CPU time, so also on a busy machine
+	parent, _ := ProcessCPU(os.Getppid())
+	before := ProcessUsage().CPU()
+	for ProcessUsage().CPU()-before < least {
+		Do(1000)
+	}
+	end, _ := ProcessCPU(os.Getpid())
+	if used := end - begin; used < least {
+		t.Errorf("the clock of this process went on by %v, getrusage by %v", used, least)
+	}
+	if after, _ := ProcessCPU(os.Getppid()); after-parent >= least {
+		t.Errorf("the clock of the parent, which waits, went on by %v", after-parent)
+	}
+	for _, pid := range []int{-1, 0, 1 << 30} {
+		if _, ok := ProcessCPU(pid); ok {
+			t.Errorf("there is a process %d", pid)
+		}
 	}
 }

@@ -17,12 +17,13 @@ func All() []*harness.Variant {
 }
 
 // Defaults are the locks that are measured by default: one for each
-// idea. The others are variations, or serve another purpose.
+// idea. The others are variations, or serve another purpose: the cohorts of zklock and
+// redislock need more workers than clients, and by default each worker is a client.
 var Defaults = []string{
 	"tas", "ttas", "ttas-backoff", "ticket", "twa", "mcs", "clh", "hapax", "reciprocating", "cohort", "fissile",
 	"empty", "sync-mutex", "chan", "semaphore", "futex", "spin-then-park", "mcs-park",
 	"sync-rwmutex", "phase-fair", "bravo", "seqlock",
-	"zk-handoff", "zk-fair", "zk-herd", "zk-cohort",
-	"redis-queue", "redis-reentrant", "redis-poll-5ms", "redis-pubsub", "redis-token", "redis-cohort",
+	"zk-handoff", "zk-fair", "zk-herd",
+	"redis-queue", "redis-reentrant", "redis-poll-5ms", "redis-pubsub", "redis-token",
 	"go-zookeeper-lock", "redsync-1ms", "bsm-redislock-1ms", "rueidislock-majority",
 }

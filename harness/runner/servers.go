@@ -1,0 +1,156 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/machine"
+)
+
+// A serverMeter finds out what a window costs the servers of a lock, over
+// connections of its own, whose requests are in none of the lock's. In the window it
+// asks nothing. Its nil is the meter of a lock without servers, or of servers that do
+// not answer.
+type serverMeter struct {
+	gauge *backend.Gauge
+	pids  []int
+
+	before  backend.Usage // before the lock had a client
+	crowded backend.Usage // after the window, while its workers still contend
+	cpu     time.Duration // in the window; -1 if not known
+}
+
+// newServerMeter returns the meter of the servers that the lock of job uses. It is to
+// be called before the lock has a client.
+func newServerMeter(ctx context.Context, job Job) *serverMeter {
+	if job.Lock.Remote == nil {
+		return nil
+	}
+	lists := min(max(1, job.Lock.Traits.Servers), len(job.At.Addrs))
+	servers := 0
+	for _, list := range job.At.Addrs[:lists] {
+		servers += len(list)
+	}
+	m := &serverMeter{cpu: -1}
+	if len(job.At.PIDs) >= servers {
+		m.pids = job.At.PIDs[:servers]
+	}
+	var err error
+	if m.gauge, err = backend.NewGauge(ctx, job.At, lists); err != nil {
+		return nil
+	}
+	if m.before, err = m.quiet(ctx, int64(servers)); err != nil {
+		m.close()
+		return nil
+	}
+	return m
+}
+
+// The clients of the case before may have left a moment ago, and a server notices that
+// when it comes to it.
+const (
+	quietPause = 2 * time.Millisecond
+	quietTime  = 100 * time.Millisecond
+)
+
+// quiet reads the gauge once, or where the lab started the servers until they have no
+// client but the gauge, whose connections are as many as servers.
+func (m *serverMeter) quiet(ctx context.Context, servers int64) (u backend.Usage, err error) {
+	for begin := time.Now(); ; time.Sleep(quietPause) {
+		u, err = m.gauge.Read(ctx)
+		if err != nil || m.pids == nil || u.Connections <= servers || time.Since(begin) > quietTime {
+			return u, err
+		}
+	}
+}
+
+func (m *serverMeter) close() {
+	if m != nil {
+		m.gauge.Close()
+	}
+}
+
+// used returns the CPU time that the servers have used, -1 if that is not known: by the
+// clocks of their processes, else by what they say.
+func (m *serverMeter) used(ctx context.Context) (sum time.Duration) {
+	for _, pid := range m.pids {
+		t, ok := machine.ProcessCPU(pid)
+		if !ok {
+			sum = -1
+			break
+		}
+		sum += t
+	}
+	if len(m.pids) > 0 && sum >= 0 {
+		return sum
+	}
+	if m.before.CPU < 0 {
+		return -1
+	}
+	u, err := m.gauge.Read(ctx)
+	if err != nil {
+		return -1
+	}
+	return u.CPU
+}
+
+// begin is called right before the window.
+func (m *serverMeter) begin(ctx context.Context) {
+	if m != nil {
+		m.cpu = m.used(ctx)
+	}
+}
+
+// end is called right after it.
+func (m *serverMeter) end(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	if now := m.used(ctx); m.cpu >= 0 && now >= m.cpu {
+		m.cpu = now - m.cpu
+	} else {
+		m.cpu = -1
+	}
+}
+
+// crowd is called after the window, while all workers still contend and nothing is
+// recorded any more.
+func (m *serverMeter) crowd(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	var err error
+	if m.crowded, err = m.gauge.Read(ctx); err != nil {
+		m.crowded = backend.Usage{CPU: -1, Memory: -1, Connections: -1}
+	}
+}
+
+// cost returns what m found out, nil if that is nothing.
+func (m *serverMeter) cost() *harness.ServerCost {
+	if m == nil {
+		return nil
+	}
+	c := &harness.ServerCost{
+		Memory:      grown(m.before.Memory, m.crowded.Memory),
+		Connections: grown(m.before.Connections, m.crowded.Connections),
+	}
+	if m.cpu >= 0 {
+		c.CPU = &m.cpu
+	}
+	if *c == (harness.ServerCost{}) {
+		return nil
+	}
+	return c
+}
+
+// grown returns by how much a figure has, nil if one of the two is not known, or if
+// others have given up more meanwhile than the lock took.
+func grown(before, after int64) *int64 {
+	if before < 0 || after < before {
+		return nil
+	}
+	d := after - before
+	return &d
+}

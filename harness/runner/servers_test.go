@@ -1,0 +1,138 @@
+package runner
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/harness/metric"
+	"locklab/internal/backend"
+	"locklab/internal/machine"
+	redislab "locklab/redislock/lab"
+	zklab "locklab/zklock/lab"
+)
+
+// contended measures the lock of that name with eight workers, on servers of its own.
+func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
+	t.Helper()
+	locks := slices.Concat(redislab.Suite, zklab.Suite)
+	i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no lock %s", name)
+	}
+	r, err := Measure(t.Context(), instruments(), Job{Lock: locks[i], At: at, Key: strings.ReplaceAll(t.Name(), "/", "-") + name,
+		Workload: harness.Workload{Workers: 8, Hold: harness.Span{Mean: 20 * time.Millisecond}, Warmup: 40 * time.Millisecond, Window: 300 * time.Millisecond}})
+	if err != nil || len(r.Violations) > 0 || r.Servers == nil {
+		t.Fatalf("%s: %+v, %v: want what it costs the servers", name, r, err)
+	}
+	return r
+}
+
+// own returns servers that nothing else uses.
+func own(t *testing.T, kind string) harness.Endpoint {
+	t.Helper()
+	locktest.Endpoint(t, kind) // skips where there is none
+	t.Setenv("LOCKLAB_REDIS", "")
+	t.Setenv("LOCKLAB_ZOOKEEPER", "")
+	s, err := backend.Start(t.Context(), kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Endpoint()
+}
+
+// TestServerCost: real servers are charged for what a lock makes them do. While a lock
+// is held for long, waiters that ask again and again cost the server more than those
+// that wait in a queue, and those that wait for a message need a connection more.
+func TestServerCost(t *testing.T) {
+	at := own(t, harness.KindRedis)
+	connections := func(r *harness.Result, want int64) {
+		t.Helper()
+		if v, ok := metric.Connections.Of(r); !ok || v*8 != float64(want) {
+			t.Errorf("%s has %v connections a worker (%v), want %d of 8 workers", r.Lock.Name, v, ok, want)
+		}
+	}
+	cpu := func(r *harness.Result) float64 {
+		t.Helper()
+		v, ok := metric.ServerCPU.Of(r)
+		if !ok {
+			t.Fatalf("%s: what the server used is not known", r.Lock.Name)
+		}
+		return v
+	}
+	poll, queue, subscribe := contended(t, at, "redis-poll-1ms"), contended(t, at, "redis-queue"), contended(t, at, "redis-pubsub")
+	connections(poll, 8)
+	connections(queue, 16)
+	connections(subscribe, 16)
+	if p, q := cpu(poll), cpu(queue); p <= q {
+		t.Errorf("an acquisition by polling costs the server %.0f ns, one by a queue %.0f", p, q)
+	}
+	for _, r := range []*harness.Result{poll, queue, subscribe} {
+		if v, ok := metric.ServerMemory.Of(r); !ok || v <= 0 {
+			t.Errorf("%s: the server's memory grew by %v a worker (%v)", r.Lock.Name, v, ok)
+		}
+	}
+	at.PIDs = nil // as of a user's server: it tells itself
+	if p := cpu(contended(t, at, "redis-poll-1ms")); p <= cpu(queue) {
+		t.Errorf("by INFO an acquisition by polling costs the server %.0f ns", p)
+	}
+	zk := own(t, harness.KindZooKeeper)
+	fair := contended(t, zk, "zk-fair")
+	connections(fair, 8)
+	if cpu(fair) <= 0 || fair.Servers.Memory != nil {
+		t.Errorf("zk-fair costs its server %+v", fair.Servers)
+	}
+	zk.PIDs = nil
+	if fair = contended(t, zk, "zk-fair"); fair.Servers.CPU != nil {
+		t.Errorf("a ZooKeeper server that the lab did not start used %v", *fair.Servers.CPU)
+	}
+	connections(fair, 8)
+}
+
+// TestServerCostOfProcess: what the clock of the server's process says is what the
+// server says itself, but for a timer tick or two; the clock of another process is not.
+func TestServerCostOfProcess(t *testing.T) {
+	at := own(t, harness.KindRedis)
+	const tick = 20 * time.Millisecond
+	apart := func(pid int) time.Duration {
+		g, err := backend.NewGauge(t.Context(), at, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		begin, err := g.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock, ok := machine.ProcessCPU(pid)
+		if !ok {
+			t.Skip("the system does not tell what another process used")
+		}
+		for u := begin; u.CPU-begin.CPU < 5*tick; {
+			if u, err = g.Read(t.Context()); err != nil { // which is work
+				t.Fatal(err)
+			}
+		}
+		after, _ := machine.ProcessCPU(pid)
+		end, err := g.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (after - clock - (end.CPU - begin.CPU)).Abs()
+	}
+	if d := apart(at.PIDs[0]); d > tick {
+		t.Errorf("the clock of the server and INFO are %v apart", d)
+	}
+	if d := apart(os.Getppid()); d <= tick {
+		t.Errorf("the clock of a process that waits passes for the server's: %v apart", d)
+	}
+}

@@ -1,0 +1,229 @@
+package backend
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Usage is what the servers of an endpoint have used so far and hold now, all
+// together. What one of them does not tell is -1.
+type Usage struct {
+	CPU         time.Duration // user and system
+	Memory      int64         // bytes that they have allocated
+	Connections int64         // of clients, that of the question among them
+}
+
+// figures say which names of a server's answer are what: of several their sum counts,
+// and none means that it does not tell.
+type figures struct {
+	cpu         []string // seconds
+	memory      []string // bytes
+	connections []string
+}
+
+// A questioner asks one server for its figures, by name, over a connection of its own.
+type questioner interface {
+	ask(ctx context.Context) (map[string]string, error)
+	close()
+}
+
+// gaugeTime is how long a server has to answer.
+const gaugeTime = 2 * time.Second
+
+// A Gauge asks servers what they use. It belongs to one goroutine. What it asks
+// changes nothing, and touches no name.
+type Gauge struct {
+	kind *Kind
+	all  []questioner
+}
+
+// NewGauge returns a Gauge of the servers in the first lists of at.Addrs, of so many:
+// those of one lock. The caller closes it.
+func NewGauge(ctx context.Context, at harness.Endpoint, lists int) (*Gauge, error) {
+	k, err := lookup(at.Kind)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gauge{kind: k}
+	for _, list := range at.Addrs[:min(lists, len(at.Addrs))] {
+		for _, addr := range list {
+			q, err := k.question(ctx, at, addr)
+			if err != nil {
+				g.Close()
+				return nil, err
+			}
+			g.all = append(g.all, q)
+		}
+	}
+	return g, nil
+}
+
+// Close ends the connections.
+func (g *Gauge) Close() {
+	for _, q := range g.all {
+		q.close()
+	}
+}
+
+// Read asks every server.
+func (g *Gauge) Read(ctx context.Context) (Usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, gaugeTime)
+	defer cancel()
+	var u Usage
+	for _, q := range g.all {
+		fields, err := q.ask(ctx)
+		if err != nil {
+			return Usage{-1, -1, -1}, err
+		}
+		u.CPU = plus(u.CPU, time.Duration(total(fields, g.kind.figures.cpu, float64(time.Second))))
+		u.Memory = plus(u.Memory, total(fields, g.kind.figures.memory, 1))
+		u.Connections = plus(u.Connections, total(fields, g.kind.figures.connections, 1))
+	}
+	return u, nil
+}
+
+// plus returns a + b, or -1 if one of them is not known.
+func plus[N ~int64](a, b N) N {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+// total returns the sum of the named fields in units, or -1 if one is missing.
+func total(fields map[string]string, names []string, unit float64) int64 {
+	sum := 0.0
+	for _, name := range names {
+		x, err := strconv.ParseFloat(fields[name], 64)
+		if err != nil || !(x >= 0) || x > 1e15 {
+			return -1
+		}
+		sum += x * unit
+	}
+	if len(names) == 0 {
+		return -1
+	}
+	return int64(math.Round(sum))
+}
+
+// fieldsOf reads lines of a name and a value with sep between.
+func fieldsOf(text, sep string) map[string]string {
+	fields := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), sep); ok {
+			fields[name] = strings.TrimSpace(value)
+		}
+	}
+	return fields
+}
+
+// redisFigures are fields of INFO (https://redis.io/docs/latest/commands/info/).
+var redisFigures = figures{
+	cpu:         []string{"used_cpu_user", "used_cpu_sys"}, // getrusage(2) of the server
+	memory:      []string{"used_memory"},
+	connections: []string{"connected_clients"},
+}
+
+// redisLine is an open connection to a Redis server.
+type redisLine struct {
+	conn net.Conn
+	r    *bufio.Reader
+}
+
+// openRedis connects and says who asks.
+func openRedis(ctx context.Context, at harness.Endpoint, addr string) (*redisLine, error) {
+	conn, err := dial(ctx, addr, at.TLS)
+	if err != nil {
+		return nil, err
+	}
+	l := &redisLine{conn, bufio.NewReader(conn)}
+	if at.Password != "" {
+		auth := []string{"AUTH", at.Password}
+		if at.Username != "" {
+			auth = []string{"AUTH", at.Username, at.Password}
+		}
+		if _, err := l.do(auth...); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (l *redisLine) do(args ...string) (string, error) {
+	if _, err := l.conn.Write(redisRequest(args)); err != nil {
+		return "", err
+	}
+	return readRedisReply(l.r)
+}
+
+func (l *redisLine) close() { l.conn.Close() }
+
+// ask takes the sections one by one: before Redis 7 INFO takes one at a time, and
+// without one it tells much more.
+func (l *redisLine) ask(ctx context.Context) (map[string]string, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		l.conn.SetDeadline(deadline)
+	}
+	text := ""
+	for _, section := range []string{"cpu", "clients", "memory"} {
+		part, err := l.do("INFO", section)
+		if err != nil {
+			return nil, err
+		}
+		text += part
+	}
+	return fieldsOf(text, ":"), nil
+}
+
+func askRedis(ctx context.Context, at harness.Endpoint, addr string) (questioner, error) {
+	ctx, cancel := context.WithTimeout(ctx, gaugeTime)
+	defer cancel()
+	l, err := openRedis(ctx, at, addr)
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := l.conn.(*boundConn); ok && !b.stop() { // it outlives the context of its beginning
+		l.conn.Close()
+		return nil, context.Cause(ctx)
+	}
+	return l, nil
+}
+
+// zooKeeperFigures are lines of srvr, the one question that a ZooKeeper server
+// answers unless it is told not to. It tells neither its CPU time nor its memory:
+// what mntr says of the latter is the size of the nodes, and not of the heap.
+var zooKeeperFigures = figures{connections: []string{"Connections"}}
+
+// zooKeeperLine asks one server, over a connection for each question, which the
+// server ends.
+type zooKeeperLine struct {
+	at   harness.Endpoint
+	addr string
+}
+
+func (l zooKeeperLine) close() {}
+
+func (l zooKeeperLine) ask(ctx context.Context) (map[string]string, error) {
+	text, err := fourLetters(ctx, l.addr, "srvr")
+	if err != nil {
+		return nil, fmt.Errorf("ZooKeeper does not say what it uses: %w", err)
+	}
+	return fieldsOf(text, ":"), nil
+}
+
+func askZooKeeper(_ context.Context, at harness.Endpoint, addr string) (questioner, error) {
+	if at.TLS != nil {
+		return nil, errors.New("what a ZooKeeper server says of itself is not asked for over TLS")
+	}
+	return zooKeeperLine{at, addr}, nil
+}

@@ -1,0 +1,52 @@
+package lab
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
+)
+
+// TestAgree: runs that choose the same lock agree, also with a few that differ; more
+// than that is an exit status. Of one run its resampled runs are asked.
+func TestAgree(t *testing.T) {
+	made := func(seed uint64, noise, a, b float64) *resultfile.Run {
+		model := func(name string, rate float64) synthetic.Model {
+			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Recommended), Rate: func(int) float64 { return rate }, Noise: noise}
+		}
+		return synthetic.Run(seed, 12, 2, []int{1}, model("a", a), model("b", b))
+	}
+	var alike, split []*resultfile.Run
+	for seed := range uint64(10) {
+		alike = append(alike, made(seed, 0.01, 2e6, 1e6))
+		split = append(split, alike[seed])
+		if seed < 2 {
+			split[seed] = made(seed, 0.01, 1e6, 2e6)
+		}
+	}
+	nine := append([]*resultfile.Run{split[0]}, alike[1:]...)
+	for _, c := range []struct {
+		name string
+		runs []*resultfile.Run
+		want error
+		says string
+	}{
+		{"alike", alike, nil, "a: 10"},
+		{"one differs", nine, nil, "a: 9, b: 1"},
+		{"two differ", split, errDisagree, "a: 8, b: 2  FAILED"},
+		{"one run", alike[:1], nil, "1 of 1  100 %"},
+		{"a row is missing", append([]*resultfile.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
+			Lock: synthetic.Local("a", harness.Blocking, harness.Recommended), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), errDisagree, "1 of 1"},
+	} {
+		var out strings.Builder
+		if err := agree(&out, c.runs, 0.9); !errors.Is(err, c.want) || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: %v, want %v and %q in\n%s", c.name, err, c.want, c.says, out.String())
+		}
+	}
+	if err := agree(new(strings.Builder), []*resultfile.Run{{}}, 0.9); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("an empty run: %v, want a usage error", err)
+	}
+}

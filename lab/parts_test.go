@@ -1,0 +1,115 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// TestPartsInMethodology: the page has a row for each part, and no other.
+func TestPartsInMethodology(t *testing.T) {
+	text, err := os.ReadFile("../docs/methodology.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "| Part | Time | What is in it |\n|---|---|---|\n")
+	if !ok {
+		t.Fatal("docs/methodology.md has no table of the parts")
+	}
+	table, _, _ := strings.Cut(rest, "\n\n")
+	rows := strings.Split(table, "\n")
+	if len(rows) != len(parts) {
+		t.Fatalf("the table has %d rows, want %d:\n%s", len(rows), len(parts), table)
+	}
+	for i, p := range parts {
+		if want := fmt.Sprintf("| %s | %v | ", p.name, p.time); !strings.HasPrefix(rows[i], want) {
+			t.Errorf("row %d is %q, want %q", i, rows[i], want)
+		}
+	}
+}
+
+// TestDivide: every case is in exactly one part, and each part has its share of a
+// budget that suffices for all; of one that does not, none has windows that are too
+// short. A resumed run has the same windows.
+func TestDivide(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	for _, budget := range []time.Duration{4*time.Minute + 30*time.Second, 10 * time.Minute} {
+		o := runOptions{program: program(), locks: defaultLocks, budget: budget}
+		p, err := o.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range p.Cases {
+			in := 0
+			for _, part := range parts {
+				if part.of(p)(c) {
+					in++
+				}
+			}
+			if w := o.baseOf(c); in != 1 || w < minWindow || w > maxWindow {
+				t.Errorf("%s is in %d parts, its window is of %v", c.Name(), in, w)
+			}
+		}
+		for _, part := range parts[:3] {
+			got, want := p.EstimateOf(part.of(p)), share(budget, part, parts[:3])
+			if enough := budget > 5*time.Minute; enough && (got < want*9/10 || got > want*11/10) {
+				t.Errorf("of %v %s takes %v, want %v", budget, part.name, got, want)
+			}
+		}
+		if got := p.Estimate(); got > budget {
+			t.Errorf("a budget of %v gives a run of %v", budget, got)
+		}
+		again := runOptions{program: program(), locks: defaultLocks}
+		q, err := again.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts {
+			if w, ok := o.windows(p)[part.name]; ok {
+				again.setWindowsOf(q, part.of(q), w)
+			}
+		}
+		for i := range p.Cases {
+			if p.Cases[i].Workload != q.Cases[i].Workload {
+				t.Errorf("resumed, %s lasts %v, and not %v", p.Cases[i].Name(), q.Cases[i].Workload.Window, p.Cases[i].Workload.Window)
+			}
+		}
+		t.Logf("%v: %d cases, %d rounds: %s", budget, len(p.Cases), p.Rounds, o.division(p))
+	}
+}
+
+// TestRemoteWorkers: the default choice has a lock for use kept by servers with every
+// number of workers, others with three, and those of all locks with every.
+func TestRemoteWorkers(t *testing.T) {
+	for _, locks := range []string{defaultLocks, "all"} {
+		o := runOptions{program: program(), locks: locks}
+		p, err := o.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		workers := make(map[*harness.Variant][]int)
+		for _, c := range p.Cases {
+			if c.Lock.Traits.Needs != "" && c.Lock.Traits.MaxWorkers == 0 {
+				workers[c.Lock] = append(workers[c.Lock], c.Workload.Workers)
+			}
+		}
+		for v, got := range workers {
+			want := []int{1, 2, 8, 32, 64}
+			if locks == defaultLocks && v.Status != harness.Recommended {
+				want = []int{1, 8, 64}
+			}
+			if !slices.Equal(got, want) && !v.Traits.ReadWrite {
+				t.Errorf("--locks %s: %s with %v workers, want %v", locks, v.Name, got, want)
+			}
+		}
+		if len(workers) == 0 {
+			t.Errorf("--locks %s: none is kept by servers", locks)
+		}
+	}
+}
