@@ -126,6 +126,7 @@ func caseList(ss []*compare.Series) string {
 
 // define fills in the glossary: what the figures of h are.
 func (doc *historyDocument) define(h *compare.History) {
+	doc.Terms = terms
 	for i := range h.Series {
 		if m := h.Series[i].Gate.Metric; !slices.Contains(doc.Metrics, definition{m}) {
 			doc.Metrics = append(doc.Metrics, definition{m})
