@@ -25,7 +25,7 @@ type axes struct {
 	spread     []int
 	gc         []bool
 
-	few bool // for remote locks that are not recommended, fewWorkers are enough
+	few bool // for locks that are not recommended, fewWorkers or fewLocalWorkers are enough
 }
 
 // defaultHold is how long a local lock is held: enough for a few cache misses.
@@ -96,6 +96,9 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	remote := v.Traits.Needs != ""
 	hold := harness.Span{Mean: defaultHold}
 	workers := localWorkers(cpus)
+	if a.few && v.Status != harness.Recommended {
+		workers = fewLocalWorkers(cpus)
+	}
 	clients, waits, pins := []int{0}, or(a.wait, harness.WaitAdaptive), or(a.pin, harness.PinNone)
 	if remote {
 		hold, workers = harness.Span{}, remoteWorkers
@@ -169,6 +172,10 @@ func localWorkers(cpus int) (ns []int) {
 	}
 	return append(ns, cpus, 2*cpus, 4*cpus, 8*cpus)
 }
+
+// fewLocalWorkers returns those in the default choice for local locks that are not
+// recommended: alone, one on each processor, and the most.
+func fewLocalWorkers(cpus int) []int { return slices.Compact([]int{1, cpus, 8 * cpus}) }
 
 // remoteWorkers are the worker counts for remote locks, whose contention does
 // not depend on the processors of the client.

@@ -119,7 +119,7 @@ func TestUsageErrors(t *testing.T) {
 		{"report " + testRun + " --png " + file, "cannot write"},
 		{"export", "one run"},
 		{"export nowhere", "holds no run"},
-		{"export " + testRun + " --format xml", "csv, csv-chaos, bench, hdr-wait, hdr-handover"},
+		{"export " + testRun + " --format xml", "csv, rates, csv-chaos, bench, hdr-wait, hdr-handover"},
 		{"export " + testRun + " -o " + file + "/x", "cannot write"},
 		{"chaos --scenario nosuch", `"nosuch"`},
 		{"chaos --scenario (", "error parsing"},

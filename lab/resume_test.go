@@ -178,7 +178,8 @@ func refusals(t *testing.T, home string) {
 		{"", func(m *resultfile.Manifest) { m.Binary = strings.Repeat("0", 64) }, "another build"},
 		{"", func(m *resultfile.Manifest) { m.Cases = 5 }, "5 cases"},
 		{"", func(m *resultfile.Manifest) { m.Flags["workers"] = "2" }, "which it has measured"},
-		{"", func(m *resultfile.Manifest) { m.Window++ }, "20ms"},
+		{"", func(m *resultfile.Manifest) { m.Windows["local"]++ }, "20ms"},
+		{"", func(m *resultfile.Manifest) { m.Window++; m.Windows = nil }, "20ms"}, // of an earlier version
 		{"", func(m *resultfile.Manifest) { m.Flags = nil }, "does not say how it was planned"},
 	} {
 		var m resultfile.Manifest

@@ -16,8 +16,8 @@ import (
 // take half of them. [Plan.Probe] measures what it costs here and now.
 const (
 	processCost = 40 * time.Millisecond
-	clientCost  = 3 * time.Millisecond  // a case with 64 took 2.8 times as long as one with one, where other programs took most of the machine
-	tripsCost   = 50 * time.Millisecond // the round trips to a server around the window
+	clientCost  = 3 * time.Millisecond  // a case with 64 took 2 to 6 ms longer for each than one with one, by the lock
+	tripsCost   = 25 * time.Millisecond // the round trips to a server around the window
 )
 
 // Estimate returns about how long p takes.
