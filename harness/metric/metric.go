@@ -3,6 +3,7 @@ package metric
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"regexp"
 	"slices"
@@ -46,16 +47,41 @@ type Metric struct {
 // slow rounds. Where the median is no more than such a bound, AtMost of the
 // summary is set, and the median is to be shown as "at most".
 func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
+	return Summarize(func(yield func(Reading) bool) {
+		for _, r := range rs {
+			if !yield(m.Read(r)) {
+				return
+			}
+		}
+	})
+}
+
+// A Reading is what one result says of a metric.
+type Reading struct {
+	Value float64
+	Known bool // the result says something
+	Bound bool // that it is Value at most
+}
+
+// Read returns what r says of m.
+func (m *Metric) Read(r *harness.Result) Reading {
+	if x, ok := m.Of(r); ok || m.AtMost == nil {
+		return Reading{x, ok, false}
+	}
+	x, ok := m.AtMost(r)
+	return Reading{x, ok, ok}
+}
+
+// Summarize is [Metric.Summary] of what was read.
+func Summarize(rs iter.Seq[Reading]) stat.Summary {
 	var xs []float64
 	bound := math.Inf(-1)
-	for _, r := range rs {
-		if x, ok := m.Of(r); ok {
-			xs = append(xs, x)
-		} else if m.AtMost == nil {
-			continue
-		} else if x, ok := m.AtMost(r); ok {
-			xs = append(xs, x)
-			bound = max(bound, x)
+	for r := range rs {
+		if r.Known {
+			xs = append(xs, r.Value)
+		}
+		if r.Bound {
+			bound = max(bound, r.Value)
 		}
 	}
 	s := stat.Summarize(xs)

@@ -36,7 +36,11 @@ type Series struct {
 type Cell struct {
 	Rounds map[int]*harness.Result
 	wait   *harness.Histogram // of all rounds together, once asked for
-	order  []int              // the numbers of the rounds, once asked for
+
+	// known, if not nil, keeps what the rounds say: a resampled cell shares that of its
+	// own, as the index of a thousand slices takes a while.
+	known map[readingOf]metric.Reading
+	order []int // the numbers of the rounds, once asked for
 }
 
 // Groups sorts the results of run into groups: local before remote, and those
@@ -201,13 +205,35 @@ func (c *Cell) Order() []int {
 
 // Summary returns what the rounds of c say about m; N is 0 if they say nothing.
 func (c *Cell) Summary(m *metric.Metric) stat.Summary {
-	var rounds []*harness.Result
-	if c != nil {
-		for _, i := range c.Order() {
-			rounds = append(rounds, c.Rounds[i])
+	return metric.Summarize(func(yield func(metric.Reading) bool) {
+		if c == nil {
+			return
 		}
+		for _, i := range c.Order() {
+			if !yield(c.read(m, c.Rounds[i])) {
+				return
+			}
+		}
+	})
+}
+
+// read returns what r says of m.
+func (c *Cell) read(m *metric.Metric, r *harness.Result) metric.Reading {
+	if c.known == nil {
+		return m.Read(r)
 	}
-	return m.Summary(rounds)
+	k := readingOf{m, r}
+	x, ok := c.known[k]
+	if !ok {
+		x = m.Read(r)
+		c.known[k] = x
+	}
+	return x
+}
+
+type readingOf struct {
+	m *metric.Metric
+	r *harness.Result
 }
 
 // Pairs returns m of the rounds that a and b both have, in order.

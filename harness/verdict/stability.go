@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"locklab/harness"
+	"locklab/harness/metric"
 	"locklab/internal/numfmt"
 )
 
@@ -178,9 +179,13 @@ func (s Situation) resampled(draw []int) Situation {
 	g := *s.g
 	g.Workers, g.Series = []int{s.workers}, nil
 	for _, x := range s.g.At(s.workers) {
-		c := &Cell{Rounds: make(map[int]*harness.Result, len(draw))}
+		of := x.Cells[s.workers]
+		if of.known == nil {
+			of.known = make(map[readingOf]metric.Reading)
+		}
+		c := &Cell{Rounds: make(map[int]*harness.Result, len(draw)), known: of.known}
 		for i, round := range draw {
-			if r := x.Cells[s.workers].Rounds[round]; r != nil {
+			if r := of.Rounds[round]; r != nil {
 				c.Rounds[i] = r
 			}
 		}
