@@ -192,7 +192,7 @@ func (doc *document) conclude(run *resultfile.Run, gs []*group) {
 	first, others := verdict.Standing(bare(gs))
 	var stable verdict.Stability
 	doc.Verdicts, stable = verdict.Weigh(first, Lead)
-	beside, _ := verdict.Weigh(others, nil)
+	beside := verdict.JudgeAll(others) // hundreds, perhaps: how stable they are is not asked
 	doc.Lead, doc.Stable = lead(doc.Verdicts), stable.String()
 	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)
 	doc.Others = newSummary(run, beside, doc.Rounds)
