@@ -16,7 +16,7 @@ import (
 // TestWarningsInOrder: warnings are merged by kind and stand in the order of what they
 // do to the verdict: how many of its results carry them, times how far these are off.
 func TestWarningsInOrder(t *testing.T) {
-	run := synthetic.Run(1, 10, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 }), synthetic.With(synthetic.Fast("b", 5e5), func(m *synthetic.Model) { m.Noise = 0 }))
+	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), func(m *synthetic.Model) { m.Noise = 0 }), synthetic.With(synthetic.Fast("b", 5e5), func(m *synthetic.Model) { m.Noise = 0 }))
 	warn := func(r *harness.Result, kind, text string) {
 		r.Warnings = append(r.Warnings, harness.Warning{Kind: kind, Text: text, Remedy: "mend " + kind})
 	}
@@ -25,11 +25,11 @@ func TestWarningsInOrder(t *testing.T) {
 		if i%10 == 3 {
 			warn(r, "harmless", "a note on some results") // that are hardly off
 		}
-		switch turn := (i/4 + 2*(i%4)) % 5; { // in other rounds of each of the four cases
-		case turn == 0: // a fifth, half its rate
+		switch turn := (i/4 + 2*(i%4)) % 10; { // in other rounds of each of the four cases
+		case turn == 0: // a tenth, half its rate
 			warn(r, "strong", fmt.Sprintf("the host took %d %%", 10+i))
 			r.Ops /= 2
-		case turn == 1: // another fifth, off by a quarter
+		case turn == 1 || turn == 2: // twice as many, off by a quarter
 			warn(r, "weak", fmt.Sprintf("%d throttled", i))
 			r.Ops = r.Ops * 3 / 4
 		}
@@ -50,10 +50,10 @@ func TestWarningsInOrder(t *testing.T) {
 		t.Fatalf("got the kinds %v, want %v", kinds, want)
 	}
 	first := q.Top()[0]
-	if got, want := numfmt.Plain(first.Where), "9 of the 40 results behind the verdict, typically 50 % from the median of their case"; got != want {
+	if got, want := numfmt.Plain(first.Where), "9 of the 80 results behind the verdict, typically 50 % from the median of their case"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if len(first.Variants) != 2 || !strings.HasPrefix(first.Text, "The host took 30 %") { // 10, 16, 23, 29, 30, 36, 43 and 49: the middle one
+	if len(first.Variants) != 2 || !strings.HasPrefix(first.Text, "The host took 50 %") { // 10, 29, 36, 43, 50, 69, 76, 83: the middle one
 		t.Errorf("got %+v, want two wordings of one kind and the typical text first", first.Variants)
 	}
 	if len(q.Top()) != 3 || len(q.Rest()) != 2 || q.RestHead() != "2 more kinds of warning, and 1 other wording" {

@@ -40,6 +40,7 @@ func changes(run *resultfile.Run, v verdict.Verdict) (out []string) {
 		}
 	}
 	add(fairer(v))
+	add(unrivalled(v))
 	add(runnerUp(v))
 	add(more(v))
 	return out
@@ -202,6 +203,14 @@ func fairer(v verdict.Verdict) string {
 		text += ", " + speed(r.Median)
 	}
 	return text
+}
+
+// unrivalled says that the lock of v had no other to be compared with.
+func unrivalled(v verdict.Verdict) string {
+	if v.Grade != verdict.Only {
+		return ""
+	}
+	return "a second lock of its kind (--locks): no other was measured that may be used here"
 }
 
 // runnerUp says by how much the next lock would have to gain on that of v.

@@ -220,10 +220,12 @@ func TestChanges(t *testing.T) {
 		not    string
 	}{
 		{"a rival near", 10, []synthetic.Model{local("a", 1.2e6), local("b", 1e6)}, nil, []string{"b, if it gained 20 %"}, "served alike"},
+		{"a rival near, and one for reference", 10, []synthetic.Model{local("a", 1.2e6), local("r", 1.1e6, lesser), local("b", 1e6)}, nil, []string{"b, if it gained 20 %"}, "r, if"},
 		{"a rival far", 10, []synthetic.Model{local("a", 4e6), local("b", 1e6)}, nil, []string{"speed hardly: the next, b, has 25 % of its rate"}, "gained"},
 		{"a fairer one", 10, []synthetic.Model{local("a", 4e6, skewed), local("b", 1e6)}, nil, []string{"if workers must be served alike: b (Jain 100 %, not", "at 25 % of its rate"}, ""},
 		{"fairer, of those for use", 10, []synthetic.Model{local("a", 4e6, skewed), local("r", 2e6, lesser), local("b", 1e6)}, nil, []string{"served alike: b ("}, "kept for reference"},
 		{"fairer, kept for reference", 10, []synthetic.Model{local("a", 4e6, skewed), local("r", 2e6, lesser)}, nil, []string{"served alike: r (kept for reference) ("}, ""},
+		{"alone", 10, []synthetic.Model{local("a", 1e6)}, nil, []string{"a second lock of its kind"}, "gained"},
 		{"rounds", 3, []synthetic.Model{local("a", 2e6), local("b", 1e6)}, nil, []string{"6 rounds instead of 3 (--rounds 6)"}, "noise"},
 		{"not tested", 10, []synthetic.Model{safe}, nil, []string{"a test of failures (locklab chaos"}, "if you need"},
 		{"tested", 10, []synthetic.Model{safe, quick}, slices.Concat(tried(safe.Lock, nil), tried(quick.Lock, map[harness.Harm]int{harness.TwoHolders: 50})),
