@@ -35,7 +35,7 @@ var (
 const rankingDoc = "The main workload of the verdicts, with the most workers that they judge: the greatest number at which three quarters as many locks were measured as at any other. " +
 	"Order: median of the rounds (distributed: of hand-overs per second). Mark: that median; bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds; a point at its end: it goes on. " +
 	"Star: the lock that the verdict chose; box: the standard library's mutex; triangle: the fastest lock of the family of peers, or, where none was measured, the fastest kept for reference; circle: the others. Ties: the verdict does not tell it from the chosen one. " +
-	"Hue: family; bold name: a lock to use. Field: 5 % on both sides of the median of the verdict's leader. The verdict goes by ratios within the rounds: a mark beside the field may tie, and one in it may not. " +
+	"Hue: family; bold name: a lock to use. Field: the practical margin on both sides of the median of the verdict's leader. The verdict goes by ratios within the rounds: a mark beside the field may tie, and one in it may not. " +
 	"p99 wait: 99 of 100 waits were no longer; ≤: below what the clock tells; –: too few samples."
 
 func drawRanking(g *group) picture {
@@ -140,11 +140,13 @@ func (r *ranking) first() string {
 	switch l := top.s.Lock; {
 	case l.Traits.Permits > 1:
 		why = fmt.Sprintf("lets in %d at once", l.Traits.Permits)
-	case l.Status == harness.Reference && top != r.peer:
+	case l.Status == harness.Reference && top == r.peer:
+		return "" // which the answer has compared
+	case l.Status == harness.Reference:
 		why = "is kept for reference"
-	case r.verdict.Within != "" && !r.verdict.Remote():
+	case l.Family == harness.Spin:
 		why = "is a spin lock"
-	case r.verdict.Within != "":
+	case r.verdict.Within != "" && r.verdict.Remote():
 		why = "was not seen to survive as much"
 	default:
 		return ""

@@ -19,10 +19,11 @@ const (
 	rankNote = vg.Length(10) // a line of a note
 	rankSize = 7.5           // of notes and legends
 	rankName = width / 3     // the widest name
-)
 
-// rankMargin is how far behind the leader a lock may be and count as good as it.
-const rankMargin = 0.05
+	// rankWider is how much wider text may be on a page than it is drawn, where the
+	// reader has another font.
+	rankWider = 1.15
+)
 
 // noteLines returns the notes in lines.
 func (r *ranking) noteLines() (out []string) {
@@ -40,7 +41,8 @@ func (r *ranking) height() vg.Length {
 type rankColumn struct {
 	head string
 	of   func(x *ranked) string
-	wide vg.Length
+	wide vg.Length // with room for a wider font at its right
+	room vg.Length
 }
 
 // columns returns the figures that stand right of the dots, as wide as they need.
@@ -60,7 +62,8 @@ func (r *ranking) columns() []rankColumn {
 		for _, x := range r.rows {
 			out[i].wide = max(out[i].wide, st.Width(out[i].of(x)))
 		}
-		out[i].wide += 12
+		out[i].room = (rankWider - 1) * out[i].wide
+		out[i].wide += out[i].room + 12
 	}
 	return out
 }
@@ -75,9 +78,9 @@ func (r *ranking) draw(c draw.Canvas) {
 	}
 	var tags, names vg.Length
 	for _, x := range r.rows {
-		names = max(names, min(rowName(x.s).Width(x.s.Lock.Name), rankName))
+		names = max(names, min(rankWider*rowName(x.s).Width(x.s.Lock.Name), rankName))
 		if x.tag != "" {
-			tags = max(tags, rankTag(x).Width(x.tag)+16)
+			tags = max(tags, rankWider*rankTag(x).Width(x.tag)+16)
 		}
 	}
 	left := tags + names + 12
@@ -101,7 +104,7 @@ func (r *ranking) draw(c draw.Canvas) {
 	st := typeset(8, muted, draw.XRight, draw.YBottom)
 	for x := b.Max.X + 8; len(columns) > 0; columns = columns[1:] {
 		x += columns[0].wide
-		c.FillText(st, vg.Point{X: x, Y: b.Max.Y + 4}, columns[0].head)
+		c.FillText(st, vg.Point{X: x - columns[0].room, Y: b.Max.Y + 4}, columns[0].head)
 	}
 }
 
@@ -134,7 +137,7 @@ func figures(c draw.Canvas, x *ranked, columns []rankColumn, left, y vg.Length) 
 			st = bold(typeset(8.5, ink, draw.XRight, draw.YCenter))
 		}
 		left += k.wide
-		c.FillText(st, vg.Point{X: left, Y: y + lift}, k.of(x))
+		c.FillText(st, vg.Point{X: left - k.room, Y: y + lift}, k.of(x))
 	}
 }
 
@@ -174,6 +177,7 @@ func (r *ranking) band(c, b draw.Canvas, at func(float64) vg.Length) {
 		return
 	}
 	x += 24 + st.Width(text) + 18
+	margin := r.g.Run.Manifest.PracticalMargin()
 	edge := draw.LineStyle{Color: muted.rgba(), Width: vg.Points(0.7), Dashes: []vg.Length{2, 2}}
 	field := func(x0, y0, x1, y1 vg.Length) {
 		c.FillPolygon(shade.rgba(), rect(x0, y0, x1, y1))
@@ -181,9 +185,9 @@ func (r *ranking) band(c, b draw.Canvas, at func(float64) vg.Length) {
 		c.StrokeLine2(edge, x1, y0, x1, y1)
 	}
 	field(x, y-5, x+18, y+5)
-	c.FillText(st, vg.Point{X: x + 24, Y: y + lift}, fmt.Sprintf("within %s of %s, which leads", numfmt.Percent(100*rankMargin), shorten(st, r.leader.s.Lock.Name, rowsName)))
+	c.FillText(st, vg.Point{X: x + 24, Y: y + lift}, fmt.Sprintf("within %s of %s, which leads", numfmt.Percent(100*margin), shorten(st, r.leader.s.Lock.Name, rowsName)))
 	m := r.leader.rate.Median
-	field(at(m/(1+rankMargin)), b.Min.Y, at(m*(1+rankMargin)), b.Max.Y)
+	field(at(m/(1+margin)), b.Min.Y, at(m*(1+margin)), b.Max.Y)
 }
 
 // dot draws the interval and the median of x in the row at y. An interval that goes
