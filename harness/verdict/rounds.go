@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 
 	"locklab/harness"
@@ -51,6 +52,9 @@ func confidence(level float64) string {
 func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.Candidates) (rounds, locks int) {
 	for n := range contestants(cases, of) {
 		among, _ := levels(n.pool, n.rivals)
+		if n.deciding == 1 { // of a tier of its own
+			among = stat.Level(1)
+		}
 		if need := stat.MinRounds(among); need > rounds || need == rounds && n.pool+n.rivals > locks {
 			rounds, locks = need, n.pool+n.rivals
 		}
@@ -72,17 +76,18 @@ func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload], of resultfil
 	return rounds
 }
 
-// A turnout is how many locks meet in a situation.
-type turnout struct{ pool, rivals int }
+// A turnout is how many locks meet in a situation, and how many of the pool are of the
+// tier that decides it.
+type turnout struct{ pool, rivals, deciding int }
 
 // turnoutOf returns the turnout of so many locks of each status, of any of which one may
 // be used, or else only those meant for use, unless there are none.
 func turnoutOf(counts map[harness.Status]int, any bool) turnout {
 	use, reference := counts[harness.Recommended], counts[harness.Reference]
 	if use == 0 || any {
-		return turnout{use + reference, 0}
+		return turnout{use + reference, 0, use + reference}
 	}
-	return turnout{use, reference}
+	return turnout{use, reference, use}
 }
 
 // contestants yields what each situation that the cases would make compares.
@@ -92,6 +97,7 @@ func contestants(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.
 		load string
 	}
 	counts := make(map[key]map[harness.Status]int)
+	tiered := make(map[key][]int) // locks that may be used, by tier
 	for lock, load := range cases {
 		if k := (key{lock.Traits.Needs, load.Name()}); eligible(lock) {
 			if k.kind != "" {
@@ -101,11 +107,21 @@ func contestants(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.
 				counts[k] = make(map[harness.Status]int)
 			}
 			counts[k][lock.Status]++
+			if tiered[k] == nil {
+				tiered[k] = make([]int, len(tiers))
+			}
+			if i := tierOf(lock); i >= 0 && (lock.Status == harness.Recommended || of == resultfile.CandidatesAll && lock.Status == harness.Reference) {
+				tiered[k][i]++
+			}
 		}
 	}
 	return func(yield func(turnout) bool) {
-		for _, n := range counts {
-			if !yield(turnoutOf(n, of == resultfile.CandidatesAll)) {
+		for k, n := range counts {
+			met := turnoutOf(n, of == resultfile.CandidatesAll)
+			if i := slices.IndexFunc(tiered[k], func(n int) bool { return n > 0 }); i >= 0 {
+				met.deciding = tiered[k][i]
+			}
+			if !yield(met) {
 				return
 			}
 		}

@@ -35,6 +35,15 @@ var tiers = []tier{
 	},
 }
 
+// tierOf returns the index of the tier of l, or -1 if l is kept by servers, whose classes
+// come from what was seen.
+func tierOf(l harness.Lock) int {
+	if l.Traits.Needs != "" {
+		return -1
+	}
+	return slices.IndexFunc(tiers, func(t tier) bool { return t.holds(l) })
+}
+
 // judgeLocal applies the rule to the locks of s of the first tier of which one that may
 // be used was measured, and to all.
 func judgeLocal(s Situation) Verdict {
