@@ -53,7 +53,10 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 	}
 	add(where + " use ")
 	plain := slices.DeleteFunc(slices.Clone(decided), func(v verdict.Verdict) bool { return v.Reading() })
-	if all := uses(plain); len(all) == 1 && len(plain) > 1 {
+	if all := uses(decided); len(all) == 1 && len(decided) > 1 {
+		name(all[0].lock)
+		decided = nil
+	} else if all := uses(plain); len(all) == 1 && len(plain) > 1 {
 		name(all[0].lock) // the rows say the same of every other situation
 		if decided = slices.DeleteFunc(decided, func(v verdict.Verdict) bool { return !v.Reading() }); len(decided) > 0 {
 			add("; ")

@@ -44,6 +44,18 @@ func TestLead(t *testing.T) {
 	}
 }
 
+// TestLeadNamesALockOnce: one lock for all situations, readers too.
+func TestLeadNamesALockOnce(t *testing.T) {
+	run, readers := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.Fast("a", 2e6)), synthetic.Run(4, 10, 2, []int{8}, synthetic.Fast("a", 2e6))
+	for _, r := range readers.Results {
+		r.Workload.Reads = 90
+	}
+	run.Results = append(run.Results, readers.Results...)
+	if text := Lead(verdict.All(run)); text != "Inside one process use a." {
+		t.Errorf("the page begins with %q", text)
+	}
+}
+
 // TestLeadNamesNoBrokenLock: the fastest lock broke a rule.
 func TestLeadNamesNoBrokenLock(t *testing.T) {
 	run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.With(synthetic.Fast("a", 9e6), func(m *synthetic.Model) { m.Breaks = true }), synthetic.Fast("b", 2e6))
