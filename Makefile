@@ -61,12 +61,12 @@ chaos: ## try every failure scenario on every lock, with real servers (hours), i
 	$(BUILD)/locklab chaos $(if $(TRIES),--tries $(TRIES)) --out $(CHAOS) $(if $(wildcard $(CHAOS)/manifest.json),--resume)
 
 # What go vet has said of all packages, go test need not ask again without build tags.
-# The failure scenarios run beside nothing else: they keep many processes busy, and
-# other tests wait for leases of tenths of a second.
+# The failure scenarios keep many processes busy: they run beside tests that wait for
+# no leases, and not beside those that wait for leases of tenths of a second.
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu
 	$(GO) vet ./...
-	$(GO) run ./cmd/testcount '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' '-vet=off ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
+	$(GO) run ./cmd/testcount '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu

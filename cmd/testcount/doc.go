@@ -10,6 +10,8 @@
 //
 //	testcount ./redislock ./zklock + ./reports '-tags purego ./atomics'
 //
+// A "then" separates stages: one begins when all lanes of that before have ended.
+//
 // The exit status is 1 if a test or a build failed.
 //
 // Rank 0. It imports the standard library only.

@@ -48,18 +48,27 @@ func main() {
 		os.Exit(1)
 	}
 	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
-	ok := t.beside(lanes(os.Args[1:]))
+	ok := t.stages(os.Args[1:])
 	t.summary()
 	if len(os.Args) == 1 || !ok || t.failed > 0 {
 		os.Exit(1)
 	}
 }
 
-// lanes splits args at each "+".
-func lanes(args []string) [][]string {
+// stages runs the stages of args one after the other, and reports whether all passed.
+func (t *tally) stages(args []string) bool {
+	ok := true
+	for _, stage := range split(args, "then") {
+		ok = t.beside(split(stage, "+")) && ok
+	}
+	return ok
+}
+
+// split splits args at each sep: "then" keeps stages apart, and "+" the lanes of one.
+func split(args []string, sep string) [][]string {
 	var all [][]string
 	for {
-		i := slices.Index(args, "+")
+		i := slices.Index(args, sep)
 		if i < 0 {
 			return append(all, args)
 		}

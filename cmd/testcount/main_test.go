@@ -55,17 +55,18 @@ func TestBeside(t *testing.T) {
 	}{
 		{"A,B + B,A", 4, 0, 0, true},
 		{"fail + skip", 0, 1, 1, false},
+		{"fail then skip", 0, 1, 1, false}, // the second runs all the same
 	} {
 		var args []string
 		for word := range strings.FieldsFuncSeq(c.args, func(r rune) bool { return r == ' ' || r == ',' }) {
-			if word != "+" {
+			if word != "+" && word != "then" {
 				word = "-count=1 -run ^TestMeet$/^" + word + "$ ."
 			}
 			args = append(args, word)
 		}
 		var out strings.Builder
 		counts := &tally{out: &out, skipped: make(map[string][]string)}
-		ok := counts.beside(lanes(args))
+		ok := counts.stages(args)
 		skipped := len(counts.skipped["for TestBeside"])
 		if top := c.passed + c.skipped; ok != c.ok || counts.passed != c.passed+top || counts.failed != 2*c.failed || skipped != c.skipped {
 			t.Errorf("%s: ok %t, %d passed, %d failed, %d skipped:\n%s", c.args, ok, counts.passed, counts.failed, skipped, out.String())
