@@ -14,10 +14,9 @@ import (
 	"locklab/harness/stat"
 )
 
-// The rates of 27 rounds of the default choice: three runs of 9, as "locklab run --budget"
-// made them in 3 to 4.5 minutes each, on a virtual machine (Intel Xeon, 2.50 GHz, two
-// virtual processors, Linux 6.18, Go 1.26.8) on which other programs ran all the while,
-// load 20 to 40: the busiest that a machine should be. These two commands record another:
+// The rates of 18 rounds of the default choice, windows of 30 ms, as make report measured
+// them on a virtual machine (Intel Xeon, 2.50 GHz, two virtual processors, Linux 6.18, Go
+// 1.26.8) that had nothing else to do. These two commands record another:
 //
 //	locklab run --locks default --budget 4m30s --out DIR
 //	locklab export DIR --format rates | gzip -9n >harness/verdict/testdata/recorded.jsonl.gz
