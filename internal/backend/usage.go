@@ -139,7 +139,7 @@ type redisLine struct {
 	r    *bufio.Reader
 }
 
-// openRedis connects and says who asks.
+// openRedis connects, under a name of its own.
 func openRedis(ctx context.Context, at harness.Endpoint, addr string) (*redisLine, error) {
 	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {
