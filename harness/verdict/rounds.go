@@ -62,9 +62,9 @@ func RoundsFor(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.Ca
 	return rounds, locks
 }
 
-// PlannedRounds returns how many rounds the verdicts on the cases should have:
-// so many that one bad round in ten hides no difference between locks for use,
-// and that locks kept for reference can be told from them.
+// PlannedRounds returns how many rounds the verdicts on the cases should have: so many
+// that a difference between locks for use which all rounds show but a few is found (see
+// [stat.SturdyRounds]), and that locks kept for reference can be told from them.
 func PlannedRounds(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.Candidates) (rounds int) {
 	for n := range contestants(cases, of) {
 		among, aside := levels(n.pool, n.rivals)
