@@ -91,8 +91,9 @@ type Client struct {
 	closed   bool
 	work     sync.WaitGroup // goroutines started by spawn
 
-	seal    seal
-	tickets ticketWatches
+	seal      seal
+	tickets   ticketWatches
+	histories histories
 }
 
 // Dial connects to an ensemble, given as host:port of its servers, and waits
@@ -296,13 +297,16 @@ func transient(err error) bool {
 		errors.Is(err, zk.ErrClosing)
 }
 
-// grant begins l, whose lock was gained in that session, or reports false if
-// the session has ended or may have.
-func (c *Client) grant(l *Lease, session int) bool {
+// grant begins l, whose lock was gained by t, or reports false if the session of t
+// has ended or may have, or if something has happened on which t depends.
+func (c *Client) grant(l *Lease, t *ticket) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := time.Until(c.deadline())
-	if c.closed || c.session != session || left <= 0 {
+	if c.closed || c.session != t.session || left <= 0 {
+		return false
+	}
+	if t.blind && (moment{c.session, c.cuts}) != t.at {
 		return false
 	}
 	l.alive, l.end = context.WithCancelCause(context.Background())
@@ -382,16 +386,5 @@ func (c *Client) keepWatch(path string, wake <-chan zk.Event) {
 	if len(c.watches) > c.sweepAt {
 		maps.DeleteFunc(c.watches, func(_ string, w <-chan zk.Event) bool { return fired(w) })
 		c.sweepAt = 2*len(c.watches) + 16
-	}
-}
-
-// fired reports whether a watch has had its event. It may take the event, but
-// the library closes the channel behind it, which wakes the others.
-func fired(w <-chan zk.Event) bool {
-	select {
-	case <-w:
-		return true
-	default:
-		return false
 	}
 }

@@ -372,7 +372,7 @@ func (h *tenure) release() (held bool, err error) {
 func (h *tenure) handOver() (grant, bool) {
 	k := h.k
 	l := &Lease{c: k.c, path: k.path}
-	if !k.c.grant(l, h.t.session) {
+	if !k.c.grant(l, h.t) {
 		return grant{}, false // the session may be over
 	}
 	k.own(l, h.t, h.token+1, h.passes+1)

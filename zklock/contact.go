@@ -89,7 +89,7 @@ func (c *Client) doContact(p zksession.Proof, now time.Time) time.Duration {
 		}
 		c.renewalFailed(fmt.Errorf("zklock: no server has answered a write for %v", now.Sub(p.Unanswered).Round(time.Millisecond)))
 		return c.impatience()
-	case !p.Committed.IsZero():
+	case !p.Committed.IsZero() && c.isUp: // not of a connection that is lost
 		k.patient, k.told = 0, false
 	}
 	if left := c.contactDue(p, now).Sub(now); left > 0 {

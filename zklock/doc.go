@@ -89,6 +89,7 @@
 // and a client is back when it has tried the servers once more: a second or two
 // later, of which the handshake with a server that hangs takes an eighth of the
 // session timeout, at least half a second, and up to a third if all servers are slow.
+// For the first second after that it is left out while another server may serve.
 // A client that does not come back keeps the others out for longer: the new leader
 // gives every session a whole timeout. So the bound is syncLimit ticks, the
 // election, the session timeout and a tick. An election takes half a second, as a
@@ -116,7 +117,8 @@
 //
 // # Other libraries
 //
-// Tickets are named _c_<unique>-lock-<sequence>. Curator's InterProcessMutex
+// Tickets are named _c_<unique>-lock-<sequence>, or lock-<sequence> if only their client
+// can write to them. Curator's InterProcessMutex
 // and go-zookeeper's zk.Lock can contend for the path of a Mutex, a Reentrant
 // or a Multi, Curator's InterProcessReadWriteLock for that of a RWMutex, and its
 // InterProcessSemaphoreV2 for that of a [SemaphoreV2]. Children with other names

@@ -23,7 +23,7 @@ func GrantAfterExpiry(m *Mutex) (bool, error) {
 		return false, err
 	}
 	m.c.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
-	return m.c.grant(&Lease{}, t.session), nil
+	return m.c.grant(&Lease{}, t), nil
 }
 
 // Line returns how many goroutines wait in memory.

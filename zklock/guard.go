@@ -63,7 +63,7 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 			if v.ticket != nil { // others may wait for the same event
 				ev = v.ticket.take(ev, ok)
 			}
-			if v.gives && v.ticket.gave(c, ev) && !t.disturbed() {
+			if v.gives && t.behind(v.ticket) && v.ticket.gave(c, ev) && !t.disturbed() {
 				return view{head: true, token: t.czxid}, WakeGrant, nil
 			}
 			return view{}, wakeBy(ev), nil
@@ -73,7 +73,7 @@ func (t *ticket) sleep(ctx context.Context, v view) (view, Wake, error) {
 			t.own = nil
 			return view{}, WakeDoubt, nil
 		case <-slow:
-			_, _, own, err := c.conn.GetW(t.path())
+			own, err := c.watchOwn(t.path(), t.czxid)
 			if errors.Is(err, zk.ErrNoNode) {
 				return view{gone: true}, WakeDoubt, nil
 			}
@@ -128,7 +128,7 @@ func (l *Lease) guard(own <-chan zk.Event) {
 	var again pause
 	for l.Err() == nil {
 		if own == nil {
-			_, _, w, err := c.conn.GetW(l.path + "/" + l.node)
+			w, err := c.watchOwn(l.path+"/"+l.node, l.czxid)
 			switch {
 			case l.state.Load() != stateHeld:
 				return

@@ -10,15 +10,17 @@ import (
 // handoffQueue is the protocol of every Mutex: the queue of [recipe.Fair] whose holder hands the lock to the next: the
 // watch event by which a waiter hears of a release is also the lock.
 //
-//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node that holds a marker and that
-//     no other client can write to (its ACL names an identity of this client).
-//  2. List the tickets. The owner of the lowest holds the lock.
-//  3. Watch the data of the next lower ticket. If it is gone go to 2, or hold
+//  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node lock-<number> that holds a marker and
+//     that no other client can write to (its ACL names an identity of this client).
+//  2. If the number before was this client's last holder, the lock is held. Else watch
+//     the data of the ticket with the number before, and go to 5.
+//  3. If it is not there, or not one of these, list the tickets. The owner of the lowest
+//     holds the lock.
+//  4. Watch the data of the next lower ticket. If it is gone go to 3, or hold
 //     the lock if there was no other.
-//  4. The watch fires. NodeDataChanged, where 3 has shown the marker and
-//     version 0 and the connection has not broken since: the lock is held. In
-//     every other case go to 2.
-//  5. To release, one multi writes to the own ticket and deletes it. One that gives
+//  5. The watch fires. NodeDataChanged, where the marker and version 0 were there and
+//     the connection has not broken since: the lock is held. In every other case go to 3.
+//  6. To release, one multi writes to the own ticket and deletes it. One that gives
 //     up waiting deletes it only.
 //
 // The watch fires once, for the write, and the deletion is in the same
@@ -28,9 +30,13 @@ import (
 // no ticket has come between two neighbours. docs/decisions/0006-zk-handoff.md has
 // the argument in full, and models/handoff.pml every interleaving of it.
 //
-// Three requests for acquire and release alone, of which two write; four and one
-// watch event behind others, whatever their number, of which none is between the
-// release and the next holder. Nothing is written but tickets.
+// A ticket has no name of its own then, and numbers begin again with the node of the lock:
+// plain.go and models/plain.pml have what follows from that. Where the next ticket is not
+// where its number says, as where locks of other libraries have the path, 2 is left out.
+//
+// Two requests for acquire and release alone, three where others come and go in between,
+// and three and one watch event behind others, whatever their number, of which none is
+// between the release and the next holder. Nothing is written but tickets.
 //
 // The token is the czxid of the own ticket, which rises in the order of
 // holding. The header of the reply to 1 has it.
@@ -56,8 +62,20 @@ func enterHandoff(t *ticket) (view, error) {
 				return "", err
 			}
 			if t.sealed = sealed != nil; t.sealed {
-				acl, data = sealed, c.tag.data()
+				acl, data = sealed, t.data()
+				t.claim()
+			} else {
+				t.free()
+				t.plain = false
 			}
+		}
+		if t.plain {
+			path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.p.kind, data, zk.FlagEphemeralSequential, acl)
+			if !errors.Is(err, zk.ErrNodeExists) { // numbers have begun again before that one has gone
+				return path, err
+			}
+			t.free()
+			t.unnamed, t.plain = true, false
 		}
 		path, t.czxid, err = c.conn.CreateZxid(t.q.path+"/"+t.unique, data, zk.FlagEphemeralSequential, acl)
 		return path, err
@@ -69,8 +87,11 @@ func lookHandoff(t *ticket) (view, error) {
 	if there, err := t.born(); !there {
 		return view{gone: err == nil}, err
 	}
+	if v, known, err := t.short(); known || err != nil {
+		return v, err
+	}
 	for {
-		names, _, err := c.conn.Children(t.q.path)
+		names, stat, err := c.conn.Children(t.q.path)
 		if errors.Is(err, zk.ErrNoNode) {
 			return view{gone: true}, nil
 		}
@@ -78,10 +99,12 @@ func lookHandoff(t *ticket) (view, error) {
 			return view{}, fmt.Errorf("zklock: list %s: %w", t.q.path, err)
 		}
 		ahead, present := t.ahead(names)
-		if !present {
+		if !present || t.before(stat) {
 			return view{gone: true}, nil
 		}
+		t.blind = false
 		if ahead == "" {
+			t.forecast(false)
 			return view{head: true, token: t.czxid}, nil
 		}
 		w, err := c.watchTicket(t.q.path + "/" + ahead)
@@ -94,9 +117,18 @@ func lookHandoff(t *ticket) (view, error) {
 		if err != nil {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead, err)
 		}
+		if t.session != c.sessions() {
+			return view{gone: true}, nil // the watch is of the next session
+		}
+		own, _ := number(t.node, t.p.kind)
+		t.forecast(t.behind(w) && ahead == plainName(t.p.kind, own-1))
 		return view{wake: w.wake, ticket: w, gives: true}, nil
 	}
 }
+
+// before reports whether the ticket is older than the node of the lock, as a list has
+// shown it, and has gone with the one before: a plain name in the list is another's then.
+func (t *ticket) before(lock *zk.Stat) bool { return uint64(lock.Czxid) > t.czxid }
 
 // countAhead returns how many tickets are ahead of t.
 func (t *ticket) countAhead(names []string) (count int) {
@@ -129,15 +161,22 @@ func (t *ticket) born() (there bool, err error) {
 func removeHandoff(t *ticket) error {
 	c := t.q.c
 	if !t.sealed || t.shared {
-		return c.conn.Delete(t.path(), -1)
+		return t.removeNode()
 	}
 	_, err := c.conn.Multi(
 		&zk.SetDataRequest{Path: t.path(), Version: -1},
 		&zk.DeleteRequest{Path: t.path(), Version: -1},
 	)
-	if errors.Is(err, zk.ErrNoAuth) {
-		c.unseal()
-		return c.conn.Delete(t.path(), -1)
+	switch {
+	case err == nil:
+		c.histories.left(t.key(), true)
+		if n, _ := number(t.node, t.p.kind); t.past != nil {
+			t.past.last = turn{n, t.czxid}
+		}
+	case errors.Is(err, zk.ErrNoAuth): // a plain ticket is another's, unless removeNode finds that it is not
+		if err = t.removeNode(); err == nil {
+			c.unseal()
+		}
 	}
 	return err
 }

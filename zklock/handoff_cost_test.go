@@ -10,17 +10,22 @@ import (
 	"locklab/zklock"
 )
 
-// TestHandoffCost holds what zk-handoff costs behind others to its promise.
+// TestHandoffCost holds what zk-handoff costs behind others to its promise. Two that do
+// nothing else miss each other now and then: by four requests a turn behind another and
+// three alone, they cost 3.9.
 func TestHandoffCost(t *testing.T) {
 	at := endpoint(t)
 	for _, contenders := range []int{2, 8, 50} {
 		requests, notifications, jain := crowd(t, at, contenders, 30)
 		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition; Jain %.4f", contenders, requests, notifications, jain)
 		if contenders == 2 {
-			continue // they miss each other now and then
+			if requests > 3.95 {
+				t.Errorf("2 contenders: %.3f requests an acquisition, want at most 3.95", requests)
+			}
+			continue
 		}
-		if requests > 4.1 || notifications > 1.02 || jain < 0.99 {
-			t.Errorf("%d contenders: %.3f requests and %.3f notifications an acquisition, Jain %.4f, want at most 4.1 and 1, at least 0.99",
+		if requests < 2.95 || requests > 3.05 || notifications > 1.02 || jain < 0.99 {
+			t.Errorf("%d contenders: %.3f requests and %.3f notifications an acquisition, Jain %.4f, want 3 and 1, at least 0.99",
 				contenders, requests, notifications, jain)
 		}
 	}

@@ -134,7 +134,7 @@ func (s *stage) tickets(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			if strings.HasPrefix(name, "_c_") {
+			if strings.HasPrefix(name, "_c_") || strings.HasPrefix(name, "lock-") || strings.HasPrefix(name, "__WRIT__") {
 				all = append(all, name)
 			}
 		}

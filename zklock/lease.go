@@ -21,6 +21,7 @@ type Lease struct {
 	path  string // above its node
 	name  string // path of the lock, if it is another; see [Lease.TokenOf]
 	node  string // its name; "" if there is none to guard
+	czxid uint64 // of the node, 0 if its name is enough
 	token uint64
 	parts []*Lease // of a Multi
 

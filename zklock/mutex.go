@@ -63,10 +63,12 @@ func (m *Mutex) Path() string { return m.path }
 // Lock waits for the lock until ctx ends, in order of arrival. It waits on
 // while the servers cannot be reached; only ctx and Options.Wait bound it.
 //
-// Alone it takes two requests, behind others three and one watch event, which is
-// the lock. Unlock takes one. A client that waits, or holds the lock, for longer
-// than a second, or a third of the session timeout if that is less, causes one
-// request and one event more.
+// Behind others of this kind it takes two requests and one watch event, which is the
+// lock; alone one, or two if another client was there since. Behind other locks on the
+// path, or another goroutine of this client, it takes three. Unlock takes one. A client
+// that waits, or holds the lock, for longer than a second, or a third of the session
+// timeout if that is less, causes one request and one event more. Goroutines of one client
+// that contend are better served by a [Cohort].
 func (m *Mutex) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, false) }
 
 // TryLock takes the lock if it is free and has no waiters. The error wraps

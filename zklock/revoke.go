@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -64,8 +65,9 @@ func (c *Client) Revoke(ctx context.Context, path string) error {
 
 // revoke writes to the ticket at path unless it is sealed. A write to one that
 // this client itself has sealed would be taken for its release. A ticket has its
-// marker from the start and for good, and its name is never used again, so what
-// the read shows still holds when the write is done.
+// marker from the start and for good, and a name with a part of its own is never used
+// again, so what the read shows still holds when the write is done. A plain name may be
+// that of a sealed ticket by then.
 func (c *Client) revoke(path string) error {
 	data, _, err := c.conn.Get(path)
 	if errors.Is(err, zk.ErrNoNode) { // or not here yet
@@ -77,7 +79,7 @@ func (c *Client) revoke(path string) error {
 	if err != nil {
 		return err
 	}
-	if sealedData(data) {
+	if sealedData(data) || isPlain(path[strings.LastIndexByte(path, '/')+1:], fairQueue.kind) {
 		return ErrNotRevocable
 	}
 	_, err = c.conn.Set(path, revokeMark, -1)

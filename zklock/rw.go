@@ -86,7 +86,8 @@ func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(c
 // [handoffQueue]: the watch event of its release is the next one's lock.
 //
 //  1. Make a ticket, an EPHEMERAL_SEQUENTIAL node, that says reader or writer. A
-//     writer's holds a marker, and no other client can write to it.
+//     writer's holds a marker, and no other client can write to it. A writer whose
+//     ticket follows its own last one, or another writer's, goes on as in [handoffQueue].
 //  2. List the tickets. A reader holds the lock if no writer is ahead; a writer
 //     if none is.
 //  3. A reader watches the nearest writer ahead, a writer the nearest ticket of
@@ -111,8 +112,10 @@ func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(c
 // have to look. A writer that reads on by a second ticket, see [RWMutexOwner], must
 // not hand over either, and deletes its ticket.
 //
-// Three requests for acquire and release, alone and among readers only. Behind a
-// writer four and one watch event; a writer behind readers five, and two requests
+// Three requests for acquire and release, alone and among readers only, or two if the
+// writer before was of the same client, and none of an owner. Behind a
+// writer four and one watch event, or three for a writer that is behind writers again and
+// again; a writer behind readers five, and two requests
 // and one event more for each time that the reader it watches leaves before the
 // others.
 //
@@ -139,13 +142,18 @@ func lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
 	if there, err := t.born(); !there {
 		return view{gone: err == nil}, err
 	}
+	if v, known, err := t.short(); known || err != nil {
+		return v, err
+	}
 	for {
-		line, i, _, err := t.line(readKind, writeKind)
-		if i < 0 {
+		line, i, stat, err := t.line(readKind, writeKind)
+		if i < 0 || t.before(stat) {
 			return view{gone: err == nil}, err
 		}
+		t.blind = false
 		k := obstacle(line, i)
 		if k < 0 {
+			t.forecast(false)
 			return view{head: true, token: t.czxid}, nil
 		}
 		t.place = i - held(line)
@@ -156,6 +164,10 @@ func lookRW(t *ticket, obstacle func(line []place, i int) int) (view, error) {
 		if err != nil {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, line[k].name, err)
 		}
+		if t.session != c.sessions() {
+			return view{gone: true}, nil // the watch is of the next session
+		}
+		t.forecast(t.behind(w) && line[k].name == plainName(writeKind, line[i].number-1))
 		return view{wake: w.wake, ticket: w, gives: line[k].kind == writeKind}, nil
 	}
 }

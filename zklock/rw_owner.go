@@ -22,7 +22,11 @@ type RWMutexOwner struct{ w, r *Owner }
 // Owner returns a new owner of m.
 func (m *RWMutex) Owner() *RWMutexOwner {
 	o := &RWMutexOwner{w: &Owner{q: &m.queue}, r: &Owner{q: &m.queue}}
-	o.w.ticket = func() *ticket { return newTicket(&m.queue, m.write) }
+	o.w.ticket = func() *ticket {
+		t := newTicket(&m.queue, m.write)
+		t.unnamed = true // if it reads on it deletes its ticket, which is one request then
+		return t
+	}
 	o.r.ticket = func() *ticket {
 		if n := o.w.share(); n != nil {
 			return newTicket(&m.queue, n.downgrade())

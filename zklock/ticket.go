@@ -19,10 +19,12 @@ type ticket struct {
 	unique  string // start of the node's name, which no other ticket has
 	node    string // the node's name, "" while there is none that we know of
 	session int    // the client's session that owns the node
+	at      moment // before the request that made the node was sent
 	doubt   bool   // a create was not answered: there may be a node without our knowing
 
 	place  int  // how many waiters a look has shown ahead of it, -1 if that is not known
 	queued bool // that it waits has been told
+	try    bool // it does not wait
 
 	// What only some protocols use.
 	sealed bool            // no other client can write to the node
@@ -30,6 +32,13 @@ type ticket struct {
 	own    <-chan zk.Event // a watch on the node, if it is slow
 	waits  time.Time       // since when its event may be the lock
 	shared bool            // another ticket holds the lock by this one, and will go on without it
+
+	// Of tickets that may be plain.
+	past    *history // not nil from before a plain node is made until the owner has left
+	plain   bool     // the node's name has no part of its own
+	unnamed bool     // the node is not to be a plain one
+	blind   bool     // no list has shown the node: all depends on that nothing has happened since at
+	listed  bool     // the queue was listed, or is to be
 }
 
 func newTicket(q *queue, p *protocol) *ticket {
@@ -38,9 +47,10 @@ func newTicket(q *queue, p *protocol) *ticket {
 
 // anew makes t one that has no place yet.
 func (t *ticket) anew() {
-	queued := t.queued
+	t.free()
+	queued, try, unnamed := t.queued, t.try, t.unnamed
 	*t = *newTicket(t.q, t.p)
-	t.queued = queued
+	t.queued, t.try, t.unnamed = queued, try, unnamed
 }
 
 // newUnique returns the start of a ticket's name, after the example of
@@ -63,6 +73,7 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	}
 	t.q.c.waiting(t)
 	defer t.q.c.waited(t)
+	t.try = try
 	var again pause
 	for {
 		l, err := t.attempt(ctx, try)
@@ -116,8 +127,8 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			if err := t.q.c.assure(ctx); err != nil {
 				return nil, err
 			}
-			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, token: v.token, free: t.release}
-			if t.q.c.grant(l, t.session) {
+			l := &Lease{c: t.q.c, path: t.q.path, name: t.q.name, node: t.node, czxid: t.czxid, token: v.token, free: t.release}
+			if t.q.c.grant(l, t) {
 				l.guarded(t.own, t.waits)
 				return l, nil
 			}
@@ -162,12 +173,14 @@ func (t *ticket) create() error {
 // made makes the ticket's node by request, which returns the node's path, and
 // the parents before if they are missing.
 func (t *ticket) made(request func() (string, error)) error {
+	t.at = t.q.c.now()
 	path, err := request()
 	for tries := 0; errors.Is(err, zk.ErrNoNode) && tries < 10; tries++ {
 		// Others may remove an empty parent between the two requests.
 		if err := t.q.makeParents(); err != nil {
 			return err
 		}
+		t.at = t.q.c.now()
 		path, err = request()
 	}
 	if err != nil {
@@ -179,8 +192,14 @@ func (t *ticket) made(request func() (string, error)) error {
 	}
 	// Read after the reply: the node belongs to this session or to one that
 	// is over, and then the next look does not show it. So a look must follow,
-	// whatever the reply may say.
-	t.session = t.q.c.sessions()
+	// whatever the reply may say. Of a plain ticket a look shows no more than a
+	// name: it serves if the session is the one in which it was asked for.
+	session := t.q.c.sessions()
+	if t.plain && (session != t.at.session || t.czxid == 0) {
+		t.doubt = true
+		return errOutdated
+	}
+	t.session = session
 	t.node = path[strings.LastIndexByte(path, '/')+1:]
 	return nil
 }
@@ -188,6 +207,7 @@ func (t *ticket) made(request func() (string, error)) error {
 // find ends the doubt whether a create whose reply was lost took effect.
 func (t *ticket) find() error {
 	c := t.q.c
+	since := c.now()
 	// The connection may be to another server now, which may lag behind.
 	if _, err := c.conn.Sync(t.q.path); err != nil {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
@@ -195,6 +215,14 @@ func (t *ticket) find() error {
 	names, _, err := c.conn.Children(t.q.path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
+	}
+	if t.plain {
+		t.listed = true // what was known before the doubt is of no use
+		if err := t.findPlain(names, since); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return fmt.Errorf("zklock: look for own ticket at %s: %w", t.q.path, err)
+		}
+		t.doubt = false
+		return nil
 	}
 	t.doubt = false
 	for _, name := range names {
@@ -209,7 +237,10 @@ func (t *ticket) find() error {
 // connections until the node is gone, the session that owns it is over or the
 // client is closed. removed is true if the node was there until now.
 func (t *ticket) withdraw() (removed bool, err error) {
-	return t.leave(func(t *ticket) error { return t.q.c.conn.Delete(t.path(), -1) })
+	if t.plain {
+		t.q.c.histories.left(t.key(), false)
+	}
+	return t.leave((*ticket).removeNode)
 }
 
 // release is withdraw for a holder.
@@ -223,6 +254,10 @@ func (t *ticket) release() (held bool, err error) {
 // leave is withdraw by the request remove.
 func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 	c := t.q.c
+	defer func() {
+		t.node = "" // nothing is asked by its name any more
+		t.free()
+	}()
 	var again pause
 	var lostReply bool
 	for refused := 0; ; {
@@ -242,7 +277,7 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 			if err == nil {
 				return true, nil
 			}
-			lostReply = lostReply || transient(err)
+			lostReply = lostReply || transient(err) && !errors.Is(err, errOutdated)
 		}
 		if err == nil {
 			continue // find has ended the doubt

@@ -12,8 +12,9 @@ import (
 // it here for the rest, which only see the channel closed.
 type ticketWatch struct {
 	wake   <-chan zk.Event
-	sealed bool // when the watch was set, only its owner could write to it, nor had it
-	cuts   int  // of the client, before the watch was set
+	sealed bool   // when the watch was set, only its owner could write to it, nor had it
+	czxid  uint64 // of the ticket
+	cuts   int    // of the client, before the watch was set
 
 	taken chan struct{} // closed when event is set
 	event zk.Event
@@ -85,6 +86,7 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	w := &ticketWatch{
 		wake:   wake,
 		sealed: known && stat.Version == 0,
+		czxid:  uint64(stat.Czxid),
 		cuts:   cuts,
 		taken:  make(chan struct{}),
 	}
@@ -102,4 +104,15 @@ func (c *Client) cutsSoFar() int {
 // gave reports whether ev is the release of the ticket by its holder.
 func (w *ticketWatch) gave(c *Client, ev zk.Event) bool {
 	return ev.Type == zk.EventNodeDataChanged && w.sealed && w.cuts == c.cutsSoFar()
+}
+
+// fired reports whether a watch has had its event. It may take the event, but
+// the library closes the channel behind it, which wakes the others.
+func fired(w <-chan zk.Event) bool {
+	select {
+	case <-w:
+		return true
+	default:
+		return false
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -33,6 +34,7 @@ type conn struct {
 	outCount int // frames begun in each direction; the first is the handshake
 	inCount  int
 	dead     time.Time // a handshake must be over by then
+	address  string    // of the server
 	resume   resumption
 
 	greeting time.Time // when the handshake was sent
@@ -56,6 +58,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	// Noted before it is sent: the answer may be read before Write returns.
 	now := time.Now()
 	c.out.pass(p, func(head []byte) { c.wrote(head, now, createPath(p)) })
+	c.owner.bound.check(c, p)
 	n, err := c.resume.write(c.Conn, p)
 	if err != nil && c.outCount > 1 {
 		// The library (v1.0.4) answers a request whose Write fails twice, here
@@ -86,6 +89,9 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.owner.mu.Lock()
 		c.owner.shakes.failed(err)
 		c.owner.mu.Unlock()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.owner.hosts.hangs(c.address)
+		}
 	}
 	return n, err
 }

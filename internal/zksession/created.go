@@ -56,19 +56,25 @@ func (c *creations) done(path string, zxid uint64) {
 	}
 }
 
-// createPath returns the path in a packet that is a create request, "" for any
-// other. The packet is whole, as every Write of the library: CreateRequest is its
-// path, and more, behind its length and the two words of the header.
-func createPath(packet []byte) string {
+// requestPath returns the path in a packet that is a request of that kind, and where it
+// ends; "" for any other. The packet is whole, as every Write of the library: the request
+// is a path, and more, behind its length and the two words of the header.
+func requestPath(packet []byte, kind int32) (path string, end int) {
 	const at = lengthBytes + 8
-	if op, ok := word(packet[min(lengthBytes, len(packet)):], 1); !ok || op != opCreate || len(packet) < at+4 {
-		return ""
+	if op, ok := word(packet[min(lengthBytes, len(packet)):], 1); !ok || op != kind || len(packet) < at+4 {
+		return "", 0
 	}
 	size := binary.BigEndian.Uint32(packet[at:])
 	if path := packet[at+4:]; uint64(size) <= uint64(len(path)) {
-		return string(path[:size])
+		return string(path[:size]), at + 4 + int(size)
 	}
-	return ""
+	return "", 0
+}
+
+// createPath returns the path in a packet that is a create request, "" for any other.
+func createPath(packet []byte) string {
+	path, _ := requestPath(packet, opCreate)
+	return path
 }
 
 // created notes what a reply says of the create that it answers.

@@ -1,6 +1,7 @@
 package zksession
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -40,7 +41,7 @@ func (e *ends) Read([]byte) (int, error) { return 0, e.err }
 // TestHandshakeFails: the connection that fails says whether the server hangs, and one
 // that has been answered says nothing.
 func TestHandshakeFails(t *testing.T) {
-	z := &Conn{counter: new(Counter)}
+	z := &Conn{counter: new(Counter), hosts: new(hosts)}
 	z.timeout.Store(int64(4 * time.Second))
 	for k, step := range []struct {
 		err      error
@@ -54,13 +55,17 @@ func TestHandshakeFails(t *testing.T) {
 		{os.ErrDeadlineExceeded, false, 1},
 		{io.EOF, false, 0},
 	} {
-		c := &conn{Conn: &ends{err: step.err}, owner: z}
+		server := fmt.Sprint("server ", k)
+		c := &conn{Conn: &ends{err: step.err}, owner: z, address: server}
 		if step.answered {
 			c.read(words(0, 4000))
 		}
 		c.Read(make([]byte, 1))
 		if z.shakes.hung != step.want {
 			t.Errorf("step %d: %d have hung, want %d", k, z.shakes.hung, step.want)
+		}
+		if hung := step.err == os.ErrDeadlineExceeded; z.hosts.hung[server] != hung {
+			t.Errorf("step %d: the server is left out: %t, want %t", k, !hung, hung)
 		}
 	}
 }

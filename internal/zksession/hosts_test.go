@@ -37,6 +37,55 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// TestHung: in the first rounds a server that hangs is left out while there is another,
+// and then it is tried again; if all hang, each is tried.
+func TestHung(t *testing.T) {
+	servers := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}
+	for hung := range 4 {
+		h := &hosts{HostProvider: zk.NewDNSHostProvider()}
+		if err := h.Init(servers); err != nil {
+			t.Fatal(err)
+		}
+		for try := range 2 {
+			for _, s := range servers[:hung] {
+				h.hangs(s)
+			}
+			seen := make(map[string]int)
+			rounds := 0
+			for range 40 {
+				server, wait := h.Next()
+				if wait {
+					break
+				}
+				if rounds < shortRounds {
+					seen[server]++
+				}
+				if h.due() > 0 {
+					rounds++
+				}
+			}
+			for i, s := range servers {
+				n, want := seen[s], i >= hung || hung == len(servers)
+				if (n > 0) != want {
+					t.Errorf("%d hang, try %d: server %d was tried %d times in the first rounds, want so: %t", hung, try, i, n, want)
+				}
+			}
+			if rounds != shortRounds {
+				t.Errorf("%d hang, try %d: %d rounds, want %d", hung, try, rounds, shortRounds)
+			}
+			again := make(map[string]bool)
+			for range 2 * len(servers) { // after them
+				server, _ := h.Next()
+				again[server] = true
+			}
+			if len(again) != len(servers) {
+				t.Errorf("%d hang, try %d: %v are tried after the first rounds, want all", hung, try, again)
+			}
+			h.Connected()
+		}
+	}
+}
+
 func TestHandshakeWait(t *testing.T) {
 	for _, c := range []struct {
 		timeout time.Duration

@@ -63,6 +63,7 @@ type Conn struct {
 	shakes  handshakes
 
 	creations creations
+	bound     bindings
 
 	dialing context.Context // ends with Close
 	stop    context.CancelFunc
@@ -178,7 +179,7 @@ func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 			z.mu.Unlock()
 			return nil, err
 		}
-		c := &conn{Conn: raw, owner: z}
+		c := &conn{Conn: raw, owner: z, address: address}
 		z.mu.Lock()
 		c.dead = time.Now().Add(handshakeWait(z.SessionTimeout(), z.shakes.hung))
 		old := z.now

@@ -1,0 +1,62 @@
+package zksession_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/internal/wire/zookeeper"
+	"locklab/internal/zksession"
+)
+
+// TestDeleteOn: a deletion that is bound to a connection is done on that one or not at
+// all, also if the connection ends before the request is sent.
+func TestDeleteOn(t *testing.T) {
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	z, err := zookeeper.Connect(t.Context(), at, zookeeper.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	node, err := z.Create("/locklab-link-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := z.Link()
+	for range 2 { // at once, when the request waits for the next connection, and on that one
+		z.Cut()
+		for z.State() == zk.StateHasSession && z.Link() == old {
+			time.Sleep(time.Millisecond)
+		}
+		if err := z.DeleteOn(old, node); !errors.Is(err, zksession.ErrOtherLink) && !errors.Is(err, zk.ErrConnectionClosed) {
+			t.Errorf("DeleteOn of a connection that has gone = %v", err)
+		}
+	}
+	for { // the connection may break once more
+		err = z.DeleteOn(old, node)
+		if !errors.Is(err, zk.ErrConnectionClosed) {
+			break
+		}
+	}
+	if !errors.Is(err, zksession.ErrOtherLink) {
+		t.Errorf("DeleteOn of a connection that has gone = %v, want ErrOtherLink", err)
+	}
+	if there, _, err := z.Exists(node); !there || err != nil {
+		t.Fatalf("the node is there: %t, %v", there, err)
+	}
+	if err := z.DeleteOn(z.Link(), node); err != nil {
+		t.Errorf("DeleteOn of the connection there is = %v", err)
+	}
+	if there, _, err := z.Exists(node); there || err != nil {
+		t.Errorf("the node is there: %t, %v", there, err)
+	}
+	for _, on := range []zksession.Link{old, z.Link()} {
+		if err := z.DeleteOn(on, node); !errors.Is(err, zk.ErrNoNode) {
+			t.Errorf("DeleteOn of a node that has gone = %v, want ErrNoNode", err)
+		}
+	}
+}

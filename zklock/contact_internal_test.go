@@ -1,0 +1,41 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"locklab/internal/zksession"
+)
+
+// TestFailureToldOnce: while there is no connection a Trace is told once that the session
+// is not confirmed, however often the client looks, though the connection that is gone had
+// an answer; and once more if that happens again after one was there.
+func TestFailureToldOnce(t *testing.T) {
+	var told atomic.Int32
+	l := &Lease{path: "/a", trace: &Trace{RenewalFailed: func(e RenewalFailedInfo) {
+		if !errors.Is(e.Err, errNoConnection) {
+			t.Errorf("told of %v", e.Err)
+		}
+		told.Add(1)
+	}}}
+	l.alive, l.end = context.WithCancelCause(t.Context())
+	c := &Client{conn: new(zksession.Conn), traced: map[*Lease]time.Time{l: {}}}
+	c.contacts.busy = true // so that none is sent
+	now := time.Now()
+	proof := zksession.Proof{Since: now.Add(-time.Second), Committed: now.Add(-time.Second)}
+	for round := range int32(3) {
+		c.isUp = true
+		c.doContact(proof, now)
+		c.isUp = false
+		for range 5 {
+			c.doContact(proof, now)
+		}
+		c.work.Wait()
+		if n := told.Load(); n != round+1 {
+			t.Fatalf("told %d times while the connection was lost %d times", n, round+1)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package zklock
+
+import "testing"
+
+// TestForecast lets the ticket ahead be where its number says, y, or not, and says for
+// each turn whether it is asked for by its name, in capitals.
+func TestForecast(t *testing.T) {
+	for _, test := range []struct{ seen, want string }{
+		{"yyyy", "yYYY"},
+		{"nnnn", "nnnn"},
+		{"ynyn", "yNyn"}, // one that was not paid for: then after two in a row
+		{"ynnyynyyyyy", "yNnyyNyyyyY"},
+		{"yyyynyy", "yYYYNyY"}, // two were saved before it
+	} {
+		var f forecast
+		var got []rune
+		for _, r := range test.seen {
+			byName := f.byName()
+			f.note(r == 'y')
+			if byName {
+				r += 'A' - 'a'
+			}
+			got = append(got, r)
+		}
+		if string(got) != test.want {
+			t.Errorf("%s: asked as in %s, want %s", test.seen, string(got), test.want)
+		}
+	}
+}
+
+// TestForecastCost: whatever comes, what is asked for nothing is hardly more than what is
+// saved.
+func TestForecastCost(t *testing.T) {
+	for _, period := range []string{"yn", "yyn", "yyyn", "ynn", "yyyyynn", "ynyyn", "yyyyn"} {
+		var f forecast
+		balance, least := 0, 0
+		for i := range 10_000 {
+			right := period[i%len(period)] == 'y'
+			switch {
+			case f.byName() && right:
+				balance++
+			case f.byName():
+				balance--
+			}
+			f.note(right)
+			least = min(least, balance)
+		}
+		if least < -10 && balance < 0 {
+			t.Errorf("%s, again and again: %d requests more than with lists", period, -balance)
+		}
+	}
+}

@@ -1,0 +1,393 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"locklab/harness"
+	wirezk "locklab/internal/wire/zookeeper"
+	"locklab/zklock"
+)
+
+// TestPlain runs the tests of tickets without a part of their own in their names, which
+// are those of other tickets when the node of the lock was made again.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	atOnce(t, endpoint(t), []serverTest{
+		{"unlock", plainUnlock},
+		{"unlock in the next session", plainUnlockNextSession},
+		{"guard", plainGuard},
+		{"cancel", plainCancel},
+		{"list", plainList},
+		{"number ahead", plainAhead},
+		{"last turn, watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 3) }},
+		{"last turn, not watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 1) }},
+		{"find", plainFind},
+		{"revoke", plainRevoke},
+		{"two tickets of a client", plainTwo},
+		{"name in use", plainNameInUse},
+		{"unsealed", plainUnsealed},
+	})
+}
+
+// remake deletes everything at path and makes the node again, so that its numbers begin
+// again; the first that are given out are lost.
+func remake(t *testing.T, see *wirezk.Conn, path string, numbers int) {
+	t.Helper()
+	for _, name := range queue(t, see, path) {
+		if err := see.Delete(path+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			t.Fatal(err)
+		}
+	}
+	if err := see.Delete(path, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := see.Create(path, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	spend(t, see, path, numbers)
+}
+
+// spend uses up numbers.
+func spend(t *testing.T, see *wirezk.Conn, path string, numbers int) {
+	t.Helper()
+	for range numbers {
+		node, err := see.Create(path+"/x-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+		if err == nil {
+			err = see.Delete(node, -1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// name returns the name of the ticket of l.
+func name(l *zklock.Lease) string {
+	node := zklock.Node(l)
+	return node[strings.LastIndexByte(node, '/')+1:]
+}
+
+// holds expects that l has its ticket and nothing else is in the queue.
+func holds(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
+	t.Helper()
+	if names := queue(t, see, path); len(names) != 1 || names[0] != name(l) || l.Err() != nil {
+		t.Errorf("the queue is %q, want the ticket of the holder, %s (%v)", names, name(l), l.Err())
+	}
+}
+
+// twins has a holder whose ticket was deleted with the node of the lock, and another
+// with a ticket of the same name.
+func twins(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (see *wirezk.Conn, c *zklock.Client, first, second *zklock.Lease) {
+	t.Helper()
+	see, path := raw(t, at), newPath()
+	c, d := dial(t, at, o), dial(t, at, zklock.ClientOptions{})
+	first = lock(t, c.Mutex(path, zklock.Options{}))
+	remake(t, see, path, 0)
+	second = lock(t, d.Mutex(path, zklock.Options{}))
+	if name(first) != name(second) || !strings.HasPrefix(name(first), "lock-") {
+		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
+	}
+	return see, c, first, second
+}
+
+// parent returns the path of the lock of l.
+func parent(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), "/"+name(l)) }
+
+func plainUnlock(t *testing.T, at harness.Endpoint) {
+	see, c, first, second := twins(t, at, zklock.ClientOptions{})
+	lost(t, first)
+	holds(t, see, parent(second), second)
+	if !zklock.Sealed(c) {
+		t.Error("the client takes the ticket of another for its own that is closed to it")
+	}
+	unlock(t, second)
+}
+
+// plainUnlockNextSession: the release goes out in the session after the ticket's.
+func plainUnlockNextSession(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	zklock.SetMargin(c, -time.Hour)
+	first := lock(t, c.Mutex(path, zklock.Options{}))
+	p.refuse.Store(true)
+	p.cut()
+	queued(t, see, path, 0)
+	remake(t, see, path, 0)
+	second := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	if name(first) != name(second) {
+		t.Fatalf("the test shows nothing: tickets %s and %s", name(first), name(second))
+	}
+	done := make(chan error, 1)
+	go func() { done <- first.Unlock(t.Context()) }()
+	time.Sleep(aWhile / 4) // the release waits for a connection
+	p.refuse.Store(false)
+	if err := <-done; !errors.Is(err, zklock.ErrNotHeld) {
+		t.Errorf("Unlock = %v, want ErrNotHeld", err)
+	}
+	unlock(t, lock(t, c.Mutex(path+"-2", zklock.Options{}))) // all that was to be sent has been
+	holds(t, see, path, second)
+	unlock(t, second)
+}
+
+func plainGuard(t *testing.T, at harness.Endpoint) {
+	see, _, first, second := twins(t, at, zklock.ClientOptions{SessionTimeout: short})
+	if err := told(t, first); !errors.Is(err, zklock.ErrLost) {
+		t.Errorf("Err = %v, want ErrLost", err)
+	}
+	lost(t, first)
+	holds(t, see, parent(second), second)
+	unlock(t, second)
+}
+
+// stuck has a client that waits with ticket 1 and hears nothing of what follows: the
+// queue was deleted and made again, and others have tickets 0 and 1.
+func stuck(t *testing.T, at harness.Endpoint, o zklock.ClientOptions, ctx context.Context) (p *proxy, see *wirezk.Conn, c *zklock.Client, waits <-chan result, head *zklock.Lease, next <-chan result) {
+	t.Helper()
+	p, see = newProxy(t, at), raw(t, at)
+	path := newPath()
+	c = dial(t, p.at, o)
+	d, e := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	lock(t, d.Mutex(path, zklock.Options{}))
+	waits = waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
+	p.silent.Store(true)
+	remake(t, see, path, 0)
+	f := dial(t, at, zklock.ClientOptions{})
+	head = lock(t, f.Mutex(path, zklock.Options{}))
+	next = waiting(t, t.Context(), e.Mutex(path, zklock.Options{}), see, 2)
+	if names := queue(t, see, path); names[0] != "lock-0000000000" || names[1] != "lock-0000000001" {
+		t.Fatalf("the test shows nothing: the queue is %q", names)
+	}
+	return p, see, c, waits, head, next
+}
+
+// plainCancel: a waiter that gives up leaves the ticket of the same name alone.
+func plainCancel(t *testing.T, at harness.Endpoint) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p, see, c, waits, head, next := stuck(t, at, zklock.ClientOptions{}, ctx)
+	cancel()
+	if r := <-waits; !errors.Is(r.err, context.Canceled) {
+		t.Fatalf("Lock = %v, want %v", r.err, context.Canceled)
+	}
+	time.Sleep(aWhile / 4) // its leaving is on the way
+	p.silent.Store(false)
+	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
+	quiet(t, aWhile/4, c)
+	if names := queue(t, see, parent(head)); len(names) != 2 {
+		t.Errorf("the queue is %q, want both tickets of others", names)
+	}
+	unlock(t, head)
+	unlock(t, take(t, next))
+}
+
+// plainList: a waiter that is woken does not take the ticket of the same name for its own.
+func plainList(t *testing.T, at harness.Endpoint) {
+	p, _, _, waits, head, next := stuck(t, at, zklock.ClientOptions{}, t.Context())
+	p.silent.Store(false)
+	empty(t, waits) // it is woken, and its guard comes later
+	unlock(t, head)
+	l := take(t, next)
+	empty(t, waits)
+	unlock(t, l)
+	unlock(t, take(t, waits))
+}
+
+// plainAhead: the ticket with the number before is of another node of the lock.
+func plainAhead(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
+	byName(t, see, m, n)
+	head := lock(t, n)
+	var others [2]*zklock.Mutex
+	for i := range others {
+		others[i] = dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
+	}
+	var second *zklock.Lease
+	var third <-chan result
+	var stalled atomic.Bool
+	zklock.Stall(c, func() {
+		if stalled.Load() {
+			return
+		}
+		defer stalled.Store(true)
+		remake(t, see, path, numberOf(t, head))
+		second = lock(t, others[0])
+		third = waiting(t, t.Context(), others[1], see, 2)
+		if name(second) != name(head) {
+			t.Errorf("the test shows nothing: tickets %s and %s", name(second), name(head))
+		}
+	})
+	waits := behind(t.Context(), m.Lock)
+	eventually(t, "the others are there", func() bool { return stalled.Load() })
+	empty(t, waits) // its guard comes later
+	unlock(t, second)
+	l := take(t, third)
+	empty(t, waits)
+	unlock(t, l)
+	unlock(t, take(t, waits))
+}
+
+// numberOf returns the number of the ticket of l.
+func numberOf(t *testing.T, l *zklock.Lease) (n int) {
+	t.Helper()
+	for _, c := range name(l)[len(name(l))-10:] {
+		n = 10*n + int(c-'0')
+	}
+	return n
+}
+
+// byName lets m wait behind n until it asks for the ticket ahead by its name.
+func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
+	t.Helper()
+	c := zklock.ClientOf(m)
+	for range 5 {
+		head := lock(t, n)
+		var l *zklock.Lease
+		got := cost(func() {
+			next := waiting(t, t.Context(), m, see, 2)
+			unlock(t, head)
+			l = take(t, next)
+			unlock(t, l)
+		}, c)
+		if got == (harness.Counts{Requests: 3, Notifications: 1}) {
+			return
+		}
+	}
+	t.Fatal("the test shows nothing: the ticket ahead is not asked for by its name")
+}
+
+// plainLastTurn: a client whose last ticket had the number before has none of its own
+// before it. If the node of the lock is another, that ticket is another's.
+func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
+	see, path := raw(t, at), newPath()
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(path, zklock.Options{})
+	var l *zklock.Lease
+	for range turns {
+		l = lock(t, m)
+		unlock(t, l)
+	}
+	remake(t, see, path, numberOf(t, l))
+	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	if name(head) != name(l) {
+		t.Fatalf("the test shows nothing: tickets %s and %s", name(head), name(l))
+	}
+	next := waiting(t, t.Context(), m, see, 2)
+	empty(t, next)
+	unlock(t, head)
+	unlock(t, take(t, next))
+}
+
+// plainFind: of several tickets without a part of their own the one whose making was
+// not confirmed is found, and no other.
+func plainFind(t *testing.T, at harness.Endpoint) {
+	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	c := dial(t, p.at, zklock.ClientOptions{})
+	m := c.Mutex(path, zklock.Options{})
+	unlock(t, lock(t, m))
+	head := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}))
+	p.refuse.Store(true)
+	p.swallow.Store(true)
+	waits := behind(t.Context(), m.Lock)
+	if p.swallow.Load() {
+		t.Fatal("the test shows nothing: no reply was lost")
+	}
+	last := waiting(t, t.Context(), dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{}), see, 3)
+	before := queue(t, see, path)
+	p.refuse.Store(false)
+	unlock(t, head)
+	l := take(t, waits)
+	if name(l) != before[1] {
+		t.Errorf("it holds the lock by %s, want %s of %q", name(l), before[1], before)
+	}
+	empty(t, last)
+	unlock(t, l)
+	unlock(t, take(t, last))
+}
+
+// plainRevoke: nothing is written to a ticket whose name may be that of a sealed one by
+// then.
+func plainRevoke(t *testing.T, at harness.Endpoint) {
+	see, c, first, second := twins(t, at, zklock.ClientOptions{})
+	if err := c.Revoke(t.Context(), zklock.Node(first)); !errors.Is(err, zklock.ErrNotRevocable) {
+		t.Errorf("Revoke = %v, want ErrNotRevocable", err)
+	}
+	lost(t, first)
+	holds(t, see, parent(second), second)
+	unlock(t, second)
+	node, err := see.Create(parent(second)+"/lock-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Revoke(t.Context(), node); !errors.Is(err, zklock.ErrNotRevocable) {
+		t.Errorf("Revoke of another's = %v, want ErrNotRevocable", err)
+	}
+	if data, _, err := see.Get(node); err != nil || len(data) != 0 {
+		t.Errorf("%s has %q, %v", node, data, err)
+	}
+	if err := see.Delete(node, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Revoke(t.Context(), node); err != nil {
+		t.Errorf("Revoke of what is gone = %v, want nil", err)
+	}
+}
+
+// plainTwo: a client has one such ticket at a time in a queue, also if it does not know
+// yet that the ticket has gone.
+func plainTwo(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(path, zklock.Options{})
+	first := lock(t, m)
+	remake(t, see, path, 0)
+	second := lock(t, m)
+	if name(first) != "lock-0000000000" || !strings.HasSuffix(name(second), name(first)) || name(second) == name(first) {
+		t.Errorf("tickets %s and %s, want the second with a part of its own", name(first), name(second))
+	}
+	lost(t, first)
+	holds(t, see, path, second)
+	unlock(t, second)
+	third := lock(t, m)
+	if name(third) != "lock-0000000001" {
+		t.Errorf("ticket %s when the others have left, want lock-0000000001", name(third))
+	}
+	unlock(t, third)
+}
+
+// plainNameInUse: the server would give a ticket the name of another node.
+func plainNameInUse(t *testing.T, at harness.Endpoint) {
+	see, path := raw(t, at), newPath()
+	c := dial(t, at, zklock.ClientOptions{})
+	m := c.Mutex(path, zklock.Options{})
+	unlock(t, lock(t, m))
+	if _, err := see.Create(path+"/lock-0000000002", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	l := lock(t, m)
+	if !strings.HasPrefix(name(l), "_c_") || !strings.HasSuffix(name(l), "-lock-0000000002") {
+		t.Errorf("ticket %s, want number 2 and a part of its own", name(l))
+	}
+	unlock(t, l)
+}
+
+// plainUnsealed: a ticket that others can write to has a part of its own in its name.
+func plainUnsealed(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at, zklock.ClientOptions{})
+	zklock.Unseal(c)
+	m := c.Mutex(newPath(), zklock.Options{})
+	for range 3 {
+		l := lock(t, m)
+		if !strings.HasPrefix(name(l), "_c_") {
+			t.Errorf("ticket %s is not sealed", name(l))
+		}
+		unlock(t, l)
+	}
+}
