@@ -1,7 +1,8 @@
 // Package atomics has the operations that local locks are built from:
 //
 //   - [Uint32] and [Uint64] are the words that locks are made of. They inline
-//     to sync/atomic, and add StoreRelease, the cheap store that frees a lock;
+//     to sync/atomic, and add StoreRelease, the cheap store that frees a lock,
+//     and PollWhile, the loop of a waiter;
 //   - [SpinHint] is the pause inside a spin loop, [CacheLinePad] keeps two words
 //     out of one cache line;
 //   - a [Parker] lets a goroutine sleep until another one wakes it, [Yield] and
@@ -14,20 +15,20 @@
 //
 // Locks use the words, not the primitives: the compiler emits the same
 // instructions inline, and a call to assembly costs more than it could save.
-// The one exception is StoreRelease on amd64.
+// The exception is PollWhile, one call for many polls.
 //
 // # Build tags
 //
-// The primitives are in assembly on amd64, arm64, loong64, ppc64le, riscv64 and
-// s390x, the spin hint on amd64, arm64 and riscv64, the cycle counter on amd64
-// and arm64. The tag purego, another compiler than gc and every other
+// The primitives and PollWhile are in assembly on amd64, arm64, loong64, ppc64le,
+// riscv64 and s390x, the spin hint on amd64, arm64 and riscv64, the cycle counter
+// on amd64 and arm64. The tag purego, another compiler than gc and every other
 // architecture leave it out and use sync/atomic and time.
 //
 // The tests of an amd64 machine run the assembly of the others under qemu. That
 // shows that an instruction is encoded and used as meant. It shows nothing about
 // memory order: there the source that a Primitive names must be trusted.
 //
-// Under -race the words are sync/atomic only, because the race detector cannot
+// Under -race the words, PollWhile too, are sync/atomic only, because the race detector cannot
 // see assembly.
 //
 // The tag systematic has a Scheduler do each operation on a word, so that a test

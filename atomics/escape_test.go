@@ -17,6 +17,7 @@ func TestUint32StaysOnTheStack(t *testing.T) {
 		w.Store(1)
 		w.StoreRelease(w.Add(1) + w.Swap(3))
 		w.CompareAndSwap(w.Load(), 0)
+		w.PollWhile(0, 2)
 	}); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
@@ -31,6 +32,7 @@ func TestUint64StaysOnTheStack(t *testing.T) {
 		w.Store(1)
 		w.StoreRelease(w.Add(1) + w.Swap(3))
 		w.CompareAndSwap(w.Load(), 0)
+		w.PollWhile(0, 2)
 	}); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}

@@ -20,6 +20,10 @@ var instructions = []struct{ target, function, must, never string }{
 	{"amd64", "movStore32.abi0", `MOVL CX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64", "movStore64.abi0", `MOVQ CX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64", "pause.abi0", `PAUSE`, ``},
+	// The loops of PollWhile, whole: a load, a hint and the way back to the load,
+	// which is in the encoding of the branch.
+	{"amd64", "pollWhile32.abi0", `(?s) 8b0b MOVL 0\(BX\), CX .* 39c1 CMPL .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f4 JNE `, `LOCK|XCHG|CALL`},
+	{"amd64", "pollWhile64.abi0", `(?s) 488b0b MOVQ 0\(BX\), CX .* 4839c1 CMPQ .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f2 JNE `, `LOCK|XCHG|CALL`},
 	{"amd64", "ticks.abi0", `(?s)RDTSC.*SHLQ \$0x20, DX.*ORQ DX, AX`, ``},
 	{"amd64", "compareAndSwap", `LOCK CMPXCHGL `, ``}, // CASName
 	{"amd64", "(*Uint32).Store", `XCHGL `, ``},
@@ -41,6 +45,8 @@ var instructions = []struct{ target, function, must, never string }{
 	{"arm64", "stlr32.abi0", `STLRW `, ``},
 	{"arm64", "stlr64.abi0", `STLR `, ``},
 	{"arm64", "pause.abi0", `ISB `, ``},
+	{"arm64", "pollWhile32.abi0", `(?s)LDARW \(R0\), R3 .*BNE 4\(PC\) .*ISB .*SUBW \$1, R2, R2 .*CBNZW R2, -5\(PC\)`, ``},
+	{"arm64", "pollWhile64.abi0", `(?s)LDAR \(R0\), R3 .*BNE 4\(PC\) .*ISB .*SUBW \$1, R2, R2 .*CBNZW R2, -5\(PC\)`, ``},
 	{"arm64", "ticks.abi0", `(?s)ISB .*d53be040`, ``}, // MRS CNTVCT_EL0, R0
 	{"arm64", "cntfrq.abi0", `d53be000`, ``},          // MRS CNTFRQ_EL0, R0
 	// go tool objdump knows no instruction of FEAT_LSE. With the registers of
@@ -67,6 +73,8 @@ var instructions = []struct{ target, function, must, never string }{
 	{"riscv64", "fenceStore32.abi0", `(?s)0310000f FENCE.*MOVW X12, \(X10\)`, ``},
 	{"riscv64", "fenceStore64.abi0", `(?s)0310000f FENCE.*MOV X12, \(X10\)`, ``},
 	{"riscv64", "pause.abi0", `0100000f `, ``},
+	{"riscv64", "pollWhile32.abi0", `(?s)MOVW \(X10\), X12 .* 00b61763 BNE .* 0100000f .* fd16 ADDI .* fe069ae3 BNEZ .* 0230000f FENCE .*MOVW X12`, ``},
+	{"riscv64", "pollWhile64.abi0", `(?s)MOV \(X10\), X12 .* 00b61763 BNE .* 0100000f .* fd16 ADDI .* fe069ae3 BNEZ .* 0230000f FENCE .*MOV X12`, ``},
 	{"riscv64", "compareAndSwap", `(?s)LRW .*SCW `, ``}, // CASName
 
 	// And here it is the hint of DBAR: 0x10 full, 0x14 acquire, 0x12 release.
@@ -82,6 +90,8 @@ var instructions = []struct{ target, function, must, never string }{
 	{"loong64", "loadDbar64.abi0", `(?s)MOVV 0\(R4\), R6.*38720014 DBAR.*MOVV R6`, ``},
 	{"loong64", "dbarStore32.abi0", `(?s)38720012 DBAR.*MOVW R6, 0\(R4\)`, ``},
 	{"loong64", "dbarStore64.abi0", `(?s)38720012 DBAR.*MOVV R6, 0\(R4\)`, ``},
+	{"loong64", "pollWhile32.abi0", `(?s)MOVW 0\(R4\), R6 .* 5c001cc5 BNE .* 47fffd1f BNE .* 02fffce7 ADDV .* 47ffe4ff BNE .* 38720014 DBAR .*MOVW R6`, ``},
+	{"loong64", "pollWhile64.abi0", `(?s)MOVV 0\(R4\), R6 .* 5c001cc5 BNE .* 47fffd1f BNE .* 02fffce7 ADDV .* 47ffe4ff BNE .* 38720014 DBAR .*MOVV R6`, ``},
 	{"loong64", "compareAndSwap", `(?s)AMCASDBW .*LL .*SC `, ``}, // CASName, for both kinds of CPU
 
 	{"ppc64le", "larxCAS32.abi0", `(?s)LWSYNC.*LWAR .*STWCCC .*BNE .*LWSYNC`, ``},
@@ -94,8 +104,13 @@ var instructions = []struct{ target, function, must, never string }{
 	{"ppc64le", "loadIsync64.abi0", `(?s)MOVD 0\(R3\),R5.*CMP R5,R5,CR7.*BNE CR7,.*ISYNC`, ``},
 	{"ppc64le", "lwsyncStore32.abi0", `(?s)LWSYNC.*MOVW R5,0\(R3\)`, ``},
 	{"ppc64le", "lwsyncStore64.abi0", `(?s)LWSYNC.*MOVD R5,0\(R3\)`, ``},
+	// OR R1 and OR R6 set the priority, BC is BDNZ to itself.
+	{"ppc64le", "pollWhile32.abi0", `(?s)MOVWZ 0\(R3\),R5 .*40820024 BNE .* 7c210b78 OR .* 42000000 BC .* 7cc63378 OR .* 4082ffd8 BNE .*CMPW R5,R5,CR7.*BNE CR7,.*ISYNC`, ``},
+	{"ppc64le", "pollWhile64.abi0", `(?s)MOVD 0\(R3\),R5 .*40820024 BNE .* 7c210b78 OR .* 42000000 BC .* 7cc63378 OR .* 4082ffd8 BNE .*CMP R5,R5,CR7.*BNE CR7,.*ISYNC`, ``},
 	{"ppc64le", "compareAndSwap", `(?s)LWAR .*STWCCC `, ``}, // CASName
 
+	{"s390x", "pollWhile32.abi0", `(?s)MOVWZ \(R2\), R4 .*BNE 4\(PC\).* a7670000 BRCTG .* a757fff6 BRCTG `, ``},
+	{"s390x", "pollWhile64.abi0", `(?s)MOVD \(R2\), R4 .*BNE 4\(PC\).* a7670000 BRCTG .* a757fff5 BRCTG `, ``},
 	{"s390x", "cs32.abi0", `CS R3, R4, \(R2\)`, ``},
 	{"s390x", "cs64.abi0", `CSG R3, R4, \(R2\)`, ``},
 	{"s390x", "csSwap32.abi0", `(?s)CS R3, R4, \(R2\).*BNE `, ``},

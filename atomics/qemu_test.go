@@ -70,7 +70,7 @@ func TestUnderQEMU(t *testing.T) {
 			for _, on := range target.cpus {
 				t.Run(on.cpu, func(t *testing.T) {
 					out := on.run(t, qemu, binary)
-					for _, want := range []string{on.best, "--- PASS: TestWords", target.clock + ": ", "\nPASS\n"} {
+					for _, want := range []string{on.best, "--- PASS: TestWords", "--- PASS: TestPollWhileSees", target.clock + ": ", "\nPASS\n"} {
 						if !strings.Contains(out, want) {
 							t.Errorf("no %q in the output:\n%s", want, out)
 						}

@@ -223,3 +223,46 @@ func TestOpString(t *testing.T) {
 		}
 	}
 }
+
+// TestPollWhileIsTheSchedulers: each poll is a Load, and a SpinHint if it finds
+// the value.
+func TestPollWhileIsTheSchedulers(t *testing.T) {
+	for _, tc := range []struct {
+		changes, n int // after how many operations the word changes; polls asked for
+		found      int
+		ops        []Op
+	}{
+		{0, 3, 0, []Op{OpLoad}},
+		{1, 3, 1, []Op{OpLoad, OpSpin, OpLoad}},
+		{4, 3, 2, []Op{OpLoad, OpSpin, OpLoad, OpSpin, OpLoad}},
+		{9, 3, 3, []Op{OpLoad, OpSpin, OpLoad, OpSpin, OpLoad, OpSpin}},
+		{9, 0, 1, []Op{OpLoad, OpSpin}},
+	} {
+		var w32 Uint32
+		var w64 Uint64
+		for _, word := range []struct {
+			poll   func() (last uint64, found int)
+			change func()
+		}{
+			{func() (uint64, int) { last, found := w32.PollWhile(0, tc.n); return uint64(last), found }, func() { word32(&w32.v).Set(7) }},
+			{func() (uint64, int) { return w64.PollWhile(0, tc.n) }, func() { word64(&w64.v).Set(7) }},
+		} {
+			var ops []Op
+			if tc.changes == 0 {
+				word.change()
+			}
+			restore := SetScheduler(func(a Access) uint64 {
+				before := atOnce(a)
+				if ops = append(ops, a.Op); len(ops) == tc.changes {
+					word.change()
+				}
+				return before
+			})
+			last, found := word.poll()
+			restore()
+			if changed := tc.found < len(ops)/2+len(ops)%2; (last == 7) != changed || found != tc.found || !slices.Equal(ops, tc.ops) {
+				t.Errorf("%+v: returns %d, %d after %v", tc, last, found, ops)
+			}
+		}
+	}
+}

@@ -83,6 +83,10 @@ func (x *Uint32) GuardedReset(other *Uint32, old uint32) bool {
 // use. Its operations are ordered as those of [Uint32].
 type Uint64 struct{ v atomic.Uint64 }
 
+// AddRelease is StoreRelease of the sum of the value and delta, for a word that
+// only the holder changes. One method for the reason of [Uint32.TestAndSet].
+func (x *Uint64) AddRelease(delta uint64) { storeRelease64(&x.v, x.v.Load()+delta) }
+
 // Load returns the value.
 func (x *Uint64) Load() uint64 { return x.v.Load() }
 

@@ -115,6 +115,9 @@ func (x *Uint64) CompareAndSwap(old, new uint64) bool {
 	return x.v.CompareAndSwap(old, new)
 }
 
+// AddRelease is StoreRelease of the sum of the value, by a Load, and delta.
+func (x *Uint64) AddRelease(delta uint64) { x.StoreRelease(x.Load() + delta) }
+
 // Swap sets the value to v and returns the one before.
 func (x *Uint64) Swap(v uint64) uint64 {
 	if before, ok := x.schedule(OpSwap, 0, v); ok {

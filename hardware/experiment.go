@@ -115,7 +115,7 @@ func summarize(samples []float64) harness.Cell {
 func exact(x float64) harness.Cell { return harness.Cell{Median: x, Lo: x, Hi: x, N: 1} }
 
 // Suite lists the experiments in the order in which to run and read them.
-var Suite = []*Experiment{lostUpdates, splitLock, litmus, falseSharing, coreToCore, arbiter, cost}
+var Suite = []*Experiment{lostUpdates, splitLock, litmus, falseSharing, coreToCore, waiting, arbiter, cost}
 
 func always() error { return nil }
 

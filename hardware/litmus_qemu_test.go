@@ -10,8 +10,8 @@ import (
 )
 
 // TestUnderQEMU runs what is written in assembly for other architectures on
-// emulated CPUs: the litmus tests, Peterson's lock and the bodies of
-// compare-and-swap. It shows that they are encoded and count as meant. It shows
+// emulated CPUs: the litmus tests, Peterson's lock, the bodies of compare-and-swap
+// and the instructions to wait by. It shows that they are encoded and count as meant. It shows
 // nothing about weak order: on a strongly ordered host neither message passing
 // nor load buffering can fail.
 func TestUnderQEMU(t *testing.T) {
@@ -31,8 +31,10 @@ func TestUnderQEMU(t *testing.T) {
 			binary := qemu.TestBinary(t, target.goarch)
 			for i, cpu := range target.cpus {
 				t.Run(cpu, func(t *testing.T) {
-					out, err := exec.CommandContext(t.Context(), emulator, "-cpu", cpu, binary, "-test.v",
-						"-test.run=^Test(Bodies|Litmus|LitmusThreadsGiveUp|PetersonNeedsAFence|OneInstructionLosesNothingOnOneCPU|OnlyAtomicBodiesSurviveTwoCPUs|HeldLockIsGivenUp|LockAlone)$").CombinedOutput()
+					cmd := exec.CommandContext(t.Context(), emulator, "-cpu", cpu, binary, "-test.v",
+						"-test.run=^Test(Bodies|Litmus|LitmusThreadsGiveUp|PetersonNeedsAFence|OneInstructionLosesNothingOnOneCPU|OnlyAtomicBodiesSurviveTwoCPUs|HeldLockIsGivenUp|LockAlone|Waits|WaitsSeeAStore)$")
+					cmd.Env = append(cmd.Environ(), emulatedVariable+"=1")
+					out, err := cmd.CombinedOutput()
 					if err != nil {
 						t.Fatalf("%v\n%s", err, out)
 					}
@@ -40,6 +42,9 @@ func TestUnderQEMU(t *testing.T) {
 						if !strings.Contains(string(out), want) {
 							t.Errorf("no %q in the output:\n%s", want, out)
 						}
+					}
+					if wfe := strings.Contains(string(out), "--- PASS: TestWaitsSeeAStore/LDAXR,_WFE"); wfe != (target.goarch == "arm64") {
+						t.Errorf("WFE ran is %v:\n%s", wfe, out)
 					}
 					if casal := strings.Contains(string(out), "bodies: load, compare, store, LDAXR/STLXR, CASAL"); casal != (target.casal && i == len(target.cpus)-1) {
 						t.Errorf("CASAL ran is %v:\n%s", casal, out)

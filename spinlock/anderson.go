@@ -80,12 +80,17 @@ func (l *Anderson) lockSlow(mine uint32) {
 	if w.Sleeps() {
 		l.parking.of(mine).offer(mine)
 	}
-	for flag := l.flag(mine); flag.Load() == 0; {
-		if !w.Tired() || !l.parking.of(mine-1).sleep(mine-1) {
-			w.Wait()
+	flag := l.flag(mine)
+	for up := flag.Load(); up == 0; {
+		if w.Tired() && l.parking.of(mine-1).sleep(mine-1) {
+			up = flag.Load()
+		} else {
+			up = w.While(flag, 0)
 		}
 	}
-	l.offered = w.Sleeps()
+	if w.Sleeps() {
+		l.offered = true
+	}
 }
 
 // enter is the first step of the holder.

@@ -1,6 +1,8 @@
 package spinlock
 
 import (
+	"unsafe"
+
 	"locklab/atomics"
 	"locklab/internal/waiting"
 )
@@ -21,9 +23,9 @@ import (
 // before the swap, and after its release a worker must leave the node to its
 // successor, which may not have polled it yet, and go on with that of its
 // predecessor. Here workers number their acquisitions, the tail says which one to
-// wait for, and a node says how many of its worker's are over. So nothing is raised,
-// and a node stays with its worker: before that can release another acquisition,
-// its successor has had the lock and has polled.
+// wait for, and a node says which one of its worker's was over last. So nothing is
+// raised, and a node stays with its worker: before that can release another
+// acquisition, its successor has had the lock and has polled.
 //
 // A worker that had to wait itself checks for a sleeping successor when it
 // unlocks, and offers that in time; one that did not releases by a plain store.
@@ -32,7 +34,7 @@ import (
 //
 // # Memory ordering
 //
-// The load of done that ends a wait pairs with the release store of the
+// The load of over that ends a wait pairs with the release store of the
 // predecessor's Unlock; a wake-up comes after that store. The Swap of tail is
 // sequentially consistent. The numbers wrap, which does no harm: a waiter waits
 // for the next release of its predecessor, and only for that.
@@ -55,25 +57,38 @@ type CLH struct {
 	_    atomics.CacheLinePad
 }
 
+// An acquisition is what stands for one in a word: the index in workers of the
+// worker whose it is, the lower 32 bits, and above it its number among that
+// worker's, which wraps.
+const (
+	clhNext  = 1 << 32     // from one acquisition of a worker to its next
+	clhIndex = clhNext - 1 // mask
+)
+
 // CLHWorker is the handle of one worker of a [CLH] lock, and its node in the
-// queue. Its acquisitions have numbers; tail holds one of some worker: the id
-// of the worker, above, and the number, the lower 32 bits, which wrap.
+// queue. Its size is a power of two, which makes an index a shift.
 type CLHWorker struct {
+	tail    *atomics.Uint64 // of lock
+	workers []CLHWorker     // of lock
 	lock    *CLH
-	id      uint64 // index of this worker in lock.workers, shifted
-	offered bool   // it has offered its successor a place to sleep; used by this worker alone
+	offered bool // it has offered its successor a place to sleep; used by this worker alone
 
 	_    atomics.CacheLinePad
-	done atomics.Uint32 // number of its acquisitions that are over; its successor polls it
+	over atomics.Uint64 // which of its acquisitions was over last; its successor polls it
 	_    atomics.CacheLinePad
 
-	// park is the park word for its successor: 0, or an acquisition whose release
-	// this worker offers to signal, above, and then clhParkFree or the one that
-	// sleeps.
+	// park is the park word for its successor: 0, or the number of an acquisition
+	// whose release this worker offers to signal, above, and then clhParkFree or the
+	// one that sleeps.
 	park   atomics.Uint64
 	parker *atomics.Parker // where it sleeps itself, whichever worker wakes it
-	_      atomics.CacheLinePad
+	_      [clhWorkerSize - clhWorkerUsed]byte
 }
+
+const (
+	clhWorkerSize = 4 * atomics.CacheLine
+	clhWorkerUsed = 2*atomics.CacheLine + 7*unsafe.Sizeof(uintptr(0)) + 2*8
+)
 
 // clhParkFree is less than what stands for any worker that sleeps, its index and
 // one more.
@@ -84,7 +99,8 @@ func NewCLH(workers int, o Options) *CLH {
 	l := &CLH{waiter: o.sleeper(workers), workers: make([]CLHWorker, workers+1)}
 	for i := range l.workers {
 		h := &l.workers[i]
-		h.lock, h.id, h.parker = l, uint64(i)<<32, atomics.NewParker()
+		h.tail, h.workers, h.lock, h.parker = &l.tail, l.workers, l, atomics.NewParker()
+		h.over.Store(uint64(i))
 	}
 	return l
 }
@@ -97,35 +113,40 @@ func (l *CLH) Worker(i int) *CLHWorker {
 }
 
 // Lock takes the lock and waits for it if need be.
-func (h *CLHWorker) Lock() {
-	pred := h.lock.tail.Swap(h.id | uint64(h.done.Load()+1))
-	if h.lock.workers[pred>>32].done.Load() != uint32(pred) {
-		h.lockSlow(pred)
+func (h *CLHWorker) Lock() { h.await(h.tail.Swap(h.over.Load()+clhNext), (*CLHWorker).lockSlow) }
+
+// await waits, by slow, if the acquisition pred is not over. It takes slow as a
+// value so that Lock can be inlined: see [Ticket.await].
+func (h *CLHWorker) await(pred uint64, slow func(*CLHWorker, uint64)) {
+	if h.workers[uint32(pred)].over.Load() != pred {
+		slow(h, pred)
 	}
 }
 
 // lockSlow is apart so that the fast path stays small.
 func (h *CLHWorker) lockSlow(pred uint64) {
-	ahead, number := &h.lock.workers[pred>>32], uint32(pred)
+	ahead := &h.workers[pred&clhIndex]
 	w := h.lock.waiter
 	if w.Sleeps() {
-		h.park.Store(uint64(h.done.Load()+1)<<32 | clhParkFree)
+		h.park.Store((h.over.Load()+clhNext)&^clhIndex | clhParkFree)
 		h.offered = true
 	}
-	for ahead.done.Load() != number {
-		if !w.Tired() || !h.sleep(ahead, number) {
-			w.Wait()
+	for over := ahead.over.Load(); over != pred; {
+		if w.Tired() && h.sleep(ahead, pred) {
+			over = ahead.over.Load()
+		} else {
+			over = w.While64(&ahead.over, over)
 		}
 	}
 }
 
-// sleep sleeps until ahead has released the acquisition of that number and reports
-// true; it reports false at once if ahead has not offered its park word, or is
-// unlocking. It is woken by a parker of its own: ahead may offer its park word again
-// before the worker that slept is awake.
-func (h *CLHWorker) sleep(ahead *CLHWorker, number uint32) bool {
-	free := uint64(number)<<32 | clhParkFree
-	if !ahead.park.CompareAndSwap(free, free-clhParkFree+h.id>>32+clhParkFree) {
+// sleep sleeps until ahead has released the acquisition pred and reports true; it
+// reports false at once if ahead has not offered its park word, or is unlocking. It
+// is woken by a parker of its own: ahead may offer its park word again before the
+// worker that slept is awake.
+func (h *CLHWorker) sleep(ahead *CLHWorker, pred uint64) bool {
+	free := pred&^clhIndex | clhParkFree
+	if !ahead.park.CompareAndSwap(free, free+h.over.Load()&clhIndex) {
 		return false
 	}
 	h.parker.Park()
@@ -133,23 +154,25 @@ func (h *CLHWorker) sleep(ahead *CLHWorker, number uint32) bool {
 }
 
 // Unlock lets the next in the queue in.
-func (h *CLHWorker) Unlock() {
+func (h *CLHWorker) Unlock() { h.release((*CLHWorker).unlockOffered) }
+
+// release takes offered as a value for the same reason as await.
+func (h *CLHWorker) release(offered func(*CLHWorker)) {
 	if h.offered {
-		h.unlockOffered()
+		offered(h)
 	} else {
-		h.done.AddRelease(1)
+		h.over.AddRelease(clhNext)
 	}
 }
 
-// unlockOffered wakes the next in the queue if it sleeps. Inlined it would keep
-// Unlock from being so.
+// unlockOffered wakes the next in the queue if it sleeps.
 //
 //go:noinline
 func (h *CLHWorker) unlockOffered() {
 	h.offered = false
 	sleeper := uint32(h.park.Swap(0))
-	h.done.AddRelease(1)
+	h.over.AddRelease(clhNext)
 	if sleeper > clhParkFree {
-		h.lock.workers[sleeper-clhParkFree].parker.Unpark()
+		h.workers[sleeper-clhParkFree].parker.Unpark()
 	}
 }

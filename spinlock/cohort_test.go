@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"locklab/atomics"
 	"locklab/harness"
 	"locklab/internal/machine"
 	"locklab/spinlock/lab"
@@ -32,7 +34,7 @@ func compareCohort(b *testing.B, cpus []int) {
 	)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(len(cpus) + 1))
 	ticket, cohort := variant(b, "ticket"), variant(b, "cohort")
-	ns := func(v *harness.Variant) float64 { return throughLocker(v).nsPerOp(b, cpus, block) }
+	ns := func(v *harness.Variant) float64 { return nsThroughLocker(b, v, cpus, block) }
 	var ratios []float64
 	round := func() {
 		t1, c1, c2, t2 := ns(ticket), ns(cohort), ns(cohort), ns(ticket)
@@ -52,11 +54,59 @@ func compareCohort(b *testing.B, cpus []int) {
 	b.ReportMetric(ratios[3*n/4], "cohort/ticket-p75")
 }
 
-// throughLocker is a contest of a variant as the lab calls it.
-func throughLocker(v *harness.Variant) contest {
-	return contest{name: v.Name, begin: func(workers int) func(*contestRun, int) {
-		l := v.Local(harness.Setup{Workers: workers, Pin: harness.PinCPU})
-		return func(r *contestRun, i int) {
+// contestBatch is how many acquisitions pass between two checks for the end of
+// a block.
+const contestBatch = 64
+
+// A contestRun is one block.
+type contestRun struct {
+	_       atomics.CacheLinePad
+	counter uint64 // guarded by the lock
+	_       atomics.CacheLinePad
+	phase   atomics.Uint32 // of the block: contestWait, contestGo, contestStop
+	_       atomics.CacheLinePad
+	workers []contestWorker
+}
+
+const (
+	contestWait = iota
+	contestGo
+	contestStop
+)
+
+type contestWorker struct {
+	batches  uint64
+	from, to time.Time
+	_        atomics.CacheLinePad
+}
+
+// more reports whether worker i goes on, and counts its batch.
+func (r *contestRun) more(i int) bool {
+	if r.phase.Load() == contestStop {
+		return false
+	}
+	r.workers[i].batches++
+	return true
+}
+
+// nsThroughLocker runs a block of a lock on the given CPUs, called as the lab calls
+// it, and returns the time of an operation.
+func nsThroughLocker(b *testing.B, v *harness.Variant, cpus []int, span time.Duration) float64 {
+	r := &contestRun{workers: make([]contestWorker, len(cpus))}
+	l := v.Local(harness.Setup{Workers: len(cpus), Pin: harness.PinCPU})
+	var ready, done sync.WaitGroup
+	ready.Add(len(cpus))
+	for i, cpu := range cpus {
+		done.Go(func() {
+			runtime.LockOSThread() // for good: the thread ends with the goroutine
+			if err := machine.PinThread(cpu); err != nil {
+				b.Error(err)
+			}
+			ready.Done()
+			for r.phase.Load() == contestWait {
+				runtime.Gosched()
+			}
+			r.workers[i].from = time.Now()
 			for h := l.Worker(i); r.more(i); {
 				for range contestBatch {
 					h.Lock()
@@ -64,8 +114,29 @@ func throughLocker(v *harness.Variant) contest {
 					h.Unlock()
 				}
 			}
+			r.workers[i].to = time.Now()
+		})
+	}
+	ready.Wait()
+	r.phase.Store(contestGo)
+	time.Sleep(span)
+	r.phase.Store(contestStop)
+	done.Wait()
+	var ops uint64
+	from, to := r.workers[0].from, r.workers[0].to
+	for _, w := range r.workers {
+		ops += contestBatch * w.batches
+		if w.from.Before(from) {
+			from = w.from
 		}
-	}}
+		if w.to.After(to) {
+			to = w.to
+		}
+	}
+	if ops != r.counter {
+		b.Fatalf("%s: %d increments, counter %d", v.Name, ops, r.counter)
+	}
+	return float64(to.Sub(from)) / float64(ops)
 }
 
 // variant returns a lock of the Suite.

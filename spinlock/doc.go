@@ -47,7 +47,7 @@
 //     unless they sleep: then the releaser makes the next owner run.
 //   - A waiter can stop the world from stopping. The runtime cannot interrupt
 //     a goroutine inside assembly, and that is where a spin hint spends its
-//     time. Here a waiter passes through a Go function at each poll, where the
+//     time. Here a waiter passes through a Go function after 30 polls at most, where the
 //     runtime can stop it. BenchmarkStopTheWorld shows the difference: with a
 //     waiter on every processor a stop takes 0.01 to 0.1 ms (or a time slice of
 //     the operating system, if other programs compete), with loops that only

@@ -104,11 +104,12 @@ func (h *FissileWorker) lockSlow() {
 // awaitAlpha takes the outer word for the alpha.
 func (l *Fissile) awaitAlpha() {
 	w := l.waiter
-	for polls := 0; l.outer.Load() == fissileHeld || l.outer.Swap(fissileHeld) == fissileHeld; polls++ {
-		if polls == fissileGrace {
+	outer := l.outer.Load()
+	for waits := 0; outer == fissileHeld || l.outer.Swap(fissileHeld) == fissileHeld; waits++ {
+		if waits == fissileGrace {
 			l.impatient.StoreRelease(fissileHanded)
 		}
-		w.Wait()
+		outer = w.While(&l.outer, fissileHeld)
 	}
 	l.impatient.StoreRelease(fissileFree)
 }

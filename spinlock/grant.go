@@ -27,14 +27,13 @@ func newGrant() grant { return grant{parker: atomics.NewParker()} }
 
 // await waits for the grant, in the way of w.
 func (g *grant) await(w waiting.Waiter) {
-	for g.state.Load() != grantGiven {
+	for state := g.state.Load(); state != grantGiven; state = w.While(&g.state, grantAwaited) {
 		if w.Tired() {
 			if g.state.CompareAndSwap(grantAwaited, grantAsleep) {
 				g.parker.Park()
 			}
 			break
 		}
-		w.Wait()
 	}
 	g.state.StoreRelease(grantAwaited)
 }
@@ -51,8 +50,7 @@ func (g *grant) give() {
 // instructions, so the wait is short unless it was preempted there.
 func successor(next *atomics.Uint32, w waiting.Waiter) uint32 {
 	for {
-		w.Wait()
-		if id := next.Load(); id != 0 {
+		if id := w.While(next, 0); id != 0 {
 			return id
 		}
 	}

@@ -137,8 +137,8 @@ func (h *HapaxWorker) lockSlow(before uint64) {
 	l := h.lock
 	w, slot := l.waiter, l.slot(before)
 	if !h.enter(slot, before) {
-		for l.depart.Load() != before { // the slot is taken
-			w.Wait()
+		for depart := l.depart.Load(); depart != before; { // the slot is taken
+			depart = w.While64(&l.depart, depart)
 		}
 		return
 	}
@@ -146,14 +146,13 @@ func (h *HapaxWorker) lockSlow(before uint64) {
 		slot.awaited.CompareAndSwap(before, 0) // or it has just been cleared
 		return
 	}
-	for slot.awaited.Load() == before {
+	for awaited := slot.awaited.Load(); awaited == before; awaited = w.While64(&slot.awaited, before) {
 		if w.Tired() {
 			if slot.awaited.CompareAndSwap(before, before|hapaxAsleep) {
 				h.parker.Park()
 			}
 			return
 		}
-		w.Wait()
 	}
 }
 

@@ -83,7 +83,8 @@ func (h *HemlockWorker) Unlock() {
 // handOver lets the next in the queue in and waits until it has taken notice.
 func (h *HemlockWorker) handOver() {
 	h.grant.give()
-	for w := h.lock.waiter; h.grant.state.Load() != grantAwaited; {
-		w.Wait()
+	w := h.lock.waiter
+	for state := h.grant.state.Load(); state != grantAwaited; {
+		state = w.While(&h.grant.state, state)
 	}
 }

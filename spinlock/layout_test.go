@@ -63,4 +63,7 @@ func TestElementsDoNotShareLines(t *testing.T) {
 			t.Errorf("%s has %d bytes, no space for padding", name, size)
 		}
 	}
+	if size := unsafe.Sizeof(CLHWorker{}); size != clhWorkerSize || size&(size-1) != 0 {
+		t.Errorf("CLHWorker has %d bytes, no power of two: each Lock multiplies by that", size)
+	}
 }

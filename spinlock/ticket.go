@@ -93,21 +93,41 @@ func NewTicket(workers int, o Options) *Ticket {
 }
 
 // Lock takes the lock and waits for it if need be.
-func (l *Ticket) Lock() {
-	if mine := l.next.Add(1) - 1; l.serving.Load() != mine {
-		l.lockSlow(mine)
+func (l *Ticket) Lock() { l.await(l.next.Add(1)-1, (*Ticket).lockSlow) }
+
+// await waits, by slow, if that number is not served. It takes slow as a value so
+// that Lock can be inlined: a call by name counts for more than the compiler
+// allows it in all.
+func (l *Ticket) await(mine uint32, slow func(*Ticket, uint32)) {
+	if l.serving.Load() != mine {
+		slow(l, mine)
 	}
 }
 
 // lockSlow is apart so that the fast path stays small.
 func (l *Ticket) lockSlow(mine uint32) {
 	w := l.begin(mine)
-	for l.serving.Load() != mine {
-		if !l.sleep(&w, mine) {
-			w.Wait()
+	l.poll(&w, mine)
+	l.keepOffer(&w)
+}
+
+// poll waits until that number is served.
+func (l *Ticket) poll(w *waiting.Waiter, mine uint32) {
+	for serving := l.serving.Load(); serving != mine; {
+		if l.sleep(w, mine) {
+			serving = l.serving.Load()
+		} else {
+			serving = w.While(&l.serving, serving)
 		}
 	}
-	l.offered = w.Sleeps()
+}
+
+// keepOffer notes what the wait of the new holder has offered. offered is in the
+// line that the next waiter polls already: it is written only if it changes.
+func (l *Ticket) keepOffer(w *waiting.Waiter) {
+	if w.Sleeps() {
+		l.offered = true
+	}
 }
 
 // begin begins the wait of a number.

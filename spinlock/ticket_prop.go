@@ -32,9 +32,12 @@ func NewProportionalTicket(workers int, o Options) *ProportionalTicket {
 }
 
 // Lock takes the lock and waits for it if need be.
-func (l *ProportionalTicket) Lock() {
-	if mine := l.next.Add(1) - 1; l.serving.Load() != mine {
-		l.lockSlow(mine)
+func (l *ProportionalTicket) Lock() { l.await(l.next.Add(1)-1, (*ProportionalTicket).lockSlow) }
+
+// await is that of [Ticket].
+func (l *ProportionalTicket) await(mine uint32, slow func(*ProportionalTicket, uint32)) {
+	if l.serving.Load() != mine {
+		slow(l, mine)
 	}
 }
 
@@ -46,5 +49,5 @@ func (l *ProportionalTicket) lockSlow(mine uint32) {
 			w.Delay(int(mine - serving)) // the difference is right across the wrap
 		}
 	}
-	l.offered = w.Sleeps()
+	l.keepOffer(&w)
 }

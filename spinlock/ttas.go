@@ -48,8 +48,9 @@ func (l *TTAS) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (l *TTAS) lockSlow() {
-	for w := waiting.New(l.Wait, l.Pin); !l.TryLock(); {
-		w.Wait()
+	w := waiting.New(l.Wait, l.Pin)
+	for held := l.held.Load(); held != 0 || !l.held.CompareAndSwap(0, 1); {
+		held = w.While(&l.held, 1)
 	}
 }
 

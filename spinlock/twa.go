@@ -77,9 +77,12 @@ func NewTWA(workers int, array *WaitingArray, o Options) *TWA {
 }
 
 // Lock takes the lock and waits for it if need be.
-func (l *TWA) Lock() {
-	if mine := l.next.Add(1) - 1; l.serving.Load() != mine {
-		l.lockSlow(mine)
+func (l *TWA) Lock() { l.await(l.next.Add(1)-1, (*TWA).lockSlow) }
+
+// await is that of [Ticket].
+func (l *TWA) await(mine uint32, slow func(*TWA, uint32)) {
+	if l.serving.Load() != mine {
+		slow(l, mine)
 	}
 }
 
@@ -87,12 +90,8 @@ func (l *TWA) Lock() {
 func (l *TWA) lockSlow(mine uint32) {
 	w := l.begin(mine)
 	l.moveUp(&w, mine)
-	for l.serving.Load() != mine {
-		if !l.sleep(&w, mine) {
-			w.Wait()
-		}
-	}
-	l.offered = w.Sleeps()
+	l.poll(&w, mine)
+	l.keepOffer(&w)
 }
 
 // moveUp waits in the array until at most twaNear numbers are before mine.
@@ -102,11 +101,10 @@ func (l *TWA) moveUp(w *waiting.Waiter, mine uint32) {
 		if mine-l.serving.Load() <= twaNear {
 			return
 		}
-		for slot.Load() == seen {
+		for now := slot.Load(); now == seen; now = w.While(slot, seen) {
 			if l.sleep(w, mine) {
 				return // mine is served already
 			}
-			w.Wait()
 		}
 	}
 }

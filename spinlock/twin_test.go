@@ -1,234 +1,160 @@
 package spinlock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
-	"locklab/atomics"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 	"locklab/internal/twin"
-	"locklab/spinlock"
 )
 
-// A contest is a lock beside the same algorithm in C. The loops are written out
-// for each type: what is compared is the lock, called directly, without the
-// dispatch that a generic function or an interface would add.
+// outside is the program in testdata/outside: locks called by their types in a
+// module of its own, as a user has them.
+var outside = &twin.Program{
+	Topic: "outside",
+	Doc:   "The locks of package spinlock, called by their types from another module.",
+	Cases: []string{"tas", "ttas", "ticket", "mcs", "clh", "sync-mutex"},
+	Build: buildOutside,
+}
+
+// buildOutside makes a module of the program in dir, as the package comment tells
+// users to, and builds it without the network.
+func buildOutside(ctx context.Context, dir string) (path string, err error) {
+	text, err := os.ReadFile(filepath.Join("testdata", "outside", "main.go"))
+	if err != nil {
+		return "", err
+	}
+	tree, err := filepath.Abs("..")
+	if err != nil {
+		return "", err
+	}
+	name, err := exec.CommandContext(ctx, "go", "list", "-m").Output()
+	if err != nil {
+		return "", err
+	}
+	module := strings.TrimSpace(string(name))
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), text, 0o600); err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{
+		{"mod", "init", "outside"},
+		{"mod", "edit", "-require=" + module + "@v0.0.0", "-replace=" + module + "=" + tree},
+		{"get", module + "/spinlock"},
+		{"build", "-o", "outside.exe", "."},
+	} {
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	return filepath.Join(dir, "outside.exe"), nil
+}
+
+// A contest is a lock beside the same algorithm in C.
 type contest struct {
 	name  string
 	rival string // case of twin.Locks
 	ck    string // case of twin.ConcurrencyKit; "" for none
-	begin func(workers int) func(r *contestRun, worker int)
 }
-
-// contestBatch is how many acquisitions pass between two checks for the end of
-// a block, in C too.
-const contestBatch = 64
-
-// pinned is how the goroutines of a contest are bound.
-var pinned = spinlock.Options{Pin: spinlock.PinCPU}
 
 var contests = []contest{
-	{"tas", "tas", "ck-cas", func(workers int) func(*contestRun, int) {
-		l := &spinlock.TAS{Pin: spinlock.PinCPU}
-		return func(r *contestRun, i int) {
-			for r.more(i) {
-				for range contestBatch {
-					l.Lock()
-					r.counter++
-					l.Unlock()
-				}
-			}
-		}
-	}},
-	{"ttas", "ttas", "", func(workers int) func(*contestRun, int) {
-		l := &spinlock.TTAS{Pin: spinlock.PinCPU}
-		return func(r *contestRun, i int) {
-			for r.more(i) {
-				for range contestBatch {
-					l.Lock()
-					r.counter++
-					l.Unlock()
-				}
-			}
-		}
-	}},
-	{"ticket", "ticket", "ck-ticket", func(workers int) func(*contestRun, int) {
-		l := spinlock.NewTicket(workers, pinned)
-		return func(r *contestRun, i int) {
-			for r.more(i) {
-				for range contestBatch {
-					l.Lock()
-					r.counter++
-					l.Unlock()
-				}
-			}
-		}
-	}},
-	{"mcs", "mcs", "ck-mcs", func(workers int) func(*contestRun, int) {
-		l := spinlock.NewMCS(workers, pinned)
-		return func(r *contestRun, i int) {
-			for h := l.Worker(i); r.more(i); {
-				for range contestBatch {
-					h.Lock()
-					r.counter++
-					h.Unlock()
-				}
-			}
-		}
-	}},
-	{"clh", "clh", "ck-clh", func(workers int) func(*contestRun, int) {
-		l := spinlock.NewCLH(workers, pinned)
-		return func(r *contestRun, i int) {
-			for h := l.Worker(i); r.more(i); {
-				for range contestBatch {
-					h.Lock()
-					r.counter++
-					h.Unlock()
-				}
-			}
-		}
-	}},
-	{"sync-mutex", "pthread-mutex", "", func(int) func(*contestRun, int) {
-		l := new(sync.Mutex)
-		return func(r *contestRun, i int) {
-			for r.more(i) {
-				for range contestBatch {
-					l.Lock()
-					r.counter++
-					l.Unlock()
-				}
-			}
-		}
-	}},
+	{"tas", "tas", "ck-cas"},
+	{"ttas", "ttas", ""},
+	{"ticket", "ticket", "ck-ticket"},
+	{"mcs", "mcs", "ck-mcs"},
+	{"clh", "clh", "ck-clh"},
+	{"sync-mutex", "pthread-mutex", ""},
 }
 
-// A contestRun is one block in Go.
-type contestRun struct {
-	_       atomics.CacheLinePad
-	counter uint64 // guarded by the lock
-	_       atomics.CacheLinePad
-	phase   atomics.Uint32 // of the block: contestWait, contestGo, contestStop
-	_       atomics.CacheLinePad
-	workers []contestWorker
-}
-
-const (
-	contestWait = iota
-	contestGo
-	contestStop
-)
-
-type contestWorker struct {
-	batches  uint64
-	from, to time.Time
-	_        atomics.CacheLinePad
-}
-
-// more reports whether worker i goes on, and counts its batch.
-func (r *contestRun) more(i int) bool {
-	if r.phase.Load() == contestStop {
-		return false
+// startTwin starts a program of one side. It skips b without a C compiler or a header.
+func startTwin(t testing.TB, p *twin.Program) *twin.Twin {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux, to bind threads")
 	}
-	r.workers[i].batches++
-	return true
+	tw, err := twin.Start(t.Context(), p, twin.Options{})
+	if errors.Is(err, twin.ErrNoCompiler) || errors.Is(err, twin.ErrNoHeader) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tw
 }
 
-// nsPerOp runs a block on the given CPUs and returns the time of an operation,
-// as twin.Reading.NsPerOp does.
-func (c contest) nsPerOp(b *testing.B, cpus []int, span time.Duration) float64 {
-	r := &contestRun{workers: make([]contestWorker, len(cpus))}
-	drive := c.begin(len(cpus))
-	var ready, done sync.WaitGroup
-	ready.Add(len(cpus))
-	for i, cpu := range cpus {
-		done.Go(func() {
-			runtime.LockOSThread() // for good: the thread ends with the goroutine
-			if err := machine.PinThread(cpu); err != nil {
-				b.Error(err)
+// TestToolchainOutside runs each lock of the program for a moment, on one CPU and on two.
+func TestToolchainOutside(t *testing.T) {
+	skipUnderRace(t)
+	tw := startTwin(t, outside)
+	cpus := machine.CPUOrder()
+	for _, name := range outside.Cases {
+		for workers := 1; workers <= min(2, len(cpus)); workers++ {
+			r, err := tw.Run(t.Context(), name, cpus[:workers], time.Millisecond)
+			if err != nil || slices.Min(r.Ops) < 64 {
+				t.Errorf("%s with %d workers: %v, %v", name, workers, r, err)
 			}
-			ready.Done()
-			for r.phase.Load() == contestWait {
-				runtime.Gosched()
-			}
-			r.workers[i].from = time.Now()
-			drive(r, i)
-			r.workers[i].to = time.Now()
-		})
-	}
-	ready.Wait()
-	r.phase.Store(contestGo)
-	time.Sleep(span)
-	r.phase.Store(contestStop)
-	done.Wait()
-	var ops uint64
-	from, to := r.workers[0].from, r.workers[0].to
-	for _, w := range r.workers {
-		ops += contestBatch * w.batches
-		if w.from.Before(from) {
-			from = w.from
-		}
-		if w.to.After(to) {
-			to = w.to
 		}
 	}
-	if ops != r.counter {
-		b.Fatalf("%s: %d increments, counter %d", c.name, ops, r.counter)
+	if _, err := tw.Run(t.Context(), "none", cpus[:1], time.Millisecond); err == nil {
+		t.Error("a case that there is not was run")
 	}
-	return float64(to.Sub(from)) / float64(ops)
 }
 
-// BenchmarkTwin sets each lock beside the same algorithm in C and, alone,
-// beside that of Concurrency Kit, in neighbouring blocks: Go, C, C, Go. go/c is
-// the median of the rounds' ratios, with the quartiles; the times hold for this
-// run only. Two workers are on two CPUs, whose distance changes on a virtual
-// machine: read their ratio with its spread.
+// BenchmarkTwin sets each lock, called from a program of another module, beside the
+// same algorithm in C and, alone, beside that of Concurrency Kit, in neighbouring
+// blocks: Go, C, C, Go. go/c is the median of the rounds' ratios, with the quartiles;
+// the times hold for this run only. Two workers are on two CPUs, whose distance
+// changes on a virtual machine: read their ratio with its spread.
 func BenchmarkTwin(b *testing.B) {
 	cpus := machine.CPUOrder()
 	for _, c := range contests {
 		for workers := 1; workers <= min(2, len(cpus)); workers++ {
 			b.Run(fmt.Sprintf("lock=%s/workers=%d", c.name, workers), func(b *testing.B) {
-				compete(b, c, twin.Locks, c.rival, cpus[:workers])
+				compete(b, c.name, twin.Locks, c.rival, cpus[:workers])
 			})
 		}
 		if c.ck != "" {
 			b.Run(fmt.Sprintf("lock=%s/against=%s", c.name, c.ck), func(b *testing.B) {
-				compete(b, c, twin.ConcurrencyKit, c.ck, cpus[:1])
+				compete(b, c.name, twin.ConcurrencyKit, c.ck, cpus[:1])
 			})
 		}
 	}
 }
 
-func compete(b *testing.B, c contest, p *twin.Program, rival string, cpus []int) {
+func compete(b *testing.B, name string, p *twin.Program, rival string, cpus []int) {
 	const (
 		block = 5 * time.Millisecond
 		least = 21 // rounds
 	)
-	tw, err := twin.Start(b.Context(), p, twin.Options{})
-	if errors.Is(err, twin.ErrNoCompiler) || errors.Is(err, twin.ErrNoHeader) {
-		b.Skip(err)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer tw.Close()
-	inC := func() float64 {
-		r, err := tw.Run(b.Context(), rival, cpus, block)
+	inGo, inC := startTwin(b, outside), startTwin(b, p)
+	ns := func(tw *twin.Twin, name string) float64 {
+		r, err := tw.Run(b.Context(), name, cpus, block)
 		if err != nil {
 			b.Fatal(err)
 		}
 		return r.NsPerOp()
 	}
-	// The runtime needs a place for the thread that ends the block.
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(len(cpus) + 1))
-	var ratios, ns []float64
+	var ratios, times []float64
 	round := func() {
-		g1, c1, c2, g2 := c.nsPerOp(b, cpus, block), inC(), inC(), c.nsPerOp(b, cpus, block)
-		ratios, ns = append(ratios, (g1+g2)/(c1+c2)), append(ns, (g1+g2)/2)
+		g1, c1, c2, g2 := ns(inGo, name), ns(inC, rival), ns(inC, rival), ns(inGo, name)
+		ratios, times = append(ratios, (g1+g2)/(c1+c2)), append(times, (g1+g2)/2)
 	}
 	for b.Loop() {
 		round()
@@ -237,11 +163,10 @@ func compete(b *testing.B, c contest, p *twin.Program, rival string, cpus []int)
 		round()
 	}
 	slices.Sort(ratios)
-	slices.Sort(ns)
 	n := len(ratios)
 	b.ReportMetric(0, "ns/op") // the time of a round says nothing
-	b.ReportMetric(ratios[n/2], "go/c")
+	b.ReportMetric(stat.Median(ratios), "go/c")
 	b.ReportMetric(ratios[n/4], "go/c-p25")
 	b.ReportMetric(ratios[3*n/4], "go/c-p75")
-	b.ReportMetric(ns[n/2], "go-ns")
+	b.ReportMetric(stat.Median(times), "go-ns")
 }

@@ -69,7 +69,7 @@ func emulator(t *testing.T, name string) string {
 func strippedBinary(t *testing.T, arch string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "evidence.test")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-ldflags=-s -w", "-o", binary, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
 	// Flags that this test itself was run with are not for the inner one.
 	cmd.Env = append(cmd.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {

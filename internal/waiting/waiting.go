@@ -17,13 +17,16 @@ const (
 	// yield matters. A longer pause is in the way of the hand-over: with two
 	// pinned workers on a Zen 5, clh took 2.1 and mcs 2.0 times as long as in C
 	// with 8 polls of 4 hints, 1.7 and 1.4 with 16 of 2, 1.1 and 0.8 with 30 of 1
-	// (make bench-c, medians of two runs on a busy machine).
+	// (make bench-c, medians of two runs on a busy machine, with a call for each poll).
 	adaptivePolls = 30
 	adaptiveHints = 1
 
 	// pausePolls is how often a pausing waiter polls before it yields once. With
 	// more waiters than processors it keeps the holder from running meanwhile.
 	pausePolls = 16
+
+	// busyPolls is how often a waiter that polls at once again does so in one call.
+	busyPolls = 64
 
 	// threadYields is how often a waiter yields its thread before it lets go of
 	// its place in the Go scheduler too, once. That costs 60 times as much, and
@@ -101,6 +104,61 @@ func NewSleeper(workers int, p Policy, pin Pin) Waiter {
 // Tired reports whether the time has come to sleep.
 func (w *Waiter) Tired() bool { return w.sleeps && w.polls == 0 }
 
+// While polls word as long as it is v, until the next yield or sleep is due, and
+// returns what it loaded last. If that is due already it yields and polls once,
+// so a lock that can wake its waiters asks Tired first.
+//
+// It is what a loop of one poll and one Wait does, load for load and hint for
+// hint, but for a call for each. It must stay a call for the reason that
+// [Waiter.Delay] gives; in a call it makes at most adaptivePolls polls in
+// assembly, 1 to 2 µs.
+//
+//go:noinline
+func (w *Waiter) While(word *atomics.Uint32, v uint32) (last uint32) {
+	switch {
+	case w.polls == 0:
+		w.rest()
+	case w.hints > 0:
+		last, found := word.PollWhile(v, w.polls)
+		if w.polls -= found; w.polls > 0 {
+			return last
+		}
+	default:
+		// A Go loop: the runtime can stop it anywhere.
+		for range busyPolls {
+			if last = word.Load(); last != v {
+				break
+			}
+		}
+		return last
+	}
+	return word.Load()
+}
+
+// While64 is [Waiter.While] for a word of 64 bits.
+//
+//go:noinline
+func (w *Waiter) While64(word *atomics.Uint64, v uint64) (last uint64) {
+	switch {
+	case w.polls == 0:
+		w.rest()
+	case w.hints > 0:
+		last, found := word.PollWhile(v, w.polls)
+		if w.polls -= found; w.polls > 0 {
+			return last
+		}
+	default:
+		// A Go loop: the runtime can stop it anywhere.
+		for range busyPolls {
+			if last = word.Load(); last != v {
+				break
+			}
+		}
+		return last
+	}
+	return word.Load()
+}
+
 // Wait passes the time between two polls of the lock.
 func (w *Waiter) Wait() { w.Delay(1) }
 
@@ -115,8 +173,7 @@ func (w *Waiter) Wait() { w.Delay(1) }
 func (w *Waiter) Delay(n int) {
 	switch {
 	case w.polls == 0:
-		w.polls = w.refill
-		w.yield()
+		w.rest()
 		return
 	case w.hints > 0:
 		atomics.SpinHint(n * w.hints)
@@ -130,6 +187,12 @@ func (w *Waiter) Delay(n int) {
 
 // Sleeps reports whether w sleeps when it is tired.
 func (w *Waiter) Sleeps() bool { return w.sleeps }
+
+// rest yields, and begins the polls anew.
+func (w *Waiter) rest() {
+	w.polls = w.refill
+	w.yield()
+}
 
 // yield lets others have the processor.
 func (w *Waiter) yield() {

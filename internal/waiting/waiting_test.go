@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"locklab/atomics"
 )
 
 // TestWaitersSleepWhenWoken states in full when a lock that can wake lets its
@@ -68,6 +70,44 @@ func TestMistakesPanic(t *testing.T) {
 			}()
 			tc.f()
 		}()
+	}
+}
+
+// TestWhile: While keeps its polls if the word has changed, spends them if not, and
+// then yields.
+func TestWhile(t *testing.T) {
+	var word32 atomics.Uint32
+	var word64 atomics.Uint64
+	for name, while := range map[string]func(w *Waiter, v uint64) uint64{
+		"32": func(w *Waiter, v uint64) uint64 { return uint64(w.While(&word32, uint32(v))) },
+		"64": func(w *Waiter, v uint64) uint64 { return w.While64(&word64, v) },
+	} {
+		word32.Store(7)
+		word64.Store(7)
+		for _, p := range Policies {
+			w := New(p, PinThread)
+			polls := w.polls
+			if got := while(&w, 6); got != 7 || polls > 0 && w.polls != polls {
+				t.Errorf("%s bits, wait=%s: a word that has changed: %d, %d of %d polls left", name, p, got, w.polls, polls)
+			}
+			if got := while(&w, 7); got != 7 {
+				t.Errorf("%s bits, wait=%s: %d, want 7", name, p, got)
+			}
+		}
+		// Adaptive: all polls in one call, then a yield a call.
+		w := New(Adaptive, PinThread)
+		if while(&w, 7); w.polls != 0 || w.yields != 0 {
+			t.Errorf("%s bits: %d polls left and %d yields after the polls", name, w.polls, w.yields)
+		}
+		if while(&w, 7); w.yields != 1 {
+			t.Errorf("%s bits: %d yields after one", name, w.yields)
+		}
+		// Pause: it begins anew after the yield.
+		w = New(Pause, PinThread)
+		while(&w, 7)
+		if while(&w, 7); w.polls != pausePolls-1 || w.yields != 1 {
+			t.Errorf("%s bits: %d polls left and %d yields after a yield", name, w.polls, w.yields)
+		}
 	}
 }
 

@@ -122,15 +122,11 @@ func (h *bakeryWorker) draw() uint64 {
 // await waits until worker i neither chooses nor goes before mine.
 func (h *bakeryWorker) await(i int, mine uint64, w waiting.Waiter) {
 	other := &h.lock.workers[i]
-	for other.choosing.Load() != 0 {
-		w.Wait()
+	for choosing := other.choosing.Load(); choosing != 0; {
+		choosing = w.While(&other.choosing, choosing)
 	}
-	for {
-		n := other.number.Load()
-		if n == 0 || n > mine || n == mine && i > h.id {
-			return
-		}
-		w.Wait()
+	for n := other.number.Load(); n != 0 && (n < mine || n == mine && i < h.id); {
+		n = w.While64(&other.number, n)
 	}
 }
 

@@ -114,14 +114,14 @@ func (h *reciprocatingWorker) lockSlow(below uint32) {
 // await waits until the gate is open and returns what it holds.
 func (h *reciprocatingWorker) await() uint32 {
 	w := h.lock.waiter
-	for {
-		if end := h.gate.Load(); end != gateClosed {
+	for end := h.gate.Load(); ; end = w.While(&h.gate, gateClosed) {
+		if end != gateClosed {
 			return end
 		}
-		if !w.Tired() {
-			w.Wait()
-		} else if h.gate.CompareAndSwap(gateClosed, gateAsleep) {
-			h.parker.Park()
+		if w.Tired() {
+			if h.gate.CompareAndSwap(gateClosed, gateAsleep) {
+				h.parker.Park()
+			}
 			return h.gate.Load()
 		}
 	}

@@ -1,0 +1,29 @@
+//go:build systematic
+
+package atomics
+
+// PollWhile polls x as long as it is v, at most n times, by Load and SpinHint.
+// It returns what it loaded last, and how many of the loads found v. n is taken
+// as at least 1 and at most 64.
+func (x *Uint32) PollWhile(v uint32, n int) (last uint32, found int) {
+	for range min(max(n, 1), maxSpin) {
+		if last = x.Load(); last != v {
+			break
+		}
+		found++
+		SpinHint(1)
+	}
+	return last, found
+}
+
+// PollWhile polls x as long as it is v: see [Uint32.PollWhile].
+func (x *Uint64) PollWhile(v uint64, n int) (last uint64, found int) {
+	for range min(max(n, 1), maxSpin) {
+		if last = x.Load(); last != v {
+			break
+		}
+		found++
+		SpinHint(1)
+	}
+	return last, found
+}

@@ -1,0 +1,276 @@
+package hardware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"locklab/atomics"
+	"locklab/harness"
+	"locklab/harness/stat"
+	"locklab/internal/machine"
+)
+
+var waiting = &Experiment{
+	Name:     "waiting",
+	Question: "By which instruction should a waiter wait, and what does that cost the other thread of its core?",
+	Method: "Two threads on two CPUs hand a word to and fro, and wait for it by one instruction after the other: blocks of a fraction of a millisecond in turn. " +
+		"Then a thread waits in vain while the other thread of its core computes, whose time alone comes before and after. " +
+		"Each wait is bounded, so that it ends if no store comes.",
+	Source: "Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, UMWAIT and TPAUSE; AMD64 Architecture Programmer's Manual, volume 3, MONITORX and MWAITX; " +
+		"Arm Architecture Reference Manual for A-profile, WFE and WFET",
+	Available: needTwoCPUs,
+	Run:       runWaiting,
+}
+
+// A waitWay is an instruction to wait by. wait returns when *p is not v, or after n
+// waits, n > 0, and returns what it loaded last. It has no safe point, so n is small.
+type waitWay struct {
+	name      string
+	available func() error
+	wait      func(p *atomics.Uint64, v, n uint64) (last uint64)
+}
+
+// Ways that there are everywhere: no instruction, and that of [atomics.SpinHint].
+var (
+	waitByLoads = waitWay{"load only", always, pollWord}
+	waitByHints = waitWay{hintName, always, func(p *atomics.Uint64, v, n uint64) uint64 {
+		last, _ := p.PollWhile(v, int(n))
+		return last
+	}}
+)
+
+// pollWord polls without anything in between.
+func pollWord(p *atomics.Uint64, v, n uint64) (last uint64) {
+	for range n {
+		if last = p.Load(); last != v {
+			break
+		}
+	}
+	return last
+}
+
+// allWays returns every way of this architecture, whether this machine has it or not.
+func allWays() []waitWay { return append([]waitWay{waitByLoads, waitByHints}, waitWays...) }
+
+const (
+	// waitsPerCall is how many waits a call makes at most: some µs, but 1.6 ms of WFE,
+	// which a store ends.
+	waitsPerCall = 16
+
+	waitBlock = 250 * time.Microsecond // about, of hand-overs or waits in vain
+	waitTurns = 1 << 14                // hand-overs of a block, at most
+)
+
+// A waitCell is what one way took, a figure for each repeat.
+type waitCell struct {
+	waitWay
+	turns             int       // of a block
+	handOver          []float64 // ns
+	vain              []float64 // ns of one wait for a store that does not come
+	neighbour         []float64 // time of work on the other thread of the core, as a multiple of alone
+	blocks            []float64 // of this repeat
+	vains, neighbours []float64
+	product           uint64 // what the neighbour computes
+}
+
+// await waits until p is k, which was k-1 before.
+func (w waitWay) await(p *atomics.Uint64, k uint64) {
+	for calls := 1; w.wait(p, k-1, waitsPerCall) != k; calls++ {
+		if calls%64 == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// handOver takes every second turn, from turn me on.
+func (w waitWay) handOver(p *atomics.Uint64, me, turns uint64) {
+	for k := me; k < turns; k += 2 {
+		w.await(p, k)
+		p.StoreRelease(k + 1)
+	}
+}
+
+// block times the hand-overs of one block on two threads, and sizes the next.
+func (c *waitCell) block(pinned *pinnedThreads) (ns float64) {
+	line := new(hopLine)
+	turns := uint64(c.turns)
+	pinned.step(func(thread int) {
+		start := time.Now()
+		c.waitWay.handOver(&line.w, uint64(thread), turns)
+		if thread == 0 {
+			took := time.Since(start)
+			ns = float64(took) / float64(turns)
+			if took < waitBlock/2 {
+				c.turns = min(2*c.turns, waitTurns)
+			} else if took > 2*waitBlock {
+				c.turns = max(c.turns/2, 8)
+			}
+		}
+	})
+	return ns
+}
+
+// inVain times one wait for a store that does not come.
+func (c *waitCell) inVain(pinned *pinnedThreads) (ns float64) {
+	line := new(hopLine)
+	pinned.step(func(thread int) {
+		if thread > 0 {
+			return
+		}
+		waits, start := 0, time.Now()
+		for time.Since(start) < waitBlock {
+			c.wait(&line.w, 0, waitsPerCall)
+			waits += waitsPerCall
+		}
+		ns = float64(time.Since(start)) / float64(waits)
+	})
+	return ns
+}
+
+// beside times work on thread 0 while thread 1, if waits, waits for a store that does
+// not come.
+func (c *waitCell) beside(pinned *pinnedThreads, waits bool) (ns float64) {
+	line := new(hopLine)
+	var over atomic.Bool
+	pinned.step(func(thread int) {
+		if thread > 0 {
+			for waits && !over.Load() {
+				c.wait(&line.w, 0, waitsPerCall)
+			}
+			return
+		}
+		defer over.Store(true)
+		n, start := 0, time.Now()
+		for time.Since(start) < 4*waitBlock {
+			c.product ^= multiplyFour(1 << 10)
+			n += 1 << 10
+		}
+		ns = float64(time.Since(start)) / float64(n)
+	})
+	return ns
+}
+
+// multiplyFour is four chains of n multiplications each: work that a core does
+// several of at a time, and shares with its other thread.
+//
+//go:noinline
+func multiplyFour(n int) (x uint64) {
+	a, b, c, d := uint64(1), uint64(3), uint64(5), uint64(7)
+	for range n {
+		a, b, c, d = a*6364136223846793005+1, b*6364136223846793005+1, c*6364136223846793005+1, d*6364136223846793005+1
+	}
+	return a ^ b ^ c ^ d
+}
+
+// siblings returns two CPUs of one core, or why there are none.
+func siblings(t machine.Topology) (cpus []int, err error) {
+	for i, p := range t {
+		for _, q := range t[i+1:] {
+			if p.Relation(q) == machine.SMTSiblings {
+				return []int{p.CPU, q.CPU}, nil
+			}
+		}
+	}
+	return nil, errors.New("as far as this system tells, no two CPUs that this process may use are threads of one core")
+}
+
+// A waitBench is where the ways are measured.
+type waitBench struct {
+	cells    []*waitCell
+	apart    placement
+	siblings []int // nil for none
+	absent   []string
+}
+
+func newWaitBench() *waitBench {
+	places := placements()
+	b := &waitBench{apart: places[len(places)-1]}
+	for _, w := range allWays() {
+		if err := w.available(); err != nil {
+			b.absent = append(b.absent, fmt.Sprintf("%s: skipped: %v", w.name, err))
+			continue
+		}
+		b.cells = append(b.cells, &waitCell{waitWay: w, turns: 64})
+	}
+	pair, err := siblings(machine.ReadTopology())
+	if err == nil && b.apart.cpus[0] == unbound {
+		pair, err = nil, errors.New("threads cannot be bound to CPUs here")
+	}
+	if err != nil {
+		b.absent = append(b.absent, "cost to a neighbour: skipped: "+err.Error())
+	}
+	b.siblings = pair
+	return b
+}
+
+// repeat measures every way for about span in all, and adds a figure to each.
+func (b *waitBench) repeat(ctx context.Context, span time.Duration) error {
+	for _, c := range b.cells {
+		c.blocks, c.vains, c.neighbours = nil, nil, nil
+	}
+	half := span
+	if b.siblings != nil {
+		half /= 2
+	}
+	err := b.turns(ctx, b.apart.cpus, half, func(p *pinnedThreads, c *waitCell) {
+		c.blocks = append(c.blocks, c.block(p))
+		c.vains = append(c.vains, c.inVain(p))
+	})
+	if err == nil && b.siblings != nil {
+		err = b.turns(ctx, b.siblings, half, func(p *pinnedThreads, c *waitCell) {
+			before, busy, after := c.beside(p, false), c.beside(p, true), c.beside(p, false)
+			c.neighbours = append(c.neighbours, 2*busy/(before+after))
+		})
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range b.cells {
+		c.handOver = append(c.handOver, stat.Median(c.blocks))
+		c.vain = append(c.vain, stat.Median(c.vains))
+		if b.siblings != nil {
+			c.neighbour = append(c.neighbour, stat.Median(c.neighbours))
+		}
+	}
+	return nil
+}
+
+// turns calls measure for each way in turn, on threads on cpus, for about span.
+func (b *waitBench) turns(ctx context.Context, cpus []int, span time.Duration, measure func(*pinnedThreads, *waitCell)) error {
+	pinned, err := newPinnedThreads(cpus...)
+	if err != nil {
+		return err
+	}
+	defer pinned.close()
+	for start, done := time.Now(), false; !done || time.Since(start) < span; done = true {
+		for _, c := range b.cells {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			measure(pinned, c)
+		}
+	}
+	return nil
+}
+
+func runWaiting(ctx context.Context, o Options) (*harness.Finding, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := needTwoCPUs(); err != nil {
+		return nil, err
+	}
+	b := newWaitBench()
+	done, err := repeat(ctx, o, func(int) error { return b.repeat(ctx, o.share(1)) })
+	if done == 0 {
+		return nil, err
+	}
+	f := b.finding()
+	f.Notes = append(f.Notes, ranOn(b.apart)...)
+	return f, err
+}

@@ -1,0 +1,91 @@
+//go:build gc && !purego
+
+#include "textflag.h"
+
+#define word	R0 // address of the word
+#define same	R1 // the value to wait for the end of
+#define waits	R2 // still to make
+#define seen	R3 // what was loaded last
+#define deadline	R4
+#define ticks	R5 // of CNTVCT_EL0
+
+// The assembler does not know it: wait for an event until CNTVCT_EL0 is R4.
+#define WFET_R4	WORD $0xd5031004
+
+// func yield(p *atomics.Uint64, v, n uint64) (last uint64)
+//
+//	do { if (last = *p) != v { break }; YIELD } while --n != 0
+//	return last = *p
+TEXT ·yield(SB), NOSPLIT|NOFRAME, $0-32
+	MOVD p+0(FP), word
+	MOVD v+8(FP), same
+	MOVD n+16(FP), waits
+
+again:
+	LDAR (word), seen
+	CMP  same, seen
+	BNE  done
+	YIELD
+	SUB  $1, waits, waits
+	CBNZ waits, again
+	LDAR (word), seen
+
+done:
+	MOVD seen, last+24(FP)
+	RET
+
+// func wfe(p *atomics.Uint64, v, n uint64) (last uint64)
+//
+//	SEVL; WFE: no event of before is left
+//	do {
+//		if (last = load exclusive(*p)) != v { break }
+//		wait for an event: a store to the line is one
+//	} while --n != 0
+//	return last = *p
+TEXT ·wfe(SB), NOSPLIT|NOFRAME, $0-32
+	MOVD p+0(FP), word
+	MOVD v+8(FP), same
+	MOVD n+16(FP), waits
+	SEVL
+	WFE
+
+again:
+	LDAXR (word), seen
+	CMP   same, seen
+	BNE   done
+	WFE
+	SUB   $1, waits, waits
+	CBNZ  waits, again
+	LDAR  (word), seen
+
+done:
+	CLREX
+	MOVD seen, last+24(FP)
+	RET
+
+// func wfet(p *atomics.Uint64, v, n, most uint64) (last uint64)
+//
+//	as wfe, at most so many ticks of CNTVCT_EL0 a wait
+TEXT ·wfet(SB), NOSPLIT|NOFRAME, $0-40
+	MOVD p+0(FP), word
+	MOVD v+8(FP), same
+	MOVD n+16(FP), waits
+	MOVD most+24(FP), ticks
+	SEVL
+	WFE
+
+again:
+	LDAXR (word), seen
+	CMP   same, seen
+	BNE   done
+	MRS   CNTVCT_EL0, deadline
+	ADD   ticks, deadline, deadline
+	WFET_R4
+	SUB   $1, waits, waits
+	CBNZ  waits, again
+	LDAR  (word), seen
+
+done:
+	CLREX
+	MOVD seen, last+32(FP)
+	RET

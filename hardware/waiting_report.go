@@ -1,0 +1,68 @@
+package hardware
+
+import (
+	"fmt"
+	"strings"
+
+	"locklab/harness"
+)
+
+// finding says what b has measured.
+func (b *waitBench) finding() *harness.Finding {
+	return &harness.Finding{Answer: b.answer(), Tables: b.tables(), Notes: b.absent}
+}
+
+// tables show each way: a hand-over with the length of a wait, and, where there are
+// siblings, what a neighbour pays.
+func (b *waitBench) tables() []harness.Table {
+	times := harness.Table{Caption: "Handing a word from one CPU to another, by what the waiter does between two loads", Label: "wait by", Chart: harness.Bars,
+		Columns: []harness.Column{{Name: "hand-over", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
+	cost := harness.Table{Caption: "A computation beside a waiter on the other thread of its core, as a multiple of its time alone", Label: "wait by", Chart: harness.Bars,
+		Columns: []harness.Column{{Name: "time", Unit: "times alone", Plot: true}}}
+	for _, c := range b.cells {
+		times.Rows = append(times.Rows, harness.Row{Label: c.name, Cells: []harness.Cell{summarize(c.handOver), summarize(c.vain)}})
+		cost.Rows = append(cost.Rows, harness.Row{Label: c.name, Cells: []harness.Cell{summarize(c.neighbour)}})
+	}
+	if b.siblings == nil {
+		return []harness.Table{times}
+	}
+	return []harness.Table{times, cost}
+}
+
+// answer names the fastest hand-over and the least cost to a neighbour, with those of
+// the hint that locks wait by, and what could not be measured.
+func (b *waitBench) answer() string {
+	least := func(of func(*waitCell) []float64) *waitCell {
+		best := b.cells[0]
+		for _, c := range b.cells[1:] {
+			if summarize(of(c)).Median < summarize(of(best)).Median {
+				best = c
+			}
+		}
+		return best
+	}
+	hint := b.cells[1]
+	handOver := func(c *waitCell) []float64 { return c.handOver }
+	fastest := least(handOver)
+	text := fmt.Sprintf("A hand-over is fastest by %s, %s ns", fastest.name, number(summarize(fastest.handOver).Median))
+	if fastest != hint {
+		text += fmt.Sprintf("; by %s, as locks wait, it takes %s times that", hint.name, number(summarize(ratios(hint.handOver, fastest.handOver)).Median))
+	}
+	if b.siblings == nil {
+		text += ". What it costs the other thread of the core could not be measured"
+	} else {
+		kindest := least(func(c *waitCell) []float64 { return c.neighbour })
+		text += fmt.Sprintf(". The other thread of the core computes %s times as long beside %s, the least, and %s times beside %s",
+			number(summarize(kindest.neighbour).Median), kindest.name, number(summarize(hint.neighbour).Median), hint.name)
+	}
+	var names []string
+	for _, a := range b.absent {
+		if name, _, _ := strings.Cut(a, ": skipped: "); !strings.HasPrefix(name, "cost ") {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		text += ". Not here: " + strings.Join(names, "; ")
+	}
+	return text + "."
+}

@@ -1,0 +1,194 @@
+package hardware
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/internal/machine"
+	"locklab/internal/qemu"
+)
+
+// emulatedVariable tells a test that an emulator runs it, under which WFE ends by
+// itself though /proc/cpuinfo is that of the host.
+const emulatedVariable = "LOCKLAB_EMULATED"
+
+// forEachWay runs f for every way that this machine has, and skips the others.
+func forEachWay(t *testing.T, f func(t *testing.T, w waitWay)) {
+	for _, w := range allWays() {
+		t.Run(w.name, func(t *testing.T) {
+			err := w.available()
+			if err != nil && (os.Getenv(emulatedVariable) == "" || w.name != "LDAXR, WFE") {
+				t.Skip(err)
+			}
+			f(t, w)
+		})
+	}
+}
+
+// TestWaits states what a way returns of a word that stays as it is: at once if it is
+// another value, in whichever bit, and after so many waits if it is that value.
+func TestWaits(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w waitWay) {
+		var line hopLine
+		for _, v := range []uint64{0, 1, 1 << 31, 1 << 32, 1<<64 - 1} {
+			line.w.Store(v)
+			for _, n := range []uint64{1, 2, waitsPerCall} {
+				if got := w.wait(&line.w, v, n); got != v {
+					t.Errorf("%d waits while it is %#x return %#x", n, v, got)
+				}
+				for bit := range 64 {
+					if got := w.wait(&line.w, v^1<<bit, n); got != v {
+						t.Errorf("%d waits while it is %#x and not %#x return %#x", n, v, v^1<<bit, got)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestWaitsSeeAStore hands plain memory to and fro: a wait must end when the other
+// thread stores, not before, and show what was stored before that.
+func TestWaitsSeeAStore(t *testing.T) {
+	forEachWay(t, func(t *testing.T, w waitWay) {
+		const turns = 400
+		var line hopLine
+		var data uint64 // guarded by line.w
+		var errs [2]error
+		var all sync.WaitGroup
+		for me := range uint64(2) {
+			all.Go(func() {
+				for k := me; k < turns; k += 2 {
+					w.await(&line.w, k)
+					if data != k && errs[me] == nil {
+						errs[me] = fmt.Errorf("turn %d found the data of turn %d", k, data)
+					}
+					data = k + 1
+					line.w.StoreRelease(k + 1)
+				}
+			})
+		}
+		all.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// waitBytes are what functions must be made of, in this order: their machine code, for
+// instructions that the disassembler does not know. A branch has its distance in it,
+// so a loop is pinned whole: monitor, load, compare, leave; wait, count, go back to
+// the monitor.
+var waitBytes = []struct {
+	goarch, function string
+	parts            []string
+}{
+	{"amd64", "umwait", []string{"f30faef7" + "4c8b0f" + "4939f1" + "751f" + "0f31", "4c01d0", "f20faef1" + "49ffc8" + "75d8" + "4c8b0f"}},
+	{"amd64", "tpause", []string{"4c8b0f" + "4939f1" + "751f" + "0f31", "4c01d0", "660faef1" + "49ffc8" + "75dc" + "4c8b0f"}},
+	{"amd64", "mwaitx", []string{"4889f8" + "31c9" + "31d2" + "0f01fa" + "4c8b0f" + "4939f1", "b8f0000000" + "b902000000", "0f01fb" + "49ffc8", "4c8b0f"}},
+	{"arm64", "yield", []string{"c8dffc03" + "eb01007f", "d503203f" + "d1000442" + "b5ffff62" + "c8dffc03"}},
+	{"arm64", "wfe", []string{"d50320bf" + "d503205f" + "c85ffc03" + "eb01007f", "d503205f" + "d1000442" + "b5ffff62" + "c8dffc03", "d5033f5f"}},
+	{"arm64", "wfet", []string{"d50320bf" + "d503205f" + "c85ffc03" + "eb01007f", "d53be044" + "8b050084" + "d5031004" + "d1000442" + "b5ffff22" + "c8dffc03", "d5033f5f"}},
+}
+
+// TestWaitInstructions reads the assembly that this machine may not be able to run.
+func TestWaitInstructions(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the assembly is the same without the race detector")
+	}
+	hexes := regexp.MustCompile(`(?m)^\s+\S+\s+0x[0-9a-f]+\s+([0-9a-f]+)\s`)
+	for _, goarch := range []string{"amd64", "arm64"} {
+		binary := qemu.TestBinary(t, goarch)
+		out, err := exec.CommandContext(t.Context(), "go", "tool", "objdump", "-s", `/hardware\.(umwait|tpause|mwaitx|yield|wfe|wfet)\.abi0$`, binary).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, want := range waitBytes {
+			if want.goarch != goarch {
+				continue
+			}
+			_, body, found := strings.Cut(string(out), "hardware."+want.function+".abi0(SB)")
+			body, _, _ = strings.Cut(body, "\nTEXT ")
+			var code string
+			for _, m := range hexes.FindAllStringSubmatch(body, -1) {
+				code += m[1]
+			}
+			at := 0
+			for _, part := range want.parts {
+				i := strings.Index(code[at:], part)
+				if i < 0 {
+					t.Errorf("%s: %s (in the binary: %v) has no %s after the %d first digits of %s:\n%s", goarch, want.function, found, part, at, code, body)
+					break
+				}
+				at += i + len(part)
+			}
+		}
+	}
+}
+
+func TestSiblings(t *testing.T) {
+	place := func(cpu, core int) machine.Place { return machine.Place{CPU: cpu, Core: core} }
+	if cpus, err := siblings(machine.Topology{place(0, 0), place(1, 1), place(2, 0), place(3, 1)}); err != nil || !slices.Equal(cpus, []int{0, 2}) {
+		t.Errorf("siblings are %v, %v", cpus, err)
+	}
+	if cpus, err := siblings(machine.Topology{place(0, 0), place(1, 1)}); err == nil {
+		t.Errorf("siblings are %v", cpus)
+	}
+}
+
+// waited is a bench whose figures are known.
+func waited(pair []int, absent ...string) *waitBench {
+	cell := func(name string, handOver, neighbour float64) *waitCell {
+		return &waitCell{waitWay: waitWay{name: name}, handOver: []float64{handOver}, vain: []float64{1}, neighbour: []float64{neighbour}}
+	}
+	return &waitBench{siblings: pair, absent: absent, cells: []*waitCell{cell("loads", 40, 2), cell("hint", 100, 1.5), cell("deep", 400, 1)}}
+}
+
+func TestWaitingAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		bench *waitBench
+		want  string
+	}{
+		{waited([]int{0, 1}), "A hand-over is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. The other thread of the core computes 1 times as long beside deep, the least, and 1.5 times beside hint."},
+		{waited(nil, "way A: skipped: not here", "cost to a neighbour: skipped: no siblings"),
+			"A hand-over is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. What it costs the other thread of the core could not be measured. Not here: way A."},
+	} {
+		f := tc.bench.finding()
+		if f.Answer != tc.want {
+			t.Errorf("answer is\n%q, want\n%q", f.Answer, tc.want)
+		}
+		if want := 1 + min(1, len(tc.bench.siblings)); len(f.Tables) != want || !slices.Equal(f.Notes, tc.bench.absent) {
+			t.Errorf("%d tables, want %d; notes %q", len(f.Tables), want, f.Notes)
+		}
+		for _, table := range f.Tables {
+			if text := checkTable(table); text != "" {
+				t.Errorf("%s: %s", table.Caption, text)
+			}
+		}
+	}
+}
+
+// TestWaitingNeighbour measures a neighbour on two CPUs that need not be threads of
+// one core: that the code runs, which a machine without such has no other way to see.
+func TestWaitingNeighbour(t *testing.T) {
+	b := newWaitBench()
+	b.siblings = b.apart.cpus
+	if err := b.repeat(t.Context(), time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range b.cells {
+		if len(c.handOver) != 1 || c.handOver[0] <= 0 || len(c.vain) != 1 || c.vain[0] <= 0 || len(c.neighbour) != 1 || c.neighbour[0] <= 0 {
+			t.Errorf("%s: %+v", c.name, c)
+		}
+	}
+	if text := checkFinding(b.finding()); text != "" {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,123 @@
+package spinlock_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fastPaths is how many instructions of amd64 a free lock may take, acquisition,
+// increment of a counter and release together with the loop around them, called by
+// its type from another module. Beside them: what a call to a Lock that is not
+// inlined took before. The compiler of Go 1.26 makes these; a later one may make
+// fewer.
+var fastPaths = []struct {
+	lock string
+	most float64
+}{
+	{"tas", 18},
+	{"ttas", 22},
+	{"ticket", 22}, // 36 by a call
+	{"mcs", 28},
+	{"clh", 38}, // 48 by a call
+}
+
+// TestToolchainInstructions counts the instructions of each fast path by callgrind:
+// unlike a time, their number is the same on a busy machine.
+func TestToolchainInstructions(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skipf("needs a linux/amd64 host, this is %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	skipUnderRace(t)
+	valgrind := findValgrind(t)
+	dir := t.TempDir()
+	program, err := buildOutside(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fastPaths {
+		t.Run(f.lock, func(t *testing.T) {
+			t.Parallel()
+			const batches, batch = 20, 64
+			out := filepath.Join(dir, f.lock+".callgrind")
+			cmd := exec.CommandContext(t.Context(), valgrind, "--tool=callgrind", "--callgrind-out-file="+out,
+				"--toggle-collect=main.counted", program, f.lock, strconv.Itoa(batches))
+			cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1", "GOGC=off") // nothing runs in between
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			text, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := regexp.MustCompile(`(?m)^summary: (\d+)$`).FindSubmatch(text)
+			if found == nil {
+				t.Fatalf("callgrind gives no sum:\n%s", text)
+			}
+			sum, err := strconv.Atoi(string(found[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := float64(sum) / (batches * batch)
+			t.Logf("%.1f instructions", n)
+			if n > f.most || n < f.most/2 {
+				t.Errorf("%.1f instructions for an acquisition with its release, want at most %v and not half of that", n, f.most)
+			}
+		})
+	}
+}
+
+// skipUnderRace skips t under the race detector: what it looks at is built without.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	info, _ := debug.ReadBuildInfo()
+	if info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("the program that it looks at is the same without the race detector")
+	}
+}
+
+// findValgrind returns the path of valgrind. Without it the test is skipped, or fails
+// if LOCKLAB_REQUIRE names valgrind.
+func findValgrind(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("valgrind")
+	if err == nil {
+		return path
+	}
+	reason := fmt.Sprintf("%v: apt-get install valgrind", err)
+	if slices.Contains(strings.Split(os.Getenv("LOCKLAB_REQUIRE"), ","), "valgrind") {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+	return ""
+}
+
+// TestToolchainInlines fails if the fast path of a lock became too heavy to inline,
+// so that each acquisition would pay for a call.
+func TestToolchainInlines(t *testing.T) {
+	skipUnderRace(t)
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, of := range []string{"TAS", "ExchangeTAS", "TTAS", "Backoff", "Ticket", "MCSWorker", "CLHWorker"} {
+		for _, method := range []string{"Lock", "Unlock"} {
+			if want := "can inline (*" + of + ")." + method + "\n"; !strings.Contains(string(out), want) {
+				t.Errorf("the compiler does not say %q", want)
+			}
+		}
+	}
+	for _, of := range []string{"ProportionalTicket", "TWA"} {
+		if want := "can inline (*" + of + ").Lock\n"; !strings.Contains(string(out), want) {
+			t.Errorf("the compiler does not say %q", want)
+		}
+	}
+}
