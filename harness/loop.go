@@ -9,7 +9,8 @@ import (
 // threads of a Java process, so that no message between processes is in a time. It
 // drives them for w.Warmup, which is for the queue to form, and then for w.Window,
 // on the lock called key, and returns what they did in both. Its error wraps
-// ErrUsage if it cannot drive w: then the workers are those of Variant.Remote.
+// ErrUsage if it cannot drive w: then the workers are those of Variant.Remote. It is
+// never asked for an open loop.
 type Loop func(ctx context.Context, at Endpoint, key string, w Workload) (*LoopLog, error)
 
 // A LoopLog is what the workers of a Loop did. Times are ns since Began.

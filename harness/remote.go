@@ -26,6 +26,10 @@ type Endpoint struct {
 	Password string      `json:"-"` // never written to a file
 	TLS      *tls.Config `json:"-"` // nil for plain TCP
 
+	// Roots are the certificates that TLS trusts, PEM, by which another process is told of
+	// them; nil are those of the system.
+	Roots []byte `json:"-"`
+
 	// SessionTimeout is how long a ZooKeeper session outlives its client; 0
 	// lets the lock choose. Lease is the same for locks kept by Redis.
 	SessionTimeout time.Duration

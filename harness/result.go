@@ -79,6 +79,11 @@ type Result struct {
 	// acquisition, between two of its checks; 0 if that was not measured.
 	Unserved time.Duration `json:"unserved,omitempty"`
 
+	// Open is what became of the arrivals of an open loop; nil of a closed one. The
+	// workers of an open loop are whichever were free, so it has no Handovers, Owners
+	// or Slices, and nothing is to be concluded from which worker did what.
+	Open *OpenLoop `json:"open,omitempty"`
+
 	SampleEvery int     `json:"sample_every"` // latency is timed for one acquisition in so many on average; 1 is every acquisition
 	ClockFloor  float64 `json:"clock_floor"`  // ns: the least time between two readings of the clock
 	ClockStep   float64 `json:"clock_step"`   // ns: the clock advances in steps of this
@@ -102,6 +107,10 @@ type Result struct {
 	// the first stands for all. It is 0 if that was not measured: of locks in this
 	// process, or because the server did not answer in time.
 	RoundTrip float64 `json:"round_trip,omitempty"`
+
+	// Trips is what the lock does with the network, counted before the run; nil if that
+	// is not known. It is the same in every result of the lock in a run.
+	Trips *Trips `json:"trips,omitempty"`
 
 	// Overlap is the share of the measured span during which all workers ran,
 	// 0 to 1.

@@ -32,9 +32,41 @@ type Workload struct {
 	// acquisition at random; 0 is one.
 	Locks int `json:"locks,omitempty"`
 
+	// Servers, Durable, TLS and Delay say how the servers of a remote lock are set up and
+	// how far away they are. Local locks have none, and refuse them.
+	//
+	// Servers is over how many servers the lock is kept: a ZooKeeper ensemble of so
+	// many, a Redis primary with replicas, or independent primaries for a lock that
+	// wants such (Traits.Servers); 0 and 1 are one, or what the lock needs.
+	Servers int `json:"servers,omitempty"`
+
+	// Durable servers force each write to disk before they answer.
+	Durable bool `json:"durable,omitempty"`
+
+	// TLS encrypts what clients and servers say to each other.
+	TLS bool `json:"tls,omitempty"`
+
+	// Delay is added to each round trip between a client and a server, half on the
+	// way there and half on the way back.
+	Delay time.Duration `json:"delay,omitempty"`
+
+	// Rate, if not 0, makes the loop an open one: that many acquisitions a second are
+	// asked for, by all workers together, at times that are drawn before. An arrival
+	// is taken by whichever worker is free, so Workers is how many may be under way at once.
+	Rate     Rate    `json:"rate,omitempty"`
+	Arrivals Arrival `json:"arrivals,omitempty"` // of an open loop
+
+	// Deadline, if not 0, drops an acquisition of an open loop that has not got the
+	// lock so long after it was meant to begin.
+	Deadline time.Duration `json:"deadline,omitempty"`
+
 	// Garbage adds a goroutine that allocates, so that the garbage collector
 	// runs in the window. Otherwise it does not.
 	Garbage bool `json:"garbage,omitempty"`
+
+	// Section is the data that a local lock guards, one for each lock, and what a
+	// worker does with it beside Hold; the zero value is none.
+	Section Section `json:"section,omitempty"`
 
 	Warmup time.Duration `json:"warmup"` // driven but not measured
 	Window time.Duration `json:"window"` // measured
@@ -51,14 +83,31 @@ func (w Workload) Name() string {
 		}
 	}
 	add(w.Clients != 0, "clients=%d", w.Clients)
+	add(w.Servers > 1, "servers=%d", w.Servers)
+	add(w.Durable, "durable=%s", "on")
+	add(w.TLS, "tls=%s", "on")
+	add(w.Delay != 0, "delay=%s", Span{Mean: w.Delay})
 	add(w.Wait != WaitAdaptive, "wait=%s", w.Wait)
 	add(w.Pin != PinNone, "pin=%s", w.Pin)
 	add(w.GOMAXPROCS != 0, "procs=%d", w.GOMAXPROCS)
 	add(w.Reads != 0, "reads=%d%%", w.Reads)
 	add(w.Locks > 1, "locks=%d", w.Locks)
 	add(w.Garbage, "gc=%s", "on")
+	add(w.Rate != 0, "rate=%s", w.Rate.name())
+	add(w.Arrivals != Poisson, "arrivals=%s", w.Arrivals)
+	add(w.Deadline != 0, "deadline=%s", Span{Mean: w.Deadline})
+	add(w.Section != SectionWork, "section=%s", w.Section)
 	add(w.Think.Mean != 0, "think=%s", w.Think)
 	return strings.Join(append(parts, "hold="+w.Hold.String()), "/")
+}
+
+// RoundsOf returns in how many of rounds rounds w is measured, if those of an open loop
+// are in the first of every so many rounds only; every below 2 is all of them.
+func (w Workload) RoundsOf(rounds, every int) int {
+	if w.Rate == 0 || every < 2 {
+		return rounds
+	}
+	return (rounds + every - 1) / every
 }
 
 // Pin says how workers are bound to processors.
@@ -82,45 +131,16 @@ func (p Pin) String() string {
 	return string(p)
 }
 
-// A Span is a length of time that a worker spends: calibrated CPU work in
-// local runs, sleep in remote runs, where the CPU belongs to the servers too.
-type Span struct {
-	Mean time.Duration `json:"mean"`
-	// Exp draws each span from an exponential distribution with that mean;
-	// otherwise every span is the mean.
-	Exp bool `json:"exp,omitempty"`
-}
-
-// String returns the form that ParseSpan reads: "100ns", or "100ns-exp".
-func (s Span) String() string {
-	d := s.Mean.String()
-	// 1m0s and 1h0m0s are noise in a name.
-	if strings.HasSuffix(d, "m0s") {
-		d = strings.TrimSuffix(d, "0s")
-	}
-	if s.Exp {
-		d += "-exp"
-	}
-	return d
-}
-
-// ParseSpan reads "0", "100ns" or "100ns-exp".
-func ParseSpan(text string) (Span, error) {
-	mean, exp := strings.CutSuffix(text, "-exp")
-	d, err := time.ParseDuration(mean)
-	if err != nil || d < 0 {
-		return Span{}, fmt.Errorf("%w: %q is not a span: want a duration of 0 or more, such as 100ns, or 100ns-exp for exponential times", ErrUsage, text)
-	}
-	return Span{Mean: d, Exp: exp}, nil
-}
-
 // maxima that keep a typing mistake from taking the machine down.
 const (
 	maxWorkers = 4096
 	maxLocks   = 1 << 16
-	maxSpan    = time.Minute
 	maxProcs   = 4096
+	maxServers = 7
 )
+
+// MaxDelay is the longest Delay: leases and the patience with workers are for less.
+const MaxDelay = time.Second
 
 // MaxWindow is the longest window, and the longest warm-up, of a workload.
 const MaxWindow = time.Hour
@@ -135,10 +155,10 @@ func (w Workload) Validate() error {
 		return bad("workers is %d: want 1 to %d", w.Workers, maxWorkers)
 	case w.Clients < 0 || w.Clients > w.Workers:
 		return bad("clients is %d: want 1 to the number of workers (%d), or 0 for one client each", w.Clients, w.Workers)
-	case w.Hold.Mean < 0 || w.Hold.Mean > maxSpan:
-		return bad("hold is %v: want 0 to %v", w.Hold.Mean, maxSpan)
-	case w.Think.Mean < 0 || w.Think.Mean > maxSpan:
-		return bad("think is %v: want 0 to %v", w.Think.Mean, maxSpan)
+	case w.Hold.check() != "":
+		return bad("hold is %s", w.Hold.check())
+	case w.Think.check() != "":
+		return bad("think is %s", w.Think.check())
 	case !slices.Contains(WaitPolicies, w.Wait):
 		return bad("wait is %q: want one of %v", w.Wait, WaitPolicies)
 	case !slices.Contains(Pins, w.Pin):
@@ -149,10 +169,16 @@ func (w Workload) Validate() error {
 		return bad("reads is %d: want 0 to 100, a share in percent", w.Reads)
 	case w.Locks < 0 || w.Locks > maxLocks:
 		return bad("locks is %d: want 1 to %d", w.Locks, maxLocks)
+	case w.checkSection() != "":
+		return bad("%s", w.checkSection())
+	case w.Servers < 0 || w.Servers > maxServers || w.Servers > 0 && w.Servers%2 == 0:
+		return bad("servers is %d: want an odd number, so that a majority is more than a half, from 1 to %d", w.Servers, maxServers)
+	case w.Delay < 0 || w.Delay > MaxDelay:
+		return bad("delay is %v: want 0 to %v", w.Delay, MaxDelay)
 	case w.Warmup < 0 || w.Warmup > MaxWindow:
 		return bad("warmup is %v: want 0 to %v", w.Warmup, MaxWindow)
 	case w.Window <= 0 || w.Window > MaxWindow:
 		return bad("the measured window is %v: want more than 0, and %v at most", w.Window, MaxWindow)
 	}
-	return nil
+	return w.validateLoad(bad)
 }

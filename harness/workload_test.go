@@ -1,7 +1,9 @@
 package harness_test
 
 import (
+	"encoding/json"
 	"errors"
+	"math"
 	"regexp"
 	"testing"
 	"time"
@@ -16,13 +18,19 @@ func TestWorkloadName(t *testing.T) {
 	}{
 		{harness.Workload{Workers: 8}, "workers=8/hold=0s"},
 		{harness.Workload{Workers: 8, Hold: harness.Span{Mean: 100}}, "workers=8/hold=100ns"},
+		{harness.Workload{Workers: 8, Servers: 1, Delay: 2 * time.Millisecond}, "workers=8/delay=2ms/hold=0s"},
 		{harness.Workload{
 			Workers: 4, Clients: 2, GOMAXPROCS: 3,
 			Hold:  harness.Span{Mean: time.Minute},
 			Think: harness.Span{Mean: 1500, Exp: true},
 			Wait:  harness.WaitSpin, Pin: harness.PinCPU,
-			Reads: 90, Locks: 64, Garbage: true,
-		}, "workers=4/clients=2/wait=spin/pin=cpu/procs=3/reads=90%/locks=64/gc=on/think=1.5µs-exp/hold=1m"},
+			Reads: 90, Locks: 64, Garbage: true, Section: harness.CacheLines(16),
+			Servers: 3, Durable: true, TLS: true, Delay: 500 * time.Microsecond,
+		}, "workers=4/clients=2/servers=3/durable=on/tls=on/delay=500µs/wait=spin/pin=cpu/procs=3/reads=90%/locks=64/gc=on/section=lines:16/think=1.5µs-exp/hold=1m"},
+		{harness.Workload{Workers: 2, Section: harness.SectionMap, Hold: harness.Span{Mean: 599, Mix: "100ns*99+50µs"}}, "workers=2/section=map/hold=100ns*99+50µs"},
+		{harness.Workload{Workers: 64, Rate: 500}, "workers=64/rate=500-per-s/hold=0s"},
+		{harness.Workload{Workers: 64, Rate: 1.5e3, Arrivals: harness.Even, Deadline: 10 * time.Millisecond}, "workers=64/rate=1.5k-per-s/arrivals=even/deadline=10ms/hold=0s"},
+		{harness.Workload{Workers: 8, Rate: 2e6, Deadline: time.Minute}, "workers=8/rate=2M-per-s/deadline=1m/hold=0s"},
 	} {
 		if got := test.w.Name(); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
@@ -43,7 +51,38 @@ func TestWorkloadValidate(t *testing.T) {
 			w.Hold, w.Think = harness.Span{Mean: time.Minute}, harness.Span{Mean: time.Minute, Exp: true}
 			w.Wait, w.Pin = harness.WaitYield, harness.PinThread
 			w.Reads, w.Locks, w.Garbage = 100, 1<<16, true
+			w.Servers, w.Durable, w.Delay = 7, true, time.Second
 		}, ""},
+		{"all sections and a mixture", func(w *harness.Workload) {
+			w.Section, w.Locks = harness.CacheLines(harness.MaxLines), 1<<11
+			w.Hold = harness.Span{Mean: 599, Mix: "100ns*99+50µs"}
+		}, ""},
+		{"strange section", func(w *harness.Workload) { w.Section = "heap" }, `section is "heap"`},
+		{"no section by another name", func(w *harness.Workload) { w.Section = "work" }, `section is "work"`},
+		{"section in another form", func(w *harness.Workload) { w.Section = "lines:+4" }, `section is "lines:+4"`},
+		{"too much data", func(w *harness.Workload) { w.Section, w.Locks = harness.SectionLRU, 1<<16 }, "section lru behind 65536 locks takes 8192 MiB"},
+		{"mixture of another mean", func(w *harness.Workload) { w.Think = harness.Span{Mean: 600, Mix: "100ns*99+50µs"} }, "think is"},
+		{"mixture in another form", func(w *harness.Workload) { w.Hold = harness.Span{Mean: 599, Mix: "50µs+100ns*99"} }, "hold is"},
+		{"exponential mixture", func(w *harness.Workload) { w.Hold = harness.Span{Mean: 599, Exp: true, Mix: "100ns*99+50µs"} }, "hold is"},
+		{"no mixture", func(w *harness.Workload) { w.Hold = harness.Span{Mean: 599, Mix: "x"} }, "hold is"},
+		{"one server", func(w *harness.Workload) { w.Servers = 1 }, ""},
+		{"two servers", func(w *harness.Workload) { w.Servers = 2 }, "servers is 2"},
+		{"negative servers", func(w *harness.Workload) { w.Servers = -1 }, "servers is -1"},
+		{"too many servers", func(w *harness.Workload) { w.Servers = 9 }, "servers is 9"},
+		{"negative delay", func(w *harness.Workload) { w.Delay = -1 }, "delay is -1ns"},
+		{"long delay", func(w *harness.Workload) { w.Delay = time.Second + 1 }, "delay is 1.000000001s"},
+		{"open loop", func(w *harness.Workload) {
+			w.Rate, w.Arrivals, w.Deadline = harness.MaxRate, harness.Even, harness.MaxDeadline
+		}, ""},
+		{"negative rate", func(w *harness.Workload) { w.Rate = -1 }, "rate is -1"},
+		{"no rate at all", func(w *harness.Workload) { w.Rate = harness.Rate(math.NaN()) }, "rate is NaN"},
+		{"high rate", func(w *harness.Workload) { w.Rate = 2 * harness.MaxRate }, "rate is 200M"},
+		{"rate without an arrival", func(w *harness.Workload) { w.Rate = 0.5 }, "too short for one arrival"},
+		{"rate and think", func(w *harness.Workload) { w.Rate, w.Think.Mean = 500, 1 }, "think is 1ns with a rate of 500/s"},
+		{"strange arrivals", func(w *harness.Workload) { w.Rate, w.Arrivals = 500, "poisson" }, `arrivals is "poisson"`},
+		{"arrivals without a rate", func(w *harness.Workload) { w.Arrivals = harness.Even }, "without a rate"},
+		{"deadline without a rate", func(w *harness.Workload) { w.Deadline = 1 }, "without a rate"},
+		{"negative deadline", func(w *harness.Workload) { w.Rate, w.Deadline = 500, -1 }, "deadline is -1ns"},
 		{"no workers", func(w *harness.Workload) { w.Workers = 0 }, "workers is 0"},
 		{"too many workers", func(w *harness.Workload) { w.Workers = 4097 }, "workers is 4097"},
 		{"negative clients", func(w *harness.Workload) { w.Clients = -1 }, "clients is -1"},
@@ -84,12 +123,24 @@ func TestParseSpan(t *testing.T) {
 		"1h30m":     {Mean: 90 * time.Minute},
 		"1m0s":      {Mean: time.Minute},
 		"100ns-exp": {Mean: 100, Exp: true},
+		"+5ns":      {Mean: 5},
+
+		"100ns*99+50us":    {Mean: 599, Mix: "100ns*99+50µs"},
+		"50us+100ns*99":    {Mean: 599, Mix: "100ns*99+50µs"},
+		"100ns*198+50us*2": {Mean: 599, Mix: "100ns*99+50µs"},
+		"1us+3us":          {Mean: 2000, Mix: "1µs+3µs"},
+		"0*9+1ns":          {Mean: 1, Mix: "0s*9+1ns"}, // rounded up: 0 would be no span
+		"1ns+2ns*2+1ns*3":  {Mean: 2, Mix: "1ns*2+2ns"},
+		"5ns*3":            {Mean: 5},
+		"5ns+5ns":          {Mean: 5},
 	} {
 		if got, err := harness.ParseSpan(text); err != nil || got != want {
 			t.Errorf("ParseSpan(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "100", "-1ns", "exp", "-exp", "100ns-exp-exp", "100ns-EXP", "1 ns", "inf"} {
+	for _, text := range []string{"", "100", "-1ns", "exp", "-exp", "100ns-exp-exp", "100ns-EXP", "1 ns", "inf",
+		"1ns*0+2ns", "1ns*-1+2ns", "1ns*1.5+2ns", "1ns*1000001+2ns", "1ns*+2ns", "*3+2ns", "1ns+", "+", "*", "1ns++2ns", "1ns-exp+2ns", "1ns+2ns-exp",
+		"1ns*2*3+2ns", "61s+1ns", "-1ns+2ns", "1ns+2ns+3ns+4ns+5ns+6ns+7ns+8ns+9ns", "1ns*1000000+1ns+2ns"} {
 		if got, err := harness.ParseSpan(text); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("ParseSpan(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
 		}
@@ -104,7 +155,7 @@ var (
 )
 
 func FuzzSpan(f *testing.F) {
-	for _, text := range []string{"0", "100ns", "1.5us-exp", "1m0s", "1h0m0s", "2540400h10m10s", "-1ns", "5e3ns"} {
+	for _, text := range []string{"0", "100ns", "1.5us-exp", "1m0s", "1h0m0s", "2540400h10m10s", "-1ns", "5e3ns", "100ns*99+50us", "0*3+1m", "1ns*2+2ns*4+3ns*6"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -115,7 +166,103 @@ func FuzzSpan(f *testing.F) {
 		if again, err := harness.ParseSpan(span.String()); err != nil || again != span {
 			t.Errorf("%q is %v, which reads back as %v, %v", text, span, again, err)
 		}
+		checkMixture(t, text, span)
 		name := harness.Workload{Workers: 1, Hold: span, Think: span}.Name()
+		if !benchName.MatchString(name) || tail.MatchString(name) {
+			t.Errorf("%q gives the name %q, which benchmark tools misread", text, name)
+		}
+	})
+}
+
+// checkMixture compares the mean of span with that of its parts.
+func checkMixture(t *testing.T, text string, span harness.Span) {
+	t.Helper()
+	parts := span.Parts()
+	if (parts == nil) != (span.Mix == "") || len(parts) == 1 {
+		t.Errorf("%q is %+v and has the parts %v", text, span, parts)
+	}
+	sum, weights := 0.0, 0.0
+	for _, p := range parts {
+		sum += float64(p.Length) * float64(p.Weight)
+		weights += float64(p.Weight)
+	}
+	if d := float64(span.Mean) - sum/weights; parts != nil && !(d > -1e-3 && d < 1+1e-3) {
+		t.Errorf("%q has a mean of %v, want %v rounded up", text, span.Mean, sum/weights)
+	}
+}
+
+// TestSpanJSON: files from before mixtures read as they did.
+func TestSpanJSON(t *testing.T) {
+	for text, want := range map[string]harness.Span{
+		`{"mean":100}`:               {Mean: 100},
+		`{"mean":100,"exp":true}`:    {Mean: 100, Exp: true},
+		`{"mean":2,"mix":"1ns+3ns"}`: {Mean: 2, Mix: "1ns+3ns"},
+	} {
+		var got harness.Span
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s reads as %+v, %v", text, got, err)
+		}
+		if again, err := json.Marshal(got); err != nil || string(again) != text {
+			t.Errorf("%s is written as %s, %v", text, again, err)
+		}
+	}
+}
+
+func TestParseSection(t *testing.T) {
+	for text, want := range map[string]harness.Section{
+		"work": harness.SectionWork, "map": harness.SectionMap, "lru": harness.SectionLRU, "log": harness.SectionLog,
+		"lines:1": harness.CacheLines(1), "lines:1024": harness.CacheLines(1024), "lines:016": harness.CacheLines(16),
+	} {
+		got, err := harness.ParseSection(text)
+		if err != nil || got != want {
+			t.Errorf("ParseSection(%q) = %v, %v; want %v", text, got, err, want)
+		}
+		if again, err := harness.ParseSection(got.String()); err != nil || again != got {
+			t.Errorf("%v reads back as %v, %v", got, again, err)
+		}
+		w := harness.Workload{Workers: 1, Window: 1, Section: got}
+		if err := w.Validate(); err != nil || !benchName.MatchString(w.Name()) || tail.MatchString(w.Name()) {
+			t.Errorf("%q: %v", w.Name(), err)
+		}
+		if (got.Size() == 0) != (got == harness.SectionWork) {
+			t.Errorf("the data of %v takes %d bytes", got, got.Size())
+		}
+	}
+	for _, text := range []string{"", "foo", "lines", "lines:", "lines:0", "lines:-1", "lines:1025", "lines:x", "lines:1.5", "Map", "lru:4", "lines:99999999999999999999"} {
+		if got, err := harness.ParseSection(text); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("ParseSection(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
+		}
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	for text, want := range map[string]harness.Rate{
+		"500/s": 500, "1k/s": 1e3, "1.5k/s": 1500, "2M/s": 2e6, "3/ms": 3e3, "2/us": 2e6, "0.25/µs": 250e3, "0.5/s": 0.5, "100M/s": harness.MaxRate, "closed": 0,
+	} {
+		if got, err := harness.ParseRate(text); err != nil || got != want {
+			t.Errorf("ParseRate(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "0/s", "500", "-1/s", "+1/s", "1e3/s", "1 k/s", "1K/s", "1/m", "1/h", "/s", "k/s", ".5/s", "5./s", "101M/s", "101/us", "NaN/s", "Inf/s", "Closed"} {
+		if got, err := harness.ParseRate(text); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("ParseRate(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
+		}
+	}
+}
+
+func FuzzRate(f *testing.F) {
+	for _, text := range []string{"500/s", "1.5k/s", "2/us", "0.001/s", "333.333333/s", "99999.9k/s", "closed", "0.1M/s"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rate, err := harness.ParseRate(text)
+		if err != nil || rate == 0 {
+			return
+		}
+		if again, err := harness.ParseRate(rate.String()); err != nil || again != rate {
+			t.Errorf("%q is %v, which reads back as %v, %v", text, rate, float64(again), err)
+		}
+		name := harness.Workload{Workers: 1, Rate: rate}.Name()
 		if !benchName.MatchString(name) || tail.MatchString(name) {
 			t.Errorf("%q gives the name %q, which benchmark tools misread", text, name)
 		}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,6 +25,13 @@ type axes struct {
 	reads      []int
 	spread     []int
 	gc         []bool
+	section    []harness.Section
+	loading
+
+	servers []int
+	durable []bool
+	tls     []bool
+	delay   []time.Duration
 
 	few bool // for locks that are not recommended, fewWorkers or fewLocalWorkers are enough
 }
@@ -36,8 +44,12 @@ const defaultHold = 100 * time.Nanosecond
 func (a axes) cases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 	for _, v := range locks {
 		for _, w := range a.workloads(v, cpus) {
-			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) {
-				cases = append(cases, runner.Case{Lock: v, Workload: w})
+			c := runner.Case{Lock: v, Workload: w}
+			if w.Rate == autoRate {
+				c.Sought, c.Workload.Rate = true, 0
+			}
+			if most := v.Traits.MaxWorkers; w.Clients <= w.Workers && (most == 0 || w.Workers <= most) && runner.Unguarded(v, w) == "" {
+				cases = append(cases, c)
 			}
 		}
 	}
@@ -55,11 +67,14 @@ const defaultLongHold = 10 * time.Microsecond
 // defaultCases is cases for the default choice of locks. Unless the user says how
 // many acquisitions only read, locks for readers and writers, and sync-mutex beside
 // them, are measured with most of them reading, where the workers are most.
-// Unless the user says how long a lock is held, the local locks for use, and those
+// Of an open loop they are left out. Unless the user says how long a lock is held, the local locks for use, and those
 // that sleep, are also measured with a long hold, where the workers are most.
 func (a axes) defaultCases(locks []*harness.Variant, cpus int) (cases []runner.Case) {
 	if len(a.reads) > 0 {
 		return a.cases(locks, cpus)
+	}
+	if a.open() { // one load is for one lock, held as the user says
+		return a.cases(slices.DeleteFunc(slices.Clone(locks), func(v *harness.Variant) bool { return v.Traits.ReadWrite }), cpus)
 	}
 	if len(a.hold) == 0 {
 		defer func() { cases = append(cases, a.longHolds(locks, cpus)...) }()
@@ -108,6 +123,9 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 		// Waiting and pinning are about threads; a remote lock waits for the network.
 		clients, waits, pins = or(a.clients, 0), []harness.WaitPolicy{harness.WaitAdaptive}, []harness.Pin{harness.PinNone}
 	}
+	if a.auto() {
+		workers = pool(v, cpus)
+	}
 	if !v.Traits.FollowsWait {
 		waits = []harness.WaitPolicy{harness.WaitAdaptive}
 	}
@@ -120,30 +138,24 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, pins, func(w *harness.Workload, x harness.Pin) { w.Pin = x })
 	ws = cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
 	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
+	ws = a.loading.cross(ws)
 	if remote {
-		return ws // the rest is about memory that threads share
-	}
+		ws = cross(ws, or(a.servers, 0), func(w *harness.Workload, x int) { w.Servers = several(x) })
+		ws = cross(ws, or(a.durable, false), func(w *harness.Workload, x bool) { w.Durable = x })
+		ws = cross(ws, or(a.tls, false), func(w *harness.Workload, x bool) { w.TLS = x })
+		return cross(ws, or(a.delay, 0), func(w *harness.Workload, x time.Duration) { w.Delay = x })
+	} // the rest is about memory that threads share
 	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
-	return cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
+	ws = cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
+	return cross(ws, or(a.section, harness.SectionWork), func(w *harness.Workload, x harness.Section) { w.Section = x })
 }
 
-func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
-
-// unheeded returns a line that names the locks of p that do not follow --wait, or "".
-func (o runOptions) unheeded(p *runner.Plan) string {
-	if o.wait == "" {
-		return ""
+// several returns n, and 0 for the one server that is the default.
+func several(n int) int {
+	if n == 1 {
+		return 0
 	}
-	var names []string
-	for _, v := range p.Locks() {
-		if !followsWait(v) {
-			names = append(names, v.Name)
-		}
-	}
-	if names == nil {
-		return ""
-	}
-	return "not varied by --wait, because they wait in a way of their own: " + strings.Join(names, ", ")
+	return n
 }
 
 // cross returns every workload of ws with every value of one axis.
@@ -182,8 +194,47 @@ func fewLocalWorkers(cpus int) []int { return slices.Compact([]int{1, cpus, 8 * 
 var remoteWorkers = []int{1, 2, 8, 32, 64}
 
 // fewWorkers are those in the default choice for remote locks that are not recommended:
-// alone, contended, and with the most.
-var fewWorkers = []int{1, 8, 64}
+// alone, and with the most.
+var fewWorkers = []int{1, 64}
+
+// axes reads the flags.
+func (o runOptions) axes() (a axes, err error) {
+	var errs []error
+	list := func(e error) { errs = append(errs, e) }
+	a.workers, err = parseList("workers", o.workers, parseCount)
+	list(err)
+	a.clients, err = parseList("clients", o.clients, parseCount)
+	list(err)
+	a.hold, err = parseList("hold", o.hold, harness.ParseSpan)
+	list(err)
+	a.think, err = parseList("think", o.think, harness.ParseSpan)
+	list(err)
+	a.wait, err = parseList("wait", o.wait, parseName(harness.WaitPolicies))
+	list(err)
+	a.pin, err = parseList("pin", o.pin, parseName(harness.Pins))
+	list(err)
+	a.gomaxprocs, err = parseList("gomaxprocs", o.gomaxprocs, parseCount)
+	list(err)
+	a.reads, err = parseList("read", o.reads, parsePercent)
+	list(err)
+	a.spread, err = parseList("spread", o.spread, parseCount)
+	list(err)
+	a.gc, err = parseList("gc", o.gc, parseSwitch)
+	list(err)
+	a.section, err = parseList("section", o.section, harness.ParseSection)
+	list(err)
+	a.servers, err = parseList("servers", o.servers, parseServers)
+	list(err)
+	a.durable, err = parseList("durable", o.durable, parseSwitch)
+	list(err)
+	a.tls, err = parseList("tls", o.tls, parseSwitch)
+	list(err)
+	a.delay, err = parseList("delay", o.delay, parseDelay)
+	list(err)
+	a.loading, err = o.loading(o.workers)
+	list(err)
+	return a, errors.Join(errs...)
+}
 
 // parseList reads a comma-separated list, each word by parse.
 func parseList[T any](flag, text string, parse func(string) (T, error)) (out []T, err error) {
@@ -226,6 +277,24 @@ func parseSwitch(text string) (bool, error) {
 		return false, fmt.Errorf("%w: %q is neither on nor off", harness.ErrUsage, text)
 	}
 	return text == "on", nil
+}
+
+// parseServers reads how many servers keep a lock.
+func parseServers(text string) (int, error) {
+	n, err := parseCount(text)
+	if err == nil {
+		err = harness.Workload{Workers: 1, Servers: n, Window: 1}.Validate()
+	}
+	return n, err
+}
+
+// parseDelay reads what is added to a round trip.
+func parseDelay(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > harness.MaxDelay {
+		return 0, fmt.Errorf("%w: %q is not a delay: want 0 to %v, such as 500us", harness.ErrUsage, text, harness.MaxDelay)
+	}
+	return d, nil
 }
 
 // parseName reads one of the names of an axis.

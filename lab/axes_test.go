@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,7 +29,9 @@ func TestCasesAreDistinct(t *testing.T) {
 	}
 	a := axes{workers: []int{1, 4}, hold: []harness.Span{{}, {Mean: time.Microsecond}},
 		wait: []harness.WaitPolicy{harness.WaitAdaptive, harness.WaitYield}, pin: harness.Pins, gomaxprocs: []int{1, 2},
-		reads: []int{0, 90}, spread: []int{1, 64}, gc: []bool{false, true}}
+		reads: []int{0, 90}, spread: []int{1, 64}, gc: []bool{false, true}, section: []harness.Section{harness.SectionWork, harness.SectionMap, harness.CacheLines(4)},
+		servers: []int{1, 3}, durable: []bool{false, true}, tls: []bool{false, true}, delay: []time.Duration{0, time.Millisecond},
+		loading: loading{rates: []harness.Rate{0, 500}, arrivals: harness.Arrivals, deadlines: []time.Duration{0, time.Second}}}
 	seen := make(map[string]int)
 	for _, c := range a.cases(locks, 2) {
 		seen[c.Lock.Name]++
@@ -36,10 +39,39 @@ func TestCasesAreDistinct(t *testing.T) {
 			t.Errorf("%s is planned twice", c.Name())
 		}
 	}
-	// workers x hold x gomaxprocs x reads, for local locks x pin x spread x gc,
-	// and wait for locks that follow it only
-	if seen["spin"] != 2*2*2*3*8*2 || seen["one"] != 1*2*2*3*8 || seen["far"] != 2*2*2*2 {
+	// workers x hold x gomaxprocs x reads, for local locks x pin x spread x gc x
+	// section, and wait for locks that follow it only, for remote ones x servers x durable
+	// x tls x delay; all of that closed, and at a rate with both arrivals x deadlines
+	const loads = 1 + 2*2
+	if seen["spin"] != 2*2*2*3*8*2*3*loads || seen["one"] != 1*2*2*3*8*3*loads || seen["far"] != 2*2*2*2*16*loads {
 		t.Errorf("%d cases of spin, %d of one, %d of far", seen["spin"], seen["one"], seen["far"])
+	}
+}
+
+// TestSectionIsGuarded: locks that share no memory keep their workload, those that
+// cannot guard the data have no case of it, and both are named.
+func TestSectionIsGuarded(t *testing.T) {
+	o := runOptions{program: program(), locks: "mcs,seqlock,redis-queue", workers: "2", reads: "0,90", section: "work,map"}
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]int)
+	for _, c := range p.Cases {
+		seen[fmt.Sprintf("%s %s %d", c.Lock.Name, c.Workload.Section, c.Workload.Reads)]++
+	}
+	want := map[string]int{"mcs work 0": 1, "mcs work 90": 1, "mcs map 0": 1, "mcs map 90": 1, "seqlock work 0": 1, "seqlock work 90": 1, "seqlock map 0": 1,
+		"redis-queue work 0": 1, "redis-queue work 90": 1}
+	if !maps.Equal(seen, want) {
+		t.Errorf("planned %v, want %v", seen, want)
+	}
+	said := strings.Join(o.unheeded(p), "\n")
+	if want := "share no memory: redis-queue\nnot measured with --section and readers: seqlock, because its readers read while a writer writes"; !strings.HasSuffix(said, want) {
+		t.Errorf("said %q", said)
+	}
+	o.section = ""
+	if said := o.unheeded(p); said != nil {
+		t.Errorf("without --section it said %q", said)
 	}
 }
 
@@ -59,11 +91,11 @@ func TestWaitIsFollowed(t *testing.T) {
 	if !maps.Equal(seen, want) {
 		t.Errorf("planned %v, want %v", seen, want)
 	}
-	if got := o.unheeded(p); !strings.HasSuffix(got, ": chan, sync-mutex") {
+	if got := o.unheeded(p); len(got) != 1 || !strings.HasSuffix(got[0], ": chan, sync-mutex") {
 		t.Errorf("said %q", got)
 	}
 	o.wait = ""
-	if got := o.unheeded(p); got != "" {
+	if got := o.unheeded(p); got != nil {
 		t.Errorf("without --wait it said %q", got)
 	}
 	o.locks, o.wait = "sync-mutex,chan", "yield"

@@ -15,7 +15,8 @@ const (
 	minWindow  = 20 * time.Millisecond // of a local lock
 	maxWindow  = 4 * defaultWindow
 	maxRounds  = 50
-	reportTime = 2 * time.Second // to write the report at the end, about
+	loadWindow = 340 * time.Millisecond // at least, of an open loop of a remote lock: a thousand waits at 1000/s in three rounds, of which ten are above p99
+	reportTime = 2 * time.Second        // to write the report at the end, about
 )
 
 // minRounds is the fewest rounds a budget is spent on: with fewer there is no
@@ -64,21 +65,19 @@ func (o runOptions) fit(p *runner.Plan, budget time.Duration) error {
 // fitRounds gives p these windows and as many rounds as fit, least at least.
 func (o runOptions) fitRounds(p *runner.Plan, budget, window time.Duration, least int) {
 	o.setWindows(p, window)
-	p.Rounds = 1
-	p.Rounds = max(least, min(max(least, maxRounds), int(budget/p.Estimate())))
+	p.Rounds = 0
+	before := p.Estimate()         // a search for rates
+	p.Rounds = max(1, p.OpenEvery) // so many rounds are like the next so many
+	p.Rounds = max(least, min(max(least, maxRounds), int(float64(p.Rounds)*float64(budget-before)/float64(p.Estimate()-before))+p.OpenEvery))
+	for p.Rounds > least && p.Estimate() > budget {
+		p.Rounds--
+	}
 }
 
 // fitWindows chooses the windows of p, whose rounds are given.
 func (o runOptions) fitWindows(p *runner.Plan, budget time.Duration) {
-	o.setWindows(p, 2*minWindow)
-	more := p.Estimate()
-	o.setWindows(p, minWindow)
-	low := p.Estimate()
-	if low >= budget {
-		return
-	}
-	window := minWindow + time.Duration(float64(minWindow)*float64(budget-low)/float64(more-low))
-	o.setWindows(p, min(maxWindow, window).Truncate(time.Millisecond))
+	every := func(runner.Case) bool { return true }
+	o.setWindows(p, min(maxWindow, max(minWindow, o.windowFor(p, every, budget))))
 }
 
 // base returns the window of the local locks of p, from which those of the
@@ -109,6 +108,9 @@ func (o runOptions) setWindowsOf(p *runner.Plan, has func(runner.Case) bool, win
 		w.Window = window
 		if p.Cases[i].Lock.Remote != nil && o.duration == 0 {
 			w.Window *= remoteStretch
+			if w.Rate > 0 || p.Cases[i].Sought {
+				w.Window = max(w.Window, loadWindow)
+			}
 		}
 		w.Warmup = w.Window / warmupShare
 		if o.warmup > 0 {

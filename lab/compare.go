@@ -131,7 +131,8 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 // toMeasure are the flags that make sense only if something is measured.
 // (--locks also chooses among what was measured.)
 var toMeasure = []string{
-	"workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc",
+	"workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
+	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline",
 	"rounds", "duration", "warmup", "budget", "seed", "out", "replace",
 }
 

@@ -25,6 +25,7 @@ directory. Ctrl-C keeps what was finished; --resume goes on from there.`,
 		Example: `  locklab hardware
   locklab hardware core-to-core -o DIR
   locklab hardware core-to-core -o DIR --resume
+  locklab hardware waiting
   locklab hardware evidence`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

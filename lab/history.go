@@ -21,7 +21,7 @@ type historyOptions struct {
 	program *Program
 	compareOptions
 	asGiven, anyHost, all bool
-	out                   string
+	out, to               string
 }
 
 const historyHelp = `history shows each case of several runs, given by their directories, over the
@@ -36,7 +36,8 @@ machine, and the ratio of the two levels exceeds the margin. That takes eight
 runs of a machine; with fewer a step cannot be told from an off day, and history
 says only whether each run differs from the one before, as 'locklab compare'
 does. A run that stands alone is off, and no change. That the figures moved does
-not say why: what else differed between the two runs is listed.
+not say why: what else differed between the two runs is listed. With --to they are
+ratios to another lock of the same rounds, so that what slows a day down cancels.
 
 The exit status is the verdict:
   0  no case's last change is for the worse
@@ -55,6 +56,7 @@ func (p *Program) historyCommand() *cobra.Command {
 		Long:  historyHelp,
 		Example: `  locklab history runs/2026-*
   locklab history runs/2026-* --metric cpu,requests --locks mcs,sync-mutex
+  locklab history runs/2026-* --to sync-mutex,redis-queue      as ratios: a slow day cancels
   locklab history runs/2026-* --out history                    a page, and the same as Markdown with pictures
   locklab history runs/2026-* --out history.png                one picture of what changed
   locklab history runs/2026-* --format json > history.json`,
@@ -78,6 +80,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	f.Float64Var(&o.alpha, "alpha", compare.DefaultAlpha, "chance of any false change on runs in random order, and of any false difference of neighbours")
 	f.StringVar(&o.metric, "metric", compare.Suite[0].Name(), "what to compare, of "+strings.Join(gateNames(), ", "))
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
+	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
 	f.BoolVar(&o.asGiven, "as-given", false, "the runs are in order; otherwise their dates are")
 	f.BoolVar(&o.anyHost, "any-host", false, "machines that differ in the name of the host only are one, as containers are")
 	f.BoolVar(&o.all, "all", false, "print every run of every case, not only of those with something to see")
@@ -100,7 +103,11 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	if how.Locks, err = o.program.among(strings.Split(o.run.locks, ","), runs...); err != nil {
 		return err
 	}
-	h, err := compare.Over(runs, compare.HistoryOptions{Options: how, AsGiven: o.asGiven, AnyHost: o.anyHost})
+	var to []string
+	if o.to != "" {
+		to = strings.Split(o.to, ",")
+	}
+	h, err := compare.Over(runs, compare.HistoryOptions{Options: how, AsGiven: o.asGiven, AnyHost: o.anyHost, To: to})
 	if err != nil {
 		return err
 	}

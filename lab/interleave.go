@@ -57,12 +57,12 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 	defer servers.stop()
 	skipped = append(skipped, lacking...)
 	for _, s := range skipped {
-		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Lock, s.Reason)
+		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Name(), s.Reason)
 	}
 	if err := plan.Validate(); err != nil {
 		return err
 	}
-	if text := o.run.unheeded(plan); text != "" {
+	for _, text := range o.run.unheeded(plan) {
 		fmt.Fprintln(stderr, text)
 	}
 	p := pairRun{builds: builds, budget: o.run.budget, least: need, stderr: stderr}
@@ -80,20 +80,24 @@ func (o *compareOptions) builds(ctx context.Context, how compare.Options, old, n
 func (o *compareOptions) plan(builds [2]runner.Build, gates int) (*runner.Plan, int, []resultfile.Skip, error) {
 	run := o.run
 	run.budget = 0 // it chooses the rounds here
+	run.plain = true
 	plan, err := run.plan()
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	skipped := drop(plan, func(v *harness.Variant) string {
+	if plan.Unknown() {
+		return nil, 0, nil, fmt.Errorf("%w: --rate auto finds rates for one build: give those that both are to be measured at, such as --rate 500/s", harness.ErrUsage)
+	}
+	skipped := drop(plan, func(c runner.Case) string {
 		for i, b := range builds {
-			if !slices.Contains(b.Locks, v.Name) {
+			if !slices.Contains(b.Locks, c.Lock.Name) {
 				return "the " + sides[i] + " build does not have it"
 			}
 		}
 		return ""
 	})
 	if len(plan.Cases) == 0 && len(skipped) > 0 {
-		return nil, 0, nil, fmt.Errorf("%w: nothing is left to measure: %s: %s", harness.ErrUsage, skipped[0].Lock, skipped[0].Reason)
+		return nil, 0, nil, fmt.Errorf("%w: nothing is left to measure: %s: %s", harness.ErrUsage, skipped[0].Name(), skipped[0].Reason)
 	}
 	tests := max(1, gates*len(plan.Cases))
 	need := stat.MinRounds(1 - o.alpha/float64(tests))
@@ -142,7 +146,7 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 			return fmt.Errorf("%w: %s already holds a run; choose another directory, or let --replace move it aside", harness.ErrUsage, p.dirs[i])
 		}
 	}
-	env := machine.Capture()
+	env, sections := machine.Capture(), runner.Calibrate().SectionCosts(plan.Cases)
 	for i, b := range p.builds {
 		env := env
 		env.Go, env.Arch = b.Go, b.Arch
@@ -156,8 +160,8 @@ func (p *pairRun) create(o runOptions, plan *runner.Plan, s *servers, skipped []
 		var err error
 		p.files[i], err = resultfile.Create(p.dirs[i], resultfile.Manifest{
 			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: b.Commit, Seed: o.seed, Pair: plan.RunID,
-			Rounds: plan.Rounds, Cases: len(plan.Cases), Started: now, Machine: env, Overhead: b.Overhead, Versions: versions,
-			Skipped: skipped, Warnings: env.Warnings(),
+			Rounds: plan.Rounds, Cases: len(plan.Cases), Started: now, Machine: env, Overhead: b.Overhead, Sections: sections, Versions: versions,
+			Sites: s.accounts, Skipped: skipped, Warnings: env.Warnings(),
 		})
 		if err != nil {
 			return err

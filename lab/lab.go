@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"locklab/harness"
 	"locklab/harness/chaos"
@@ -124,5 +125,11 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: unexpected %q; see '%s --help'", harness.ErrUsage, args[0], cmd.CommandPath())
+	hint := ""
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.NoOptDefVal != "" && f.NoOptDefVal == f.Value.String() && f.Value.Type() != "bool" {
+			hint = fmt.Sprintf("; the value of --%s stands behind an equals sign: --%[1]s=%s", f.Name, args[0])
+		}
+	})
+	return fmt.Errorf("%w: unexpected %q%s; see '%s --help'", harness.ErrUsage, args[0], hint, cmd.CommandPath())
 }

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness/locktest"
@@ -85,6 +83,7 @@ func TestUsageErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	one, two := machineRuns(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -105,6 +104,40 @@ func TestUsageErrors(t *testing.T) {
 		{"run --read 101", `"101"`},
 		{"run --spread 0", `"0"`},
 		{"run --gc maybe", `"maybe"`},
+		{"run --locks tas --workers 4 --rate 0", `"0" is not a rate`},
+		{"run --locks tas --workers 4 --rate 0/s", "more than 0"},
+		{"run --locks tas --workers 4 --rate -5/s", `"-5/s"`},
+		{"run --locks tas --workers 4 --rate 500", "500/s, 1k/s or 2/us"},
+		{"run --locks tas --workers 4 --rate 9999M/s", "up to 100M/s"},
+		{"run --locks tas --rate 500/s", "needs --workers"},
+		{"run --locks tas --workers 4 --rate 500/s --think 1us", "think is 1µs with a rate"},
+		{"run --locks tas --workers 4 --rate 500/s --read 90", "open loop"},
+		{"run --locks tas --workers 4 --rate 500/s --spread 4", "open loop"},
+		{"run --locks tas --workers 4 --rate 1/s --duration 20ms", "too short for one arrival"},
+		{"run --locks tas --workers 4 --rate 500/s --arrivals bursts", "poisson, even"},
+		{"run --locks tas --workers 4 --rate 500/s --deadline -1ms", `"-1ms"`},
+		{"run --locks tas --workers 4 --deadline 10ms", "needs a rate"},
+		{"run --locks tas --rate automatic", "or auto for those around the knee"},
+		{"run --locks tas --rate auto,auto", "planned twice"},
+		{"run --locks tas --rate auto --think 1us", "--think and --rate auto"},
+		{"run --locks tas --rate auto --read 90", "open loop"},
+		{"run --locks tas --rate auto --spread 4", "open loop"},
+		{"run --locks tas --rate auto --budget 1s", "too small"},
+		{"run --locks zk-fair --rate auto --section map", "workers share no memory"},
+		{"run --locks tas --workers 4 --rate closed --arrivals even", "needs a rate"},
+		{"run --section lines:0", `"lines:0"`},
+		{"run --section foo", "work, lines:N with N from 1 to 1024, map, lru or log"},
+		{"run --section map --locks zk-fair,redis-queue", "workers share no memory"},
+		{"run --section work,map --read 90 --locks seqlock", "read while a writer writes"},
+		{"run --section lru --spread 65536 --locks mcs", "8192 MiB"},
+		{"run --hold 1ns*0+2ns", "the weight in \"1ns*0\""},
+		{"run --think 1ns*2-exp", `"1ns*2-exp"`},
+		{"run --servers 2", "servers is 2"},
+		{"run --durable=maybe", `"maybe"`},
+		{"run --tls=1.2", `"1.2"`},
+		{"run --durable off,on", "--durable=off,on"},
+		{"run --delay 2s", `"2s"`},
+		{"run --locks mcs --durable", "none of the locks chosen is kept by servers"},
 		{"run --rounds 0 --locks tas", "rounds is 0"},
 		{"run --duration -1s", "--duration"},
 		{"run --budget 1ms", "too small"},
@@ -117,6 +150,13 @@ func TestUsageErrors(t *testing.T) {
 		{"report", "the directory of a run"},
 		{"report nowhere", "holds no run"},
 		{"report " + testRun + " --png " + file, "cannot write"},
+		{"report " + testRun + " --rtt 0", `"0" is not a round trip`},
+		{"report " + testRun + " --rtt 1ms,-1ms", `"-1ms"`},
+		{"report " + testRun + " --rtt 2s", "1s at most"},
+		{"report " + testRun + " --rtt fast", "such as 1.5ms"},
+		{"report " + testRun + " --rtt 1ms,", `""`},
+		{"report " + testRun + " --rtt 1ms", "--rtt: "},
+		{"report " + one + " " + two + " --rtt 1ms", "--rtt is for one run"},
 		{"export", "one run"},
 		{"export nowhere", "holds no run"},
 		{"export " + testRun + " --format xml", "csv, rates, csv-chaos, bench, hdr-wait, hdr-handover"},
@@ -270,78 +310,6 @@ func TestNoServers(t *testing.T) {
 	cmd.Env = append(cmd.Env, "PATH=", "LOCKLAB_REQUIRE=redis", "LOCKLAB_REDIS=")
 	if _, stderr, status := output(t, cmd); status == 0 || !strings.Contains(stderr, "redis") {
 		t.Errorf("a required server is missing: exit status %d, said %q", status, stderr)
-	}
-}
-
-// TestInterrupt shows that Ctrl-C keeps what was measured.
-func TestInterrupt(t *testing.T) {
-	t.Parallel()
-	cmd := locklab(t, "run", "--locks", "sync-mutex,mcs", "--workers", "1", "--rounds", "50", "--duration", "100ms", "--out", "run")
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stderr)
-	for n := 0; lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "[") {
-			if n++; n == 3 {
-				if err := cmd.Process.Signal(os.Interrupt); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
-		t.Errorf("exit status %d, want %d", status, exitInterrupted)
-	}
-	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {
-		t.Errorf("interrupted is %v, %d results, damage %v", run.Manifest.Interrupted, len(run.Results), run.Damage)
-	}
-	if !strings.Contains(stdout.String(), reportName) {
-		t.Error("no report was written")
-	}
-}
-
-// TestInterruptEarly sends Ctrl-C while the servers start.
-func TestInterruptEarly(t *testing.T) {
-	t.Parallel()
-	stalled := t.TempDir() // a program that is started and never gets ready
-	begun := filepath.Join(stalled, "begun")
-	if err := os.WriteFile(filepath.Join(stalled, "redis-server"), []byte("#!/bin/sh\ntouch '"+begun+"'\nexec sleep 60\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := locklab(t, quick("--locks", "redis-poll")...)
-	cmd.Env = append(cmd.Env, "PATH="+stalled+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(begun); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
-			t.Fatalf("no server was started: %s", stderr.String())
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || !strings.Contains(stderr.String(), "before anything was measured") {
-		t.Errorf("exit status %d, said %q", status, stderr.String())
 	}
 }
 

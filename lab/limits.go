@@ -48,6 +48,10 @@ func limits() map[string]limit {
 	}
 }
 
+// mostServers is how many server processes a run may have at a time. Its rounds mix
+// all conditions, so all their servers live at once; a ZooKeeper server takes some 150 MB.
+const mostServers = 40
+
 // seeds may be any number.
 const seedFlag = "seed"
 

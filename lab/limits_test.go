@@ -18,13 +18,18 @@ var absurd = map[string][]string{
 	"float64":  {"-1", "0", "1", "2", "1e300", "NaN", "Inf", "-Inf", "1e400", ""},
 	"duration": {"-1ns", "-1h", "9223372036s", "2562047h47m16s", "1000000h", "9223372037s", "NaN", "5", ""},
 	"count":    {"0", "-1", "20000000", "9223372036854775807", "9223372036854775808", "NaN", "1e3", "1.5"},
+	"servers":  {"0", "-1", "2", "9", "9223372036854775808", "NaN", "1.5"},
+	"delay":    {"-1ns", "1001ms", "9223372037s", "NaN", "5", "1ms-exp"},
 	"percent":  {"-1", "101", "9223372036854775808", "NaN"},
+	"rate":     {"0", "0/s", "-1/s", "1e9/s", "NaN/s", "Inf/s", "1000M/s", "9999999999999999999/s", "5", "5/h", "/s", "5/", "0x5/s", "1_0/s"},
+	"deadline": {"-1ns", "1000000h", "9223372036s", "9223372037s", "NaN", "5"},
 	"span":     {"-1ns", "1000000h", "9223372036s", "9223372037s", "NaN", "5", "-1h-exp", "1000000h-exp"},
 }
 
 // axisKinds are the kinds of the flags of "locklab run" that are lists.
 var axisKinds = map[string]string{
 	"workers": "count", "clients": "count", "gomaxprocs": "count", "spread": "count", "read": "percent", "hold": "span", "think": "span",
+	"servers": "servers", "delay": "delay", "rate": "rate", "deadline": "deadline",
 }
 
 // textual are the kinds of flags that are neither.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"time"
 
@@ -20,19 +21,36 @@ type part struct {
 // parts is how make report spends its time. With another budget the parts that are
 // measured have the same shares of it.
 var parts = []part{
-	{"local", 100 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && !conditioned(w) }},
-	{"distributed", 150 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" }},
-	{"conditions", 20 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && conditioned(w) }},
-	{"hardware", 30 * time.Second, nil},
+	{"local", 75 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
+	{"distributed", 140 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
+	{"conditions", 15 * time.Second, func(v harness.Lock, w harness.Workload) bool {
+		return v.Traits.Needs == "" && w.Rate == 0 && (w.Reads > 0 || longHeld(w))
+	}},
+	{"load", 35 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
+	{"durable servers", 15 * time.Second, func(v harness.Lock, w harness.Workload) bool { return sited(v, w) }},
+	{"hardware", 20 * time.Second, nil},
 	{"failures", time.Minute, nil},
 }
 
-// conditioned reports whether w differs from plain contention for a local lock.
-func conditioned(w harness.Workload) bool { return w.Reads > 0 || w.Hold.Mean == defaultLongHold }
+// hardwareTime is what each experiment about the hardware has of its part.
+const hardwareTime = 2 * time.Second
+
+// usual reports whether v under w is of none of the parts that are about one condition.
+func usual(v harness.Lock, w harness.Workload) bool {
+	return w.Rate == 0 && !sited(v, w) && (v.Traits.Needs != "" || w.Reads == 0 && !longHeld(w))
+}
+
+func longHeld(w harness.Workload) bool { return w.Hold.Mean == defaultLongHold }
+
+// sited reports whether w wants servers other than one next door that loses what it has
+// not written yet.
+func sited(v harness.Lock, w harness.Workload) bool {
+	return v.Traits.Needs != "" && w.Rate == 0 && !v.Traits.Site(w).Plain()
+}
 
 // of returns the cases of p that belong to t.
 func (t part) of(p *runner.Plan) func(runner.Case) bool {
-	return func(c runner.Case) bool { return t.has != nil && t.has(c.Lock.Describe(), c.Workload) }
+	return func(c runner.Case) bool { return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload) }
 }
 
 // divide gives the parts of p, whose rounds are chosen, windows such that each takes
@@ -75,14 +93,19 @@ func share(left time.Duration, t part, open []part) time.Duration {
 	return time.Duration(float64(left) * float64(t.time) / float64(all))
 }
 
-// windowFor returns the window with which the cases that has picks take so long; it is
-// negative if they take longer with none.
+// windowFor returns the longest window, in whole milliseconds, with which the cases that
+// has picks take no longer than d: less than minWindow if they take longer with that, more
+// than maxWindow if they do not take so long with that.
 func (o runOptions) windowFor(p *runner.Plan, has func(runner.Case) bool, d time.Duration) time.Duration {
-	o.setWindowsOf(p, has, 2*minWindow)
-	more := p.EstimateOf(has)
-	o.setWindowsOf(p, has, minWindow)
-	low := p.EstimateOf(has)
-	return minWindow + time.Duration(float64(minWindow)*float64(d-low)/float64(more-low)).Truncate(time.Millisecond)
+	const step = time.Millisecond
+	n := sort.Search(int((maxWindow-minWindow)/step)+1, func(i int) bool {
+		o.setWindowsOf(p, has, minWindow+time.Duration(i)*step)
+		return p.EstimateOf(has) > d
+	})
+	if n > int((maxWindow-minWindow)/step) {
+		return maxWindow + step
+	}
+	return minWindow + time.Duration(n-1)*step
 }
 
 // division says how long each part of p and of what comes on top takes, about, or ""

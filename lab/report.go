@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -29,7 +30,7 @@ const (
 const machinesDir = "machines"
 
 func (p *Program) reportCommand() *cobra.Command {
-	var out, pictures string
+	var out, pictures, rtt string
 	var demand strictness
 	var guarantees guarding
 	cmd := &cobra.Command{
@@ -50,6 +51,12 @@ names. --require recommends only locks whose tested guarantees hold: failover
 checks tokens takes no stale write), order (served in order of arrival) and
 recovery (free again after its holder or a waiter has died).
 
+Of locks kept by servers it says how many round trips follow one another in an
+acquisition and in a hand-over, and with --rtt how long these would take at that
+round trip between your program and your servers. That rests on what was measured
+without --delay; where the run has delays too, the report holds the predictions
+for them against what was measured.
+
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`,
 		Example: `  locklab report build/report
@@ -58,6 +65,7 @@ status 3; the report is written all the same.`,
   locklab report runs/laptop runs/server --out beside          writes beside/` + reportName + ` and more
   locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
   locklab report runs/laptop --require failover,fencing        only locks that were seen to survive that
+  locklab report runs/laptop --rtt 1.5ms,5ms                   what its distributed locks would take so far away
   locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -72,11 +80,18 @@ status 3; the report is written all the same.`,
 			if err := guarantees.load(); err != nil {
 				return err
 			}
+			trips, err := parseList("rtt", rtt, parseRoundTrip)
+			if err != nil {
+				return err
+			}
 			defer thrifty()()
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
 				runs, err := loadRuns(args)
 				if err == nil {
 					err = guarantees.applyAll(runs)
+				}
+				if err == nil {
+					err = predict(runs, trips)
 				}
 				if err != nil {
 					return err
@@ -90,10 +105,36 @@ status 3; the report is written all the same.`,
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
+	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
 	guarantees.flags(cmd)
 	guarantees.runFlags(cmd)
 	demand.flags(cmd, "when the report is written", "machine or the run")
 	return cmd
+}
+
+// parseRoundTrip reads a round trip to servers.
+func parseRoundTrip(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > harness.MaxDelay {
+		return 0, fmt.Errorf("%w: %q is not a round trip: want more than 0 and %v at most, such as 1.5ms", harness.ErrUsage, text, harness.MaxDelay)
+	}
+	return d, nil
+}
+
+// predict asks the report of runs for predictions at these round trips, which it can make
+// of one run with locks kept by servers.
+func predict(runs []*resultfile.Run, trips []time.Duration) error {
+	if len(trips) == 0 {
+		return nil
+	}
+	if len(runs) > 1 {
+		return fmt.Errorf("%w: --rtt is for one run", harness.ErrUsage)
+	}
+	runs[0].RoundTrips = trips
+	if err := reports.CanPredict(runs[0]); err != nil {
+		return fmt.Errorf("--rtt: %w", err)
+	}
+	return nil
 }
 
 // drawRuns writes the report of runs, read from dirs: of one, or of several beside
@@ -168,7 +209,7 @@ func thrifty() (undo func()) {
 
 // writePictures writes every chart of run to dir/NAME.png.
 func writePictures(files *saver, run *resultfile.Run, dir string) error {
-	names := reports.FindingCharts(run)
+	names := append(reports.FindingCharts(run), reports.FaultCharts(run)...)
 	if len(run.Results) > 0 || len(names) == 0 {
 		names = append(names, reports.Charts(run)...)
 	}
@@ -197,6 +238,9 @@ func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string
 		return err
 	}
 	if err := reports.WriteVerdict(stdout, run, width(stdout)); err != nil {
+		return err
+	}
+	if err := reports.WriteDistance(stdout, run, width(stdout)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))

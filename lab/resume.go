@@ -15,7 +15,8 @@ import (
 // The flags of the command run that say what is measured and how. A run keeps
 // them, and goes on only with the same ones.
 var planFlags = []string{
-	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc",
+	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
+	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline",
 	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin", "candidates",
 }
 
@@ -63,20 +64,25 @@ func (o runOptions) planAgain(m resultfile.Manifest) (*runner.Plan, error) {
 		return nil, err
 	}
 	p.Rounds = m.Rounds
-	o.setWindows(p, m.Window)
-	for _, t := range parts {
-		if w, ok := m.Windows[t.name]; ok {
-			o.setWindowsOf(p, t.of(p), w)
-		}
-	}
-	drop(p, func(v *harness.Variant) string { // what was skipped then is skipped now
-		if i := slices.IndexFunc(m.Skipped, func(s resultfile.Skip) bool { return s.Lock == v.Name }); i >= 0 {
+	drop(p, func(c runner.Case) string { // what was skipped then is skipped now
+		if i := slices.IndexFunc(m.Skipped, func(s resultfile.Skip) bool {
+			return s.Lock == c.Lock.Name && (s.Conditions == "" || s.Conditions == conditions(c))
+		}); i >= 0 {
 			return m.Skipped[i].Reason
 		}
 		return ""
 	})
 	if len(p.Cases) == 0 {
 		return nil, fmt.Errorf("%w: the run in %s skipped every lock", harness.ErrUsage, o.out)
+	}
+	if err := p.Settle(m.Knees); err != nil {
+		return nil, fmt.Errorf("%w: the manifest in %s is damaged", err, o.out)
+	}
+	o.setWindows(p, m.Window)
+	for _, t := range parts {
+		if w, ok := m.Windows[t.name]; ok {
+			o.setWindowsOf(p, t.of(p), w)
+		}
 	}
 	return p, nil
 }
@@ -94,7 +100,7 @@ func goOn(p *runner.Plan, dir string, run *resultfile.Run, skipped []resultfile.
 		return fmt.Errorf("%w: cannot go on with the run in %s: "+format, append([]any{harness.ErrUsage, dir}, args...)...)
 	}
 	if len(skipped) > 0 {
-		return refuse("%s was measured then and is skipped now: %s", skipped[0].Lock, skipped[0].Reason)
+		return refuse("%s was measured then and is skipped now: %s", skipped[0].Name(), skipped[0].Reason)
 	}
 	if len(p.Cases) != run.Manifest.Cases {
 		return refuse("it has %s, the same flags now give %d", numfmt.Plural(run.Manifest.Cases, "case"), len(p.Cases))

@@ -26,6 +26,9 @@ func plannedRounds(p *runner.Plan, of resultfile.Candidates) int {
 func described(p *runner.Plan) iter.Seq2[harness.Lock, harness.Workload] {
 	return func(yield func(harness.Lock, harness.Workload) bool) {
 		for _, c := range p.Cases {
+			if c.Unknown() {
+				continue // an open loop, by which no lock is chosen
+			}
 			if !yield(c.Lock.Describe(), c.Workload) {
 				return
 			}

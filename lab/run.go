@@ -27,7 +27,10 @@ import (
 type runOptions struct {
 	program *Program
 
-	locks, workers, clients, hold, think, wait, pin, gomaxprocs, reads, spread, gc string
+	locks, workers, clients, hold, think, wait, pin, gomaxprocs, reads, spread, gc, section string
+	loadFlags
+
+	servers, durable, tls, delay string // of servers that the lab starts
 
 	rounds           int
 	duration, warmup time.Duration
@@ -39,9 +42,12 @@ type runOptions struct {
 
 	begin       time.Time         // of the command
 	roundsGiven bool              // by the user
+	plain       bool              // no open loops, and no servers to set up, that the user does not ask for
 	flags       map[string]string // of the plan, as given: see chosen
 	guarantees  guarding
 	strictness
+
+	knees []resultfile.Knee // by which rates were chosen
 }
 
 // The defaults of a run.
@@ -65,11 +71,27 @@ starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
 LOCKLAB_ZOOKEEPER to host:port. Every run is also a test of the lock.
 
+The default choice is also measured in open loops, in one round of seven, and on
+durable servers far away, unless a flag says more of the cases than which locks.
+
+--servers, --durable, --tls and --delay set up the servers that it starts as services
+run them: an ensemble or a primary with replicas, writes forced to disk before they
+are answered, encrypted, so much farther away. Each is an axis, and all servers live
+until the end of the run.
+
 It writes results.jsonl, bench.txt (for benchstat), wait.hlog and handover.hlog
 (for the tools of HdrHistogram), manifest.json, the report as index.html, and the
 same as report.md with its charts. Ctrl-C keeps what was measured and still writes
 the report; --resume --out DIR goes on from there, also after a crash or a full
 disk, with the flags that the run was started with.
+
+With --rate the loop is open: acquisitions are asked for at times drawn before,
+however long those before them take, and waits count from these times, so that a
+stall delays all that would have asked meanwhile. --workers is then how many
+may be under way at once. Without it each worker asks again when it was served.
+--rate auto first looks for the knee of each lock: the load at which it falls behind,
+or p99 of the waits passes ten times that of an unloaded lock. Then it measures at 0.1,
+0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load. It needs no --workers.
 
 --budget takes as many rounds as fit, from those without it to 50, with windows of
 their default length. Where they do not fit, the windows become shorter, down to
@@ -82,6 +104,9 @@ What --hardware and --chaos add comes on top.`,
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
+  locklab run --locks mcs,sync-mutex --section work,lines:16,map,lru,log
+  locklab run --locks redis-queue --workers 64 --rate closed,500/s,1k/s,2k/s
+  locklab run --locks sync-mutex,mcs --rate closed,auto    up to which load each goes
   locklab run --out DIR --resume                    go on with an interrupted run`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -105,16 +130,24 @@ What --hardware and --chaos add comes on top.`,
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
-	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice locks that are not recommended 1,8,64)")
+	f.StringVar(&o.workers, "workers", "", "workers that contend (default 1,2,4 … 8 per processor; remote 1,2,8,32,64; in the default choice those that are not recommended 1,8,64; remote 1,64)")
 	f.StringVar(&o.clients, "clients", "", "connections or sessions that remote workers share (default one each)")
-	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, or 100ns-exp (default 100ns; remote 0)")
-	f.StringVar(&o.think, "think", "", "time between release and next request (default 0)")
+	f.StringVar(&o.hold, "hold", "", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; remote 0)")
+	f.StringVar(&o.section, "section", "", "data of a local lock that a worker changes beside --hold: work (none), lines:N, map, lru, log (default work)")
+	f.StringVar(&o.think, "think", "", "time between release and next request, as --hold (default 0)")
 	f.StringVar(&o.wait, "wait", "", "how waiters of locks that claim a wait policy wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
 	f.StringVar(&o.pin, "pin", "", "workers to threads: none, thread, cpu (default none)")
 	f.StringVar(&o.gomaxprocs, "gomaxprocs", "", "processors the Go scheduler uses (default: its own choice)")
 	f.StringVar(&o.reads, "read", "", "acquisitions in a hundred that only read, such as 90 (default 0)")
 	f.StringVar(&o.spread, "spread", "", "locks over which the workers spread, each acquisition at random (default 1)")
 	f.StringVar(&o.gc, "gc", "", "garbage collection in the window: off, on (default off)")
+	f.StringVar(&o.servers, "servers", "", "servers that keep a remote lock: a ZooKeeper ensemble, a Redis primary with replicas, such as 1,3 (default 1)")
+	f.StringVar(&o.durable, "durable", "", "whether servers force each write to disk before they answer: off, on, or --durable=off,on (default off)")
+	f.Lookup("durable").NoOptDefVal = "on"
+	f.StringVar(&o.tls, "tls", "", "whether clients and servers speak TLS: off, on, or --tls=off,on (default off)")
+	f.Lookup("tls").NoOptDefVal = "on"
+	f.StringVar(&o.delay, "delay", "", "added to each round trip to a server: 0,500us,2ms (default 0)")
+	o.loadFlags.declare(cmd)
 }
 
 // runFlags declares the flags that say how a run goes.
@@ -125,7 +158,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.warmup, "warmup", 0, "driven before the window (default a fifth of it)")
 	f.DurationVar(&o.budget, "budget", 0, "choose rounds and windows so that the whole run takes about this long")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
-	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, half a minute, into the report")
+	f.BoolVar(&o.hardware, "hardware", false, "also run the experiments about the hardware, twenty seconds, into the report")
 	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the remote locks, a minute, into the report: see '"+o.program.Name+" chaos'")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.resume, "resume", false, "go on with what an interrupted run left in that directory")
@@ -144,7 +177,8 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	servers, skipped, err := startServers(ctx, plan)
 	defer servers.stop()
 	if ctx.Err() == nil && err == nil {
-		err = o.settle(ctx, plan)
+		servers.rehearse(ctx, plan, stderr)
+		err = o.settle(ctx, plan, stderr)
 	}
 	if ctx.Err() != nil {
 		fmt.Fprintln(stderr, "interrupted before anything was measured")
@@ -154,22 +188,23 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 		return err
 	}
 	for _, s := range skipped {
-		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Lock, s.Reason)
+		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Name(), s.Reason)
 	}
-	dir, out, earlier, err := o.open(plan, servers, skipped)
+	dir, out, earlier, err := o.open(plan, servers, append(skipped, kneeless(o.knees)...))
 	if err != nil {
 		return err
 	}
-	for _, text := range []string{o.unheeded(plan), doubt(plan, o.candidates()), o.division(plan)} {
+	for _, text := range append(o.unheeded(plan), o.unconditioned(plan), doubt(plan, o.candidates()), o.division(plan)) {
 		if text != "" {
 			fmt.Fprintln(stderr, text)
 		}
 	}
-	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Rounds * len(plan.Cases)}
+	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: stderr, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
+	m.violated = brokenSought(o.knees)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
-		fmt.Fprintln(stderr, "what the hardware does: half a minute")
-		h := hardwareRun{program: o.program, file: out, earlier: earlier, evidence: true}
+		fmt.Fprintln(stderr, "what the hardware does: twenty seconds")
+		h := hardwareRun{program: o.program, options: hardware.Options{Budget: hardwareTime}, file: out, earlier: earlier, evidence: true}
 		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
 		}
@@ -229,20 +264,6 @@ func (o *runOptions) prepare(flags *pflag.FlagSet) (*runner.Plan, error) {
 	return o.plan()
 }
 
-// settle makes a plan whose servers run ready to be measured: with a budget, by
-// what a case costs on this machine as it is now.
-func (o *runOptions) settle(ctx context.Context, p *runner.Plan) error {
-	if o.budget > 0 && !o.resume {
-		if err := p.Probe(ctx); err != nil {
-			return err
-		}
-		// That the budget is too small now, on a busy machine, is no reason not
-		// to begin with the least of it.
-		_ = o.fit(p, o.budget-time.Since(o.begin)-reportTime)
-	}
-	return p.Validate()
-}
-
 // reportRun writes the report of the run in dir into dir.
 func reportRun(stdout io.Writer, dir string, guarantees guarding) error {
 	defer thrifty()()
@@ -277,12 +298,21 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
 		return nil, fmt.Errorf("%w: none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", harness.ErrUsage, o.program.Name)
 	}
+	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
+		return nil, err
+	}
+	if err := a.checkAuto(); err != nil {
+		return nil, err
+	}
+	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
+		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
+	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
 	if few, whole := o.whole(); whole {
 		a.few = few
-		cases = a.defaultCases(locks, runtime.GOMAXPROCS(0))
+		cases = append(a.defaultCases(locks, runtime.GOMAXPROCS(0)), o.conditioned(locks, runtime.GOMAXPROCS(0), few)...)
 	}
-	p := &runner.Plan{Cases: cases, Seed: o.seed,
+	p := &runner.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
 	o.setRounds(p)
 	window := o.duration
@@ -303,32 +333,6 @@ func (o runOptions) whole() (few, whole bool) {
 	return first == defaultLocks, first == defaultLocks || first == "all"
 }
 
-func (o runOptions) axes() (a axes, err error) {
-	var errs []error
-	list := func(e error) { errs = append(errs, e) }
-	a.workers, err = parseList("workers", o.workers, parseCount)
-	list(err)
-	a.clients, err = parseList("clients", o.clients, parseCount)
-	list(err)
-	a.hold, err = parseList("hold", o.hold, harness.ParseSpan)
-	list(err)
-	a.think, err = parseList("think", o.think, harness.ParseSpan)
-	list(err)
-	a.wait, err = parseList("wait", o.wait, parseName(harness.WaitPolicies))
-	list(err)
-	a.pin, err = parseList("pin", o.pin, parseName(harness.Pins))
-	list(err)
-	a.gomaxprocs, err = parseList("gomaxprocs", o.gomaxprocs, parseCount)
-	list(err)
-	a.reads, err = parseList("read", o.reads, parsePercent)
-	list(err)
-	a.spread, err = parseList("spread", o.spread, parseCount)
-	list(err)
-	a.gc, err = parseList("gc", o.gc, parseSwitch)
-	list(err)
-	return a, errors.Join(errs...)
-}
-
 // open starts the run on disk, or goes on with it and returns what it holds.
 func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, *resultfile.Run, error) {
 	now := time.Now().UTC()
@@ -341,10 +345,11 @@ func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) 
 	for kind, v := range s.versions() {
 		versions[kind] = v
 	}
+	in := runner.Calibrate()
 	m := resultfile.Manifest{
 		Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
-		Rounds: p.Rounds, Cases: len(p.Cases), Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
-		Overhead: runner.Calibrate().Overhead(), Versions: versions, Skipped: skipped, Warnings: env.Warnings(),
+		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Knees: o.knees, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
+		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: env.Warnings(),
 	}
 	if err := o.guarantees.terms.apply(&m); err != nil {
 		return "", nil, nil, err

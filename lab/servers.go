@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,64 +13,149 @@ import (
 	"locklab/internal/backend"
 )
 
-// servers are the servers of a run, by kind.
+// servers are the servers of a run: each way in which they are set up once, and the
+// proxies of those that are to be farther away.
 type servers struct {
-	running map[string]*backend.Server
+	running  map[harness.Site]*backend.Server // by sites without delay
+	proxies  []*farAway
+	accounts []resultfile.Site
 }
 
-// startServers starts what the plan's locks need and enters it in the plan. A
-// lock whose server cannot be had is taken out of the plan and returned as
-// skipped, with the reason.
-func startServers(ctx context.Context, p *runner.Plan) (*servers, []resultfile.Skip, error) {
-	s := &servers{running: make(map[string]*backend.Server)}
-	p.Endpoints = make(map[string]harness.Endpoint)
-	skipped := drop(p, func(v *harness.Variant) string { return v.Unavailable })
-	for _, kind := range p.Needs() {
-		srv, err := backend.StartSeveral(ctx, kind, harness.Servers(p.Locks(), kind))
-		switch {
-		case errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind):
-			skipped = append(skipped, drop(p, func(v *harness.Variant) string {
-				if v.Traits.Needs != kind {
-					return ""
-				}
-				return err.Error()
-			})...)
-		case err != nil:
+// startServers starts what the plan's cases need and enters it in the plan. A case
+// whose servers cannot be had, or whose lock cannot be kept by such, is taken out of the
+// plan and returned as skipped, with the reason.
+func startServers(ctx context.Context, p *runner.Plan) (_ *servers, skipped []resultfile.Skip, err error) {
+	s := &servers{running: make(map[harness.Site]*backend.Server)}
+	defer func() {
+		if err != nil {
 			s.stop()
-			return nil, nil, err
-		default:
-			s.running[kind] = srv
-			p.Endpoints[kind] = srv.Endpoint()
-			skipped = append(skipped, drop(p, func(v *harness.Variant) string {
-				if v.Traits.Needs != kind {
-					return ""
-				}
-				return v.Traits.Lacks(srv.Endpoint())
-			})...)
 		}
+	}()
+	p.Endpoints = make(map[harness.Site]harness.Endpoint)
+	skipped = drop(p, func(c runner.Case) string { return c.Lock.Unavailable })
+	skipped = append(skipped, drop(p, func(c runner.Case) string { return c.Lock.Traits.Misfit(c.Workload) })...)
+	if err := checkSites(p); err != nil {
+		return nil, nil, err
+	}
+	for _, near := range nearSites(p) {
+		more, err := s.start(ctx, p, near)
+		if err != nil {
+			return nil, nil, err
+		}
+		skipped = append(skipped, more...)
 	}
 	if len(skipped) > 0 && len(p.Cases) == 0 {
-		s.stop()
 		return nil, nil, fmt.Errorf("%w: nothing is left to measure: %s", harness.ErrUsage, skipped[0].Reason)
 	}
-	return s, skipped, nil
+	return s, skipped, s.reach(ctx, p)
 }
 
-// drop takes the locks for which why gives a reason out of p.
-func drop(p *runner.Plan, why func(v *harness.Variant) string) (skipped []resultfile.Skip) {
+// start starts the servers of one site, and drops its cases if they cannot be had.
+func (s *servers) start(ctx context.Context, p *runner.Plan, near harness.Site) ([]resultfile.Skip, error) {
+	of := func(why func(c runner.Case) string) []resultfile.Skip {
+		return drop(p, func(c runner.Case) string {
+			if c.Site().Near() != near {
+				return ""
+			}
+			return why(c)
+		})
+	}
+	srv, err := backend.StartSetup(ctx, near.Kind, setup(p, near))
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(near.Kind) {
+		return of(func(runner.Case) string { return err.Error() }), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.running[near] = srv
+	return of(func(c runner.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }), nil
+}
+
+// setup says how the servers of a site without delay are set up: there are as many
+// independent ones as a lock of p wants.
+func setup(p *runner.Plan, near harness.Site) backend.Setup {
+	b := backend.Setup{Servers: near.Servers, Independent: 1, Durable: near.Durable, TLS: near.TLS}
+	for _, c := range p.Cases {
+		if c.Site().Near() == near {
+			b.Independent = max(b.Independent, c.Lock.Traits.Servers)
+		}
+	}
+	return b
+}
+
+// nearSites returns the sites of p without their delays, each once.
+func nearSites(p *runner.Plan) (near []harness.Site) {
+	for _, site := range p.Sites() {
+		if !slices.Contains(near, site.Near()) {
+			near = append(near, site.Near())
+		}
+	}
+	return near
+}
+
+// checkSites reports what of the sites of p cannot be set up: conditions of servers that
+// the lab does not start, and more servers than it keeps at a time.
+func checkSites(p *runner.Plan) error {
+	for _, site := range p.Sites() {
+		env := backend.UsersServer(site.Kind)
+		if env == "" || site.Plain() {
+			continue
+		}
+		what, flag := "a delay on a user's server", "--delay"
+		if !site.Near().Plain() {
+			what, flag = "another setup of a user's server", "--servers, --durable and --tls"
+		}
+		return fmt.Errorf("%w: %s: %s names it, and %s is for servers that the lab starts; leave out the one or the other", harness.ErrUsage, what, env, flag)
+	}
+	processes := 0
+	for _, near := range nearSites(p) {
+		if backend.UsersServer(near.Kind) == "" {
+			processes += setup(p, near).Processes()
+		}
+	}
+	if processes > mostServers {
+		return fmt.Errorf("%w: these conditions take %d servers at a time, and a run may have %d: choose fewer of --servers, --durable and --tls, or fewer locks",
+			harness.ErrUsage, processes, mostServers)
+	}
+	return nil
+}
+
+// drop takes the cases for which why gives a reason out of p.
+func drop(p *runner.Plan, why func(c runner.Case) string) (skipped []resultfile.Skip) {
+	var all []resultfile.Skip
 	p.Cases = slices.DeleteFunc(p.Cases, func(c runner.Case) bool {
-		s := resultfile.Skip{Lock: c.Lock.Name, Reason: why(c.Lock)}
-		if s.Reason != "" && !slices.Contains(skipped, s) {
+		reason := why(c)
+		if reason != "" {
+			all = append(all, resultfile.Skip{Lock: c.Lock.Name, Reason: reason, Conditions: conditions(c)})
+		}
+		return reason != ""
+	})
+	for _, s := range all {
+		if !slices.ContainsFunc(p.Cases, func(c runner.Case) bool { return c.Lock.Name == s.Lock }) {
+			s.Conditions = "" // in all of them
+		}
+		if !slices.Contains(skipped, s) {
 			skipped = append(skipped, s)
 		}
-		return s.Reason != ""
-	})
+	}
 	return skipped
 }
 
+// conditions returns in which of the conditions of servers c is measured, as Skip has
+// it.
+func conditions(c runner.Case) string {
+	w := c.Workload
+	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
+	return cmp.Or(site.Conditions(), "servers=1")
+}
+
+// stop ends all servers and proxies.
 func (s *servers) stop() {
 	if s == nil {
 		return
+	}
+	for _, f := range s.proxies {
+		f.close()
 	}
 	for _, srv := range s.running {
 		srv.Stop() // what cannot be stopped dies with this process
@@ -79,8 +165,8 @@ func (s *servers) stop() {
 // versions returns what the servers say they are.
 func (s *servers) versions() map[string]string {
 	v := make(map[string]string)
-	for kind, srv := range s.running {
-		v[kind] = srv.Version()
+	for site, srv := range s.running {
+		v[site.Kind] = srv.Version()
 	}
 	return v
 }

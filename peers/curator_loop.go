@@ -49,6 +49,10 @@ func newCuratorCell(recipe curatorRecipe, w harness.Workload) (CuratorCell, erro
 		return no("mix of readers and writers")
 	case w.Hold.Exp || w.Think.Exp:
 		return no("exponential times")
+	case w.Hold.Mix != "" || w.Think.Mix != "":
+		return no("times that are a mixture")
+	case w.Section != harness.SectionWork:
+		return no("data behind the lock")
 	case w.Pin != harness.PinNone || w.GOMAXPROCS != 0:
 		return no("workers bound to processors")
 	case clients == w.Workers:

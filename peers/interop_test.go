@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -189,11 +189,14 @@ func (o *onlooker) next(i int, ticket int64) error {
 	return nil
 }
 
+// ticketName matches the names of tickets, which may have a part of their own before.
+var ticketName = regexp.MustCompile(`^(_c_.*)?(lock-|__READ__|__WRIT__)[0-9]{10}$`)
+
 // leastTicket returns the least number behind the names of tickets.
 func leastTicket(names []string) (int64, error) {
 	least := int64(-1)
 	for _, name := range names {
-		if len(name) < 10 || !strings.HasPrefix(name, "_c_") {
+		if len(name) < 10 || !ticketName.MatchString(name) {
 			return 0, fmt.Errorf("%s is no ticket", name)
 		}
 		n, err := strconv.ParseInt(name[len(name)-10:], 10, 64)
@@ -220,8 +223,9 @@ func TestOnlookerRejects(t *testing.T) {
 	}{
 		{[]string{"_c_b-lock-0000000007", "_c_a-lock-0000000003"}, true},
 		{[]string{"_c_b-lock-0000000007", "_c_c-lock-0000000008"}, true},
-		{[]string{"_c_b-lock-0000000007"}, false}, // 8 has passed 7
-		{[]string{"_c_c-__READ__0000000009", "_c_b-lock-0000000010"}, true},
+		{[]string{"lock-0000000009", "_c_b-lock-0000000010"}, true},
+		{[]string{"_c_b-lock-0000000007"}, false}, // 9 has passed 7
+		{[]string{"_c_c-__READ__0000000010", "__WRIT__0000000011"}, true},
 		{nil, false},
 		{[]string{"foreign"}, false},
 	} {

@@ -214,7 +214,7 @@ func clusterRights(t *testing.T, all []running) {
 		}
 		user := r
 		user.options.Username, user.options.Password = "locks", aclPassword
-		for kind, err := range everyKind(t, user) {
+		for kind, err := range everyKind(t, user, 20*time.Millisecond) {
 			if more != "" && err != nil {
 				t.Errorf("%s with %s: %v", kind, more, err)
 			}

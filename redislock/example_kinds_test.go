@@ -293,7 +293,8 @@ func ExampleMutex_ForceUnlock() {
 	fmt.Println("told:", errors.Is(lease.Unlock(ctx), redislock.ErrNotHeld))
 }
 
-// TestExamples runs the examples against real servers.
+// TestExamples has no other test beside it: examples have one address, and the standard
+// output.
 func TestExamples(t *testing.T) {
 	at := locktest.Endpoints(t, harness.KindRedis, 3)
 	if at.Username != "" || at.Password != "" || at.TLS != nil {
@@ -309,6 +310,9 @@ func TestExamples(t *testing.T) {
 		example func()
 		want    string
 	}{
+		{"do", Example, "alone\n"},
+		{"try", ExampleMutex_TryLock, "held: true\nunlocked: true\nwhy it ended: redislock: lock released\n"},
+		{"reentrant", ExampleReentrant, "a step, alone\na step, alone\n"},
 		{"options", ExampleOptions, "busy: true\nunlocked: true\n"},
 		{"every hour", func() { ExampleOptions_disableRenewal(); forget(t, "locklab:{example-hourly}") }, "do it\nanother process does it\n"},
 		{"leader", ExampleLease_Done, "no longer the leader: true\nnothing to unlock: true\n"},

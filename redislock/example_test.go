@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"locklab/harness"
 	"locklab/redislock"
 )
 
@@ -52,22 +51,8 @@ func ExampleMutex_TryLock() {
 	fmt.Println("why it ended:", lease.Err())
 }
 
-// examples runs the examples against a real server.
-func examples(t *testing.T, at harness.Endpoint) {
-	if at.Username != "" || at.Password != "" || at.TLS != nil {
-		t.Skip("the examples connect without credentials, which the server at hand wants")
-	}
-	address = at.Addrs[0][0]
-	if got, want := printed(t, Example), "alone\n"; got != want {
-		t.Errorf("Example printed %q, want %q", got, want)
-	}
-	want := "held: true\nunlocked: true\nwhy it ended: redislock: lock released\n"
-	if got := printed(t, ExampleMutex_TryLock); got != want {
-		t.Errorf("ExampleMutex_TryLock printed %q, want %q", got, want)
-	}
-}
-
-// printed returns what f writes to the standard output, which is little.
+// printed returns what f writes to the standard output, which is little. No other test
+// may run beside it: the standard output is one.
 func printed(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()

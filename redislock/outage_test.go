@@ -155,7 +155,15 @@ func (c outageCase) run(t *testing.T, d *durable) {
 	for _, k := range lockKinds {
 		all = append(all, newOutageKind(t, at, admin, k))
 	}
-	time.Sleep(100 * time.Millisecond) // so that all listen
+	for _, k := range all {
+		for range waitersOfOutage {
+			select {
+			case <-k.queued:
+			case <-time.After(100 * time.Millisecond): // a cohort does not tell
+			}
+		}
+	}
+	time.Sleep(100 * time.Millisecond) // most often all listen by now
 	if err := c.begin(ctx, d, admin); err != nil {
 		t.Fatal(err)
 	}
@@ -201,26 +209,37 @@ const waitersOfOutage = 3
 type outageKind struct {
 	name, lock string
 	held       *redislock.Lease
-	served     chan error // one for each waiter that has had the lock
+	queued     chan struct{} // one for each that waits
+	served     chan error    // one for each waiter that has had the lock
 }
 
 func newOutageKind(t *testing.T, at running, admin redis.UniversalClient, k lockKind) *outageKind {
-	o := &outageKind{name: k.name, lock: newName(), served: make(chan error, waitersOfOutage)}
+	o := &outageKind{name: k.name, lock: newName(), queued: make(chan struct{}, waitersOfOutage), served: make(chan error, waitersOfOutage)}
 	o.held = lock(t, k.make(at.client(t), o.lock, redislock.Options{}))
 	for i := range waitersOfOutage {
 		m := k.make(at.client(t), o.lock, redislock.Options{})
-		go func() {
-			l, err := m.Lock(t.Context())
-			if err == nil {
-				err = l.Unlock(t.Context())
-			}
-			o.served <- err
-		}()
+		first := sync.OnceFunc(func() { o.queued <- struct{}{} })
+		ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(redislock.QueuedInfo) { first() }})
+		go func() { o.served <- o.serve(ctx, m) }()
 		if k.fenced && i == 0 {
 			eventually(t, "the first waits", func() bool { return queueOf(t, admin, o.lock) })
 		}
 	}
 	return o
+}
+
+// serve locks and unlocks m. A waiter that did not run for as long as a hand-over leaves it
+// has lost its turn, and asks again.
+func (o *outageKind) serve(ctx context.Context, m redislock.Lockable) error {
+	for {
+		l, err := m.Lock(ctx)
+		if err == nil {
+			err = l.Unlock(ctx)
+		}
+		if !errors.Is(err, redislock.ErrLost) {
+			return err
+		}
+	}
 }
 
 // TestOutageWithoutEnd: how long a Lock goes on asking, and what its error says then.

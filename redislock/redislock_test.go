@@ -41,7 +41,6 @@ func TestServer(t *testing.T) {
 		{"Do", doEndsWithLease},
 		{"Locker", locker},
 		{"Locker past its lease", lockerPastLease},
-		{"examples", examples},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaktest.Own(t)

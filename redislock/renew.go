@@ -17,7 +17,8 @@ type server struct {
 
 // renew asks for a whole lease again for each of ls, by one batch for each server, none of
 // which waits for another. If afresh is true each has a connection of its own: that of an
-// earlier one is silent, and those that the client library keeps may be as well.
+// earlier one is silent, and those that the client library keeps may be as well. So has one
+// that would wait for a connection behind other requests of the program.
 func (c *Client) renew(ls []*Lease, afresh bool) {
 	for _, s := range c.servers(ls) {
 		c.work.Go(func() { c.renewAt(s, afresh) })
@@ -82,11 +83,17 @@ func (c *Client) renewAt(s *server, afresh bool) {
 			}
 		}
 	}
-	if afresh && s.rdb != nil {
+	if s.rdb != nil && (afresh || usedUp(s.rdb)) {
 		c.afresh(s.rdb, send)
 	} else {
 		send(c.rdb)
 	}
+}
+
+// usedUp reports whether rdb has as many connections as it may and uses all of them.
+func usedUp(rdb *redis.Client) bool {
+	pool := rdb.PoolStats()
+	return pool.IdleConns == 0 && int(pool.TotalConns) >= rdb.Options().PoolSize
 }
 
 // soonest returns the first of the deadlines of ls.

@@ -67,7 +67,7 @@ func TestRenewalFailed(t *testing.T) {
 	t.Parallel()
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.Own(t)
-	const ttl = 600 * time.Millisecond
+	const ttl = 1500 * time.Millisecond
 	for _, test := range []struct {
 		name  string
 		spoil func(*link)

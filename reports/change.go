@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"locklab/harness"
 	"locklab/harness/metric"
@@ -33,14 +34,16 @@ func changes(run *resultfile.Run, v verdict.Verdict) (out []string) {
 	if v.Remote() {
 		add(untested(v))
 	}
-	add(lesser(v))
+	add(alternative(v, v.Instead))
+	add(alternative(v, v.Unfit))
+	add(otherData(v))
 	if v.Remote() {
 		for _, text := range unheld(run, v) {
 			add(text)
 		}
 	}
 	add(fairer(v))
-	add(unrivalled(v))
+	add(aside(v))
 	add(runnerUp(v))
 	add(more(v))
 	return out
@@ -72,6 +75,15 @@ func unsettled(run *resultfile.Run, v verdict.Verdict) string {
 	return fmt.Sprintf("less noise: a quieter machine, or longer windows (--budget); %s were enough", numfmt.Plural(have, "round"))
 }
 
+// otherData says what is chosen with other data behind the lock, where that is not the
+// lock of v.
+func otherData(v verdict.Verdict) string {
+	if other := v.OtherSections(); other != nil {
+		return "other data behind the lock: " + strings.Join(other, "; ")
+	}
+	return ""
+}
+
 // untested says that failures were not tried on the lock of v.
 func untested(v verdict.Verdict) string {
 	if v.Class != verdict.NotTested {
@@ -80,16 +92,15 @@ func untested(v verdict.Verdict) string {
 	return "a test of failures (" + verdict.TestCommand + "): a lock that survives more goes first"
 }
 
-// lesser says where the faster lock that guarantees less is enough.
-func lesser(v verdict.Verdict) string {
-	if v.Instead == nil {
+// alternative says where the faster lock x is the one to use, if there is one.
+func alternative(v verdict.Verdict, x *verdict.Choice) string {
+	if x == nil {
 		return ""
 	}
-	text := fmt.Sprintf("where %s: %s (%s)", v.Instead.Where, v.Instead.Lock, v.Instead.Rate)
-	if r := ratio(v, v.Instead.Lock, v.Use); r.N > 0 {
-		text = fmt.Sprintf("where %s: %s, %s", v.Instead.Where, v.Instead.Lock, speed(r.Median))
+	if r := ratio(v, x.Lock, v.Use); r.N > 0 {
+		return fmt.Sprintf("where %s: %s, %s", x.Where, x.Lock, speed(r.Median))
 	}
-	return text
+	return fmt.Sprintf("where %s: %s (%s)", x.Where, x.Lock, x.Rate)
 }
 
 // needs says in a few words what a reader wants that asks for a guarantee.
@@ -141,10 +152,14 @@ func unheld(run *resultfile.Run, v verdict.Verdict) (out []string) {
 
 // speed says how fast a lock is with r times the rate of the one to use.
 func speed(r float64) string {
-	if r < 1 {
+	switch times := numfmt.Times(r); {
+	case r < 1:
 		return "at " + numfmt.Percent(100*r) + " of its rate"
+	case times == numfmt.Times(1):
+		return "as fast"
+	default:
+		return times + " as fast"
 	}
-	return numfmt.Times(r) + " as fast"
 }
 
 // reference reports whether a lock of v is kept for reference.
@@ -205,12 +220,19 @@ func fairer(v verdict.Verdict) string {
 	return text
 }
 
-// unrivalled says that the lock of v had no other to be compared with.
-func unrivalled(v verdict.Verdict) string {
-	if v.Grade != verdict.Only {
+// aside names the lock kept for reference that is faster than the lock of v, or says that
+// this had no other to be compared with.
+func aside(v verdict.Verdict) string {
+	lock, times, of := v.Aside()
+	switch {
+	case lock != "":
+		return fmt.Sprintf("one kept for reference (--candidates all): %s, %s", lock, speed(times))
+	case v.Grade != verdict.Only:
 		return ""
+	case of > 0:
+		return fmt.Sprintf("a second one for use: of the %d like it that are kept for reference none was shown faster", of)
 	}
-	return "a second lock of its kind (--locks): no other was measured that may be used here"
+	return "a second one for use (--locks): no other was measured"
 }
 
 // runnerUp says by how much the next lock would have to gain on that of v.

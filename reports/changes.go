@@ -172,7 +172,7 @@ func (f *changesFrame) head(b draw.Canvas) {
 	left := b.Min.X - changesScale + 8
 	room := b.Max.X - left
 	c := b
-	c.FillText(name, vg.Point{X: left, Y: b.Max.Y + 15}, shorten(name, markedName(f.Lock.Name, f.Lock.Status)+", "+f.Gate.Name(), room))
+	c.FillText(name, vg.Point{X: left, Y: b.Max.Y + 15}, shorten(name, markedName(f.Lock.Name, f.Lock.Status)+", "+f.Gate.Title(), room))
 	verdict := changesWord(f.Series)
 	st := typeset(7.5, muted, draw.XRight, draw.YBottom)
 	if f.Verdict == compare.Regressed || f.Verdict == compare.OffRun {
@@ -353,7 +353,7 @@ func changesTable(h *compare.History, ss []*compare.Series) table {
 	for _, s := range ss {
 		for i, p := range s.Points {
 			v := h.Sites[s.Site].Runs[i]
-			row := []string{short(s.Case(), mostText), s.Gate.Name(), short(h.Sites[s.Site].Name, mostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), s.Figure(p), unknown, unknown, unknown, short(s.Mark(i), mostText)}
+			row := []string{short(s.Case(), mostText), s.Gate.Title(), short(h.Sites[s.Site].Name, mostName), strconv.Itoa(i + 1), v.Date(), v.Commit(), s.Figure(p), unknown, unknown, unknown, short(s.Mark(i), mostText)}
 			if p.N > 0 {
 				row[7] = s.Gate.Format(p.Lo) + "–" + s.Gate.Format(p.Hi)
 			}

@@ -117,8 +117,8 @@ func (doc *historyDocument) draw(h *compare.History, ss []*compare.Series, name,
 func caseList(ss []*compare.Series) string {
 	var names []string
 	for _, s := range ss {
-		if !slices.Contains(names, s.Gate.Name()) {
-			names = append(names, s.Gate.Name())
+		if !slices.Contains(names, s.Gate.Title()) {
+			names = append(names, s.Gate.Title())
 		}
 	}
 	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"

@@ -30,7 +30,7 @@ func WriteHistoryMarkdown(w io.Writer, h *compare.History, folder string, pictur
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
+	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: doc.glossary}
 	m.heading(1, doc.Title)
 	m.text(doc.Lead)
 	m.items(doc.Findings)

@@ -34,6 +34,10 @@ type Chart struct {
 	// it, and prints it. Others stand behind their questions.
 	carries bool
 
+	// open is set for a chart that draws the open loops of a run, whichever group it is
+	// given. All others draw closed loops.
+	open bool
+
 	// draw makes the picture of a group, which holds at least one result.
 	draw func(g *group) picture
 }

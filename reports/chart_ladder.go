@@ -82,7 +82,7 @@ func (g *group) rungs() (out []rung) {
 // turns hold least besides the lock.
 func (g *group) quietest() []*group {
 	gs := slices.DeleteFunc(slices.Clone(g.both), func(o *group) bool {
-		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage
+		return o.Workers[0] != 1 || o.Load.Reads > 0 || o.Load.Think.Mean > 0 || o.Load.Garbage || o.Load.Section != harness.SectionWork || o.Open()
 	})
 	slices.SortStableFunc(gs, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.Load.Hold.Mean, b.Load.Hold.Mean), cmp.Compare(len(a.Axes), len(b.Axes)), cmp.Compare(a.Axes, b.Axes))

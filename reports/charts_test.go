@@ -49,6 +49,10 @@ func gallery(rounds int, settings ...string) *resultfile.Run {
 	}
 	run := *base
 	for _, name := range settings {
+		if name == openLoops {
+			run.Results = append(run.Results, opened(base)...)
+			continue
+		}
 		by := func(lock string) float64 { return cmp.Or(factors[name][lock], 0.5) }
 		for _, r := range vary(base, otherSettings[name], by).Results[len(base.Results):] {
 			if few := name == "hold-distributed" && r.Workload.Workers == 8 && r.Round > 2; !few {
@@ -60,8 +64,30 @@ func gallery(rounds int, settings ...string) *resultfile.Run {
 	return &run
 }
 
+// openLoops is the setting of [gallery] that adds open loops.
+const openLoops = "open"
+
+// opened returns base with eight workers as open loops at rates that some of its locks do not
+// keep up with.
+func opened(base *resultfile.Run) (out []*harness.Result) {
+	for _, r := range base.Results {
+		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
+			continue
+		}
+		rates := []harness.Rate{100e3, 500e3, 1e6, 2e6}
+		if r.Lock.Traits.Needs != "" {
+			rates = []harness.Rate{500, 1e3, 2e3, 5e3}
+		}
+		for _, rate := range rates {
+			out = append(out, synthetic.Open(r, rate))
+		}
+	}
+	return out
+}
+
 // everySetting leaves each default once.
-var everySetting = []string{"hold", "hold-distributed", "pinning", "wait-policy", "garbage", "think", "spread", "read", "read-distributed", "clients-distributed"}
+var everySetting = []string{"hold", "hold-distributed", "section", "pinning", "wait-policy", "garbage", "think", "spread", "read", "read-distributed", "clients-distributed",
+	"servers-distributed", "durable-distributed", "tls-distributed", "delay-distributed", openLoops}
 
 // TestGalleryHasEveryChart: the tests that draw the gallery would pass on charts
 // without data.
@@ -85,7 +111,8 @@ func TestGoldenCharts(t *testing.T) {
 	for _, name := range []string{
 		RankingLocal.Name, RankingRemote.Name, BestLocal.Name, BestRemote.Name, LadderLocal.Name, ShapeLocal.Name, ShapeRemote.Name, OwnersLocal.Name, OwnersRemote.Name,
 		ParetoLocal.Name, ParetoRemote.Name, LorenzLocal.Name, ShortTermLocal.Name, RequestsRemote.Name, RoundTripsRemote.Name, ReadLocal.Name, ReadRemote.Name, Spread.Name,
-		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Clients.Name, HoldRemote.Name,
+		ThinkLocal.Name, WaitPolicy.Name, Garbage.Name, Section.Name, Clients.Name, HoldRemote.Name,
+		Servers.Name, Durable.Name, TLS.Name, Delay.Name, LoadLocal.Name, GoodputRemote.Name,
 	} {
 		outputs["gallery/"+name+".svg"] = func(w io.Writer) error { return WriteSVG(w, run, name) }
 	}
@@ -155,6 +182,11 @@ func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
 			func() { r.Workload.Hold.Mean = time.Duration(i) },
 			func() { r.CPU.Time = time.Duration(i) },
 			func() { r.RoundTrip = v },
+			func() { r.Workload.Rate = harness.Rate(v) },
+			func() {
+				r.Open = &harness.OpenLoop{Offered: u, Span: time.Duration(i), Backlog: u, Late: u, Dropped: u}
+			},
+			func() { r.Open = nil },
 		} {
 			if fields>>f&1 == 1 {
 				set()
@@ -165,17 +197,17 @@ func spoil(run *resultfile.Run, fields uint32, every int, v float64) {
 		for _, t := range f.Tables {
 			for _, row := range t.Rows {
 				for k := range row.Cells {
-					if fields>>20&1 == 1 {
+					if fields>>23&1 == 1 {
 						row.Cells[k].Median = v
 					}
-					if fields>>21&1 == 1 {
+					if fields>>24&1 == 1 {
 						row.Cells[k].Lo, row.Cells[k].Hi = v, -v
 					}
 				}
 			}
 		}
 	}
-	if fields>>22&1 == 1 {
+	if fields>>25&1 == 1 {
 		run.Manifest.Overhead.Loop = v
 	}
 }
@@ -187,11 +219,11 @@ func FuzzCharts(f *testing.F) {
 		f.Add(^uint32(0), byte(i), byte(3)) // everything
 		f.Add(uint32(0x55555555)<<(i%2), byte(i), byte(1))
 	}
-	for field := range 23 {
+	for field := range 26 {
 		f.Add(uint32(1)<<field, byte(field*5), byte(1+field%3))
 	}
 	f.Fuzz(func(t *testing.T, fields uint32, value, every byte) {
-		run := gallery(2, "hold", "pinning")
+		run := gallery(2, "hold", "pinning", openLoops)
 		spoil(run, fields, 1+int(every%8), extremes[int(value)%len(extremes)])
 		gs := groups(run)
 		for _, c := range Suite {

@@ -43,6 +43,9 @@ func compose(run *resultfile.Run) (*document, error) {
 		return nil, err
 	}
 	doc.rank()
+	if d := newDistance(run, groups(run)); d != nil {
+		doc.Served = append(doc.Served, d.section())
+	}
 	if doc.Served != nil {
 		doc.Rule += " " + verdict.HandoverRule
 	}
@@ -98,7 +101,7 @@ const foldedRoom = 400_000
 // most cases, what the axes change, and the other groups, folded.
 func (doc *document) drawLocks(gs []*group) error {
 	for _, remote := range []bool{false, true} {
-		first := largest(gs, remote)
+		first := anchored(gs, remote)
 		if first == nil {
 			continue
 		}
@@ -106,8 +109,8 @@ func (doc *document) drawLocks(gs []*group) error {
 		var omitted []string
 		room := foldedRoom
 		for i, g := range gs {
-			if g.Remote != remote || g != first && len(g.Workers) < 2 {
-				continue // one point is no curve; the verdict table has it
+			if g.Remote != remote || g != first && (len(g.Workers) < 2 || g.Open()) {
+				continue // one point is no curve; the verdict table has it, and charts of their own have open loops
 			}
 			if room <= 0 {
 				omitted = append(omitted, g.Axes)
@@ -121,6 +124,9 @@ func (doc *document) drawLocks(gs []*group) error {
 			if g != first {
 				sections[len(sections)-1].Folded = true
 				room -= s.size()
+				continue
+			}
+			if g.Open() {
 				continue
 			}
 			across, err := draft(g, kind(remote)+", what changes their rate", strconv.Itoa(i), true)
@@ -174,31 +180,54 @@ func draft(g *group, title, id string, across bool) (section, error) {
 	}
 	var constant []string // what this run did not vary
 	for _, c := range Suite {
-		if c.Remote != g.Remote || (c.varies != nil) != across || (c.once || c.judged) && g != c.subject(g.all) {
+		if c.Remote != g.Remote || g.Open() && !c.open || (c.varies != nil) != across || (c.once || c.judged) && g != c.subject(g.both) {
 			continue
 		}
-		pic := c.drawn(g)
-		if c.optional && pic.height == 0 {
-			continue
+		for i, g := range c.under(g) {
+			pic := c.drawn(g)
+			if c.optional && pic.height == 0 {
+				continue
+			}
+			if across && pic.height == 0 {
+				constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
+				continue
+			}
+			slug := ""
+			if i > 0 {
+				slug = "-" + slugOf(g.conditions)
+			}
+			f, err := pic.figure(c.Name, c.Name+"-"+id+slug, g.titled(cmp.Or(pic.title, c.Title)), c.Doc)
+			if err != nil {
+				return s, err
+			}
+			f.Slug, f.Folded = slug, !c.carries && !c.judged
+			if across || c.judged || g.conditions != "" {
+				f.Doc += " Workload: " + cmp.Or(pic.load, g.Axes) + "."
+			}
+			s.Figures = append(s.Figures, f)
 		}
-		if across && pic.height == 0 {
-			constant = append(constant, c.varies.name+" ("+c.varies.flag+")")
-			continue
-		}
-		f, err := pic.figure(c.Name, c.Name+"-"+id, cmp.Or(pic.title, c.Title), c.Doc)
-		if err != nil {
-			return s, err
-		}
-		f.Folded = !c.carries && !c.judged
-		if across || c.judged {
-			f.Doc += " Workload: " + cmp.Or(pic.load, g.Axes) + "."
-		}
-		s.Figures = append(s.Figures, f)
 	}
 	if constant != nil {
 		s.Note = "Not varied in this run, so without a chart: " + numfmt.List(constant, len(constant)) + "."
 	}
 	return s, nil
+}
+
+// section has the tables of d, which are all that there is to see of it.
+func (d *distances) section() section {
+	s := section{ID: "distance", Title: "Distributed locks, what distance costs", Slug: "distance", Note: d.notes() + " Workload: " + d.load() + ".",
+		Folded: len(d.asked)+len(d.far) == 0}
+	add := func(name, title, answer string, t table) {
+		s.Figures = append(s.Figures, figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.head, Rows: t.rows, Shown: true})
+	}
+	add("distance-cost", "What does each lock ask of its servers, and how often does it wait for an answer?", d.costsAnswer(), d.costs())
+	if len(d.asked) > 0 {
+		add("distance-predicted", "What would it take at another round trip?", d.predictionsAnswer(), d.predictions())
+	}
+	if len(d.far) > 0 {
+		add("distance-checked", "How good are predictions from the run without a delay?", d.checksAnswer(), d.checks())
+	}
+	return s
 }
 
 // breaches lists the violations of run.

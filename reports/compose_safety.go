@@ -1,9 +1,7 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"locklab/harness"
@@ -12,16 +10,6 @@ import (
 	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
-
-// How many histories a page draws, and of one scenario.
-const (
-	mostStories = 6
-	mostAlike   = 2
-	openStories = 2 // that do not stand behind their questions, on a page about failures alone
-)
-
-// safetyCostName is the name of the chart that sets safety against speed.
-const safetyCostName = "safety-cost"
 
 // composeSafety returns the section of what the distributed locks of run survive, nil if
 // it has none; g is the group that says what they cost, or nil.
@@ -44,63 +32,17 @@ func composeSafety(run *resultfile.Run, g *group) (*safetySection, error) {
 	for _, l := range s.Locks {
 		out.Locks = append(out.Locks, lockRow(s, l))
 	}
-	cost, err := drawSafetyCost(s, g, faultLooks(run)).figure(safetyCostName, safetyCostName, safetyCostTitle, safetyCostDoc)
-	if err != nil {
-		return nil, err
-	}
-	out.Figures = append(out.Figures, cost)
-	return out, out.tell(run, s)
-}
-
-// tell draws histories: of violations before other harms.
-func (out *safetySection) tell(run *resultfile.Run, s *safety) error {
-	var rows []survival.Row
-	total := 0
-	for _, h := range s.Scenarios {
-		for _, row := range h.Rows {
-			if total += len(row.Histories); len(row.Histories) > 0 {
-				rows = append(rows, row)
-			}
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b survival.Row) int {
-		return cmp.Or(rankBool(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
-	})
-	drawn := 0
-	told := make(map[string]int)
-	for _, row := range rows {
-		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
-			continue
-		}
-		st, err := readStory(run, row.Fault, row.Histories[0])
+	charts, notes := faultCharts(run, s, g)
+	for _, c := range charts {
+		f, err := c.pic.figure(c.name, c.name, c.title, c.doc)
 		if err != nil {
-			out.Notes = append(out.Notes, fmt.Sprintf("The history %s cannot be drawn: %v.", short(row.Histories[0], 200), err))
-			continue
+			return nil, err
 		}
-		f, err := st.picture().figure(fmt.Sprintf("history-%d", drawn+1), fmt.Sprintf("history-%d", drawn+1), st.title(), historyDoc+" From "+short(st.name, 200)+".")
-		if err != nil {
-			return err
-		}
-		f.Folded = drawn >= openStories
+		f.Folded = c.folded
 		out.Figures = append(out.Figures, f)
-		told[row.Fault.Scenario]++
-		drawn++
 	}
-	if rest := total - drawn - len(out.Notes); rest > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d more %s beside the results.", rest, numfmt.Choose(rest, "history lies", "histories lie")))
-	}
-	return nil
-}
-
-// rank orders what is before what is not.
-func rankBool(a, b bool) int {
-	switch {
-	case a && !b:
-		return -1
-	case b && !a:
-		return 1
-	}
-	return 0
+	out.Notes = append(out.Notes, notes...)
+	return out, nil
 }
 
 // testCommand returns the commands that test the locks of run and draw it again.

@@ -60,6 +60,7 @@ type section struct {
 // A figure is a chart with its texts.
 type figure struct {
 	Name                   string // of the chart
+	Slug                   string // of the conditions, behind the name of its file, if it is not the first of that chart
 	ID, Title, Answer, Doc string
 	pic                    picture
 	SVG                    template.HTML // drawn by this package; its texts are escaped
@@ -68,6 +69,7 @@ type figure struct {
 	Rows                   [][]string
 	Omitted                string // what is not in Rows, and where it is
 	Folded                 bool   // behind its question
+	Shown                  bool   // its rows are, unasked: there is no picture
 }
 
 // A safetySection is what the distributed locks survive.
@@ -193,6 +195,7 @@ func (doc *document) conclude(run *resultfile.Run, gs []*group) {
 	var stable verdict.Stability
 	doc.Verdicts, stable = verdict.Weigh(first, Lead)
 	beside := verdict.JudgeAll(others) // hundreds, perhaps: how stable they are is not asked
+	verdict.WithSections(doc.Verdicts, others)
 	doc.Lead, doc.Stable = lead(doc.Verdicts), stable.String()
 	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)
 	doc.Others = newSummary(run, beside, doc.Rounds)

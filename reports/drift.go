@@ -40,7 +40,7 @@ func paces(run *resultfile.Run) (out []pace) {
 		p := pace{remote: remote}
 		ratios := make(map[int][]float64)
 		most := 0
-		gs := groups(run)
+		gs := slices.DeleteFunc(groups(run), func(g *group) bool { return g.Open() }) // there the rate is that of the arrivals
 		for _, g := range gs {
 			for _, s := range g.series {
 				for _, c := range s.Cells {

@@ -32,6 +32,7 @@ var otherSettings = map[string]func(w *harness.Workload){
 	"pinning":             func(w *harness.Workload) { w.Pin = harness.PinCPU },
 	"wait-policy":         func(w *harness.Workload) { w.Wait = harness.WaitYield },
 	"garbage":             func(w *harness.Workload) { w.Garbage = true },
+	"section":             func(w *harness.Workload) { w.Section = harness.SectionMap },
 	"hold":                func(w *harness.Workload) { w.Hold.Mean = 10 * time.Microsecond },
 	"think":               func(w *harness.Workload) { w.Think.Mean = time.Microsecond },
 	"spread":              func(w *harness.Workload) { w.Locks = 4 },
@@ -40,6 +41,10 @@ var otherSettings = map[string]func(w *harness.Workload){
 	"think-distributed":   func(w *harness.Workload) { w.Think.Mean = time.Second },
 	"read-distributed":    func(w *harness.Workload) { w.Reads = 50 },
 	"clients-distributed": func(w *harness.Workload) { w.Clients = 1 },
+	"servers-distributed": func(w *harness.Workload) { w.Servers = 3 },
+	"durable-distributed": func(w *harness.Workload) { w.Durable = true },
+	"tls-distributed":     func(w *harness.Workload) { w.TLS = true },
+	"delay-distributed":   func(w *harness.Workload) { w.Delay = time.Millisecond },
 }
 
 // TestEffects makes each setting halve the rate of one lock of a dozen and

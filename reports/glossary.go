@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"locklab/harness/metric"
@@ -35,6 +36,12 @@ func newGlossary(run *resultfile.Run) (g glossary) {
 		g.Metrics = append(g.Metrics, definition{m})
 	}
 	return g
+}
+
+// defines reports whether g has what is at that address.
+func (g glossary) defines(link string) bool {
+	return slices.ContainsFunc(g.Metrics, func(d definition) bool { return d.Link() == link }) ||
+		slices.ContainsFunc(g.Terms, func(t term) bool { return t.Link() == link })
 }
 
 // MetricsTitle is the title of the glossary.

@@ -30,7 +30,7 @@ func TestMetricsAreDefined(t *testing.T) {
 				t.Errorf("the %s does not define %s: %s (%s)", name, m.Name, m.Doc, m.Paper)
 			}
 		}
-		row = fmt.Sprintf("| %s | %s | %s | %s | %s |\n", inlineText(m.Name), inlineText(m.Unit), inlineText(m.Doc), m.Better, inlineText(m.Paper))
+		row = fmt.Sprintf("| <a id=\"metric-%s\"></a>%s | %s | %s | %s | %s |\n", m.Name, inlineText(m.Name), inlineText(m.Unit), inlineText(m.Doc), m.Better, inlineText(m.Paper))
 		if !strings.Contains(text, row) {
 			t.Errorf("the Markdown does not define %s: %s (%s)", m.Name, m.Doc, m.Paper)
 		}
@@ -64,5 +64,38 @@ func TestColumnsLinkToMetrics(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestMarkdownLinksToGlossary: under each table of figures one line leads from its columns to
+// what they are, in every form of report, and every link leads to one place.
+func TestMarkdownLinksToGlossary(t *testing.T) {
+	text, _ := markdownOf(t, gallery(3, everySetting...))
+	var machines bytes.Buffer
+	if err := WriteMachinesMarkdown(&machines, loadMachines(t, machineRuns...), "charts", func(string, []byte) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"report": text, "report of machines": machines.String()} {
+		links := regexp.MustCompile(`\]\(#([^)]*)\)`).FindAllStringSubmatch(text, -1)
+		if len(links) < 20 {
+			t.Errorf("the %s has %d links", name, len(links))
+		}
+		for _, l := range links {
+			if n := strings.Count(text, fmt.Sprintf(`<a id="%s"></a>`, l[1])); n != 1 {
+				t.Errorf("the %s links to %s, which is there %d times", name, l[1], n)
+			}
+		}
+		for _, table := range regexp.MustCompile(`(?s)\| lock \| workers \|.*?\n\n(.*?)\n`).FindAllStringSubmatch(text, -1) {
+			if !strings.HasPrefix(table[1], "What the columns mean: [lock](#term-lock) · [workers](#term-workers) · ") {
+				t.Errorf("under a table of the %s stands %q", name, table[1])
+			}
+		}
+	}
+	m := &markdown{}
+	m.meanings(titles("lock", "rate", "p50"))
+	m.glossary.Terms = terms
+	m.meanings(append(titles("nothing", "p50", "lock", "p99", "p50"), piece{Text: "acq/s", Metric: metric.Throughput}))
+	if want := "What the columns mean: [p50, p99](#term-quantile) · [lock](#term-lock).\n\n"; m.buf.String() != want {
+		t.Errorf("said %q, want %q", m.buf.String(), want)
 	}
 }

@@ -13,9 +13,13 @@ import (
 // A group is a group of results with what it takes to draw it.
 type group struct {
 	*verdict.Group
-	all    []*group  // the groups of the run for the same kind of lock, this one among them
-	both   []*group  // all groups of the run, for local locks and for those kept by servers
+	all    []*group  // the groups of the run for the same kind of lock, of closed loops
+	both   []*group  // all groups of the run, for local locks and for those kept by servers, of closed and of open loops
 	series []*series // as in Group, each with its look
+
+	// conditions are those of the open loops that a chart of them draws, of a run that has
+	// them under several; "" are those with the most rates.
+	conditions string
 }
 
 // A series is one lock in a group, and how it is drawn.
@@ -44,7 +48,7 @@ func looked(gs []*verdict.Group) (out []*group) {
 	}
 	for _, g := range out {
 		g.both = out
-		g.all = slices.DeleteFunc(slices.Clone(out), func(o *group) bool { return o.Remote != g.Remote })
+		g.all = slices.DeleteFunc(slices.Clone(out), func(o *group) bool { return o.Remote != g.Remote || o.Open() })
 	}
 	return out
 }
@@ -98,8 +102,22 @@ func barsOf(c *cell) []float64 {
 	return bars
 }
 
-// largest returns the group with the most cases of one kind, or nil.
+// largest returns the group of closed loops with the most cases of one kind, or nil.
 func largest(gs []*group, remote bool) *group {
+	for _, g := range gs {
+		if g.Remote == remote && !g.Open() {
+			return g
+		}
+	}
+	return nil
+}
+
+// anchored returns the group of one kind with which the charts stand that are drawn once:
+// that of closed loops with the most cases, or else of open ones; nil if there is none.
+func anchored(gs []*group, remote bool) *group {
+	if g := largest(gs, remote); g != nil {
+		return g
+	}
 	for _, g := range gs {
 		if g.Remote == remote {
 			return g

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 	}
 	decided := everyUse(vs)
 	if len(decided) == 0 {
-		add(where + ", nothing can be recommended yet: " + strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: ") + ". ")
+		add(where + ", nothing can be recommended yet: " + tooFewRE.ReplaceAllString(strings.TrimPrefix(firstSentence(vs[0].Why), "no verdict: "), "$1 rounds are needed") + ". ")
 		return out
 	}
 	add(where + " use ")
@@ -85,6 +86,10 @@ func sentenceOn(vs []verdict.Verdict, remote bool) (out []fragment) {
 	add(". ")
 	return out
 }
+
+// tooFewRE finds how many rounds a run has and how many it takes. The one differs from
+// run to run, and the sentence has no figures of a run.
+var tooFewRE = regexp.MustCompile(`^\d+ rounds?, (\d+) needed`)
 
 // everyUse returns those of vs that name a lock.
 func everyUse(vs []verdict.Verdict) []verdict.Verdict {
@@ -132,7 +137,7 @@ func elsewhere(vs []verdict.Verdict) (d detour, ok bool) {
 			i = len(out)
 			out = append(out, detour{lock: v.Instead.Lock, where: v.Instead.Where})
 		}
-		out[i].when = append(out[i].when, v.When())
+		out[i].when = append(out[i].when, v.WhenBeside(out[i].when))
 	}
 	if len(out) == 1 && len(out[0].when) == len(everyUse(vs)) {
 		out[0].when = nil
@@ -159,7 +164,7 @@ func uses(vs []verdict.Verdict) (out []usage) {
 			i = len(out)
 			out = append(out, usage{lock: v.Use})
 		}
-		out[i].when = append(out[i].when, v.When())
+		out[i].when = append(out[i].when, v.WhenBeside(out[i].when))
 	}
 	return out
 }

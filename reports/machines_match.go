@@ -32,6 +32,9 @@ func matches(ms []Machine) (out []*match) {
 	index := make(map[key]*match)
 	for i, m := range ms {
 		for _, g := range groups(m.Run) {
+			if g.Open() {
+				continue
+			}
 			k := key{g.Remote, g.Axes}
 			x := index[k]
 			if x == nil {

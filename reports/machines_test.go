@@ -280,7 +280,7 @@ func TestMachinesScrambled(t *testing.T) {
 			run.Findings = nil
 			for _, r := range run.Results {
 				r.Workload.Workers = 1 + r.Workload.Workers%3
-				tame(rng, r)
+				tame(rng, r, rng.IntN(scrambledAxes))
 				r.Workload.Pin, r.Workload.Wait = "", ""
 			}
 			runs = append(runs, run)

@@ -26,13 +26,15 @@ func WriteMachinesMarkdown(w io.Writer, ms []Machine, folder string, picture fun
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
+	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: doc.glossary}
 	m.heading(1, doc.Title)
 	if doc.Verdicts.rows != nil {
 		m.table(texts(doc.Verdicts.head), doc.Verdicts.rows)
+		m.meanings(doc.Verdicts.head)
 	}
 	m.heading(2, "Machines")
 	m.table(texts(doc.Table.head), doc.Table.rows)
+	m.meanings(doc.Table.head)
 	m.heading(2, doc.Headline())
 	var items []string
 	for _, d := range doc.Differences {

@@ -20,7 +20,7 @@ func WriteMarkdown(w io.Writer, run *resultfile.Run, folder string, picture func
 	if err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}
-	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool)}
+	m := &markdown{folder: folder, picture: picture, taken: make(map[string]bool), glossary: doc.glossary}
 	m.document(doc)
 	return m.writeTo(w)
 }
@@ -132,6 +132,7 @@ func (m *markdown) sheet(s summary) {
 		rows = append(rows, append(row, strings.Join(changes, "<br>")))
 	}
 	m.rows(texts(s.Columns), rows)
+	m.meanings(s.Columns)
 }
 
 // evidence writes what stands behind the rows of s.
@@ -146,6 +147,9 @@ func (m *markdown) evidence(s summary) {
 		}
 		if r.Instead != nil {
 			items = append(items, "or, where "+r.Instead.Where+", "+r.Instead.Lock+", "+r.Instead.Rate+": "+r.Instead.Class)
+		}
+		if text := r.Data(); text != "" {
+			items = append(items, text)
 		}
 		items = append(items, r.Notes...)
 		for _, c := range r.Further() {
@@ -237,7 +241,7 @@ func (m *markdown) section(s section) {
 	}
 	m.heading(2, s.Title)
 	for _, f := range s.Figures {
-		name := f.Name
+		name := f.Name + f.Slug
 		if s.Folded {
 			name += "-" + s.Slug
 		}
@@ -346,9 +350,9 @@ func (m *markdown) metrics(g glossary) {
 	m.open("definitions: " + numfmt.Plural(len(g.Terms), "term"))
 	var rows [][]string
 	for _, t := range g.Terms {
-		rows = append(rows, []string{t.Name, t.Doc})
+		rows = append(rows, []string{target(t.Link(), t.Name), inlineText(t.Doc)})
 	}
-	m.table([]string{"term", "what it is"}, rows)
+	m.rows([]string{"term", "what it is"}, rows)
 	m.close()
 }
 
@@ -360,8 +364,13 @@ func (m *markdown) definitions(g glossary) {
 	m.open("definitions: " + numfmt.Plural(len(g.Metrics), "metric"))
 	var rows [][]string
 	for _, x := range g.Metrics {
-		rows = append(rows, []string{x.Name, x.Unit, x.Doc, x.Better, x.Paper})
+		rows = append(rows, []string{target(x.Link(), x.Name), inlineText(x.Unit), inlineText(x.Doc), inlineText(string(x.Better)), inlineText(x.Paper)})
 	}
-	m.table(g.MetricsHead(), rows)
+	m.rows(g.MetricsHead(), rows)
 	m.close()
+}
+
+// target returns a text to which links lead.
+func target(link, text string) string {
+	return fmt.Sprintf(`<a id="%s"></a>%s`, link, inlineText(text))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -24,7 +25,12 @@ func (m *markdown) figure(f figure, name string) {
 	if f.SVG != "" {
 		m.text(strings.TrimSpace(f.Doc + " " + plain(f.Data)))
 	}
-	m.numbers("numbers", texts(f.Head), f.Rows, f.Omitted)
+	if f.Shown {
+		m.table(texts(f.Head), f.Rows)
+		m.meanings(f.Head)
+		return
+	}
+	m.numbers("numbers", texts(f.Head), f.Rows, f.Omitted, f.Head...)
 }
 
 // image hands the picture over, without the title and the answer, which the
@@ -52,16 +58,42 @@ func (m *markdown) image(title, answer, name string, pic picture) {
 	}
 }
 
-// numbers writes a table that is shown when asked for.
-func (m *markdown) numbers(summary string, head []string, rows [][]string, omitted string) {
+// numbers writes a table that is shown when asked for, and where those of its columns are
+// explained that linked has.
+func (m *markdown) numbers(summary string, head []string, rows [][]string, omitted string, linked ...piece) {
 	if len(rows) > 0 {
 		m.open(summary)
 		m.table(head, rows)
+		m.meanings(linked)
 	}
 	if omitted != "" {
 		m.text(omitted)
 	}
 	if len(rows) > 0 {
 		m.close()
+	}
+}
+
+// meanings writes in one line where the glossary says what the columns of a table are,
+// one link for all that it says one thing of.
+func (m *markdown) meanings(head []piece) {
+	var order []string
+	named := make(map[string][]string)
+	for _, h := range head {
+		link := h.Link()
+		if !m.glossary.defines(link) || slices.Contains(named[link], h.Text) {
+			continue
+		}
+		if named[link] == nil {
+			order = append(order, link)
+		}
+		named[link] = append(named[link], h.Text)
+	}
+	var links []string
+	for _, link := range order {
+		links = append(links, fmt.Sprintf("[%s](#%s)", inlineText(strings.Join(named[link], ", ")), link))
+	}
+	if links != nil {
+		fmt.Fprintf(&m.buf, "What the columns mean: %s.\n\n", strings.Join(links, " · "))
 	}
 }

@@ -134,6 +134,8 @@ type markdown struct {
 	picture func(path string, png []byte) error
 	taken   map[string]bool // names of pictures
 	err     error
+
+	glossary glossary // that the text has
 }
 
 func (m *markdown) writeTo(w io.Writer) error {

@@ -42,6 +42,7 @@ type panel struct {
 	// in grey.
 	trace func(c draw.Canvas, p *plot.Plot) []vg.Point
 	draw  drawing // the lock itself
+	under drawing // what lies behind it and all others, as a field; may be nil
 }
 
 // A note explains a colour by a sample of it.
@@ -95,6 +96,9 @@ func (m multiples) body(c draw.Canvas) error {
 	}
 	for i, pn := range m.panels {
 		b := box(i)
+		if pn.under != nil {
+			pn.under(b, m.plot)
+		}
 		_, below := i/panelColumns+1, i+panelColumns < len(m.panels)
 		m.frame(b, i%panelColumns == 0, !below || i/panelColumns == rows-1)
 		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})

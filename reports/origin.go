@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
@@ -109,11 +111,17 @@ func environment(run *resultfile.Run) []fact {
 			facts = append(facts, f)
 		}
 	}
+	for _, s := range m.Sites {
+		facts = append(facts, siteFact(s))
+	}
 	if o := m.Overhead; o.Loop > 0 {
 		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
 		if o.Locker > 0 {
 			facts = append(facts, fact{"a turn called directly", numfmt.Nanos(o.Direct) + "; " + numfmt.Nanos(o.Locker) + " through sync.Locker, as measured turns are called"})
 		}
+	}
+	for _, s := range slices.Sorted(maps.Keys(m.Sections)) {
+		facts = append(facts, fact{"section " + s.String(), numfmt.Nanos(m.Sections[s]) + " for a change of its data, by one worker without a lock"})
 	}
 	facts = append(facts,
 		fact{"measured", windows(run)},
@@ -123,6 +131,44 @@ func environment(run *resultfile.Run) []fact {
 		fact{"finished", moment(m.Finished)},
 	)
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+}
+
+// siteFact says how servers were set up, and how far away they were.
+func siteFact(s resultfile.Site) fact {
+	name := s.Kind + " servers"
+	if s.Conditions != "" {
+		name += ", " + s.Conditions
+	}
+	var parts []string
+	add := func(known bool, format string, args ...any) {
+		if known {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(s.Version != "", "version %s", s.Version)
+	switch {
+	case s.Independent > 1:
+		add(true, "%d independent ones", s.Independent)
+	case s.Servers > 1 && s.Kind == harness.KindZooKeeper:
+		add(true, "an ensemble of %d", s.Servers)
+	case s.Servers > 1:
+		add(true, "a primary and %s", numfmt.Plural(s.Servers-1, "replica"))
+	default:
+		add(true, "one")
+	}
+	add(s.Settings != "", "%s", s.Settings)
+	if s.SyncTime > 0 {
+		add(true, "the disk (%s) keeps a small write in %s", cmp.Or(s.FileSystem, "its file system is not known"), numfmt.Nanos(s.SyncTime))
+	}
+	add(s.Direct > 0, "a bare request and its answer take %s", numfmt.Nanos(s.Direct))
+	if s.Delayed > 0 {
+		cost := "whose own cost does not show beside that"
+		if s.Proxied > s.Direct {
+			cost = "which itself costs " + numfmt.Nanos(s.Proxied-s.Direct)
+		}
+		add(true, "%s through the proxy, %s, and %s with its delay of %v", numfmt.Nanos(s.Proxied), cost, numfmt.Nanos(s.Delayed), s.Delay)
+	}
+	return fact{name, strings.Join(parts, "; ")}
 }
 
 // machineFacts lists what is known of the machine; what is not is empty.

@@ -73,7 +73,7 @@ func skips(ss []resultfile.Skip) (out []skipped) {
 		if locks[s.Reason] == nil {
 			out = append(out, skipped{Reason: s.Reason})
 		}
-		locks[s.Reason] = append(locks[s.Reason], s.Lock)
+		locks[s.Reason] = append(locks[s.Reason], s.Name())
 	}
 	for i, s := range out {
 		names := locks[s.Reason]
@@ -147,18 +147,27 @@ func partial(run *resultfile.Run) string {
 	if n := len(findings(run)); m.Cases == 0 && len(run.Results) == 0 && n > 0 {
 		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(n, "experiment"))
 	}
-	per := make(map[int]int)
+	per, open := make(map[int]int), make(map[string]bool)
 	for _, r := range run.Results {
 		per[r.Round]++
+		if r.Workload.Rate > 0 {
+			open[caseOf(r)] = true
+		}
 	}
-	whole := 0
-	for _, n := range per {
-		if m.Cases > 0 && n >= m.Cases {
+	// Open loops are perhaps not in every round. Those of which nothing was measured are not known.
+	loop := harness.Workload{Rate: 1}
+	whole, all := 0, m.Rounds*(m.Cases-len(open))+len(open)*loop.RoundsOf(m.Rounds, m.OpenEvery)
+	for round, n := range per {
+		planned := m.Cases
+		if loop.RoundsOf(round+1, m.OpenEvery) == loop.RoundsOf(round, m.OpenEvery) {
+			planned -= len(open)
+		}
+		if m.Cases > 0 && n >= planned {
 			whole++
 		}
 	}
 	return fmt.Sprintf("Partial run: %d of %s complete, %d of %d cases measured.",
-		whole, numfmt.Plural(m.Rounds, "round"), len(run.Results), m.Rounds*m.Cases)
+		whole, numfmt.Plural(m.Rounds, "round"), len(run.Results), all)
 }
 
 // Good reports whether nothing speaks against the run.

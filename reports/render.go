@@ -11,14 +11,15 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
 )
 
 // dpi is the resolution of a PNG.
 const dpi = 144
 
-// WritePNG draws the named chart of run, of [Suite] or of [FindingCharts], with
-// its question, answer and origin, as a PNG of 144 dots per inch. The error
-// wraps harness.ErrUsage if there is no chart of that name.
+// WritePNG draws the named chart of run, of [Suite], of [FindingCharts] or of
+// [FaultCharts], with its question, answer and origin, as a PNG of 144 dots per inch.
+// The error wraps harness.ErrUsage if there is no chart of that name.
 func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 	p, err := standalone(run, chart)
 	if err != nil {
@@ -66,6 +67,12 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		}
 		names = append(names, c.name)
 	}
+	for _, c := range runFaultCharts(run) {
+		if c.name == name {
+			return c.standalone(run), nil
+		}
+		names = append(names, c.name)
+	}
 	chart, err := find(name, names...)
 	if err != nil {
 		return page{}, err
@@ -75,10 +82,19 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 	if g == nil {
 		p.pic = nothing("%s", noGroup(chart.Remote))
 	} else {
+		under := chart.under(g)
+		g = under[0]
 		p.pic = chart.drawn(g)
-		p.title = cmp.Or(p.pic.title, p.title)
+		p.title = g.titled(cmp.Or(p.pic.title, p.title))
 		p.data = plain(p.pic.data.sentence())
 		p.note = chart.Doc + " Workload: " + cmp.Or(p.pic.load, g.Axes) + "."
+		if len(under) > 1 {
+			var others []string
+			for _, o := range under[1:] {
+				others = append(others, o.conditions)
+			}
+			p.note += " The report has a chart for each of the other conditions: " + numfmt.List(others, len(others)) + "."
+		}
 	}
 	p.answer = p.pic.answer
 	return p, nil

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -357,6 +358,16 @@ func TestQuality(t *testing.T) {
 		if !strings.Contains(render(t, run), want) {
 			t.Errorf("the report lacks %q", want)
 		}
+	}
+	run.Manifest.OpenEvery = 2 // so the open loop is in rounds 0 and 2
+	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool { return r.Workload.Workers == 2 && r.Round == 1 })
+	for _, r := range run.Results {
+		if r.Workload.Workers == 2 {
+			r.Workload.Rate = 1000
+		}
+	}
+	if got, want := assess(run, nil).Partial, "Partial run: 2 of 3 rounds complete, 4 of 5 cases measured."; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/survival"
+	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -19,7 +21,7 @@ import (
 type price struct {
 	l        *survivor
 	look     look
-	cost     float64      // median wait, ns; NaN if it was not measured
+	cost     float64      // time of a hand-over, ns; NaN if it was not measured
 	unsafe   survival.Row // the scenario in which it broke the most
 	window   survival.Row // that with the longest median window
 	windowed bool
@@ -27,11 +29,15 @@ type price struct {
 
 const safetyCostTitle = "What does safety cost?"
 
-const safetyCostDoc = "Wait: the median wait for the lock where it is contended, as measured. Broken: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Free and not granted: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
+const safetyCostDoc = "Hand-over: the time from one holder to the next where all want the lock, one over the rate by which the verdict ranks locks. Broken: in how many of 1000 faults two holders, a stale write or a token that fell broke what the scenario tests, in the scenario in which that was the most; whisker: the upper bound at 95 %, one-sided, after so many faults; of a lock that broke nothing that of the scenario with the fewest faults. Two holders are counted where a server is lost, and not where a holder is paused: there only what the resource took counts. Free and not granted: for how long the lock was free and not granted, in the scenario in which that took the longest; mark: the median, whisker: to the greatest. Locks are tried in the scenarios that apply to them, so these need not be the same. Hue: family; marker: lock; bold: a lock to use."
 
 // prices returns the tried locks of s, the cheapest first; g is the group that the cost
 // is of, or nil.
 func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
+	var cost *metric.Metric
+	if g != nil {
+		cost = g.costMetric()
+	}
 	for _, l := range s.Locks {
 		if l.Class.Tries == 0 {
 			continue
@@ -41,8 +47,8 @@ func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
 		p.window, p.windowed = l.longest()
 		if g != nil {
 			for _, x := range g.at(g.Crowd()) {
-				if v, ok := metric.Quantile(x.Cells[g.Crowd()].Waits(), 0.5); ok && x.Lock.Name == l.Lock.Name {
-					p.cost = v
+				if rate := x.Cells[g.Crowd()].Summary(cost).Median; rate > 0 && x.Lock.Name == l.Lock.Name {
+					p.cost = 1e9 / rate
 				}
 			}
 		}
@@ -60,6 +66,9 @@ func (s *safety) prices(g *group, looks map[string]look) (out []*price) {
 	return out
 }
 
+// costMetric returns the rate that says what a lock of g costs.
+func (g *group) costMetric() *metric.Metric { return verdict.SituationOf(g.Group, g.Crowd()).Metric() }
+
 // drawSafetyCost draws what the locks of s cost and what they do when something fails.
 func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 	ps := s.prices(g, looks)
@@ -76,11 +85,11 @@ func drawSafetyCost(s *safety, g *group, looks map[string]look) picture {
 			return nil
 		},
 	}
-	pic.numbers.head = titles("lock", "median wait", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
+	pic.numbers.head = titles("lock", "hand-over", "broken in 1000", "bound", "in", "faults", "window p50", "greatest", "in")
 	if priced {
-		pic.data.metrics = []*metric.Metric{metric.P50}
+		pic.data.metrics = []*metric.Metric{g.costMetric()}
 		pic.data.rounds = []int{roundsOf(g)}
-		pic.numbers.head[1] = piece{"median wait", metric.P50}
+		pic.numbers.head[1] = piece{"hand-over", g.costMetric()}
 	}
 	for _, p := range ps {
 		row := []string{p.l.Lock.Name, numfmt.Nanos(p.cost), numfmt.Number(p.unsafe.Broken), numfmt.Percent(100 * p.unsafe.BrokenBound), p.unsafe.Fault.Scenario, fmt.Sprint(p.unsafe.N), unknown, unknown, unknown}
@@ -114,11 +123,15 @@ func costAnswer(ps []*price, g *group, priced bool) string {
 	if !priced {
 		return text + " What they cost was not measured in this run."
 	}
-	if a, b := safe[0], ps[0]; !math.IsNaN(a.cost) {
+	b := ps[0] // the quickest that is for use, if there is one
+	if i := slices.IndexFunc(ps, func(p *price) bool { return p.l.Lock.Status == harness.Recommended }); i >= 0 {
+		b = ps[i]
+	}
+	if a := safe[0]; !math.IsNaN(a.cost) {
 		if a == b {
-			return text + fmt.Sprintf(" Of all, %s also waits the least, %s at the median with %s: here safety costs nothing.", a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()))
+			return text + fmt.Sprintf(" Of all that are for use %s is also handed over the soonest, in %s with %s: here safety costs nothing.", a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()))
 		}
-		text += fmt.Sprintf(" The quickest of these, %s, waits %s at the median with %s, %s as long as %s, which broke one in %s of 1000 faults of %s.",
+		text += fmt.Sprintf(" Of these %s is handed over the soonest, in %s with %s: %s as long as %s, which broke a guarantee in %s of 1000 faults of %s.",
 			a.l.Lock.Name, numfmt.Nanos(a.cost), g.unit(g.Crowd()), numfmt.Times(a.cost/b.cost), b.l.Lock.Name, numfmt.Number(b.unsafe.Broken), b.unsafe.Fault.Scenario)
 	}
 	return text
@@ -219,7 +232,7 @@ type priceColumn struct {
 }
 
 func costColumn(ps []*price) priceColumn {
-	col := priceColumn{title: "median wait (log scale)", log: true, format: numfmt.Nanos, empty: "not measured",
+	col := priceColumn{title: "hand-over (log scale)", log: true, format: numfmt.Nanos, empty: "not measured",
 		of: func(p *price) (float64, float64, bool) { return p.cost, p.cost, !math.IsNaN(p.cost) }}
 	col.reach(ps)
 	return col
@@ -299,8 +312,11 @@ func (col priceColumn) row(b draw.Canvas, p *plot.Plot, q *price, y vg.Length) {
 		return max(b.Min.X, min(trX(v), b.Max.X))
 	}
 	c.StrokeLine2(draw.LineStyle{Color: q.look.hue.alpha(150), Width: vg.Points(1.4)}, at(v), y, at(to), y)
-	if math.IsInf(to, 1) {
-		c.FillText(typeset(8.5, rust, draw.XRight, draw.YBottom), vg.Point{X: b.Max.X, Y: y + 1}, "no end")
+	switch {
+	case math.IsInf(v, 1): // left of the mark
+		c.FillText(typeset(8.5, rust, draw.XRight, draw.YCenter), vg.Point{X: b.Max.X - 8, Y: y + lift}, lasting(v))
+	case math.IsInf(to, 1): // on its whisker
+		c.FillText(typeset(8.5, rust, draw.XRight, draw.YBottom), vg.Point{X: b.Max.X, Y: y + 1}, lasting(to))
 	}
 	q.look.mark(c, vg.Point{X: at(v), Y: y})
 }

@@ -2,8 +2,11 @@ package reports
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -251,6 +254,32 @@ func TestStory(t *testing.T) {
 
 // TestSafetyCost: the chart shows cost, broken guarantees and windows, each from its own
 // figures.
+// TestFaultCharts: the charts of failures are drawn alone as well, with their sources, and
+// none where nothing was tried.
+func TestFaultCharts(t *testing.T) {
+	run := survived(t)
+	names := FaultCharts(run)
+	if want := []string{safetyCostName, "history-1"}; !slices.Equal(names, want) {
+		t.Fatalf("got %q, want %q", names, want)
+	}
+	for _, name := range names {
+		var svg bytes.Buffer
+		if err := WriteSVG(&svg, run, name); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := standalone(run, name); err != nil || p.title == "" || p.answer == "" || p.note == "" || svg.Len() < 2000 {
+			t.Errorf("%s: %v, %q, %q, %q, %d bytes", name, err, p.title, p.answer, p.note, svg.Len())
+		}
+	}
+	run.Faults = nil
+	if names := FaultCharts(run); names != nil {
+		t.Errorf("without scenarios: %q", names)
+	}
+	if err := WriteSVG(io.Discard, run, safetyCostName); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("without scenarios: %v, want a usage error", err)
+	}
+}
+
 func TestSafetyCost(t *testing.T) {
 	drawn := func(edit func(run *resultfile.Run)) (string, picture) {
 		run := survived(t)
@@ -264,7 +293,7 @@ func TestSafetyCost(t *testing.T) {
 		return svg, p
 	}
 	svg, p := drawn(func(*resultfile.Run) {})
-	for _, want := range []string{"2 of 5 locks broke neither failover nor fencing: zk-handoff and zk-lock.", "times as long as redis-queue, which broke one in 825 of 1000 faults of failover."} {
+	for _, want := range []string{"2 of 5 locks broke neither failover nor fencing: zk-handoff and zk-lock.", "times as long as redis-queue, which broke a guarantee in 825 of 1000 faults of failover."} {
 		if !strings.Contains(numfmt.Plain(p.answer), want) {
 			t.Errorf("the answer is %q, want %q", p.answer, want)
 		}
@@ -277,9 +306,7 @@ func TestSafetyCost(t *testing.T) {
 		},
 		"cost": func(run *resultfile.Run) {
 			for _, r := range run.Results {
-				for i := range r.Wait {
-					r.Wait[i].Value *= map[bool]int64{true: 3, false: 1}[r.Lock.Name == "zk-lock"]
-				}
+				r.Handovers *= map[bool]uint64{true: 3, false: 1}[r.Lock.Name == "zk-lock"]
 			}
 		},
 		"the number of tries": func(run *resultfile.Run) { on(t, run, "failover", "zk-lock").Tries = 4000 },

@@ -35,6 +35,9 @@ func (c *Chart) subject(gs []*group) *group {
 			return g
 		}
 	}
+	if c.open {
+		return anchored(gs, c.Remote)
+	}
 	return largest(gs, c.Remote)
 }
 
@@ -49,6 +52,7 @@ func (g *group) sound() (*group, []string) {
 	}
 	for _, c := range looked(verdict.Without(bare(g.both), func(l harness.Lock) bool { return unsound(l.Status) })) {
 		if c.Axes == g.Axes && c.Remote == g.Remote {
+			c.conditions = g.conditions
 			return c, left
 		}
 	}

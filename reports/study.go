@@ -74,7 +74,7 @@ func FindingCharts(run *resultfile.Run) (names []string) {
 // findingCharts lists the tables of run that are to be drawn. No two have the
 // same name, and none that of a chart of the Suite.
 func findingCharts(run *resultfile.Run) (out []findingChart) {
-	taken := make(map[string]bool)
+	taken := map[string]bool{safetyCostName: true}
 	for _, c := range Suite {
 		taken[c.Name] = true
 	}

@@ -10,12 +10,13 @@ import (
 
 // Suite lists every chart in the order of the report.
 var Suite = []*Chart{
-	RankingLocal, ThroughputLocal, WaitLocal, JainLocal, ParetoLocal, TimeLocal,
+	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, GoodputLocal, JainLocal, ParetoLocal, TimeLocal,
 	ShapeLocal, ShortTermLocal, OwnersLocal, SharesLocal, LorenzLocal, LadderLocal,
-	BestLocal, HoldLocal, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
-	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, JainRemote, ParetoRemote, TimeRemote,
+	BestLocal, HoldLocal, Section, ReadLocal, Spread, ThinkLocal, Pinning, WaitPolicy, Garbage,
+	RankingRemote, HandoversRemote, RoundTripsRemote, RequestsRemote, NotificationsRemote, WaitRemote, LoadRemote, GoodputRemote, JainRemote, ParetoRemote, TimeRemote,
 	ShapeRemote, ShortTermRemote, OwnersRemote, SharesRemote, LorenzRemote, LadderRemote,
 	BestRemote, HoldRemote, ReadRemote, Clients, ThinkRemote,
+	Servers, Durable, TLS, Delay,
 }
 
 // Charts returns the names of the charts of [Suite] that run is drawn in: all

@@ -39,13 +39,11 @@ var (
 		of:    func(w harness.Workload) setting { return named(harness.WaitPolicies, w.Wait) },
 		clear: func(w *harness.Workload) { w.Wait = harness.WaitAdaptive }}
 	byGarbage = &dimension{name: "garbage collection", word: "gc", flag: "--gc off,on",
-		of: func(w harness.Workload) setting {
-			if w.Garbage {
-				return setting{1, "on"}
-			}
-			return setting{0, "off"}
-		},
+		of:    func(w harness.Workload) setting { return switched(w.Garbage) },
 		clear: func(w *harness.Workload) { w.Garbage = false }}
+	bySection = &dimension{name: "the data behind the lock", word: "section", flag: "--section work,lines:16,map,lru,log",
+		of:    func(w harness.Workload) setting { return setting{sectionOrder(w.Section), w.Section.String()} },
+		clear: func(w *harness.Workload) { w.Section = harness.SectionWork }}
 	byHold = &dimension{name: "the hold time", word: "hold", flag: "--hold 0,100ns,1us", ordered: true,
 		of:    func(w harness.Workload) setting { return spanned(w.Hold) },
 		clear: func(w *harness.Workload) { w.Hold = harness.Span{} }}
@@ -66,7 +64,26 @@ var (
 			return counted(w.Clients, "")
 		},
 		clear: func(w *harness.Workload) { w.Clients = 0 }}
+	byServers = &dimension{name: "the number of servers", word: "servers", flag: "--servers 1,3",
+		of:    func(w harness.Workload) setting { return counted(max(1, w.Servers), "") },
+		clear: func(w *harness.Workload) { w.Servers = 0 }}
+	byDurable = &dimension{name: "durable writes", word: "durable", flag: "--durable=off,on",
+		of:    func(w harness.Workload) setting { return switched(w.Durable) },
+		clear: func(w *harness.Workload) { w.Durable = false }}
+	byTLS = &dimension{name: "TLS", word: "tls", flag: "--tls=off,on",
+		of:    func(w harness.Workload) setting { return switched(w.TLS) },
+		clear: func(w *harness.Workload) { w.TLS = false }}
+	byDelay = &dimension{name: "the delay of the servers", word: "delay", flag: "--delay 0,1ms,5ms", ordered: true,
+		of:    func(w harness.Workload) setting { return spanned(harness.Span{Mean: w.Delay}) },
+		clear: func(w *harness.Workload) { w.Delay = 0 }}
 )
+
+func switched(on bool) setting {
+	if on {
+		return setting{1, "on"}
+	}
+	return setting{0, "off"}
+}
 
 func named[T interface {
 	comparable
@@ -82,10 +99,25 @@ func spanned(s harness.Span) setting {
 	if s.Mean == 0 {
 		v.label = "0"
 	}
-	if s.Exp {
+	switch {
+	case s.Mix != "":
+		v.order += 0.75
+	case s.Exp:
 		v.order += 0.5
 	}
 	return v
+}
+
+// sectionOrder is by which sections ascend: no data, lines by their number, the others.
+func sectionOrder(s harness.Section) float64 {
+	if s == harness.SectionWork {
+		return 0
+	}
+	if n := s.Lines(); n > 0 {
+		return float64(n)
+	}
+	const first = harness.MaxLines + 1
+	return float64(first + slices.Index([]harness.Section{harness.SectionMap, harness.SectionLRU, harness.SectionLog}, s))
 }
 
 // A sweep is the groups of a run whose workloads differ in one dimension only.
@@ -120,7 +152,9 @@ func (d *dimension) sweep(g *group) *sweep {
 			byRest[context] = s
 		}
 		v := d.of(o.Load)
-		i, found := slices.BinarySearchFunc(s.settings, v, func(a, b setting) int { return cmp.Compare(a.order, b.order) })
+		i, found := slices.BinarySearchFunc(s.settings, v, func(a, b setting) int {
+			return cmp.Or(cmp.Compare(a.order, b.order), strings.Compare(a.label, b.label))
+		})
 		if found {
 			continue
 		}

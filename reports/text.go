@@ -24,6 +24,7 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	t.line(origin(run))
 	first, others := verdict.Standing(verdict.Groups(run))
 	vs, stable := verdict.Weigh(first, Lead)
+	verdict.WithSections(vs, others)
 	if len(vs) == 0 {
 		t.gap()
 		t.line("This run has no result that a verdict could rest on.")
@@ -36,7 +37,8 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	for _, v := range vs {
 		t.gap()
 		t.verdict(v)
-		cs := slices.DeleteFunc(changes(run, v), func(c string) bool { return c == lesser(v) }) // "or" says it
+		cs := slices.DeleteFunc(changes(run, v), func(c string) bool { return c == alternative(v, v.Instead) || c == alternative(v, v.Unfit) }) // "or" and a note say it
+		t.field("data", v.Data())
 		t.field("changes", strings.Join(firsts(cs, shownChanges), "; "))
 	}
 	if len(others) > 0 {

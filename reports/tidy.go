@@ -31,6 +31,8 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 		c.Lock.Family, c.Lock.Status = harness.Family(short(string(r.Lock.Family), mostName)), harness.Status(short(string(r.Lock.Status), mostName))
 		c.Lock.Traits.Needs = short(r.Lock.Traits.Needs, mostName)
 		c.Workload.Wait, c.Workload.Pin = harness.WaitPolicy(short(string(r.Workload.Wait), mostName)), harness.Pin(short(string(r.Workload.Pin), mostName))
+		c.Workload.Section = harness.Section(short(string(r.Workload.Section), mostName))
+		c.Workload.Hold.Mix, c.Workload.Think.Mix = harness.Mix(short(string(r.Workload.Hold.Mix), 2*mostName)), harness.Mix(short(string(r.Workload.Think.Mix), 2*mostName))
 		c.Clock = short(r.Clock, mostName)
 		c.Retries = shortAll(r.Retries)
 		c.Violations = slices.Clone(r.Violations)
@@ -43,7 +45,13 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 	out.Manifest.Warnings = tidyWarnings(run.Manifest.Warnings)
 	out.Manifest.Skipped = slices.Clone(run.Manifest.Skipped)
 	for i, s := range out.Manifest.Skipped {
-		out.Manifest.Skipped[i] = resultfile.Skip{Lock: shortName(names, s.Lock), Reason: short(s.Reason, mostText)}
+		out.Manifest.Skipped[i] = resultfile.Skip{Lock: shortName(names, s.Lock), Reason: short(s.Reason, mostText), Conditions: short(s.Conditions, mostName)}
+	}
+	out.Manifest.Sites = slices.Clone(run.Manifest.Sites)
+	for i, s := range out.Manifest.Sites {
+		s.Kind, s.Conditions, s.Version = short(s.Kind, mostName), short(s.Conditions, mostName), short(s.Version, mostName)
+		s.Settings, s.FileSystem = short(s.Settings, mostText), short(s.FileSystem, mostName)
+		out.Manifest.Sites[i] = s
 	}
 	out.Damage = shortAll(run.Damage)
 	out.Faults = slices.Clone(run.Faults)

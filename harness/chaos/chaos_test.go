@@ -103,7 +103,7 @@ func TestSeen(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
-	const deadline = time.Second
+	const deadline = 3 * time.Second // within which a busy machine starts a process
 	began := time.Now()
 	r := try(t, chaos.Scenario{
 		Name: "wait", Deadline: deadline, Prompt: deadline / 4,
@@ -294,6 +294,7 @@ func TestStarved(t *testing.T) {
 	t.Parallel()
 	leaktest.Own(t)
 	for _, expected := range []bool{false, true} {
+		starved := 0 // holders that were stopped before they were told
 		s := chaos.Scenario{Name: "starved", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
 			hosts, err := t.Hosts(2)
 			if err != nil {
@@ -311,6 +312,9 @@ func TestStarved(t *testing.T) {
 			if err = w[0].Acquire(ctx, 0); err == nil && t.Number < 2 {
 				err = chaos.Starve(hosts[0], true)
 				t.Sleep(ctx, 150*time.Millisecond)
+				if !told() { // else the machine was busy
+					starved++
+				}
 			} else if err == nil {
 				err = t.Until(ctx, "it is told", told)
 			}
@@ -326,14 +330,19 @@ func TestStarved(t *testing.T) {
 			}
 			return err
 		}}
-		want := harness.FaultResult{Tries: 2, Starved: 2}
 		if expected {
 			s.Expect = []chaos.Expectation{{Locks: ".*", Harms: []harness.Harm{harness.TwoHolders}, Why: "no lease can tell a process that does not run"}}
-			want = harness.FaultResult{Tries: 2}
 		}
-		r := try(t, s, chaos.Plan{Tries: 2}, "lapse")["lapse"]
-		if r.Tries != want.Tries || r.Starved != want.Starved || (r.Seen[harness.TwoHolders] > 0) != expected {
-			t.Errorf("two holders expected, %t: %d tries, %d that do not count, seen %v", expected, r.Tries, r.Starved, r.Seen)
+		var r *harness.FaultResult
+		for n := 0; starved == 0 && n < 5; n++ {
+			r = try(t, s, chaos.Plan{Tries: 2}, "lapse")["lapse"]
+		}
+		want := starved
+		if expected {
+			want = 0
+		}
+		if starved == 0 || r.Tries != 2 || r.Starved != want || (r.Seen[harness.TwoHolders] > 0) != expected {
+			t.Errorf("two holders expected, %t: %d tries, %d that do not count of %d, seen %v", expected, r.Tries, r.Starved, starved, r.Seen)
 		}
 	}
 }

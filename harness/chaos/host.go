@@ -201,14 +201,11 @@ func (h *Host) ask(ctx context.Context, c command) error {
 	h.waiting[c.ID] = answer
 	err := h.gone
 	if err == nil {
-		err = h.enc.Encode(c)
+		_ = h.enc.Encode(c) // if it fails the process has ended, and done says why
 	}
 	h.mu.Unlock()
-	switch {
-	case errors.Is(err, errCrashed):
+	if err != nil {
 		return err
-	case err != nil:
-		return errGone
 	}
 	select {
 	case m := <-answer:

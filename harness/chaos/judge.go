@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,12 +32,16 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	r.Tries = 1
 	r.Seen = make(map[harness.Harm]int)
 	for _, one := range append([]*Subject{s}, s.others...) {
-		if b.judgeOne(r, one, n, over) {
+		counts, err := b.judgeOne(r, one, n, over)
+		if err == nil && counts {
 			continue
 		}
 		r = b.scenario.result(s.Variant)
 		r.Seed, r.Starved = seed, 1
 		r.Notes = []string{"a try did not count: the machine kept the process of a holder from running until the next one had entered"}
+		if err != nil {
+			r.Starved, r.Failed, r.Notes = 0, 1, []string{"a try did not count: " + err.Error()}
+		}
 		return r
 	}
 	if len(r.Seen) > 0 {
@@ -48,13 +53,16 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 
 // judgeOne adds what became of one lock of a try to r: what it did and, if that is worth
 // it and no other was, its history. It reports whether the try counts: not if the machine
-// did not run a holder.
-func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) bool {
-	h, rules := s.until(over), b.rules(s.Variant, over)
+// did not run a holder. Its error says that the history is not whole.
+func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) (counts bool, err error) {
+	rules := b.rules(s.Variant, over)
 	rules.Starvation = !slices.Contains(r.Expected.Harms, harness.TwoHolders)
-	j := oracle.Judge(h, rules)
+	var j oracle.Judgement
+	if err := s.until(over, func(events iter.Seq[*oracle.Event]) { j = oracle.JudgeSeq(events, rules) }); err != nil {
+		return false, err
+	}
 	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
-		return false
+		return false, nil
 	}
 	one := &harness.FaultResult{Scenario: r.Scenario, Lock: r.Lock, Expected: r.Expected, Seen: make(map[harness.Harm]int)}
 	for _, harm := range j.Harms() {
@@ -65,17 +73,17 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) 
 	}
 	one.Notes = append(s.notes, j.Notes...)
 	one.Figures = s.figures
-	if s.cut {
-		one.Notes = append(one.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.most))
+	if s.history.cut {
+		one.Notes = append(one.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.history.most))
 	}
 	if one.Seen[harness.TwoHolders] == 0 {
-		b.prove(one, h, rules)
+		b.prove(one, &j, rules)
 	}
 	if len(s.spared) > 0 {
 		spare(one, s, j)
 	}
 	if b.worth(one) && len(r.Histories) == 0 {
-		if name := b.save(one, h, n); name != "" {
+		if name := b.save(one, s, n, over); name != "" {
 			one.Histories = []string{name}
 		}
 	}
@@ -83,7 +91,7 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) 
 		one.Window, one.Margin, one.Overlap = times(j)
 	}
 	join(r, one)
-	return true
+	return true, nil
 }
 
 // spare leaves out of r, which is of s alone, what is no harm of the lock.
@@ -138,14 +146,14 @@ func reason(err error) string {
 
 // prove has the history judged by porcupine as well, which weighs refusals and attempts
 // of unknown outcome. What it cannot decide in time is not proven.
-func (b *batch) prove(r *harness.FaultResult, h oracle.History, rules oracle.Rules) {
-	check := linear.Check(h, rules, linear.Options{Timeout: time.Second / 2, Total: 2 * time.Second})
+func (b *batch) prove(r *harness.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
+	check := linear.CheckJudged(j, rules, linear.Options{Timeout: time.Second / 2, Total: 2 * time.Second})
 	proven := harness.FaultFigure{Name: "history proven", Values: []float64{0}}
 	switch check.Verdict {
 	case linear.Violated:
 		r.Seen[harness.Misled] = 1
 		r.Notes = append(r.Notes, fmt.Sprintf("misled: no lock could have done what its clients were told in the %v from %v on",
-			time.Duration(check.Violated.To-check.Violated.From), time.Duration(check.Violated.From-h[0].At)))
+			time.Duration(check.Violated.To-check.Violated.From), time.Duration(check.Violated.From-j.Start)))
 	case linear.Proven:
 		proven.Values[0] = 1
 	}
@@ -171,15 +179,6 @@ func times(j oracle.Judgement) (window, margin, overlap []int64) {
 	return window, margin, overlap
 }
 
-// until returns the events up to a moment, by time.
-func (s *Subject) until(end int64) oracle.History {
-	h := s.Events()
-	for len(h) > 0 && h[len(h)-1].At > end {
-		h = h[:len(h)-1]
-	}
-	return h
-}
-
 // worth reports whether a try's history is to be kept: it shows what was not expected,
 // or for the first time that two held the lock, or that it is stuck.
 func (b *batch) worth(r *harness.FaultResult) bool {
@@ -195,17 +194,17 @@ func (b *batch) worth(r *harness.FaultResult) bool {
 // mostHistories is how many histories of a scenario and a lock are kept of a run.
 const mostHistories = 3
 
-// save keeps a history in the plan's directory, and returns the name of its file
-// there, "" if enough are kept.
-func (b *batch) save(r *harness.FaultResult, h oracle.History, n int) string {
+// save keeps the history of s up to a moment in the plan's directory, and returns the
+// name of its file there, "" if enough are kept.
+func (b *batch) save(r *harness.FaultResult, s *Subject, n int, end int64) string {
 	if b.plan.Dir == "" || b.saved[r.Lock.Name] >= mostHistories {
 		return ""
 	}
 	name := fmt.Sprintf("history-%s-%s-%d.jsonl", r.Scenario, r.Lock.Name, n)
 	f, err := os.Create(filepath.Join(b.plan.Dir, name))
 	if err == nil {
-		_, err = h.WriteTo(f)
-		err = errors.Join(err, f.Close())
+		lost := s.until(end, func(events iter.Seq[*oracle.Event]) { _, err = oracle.WriteEvents(f, events) })
+		err = errors.Join(err, lost, f.Close())
 	}
 	if err != nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("the history could not be kept: %v", err))
@@ -225,6 +224,6 @@ func (b *batch) rules(v *harness.Variant, end int64) oracle.Rules {
 		prompt = DefaultPrompt
 	}
 	r := oracle.RulesOf(v.Traits, prompt)
-	r.End, r.Arrival = end, b.scenario.Arrival
+	r.End, r.Arrival, r.Down = end, b.scenario.Arrival, b.scenario.Down
 	return r
 }

@@ -53,7 +53,7 @@ func StartLinked(ctx context.Context, o LinkedOptions) (*Linked, error) {
 	}
 	e := &Linked{follow: newLinks(), votes: newLinks(), deposed: make(map[int]bool)}
 	server, err := backend.StartEnsembleOf(ctx, backend.EnsembleOptions{
-		Servers: o.Servers, TickTime: o.TickTime, SyncLimit: o.SyncLimit,
+		Servers: o.Servers, TickTime: o.TickTime, SyncLimit: o.SyncLimit, InitLimit: initLimit,
 		Link: e.follow.add, Elect: e.votes.add,
 	})
 	if err != nil {

@@ -39,6 +39,12 @@ type Plan struct {
 	// Dir is where histories of harm are kept; "" keeps none.
 	Dir string
 
+	// Memory is how many bytes of events the histories of a try may take in memory, all
+	// together; 0 is DefaultMemory. What is more goes to files in Dir, or if that is ""
+	// in the system's directory for temporary files. They have no names, so that they go
+	// with the process, however it ends. One at a time is read back to be judged.
+	Memory int
+
 	// Done, which may be nil, returns how many tries there have been before that count,
 	// and how many in all: they are not made again.
 	Done func(scenario, lock string) (count, all int)
@@ -221,6 +227,7 @@ func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Var
 // try makes the fault once. Its error ends the run.
 func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost map[string]int) error {
 	t := b.newTry(locks, n)
+	defer t.forget()
 	began := time.Now()
 	tctx, end := t.limit(ctx, b.scenario.Deadline)
 	err := b.scenario.Try(tctx, t)
@@ -264,9 +271,17 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 	t := &Try{Stage: b.stage, Number: n, Seed: seed, Rand: rand.New(rand.NewPCG(seed, uint64(n))), scenario: b.scenario}
 	for _, v := range locks {
 		key := fmt.Sprintf("chaos-%s-%s-%s-%d", strconv.FormatInt(int64(os.Getpid()), 36), b.scenario.Name, v.Name, n)
-		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, most: mostEvents / len(locks)})
+		h := record{dir: b.plan.Dir, most: min(mostEvents/len(locks), mostOfOne), room: cmp.Or(b.plan.Memory, DefaultMemory) / len(locks)}
+		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, history: h})
 	}
 	return t
+}
+
+// forget frees what the histories take.
+func (t *Try) forget() {
+	for _, s := range t.Subjects {
+		s.drop()
+	}
 }
 
 // add keeps r until the next flush.

@@ -44,6 +44,10 @@ type Scenario struct {
 	// serves in order: one without a server is not. 0 is oracle.DefaultArrival.
 	Arrival time.Duration
 
+	// Down: the fault may keep requests from all servers until the lock is granted
+	// again: a client that asks meanwhile may not be in line (oracle.Rules).
+	Down bool
+
 	// Alone makes tries for one lock at a time, where one would disturb the other.
 	Alone bool
 

@@ -195,14 +195,14 @@ var poolExhausted = &Scenario{
 // left reports the least that was left of a lease when it was granted.
 func (s *Subject) left() {
 	least, any := time.Duration(0), false
-	for _, e := range s.Events() {
+	s.visit(func(e *oracle.Event) {
 		if e.Kind != oracle.Granted || e.Deadline == 0 {
-			continue
+			return
 		}
 		if d := time.Duration(e.Deadline - e.At); !any || d < least {
 			least, any = d, true
 		}
-	}
+	})
 	if any {
 		s.Figure("lease left", "ms", float64(least)/1e6)
 	}

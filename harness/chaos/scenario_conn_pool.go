@@ -18,7 +18,7 @@ var poolUsedUp = &Scenario{
 	Expect: []Expectation{
 		{"redis-unsafe", []harness.Harm{harness.Lost, harness.Stall, harness.TwoHolders, harness.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes what it has asked for before it waited for one"},
 		{"redis-poll-5ms", []harness.Harm{harness.Lost, harness.Stall}, "its waiters ask again and again by the connections that renewals go by, and a renewal waits behind them for longer than its lease"},
-		{".*", []harness.Harm{harness.Lost}, "its waiters listen by connections of their own, but what they ask in between goes by those of the renewals"},
+		{".*", []harness.Harm{harness.Lost}, "its waiters listen by connections of their own, and a renewal that would wait for one opens it: that takes 400 of the 1000 ms of the lease, which on a busy machine may be too long"},
 	},
 	Deadline: 30 * time.Second,
 	Prompt:   2 * TTL,
@@ -63,12 +63,14 @@ var poolUsedUp = &Scenario{
 
 // lost reports whether a holder that was to keep the lock has lost it.
 func (s *Subject) lost(w *Worker) {
-	n := 0
-	for _, e := range s.Events() {
+	var told []string
+	s.visit(func(e *oracle.Event) {
 		if e.Kind == oracle.Told && e.Worker == w.ID {
-			n++
-			s.Show(harness.Lost, "%s", e.Text)
+			told = append(told, e.Text)
 		}
+	})
+	for _, text := range told {
+		s.Show(harness.Lost, "%s", text)
 	}
-	s.Figure("leases lost", "", float64(n))
+	s.Figure("leases lost", "", float64(len(told)))
 }

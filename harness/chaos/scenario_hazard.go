@@ -10,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
-	"locklab/harness/oracle"
 	"locklab/internal/faultproxy"
 )
 
@@ -252,11 +251,8 @@ func (q *queue) back(ctx context.Context, p *faultproxy.Proxy, connects int) err
 }
 
 // grants returns how often the lock has been granted.
-func (s *Subject) grants() (n int) {
-	for _, e := range s.Events() {
-		if e.Kind == oracle.Granted {
-			n++
-		}
-	}
-	return n
+func (s *Subject) grants() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.history.grants
 }

@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/harness/oracle"
 	"locklab/internal/backend"
 )
 
 // redisScenarios are what happens to the servers of Redis.
-var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisLosses, redisHangs, redisMemory, redisClocks)
+var redisScenarios = slices.Concat(redisRestarts, redisPromotions, redisWaits, redisLosses, redisHangs, redisMemory, redisClocks)
 
 // Patterns of the names of locks that these scenarios share. Those that differ from
 // redis-poll by their pauses alone are left out.
@@ -216,17 +215,8 @@ func (s *Subject) await(ctx context.Context, d time.Duration, after int64) bool 
 
 // holds reports whether a worker was granted the lock, and has neither released it nor
 // been told that it is lost.
-func (s *Subject) holds(w *Worker) (held bool) {
-	for _, e := range s.Events() {
-		if e.Worker != w.ID {
-			continue
-		}
-		switch e.Kind {
-		case oracle.Granted:
-			held = true
-		case oracle.Told, oracle.Releasing, oracle.Killed:
-			held = false
-		}
-	}
-	return held
+func (s *Subject) holds(w *Worker) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.history.holds[w.ID]
 }

@@ -31,9 +31,10 @@ type replicated struct {
 	link             *faultproxy.Proxy // by which the replica follows; nil if directly
 }
 
-// replicated starts servers for this try alone. With linked they can be parted.
+// replicated starts servers for this try alone: one replica if o says nothing else. With
+// linked the first of them can be parted from the primary.
 func (t *Try) replicated(ctx context.Context, o backend.RedisOptions, linked bool) (*replicated, error) {
-	o.Replicas = 1
+	o.Replicas = max(1, o.Replicas)
 	server, err := t.Own(ctx, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) })
 	if err != nil {
 		return nil, err
@@ -53,7 +54,10 @@ func (t *Try) replicated(ctx context.Context, o backend.RedisOptions, linked boo
 	if err != nil {
 		return nil, err
 	}
-	return r, errors.Join(r.says(ctx, r.replica, "master_port:"+port, "master_link_status:up"), r.says(ctx, r.primary, "state=online"))
+	err = r.says(ctx, r.replica, "master_port:"+port, "master_link_status:up")
+	return r, errors.Join(err, t.Until(ctx, "the replicas", func() bool {
+		return strings.Count(r.primary.Info(ctx, "replication").Val(), "state=online") == o.Replicas
+	}))
 }
 
 func (t *Try) proxy(to string, framing func() faultproxy.Framing) (*faultproxy.Proxy, error) {
@@ -83,15 +87,16 @@ func (r *replicated) at(*Subject) (harness.Endpoint, error) {
 	return Short(harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{r.moves.Addr()}}}), nil
 }
 
-// caughtUp waits until the replica has all that the primary has.
+// caughtUp waits until all replicas have what the primary has.
 func (r *replicated) caughtUp(ctx context.Context) error {
-	return r.t.Until(ctx, "the replica", func() bool {
+	replicas := len(r.server.PIDs()) - 1
+	return r.t.Until(ctx, "the replicas", func() bool {
 		p := r.primary.Pipeline() // WAIT is for what its own connection wrote
 		p.Set(ctx, "caught-up", 1, 0)
-		n := p.Do(ctx, "WAIT", 1, 100)
+		n := p.Do(ctx, "WAIT", replicas, 100)
 		_, err := p.Exec(ctx)
 		got, _ := n.Int()
-		return err == nil && got == 1
+		return err == nil && got == replicas
 	})
 }
 

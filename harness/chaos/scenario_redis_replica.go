@@ -47,47 +47,65 @@ var minReplicas = promotions(Scenario{
 		if err != nil {
 			return err
 		}
-		hosts, err := t.Hosts(2)
-		if err != nil {
-			return err
-		}
 		if err := r.primary.Do(ctx, minReplicasArgs...).Err(); err != nil {
 			return err
 		}
-		at, _ := r.at(nil)
 		r.link.Partition(true)
 		if err := r.says(ctx, r.primary, "min_slaves_good_slaves:0"); err != nil {
 			return err
 		}
-		return r.refused(ctx, hosts, at)
+		of, err := r.clients(ctx, TTL)
+		if err != nil {
+			return err
+		}
+		return of.fail(ctx)
 	},
 })
 
-// refused lets a client ask the primary, and then another one the replica.
-func (r *replicated) refused(ctx context.Context, hosts []*Host, at harness.Endpoint) error {
-	first, next := make(workers), make(workers)
-	err := errors.Join(first.open(ctx, r.t, hosts[0], at), next.open(ctx, r.t, hosts[1], at))
+// successors are a client of each lock that asks the primary, and one that asks the
+// replica which takes its place.
+type successors struct {
+	*replicated
+	first, next workers
+}
+
+// clients connects two of each lock, in processes of their own.
+func (r *replicated) clients(ctx context.Context, lease time.Duration) (*successors, error) {
+	hosts, err := r.t.Hosts(2)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.t.Each(func(s *Subject) error {
-		if first[s].Acquire(ctx, TTL) == nil {
+	at, _ := r.at(nil)
+	at.Lease = lease
+	of := &successors{r, make(workers), make(workers)}
+	return of, errors.Join(of.first.open(ctx, r.t, hosts[0], at), of.next.open(ctx, r.t, hosts[1], at))
+}
+
+// fail lets the first client ask the primary for up to a second, and then the next one
+// the replica.
+func (of *successors) fail(ctx context.Context) error {
+	t := of.t
+	if err := t.Each(func(s *Subject) error {
+		if of.first[s].Acquire(ctx, TTL) == nil {
 			s.Note("the primary grants the lock")
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	began := r.t.Now()
-	if err := r.promote(ctx); err != nil {
+	began := t.Now()
+	if err := of.promote(ctx); err != nil {
 		return err
 	}
-	return r.t.Each(func(s *Subject) error {
-		if err := next[s].Loop(ctx, ordinary); err != nil {
+	return t.Each(func(s *Subject) error {
+		if err := of.next[s].Loop(ctx, ordinary); err != nil {
 			return err
 		}
 		s.await(ctx, 4*TTL, began)
-		r.t.Sleep(ctx, 5*ordinary.Hold)
+		t.Sleep(ctx, 5*ordinary.Hold)
+		if s.holds(of.first[s]) {
+			return of.first[s].WriteHeld(ctx)
+		}
 		return nil
 	})
 }

@@ -39,10 +39,14 @@ const zooSession = 4 * time.Second
 // a leader that hangs.
 const zooPrompt = zooSession + time.Second
 
+// initLimit is for how many ticks an elected leader waits for a majority: what a vote
+// that fails costs. Two seconds are plenty where there is next to no data.
+const initLimit = 4
+
 // ensemble returns three servers for all tries.
 func (t *Try) ensemble(ctx context.Context) (*backend.Server, harness.Endpoint, error) {
 	server, err := t.Shared(ctx, "ensemble", func(ctx context.Context) (*backend.Server, error) {
-		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{})
+		return backend.StartEnsembleOf(ctx, backend.EnsembleOptions{InitLimit: initLimit})
 	})
 	if err != nil {
 		return nil, harness.Endpoint{}, err
@@ -165,12 +169,10 @@ func (c *crowd) isStuck(s *Subject) bool {
 // served reports whether each of the workers whose process runs was granted the lock
 // after a moment.
 func (s *Subject) served(workers []*Worker, after int64) bool {
-	granted := make(map[int]bool)
-	for _, e := range s.since(after) {
-		granted[e.Worker] = true
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, w := range workers {
-		if !granted[w.ID] && w.Host.runs() {
+		if s.history.latest[w.ID] <= after && w.Host.runs() {
 			return false
 		}
 	}

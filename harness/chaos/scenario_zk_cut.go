@@ -229,7 +229,7 @@ var zooHolderCutOff = &Scenario{
 			p.Partition(false)
 		}
 		t.Over("the holder is connected again")
-		again(ctx, t, locks, func(s *Subject) bool { return len(s.since(began)) > 0 })
+		again(ctx, t, locks, func(s *Subject) bool { return s.granted(began) })
 		return c.settle(ctx, at)
 	},
 }

@@ -51,7 +51,7 @@ func (c *crowd) lose(ctx context.Context, e *backend.Server, at harness.Endpoint
 }
 
 // elected waits until the servers have a leader, and reports how long that took: the
-// clients' part of the windows is the rest. A vote that fails costs ten seconds.
+// clients' part of the windows is the rest. A vote that fails costs initLimit ticks.
 func (t *Try) elected(ctx context.Context, e *backend.Server, began int64) {
 	ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
 	defer cancel()
@@ -83,7 +83,7 @@ var elected = []Expectation{
 
 // voted are those where the leader is lost.
 var voted = append([]Expectation{
-	{zooSessions, []harness.Harm{harness.Stall}, "the servers may need a second vote, ten seconds after the first, and no client can do anything meanwhile"},
+	{zooSessions, []harness.Harm{harness.Stall}, "the servers may need a second vote, initLimit ticks after the first, and no client can do anything meanwhile"},
 }, elected[1:]...)
 
 // soonElected is the aim of the recommended locks where the leader is killed.
@@ -101,7 +101,7 @@ var leaderKilled = &Scenario{
 	Locks:    zooLocks,
 	Expect:   voted,
 	Deadline: 90 * time.Second,
-	Prompt:   zooPrompt, Arrival: zooPrompt,
+	Prompt:   zooPrompt, Arrival: zooPrompt, Down: true,
 	Tries: 30, Short: 2,
 	Aims: soonElected,
 	Try: func(ctx context.Context, t *Try) error {
@@ -125,7 +125,7 @@ var leaderStopped = &Scenario{
 	Locks:    zooLocks,
 	Expect:   voted,
 	Deadline: 90 * time.Second,
-	Prompt:   zooPrompt, Arrival: zooPrompt,
+	Prompt:   zooPrompt, Arrival: zooPrompt, Down: true,
 	Tries: 30, Short: 1,
 	Aims: hangs,
 	Try: func(ctx context.Context, t *Try) error {
@@ -178,7 +178,7 @@ var leaderAndHolderKilled = &Scenario{
 		{zooSessions, []harness.Harm{harness.Stall}, "the session of the dead holder runs for its whole timeout from the election on"},
 	}, elected[1:]...),
 	Deadline: 60 * time.Second,
-	Prompt:   zooPrompt, Arrival: zooPrompt,
+	Prompt:   zooPrompt, Arrival: zooPrompt, Down: true,
 	Tries: 30,
 	Aims: []Aim{{zooRecommended, harness.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
 		Text: "election of 1.5 s, session timeout, 2 ticks"}}},
@@ -212,7 +212,7 @@ var leaderKilledWhileSyncing = &Scenario{
 	Tests:    []harness.Guarantee{harness.Failover, harness.Fencing},
 	Locks:    zooLocks,
 	Expect: append([]Expectation{
-		{zooSessions, []harness.Harm{harness.Stall}, "the servers have no majority until the one that catches up is ready, and ten seconds more for each vote that fails"},
+		{zooSessions, []harness.Harm{harness.Stall}, "the servers have no majority until the one that catches up is ready, and initLimit ticks more for each vote that fails"},
 	}, elected[1:]...),
 	Deadline: 90 * time.Second,
 	Prompt:   zooPrompt, Arrival: time.Minute,

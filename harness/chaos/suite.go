@@ -4,7 +4,7 @@ import "slices"
 
 // Suite lists every scenario: those that happen to clients, to connections, to
 // servers of Redis, to those of ZooKeeper, and those of single locks.
-var Suite = slices.Concat(clientScenarios, connScenarios, cutScenarios, noiseScenarios, waiterScenarios, redissonScenarios, redisScenarios, clusterScenarios, zooScenarios, hazardScenarios)
+var Suite = slices.Concat(clientScenarios, connScenarios, cutScenarios, noiseScenarios, waiterScenarios, readerScenarios, redissonScenarios, redisScenarios, clusterScenarios, zooScenarios, hazardScenarios)
 
 // Patterns of the names of locks that expectations share.
 const (

@@ -150,6 +150,9 @@ var certain = []string{
 	"two-of-a-client: zk-writelock-historical", "two-of-a-client: zk-boolean-mutex-historical",
 	"lock-after-expiry: zk-fair-historical",
 	"nested-unlock: zk-two-level-historical",
+	"readers-together: redis-rw-redisson",
+	"redis-wait-cut: redis-poll-5ms",
+	"redis-wait-other-replica: redis-wait", "redis-wait-other-replica: redis-poll-5ms",
 }
 
 // judge returns what is wrong with what became of a lock, "" for nothing.

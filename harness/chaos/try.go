@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -35,45 +37,41 @@ type Subject struct {
 	Key     string
 
 	mu      sync.Mutex
-	history oracle.History
-	most    int // events
+	history record
 	guarded resource
 	harms   map[harness.Harm]bool
 	notes   []string
 	figures []harness.FaultFigure
 	failed  error // why the fault could not be made for it
-	cut     bool  // there were more
 
 	others []*Subject     // of the same clients
 	spared []harness.Harm // of it these are the fault's, and no harm of the lock
 }
 
-// mostEvents is how many events a try keeps, of all locks: a worker that locks as fast
-// as it can makes ten thousand a second. They take some 100 bytes each.
-const mostEvents = 1 << 21
-
 func (s *Subject) record(e oracle.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add(e)
+	s.history.add(e)
 }
 
-// add keeps an event; s.mu is held.
-func (s *Subject) add(e oracle.Event) {
-	if len(s.history) >= s.most {
-		s.cut = true
-		return
-	}
-	s.history = append(s.history, e)
+// visit calls f with each event so far, by time. f must not use s. That the history is
+// not whole is seen when it is judged.
+func (s *Subject) visit(f func(e *oracle.Event)) {
+	s.until(math.MaxInt64, func(events iter.Seq[*oracle.Event]) {
+		for e := range events {
+			f(e)
+		}
+	})
 }
 
-// Events returns what has happened so far, by time.
-func (s *Subject) Events() oracle.History {
+// until calls f with the events up to a moment, by time, through which it must go, and
+// once; f must not use s. The error says that some are missing.
+func (s *Subject) until(end int64, f func(events iter.Seq[*oracle.Event])) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := append(oracle.History(nil), s.history...)
-	h.Sort()
-	return h
+	p := s.history.replay(end)
+	f(p.events)
+	return p.err
 }
 
 // A resource is what a lock guards: it remembers the greatest token that came with a
@@ -102,7 +100,7 @@ func (s *Subject) write(worker int, token uint64, shared bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken := s.guarded.take(token, shared)
-	s.add(oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
+	s.history.add(oracle.Event{At: now(), Worker: worker, Kind: oracle.Wrote, Token: token, Shared: shared, Taken: taken})
 	return taken
 }
 
@@ -153,8 +151,10 @@ func (s *Subject) broken() bool {
 func (s *Subject) Another(key string, spared ...harness.Harm) *Subject {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.most /= 2
-	o := &Subject{Variant: s.Variant, Key: key, most: s.most, spared: spared}
+	s.history.most /= 2
+	s.history.room /= 2
+	h := record{dir: s.history.dir, most: s.history.most, room: s.history.room}
+	o := &Subject{Variant: s.Variant, Key: key, history: h, spared: spared}
 	s.others = append(s.others, o)
 	return o
 }
@@ -238,33 +238,33 @@ func (t *Try) Until(ctx context.Context, what string, done func() bool) error {
 // clock of the events, or ctx ends, and reports whether it was.
 func (s *Subject) AwaitGrant(ctx context.Context, after int64) bool {
 	for ctx.Err() == nil {
-		s.mu.Lock()
-		for i := len(s.history) - 1; i >= 0; i-- {
-			if e := s.history[i]; e.Kind == oracle.Granted && e.At > after {
-				s.mu.Unlock()
-				return true
-			}
+		if s.granted(after) {
+			return true
 		}
-		s.mu.Unlock()
 		sleep(ctx, 5*time.Millisecond)
 	}
 	return false
+}
+
+// granted reports whether a worker has been granted the lock after a moment.
+func (s *Subject) granted(after int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.history.last > after
 }
 
 // Conclude ends what is judged of the histories. What a scenario does afterwards, such
 // as to stop the loops and see what they leave, is its own doing and not the lock's.
 func (t *Try) Conclude() { t.over = now() }
 
-// since returns the grants after a moment, the latest first.
-func (s *Subject) since(after int64) (grants []oracle.Event) {
+// drop forgets what has happened.
+func (s *Subject) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := len(s.history) - 1; i >= 0; i-- {
-		if e := s.history[i]; e.Kind == oracle.Granted && e.At > after {
-			grants = append(grants, e)
-		}
+	s.history.close()
+	for _, o := range s.others {
+		o.drop()
 	}
-	return grants
 }
 
 // Now reads the clock of the events, in ns.

@@ -259,16 +259,6 @@ func (w *worker) close() error {
 	return err
 }
 
-// A holding is a lease and the goroutine that watches it.
-type holding struct {
-	lease  harness.Lease
-	shared bool
-
-	mu   sync.Mutex
-	over bool // it is being released: its end is no news
-	stop chan struct{}
-}
-
 // errNoTry is what a lock says that has no TryLock.
 var errNoTry = fmt.Errorf("%w: the lock has no TryLock", harness.ErrUsage)
 
@@ -321,41 +311,6 @@ func until(l harness.Lease) int64 {
 	return now() + int64(time.Until(t))
 }
 
-// beat is how often a holder's process shows that it runs, and late how far two of these
-// moments may lie apart before it says that it did not.
-const (
-	beat = 5 * time.Millisecond
-	late = 2 * beat
-)
-
-// watch says when a lease ends that is not released, and when the process did not run
-// after it ran.
-func (w *worker) watch(h *holding, ran int64) {
-	timer := time.NewTimer(beat)
-	defer timer.Stop()
-	for ended := false; !ended; {
-		select {
-		case <-h.lease.Done():
-			ended = true
-		case <-h.stop:
-			return
-		case <-timer.C:
-			timer.Reset(beat)
-		}
-		at := now()
-		if at-ran > int64(late) {
-			w.event(oracle.Event{At: ran, Kind: oracle.Starved, Deadline: at})
-		}
-		ran = at
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.over {
-		h.over = true
-		w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})
-	}
-}
-
 func (w *worker) unlock() error {
 	h := w.held
 	if h == nil {
@@ -364,7 +319,11 @@ func (w *worker) unlock() error {
 	w.last = h.lease
 	w.leave()
 	h.mu.Lock()
-	if !h.over {
+	switch {
+	case h.over:
+	case h.lease.Err() != nil: // a loop hears of that when watch does
+		w.tell(h)
+	default:
 		h.over = true
 		w.event(oracle.Event{At: now(), Kind: oracle.Releasing, Token: h.lease.Token(), Shared: h.shared, Deadline: until(h.lease)})
 	}

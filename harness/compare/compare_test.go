@@ -315,7 +315,7 @@ func TestMissing(t *testing.T) {
 		{synthetic(nil), synthetic(nil), Options{}, "no case in common"},
 		{synthetic(some), synthetic(rates{"y": xs}), Options{}, "no case in common"},
 		{synthetic(both), synthetic(both), Options{Locks: func(harness.Lock) bool { return false }}, "no case in common"},
-		{synthetic(some), synthetic(some), Options{Gates: []*Gate{{metric.Requests, numfmt.Number}}}, "a figure of requests"},
+		{synthetic(some), synthetic(some), Options{Gates: []*Gate{{Metric: metric.Requests, Format: numfmt.Number}}}, "a figure of requests"},
 	} {
 		if _, err := Compare(c.base, c.new, c.o); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
@@ -352,7 +352,7 @@ func TestFloors(t *testing.T) {
 		{waits(20, 4000), waits(20, 4002), AsGood},    // above
 		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
 	} {
-		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{metric.P99, numfmt.Nanos}}})
+		got, err := Compare(c.base, c.new, Options{Gates: []*Gate{{Metric: metric.P99, Format: numfmt.Nanos}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,18 +21,22 @@ type weather struct {
 	name   string
 	factor func(r *rand.Rand, last float64) float64
 	random bool // the days come in random order, so alarms are as rare as alpha says
+	to     bool // figures are ratios to another lock, which scatters by 5 % beside the day
 }
 
 var weathers = []weather{
-	{"± 30 %, uniform", func(r *rand.Rand, _ float64) float64 { return 0.7 + 0.6*r.Float64() }, true},
-	{"deviation of 30 %", func(r *rand.Rand, _ float64) float64 { return math.Exp(0.3 * r.NormFloat64()) }, true},
+	{"± 30 %, uniform", func(r *rand.Rand, _ float64) float64 { return 0.7 + 0.6*r.Float64() }, true, false},
+	{"deviation of 30 %", func(r *rand.Rand, _ float64) float64 { return math.Exp(0.3 * r.NormFloat64()) }, true, false},
 	{"a neighbour takes half, every other day", func(r *rand.Rand, _ float64) float64 {
 		return (1 - 0.5*float64(r.IntN(2))) * math.Exp(0.02*r.NormFloat64())
-	}, true},
-	{"deviation of 5 %", func(r *rand.Rand, _ float64) float64 { return math.Exp(0.05 * r.NormFloat64()) }, true},
+	}, true, false},
+	{"deviation of 5 %", func(r *rand.Rand, _ float64) float64 { return math.Exp(0.05 * r.NormFloat64()) }, true, false},
 	{"deviation of 30 %, half of it from the day before", func(r *rand.Rand, last float64) float64 {
 		return math.Exp(0.5*math.Log(last) + 0.26*r.NormFloat64())
-	}, false},
+	}, false, false},
+	{"the same, as ratios to another lock", func(r *rand.Rand, last float64) float64 {
+		return math.Exp(0.5*math.Log(last) + 0.26*r.NormFloat64())
+	}, true, true},
 }
 
 // drawDays returns a history of cases that share the day, and differ by 5 % beside
@@ -43,6 +47,10 @@ func drawDays(r *rand.Rand, w weather, days, cases, step int, by float64) *Histo
 	last := 1.0
 	for day := range days {
 		last = w.factor(r, last)
+		reference := 1.0
+		if w.to {
+			reference = last * math.Exp(0.05*r.NormFloat64())
+		}
 		for i := range h.Series {
 			s := &h.Series[i]
 			s.Lock, s.Gate = harness.Lock{Name: fmt.Sprint(i)}, Suite[0]
@@ -50,6 +58,7 @@ func drawDays(r *rand.Rand, w weather, days, cases, step int, by float64) *Histo
 			if i == 0 && day >= step {
 				x *= by
 			}
+			x /= reference
 			p := Point{value: x}
 			p.N, p.Median = 1, x
 			s.Points = append(s.Points, p)

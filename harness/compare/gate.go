@@ -17,26 +17,37 @@ type Gate struct {
 	Metric *metric.Metric
 	// Format returns a figure of the metric, 0 or more, with its unit.
 	Format func(v float64) string
+
+	to []string // its figures are ratios to that of the first of these locks that is there
 }
 
 // Suite lists every gate, the default first.
 var Suite = []*Gate{
-	{metric.Throughput, numfmt.PerSecond},
-	{metric.Handovers, numfmt.PerSecond},
-	{metric.P50, numfmt.Nanos},
-	{metric.P99, numfmt.Nanos},
-	{metric.HandoverTime, numfmt.Nanos},
-	{metric.HandoverWaitP99, numfmt.Nanos},
-	{metric.TurnRoundTrips, numfmt.Number},
-	{metric.Jain, numfmt.Percent},
-	{metric.WindowJain, numfmt.Percent},
-	{metric.CPU, numfmt.Nanos},
-	{metric.Requests, numfmt.Number},
-	{metric.Notifications, numfmt.Number},
+	{Metric: metric.Throughput, Format: numfmt.PerSecond},
+	{Metric: metric.Handovers, Format: numfmt.PerSecond},
+	{Metric: metric.P50, Format: numfmt.Nanos},
+	{Metric: metric.P99, Format: numfmt.Nanos},
+	{Metric: metric.HandoverTime, Format: numfmt.Nanos},
+	{Metric: metric.HandoverWaitP99, Format: numfmt.Nanos},
+	{Metric: metric.TurnRoundTrips, Format: numfmt.Number},
+	{Metric: metric.Jain, Format: numfmt.Percent},
+	{Metric: metric.WindowJain, Format: numfmt.Percent},
+	{Metric: metric.CPU, Format: numfmt.Nanos},
+	{Metric: metric.Requests, Format: numfmt.Number},
+	{Metric: metric.Notifications, Format: numfmt.Number},
 }
 
 // Name returns the name of g's metric.
 func (g *Gate) Name() string { return g.Metric.Name }
+
+// Title returns what g's figures are: the name of its metric, and what they are set
+// against.
+func (g *Gate) Title() string {
+	if len(g.to) == 0 {
+		return g.Name()
+	}
+	return g.Name() + " to " + plain(strings.Join(g.to, ", "))
+}
 
 // worse returns how many times as bad the new figure is as the old, of the ratio of the
 // new to the old.

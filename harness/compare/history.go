@@ -26,6 +26,10 @@ type HistoryOptions struct {
 	Options
 	AsGiven bool // the runs are in order; otherwise they are ordered by the date of their manifests
 	AnyHost bool // machines that differ in the name of their host only are one, as containers are
+
+	// To names reference locks, if there are any: figures are ratios to that of the first
+	// of them that the same round has under the same workload, and is local if the lock is.
+	To []string
 }
 
 // A History is what several runs say about each other, machine by machine.
@@ -34,9 +38,10 @@ type History struct {
 	Series   []Series
 	Alpha    float64
 	Margin   float64
-	Tests    int     // comparisons of neighbouring runs
-	Level    float64 // confidence of each of their intervals: all hold together with 1 - Alpha
-	Few      int     // a series of fewer runs cannot have a step
+	Tests    int      // comparisons of neighbouring runs
+	Level    float64  // confidence of each of their intervals: all hold together with 1 - Alpha
+	Few      int      // a series of fewer runs cannot have a step
+	To       []string // HistoryOptions.To
 	Warnings []string
 }
 
@@ -128,7 +133,7 @@ func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 	if len(o.Gates) == 0 {
 		o.Gates = Suite[:1]
 	}
-	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin}
+	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin, To: o.To}
 	if o.Margin != nil {
 		h.Margin = *o.Margin
 	}
@@ -140,6 +145,10 @@ func Over(runs []*resultfile.Run, o HistoryOptions) (*History, error) {
 		slices.SortStableFunc(runs, func(a, b *resultfile.Run) int { return a.Manifest.Started.Compare(b.Manifest.Started) })
 	}
 	if err := distinct(runs); err != nil {
+		return nil, err
+	}
+	o, err := o.setAgainst(runs)
+	if err != nil {
 		return nil, err
 	}
 	sites := bySite(runs, o.AnyHost)

@@ -65,6 +65,7 @@ type (
 		Tests    int          `json:"comparisons"`
 		Level    float64      `json:"level"`
 		Few      int          `json:"least_runs"`
+		To       []string     `json:"to,omitempty"`
 		Machines []jsonSite   `json:"machines"`
 		Warnings []string     `json:"warnings"`
 		Cases    []jsonSeries `json:"cases"`
@@ -117,7 +118,7 @@ type (
 // is infinite, is null.
 func (h *History) WriteJSON(out io.Writer) error {
 	j := jsonHistory{
-		Outcome: h.Outcome(), Alpha: h.Alpha, Margin: h.Margin, Tests: h.Tests, Level: h.Level, Few: h.Few,
+		Outcome: h.Outcome(), Alpha: h.Alpha, Margin: h.Margin, Tests: h.Tests, Level: h.Level, Few: h.Few, To: h.To,
 		Machines: []jsonSite{}, Warnings: append([]string{}, h.Warnings...), Cases: []jsonSeries{},
 	}
 	for _, s := range h.Sites {

@@ -85,7 +85,7 @@ func (h *History) table(t *textWriter) {
 		row := Row{Lock: s.Lock, Workload: s.Workload}
 		if group := s.Gate.Name() + " " + row.group(); group != last {
 			last = group
-			cells = append(cells, nil, []string{s.Gate.Name() + ", " + plain(row.axes()), "workers", "machine", "runs", "level", "least", "most", "newest", ""})
+			cells = append(cells, nil, []string{s.Gate.Title() + ", " + plain(row.axes()), "workers", "machine", "runs", "level", "least", "most", "newest", ""})
 		}
 		levels := s.Levels()
 		l := levels[len(levels)-1]
@@ -120,7 +120,7 @@ func (s *Series) Notable() bool {
 
 // title names s.
 func (s *Series) title(h *History) string {
-	text := plain(s.Case()) + ", " + s.Gate.Name()
+	text := plain(s.Case()) + ", " + s.Gate.Title()
 	if len(h.Sites) > 1 {
 		text += " on " + plain(h.Sites[s.Site].Name)
 	}
@@ -227,6 +227,9 @@ func (h *History) Headline() string {
 
 // Remarks say how the figures came about, and what to do where they say nothing.
 func (h *History) Remarks() (out []string) {
+	if len(h.To) > 0 {
+		out = append(out, fmt.Sprintf("Figures are ratios to that of %s in the same round under the same workload, so that what slows the machine down on a day cancels. A change may be of either lock.", numfmt.Choose(len(h.To), h.To[0], "the first of "+numfmt.List(h.To, len(h.To))+" that it has")))
+	}
 	out = append(out, fmt.Sprintf("A change is a step that stays: the runs after it against the runs before, by ranks, if under %g of all orders of the runs of a machine part any case as clearly "+
 		"and the ratio of the two levels exceeds %s. It takes %s of a machine, and says that the figures moved, not why. "+
 		"Runs of different days differ by more than the code; that two neighbours do (Mann-Whitney test over the rounds, Holm's correction for %s; intervals %s each) is no change yet.",

@@ -12,23 +12,25 @@ import (
 // A plan is what a run was to measure, by its manifest, and what it lacks of
 // that. A run from before manifests said it, whose counts are 0, lacks nothing.
 type plan struct {
-	side   string // "BASE" or "NEW"
-	rounds int
-	cases  int                        // planned
-	has    map[string]map[int]bool    // the rounds of each case that has a result
-	lost   map[string]resultfile.Loss // the first of each case
-	broken int                        // lines that cannot be read
-	ended  bool
+	side    string // "BASE" or "NEW"
+	rounds  int
+	planned map[string]int             // rounds, of each case that has a result
+	cases   int                        // planned
+	has     map[string]map[int]bool    // the rounds of each case that has a result
+	lost    map[string]resultfile.Loss // the first of each case
+	broken  int                        // lines that cannot be read
+	ended   bool
 }
 
 func planOf(side string, run *resultfile.Run) *plan {
 	m := run.Manifest
 	p := &plan{side: side, rounds: m.Rounds, cases: m.Cases, broken: len(run.Damage), ended: !m.Interrupted && !m.Finished.IsZero(),
-		has: make(map[string]map[int]bool), lost: make(map[string]resultfile.Loss)}
+		planned: make(map[string]int), has: make(map[string]map[int]bool), lost: make(map[string]resultfile.Loss)}
 	for _, r := range run.Results {
 		name := caseName(r.Lock.Name, r.Workload)
 		if p.has[name] == nil {
 			p.has[name] = make(map[int]bool)
+			p.planned[name] = r.Workload.RoundsOf(m.Rounds, m.OpenEvery)
 		}
 		p.has[name][r.Round] = true
 	}
@@ -45,11 +47,14 @@ func caseName(lock string, w harness.Workload) string { return "lock=" + lock + 
 // lacks says which of its planned rounds the case called name has no result of,
 // or "".
 func (p *plan) lacks(name string) string {
-	n := len(p.has[name])
-	if n >= p.rounds {
+	n, rounds := len(p.has[name]), p.rounds
+	if n > 0 {
+		rounds = p.planned[name]
+	}
+	if n >= rounds {
 		return ""
 	}
-	text := fmt.Sprintf("%s has %d of its %s", p.side, n, numfmt.Plural(p.rounds, "round"))
+	text := fmt.Sprintf("%s has %d of its %s", p.side, n, numfmt.Plural(rounds, "round"))
 	if l, lost := p.lost[name]; lost {
 		text += fmt.Sprintf("; round %d was lost: %s", l.Round+1, plain(l.Reason))
 	} else if p.broken > 0 {

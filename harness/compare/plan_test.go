@@ -131,3 +131,25 @@ func TestGaps(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenGaps: an open loop lacks only rounds in which it was to be measured.
+func TestOpenGaps(t *testing.T) {
+	run := &resultfile.Run{Manifest: resultfile.Manifest{Rounds: 10, Cases: 2, OpenEvery: 3}}
+	add := func(load harness.Workload, rounds ...int) {
+		for _, i := range rounds {
+			run.Results = append(run.Results, &harness.Result{Lock: harness.Lock{Name: "x"}, Workload: load, Round: i})
+		}
+	}
+	closed, open := harness.Workload{Workers: 1, Window: 1}, harness.Workload{Workers: 1, Window: 1, Rate: 1000}
+	add(closed, 0, 1, 2, 3, 4, 5, 6, 7, 8)
+	add(open, 0, 3, 6)
+	for load, want := range map[harness.Workload]string{closed: "NEW has 9 of its 10 rounds", open: "NEW has 3 of its 4 rounds"} {
+		if got := planOf("NEW", run).lacks(caseName("x", load)); got != want {
+			t.Errorf("%s: %q, want %q", load.Name(), got, want)
+		}
+	}
+	add(open, 9)
+	if got := planOf("NEW", run).lacks(caseName("x", open)); got != "" {
+		t.Errorf("the open loop is whole, and it says %q", got)
+	}
+}

@@ -94,10 +94,10 @@ func TestValidate(t *testing.T) {
 		t.Error(err)
 	}
 	for want, gs := range map[string][]*Gate{
-		"no metric":           {{nil, numfmt.Number}},
-		"listed twice":        {{metric.Jain, numfmt.Percent}, {metric.Jain, numfmt.Percent}},
-		"which way is better": {{metric.Hold, numfmt.Nanos}},
-		"no Format":           {{metric.Jain, nil}},
+		"no metric":           {{Format: numfmt.Number}},
+		"listed twice":        {{Metric: metric.Jain, Format: numfmt.Percent}, {Metric: metric.Jain, Format: numfmt.Percent}},
+		"which way is better": {{Metric: metric.Hold, Format: numfmt.Nanos}},
+		"no Format":           {{Metric: metric.Jain}},
 	} {
 		if err := Validate(gs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

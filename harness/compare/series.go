@@ -129,6 +129,9 @@ func point(g *Gate, k *caseRuns, i int, m resultfile.Manifest, is *plan, floor f
 	if len(xs) == 0 {
 		one := matched{lock: k.lock, workload: k.workload, next: rs}
 		v, why := one.missing(m, is)
+		if g.to != nil && len(rs) > 0 {
+			why = is.side + " has no figure of a lock to set it against"
+		}
 		p.Missing, p.Gap = v == Unmeasured, cmp.Or(why, is.side+" was not to measure it")
 		return p
 	}

@@ -65,10 +65,19 @@ func Check(h oracle.History, r oracle.Rules, o Options) Result {
 
 // check is Check with windows of at least size operations.
 func check(h oracle.History, r oracle.Rules, o Options, size int) Result {
+	j := oracle.Judge(h, r)
+	return checkJudged(&j, r, o, size)
+}
+
+// CheckJudged is Check of a history that the oracle has judged, by the same rules.
+func CheckJudged(j *oracle.Judgement, r oracle.Rules, o Options) Result {
+	return checkJudged(j, r, o, few)
+}
+
+func checkJudged(j *oracle.Judgement, r oracle.Rules, o Options, size int) Result {
 	o = o.filled()
 	r.Permits = max(1, r.Permits)
-	j := oracle.Judge(h, r)
-	windows := cut(operations(&j, r), o, size)
+	windows := cut(operations(j, r), o, size)
 	res := Result{Verdict: Proven, Windows: len(windows)}
 	state := start()
 	deadline := time.Now().Add(o.Total)
@@ -83,7 +92,7 @@ func check(h oracle.History, r oracle.Rules, o Options, size int) Result {
 		case NotProven:
 			res.Verdict = NotProven
 			if len(res.Why) < mostReasons {
-				res.Why = append(res.Why, fmt.Sprintf("%v to %v: %s", since(&j, w.From), since(&j, w.To), why))
+				res.Why = append(res.Why, fmt.Sprintf("%v to %v: %s", since(j, w.From), since(j, w.To), why))
 			}
 		default:
 			res.Decided++

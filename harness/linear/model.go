@@ -39,7 +39,7 @@ func (s state) hash() uint64 {
 }
 
 // kind is what an operation asked of the lock, with its outcome.
-type kind int
+type kind uint8
 
 const (
 	acquire kind = iota

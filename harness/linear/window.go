@@ -64,7 +64,18 @@ func kindOf(h *oracle.Held) int {
 // raw returns the operations as they were seen: a grant and a release for each
 // hold, and then the other attempts.
 func raw(j *oracle.Judgement, r oracle.Rules) []operation {
-	ops := make([]operation, 0, 2*len(j.Holds))
+	n := 2 * len(j.Holds)
+	for i := range j.Holds {
+		if j.Holds[i].Late {
+			n++
+		}
+	}
+	for i := range j.Attempts {
+		if o := j.Attempts[i].Outcome; o != oracle.Got {
+			n++
+		}
+	}
+	ops := make([]operation, 0, n)
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		in := input{kind: acquire, shared: h.Shared, token: h.Token}
@@ -114,19 +125,23 @@ const few = 200
 // cut cuts ops into windows of size operations or more, at moments in which no
 // operation is under way: all before are over, so that the state of the lock is
 // known. Attempts without a known outcome are under way for ever; what they may do
-// to later windows is in the state that these begin with.
+// to later windows is in the state that these begin with. It sorts ops, of which the
+// windows are parts.
 func cut(ops []operation, o Options, size int) []*window {
-	ops = slices.DeleteFunc(slices.Clone(ops), func(op operation) bool { return op.call == never })
+	ops = slices.DeleteFunc(ops, func(op operation) bool { return op.call == never })
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.call, b.call) })
 	var ws []*window
 	var w *window
 	busy := int64(math.MinInt64) // until when an operation is under way
-	for _, op := range ops {
+	from := 0
+	for i, op := range ops {
 		if w == nil || op.call > busy && (len(w.ops) >= min(size, o.Operations) || w.indefinite > 0 || len(w.clients) >= o.Clients) {
 			w = &window{Window: Window{From: op.call, To: op.call}, clients: make(map[int]bool)}
 			ws = append(ws, w)
+			from = i
 		}
-		w.add(op)
+		w.note(op)
+		w.ops = ops[from : i+1 : i+1]
 		if op.kind != attempt {
 			busy = max(busy, op.ret)
 		}
@@ -136,6 +151,11 @@ func cut(ops []operation, o Options, size int) []*window {
 
 func (w *window) add(op operation) {
 	w.ops = append(w.ops, op)
+	w.note(op)
+}
+
+// note takes notice of an operation of w.
+func (w *window) note(op operation) {
 	w.Operations++
 	w.clients[op.worker] = true
 	if op.ret == never {

@@ -39,15 +39,32 @@ var units = []string{
 	"hold-%", "handover-%", "wait-%",
 	"jain-%", "streak-p99", "gap-p99", "lwss-%", "mttr-acq", "bypass-acq",
 	"overlap-%", "cpu-ns/op", "switches/op", "preemptions/op", "reqs/op", "notifs/op",
+	"offered/s", "goodput-%", "late-%",
 }
 
 // Hold is how long a benchmark keeps a local lock. Remote locks are released
 // at once.
 const Hold = 100 * time.Nanosecond
 
+// An open loop asks for a local lock, and for one kept by servers, so often: far less than
+// a good one grants, so that its waits are those of a service with room to spare.
+const (
+	Rate       harness.Rate = 100_000
+	RemoteRate harness.Rate = 500
+)
+
+// The workers of an open loop: as many as may be under way at once. They are none of the
+// numbers of closed loops, so that no row of benchstat mixes the two.
+const (
+	openWorkers       = 8 // times GOMAXPROCS, of a local lock
+	openRemoteWorkers = 64
+)
+
 // Run makes one sub-benchmark of every variant for 1, P and 4P workers, P
-// being GOMAXPROCS, named lock=NAME/workers=N/hold=D. b.N is one budget that
-// all workers draw from. A violated promise fails the benchmark.
+// being GOMAXPROCS, named lock=NAME/workers=N/hold=D, and one of an open loop, named
+// lock=NAME/workers=N/rate=R/hold=D, whose waits count from when each acquisition was
+// meant to begin. b.N is one budget that all workers draw from. A violated promise
+// fails the benchmark.
 func Run(b *testing.B, suite []*harness.Variant) {
 	in := sync.OnceValue(runner.Calibrate)
 	procs := runtime.GOMAXPROCS(0)
@@ -61,16 +78,7 @@ func Run(b *testing.B, suite []*harness.Variant) {
 		if v.Status == harness.Broken || v.Status == harness.Historical {
 			continue
 		}
-		for _, workers := range slices.Compact([]int{1, procs, 4 * procs}) {
-			if most := v.Traits.MaxWorkers; most > 0 && workers > most {
-				continue
-			}
-			w := harness.Workload{Workers: workers, Warmup: localWarmup, Window: time.Second}
-			if v.Local != nil {
-				w.Hold.Mean = Hold
-			} else {
-				w.Warmup = remoteWarmup
-			}
+		for _, w := range workloads(v, procs) {
 			b.Run("lock="+v.Name+"/"+w.Name(), func(b *testing.B) {
 				if v.Unavailable != "" {
 					b.Skip(v.Unavailable)
@@ -84,12 +92,40 @@ func Run(b *testing.B, suite []*harness.Variant) {
 	}
 }
 
+// workloads returns those of the benchmarks of v: closed loops, and then an open one.
+func workloads(v *harness.Variant, procs int) (ws []harness.Workload) {
+	w := harness.Workload{Warmup: localWarmup, Window: time.Second}
+	open := harness.Workload{Workers: openWorkers * procs, Rate: Rate}
+	if v.Local != nil {
+		w.Hold.Mean = Hold
+	} else {
+		w.Warmup = remoteWarmup
+		open = harness.Workload{Workers: openRemoteWorkers, Rate: RemoteRate}
+	}
+	most := v.Traits.MaxWorkers
+	for _, workers := range slices.Compact([]int{1, procs, 4 * procs}) {
+		if most == 0 || workers <= most {
+			w.Workers = workers
+			ws = append(ws, w)
+		}
+	}
+	if w.Workers = open.Workers; most > 0 {
+		w.Workers = min(w.Workers, most)
+	}
+	w.Rate = open.Rate
+	return append(ws, w)
+}
+
 // A benchmark function is called several times with growing b.N; each call
 // warms its lock up for this long, to tune the loop.
 const (
 	localWarmup  = 5 * time.Millisecond
 	remoteWarmup = 50 * time.Millisecond
 )
+
+// settled is from how many arrivals on, by the time they take, the rate that an open loop
+// was granted tells: the millisecond before the first of them is then a hundredth.
+const settled = 100 * time.Millisecond
 
 func bench(b *testing.B, in *runner.Instruments, job runner.Job) {
 	job.Key = fmt.Sprintf("bench-%d-%d", os.Getpid(), time.Now().UnixNano())
@@ -114,7 +150,7 @@ func bench(b *testing.B, in *runner.Instruments, job runner.Job) {
 	checked(rig.Drive(b.Context(), runner.Limit{Window: job.Workload.Warmup}))
 	res := checked(rig.DriveProbed(b.Context(), runner.Limit{Ops: int64(b.N)}, b.ResetTimer, b.StopTimer))
 	for _, m := range metric.Suite {
-		if !slices.Contains(units, m.Unit) {
+		if !slices.Contains(units, m.Unit) || m == metric.Goodput && res.Open != nil && res.Open.Span < settled {
 			continue
 		}
 		if value, ok := m.Of(res); ok {

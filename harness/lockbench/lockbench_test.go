@@ -33,11 +33,56 @@ func TestProbesAreNotTimed(t *testing.T) {
 	if raceEnabled {
 		enough = 4 // acquisitions are slow, but more than one is only given if the clock stood still
 	}
-	for range 10 { // a busy machine may take the processor from an acquisition
+	for range 40 { // a busy machine may take the processor from an acquisition
 		res := testing.Benchmark(func(b *testing.B) { bench(b, in, job) })
 		if most = max(most, res.N); most >= enough {
 			return
 		}
 	}
 	t.Errorf("a benchmark of 2 ms was given %d acquisitions at the most", most)
+}
+
+// TestOpenLoop: the benchmark of an open loop has the waits, and what was granted of what was
+// asked for where so few arrivals tell that.
+func TestOpenLoop(t *testing.T) {
+	benchtime := flag.Lookup("test.benchtime").Value
+	before := benchtime.String()
+	defer benchtime.Set(before)
+	lock := &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking, Status: harness.Reference,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
+	ws := workloads(lock, 2)
+	w := ws[len(ws)-1]
+	if got := "lock=good/" + w.Name(); got != "lock=good/workers=16/rate=100k-per-s/hold=100ns" || len(ws) != 4 {
+		t.Errorf("the last of %d benchmarks is %s", len(ws), got)
+	}
+	w.Workers = 2
+	in := runner.Calibrate()
+	for _, c := range []struct {
+		time string
+		want bool
+	}{{"20x", false}, {"20000x", true}} {
+		if err := benchtime.Set(c.time); err != nil {
+			t.Fatal(err)
+		}
+		res := testing.Benchmark(func(b *testing.B) { bench(b, in, runner.Job{Lock: lock, Workload: w, Seed: 1}) })
+		for _, unit := range []string{"p99-ns/op", "goodput-%"} {
+			if _, ok := res.Extra[unit]; ok != c.want {
+				t.Errorf("%s: it has a figure of %s: %v, want %v", c.time, unit, ok, c.want)
+			}
+		}
+		if _, ok := res.Extra["offered/s"]; !ok {
+			t.Errorf("%s: it does not say the load", c.time)
+		}
+		if v := res.Extra["jain-%"]; v != 0 {
+			t.Errorf("%s: it compares the workers of an open loop: %v", c.time, v)
+		}
+	}
+	lock.Traits.MaxWorkers = 1
+	if ws := workloads(lock, 2); len(ws) != 2 || ws[0].Rate != 0 || ws[1].Workers != 1 || ws[1].Rate != Rate {
+		t.Errorf("a lock for one worker has the benchmarks %+v", ws)
+	}
+	remote := &harness.Variant{Name: "far"}
+	if ws := workloads(remote, 2); ws[3].Workers != openRemoteWorkers || ws[3].Rate != RemoteRate || ws[3].Hold.Mean != 0 {
+		t.Errorf("a lock kept by servers has the benchmarks %+v", ws)
+	}
 }

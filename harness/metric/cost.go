@@ -10,7 +10,7 @@ import "locklab/harness"
 // Source: getrusage(2); the use as a cost of waiting is that of A. Karlin,
 // K. Li, M. Manasse, S. Owicki, "Empirical Studies of Competitive Spinning for
 // a Shared-Memory Multiprocessor", SOSP 1991.
-var CPU = &Metric{
+var CPU = closed(&Metric{
 	Name:   "cpu",
 	Unit:   "cpu-ns/op",
 	Doc:    "processor time of the measuring process per acquisition",
@@ -20,11 +20,11 @@ var CPU = &Metric{
 		v, ok := per(float64(r.CPU.Time.Nanoseconds()), r.Ops)
 		return v, ok && r.CPU.Time > 0
 	},
-}
+})
 
 // Switches is the voluntary context switches per acquisition: how often a
 // thread of the process gave up its processor in order to wait.
-var Switches = &Metric{
+var Switches = closed(&Metric{
 	Name:   "switches",
 	Unit:   "switches/op",
 	Doc:    "voluntary context switches per acquisition",
@@ -33,7 +33,7 @@ var Switches = &Metric{
 	Of: func(r *harness.Result) (float64, bool) {
 		return perOwn(r, float64(r.CPU.Voluntary))
 	},
-}
+})
 
 // Allocs is the heap objects allocated per acquisition.
 var Allocs = &Metric{

@@ -22,7 +22,7 @@ func shares(r *harness.Result) (desc []float64, sum float64, ok bool) {
 // long returns a metric of long-term fairness: how the acquisitions of the
 // whole window are shared. Workers that got none count too.
 func long(name, unit, doc, paper, better string, of func(desc []float64, sum float64) float64) *Metric {
-	return &Metric{
+	return closed(&Metric{
 		Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better,
 		Of: func(r *harness.Result) (float64, bool) {
 			desc, sum, ok := shares(r)
@@ -31,5 +31,5 @@ func long(name, unit, doc, paper, better string, of func(desc []float64, sum flo
 			}
 			return of(desc, sum), true
 		},
-	}
+	})
 }

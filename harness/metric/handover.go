@@ -9,16 +9,16 @@ import "locklab/harness"
 // Source: the node hand-offs of Z. Radović, E. Hagersten, "Hierarchical Backoff
 // Locks for Nonuniform Communication Architectures", HPCA 2003, counted
 // between workers instead of NUMA nodes.
-var Handovers = &Metric{
+var Handovers = closed(&Metric{
 	Name:   "handovers",
 	Unit:   "handovers/s",
 	Doc:    "acquisitions per second whose predecessor was another worker",
 	Paper:  "Radović & Hagersten 2003",
 	Better: Higher,
 	Of: func(r *harness.Result) (float64, bool) {
-		return float64(r.Handovers) / r.Elapsed.Seconds(), r.Elapsed > 0 && len(r.Workers) > 1
+		return float64(r.Handovers) / r.Elapsed.Seconds(), r.Elapsed > 0 && max(len(r.Workers), r.Workload.Workers) > 1
 	},
-}
+})
 
 // HandoverTime is the median time from release to the grant of another worker,
 // in nanoseconds: how long the lock lies idle while a worker waits for it. Where

@@ -12,7 +12,7 @@ import "locklab/harness"
 // Source: the hand-over of J. Mellor-Crummey, M. Scott, "Algorithms for Scalable
 // Synchronization on Shared-Memory Multiprocessors", TOCS 9(1), 1991, as a part
 // of the time per critical section.
-var HandoverShare = &Metric{
+var HandoverShare = closed(&Metric{
 	Name:   "handover-share",
 	Unit:   "handover-%",
 	Doc:    "share of the window in which the lock was on its way from one worker to another",
@@ -20,7 +20,7 @@ var HandoverShare = &Metric{
 	Better: "",
 	Of:     func(r *harness.Result) (float64, bool) { return ofWindow(r, HandoverMean.Of) },
 	AtMost: func(r *harness.Result) (float64, bool) { return ofWindow(r, HandoverMean.AtMost) },
-}
+})
 
 // ofWindow returns what all hand-overs of r took together, in percent of its
 // window, if each took what of gives.

@@ -107,6 +107,7 @@ var Suite = []*Metric{
 	CPU, Switches, Preemptions, Allocs,
 	Requests, Notifications, ServerCPU, ServerMemory, Connections,
 	Overlap,
+	Offered, Goodput, Dropped, Backlog, Late,
 }
 
 var (

@@ -8,7 +8,7 @@ import "locklab/harness"
 // [Switches] for those of waiters that sleep.
 //
 // Source: getrusage(2).
-var Preemptions = &Metric{
+var Preemptions = closed(&Metric{
 	Name:   "preemptions",
 	Unit:   "preemptions/op",
 	Doc:    "involuntary context switches per acquisition",
@@ -17,4 +17,4 @@ var Preemptions = &Metric{
 	Of: func(r *harness.Result) (float64, bool) {
 		return perOwn(r, float64(r.CPU.Involuntary))
 	},
-}
+})

@@ -53,7 +53,7 @@ func fitting(r *harness.Result, mean float64, n uint64) bool {
 // Source: the lock opportunity of Y. Patel, L. Yang, L. Arulraj, A.
 // Arpaci-Dusseau, R. Arpaci-Dusseau, M. Swift, "Avoiding Scheduler Subversion
 // using Scheduler-Cooperative Locks", EuroSys 2020, of all workers together.
-var HoldShare = &Metric{
+var HoldShare = closed(&Metric{
 	Name:   "hold-share",
 	Unit:   "hold-%",
 	Doc:    "share of the workers' time in which they held the lock",
@@ -63,7 +63,7 @@ var HoldShare = &Metric{
 		hold, _, ok := timeShares(r)
 		return hold, ok
 	},
-}
+})
 
 // WaitShare is the share of the workers' time that is neither hold nor think, in
 // percent: waiting for the lock or for a processor, and taking and releasing.
@@ -72,7 +72,7 @@ var HoldShare = &Metric{
 //
 // Source: the time per acquisition less work in T. Anderson, "The Performance of
 // Spin Lock Alternatives for Shared-Memory Multiprocessors", TPDS 1(1), 1990.
-var WaitShare = &Metric{
+var WaitShare = closed(&Metric{
 	Name:   "wait-share",
 	Unit:   "wait-%",
 	Doc:    "share of the workers' time that is neither hold nor think",
@@ -82,4 +82,4 @@ var WaitShare = &Metric{
 		hold, think, ok := timeShares(r)
 		return max(0, 100-hold-think), ok
 	},
-}
+})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 )
 
@@ -21,11 +22,14 @@ var ErrHistory = errors.New("oracle: not a history")
 
 // WriteTo writes h as JSON, one event a line. It cuts texts that would make a
 // line too long to be read back, and replaces bytes that are not UTF-8.
-func (h History) WriteTo(w io.Writer) (int64, error) {
+func (h History) WriteTo(w io.Writer) (int64, error) { return WriteEvents(w, h.Each()) }
+
+// WriteEvents writes events as [History.WriteTo] does.
+func WriteEvents(w io.Writer, events iter.Seq[*Event]) (int64, error) {
 	count := &counting{w: w}
 	buf := bufio.NewWriter(count)
-	for i := range h {
-		line, err := h[i].line()
+	for e := range events {
+		line, err := e.line()
 		if err != nil {
 			return count.n, fmt.Errorf("oracle: %w", err)
 		}
@@ -42,7 +46,8 @@ func (h History) WriteTo(w io.Writer) (int64, error) {
 // maxText leaves room for a text whose every byte is escaped.
 const maxText = maxLine/6 - 256
 
-func (e Event) line() ([]byte, error) {
+func (event *Event) line() ([]byte, error) {
+	e := *event
 	if len(e.Text) > maxText {
 		e.Text = e.Text[:maxText]
 	}
@@ -65,29 +70,53 @@ func (c *counting) Write(p []byte) (int, error) {
 // ReadHistory reads what WriteTo wrote. A last line that has no end is left out:
 // its writer was killed. It reads at most MaxEvents events.
 func ReadHistory(r io.Reader) (History, error) {
-	buf := bufio.NewReaderSize(r, maxLine)
+	events := NewReader(r, maxLine)
 	var h History
 	for {
-		line, err := buf.ReadSlice('\n')
+		e, err := events.Next()
 		switch {
 		case err == io.EOF:
 			return h, nil
-		case errors.Is(err, bufio.ErrBufferFull):
-			return h, fmt.Errorf("%w: line %d is longer than %d bytes", ErrHistory, len(h)+1, maxLine)
 		case err != nil:
-			return h, fmt.Errorf("oracle: read history: %w", err)
+			return h, err
 		case len(h) == MaxEvents:
 			return h, fmt.Errorf("%w: more than %d events", ErrHistory, MaxEvents)
 		}
-		dec := json.NewDecoder(bytes.NewReader(line))
-		dec.DisallowUnknownFields()
-		var e Event
-		if err := dec.Decode(&e); err != nil {
-			return h, fmt.Errorf("%w: line %d: %v", ErrHistory, len(h)+1, err)
-		}
-		if e.Kind == "" || dec.More() {
-			return h, fmt.Errorf("%w: line %d is not one event with a kind", ErrHistory, len(h)+1)
-		}
 		h = append(h, e)
 	}
+}
+
+// A Reader reads what WriteTo wrote, one event at a time.
+type Reader struct {
+	buf   *bufio.Reader
+	lines int
+}
+
+// NewReader returns a Reader of r, of which no line is longer than most bytes.
+func NewReader(r io.Reader, most int) *Reader {
+	return &Reader{buf: bufio.NewReaderSize(r, min(most, maxLine))}
+}
+
+// Next returns the next event; the error is io.EOF after the last, also if what follows has
+// no end.
+func (r *Reader) Next() (e Event, err error) {
+	line, err := r.buf.ReadSlice('\n')
+	r.lines++
+	switch {
+	case err == io.EOF:
+		return e, err
+	case errors.Is(err, bufio.ErrBufferFull):
+		return e, fmt.Errorf("%w: line %d is longer than %d bytes", ErrHistory, r.lines, r.buf.Size())
+	case err != nil:
+		return e, fmt.Errorf("oracle: read history: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&e); err != nil {
+		return e, fmt.Errorf("%w: line %d: %v", ErrHistory, r.lines, err)
+	}
+	if e.Kind == "" || dec.More() {
+		return e, fmt.Errorf("%w: line %d is not one event with a kind", ErrHistory, r.lines)
+	}
+	return e, nil
 }

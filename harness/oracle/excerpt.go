@@ -14,8 +14,6 @@ func Excerpt(h History, j Judgement, around time.Duration) History {
 	if !ok {
 		return nil
 	}
-	h = slices.Clone(h)
-	h.Sort()
 	from, to := f.From-int64(around), f.To+int64(around)
 	keep := make(map[int][]pause) // by worker
 	for i := range j.Holds {
@@ -27,12 +25,15 @@ func Excerpt(h History, j Judgement, around time.Duration) History {
 			keep[a.Worker] = append(keep[a.Worker], pause{a.Requested, end})
 		}
 	}
-	return slices.DeleteFunc(h, func(e Event) bool {
-		if from <= e.At && e.At <= to {
-			return false
+	var out History
+	for i := range h {
+		e := &h[i]
+		if from <= e.At && e.At <= to || slices.ContainsFunc(keep[e.Worker], func(p pause) bool { return p.from <= e.At && e.At <= p.to }) {
+			out = append(out, *e)
 		}
-		return !slices.ContainsFunc(keep[e.Worker], func(p pause) bool { return p.from <= e.At && e.At <= p.to })
-	})
+	}
+	out.Sort()
+	return out
 }
 
 func (j *Judgement) first() (Finding, bool) {

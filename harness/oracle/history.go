@@ -1,6 +1,10 @@
 package oracle
 
-import "slices"
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
 
 // An EventKind says what happened to a worker, or to what it depends on.
 type EventKind string
@@ -44,14 +48,27 @@ type Event struct {
 type History []Event
 
 // Sort orders the events by time, and those of the same time as they stood.
-func (h History) Sort() {
-	slices.SortStableFunc(h, func(a, b Event) int {
-		switch {
-		case a.At < b.At:
-			return -1
-		case a.At > b.At:
-			return 1
-		}
-		return 0
-	})
+func (h History) Sort() { slices.SortStableFunc(h, byTime) }
+
+// sorted returns h if it is in that order, and else a copy that is: a long history is not
+// copied in vain.
+func (h History) sorted() History {
+	if !slices.IsSortedFunc(h, byTime) {
+		h = slices.Clone(h)
+		h.Sort()
+	}
+	return h
 }
+
+// Each returns the events one after the other, as they stand.
+func (h History) Each() iter.Seq[*Event] {
+	return func(yield func(*Event) bool) {
+		for i := range h {
+			if !yield(&h[i]) {
+				return
+			}
+		}
+	}
+}
+
+func byTime(a, b Event) int { return cmp.Compare(a.At, b.At) }

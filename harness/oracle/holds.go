@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -74,22 +75,48 @@ type course struct {
 	starved []pause
 }
 
-// A collector gathers holds and attempts.
-type collector struct {
-	r       Rules
-	j       *Judgement
-	workers map[int]*course
-	writer  map[int]int // by index of a Wrote: the hold that it is of
+// A written is what is kept of a Wrote.
+type written struct {
+	at    int64
+	token uint64
+	hold  int // that it is of
+	taken bool
 }
 
-func collect(h History, r Rules, j *Judgement) *collector {
-	c := &collector{r: r, j: j, workers: make(map[int]*course), writer: make(map[int]int)}
-	for i := range h {
-		c.event(i, &h[i])
+// A collector gathers what is concluded from events, which it sees once.
+type collector struct {
+	r        Rules
+	j        *Judgement
+	workers  map[int]*course
+	holds    pages[Held]
+	attempts pages[Attempt]
+	writes   pages[written] // of an exclusive lock
+	others   []Event        // Fault, Over, Paused, Resumed and Killed
+}
+
+// collect takes in events, which are in order of time.
+func collect(events iter.Seq[*Event], r Rules, j *Judgement) *collector {
+	c := &collector{r: r, j: j, workers: make(map[int]*course)}
+	first := true
+	for e := range events {
+		if first {
+			j.Start, first = e.At, false
+		}
+		j.End = e.At
+		c.event(e)
 	}
+	if r.End != 0 {
+		j.End = max(j.End, r.End)
+	}
+	j.Holds, j.Attempts = c.holds.all(), c.attempts.all()
 	for i := range j.Attempts {
 		if a := &j.Attempts[i]; a.Outcome == Pending {
 			a.Answered = j.End
+		}
+	}
+	for i := range j.Holds {
+		if h := &j.Holds[i]; h.Open {
+			h.Releasing = j.End
 		}
 	}
 	c.sort()
@@ -102,13 +129,15 @@ func collect(h History, r Rules, j *Judgement) *collector {
 // sort orders the holds as Sort does: of two that were granted at the same time the
 // one that ended first was first, if that is possible.
 func (c *collector) sort() {
+	if slices.IsSortedFunc(c.j.Holds, func(x, y Held) int { return byGrant(&x, &y) }) {
+		return
+	}
 	order := make([]int, len(c.j.Holds))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := &c.j.Holds[a], &c.j.Holds[b]
-		return cmp.Or(cmp.Compare(x.Acquired, y.Acquired), cmp.Compare(x.Releasing, y.Releasing))
+		return byGrant(&c.j.Holds[a], &c.j.Holds[b])
 	})
 	sorted, now := make([]Held, len(order)), make([]int, len(order))
 	for to, from := range order {
@@ -120,11 +149,14 @@ func (c *collector) sort() {
 			a.hold = now[a.hold]
 		}
 	}
-	for i, hold := range c.writer {
-		if hold >= 0 {
-			c.writer[i] = now[hold]
-		}
+	for i := range c.writes.n {
+		w := c.writes.at(i)
+		w.hold = now[w.hold]
 	}
+}
+
+func byGrant(x, y *Held) int {
+	return cmp.Or(cmp.Compare(x.Acquired, y.Acquired), cmp.Compare(x.Releasing, y.Releasing))
 }
 
 func (c *collector) of(worker int) *course {
@@ -136,13 +168,16 @@ func (c *collector) of(worker int) *course {
 	return w
 }
 
-func (c *collector) event(i int, e *Event) {
+func (c *collector) event(e *Event) {
 	w := c.of(e.Worker)
+	switch e.Kind {
+	case Fault, Over, Paused, Resumed, Killed:
+		c.others = append(c.others, *e)
+	}
 	switch e.Kind {
 	case Asked, Tried:
 		c.answer(w, e.At, Unknown) // it gave up the one before without a word
-		w.pending = len(c.j.Attempts)
-		c.j.Attempts = append(c.j.Attempts, Attempt{
+		w.pending = c.attempts.add(Attempt{
 			Worker: e.Worker, Shared: e.Shared, Tried: e.Kind == Tried, Asked: e.At, Outcome: Pending, hold: -1,
 		})
 	case Granted:
@@ -154,7 +189,9 @@ func (c *collector) event(i int, e *Event) {
 	case Told, Releasing, Released:
 		c.leave(w, e)
 	case Wrote:
-		c.writer[i] = w.last
+		if w.last >= 0 && c.r.Permits == 1 {
+			c.writes.add(written{e.At, e.Token, w.last, e.Taken})
+		}
 		c.deadline(w.last, e)
 	case Paused:
 		if !w.paused {
@@ -178,7 +215,7 @@ func (c *collector) event(i int, e *Event) {
 func (c *collector) answer(w *course, at int64, o Outcome) int {
 	i := w.pending
 	if i >= 0 {
-		a := &c.j.Attempts[i]
+		a := c.attempts.at(i)
 		a.Answered, a.Outcome = at, o
 		w.pending = -1
 	}
@@ -190,25 +227,24 @@ func (c *collector) granted(w *course, e *Event) {
 	if c.r.Reentrant && len(w.open) > 0 {
 		w.nested++
 		if i >= 0 {
-			c.j.Attempts[i].hold = w.open[len(w.open)-1]
+			c.attempts.at(i).hold = w.open[len(w.open)-1]
 		}
 		return
 	}
 	h := Held{
-		Hold:     Hold{Worker: e.Worker, Requested: e.At, Acquired: e.At, Releasing: c.j.End, Shared: e.Shared, Token: e.Token},
+		Hold:     Hold{Worker: e.Worker, Requested: e.At, Acquired: e.At, Shared: e.Shared, Token: e.Token},
 		Released: math.MaxInt64, Deadline: e.Deadline, Open: true,
 	}
 	if i >= 0 {
-		a := &c.j.Attempts[i]
-		a.hold = len(c.j.Holds)
+		a := c.attempts.at(i)
+		a.hold = c.holds.n
 		h.Requested, h.Tried = a.Asked, a.Tried
 		h.Shared = h.Shared || a.Shared
 	}
 	n := len(w.pauses)
 	h.Late = n > 0 && w.pauses[n-1].to >= h.Requested || h.Deadline != 0 && h.Deadline <= h.Acquired
-	w.last = len(c.j.Holds)
+	w.last = c.holds.add(h)
 	w.open = append(w.open, w.last)
-	c.j.Holds = append(c.j.Holds, h)
 }
 
 // leave takes note of an event at the end of a hold.
@@ -233,7 +269,7 @@ func (c *collector) leave(w *course, e *Event) {
 		}
 	case Released:
 		if w.leaving >= 0 && e.Text == "" {
-			h := &c.j.Holds[w.leaving]
+			h := c.holds.at(w.leaving)
 			h.Released = min(h.Released, e.At)
 		}
 		w.leaving = -1
@@ -243,7 +279,7 @@ func (c *collector) leave(w *course, e *Event) {
 // end ends the latest hold of w that has not ended.
 func (c *collector) end(w *course, at int64) *Held {
 	n := len(w.open) - 1
-	h := &c.j.Holds[w.open[n]]
+	h := c.holds.at(w.open[n])
 	w.open = w.open[:n]
 	h.Releasing, h.Open = at, false
 	return h
@@ -253,7 +289,8 @@ func (c *collector) end(w *course, at int64) *Held {
 // it on.
 func (c *collector) deadline(i int, e *Event) {
 	if i >= 0 && e.Deadline != 0 {
-		c.j.Holds[i].Deadline = max(c.j.Holds[i].Deadline, e.Deadline)
+		h := c.holds.at(i)
+		h.Deadline = max(h.Deadline, e.Deadline)
 	}
 }
 

@@ -3,7 +3,7 @@ package oracle
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"iter"
 	"time"
 
 	"locklab/harness"
@@ -37,6 +37,11 @@ type Rules struct {
 	// Arrival is how long after it asked a client is surely in line: of two that
 	// asked closer together the order is not known. 0 is DefaultArrival.
 	Arrival time.Duration
+
+	// Down: after a Fault the servers may take no request until the lock is granted
+	// again. Of a client that asked in that time, or less than Arrival before it, it is
+	// not known when it came into line: it surely is Arrival after the grant.
+	Down bool
 
 	// Outage: the lock cannot be granted from a Fault to the next Over, or to the end
 	// if there is none. That time does not count as waiting.
@@ -123,28 +128,25 @@ type Overlap struct {
 	Promised       bool // the later began within the promise of the earlier
 }
 
-// Judge says what is wrong with h, which it sorts in a copy. It takes time in
-// O(n log n) and never fails: events that do not belong to any call are ignored.
+// Judge says what is wrong with h, which may be in any order and stays as it is. It
+// takes time in O(n log n) and never fails: events that do not belong to any call are
+// ignored.
 //
 // It reports what has surely happened. A client that may hold the lock without
 // knowing of it, because its attempt failed or its process was killed, is no
 // holder.
-func Judge(h History, r Rules) Judgement {
+func Judge(h History, r Rules) Judgement { return JudgeSeq(h.sorted().Each(), r) }
+
+// JudgeSeq is Judge of events that come in order of time, each of which it sees once and
+// keeps no longer: a history need not be in memory as a whole.
+func JudgeSeq(events iter.Seq[*Event], r Rules) Judgement {
 	r = r.filled()
-	h = slices.Clone(h)
-	h.Sort()
 	var j Judgement
-	if len(h) > 0 {
-		j.Start, j.End = h[0].At, h[len(h)-1].At
-	}
-	if r.End != 0 {
-		j.End = max(j.End, r.End)
-	}
-	c := collect(h, r, &j)
+	c := collect(events, r, &j)
 	j.overlaps(r, c)
 	j.tokens(r)
-	j.resource(h, r, c)
-	j.windows(h, r, c)
+	j.resource(r, c)
+	j.windows(r, c)
 	j.order(r, c)
 	j.margins(r)
 	j.refusals(r)

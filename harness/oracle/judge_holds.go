@@ -11,27 +11,26 @@ import (
 // overlaps finds the holds that began in others by the rule of Overlaps, once
 // with the ends of the holds and once with those of their promises.
 func (j *Judgement) overlaps(r Rules, c *collector) {
-	holds, promises := make([]Hold, len(j.Holds)), make([]Hold, len(j.Holds))
+	all, promised := newInside(r.Permits), newInside(r.Permits)
 	for i := range j.Holds {
 		h := &j.Holds[i]
-		holds[i], promises[i] = h.Hold, h.Hold
+		end, promise := h.Releasing, h.Promise
 		if h.Open {
-			holds[i].Releasing = math.MaxInt64
+			end = math.MaxInt64
 		}
-		promises[i].Releasing = h.Promise
-		if h.Open && h.Promise == h.Releasing {
-			promises[i].Releasing = math.MaxInt64
+		if h.Open && promise == h.Releasing {
+			promise = math.MaxInt64
 		}
-	}
-	all, promised := pairs(holds, r.Permits), pairs(promises, r.Permits)
-	for i := range j.Holds {
-		o, ok := all[i]
+		o, ok := all.against(&h.Hold)
+		p, early := promised.against(&h.Hold)
+		all.add(&h.Hold, stay{i, end})
+		promised.add(&h.Hold, stay{i, promise})
 		if !ok {
 			continue
 		}
 		x := Overlap{Earlier: o, Later: i, Length: j.beside(o, i)}
-		if o, ok := promised[i]; ok {
-			x.Earlier, x.Promised = o, true
+		if early {
+			x.Earlier, x.Promised = p, true
 			j.Broken++
 		} else if a := &j.Holds[o]; r.Starvation && c.starvedIn(a.Worker, j.Holds[i].Acquired, a.Releasing) {
 			j.Starved = append(j.Starved, x)
@@ -60,23 +59,6 @@ func (j *Judgement) overlap(x Overlap) {
 	j.Longest = max(j.Longest, x.Length)
 }
 
-// pairs returns for the holds that began in another with which they may not
-// overlap which one that is, as indices.
-func pairs(holds []Hold, permits int) map[int]int {
-	index := make(map[*Hold]int, len(holds))
-	found := make(map[int]int)
-	seen := inside{permits: permits}
-	for i := range holds {
-		h := &holds[i]
-		index[h] = i
-		if o := seen.against(h); o != nil {
-			found[i] = index[o]
-		}
-		seen.add(h)
-	}
-	return found
-}
-
 // tokens compares the tokens by the rule of Tokens, one hold at a time so that
 // each that fell is known. Holds without one do not count, nor those of which it
 // is not known where they stand.
@@ -84,17 +66,28 @@ func (j *Judgement) tokens(r Rules) {
 	if !r.Fenced {
 		return
 	}
-	var holds []Hold
-	for i := range j.Holds {
-		if h := &j.Holds[i]; h.Token != 0 && !h.Late {
-			holds = append(holds, h.Hold)
+	told := func(h, before *Hold) {
+		if j.TokensFell++; j.TokensFell == 1 {
+			j.find(harness.TokenFell, h.Acquired, h.Releasing, "worker %d got token %d after worker %d had %d since %v",
+				h.Worker, h.Token, before.Worker, before.Token, j.since(before.Acquired))
 		}
 	}
-	for _, f := range fallen(holds, r.Permits) {
-		if j.TokensFell++; j.TokensFell == 1 {
-			j.find(harness.TokenFell, f.h.Acquired, f.h.Releasing, "worker %d got token %d after worker %d had %d since %v",
-				f.h.Worker, f.h.Token, f.before.Worker, f.before.Token, j.since(f.before.Acquired))
+	var rise rising
+	var several []Hold
+	for i := range j.Holds {
+		h := &j.Holds[i]
+		switch {
+		case h.Token == 0 || h.Late:
+		case r.Permits > 1:
+			several = append(several, h.Hold)
+		default:
+			if before := rise.next(&h.Hold); before != nil {
+				told(&h.Hold, before)
+			}
 		}
+	}
+	for _, f := range fallen(several, r.Permits) {
+		told(f.h, f.before)
 	}
 }
 

@@ -17,21 +17,25 @@ func (j *Judgement) order(r Rules, c *collector) {
 	}
 	// Attempts are in the order in which they began. first is the first of those
 	// that may still wait.
-	waits := slices.DeleteFunc(slices.Clone(j.Attempts), func(a Attempt) bool {
-		return a.Tried || a.Outcome == Unknown || a.Outcome == Not || a.Shared && r.Permits == 1 || c.stopped(&a)
-	})
+	waits := make([]int32, 0, len(j.Attempts)) // of Attempts
+	for i := range j.Attempts {
+		if a := &j.Attempts[i]; !a.Tried && a.Outcome != Unknown && a.Outcome != Not && (!a.Shared || r.Permits > 1) && !c.stopped(a) {
+			waits = append(waits, int32(i))
+		}
+	}
+	wait := func(k int) *Attempt { return &j.Attempts[waits[k]] }
 	first := 0
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		if h.Shared && r.Permits == 1 || h.Late {
 			continue
 		}
-		for first < len(waits) && waits[first].Outcome != Pending && waits[first].Answered <= h.Acquired {
+		for first < len(waits) && wait(first).Outcome != Pending && wait(first).Answered <= h.Acquired {
 			first++
 		}
-		for k := first; k < len(waits) && waits[k].Asked <= h.Requested-int64(r.Arrival); k++ {
-			a := &waits[k]
-			if a.hold == i || a.Outcome != Pending && a.Answered <= h.Acquired {
+		for k := first; k < len(waits) && wait(k).Asked <= h.Requested-int64(r.Arrival); k++ {
+			a := wait(k)
+			if a.hold == i || a.Outcome != Pending && a.Answered <= h.Acquired || r.Down && !j.lined(r, a, h.Requested) {
 				continue
 			}
 			if j.Bypasses++; j.Bypasses == 1 {
@@ -41,6 +45,13 @@ func (j *Judgement) order(r Rules, c *collector) {
 			break
 		}
 	}
+}
+
+// lined reports whether a was surely in line at a moment though servers were down.
+func (j *Judgement) lined(r Rules, a *Attempt, at int64) bool {
+	return !slices.ContainsFunc(j.Windows, func(w Window) bool {
+		return w.Cause.Kind == Fault && a.Asked > w.Cause.At-int64(r.Arrival) && a.Asked < w.To && (!w.Granted || at < w.To+int64(r.Arrival))
+	})
 }
 
 // stopped reports whether the process of a's worker was paused while it waited.
@@ -57,7 +68,8 @@ func (c *collector) stopped(a *Attempt) bool {
 // after it began. A holder of which it is not known where it stands counts as
 // such an attempt.
 func (j *Judgement) refusals(r Rules) {
-	if r.Permits > 1 || r.Spurious {
+	refused := func(a Attempt) bool { return a.Outcome == Not }
+	if r.Permits > 1 || r.Spurious || !slices.ContainsFunc(j.Attempts, refused) {
 		return
 	}
 	unknown := int64(math.MaxInt64) // since when an unknown attempt may hold the lock
@@ -91,7 +103,7 @@ func (j *Judgement) refusals(r Rules) {
 func (j *Judgement) spans(readers bool) []pause {
 	last := [2]int64{math.MinInt64, math.MinInt64} // ends of all holds so far, and of writers
 	next := j.successors()
-	var spans []pause
+	spans := make([]pause, 0, len(j.Holds))
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		from := max(h.Requested, last[index(h.Shared)])

@@ -9,17 +9,14 @@ import "locklab/harness"
 // A reader's write is one that must not come after a later writer's; it makes no
 // other stale. A writer that lost the lock has a lesser token than a reader after
 // it, so that the resource remembers those of readers too.
-func (j *Judgement) resource(h History, r Rules, c *collector) {
+func (j *Judgement) resource(r Rules, c *collector) {
 	if r.Permits > 1 {
 		return
 	}
 	var plain, fenced register
-	for i := range h {
-		e := &h[i]
-		if e.Kind != Wrote || c.writer[i] < 0 {
-			continue
-		}
-		by := c.writer[i]
+	for i := range c.writes.n {
+		e := c.writes.at(i)
+		by := e.hold
 		hold := &j.Holds[by]
 		if later, stale := plain.write(by, hold); stale {
 			if j.PlainStale++; j.PlainStale == 1 && !r.Fenced {
@@ -33,13 +30,13 @@ func (j *Judgement) resource(h History, r Rules, c *collector) {
 }
 
 // fenced lets f, which refuses lesser tokens, judge the write e of hold by.
-func (j *Judgement) fenced(e *Event, by int, f *register) {
+func (j *Judgement) fenced(e *written, by int, f *register) {
 	hold := &j.Holds[by]
-	takes := f.takes(e.Token, hold.Shared)
-	if takes != e.Taken {
+	takes := f.takes(e.token, hold.Shared)
+	if takes != e.taken {
 		if j.Disagreed++; j.Disagreed == 1 {
-			j.find("", e.At, e.At, "the resource took %v a write with token %d of worker %d, and its rule says %v: it has seen %d, and %d of writers",
-				e.Taken, e.Token, e.Worker, takes, f.greatest, f.writers)
+			j.find("", e.at, e.at, "the resource took %v a write with token %d of worker %d, and its rule says %v: it has seen %d, and %d of writers",
+				e.taken, e.token, hold.Worker, takes, f.greatest, f.writers)
 		}
 	}
 	if !takes {
@@ -49,7 +46,7 @@ func (j *Judgement) fenced(e *Event, by int, f *register) {
 		}
 		return
 	}
-	f.remember(e.Token, hold.Shared)
+	f.remember(e.token, hold.Shared)
 	if later, stale := f.write(by, hold); stale {
 		if j.FencedStale++; j.FencedStale == 1 {
 			j.stale(e, hold, &j.Holds[later])
@@ -57,8 +54,8 @@ func (j *Judgement) fenced(e *Event, by int, f *register) {
 	}
 }
 
-func (j *Judgement) stale(e *Event, by, later *Held) {
-	j.find(harness.StaleWrite, e.At, e.At, "the resource took a write of worker %d, which was granted the lock at %v with token %d, after one of worker %d, at %v with token %d",
+func (j *Judgement) stale(e *written, by, later *Held) {
+	j.find(harness.StaleWrite, e.at, e.at, "the resource took a write of worker %d, which was granted the lock at %v with token %d, after one of worker %d, at %v with token %d",
 		by.Worker, j.since(by.Acquired), by.Token, later.Worker, j.since(later.Acquired), later.Token)
 }
 

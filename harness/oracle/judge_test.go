@@ -87,6 +87,8 @@ func TestJudge(t *testing.T) {
 	fenced.Fenced, fifo.FIFO = true, true
 	two, twoFIFO, again, majority, outage, long, starving := second, fifo, second, second, second, second, second
 	starving.Starvation = true
+	down := fifo
+	down.Down = true
 	two.Permits, twoFIFO.Permits, again.Reentrant, majority.Spurious, outage.Outage = 2, 2, true, true, true
 	long.End = 5e9
 	for _, c := range []struct {
@@ -122,6 +124,7 @@ func TestJudge(t *testing.T) {
 
 		// A holder that the machine does not run.
 		{"told late, as it did not run", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told; 70 2 releasing; 71 2 released", "starved 1"},
+		{"a later holder told late, as it did not run", starving, "0 3 asked; 1 3 granted d30; 2 3 releasing; 3 3 released; 4 1 asked; 5 1 granted d30; 28 1 starved d60; 6 2 asked; 35 2 granted; 61 1 told; 70 2 releasing; 71 2 released", "starved 1"},
 		{"told late, though it ran", starving, "0 1 asked; 1 1 granted d30; 2 2 asked; 35 2 granted; 39 1 told", "overlaps 1, !two holders"},
 		{"told late, though it ran again", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 90 1 told", "overlaps 1, !two holders"},
 		{"told late, having run before", starving, "0 1 asked; 1 1 granted d30; 10 1 starved d34; 2 2 asked; 35 2 granted; 51 1 told", "overlaps 1, !two holders"},
@@ -199,6 +202,11 @@ func TestJudge(t *testing.T) {
 		{"a waiter that gave up is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 311 2 failed; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a waiter that gives up later is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 400 2 failed; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a reader is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked r; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
+		{"overtaken by a client that asked after an outage", down, "0 1 asked; 1 1 granted; 2 -1 fault; 3 1 releasing; 4 1 released; 5 2 asked; 6 1 asked; 600 1 granted; 799 3 asked; 802 1 releasing; 803 1 released; 804 3 granted", ""},
+		{"overtaken by a client that asked in an outage", down, "0 1 asked; 1 1 granted; 2 -1 fault; 3 1 releasing; 4 1 released; 5 2 asked; 500 3 asked; 600 3 granted", ""},
+		{"overtaken long after an outage", down, "0 1 asked; 1 1 granted; 2 -1 fault; 3 1 releasing; 4 1 released; 5 2 asked; 6 1 asked; 600 1 granted; 801 3 asked; 802 1 releasing; 803 1 released; 804 3 granted", "bypasses 1, !overtaken"},
+		{"overtaken after a fault that is no outage", fifo, "0 1 asked; 1 1 granted; 2 -1 fault; 3 1 releasing; 4 1 released; 5 2 asked; 500 3 asked; 600 3 granted", "bypasses 1, !overtaken"},
+		{"in line before an outage, and overtaken", down, "0 1 asked; 1 1 granted; 2 2 asked; 202 -1 fault; 203 1 releasing; 204 1 released; 500 3 asked; 600 3 granted", "bypasses 1, !overtaken"},
 		{"a reader of a semaphore is passed", twoFIFO, "0 1 asked; 1 1 granted; 2 2 asked r; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", "bypasses 1, !overtaken"},
 
 		// Refusals.

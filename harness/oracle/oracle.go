@@ -57,6 +57,23 @@ func Torn(n uint64) []harness.Violation {
 	return report(Exclusion, n, "what the lock guards was found half written")
 }
 
+// Data reports that the data of section shows so many writes after so many by the
+// workers inside, or that it is not whole, which flaw says in words.
+func Data(section harness.Section, got, want uint64, flaw string) []harness.Violation {
+	if got == want && flaw == "" {
+		return nil
+	}
+	lost := want - got
+	if got > want {
+		lost = got - want
+	}
+	detail := fmt.Sprintf("the data of section %s, guarded by the lock, shows %d writes after %d", section, got, want)
+	if flaw != "" {
+		detail += "; " + flaw
+	}
+	return report(Exclusion, max(1, lost), detail)
+}
+
 // Stuck reports workers that did not come back from the lock within patience
 // after the last one was told to stop, although none was left to wait for.
 func Stuck(workers []int, patience time.Duration) []harness.Violation {

@@ -100,6 +100,10 @@ func TestCounterAndStuck(t *testing.T) {
 	want(t, Counter(5, 5), Exclusion, 0)
 	want(t, Counter(3, 5), Exclusion, 2)
 	want(t, Counter(6, 5), Exclusion, 1)
+	want(t, Data("map", 5, 5, ""), Exclusion, 0)
+	want(t, Data("map", 3, 5, ""), Exclusion, 2)
+	want(t, Data("map", 6, 5, "and broken"), Exclusion, 1)
+	want(t, Data("map", 5, 5, "broken"), Exclusion, 1)
 	want(t, Stuck(nil, time.Second), Liveness, 0)
 	want(t, Stuck([]int{4, 7}, time.Second), Liveness, 2)
 }

@@ -3,6 +3,7 @@ package oracle
 import (
 	"container/heap"
 	"fmt"
+	"math"
 	"time"
 
 	"locklab/harness"
@@ -18,58 +19,70 @@ import (
 // effect at its return at the latest, a release at its call at the earliest. It
 // takes time in O(n log permits).
 func Overlaps(holds []Hold, permits int) []harness.Violation {
-	seen := inside{permits: max(1, permits)}
+	seen := newInside(max(1, permits))
 	var n uint64
 	var first string
 	for i := range holds {
 		h := &holds[i]
-		if o := seen.against(h); o != nil {
+		if o, ok := seen.against(h); ok {
 			if n++; n == 1 {
-				first = seen.describe(h, o)
+				first = seen.describe(h, &holds[o])
 			}
 		}
-		seen.add(h)
+		seen.add(h, stay{i, h.Releasing})
 	}
 	return report(Exclusion, n, first)
+}
+
+// A stay is until when a hold, of that index, is definitely held.
+type stay struct {
+	of    int
+	until int64
 }
 
 // inside is what must be known of the holds so far to judge the next one: which
 // of them is the last to leave.
 type inside struct {
 	permits        int
-	reader, writer *Hold   // the last of its kind to leave
+	reader, writer stay    // the last of its kind to leave
 	last           leavers // of all, as many as there are permits
 }
 
-// against returns a hold that h must not overlap and does, or nil.
-func (in *inside) against(h *Hold) *Hold {
+func newInside(permits int) *inside {
+	none := stay{-1, math.MinInt64}
+	return &inside{permits: permits, reader: none, writer: none}
+}
+
+// against returns the index of a hold that h must not overlap and does, if there is one.
+func (in *inside) against(h *Hold) (of int, ok bool) {
 	other := in.reader
 	if h.Shared {
 		other = in.writer
 	}
-	if other != nil && other.Releasing > h.Acquired {
-		return other
+	if other.until > h.Acquired {
+		return other.of, true
 	}
 	// If the least of as many as there are permits leaves after h has come, they
 	// are all inside.
-	if (in.permits > 1 || !h.Shared) && len(in.last) == in.permits && in.last[0].Releasing > h.Acquired {
-		return in.last[0]
+	if (in.permits > 1 || !h.Shared) && len(in.last) == in.permits && in.last[0].until > h.Acquired {
+		return in.last[0].of, true
 	}
-	return nil
+	return 0, false
 }
 
-func (in *inside) add(h *Hold) {
+// add takes in h, whose stay is s.
+func (in *inside) add(h *Hold, s stay) {
 	kind := &in.writer
 	if h.Shared {
 		kind = &in.reader
 	}
-	if *kind == nil || h.Releasing > (*kind).Releasing {
-		*kind = h
+	if s.until > kind.until {
+		*kind = s
 	}
 	if len(in.last) < in.permits {
-		heap.Push(&in.last, h)
-	} else if h.Releasing > in.last[0].Releasing {
-		in.last[0] = h
+		heap.Push(&in.last, s)
+	} else if s.until > in.last[0].until {
+		in.last[0] = s
 		heap.Fix(&in.last, 0)
 	}
 }
@@ -89,13 +102,13 @@ func (in *inside) describe(h, o *Hold) string {
 		h.Worker, what, time.Duration(o.Releasing-h.Acquired), o.Worker)
 }
 
-// leavers is a heap of holds, on top the first to leave.
-type leavers []*Hold
+// leavers is a heap of stays, on top the first to leave.
+type leavers []stay
 
 func (l leavers) Len() int           { return len(l) }
-func (l leavers) Less(i, j int) bool { return l[i].Releasing < l[j].Releasing }
+func (l leavers) Less(i, j int) bool { return l[i].until < l[j].until }
 func (l leavers) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *leavers) Push(x any)        { *l = append(*l, x.(*Hold)) }
+func (l *leavers) Push(x any)        { *l = append(*l, x.(stay)) }
 func (l *leavers) Pop() any {
 	last := (*l)[len(*l)-1]
 	*l = (*l)[:len(*l)-1]

@@ -32,15 +32,22 @@ type fall struct{ h, before *Hold }
 // fallen returns the holds that Tokens reports.
 func fallen(holds []Hold, permits int) []fall {
 	var found []fall
+	if permits <= 1 {
+		var rise rising
+		for i := range holds {
+			if o := rise.next(&holds[i]); o != nil {
+				found = append(found, fall{&holds[i], o})
+			}
+		}
+		return found
+	}
 	// The holds with the greatest tokens so far, among the first i of all and of
 	// the writers: index i, nil if there is none.
 	greatest := make([]*Hold, len(holds)+1)
 	written := make([]*Hold, len(holds)+1)
 	for i := range holds {
-		h, before := &holds[i], i
-		if permits > 1 {
-			before = sort.Search(i, func(k int) bool { return holds[k].Acquired >= h.Requested })
-		}
+		h := &holds[i]
+		before := sort.Search(i, func(k int) bool { return holds[k].Acquired >= h.Requested })
 		if o := stale(h, greatest[before], written[before]); o != nil {
 			found = append(found, fall{h, o})
 		}
@@ -50,6 +57,20 @@ func fallen(holds []Hold, permits int) []fall {
 		}
 	}
 	return found
+}
+
+// rising follows the tokens of holds of which one comes after the other: it has the
+// greatest so far, and that of a writer.
+type rising struct{ greatest, written *Hold }
+
+// next takes in h, and returns the hold before it whose token h's should have passed, or nil.
+func (r *rising) next(h *Hold) *Hold {
+	before := stale(h, r.greatest, r.written)
+	r.greatest = greater(r.greatest, h)
+	if !h.Shared {
+		r.written = greater(r.written, h)
+	}
+	return before
 }
 
 // stale returns the hold before h whose token h's should have passed, or nil.

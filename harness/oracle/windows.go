@@ -28,7 +28,7 @@ type Window struct {
 }
 
 // The points of a sweep, in the order in which those of one time count.
-type pointKind int
+type pointKind int32
 
 const (
 	pFree    pointKind = iota // a hold ends
@@ -44,15 +44,16 @@ const (
 type point struct {
 	at   int64
 	kind pointKind
-	of   int
+	of   int32
 }
 
 // windows sweeps over the history.
-func (j *Judgement) windows(h History, r Rules, c *collector) {
+func (j *Judgement) windows(r Rules, c *collector) {
 	s := sweep{j: j, r: r, now: j.Start, freed: j.Start, last: j.Start, first: -1}
-	points := j.disturbances(h, r, &s)
-	points = append(points, j.heldPoints(r, c)...)
-	points = append(points, j.waitPoints(c)...)
+	points := make([]point, 0, 3*len(j.Holds)+2*len(j.Attempts)+2*len(c.others))
+	points = j.disturbances(points, c.others, r, &s)
+	points = j.heldPoints(points, r, c)
+	points = j.waitPoints(points, c)
 	slices.SortStableFunc(points, func(a, b point) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind))
 	})
@@ -68,7 +69,7 @@ func (j *Judgement) windows(h History, r Rules, c *collector) {
 }
 
 // disturbances makes the windows, and says until when each disturbance lasts.
-func (j *Judgement) disturbances(h History, r Rules, s *sweep) (points []point) {
+func (j *Judgement) disturbances(points []point, h []Event, r Rules, s *sweep) []point {
 	over, resumed := -1, make(map[int]int64)
 	for i := len(h) - 1; i >= 0; i-- {
 		e := h[i]
@@ -99,7 +100,7 @@ func (j *Judgement) disturbances(h History, r Rules, s *sweep) (points []point) 
 		default:
 			continue
 		}
-		points = append(points, point{e.At, pDisturb, len(j.Windows)})
+		points = append(points, point{e.At, pDisturb, int32(len(j.Windows))})
 		j.Windows = append(j.Windows, Window{Cause: e})
 		s.until = append(s.until, until)
 	}
@@ -109,14 +110,14 @@ func (j *Judgement) disturbances(h History, r Rules, s *sweep) (points []point) 
 	slices.Reverse(points)
 	for i := range points {
 		if points[i].kind == pDisturb {
-			points[i].of = n - 1 - points[i].of
+			points[i].of = int32(n-1) - points[i].of
 		}
 	}
 	s.base = make([]int64, n)
 	return points
 }
 
-func (j *Judgement) heldPoints(r Rules, c *collector) (points []point) {
+func (j *Judgement) heldPoints(points []point, r Rules, c *collector) []point {
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		to := h.Releasing
@@ -153,7 +154,7 @@ func (j *Judgement) grantAfter(at int64) int64 {
 	return j.Holds[i].Acquired
 }
 
-func (j *Judgement) waitPoints(c *collector) (points []point) {
+func (j *Judgement) waitPoints(points []point, c *collector) []point {
 	wait := func(from, to int64, ends bool) {
 		if from < to {
 			points = append(points, point{from, pWait, 0})
@@ -245,10 +246,10 @@ func (s *sweep) apply(p point) {
 	case pDisturb:
 		s.most, s.since = max(s.most, s.since), 0
 		if s.first < 0 {
-			s.first = p.of
+			s.first = int(p.of)
 		}
 		s.base[p.of] = s.waited
-		s.windows = p.of + 1
+		s.windows = int(p.of) + 1
 		until := s.until[p.of]
 		s.last = max(s.last, p.at)
 		if until < math.MaxInt64 {

@@ -26,6 +26,10 @@ type Manifest struct {
 	Rounds  int      `json:"rounds"`           // planned
 	Cases   int      `json:"cases"`            // planned in each round
 
+	// OpenEvery, if more than 1, is of how many rounds the first has the open loops too:
+	// see [harness.Workload.RoundsOf].
+	OpenEvery int `json:"open_every,omitempty"`
+
 	// Flags are those given to the command that say what to measure, and Window is
 	// the window that it chose for local locks: with them and the seed, an
 	// interrupted run is planned again as it was.
@@ -53,9 +57,19 @@ type Manifest struct {
 	Machine  machine.Environment `json:"machine"`
 	Overhead harness.Overhead    `json:"overhead,omitzero"` // of the lab itself, in an acquisition of a local lock
 	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
-	Skipped  []Skip              `json:"skipped,omitempty"`
-	Lost     []Loss              `json:"lost,omitempty"`     // planned, and without a result
-	Warnings []harness.Warning   `json:"warnings,omitempty"` // of the machine and of the run as a whole
+	Sites    []Site              `json:"sites,omitempty"`   // the servers of the run
+
+	// Sections is what one change of the data of each section takes by one worker
+	// without a lock, in ns.
+	Sections map[harness.Section]float64 `json:"sections,omitempty"`
+
+	// Knees are those that the run found to choose rates by: one for each lock and
+	// workload with --rate auto.
+	Knees []Knee `json:"knees,omitempty"`
+
+	Skipped  []Skip            `json:"skipped,omitempty"`
+	Lost     []Loss            `json:"lost,omitempty"`     // planned, and without a result
+	Warnings []harness.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
 }
 
 // Candidates says which locks a verdict may choose.
@@ -107,6 +121,37 @@ func (m Manifest) differs(n Manifest) string {
 type Skip struct {
 	Lock   string `json:"lock"`
 	Reason string `json:"reason"` // one line, with what to do about it
+
+	// Conditions, if not empty, are those of the servers in which it was not measured,
+	// such as "servers=5": in others it was.
+	Conditions string `json:"conditions,omitempty"`
+}
+
+// Name returns the lock, with the conditions.
+func (s Skip) Name() string {
+	if s.Conditions == "" {
+		return s.Lock
+	}
+	return s.Lock + " with " + s.Conditions
+}
+
+// A Site is servers of a run: how they were set up, and how far from the workers.
+type Site struct {
+	Kind        string        `json:"kind"`                 // of server
+	Conditions  string        `json:"conditions,omitempty"` // as in the names of cases, such as "servers=3 delay=2ms"
+	Version     string        `json:"version"`
+	Servers     int           `json:"servers"`               // that keep one copy each of the same data
+	Independent int           `json:"independent"`           // how many such there are
+	Settings    string        `json:"settings,omitempty"`    // in the servers' own words; "" of the user's servers
+	FileSystem  string        `json:"file_system,omitempty"` // that durable servers write to
+	SyncTime    float64       `json:"sync,omitempty"`        // how long that takes to keep a small write, median, ns
+	Delay       time.Duration `json:"delay,omitempty"`
+
+	// The medians of bare requests to the first server before the run, ns: directly,
+	// through the proxy that delays without its delay, and with it. 0 is not measured.
+	Direct  float64 `json:"direct,omitempty"`
+	Proxied float64 `json:"proxied,omitempty"`
+	Delayed float64 `json:"delayed,omitempty"`
 }
 
 // A Loss is a case and round that was to be measured and has no result, and why.
@@ -136,6 +181,10 @@ type Run struct {
 	// Require, if not empty, are guarantees that a lock kept by servers must have been
 	// seen to have to be recommended: asked for by the reader, not read from a file.
 	Require []harness.Guarantee
+
+	// RoundTrips, if not empty, are those at which the reader wants predictions for locks
+	// kept by servers: asked for, not read from a file.
+	RoundTrips []time.Duration
 
 	// Chaos are the other runs that Faults come from too: see [Run.AddFaults].
 	Chaos []Source

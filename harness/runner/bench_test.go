@@ -1,8 +1,13 @@
 package runner
 
 import (
-	"locklab/harness/stat"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/stat"
 )
 
 // BenchmarkOverhead prints what the loop costs: bare, what the owner log adds,
@@ -56,4 +61,43 @@ func BenchmarkInstruments(b *testing.B) {
 			known.instruments()
 		}
 	})
+}
+
+// BenchmarkQueue sends the arrivals of an open loop through a free lock that one worker
+// holds for a known time, and prints how far the quantiles of the waits are from what
+// theory says of the load that was drawn and the hold that was measured. What is
+// left is the loop's, the machine's, and chance: a few seconds have some thousand
+// arrivals, of which those that meet a queue depend on each other.
+func BenchmarkQueue(b *testing.B) {
+	for _, s := range queues {
+		for _, rho := range []float64{0.5, 0.8} {
+			b.Run("queue="+strings.ReplaceAll(s.name, "/", "")+"/load="+strconv.Itoa(int(100*rho))+"%", func(b *testing.B) {
+				hold := harness.Span{Mean: 50 * time.Microsecond, Exp: s.name == "M/M/1"}
+				w := harness.Workload{Workers: 1, Rate: harness.Rate(rho * 1e9 / float64(hold.Mean)), Hold: hold, Warmup: 50 * time.Millisecond, Window: 2 * time.Second}
+				var errors []float64
+				for i := 0; b.Loop(); i++ {
+					r, err := Measure(b.Context(), instruments(), Job{Lock: good, Workload: w, Seed: uint64(i)})
+					if err != nil {
+						b.Fatal(err)
+					}
+					service := r.Hold.Mean()
+					load := float64(r.Open.Offered) / float64(r.Open.Span) * service
+					for _, q := range []float64{0.5, 0.9, 0.99} {
+						got, want := r.Wait.Quantile(q)/service, s.quantile(min(load, 0.99), q)
+						errors = append(errors, 100*(got-want)/max(want, 1))
+					}
+					if i == 0 {
+						b.Logf("a hold takes %.1f µs, the load is %.3f, requests began %.0f ns late (p99 %.0f ns)", service/1e3, load, r.Open.Lag50, r.Open.Lag99)
+					}
+				}
+				for k, name := range []string{"p50-error-%", "p90-error-%", "p99-error-%"} {
+					var of []float64
+					for i := k; i < len(errors); i += 3 {
+						of = append(of, errors[i])
+					}
+					b.ReportMetric(stat.Median(of), name)
+				}
+			})
+		}
+	}
 }

@@ -93,7 +93,7 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 // the machine disturbs both. Else it is like [Plan.Run]; report is told of results
 // and of lost cases, and of which build, by its index in builds.
 func (p *Plan) RunBuilds(ctx context.Context, builds []Build, report func(build int, at Progress) error) error {
-	if err := p.Validate(); err != nil {
+	if err := p.ready(); err != nil {
 		return err
 	}
 	n, known := len(builds), calibrate()

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,12 +44,13 @@ type spec struct {
 	Username, Password string
 	TLS                bool
 	ServerName         string
+	Roots              []byte
 }
 
 func (s *spec) setEndpoint(at harness.Endpoint) {
 	s.At, s.Username, s.Password = at, at.Username, at.Password
 	if at.TLS != nil {
-		s.TLS, s.ServerName = true, at.TLS.ServerName
+		s.TLS, s.ServerName, s.Roots = true, at.TLS.ServerName, at.Roots
 	}
 }
 
@@ -57,6 +59,10 @@ func (s *spec) endpoint() harness.Endpoint {
 	at.Username, at.Password = s.Username, s.Password
 	if s.TLS {
 		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
+		if at.Roots = s.Roots; len(at.Roots) > 0 {
+			at.TLS.RootCAs = x509.NewCertPool()
+			at.TLS.RootCAs.AppendCertsFromPEM(at.Roots)
+		}
 	}
 	return at
 }
@@ -166,7 +172,19 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 	if err == nil && record.Result == nil {
 		err = errors.New("runner: a measuring process did not print a result")
 	}
-	return record.Result, err
+	if err != nil {
+		return nil, err
+	}
+	return record.Result, s.answered(record.Result)
+}
+
+// answered returns an error if r is of another workload than s: a build from before
+// an axis does not read it, and measures without.
+func (s *spec) answered(r *harness.Result) error {
+	if r.Workload == s.Workload {
+		return nil
+	}
+	return &lostError{err: fmt.Errorf("runner: it measured %s, not %s: it does not know an axis of the workload", r.Workload.Name(), s.Workload.Name())}
 }
 
 // ask starts a measuring process with s, and returns what it prints until it

@@ -150,7 +150,7 @@ func TestCrashInProbe(t *testing.T) {
 		t.Errorf("all crash: %v, cost %v", err, p.cost)
 	}
 	p = plan(1, crash, good)
-	if err := p.Probe(t.Context()); err != nil || len(p.cost) != 1 || p.cost[""] <= 0 {
+	if err := p.Probe(t.Context()); err != nil || len(p.cost) != 1 || p.cost[harness.Site{}] <= 0 {
 		t.Errorf("one of two crashes: %v, cost %v", err, p.cost)
 	}
 }

@@ -17,6 +17,7 @@ type drive struct {
 	rig     *Rig
 	tallies []*tally
 	tuning  tuning
+	load    *load // nil in a closed loop
 
 	t0, t1 snapshot // the window
 	usage  machine.Usage
@@ -48,6 +49,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		wire = func() harness.Counts { return harness.Counts{} }
 	}
 	left := 0
+	d.load.begin(d)
 	if d.limit.Ops > 0 {
 		d.open(ctx, wire)
 		close(d.start)
@@ -58,6 +60,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		for d.entered.Load() < int64(len(d.tallies)) && ctx.Err() == nil {
 			time.Sleep(100 * time.Microsecond)
 		}
+		d.load.warm(ctx, d)
 		d.open(ctx, wire)
 		d.opened = d.rig.in.Clock.Now()
 		d.phase.Store(measure)
@@ -70,6 +73,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		}
 	}
 	d.phase.Store(stop)
+	d.load.end()
 	d.join(back, left)
 }
 
@@ -126,7 +130,7 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 // not come although none of them has got on for the patience.
 func (d *drive) join(back <-chan struct{}, left int) {
 	w := d.rig.job.Workload
-	limit := d.rig.job.patience() + time.Duration(w.Workers)*(w.Hold.Mean*8+w.Think.Mean*8)
+	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think))
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	for done := acquisitions(d.tallies); left < len(d.tallies); {
@@ -148,6 +152,15 @@ func (d *drive) join(back <-chan struct{}, left int) {
 			return
 		}
 	}
+}
+
+// long returns a length that hardly any span of s exceeds.
+func long(s harness.Span) time.Duration {
+	d := 8 * s.Mean
+	for _, p := range s.Parts() {
+		d = max(d, p.Length)
+	}
+	return d
 }
 
 // result turns what the drive saw into a Result, but for what only one of the

@@ -3,10 +3,11 @@ package runner
 import (
 	"context"
 	"fmt"
-	"locklab/harness/stat"
-	"math"
 	"slices"
 	"time"
+
+	"locklab/harness"
+	"locklab/harness/stat"
 )
 
 // What a fresh process costs beside its windows: start, calibration of work,
@@ -21,16 +22,27 @@ const (
 )
 
 // Estimate returns about how long p takes.
-func (p *Plan) Estimate() time.Duration { return p.EstimateOf(func(Case) bool { return true }) }
+func (p *Plan) Estimate() time.Duration { return p.EstimateOf(anyCase) }
 
-// EstimateOf is Estimate of the cases that has picks.
-func (p *Plan) EstimateOf(has func(Case) bool) (d time.Duration) {
+func anyCase(Case) bool { return true }
+
+// EstimateOf is Estimate of the cases that has picks. Where rates are to be found, it
+// has the search too.
+func (p *Plan) EstimateOf(has func(Case) bool) time.Duration { return p.estimateOf(has, p.Rounds) }
+
+func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
 	for _, c := range p.Cases {
-		if has(c) {
-			d += p.estimate(c)
+		if !has(c) {
+			continue
 		}
+		each := p.estimate(c.StandIn())
+		if c.Unknown() {
+			d += p.seekTime(c)
+			each *= time.Duration(len(kneeShares))
+		}
+		d += each * time.Duration(p.RoundsOf(c.StandIn(), rounds))
 	}
-	return d * time.Duration(p.Rounds)
+	return d
 }
 
 func (p *Plan) estimate(c Case) time.Duration {
@@ -38,34 +50,44 @@ func (p *Plan) estimate(c Case) time.Duration {
 	if c.Lock.Remote != nil {
 		cost += tripsCost + clientCost*time.Duration(c.Workload.Workers)
 	}
-	if f, probed := p.cost[c.Lock.Traits.Needs]; probed {
+	if f, probed := p.cost[c.Site()]; probed {
 		cost = time.Duration(f * float64(cost))
 	}
-	return c.Workload.Warmup + c.Workload.Window + cost
+	windows := c.Workload.Warmup + c.Workload.Window
+	if c.Workload.Rate > 0 {
+		windows += time.Duration(lead * float64(windows))
+	}
+	return windows + cost
 }
 
-// The windows of a probe, and how many cases of a kind it takes.
+// The windows of a probe, and how many cases it takes: of all servers together, and of each.
 const (
 	probeWindow = 10 * time.Millisecond
-	probeCases  = 8
+	probeCases  = 24
+	probeLeast  = 4
+	probeMost   = 8
 )
 
 // Probe measures what a case costs beside its windows on this machine as it is
-// now, with a few short ones of each kind of lock, a second or two in all.
-// [Plan.Estimate] uses that from then on. A case that gives no result is left out.
+// now, with a few short ones of each kind of lock and of servers, a second or two in
+// all. [Plan.Estimate] uses that from then on. A case that gives no result is left out.
 func (p *Plan) Probe(ctx context.Context) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
 	known := calibrate()
-	cost := make(map[string]float64)
-	for _, kind := range append(p.Needs(), "") {
+	cost := make(map[harness.Site]float64)
+	sites := append(p.Sites(), harness.Site{}) // of local locks
+	serial := 0
+	for _, site := range sites {
 		var factors []float64
-		for _, c := range spread(p.Cases, kind, probeCases) {
+		for _, c := range spread(p.Cases, site, min(probeMost, max(probeLeast, probeCases/len(sites)))) {
 			c.Workload.Warmup, c.Workload.Window = probeWindow, probeWindow
+			c = c.StandIn()
+			serial--
 			want := p.estimate(c) - 2*probeWindow
 			begin := time.Now()
-			res, err := p.measure(ctx, c, known, 0, -1-len(factors))
+			res, err := p.measure(ctx, c, known, 0, serial)
 			took := time.Since(begin) - 2*probeWindow
 			switch {
 			case ctx.Err() != nil:
@@ -78,16 +100,16 @@ func (p *Plan) Probe(ctx context.Context) error {
 			}
 		}
 		if len(factors) > 0 {
-			cost[kind] = stat.MidMean(factors)
+			cost[site] = stat.MidMean(factors)
 		}
 	}
 	p.cost = cost
 	return nil
 }
 
-// spread returns up to n cases of the locks that need kind, evenly spread.
-func spread(cases []Case, kind string, n int) []Case {
-	all := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return c.Lock.Traits.Needs != kind })
+// spread returns up to n cases of the locks that site keeps, evenly spread.
+func spread(cases []Case, site harness.Site, n int) []Case {
+	all := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return c.Site() != site })
 	if len(all) <= n {
 		return all
 	}
@@ -109,12 +131,14 @@ type progress struct {
 }
 
 func (p *Plan) progress(now time.Time) *progress {
-	r := &progress{plan: p, begin: now, rounds: p.Rounds, total: p.Rounds * len(p.Cases)}
+	r := &progress{plan: p, begin: now, rounds: p.Rounds, total: p.Total()}
 	for round := range r.rounds {
 		for _, c := range p.Cases {
-			if p.has(c, round) {
+			switch {
+			case !p.due(c, round):
+			case p.has(c, round):
 				r.done++
-			} else {
+			default:
 				r.ahead += p.estimate(c)
 			}
 		}
@@ -149,11 +173,14 @@ func (r *progress) replan(behind int, now time.Time) {
 	if p.Budget == 0 {
 		return
 	}
-	each := float64(now.Sub(r.begin)) / float64(behind)
-	fit := int(math.Round(float64(p.Budget) / each))
+	pace := float64(now.Sub(r.begin)) / float64(r.behind)
+	fit := behind
+	for fit < p.Most && pace*float64(p.estimateOf(anyCase, fit)+p.estimateOf(anyCase, fit+1))/2 <= float64(p.Budget) {
+		fit++
+	}
 	rounds := max(behind, min(max(fit, p.Least), p.Most))
-	r.ahead += p.Estimate() / time.Duration(p.Rounds) * time.Duration(rounds-r.rounds)
-	r.rounds, r.total = rounds, rounds*len(p.Cases)
+	r.ahead += p.estimateOf(anyCase, rounds) - p.estimateOf(anyCase, r.rounds)
+	r.rounds, r.total = rounds, p.total(rounds)
 }
 
 // checkBudget reports a mistake in the bounds of the rounds.

@@ -90,7 +90,7 @@ func TestProbeCost(t *testing.T) {
 	if err := p.Probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f := p.cost[""]
+	f := p.cost[harness.Site{}]
 	w := p.Cases[0].Workload
 	if got, want := p.estimate(p.Cases[0])-w.Warmup-w.Window, time.Duration(f*float64(processCost)); f <= 0 || got != want {
 		t.Errorf("a process costs %v of what was thought, so the estimate is %v, want %v", f, got, want)
@@ -102,5 +102,49 @@ func TestProbeCost(t *testing.T) {
 	cancel()
 	if err := p.Probe(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was cancelled", err)
+	}
+}
+
+// TestOpenEvery: open loops are in one round of so many, which the plan counts, expects
+// and measures, and the rounds that fit into a budget follow.
+func TestOpenEvery(t *testing.T) {
+	p := plan(7, good, single)
+	p.Cases[1].Workload.Rate, p.Cases[1].Workload.Window = 1e4, 4*time.Millisecond
+	p.OpenEvery = 3
+	in := make(map[string][]int)
+	err := p.Run(t.Context(), func(at Progress) error {
+		if at.Result != nil {
+			in[at.Case.Lock.Name] = append(in[at.Case.Lock.Name], at.Round)
+			if len(in["good"])+len(in["single"]) != at.Done || at.Total != 10 {
+				t.Errorf("%v: %d of %d", in, at.Done, at.Total)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(in["good"]) != 7 || !slices.Equal(in["single"], []int{0, 3, 6}) {
+		t.Errorf("measured in %v (%v)", in, err)
+	}
+	each, open := p.estimate(p.Cases[0]), p.estimate(p.Cases[1])
+	if got, want := p.Estimate(), 7*each+3*open; got != want || p.Total() != 10 {
+		t.Errorf("%d measurements take %v, want 10 and %v", p.Total(), got, want)
+	}
+	p.Rounds, p.Least, p.Most = 20, 2, 60
+	p.Budget = 12*each + 4*open
+	now := time.Unix(0, 0)
+	r := p.progress(now)
+	for round := 0; round < r.rounds; round++ {
+		for _, c := range p.Cases {
+			if p.due(c, round) {
+				now = now.Add(p.estimate(c))
+				r.add(c)
+			}
+		}
+		r.replan(round+1, now)
+		if r.rounds != 12 || r.total != 16 {
+			t.Fatalf("after round %d there are %d rounds of %d measurements, want 12 of 16", round, r.rounds, r.total)
+		}
+	}
+	if r.done != 16 || r.ahead != 0 {
+		t.Errorf("%d measured, %v ahead", r.done, r.ahead)
 	}
 }

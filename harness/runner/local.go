@@ -43,11 +43,14 @@ type section struct {
 	base    uint64 // n of that acquisition
 	log     *recorder.OwnerLog
 	_       atomics.CacheLinePad // every acquisition reads the three
+
+	data structure // of the workload's section, which workers know too; nil if it has none
 }
 
 func newSection(d *drive) *section {
 	handovers := newSampler(d, -1)
-	return &section{last: -1, next: handovers.gap(), log: recorder.NewOwnerLog(d.tuning.expected, d.rig.job.Seed)}
+	return &section{last: -1, next: handovers.gap(), log: recorder.NewOwnerLog(d.tuning.expected, d.rig.job.Seed),
+		data: newStructure(d.rig.job.Workload.Section)}
 }
 
 func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
@@ -56,6 +59,7 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	workers := make([]*localWorker, len(d.tallies))
 	for i, t := range d.tallies {
 		workers[i] = newLocalWorker(d, i, t)
+		workers[i].hold.guard(s.data, i)
 	}
 	d.run(ctx, func(i int, _ *tally) { workers[i].run(s, l.handles[i]) }, nil)
 	r := d.result()
@@ -63,6 +67,10 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
 		return r
 	}
 	r.Violations = append(r.Violations, oracle.Counter(s.n, acquisitions(d.tallies))...)
+	if s.data != nil {
+		writes, flaw := s.data.audit()
+		r.Violations = append(r.Violations, oracle.Data(d.rig.job.Workload.Section, writes, acquisitions(d.tallies), flaw)...)
+	}
 	r.Owners, r.Burst = s.log.Owners(r.Ops)
 	return r
 }
@@ -183,36 +191,10 @@ func (w *localWorker) record(recorded bool) {
 
 // timedThink thinks by the clock.
 func (w *localWorker) timedThink() {
-	if w.think.iterations == 0 {
+	if !w.think.some {
 		return
 	}
 	start := w.clock.Now()
 	w.think.work()
 	w.t.think.Add(w.clock.Nanoseconds(w.clock.Now() - start))
-}
-
-// A spinner spends a Span as calibrated work.
-type spinner struct {
-	iterations int
-	exp        bool
-	rng        *machine.Random
-}
-
-func newSpinner(work machine.Work, s harness.Span, rng *machine.Random) spinner {
-	return spinner{iterations: work.Iterations(s.Mean), exp: s.Exp, rng: rng}
-}
-
-// spend is small enough to inline: a span of 0 must cost nothing.
-func (s *spinner) spend() {
-	if s.iterations != 0 {
-		s.work()
-	}
-}
-
-func (s *spinner) work() {
-	n := s.iterations
-	if s.exp {
-		n = machine.ExpIterations(s.rng, n)
-	}
-	machine.Do(n)
 }

@@ -23,6 +23,9 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 	if err := errors.Join(job.Workload.Validate(), fits(job.Lock, job.Workload)); err != nil {
 		return nil, err
 	}
+	if job.Workload.Rate > 0 {
+		return nil, fmt.Errorf("runner: %w: workers there have no open loop", harness.ErrUsage)
+	}
 	warm := job.Workload
 	warm.Warmup, warm.Window = 0, max(warm.Warmup, leastWarmup)
 	if res, err := loopOnce(ctx, in, job, warm); err != nil || len(res.Violations) > 0 {

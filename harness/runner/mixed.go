@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -22,6 +23,7 @@ type mixedLoop struct {
 type mixedLock struct {
 	handles []sync.Locker // by worker
 	data    *sharedData
+	more    structure // of the workload's section; nil if it has none
 }
 
 // sharedData is what a lock of a mixedLoop guards. A writer makes the halves
@@ -41,7 +43,7 @@ func newMixedLoop(r *Rig) *mixedLoop {
 	w := r.job.Workload
 	l := &mixedLoop{reads: w.Reads}
 	for range max(1, w.Locks) {
-		lock := mixedLock{data: new(sharedData)}
+		lock := mixedLock{data: new(sharedData), more: newStructure(w.Section)}
 		local := r.job.Lock.Local(r.setup())
 		for i := range w.Workers {
 			lock.handles = append(lock.handles, local.Worker(i))
@@ -55,6 +57,7 @@ func (l *mixedLoop) close() error { return nil }
 
 func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	before := l.writes()
+	audited, _ := l.audit()
 	workers := make([]*mixedWorker, len(d.tallies))
 	for i, t := range d.tallies {
 		workers[i] = l.newWorker(d, i, t)
@@ -71,7 +74,25 @@ func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	}
 	r.Violations = append(r.Violations, oracle.Counter(l.writes()-before, writes)...)
 	r.Violations = append(r.Violations, oracle.Torn(torn)...)
+	if section := d.rig.job.Workload.Section; section != harness.SectionWork {
+		found, flaw := l.audit()
+		r.Violations = append(r.Violations, oracle.Data(section, found-audited, writes, flaw)...)
+	}
 	return r
+}
+
+// audit returns how many writes the data of all locks show together, and what is
+// wrong with the first of which something is.
+func (l *mixedLoop) audit() (writes uint64, flaw string) {
+	for _, lock := range l.locks {
+		if lock.more == nil {
+			continue
+		}
+		n, wrong := lock.more.audit()
+		writes += n
+		flaw = cmp.Or(flaw, wrong)
+	}
+	return writes, flaw
 }
 
 // writes returns what the counters of all locks say together.
@@ -100,6 +121,7 @@ type lockAccess struct {
 	shared     harness.RWLocker         // nil if readers do not share
 	optimistic harness.OptimisticReader // nil if they keep writers out
 	data       *sharedData
+	more       structure // nil if the section has no data
 }
 
 func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
@@ -109,7 +131,7 @@ func (l *mixedLoop) newWorker(d *drive, i int, t *tally) *mixedWorker {
 		reads:       uint64(l.reads),
 	}
 	for _, lock := range l.locks {
-		t := lockAccess{lock: lock.handles[i], data: lock.data}
+		t := lockAccess{lock: lock.handles[i], data: lock.data, more: lock.more}
 		t.shared, _ = t.lock.(harness.RWLocker)
 		t.optimistic, _ = t.lock.(harness.OptimisticReader)
 		w.access = append(w.access, t)
@@ -187,7 +209,13 @@ func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed boo
 	if passed = t.data.last.Load() != me; passed {
 		t.data.last.StoreRelease(me)
 	}
-	w.hold.spend()
+	if t.more == nil {
+		w.hold.spend()
+	} else {
+		at, value := t.more.find(w.rng)
+		w.hold.spend()
+		t.more.write(w.id, at, value)
+	}
 	t.data.right.StoreRelease(n + 1)
 	released := w.now(timed)
 	t.lock.Unlock()
@@ -200,7 +228,8 @@ func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed boo
 func (w *mixedWorker) load(t *lockAccess) bool {
 	n := t.data.left.Load()
 	w.hold.spend()
-	return t.data.right.Load() == n
+	whole := t.more == nil || t.more.read(w.rng)
+	return t.data.right.Load() == n && whole
 }
 
 func (w *mixedWorker) check(whole bool) {

@@ -16,20 +16,41 @@ import (
 type Case struct {
 	Lock     *harness.Variant
 	Workload harness.Workload
+
+	// Sought says that the rate of Workload is, or is to be, chosen by the knee of the
+	// lock: see [Plan.Seek]. As long as it is to be, it is 0.
+	Sought bool
 }
+
+// Site returns what servers the case needs.
+func (c Case) Site() harness.Site { return c.Lock.Traits.Site(c.Workload) }
 
 // Name returns the case's benchmark name, such as
 // "lock=mcs/workers=8/hold=100ns".
-func (c Case) Name() string { return "lock=" + c.Lock.Name + "/" + c.Workload.Name() }
+func (c Case) Name() string {
+	name := "lock=" + c.Lock.Name + "/" + c.Workload.Name()
+	if c.Unknown() {
+		name += "/rate=auto"
+	}
+	return name
+}
 
 // A Plan is what a run will measure: every case once a round, each time in a
 // fresh process, in an order shuffled anew in every round.
 type Plan struct {
 	Cases     []Case
 	Rounds    int
-	Seed      uint64                      // of the order and of the workers' random spans
-	RunID     string                      // names this run's locks on the servers
-	Endpoints map[string]harness.Endpoint // by Endpoint.Kind, for the remote locks among Cases
+	Seed      uint64                            // of the order and of the workers' random spans
+	RunID     string                            // names this run's locks on the servers
+	Endpoints map[harness.Site]harness.Endpoint // for the remote locks among Cases
+
+	// Trips is what the remote locks among Cases do with the network, by their names:
+	// it goes into their results. Those that are missing have none.
+	Trips map[string]*harness.Trips
+
+	// OpenEvery, if more than 1, leaves open loops out of all rounds but the first of
+	// every so many: quantiles are of all rounds together and need fewer of them.
+	OpenEvery int
 
 	// Done says which cases and rounds an earlier run has measured, so that this
 	// one does not; nil says none.
@@ -47,8 +68,8 @@ type Plan struct {
 	Patience time.Duration
 
 	// cost is what a process costs, as a multiple of what its constants say, by
-	// what its lock needs: see Probe.
-	cost map[string]float64
+	// the servers that keep its lock: see Probe.
+	cost map[harness.Site]float64
 	exe  string // the program that measures; "" is this one
 }
 
@@ -66,15 +87,16 @@ func (p *Plan) Validate() error {
 	}
 	seen := make(map[string]bool)
 	for _, c := range p.Cases {
-		if err := c.Workload.Validate(); err != nil {
+		w := c.StandIn().Workload
+		if err := w.Validate(); err != nil {
 			return err
 		}
-		if err := fits(c.Lock, c.Workload); err != nil {
+		if err := fits(c.Lock, w); err != nil {
 			return err
 		}
-		if kind := c.Lock.Traits.Needs; kind != "" {
-			if _, ok := p.Endpoints[kind]; !ok {
-				return fmt.Errorf("%w: %s needs a %s server", harness.ErrUsage, c.Lock.Name, kind)
+		if site := c.Site(); site.Kind != "" {
+			if _, ok := p.Endpoints[site]; !ok {
+				return fmt.Errorf("%w: %s needs a %s server", harness.ErrUsage, c.Name(), site.Kind)
 			}
 		}
 		if seen[c.Name()] {
@@ -83,6 +105,14 @@ func (p *Plan) Validate() error {
 		seen[c.Name()] = true
 	}
 	return nil
+}
+
+// ready is Validate of a plan that is to be measured.
+func (p *Plan) ready() error {
+	if p.Unknown() {
+		return fmt.Errorf("%w: the rates of some cases are to be found yet", harness.ErrUsage)
+	}
+	return p.Validate()
 }
 
 // Progress is how far a run has come.
@@ -112,7 +142,7 @@ var ErrGaveUp = errors.New("runner: gave up")
 // in a row are ErrGaveUp. A lock that ends its process has broken a promise,
 // which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
-	if err := p.Validate(); err != nil {
+	if err := p.ready(); err != nil {
 		return err
 	}
 	r := p.progress(time.Now())
@@ -120,7 +150,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	for round := 0; round < r.rounds; round++ {
 		for k, i := range p.order(round) {
 			c := p.Cases[i]
-			if p.has(c, round) {
+			if !p.due(c, round) || p.has(c, round) {
 				continue
 			}
 			at := Progress{Case: c, Round: round, Rounds: r.rounds, Done: r.done, Total: r.total, Left: r.left(time.Now())}
@@ -128,6 +158,9 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 				return err
 			}
 			res, err := p.measureTwice(ctx, c, known, round, round*len(p.Cases)+k)
+			if res != nil {
+				res.Trips = p.Trips[c.Lock.Name]
+			}
 			if at.Lost = lostBy(err); err != nil && at.Lost == nil {
 				return errors.Join(ctx.Err(), err)
 			}
@@ -147,6 +180,22 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error) error {
 	}
 	return nil
 }
+
+// RoundsOf returns in how many of rounds rounds p measures c.
+func (p *Plan) RoundsOf(c Case, rounds int) int { return c.Workload.RoundsOf(rounds, p.OpenEvery) }
+
+// Total returns how many measurements p is, over all its rounds.
+func (p *Plan) Total() int { return p.total(p.Rounds) }
+
+func (p *Plan) total(rounds int) (n int) {
+	for _, c := range p.Cases {
+		n += p.RoundsOf(c, rounds)
+	}
+	return n
+}
+
+// due reports whether p measures c in round.
+func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.RoundsOf(c, round) }
 
 // has reports whether an earlier run has measured c in round.
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
@@ -178,8 +227,8 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		Lock: c.Lock.Name, Workload: c.Workload, Round: round, Seed: p.Seed + uint64(serial)<<32,
 		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
 	}
-	if kind := c.Lock.Traits.Needs; kind != "" {
-		s.setEndpoint(p.Endpoints[kind])
+	if site := c.Site(); site.Kind != "" {
+		s.setEndpoint(p.Endpoints[site])
 	}
 	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
 	var fault lockError
@@ -199,6 +248,16 @@ func (p *Plan) Needs() (kinds []string) {
 		}
 	}
 	return kinds
+}
+
+// Sites returns what servers the plan's cases need, each once.
+func (p *Plan) Sites() (sites []harness.Site) {
+	for _, c := range p.Cases {
+		if s := c.Site(); s.Kind != "" && !slices.Contains(sites, s) {
+			sites = append(sites, s)
+		}
+	}
+	return sites
 }
 
 // Locks returns the locks of the plan, each once.

@@ -124,7 +124,7 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 		r.Violations = append(r.Violations, harness.Violation{Rule: oracle.Errors, Count: uint64(failed),
 			Detail: fmt.Sprintf("a worker stopped: %v", first)})
 	}
-	if r.Workload.Reads == 0 {
+	if r.Workload.Reads == 0 && d.load == nil {
 		owners(r, holds, d.t0.at, d.t1.at)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
@@ -84,7 +83,7 @@ func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 	job := d.rig.job
 	w, rng := job.Workload, machine.NewRandom(job.Seed+uint64(i))
 	r := &remoteWorker{id: i, d: d, session: session, dice: machine.NewRandom(job.Seed + uint64(i) + 1<<32),
-		hold: sleeper{w.Hold, rng}, think: sleeper{w.Think, rng}}
+		hold: newSleeper(w.Hold, rng), think: newSleeper(w.Think, rng)}
 	if w.Reads > 0 {
 		r.readers, _ = session.(harness.RWSession)
 	}
@@ -168,21 +167,4 @@ func (w *remoteWorker) use(s *remoteSection, reads bool) (passed bool) {
 		w.torn++
 	}
 	return passed
-}
-
-// A sleeper spends a Span without using the CPU, which the servers may need.
-type sleeper struct {
-	span harness.Span
-	rng  *machine.Random
-}
-
-func (s *sleeper) spend() {
-	if s.span.Mean == 0 {
-		return
-	}
-	d := s.span.Mean
-	if s.span.Exp {
-		d = time.Duration(s.rng.Exp(float64(d)))
-	}
-	time.Sleep(d)
 }

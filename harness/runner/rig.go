@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -81,6 +80,7 @@ type Rig struct {
 	undo   func()
 	rate   float64 // acquisitions per ns in the last drive; 0 before the first, or if it saw none
 	dead   bool    // workers are stuck in it
+	drives uint64  // so far, with this one
 
 	servers *serverMeter // of the next drive; nil if it has none
 }
@@ -120,15 +120,32 @@ func Open(ctx context.Context, in *Instruments, job Job) (*Rig, error) {
 		undo := r.undo
 		r.undo = func() { stop(); debug.SetGCPercent(percent); undo() }
 	}
-	if job.Lock.Local != nil && (w.Locks > 1 || w.Reads > 0) {
-		r.loop = newMixedLoop(r)
-	} else if job.Lock.Local != nil {
-		r.loop = newLocalLoop(r)
-	} else if r.loop, err = newRemoteLoop(ctx, r); err != nil {
+	if r.loop, err = r.newLoop(ctx); err != nil {
 		r.undo()
 		return nil, err
 	}
 	return r, nil
+}
+
+// newLoop chooses how the workers use their lock.
+func (r *Rig) newLoop(ctx context.Context) (loop, error) {
+	w := r.job.Workload
+	switch open := w.Rate > 0; {
+	case r.job.Lock.Local == nil:
+		l, err := newRemoteLoop(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if open {
+			return openRemoteLoop{l}, nil
+		}
+		return l, nil
+	case open:
+		return openLocalLoop{newLocalLoop(r)}, nil
+	case w.Locks > 1 || w.Reads > 0:
+		return newMixedLoop(r), nil
+	}
+	return newLocalLoop(r), nil
 }
 
 // fits reports why v cannot be driven by w, as an error that wraps
@@ -145,6 +162,15 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	}
 	if v.Remote != nil && (w.Locks > 1 || w.Garbage) {
 		return fmt.Errorf("%w: locks and gc are axes of local locks, %s is kept by servers", harness.ErrUsage, v.Name)
+	}
+	if v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0) {
+		return fmt.Errorf("%w: an open loop drives one local lock without readers: give %s a rate, or reads or several locks", harness.ErrUsage, v.Name)
+	}
+	if why := v.Traits.Misfit(w); why != "" {
+		return fmt.Errorf("%w: %s cannot be measured so: %s", harness.ErrUsage, v.Name, why)
+	}
+	if why := Unguarded(v, w); why != "" {
+		return fmt.Errorf("%w: %s cannot guard the data of section %s: %s", harness.ErrUsage, v.Name, w.Section, why)
 	}
 	return nil
 }
@@ -221,12 +247,15 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 		return nil, fmt.Errorf("runner: workers are stuck in %s", r.job.Lock.Name)
 	}
 	t := r.tune(limit)
-	d := &drive{control: newControl(limit, t.batch), rig: r, tuning: t}
+	r.drives++
+	d := &drive{control: newControl(limit, t.batch), rig: r, tuning: t, load: newLoad(r, limit, r.job.Seed+r.drives)}
 	for range r.job.Workload.Workers {
 		d.tallies = append(d.tallies, new(tally))
 	}
 	for _, t := range d.tallies {
-		t.slices.start(d)
+		if d.load == nil { // shares of the workers of an open loop say nothing
+			t.slices.start(d)
+		}
 	}
 	res := r.loop.drive(ctx, d)
 	r.dead = len(d.stuck) > 0
@@ -246,67 +275,6 @@ func (r *Rig) Close() error {
 		return nil // closing would wait for the workers that are stuck
 	}
 	return r.loop.close()
-}
-
-// Timing may cost this share of an acquisition, averaged over all.
-const timingShare = 0.05
-
-// maxBatch is the most acquisitions between two loads of the control's phase.
-const maxBatch = 64
-
-// A tuning is what a drive chooses by the rate of the one before.
-type tuning struct {
-	sampleEvery int    // one acquisition in so many is timed: a power of two, so that rounds that differ little weigh alike
-	batch       int64  // most acquisitions between two loads of the control's phase
-	checkEvery  int64  // a worker reads the clock once in so many batches, for the slices
-	expected    uint64 // acquisitions, about
-}
-
-func (r *Rig) tune(limit Limit) tuning {
-	if r.job.Lock.Remote != nil {
-		return tuning{sampleEvery: 1, batch: 1, checkEvery: 1} // an acquisition takes much longer than a clock reading
-	}
-	t := tuning{sampleEvery: maxBatch, batch: maxBatch, checkEvery: 1, expected: uint64(limit.Ops)}
-	if r.rate == 0 {
-		return t
-	}
-	period := float64(r.job.Workload.Workers) / r.rate // ns, of one worker
-	t.sampleEvery = powerOfTwo((r.timedInside()*r.rate + r.timedOutside()/period) / timingShare)
-	if limit.Ops == 0 {
-		t.expected = uint64(r.rate * float64(limit.Window) * 1.25)
-		t.batch = max(1, min(maxBatch, int64(float64(min(limit.Window, harness.SliceLength))*0.002/period)))
-		t.checkEvery = checkEvery(r.in.Clock, r.rate, t.batch)
-	}
-	return t
-}
-
-// draw is about how long it takes to draw which acquisition is timed next, in ns.
-const draw = 5
-
-// timedInside returns about how much longer timing makes a hold, in ns: of a
-// sampled acquisition the reading after the grant and that before the release,
-// and the same two of a sampled hand-over, after which the next one is drawn.
-// It delays all workers, so it is to be compared with the time from one
-// acquisition to the next.
-func (r *Rig) timedInside() float64 { return 4*r.in.Clock.Floor() + draw }
-
-// timedOutside returns about how much longer timing makes a sampled acquisition
-// outside the section, in ns: the reading before the request and the
-// bookkeeping, and if there is think time, the readings around that. It delays
-// one worker.
-func (r *Rig) timedOutside() float64 {
-	const bookkeeping = 15 + draw
-	readings := 1.0
-	if r.job.Workload.Think.Mean > 0 {
-		readings += 2
-	}
-	return readings*r.in.Clock.Floor() + bookkeeping
-}
-
-// powerOfTwo returns the least power of two that is at least x, from 1 to 1024.
-func powerOfTwo(x float64) int {
-	n := max(1, min(1024, int(x+0.999)))
-	return 1 << bits.Len(uint(n-1))
 }
 
 // leastWarmup is driven even if no warm-up is wanted, to tune the window.

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/stat"
 	"locklab/internal/machine"
 	wireredis "locklab/internal/wire/redis"
 	wirezk "locklab/internal/wire/zookeeper"
@@ -61,6 +62,16 @@ func roundTrips(ctx context.Context, clock machine.Clock, at harness.Endpoint) [
 		}
 	}
 	return samples
+}
+
+// RoundTrip returns how long a bare request to the first server of at and its answer
+// take now, in ns by clock: the median of some, 0 if the server does not answer.
+func RoundTrip(ctx context.Context, clock machine.Clock, at harness.Endpoint) float64 {
+	samples := roundTrips(ctx, clock, at)
+	if len(samples) == 0 {
+		return 0
+	}
+	return stat.Median(samples)
 }
 
 // A line is a connection to one server.

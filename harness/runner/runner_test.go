@@ -279,7 +279,7 @@ func TestViolations(t *testing.T) {
 func plan(rounds int, locks ...*harness.Variant) *Plan {
 	p := &Plan{Rounds: rounds, Seed: 42, RunID: "test"}
 	for _, v := range locks {
-		p.Cases = append(p.Cases, Case{v, workload(1)})
+		p.Cases = append(p.Cases, Case{Lock: v, Workload: workload(1)})
 	}
 	return p
 }
@@ -335,7 +335,7 @@ func TestPlanRefuses(t *testing.T) {
 		"wait policy that is not followed": deaf, "unavailable": absent, "several remote locks": shared,
 		"empty": plan(1), "no rounds": plan(0, good), "twice": plan(1, good, good),
 		"too many workers": many, "no server": remote,
-		"bad workload": {Rounds: 1, Cases: []Case{{good, harness.Workload{Workers: -1}}}},
+		"bad workload": {Rounds: 1, Cases: []Case{{Lock: good, Workload: harness.Workload{Workers: -1}}}},
 	} {
 		if err := p.Run(t.Context(), func(Progress) error { return nil }); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%s: %v, want a usage error", name, err)

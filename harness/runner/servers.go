@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"locklab/harness"
@@ -37,11 +38,19 @@ func newServerMeter(ctx context.Context, job Job) *serverMeter {
 	if len(job.At.PIDs) >= servers {
 		m.pids = job.At.PIDs[:servers]
 	}
+	if job.Lock.Traits.Site(job.Workload).Servers > 1 {
+		m.pids = job.At.PIDs // also replicas, which no client reaches
+	}
 	var err error
 	if m.gauge, err = backend.NewGauge(ctx, job.At, lists); err != nil {
 		return nil
 	}
-	if m.before, err = m.quiet(ctx, int64(servers)); err != nil {
+	still := stillTime
+	if m.pids == nil {
+		still = theirsTime
+	}
+	read := func() (backend.Usage, error) { return m.gauge.Read(ctx) }
+	if m.before, err = quiet(read, int64(servers), still); err != nil {
 		m.close()
 		return nil
 	}
@@ -49,19 +58,30 @@ func newServerMeter(ctx context.Context, job Job) *serverMeter {
 }
 
 // The clients of the case before may have left a moment ago, and a server notices that
-// when it comes to it.
+// when it comes to it: on a busy machine later than that.
 const (
 	quietPause = 2 * time.Millisecond
-	quietTime  = 100 * time.Millisecond
+	quietTime  = time.Second            // for all of them to leave
+	stillTime  = 100 * time.Millisecond // for one of them
+	theirsTime = 20 * time.Millisecond  // likewise, of servers that the lab did not start
 )
 
-// quiet reads the gauge once, or where the lab started the servers until they have no
-// client but the gauge, whose connections are as many as servers.
-func (m *serverMeter) quiet(ctx context.Context, servers int64) (u backend.Usage, err error) {
-	for begin := time.Now(); ; time.Sleep(quietPause) {
-		u, err = m.gauge.Read(ctx)
-		if err != nil || m.pids == nil || u.Connections <= servers || time.Since(begin) > quietTime {
+// quiet reads a gauge until its servers have no client but it, whose connections are as
+// many as servers, or none has left for a while: those that the lab did not start may
+// have others, which stay.
+func quiet(read func() (backend.Usage, error), servers int64, still time.Duration) (u backend.Usage, err error) {
+	begin := time.Now()
+	least, since := int64(math.MaxInt64), begin
+	for ; ; time.Sleep(quietPause) {
+		if u, err = read(); err != nil {
 			return u, err
+		}
+		now := time.Now()
+		if u.Connections < least {
+			least, since = u.Connections, now
+		}
+		if u.Connections <= servers || now.Sub(since) > still || now.Sub(begin) > quietTime {
+			return u, nil
 		}
 	}
 }

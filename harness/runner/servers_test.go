@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"locklab/harness"
@@ -50,6 +51,63 @@ func own(t *testing.T, kind string) harness.Endpoint {
 	return s.Endpoint()
 }
 
+// alone waits until the server at has no client but the one that asks: on a busy machine
+// it comes to those that have left later than a meter waits for that.
+func alone(t *testing.T, at harness.Endpoint) {
+	t.Helper()
+	g, err := backend.NewGauge(t.Context(), at, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for begin := time.Now(); ; time.Sleep(quietPause) {
+		u, err := g.Read(t.Context())
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case u.Connections <= 1:
+			return
+		case time.Since(begin) > 10*time.Second:
+			t.Fatalf("%d clients do not leave", u.Connections-1)
+		}
+	}
+}
+
+// TestQuiet: clients of the case before that are still leaving are not in what a meter
+// begins with, also where clients that are not of the lab stay, or come and go.
+func TestQuiet(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		clients []int64 // at each reading, the last from then on
+		still   time.Duration
+		want    int64
+		takes   time.Duration // at most
+	}{
+		{"nothing there", []int64{1}, stillTime, 1, 0},
+		{"leave at once", []int64{9, 1}, stillTime, 1, quietPause},
+		{"leave one by one", []int64{9, 9, 9, 8, 8, 8, 8, 8, 8, 8, 8, 3, 3, 3, 3, 3, 1}, stillTime, 1, 16 * quietPause},
+		{"user's server, others stay", []int64{9, 9, 9, 9, 7, 7, 7, 7, 5}, theirsTime, 5, theirsTime + 10*quietPause},
+		{"user's server, one more comes", []int64{9, 5, 6}, theirsTime, 6, theirsTime + 3*quietPause},
+		{"others stay", []int64{3}, stillTime, 3, stillTime + 2*quietPause},
+		{"others never stop leaving", nil, stillTime, 500, quietTime + 2*quietPause},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begin, reads := time.Now(), 0
+			u, err := quiet(func() (backend.Usage, error) {
+				reads++
+				if c.clients == nil {
+					return backend.Usage{Connections: int64(1000 - reads)}, nil
+				}
+				return backend.Usage{Connections: c.clients[min(reads, len(c.clients))-1]}, nil
+			}, 1, c.still)
+			took := time.Since(begin)
+			if got := u.Connections; err != nil || took > c.takes || got != c.want && (c.clients != nil || got > c.want) {
+				t.Errorf("%s: %d connections after %v (%v), want %d by %v", c.name, got, took, err, c.want, c.takes)
+			}
+		})
+	}
+}
+
 // TestServerCost: real servers are charged for what a lock makes them do. While a lock
 // is held for long, waiters that ask again and again cost the server more than those
 // that wait in a queue, and those that wait for a message need a connection more.
@@ -82,6 +140,7 @@ func TestServerCost(t *testing.T) {
 		}
 	}
 	at.PIDs = nil // as of a user's server: it tells itself
+	alone(t, at)
 	if p := cpu(contended(t, at, "redis-poll-1ms")); p <= cpu(queue) {
 		t.Errorf("by INFO an acquisition by polling costs the server %.0f ns", p)
 	}
@@ -92,6 +151,7 @@ func TestServerCost(t *testing.T) {
 		t.Errorf("zk-fair costs its server %+v", fair.Servers)
 	}
 	zk.PIDs = nil
+	alone(t, zk)
 	if fair = contended(t, zk, "zk-fair"); fair.Servers.CPU != nil {
 		t.Errorf("a ZooKeeper server that the lab did not start used %v", *fair.Servers.CPU)
 	}

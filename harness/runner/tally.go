@@ -97,6 +97,14 @@ func (s *snapshot) take(c *control, ts []*tally) {
 	}
 }
 
+// acquisitions returns how many the tallies had published.
+func (s *snapshot) acquisitions() (total uint64) {
+	for _, c := range s.workers {
+		total += c.ops
+	}
+	return total
+}
+
 // acquisitions returns how many ts have published.
 func acquisitions(ts []*tally) (total uint64) {
 	for _, t := range ts {

@@ -5,6 +5,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/metric"
+	"locklab/harness/stat"
 )
 
 // Cells returns the rounds that v rests on, by the names of the locks that were compared
@@ -26,6 +27,31 @@ func (v Verdict) Cells() map[string]*Cell {
 // status, its tier and its class.
 func (v Verdict) Considers(lock string) bool {
 	return v.about.g != nil && slices.ContainsFunc(v.about.contest().pool, func(c candidate) bool { return c.Lock.Name == lock })
+}
+
+// Aside returns which lock kept for reference, of the tier and the class of v.Use, was
+// shown to be faster than that by more than the margin, of several the one with the highest
+// median, and how many times as fast it is; "" if none was. of is of how many the rounds
+// are enough to tell.
+func (v Verdict) Aside() (lock string, times float64, of int) {
+	if v.about.g == nil {
+		return "", 0, 0
+	}
+	c := v.about.contest()
+	i := slices.IndexFunc(c.pool, func(x candidate) bool { return x.Lock.Name == v.Use })
+	if i < 0 {
+		return "", 0, 0
+	}
+	for _, r := range c.rivals {
+		ratio := c.compare(r, c.pool[i])
+		if ratio.Enough() {
+			of++
+		}
+		if ratio.Read(c.margin()) == stat.Slower && ratio.Median > times {
+			lock, times = r.Lock.Name, ratio.Median
+		}
+	}
+	return lock, times, of
 }
 
 // Metric returns what v ranks by.

@@ -43,8 +43,8 @@ type Cell struct {
 	order []int // the numbers of the rounds, once asked for
 }
 
-// Groups sorts the results of run into groups: local before remote, and those
-// with more cases first.
+// Groups sorts the results of run into groups: local before remote, closed loops before
+// open ones, and those with more cases first.
 func Groups(run *resultfile.Run) []*Group {
 	type key struct {
 		remote bool
@@ -97,11 +97,20 @@ func arrange(gs []*Group) []*Group {
 			}
 			return 1
 		}
+		if a.Open() != b.Open() {
+			if b.Open() {
+				return -1
+			}
+			return 1
+		}
 		plain := cmp.Compare(strings.Count(a.Axes, " "), strings.Count(b.Axes, " ")) // fewer axes off their default
 		return cmp.Or(cmp.Compare(b.Cases, a.Cases), plain, cmp.Compare(a.Axes, b.Axes))
 	})
 	return gs
 }
+
+// Open reports whether the cases of g are open loops.
+func (g *Group) Open() bool { return g.Load.Rate > 0 }
 
 func family(s *Series) int { return slices.Index(harness.Families, s.Lock.Family) }
 

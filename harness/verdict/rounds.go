@@ -99,7 +99,7 @@ func contestants(cases iter.Seq2[harness.Lock, harness.Workload], of resultfile.
 	counts := make(map[key]map[harness.Status]int)
 	tiered := make(map[key][]int) // locks that may be used, by tier
 	for lock, load := range cases {
-		if k := (key{lock.Traits.Needs, load.Name()}); eligible(lock) {
+		if k := (key{lock.Traits.Needs, load.Name()}); eligible(lock) && load.Rate == 0 {
 			if k.kind != "" {
 				k.kind = "remote" // of whatever server: they are compared
 			}

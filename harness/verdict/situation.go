@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ const (
 	ordinary class = iota
 	held           // for so long that a waiter could sleep meanwhile
 	read           // most acquisitions only read
+	deployed       // kept by servers that are durable, several, far away, or speak TLS
 )
 
 // From these hold times on a section is long: several times what it takes to put
@@ -33,12 +35,37 @@ func (g *Group) class() class {
 		long = longHoldRemote
 	}
 	switch {
+	case g.deployment() != "":
+		return deployed
 	case g.Load.Reads >= mostlyReads:
 		return read
 	case g.Load.Hold.Mean >= long:
 		return held
 	}
 	return ordinary
+}
+
+// deployment describes the servers of g where they are not the default, such as
+// "3 durable servers 1ms away"; "" where they are.
+func (g *Group) deployment() string {
+	w := g.Load
+	if !g.Remote || w.Servers <= 1 && !w.Durable && !w.TLS && w.Delay == 0 {
+		return ""
+	}
+	text := "server"
+	if w.TLS {
+		text = "TLS server"
+	}
+	if w.Durable {
+		text = "durable " + text
+	}
+	if w.Servers > 1 {
+		text = numfmt.Plural(w.Servers, text)
+	}
+	if w.Delay != 0 {
+		text += " " + harness.Span{Mean: w.Delay}.String() + " away"
+	}
+	return text
 }
 
 // A Situation is a number of workers that stands for a degree of contention.
@@ -78,8 +105,12 @@ var plainWords = map[string]struct{ meaning, when string }{
 // SituationOf returns what g is with w workers, by no name of its own.
 func SituationOf(g *Group, w int) Situation { return Situation{g: g, workers: w} }
 
-// situations returns those that g covers.
+// situations returns those that g covers: an open loop grants what is asked for until the lock
+// does not keep up, so its rate ranks nothing.
 func situations(g *Group) (out []Situation) {
+	if g.Open() {
+		return nil
+	}
 	prefix := ""
 	if g.Remote {
 		prefix = distributed
@@ -92,6 +123,8 @@ func situations(g *Group) (out []Situation) {
 		return out
 	case held:
 		prefix += longHeld + ", "
+	case deployed:
+		prefix += g.deployment() + ", "
 	}
 	if g.Workers[0] == 1 {
 		add(uncontended, 1)
@@ -135,8 +168,9 @@ func (g *Group) upTo() (few, full int) {
 
 // Standing returns the situations of gs, the groups of a run, that stand for the degrees of contention
 // in the table of verdicts, and those of its other workloads. The first are of
-// the ordinary workload with the most cases; if there is one, a long hold and
-// readers come in only once each, at their most contended.
+// the ordinary workload with the most cases; if there is one, a long hold,
+// readers, and servers that are not the default come in only once each, at their most
+// contended.
 func Standing(gs []*Group) (first, others []Situation) {
 	type slot struct {
 		remote bool
@@ -144,14 +178,18 @@ func Standing(gs []*Group) (first, others []Situation) {
 	}
 	taken, has := make(map[slot]bool), make(map[slot]bool)
 	for _, g := range gs {
+		if g.Open() {
+			continue
+		}
 		has[slot{g.Remote, g.class()}] = true
 	}
+	servers := farthest(gs)
 	for _, g := range gs {
 		s, all := slot{g.Remote, g.class()}, situations(g)
 		switch {
-		case taken[s] || len(all) == 0:
+		case taken[s] || len(all) == 0 || s.class == deployed && g != servers:
 			others = append(others, all...)
-		case s.class == held && has[slot{g.Remote, ordinary}]:
+		case (s.class == held || s.class == deployed) && has[slot{g.Remote, ordinary}]:
 			first, others = append(first, all[len(all)-1]), append(others, all[:len(all)-1]...)
 			taken[s] = true
 		default:
@@ -170,6 +208,25 @@ func Standing(gs []*Group) (first, others []Situation) {
 	return first, others
 }
 
+// farthest returns the group of gs whose servers differ from the default in the most
+// ways, of several the first; nil if there is none.
+func farthest(gs []*Group) (best *Group) {
+	ways := func(g *Group) (n int) {
+		for _, off := range []bool{g.Load.Servers > 1, g.Load.Durable, g.Load.TLS, g.Load.Delay != 0} {
+			if off {
+				n++
+			}
+		}
+		return n
+	}
+	for _, g := range gs {
+		if g.class() == deployed && (best == nil || ways(g) > ways(best)) {
+			best = g
+		}
+	}
+	return best
+}
+
 // degree returns the last part of the name of s, which is a key of plainWords.
 func (s Situation) degree() string {
 	parts := strings.Split(s.name, ", ")
@@ -183,16 +240,22 @@ func (s Situation) meaning() string {
 		text = plainWords[longHeld].meaning
 	}
 	if s.g.Remote {
-		text = "between processes, kept by a server: " + text
+		text = "between processes, kept by " + cmp.Or(s.g.deployment(), "a server") + ": " + text
 	}
 	return text
 }
+
+// on stands between a degree of contention and the servers it is about.
+const on = " on "
 
 // when says in plain words when s holds, behind the name of a lock.
 func (s Situation) when() string {
 	text := plainWords[s.degree()].when
 	if s.g.class() == held && s.workers > 1 {
 		text = plainWords[longHeld].when + " " + strings.TrimPrefix(text, "when ")
+	}
+	if servers := s.g.deployment(); servers != "" {
+		text += on + servers
 	}
 	return text
 }

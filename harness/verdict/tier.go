@@ -19,6 +19,8 @@ type tier struct {
 	where string
 	fits  func(Situation) bool
 	unfit string
+	// unless is the condition that does not hold where it cannot, behind "where".
+	unless string
 }
 
 // tiers are the tiers of local locks. The advice is that of the package comments of
@@ -32,6 +34,8 @@ var tiers = []tier{
 		where: "a section takes nanoseconds, no more goroutines contend than there are processors, and a measurement of your own program shows it",
 		fits:  func(s Situation) bool { return s.g.class() == ordinary && s.workers <= max(1, s.g.CPUs) },
 		unfit: "its waiters poll while its holder may have lost its processor, so it is not for such a situation",
+
+		unless: "no holder can lose its processor",
 	},
 }
 
@@ -59,7 +63,7 @@ func judgeLocal(s Situation) Verdict {
 	if s.terse {
 		return judge(s)
 	}
-	v := whole.within(s, judge(all), "the only one of the "+tiers[first].name+" that may be used here", "the "+tiers[first].name)
+	v := whole.within(s, judge(all), "no other of the "+tiers[first].name+" is for use", "the "+tiers[first].name)
 	kinds := make(map[string]harness.Lock)
 	for _, x := range slices.Concat(whole.pool, whole.rivals) {
 		kinds[x.Lock.Name] = x.Lock
@@ -90,6 +94,8 @@ func (v *Verdict) beside(s Situation, whole contest, t tier) {
 	case t.fits(s):
 		v.Instead = other
 	default:
+		v.Unfit = other
+		v.Unfit.Where = t.unless
 		v.Notes = append(v.Notes, fmt.Sprintf("%s, of the %s, made %s; %s", other.Lock, t.name, other.Rate, t.unfit))
 	}
 }

@@ -57,6 +57,9 @@ func TestTiers(t *testing.T) {
 			if c.instead != "" && (!strings.Contains(instead.Where, "measurement of your own program") || !strings.Contains(instead.Class, "spin lock")) {
 				t.Errorf("%s is worth it where %q: %q", instead.Lock, instead.Where, instead.Class)
 			}
+			if unfit := strings.Contains(c.note, "its waiters poll"); (v.Unfit != nil) != unfit || unfit && (v.Unfit.Lock != "spin" || v.Unfit.Where != "no holder can lose its processor") {
+				t.Errorf("not for it: %+v", v.Unfit)
+			}
 			if len(v.Rows) != len(c.models) {
 				t.Errorf("compared with %+v, want every lock", v.Rows)
 			}

@@ -43,6 +43,13 @@ type Verdict struct {
 	Within  string
 	Instead *Choice
 
+	// Unfit is a lock that is faster by more than the margin and is not for the situation,
+	// or nil: Where is the condition that does not hold there.
+	Unfit *Choice
+
+	// Sections is what is chosen with other data behind the lock: see [WithSections].
+	Sections []SectionChoice
+
 	// Agreement is in how many resampled runs Use is the same: see [Weigh].
 	Agreement Agreement
 
@@ -60,6 +67,17 @@ func (v Verdict) Reading() bool { return v.about.g.class() == read }
 
 // When says in plain words when v holds, behind the name of a lock.
 func (v Verdict) When() string { return v.about.when() }
+
+// WhenBeside is When behind the words of other situations in which the same lock is
+// chosen: of servers that are not the default, where it is chosen for the default ones too,
+// it names only these.
+func (v Verdict) WhenBeside(others []string) string {
+	when, servers := v.When(), v.about.g.deployment()
+	if servers != "" && slices.Contains(others, strings.TrimSuffix(when, on+servers)) {
+		return "also" + on + servers
+	}
+	return when
+}
 
 // Reason is why there is no verdict, for a row that says so anyway.
 func (v Verdict) Reason() string { return numfmt.Sentence(strings.TrimPrefix(v.Why, "no verdict: ")) }

@@ -243,6 +243,53 @@ func reheld(run *resultfile.Run, hold time.Duration, reads int) []*harness.Resul
 	return run.Results
 }
 
+// TestStandingOfServers: of the servers that are not the default those that differ in the
+// most ways come into the table, once where there are default ones, too.
+func TestStandingOfServers(t *testing.T) {
+	served := func(seed uint64, set func(w *harness.Workload)) []*harness.Result {
+		run := synthetic.Run(seed, 1, 2, []int{1, 8}, synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900)})
+		for _, r := range run.Results {
+			set(&r.Workload)
+		}
+		return run.Results
+	}
+	run := synthetic.Run(1, 1, 2, []int{1}, synthetic.Fast("a", 1e6))
+	far := served(2, func(w *harness.Workload) { w.Delay = time.Millisecond })
+	farthest := served(3, func(w *harness.Workload) { w.Delay, w.Servers, w.Durable = time.Millisecond, 3, true })
+	names := func(ss []Situation) (out []string) {
+		for _, s := range ss {
+			if s.g.Remote {
+				out = append(out, s.name)
+			}
+		}
+		return out
+	}
+	run.Results = append(append(run.Results, far...), farthest...)
+	first, others := Standing(Groups(run))
+	want := []string{"distributed, 3 durable servers 1ms away, uncontended", "distributed, 3 durable servers 1ms away, contended"}
+	if got := names(first); !slices.Equal(got, want) {
+		t.Errorf("without the default: %q, want %q", got, want)
+	}
+	if got, want := names(others), []string{"distributed, server 1ms away, uncontended", "distributed, server 1ms away, contended"}; !slices.Equal(got, want) {
+		t.Errorf("without the default, others: %q, want %q", got, want)
+	}
+	run.Results = append(run.Results, served(4, func(*harness.Workload) {})...)
+	first, _ = Standing(Groups(run))
+	want = []string{"distributed, uncontended", "distributed, contended", "distributed, 3 durable servers 1ms away, contended"}
+	if got := names(first); !slices.Equal(got, want) {
+		t.Errorf("with the default: %q, want %q", got, want)
+	}
+	if s := first[len(first)-1]; !strings.Contains(s.meaning(), "3 durable servers 1ms away") || !strings.HasSuffix(s.when(), "when many want it on 3 durable servers 1ms away") {
+		t.Errorf("it is said as %q, %q", s.meaning(), s.when())
+	}
+	v := Verdict{about: first[len(first)-1]}
+	for other, want := range map[string]string{"when many want it": "also on 3 durable servers 1ms away", "without contention": v.When()} {
+		if got := v.WhenBeside([]string{other}); got != want {
+			t.Errorf("behind %q it says %q, want %q", other, got, want)
+		}
+	}
+}
+
 // TestStanding: beside the ordinary workload a long hold and readers come into the
 // table once each, and the rest comes after it.
 func TestStanding(t *testing.T) {

@@ -45,6 +45,10 @@ type Kind struct {
 	// together.
 	settle func(ctx context.Context, all []member) error
 
+	// secure says that each server has a port for TLS beside the plain one, and that it is
+	// the former by which clients reach it.
+	secure bool
+
 	// alone says that servers of this kind do not know each other: several that
 	// are started together are independent, and not one ensemble.
 	alone bool
@@ -74,6 +78,15 @@ type member struct {
 	port int    // of 127.0.0.1
 
 	quorum, election int // ports for the others, 0 for a server that is alone
+	secure           int // the port for TLS, 0 without
+}
+
+// clientAddr is where clients are to reach m.
+func (m member) clientAddr() string {
+	if m.secure == 0 {
+		return m.addr()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.secure))
 }
 
 // addr is where m serves clients.

@@ -22,7 +22,10 @@ func certificateFiles(dir string) (cert, key string) {
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 }
 
-// makeCertificate writes a certificate for 127.0.0.1 that holds for an hour, and
+// certified is how long a certificate holds.
+const certified = 30 * 24 * time.Hour
+
+// makeCertificate writes a certificate for 127.0.0.1 that holds for longer than a run may last, and
 // lets at trust it and nothing else.
 func makeCertificate(dir string, at *harness.Endpoint) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -33,7 +36,7 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 		SerialNumber:          big.NewInt(1),
 		Subject:               pkix.Name{CommonName: "locklab"},
 		NotBefore:             time.Now().Add(-time.Minute),
-		NotAfter:              time.Now().Add(time.Hour),
+		NotAfter:              time.Now().Add(certified),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
@@ -58,6 +61,7 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(cert)
+	at.Roots = cert
 	at.TLS = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 	return nil
 }

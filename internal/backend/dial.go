@@ -33,3 +33,8 @@ func (c *boundConn) Close() error {
 	c.stop()
 	return c.Conn.Close()
 }
+
+// handshaken completes the TLS handshake of conn, which dial made.
+func handshaken(ctx context.Context, conn net.Conn) error {
+	return conn.(*boundConn).Conn.(*tls.Conn).HandshakeContext(ctx)
+}

@@ -90,6 +90,9 @@ func (g *group) process(s *instance) *process {
 
 func (g *group) size() int { return len(g.servers) }
 
+// path is the directory that those of the servers are in.
+func (g *group) path() string { return g.dir.path }
+
 func (g *group) pids() (pids []int) {
 	for _, s := range g.servers {
 		pids = append(pids, g.process(s).PID())

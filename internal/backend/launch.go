@@ -54,7 +54,7 @@ func launchOnce(ctx context.Context, sys system, k *Kind, p program, n int) (_ *
 			err = errors.Join(err, g.stop())
 		}
 	}()
-	members, err := newMembers(sys, dir.path, n)
+	members, err := newMembers(sys, dir.path, n, k.secure)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (g *group) serve(ctx context.Context, s *Server, members []member) (err err
 		if s.version, err = ready(ctx, k, s.endpoint, m, g.servers[i].proc); err != nil {
 			return err
 		}
-		addrs = append(addrs, m.addr())
+		addrs = append(addrs, m.clientAddr())
 	}
 	g.at = s.endpoint
 	s.endpoint.Addrs = [][]string{addrs}
@@ -129,11 +129,16 @@ func ready(ctx context.Context, k *Kind, at harness.Endpoint, m member, p *proce
 	}
 }
 
-// newMembers makes a directory and finds free ports for each of n servers.
-func newMembers(sys system, dir string, n int) ([]member, error) {
+// newMembers makes a directory and finds free ports for each of n servers, one more if
+// they are secure.
+func newMembers(sys system, dir string, n int, secure bool) ([]member, error) {
 	want := n
 	if n > 1 {
 		want = 3 * n
+	}
+	first := want
+	if secure {
+		want += n
 	}
 	ports, err := sys.ports(want)
 	if err != nil {
@@ -144,6 +149,9 @@ func newMembers(sys system, dir string, n int) ([]member, error) {
 		members[i] = member{dir: filepath.Join(dir, strconv.Itoa(i+1)), port: ports[i]}
 		if n > 1 {
 			members[i].quorum, members[i].election = ports[n+i], ports[2*n+i]
+		}
+		if secure {
+			members[i].secure = ports[first+i]
 		}
 		if err := os.Mkdir(members[i].dir, 0o700); err != nil {
 			return nil, err

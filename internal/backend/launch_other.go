@@ -22,6 +22,7 @@ func launch(context.Context, system, *Kind, program, int) (*Server, error) {
 type group struct{ kind *Kind }
 
 func (*group) size() int                          { return 0 }
+func (*group) path() string                       { return "" }
 func (*group) pids() []int                        { return nil }
 func (*group) signal(int, os.Signal) error        { return errLaunch }
 func (*group) kill(int)                           {}

@@ -52,7 +52,7 @@ var Cluster = &Layout{
 }
 
 // TLS is one server that speaks TLS only. Endpoint.TLS trusts its certificate,
-// which is made at the start and holds for 127.0.0.1 and for an hour.
+// which is made at the start and holds for 127.0.0.1 and for a month.
 var TLS = &Layout{
 	Name:    "redis-tls",
 	Doc:     "a server that speaks TLS only, with a certificate of its own",

@@ -14,6 +14,7 @@ type Server struct {
 	group    *group // nil for the user's
 
 	sentinels []string // of the layout Sentinel
+	replicas  int      // of a Setup, which have no address in endpoint
 }
 
 // Endpoint says how to reach the server.
@@ -28,7 +29,7 @@ func (s *Server) Endpoint() harness.Endpoint {
 		addrs += len(list)
 	}
 	if pids := s.PIDs(); len(pids) >= addrs {
-		at.PIDs = pids[:addrs]
+		at.PIDs = pids[:min(len(pids), addrs+s.replicas)]
 	}
 	if at.TLS != nil {
 		at.TLS = at.TLS.Clone()

@@ -3,7 +3,6 @@ package backend
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -214,7 +213,7 @@ type zooKeeperLine struct {
 func (l zooKeeperLine) close() {}
 
 func (l zooKeeperLine) ask(ctx context.Context) (map[string]string, error) {
-	text, err := fourLetters(ctx, l.addr, "srvr")
+	text, err := fourLettersAt(ctx, l.at, l.addr, "srvr")
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper does not say what it uses: %w", err)
 	}
@@ -222,8 +221,5 @@ func (l zooKeeperLine) ask(ctx context.Context) (map[string]string, error) {
 }
 
 func askZooKeeper(_ context.Context, at harness.Endpoint, addr string) (questioner, error) {
-	if at.TLS != nil {
-		return nil, errors.New("what a ZooKeeper server says of itself is not asked for over TLS")
-	}
 	return zooKeeperLine{at, addr}, nil
 }

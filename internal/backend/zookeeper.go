@@ -162,6 +162,13 @@ func zooKeeperFiles(config string, m member, all []member) (map[string]string, e
 	return files, os.Mkdir(data, 0o700)
 }
 
+// The two values of forceSync (ZooKeeper Administrator's Guide, "Unsafe Options"): yes,
+// its default, forces the log to disk before a write is answered.
+const (
+	noForceSync = "-Dzookeeper.forceSync=no"
+	forceSync   = "-Dzookeeper.forceSync=yes"
+)
+
 func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
 	config := filepath.Join(m.dir, "zoo.cfg")
 	files, err := zooKeeperFiles(config, m, all)
@@ -180,7 +187,7 @@ func zooKeeperCommand(p program, m member, all []member) (*exec.Cmd, error) {
 		"-Xmx128m", "-XX:+UseSerialGC",
 		"-XX:-UsePerfData",              // else a kill leaves a file in the machine's temporary directory
 		"-Djava.io.tmpdir="+m.dir,       // where native libraries are unpacked
-		"-Dzookeeper.forceSync=no",      // measures the protocol, not the disk
+		noForceSync,                     // measures the protocol, not the disk
 		"-Dzookeeper.preAllocSize=1024", // KiB; the default of 64 MiB is slow to write
 		"-cp", m.dir+":"+p.classPath,
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
@@ -220,7 +227,12 @@ var (
 // fourLetters sends a four-letter command and returns what the server says
 // before it hangs up.
 func fourLetters(ctx context.Context, addr, command string) (string, error) {
-	conn, err := dial(ctx, addr, nil)
+	return fourLettersAt(ctx, harness.Endpoint{}, addr, command)
+}
+
+// fourLettersAt is fourLetters over TLS, if at says so.
+func fourLettersAt(ctx context.Context, at harness.Endpoint, addr, command string) (string, error) {
+	conn, err := dial(ctx, addr, at.TLS)
 	if err != nil {
 		return "", err
 	}

@@ -35,6 +35,11 @@ type EnsembleOptions struct {
 	// live without a word. 0 is 4.
 	SyncLimit int
 
+	// InitLimit is for how many ticks an elected leader waits for a majority to follow it,
+	// and a server to follow the leader that it voted for, before they vote again: what a
+	// vote that fails costs. 0 is 20.
+	InitLimit int
+
 	// Link, if not nil, returns by which address server from reaches the port by which
 	// server to leads others, which is addr: that of a proxy, say. Both count from 0, in
 	// the order of Endpoint.Addrs. It may be asked twice, for other ports.
@@ -53,8 +58,8 @@ func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
 	if o.Servers == 0 {
 		o.Servers = 3
 	}
-	if o.Servers < 1 || o.TickTime < 0 || o.SyncLimit < 0 {
-		return nil, fmt.Errorf("%w: ensemble of %d servers with ticks of %v and a limit of %d", harness.ErrUsage, o.Servers, o.TickTime, o.SyncLimit)
+	if o.Servers < 1 || o.TickTime < 0 || o.SyncLimit < 0 || o.InitLimit < 0 {
+		return nil, fmt.Errorf("%w: ensemble of %d servers with ticks of %v and limits of %d and %d", harness.ErrUsage, o.Servers, o.TickTime, o.SyncLimit, o.InitLimit)
 	}
 	sys := host()
 	p, err := zooKeeper.find(sys)
@@ -79,6 +84,9 @@ func (o EnsembleOptions) command(p program, m member, all []member) (*exec.Cmd, 
 	}
 	if o.SyncLimit > 0 {
 		fmt.Fprintf(&more, "syncLimit=%d\n", o.SyncLimit)
+	}
+	if o.InitLimit > 0 {
+		fmt.Fprintf(&more, "initLimit=%d\n", o.InitLimit)
 	}
 	for to, other := range all {
 		if other == m {

@@ -139,7 +139,7 @@ func TestEnsembleOf(t *testing.T) {
 	}
 	asked := make(map[[2]int]int)
 	count := func(from, to int, addr string) (string, error) { asked[[2]int{from, to}]++; return addr, nil }
-	s, err := StartEnsembleOf(t.Context(), EnsembleOptions{TickTime: 400 * time.Millisecond, SyncLimit: 3, Link: count, Elect: count})
+	s, err := StartEnsembleOf(t.Context(), EnsembleOptions{TickTime: 400 * time.Millisecond, SyncLimit: 3, InitLimit: 7, Link: count, Elect: count})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestEnsembleOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"tickTime=400", "minSessionTimeout=800", "syncLimit=3"} {
+	for _, want := range []string{"tickTime=400", "minSessionTimeout=800", "syncLimit=3", "initLimit=7"} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("no %s in\n%s", want, text)
 		}

@@ -10,7 +10,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -119,19 +118,5 @@ func (s *securePort) command(p program, m member, all []member) (*exec.Cmd, erro
 	if err := os.WriteFile(store, s.pem, 0o600); err != nil {
 		return nil, err
 	}
-	config, err := os.OpenFile(filepath.Join(m.dir, "zoo.cfg"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer config.Close()
-	_, err = fmt.Fprintf(config, `secureClientPort=%d
-secureClientPortAddress=127.0.0.1
-serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
-ssl.keyStore.location=%s
-ssl.keyStore.type=PEM
-ssl.trustStore.location=%[2]s
-ssl.trustStore.type=PEM
-ssl.clientAuth=need
-`, s.port, store)
-	return cmd, err
+	return cmd, encrypt(filepath.Join(m.dir, "zoo.cfg"), s.port, store, "need")
 }

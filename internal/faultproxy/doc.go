@@ -24,5 +24,5 @@
 // and the handshake of a connection to a server that cannot be reached: only timeouts
 // of the programs themselves find out, and TCP's own never strike.
 //
-// Rank 1. It imports the standard library only.
+// Rank 1. It imports the standard library and golang.org/x/sys/unix.
 package faultproxy

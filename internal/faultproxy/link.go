@@ -135,15 +135,11 @@ func (k *link) unheard(d Direction) bool {
 // deliver writes what is queued when it is due.
 func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 	defer k.end(closeBoth)
+	var alarm alarm
+	defer alarm.close()
 	for q := range queue {
-		if wait := time.Until(q.due); wait > 0 {
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-k.gone:
-				timer.Stop()
-				return
-			}
+		if time.Until(q.due) > 0 && !alarm.until(q.due, k.gone) {
+			return
 		}
 		if q.fatal != nil {
 			k.end(resetClient)

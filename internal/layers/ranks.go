@@ -45,6 +45,7 @@ var ranks = map[string]int{
 	"harness/survival": 2,
 	"harness/locktest": 2,
 	"harness/linear":   2,
+	"harness/causal":   2,
 	"spinlock":         2,
 	"mutex":            2,
 	"zklock":           2,
@@ -52,6 +53,7 @@ var ranks = map[string]int{
 	"peers":            2,
 
 	"harness/resultfile": 3,
+	"harness/predict":    3,
 	"spinlock/lab":       3,
 	"mutex/lab":          3,
 	"zklock/lab":         3,

@@ -40,6 +40,9 @@ func (o Options) command() []string {
 
 // build compiles p in dir and returns the path of the program.
 func build(ctx context.Context, dir string, p *Program, o Options) (string, error) {
+	if p.Build != nil {
+		return p.Build(ctx, dir)
+	}
 	words := o.command()
 	if _, err := exec.LookPath(words[0]); err != nil {
 		return "", fmt.Errorf("%w: %w: install gcc or clang, or name one in CC", ErrNoCompiler, err)

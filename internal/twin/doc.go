@@ -40,6 +40,9 @@
 //
 // # Adding a topic
 //
+// Another program of the same protocol can be run through [Program].Build: so does the
+// benchmark of the locks with a Go program of another module.
+//
 // Write a C file in the directory c that includes twin.h and ends in
 //
 //	int main(void) { return twin_serve("topic", cases, number); }

@@ -1,6 +1,9 @@
 package twin
 
-import "embed"
+import (
+	"context"
+	"embed"
+)
 
 // A Program is a C source that measures one topic.
 type Program struct {
@@ -9,6 +12,11 @@ type Program struct {
 	File  string   // in the directory c
 	Cases []string // what it can run
 	Needs string   // a header beside those of C11 and POSIX, and how to get it; "" for none
+
+	// Build, if not nil, makes the program in place of a C compiler, in a directory
+	// that goes as soon as the program runs. It returns the path. That is for
+	// programs in other languages that speak the same protocol, to be set beside it.
+	Build func(ctx context.Context, dir string) (path string, err error)
 }
 
 // CoreToCore hands a word between two threads. An operation is one way.

@@ -84,13 +84,19 @@ func (l *plainLease) tick() {
 		l.end(fmt.Errorf("%w: its lease of %v is over", errLost, l.span))
 		return
 	}
+	if l.renew == nil { // it was extended
+		l.mu.Lock()
+		l.timer.Reset(max(l.next(), 0))
+		l.mu.Unlock()
+		return
+	}
 	l.p.spawn(func() {
 		sent := time.Now()
 		ctx, cancel := context.WithDeadline(l.alive, l.last())
 		defer cancel()
 		held, err := l.renew(ctx)
-		if err == nil && !held && !l.unlocked.Load() {
-			l.end(fmt.Errorf("%w: its key was gone or another holder's", errLost))
+		if err == nil && !held {
+			l.gone()
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -99,6 +105,20 @@ func (l *plainLease) tick() {
 		}
 		l.timer.Reset(max(l.next(), 0)) // a tick that comes after the end does nothing
 	})
+}
+
+// extend notes a renewal that was asked for at that time by something else than renew.
+func (l *plainLease) extend(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deadline = l.until(sent)
+}
+
+// gone ends a lease whose lock was not held any more.
+func (l *plainLease) gone() {
+	if !l.unlocked.Load() {
+		l.end(fmt.Errorf("%w: its key was gone or another holder's", errLost))
+	}
 }
 
 // Unlock releases the lock, whatever has become of ctx.

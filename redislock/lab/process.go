@@ -20,7 +20,7 @@ import (
 // A process is what the locks of one process share that stand on the plain client
 // library: its connections, and the goroutines in which requests run.
 type process struct {
-	rdb      *redis.Client
+	rdb      *redis.Client // this and the next nil if the lock has its own
 	blocking *redis.Client // for commands that block, and to subscribe
 
 	open context.Context // ends with Close
@@ -37,7 +37,14 @@ const blockingConnections = 1 << 16
 func newProcess(rdb *redis.Client) *process {
 	o := *rdb.Options()
 	o.PoolSize, o.MaxRetries = blockingConnections, -1
-	p := &process{rdb: rdb, blocking: redis.NewClient(&o)}
+	p := newIdle()
+	p.rdb, p.blocking = rdb, redis.NewClient(&o)
+	return p
+}
+
+// newIdle returns one without connections.
+func newIdle() *process {
+	p := new(process)
 	p.open, p.shut = context.WithCancel(context.Background())
 	return p
 }
@@ -49,7 +56,10 @@ func (p *process) Close() error {
 	p.over = true
 	p.mu.Unlock()
 	p.shut()
-	err := p.blocking.Close() // ends the commands that block
+	var err error
+	if p.blocking != nil {
+		err = p.blocking.Close() // ends the commands that block
+	}
 	p.work.Wait()
 	return err
 }
@@ -182,7 +192,11 @@ var (
 )
 
 func (r *plainClient) Join(context.Context, int) (harness.Session, error) {
-	return plainSession{r.worker()}, nil
+	w := plainSession{r.worker()}
+	if rw, ok := w.plainLocker.(plainReader); ok {
+		return plainRWSession{w, rw}, nil
+	}
+	return w, nil
 }
 
 func (r *plainClient) Close() error { return errors.Join(r.p.Close(), r.p.rdb.Close()) }
@@ -193,6 +207,19 @@ type plainSession struct{ plainLocker }
 var _ harness.TrySession = plainSession{}
 
 func (plainSession) Close() error { return nil }
+
+// A plainReader is a plainLocker that readers share.
+type plainReader interface {
+	RLock(ctx context.Context) (harness.Lease, error)
+}
+
+// plainRWSession is one worker of it.
+type plainRWSession struct {
+	plainSession
+	plainReader
+}
+
+var _ harness.RWSession = plainRWSession{}
 
 //go:embed lua/*.lua
 var luaFiles embed.FS

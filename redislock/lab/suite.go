@@ -39,6 +39,8 @@ var Suite = []*harness.Variant{
 	},
 	redisson12,
 	fairRedisson,
+	rwRedisson,
+	renewalsRedisson,
 	{
 		Name:   "redis-poll",
 		Doc:    "key with a nonce and a time to live, waiters poll in no order",
@@ -68,6 +70,7 @@ var Suite = []*harness.Variant{
 	},
 	careless,
 	setNX,
+	waiting,
 	{
 		Name:   "redis-rw",
 		Doc:    "one queue of readers and writers in the server, readers next to each other are admitted together",

@@ -1,0 +1,120 @@
+package chaos
+
+import (
+	"container/heap"
+	"fmt"
+	"io"
+	"iter"
+
+	"locklab/harness/oracle"
+)
+
+// A replay is the events of a record, by time, and those of the same time as they came in.
+// Of the file it has one event of each part in memory.
+type replay struct {
+	events iter.Seq[*oracle.Event] // to be gone through once
+	err    error                   // after that: an event is missing
+}
+
+// replay returns the events up to a moment.
+func (r *record) replay(end int64) *replay {
+	p := &replay{}
+	p.events = func(yield func(*oracle.Event) bool) {
+		runs, err := r.runs()
+		seen := 0
+		for err == nil && len(runs) > 0 {
+			next := runs[0]
+			if next.part < len(r.parts) {
+				seen++
+			}
+			if next.head.At <= end && !yield(&next.head) {
+				return
+			}
+			if err = next.step(); err == io.EOF {
+				heap.Pop(&runs)
+				err = nil
+			} else {
+				heap.Fix(&runs, 0)
+			}
+		}
+		p.err = r.missing(seen, err)
+	}
+	return p
+}
+
+// missing returns an error if events of the file were not seen.
+func (r *record) missing(seen int, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("chaos: %w", err)
+	case seen != r.spilled:
+		return fmt.Errorf("chaos: %d events of a history were written to its file, and it has %d", r.spilled, seen)
+	}
+	return r.err
+}
+
+// runs returns the parts of the file, and what is in memory, each at its first event.
+func (r *record) runs() (runs runs, err error) {
+	add := func(part int, next func() (oracle.Event, error)) error {
+		one := &run{part: part, next: next}
+		switch err := one.step(); err {
+		case nil:
+			runs = append(runs, one)
+			return nil
+		case io.EOF:
+			return nil
+		default:
+			return err
+		}
+	}
+	var from int64
+	for i, to := range r.parts {
+		part := oracle.NewReader(io.NewSectionReader(r.file, from, to-from), int(to-from))
+		if err := add(i, part.Next); err != nil {
+			return nil, err
+		}
+		from = to
+	}
+	r.recent.Sort()
+	rest := r.recent
+	err = add(len(r.parts), func() (e oracle.Event, err error) {
+		if len(rest) == 0 {
+			return e, io.EOF
+		}
+		e, rest = rest[0], rest[1:]
+		return e, nil
+	})
+	heap.Init(&runs)
+	return runs, err
+}
+
+// A run is events in order of time.
+type run struct {
+	part int // by which of two runs the one is first that came in first
+	head oracle.Event
+	next func() (oracle.Event, error)
+}
+
+// step goes on to the next event; the error is io.EOF if there is none.
+func (r *run) step() (err error) {
+	r.head, err = r.next()
+	return err
+}
+
+// runs is a heap, on top the one whose event is next.
+type runs []*run
+
+func (r runs) Len() int      { return len(r) }
+func (r runs) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
+func (r runs) Less(i, j int) bool {
+	if a, b := r[i].head.At, r[j].head.At; a != b {
+		return a < b
+	}
+	return r[i].part < r[j].part
+}
+func (r *runs) Push(x any) { *r = append(*r, x.(*run)) }
+func (r *runs) Pop() any {
+	last := (*r)[len(*r)-1]
+	*r = (*r)[:len(*r)-1]
+	return last
+}

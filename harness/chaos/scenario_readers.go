@@ -1,0 +1,122 @@
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+)
+
+// readerScenarios are those of locks that readers share.
+var readerScenarios = []*Scenario{readersTogether}
+
+// readers are how many of a client wait behind a writer.
+const readers = 3
+
+var readersTogether = &Scenario{
+	Name:     "readers-together",
+	Question: "Do the readers of a client that wait behind a writer enter together when it leaves?",
+	Fault:    "none: three readers of one client wait for a lock that another holds for writing, which releases it; each reader stays until the others are in, but for a second at most",
+	Source:   "Redisson issues 1542 and 1458: readers that waited behind a writer took turns; release notes of Redisson 3.8.2",
+	Locks:    "redis-(rw|rw-redisson)|zk-(rw|rw-curator)|curator-rw",
+	Expect: []Expectation{
+		{"redis-rw-redisson", []harness.Harm{harness.Stall}, "a message wakes one of the waiters of a client, and the next one is woken when that reader leaves"},
+		{"redis-rw", nil, "a release admits all readers that are next to each other in the queue"},
+		{".*", nil, "readers wait for the ticket of the writer, and not for each other"},
+	},
+	Deadline: 20 * time.Second,
+	Prompt:   2 * TTL,
+	Tries:    200,
+	Aims:     []Aim{{"redis-rw|zk-rw", harness.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},
+	Try: func(ctx context.Context, t *Try) error {
+		hosts, err := t.Hosts(2)
+		if err != nil {
+			return err
+		}
+		return t.Each(func(s *Subject) error {
+			at, err := t.At(ctx, s.Variant)
+			if err != nil {
+				return err
+			}
+			if at.Kind == harness.KindRedis {
+				at.Lease = 4 * TTL // after which a waiter asks of itself
+			}
+			writer, err := hosts[0].Open(ctx, s, at)
+			if err != nil {
+				return err
+			}
+			rs, err := t.readersOf(ctx, hosts[1], s, at)
+			if err != nil {
+				return err
+			}
+			if err := writer.Acquire(ctx, 0); err != nil {
+				return err
+			}
+			return t.readTogether(ctx, s, writer, rs)
+		})
+	},
+}
+
+// readersOf connects one client with several workers.
+func (t *Try) readersOf(ctx context.Context, h *Host, s *Subject, at harness.Endpoint) (rs []*Worker, err error) {
+	first, err := h.Open(ctx, s, at)
+	if err != nil {
+		return nil, err
+	}
+	rs = []*Worker{first}
+	for len(rs) < readers {
+		r, err := first.Join(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rs = append(rs, r)
+	}
+	return rs, nil
+}
+
+// readTogether lets readers wait for a writer, which leaves, and shows how many of them
+// were in at the same time. Those that were not come in behind them.
+func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs []*Worker) error {
+	in := make(chan *Worker, len(rs))
+	for _, r := range rs {
+		t.work.Go(func() {
+			if r.AcquireShared(ctx, 0) == nil {
+				in <- r
+			}
+		})
+	}
+	t.Sleep(ctx, 400*time.Millisecond) // so that they surely wait
+	if err := writer.Release(ctx); err != nil {
+		return err
+	}
+	together := entered(ctx, in, len(rs), TTL)
+	s.Figure("readers inside together", "", float64(len(together)))
+	if n := len(together); n < len(rs) {
+		s.Show(harness.Stall, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
+	}
+	for left := len(rs); left > 0 && ctx.Err() == nil; {
+		for _, r := range together {
+			r.Release(ctx)
+			left--
+		}
+		together = entered(ctx, in, min(1, left), 5*TTL)
+	}
+	return nil
+}
+
+// entered returns the workers that come in, until there are n or the time is over.
+func entered(ctx context.Context, in <-chan *Worker, n int, d time.Duration) (ws []*Worker) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for len(ws) < n {
+		select {
+		case w := <-in:
+			ws = append(ws, w)
+		case <-timer.C:
+			return ws
+		case <-ctx.Done():
+			return ws
+		}
+	}
+	return ws
+}

@@ -1,0 +1,71 @@
+package chaos_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/chaos"
+	"locklab/harness/oracle"
+	"locklab/internal/leaktest"
+)
+
+// scripted is a scenario whose history is that of a lock which two workers take in turn,
+// or at the same time.
+func scripted(together bool, then func(s *chaos.Subject) error) chaos.Scenario {
+	return chaos.Scenario{
+		Name: "scripted", Deadline: time.Minute,
+		Try: func(_ context.Context, t *chaos.Try) error {
+			s, at := t.Subjects[0], t.Now()-int64(time.Second)
+			kinds := []oracle.EventKind{oracle.Asked, oracle.Granted, oracle.Wrote, oracle.Releasing, oracle.Released}
+			for i := range 1000 {
+				for n, kind := range kinds {
+					w := i % 2
+					if together && i == 500 && n == 3 { // the next one is granted it before
+						chaos.Record(s, oracle.Event{At: at, Worker: 1 - w, Kind: oracle.Asked})
+						chaos.Record(s, oracle.Event{At: at, Worker: 1 - w, Kind: oracle.Granted, Token: 1})
+					}
+					at += int64(time.Microsecond)
+					chaos.Record(s, oracle.Event{At: at, Worker: w, Kind: kind, Taken: true})
+				}
+			}
+			if then != nil {
+				return then(s)
+			}
+			return nil
+		},
+	}
+}
+
+// TestSpilled: what is concluded of a history is the same if next to nothing of it may be
+// in memory, and nothing is if an event has been lost on the way to the file or in it.
+func TestSpilled(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	for _, together := range []bool{false, true} {
+		dir := t.TempDir()
+		whole := try(t, scripted(together, nil), chaos.Plan{Dir: t.TempDir()}, "free")["free"]
+		inFile := 0
+		tiny := try(t, scripted(together, func(s *chaos.Subject) error { inFile = chaos.InFile(s); return nil }), chaos.Plan{Memory: 1, Dir: dir}, "free")["free"]
+		if inFile < 5000 || tiny.Tries != 1 || !maps.Equal(tiny.Seen, whole.Seen) || (tiny.Seen[harness.TwoHolders] > 0) != together {
+			t.Errorf("two holders %t: seen %v with %d events in a file, and %v with all in memory", together, tiny.Seen, inFile, whole.Seen)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != len(tiny.Histories) {
+			t.Errorf("%v in the directory, %v, and histories %q", left, err, tiny.Histories)
+		}
+	}
+	// Without the release that it loses the lock of the next holder is a second one.
+	lost := try(t, scripted(false, func(s *chaos.Subject) error { return chaos.Lose(s, 2503) }), chaos.Plan{Memory: 1}, "free")["free"]
+	if lost.Tries != 0 || lost.Failed == 0 || len(lost.Seen) > 0 || !strings.Contains(lost.Skipped, "5000 events of a history were written to its file, and it has 4999") {
+		t.Errorf("with an event lost: %+v", lost)
+	}
+	full := try(t, scripted(false, nil), chaos.Plan{Memory: 1, Dir: filepath.Join(t.TempDir(), "gone")}, "free")["free"]
+	if full.Tries != 0 || full.Failed == 0 || len(full.Seen) > 0 {
+		t.Errorf("with no place for the file: %+v", full)
+	}
+}

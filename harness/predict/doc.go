@@ -1,0 +1,11 @@
+// Package predict says what a lock kept by servers would take at another round trip to
+// them than that at which it was measured.
+//
+// A [Model] is of one lock in one run. It knows two things: how many trips follow one
+// another in each part of an acquisition ([harness.Trips], counted from messages), and
+// what the lock took where the servers were near. What it says of a [Situation] at a
+// longer round trip follows from these alone: nothing is fitted to a measurement at a
+// distance, so such a measurement can refute it ([Check]).
+//
+// Rank 3. It imports harness, harness/metric and harness/stat.
+package predict

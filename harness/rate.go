@@ -1,0 +1,127 @@
+package harness
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A Rate is how many acquisitions a second are asked for in an open loop, by all
+// workers together. 0 is a closed loop.
+type Rate float64
+
+// closedLoop is how a rate of 0 is written.
+const closedLoop = "closed"
+
+// MaxRate is the greatest rate of a workload: an arrival every 10 ns.
+const MaxRate Rate = 1e8
+
+// MaxDeadline is the longest deadline of a workload.
+const MaxDeadline = maxSpan
+
+// String returns the form that ParseRate reads: "500/s", "1.5k/s", "2M/s".
+func (r Rate) String() string {
+	if r == 0 {
+		return closedLoop
+	}
+	digits, prefix := r.digits()
+	return digits + prefix + "/s"
+}
+
+// Rounded returns r with so many figures.
+func (r Rate) Rounded(figures int) Rate {
+	x, err := strconv.ParseFloat(strconv.FormatFloat(float64(r), 'e', max(1, figures)-1, 64), 64)
+	if err != nil {
+		return r
+	}
+	return Rate(x)
+}
+
+// name returns r as a value in a benchmark name, which has no slash: "500-per-s".
+func (r Rate) name() string {
+	digits, prefix := r.digits()
+	return digits + prefix + "-per-s"
+}
+
+// digits returns r in full, by the greatest prefix that leaves at least one and
+// loses nothing.
+func (r Rate) digits() (digits, prefix string) {
+	for _, p := range []struct {
+		unit Rate
+		name string
+		exp  string
+	}{{1e6, "M", "e6"}, {1e3, "k", "e3"}} {
+		if r < p.unit {
+			continue
+		}
+		text := strconv.FormatFloat(float64(r/p.unit), 'f', -1, 64)
+		if back, err := strconv.ParseFloat(text+p.exp, 64); err == nil && Rate(back) == r {
+			return text, p.name
+		}
+	}
+	return strconv.FormatFloat(float64(r), 'f', -1, 64), ""
+}
+
+// rateRE is a number, a prefix, and for which time it is.
+var rateRE = regexp.MustCompile(`^([0-9]{1,18}(?:\.[0-9]{1,18})?)([kM]?)/(s|ms|us|µs|μs)$`)
+
+// exponents of ten, of the prefixes and the units of a rate.
+var rateExponents = map[string]int{"": 0, "k": 3, "M": 6, "s": 0, "ms": 3, "us": 6, "µs": 6, "μs": 6}
+
+// ParseRate reads "500/s", "1.5k/s", "3/ms", "2/us", or "closed" for 0.
+func ParseRate(text string) (Rate, error) {
+	if text == closedLoop {
+		return 0, nil
+	}
+	m := rateRE.FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("%w: %q is not a rate: want acquisitions for a time, such as 500/s, 1k/s or 2/us, or %s for workers that ask again at once", ErrUsage, text, closedLoop)
+	}
+	x, err := strconv.ParseFloat(m[1]+"e"+strconv.Itoa(rateExponents[m[2]]+rateExponents[m[3]]), 64)
+	if r := Rate(x); err == nil && r > 0 && r <= MaxRate {
+		return r, nil
+	}
+	return 0, fmt.Errorf("%w: %q is not a rate: want more than 0, up to %v", ErrUsage, text, MaxRate)
+}
+
+// An Arrival says how the arrivals of an open loop are spaced.
+type Arrival string
+
+// The kinds of arrivals.
+const (
+	Poisson Arrival = ""     // independent of each other, as those of many clients are
+	Even    Arrival = "even" // one interval apart, as those of a timer are
+)
+
+// Arrivals lists every kind, default first.
+var Arrivals = []Arrival{Poisson, Even}
+
+// String returns the name of a; "poisson" for the zero value.
+func (a Arrival) String() string {
+	if a == Poisson {
+		return "poisson"
+	}
+	return string(a)
+}
+
+// validateLoad reports the first mistake in what makes w an open loop.
+func (w Workload) validateLoad(bad func(format string, args ...any) error) error {
+	switch {
+	case !(w.Rate >= 0 && w.Rate <= MaxRate):
+		return bad("rate is %s: want more than 0, up to %v, or 0 for workers that ask again at once", strings.TrimSuffix(w.Rate.name(), "-per-s"), MaxRate)
+	case w.Arrivals != Poisson && w.Arrivals != Even:
+		return bad("arrivals is %q: want one of %v", string(w.Arrivals), Arrivals)
+	case w.Deadline < 0 || w.Deadline > MaxDeadline:
+		return bad("deadline is %v: want 0 to %v", w.Deadline, MaxDeadline)
+	case w.Rate == 0 && w.Arrivals != Poisson:
+		return bad("arrivals is %v without a rate: workers that ask again at once have no arrivals", w.Arrivals)
+	case w.Rate == 0 && w.Deadline > 0:
+		return bad("deadline is %v without a rate: it counts from when an acquisition was meant to begin", w.Deadline)
+	case w.Rate > 0 && w.Think.Mean > 0:
+		return bad("think is %v with a rate of %v: when workers ask is said by the one or by the other", w.Think.Mean, w.Rate)
+	case w.Rate > 0 && float64(w.Rate)*w.Window.Seconds() < 1:
+		return bad("rate is %v: a window of %v is too short for one arrival", w.Rate, w.Window)
+	}
+	return nil
+}

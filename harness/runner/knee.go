@@ -1,0 +1,247 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+)
+
+// Unknown reports whether the rate of c is to be found yet: see [Plan.Seek].
+func (c Case) Unknown() bool { return c.Sought && c.Workload.Rate == 0 }
+
+// StandIn returns c with some rate, if its rate is to be found yet, for what asks how
+// a case behaves whatever its rate is.
+func (c Case) StandIn() Case {
+	if c.Unknown() {
+		c.Workload.Rate = min(harness.MaxRate, max(1, harness.Rate(1/max(1e-9, c.Workload.Window.Seconds()))))
+	}
+	return c
+}
+
+// Unknown reports whether the rates of some cases are to be found yet.
+func (p *Plan) Unknown() bool { return slices.ContainsFunc(p.Cases, Case.Unknown) }
+
+// Seeking is how far the search for the knee of a case has come.
+type Seeking struct {
+	Case Case
+	Knee resultfile.Knee // so far
+	Done bool            // it is all that was found
+}
+
+// Seek finds the knee of each case of p whose rate is to be found, one after the other, by
+// short probes in fresh processes, as cases are measured; then it puts rates around the
+// knees in the places of these cases. say is told of each case before its search and
+// after it, with the knee. What the probes show is no result: it chooses rates. A
+// lock that has no knee has no rates, and its knee says why; one that breaks a promise in
+// a probe is measured at the rate where it did, so that the run shows it.
+func (p *Plan) Seek(ctx context.Context, say func(Seeking)) ([]resultfile.Knee, error) {
+	var ks []resultfile.Knee
+	known := calibrate()
+	for _, c := range p.Cases {
+		if !c.Unknown() {
+			continue
+		}
+		k := &resultfile.Knee{Lock: c.Lock.Name, Workload: timeless(c.Workload)}
+		s := &search{plan: p, c: c, known: known, serial: -kneeSerials * (len(ks) + 1), Knee: k, say: say}
+		say(Seeking{Case: c, Knee: *k})
+		if err := s.run(ctx); err != nil {
+			return nil, err
+		}
+		say(Seeking{Case: c, Knee: *k, Done: true})
+		ks = append(ks, *k)
+	}
+	return ks, p.Settle(ks)
+}
+
+// Settle puts the rates of ks in the places of the cases of p whose rates are to be found,
+// but for cases that p has otherwise.
+func (p *Plan) Settle(ks []resultfile.Knee) error {
+	var cases []Case
+	has := make(map[string]bool)
+	for _, c := range p.Cases {
+		has[c.Name()] = !c.Unknown()
+	}
+	for _, c := range p.Cases {
+		if !c.Unknown() {
+			cases = append(cases, c)
+			continue
+		}
+		i := slices.IndexFunc(ks, func(k resultfile.Knee) bool {
+			return k.Lock == c.Lock.Name && k.Workload == timeless(c.Workload)
+		})
+		if i < 0 {
+			return fmt.Errorf("%w: no rates are known for %s", harness.ErrUsage, c.Name())
+		}
+		for _, rate := range ks[i].Rates {
+			c.Workload.Rate = rate
+			if !has[c.Name()] {
+				has[c.Name()] = true
+				cases = append(cases, c)
+			}
+		}
+	}
+	p.Cases = cases
+	return nil
+}
+
+// Trim takes those cases out of p, and out of ks, whose rates were found by longer windows
+// than they have now, so that there may be no arrival in one.
+func (p *Plan) Trim(ks []resultfile.Knee) {
+	p.Cases = slices.DeleteFunc(p.Cases, func(c Case) bool {
+		if !c.Sought || float64(c.Workload.Rate)*c.Workload.Window.Seconds() >= 1 {
+			return false
+		}
+		for i, k := range ks {
+			load := timeless(c.Workload)
+			if load.Rate = 0; k.Lock == c.Lock.Name && k.Workload == load {
+				ks[i].Rates = slices.DeleteFunc(slices.Clone(k.Rates), func(r harness.Rate) bool { return r == c.Workload.Rate })
+			}
+		}
+		return true
+	})
+}
+
+// timeless returns w without its windows.
+func timeless(w harness.Workload) harness.Workload {
+	w.Warmup, w.Window = 0, 0
+	return w
+}
+
+// kneeSerials sets the names of the locks of one search apart from those of another.
+const kneeSerials = 1000
+
+// A search is one for the knee of one case.
+type search struct {
+	*resultfile.Knee
+	plan   *Plan
+	c      Case
+	known  calibration
+	serial int
+	say    func(Seeking)
+}
+
+// run finds the knee, or says why there is none.
+func (s *search) run(ctx context.Context) error {
+	w := s.c.Workload
+	r, err := s.measure(ctx, closed(w))
+	switch {
+	case errors.Is(err, errBroken):
+		s.Rates = []harness.Rate{brokenRate}
+		return nil
+	case err != nil:
+		return s.missing(ctx, err)
+	case r.Ops == 0 || r.Elapsed <= 0:
+		s.Missing = fmt.Sprintf("was not acquired once in %v by workers that ask again at once", w.Window)
+		return nil
+	}
+	s.Closed = float64(r.Ops) / r.Elapsed.Seconds()
+	seeking := seeker{Knee: s.Knee, least: harness.Rate(fewArrivals / w.Window.Seconds())}
+	seeking.probe = func(rate harness.Rate) (probed, error) { return s.probe(ctx, rate) }
+	if err := seeking.seek(); !errors.Is(err, errBroken) {
+		return s.missing(ctx, err)
+	}
+	return nil
+}
+
+// closed returns w, whose rate is to be found, as a closed loop.
+func closed(w harness.Workload) harness.Workload {
+	w.Arrivals, w.Deadline = harness.Poisson, 0
+	return w
+}
+
+// brokenRate is measured of a lock that broke a promise before any rate was tried.
+const brokenRate harness.Rate = 1000
+
+// missing notes why there is no knee if err says no more than that a probe gave none, and
+// returns err otherwise.
+func (s *search) missing(ctx context.Context, err error) error {
+	if why := lostBy(err); why != nil && ctx.Err() == nil {
+		s.Missing, s.Rates = "gave no result in a probe: "+resultfile.Line(why.Error()), nil
+		return nil
+	}
+	return err
+}
+
+// probe measures the lock at rate for a short time.
+func (s *search) probe(ctx context.Context, rate harness.Rate) (probed, error) {
+	w := s.c.Workload
+	w.Rate = rate
+	w.Window = probeWindowOf(w)
+	s.say(Seeking{Case: s.c, Knee: *s.Knee})
+	r, err := s.measure(ctx, w)
+	if errors.Is(err, errBroken) {
+		s.Rates = []harness.Rate{rate.Rounded(resultfile.KneeFigures)}
+	}
+	if err != nil {
+		return probed{}, err
+	}
+	p, ok := probedBy(r)
+	if !ok {
+		// No arrival was served, and hardly any was due: the rate is not what is wrong.
+		return probed{}, &lostError{err: fmt.Errorf("runner: no wait was timed in %v at %v", w.Window, rate)}
+	}
+	return p, nil
+}
+
+// probeWindowOf returns the window of a probe of w: as long as a thousand arrivals take, as
+// far as that is not much shorter or longer than that of a case.
+func probeWindowOf(w harness.Workload) time.Duration {
+	const shortest, longest = 4, 3 // a quarter, and three times, of the case's
+	d := time.Duration(probeArrivals / float64(w.Rate) * float64(time.Second))
+	return min(longest*w.Window, harness.MaxWindow, max(w.Window/shortest, d))
+}
+
+// measure is that of the plan, of a lock that keeps its promises.
+func (s *search) measure(ctx context.Context, w harness.Workload) (*harness.Result, error) {
+	s.serial--
+	r, err := s.plan.measureTwice(ctx, Case{Lock: s.c.Lock, Workload: w}, s.known, 0, s.serial)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Violations) > 0 {
+		v := r.Violations[0]
+		s.Broken = resultfile.Line(v.Rule + ": " + v.Detail)
+		s.Missing = "broke a promise in a probe: " + s.Broken
+		return nil, errBroken
+	}
+	return r, nil
+}
+
+// SeekProbes is about how many probes the search for a knee takes.
+const SeekProbes = 20
+
+// What a probe of a lock kept by servers costs beside what any case does, unless it was
+// measured.
+const (
+	caseTrips = 40                     // round trips that follow one another: to connect, around the window, and to leave
+	turnCost  = 500 * time.Microsecond // of a hand-over among its clients before the window: see meet
+	turnTrips = 2
+)
+
+// seekTime returns about how long the search for the rates of c takes.
+func (p *Plan) seekTime(c Case) time.Duration {
+	each := p.estimate(c.StandIn())
+	if _, measured := p.cost[c.Site()]; !measured && c.Lock.Remote != nil {
+		each += caseTrips * c.Workload.Delay
+		each += min(meetings, meetingsEach*time.Duration(c.Workload.Workers)*(turnCost+turnTrips*c.Workload.Delay))
+	}
+	return SeekProbes * each
+}
+
+// probedBy returns what r, the result of a probe, says.
+func probedBy(r *harness.Result) (p probed, ok bool) {
+	o := r.Open
+	if o == nil || o.Offered == 0 || o.Span <= 0 || r.Elapsed <= 0 || r.Wait.Count() == 0 {
+		return p, false
+	}
+	p.granted, _ = metric.Goodput.Of(r)
+	p.behind = p.granted < metric.LeastGoodput && o.Backlog+o.Dropped > fewWaiting
+	p.p99, p.waits = max(1, metric.Floor(r), r.Wait.Quantile(0.99)), r.Wait.Count()
+	return p, true
+}

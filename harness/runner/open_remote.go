@@ -1,0 +1,192 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// openRemoteLoop drives a lock kept by servers as an open loop: see openLocalLoop. A
+// worker that waits for its arrival sleeps, because the servers may need the processor.
+type openRemoteLoop struct{ *remoteLoop }
+
+func (l openRemoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
+	s := newRemoteSection(d.rig.job.Lock.Traits)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	workers := make([]*openRemoteWorker, len(l.sessions))
+	base, pacers := make([]*remoteWorker, len(workers)), make([]*pacer, len(workers))
+	for i := range workers {
+		workers[i] = newOpenRemoteWorker(d, i, l.sessions[i])
+		base[i], pacers[i] = workers[i].remoteWorker, workers[i].pacer
+		defer workers[i].alarm.Close()
+	}
+	if d.rig.drives == 1 { // its clients are those of all drives
+		l.meet(ctx)
+	}
+	wire := func() harness.Counts { c, _ := l.counts(); return c }
+	d.run(ctx, func(i int, t *tally) { workers[i].run(ctx, t, s) }, wire)
+	var open *harness.OpenLoop
+	if len(d.stuck) == 0 {
+		open = d.settle(pacers)
+	}
+	r := d.result()
+	r.Open = open
+	if _, ok := l.counts(); ok {
+		r.Wire = &d.wire
+	}
+	if len(d.stuck) > 0 {
+		cancel()
+		return r
+	}
+	l.judge(r, d, s, base)
+	r.Warnings = append(r.Warnings, loadDoubts(r)...)
+	return r
+}
+
+// How often each worker waits behind the others before the first drive, and how long all may
+// take for it.
+const (
+	meetingsEach = 2
+	meetings     = 2 * time.Second
+)
+
+// meet lets every worker wait for the lock behind the others, twice, before the first drive. A
+// client opens connections by which it waits when it first does; among the few arrivals
+// of a short window these would be most of what is measured, and at moderate loads, where
+// waits are rare, each arrival would be the first of some client. What fails here fails
+// in the drive.
+func (l openRemoteLoop) meet(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, meetings)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, session := range l.sessions {
+		all.Go(func() {
+			for range meetingsEach {
+				lease, err := session.Lock(ctx)
+				if err != nil {
+					return
+				}
+				if lease.Unlock(ctx) != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// An openRemoteWorker is one worker in its loop.
+type openRemoteWorker struct {
+	*remoteWorker
+	pacer *pacer
+	alarm *machine.Alarm
+}
+
+func newOpenRemoteWorker(d *drive, i int, session harness.Session) *openRemoteWorker {
+	return &openRemoteWorker{newRemoteWorker(d, i, session), newPacer(d), machine.NewAlarm()}
+}
+
+// run serves arrivals until the drive is over, ctx ends or the lock fails.
+func (w *openRemoteWorker) run(ctx context.Context, t *tally, s *remoteSection) {
+	for {
+		i, at, ok := w.pacer.take()
+		if !ok {
+			break
+		}
+		due := w.d.load.began + at
+		waited, ok := w.await(ctx, due)
+		if !ok {
+			w.pacer.leave(at, true)
+			break
+		}
+		now := w.d.now()
+		w.pacer.begun(i, at, now-due, waited)
+		if err := w.serve(ctx, t, s, at, now); err != nil {
+			if ctx.Err() == nil {
+				w.err = err
+			}
+			return
+		}
+	}
+	if w.d.limit.Ops == 0 {
+		<-w.pacer.load.over
+	}
+}
+
+// awake is how long before an arrival a worker of a remote lock wakes, in ns: the alarm
+// may ring so much later than it should.
+const awake = int64(60 * time.Microsecond)
+
+// await waits for an arrival that is due so many ns after the epoch, and reports
+// whether it was too early at first; ok is false if the drive ended meanwhile.
+func (w *openRemoteWorker) await(ctx context.Context, due int64) (waited, ok bool) {
+	for {
+		ahead := due - w.d.now()
+		switch {
+		case ahead <= 0:
+			return waited, true
+		case w.d.over() || ctx.Err() != nil:
+			return waited, false
+		case ahead > farAhead:
+			w.pacer.sleep(ahead)
+		case ahead > awake && w.alarm.Sleep(time.Duration(ahead-awake)):
+		default:
+			runtime.Gosched()
+		}
+		waited = true
+	}
+}
+
+// serve takes the lock for the arrival that is meant to begin at at, which it asks for
+// now, and releases it. With a deadline it stops asking then.
+func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection, at, now int64) error {
+	due, deadline := w.d.load.began+at, w.pacer.deadline
+	asking := ctx
+	if deadline > 0 {
+		if now-due > deadline {
+			w.pacer.drop(t, at, true)
+			return nil
+		}
+		var cancel context.CancelFunc
+		asking, cancel = context.WithDeadline(ctx, w.d.epoch.Add(time.Duration(due+deadline)))
+		defer cancel()
+	}
+	reads := w.reads()
+	h := oracle.Hold{Worker: w.id, Shared: reads && w.readers != nil, Requested: now}
+	lease, err := w.lock(asking, h.Shared)
+	if err != nil {
+		if deadline > 0 && ctx.Err() == nil && errors.Is(asking.Err(), context.DeadlineExceeded) {
+			w.pacer.drop(t, at, true)
+			return nil
+		}
+		return fmt.Errorf("worker %d: lock: %w", w.id, err)
+	}
+	h.Acquired, h.Token = w.d.now(), lease.Token()
+	late := deadline > 0 && h.Acquired-due > deadline
+	if !late {
+		w.use(s, reads)
+	}
+	h.Releasing = w.d.now()
+	w.holds = append(w.holds, h)
+	if err := lease.Unlock(ctx); err != nil {
+		return fmt.Errorf("worker %d: unlock: %w", w.id, err)
+	}
+	switch {
+	case late:
+		w.pacer.drop(t, at, true)
+		return nil
+	case w.pacer.counts(at):
+		t.wait.Record(h.Acquired - due)
+		t.hold.Add(h.Releasing - h.Acquired)
+	}
+	t.publish(1, 0)
+	return nil
+}

@@ -1,0 +1,104 @@
+package harness
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Section is what a worker of a local lock does in the critical section beside
+// the work of Workload.Hold: nothing, or it changes data that all workers of the
+// lock share, once in each acquisition: it finds what it changes before that work
+// and writes it after. The lock alone keeps the data whole, which is checked at the
+// end. An acquisition that only reads reads the data. The text of
+// a Section is what ParseSection returns.
+type Section string
+
+// The sections without a number.
+const (
+	// SectionWork touches no data.
+	SectionWork Section = ""
+
+	// SectionMap adds one to a value of a Go map with 1024 keys, the key drawn
+	// uniformly at random.
+	SectionMap Section = "map"
+
+	// SectionLRU adds one to a value in a cache of the 512 keys that were used
+	// last, the key drawn uniformly at random from 1024: half of the time it is not
+	// there, goes in, and another one goes out
+	// (github.com/hashicorp/golang-lru/v2/simplelru).
+	SectionLRU Section = "lru"
+
+	// SectionLog appends a numbered entry of 32 bytes to a buffer of 64 KiB, which
+	// begins anew when it is full.
+	SectionLog Section = "log"
+)
+
+const (
+	linesPrefix = "lines:"
+
+	// MaxLines is the most that CacheLines takes.
+	MaxLines = 1024
+)
+
+// CacheLines returns the section "lines:n", which adds one to n counters that are
+// alike, each in a cache line of its own.
+func CacheLines(n int) Section { return Section(linesPrefix + strconv.Itoa(n)) }
+
+// Lines returns how many cache lines s writes if it is one of CacheLines, else 0.
+func (s Section) Lines() int {
+	text, ok := strings.CutPrefix(string(s), linesPrefix)
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil || n < 1 || n > MaxLines {
+		return 0
+	}
+	return n
+}
+
+// String returns the form that ParseSection reads; "work" for the zero value.
+func (s Section) String() string {
+	if s == SectionWork {
+		return "work"
+	}
+	return string(s)
+}
+
+// ParseSection reads "work", "lines:N" with N from 1 to MaxLines, "map", "lru" or
+// "log".
+func ParseSection(text string) (Section, error) {
+	for _, s := range []Section{SectionWork, SectionMap, SectionLRU, SectionLog} {
+		if text == s.String() {
+			return s, nil
+		}
+	}
+	if n := Section(text).Lines(); n > 0 {
+		return CacheLines(n), nil
+	}
+	return "", fmt.Errorf("%w: %q is not a section: want work, lines:N with N from 1 to %d, map, lru or log", ErrUsage, text, MaxLines)
+}
+
+// Size returns about how much memory the data of one lock takes, in bytes.
+func (s Section) Size() int64 {
+	const line = 128 // the longest there is
+	switch {
+	case s == SectionMap, s == SectionLog:
+		return 64 << 10
+	case s == SectionLRU:
+		return 128 << 10
+	}
+	return line * int64(s.Lines())
+}
+
+// maxData bounds the data behind all locks of a workload together.
+const maxData = 256 << 20
+
+// checkSection returns what is wrong with the section of w, "" if nothing is.
+func (w Workload) checkSection() string {
+	if s, err := ParseSection(w.Section.String()); err != nil || s != w.Section {
+		return fmt.Sprintf("section is %q: want what ParseSection returns", string(w.Section))
+	}
+	if size := int64(max(1, w.Locks)) * w.Section.Size(); size > maxData {
+		return fmt.Sprintf("section %s behind %d locks takes %d MiB: want %d at most, so fewer locks", w.Section, w.Locks, size>>20, maxData>>20)
+	}
+	return ""
+}

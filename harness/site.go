@@ -1,0 +1,62 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Site is what servers a case needs: of which kind, how they are set up, and how far
+// they are from the clients.
+type Site struct {
+	Kind    string // KindRedis or KindZooKeeper
+	Servers int    // that keep one copy each of the same data; at least 1
+	Durable bool
+	TLS     bool
+	Delay   time.Duration
+}
+
+// Site returns what servers a lock with these traits needs under w. It is the zero Site
+// for a local lock. Each of several independent servers keeps data of its own, however
+// many there are.
+func (t Traits) Site(w Workload) Site {
+	if t.Needs == "" {
+		return Site{}
+	}
+	s := Site{Kind: t.Needs, Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
+	if t.Servers > 1 {
+		s.Servers = 1
+	}
+	return s
+}
+
+// Near returns s without its delay.
+func (s Site) Near() Site {
+	s.Delay = 0
+	return s
+}
+
+// Plain reports whether s is one server, not durable, without TLS and not delayed.
+func (s Site) Plain() bool { return s == Site{Kind: s.Kind, Servers: 1} }
+
+// Conditions returns what of s is off its default, in the words of Workload.Name, such
+// as "servers=3 durable=on delay=2ms"; "" if nothing is.
+func (s Site) Conditions() string {
+	w := Workload{Workers: 1, Servers: s.Servers, Durable: s.Durable, TLS: s.TLS, Delay: s.Delay}
+	parts := strings.Split(w.Name(), "/")
+	return strings.Join(parts[1:len(parts)-1], " ")
+}
+
+// Misfit says why a lock with these traits cannot be measured under w, or "" if it can,
+// as far as that is about servers.
+func (t Traits) Misfit(w Workload) string {
+	switch {
+	case t.Needs == "" && (w.Servers > 1 || w.Durable || w.TLS || w.Delay != 0):
+		return "servers, durable, tls and delay are axes of locks kept by servers, and this one is not"
+	case t.Servers > 1 && w.Servers > 1 && w.Servers != t.Servers:
+		return fmt.Sprintf("it is kept by %d independent servers, not by %d", t.Servers, w.Servers)
+	case t.NoTLS && w.TLS:
+		return "its client is not set up for TLS here"
+	}
+	return ""
+}

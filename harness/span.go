@@ -1,0 +1,179 @@
+package harness
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Span is a length of time that a worker spends: calibrated CPU work in
+// local runs, sleep in remote runs, where the CPU belongs to the servers too.
+// Get one of several lengths from ParseSpan.
+type Span struct {
+	// Mean is the length of every span, or the mean of what they are drawn from.
+	Mean time.Duration `json:"mean"`
+	// Exp draws each span from an exponential distribution with that mean.
+	Exp bool `json:"exp,omitempty"`
+	// Mix, if not "", draws each span from some lengths by their weights:
+	// "100ns*99+50µs" is 50 µs once in a hundred and 100 ns otherwise. Mean is
+	// then their mean, rounded up to a nanosecond.
+	Mix Mix `json:"mix,omitempty"`
+}
+
+// A Mix is some lengths with weights, as text: each length once, the shortest
+// first, the weights without a common divisor, a weight of 1 left out. So equal
+// mixtures are equal texts.
+type Mix string
+
+// A Part is a length of a mixture. The weights of all parts together are the
+// number of spans of which so many have this length.
+type Part struct {
+	Length time.Duration
+	Weight int
+}
+
+const (
+	mostParts  = 8
+	mostWeight = 1_000_000
+	maxSpan    = time.Minute // keeps a typing mistake from taking a day
+)
+
+// String returns the form that ParseSpan reads: "100ns", "100ns-exp" or
+// "100ns*99+50µs".
+func (s Span) String() string {
+	switch {
+	case s.Mix != "":
+		return string(s.Mix)
+	case s.Exp:
+		return length(s.Mean) + "-exp"
+	}
+	return length(s.Mean)
+}
+
+// length formats d without the zeros of 1m0s and 1h0m0s, which are noise in a name.
+func length(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
+}
+
+// Parts returns the lengths that s is drawn from, the shortest first; nil if it is
+// no mixture.
+func (s Span) Parts() []Part {
+	if s.Mix == "" {
+		return nil
+	}
+	parts, err := parseParts(string(s.Mix))
+	if err != nil {
+		return nil
+	}
+	return parts
+}
+
+// ParseSpan reads "0", "100ns", "100ns-exp" or "100ns*99+50us".
+func ParseSpan(text string) (Span, error) {
+	mean, exp := strings.CutSuffix(text, "-exp")
+	d, err := time.ParseDuration(mean)
+	switch {
+	case err == nil && d >= 0:
+		return Span{Mean: d, Exp: exp}, nil
+	case err != nil && !exp && strings.ContainsAny(text, "*+"):
+		return parseMix(text)
+	}
+	return Span{}, fmt.Errorf("%w: %q is not a span: want a duration of 0 or more, such as 100ns, 100ns-exp for exponential times, or 100ns*99+50us for 50us once in a hundred", ErrUsage, text)
+}
+
+// parseMix reads a mixture. If it has one length only, the span is constant.
+func parseMix(text string) (Span, error) {
+	parts, err := parseParts(text)
+	if err != nil {
+		return Span{}, fmt.Errorf("%w: %q is not a span: %v", ErrUsage, text, err)
+	}
+	if len(parts) == 1 {
+		return Span{Mean: parts[0].Length}, nil
+	}
+	// No overflow: a minute has 6e10 ns, and the weights are 8e6 together.
+	var sum, weights int64
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		sum += int64(p.Length) * int64(p.Weight)
+		weights += int64(p.Weight)
+		words[i] = length(p.Length)
+		if p.Weight > 1 {
+			words[i] += "*" + strconv.Itoa(p.Weight)
+		}
+	}
+	return Span{Mean: time.Duration((sum + weights - 1) / weights), Mix: Mix(strings.Join(words, "+"))}, nil
+}
+
+// parseParts reads the parts of a mixture and puts them into the order of a Mix.
+func parseParts(text string) (parts []Part, err error) {
+	for word := range strings.SplitSeq(text, "+") {
+		p, err := parsePart(word)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(parts, func(o Part) bool { return o.Length == p.Length }); i >= 0 {
+			parts[i].Weight += p.Weight
+		} else {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) > mostParts {
+		return nil, fmt.Errorf("it has %d lengths, want %d at most", len(parts), mostParts)
+	}
+	slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Length, b.Length) })
+	divisor := 0
+	for _, p := range parts {
+		divisor = gcd(p.Weight, divisor)
+	}
+	for i := range parts {
+		if parts[i].Weight /= divisor; parts[i].Weight > mostWeight {
+			return nil, fmt.Errorf("%v has a weight of %d, want %d at most", parts[i].Length, parts[i].Weight, mostWeight)
+		}
+	}
+	return parts, nil
+}
+
+// parsePart reads "50us" or "100ns*99".
+func parsePart(word string) (Part, error) {
+	text, times, weighted := strings.Cut(word, "*")
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > maxSpan {
+		return Part{}, fmt.Errorf("%q is no duration of 0 to %s", text, length(maxSpan))
+	}
+	p := Part{Length: d, Weight: 1}
+	if weighted {
+		if p.Weight, err = strconv.Atoi(times); err != nil || p.Weight < 1 || p.Weight > mostWeight {
+			return Part{}, fmt.Errorf("the weight in %q is no whole number from 1 to %d", word, mostWeight)
+		}
+	}
+	return p, nil
+}
+
+// gcd returns the greatest common divisor of a and b, a > 0.
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// check returns what is wrong with s, "" if nothing is.
+func (s Span) check() string {
+	if s.Mean < 0 || s.Mean > maxSpan {
+		return fmt.Sprintf("%v: want 0 to %v", s.Mean, maxSpan)
+	}
+	if s.Mix == "" {
+		return ""
+	}
+	if whole, err := parseMix(string(s.Mix)); err != nil || whole != s {
+		return fmt.Sprintf("%q with a mean of %v: want what ParseSpan returns", s.Mix, s.Mean)
+	}
+	return ""
+}

@@ -1,0 +1,193 @@
+package verdict
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+)
+
+// A Load is what a lock did at one rate of an open loop.
+type Load struct {
+	Rate harness.Rate
+	Cell *Cell
+}
+
+// A Knee is up to which load a lock goes, as far as the rates of a run tell: it lies
+// between the greatest rate that the lock is up to and the next one. A lock is up to a
+// rate if it grants 95 % of what is asked for, and p99 of the waits of all rounds together
+// is within ten times that at the least rate at which the run resolves it.
+type Knee struct {
+	UpTo harness.Rate     // 0 if the least rate that tells is too much already
+	Over harness.Rate     // the next rate that tells; 0 if no rate of the run is too much
+	Rule resultfile.Limit // that it exceeds there
+
+	// From and To are between what the knee lies in 95 % of resampled runs, or in each round
+	// alone if there are fewer than six: the least UpTo and the greatest Over, 0 as there.
+	From, To harness.Rate
+
+	Rest    harness.Rate // the least rate at which the run resolves p99
+	RestP99 float64      // there, ns
+	P99     float64      // at UpTo, ns
+
+	// Unsound says that the waits at Rest are the machine's, not the lock's: in most rounds
+	// the loop was not open there, or late by itself, as its results warn. Ten times such a
+	// p99 is too long a limit.
+	Unsound bool
+}
+
+// kneeDraws yields the runs from which From and To come: 200 resampled ones, or, of so few
+// rounds that these would be too much alike, each round alone.
+func kneeDraws(rounds []int) iter.Seq[[]int] {
+	if len(rounds) < stat.MinRounds(0.95) {
+		return slices.Chunk(rounds, 1)
+	}
+	return draws(rounds, 200)
+}
+
+// KneeOf returns the knee of a lock that did as ls say, ascending by rate, by a clock
+// whose floor is as given; ok is false if the run resolves p99 at no rate.
+func KneeOf(ls []Load, floor float64) (k Knee, ok bool) {
+	var loads []kneeLoad
+	seen := make(map[int]bool)
+	for _, l := range ls {
+		if l.Cell == nil {
+			continue
+		}
+		loads = append(loads, newKneeLoad(l))
+		for _, round := range l.Cell.Order() {
+			seen[round] = true
+		}
+	}
+	rounds := slices.Sorted(maps.Keys(seen))
+	if k, ok = kneeIn(loads, rounds, floor); !ok {
+		return k, false
+	}
+	var froms, tos []harness.Rate
+	for draw := range kneeDraws(rounds) {
+		if again, ok := kneeIn(loads, draw, floor); ok {
+			froms = append(froms, again.UpTo)
+			tos = append(tos, cmp.Or(again.Over, beyondAll))
+		}
+	}
+	k.From, k.To = k.UpTo, k.Over
+	if n := len(froms); n > 0 {
+		slices.Sort(froms)
+		slices.Sort(tos)
+		out := n / 40 // on either side
+		k.From = min(k.UpTo, froms[out])
+		if k.To = max(cmp.Or(k.Over, beyondAll), tos[n-1-out]); k.To == beyondAll {
+			k.To = 0
+		}
+	}
+	return k, true
+}
+
+// beyondAll stands for a knee that no rate of a run reaches.
+const beyondAll = 10 * harness.MaxRate
+
+// kneeIn returns the knee as the rounds of draw tell it, one of which may be there several
+// times.
+func kneeIn(loads []kneeLoad, draw []int, floor float64) (k Knee, ok bool) {
+	for _, l := range loads {
+		p99, resolved := l.p99(draw)
+		p99 = max(p99, floor, 1)
+		behind := l.behind(draw)
+		if resolved && k.Rest == 0 {
+			k.Rest, k.RestP99, ok = l.rate, p99, true
+			k.Unsound = l.doubtful(draw)
+		}
+		switch {
+		case behind:
+			k.Over, k.Rule = l.rate, resultfile.LimitGranted
+			return k, ok
+		case !resolved: // says nothing
+		case p99 > metric.MostSlowdown*k.RestP99:
+			k.Over, k.Rule = l.rate, resultfile.LimitP99
+			return k, ok
+		default:
+			k.UpTo, k.P99 = l.rate, p99
+		}
+	}
+	return k, ok
+}
+
+// A kneeLoad is what a lock did at one rate, so that many draws of its rounds can be
+// asked: their histograms are not merged for each.
+type kneeLoad struct {
+	rate    harness.Rate
+	goodput map[int]float64 // by round, percent
+	doubts  map[int]bool    // by round, whether the waits are the machine's
+	waits   map[int]int64   // by round, how many
+	longest []longWait      // of all rounds, the longest first
+}
+
+type longWait struct {
+	value, n int64
+	round    int
+}
+
+func newKneeLoad(l Load) kneeLoad {
+	x := kneeLoad{rate: l.Rate, goodput: make(map[int]float64), doubts: make(map[int]bool), waits: make(map[int]int64)}
+	for _, round := range l.Cell.Order() {
+		r := l.Cell.Rounds[round]
+		if v, ok := metric.Goodput.Of(r); ok {
+			x.goodput[round] = v
+		}
+		x.doubts[round] = slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "pool" || w.Kind == "pacing" })
+		x.waits[round] = r.Wait.Count()
+		for _, b := range r.Wait {
+			x.longest = append(x.longest, longWait{b.Value, b.N, round})
+		}
+	}
+	slices.SortFunc(x.longest, func(a, b longWait) int { return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.round, b.round)) })
+	return x
+}
+
+// behind reports whether the rounds of draw grant too little of what is asked for.
+func (l *kneeLoad) behind(draw []int) bool {
+	var shares []float64
+	for _, round := range draw {
+		if v, ok := l.goodput[round]; ok {
+			shares = append(shares, v)
+		}
+	}
+	return len(shares) > 0 && !(stat.Median(shares) >= metric.LeastGoodput)
+}
+
+// doubtful reports whether the waits are the machine's in most rounds of draw.
+func (l *kneeLoad) doubtful(draw []int) bool {
+	n := 0
+	for _, round := range draw {
+		if l.doubts[round] {
+			n++
+		}
+	}
+	return 2*n > len(draw)
+}
+
+// p99 returns that of the waits of the rounds of draw together, as harness.Histogram
+// does, and whether they resolve it.
+func (l *kneeLoad) p99(draw []int) (float64, bool) {
+	const q = 0.99
+	times, total := make(map[int]int64), int64(0)
+	for _, round := range draw {
+		times[round]++
+		total += l.waits[round]
+	}
+	if q > metric.Resolved(total) {
+		return 0, false
+	}
+	above := total / 100 // so many waits are longer
+	for _, b := range l.longest {
+		if above -= b.n * times[b.round]; above < 0 {
+			return float64(b.value), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,73 @@
+package backend
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// onDisk returns temp, or a directory for temporary files that is on a disk if temp is
+// in memory.
+func onDisk(temp string) (string, error) {
+	for _, dir := range []string{temp, "/var/tmp"} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && !inMemory(dir) {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("%w: %s and /var/tmp are in memory, and durable servers need a disk: set TMPDIR to a directory on one", harness.ErrUnavailable, temp)
+}
+
+// syncs is how often the disk is asked, and syncSize what is written before, which is
+// about what a lock writes.
+const (
+	syncs    = 31
+	syncSize = 256
+)
+
+// FileSystem returns the kind of file system that the servers write to, such as
+// "ext4"; "" if that is not known, and for the user's servers.
+func (s *Server) FileSystem() string {
+	if s.group == nil {
+		return ""
+	}
+	return fileSystem(s.group.path())
+}
+
+// inMemory reports whether what is in dir is known to be on no disk.
+func inMemory(dir string) bool {
+	switch fileSystem(dir) {
+	case "tmpfs", "ramfs":
+		return true
+	}
+	return false
+}
+
+// SyncTime returns how long the disk that the servers write to takes to keep a small
+// write at the end of a file: the median of some. It is 0 for the user's servers.
+func (s *Server) SyncTime() (time.Duration, error) {
+	if s.group == nil {
+		return 0, nil
+	}
+	f, err := os.CreateTemp(s.group.path(), "sync")
+	if err != nil {
+		return 0, fmt.Errorf("backend: %w", err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	var took []time.Duration
+	for range syncs {
+		begin := time.Now()
+		if _, err := f.Write(make([]byte, syncSize)); err != nil {
+			return 0, fmt.Errorf("backend: %w", err)
+		}
+		if err := f.Sync(); err != nil {
+			return 0, fmt.Errorf("backend: %w", err)
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}

@@ -1,0 +1,153 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"locklab/harness"
+)
+
+// A Setup is how servers are set up, as services run them. The zero value is one that
+// forces nothing to disk.
+type Setup struct {
+	// Servers is how many keep one copy each of the same data: a ZooKeeper ensemble, or
+	// a Redis primary and its replicas, of which one at least must follow, or the
+	// primary takes no write. 0 is 1.
+	Servers int
+
+	// Independent is how many such there are beside each other, each with a list of its
+	// own in Endpoint.Addrs. 0 is 1. More than one, of Redis only, have no replicas.
+	Independent int
+
+	// Durable servers force each write to disk before they answer. Their directories
+	// are on one: not in memory, if the system tells.
+	Durable bool
+
+	// TLS is what clients speak with each server, by a certificate of its own that they
+	// trust. Servers speak plainly with each other.
+	TLS bool
+}
+
+// plain reports whether s asks for nothing that a server of the user need not have.
+func (s Setup) plain() bool { return s.Servers <= 1 && !s.Durable && !s.TLS }
+
+// Processes is how many servers s starts.
+func (s Setup) Processes() int { return max(1, s.Servers) * max(1, s.Independent) }
+
+// Settings says by which settings a server of the kind is set up so, in its own words.
+func (s Setup) Settings(kind string) string {
+	if kind == harness.KindZooKeeper {
+		text := map[bool]string{false: "forceSync=no", true: "forceSync=yes"}[s.Durable]
+		if s.TLS {
+			text += ", secureClientPort, NettyServerCnxnFactory"
+		}
+		return text
+	}
+	text := "appendonly no"
+	if s.Durable {
+		text = "appendonly yes, appendfsync always"
+	}
+	if s.Servers > 1 {
+		text += fmt.Sprintf(", min-replicas-to-write %d", minReplicas)
+	}
+	if s.TLS {
+		text += ", tls-port"
+	}
+	return text
+}
+
+// minReplicas is how many replicas must have been heard of in the last ten seconds for
+// a primary with some to take writes.
+const minReplicas = 1
+
+// StartSetup starts new servers, which the caller must Stop, or returns the user's if
+// s asks for nothing but their number. If the user names servers of the kind and s asks
+// for more, the error wraps [harness.ErrUsage]: what is not the lab's is not set up.
+func StartSetup(ctx context.Context, kind string, s Setup) (*Server, error) {
+	return startSetup(ctx, host(), kind, s)
+}
+
+func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server, error) {
+	k, err := lookup(kind)
+	if err != nil {
+		return nil, err
+	}
+	if s.Servers < 0 || s.Independent < 0 || s.Servers > 1 && s.Independent > 1 || s.Independent > 1 && !k.alone {
+		return nil, fmt.Errorf("%w: %d times %d servers of kind %s", harness.ErrUsage, s.Independent, s.Servers, kind)
+	}
+	if s.plain() {
+		return startSeveral(ctx, sys, kind, max(1, s.Independent))
+	}
+	if sys.getenv(k.Env) != "" {
+		return nil, fmt.Errorf("%w: %s names servers of yours, and the lab sets up only those that it starts", harness.ErrUsage, k.Env)
+	}
+	p, err := k.find(sys)
+	if err != nil {
+		return nil, err
+	}
+	if s.Durable {
+		if sys.temp, err = onDisk(sys.temp); err != nil {
+			return nil, err
+		}
+	}
+	as := s.kind(k)
+	var client harness.Endpoint
+	if s.TLS {
+		p.classPath += nettyOfDebian(p.classPath)
+		secure(&as, &client)
+	}
+	server, err := launch(ctx, sys, &as, p, s.Processes())
+	if s.TLS && err != nil && strings.Contains(err.Error(), "TLS support") {
+		return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
+	}
+	if err == nil {
+		server.endpoint.TLS, server.endpoint.Roots = client.TLS, client.Roots
+	}
+	if err == nil && kind == harness.KindRedis && s.Servers > 1 {
+		server.endpoint.Addrs[0] = server.endpoint.Addrs[0][:1] // clients know the primary alone
+		server.replicas = s.Servers - 1
+	}
+	return server, err
+}
+
+// kind returns k as s sets it up.
+func (s Setup) kind(k *Kind) Kind {
+	out := *k
+	if k.Name == harness.KindZooKeeper {
+		out.command = func(p program, m member, all []member) (*exec.Cmd, error) {
+			cmd, err := zooKeeperCommand(p, m, all)
+			if err != nil || !s.Durable {
+				return cmd, err
+			}
+			cmd.Args[slices.Index(cmd.Args, noForceSync)] = forceSync
+			return cmd, nil
+		}
+		return out
+	}
+	o := RedisOptions{Replicas: max(1, s.Servers) - 1}
+	if s.Durable {
+		o.Persistence = Always
+	}
+	if o.Replicas == 0 { // each is alone
+		out.command = func(p program, m member, _ []member) (*exec.Cmd, error) {
+			return o.command(p, m, []member{m})
+		}
+		return out
+	}
+	o.Args = []string{"--min-replicas-to-write", strconv.Itoa(minReplicas)}
+	return layoutKind(o.command, nil, settleReplicas)
+}
+
+// UsersServer returns the environment variable by which the user names servers of the
+// kind, "" if there is none.
+func UsersServer(kind string) string {
+	if k, err := lookup(kind); err == nil && os.Getenv(k.Env) != "" {
+		return k.Env
+	}
+	return ""
+}

@@ -1,0 +1,42 @@
+package faultproxy
+
+import "time"
+
+// coarse is for how long before a message is due the runtime's own timer is too coarse:
+// the Go scheduler of a process with nothing else to do sleeps for whole milliseconds.
+const coarse = 3 * time.Millisecond
+
+// An alarm lets one goroutine wait until a time, more precisely than the runtime's timers
+// do where the system has better ones. Its zero value is ready.
+type alarm struct{ fine fine }
+
+// until waits until due, and reports whether gone was not closed before.
+func (a *alarm) until(due time.Time, gone <-chan struct{}) bool {
+	if !a.fine.ready() {
+		return sleep(time.Until(due), gone)
+	}
+	if wait := time.Until(due) - coarse; wait > 0 && !sleep(wait, gone) {
+		return false
+	}
+	if wait := time.Until(due); wait > 0 && !a.fine.sleep(wait) {
+		return sleep(time.Until(due), gone)
+	}
+	return true
+}
+
+func (a *alarm) close() { a.fine.close() }
+
+// sleep waits by a timer of the runtime.
+func sleep(d time.Duration, gone <-chan struct{}) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-gone:
+		return false
+	}
+}

@@ -1,0 +1,51 @@
+package faultproxy
+
+import (
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// fine is a timer of the kernel that can be read like a file (timerfd_create(2)), so
+// that the runtime wakes the goroutine as it does for a socket: within some tens of
+// microseconds. It is made when it is first needed.
+type fine struct {
+	file *os.File
+	none bool // there is none to be had
+}
+
+// ready reports whether there is a timer.
+func (f *fine) ready() bool {
+	if f.file != nil || f.none {
+		return !f.none
+	}
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		f.none = true
+		return false
+	}
+	f.file = os.NewFile(uintptr(fd), "timerfd")
+	return true
+}
+
+// sleep waits, which nothing cuts short, and reports whether it did.
+func (f *fine) sleep(d time.Duration) bool {
+	raw, err := f.file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
+	if cerr := raw.Control(func(fd uintptr) { err = unix.TimerfdSettime(int(fd), 0, &spec, nil) }); cerr != nil || err != nil {
+		return false
+	}
+	var expirations [8]byte
+	_, err = f.file.Read(expirations[:])
+	return err == nil
+}
+
+func (f *fine) close() {
+	if f.file != nil {
+		f.file.Close()
+	}
+}

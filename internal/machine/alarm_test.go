@@ -1,0 +1,50 @@
+package machine
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestAlarm: it does not ring early, and rings again and again.
+func TestAlarm(t *testing.T) {
+	a := NewAlarm()
+	if a == nil {
+		if runtime.GOOS == "linux" {
+			t.Fatal("there is no alarm on Linux")
+		}
+		t.Skip("there are alarms on Linux only")
+	}
+	defer a.Close()
+	for _, d := range []time.Duration{1, 50 * time.Microsecond, 300 * time.Microsecond, 2 * time.Millisecond} {
+		for range 5 {
+			begin := time.Now()
+			if !a.Sleep(d) {
+				t.Fatalf("it does not sleep for %v", d)
+			}
+			if slept := time.Since(begin); slept < d {
+				t.Errorf("it slept for %v instead of %v", slept, d)
+			}
+		}
+	}
+	var none *Alarm
+	if none.Sleep(time.Second) {
+		t.Error("the nil alarm sleeps")
+	}
+	none.Close()
+}
+
+// BenchmarkAlarm prints how late an alarm and a timer of the runtime ring.
+func BenchmarkAlarm(b *testing.B) {
+	a := NewAlarm()
+	defer a.Close()
+	const d = 200 * time.Microsecond
+	for name, sleep := range map[string]func(){"alarm": func() { a.Sleep(d) }, "timer": func() { time.Sleep(d) }} {
+		b.Run("by="+name, func(b *testing.B) {
+			for b.Loop() {
+				sleep()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)-float64(d), "late-ns/op")
+		})
+	}
+}

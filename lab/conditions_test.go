@@ -1,0 +1,87 @@
+package lab
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+)
+
+// TestDefaultConditions: a default run has open loops beside closed ones with as many workers,
+// and servers that are not the default, whose locks are all compared; what the user says
+// of the cases, or has servers for, takes them away.
+func TestDefaultConditions(t *testing.T) {
+	count := func(o runOptions) (open, sites int) {
+		t.Helper()
+		o.program = program()
+		p, err := o.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range p.Cases {
+			switch {
+			case sited(c.Lock.Describe(), c.Workload):
+				sites++
+			case c.Workload.Rate > 0:
+				open++
+				like := c.Workload
+				like.Rate = 0
+				if few, _ := o.whole(); few && !slices.ContainsFunc(p.Cases, func(x runner.Case) bool { return x.Lock == c.Lock && x.Workload.Name() == like.Name() }) {
+					t.Errorf("%s has no closed loop beside it", c.Name())
+				}
+			}
+		}
+		return open, sites
+	}
+	open, sites := count(runOptions{locks: defaultLocks})
+	if open != 3*3+4*3 || sites != 3 {
+		t.Errorf("a default run has %d open loops and %d cases of other servers, want 21 and 3", open, sites)
+	}
+	if more, sites := count(runOptions{locks: "all"}); more <= open || sites <= 3 {
+		t.Errorf("all locks have %d open loops and %d cases of other servers", more, sites)
+	}
+	if open, sites = count(runOptions{locks: "default,-zk-handoff,-sync-mutex"}); open != 2*3+3*3 || sites != 2 {
+		t.Errorf("without two locks there are %d open loops and %d cases of other servers", open, sites)
+	}
+	for _, o := range []runOptions{
+		{locks: defaultLocks, workers: "1,8"}, {locks: defaultLocks, hold: "1us"}, {locks: defaultLocks, delay: "0"},
+		{locks: defaultLocks, duration: time.Millisecond}, {locks: defaultLocks, plain: true}, {locks: "redis-queue,zk-handoff,sync-mutex"},
+	} {
+		if open, sites = count(o); open != 0 || sites != 0 {
+			t.Errorf("%+v: %d open loops, %d cases of other servers", o, open, sites)
+		}
+	}
+	t.Setenv("LOCKLAB_REDIS", "localhost:1")
+	o := runOptions{locks: defaultLocks, program: program()}
+	if open, sites = count(o); open != 21 || sites != 1 {
+		t.Errorf("with a Redis of the user's there are %d open loops and %d cases of other servers", open, sites)
+	}
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := o.unconditioned(p), "not measured on durable servers far away, which the lab would have to start: LOCKLAB_REDIS names yours"; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+	if err := checkSites(p); err != nil {
+		t.Error(err)
+	}
+	if o.delay = "1ms"; o.unconditioned(p) != "" {
+		t.Error("it speaks of conditions that were not to be measured")
+	}
+}
+
+// TestConditionsAreOfTheDefault: each lock that a condition names is one of the default
+// choice.
+func TestConditionsAreOfTheDefault(t *testing.T) {
+	p := program()
+	for _, c := range defaultConditions(2) {
+		for _, name := range c.locks {
+			if !slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Name == name && p.byDefault(v) }) {
+				t.Errorf("%s is not in the default choice", name)
+			}
+		}
+	}
+}

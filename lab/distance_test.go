@@ -1,0 +1,75 @@
+package lab
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+)
+
+// TestReportAtDistance: a run of a distributed lock counts its trips, holds its predictions
+// against what it measured with a delay, and predicts others when asked; one of a local lock
+// says that it cannot.
+func TestReportAtDistance(t *testing.T) {
+	needRedis(t)
+	if os.Getenv("LOCKLAB_REDIS") != "" {
+		t.Skip("LOCKLAB_REDIS names a server of the user, which is not delayed")
+	}
+	t.Parallel()
+	cmd := locklab(t, "run", "--locks", "redis-queue,sync-mutex", "--workers", "1,4", "--delay", "0,2ms", "--rounds", "1", "--duration", "60ms", "--out", "run")
+	stdout, stderr, status := output(t, cmd)
+	if status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	dir := filepath.Join(cmd.Dir, "run")
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range run.Results {
+		remote := r.Lock.Traits.Needs != ""
+		if (r.Trips != nil) != remote || remote && (r.Trips.Lock.Halves != 2 || r.Trips.Behind == nil || r.Trips.Behind.Handover.Halves != 2) {
+			text, _ := json.Marshal(r.Trips)
+			t.Errorf("%s: %s", r.Lock.Name, text)
+		}
+	}
+	const checked, asked = "How good are predictions from the run without a delay?", "at 1.5ms"
+	if !strings.Contains(stdout, checked) || strings.Contains(stdout, asked) {
+		t.Errorf("the run does not hold its predictions against what it measured:\n%s", stdout)
+	}
+	again := locklab(t, "report", dir, "--rtt", "1.5ms,5ms", "--out", "again")
+	if stdout, stderr, status = output(t, again); status != 0 {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	for _, name := range []string{reportName, markdownName} {
+		text, err := os.ReadFile(filepath.Join(again.Dir, "again", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout += string(text)
+	}
+	if n := strings.Count(stdout, asked); n < 3 || !strings.Contains(stdout, "at 5ms") {
+		t.Errorf("%d tables are of a round trip of 1.5 ms, want one on the terminal, the page and in the Markdown", n)
+	}
+}
+
+// TestPlainest: trips are counted where messages can be read, at the servers that are set
+// up most plainly.
+func TestPlainest(t *testing.T) {
+	p := planned(t, runOptions{locks: "redis-queue", workers: "2", servers: "1,3", durable: "on,off", tls: "on,off", delay: "0,1ms"})
+	slices.Reverse(p.Cases)
+	v := p.Cases[0].Lock
+	if got, want := plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1}); got != want {
+		t.Errorf("counts at %+v, want %+v", got, want)
+	}
+	p.Cases = slices.DeleteFunc(p.Cases, func(c runner.Case) bool { return !c.Workload.TLS && !c.Workload.Durable })
+	if got, want := plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1, Durable: true}); got != want {
+		t.Errorf("counts at %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+)
+
+// A loading is the axes that make a loop an open one, as the user gave them.
+type loading struct {
+	rates     []harness.Rate // 0 is a closed loop, autoRate those around the knee of each lock
+	arrivals  []harness.Arrival
+	deadlines []time.Duration // 0 is none
+}
+
+// autoRate stands for the rates around the knee of a lock, which are to be found: see
+// runner.Plan.Seek.
+const autoRate harness.Rate = -1
+
+// auto is how it is written.
+const auto = "auto"
+
+// loadFlags are the same as text.
+type loadFlags struct{ rate, arrivals, deadline string }
+
+func (o *loadFlags) declare(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.rate, "rate", "", "acquisitions asked for, by all workers together, whether or not the lock keeps up: 500/s, 1k/s, 2/us; closed is workers that ask again at once; auto finds the knee of each lock and measures around it (default closed)")
+	f.StringVar(&o.arrivals, "arrivals", "", "how those of --rate are spaced: poisson, even (default poisson)")
+	f.StringVar(&o.deadline, "deadline", "", "drop an acquisition of --rate that has not got the lock so long after it was meant to begin: 10ms; 0 is never (default 0)")
+}
+
+// loading reads o. workers is --workers as it was given.
+func (o loadFlags) loading(workers string) (l loading, err error) {
+	if l.rates, err = parseList("rate", o.rate, parseRate); err != nil {
+		return l, err
+	}
+	if l.arrivals, err = parseList("arrivals", o.arrivals, parseName(harness.Arrivals)); err != nil {
+		return l, err
+	}
+	if l.deadlines, err = parseList("deadline", o.deadline, parseDeadline); err != nil {
+		return l, err
+	}
+	switch open := l.open(); {
+	case !open && o.arrivals != "":
+		return l, fmt.Errorf("%w: --arrivals needs a rate, such as --rate 500/s: workers that ask again at once have no arrivals", harness.ErrUsage)
+	case !open && o.deadline != "":
+		return l, fmt.Errorf("%w: --deadline needs a rate, such as --rate 500/s: it counts from when an acquisition was meant to begin", harness.ErrUsage)
+	case open && !l.auto() && strings.TrimSpace(workers) == "":
+		return l, fmt.Errorf("%w: --rate needs --workers: how many acquisitions may be under way at once, such as 64; with too few the loop does not stay open", harness.ErrUsage)
+	}
+	return l, nil
+}
+
+// open reports whether one of the rates is that of an open loop.
+func (l loading) open() bool {
+	return slices.ContainsFunc(l.rates, func(r harness.Rate) bool { return r != 0 })
+}
+
+// auto reports whether rates are to be found.
+func (l loading) auto() bool { return slices.Contains(l.rates, autoRate) }
+
+// The workers of a lock whose rates are to be found, unless the user says how many: so many
+// that some are always free where the lock keeps up.
+const (
+	autoWorkers      = 64 // of a lock kept by servers
+	autoLocalWorkers = 4  // a processor, of a local lock
+)
+
+// pool returns how many workers v has then.
+func pool(v *harness.Variant, cpus int) []int {
+	n := autoLocalWorkers * cpus
+	if v.Traits.Needs != "" {
+		n = autoWorkers
+	}
+	if most := v.Traits.MaxWorkers; most > 0 {
+		n = min(n, most)
+	}
+	return []int{n}
+}
+
+// parseRate reads a rate, or the word for those that are to be found.
+func parseRate(text string) (harness.Rate, error) {
+	if text == auto {
+		return autoRate, nil
+	}
+	r, err := harness.ParseRate(text)
+	if err != nil {
+		err = fmt.Errorf("%w, or auto for those around the knee of each lock", err)
+	}
+	return r, err
+}
+
+// cross returns every workload of ws under every load; a closed loop has no arrivals and
+// no deadline.
+func (l loading) cross(ws []harness.Workload) (out []harness.Workload) {
+	for _, w := range ws {
+		for _, w.Rate = range or(l.rates, 0) {
+			w.Arrivals, w.Deadline = harness.Poisson, 0
+			if w.Rate == 0 {
+				out = append(out, w)
+				continue
+			}
+			open := cross([]harness.Workload{w}, or(l.arrivals, harness.Poisson), func(w *harness.Workload, x harness.Arrival) { w.Arrivals = x })
+			out = append(out, cross(open, or(l.deadlines, 0), func(w *harness.Workload, x time.Duration) { w.Deadline = x })...)
+		}
+	}
+	return out
+}
+
+// parseDeadline reads a duration of 0 or more.
+func parseDeadline(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > harness.MaxDeadline {
+		return 0, fmt.Errorf("%w: %q is not a deadline: want a duration such as 10ms, up to %v, or 0 for none", harness.ErrUsage, text, harness.Span{Mean: harness.MaxDeadline})
+	}
+	return d, nil
+}

@@ -1,0 +1,214 @@
+package lab
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+)
+
+// TestSeek interrupts a run that finds its rates: it goes on at the same, without another
+// search, to the end, and its report says where the knee is.
+func TestSeek(t *testing.T) {
+	apart(t)
+	const rounds = 3
+	cmd, said, before := sought(t, rounds)
+	for n := 0; n < 4 && (len(before.Knees) != 1 || len(before.Knees[0].Rates) < 4); n++ { // a busy machine gives too little to tell
+		cmd, said, before = sought(t, rounds)
+	}
+	dir := filepath.Join(cmd.Dir, "run")
+	if n := len(before.Knees); n != 1 || before.Knees[0].Missing != "" {
+		t.Fatalf("%d knees: %+v", n, before.Knees)
+	}
+	k := before.Knees[0]
+	if before.Cases != 1+len(k.Rates) || len(k.Rates) < 4 || len(k.Trials) < 5 || !strings.Contains(said.String(), "/hold=50µs/rate=auto: probe 1 at ") || !strings.Contains(said.String(), "knee of lock=sync-mutex/workers=4/hold=50µs/rate=auto: between ") {
+		t.Errorf("%d cases at the rates %v after %d probes; it said %s", before.Cases, k.Rates, len(k.Trials), said)
+	}
+	again := locklab(t, "run", "--resume", "--out", "run")
+	again.Dir = cmd.Dir
+	_, stderr, status := output(t, again)
+	if status != 0 || strings.Contains(stderr, "looking for") {
+		t.Fatalf("exit status %d, said %s", status, stderr)
+	}
+	run := once(t, dir, before.Cases, rounds)
+	if after := run.Manifest.Knees; len(after) != 1 || !slices.Equal(after[0].Rates, k.Rates) {
+		t.Errorf("the rates were %v, and are %+v", k.Rates, after)
+	}
+	for _, r := range run.Results {
+		if r.Workload.Rate != 0 && !slices.Contains(k.Rates, r.Workload.Rate) {
+			t.Errorf("it measured at %v, not at one of %v", r.Workload.Rate, k.Rates)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, reportName))
+	if err != nil || !strings.Contains(string(page), "knee of sync-mutex") && !strings.Contains(string(page), "the search before it found: sync-mutex") {
+		t.Errorf("the report does not say where the knee is (%v)", err)
+	}
+}
+
+// sought begins a run that finds its rates, interrupts it, and returns what it said and its
+// manifest.
+func sought(t *testing.T, rounds int) (*exec.Cmd, fmt.Stringer, resultfile.Manifest) {
+	t.Helper()
+	cmd := locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
+	said := begun(t, cmd, 2)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	m, err := resultfile.ReadManifest(filepath.Join(cmd.Dir, "run"))
+	if err != nil {
+		t.Fatalf("%v: it said %s", err, said)
+	}
+	return cmd, said, m
+}
+
+// TestSeekInterrupt sends Ctrl-C while rates are sought: one line, and no directory.
+func TestSeekInterrupt(t *testing.T) {
+	t.Parallel()
+	cmd := locklab(t, "run", "--locks", "sync-mutex", "--rate", "auto", "--rounds", "2", "--duration", "2s", "--out", "run")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if said = append(said, lines.Text()); len(said) == 1 {
+			time.Sleep(200 * time.Millisecond) // into the first probe
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || len(said) != 2 || !strings.HasPrefix(said[0], "looking for the knee of 1 case, about ") || said[1] != "interrupted before anything was measured" {
+		t.Errorf("exit status %d, said %q", status, said)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
+		t.Error("it left a run behind")
+	}
+}
+
+// TestSeekBroken: a lock that breaks a promise while its rates are sought is measured where
+// it did, and the run fails.
+func TestSeekBroken(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector sees what the lock fails to prevent")
+	}
+	t.Parallel()
+	cmd := locklab(t, "run", "--locks", "busted-tas", "--rate", "auto", "--rounds", "1", "--duration", "300ms", "--out", "run")
+	_, stderr, status := output(t, cmd)
+	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	if err != nil {
+		t.Fatalf("%v: exit status %d, said %s", err, status, stderr)
+	}
+	if ks := run.Manifest.Knees; status != exitFailed || len(ks) != 1 || !strings.HasPrefix(ks[0].Broken, "exclusion: ") || len(ks[0].Rates) != 1 ||
+		len(run.Results) != 1 || run.Results[0].Workload.Rate != ks[0].Rates[0] || !strings.Contains(stderr, "busted-tas violated exclusion") {
+		t.Errorf("exit status %d, knees %+v, %d results, said %s", status, ks, len(run.Results), stderr)
+	}
+}
+
+// TestSeekWords: what a search found, or did not, is said.
+func TestSeekWords(t *testing.T) {
+	c := runner.Case{Lock: &harness.Variant{Name: "x"}, Workload: harness.Workload{Workers: 64}, Sought: true}
+	k := resultfile.Knee{Lock: "x", Workload: harness.Workload{Workers: 64, Servers: 3, Delay: time.Millisecond},
+		Rest: 171.3, RestP99: 1.25e6, UpTo: 1713, Over: 1871.4, Rule: resultfile.LimitP99, Rates: []harness.Rate{180, 1800}}
+	for _, step := range []struct {
+		edit func()
+		want string
+	}{
+		{func() {}, "knee of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s p99 of the waits passes 10 times that of an unloaded lock, 1.25 ms at 170/s; measured at 180/s, 1.8k/s"},
+		{func() { k.Rule = resultfile.LimitGranted }, "knee of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of what is asked for; measured at 180/s, 1.8k/s"},
+		{func() { k.Missing, k.Rates = "was not acquired once", nil }, "no knee of lock=x/workers=64/hold=0s/rate=auto: it was not acquired once"},
+	} {
+		step.edit()
+		if got := found(c, k); got != step.want {
+			t.Errorf("said %q, want %q", got, step.want)
+		}
+	}
+	skipped := kneeless([]resultfile.Knee{{Lock: "y", Rates: []harness.Rate{1}}, k})
+	if len(skipped) != 1 || skipped[0].Name() != "x with rate=auto workers=64 servers=3 delay=1ms" || skipped[0].Reason != "it has no knee: it was not acquired once" {
+		t.Errorf("skipped %+v", skipped)
+	}
+}
+
+// TestSeekPlanned: each lock has one case whose rate is to be found, with enough workers for
+// it, beside those whose rates are given; its search is in the budget.
+func TestSeekPlanned(t *testing.T) {
+	o := runOptions{program: program(), locks: "mcs,redis-queue,peterson", loadFlags: loadFlags{rate: "closed,auto,500/s", deadline: "10ms"}}
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range p.Cases {
+		names = append(names, strings.TrimPrefix(c.Name(), "lock="))
+	}
+	n := autoLocalWorkers * runtime.GOMAXPROCS(0)
+	for _, want := range []string{"redis-queue/workers=64/hold=0s", "redis-queue/workers=64/deadline=10ms/hold=0s/rate=auto", "redis-queue/workers=64/rate=500-per-s/deadline=10ms/hold=0s",
+		"mcs/workers=" + strconv.Itoa(n) + "/deadline=10ms/hold=100ns/rate=auto",
+		"peterson/workers=2/deadline=10ms/hold=100ns/rate=auto"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is not planned, but %q", want, names)
+		}
+	}
+	o.budget = 2 * time.Minute
+	p, err = o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := p.Estimate()
+	rounds := p.Rounds
+	p.Rounds = 0
+	if search := p.Estimate(); search < with/20 || with > o.budget || with < o.budget/2 {
+		t.Errorf("a run of %v, of which the search takes %v and %d rounds the rest, in a budget of %v", with, search, rounds, o.budget)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, status := output(t, locklab(t, "compare", "--interleave", exe, exe, "--locks", "tas", "--rate", "auto")); status != exitUsage ||
+		strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "finds rates for one build") {
+		t.Errorf("compare: exit status %d, said %q", status, stderr)
+	}
+}
+
+// TestSeekPlannedAgain: a run goes on at the rates of its manifest, whatever the parts are that
+// its windows are of, without those that it skipped; without rates it does not go on.
+func TestSeekPlannedAgain(t *testing.T) {
+	o := runOptions{program: program(), locks: "sync-mutex,redis-queue,redis-poll", workers: "4", loadFlags: loadFlags{rate: "closed,auto"}, out: "run"}
+	load := harness.Workload{Workers: 4, Locks: 1, Hold: harness.Span{Mean: defaultHold}}
+	m := resultfile.Manifest{Rounds: 7, Window: 20 * time.Millisecond, Windows: map[string]time.Duration{"load": 30 * time.Millisecond},
+		Skipped: []resultfile.Skip{{Lock: "redis-queue", Reason: "no server"}, {Lock: "redis-poll", Reason: "it has no knee", Conditions: "rate=auto workers=4"}},
+		Knees:   []resultfile.Knee{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
+	p, err := o.planAgain(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range p.Cases {
+		got = append(got, fmt.Sprintf("%s %v %v", c.Lock.Name, c.Workload.Rate, c.Workload.Window))
+	}
+	slices.Sort(got)
+	if want := []string{"redis-poll closed 60ms", "sync-mutex 100k/s 30ms", "sync-mutex 200k/s 30ms", "sync-mutex closed 20ms"}; !slices.Equal(got, want) || p.Rounds != 7 {
+		t.Errorf("%d rounds of %q, want 7 of %q", p.Rounds, got, want)
+	}
+	m.Knees = m.Knees[1:]
+	if _, err := o.planAgain(m); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "no rates are known for lock=sync-mutex/workers=4/hold=100ns/rate=auto") {
+		t.Errorf("without its rates: %v", err)
+	}
+}

@@ -1,0 +1,118 @@
+package lab
+
+import (
+	"context"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/harness/stat"
+	"locklab/internal/faultproxy"
+	"locklab/internal/machine"
+)
+
+// farAway is proxies before all addresses of an endpoint, which make it farther away.
+type farAway struct {
+	at      harness.Endpoint // as clients reach it
+	proxies []*faultproxy.Proxy
+}
+
+// newFarAway returns at behind proxies that do not delay yet.
+func newFarAway(at harness.Endpoint) (*farAway, error) {
+	f := &farAway{at: at}
+	f.at.Addrs = nil
+	for _, list := range at.Addrs {
+		var through []string
+		for _, addr := range list {
+			p, err := faultproxy.New(addr, faultproxy.Unread, faultproxy.Options{})
+			if err != nil {
+				f.close()
+				return nil, err
+			}
+			f.proxies = append(f.proxies, p)
+			through = append(through, p.Addr())
+		}
+		f.at.Addrs = append(f.at.Addrs, through)
+	}
+	return f, nil
+}
+
+// delay makes each round trip so much longer.
+func (f *farAway) delay(by time.Duration) {
+	for _, p := range f.proxies {
+		p.Delay(faultproxy.Request, by/2)
+		p.Delay(faultproxy.Reply, by-by/2)
+	}
+}
+
+func (f *farAway) close() {
+	for _, p := range f.proxies {
+		p.Close()
+	}
+}
+
+// reach enters in p how the cases reach their servers, through proxies where they are to
+// be farther away, and takes down how all are set up and how long a round trip to them is.
+func (s *servers) reach(ctx context.Context, p *runner.Plan) error {
+	clock := machine.Calibrate()
+	for _, site := range p.Sites() {
+		srv := s.running[site.Near()]
+		at := srv.Endpoint()
+		a := resultfile.Site{
+			Kind: site.Kind, Version: srv.Version(), Conditions: site.Conditions(), Servers: site.Servers,
+			Independent: len(at.Addrs), Delay: site.Delay,
+		}
+		if srv.Owned() {
+			a.Settings = setup(p, site.Near()).Settings(site.Kind)
+		} else {
+			a.Servers = len(at.Addrs[0])
+		}
+		if site.Durable {
+			sync, err := srv.SyncTime()
+			if err != nil {
+				return err
+			}
+			a.FileSystem, a.SyncTime = srv.FileSystem(), float64(sync)
+		}
+		far, err := trips(ctx, clock, at, &a)
+		if err != nil {
+			return err
+		}
+		if far != nil {
+			s.proxies, at = append(s.proxies, far), far.at
+		}
+		p.Endpoints[site] = at
+		s.accounts = append(s.accounts, a)
+	}
+	return ctx.Err()
+}
+
+// probes is how often each round trip of a site is measured, in turn with the others.
+const probes = 3
+
+// trips measures the round trips to at, and if a has a delay also those through a proxy
+// without and with it, which it returns.
+func trips(ctx context.Context, clock machine.Clock, at harness.Endpoint, a *resultfile.Site) (far *farAway, err error) {
+	if a.Delay > 0 {
+		if far, err = newFarAway(at); err != nil {
+			return nil, err
+		}
+	}
+	var direct, proxied, delayed []float64
+	for range probes {
+		direct = append(direct, runner.RoundTrip(ctx, clock, at))
+		if far == nil {
+			continue
+		}
+		far.delay(0)
+		proxied = append(proxied, runner.RoundTrip(ctx, clock, far.at))
+		far.delay(a.Delay)
+		delayed = append(delayed, runner.RoundTrip(ctx, clock, far.at))
+	}
+	a.Direct = stat.Median(direct)
+	if far != nil {
+		a.Proxied, a.Delayed = stat.Median(proxied), stat.Median(delayed)
+	}
+	return far, nil
+}

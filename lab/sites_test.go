@@ -1,0 +1,195 @@
+package lab
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/internal/backend"
+	"locklab/internal/leaktest"
+	"locklab/internal/machine"
+	wireredis "locklab/internal/wire/redis"
+)
+
+// planned returns the plan of "locklab run" with some flags.
+func planned(t *testing.T, o runOptions) *runner.Plan {
+	t.Helper()
+	o.program = program()
+	o.duration, o.warmup, o.rounds, o.roundsGiven = 200*time.Millisecond, 10*time.Millisecond, 1, true
+	p, err := o.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestConditions measures a lock on durable servers a millisecond away, one alone and
+// one with replicas, and asks these servers and the results for the conditions.
+func TestConditions(t *testing.T) {
+	needRedis(t)
+	if env := backend.UsersServer(harness.KindRedis); env != "" {
+		t.Skipf("%s names servers of the user, which are not set up", env)
+	}
+	if s, _, err := startServers(t.Context(), planned(t, runOptions{locks: "redis-queue", workers: "1"})); err != nil {
+		t.Fatal(err) // what starts processes stays
+	} else {
+		s.stop()
+	}
+	leaktest.All(t)
+	const delay = time.Millisecond
+	p := planned(t, runOptions{locks: "redis-queue,redis-redlock", workers: "2", servers: "1,3", durable: "on", delay: "0,1ms"})
+	s, skipped, err := startServers(t.Context(), p)
+	if err != nil || len(skipped) > 0 {
+		t.Fatal(err, skipped)
+	}
+	defer s.stop()
+	if len(p.Cases) != 8 || len(p.Endpoints) != 4 || len(s.running) != 2 || len(s.accounts) != 4 {
+		t.Errorf("%d cases, %d endpoints, %d sets of servers, %d accounts", len(p.Cases), len(p.Endpoints), len(s.running), len(s.accounts))
+	}
+	for site, srv := range s.running {
+		wantSetup(t, site, srv.Endpoint())
+	}
+	for _, a := range s.accounts {
+		if a.Direct <= 0 || a.SyncTime <= 0 || (a.Delay > 0) != (a.Delayed >= float64(delay) && a.Proxied > 0) {
+			t.Errorf("took down %+v", a)
+		}
+	}
+	seen := make(map[string]int)
+	err = p.Run(t.Context(), func(at runner.Progress) error {
+		r := at.Result
+		if r == nil {
+			return at.Lost
+		}
+		seen[at.Case.Name()]++
+		served := r.Ops > 0 || at.Case.Lock.Name == "redis-redlock" // its waiters may poll past each other for so long
+		if r.Workload != at.Case.Workload || !served || len(r.Violations) > 0 {
+			t.Errorf("%s: %+v, %d acquisitions, %v", at.Case.Name(), r.Workload, r.Ops, r.Violations)
+		}
+		if least := float64(r.Workload.Delay); r.RoundTrip < least {
+			t.Errorf("%s: a round trip took %v ns, less than %v", at.Case.Name(), r.RoundTrip, least)
+		}
+		return nil
+	})
+	if err != nil || len(seen) != 8 || seen["lock=redis-queue/workers=2/servers=3/durable=on/delay=1ms/hold=0s"] != 1 {
+		t.Errorf("%v; measured %v", err, seen)
+	}
+}
+
+// wantSetup asks the servers at a site how they are set up.
+func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
+	t.Helper()
+	if want := map[int]int{1: 3, 3: 3}[site.Servers]; len(at.PIDs) != want { // three alone, for Redlock
+		t.Errorf("%+v: processes %v, want %d", site, at.PIDs, want)
+	}
+	for _, list := range at.Addrs {
+		one := at
+		one.Addrs = [][]string{list}
+		c, _, err := wireredis.Connect(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		got, err := c.ConfigGet(t.Context(), "appendfsync").Result()
+		if err != nil || got["appendfsync"] != "always" {
+			t.Errorf("%+v: %v, %v: want appendfsync always", site, got, err)
+		}
+		info, err := c.Info(t.Context(), "replication").Result()
+		if err != nil || strings.Contains(info, "connected_slaves:2") != (site.Servers == 3) {
+			t.Errorf("%+v: %v\n%s", site, err, info)
+		}
+	}
+}
+
+// TestConditionsTLS measures a lock by TLS: the process that does so is told which
+// certificate to trust.
+func TestConditionsTLS(t *testing.T) {
+	needRedis(t)
+	if env := backend.UsersServer(harness.KindRedis); env != "" {
+		t.Skipf("%s names servers of the user, which are not set up", env)
+	}
+	p := planned(t, runOptions{locks: "redis-queue", workers: "2", tls: "on", delay: "1ms"})
+	s, skipped, err := startServers(t.Context(), p)
+	if err != nil && strings.Contains(err.Error(), "built without TLS") && !backend.Required(harness.KindRedis) {
+		t.Skip(err)
+	}
+	if err != nil || len(skipped) > 0 {
+		t.Fatal(err, skipped)
+	}
+	defer s.stop()
+	at := p.Endpoints[p.Cases[0].Site()]
+	if trip := runner.RoundTrip(t.Context(), machine.Calibrate(), at); trip < float64(time.Millisecond) {
+		t.Errorf("a round trip takes %v ns", trip)
+	}
+	at.TLS = nil
+	if trip := runner.RoundTrip(t.Context(), machine.Calibrate(), at); trip != 0 {
+		t.Error("it answers without TLS")
+	}
+	measured := 0
+	err = p.Run(t.Context(), func(at runner.Progress) error {
+		if at.Result != nil && at.Result.Workload.TLS && at.Result.Ops > 0 && len(at.Result.Violations) == 0 {
+			measured++
+		}
+		return at.Lost
+	})
+	if err != nil || measured != 1 {
+		t.Errorf("measured %d cases: %v", measured, err)
+	}
+}
+
+// TestConditionsAreRefused: each in one line.
+func TestConditionsAreRefused(t *testing.T) {
+	for _, test := range []struct {
+		env, at string
+		o       runOptions
+		want    string
+	}{
+		{"LOCKLAB_REDIS", "127.0.0.1:1", runOptions{locks: "redis-queue", delay: "0,1ms"}, "a delay on a user's server: LOCKLAB_REDIS"},
+		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", runOptions{locks: "zk-fair", delay: "1ms"}, "a delay on a user's server: LOCKLAB_ZOOKEEPER"},
+		{"LOCKLAB_REDIS", "127.0.0.1:1", runOptions{locks: "redis-queue", durable: "on"}, "another setup of a user's server: LOCKLAB_REDIS"},
+		{"LOCKLAB_REDIS", "127.0.0.1:1", runOptions{locks: "redis-queue", tls: "on"}, "--servers, --durable and --tls is for servers"},
+		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", runOptions{locks: "zk-fair", servers: "3"}, "another setup of a user's server: LOCKLAB_ZOOKEEPER"},
+		{"", "", runOptions{locks: "zk-fair", servers: "1,3,5,7", durable: "off,on", tls: "off,on"}, "take 64 servers at a time, and a run may have 40"},
+		{"", "", runOptions{locks: "redis-redlock", servers: "5"}, "kept by 3 independent servers, not by 5"},
+		{"", "", runOptions{locks: "curator-mutex", tls: "on"}, "its client is not set up for TLS here"},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			for _, env := range []string{"LOCKLAB_REDIS", "LOCKLAB_ZOOKEEPER"} {
+				t.Setenv(env, "")
+			}
+			if test.env != "" {
+				t.Setenv(test.env, test.at)
+			}
+			s, _, err := startServers(t.Context(), planned(t, test.o))
+			s.stop()
+			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want ErrUsage in one line with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestSkipConditions: a lock that cannot be measured in some of the conditions is skipped
+// in these, and a run that is resumed skips the same.
+func TestSkipConditions(t *testing.T) {
+	o := runOptions{locks: "redis-queue,redis-redlock", workers: "2", servers: "1,3,5"}
+	p := planned(t, o)
+	skipped := drop(p, func(c runner.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
+	want := []resultfile.Skip{{Lock: "redis-redlock", Reason: "it is kept by 3 independent servers, not by 5", Conditions: "servers=5"}}
+	if !slices.Equal(skipped, want) || len(p.Cases) != 5 {
+		t.Errorf("skipped %+v, and %d cases are left", skipped, len(p.Cases))
+	}
+	o.program = program()
+	again, err := o.planAgain(resultfile.Manifest{Rounds: 1, Window: time.Millisecond, Skipped: skipped})
+	if err != nil || len(again.Cases) != 5 {
+		t.Errorf("planned again: %v, %+v", err, again)
+	}
+	all := drop(p, func(c runner.Case) string { return map[string]string{"redis-redlock": "no"}[c.Lock.Name] })
+	if !slices.Equal(all, []resultfile.Skip{{Lock: "redis-redlock", Reason: "no"}}) {
+		t.Errorf("skipped %+v", all)
+	}
+}

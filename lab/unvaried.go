@@ -1,0 +1,88 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+)
+
+func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
+
+// unheeded returns lines that name the locks of p that an axis does not vary, and
+// those chosen that have no case of it.
+func (o runOptions) unheeded(p *runner.Plan) (lines []string) {
+	say := func(text string, of func(*harness.Variant) bool) {
+		var names []string
+		for _, v := range p.Locks() {
+			if of(v) {
+				names = append(names, v.Name)
+			}
+		}
+		if names != nil {
+			lines = append(lines, text+": "+strings.Join(names, ", "))
+		}
+	}
+	if o.wait != "" {
+		say("not varied by --wait, because they wait in a way of their own", func(v *harness.Variant) bool { return !followsWait(v) })
+	}
+	if o.section != "" {
+		say("not varied by --section, because workers of a lock kept by servers share no memory", func(v *harness.Variant) bool { return v.Local == nil })
+		lines = append(lines, o.unguarded()...)
+	}
+	return lines
+}
+
+// unguarded returns a line for each local lock that cannot guard the data of the
+// sections under some of the workloads, which are left out.
+func (o runOptions) unguarded() (lines []string) {
+	locks, err := o.program.choose(strings.Split(o.locks, ","))
+	if err != nil {
+		return nil
+	}
+	a, err := o.axes()
+	if err != nil {
+		return nil
+	}
+	if _, whole := o.whole(); whole && len(a.reads) == 0 {
+		a.reads = []int{defaultReads}
+	}
+	w := harness.Workload{Section: a.data(), Reads: slices.Max(or(a.reads, 0))}
+	for _, v := range locks {
+		if why := runner.Unguarded(v, w); why != "" && v.Local != nil {
+			lines = append(lines, fmt.Sprintf("not measured with --section and readers: %s, because %s", v.Name, why))
+		}
+	}
+	return lines
+}
+
+// data returns the first section of a that has data, or SectionWork.
+func (a axes) data() harness.Section {
+	i := slices.IndexFunc(a.section, func(s harness.Section) bool { return s != harness.SectionWork })
+	if i < 0 {
+		return harness.SectionWork
+	}
+	return a.section[i]
+}
+
+// checkSections returns an error if a has a section with data that none of locks
+// can guard under any of its workloads.
+func (a axes) checkSections(locks []*harness.Variant, cpus int) error {
+	data, why := a.data(), ""
+	if data == harness.SectionWork {
+		return nil
+	}
+	for _, v := range locks {
+		for _, w := range a.workloads(v, cpus) {
+			w.Section = data
+			text := runner.Unguarded(v, w)
+			if text == "" {
+				return nil
+			}
+			why = v.Name + " cannot, because " + text
+		}
+	}
+	return fmt.Errorf("%w: none of the locks chosen can guard the data of --section %s: %s", harness.ErrUsage, data, why)
+}

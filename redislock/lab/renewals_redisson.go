@@ -1,0 +1,230 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+	wireredis "locklab/internal/wire/redis"
+)
+
+// renewalsRedisson is redis-poll whose leases are renewed as those of Redisson are: by one
+// task for all locks of a client, which in a Redis Cluster goes from slot to slot.
+//
+// # What is wrong with it
+//
+// The next slot is asked when the one before it has answered, and a round ends with the
+// first that does not. If a node of a cluster hangs, the locks behind it in the order of
+// slots are not renewed, whatever node they are on: they are lost with their lease, in
+// this round or the next, though their node runs. The order is that of a hash table, by
+// the low bits of the slot.
+//
+// The others here ask each node by itself.
+//
+// # References
+//
+// Redisson 4.7.0, org.redisson.renewal.RenewalTask, renewSlots and run, and LockTask.
+var renewalsRedisson = &harness.Variant{
+	Name:   "redis-renewals-redisson",
+	Doc:    "redis-poll renewed from slot to slot of a cluster: behind a node that hangs locks of others are lost",
+	Paper:  "Redisson 4.7.0, RenewalTask",
+	Family: harness.Redis,
+	Status: harness.Historical,
+	Traits: harness.Traits{Needs: harness.KindRedis},
+	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+		rdb, counter, err := wireredis.ConnectAny(at)
+		if err != nil {
+			return nil, err
+		}
+		if err := answers(ctx, rdb, at); err != nil {
+			return nil, err
+		}
+		p, ttl := newIdle(), cmp.Or(at.Lease, defaultTTL)
+		k := &renewalTask{p: p, rdb: rdb, ttl: ttl, held: make(map[string]*renewed)}
+		return &renewalClient{counter, k, nameOf(key)}, nil
+	},
+}
+
+// A renewalClient is a client and one of its locks, as the lab sees them.
+type renewalClient struct {
+	*wireredis.Counter
+	task *renewalTask
+	name string
+}
+
+var (
+	_ harness.Namer   = (*renewalClient)(nil)
+	_ harness.Counter = (*renewalClient)(nil)
+)
+
+func (r *renewalClient) Join(context.Context, int) (harness.Session, error) {
+	return plainSession{&renewalLock{r.task, r.name}}, nil
+}
+
+func (r *renewalClient) Close() error { return errors.Join(r.task.p.Close(), r.task.rdb.Close()) }
+
+// Named returns another lock of the client.
+func (r *renewalClient) Named(key string) harness.Remote {
+	return renewalNamed{&renewalClient{r.Counter, r.task, nameOf(key)}}
+}
+
+// renewalNamed is one of several locks of a client, which ends with that.
+type renewalNamed struct{ *renewalClient }
+
+func (renewalNamed) Close() error { return nil }
+
+// A renewalLock is a lock as one worker has it.
+type renewalLock struct {
+	task *renewalTask
+	name string
+}
+
+func (m *renewalLock) Lock(ctx context.Context) (harness.Lease, error)    { return m.lock(ctx, false) }
+func (m *renewalLock) TryLock(ctx context.Context) (harness.Lease, error) { return m.lock(ctx, true) }
+
+func (m *renewalLock) lock(ctx context.Context, try bool) (harness.Lease, error) {
+	k := m.task
+	return k.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) {
+		nonce := newUUID()
+		for {
+			sent := time.Now()
+			n, err := carelessAcquire.Run(ctx, k.rdb, []string{m.name}, nonce, k.ttl.Milliseconds()).Int()
+			switch {
+			case err != nil: // which may have taken the lock
+				k.p.undo(ctx, func(ctx context.Context) error { _, err := k.free(ctx, m.name, nonce); return err })
+				return nil, err
+			case n == 1:
+				return k.begin(m.name, nonce, sent)
+			case try:
+				return nil, harness.ErrNotAcquired
+			}
+			if !k.p.pause(ctx, 5*time.Millisecond+rand.N(10*time.Millisecond)) {
+				return nil, errors.Join(ctx.Err(), k.p.closed())
+			}
+		}
+	})
+}
+
+// A renewalTask renews the leases of a client.
+type renewalTask struct {
+	p   *process
+	rdb redis.UniversalClient
+	ttl time.Duration
+
+	mu   sync.Mutex
+	held map[string]*renewed // by the owner's nonce
+	runs bool
+}
+
+// renewed is a lease that the task renews, until it is released or another holds the lock.
+type renewed struct {
+	name, nonce string
+	slot        int
+	lease       *plainLease
+}
+
+// begin begins a lease that was asked for at that time.
+func (k *renewalTask) begin(name, nonce string, sent time.Time) (*plainLease, error) {
+	l := &plainLease{p: k.p, name: name, span: k.ttl, free: func(ctx context.Context) (bool, error) { return k.free(ctx, name, nonce) }}
+	if !l.begin(sent) {
+		return nil, errTooLate
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held[nonce] = &renewed{name, nonce, slotOf(name), l}
+	if !k.runs {
+		k.runs = k.p.spawn(k.run)
+	}
+	return l, nil
+}
+
+func (k *renewalTask) free(ctx context.Context, name, nonce string) (held bool, err error) {
+	k.mu.Lock()
+	delete(k.held, nonce)
+	k.mu.Unlock()
+	n, err := compareAndDelete.Run(ctx, k.rdb, []string{name}, nonce).Int()
+	return n == 1, err
+}
+
+// run renews every third of a lease until there is nothing to renew.
+func (k *renewalTask) run() {
+	for k.p.pause(k.p.open, k.ttl/3) {
+		k.mu.Lock()
+		var all []*renewed
+		for _, r := range k.held {
+			all = append(all, r)
+		}
+		k.runs = len(all) > 0
+		k.mu.Unlock()
+		if len(all) == 0 {
+			return
+		}
+		round(all, k.renew)
+	}
+}
+
+// round renews slot by slot, and ends with the first that does not answer.
+func round(all []*renewed, renew func(*renewed) error) {
+	const bins = 16 // of the hash table
+	slices.SortStableFunc(all, func(a, b *renewed) int {
+		return cmp.Or(cmp.Compare(a.slot%bins, b.slot%bins), cmp.Compare(a.slot, b.slot))
+	})
+	for _, r := range all {
+		if renew(r) != nil {
+			return // what is left is for the next round
+		}
+	}
+}
+
+// renewalWait is for how much of a lease a request is tried: three times 3 s of 30 s, with
+// pauses of 1.5 s.
+const renewalWait = 9. / 20
+
+func (k *renewalTask) renew(r *renewed) error {
+	sent := time.Now()
+	ctx, cancel := context.WithTimeout(k.p.open, time.Duration(renewalWait*float64(k.ttl)))
+	defer cancel()
+	n, err := carelessRenew.Run(ctx, k.rdb, []string{r.name}, r.nonce, k.ttl.Milliseconds()).Int()
+	switch {
+	case err != nil:
+		return err
+	case n == 1:
+		r.lease.extend(sent)
+	default:
+		k.mu.Lock()
+		delete(k.held, r.nonce)
+		k.mu.Unlock()
+		r.lease.gone()
+	}
+	return nil
+}
+
+// slotOf returns the slot of a Redis Cluster that a key is in: the CRC-16 of it, or of
+// what is between its first braces.
+func slotOf(key string) int {
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	const polynomial, slots = 0x1021, 16384
+	var crc uint16
+	for _, b := range []byte(key) {
+		crc ^= uint16(b) << 8
+		for range 8 {
+			carry := crc&0x8000 != 0
+			if crc <<= 1; carry {
+				crc ^= polynomial
+			}
+		}
+	}
+	return int(crc) % slots
+}

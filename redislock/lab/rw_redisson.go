@@ -1,0 +1,181 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"locklab/harness"
+)
+
+// rwRedisson is Redisson's RReadWriteLock as it was up to 3.8.1, of September 2018, with
+// the wake-ups of its readers.
+//
+//  1. Acquire: one script. If there is no hash the mode is set, to read or write, and
+//     the owner; a reader joins a hash whose mode is read. Otherwise it says for how
+//     long the lock is taken.
+//  2. Otherwise join the subscription of the client to the lock's channel, ask again,
+//     and wait for a permit of the client's semaphore, of which each message gives one,
+//     or until the time is over.
+//  3. Release: one script removes the owner. The last one deletes the hash and publishes.
+//
+// # What is wrong with it
+//
+// A message gives one permit, whatever waits: of the readers of a client one enters when
+// the writer leaves, and the next one when that reader has left. They take turns, until
+// the time is over that each was told. From 3.8.2 on the release of a writer has a
+// message of its own, by which all that wait are woken. A message that is lost is made
+// up for by that time alone, which is the lease: 35 s in a report of 3.16.3.
+//
+// Left out are re-entry and the key for each hold of a reader, by which Redisson knows
+// when a dead one's time is over: here it is over with that of the last to renew.
+//
+// # References
+//
+// Redisson, org.redisson.RedissonReadLock, RedissonWriteLock and pubsub.LockPubSub of
+// 2018 and of 3.8.2; its release notes of 3.8.2; issues 1542, "Multiple ReadLocks are not
+// sharing locks properly after WriteLock releases", and 3891.
+var rwRedisson = &harness.Variant{
+	Name:   "redis-rw-redisson",
+	Doc:    "hash of mode and owners; a message wakes one waiter of a client: readers that waited take turns",
+	Paper:  "Redisson 3.8.1, RReadWriteLock",
+	Family: harness.Redis,
+	Status: harness.Historical,
+	Traits: harness.Traits{ReadWrite: true, Needs: harness.KindRedis},
+	Remote: plain(func(p *process, name string, ttl time.Duration) func() plainLocker {
+		m := newRWRedisson(p, name, ttl)
+		return func() plainLocker { return m }
+	}),
+}
+
+var (
+	rwAcquire = newScript("rw_redisson_acquire")
+	rwRelease = newScript("rw_redisson_release")
+	rwRenew   = newScript("rw_redisson_renew")
+)
+
+// An rwRedissonLock is the view that one client has of the lock.
+type rwRedissonLock struct {
+	p       *process
+	name    string
+	channel string
+	id      string // of the client: part of every owner
+	ttl     time.Duration
+	hub     *hub
+	owners  atomic.Int64
+
+	mu      sync.Mutex
+	entry   *entry12 // of the subscription that all waiters share
+	waiters int
+}
+
+func newRWRedisson(p *process, name string, ttl time.Duration) *rwRedissonLock {
+	return &rwRedissonLock{p: p, name: name, channel: redissonName("redisson_rwlock", name), id: newUUID(), ttl: cmp.Or(ttl, defaultTTL), hub: newHub(p)}
+}
+
+func (m *rwRedissonLock) Lock(ctx context.Context) (harness.Lease, error) {
+	return m.lock(ctx, "write", false)
+}
+
+func (m *rwRedissonLock) TryLock(ctx context.Context) (harness.Lease, error) {
+	return m.lock(ctx, "write", true)
+}
+
+func (m *rwRedissonLock) RLock(ctx context.Context) (harness.Lease, error) {
+	return m.lock(ctx, "read", false)
+}
+
+func (m *rwRedissonLock) lock(ctx context.Context, mode string, try bool) (harness.Lease, error) {
+	owner := m.id + ":" + strconv.FormatInt(m.owners.Add(1), 10)
+	return m.p.await(ctx, m.name, func(ctx context.Context) (*plainLease, error) {
+		l, _, err := m.ask(ctx, owner, mode)
+		switch {
+		case l == nil && err == nil && try:
+			return nil, harness.ErrNotAcquired
+		case l == nil && err == nil:
+			l, err = m.queued(ctx, owner, mode)
+		}
+		if err != nil {
+			m.p.undo(ctx, func(ctx context.Context) error { _, err := m.free(ctx, owner); return err })
+		}
+		return l, err
+	})
+}
+
+// queued waits for the lock.
+func (m *rwRedissonLock) queued(ctx context.Context, owner, mode string) (*plainLease, error) {
+	e, err := m.join(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer m.leave(ctx)
+	if err := m.hub.await(ctx, e); err != nil {
+		return nil, err
+	}
+	for {
+		l, left, err := m.ask(ctx, owner, mode)
+		if l != nil || err != nil {
+			return l, err
+		}
+		if _, err := m.hub.sleep(ctx, e, left); err != nil && (ctx.Err() != nil || errors.Is(err, errClosed)) {
+			return nil, err
+		}
+	}
+}
+
+// join returns the entry that the waiters of the client share. The first subscribes.
+func (m *rwRedissonLock) join(ctx context.Context) (*entry12, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiters == 0 {
+		e := newEntry12()
+		if err := m.hub.subscribe(ctx, m.channel, e); err != nil {
+			return nil, err
+		}
+		m.entry = e
+	}
+	m.waiters++
+	return m.entry, nil
+}
+
+// leave ends the subscription if it is the last waiter's.
+func (m *rwRedissonLock) leave(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiters--; m.waiters == 0 {
+		m.hub.unsubscribe(ctx, m.channel)
+	}
+}
+
+// ask sends one request and returns the lease, or how long to wait.
+func (m *rwRedissonLock) ask(ctx context.Context, owner, mode string) (*plainLease, time.Duration, error) {
+	sent, keys := time.Now(), []string{m.name}
+	left, err := rwAcquire.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds(), mode).Int64()
+	if err != redis.Nil {
+		return nil, time.Duration(left) * time.Millisecond, err
+	}
+	l := &plainLease{p: m.p, name: m.name, span: m.ttl, free: func(ctx context.Context) (bool, error) { return m.free(ctx, owner) }}
+	l.renew = func(ctx context.Context) (bool, error) {
+		n, err := rwRenew.Run(ctx, m.p.rdb, keys, owner, m.ttl.Milliseconds()).Int()
+		return n == 1, err
+	}
+	if !l.begin(sent) {
+		return nil, 0, errTooLate
+	}
+	return l, 0, nil
+}
+
+func (m *rwRedissonLock) free(ctx context.Context, owner string) (held bool, err error) {
+	err = m.p.persist(ctx, func() error {
+		n, err := rwRelease.Run(ctx, m.p.rdb, []string{m.name}, owner, m.channel, unlockMessage).Int()
+		held = n == 1
+		return err
+	})
+	return held, err
+}

@@ -1,0 +1,246 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/internal/numfmt"
+)
+
+// LoadLocal and LoadRemote draw how long acquisitions wait over the rate at which they
+// are asked for, in open loops.
+var (
+	LoadLocal = &Chart{
+		Name:     "load",
+		Title:    "How long does an acquisition wait at a given offered load?",
+		Doc:      loadDoc,
+		once:     true,
+		optional: true,
+		open:     true,
+		carries:  true,
+		draw:     drawLoad,
+	}
+	LoadRemote = &Chart{
+		Name:     "load-distributed",
+		Title:    "How long does an acquisition of a distributed lock wait at a given offered load?",
+		Doc:      loadDoc,
+		Remote:   true,
+		once:     true,
+		optional: true,
+		open:     true,
+		carries:  true,
+		draw:     drawLoad,
+	}
+)
+
+const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; dashed line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the knee, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the knee lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six; where the run resolves p99 at no load, what the search for the knee found. Hue: family; grey: p99 of the other locks."
+
+func drawLoad(g *group) picture {
+	s := g.loads()
+	if s == nil {
+		return noLoads(g)
+	}
+	s.locks = slices.DeleteFunc(s.locks, func(l *loadedLock) bool { _, ok := s.range99(l); return !ok })
+	if len(s.locks) == 0 {
+		return nothing("Too few waits were timed at any load to quote the median.")
+	}
+	return picture{
+		answer: s.answer(), load: s.load(), height: panelsHeight(len(s.locks)), body: s.frames, numbers: s.table(),
+		data: source{metrics: []*metric.Metric{metric.Throughput, metric.Goodput}, fields: []string{"wait"}, rounds: []int{roundsOf(s.groups...)}},
+	}
+}
+
+// range99 returns the greatest wait of l that is drawn, and whether any is.
+func (s *loadSweep) range99(l *loadedLock) (most float64, ok bool) {
+	floor := s.floor()
+	for i := range s.rates {
+		for _, q := range loadQuantiles {
+			if v, known := l.wait(i, q, floor); known {
+				most, ok = max(most, v), true
+			}
+		}
+	}
+	return most, ok
+}
+
+// loadQuantiles are drawn, the one that carries the chart last.
+var loadQuantiles = []float64{0.5, 0.999, 0.99}
+
+// answer says where the knees are.
+func (s *loadSweep) answer() string {
+	var all []*loadedLock
+	for _, l := range s.locks {
+		if l.kneed && l.s.Lock.Status != harness.Control {
+			all = append(all, l)
+		}
+	}
+	if len(all) == 0 {
+		return s.unresolved()
+	}
+	slices.SortStableFunc(all, func(a, b *loadedLock) int { return cmp.Compare(b.knee.UpTo, a.knee.UpTo) })
+	says := func(l *loadedLock) string { return fmt.Sprintf("%s; %s", l.at(), l.why()) }
+	best, worst := all[0], all[len(all)-1]
+	text := ""
+	switch {
+	case len(all) == 1:
+		text = fmt.Sprintf("The knee of %s is at %s.", best.s.Lock.Name, says(best))
+	case best.knee.UpTo == worst.knee.UpTo:
+		text = fmt.Sprintf("The knees of all locks are alike as far as this run tells; that of %s is at %s.", best.s.Lock.Name, says(best))
+	default:
+		text = fmt.Sprintf("The knee of %s is highest: %s. That of %s is lowest: %s.", best.s.Lock.Name, says(best), worst.s.Lock.Name, says(worst))
+	}
+	if i := slices.IndexFunc(all, func(l *loadedLock) bool { return l.knee.Unsound }); i >= 0 {
+		text += fmt.Sprintf(" On this machine the waits of an unloaded lock are not the lock's own (p99 of %s %s): where that is ten times as long says little.",
+			all[i].s.Lock.Name, numfmt.Nanos(all[i].knee.RestP99))
+	}
+	return text
+}
+
+// unresolved is the answer where the run tells no knee.
+func (s *loadSweep) unresolved() string {
+	text := "Too few waits were timed at each load to quote p99, by which it would be said where the knee is: more rounds, or a longer --duration, give more."
+	var names []string
+	for _, l := range s.locks {
+		if l.sought != nil {
+			names = append(names, fmt.Sprintf("%s %s", l.s.Lock.Name, l.probed()))
+		}
+	}
+	if names != nil {
+		text += " By short probes the search before it found: " + numfmt.List(names, 4) + "."
+	}
+	return text
+}
+
+// axes returns an empty plot with the axes of s, and which rates are labelled.
+func (s *loadSweep) axes() *plot.Plot {
+	floor := s.floor()
+	xLo, xHi := float64(s.rates[0]), float64(s.rates[len(s.rates)-1])
+	lo, hi := math.Inf(1), 0.0
+	for _, l := range s.locks {
+		if l.closed > 0 {
+			xLo, xHi = min(xLo, l.closed), max(xHi, l.closed)
+		}
+		for i := range s.rates {
+			for _, q := range loadQuantiles {
+				if v, ok := l.wait(i, q, floor); ok {
+					lo, hi = min(lo, v), max(hi, v)
+				}
+			}
+		}
+	}
+	lo, hi = logRange(lo, hi)
+	pad := max(1.06, math.Pow(xHi/xLo, 0.04))
+	p := newPlot(xLo/pad, xHi*pad, lo, hi)
+	p.X.Scale, p.Y.Scale = warp(logarithm), warp(logarithm)
+	p.Y.Tick.Marker = logTicks(lo, hi, numfmt.Nanos)
+	p.X.Tick.Marker = logTicks(xLo/pad, xHi*pad, func(v float64) string { return harness.Rate(v).String() })
+	return p
+}
+
+// frames draws each lock in a frame of its own.
+func (s *loadSweep) frames(c draw.Canvas) error {
+	floor := s.floor()
+	m := multiples{plot: s.axes(), xTitle: "acquisitions asked for, all workers together (log scale)",
+		yTitle: "time from the intended start to the grant (log scale)", under: gridlines(false)}
+	if len(s.locks) > 1 {
+		m.notes = []note{{ghost, true, "p99 of the other locks"}}
+	}
+	if slices.ContainsFunc(s.locks, func(l *loadedLock) bool { return l.closed > 0 }) {
+		m.notes = append(m.notes, note{axis, true, "closed loop (dashed)"})
+	}
+	switch {
+	case slices.ContainsFunc(s.locks, func(l *loadedLock) bool { return l.kneed }):
+		m.notes = append(m.notes, note{warm, false, "knee (solid), its interval"})
+	case slices.ContainsFunc(s.locks, func(l *loadedLock) bool { return l.sought != nil }):
+		m.notes = append(m.notes, note{warm, false, "knee, by short probes"})
+	}
+	for _, l := range s.locks {
+		one := alone(l.s)
+		trace := func(q float64) func(c draw.Canvas, p *plot.Plot) []vg.Point {
+			return func(c draw.Canvas, p *plot.Plot) (pts []vg.Point) {
+				trX, trY := p.Transforms(&c)
+				for i, r := range s.rates {
+					if v, ok := l.wait(i, q, floor); ok {
+						pts = append(pts, vg.Point{X: trX(float64(r)), Y: trY(v)})
+					}
+				}
+				return pts
+			}
+		}
+		m.panels = append(m.panels, panel{look: one.look, figure: s.figure(l, floor), trace: trace(0.99), under: l.kneeField, draw: func(c draw.Canvas, p *plot.Plot) {
+			trX, _ := p.Transforms(&c)
+			if l.kneed && l.knee.UpTo > 0 {
+				x := trX(float64(l.knee.UpTo))
+				c.StrokeLine2(draw.LineStyle{Color: ink.rgba(), Width: vg.Points(0.9)}, x, c.Min.Y, x, c.Max.Y)
+			}
+			if l.closed > 0 {
+				x := trX(l.closed)
+				c.StrokeLine2(draw.LineStyle{Color: axis.rgba(), Width: vg.Points(0.9), Dashes: []vg.Length{4, 2}}, x, c.Min.Y, x, c.Max.Y)
+			}
+			for _, q := range loadQuantiles {
+				st, pts := one.look.line(), trace(q)(c, p)
+				switch q {
+				case 0.5:
+					st.Width = vg.Points(0.8)
+				case 0.999:
+					st.Width, st.Dashes = vg.Points(0.8), []vg.Length{3, 2}
+				}
+				if len(pts) > 1 {
+					c.StrokeLines(st, pts)
+				}
+				for _, pt := range pts {
+					if q == 0.99 || len(pts) == 1 {
+						one.look.mark(c, pt)
+					}
+				}
+			}
+		}})
+	}
+	return m.body(c)
+}
+
+// kneeField fills the loads between which the knee of l lies.
+func (l *loadedLock) kneeField(c draw.Canvas, p *plot.Plot) {
+	low, high := l.knee.From, l.knee.To
+	if !l.kneed {
+		if l.sought == nil {
+			return
+		}
+		low, high = l.sought.UpTo, l.sought.Over
+	}
+	trX, _ := p.Transforms(&c)
+	from, to := c.Min.X, c.Max.X
+	if low > 0 {
+		from = max(from, trX(float64(low)))
+	}
+	if high > 0 {
+		to = min(to, trX(float64(high)))
+	}
+	if from < to {
+		c.FillPolygon(warm.rgba(), rect(from, c.Min.Y, to, c.Max.Y))
+	}
+}
+
+// figure is what stands beside the name of l: its knee, or p99 at the greatest load that resolves it.
+func (s *loadSweep) figure(l *loadedLock, floor float64) string {
+	if l.kneed && l.knee.UpTo > 0 {
+		return fmt.Sprintf("knee %v", l.knee.UpTo)
+	}
+	if !l.kneed && l.sought != nil {
+		return "knee " + l.probed()
+	}
+	for i, r := range slices.Backward(s.rates) {
+		if v, ok := l.wait(i, 0.99, floor); ok {
+			return fmt.Sprintf("p99 %s at %v", numfmt.Nanos(v), r)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"locklab/harness"
+	"locklab/harness/predict"
+	"locklab/harness/resultfile"
+)
+
+// CanPredict reports as an error that wraps harness.ErrUsage, in one line, why nothing can
+// be predicted from run: it has no distributed lock, or not what a prediction rests on.
+func CanPredict(run *resultfile.Run) error {
+	var remote, near, counted bool
+	for _, r := range run.Results {
+		if r.Lock.Traits.Needs == "" {
+			continue
+		}
+		remote = true
+		if r.Workload.Delay == 0 && predict.Fits(r.Workload) {
+			near = true
+			counted = counted || r.Trips != nil
+		}
+	}
+	switch {
+	case !remote:
+		return fmt.Errorf("%w: a prediction is of locks kept by servers, and the run has none", harness.ErrUsage)
+	case !near:
+		return fmt.Errorf("%w: a prediction rests on a closed loop without a delay, and the run has none of a lock kept by servers", harness.ErrUsage)
+	case !counted:
+		return fmt.Errorf("%w: the run does not say how many round trips its locks take: it is of an earlier version, or its servers spoke TLS; measure it again", harness.ErrUsage)
+	}
+	return nil
+}
+
+// WriteDistance writes what the locks of run would take at the round trips that the reader
+// asked for, and how predictions compare with what it measured with a delay. It writes
+// nothing if there is neither.
+func WriteDistance(w io.Writer, run *resultfile.Run, width int) error {
+	run = tidy(run)
+	d := newDistance(run, groups(run))
+	if d == nil || len(d.asked)+len(d.far) == 0 {
+		return nil
+	}
+	t := &textWriter{width: max(width, minText)}
+	if len(d.asked) > 0 {
+		t.gap()
+		t.line("What would it take at another round trip?")
+		t.line(d.predictionsAnswer())
+		t.columns(d.predictions())
+	}
+	if len(d.far) > 0 {
+		t.gap()
+		t.line("How good are predictions from the run without a delay?")
+		t.line(d.checksAnswer())
+		t.columns(d.checks())
+	}
+	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), nb, " ")); err != nil {
+		return fmt.Errorf("reports: %w", err)
+	}
+	return nil
+}
+
+// columns writes a table without its ranges and intervals, and what was not predicted
+// below it, once for each lock and reason.
+func (t *textWriter) columns(rows table) {
+	last := len(rows.head) - 1
+	var shown []int
+	for i, h := range rows.head[:last] {
+		if !strings.HasPrefix(h.Text, "range") && h.Text != "interval" {
+			shown = append(shown, i)
+		}
+	}
+	var untold []string
+	out := tabwriter.NewWriter(&t.buf, 0, 0, 2, ' ', 0)
+	for i, row := range append([][]string{texts(rows.head)}, rows.rows...) {
+		if i > 0 && row[last] != "" {
+			if line := row[0] + ", " + row[1] + ", is not predicted: " + row[last]; !slices.Contains(untold, line) {
+				untold = append(untold, line)
+			}
+			continue
+		}
+		var cells []string
+		for _, i := range shown {
+			cells = append(cells, row[i])
+		}
+		fmt.Fprintln(out, "  "+strings.Join(cells, "\t"))
+	}
+	out.Flush() // into memory
+	for _, line := range untold {
+		t.item(line)
+	}
+}

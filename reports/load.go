@@ -1,0 +1,260 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/resultfile"
+	"locklab/harness/verdict"
+	"locklab/internal/numfmt"
+)
+
+// A loadSweep is the open loops of a run whose workloads differ in nothing but the rate.
+type loadSweep struct {
+	context string // the rest of the workload
+	rates   []harness.Rate
+	groups  []*group // by rate
+	workers int      // at which most locks were measured
+	locks   []*loadedLock
+}
+
+// A loadedLock is what one lock did at each rate.
+type loadedLock struct {
+	s      *series
+	cells  []*cell // by rate; nil where it was not measured
+	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
+
+	knee   verdict.Knee
+	kneed  bool             // the run tells the knee
+	sought *resultfile.Knee // what the search for it found that chose the rates; nil if there was none
+}
+
+// loads returns the open loops of the run for locks of the kind of g, under its conditions;
+// nil if there are none.
+func (g *group) loads() *loadSweep {
+	for _, s := range g.loadSweeps() {
+		if g.conditions == "" || g.conditions == s.context {
+			s.fill(g.closedLike(s.groups[0].Load))
+			s.findKnees(g.Run.Manifest.Knees)
+			return s
+		}
+	}
+	return nil
+}
+
+// loadSweeps returns the open loops of the run for locks of the kind of g, one for all that
+// differ in nothing but the rate, those with the most rates first.
+func (g *group) loadSweeps() (sweeps []*loadSweep) {
+	byRest := make(map[string]*loadSweep)
+	for _, o := range g.both {
+		if !o.Open() || o.Remote != g.Remote || o.Load.Rate > harness.MaxRate {
+			continue
+		}
+		rest := o.Load
+		rest.Rate = 0
+		context := verdict.Axes(rest)
+		s := byRest[context]
+		if s == nil {
+			s = &loadSweep{context: context}
+			byRest[context] = s
+			sweeps = append(sweeps, s)
+		}
+		i, _ := slices.BinarySearch(s.rates, o.Load.Rate)
+		s.rates, s.groups = slices.Insert(s.rates, i, o.Load.Rate), slices.Insert(s.groups, i, o)
+	}
+	slices.SortStableFunc(sweeps, func(a, b *loadSweep) int { return cmp.Compare(len(b.rates), len(a.rates)) })
+	return sweeps
+}
+
+// under returns g once for each picture of c: a chart of open loops has one for each of the
+// conditions under which the run has them.
+func (c *Chart) under(g *group) []*group {
+	sweeps := g.loadSweeps()
+	if !c.open || len(sweeps) < 2 {
+		return []*group{g}
+	}
+	var out []*group
+	for _, s := range sweeps {
+		one := *g
+		one.conditions = s.context
+		out = append(out, &one)
+	}
+	return out
+}
+
+// titled returns the question of a chart, with the conditions of g if its run has open loops
+// under several.
+func (g *group) titled(question string) string {
+	if g.conditions == "" {
+		return question
+	}
+	return strings.TrimSuffix(question, "?") + ", with " + g.conditions + "?"
+}
+
+// findKnees finds the knees of the locks. sought are those that the run found before.
+func (s *loadSweep) findKnees(sought []resultfile.Knee) {
+	floor := s.floor()
+	for _, l := range s.locks {
+		loads := make([]verdict.Load, len(s.rates))
+		for i, r := range s.rates {
+			loads[i] = verdict.Load{Rate: r, Cell: l.cells[i]}
+		}
+		l.knee, l.kneed = verdict.KneeOf(loads, floor)
+		i := slices.IndexFunc(sought, func(k resultfile.Knee) bool {
+			found := k.Missing == "" && k.UpTo > 0 && k.UpTo < k.Over && k.Over <= harness.MaxRate
+			return found && k.Lock == l.s.Lock.Name && k.Workload.Workers == s.workers && verdict.Axes(k.Workload) == s.context
+		})
+		if i >= 0 {
+			l.sought = &sought[i]
+		}
+	}
+}
+
+// closedLike returns the group of the run whose workload is load but for its arrivals,
+// or nil.
+func (g *group) closedLike(load harness.Workload) *group {
+	load.Rate, load.Arrivals, load.Deadline = 0, harness.Poisson, 0
+	i := slices.IndexFunc(g.both, func(o *group) bool { return o.Remote == g.Remote && o.Axes == verdict.Axes(load) })
+	if i < 0 {
+		return nil
+	}
+	return g.both[i]
+}
+
+// fill finds the locks that were measured with the number of workers with which most were.
+func (s *loadSweep) fill(closed *group) {
+	most := 0
+	for _, g := range s.groups {
+		for _, w := range g.Workers {
+			if n := len(g.at(w)); n > most || n == most && w > s.workers {
+				most, s.workers = n, w
+			}
+		}
+	}
+	byName := make(map[string]*loadedLock)
+	for i, g := range s.groups {
+		for _, x := range g.at(s.workers) {
+			l := byName[x.Lock.Name]
+			if l == nil {
+				l = &loadedLock{s: x, cells: make([]*cell, len(s.rates))}
+				byName[x.Lock.Name] = l
+				s.locks = append(s.locks, l)
+			}
+			l.cells[i] = x.Cells[s.workers]
+		}
+	}
+	if closed != nil {
+		for _, x := range closed.at(s.workers) {
+			if l := byName[x.Lock.Name]; l != nil {
+				if v := x.Cells[s.workers].Summary(metric.Throughput).Median; v > 0 && v < 1e12 { // else it is damage
+					l.closed = v
+				}
+			}
+		}
+	}
+	slices.SortFunc(s.locks, func(a, b *loadedLock) int {
+		return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.s.Lock.Family), slices.Index(harness.Families, b.s.Lock.Family)),
+			cmp.Compare(a.s.Lock.Name, b.s.Lock.Name))
+	})
+}
+
+// at says where the knee of l is, with the interval that the run leaves; "" if neither the run nor
+// the search tells.
+func (l *loadedLock) at() string {
+	switch k := l.knee; {
+	case l.kneed && k.UpTo == 0:
+		return fmt.Sprintf("under %v", k.Over)
+	case l.kneed && k.Over == 0 && k.From == k.UpTo:
+		return fmt.Sprintf("%v or more", k.UpTo)
+	case l.kneed:
+		return fmt.Sprintf("%v [%s .. %s]", k.UpTo, bound(k.From, "less"), bound(k.To, "more"))
+	case l.sought != nil:
+		return l.probed() + ", by short probes"
+	}
+	return ""
+}
+
+// probed says where the search for the knee of l found it.
+func (l *loadedLock) probed() string {
+	return fmt.Sprintf("%v .. %v", l.sought.UpTo.Rounded(resultfile.KneeFigures), l.sought.Over.Rounded(resultfile.KneeFigures))
+}
+
+// bound returns r, or beyond if it is not known.
+func bound(r harness.Rate, beyond string) string {
+	if r == 0 {
+		return beyond
+	}
+	return r.String()
+}
+
+// why says what ends the range of loads that l is up to, in a sentence without its end.
+func (l *loadedLock) why() string {
+	k := l.knee
+	switch k.Rule {
+	case resultfile.LimitGranted:
+		return fmt.Sprintf("at %v it grants less than %d %% of what is asked for", k.Over, metric.LeastGoodput)
+	case resultfile.LimitP99:
+		return fmt.Sprintf("at %v p99 passes %d times its unloaded value, %s at %v", k.Over, metric.MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest)
+	}
+	return fmt.Sprintf("this run asked for no more, and p99 is %s there", numfmt.Nanos(k.P99))
+}
+
+// wait returns quantile q of the waits of l at rate number i, all rounds together, or the floor
+// of the clock where it is below that; ok is false if the run does not resolve it.
+func (l *loadedLock) wait(i int, q, floor float64) (v float64, ok bool) {
+	if l.cells[i] == nil {
+		return 0, false
+	}
+	v, ok = metric.Quantile(l.cells[i].Waits(), q)
+	return max(v, floor, 1), ok
+}
+
+// floor returns the greatest of the floors of the groups of s.
+func (s *loadSweep) floor() (most float64) {
+	for _, g := range s.groups {
+		most = max(most, g.Floor())
+	}
+	return most
+}
+
+// noLoads is the picture of a run without open loops for locks of the kind of g.
+func noLoads(g *group) picture {
+	kind := "local"
+	if g.Remote {
+		kind = "distributed"
+	}
+	return nothing("This run has no open loop of a %s lock; one with --rate auto, or --workers 64 --rate 500/s,1k/s, shows how long its acquisitions wait at a given load.", kind)
+}
+
+// load describes the workload.
+func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + ", " + s.context }
+
+// table has what each lock did at each load.
+func (s *loadSweep) table() table {
+	ms := []*metric.Metric{metric.Offered, metric.Throughput, metric.Goodput, metric.Late, metric.Dropped, metric.Backlog}
+	t := table{head: slices.Concat(titles("lock", "load"), byName(ms...), titles("p50", "p99", "p99.9", "closed loop", "knee"))}
+	for _, l := range s.locks {
+		for i, r := range s.rates {
+			if l.cells[i] == nil {
+				continue
+			}
+			row := []string{l.s.Lock.Name, r.String()}
+			for _, m := range ms {
+				row = append(row, cellText(m, l.cells[i].Summary(m)))
+			}
+			for _, q := range []float64{0.5, 0.99, 0.999} {
+				row = append(row, verdict.Quoted(l.cells[i].Waits(), q, s.floor()))
+			}
+			closed := unknown
+			if l.closed > 0 {
+				closed = numfmt.PerSecond(l.closed)
+			}
+			t.rows = append(t.rows, append(row, closed, cmp.Or(l.at(), unknown)))
+		}
+	}
+	return t
+}

@@ -1,0 +1,209 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
+)
+
+// TestKnees: the knee of a lock is told by what it grants and how long its acquisitions
+// wait, and of locks only whose waits the run resolves.
+func TestKnees(t *testing.T) {
+	// The queues of the gallery serve 707 k/s (fair), 2.1 M/s (greedy), 1.06 M/s (parking)
+	// and 530 k/s (old); at 94 % of that p99 is 25 times what it is at a tenth.
+	run := gallery(3, openLoops)
+	for _, r := range run.Results {
+		if r.Open != nil && r.Lock.Name == "parking" {
+			r.Wait = harness.Histogram{{Value: 1000, N: 90}} // which does not resolve p99
+		}
+	}
+	g := largest(groups(run), false)
+	s := g.loads()
+	want := map[string]harness.Rate{"fair": 500e3, "greedy": 1e6, "old": 100e3}
+	for _, l := range s.locks {
+		rate, known := want[l.s.Lock.Name]
+		if l.kneed != known || known && (l.knee.UpTo != rate || !(l.knee.From > 0 && l.knee.From <= rate && l.knee.Over > rate)) {
+			t.Errorf("the knee of %s is %+v, %v; want %v", l.s.Lock.Name, l.knee, l.kneed, rate)
+		}
+	}
+	if got := LoadLocal.draw(g).answer; !strings.HasPrefix(got, "The knee of greedy is highest: 1M/s [") || !strings.Contains(got, "That of old is lowest: 100k/s [") {
+		t.Errorf("the answer is %q", got)
+	}
+	if got := GoodputLocal.draw(g).answer; !strings.Contains(got, "old grants least of it: 27") || !strings.HasSuffix(got, "grant: greedy.") {
+		t.Errorf("the answer is %q", got)
+	}
+}
+
+// TestOpenLoopsRankNothing: a lock that keeps up grants what it is asked for, and no more.
+func TestOpenLoopsRankNothing(t *testing.T) {
+	run := gallery(8, openLoops)
+	plain := gallery(8)
+	for _, name := range []string{RankingLocal.Name, ThroughputLocal.Name, JainLocal.Name, HandoversRemote.Name} {
+		c, err := find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := c.subject(groups(run)), c.subject(groups(plain))
+		if got.Open() || got.Axes != want.Axes || c.drawn(got).answer != c.drawn(want).answer {
+			t.Errorf("%s: open loops change the answer to %q, it was %q", name, c.drawn(got).answer, c.drawn(want).answer)
+		}
+	}
+	only := *run
+	only.Results = nil
+	for _, r := range run.Results {
+		if r.Open != nil {
+			only.Results = append(only.Results, r)
+		}
+	}
+	doc, err := compose(&only)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := 0
+	for _, s := range append(doc.Local, doc.Served...) {
+		for _, f := range s.Figures {
+			drawn++
+			if !strings.HasPrefix(f.Name, "load") && !strings.HasPrefix(f.Name, "goodput") {
+				t.Errorf("a run of open loops has the chart %s", f.Name)
+			}
+		}
+	}
+	if drawn != 4 {
+		t.Errorf("a run of open loops has %d charts, want 4", drawn)
+	}
+}
+
+// ownRates returns a gallery in which each lock was measured as an open loop at rates of its
+// own, around its knee, as locklab run --rate auto does, and a search for each that says so.
+func ownRates() *resultfile.Run {
+	run := gallery(8)
+	var open []*harness.Result
+	for _, r := range run.Results {
+		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
+			continue
+		}
+		capacity := harness.Rate(float64(r.Ops) / r.Elapsed.Seconds())
+		knee := map[string]harness.Rate{"fair": 5e5, "greedy": 1.5e6, "parking": 7e5, "old": 4e5}[r.Lock.Name]
+		if knee == 0 {
+			knee = capacity.Rounded(1)
+		}
+		for _, share := range []harness.Rate{0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1} {
+			open = append(open, synthetic.Open(r, (share*knee).Rounded(2)))
+		}
+	}
+	for _, r := range open {
+		load := r.Workload
+		load.Rate, load.Warmup, load.Window = 0, 0, 0
+		run.Manifest.Knees = append(run.Manifest.Knees, resultfile.Knee{Lock: r.Lock.Name, Workload: load, UpTo: 1700, Over: 1800, Rule: resultfile.LimitP99})
+	}
+	run.Results = append(run.Results, open...)
+	return run
+}
+
+// TestOwnRates: locks that were measured at different rates are in one chart, each at its
+// own, and no answer asks a lock for the rate of another.
+func TestOwnRates(t *testing.T) {
+	run := ownRates()
+	g := largest(groups(run), false)
+	s := g.loads()
+	if len(s.rates) < 3*7 {
+		t.Fatalf("the chart has the rates %v", s.rates)
+	}
+	for _, l := range s.locks {
+		measured := 0
+		for _, c := range l.cells {
+			if c != nil {
+				measured++
+			}
+		}
+		if measured != 7 || !l.kneed {
+			t.Errorf("%s was measured at %d rates, and its knee is %+v, %v", l.s.Lock.Name, measured, l.knee, l.kneed)
+		}
+	}
+	if got := LoadLocal.draw(g).answer; !strings.HasPrefix(got, "The knee of greedy is highest: 1.") || !strings.Contains(got, "That of old is lowest: 400k/s [") {
+		t.Errorf("the answer is %q", got)
+	}
+	if got := GoodputLocal.draw(g).answer; !strings.HasPrefix(got, "Yes: of the greatest load that each lock was asked for it grants 95") {
+		t.Errorf("the answer is %q", got)
+	}
+	for _, l := range s.locks { // now one falls behind at a rate of its own
+		for i, c := range l.cells {
+			if l.s.Lock.Name == "fair" && i == l.last() {
+				for _, r := range c.Rounds {
+					r.Ops /= 2
+				}
+			}
+		}
+	}
+	if got := GoodputLocal.draw(largest(groups(run), false)).answer; !strings.HasPrefix(got, "Of the greatest load that each was asked for, fair grants least: ") || !strings.Contains(got, " of 550k/s (") {
+		t.Errorf("the answer is %q", got)
+	}
+}
+
+// TestKneeUntold: where a run has too few waits to tell the knee, its report says what the
+// search for it found, and a search of damage says nothing.
+func TestKneeUntold(t *testing.T) {
+	run := ownRates()
+	for _, r := range run.Results {
+		if r.Open != nil {
+			r.Wait = harness.Histogram{{Value: 1000, N: 90}}
+		}
+	}
+	if got := LoadLocal.draw(largest(groups(run), false)).answer; !strings.Contains(got, "By short probes the search before it found: fair 1.7k/s .. 1.8k/s, ") {
+		t.Errorf("the answer is %q", got)
+	}
+	for i := range run.Manifest.Knees {
+		run.Manifest.Knees[i].Over = 1e300
+	}
+	if got := LoadLocal.draw(largest(groups(run), false)).answer; strings.Contains(got, "search") {
+		t.Errorf("the answer is %q", got)
+	}
+}
+
+// TestLoadsUnderConditions: a run with open loops under several conditions has a chart of each,
+// which says which it is, in every form.
+func TestLoadsUnderConditions(t *testing.T) {
+	run := gallery(3, openLoops)
+	for _, r := range slices.Clone(run.Results) {
+		if r.Open != nil && r.Lock.Traits.Needs != "" {
+			far := *r
+			far.Workload.Servers, far.Workload.Durable = 3, true
+			run.Results = append(run.Results, &far)
+		}
+	}
+	doc, err := compose(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles, ids := make(map[string]int), make(map[string]bool)
+	for _, s := range slices.Concat(doc.Local, doc.Served) {
+		for _, f := range s.Figures {
+			if ids[f.ID] {
+				t.Errorf("two charts have the address %s", f.ID)
+			}
+			ids[f.ID] = true
+			if strings.HasPrefix(f.Name, "load") || strings.HasPrefix(f.Name, "goodput") {
+				titles[f.Title]++
+				if far := strings.Contains(f.Title, "servers=3"); far != strings.Contains(f.Doc, "servers=3") || far != strings.Contains(f.Slug, "servers-3") || f.SVG == "" {
+					t.Errorf("%q (%q): %s", f.Title, f.Slug, f.Doc)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"How long does an acquisition wait at a given offered load?", "Does the lock keep up with the offered load?",
+		"How long does an acquisition of a distributed lock wait at a given offered load, with hold=100ns?",
+		"How long does an acquisition of a distributed lock wait at a given offered load, with servers=3 durable=on hold=100ns?",
+		"Does the distributed lock keep up with the offered load, with hold=100ns?",
+		"Does the distributed lock keep up with the offered load, with servers=3 durable=on hold=100ns?"} {
+		if titles[want] != 1 {
+			t.Errorf("%q is there %d times, want once: %v", want, titles[want], titles)
+		}
+	}
+	if p, err := standalone(run, LoadRemote.Name); err != nil || !strings.HasSuffix(p.title, ", with hold=100ns?") || !strings.Contains(p.note, "for each of the other conditions: servers=3 durable=on hold=100ns.") {
+		t.Errorf("alone it is %q, %q (%v)", p.title, p.note, err)
+	}
+}

@@ -1,0 +1,41 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+)
+
+// TestSiteFacts: the environment says how servers were set up, and how far away they
+// were.
+func TestSiteFacts(t *testing.T) {
+	for _, test := range []struct {
+		s           resultfile.Site
+		name, value string
+	}{
+		{resultfile.Site{Kind: harness.KindRedis, Version: "7.0.15", Servers: 1, Independent: 1, Settings: "appendonly no", Direct: 17000},
+			"redis servers", "version 7.0.15; one; appendonly no; a bare request and its answer take 17 µs"},
+		{resultfile.Site{Kind: harness.KindRedis, Conditions: "servers=3 delay=1ms", Servers: 3, Independent: 1, Delay: time.Millisecond, Direct: 20000, Proxied: 40000, Delayed: 1100000},
+			"redis servers, servers=3 delay=1ms", "a primary and 2 replicas; a bare request and its answer take 20 µs; 40 µs through the proxy, which itself costs 20 µs, and 1.1 ms with its delay of 1ms"},
+		{resultfile.Site{Kind: harness.KindRedis, Servers: 1, Independent: 1, Delay: time.Millisecond, Direct: 40000, Proxied: 39000, Delayed: 1100000},
+			"redis servers", "one; a bare request and its answer take 40 µs; 39 µs through the proxy, whose own cost does not show beside that, and 1.1 ms with its delay of 1ms"},
+		{resultfile.Site{Kind: harness.KindZooKeeper, Conditions: "servers=3 durable=on", Servers: 3, Independent: 1, FileSystem: "ext4", SyncTime: 2e6},
+			"zookeeper servers, servers=3 durable=on", "an ensemble of 3; the disk (ext4) keeps a small write in 2 ms"},
+		{resultfile.Site{Kind: harness.KindRedis, Servers: 1, Independent: 3, SyncTime: 2e6},
+			"redis servers", "3 independent ones; the disk (its file system is not known) keeps a small write in 2 ms"},
+	} {
+		run := &resultfile.Run{Manifest: resultfile.Manifest{Sites: []resultfile.Site{test.s}}}
+		var found []string
+		for _, f := range environment(run) {
+			if strings.Contains(f.Name, "servers") {
+				found = append(found, f.Name+": "+strings.ReplaceAll(f.Value, nb, " "))
+			}
+		}
+		if want := test.name + ": " + test.value; len(found) != 1 || found[0] != want {
+			t.Errorf("found %q, want\n%q", found, want)
+		}
+	}
+}

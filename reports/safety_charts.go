@@ -1,0 +1,106 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"locklab/harness/resultfile"
+	"locklab/harness/survival"
+	"locklab/internal/numfmt"
+)
+
+// How many histories a page draws, and of one scenario.
+const (
+	mostStories = 6
+	mostAlike   = 2
+	openStories = 2 // that do not stand behind their questions, on a page about failures alone
+)
+
+// safetyCostName is the name of the chart that sets safety against speed.
+const safetyCostName = "safety-cost"
+
+// A faultChart is a chart of what locks do when something fails.
+type faultChart struct {
+	name, title, doc string
+	pic              picture
+	folded           bool // it stands behind its question, on a page about failures alone
+}
+
+// FaultCharts returns the names of the charts of what the distributed locks of run
+// survive, none if no failure scenario was tried; [WritePNG] and [WriteSVG] take them
+// like those of [Suite]. The first sets safety against speed, the others draw histories.
+func FaultCharts(run *resultfile.Run) (names []string) {
+	for _, c := range runFaultCharts(tidy(run)) {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// runFaultCharts returns the charts of FaultCharts of a run that is tidy.
+func runFaultCharts(run *resultfile.Run) []faultChart {
+	s := safetyOf(run)
+	if s == nil || !s.Tried() {
+		return nil
+	}
+	charts, _ := faultCharts(run, s, largest(groups(run), true))
+	return charts
+}
+
+// faultCharts returns the charts of s, and notes on histories that have none. g is the
+// group that says what the locks cost, or nil.
+func faultCharts(run *resultfile.Run, s *safety, g *group) (charts []faultChart, notes []string) {
+	charts = append(charts, faultChart{safetyCostName, safetyCostTitle, safetyCostDoc, drawSafetyCost(s, g, faultLooks(run)), false})
+	rows, total := s.toldOf()
+	drawn := 0
+	told := make(map[string]int)
+	for _, row := range rows {
+		if drawn == mostStories || told[row.Fault.Scenario] == mostAlike {
+			continue
+		}
+		st, err := readStory(run, row.Fault, row.Histories[0])
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", short(row.Histories[0], 200), err))
+			continue
+		}
+		drawn++
+		told[row.Fault.Scenario]++
+		charts = append(charts, faultChart{fmt.Sprintf("history-%d", drawn), st.title(), historyDoc + " From " + short(st.name, 200) + ".", st.picture(), drawn > openStories})
+	}
+	if rest := total - drawn - len(notes); rest > 0 {
+		notes = append(notes, fmt.Sprintf("%d more %s beside the results.", rest, numfmt.Choose(rest, "history lies", "histories lie")))
+	}
+	return charts, notes
+}
+
+// toldOf returns the rows of s that kept histories, violations before other harms, and
+// how many histories they have.
+func (s *safety) toldOf() (rows []survival.Row, total int) {
+	for _, h := range s.Scenarios {
+		for _, row := range h.Rows {
+			if total += len(row.Histories); len(row.Histories) > 0 {
+				rows = append(rows, row)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b survival.Row) int {
+		return cmp.Or(rankBool(a.Verdict == survival.Refuted, b.Verdict == survival.Refuted), rankBool(a.Broken > 0, b.Broken > 0))
+	})
+	return rows, total
+}
+
+// rankBool orders what is before what is not.
+func rankBool(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
+}
+
+// standalone returns the page of c.
+func (c faultChart) standalone(run *resultfile.Run) page {
+	return page{title: c.title, answer: c.pic.answer, note: c.doc, data: plain(c.pic.data.sentence()), foot: origin(run), pic: c.pic}
+}
