@@ -12,13 +12,13 @@ import (
 const moved = "example.org/you/locklab"
 
 // quick are packages whose tests take a moment: in them a path that was left behind,
-// or replaced where it must not be, would be found. The compiler finds it in imports
-// of all packages.
+// or replaced where it must not be, would be found. In imports "go list" finds it, of all
+// packages and their tests: no package has that path.
 var quick = []string{"cmd/testcount", "harness", "harness/resultfile", "internal/layers"}
 
 // slow are tests of these packages that build other programs, and those that make
 // many listings.
-const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOwnLock)$"
+const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOutside|TestOwnLock|TestFiles|TestFilesReject|TestEveryPackageIsTested)$"
 
 // quickBuild leaves the optimizer out: all packages of the copy are new to the
 // compiler, whose cache goes by their paths.
@@ -38,7 +38,8 @@ func TestMakeModule(t *testing.T) {
 	if out := command(t, home, "gofmt", "-l", "."); out != "" {
 		t.Errorf("not formatted any more:\n%s", out)
 	}
-	command(t, home, "go", "build", "./...")
+	command(t, home, "go", "list", "-deps", "-test", "./...")
+	command(t, home, "go", "build", "./atomics/...", "./spinlock") // with assembly
 	var packages []string
 	for _, p := range quick {
 		packages = append(packages, "./"+p)

@@ -12,6 +12,13 @@
 //
 // A "then" separates stages: one begins when all lanes of that before have ended.
 //
+// An argument that begins with "vet" or "compile" tests nothing. It runs "go vet", or
+// compiles packages and their tests for a later run, at the lowest priority: it takes
+// what time the tests of other lanes leave. Settings of the environment may stand
+// before the packages.
+//
+//	testcount ./redislock + 'vet ./...' 'compile -race ./...' 'compile GOARCH=arm64 ./spinlock'
+//
 // The exit status is 1 if a test or a build failed.
 //
 // Rank 0. It imports the standard library only.

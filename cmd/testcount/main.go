@@ -96,6 +96,9 @@ func (t *tally) beside(lanes [][]string) bool {
 
 // run returns an error if a test failed or the run did not begin.
 func (t *tally) run(args string) error {
+	if aside(args) {
+		return t.aside(args)
+	}
 	t.show("go test " + strings.Join(strings.Fields(args), " "))
 	cmd := exec.Command("go", goTest(args)...)
 	cmd.Stderr = os.Stderr

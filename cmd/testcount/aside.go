@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// The words with which an argument begins that tests nothing, and what go is asked.
+// Compiling is all that a list with export data does: it links no program.
+var asides = map[string][]string{
+	"vet":     {"vet"},
+	"compile": {"list", "-export", "-test", "-f="},
+}
+
+// aside reports whether args are of vet or compile.
+func aside(args string) bool {
+	first, _, _ := strings.Cut(strings.TrimSpace(args), " ")
+	return asides[first] != nil
+}
+
+// aside runs vet or compile, at the lowest priority, and shows what it says if it fails.
+func (t *tally) aside(args string) error {
+	out, err := asideCommand(args).CombinedOutput()
+	if err != nil {
+		t.show(strings.TrimSpace(fmt.Sprintf("%s: %v\n%s", args, err, out)))
+	}
+	return err
+}
+
+// asideCommand returns the command that args of vet or compile ask for.
+func asideCommand(args string) *exec.Cmd {
+	words := strings.Fields(args)
+	does, words := asides[words[0]], words[1:]
+	goes := []string{does[0]}
+	if len(words) > 1 && words[0] == "-C" { // which goes to another module, and must come first
+		goes, words = append(goes, words[:2]...), words[2:]
+	}
+	goes = append(goes, does[1:]...)
+	env := os.Environ()
+	for _, w := range words {
+		if name, _, set := strings.Cut(w, "="); set && name == strings.ToUpper(name) {
+			env = append(env, w)
+			continue
+		}
+		goes = append(goes, w)
+	}
+	name := "go"
+	if nice, err := exec.LookPath("nice"); err == nil {
+		name, goes = nice, append([]string{"-n", "19", "go"}, goes...)
+	}
+	cmd := exec.Command(name, goes...)
+	cmd.Env = env
+	return cmd
+}
