@@ -19,6 +19,12 @@
 //
 //	testcount ./redislock + 'vet ./...' 'compile -race ./...' 'compile GOARCH=arm64 ./spinlock'
 //
+// With -again N, up to N tests that failed are run twice more when all has ended. What
+// passes both times does not count as failed, and the summary names it. A data race and a
+// panic are never run again, nor a failure of a test whose name -final matches.
+//
+//	testcount -again 3 -final '/exclusion$' -- './...'
+//
 // The exit status is 1 if a test or a build failed.
 //
 // Rank 0. It imports the standard library only.

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,11 +28,14 @@ type event struct {
 
 // A tally counts the tests of all runs.
 type tally struct {
-	module string // its path is left out of the names of packages
+	module string         // its path is left out of the names of packages
+	final  *regexp.Regexp // tests whose failures are final
 
 	mu             sync.Mutex // what follows, and it keeps the output of an event together
 	out            io.Writer
 	passed, failed int
+	failures       []*failure
+	unsteady       []string            // what failed, and passed when it was run again
 	skipped        map[string][]string // reason to tests
 	dear           []event             // the longest tests
 }
@@ -38,6 +43,7 @@ type tally struct {
 // A reading follows one run: another may test the same package.
 type reading struct {
 	*tally
+	args string
 	said map[string][]string // output of the tests under way
 }
 
@@ -48,14 +54,22 @@ func main() {
 		os.Exit(1)
 	}
 	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
-	ok := t.stages(os.Args[1:])
+	limit := flag.Int("again", 0, "run failing tests twice more when all has ended, if they are `n` at most; what passes does not count as failed and is named")
+	flag.Func("final", "tests whose failure counts at once, as a `pattern` of their names", func(s string) (err error) {
+		t.final, err = regexp.Compile(s)
+		return err
+	})
+	flag.Parse()
+	ok := t.stages(flag.Args())
+	t.again(*limit)
 	t.summary()
-	if len(os.Args) == 1 || !ok || t.failed > 0 {
+	if flag.NArg() == 0 || !ok || t.failed > 0 {
 		os.Exit(1)
 	}
 }
 
-// stages runs the stages of args one after the other, and reports whether all passed.
+// stages runs the stages of args one after the other, and reports whether all were run;
+// what failed is counted.
 func (t *tally) stages(args []string) bool {
 	ok := true
 	for _, stage := range split(args, "then") {
@@ -77,7 +91,7 @@ func split(args []string, sep string) [][]string {
 }
 
 // beside runs the lanes at the same time, the runs of each one after the other, and
-// reports whether all passed.
+// reports whether all were run.
 func (t *tally) beside(lanes [][]string) bool {
 	var wg sync.WaitGroup
 	var failed atomic.Bool
@@ -94,7 +108,7 @@ func (t *tally) beside(lanes [][]string) bool {
 	return !failed.Load()
 }
 
-// run returns an error if a test failed or the run did not begin.
+// run returns an error if the run did not begin, or failed without a test that did.
 func (t *tally) run(args string) error {
 	if aside(args) {
 		return t.aside(args)
@@ -110,8 +124,11 @@ func (t *tally) run(args string) error {
 		fmt.Fprintln(os.Stderr, "testcount:", err)
 		return err
 	}
-	t.read(out)
-	return cmd.Wait()
+	failed := t.read(args, out)
+	if err := cmd.Wait(); err != nil && !failed {
+		return err
+	}
+	return nil
 }
 
 // goTest returns the arguments of go for one run. What the user gives comes first:
@@ -121,9 +138,9 @@ func goTest(args string) []string {
 }
 
 // read follows one run and prints a line a package, and all that a failing
-// test said.
-func (t *tally) read(in io.Reader) {
-	r := reading{t, make(map[string][]string)}
+// test said. It reports whether one failed.
+func (t *tally) read(args string, in io.Reader) (failed bool) {
+	r := reading{t, args, make(map[string][]string)}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
@@ -133,7 +150,9 @@ func (t *tally) read(in io.Reader) {
 			continue
 		}
 		r.add(e)
+		failed = failed || e.Action == "fail"
 	}
+	return failed
 }
 
 func (t *tally) show(line string) {
@@ -158,10 +177,13 @@ func (t reading) add(e event) {
 			t.passed++
 		}
 	case "fail":
-		// A package fails with its tests; it counts by itself only if none did.
-		if e.Test != "" || !t.failedIn(e.Package) {
+		// A package fails with its tests; it counts by itself only if none did, or if its
+		// process ended before they had.
+		if e.Test != "" || !t.failedIn(e.Package) || t.underWay(e.Package) {
 			t.failed++
-			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
+			said := strings.Join(t.said[key], "")
+			t.fails(e, said)
+			fmt.Fprint(t.out, said)
 			t.cutShort(e)
 		}
 		t.said[e.Package+" failed"] = nil
@@ -193,6 +215,16 @@ func (t reading) cutShort(e event) {
 			fmt.Fprint(t.out, strings.Join(t.said[key], ""))
 		}
 	}
+}
+
+// underWay reports whether a test of pkg has begun and not ended.
+func (t reading) underWay(pkg string) bool {
+	for key := range t.said {
+		if name, ok := strings.CutPrefix(key, pkg+" "); ok && name != "" && name != "failed" {
+			return true
+		}
+	}
+	return false
 }
 
 // remember keeps the longest tests, of those that take a second.
@@ -237,6 +269,9 @@ func (t *tally) summary() {
 		tests := t.skipped[reason]
 		total += len(tests)
 		fmt.Fprintf(t.out, "skipped %d: %s (%s)\n", len(tests), reason, first(tests))
+	}
+	for _, test := range t.unsteady {
+		fmt.Fprintf(t.out, "unsteady: %s failed, and passed twice when it was run again\n", test)
 	}
 	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, total)
 }

@@ -13,7 +13,7 @@ import (
 func TestTally(t *testing.T) {
 	var out strings.Builder
 	c := &tally{out: &out, module: "example.org/m", skipped: make(map[string][]string)}
-	c.read(strings.NewReader(`{"Action":"run","Package":"example.org/m/a","Test":"TestOne"}
+	c.read("", strings.NewReader(`{"Action":"run","Package":"example.org/m/a","Test":"TestOne"}
 {"Action":"output","Package":"example.org/m/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
 {"Action":"pass","Package":"example.org/m/a","Test":"TestOne"}
 {"Action":"output","Package":"example.org/m/a","Test":"TestTwo","Output":"    a_test.go:12: redis: no redis-server on PATH\n"}
@@ -66,7 +66,7 @@ func TestBeside(t *testing.T) {
 		}
 		var out strings.Builder
 		counts := &tally{out: &out, skipped: make(map[string][]string)}
-		ok := counts.stages(args)
+		ok := counts.stages(args) && counts.failed == 0
 		skipped := len(counts.skipped["for TestBeside"])
 		if top := c.passed + c.skipped; ok != c.ok || counts.passed != c.passed+top || counts.failed != 2*c.failed || skipped != c.skipped {
 			t.Errorf("%s: ok %t, %d passed, %d failed, %d skipped:\n%s", c.args, ok, counts.passed, counts.failed, skipped, out.String())
@@ -124,7 +124,7 @@ func TestLongest(t *testing.T) {
 		fmt.Fprintf(&in, `{"Action":"pass","Package":"example.org/m/a","Test":"%s/part","Elapsed":100}`+"\n", name)
 	}
 	c := &tally{out: &out, module: "example.org/m", skipped: make(map[string][]string)}
-	c.read(strings.NewReader(in.String()))
+	c.read("", strings.NewReader(in.String()))
 	c.summary()
 	var want strings.Builder
 	for i := 29; i > 19; i-- {

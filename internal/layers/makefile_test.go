@@ -34,6 +34,9 @@ func tested(t *testing.T, target string) map[string]int {
 		t.Fatalf("make -n %s: %v", target, err)
 	}
 	_, args, found := strings.Cut(string(out), "run ./cmd/testcount ")
+	if _, after, flags := strings.Cut(args, " -- "); flags {
+		args = after
+	}
 	if !found {
 		t.Fatalf("make %s does not run cmd/testcount:\n%s", target, out)
 	}
