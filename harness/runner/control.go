@@ -8,10 +8,11 @@ import (
 )
 
 // A Limit says when a drive ends: after a time, or after a number of
-// acquisitions shared by all workers. Exactly one is set.
+// acquisitions shared by all workers. Exactly one of the two is set.
 type Limit struct {
 	Window time.Duration
 	Ops    int64
+	Steady time.Duration // how long the window waits at most until each worker has had the lock
 }
 
 // The phases of a drive that is limited by time.

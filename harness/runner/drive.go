@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"locklab/harness"
@@ -60,6 +61,7 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		for d.entered.Load() < int64(len(d.tallies)) && ctx.Err() == nil {
 			time.Sleep(100 * time.Microsecond)
 		}
+		d.steady(ctx)
 		d.load.warm(ctx, d)
 		d.open(ctx, wire)
 		d.opened = d.rig.in.Clock.Now()
@@ -75,6 +77,14 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 	d.phase.Store(stop)
 	d.load.end()
 	d.join(back, left)
+}
+
+// steady waits until each worker has had the lock, for the limit's Steady at most.
+func (d *drive) steady(ctx context.Context) {
+	first := func(t *tally) bool { return t.counts().ops == 0 }
+	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, first) && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(100 * time.Microsecond)
+	}
 }
 
 // open begins the window.
