@@ -30,6 +30,10 @@ type Endpoint struct {
 	// them; nil are those of the system.
 	Roots []byte `json:"-"`
 
+	// RootsFile is where Roots are on disk as long as the servers live, for programs that
+	// read them from there; "" if nowhere.
+	RootsFile string `json:"-"`
+
 	// SessionTimeout is how long a ZooKeeper session outlives its client; 0
 	// lets the lock choose. Lease is the same for locks kept by Redis.
 	SessionTimeout time.Duration

@@ -55,8 +55,6 @@ func (t Traits) Misfit(w Workload) string {
 		return "servers, durable, tls and delay are axes of locks kept by servers, and this one is not"
 	case t.Servers > 1 && w.Servers > 1 && w.Servers != t.Servers:
 		return fmt.Sprintf("it is kept by %d independent servers, not by %d", t.Servers, w.Servers)
-	case t.NoTLS && w.TLS:
-		return "its client is not set up for TLS here"
 	}
 	return ""
 }

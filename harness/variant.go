@@ -126,7 +126,6 @@ type Traits struct {
 	MaxWorkers  int    `json:"max_workers,omitempty"`  // most workers one lock serves; 0 is no limit
 	Needs       string `json:"needs,omitempty"`        // kind of server, see Endpoint.Kind; "" for a local lock
 	Servers     int    `json:"servers,omitempty"`      // how many independent servers of that kind; 0 is one
-	NoTLS       bool   `json:"no_tls,omitempty"`       // remote: it does not speak TLS with its servers
 }
 
 // Lacks says why a variant with these traits cannot run at the servers at, or ""

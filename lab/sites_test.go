@@ -141,6 +141,45 @@ func TestConditionsTLS(t *testing.T) {
 	}
 }
 
+// TestConditionsTLSJava does the same with a lock whose workers are in Java, beside one here.
+func TestConditionsTLSJava(t *testing.T) {
+	for kind, err := range map[string]error{harness.KindZooKeeper: backend.Available(harness.KindZooKeeper), "java": lacksCurator()} {
+		if err != nil && !backend.Required(kind) {
+			t.Skip(err)
+		}
+	}
+	if env := backend.UsersServer(harness.KindZooKeeper); env != "" {
+		t.Skipf("%s names servers of the user, which are not set up", env)
+	}
+	p := planned(t, runOptions{locks: "zk-handoff,curator-mutex", workers: "2", tls: "on"})
+	s, skipped, err := startServers(t.Context(), p)
+	if err != nil || len(skipped) > 0 {
+		t.Fatal(err, skipped)
+	}
+	defer s.stop()
+	measured := make(map[string]bool)
+	err = p.Run(t.Context(), func(at runner.Progress) error {
+		if r := at.Result; r != nil {
+			byMessages := slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" })
+			measured[r.Lock.Name] = r.Workload.TLS && r.Ops > 0 && r.Wire != nil && len(r.Violations) == 0 && !byMessages
+		}
+		return at.Lost
+	})
+	if err != nil || !measured["zk-handoff"] || !measured["curator-mutex"] {
+		t.Errorf("measured %v: %v", measured, err)
+	}
+}
+
+// lacksCurator returns why Curator cannot run here, nil if it can.
+func lacksCurator() error {
+	for _, v := range program().Locks {
+		if v.Name == "curator-mutex" && v.Unavailable != "" {
+			return errors.New(v.Unavailable)
+		}
+	}
+	return nil
+}
+
 // TestConditionsAreRefused: each in one line.
 func TestConditionsAreRefused(t *testing.T) {
 	for _, test := range []struct {
@@ -155,7 +194,6 @@ func TestConditionsAreRefused(t *testing.T) {
 		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", runOptions{locks: "zk-fair", servers: "3"}, "another setup of a user's server: LOCKLAB_ZOOKEEPER"},
 		{"", "", runOptions{locks: "zk-fair", servers: "1,3,5,7", durable: "off,on", tls: "off,on"}, "take 64 servers at a time, and a run may have 40"},
 		{"", "", runOptions{locks: "redis-redlock", servers: "5"}, "kept by 3 independent servers, not by 5"},
-		{"", "", runOptions{locks: "curator-mutex", tls: "on"}, "its client is not set up for TLS here"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			for _, env := range []string{"LOCKLAB_REDIS", "LOCKLAB_ZOOKEEPER"} {

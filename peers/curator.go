@@ -96,7 +96,7 @@ type curatorRecipe struct {
 }
 
 func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRecipe) *harness.Variant {
-	traits.Needs, traits.NoTLS = harness.KindZooKeeper, true
+	traits.Needs = harness.KindZooKeeper
 	return &harness.Variant{
 		Name: name, Doc: doc, Paper: paper,
 		Family: harness.Peer, Status: harness.Reference, Traits: traits,

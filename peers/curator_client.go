@@ -68,19 +68,22 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 
 // curatorServers returns how the Java process reaches the servers.
 func curatorServers(at harness.Endpoint) ([]string, error) {
-	if at.TLS != nil {
-		return nil, fmt.Errorf("peers: %w: Curator is not set up for TLS here", harness.ErrUsage)
-	}
 	if at.Kind != harness.KindZooKeeper || len(at.Addrs) == 0 {
 		return nil, fmt.Errorf("peers: %w: Curator needs a ZooKeeper ensemble, not %q", harness.ErrUsage, at.Kind)
 	}
+	where := []string{}
+	if at.TLS != nil {
+		if at.RootsFile == "" || len(at.TLS.Certificates) > 0 {
+			return nil, fmt.Errorf("peers: %w: Curator's client speaks TLS with servers whose certificates are in a file, and has none of its own", harness.ErrUsage)
+		}
+		where = []string{"trust", at.RootsFile}
+	}
 	session := cmp.Or(at.SessionTimeout, zksession.DefaultSessionTimeout)
-	return []string{
+	return append(where,
 		"connect", strings.Join(at.Addrs[0], ","),
 		"session_ms", strconv.FormatInt(session.Milliseconds(), 10),
 		"wait_ms", strconv.FormatInt(javaStart.Milliseconds(), 10),
-		"user", at.Username, "password", at.Password,
-	}, nil
+		"user", at.Username, "password", at.Password), nil
 }
 
 // listen ends the leases of sessions that the process says are lost, and all

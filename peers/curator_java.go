@@ -143,7 +143,7 @@ func startJava(ctx context.Context) (_ *javaProcess, err error) {
 	cmd := exec.Command(program,
 		"-Xms128m", "-Xmx512m", // the collector is Java's own choice
 		"-XX:-UsePerfData", // else a kill leaves a file in the machine's temporary directory
-		"-cp", classPath, source)
+		"-cp", classPath+backend.NettyOfDebian(classPath), source)
 	ctx, cancel := context.WithTimeoutCause(ctx, javaStart, fmt.Errorf("not ready within %v", javaStart))
 	defer cancel()
 	j, err := launchJava(ctx, cmd)

@@ -3,6 +3,7 @@ package peers
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -116,7 +117,7 @@ func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err
 	errs := make([]error, len(counts))
 	var wg sync.WaitGroup
 	for i, addr := range at.Addrs[0] {
-		wg.Go(func() { counts[i], errs[i] = servedBy(ctx, addr) })
+		wg.Go(func() { counts[i], errs[i] = servedBy(ctx, addr, at.TLS) })
 	}
 	wg.Wait()
 	for _, c := range counts {
@@ -128,13 +129,16 @@ func served(ctx context.Context, at harness.Endpoint) (total harness.Counts, err
 // servedPatience is how long a server may take to say what it has counted.
 const servedPatience = 10 * time.Second
 
-func servedBy(ctx context.Context, addr string) (harness.Counts, error) {
+func servedBy(ctx context.Context, addr string, secure *tls.Config) (harness.Counts, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return harness.Counts{}, err
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(servedPatience))
+	if secure != nil {
+		conn = tls.Client(conn, secure)
+	}
 	if _, err := io.WriteString(conn, "mntr"); err != nil {
 		return harness.Counts{}, err
 	}

@@ -45,12 +45,13 @@ type spec struct {
 	TLS                bool
 	ServerName         string
 	Roots              []byte
+	RootsFile          string
 }
 
 func (s *spec) setEndpoint(at harness.Endpoint) {
 	s.At, s.Username, s.Password = at, at.Username, at.Password
 	if at.TLS != nil {
-		s.TLS, s.ServerName, s.Roots = true, at.TLS.ServerName, at.Roots
+		s.TLS, s.ServerName, s.Roots, s.RootsFile = true, at.TLS.ServerName, at.Roots, at.RootsFile
 	}
 }
 
@@ -59,7 +60,7 @@ func (s *spec) endpoint() harness.Endpoint {
 	at.Username, at.Password = s.Username, s.Password
 	if s.TLS {
 		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
-		if at.Roots = s.Roots; len(at.Roots) > 0 {
+		if at.Roots, at.RootsFile = s.Roots, s.RootsFile; len(at.Roots) > 0 {
 			at.TLS.RootCAs = x509.NewCertPool()
 			at.TLS.RootCAs.AppendCertsFromPEM(at.Roots)
 		}

@@ -61,7 +61,7 @@ func makeCertificate(dir string, at *harness.Endpoint) error {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(cert)
-	at.Roots = cert
+	at.Roots, at.RootsFile = cert, certFile
 	at.TLS = &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 	return nil
 }

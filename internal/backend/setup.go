@@ -98,7 +98,7 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 	as := s.kind(k)
 	var client harness.Endpoint
 	if s.TLS {
-		p.classPath += nettyOfDebian(p.classPath)
+		p.classPath += NettyOfDebian(p.classPath)
 		secure(&as, &client)
 	}
 	server, err := launch(ctx, sys, &as, p, s.Processes())
@@ -106,7 +106,7 @@ func startSetup(ctx context.Context, sys system, kind string, s Setup) (*Server,
 		return nil, fmt.Errorf("%w: %s was built without TLS", harness.ErrUnavailable, p.path)
 	}
 	if err == nil {
-		server.endpoint.TLS, server.endpoint.Roots = client.TLS, client.Roots
+		server.endpoint.TLS, server.endpoint.Roots, server.endpoint.RootsFile = client.TLS, client.Roots, client.RootsFile
 	}
 	if err == nil && kind == harness.KindRedis && s.Servers > 1 {
 		server.endpoint.Addrs[0] = server.endpoint.Addrs[0][:1] // clients know the primary alone

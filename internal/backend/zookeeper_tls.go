@@ -29,7 +29,7 @@ func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.classPath += nettyOfDebian(p.classPath)
+	p.classPath += NettyOfDebian(p.classPath)
 	secure, err := newSecurePort(sys)
 	if err != nil {
 		return nil, err
@@ -45,8 +45,9 @@ func StartZooKeeperTLS(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// nettyOfDebian is what its zookeeper.jar does not name as needed, but TLS needs.
-func nettyOfDebian(classPath string) (more string) {
+// NettyOfDebian is what to add to a class path that begins with Debian's jars, for a server or
+// a client that speaks TLS: its zookeeper.jar does not name it as needed.
+func NettyOfDebian(classPath string) (more string) {
 	const debian = "/usr/share/java/"
 	if strings.HasPrefix(classPath, debian) {
 		for _, jar := range []string{"netty-codec", "netty-resolver", "netty-transport-native-unix-common"} {

@@ -29,6 +29,8 @@ import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.ACL;
 
 /**
@@ -202,6 +204,15 @@ public final class CuratorPeer {
                 .sessionTimeoutMs((int) w.number("session_ms"))
                 .connectionTimeoutMs((int) Math.min(w.number("session_ms"), 10000))
                 .retryPolicy(new ExponentialBackoffRetry(100, 3));
+        if (!w.get("trust").isEmpty()) {
+            ZKClientConfig secure = new ZKClientConfig();
+            secure.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
+            secure.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
+            secure.setProperty("zookeeper.ssl.trustStore.location", w.get("trust"));
+            secure.setProperty("zookeeper.ssl.trustStore.type", "PEM");
+            b.zookeeperFactory((connect, timeout, watcher, readOnly) ->
+                    new ZooKeeper(connect, timeout, watcher, readOnly, secure));
+        }
         if (!w.get("user").isEmpty()) {
             String id = w.get("user") + ":" + w.get("password");
             b.authorization("digest", id.getBytes(StandardCharsets.UTF_8)).aclProvider(new ACLProvider() {
