@@ -104,8 +104,9 @@ type FaultResult struct {
 
 	// Tries is how often the fault was made and judged, and Seen in how many of these
 	// each harm was seen. Failed tries, in which the lab could not make the fault,
-	// are not among them, nor Starved ones: there the machine kept the process of a
-	// holder, which nothing had stopped, from running until the next one had entered.
+	// are not among them, nor Starved ones: there the machine kept a process, which
+	// nothing had stopped, from running: a holder until the next one had entered, or
+	// a client or a server for so long that without it there would be no harm.
 	//
 	// Together says in how many of them exactly which harms were seen, for any at all. A
 	// file of before does not have it: see Hurt.

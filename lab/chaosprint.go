@@ -56,7 +56,7 @@ func printScenario(out io.Writer, rows []survival.Row) error {
 			fmt.Fprintf(out, "%s: the fault could not be made in %s\n", r.Fault.Lock.Name, tries(r.Fault.Failed)+" more")
 		}
 		if n := r.Fault.Starved; n > 0 {
-			fmt.Fprintf(out, "%s: %s did not count, because the machine kept a holder from running\n", r.Fault.Lock.Name, tries(n)+" more")
+			fmt.Fprintf(out, "%s: %s did not count, because the machine kept processes from running\n", r.Fault.Lock.Name, tries(n)+" more")
 		}
 		for _, note := range r.Fault.Notes {
 			fmt.Fprintf(out, "  %s\n", note)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 
 	"locklab/harness/oracle"
 )
@@ -15,6 +16,13 @@ var Children = children
 // Starve stops the process of h, or lets it go on, as another program may: nothing is
 // noted of it.
 func Starve(h *Host, stop bool) error { return signalTree(h.proc.PID(), stop) }
+
+// Delays returns when the processes of t were kept from running so far.
+func Delays(t *Try) []oracle.Delay {
+	t.watching.mu.Lock()
+	defer t.watching.mu.Unlock()
+	return slices.Clone(t.watching.delays)
+}
 
 // Record adds an event to the history of s.
 func Record(s *Subject, e oracle.Event) { s.record(e) }

@@ -32,10 +32,15 @@ type Host struct {
 	waiting map[int]chan message // for their answers
 	workers []*Worker
 	stopped bool
+	pauses  []pause
+	heard   int64         // when it said something last
 	ending  bool          // it is being ended, or killed
 	gone    error         // why it says nothing more; guarded by mu
 	done    chan struct{} // closed then
 }
+
+// A pause is a time in which the try stopped a process; to is 0 while it lasts.
+type pause struct{ from, to int64 }
 
 // A Worker is one client of a lock, or one worker of several of a client, in a
 // process of its own or with others.
@@ -157,7 +162,12 @@ var errGone = errors.New("chaos: the worker process is gone")
 var errCrashed = errors.New("chaos: the worker process has crashed")
 
 func (h *Host) hear(m message) {
+	h.mu.Lock()
+	h.heard = now()
+	h.mu.Unlock()
 	switch {
+	case m.Delay != nil:
+		h.delayed(m.Delay.From, m.Delay.To)
 	case m.Event != nil:
 		if w := h.worker(m.Worker); w != nil {
 			w.Lock.record(*m.Event)
@@ -334,12 +344,13 @@ func (h *Host) each(kind oracle.EventKind) {
 // Pause stops the process and its children, as by SIGSTOP, a debugger, or a virtual
 // machine that is being moved.
 func (h *Host) Pause() error {
+	from := now()
 	if err := signalTree(h.proc.PID(), true); err != nil {
 		return err
 	}
 	h.each(oracle.Paused)
 	h.mu.Lock()
-	h.stopped = true
+	h.stopped, h.pauses = true, append(h.pauses, pause{from: from})
 	h.mu.Unlock()
 	return nil
 }
@@ -350,7 +361,13 @@ func (h *Host) Resume() error {
 	h.mu.Lock()
 	h.stopped = false
 	h.mu.Unlock()
-	return signalTree(h.proc.PID(), false)
+	err := signalTree(h.proc.PID(), false)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.pauses); n > 0 && h.pauses[n-1].to == 0 {
+		h.pauses[n-1].to = now()
+	}
+	return err
 }
 
 // Kill ends the process as kill -9 does.

@@ -18,9 +18,9 @@ import (
 )
 
 // judge says what became of a lock in a try that ended at over.
-func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.FaultResult {
+func (b *batch) judge(t *Try, s *Subject, over int64) *harness.FaultResult {
 	r := b.scenario.result(s.Variant)
-	r.Seed = seed
+	r.Seed = t.Seed
 	for _, o := range s.others {
 		s.failed = cmp.Or(s.failed, o.failed)
 	}
@@ -31,16 +31,21 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 	}
 	r.Tries = 1
 	r.Seen = make(map[harness.Harm]int)
+	delays := t.excuses(r.Expected)
 	for _, one := range append([]*Subject{s}, s.others...) {
-		counts, err := b.judgeOne(r, one, n, over)
-		if err == nil && counts {
+		x, err := b.judgeOne(r, one, delays, t.Number, over)
+		if err == nil && x == nil {
 			continue
 		}
 		r = b.scenario.result(s.Variant)
-		r.Seed, r.Starved = seed, 1
-		r.Notes = []string{"a try did not count: the machine kept the process of a holder from running until the next one had entered"}
+		r.Seed = t.Seed
 		if err != nil {
-			r.Starved, r.Failed, r.Notes = 0, 1, []string{"a try did not count: " + err.Error()}
+			r.Failed, r.Notes = 1, []string{"a try did not count: " + err.Error()}
+			return r
+		}
+		r.Starved, r.Notes = 1, []string{"a try did not count: " + x.why}
+		if x.Delayed > 0 {
+			r.Figures = []harness.FaultFigure{{Name: delayedFigure, Unit: "ms", Values: []float64{float64(x.Delayed) / 1e6}}}
 		}
 		return r
 	}
@@ -52,17 +57,19 @@ func (b *batch) judge(s *Subject, n int, seed uint64, over int64) *harness.Fault
 }
 
 // judgeOne adds what became of one lock of a try to r: what it did and, if that is worth
-// it and no other was, its history. It reports whether the try counts: not if the machine
-// did not run a holder. Its error says that the history is not whole.
-func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) (counts bool, err error) {
+// it and no other was, its history. It returns why the try does not count, if the machine
+// is to blame for all that is not expected of the lock. Its error says that the history is
+// not whole.
+func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, delays *oracle.Delays, n int, over int64) (*excuse, error) {
 	rules := b.rules(s.Variant, over)
-	rules.Starvation = !slices.Contains(r.Expected.Harms, harness.TwoHolders)
+	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Harms, harness.TwoHolders), delays
 	var j oracle.Judgement
 	if err := s.until(over, func(events iter.Seq[*oracle.Event]) { j = oracle.JudgeSeq(events, rules) }); err != nil {
-		return false, err
+		return nil, err
 	}
-	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
-		return false, nil
+	x := s.excuse(&j, delays)
+	if x != nil && !s.hurt(&j, r.Expected) {
+		return x, nil
 	}
 	one := &harness.FaultResult{Scenario: r.Scenario, Lock: r.Lock, Expected: r.Expected, Seen: make(map[harness.Harm]int)}
 	for _, harm := range j.Harms() {
@@ -91,7 +98,7 @@ func (b *batch) judgeOne(r *harness.FaultResult, s *Subject, n int, over int64) 
 		one.Window, one.Margin, one.Overlap = times(j)
 	}
 	join(r, one)
-	return true, nil
+	return nil, nil
 }
 
 // spare leaves out of r, which is of s alone, what is no harm of the lock.

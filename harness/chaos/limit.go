@@ -58,6 +58,9 @@ func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Ser
 		return nil, err
 	}
 	t.Defer(func() { server.Stop() })
+	t.mu.Lock()
+	t.own = append(t.own, server)
+	t.mu.Unlock()
 	if !server.Owned() {
 		return nil, fmt.Errorf("chaos: the lab did not start %v", server.Endpoint().Addrs)
 	}

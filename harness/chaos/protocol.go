@@ -39,6 +39,7 @@ const (
 	doLoop      = "loop"       // begin to lock and unlock; answered at once
 	doStop      = "stop"       // end that, and any Lock that waits; answered when it has
 	doClose     = "close"      // the client
+	doPing      = "ping"       // answered at once
 	doTook      = "took"       // what became of a write
 )
 
@@ -97,12 +98,20 @@ type Loop struct {
 	Seed uint64
 }
 
-// A message is what a worker process says: the answer to a command, an event, or a
-// write that waits to be taken.
+// A delay is a time in which a process was kept from running.
+type delay struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// A message is what a worker process says: the answer to a command, an event, a
+// write that waits to be taken, or when it did not run.
 type message struct {
 	ID    int    `json:"id,omitempty"`    // of the command it answers
 	Error string `json:"error,omitempty"` // of that
 	Kind  string `json:"kind,omitempty"`  // of the error: see the errors of package harness
+
+	Delay *delay `json:"delay,omitempty"` // the process did not run, or from and to are one and it runs
 
 	Worker int           `json:"worker"`
 	Event  *oracle.Event `json:"event,omitempty"`

@@ -205,7 +205,7 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 const mostFailures = 3
 
 // spareTries is how many tries are made at most for those that do not count because the
-// machine did not run a holder.
+// machine did not run a process.
 func spareTries(tries int) int { return 3 + tries/4 }
 
 // runnable leaves out the locks that cannot run here, and says so the first time.
@@ -228,6 +228,8 @@ func (b *batch) runnable(locks []*harness.Variant, say bool) (out []*harness.Var
 func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost map[string]int) error {
 	t := b.newTry(locks, n)
 	defer t.forget()
+	unwatch := t.watch()
+	defer unwatch()
 	began := time.Now()
 	tctx, end := t.limit(ctx, b.scenario.Deadline)
 	err := b.scenario.Try(tctx, t)
@@ -241,6 +243,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		err = nil
 	}
 	t.StopAll(ctx)
+	unwatch()
 	t.crashed()
 	end()
 	t.end()
@@ -251,7 +254,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		if err != nil {
 			s.fail(err)
 		}
-		r := b.judge(s, n, t.Seed, over)
+		r := b.judge(t, s, over)
 		r.Elapsed = time.Since(began)
 		b.count[r.Lock.Name] += r.Tries + r.Failed
 		lost[r.Lock.Name] = (lost[r.Lock.Name] + 1) * r.Failed

@@ -61,16 +61,22 @@ var poolUsedUp = &Scenario{
 	},
 }
 
+// showLost shows that a holder was told that it lost the lock, unless the machine kept a
+// process that was to renew it from running for half of its lease.
+func (s *Subject) showLost(e *oracle.Event, format string, args ...any) {
+	s.ShowTimed(harness.Lost, e.At-int64(TTL), e.At, TTL/2, format, args...)
+}
+
 // lost reports whether a holder that was to keep the lock has lost it.
 func (s *Subject) lost(w *Worker) {
-	var told []string
+	var told []oracle.Event
 	s.visit(func(e *oracle.Event) {
 		if e.Kind == oracle.Told && e.Worker == w.ID {
-			told = append(told, e.Text)
+			told = append(told, *e)
 		}
 	})
-	for _, text := range told {
-		s.Show(harness.Lost, "%s", text)
+	for _, e := range told {
+		s.showLost(&e, "%s", e.Text)
 	}
 	s.Figure("leases lost", "", float64(len(told)))
 }

@@ -293,7 +293,7 @@ func (t *Try) many(ctx context.Context, s *Subject) error {
 
 // drained counts how many of a crowd are served.
 func (s *Subject) drained(ctx context.Context, served <-chan bool) {
-	began, got := time.Now(), 0
+	began, got := now(), 0
 	for range crowdSize {
 		select {
 		case ok := <-served:
@@ -305,10 +305,10 @@ func (s *Subject) drained(ctx context.Context, served <-chan bool) {
 		}
 		break
 	}
-	s.Figure("drained", "ms", float64(time.Since(began))/1e6)
+	s.Figure("drained", "ms", float64(now()-began)/1e6)
 	s.Figure("served", "", float64(got))
 	if got < crowdSize {
-		s.Show(harness.Stuck, "%d of %d were served", got, crowdSize)
+		s.ShowTimed(harness.Stuck, began, now(), time.Duration(now()-began)/2, "%d of %d were served", got, crowdSize)
 	}
 }
 

@@ -86,13 +86,14 @@ func (t *Try) readTogether(ctx context.Context, s *Subject, writer *Worker, rs [
 		})
 	}
 	t.Sleep(ctx, 400*time.Millisecond) // so that they surely wait
+	began := now()
 	if err := writer.Release(ctx); err != nil {
 		return err
 	}
 	together := entered(ctx, in, len(rs), TTL)
 	s.Figure("readers inside together", "", float64(len(together)))
 	if n := len(together); n < len(rs) {
-		s.Show(harness.Stall, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
+		s.ShowTimed(harness.Stall, began, now(), TTL/2, "%d of %d readers were in %v after the writer had left", n, len(rs), TTL)
 	}
 	for left := len(rs); left > 0 && ctx.Err() == nil; {
 		for _, r := range together {

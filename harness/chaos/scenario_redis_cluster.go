@@ -164,18 +164,18 @@ func (p *spread) report(began, over int64) {
 		if node == hungNode {
 			continue
 		}
-		var told []string
+		var told []oracle.Event
 		s.visit(func(e *oracle.Event) {
 			switch {
 			case e.At < began || e.At > over:
 			case e.Kind == oracle.Told:
-				told = append(told, e.Text)
+				told = append(told, *e)
 			case e.Kind == oracle.Granted:
 				served++
 			}
 		})
-		for _, text := range told {
-			s.Show(harness.Lost, "on a node that ran: %s", text)
+		for _, e := range told {
+			s.showLost(&e, "on a node that ran: %s", e.Text)
 		}
 		lost += len(told)
 	}

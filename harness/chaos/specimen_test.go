@@ -13,6 +13,7 @@ var specimens = []*harness.Variant{
 	specimen("hang", func(context.Context) error { select {} }),
 	specimen("crash", func(context.Context) error { panic("the specimen crashes") }),
 	specimen("refuse", func(context.Context) error { return harness.ErrNotAcquired }),
+	specimen("slow", func(context.Context) error { time.Sleep(250 * time.Millisecond); return nil }),
 	lapsing(60 * time.Millisecond),
 }
 

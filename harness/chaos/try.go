@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/internal/backend"
 )
 
 // A Try is one failure, made once, and the locks that it is made to.
@@ -24,7 +25,9 @@ type Try struct {
 
 	scenario *Scenario
 	mu       sync.Mutex
+	watching *watch
 	hosts    []*Host
+	own      []*backend.Server // of this try alone
 	closers  []func()
 	last     int // number of a worker
 	work     sync.WaitGroup
@@ -44,6 +47,7 @@ type Subject struct {
 	figures []harness.FaultFigure
 	failed  error // why the fault could not be made for it
 
+	timed  []timedHarm    // as harms
 	others []*Subject     // of the same clients
 	spared []harness.Harm // of it these are the fault's, and no harm of the lock
 }
@@ -106,13 +110,33 @@ func (s *Subject) write(worker int, token uint64, shared bool) bool {
 
 // Show reports a harm that the history cannot show, with what was seen.
 func (s *Subject) Show(h harness.Harm, format string, args ...any) {
-	s.Note("%s: "+format, append([]any{h}, args...)...)
+	s.show(h, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...))
+}
+
+func (s *Subject) show(h harness.Harm, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.notes = append(s.notes, text)
 	if s.harms == nil {
 		s.harms = make(map[harness.Harm]bool)
 	}
 	s.harms[h] = true
+}
+
+// ShowTimed is Show of a harm that took from a moment to another, and is none of the lock
+// if the machine kept a process from running for longer than spare of that time.
+func (s *Subject) ShowTimed(h harness.Harm, from, to int64, spare time.Duration, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timed = append(s.timed, timedHarm{h, from, to, spare, fmt.Sprintf("%s: "+format, append([]any{h}, args...)...)})
+}
+
+// A timedHarm is a harm that a try has shown, and when.
+type timedHarm struct {
+	harm     harness.Harm
+	from, to int64
+	spare    time.Duration
+	text     string
 }
 
 // Note keeps a line for the result.
@@ -304,6 +328,9 @@ func (t *Try) StopAll(ctx context.Context) {
 		h.mu.Lock()
 		workers, stopped := h.workers, h.stopped
 		h.mu.Unlock()
+		if !stopped {
+			wg.Go(func() { h.answers(ctx) })
+		}
 		for _, w := range workers {
 			if !stopped {
 				wg.Go(func() { w.Stop(ctx) })

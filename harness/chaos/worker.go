@@ -33,18 +33,24 @@ func Main(suite []*harness.Variant) {
 
 // serve obeys the commands of in until it ends.
 func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
-	p := &process{suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan bool)}
+	p := &process{pulse: pulse{now()}, suite: suite, out: json.NewEncoder(out), workers: make(map[int]*worker), writes: make(map[int]chan bool)}
+	stop := make(chan struct{})
+	defer close(stop)
+	go p.live(stop)
 	dec := json.NewDecoder(in)
 	for {
 		var c command
 		if err := dec.Decode(&c); err != nil {
 			return
 		}
-		if c.Do == doTook {
+		switch c.Do {
+		case doTook:
 			p.took(c)
-			continue
+		case doPing:
+			p.answer(c, nil)
+		default:
+			p.worker(c.Worker).do(c)
 		}
-		p.worker(c.Worker).do(c)
 	}
 }
 
@@ -57,11 +63,41 @@ type process struct {
 	workers map[int]*worker
 	writes  map[int]chan bool // that wait to be taken
 	last    int               // number of a write
+	pulse   pulse
+}
+
+// live says again and again that the process runs, and at once when it did not.
+func (p *process) live(stop <-chan struct{}) {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		p.mu.Lock()
+		p.ran()
+		if n%aliveBeats == 0 {
+			p.out.Encode(message{Delay: &delay{p.pulse.last, p.pulse.last}})
+		}
+		p.mu.Unlock()
+	}
+}
+
+// aliveBeats are so many beats that the process says that it runs.
+const aliveBeats = 50
+
+// ran says that the process did not run, if it did not: before anything else that it says
+// then. The caller holds p.mu.
+func (p *process) ran() {
+	p.pulse.beat(func(from, to int64) { p.out.Encode(message{Delay: &delay{from, to}}) })
 }
 
 func (p *process) say(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.ran()
 	p.out.Encode(m) // that it fails need not be said: the parent is gone
 }
 

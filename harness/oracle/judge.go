@@ -51,6 +51,11 @@ type Rules struct {
 	// machine did not run its process.
 	Starvation bool
 
+	// Delays are when the machine did not run the processes of the try, and the harms
+	// that they excuse: these are not concluded where they would not be without the
+	// delays. See Judgement.Excused. May be nil.
+	Delays *Delays
+
 	// End is when the observation ended, on the clock of the events; 0 is the last
 	// event.
 	End int64
@@ -107,6 +112,8 @@ type Judgement struct {
 	// Margins are by how much holders that lost the lock were told before the next
 	// one was granted it, negative if after.
 	Margins []time.Duration
+
+	Excused []Excuse // harms that are not among these, because the machine did not run a process
 
 	Unfounded int // refusals at a time when the lock was surely free
 

@@ -3,6 +3,7 @@ package oracle
 import (
 	"math"
 	"slices"
+	"time"
 
 	"locklab/harness"
 )
@@ -37,6 +38,9 @@ func (j *Judgement) order(r Rules, c *collector) {
 			a := wait(k)
 			if a.hold == i || a.Outcome != Pending && a.Answered <= h.Acquired || r.Down && !j.lined(r, a, h.Requested) {
 				continue
+			}
+			if j.excused(&r, harness.Overtaken, a.Asked, h.Requested, time.Duration(h.Requested-a.Asked), r.Arrival) {
+				break
 			}
 			if j.Bypasses++; j.Bypasses == 1 {
 				j.find(harness.Overtaken, a.Asked, h.Acquired, "worker %d asked at %v and was granted the lock before worker %d, which had waited since %v",

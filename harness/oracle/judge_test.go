@@ -68,6 +68,7 @@ func brief(j Judgement) string {
 	count("lost", j.LostWakeups)
 	count("stuck", len(j.Stuck))
 	count("bypasses", j.Bypasses)
+	count("excused", len(j.Excused))
 	count("unfounded", j.Unfounded)
 	for _, m := range j.Harms() {
 		s = append(s, "!"+string(m))

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"slices"
+	"time"
 
 	"locklab/harness"
 )
@@ -12,7 +13,8 @@ import (
 // the last disturbance came or was over, those whose attempts since then failed.
 func (j *Judgement) stuck(s *sweep, c *collector) {
 	prompt := int64(s.r.Prompt)
-	if max(s.most, s.since) > prompt {
+	most := s.longest(j.End)
+	if most.waited > prompt {
 		for i := range j.Attempts {
 			a := &j.Attempts[i]
 			if a.Outcome == Pending && !a.Tried && j.End-a.Asked > prompt && !c.of(a.Worker).paused {
@@ -20,8 +22,13 @@ func (j *Judgement) stuck(s *sweep, c *collector) {
 			}
 		}
 	}
+	from, to, waited := most.from, most.to, most.waited
 	if len(j.Stuck) == 0 && j.End-max(s.freed, s.last) > prompt {
 		j.Stuck = j.failing(s.last)
+		from, to, waited = max(s.freed, s.last), j.End, j.End-max(s.freed, s.last)
+	}
+	if len(j.Stuck) > 0 && j.excused(&s.r, harness.Stuck, from, to, time.Duration(waited), s.r.Prompt) {
+		j.Stuck = nil
 	}
 	if len(j.Stuck) > 0 {
 		slices.Sort(j.Stuck)

@@ -192,7 +192,8 @@ type sweep struct {
 	began  int64 // of the wait for a free lock, if waited is not 0
 	waited int64 // since the lock was last free and not granted
 	since  int64 // the part of it since the last disturbance
-	most   int64 // the longest such part
+	from   int64 // when that began
+	most   part  // the longest such part
 	quiet  bool  // no disturbance was about when the wait began
 
 	windows int     // that have begun
@@ -203,12 +204,31 @@ type sweep struct {
 	settled int64   // until when disturbances so far may do their work
 }
 
+// A part is a wait for a free lock between two disturbances.
+type part struct{ from, to, waited int64 }
+
+// cut ends the part of a wait that is on, as a disturbance comes or is over.
+func (s *sweep) cut(at int64) {
+	s.most, s.since = s.longest(at), 0
+}
+
+// longest returns the longest part of the wait up to a moment.
+func (s *sweep) longest(at int64) part {
+	if s.since > s.most.waited {
+		return part{s.from, at, s.since}
+	}
+	return s.most
+}
+
 // pass lets the time go on to at.
 func (s *sweep) pass(at int64) {
 	if d := at - s.now; d > 0 && s.free() && s.waiting > 0 {
 		if s.waited == 0 {
 			s.began = s.now
 			s.quiet = s.windows == 0 || s.now >= s.settled
+		}
+		if s.since == 0 {
+			s.from = s.now
 		}
 		s.waited += d
 		s.since += d
@@ -234,7 +254,7 @@ func (s *sweep) apply(p point) {
 		s.waiting--
 	case pUp:
 		s.down--
-		s.most, s.since = max(s.most, s.since), 0
+		s.cut(p.at)
 	case pDown:
 		s.down++
 	case pWait:
@@ -244,7 +264,7 @@ func (s *sweep) apply(p point) {
 	case pGrant:
 		s.close(p.at, true)
 	case pDisturb:
-		s.most, s.since = max(s.most, s.since), 0
+		s.cut(p.at)
 		if s.first < 0 {
 			s.first = int(p.of)
 		}
@@ -284,10 +304,11 @@ func (s *sweep) close(at int64, granted bool) {
 		}
 	}
 	j.Window = max(j.Window, time.Duration(s.waited))
-	if most := max(s.most, s.since); most > int64(s.r.Prompt) {
+	most := s.longest(at)
+	if most.waited > int64(s.r.Prompt) && !j.excused(&s.r, harness.Stall, most.from, most.to, time.Duration(most.waited), s.r.Prompt) {
 		s.stall(at, time.Duration(s.waited), granted)
 	}
-	s.waited, s.since, s.most, s.first = 0, 0, 0, -1
+	s.waited, s.since, s.most, s.first = 0, 0, part{}, -1
 }
 
 func (s *sweep) stall(at int64, waited time.Duration, granted bool) {

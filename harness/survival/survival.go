@@ -116,7 +116,7 @@ func noTry(r *harness.FaultResult) string {
 	case r.Failed > 0:
 		return fmt.Sprintf("the fault could not be made in %s", tries(r.Failed))
 	case r.Starved > 0:
-		return fmt.Sprintf("the machine kept a holder from running in %s, so they say nothing", tries(r.Starved))
+		return fmt.Sprintf("the machine kept processes from running in %s, so they say nothing", tries(r.Starved))
 	case r.Interrupted:
 		return "the run ended before the first try"
 	}

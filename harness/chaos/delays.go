@@ -1,0 +1,172 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
+)
+
+// The machine may keep the processes of a try from running for so long that a lock seems
+// to stall. So all of them are watched: a worker process and the lab itself by how late
+// they wake, which also tells of a processor that a virtual machine is not given, and a
+// server by how long its threads were ready and not run.
+
+// serverBeat is how often the servers are asked.
+const serverBeat = 200 * time.Millisecond
+
+// A watch gathers when the processes of a try were kept from running.
+type watch struct {
+	stop chan struct{}
+	done sync.WaitGroup
+
+	mu     sync.Mutex
+	delays []oracle.Delay
+}
+
+// watch begins to gather, until the function that it returns is called.
+func (t *Try) watch() (end func()) {
+	w := &watch{stop: make(chan struct{})}
+	t.watching = w
+	w.done.Go(func() {
+		beats(w.stop, func(from, to int64) { w.add("the lab", from, to) })
+	})
+	w.done.Go(func() { w.servers(t) })
+	return sync.OnceFunc(func() {
+		close(w.stop)
+		w.done.Wait()
+	})
+}
+
+// beats calls late with each time, longer than a moment, for which this process woke late.
+func beats(stop <-chan struct{}, late func(from, to int64)) {
+	p := pulse{last: now()}
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			p.beat(late)
+		}
+	}
+}
+
+// A pulse is when a process ran last.
+type pulse struct{ last int64 }
+
+// beat says that it runs now.
+func (p *pulse) beat(tell func(from, to int64)) {
+	at := now()
+	if from := p.last + int64(beat); at-p.last > int64(late) {
+		tell(from, at)
+	}
+	p.last = at
+}
+
+func (w *watch) add(process string, from, to int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.delays = append(w.delays, oracle.Delay{Process: process, From: from, To: to})
+}
+
+// servers asks again and again for how long the threads of servers waited to be run. What
+// one does for a lock goes from thread to thread, so that it waits no longer than all of
+// them together.
+func (w *watch) servers(t *Try) {
+	waited := make(map[int]time.Duration) // by process
+	since := now()
+	ask := func() {
+		at := now()
+		for _, pid := range t.serverPIDs() {
+			all := machine.RunDelay(pid)
+			before, known := waited[pid]
+			if waited[pid] = all; !known {
+				continue
+			}
+			if d := min(int64(all-before), at-since); d > int64(late) {
+				w.add(fmt.Sprintf("server process %d", pid), at-d, at)
+			}
+		}
+		since = at
+	}
+	ask()
+	ticker := time.NewTicker(serverBeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.stop:
+			ask()
+			return
+		case <-ticker.C:
+			ask()
+		}
+	}
+}
+
+// serverPIDs returns the processes of the servers that this try may use.
+func (t *Try) serverPIDs() (pids []int) {
+	t.Stage.mu.Lock()
+	for _, s := range t.Stage.servers {
+		pids = append(pids, s.PIDs()...)
+	}
+	t.Stage.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.own {
+		pids = append(pids, s.PIDs()...)
+	}
+	return pids
+}
+
+// delayed takes note of a time in which the process did not run, unless the try had
+// stopped it.
+func (h *Host) delayed(from, to int64) {
+	h.mu.Lock()
+	for _, p := range h.pauses {
+		if p.from < to && (p.to == 0 || from < p.to) {
+			h.mu.Unlock()
+			return
+		}
+	}
+	h.mu.Unlock()
+	if w := h.t.watching; w != nil {
+		w.add(fmt.Sprintf("worker process %d", h.proc.PID()), from, to)
+	}
+}
+
+// timed are the harms that are judged by time.
+var timed = []harness.Harm{harness.Stall, harness.Stuck, harness.Overtaken, harness.Lost}
+
+// excuses returns the delays of the try, which excuse the harms by time that are not
+// expected of a lock.
+func (t *Try) excuses(expected harness.Expectation) *oracle.Delays {
+	var harms []harness.Harm
+	for _, h := range timed {
+		if !slices.Contains(expected.Harms, h) {
+			harms = append(harms, h)
+		}
+	}
+	w := t.watching
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return oracle.NewDelays(w.delays, harms...)
+}
+
+// answers waits until the process says that it runs. If it does not it is kept from that
+// since it was heard last.
+func (h *Host) answers(ctx context.Context) {
+	if err := h.ask(ctx, command{Do: doPing}); err == nil || ctx.Err() == nil {
+		return
+	}
+	h.mu.Lock()
+	heard := h.heard
+	h.mu.Unlock()
+	h.delayed(heard, now())
+}

@@ -1,0 +1,65 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"locklab/harness/chaos"
+	"locklab/internal/backend"
+	"locklab/internal/child"
+)
+
+// TestServerDelayed: it is seen that a server is ready and not run: one that shares its
+// processor with others that compute and that go before it.
+func TestServerDelayed(t *testing.T) {
+	t.Parallel()
+	s := chaos.Scenario{Name: "server-delayed", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) error {
+		var one unix.CPUSet
+		one.Set(0)
+		for range 2 {
+			p, err := child.Start(exec.Command("sh", "-c", "while :; do :; done"))
+			if err != nil {
+				return err
+			}
+			t.Defer(p.Kill)
+			if err := unix.SchedSetaffinity(p.PID(), &one); err != nil {
+				return err
+			}
+		}
+		server, err := t.Own(ctx, backend.StartAlone)
+		if err != nil {
+			return err
+		}
+		pid := server.PID(0)
+		if err := errors.Join(unix.SchedSetaffinity(pid, &one), unix.Setpriority(unix.PRIO_PROCESS, pid, 19)); err != nil {
+			return err
+		}
+		c := t.Redis(server.Endpoint().Addrs[0][0])
+		return t.Until(ctx, "a delay of the server", func() bool {
+			for range 100 {
+				if err := c.Ping(ctx).Err(); err != nil {
+					return false
+				}
+			}
+			for _, d := range chaos.Delays(t) {
+				if strings.HasPrefix(d.Process, "server process") && d.To > d.From {
+					return true
+				}
+			}
+			return false
+		})
+	}}
+	r := try(t, s, chaos.Plan{}, "free")["free"]
+	if r.Skipped != "" && strings.Contains(r.Skipped, "redis-server") {
+		t.Skip(r.Skipped)
+	}
+	if r.Tries != 1 || len(r.Seen) > 0 || len(r.Notes) > 0 {
+		t.Errorf("%+v", r)
+	}
+}

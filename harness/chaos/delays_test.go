@@ -1,0 +1,163 @@
+package chaos_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/chaos"
+	"locklab/harness/oracle"
+	"locklab/internal/leaktest"
+)
+
+// TestDelayed: what takes too long only because the machine did not run a process is no
+// harm of the lock, and the try is made again.
+func TestDelayed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, lock string
+		resumed    bool // before the end of the try
+		show       bool // by the scenario
+	}{
+		{"granted late", "slow", true, false},
+		{"stuck to the end", "hang", false, false},
+		{"stuck, and runs again", "hang", true, false},
+		{"shown", "free", true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			leaktest.Own(t)
+			s := chaos.Scenario{Name: "delayed", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
+				if t.Number > 0 {
+					return nil
+				}
+				h, began, err := asks(ctx, t)
+				if err != nil {
+					return err
+				}
+				if err := chaos.Starve(h, true); err != nil {
+					return err
+				}
+				t.Sleep(ctx, 2*prompt)
+				if c.resumed {
+					err = chaos.Starve(h, false)
+					t.Sleep(ctx, prompt/2)
+				}
+				if c.show {
+					t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), prompt, "for a test")
+				}
+				return err
+			}}
+			var r *harness.FaultResult
+			for n := 0; n == 0 || r.Starved == 0 && n < 5; n++ { // it may be granted before the process is stopped
+				r = try(t, s, chaos.Plan{}, c.lock)[c.lock]
+			}
+			if r.Tries != 1 || r.Starved != 1 || len(r.Seen) > 0 || len(r.Figures) == 0 || !strings.Contains(r.Notes[0], "the machine did not run") {
+				t.Errorf("%d tries, %d that do not count, seen %v, figures %v: %q", r.Tries, r.Starved, r.Seen, r.Figures, r.Notes)
+			}
+		})
+	}
+}
+
+// TestStuckOnBusyMachine: a lock that is stuck is seen to be, however long a process was
+// kept from running, once it has run for long enough.
+func TestStuckOnBusyMachine(t *testing.T) {
+	t.Parallel()
+	for _, show := range []bool{false, true} {
+		leaktest.Own(t)
+		name, want := "hang", harness.Stuck
+		if show {
+			name, want = "free", harness.Lost
+		}
+		s := chaos.Scenario{Name: "stuck", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
+			h, began, err := asks(ctx, t)
+			if err == nil {
+				err = chaos.Starve(h, true)
+			}
+			if err != nil {
+				return err
+			}
+			t.Sleep(ctx, 2*prompt)
+			err = chaos.Starve(h, false)
+			delayed := func() time.Duration {
+				d, _ := oracle.NewDelays(chaos.Delays(t)).Between(began, t.Now())
+				return d
+			}
+			t.Sleep(ctx, 3*prompt/2)
+			for ctx.Err() == nil && time.Duration(t.Now()-began)-delayed() < 3*prompt/2 {
+				t.Sleep(ctx, prompt/4)
+			}
+			if show {
+				t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), delayed()+prompt, "for a test")
+			}
+			return err
+		}}
+		if r := try(t, s, chaos.Plan{}, name)[name]; r.Tries != 1 || r.Seen[want] != 1 {
+			t.Errorf("%d tries, %d that do not count, seen %v, want %s: %q", r.Tries, r.Starved, r.Seen, want, r.Notes)
+		}
+	}
+}
+
+// prompt is short for a lock, and long for a process that sleeps to wake.
+const prompt = 400 * time.Millisecond
+
+// asks lets a worker ask for the lock.
+func asks(ctx context.Context, t *chaos.Try) (h *chaos.Host, began int64, err error) {
+	if h, err = t.Host(); err != nil {
+		return nil, 0, err
+	}
+	w, err := h.Open(ctx, t.Subjects[0], harness.Endpoint{})
+	if err != nil {
+		return nil, 0, err
+	}
+	began = t.Now()
+	w.Begin(ctx, 0)
+	return h, began, t.Until(ctx, "the worker to ask", func() bool { return len(t.Subjects[0].Events()) > 0 })
+}
+
+// TestHurtOnBusyMachine: what the machine did is no excuse for another harm.
+func TestHurtOnBusyMachine(t *testing.T) {
+	t.Parallel()
+	s := chaos.Scenario{Name: "hurt", Deadline: 20 * time.Second, Prompt: prompt, Try: func(ctx context.Context, t *chaos.Try) error {
+		h, began, err := asks(ctx, t)
+		if err == nil {
+			err = chaos.Starve(h, true)
+		}
+		t.Sleep(ctx, 2*prompt)
+		t.Subjects[0].ShowTimed(harness.Lost, began, t.Now(), prompt, "for a test")
+		t.Subjects[0].Show(harness.Misled, "for a test")
+		return err
+	}}
+	r := try(t, s, chaos.Plan{}, "free")["free"]
+	if r.Tries != 1 || r.Starved > 0 || len(r.Seen) != 1 || r.Seen[harness.Misled] != 1 {
+		t.Errorf("%d tries, %d that do not count, seen %v: %q", r.Tries, r.Starved, r.Seen, r.Notes)
+	}
+}
+
+// TestPausedIsNotDelayed: what the try does to a process is not the machine's doing.
+func TestPausedIsNotDelayed(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	s := chaos.Scenario{Name: "paused", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
+		h, _, err := asks(ctx, t)
+		if err == nil {
+			err = h.Pause()
+		}
+		t.Sleep(ctx, 2*time.Second)
+		if err == nil {
+			err = h.Resume()
+		}
+		t.Sleep(ctx, 100*time.Millisecond)
+		for _, d := range chaos.Delays(t) {
+			if strings.HasPrefix(d.Process, "worker") && d.To-d.From > int64(time.Second) {
+				t.Subjects[0].Show(harness.Misled, "%v", d)
+			}
+		}
+		return err
+	}}
+	if r := try(t, s, chaos.Plan{}, "free")["free"]; r.Tries != 1 || len(r.Seen) > 0 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,58 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// An excuse is why a try does not count.
+type excuse struct {
+	oracle.Excuse // zero if a holder did not run
+	why           string
+}
+
+// delayedFigure is for how long, in a try that does not count, the machine kept a process
+// from running.
+const delayedFigure = "not run by the machine, in a try that does not count"
+
+// excuse returns what the machine has done to a try of s, nil if that is nothing that
+// matters, and adds the harms that the scenario has shown and that it has not done.
+func (s *Subject) excuse(j *oracle.Judgement, delays *oracle.Delays) *excuse {
+	var x *excuse
+	for _, h := range s.timed {
+		if e, ok := delays.Excuse(h.harm, h.from, h.to, h.spare); ok {
+			x = &excuse{e, fmt.Sprintf("%s, and %s", h.text, notRun(e))}
+			continue
+		}
+		s.show(h.harm, h.text)
+	}
+	if len(j.Excused) > 0 {
+		e := j.Excused[len(j.Excused)-1]
+		x = &excuse{e, fmt.Sprintf("%s: a wait of %v from %v on, of which %s", e.Harm, e.Waited.Round(time.Millisecond),
+			time.Duration(e.From-j.Start).Round(time.Millisecond), notRun(e))}
+	}
+	if len(j.Starved) > 0 && len(j.Overlaps) == 0 {
+		x = &excuse{why: "the machine kept the process of a holder from running until the next one had entered"}
+	}
+	return x
+}
+
+func notRun(e oracle.Excuse) string {
+	return fmt.Sprintf("the machine did not run %s for %v", e.Process, e.Delayed.Round(time.Millisecond))
+}
+
+// hurt reports whether a try of s shows a harm that is not expected, whatever the machine
+// did.
+func (s *Subject) hurt(j *oracle.Judgement, expected harness.Expectation) bool {
+	seen := j.Harms()
+	for h := range s.harms {
+		seen = append(seen, h)
+	}
+	return slices.ContainsFunc(seen, func(h harness.Harm) bool {
+		return !slices.Contains(expected.Harms, h) && !slices.Contains(s.spared, h)
+	})
+}
