@@ -15,7 +15,7 @@ import (
 // The machine may keep the processes of a try from running for so long that a lock seems
 // to stall. So all of them are watched: a worker process and the lab itself by how late
 // they wake, which also tells of a processor that a virtual machine is not given, and a
-// server by how long its threads were ready and not run.
+// server by how long a thread of it was ready and not run.
 
 // serverBeat is how often the servers are asked.
 const serverBeat = 200 * time.Millisecond
@@ -76,21 +76,25 @@ func (w *watch) add(process string, from, to int64) {
 	w.delays = append(w.delays, oracle.Delay{Process: process, From: from, To: to})
 }
 
-// servers asks again and again for how long the threads of servers waited to be run. What
-// one does for a lock goes from thread to thread, so that it waits no longer than all of
-// them together.
+// servers asks again and again for how long the threads of servers waited to be run. The
+// one that waited the most counts. All together would be too much: a virtual machine of
+// Java that compiles on a busy machine waits all the time, and serves nevertheless.
 func (w *watch) servers(t *Try) {
-	waited := make(map[int]time.Duration) // by process
+	waited := make(map[int]map[string]time.Duration) // by process and thread
 	since := now()
 	ask := func() {
 		at := now()
 		for _, pid := range t.serverPIDs() {
-			all := machine.RunDelay(pid)
-			before, known := waited[pid]
-			if waited[pid] = all; !known {
+			before := waited[pid]
+			waited[pid] = machine.RunDelays(pid)
+			if before == nil {
 				continue
 			}
-			if d := min(int64(all-before), at-since); d > int64(late) {
+			var longest time.Duration
+			for thread, d := range waited[pid] {
+				longest = max(longest, d-before[thread])
+			}
+			if d := min(int64(longest), at-since); d > int64(late) {
 				w.add(fmt.Sprintf("server process %d", pid), at-d, at)
 			}
 		}

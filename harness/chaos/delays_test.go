@@ -136,6 +136,26 @@ func TestHurtOnBusyMachine(t *testing.T) {
 	}
 }
 
+// TestFirstGrant: a lock that is not granted though it is free does not take the tries of
+// the others with it.
+func TestFirstGrant(t *testing.T) {
+	t.Parallel()
+	leaktest.Own(t)
+	s := chaos.Scenario{Name: "first-grant", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) error {
+		if err := chaos.Pairs(ctx, t); err != nil {
+			return err
+		}
+		return ctx.Err()
+	}}
+	got := try(t, s, chaos.Plan{}, "free", "hang")
+	if r := got["free"]; r.Tries != 1 {
+		t.Errorf("free: %+v", r)
+	}
+	if r := got["hang"]; r.Tries != 0 || r.Failed == 0 || !strings.Contains(r.Skipped, "not granted") {
+		t.Errorf("hang: %+v", r)
+	}
+}
+
 // TestPausedIsNotDelayed: what the try does to a process is not the machine's doing.
 func TestPausedIsNotDelayed(t *testing.T) {
 	t.Parallel()

@@ -2,11 +2,13 @@ package chaos
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math"
 	"slices"
 
+	"locklab/harness"
 	"locklab/harness/oracle"
 )
 
@@ -16,6 +18,12 @@ var Children = children
 // Starve stops the process of h, or lets it go on, as another program may: nothing is
 // noted of it.
 func Starve(h *Host, stop bool) error { return signalTree(h.proc.PID(), stop) }
+
+// Pairs lets a holder of each lock take it, and another client wait.
+func Pairs(ctx context.Context, t *Try) error {
+	_, _, err := pairsAt(ctx, t, func(*Subject) (harness.Endpoint, error) { return harness.Endpoint{}, nil }, ordinary)
+	return err
+}
 
 // Delays returns when the processes of t were kept from running so far.
 func Delays(t *Try) []oracle.Delay {

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"locklab/harness"
@@ -53,10 +54,23 @@ func pairsAt(ctx context.Context, t *Try, at func(*Subject) (harness.Endpoint, e
 	return hosts, of, t.Each(func(s *Subject) error { return of[s].begin(ctx, l) })
 }
 
+// first is Acquire of a lock that is free, which fails if that takes long: the other locks
+// of the try do not wait for one that loses its wake-ups.
+func (w *Worker) first(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, firstGrant, errNotGranted)
+	defer cancel()
+	return w.Acquire(ctx, 0)
+}
+
+// firstGrant is long enough for a virtual machine of Java that has just been started.
+const firstGrant = 10 * time.Second
+
+var errNotGranted = errors.New("chaos: the lock, which is free, is not granted")
+
 // begin lets the holders hold the lock, and the next one wait.
 func (p *pair) begin(ctx context.Context, l Loop) error {
 	for _, w := range p.holders {
-		if err := w.Acquire(ctx, 0); err != nil {
+		if err := w.first(ctx); err != nil {
 			return err
 		}
 	}

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// RunDelay returns for how long the threads of a process have been ready to run and
-// were not run by a processor, all together (the second field of schedstat:
-// Documentation/scheduler/sched-stats.rst of Linux). It is 0 where there is no saying.
-func RunDelay(pid int) time.Duration {
+// RunDelays returns for how long each thread of a process has been ready to run and was
+// not run by a processor, by its number (the second field of schedstat:
+// Documentation/scheduler/sched-stats.rst of Linux). It is empty where there is no saying.
+func RunDelays(pid int) map[string]time.Duration {
+	delays := make(map[string]time.Duration)
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	threads, err := os.ReadDir(dir)
 	if err != nil {
-		return 0
+		return delays
 	}
-	var all int64
 	for _, thread := range threads {
 		text, err := os.ReadFile(filepath.Join(dir, thread.Name(), "schedstat"))
 		if f := bytes.Fields(text); err == nil && len(f) > 1 {
 			ns, _ := strconv.ParseInt(string(f[1]), 10, 64)
-			all += ns
+			delays[thread.Name()] = time.Duration(ns)
 		}
 	}
-	return time.Duration(all)
+	return delays
 }

@@ -7,12 +7,15 @@ import (
 	"time"
 )
 
-// TestRunDelay: more threads than processors that compute wait for one.
-func TestRunDelay(t *testing.T) {
+// TestRunDelays: of more threads than processors that compute, each waits for one.
+func TestRunDelays(t *testing.T) {
 	if _, err := os.Stat("/proc/self/schedstat"); err != nil {
 		t.Skip("the system does not tell: ", err)
 	}
-	before := RunDelay(os.Getpid())
+	before := RunDelays(os.Getpid())
+	if len(before) < 2 {
+		t.Fatalf("threads: %v", before)
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4 * runtime.NumCPU()))
 	stop := make(chan struct{})
 	defer close(stop)
@@ -27,12 +30,18 @@ func TestRunDelay(t *testing.T) {
 			}
 		}()
 	}
-	for began := time.Now(); RunDelay(os.Getpid())-before < 20*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+	for began, late := time.Now(), 0; late < 2; time.Sleep(10 * time.Millisecond) {
+		late = 0
+		for thread, d := range RunDelays(os.Getpid()) {
+			if d-before[thread] > 20*time.Millisecond {
+				late++
+			}
+		}
 		if time.Since(began) > 20*time.Second {
-			t.Fatalf("threads waited for %v", RunDelay(os.Getpid())-before)
+			t.Fatalf("%d threads waited", late)
 		}
 	}
-	if d := RunDelay(-1); d != 0 {
+	if d := RunDelays(-1); len(d) != 0 {
 		t.Errorf("of no process: %v", d)
 	}
 }
