@@ -61,8 +61,8 @@ var (
 	// during the wait, which is mended in 5.4.0; this one is in the sources of July
 	// 2026 too, and no report of it is known to us.) TestCuratorInterrupted shows it.
 	// The adapter cannot avoid it: to interrupt the thread is the only way to end a
-	// wait that keeps its place. No workload of the lab gives up waits while it
-	// measures, so the lock is measured as it is, and marked.
+	// wait that keeps its place. Of the lab's workloads only one with a deadline gives up
+	// waits, so the lock is measured as it is, and marked; with a deadline it may get stuck.
 	curatorSemaphoreMutex = mayStick(newCurator("curator-semaphore-mutex",
 		"InterProcessSemaphoreMutex of Apache Curator, which any thread may release; a wait given up at its end may leave it locked",
 		"Apache Curator 5.4.0, InterProcessSemaphoreMutex",

@@ -74,14 +74,14 @@ func Data(section harness.Section, got, want uint64, flaw string) []harness.Viol
 	return report(Exclusion, max(1, lost), detail)
 }
 
-// Stuck reports workers that did not come back from the lock within patience
-// after the last one was told to stop, although none was left to wait for.
-func Stuck(workers []int, patience time.Duration) []harness.Violation {
+// Stuck reports workers that did not come back from the lock after they were told to
+// stop, although none was left to wait for and none had got on for so long.
+func Stuck(workers []int, waited time.Duration) []harness.Violation {
 	if len(workers) == 0 {
 		return nil
 	}
 	return report(Liveness, uint64(len(workers)),
-		fmt.Sprintf("worker %d still waited %v after the run ended: the lock is stuck", workers[0], patience))
+		fmt.Sprintf("worker %d still waited after the run ended, and none got on for %v: the lock is stuck", workers[0], waited))
 }
 
 func report(rule string, n uint64, detail string) []harness.Violation {

@@ -141,9 +141,11 @@ func measureAs(suite []*harness.Variant, s spec, out io.Writer) error {
 	if s.Told {
 		tell(out, told{At: atLock})
 	}
-	res, err := Measure(context.Background(), in, Job{
-		Lock: lock, Workload: s.Workload, At: s.endpoint(), Key: s.Key, Seed: s.Seed,
-	})
+	job := Job{Lock: lock, Workload: s.Workload, At: s.endpoint(), Key: s.Key, Seed: s.Seed}
+	if s.Told {
+		job.ready = func() { tell(out, told{At: atWork}) }
+	}
+	res, err := Measure(context.Background(), in, job)
 	if err != nil {
 		return err
 	}
@@ -225,7 +227,7 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("runner: %w", context.Cause(ctx))
 	case hung:
-		return nil, &hungError{after: limit}
+		return nil, overdue(listen(stdout.text), limit)
 	case err != nil:
 		return nil, fate(err, listen(stdout.text), stderr.String())
 	case werr != nil:

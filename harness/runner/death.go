@@ -32,6 +32,7 @@ type told struct {
 const (
 	atCalibration = "calibration" // the lab alone runs
 	atLock        = "lock"        // the lock has been made, or is being made
+	atWork        = "work"        // a local lock is made next; the clients of another are connected
 )
 
 // tell writes t. That it fails need not be said: the parent is gone.
@@ -76,7 +77,7 @@ func listen(text []byte) (h heard) {
 // result.
 func (h heard) silent() error {
 	err := errors.New("it ended with status 0 and gave no result")
-	if h.at == atLock {
+	if h.at == atLock || h.at == atWork {
 		return &crashError{err: err}
 	}
 	return &lostError{err: fmt.Errorf("runner: measuring process: %w", err)}
@@ -109,7 +110,7 @@ func fate(err error, h heard, said string) error {
 		return &lostError{err: lost}
 	case fromOutside(exit, lines):
 		return &lostError{err: lost, again: true}
-	case h.at == atLock, h.at == "" && traced(lines):
+	case h.at == atLock, h.at == atWork, h.at == "" && traced(lines):
 		return &crashError{err: err, trace: trace(lines)}
 	}
 	return &lostError{err: lost}
@@ -222,6 +223,15 @@ func (e *crashError) Error() string {
 func (e *crashError) violation() harness.Violation {
 	return harness.Violation{Rule: oracle.Crash, Count: 1, Trace: e.trace,
 		Detail: "the lock ended the process that measured it: " + e.Error()}
+}
+
+// overdue returns what it means that a process, having told h, was killed after limit: one whose
+// clients had not connected by then never asked for the lock.
+func overdue(h heard, limit time.Duration) error {
+	if h.at == atCalibration || h.at == atLock {
+		return &lostError{err: fmt.Errorf("runner: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
+	}
+	return &hungError{after: limit}
 }
 
 // A hungError says that a measuring process did not end.

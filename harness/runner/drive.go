@@ -25,7 +25,8 @@ type drive struct {
 	heap   heapCounter
 	allocs uint64
 	wire   harness.Counts
-	stuck  []int // workers that never came back
+	stuck  []int         // workers that never came back
+	waited time.Duration // for them, since one of them had got on
 }
 
 // run starts the workers, lets them run until the limit, and waits for them.
@@ -137,30 +138,66 @@ func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.T
 }
 
 // join waits for the workers that are not back yet, and notes those that do
-// not come although none of them has got on for the patience.
+// not come although none of them has got on for the patience, or for several where
+// processors are short.
 func (d *drive) join(back <-chan struct{}, left int) {
 	w := d.rig.job.Workload
 	limit := d.rig.job.patience() + time.Duration(w.Workers)*(long(w.Hold)+long(w.Think))
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
-	for done := acquisitions(d.tallies); left < len(d.tallies); {
+	starved, again, moved := d.rig.job.starvation(), 0, time.Now()
+	for done := acquisitions(d.tallies); left < len(d.tallies); timeout.Reset(limit) {
 		select {
 		case <-back:
 			left++
-			timeout.Reset(limit)
+			again, moved = 0, time.Now()
 		case <-timeout.C:
-			if now := acquisitions(d.tallies); now != done {
-				done = now
-				timeout.Reset(limit)
-				continue
+			now := acquisitions(d.tallies)
+			switch short := starved(); {
+			case now != done:
+				done, again, moved = now, 0, time.Now()
+			case short && again < mostAgain:
+				again++
+			default:
+				d.noteStuck(time.Since(moved))
+				return
 			}
-			for i, t := range d.tallies {
-				if !t.left.Load() {
-					d.stuck = append(d.stuck, i)
-				}
-			}
-			return
 		}
+	}
+}
+
+// noteStuck notes the workers that are not back, the last of which got on so long ago.
+func (d *drive) noteStuck(waited time.Duration) {
+	d.waited = waited.Round(time.Second / 10)
+	for i, t := range d.tallies {
+		if !t.left.Load() {
+			d.stuck = append(d.stuck, i)
+		}
+	}
+}
+
+// How much longer workers are waited for where processors are short: so many times the
+// patience, and what share of it some thread must have waited for a processor.
+const (
+	mostAgain   = 3
+	mostStarved = 0.5
+)
+
+// starvation returns what asks whether processors were short since it was asked last. A lock
+// kept by servers moves in several processes; the waiters of a local one may be what keeps
+// the processors busy, and it is granted no excuse.
+func (j *Job) starvation() func() bool {
+	if j.starved != nil {
+		return j.starved
+	}
+	if j.Lock.Local != nil {
+		return func() bool { return false }
+	}
+	noise := machine.Watch()
+	return func() bool {
+		seen := noise.Stop()
+		noise = machine.Watch()
+		return seen.Pressure > mostStarved
 	}
 }
 
@@ -185,7 +222,7 @@ func (d *drive) result() *harness.Result {
 		Clock:       clock.Name(), ClockFloor: clock.Floor(), ClockStep: clock.Step(),
 		CPU: harness.CPU{Time: d.usage.User + d.usage.System, Voluntary: d.usage.Voluntary,
 			Involuntary: d.usage.Involuntary, Allocs: d.allocs},
-		Violations: oracle.Stuck(d.stuck, d.rig.job.patience()),
+		Violations: oracle.Stuck(d.stuck, d.waited),
 	}
 	for i := range d.tallies {
 		r.Workers[i] = d.t1.workers[i].ops - d.t0.workers[i].ops

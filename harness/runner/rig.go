@@ -58,8 +58,12 @@ type Job struct {
 	Seed     uint64           // of the workers' random spans
 
 	// Patience is how long workers may take to come back after a drive, on
-	// top of their hold times, before they count as stuck; 0 is 10 s.
+	// top of their hold times, before they count as stuck; 0 is 10 s. Those of a lock
+	// kept by servers get up to four times as long where processors are short.
 	Patience time.Duration
+
+	ready   func()      // called before a lock is asked for, where that can be told; nil is fine
+	starved func() bool // whether processors were short since it was asked last; nil asks the machine
 }
 
 func (j *Job) patience() time.Duration {
@@ -313,9 +317,18 @@ func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, er
 func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
 	servers := newServerMeter(ctx, job)
 	defer servers.close()
+	if job.ready == nil {
+		job.ready = func() {}
+	}
+	if job.Lock.Local != nil {
+		job.ready() // to make it is its own affair
+	}
 	rig, err := Open(ctx, in, job)
 	if err != nil {
 		return nil, err
+	}
+	if job.Lock.Local == nil {
+		job.ready()
 	}
 	defer func() {
 		if cerr := rig.Close(); err == nil && cerr != nil {

@@ -28,6 +28,10 @@ var (
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(forgetful)) }}
 	hang = &harness.Variant{Name: "hang", Doc: "never gets ready", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
 		Local: func(harness.Setup) harness.Local { select {} }}
+	unreachable = &harness.Variant{Name: "unreachable", Doc: "has servers that do not answer", Paper: "none", Family: harness.Redis, Status: harness.Broken,
+		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { select {} }}
+	deaf = &harness.Variant{Name: "deaf", Doc: "is granted never, and waits for ever", Paper: "none", Family: harness.Redis, Status: harness.Broken,
+		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return deafClient{}, nil }}
 	crash = &harness.Variant{Name: "crash", Doc: "panics", Paper: "none", Family: harness.Blocking, Status: harness.Broken,
 		Local: func(harness.Setup) harness.Local { panic("no such luck") }}
 	single = &harness.Variant{Name: "single", Doc: "for one worker", Paper: "none", Family: harness.Blocking, Status: harness.Control,
@@ -87,8 +91,15 @@ func (f *forgetful) Lock() {
 }
 func (f *forgetful) Unlock() { f.mu.Unlock() }
 
+// A deafClient is a remote lock that hears neither a release nor that a wait is over.
+type deafClient struct{}
+
+func (deafClient) Join(context.Context, int) (harness.Session, error) { return deafClient{}, nil }
+func (deafClient) Lock(context.Context) (harness.Lease, error)        { select {} }
+func (deafClient) Close() error                                       { return nil }
+
 func TestMain(m *testing.M) {
-	Main(append([]*harness.Variant{good, busted, stuck, hang, crash, single}, mortals...))
+	Main(append([]*harness.Variant{good, busted, stuck, hang, unreachable, deaf, crash, single}, mortals...))
 	os.Exit(m.Run())
 }
 
@@ -343,19 +354,30 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// TestHungProcess shows that a lock which hangs its process becomes a finding.
+// TestHungProcess shows that a lock which hangs its process becomes a finding, and that
+// one whose clients do not connect in time does not: it was never asked for.
 func TestHungProcess(t *testing.T) {
-	p := plan(1, hang)
-	p.Cases[0].Workload.Window, p.Patience = time.Millisecond, time.Millisecond
-	var got []harness.Violation
-	err := p.Run(t.Context(), func(at Progress) error {
-		if at.Result != nil {
-			got = at.Result.Violations
-		}
-		return nil
-	})
-	if err != nil || len(got) != 1 || got[0].Rule != "liveness" {
-		t.Errorf("%v, violations %v", err, got)
+	for _, c := range []struct {
+		lock  *harness.Variant
+		found bool
+	}{{hang, true}, {deaf, true}, {unreachable, false}} {
+		t.Run(c.lock.Name, func(t *testing.T) {
+			t.Parallel()
+			p := plan(1, c.lock)
+			p.Cases[0].Workload.Window, p.Patience = time.Millisecond, 4*time.Second // for the process to get so far
+			var got []harness.Violation
+			var lost error
+			err := p.Run(t.Context(), func(at Progress) error {
+				lost = errors.Join(lost, at.Lost)
+				if at.Result != nil {
+					got = append(got, at.Result.Violations...)
+				}
+				return nil
+			})
+			if found := len(got) == 1 && got[0].Rule == "liveness"; err != nil || found != c.found || (lost == nil) != c.found {
+				t.Errorf("%v, violations %v, lost: %v", err, got, lost)
+			}
+		})
 	}
 }
 
