@@ -93,6 +93,9 @@ endif
 # has said of all packages, go test need not ask again without build tags.
 # The failure scenarios keep many processes busy: they run beside tests that wait for
 # no leases, and not beside those that wait for leases of tenths of a second.
+# What is compiled without the paths of this tree serves the tests that build a copy of it,
+# or a program outside, as well.
+test: export GOFLAGS := $(GOFLAGS) -trimpath
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu valgrind
 	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
