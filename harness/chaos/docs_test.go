@@ -1,0 +1,107 @@
+package chaos_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"locklab/cmd/locklab/catalog"
+	"locklab/harness"
+	"locklab/harness/chaos"
+)
+
+var quoted = regexp.MustCompile("`([a-z0-9-]+)`")
+
+// named returns the words of a cell that are in quotes.
+func named(cell string) (out []string) {
+	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// TestTablesOfHarm: what docs/failures.md says of hazards and complaints, which lock fails
+// where and which does not, is what the scenarios expect; and it has every hazard.
+func TestTablesOfHarm(t *testing.T) {
+	text, err := os.ReadFile("../../docs/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns, hazards, rows := 0, make(map[string]bool), 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " |")
+		switch {
+		case strings.HasSuffix(strings.TrimSpace(line), "| Scenario | Fails | Does not |"):
+			columns = len(cells)
+			continue
+		case !strings.HasPrefix(line, "|"):
+			columns = 0
+			continue
+		case columns == 0 || strings.HasPrefix(line, "|---"):
+			continue
+		}
+		if len(cells) != columns {
+			t.Errorf("%d columns, want %d: %s", len(cells), columns, line)
+			continue
+		}
+		rows++
+		hazards[strings.TrimSpace(cells[0])] = true
+		scenarios := named(cells[columns-3])
+		if len(scenarios) == 0 && !strings.Contains(cells[columns-3], "none: ") {
+			t.Errorf("no scenario: %s", line)
+		}
+		for _, name := range append(named(cells[columns-2]), named(cells[columns-1])...) {
+			if !known(name) {
+				t.Errorf("%q is no lock and no scenario: %s", name, line)
+			}
+		}
+		least, most := harmsOf(t, scenarios, named(cells[columns-2])), harmsOf(t, scenarios, named(cells[columns-1]))
+		for _, name := range named(cells[columns-2]) {
+			if len(least[name]) == 0 {
+				t.Errorf("%v are not expected to harm %s: %s", scenarios, name, line)
+			}
+		}
+		for name, harms := range least {
+			for spared, fewer := range most {
+				if len(harms) > 0 && !slices.ContainsFunc(harms, func(h harness.Harm) bool { return !slices.Contains(fewer, h) }) {
+					t.Errorf("%s is expected to suffer what %s does, %v: %s", spared, name, harms, line)
+				}
+			}
+		}
+	}
+	for i := range 25 {
+		if name := fmt.Sprintf("B%d", i+1); !hazards[name] {
+			t.Errorf("the table lacks hazard %s", name)
+		}
+	}
+	if rows < 25+14 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+// known reports whether there is a lock or a scenario of that name.
+func known(name string) bool {
+	return slices.ContainsFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name }) ||
+		slices.ContainsFunc(catalog.All(), func(v *harness.Variant) bool { return v.Name == name })
+}
+
+// harmsOf returns what the scenarios that apply to a lock expect of it, by its name.
+func harmsOf(t *testing.T, scenarios, locks []string) map[string][]harness.Harm {
+	out := make(map[string][]harness.Harm)
+	for _, name := range scenarios {
+		i := slices.IndexFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name })
+		if i < 0 {
+			t.Errorf("there is no scenario %q", name)
+			continue
+		}
+		for _, v := range catalog.All() {
+			if slices.Contains(locks, v.Name) && chaos.Suite[i].Applies(v.Describe()) {
+				out[v.Name] = append(out[v.Name], chaos.Suite[i].Expected(v.Name).Harms...)
+			}
+		}
+	}
+	return out
+}
