@@ -60,7 +60,7 @@ report-full: ## measure all locks, at every number of workers, in windows of ful
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab run --locks all,-broken --hardware --chaos --out $(FULL) $(if $(wildcard $(FULL)/manifest.json),--resume)
 
-chaos: ## try every failure scenario on every lock, with real servers (hours), into build/chaos; interrupted, it goes on the next time. TRIES=n
+chaos: ## try every failure scenario on every lock, with real servers (a day and more), into build/chaos; interrupted, it goes on the next time. TRIES=n
 	scripts/deps redis zookeeper curator
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab chaos $(if $(TRIES),--tries $(TRIES)) --out $(CHAOS) $(if $(wildcard $(CHAOS)/manifest.json),--resume)

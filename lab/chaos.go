@@ -205,6 +205,27 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return nil
 }
 
+// took returns how long a try of a scenario took in the run that this one goes on with.
+func (c *chaosRun) took(scenario string) (try time.Duration) {
+	for _, r := range c.done[scenario] {
+		if n := r.Tries + r.Failed + r.Starved; n > 0 {
+			try = max(try, r.Elapsed/time.Duration(n))
+		}
+	}
+	return try
+}
+
+// roughly says how long something takes that is not known to the second.
+func roughly(d time.Duration) string {
+	switch {
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("about %.0f hours", d.Hours())
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("about %.0f minutes", d.Minutes())
+	}
+	return "about " + numfmt.Plural(max(1, int(d.Seconds())), "second")
+}
+
 // try makes the tries, and says to stderr how far it has come.
 func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	plan, err := c.plan()
@@ -216,6 +237,11 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	}
 	show := newProgress(stderr)
 	defer show.clear()
+	if n, d := plan.Estimate(c.took); n > 0 {
+		fmt.Fprintf(stderr, "%s, %s to make, %s\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), roughly(d))
+	} else {
+		fmt.Fprintln(stderr, "nothing is left to try")
+	}
 	parts := make(map[*chaos.Scenario]func(done, total int))
 	plan.Begin = func(p chaos.Progress) {
 		if parts[p.Scenario] == nil {

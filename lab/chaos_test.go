@@ -75,6 +75,9 @@ func TestChaos(t *testing.T) {
 	resumed := exec.Command(cmd.Path, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "2", "--out", "run", "--resume")
 	resumed.Env, resumed.Dir = cmd.Env, cmd.Dir
 	stdout, stderr, status := output(t, resumed)
+	if !strings.Contains(stderr, " to make, about ") && !strings.Contains(stderr, "nothing is left to try") {
+		t.Errorf("it does not say what is left to do: %q", stderr)
+	}
 	if status != 0 || !strings.Contains(stdout, "redis-queue") || !strings.Contains(stdout, reportName) {
 		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
 	}
@@ -88,8 +91,19 @@ func TestChaos(t *testing.T) {
 	again := exec.Command(cmd.Path, resumed.Args[1:]...)
 	again.Env, again.Dir = cmd.Env, cmd.Dir
 	_, stderr, status = output(t, again)
-	if status != 0 || strings.Contains(stderr, "holder-crash:") {
+	if status != 0 || strings.Contains(stderr, "holder-crash:") || !strings.Contains(stderr, "nothing is left to try") {
 		t.Errorf("a run that is whole goes on: status %d, %q", status, stderr)
+	}
+}
+
+func TestRoughly(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "about 1 second", 90 * time.Second: "about 90 seconds", 2 * time.Minute: "about 2 minutes",
+		119 * time.Minute: "about 119 minutes", 2 * time.Hour: "about 2 hours", 1000 * time.Hour: "about 1000 hours",
+	} {
+		if got := roughly(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
 	}
 }
 

@@ -19,6 +19,9 @@ var Children = children
 // noted of it.
 func Starve(h *Host, stop bool) error { return signalTree(h.proc.PID(), stop) }
 
+// Lasting is how many seconds scenarios take.
+var Lasting = lasting
+
 // Pairs lets a holder of each lock take it, and another client wait.
 func Pairs(ctx context.Context, t *Try) error {
 	_, _, err := pairsAt(ctx, t, func(*Subject) (harness.Endpoint, error) { return harness.Endpoint{}, nil }, ordinary)

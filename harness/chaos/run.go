@@ -92,7 +92,9 @@ func (p *Plan) Run(ctx context.Context, keep func(*harness.FaultResult) error) e
 			select {
 			case free <- struct{}{}:
 			case <-ctx.Done():
-				continue
+			}
+			if ctx.Err() != nil { // whichever was first
+				break
 			}
 			wg.Go(func() {
 				defer func() { <-free }()

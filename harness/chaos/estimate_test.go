@@ -1,0 +1,96 @@
+package chaos_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/chaos"
+)
+
+// TestOver: no scenario is begun once the run is over.
+func TestOver(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := chaos.Plan{Locks: specimens[:1], Tries: 2}
+	begun := 0
+	p.Begin = func(chaos.Progress) { begun++ }
+	for i := range 20 {
+		p.Scenarios = append(p.Scenarios, &chaos.Scenario{
+			Name: fmt.Sprintf("s%d", i), Locks: ".*", Deadline: time.Minute,
+			Try: func(context.Context, *chaos.Try) error { cancel(); return nil },
+		})
+	}
+	if err := p.Run(ctx, func(*harness.FaultResult) error { return nil }); !errors.Is(err, context.Canceled) || begun != 1 {
+		t.Errorf("%d scenarios were begun, of which the first ended the run: %v", begun, err)
+	}
+}
+
+// TestLasting: it is known of each scenario how long it takes, and of no other.
+func TestLasting(t *testing.T) {
+	known := maps.Clone(chaos.Lasting)
+	for _, s := range chaos.Suite {
+		n, ok := known[s.Name]
+		if delete(known, s.Name); !ok || n <= 0 || time.Duration(n)*time.Second > s.Deadline+time.Minute {
+			t.Errorf("%s takes %d s, of %v", s.Name, n, s.Deadline)
+		}
+	}
+	for name := range known {
+		t.Errorf("there is no scenario %q", name)
+	}
+}
+
+// TestEstimate: what is left to do is what was not tried, of all locks that can be.
+func TestEstimate(t *testing.T) {
+	t.Parallel()
+	one := func(name string, alone bool) *chaos.Scenario {
+		return &chaos.Scenario{Name: name, Locks: ".*", Alone: alone, Deadline: 10 * time.Second, Tries: 7}
+	}
+	away := *specimens[2]
+	away.Unavailable = "not installed"
+	p := chaos.Plan{
+		Scenarios: []*chaos.Scenario{one("together", false), one("alone", true)},
+		Locks:     []*harness.Variant{specimens[0], specimens[1], &away}, Tries: 5,
+	}
+	for _, c := range []struct {
+		name  string
+		done  func(scenario, lock string) (count, all int)
+		took  func(scenario string) time.Duration
+		share func(p *chaos.Plan)
+		tries int
+		d     time.Duration
+	}{
+		{"anew", nil, nil, nil, 15, 150 * time.Second},
+		{"two are done", func(s, lock string) (int, int) { return 2, 4 }, nil, nil, 9, 90 * time.Second},
+		{"two of one lock are done", func(s, lock string) (int, int) {
+			if lock == "free" {
+				return 2, 2
+			}
+			return 0, 0
+		}, nil, nil, 13, 130 * time.Second},
+		{"more than asked for are done", func(s, lock string) (int, int) { return 9, 9 }, nil, nil, 0, 0},
+		{"one is known", nil, func(s string) time.Duration {
+			if s == "alone" {
+				return time.Second
+			}
+			return 0
+		}, nil, 15, 60 * time.Second},
+		{"as many as a scenario says", nil, nil, func(p *chaos.Plan) { p.Tries = 0 }, 21, 210 * time.Second},
+		{"two at a time", nil, nil, func(p *chaos.Plan) { p.Parallel = 2 }, 15, 75 * time.Second},
+		{"no longer than the budget", nil, nil, func(p *chaos.Plan) { p.Budget = time.Minute }, 15, time.Minute},
+	} {
+		q := p
+		q.Done = c.done
+		if c.share != nil {
+			c.share(&q)
+		}
+		if tries, d := q.Estimate(c.took); tries != c.tries || d != c.d {
+			t.Errorf("%s: %d tries in %v, want %d in %v", c.name, tries, d, c.tries, c.d)
+		}
+	}
+}
