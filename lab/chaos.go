@@ -238,7 +238,7 @@ func (c *chaosRun) try(ctx context.Context, stderr io.Writer) error {
 	show := newProgress(stderr)
 	defer show.clear()
 	if n, d := plan.Estimate(c.took); n > 0 {
-		fmt.Fprintf(stderr, "%s, %s to make, %s\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), roughly(d))
+		fmt.Fprintf(stderr, "%s, %s to make, %s or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), roughly(d))
 	} else {
 		fmt.Fprintln(stderr, "nothing is left to try")
 	}
