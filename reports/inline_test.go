@@ -1,0 +1,32 @@
+package reports
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// TestLegendFitsAnyFont: what ends at the right edge of a chart keeps its width where a reader
+// has other letters, and all of a chart is in the fonts of the page.
+func TestLegendFitsAnyFont(t *testing.T) {
+	const text = "knee (solid), its interval & more"
+	pic := picture{height: 100, body: func(c draw.Canvas) error {
+		drawNotes(c, []note{{ghost, true, "p99 of the other locks"}, {warm, false, text}})
+		return nil
+	}}
+	svg, err := inline(pic, "x", "x", "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%.1f", typeset(8, muted, draw.XLeft, draw.YTop).Width(text))
+	got := regexp.MustCompile(`textLength="([0-9.]+)"`).FindAllStringSubmatch(svg, -1)
+	if len(got) != 1 || got[0][1] != want {
+		t.Errorf("widths %q, want one of %s:\n%s", got, want, svg)
+	}
+	if strings.Contains(svg, "font-family") {
+		t.Errorf("it names a font of its own:\n%s", svg)
+	}
+}
