@@ -42,7 +42,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report report-full chaos test test-arches test-a11y models race stress bench bench-c compare prove-compare prove-verdict prove-locktest lint golden graph module clean
+.PHONY: help build report report-full chaos test test-arches test-a11y models race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,6 +130,13 @@ bench: ## run the benchmarks of every lock package, COUNT times, into build/benc
 
 bench-c: ## set Go beside the same algorithms in C (needs a C compiler): ratios of neighbouring blocks
 	$(GO) test -run '^$$' -bench Twin -count $(COUNT) ./hardware ./spinlock
+
+profile-redis: ## what a turn of redis-queue costs when 8 and 50 take it in turns: functions of the server by callgrind, of the clients by pprof
+	scripts/deps redis valgrind
+	@mkdir -p $(BUILD)
+	$(GO) test -count=1 -v -run '^TestProfile$$' ./redislock
+	$(GO) test -run '^$$' -bench '^BenchmarkTurn$$/^lock=redis-queue$$' -benchtime 20000x -cpuprofile $(BUILD)/turn.prof -o $(BUILD)/turn.test ./redislock
+	$(GO) tool pprof -top -cum -nodecount=60 $(BUILD)/turn.test $(BUILD)/turn.prof
 
 compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab compare itself: make turns its 1, regressed, into 2
 	$(BUILD)/locklab compare $(BASE) $(NEW)

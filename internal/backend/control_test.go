@@ -379,3 +379,16 @@ func openFiles(t *testing.T) int {
 	}
 	return len(entries)
 }
+
+// TestRedisUnder: a server runs under the program that is named, with its arguments.
+func TestRedisUnder(t *testing.T) {
+	s := mustStartRedisOf(t, lab(t), RedisOptions{Under: []string{"nice", "-n", "7"}, Args: []string{"--maxclients", "123"}})
+	wantReply(t, s, 0, "maxclients:123", "INFO", "clients")
+	if runtime.GOOS != "linux" {
+		return
+	}
+	nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, s.PIDs()[0])
+	if nice = 20 - nice; err != nil || nice < 7 { // Linux adds 20 and turns the sign
+		t.Errorf("its nice value is %d, %v: want that of this process and 7", nice, err)
+	}
+}

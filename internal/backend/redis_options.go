@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,10 @@ type RedisOptions struct {
 	// Args are further arguments of each server, such as "--maxclients", "10". They go
 	// after those of the lab, and so before them where they say the same.
 	Args []string
+
+	// Under is a program and its arguments by which each server is run, such as valgrind:
+	// those of the server follow. It must become the server, or run it in its own process.
+	Under []string
 
 	// Preload is the path of a library that is loaded into each server, by LD_PRELOAD.
 	Preload string
@@ -106,6 +111,11 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 		cmd.Args = append(cmd.Args, "--replicaof", "127.0.0.1", strconv.Itoa(all[0].port))
 	}
 	cmd.Args = append(cmd.Args, o.Args...)
+	if len(o.Under) > 0 {
+		env := cmd.Env
+		cmd = exec.Command(o.Under[0], slices.Concat(o.Under[1:], cmd.Args)...)
+		cmd.Env = env
+	}
 	preload := strings.Fields(o.Preload)
 	if o.Clock {
 		preload = append(preload, filepath.Join(filepath.Dir(m.dir), clockLibrary))

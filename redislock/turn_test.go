@@ -1,0 +1,146 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/redislock"
+)
+
+// contenders are clients, each with a connection of its own, that take one lock by turns,
+// and ask for it again at once. No lease of them ends meanwhile, however slow the
+// server is.
+type contenders struct {
+	links []*link
+	locks []*redislock.Mutex
+}
+
+func newContenders(t testing.TB, at harness.Endpoint, n int, o redislock.Options) *contenders {
+	t.Helper()
+	o.TTL, o.HandoffTimeout = time.Minute, 20*time.Second
+	c, key := new(contenders), newKey()
+	for range n {
+		l := dial(t, at)
+		client := redislock.NewClient(l.Client, redislock.ClientOptions{})
+		t.Cleanup(func() { client.Close() })
+		c.links, c.locks = append(c.links, l), append(c.locks, client.Mutex(key, o))
+	}
+	return c
+}
+
+// turns lets each contender have so many.
+func (c *contenders) turns(ctx context.Context, each int) error {
+	errs := make([]error, len(c.locks))
+	var all sync.WaitGroup
+	for i, m := range c.locks {
+		all.Go(func() {
+			for range each {
+				l, err := m.Lock(ctx)
+				if err == nil {
+					err = l.Unlock(ctx)
+				}
+				if err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requests returns how many all of them have sent.
+func (c *contenders) requests() (n uint64) {
+	for _, l := range c.links {
+		n += l.Counts().Requests
+	}
+	return n
+}
+
+// A queueing is a lock of which a turn is counted.
+type queueing struct {
+	lock string
+	o    redislock.Options
+}
+
+var queueings = []queueing{
+	{"redis-queue", redislock.Options{}},                    // by mailboxes
+	{"redis-queue-pubsub", redislock.Options{PubSub: true}}, // by channels
+}
+
+// BenchmarkTurn is what a turn costs when many clients take a lock by turns: the requests,
+// the bytes that the server gets and sends, the processor time of the server and of the
+// clients, which are this process, and what they allocate. make profile-redis says of
+// which functions it is.
+func BenchmarkTurn(b *testing.B) {
+	at := locktest.Endpoint(b, harness.KindRedis)
+	for _, k := range queueings {
+		for _, n := range []int{8, 50} {
+			b.Run(fmt.Sprintf("lock=%s/contenders=%d", k.lock, n), func(b *testing.B) {
+				c := newContenders(b, at, n, k.o)
+				watch := dial(b, at)
+				if err := c.turns(b.Context(), 2); err != nil {
+					b.Fatal(err)
+				}
+				each := max(1, b.N/n)
+				before, requests, client := readServer(b, watch), c.requests(), processorTime()
+				b.ReportAllocs()
+				b.ResetTimer()
+				if err := c.turns(b.Context(), each); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				after, all := readServer(b, watch), float64(n*each)
+				b.ReportMetric(float64(c.requests()-requests)/all, "reqs/op")
+				b.ReportMetric((after.in-before.in)/all, "in-B/op")
+				b.ReportMetric((after.out-before.out)/all, "out-B/op")
+				b.ReportMetric((after.cpu-before.cpu)*1e9/all, "server-cpu-ns/op")
+				b.ReportMetric(float64(processorTime()-client)/all, "client-cpu-ns/op")
+			})
+		}
+	}
+}
+
+// A serverReading is what a server has done so far: bytes, and seconds of processor time.
+type serverReading struct{ in, out, cpu float64 }
+
+func readServer(b *testing.B, l *link) (r serverReading) {
+	b.Helper()
+	for _, section := range []string{"stats", "cpu"} { // one at a time: before Redis 7 it takes no more
+		text, err := l.Info(b.Context(), section).Result()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for line := range strings.Lines(text) {
+			var user, system float64
+			fmt.Sscanf(line, "total_net_input_bytes:%g", &r.in)
+			fmt.Sscanf(line, "total_net_output_bytes:%g", &r.out)
+			fmt.Sscanf(line, "used_cpu_user:%g", &user)
+			fmt.Sscanf(line, "used_cpu_sys:%g", &system)
+			r.cpu += user + system
+		}
+	}
+	return r
+}
+
+// processorTime is what this process has used.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
