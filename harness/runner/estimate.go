@@ -54,9 +54,6 @@ func (p *Plan) estimate(c Case) time.Duration {
 		cost = time.Duration(f * float64(cost))
 	}
 	windows := c.Workload.Warmup + c.Workload.Window
-	if c.Lock.Remote != nil {
-		windows += c.Workload.Window / 10 // until each worker has had the lock: half of it at most, mostly little
-	}
 	if c.Workload.Rate > 0 {
 		windows += time.Duration(lead * float64(windows))
 	}

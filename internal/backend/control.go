@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"syscall"
 
 	"locklab/harness"
 )
@@ -39,8 +40,8 @@ func (s *Server) PID(i int) int {
 	return 0
 }
 
-// Signal sends server i a signal, such as [syscall.SIGSTOP], and does not wait for what
-// comes of it. It never reaches a process that the lab did not start: of a server that
+// Signal sends server i a signal and does not wait for what comes of it, but for
+// [syscall.SIGSTOP]: that has stopped it, on Linux, when Signal returns. It never reaches a process that the lab did not start: of a server that
 // is gone the error wraps [os.ErrProcessDone].
 func (s *Server) Signal(i int, sig os.Signal) error {
 	g, err := s.hurt(i)
@@ -49,6 +50,9 @@ func (s *Server) Signal(i int, sig os.Signal) error {
 	}
 	if err := g.signal(i, sig); err != nil {
 		return fmt.Errorf("backend: signal %v for server %d: %w", sig, i, err)
+	}
+	if sig == syscall.SIGSTOP {
+		stops(s.PID(i))
 	}
 	return nil
 }

@@ -380,6 +380,34 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
+// TestSignalStops: a server that was sent SIGSTOP has stopped, with all its threads, when
+// Signal returns.
+func TestSignalStops(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the system does not say whether a thread is stopped")
+	}
+	s := mustStartRedisOf(t, lab(t), RedisOptions{})
+	for range 20 {
+		if stopped(s.PID(0)) {
+			t.Fatal("a server that runs counts as stopped")
+		}
+		if err := s.Signal(0, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if !stopped(s.PID(0)) {
+			t.Fatal("a server that was stopped runs")
+		}
+		if err := s.Signal(0, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(20 * time.Second); stopped(s.PID(0)); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("a server that goes on counts as stopped")
+			}
+		}
+	}
+}
+
 // TestRedisUnder: a server runs under the program that is named, with its arguments.
 func TestRedisUnder(t *testing.T) {
 	s := mustStartRedisOf(t, lab(t), RedisOptions{Under: []string{"nice", "-n", "7"}, Args: []string{"--maxclients", "123"}})

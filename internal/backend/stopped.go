@@ -1,0 +1,37 @@
+package backend
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// stops waits until no thread of a process runs that was sent SIGSTOP, for a second at
+// most: on a busy machine it serves on until each of them has been run once more. It does
+// not wait where the system has no files that say so.
+func stops(pid int) {
+	for end := time.Now().Add(time.Second); !stopped(pid) && time.Now().Before(end); {
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// stopped reports whether all threads of a process are stopped, or it has none.
+func stopped(pid int) bool {
+	states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		return true
+	}
+	for _, name := range states {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread is gone
+		}
+		// The state stands behind the name, which is in parentheses and may have any in it.
+		if _, state, ok := bytes.Cut(text[max(0, bytes.LastIndexByte(text, ')')):], []byte(") ")); ok && !bytes.ContainsAny(state[:1], "TtZX") {
+			return false
+		}
+	}
+	return true
+}
