@@ -22,8 +22,9 @@ func goTool(t *testing.T, env []string, args ...string) (string, error) {
 		t.Skipf("go not on PATH: %v", err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	// Flags that this test itself was run with are not for the inner one.
-	cmd.Env = append(cmd.Environ(), "GOFLAGS=", "CGO_ENABLED=0")
+	// Flags that this test itself was run with are not for the inner one; make test has compiled
+	// what it needs without paths.
+	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

@@ -70,8 +70,9 @@ func strippedBinary(t *testing.T, arch string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "evidence.test")
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary, ".")
-	// Flags that this test itself was run with are not for the inner one.
-	cmd.Env = append(cmd.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	// Flags that this test itself was run with are not for the inner one; make test has compiled
+	// what it needs without paths.
+	cmd.Env = append(cmd.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -3,8 +3,11 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,6 +92,36 @@ func done(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
+}
+
+// TestLeaderBesideSilence: a server that is stopped accepts connections and says nothing. It is
+// waited for once, and does not hold up the others from then on.
+func TestLeaderBesideSilence(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	addrs := []string{silent.Addr().String(), gone.Addr().String()}
+	limits := make([]time.Duration, len(addrs))
+	for _, want := range [][]time.Duration{{silentWithin, saysWithin}, {silentWithin, saysWithin}} {
+		waits := cmp.Or(limits[0], saysWithin)
+		begin := time.Now()
+		if i, found := newestLeader(t.Context(), addrs, limits); found {
+			t.Errorf("server %d leads", i)
+		}
+		if took := time.Since(begin); took < waits {
+			t.Errorf("it was waited for %v, want %v", took, waits)
+		}
+		if !slices.Equal(limits, want) {
+			t.Errorf("the next time they have %v, want %v", limits, want)
+		}
+	}
 }
 
 // TestLeaderEpoch: of servers that take themselves for the leader the one of the later

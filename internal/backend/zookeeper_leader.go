@@ -1,8 +1,11 @@
 package backend
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,8 +24,9 @@ func (s *Server) Leader(ctx context.Context) (int, error) {
 	if s.endpoint.Kind != harness.KindZooKeeper {
 		return 0, fmt.Errorf("%w: backend: %s servers elect no leader", harness.ErrUsage, s.endpoint.Kind)
 	}
+	limits := make([]time.Duration, len(s.endpoint.Addrs[0]))
 	for {
-		if i, found := newestLeader(ctx, s.endpoint.Addrs[0]); found {
+		if i, found := newestLeader(ctx, s.endpoint.Addrs[0], limits); found {
 			return i, nil
 		}
 		select {
@@ -33,18 +37,29 @@ func (s *Server) Leader(ctx context.Context) (int, error) {
 	}
 }
 
-// newestLeader asks all servers at once, and gives each a second.
-func newestLeader(ctx context.Context, addrs []string) (int, bool) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
+// How long a server may take to say whether it leads, and how long if it was silent when
+// it was asked before: one that is stopped is not to hold up the answer of the others.
+const (
+	saysWithin   = time.Second
+	silentWithin = 100 * time.Millisecond
+)
+
+// newestLeader asks all servers at once, and gives each as long as limits say, which it
+// renews: 0 is the first time.
+func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (int, bool) {
 	epochs := make([]int64, len(addrs))
 	var all sync.WaitGroup
 	for i, addr := range addrs {
 		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(limits[i], saysWithin))
+			defer cancel()
 			text, err := fourLetters(ctx, addr, "srvr")
 			epochs[i] = -1
+			limits[i] = saysWithin
 			if err == nil {
 				epochs[i] = leaderEpoch(text)
+			} else if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				limits[i] = silentWithin
 			}
 		})
 	}

@@ -93,7 +93,7 @@ func command(t *testing.T, dir string, words []string) (string, int) {
 		cmd.Path = filepath.Join(dir, "mylock")
 	}
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-trimpath")
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatalf("%s: %v", strings.Join(words, " "), err)
