@@ -121,7 +121,7 @@ race: ## run the tests under the race detector, but for packages that start no g
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.
 stress: ## try for twice STRESS to find two in each local lock: 90 seconds
-	LOCKLAB_STRESS=$(STRESS) $(GO) run ./cmd/testcount '-p 1 -count=1 -run ^Test(Suite|StressFindsTheRare)$$/^/^(lost-update|preemption)$$ ./spinlock ./mutex ./harness/locktest'
+	LOCKLAB_STRESS=$(STRESS) $(GO) run ./cmd/testcount -- '-p 1 -count=1 -run ^Test(Suite|StressFindsTheRare)$$/^/^(lost-update|preemption)$$ ./spinlock ./mutex ./harness/locktest'
 
 bench: ## run the benchmarks of every lock package, COUNT times, into build/bench.txt, and summarise them
 	@mkdir -p $(BUILD)
