@@ -21,8 +21,9 @@ var quick = []string{"cmd/testcount", "harness", "harness/resultfile", "internal
 const slow = "^(TestStripped|TestRanks|TestLibraries|TestLibraryPrograms|TestOutside|TestOwnLock|TestFiles|TestFilesReject|TestEveryPackageIsTested)$"
 
 // quickBuild leaves the optimizer out: all packages of the copy are new to the
-// compiler, whose cache goes by their paths.
-const quickBuild = "GOFLAGS='-gcflags=" + moved + "/...=-N -l'"
+// compiler, whose cache goes by their paths. What the copy has in common with this tree,
+// make test has compiled with -trimpath.
+const quickBuild = "GOFLAGS=-trimpath '-gcflags=" + moved + "/...=-N -l'"
 
 // TestMakeModule gives a copy of this tree another path, builds it, vets and tests
 // some of its packages, and gives it the old path back.
@@ -128,8 +129,7 @@ func read(t *testing.T, home string) map[string]string {
 	return texts
 }
 
-// command runs a command in home, without the network. Without -trimpath what the
-// compiler has made in one directory would serve in no other.
+// command runs a command in home, without the network.
 func command(t *testing.T, home string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
