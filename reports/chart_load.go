@@ -94,6 +94,8 @@ func (s *loadSweep) answer() string {
 		text = fmt.Sprintf("The knee of %s is at %s.", best.s.Lock.Name, says(best))
 	case best.knee.UpTo == worst.knee.UpTo:
 		text = fmt.Sprintf("The knees of all locks are alike as far as this run tells; that of %s is at %s.", best.s.Lock.Name, says(best))
+	case worst.knee.To == 0 || best.knee.From < worst.knee.To:
+		text = fmt.Sprintf("This run tells no knee from another: that of %s is at %s, that of %s at %s.", best.s.Lock.Name, says(best), worst.s.Lock.Name, says(worst))
 	default:
 		text = fmt.Sprintf("The knee of %s is highest: %s. That of %s is lowest: %s.", best.s.Lock.Name, says(best), worst.s.Lock.Name, says(worst))
 	}

@@ -33,6 +33,16 @@ func TestKnees(t *testing.T) {
 	if got := LoadLocal.draw(g).answer; !strings.HasPrefix(got, "The knee of greedy is highest: 1M/s [") || !strings.Contains(got, "That of old is lowest: 100k/s [") {
 		t.Errorf("the answer is %q", got)
 	}
+	for _, to := range []harness.Rate{0, 2e6} { // beyond all rates, and beyond that of greedy
+		for _, l := range s.locks {
+			if l.s.Lock.Name == "old" {
+				l.knee.To = to
+			}
+		}
+		if got := s.answer(); !strings.HasPrefix(got, "This run tells no knee from another: that of greedy is at 1M/s [") {
+			t.Errorf("the answer is %q", got)
+		}
+	}
 	if got := GoodputLocal.draw(g).answer; !strings.Contains(got, "old grants least of it: 27") || !strings.HasSuffix(got, "grant: greedy.") {
 		t.Errorf("the answer is %q", got)
 	}
