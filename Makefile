@@ -76,8 +76,8 @@ foreign = 'compile GOOS=linux GOARCH=$(1) CGO_ENABLED=0 $(addprefix ./,$(2))'
 # A test that waits can fail on a machine that is kept from running it. Up to three that
 # failed are run twice more when nothing is beside them, and are named if they pass. That a
 # lock let two in, lost an update or gave a token twice is no matter of time: a failure of
-# these rules counts at once, and so does what the race detector says or a panic.
-FINAL   := /(exclusion|lost-update|reuse|try|permits|reentrant|read-exclusion|read-count|read-snapshot|fencing|owner)$$
+# these rules, or that says so, counts at once, and so does what the race detector says or a panic.
+FINAL   := two holders|are inside|/(exclusion|lost-update|reuse|try|permits|reentrant|read-exclusion|read-count|read-snapshot|fencing|owner)$$
 COUNTED := $(GO) run ./cmd/testcount -again 3 -final '$(FINAL)' --
 
 # What is needed after the tests of make test that wait, in that order, and compiled beside

@@ -33,7 +33,7 @@ func (t reading) fails(e event, said string) {
 	}
 	f := t.failures[i]
 	f.count++
-	f.final = f.final || e.Test == "" || fatal.MatchString(said) || t.final != nil && t.final.MatchString(e.Test)
+	f.final = f.final || e.Test == "" || fatal.MatchString(said) || t.final != nil && (t.final.MatchString(e.Test) || t.final.MatchString(said))
 }
 
 // again runs the tests that failed twice more, when nothing is beside them. What passes

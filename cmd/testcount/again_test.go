@@ -40,6 +40,7 @@ func TestSecond(t *testing.T) {
 }
 func TestThird(t *testing.T)    { passesFrom(t, 3) }
 func TestHolders(t *testing.T)  { passesFrom(t, 2) }
+func TestSaid(t *testing.T)     { t.Log("two holders"); passesFrom(t, 2) }
 func TestRace(t *testing.T)     { fmt.Println("WARNING: DATA RACE"); passesFrom(t, 2) }
 func TestPanic(t *testing.T)    { if _, err := os.ReadFile("p"); err != nil { os.WriteFile("p", nil, 0o600); panic("once") } }
 func TestAlways(t *testing.T)   { passesFrom(t, 1) }
@@ -65,14 +66,15 @@ func TestAlways(t *testing.T)   { passesFrom(t, 1) }
 		{"Second|Third", 2, 1, "a TestSecond"},
 		{"Second|Third", 1, 3, ""},
 		{"Second|Holders", 2, 3, ""},
+		{"Said", 2, 1, ""},
 		{"Race", 2, 1, ""},
 		{"Second|Panic", 2, 3, ""},
 	} {
-		for _, left := range []string{"TestSecond", "TestThird", "TestHolders", "TestRace", "TestAlways", "p"} {
+		for _, left := range []string{"TestSecond", "TestThird", "TestHolders", "TestSaid", "TestRace", "TestAlways", "p"} {
 			os.Remove(filepath.Join(dir, "a", left))
 		}
 		var out strings.Builder
-		counts := &tally{out: &out, module: "example.org/m", final: regexp.MustCompile("^TestHolders$"), skipped: make(map[string][]string)}
+		counts := &tally{out: &out, module: "example.org/m", final: regexp.MustCompile("two holders|^TestHolders$"), skipped: make(map[string][]string)}
 		ok := counts.stages([]string{"-vet=off -p 1 -skip ^TestNone$ -run Test(" + c.run + ")$ ./a"})
 		counts.again(c.limit)
 		counts.summary()

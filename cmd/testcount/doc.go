@@ -21,7 +21,8 @@
 //
 // With -again N, up to N tests that failed are run twice more when all has ended. What
 // passes both times does not count as failed, and the summary names it. A data race and a
-// panic are never run again, nor a failure of a test whose name -final matches.
+// panic are never run again, nor a failure where -final matches the name of the test or
+// what it said.
 //
 //	testcount -again 3 -final '/exclusion$' -- './...'
 //

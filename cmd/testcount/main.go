@@ -29,7 +29,7 @@ type event struct {
 // A tally counts the tests of all runs.
 type tally struct {
 	module string         // its path is left out of the names of packages
-	final  *regexp.Regexp // tests whose failures are final
+	final  *regexp.Regexp // of tests, or what they said, whose failures are final
 
 	mu             sync.Mutex // what follows, and it keeps the output of an event together
 	out            io.Writer
@@ -55,7 +55,7 @@ func main() {
 	}
 	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
 	limit := flag.Int("again", 0, "run failing tests twice more when all has ended, if they are `n` at most; what passes does not count as failed and is named")
-	flag.Func("final", "tests whose failure counts at once, as a `pattern` of their names", func(s string) (err error) {
+	flag.Func("final", "failures that count at once, as a `pattern` of the name of the test or of what it said", func(s string) (err error) {
 		t.final, err = regexp.Compile(s)
 		return err
 	})

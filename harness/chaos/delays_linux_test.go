@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/child"
 )
@@ -19,6 +21,7 @@ import (
 // processor with others that compute and that go before it.
 func TestServerDelayed(t *testing.T) {
 	t.Parallel()
+	locktest.Endpoint(t, harness.KindRedis) // skips, or fails where Redis is required, if there is none
 	s := chaos.Scenario{Name: "server-delayed", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) error {
 		var one unix.CPUSet
 		one.Set(0)
@@ -56,9 +59,6 @@ func TestServerDelayed(t *testing.T) {
 		})
 	}}
 	r := try(t, s, chaos.Plan{}, "free")["free"]
-	if r.Skipped != "" && strings.Contains(r.Skipped, "redis-server") {
-		t.Skip(r.Skipped)
-	}
 	if r.Tries != 1 || len(r.Seen) > 0 || len(r.Notes) > 0 {
 		t.Errorf("%+v", r)
 	}

@@ -127,45 +127,6 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestSignal: signals reach the server that is meant, and no process when it is gone.
-func TestSignal(t *testing.T) {
-	s := mustStartRedisOf(t, lab(t), RedisOptions{Replicas: 1})
-	if err := s.Signal(1, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	wantReply(t, s, 0, "PONG", "PING")
-	if reply, err := ask(s, 1, 100*time.Millisecond, "PING"); err == nil {
-		t.Errorf("a server that is stopped answers %q", reply)
-	}
-	if err := s.Signal(1, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	wantReply(t, s, 1, "PONG", "PING")
-	if err := s.Signal(1, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if !gone(s.PID(1)) {
-		t.Fatal("the server does not die")
-	}
-	for range 2 {
-		if err := s.Kill(1); err != nil { // waits
-			t.Error(err)
-		}
-	}
-	for _, sig := range []os.Signal{syscall.SIGSTOP, os.Kill} {
-		if err := s.Signal(1, sig); !errors.Is(err, os.ErrProcessDone) {
-			t.Errorf("%v for a server that is gone: %v, want ErrProcessDone", sig, err)
-		}
-	}
-	if err := s.Signal(0, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	begin := time.Now()
-	if err := s.Kill(0); err != nil || alive(s.PID(0)) {
-		t.Errorf("Kill of a server that is stopped = %v after %v", err, time.Since(begin))
-	}
-}
-
 // TestHurtRefused: what is not the lab's is not to be hurt, and what is not there
 // cannot be.
 func TestHurtRefused(t *testing.T) {
@@ -378,34 +339,6 @@ func openFiles(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(entries)
-}
-
-// TestSignalStops: a server that was sent SIGSTOP has stopped, with all its threads, when
-// Signal returns.
-func TestSignalStops(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the system does not say whether a thread is stopped")
-	}
-	s := mustStartRedisOf(t, lab(t), RedisOptions{})
-	for range 20 {
-		if stopped(s.PID(0)) {
-			t.Fatal("a server that runs counts as stopped")
-		}
-		if err := s.Signal(0, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		if !stopped(s.PID(0)) {
-			t.Fatal("a server that was stopped runs")
-		}
-		if err := s.Signal(0, syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
-		for end := time.Now().Add(20 * time.Second); stopped(s.PID(0)); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("a server that goes on counts as stopped")
-			}
-		}
-	}
 }
 
 // TestRedisUnder: a server runs under the program that is named, with its arguments.

@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"locklab/harness"
+)
+
+// TestHungProcess shows that a lock which hangs its process becomes a finding, and that
+// one whose clients do not connect in time does not: it was never asked for.
+func TestHungProcess(t *testing.T) {
+	for _, c := range []struct {
+		lock  *harness.Variant
+		found bool
+	}{{hang, true}, {deaf, true}, {unreachable, false}} {
+		t.Run(c.lock.Name, func(t *testing.T) {
+			t.Parallel()
+			p := plan(1, c.lock)
+			p.Cases[0].Workload.Window, p.Patience = time.Millisecond, 4*time.Second // for the process to get so far
+			var got []harness.Violation
+			var lost error
+			err := p.Run(t.Context(), func(at Progress) error {
+				lost = errors.Join(lost, at.Lost)
+				if at.Result != nil {
+					got = append(got, at.Result.Violations...)
+				}
+				return nil
+			})
+			if found := len(got) == 1 && got[0].Rule == "liveness"; err != nil || found != c.found || (lost == nil) != c.found {
+				t.Errorf("%v, violations %v, lost: %v", err, got, lost)
+			}
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := plan(1, good)
+	p.Cases[0].Workload.Window = time.Minute
+	begin := time.Now()
+	err := p.Run(ctx, func(at Progress) error {
+		time.AfterFunc(200*time.Millisecond, cancel)
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || time.Since(begin) > 20*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+}
+
+// TestOrphan shows that a measuring process ends when its parent does, whose
+// end closes the pipe.
+func TestOrphan(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in, `{"Lock":"hang","Workload":{"workers":1,"window":1}}`)
+	time.Sleep(300 * time.Millisecond)
+	in.Close()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitOrphan {
+		t.Errorf("%v, want exit status %d", err, exitOrphan)
+	}
+}
