@@ -67,6 +67,16 @@ type Result struct {
 	Owners []uint16 `json:"-"`
 	Burst  int      `json:"burst"`
 
+	// Ranks is what each rank did, of a case that has several, or of one of them only, if
+	// this is its own result: then Workers, Owners and Slices are of its own workers.
+	Ranks []Rank `json:"ranks,omitempty"`
+
+	// Holds is every acquisition of a rank during its window, in the order of their
+	// grants, by which a merge judges the lock over all ranks, and HoldsLost how many
+	// more there were than are kept. A merged result has none.
+	Holds     []Hold `json:"-"`
+	HoldsLost uint64 `json:"holds_lost,omitempty"`
+
 	// Slices is how many acquisitions each worker finished in each slice of the
 	// window: of worker i in slice s, Slices[s*len(Workers)+i]. A slice lasts
 	// SliceLength, the first begins with the window, and a rest that is shorter is

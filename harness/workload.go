@@ -10,7 +10,7 @@ import (
 // A Workload says how hard a lock is driven. Each field is an axis of the lab;
 // the zero value of an optional axis is its default.
 type Workload struct {
-	Workers int `json:"workers"` // goroutines that contend, at least 1
+	Workers int `json:"workers"` // goroutines that contend, over all ranks; at least 1
 
 	// Clients is over how many Remotes the workers of a remote lock spread;
 	// 0 gives each worker its own. Local locks ignore it.
@@ -60,6 +60,10 @@ type Workload struct {
 	// lock so long after it was meant to begin.
 	Deadline time.Duration `json:"deadline,omitempty"`
 
+	// Ranks is how many processes, perhaps on several hosts, share the workers of a remote
+	// lock, its clients and its rate as evenly as possible: see [Rank]. 0 and 1 are one.
+	Ranks int `json:"ranks,omitempty"`
+
 	// Garbage adds a goroutine that allocates, so that the garbage collector
 	// runs in the window. Otherwise it does not.
 	Garbage bool `json:"garbage,omitempty"`
@@ -82,6 +86,7 @@ func (w Workload) Name() string {
 			parts = append(parts, fmt.Sprintf(format, v))
 		}
 	}
+	add(w.Ranks > 1, "ranks=%d", w.Ranks)
 	add(w.Clients != 0, "clients=%d", w.Clients)
 	add(w.Servers > 1, "servers=%d", w.Servers)
 	add(w.Durable, "durable=%s", "on")
@@ -151,8 +156,10 @@ func (w Workload) Validate() error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrUsage}, args...)...)
 	}
 	switch {
-	case w.Workers < 1 || w.Workers > maxWorkers:
-		return bad("workers is %d: want 1 to %d", w.Workers, maxWorkers)
+	case w.Workers < 1 || w.Workers > w.mostWorkers():
+		return bad("workers is %d: want 1 to %d", w.Workers, w.mostWorkers())
+	case w.checkRanks() != "":
+		return bad("%s", w.checkRanks())
 	case w.Clients < 0 || w.Clients > w.Workers:
 		return bad("clients is %d: want 1 to the number of workers (%d), or 0 for one client each", w.Clients, w.Workers)
 	case w.Hold.check() != "":

@@ -18,17 +18,9 @@ const (
 	Crash     = "crash" // the lock ended its process: by a panic, a fatal error of the runtime, or an exit
 )
 
-// A Hold is one acquisition as its worker saw it, in ns on one monotonic
-// clock. The lock was definitely held from Acquired, when Lock had returned,
-// to Releasing, just before Unlock was called.
-type Hold struct {
-	Worker    int
-	Requested int64 // before Lock was called
-	Acquired  int64
-	Releasing int64
-	Shared    bool   // by a reader, beside which other readers may hold the lock
-	Token     uint64 // fencing token, 0 for none
-}
+// A Hold is a [harness.Hold]. The lock was definitely held from Acquired, when Lock
+// had returned, to Releasing, just before Unlock was called.
+type Hold = harness.Hold
 
 // Sort orders holds by the time of their grant.
 func Sort(holds []Hold) {
