@@ -51,6 +51,8 @@ func (s Site) Conditions() string {
 // as far as that is about servers.
 func (t Traits) Misfit(w Workload) string {
 	switch {
+	case t.Needs == "" && w.Ranks > 1:
+		return "ranks share locks kept by servers, and this one lives in one process"
 	case t.Needs == "" && (w.Servers > 1 || w.Durable || w.TLS || w.Delay != 0):
 		return "servers, durable, tls and delay are axes of locks kept by servers, and this one is not"
 	case t.Servers > 1 && w.Servers > 1 && w.Servers != t.Servers:

@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +24,7 @@ import (
 // outlive its parent.
 const childEnv = "LOCKLAB_MEASURE"
 
-// A spec is a case on its way to the measuring process. It is the only place
-// where credentials are written, and they go into a pipe.
+// A spec is a case on its way to the measuring process.
 type spec struct {
 	Lock     string
 	Workload harness.Workload
@@ -37,35 +34,13 @@ type spec struct {
 	Machine  calibration
 	Describe bool // measure nothing: say what this program is
 	Told     bool // say how far the process has come, and why it fails: see told
+	Meets    bool // begin together with other ranks: see Together
+	First    int  // the number of its first worker among those of all ranks
 
-	exe string // the program to start; "" is this one
+	exe   string // the program to start; "" is this one
+	relay *relay // if it meets
 
-	At                 harness.Endpoint
-	Username, Password string
-	TLS                bool
-	ServerName         string
-	Roots              []byte
-	RootsFile          string
-}
-
-func (s *spec) setEndpoint(at harness.Endpoint) {
-	s.At, s.Username, s.Password = at, at.Username, at.Password
-	if at.TLS != nil {
-		s.TLS, s.ServerName, s.Roots, s.RootsFile = true, at.TLS.ServerName, at.Roots, at.RootsFile
-	}
-}
-
-func (s *spec) endpoint() harness.Endpoint {
-	at := s.At
-	at.Username, at.Password = s.Username, s.Password
-	if s.TLS {
-		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
-		if at.Roots, at.RootsFile = s.Roots, s.RootsFile; len(at.Roots) > 0 {
-			at.TLS.RootCAs = x509.NewCertPool()
-			at.TLS.RootCAs.AppendCertsFromPEM(at.Roots)
-		}
-	}
-	return at
+	Access
 }
 
 // Main returns at once in an ordinary process. In a measuring process it
@@ -77,9 +52,9 @@ func Main(suite []*harness.Variant) {
 	}
 	// The parent, which gets the same signal from the terminal, decides.
 	signal.Ignore(os.Interrupt)
-	s, err := hear(os.Stdin)
+	s, begins, err := hear(os.Stdin)
 	if err == nil {
-		err = measureAs(suite, s, os.Stdout)
+		err = measureAs(suite, s, begins, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -105,19 +80,30 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// hear reads what the process is to do, and ends it when in does.
-func hear(in io.Reader) (s spec, err error) {
-	if err := json.NewDecoder(in).Decode(&s); err != nil {
-		return s, fmt.Errorf("runner: measuring process: %w", err)
+// hear reads what the process is to do and then, if it meets other ranks, when; it ends the
+// process when in does.
+func hear(in io.Reader) (s spec, begins <-chan int64, err error) {
+	dec := json.NewDecoder(in)
+	if err := dec.Decode(&s); err != nil {
+		return s, nil, fmt.Errorf("runner: measuring process: %w", err)
 	}
+	heard := make(chan int64, len(points))
 	go func() {
-		io.Copy(io.Discard, in)
-		os.Exit(exitOrphan)
+		for dec := json.NewDecoder(io.MultiReader(dec.Buffered(), in)); ; {
+			var at int64
+			if dec.Decode(&at) != nil {
+				os.Exit(exitOrphan)
+			}
+			select {
+			case heard <- at:
+			default: // more than there are points
+			}
+		}
 	}()
-	return s, nil
+	return s, heard, nil
 }
 
-func measureAs(suite []*harness.Variant, s spec, out io.Writer) error {
+func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Writer) error {
 	if s.Describe {
 		return json.NewEncoder(out).Encode(describe(suite))
 	}
@@ -141,7 +127,10 @@ func measureAs(suite []*harness.Variant, s spec, out io.Writer) error {
 	if s.Told {
 		tell(out, told{At: atLock})
 	}
-	job := Job{Lock: lock, Workload: s.Workload, At: s.endpoint(), Key: s.Key, Seed: s.Seed}
+	job := Job{Lock: lock, Workload: s.Workload, At: s.Endpoint(), Key: s.Key, Seed: s.Seed, first: s.First}
+	if s.Meets {
+		job.together = &meeting{out: out, begins: begins}
+	}
 	if s.Told {
 		job.ready = func() { tell(out, told{At: atWork}) }
 	}
@@ -164,6 +153,9 @@ func measureAs(suite []*harness.Variant, s spec, out io.Writer) error {
 func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
 	s.Told = true
 	text, err := ask(ctx, s, limit)
+	if s.relay != nil {
+		err = s.relay.end(ctx, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -213,6 +205,11 @@ func ask(ctx context.Context, s spec, limit time.Duration) ([]byte, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
+	}
+	if s.relay != nil {
+		points := s.relay.watch(ctx, &stdout, stdin)
+		defer points.close()
+		cmd.Stdout = points
 	}
 	proc, err := child.Start(cmd)
 	if err != nil {

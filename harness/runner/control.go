@@ -13,6 +13,8 @@ type Limit struct {
 	Window time.Duration
 	Ops    int64
 	Steady time.Duration // how long the window waits at most until each worker has had the lock
+
+	together *meeting // with which the window begins; nil is none
 }
 
 // The phases of a drive that is limited by time.

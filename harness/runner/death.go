@@ -26,6 +26,7 @@ type told struct {
 	At     string `json:"at,omitempty"`
 	Failed string `json:"failed,omitempty"`
 	Usage  bool   `json:"usage,omitempty"` // Failed wraps harness.ErrUsage
+	Meet   string `json:"meet,omitempty"`  // it is at this point, and goes on when it is told: see Together
 }
 
 // How far a measuring process has come.

@@ -27,6 +27,9 @@ type drive struct {
 	wire   harness.Counts
 	stuck  []int         // workers that never came back
 	waited time.Duration // for them, since one of them had got on
+
+	late  time.Duration // by how much the window began later than all ranks had agreed upon
+	alone error         // why it did not begin together with the other ranks
 }
 
 // run starts the workers, lets them run until the limit, and waits for them.
@@ -51,6 +54,9 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		wire = func() harness.Counts { return harness.Counts{} }
 	}
 	left := 0
+	if d.load != nil {
+		d.meet(ctx)
+	}
 	d.load.begin(d)
 	if d.limit.Ops > 0 {
 		d.open(ctx, wire)
@@ -64,6 +70,9 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		}
 		d.steady(ctx)
 		d.load.warm(ctx, d)
+		if d.load == nil {
+			d.meet(ctx)
+		}
 		d.open(ctx, wire)
 		d.opened = d.rig.in.Clock.Now()
 		d.phase.Store(measure)
@@ -73,6 +82,10 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		if d.rig.servers != nil {
 			d.phase.Store(ramp)
 			d.rig.servers.crowd(ctx)
+		}
+		if d.limit.together != nil && ctx.Err() == nil {
+			d.phase.Store(ramp)
+			time.Sleep(tail)
 		}
 	}
 	d.phase.Store(stop)
@@ -85,6 +98,14 @@ func (d *drive) steady(ctx context.Context) {
 	first := func(t *tally) bool { return t.counts().ops == 0 }
 	for end := time.Now().Add(d.limit.Steady); slices.ContainsFunc(d.tallies, first) && time.Now().Before(end) && ctx.Err() == nil; {
 		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// meet waits for the other ranks, if there are any, whose windows begin when this one does, or in
+// an open loop, whose arrivals do.
+func (d *drive) meet(ctx context.Context) {
+	if d.alone == nil {
+		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
 	}
 }
 

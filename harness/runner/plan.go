@@ -67,6 +67,11 @@ type Plan struct {
 	// machine and workers that take their time.
 	Patience time.Duration
 
+	// Together, if not nil, are the other processes that measure this plan: the cases have
+	// ranks, and this process has its part of each of their workers, clients and rates. A
+	// result is that of the part.
+	Together Together
+
 	// cost is what a process costs, as a multiple of what its constants say, by
 	// the servers that keep its lock: see Probe.
 	cost map[harness.Site]float64
@@ -204,7 +209,7 @@ func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, r
 func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
 	var first *lostError
-	if !errors.As(err, &first) || !first.again || ctx.Err() != nil {
+	if !errors.As(err, &first) || !first.again || ctx.Err() != nil || p.Together != nil {
 		return res, err
 	}
 	res, err = p.measure(ctx, c, known, round, serial)
@@ -224,18 +229,30 @@ func (p *Plan) order(round int) []int {
 // measure runs one case in a fresh process.
 func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	s := spec{
-		Lock: c.Lock.Name, Workload: c.Workload, Round: round, Seed: p.Seed + uint64(serial)<<32,
+		Lock: c.Lock.Name, Workload: c.Workload.Part(0), Round: round, Seed: p.Seed + uint64(serial)<<32,
 		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
 	}
+	var clock harness.Rank
+	if p.Together != nil {
+		rank := p.Together.Rank()
+		s.Workload, s.Meets = c.Workload.Part(rank), true
+		s.First, _ = c.Workload.Share(rank)
+		s.Seed += uint64(rank) << 16
+		s.relay = &relay{together: p.Together, serial: serial}
+		p.Together.Clock(ctx, &clock)
+	}
 	if site := c.Site(); site.Kind != "" {
-		s.setEndpoint(p.Endpoints[site])
+		s.Access = NewAccess(p.Endpoints[site])
 	}
 	res, err := spawn(ctx, s, 4*p.estimate(c)+cmp.Or(p.Patience, time.Minute))
 	var fault lockError
 	if errors.As(err, &fault) {
 		// A lock that hangs or ends its process is a finding, not the end of the run.
-		return &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
+		res, err = &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
 			Started: time.Now(), Violations: []harness.Violation{fault.violation()}}, nil
+	}
+	if res != nil && p.Together != nil {
+		p.part(ctx, res, c.Workload, clock)
 	}
 	return res, err
 }

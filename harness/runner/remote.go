@@ -36,7 +36,7 @@ func newRemoteLoop(ctx context.Context, r *Rig) (*remoteLoop, error) {
 	}
 	err := g.Wait()
 	for i := 0; err == nil && i < w.Workers; i++ {
-		l.sessions[i], err = l.remotes[i%clients].Join(ctx, i)
+		l.sessions[i], err = l.remotes[i%clients].Join(ctx, r.job.first+i)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("runner: %s: %w", r.job.Lock.Name, err), l.close())
@@ -114,6 +114,9 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 		}
 	}
 	oracle.Sort(holds)
+	if d.limit.together != nil {
+		ranked(r, d, holds)
+	}
 	permits := r.Lock.Traits.Permits
 	r.Violations = append(r.Violations, oracle.Overlaps(holds, permits)...)
 	r.Violations = append(r.Violations, s.judge(workers)...)

@@ -62,6 +62,9 @@ type Job struct {
 	// kept by servers get up to four times as long where processors are short.
 	Patience time.Duration
 
+	together *meeting // with other ranks; nil if the case is this process's alone
+	first    int      // the number of the first worker among those of all ranks
+
 	ready   func()      // called before a lock is asked for, where that can be told; nil is fine
 	starved func() bool // whether processors were short since it was asked last; nil asks the machine
 }
@@ -263,6 +266,9 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 	}
 	res := r.loop.drive(ctx, d)
 	r.dead = len(d.stuck) > 0
+	if d.alone != nil {
+		return nil, d.alone
+	}
 	if err := r.pinErr.Load(); err != nil {
 		return nil, fmt.Errorf("%w: cannot pin workers: %v", harness.ErrUsage, *err)
 	}
@@ -302,6 +308,13 @@ func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, er
 	if job.Lock.Loop == nil {
 		return measureHere(ctx, in, job)
 	}
+	if job.together != nil {
+		res, err := measureHere(ctx, in, job)
+		if res != nil {
+			res.Warnings = append(res.Warnings, byMessages(errors.New("workers there do not begin together with those of other ranks")))
+		}
+		return res, err
+	}
 	res, why := measureLoop(ctx, in, job)
 	if !errors.Is(why, harness.ErrUsage) {
 		return res, why
@@ -323,6 +336,9 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	if job.Lock.Local != nil {
 		job.ready() // to make it is its own affair
 	}
+	if _, err := job.together.begin(ctx, pointServers); err != nil {
+		return nil, err
+	}
 	rig, err := Open(ctx, in, job)
 	if err != nil {
 		return nil, err
@@ -335,6 +351,9 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 			err = cerr
 		}
 	}()
+	if _, err := job.together.begin(ctx, pointLock); err != nil {
+		return nil, err
+	}
 	res, err = rig.Drive(ctx, Limit{Window: max(job.Workload.Warmup, leastWarmup)})
 	if err != nil || len(res.Violations) > 0 {
 		return res, err
@@ -343,7 +362,7 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	before := rig.probe(ctx)
 	rig.servers = servers
 	noise := machine.Watch()
-	res, err = rig.Drive(ctx, Limit{Window: job.Workload.Window, Steady: job.steady()})
+	res, err = rig.Drive(ctx, Limit{Window: job.Workload.Window, Steady: job.steady(), together: job.together})
 	if err != nil {
 		return nil, err
 	}

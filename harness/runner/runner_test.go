@@ -98,7 +98,7 @@ func (deafClient) Lock(context.Context) (harness.Lease, error)        { select {
 func (deafClient) Close() error                                       { return nil }
 
 func TestMain(m *testing.M) {
-	Main(append([]*harness.Variant{good, busted, stuck, hang, unreachable, deaf, crash, single}, mortals...))
+	Main(append([]*harness.Variant{good, busted, stuck, hang, unreachable, deaf, crash, single, shared, unshared, exclusive3}, mortals...))
 	os.Exit(m.Run())
 }
 
