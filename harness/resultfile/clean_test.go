@@ -43,6 +43,7 @@ func hostileResult(violated bool) *harness.Result {
 	r.Lock.Name, r.Lock.Doc, r.Lock.Paper, r.Lock.Family, r.Clock = hostile, hostile, hostile, hostile, hostile
 	r.Workload.Wait, r.Workload.Pin = hostile, hostile
 	r.Retries = []string{hostile}
+	r.Ranks = []harness.Rank{{Host: hostile, Clock: hostile}}
 	r.Warnings = []harness.Warning{{Text: hostile, Remedy: hostile, Kind: hostile}}
 	r.Violations = nil
 	if violated {
@@ -120,7 +121,7 @@ func TestHostileText(t *testing.T) {
 func TestHostileManifest(t *testing.T) {
 	dir := t.TempDir()
 	out, err := Create(dir, Manifest{Started: time.Now(), Commit: hostile, Command: []string{"locklab", hostile}, Versions: map[string]string{hostile: hostile},
-		Skipped: []Skip{{Lock: hostile, Reason: hostile}}, Knees: []Knee{{Lock: hostile, Missing: hostile, Trials: []Trial{{Over: hostile}}}}, Machine: machine.Environment{CPU: hostile}, Flags: map[string]string{"locks": "a\nb"}})
+		Skipped: []Skip{{Lock: hostile, Reason: hostile}}, Knees: []Knee{{Lock: hostile, Missing: hostile, Trials: []Trial{{Over: hostile}}}}, Machine: machine.Environment{CPU: hostile}, Job: hostile, Parts: []Part{{Host: hostile, CPU: hostile}}, Flags: map[string]string{"locks": "a\nb"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestHostileManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, f := run.Manifest, run.Findings[0]
-	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Knees[0].Missing, string(m.Knees[0].Trials[0].Over), m.Machine.CPU, m.Versions[Line(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
+	for _, text := range []string{m.Commit, m.Command[1], m.Skipped[0].Lock, m.Knees[0].Missing, string(m.Knees[0].Trials[0].Over), m.Machine.CPU, m.Job, m.Parts[0].Host, m.Parts[0].CPU, m.Versions[Line(hostile)], f.Name, f.Tables[0].Rows[0].Label, f.Tables[0].Rows[0].Cells[0].Text} {
 		if text != Line(hostile) {
 			t.Errorf("%q, want %q", text, Line(hostile))
 		}

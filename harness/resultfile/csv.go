@@ -26,6 +26,7 @@ var csvColumns = []csvColumn{
 	{"round", func(r *harness.Result) string { return strconv.Itoa(r.Round) }},
 	{"workers", func(r *harness.Result) string { return strconv.Itoa(r.Workload.Workers) }},
 	{"clients", func(r *harness.Result) string { return strconv.Itoa(r.Workload.Clients) }},
+	{"ranks", func(r *harness.Result) string { return strconv.Itoa(max(1, r.Workload.Ranks)) }},
 	{"hold-ns", func(r *harness.Result) string { return ns(r.Workload.Hold.Mean) }},
 	{"hold-exp", func(r *harness.Result) string { return strconv.FormatBool(r.Workload.Hold.Exp) }},
 	{"hold-mix", func(r *harness.Result) string { return string(r.Workload.Hold.Mix) }},

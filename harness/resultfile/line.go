@@ -51,6 +51,8 @@ type (
 
 		Slice  int64  `json:"slice,omitempty"`  // ns
 		Slices string `json:"slices,omitempty"` // DEFLATE of one uvarint a count, base64
+
+		Holds string `json:"holds,omitempty"` // see encodeHolds
 	}
 	findingLine struct {
 		header
@@ -85,6 +87,9 @@ func pack(r *harness.Result) (l caseLine, err error) {
 		return l, err
 	}
 	if l.HandoverWait, err = encodeHistogram(r.HandoverWait); err != nil {
+		return l, err
+	}
+	if l.Holds, err = encodeHolds(r.Holds); err != nil {
 		return l, err
 	}
 	if l.Owners, err = encodeNumbers("owners", r.Owners); err != nil || len(r.Slices) == 0 {
@@ -201,6 +206,9 @@ func (u *unpacker) decodeCase(text []byte) (*harness.Result, error) {
 		return nil, err
 	}
 	if r.Owners, err = numbers[uint16](u, "owners", l.Owners); err != nil {
+		return nil, err
+	}
+	if r.Holds, err = u.holds(l.Holds); err != nil {
 		return nil, err
 	}
 	if l.Slice == int64(harness.SliceLength) { // of another length they are another figure

@@ -3,6 +3,7 @@ package resultfile
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,13 +24,16 @@ func sample() *harness.Result {
 			Status: harness.Recommended, Traits: harness.Traits{FIFO: true, MaxWorkers: 9}, Complexity: harness.Queued},
 		Workload: harness.Workload{Workers: 2, Clients: 1, Hold: harness.Span{Mean: 100, Exp: true},
 			Think: harness.Span{Mean: 599, Mix: "100ns*99+50µs"}, Section: harness.CacheLines(16), Wait: harness.WaitYield, Pin: harness.PinCPU,
-			GOMAXPROCS: 2, Warmup: time.Millisecond, Window: time.Second},
+			GOMAXPROCS: 2, Ranks: 4, Warmup: time.Millisecond, Window: time.Second},
 		Round: 3, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second,
 		Ops: 30, Workers: []uint64{10, 20}, Handovers: 7,
 		Wait:     harness.Histogram{{Value: 0, N: 1}, {Value: 20, N: 3}, {Value: 2049, N: 1 << 40}, {Value: 1<<36 - 1, N: 2}},
 		Handover: harness.Histogram{{Value: 100, N: 5}}, HandoverWait: harness.Histogram{{Value: 200, N: 7}},
 		Hold: harness.Spans{N: 4, Sum: 480}, Think: harness.Spans{N: 3, Sum: 3100}, Transfer: 28.5, RoundTrip: 48123.5,
 		Owners: []uint16{0, 1, 0, 65535}, Burst: 4,
+		Ranks: []harness.Rank{{Rank: 1, Host: "b", PID: 7, First: 4, Workers: 2, Ops: 30, Clock: "boot/1", Zero: 5, Opened: 6, Closed: 7, Offset: -8, Error: -1, Late: 9}},
+		Holds: []harness.Hold{{Worker: 1, Requested: 3, Acquired: 5, Releasing: 8, Token: 1 << 63}, {Worker: 65535, Requested: -9, Acquired: 4, Releasing: 4, Shared: true, Token: 7},
+			{Requested: math.MinInt64, Acquired: math.MaxInt64, Releasing: math.MinInt64, Token: math.MaxUint64}}, HoldsLost: 12,
 		Slices: []uint32{10, 20, 0, 1<<32 - 1}, Unserved: 20 * time.Millisecond,
 		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
 		CPU:  harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
@@ -165,7 +169,7 @@ func checkBench(t *testing.T, name string) {
 			t.Errorf("benchstat cannot read: %v", rec)
 		case *benchfmt.Result:
 			results++
-			if got := string(rec.Name); !strings.HasPrefix(got, "Lock/lock=mcs/workers=2/clients=1/") || !strings.HasSuffix(got, "/hold=100ns-exp-2") {
+			if got := string(rec.Name); !strings.HasPrefix(got, "Lock/lock=mcs/workers=2/ranks=4/clients=1/") || !strings.HasSuffix(got, "/hold=100ns-exp-2") {
 				t.Errorf("name %q", got)
 			}
 			if _, ok := rec.Value("acq/s"); !ok {
@@ -221,6 +225,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"kind":"sample","experiment":"x","key":"y","values":[1]}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"wait":"HISTFAAAAA=="}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"owners":"AAAA"}`))
+	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"holds":"AAAA"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Decode(text)
 		if err != nil || r == (Record{}) {

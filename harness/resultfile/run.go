@@ -51,6 +51,17 @@ type Manifest struct {
 	// the lab which was measured in the same rounds, case by case.
 	Pair string `json:"pair,omitempty"`
 
+	// Of a part, the results of one rank of a run that several measured together, Ranks is
+	// how many there were, Rank which of them this is, from 0, and Job the name that they
+	// gave the run. [Manifest.IsPart] reports whether it is one.
+	Rank  int    `json:"rank,omitempty"`
+	Ranks int    `json:"ranks,omitempty"`
+	Job   string `json:"job,omitempty"`
+
+	// Parts are those that the run was merged from, in the order of their ranks; Machine is
+	// then that of rank 0.
+	Parts []Part `json:"parts,omitempty"`
+
 	// Interrupted is true if the run ended before its last round.
 	Interrupted bool `json:"interrupted,omitempty"`
 
@@ -70,6 +81,24 @@ type Manifest struct {
 	Skipped  []Skip            `json:"skipped,omitempty"`
 	Lost     []Loss            `json:"lost,omitempty"`     // planned, and without a result
 	Warnings []harness.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
+}
+
+// IsPart reports whether the results are those of one rank, which say nothing by
+// themselves: they are to be merged with those of the others.
+func (m Manifest) IsPart() bool { return m.Ranks > 1 && len(m.Parts) == 0 }
+
+// A Part is one rank of a run that was merged: what measured it.
+type Part struct {
+	Rank   int    `json:"rank"`
+	Host   string `json:"host"`
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Kernel string `json:"kernel,omitempty"` // release
+	CPU    string `json:"cpu,omitempty"`    // model name
+	CPUs   int    `json:"cpus"`             // logical processors that its process may use
+	Go     string `json:"go"`               // runtime.Version
+	Commit string `json:"commit"`           // of the lab
+	Binary string `json:"binary,omitempty"` // the program itself: SHA-256, hexadecimal
 }
 
 // Candidates says which locks a verdict may choose.

@@ -240,9 +240,10 @@ func TestSchemaIsWhole(t *testing.T) {
 		of    reflect.Type
 		extra []string // fields of the line that the type does not write itself
 	}{
-		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices"}},
+		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices", "holds"}},
 		"experiment": {reflect.TypeFor[harness.Finding](), []string{"schema", "kind"}},
 		"sample":     {reflect.TypeFor[harness.Sample](), []string{"schema", "kind"}},
+		"rank":       {of: reflect.TypeFor[harness.Rank]()},
 		"lock":       {of: reflect.TypeFor[harness.Lock]()},
 		"traits":     {of: reflect.TypeFor[harness.Traits]()},
 		"workload":   {of: reflect.TypeFor[harness.Workload]()},

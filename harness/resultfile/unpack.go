@@ -42,22 +42,28 @@ func (u *unpacker) inflate(in io.Reader, most int64) error {
 	return err
 }
 
+// deflated reads the base64 of a DEFLATE stream into u.raw, which must not become
+// longer than most.
+func (u *unpacker) deflated(text string, most int64) error {
+	if err := u.base64(text); err != nil {
+		return err
+	}
+	if u.flate == nil {
+		u.flate = flate.NewReader(nil)
+	}
+	if err := u.flate.(flate.Resetter).Reset(bytes.NewReader(u.packed), nil); err != nil {
+		return err
+	}
+	return u.inflate(u.flate, most)
+}
+
 // numbers reads what [encodeNumbers] wrote.
 func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
 	bad := func(err error) error { return fmt.Errorf("resultfile: %s: %w", name, err) }
 	if text == "" {
 		return nil, nil
 	}
-	if err := u.base64(text); err != nil {
-		return nil, bad(err)
-	}
-	if u.flate == nil {
-		u.flate = flate.NewReader(nil)
-	}
-	if err := u.flate.(flate.Resetter).Reset(bytes.NewReader(u.packed), nil); err != nil {
-		return nil, bad(err)
-	}
-	if err := u.inflate(u.flate, 5*maxNumbers); err != nil {
+	if err := u.deflated(text, 5*maxNumbers); err != nil {
 		return nil, bad(err)
 	}
 	raw := u.raw.Bytes()
