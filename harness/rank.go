@@ -107,3 +107,8 @@ func (w Workload) checkRanks() string {
 	}
 	return ""
 }
+
+// Ordered reports whether it is known in which order the workers of r held the lock,
+// and so how often it went from one to another. Of a result that was merged from several
+// ranks it is only if their clocks or the fencing tokens told: it has Owners then.
+func (r *Result) Ordered() bool { return len(r.Ranks) < 2 || len(r.Owners) > 0 }

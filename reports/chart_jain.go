@@ -103,6 +103,7 @@ func jainAnswer(g *group, m *metric.Metric) string {
 
 func jainTable(g *group, m *metric.Metric) table {
 	columns := []*metric.Metric{metric.Starved, metric.Unserved, metric.BusyHalf, metric.Spread, metric.MinMax, metric.StreakP50, metric.StreakP99, metric.LWSS, metric.Reacquire, metric.GapP50, metric.GapP99, metric.BypassP99, metric.Bypass}
+	columns = append(columns, g.known(metric.RankJain, metric.HostJain, metric.RankLeast, metric.HandoversWithin, metric.HandoversRanks, metric.HandoversHosts)...)
 	t := table{head: slices.Concat(titles("lock", "workers"), byName(m), titles("interval"), byName(columns...))}
 	for _, s := range g.series {
 		for _, w := range g.Workers {

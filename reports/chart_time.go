@@ -63,8 +63,20 @@ func timeShare(m *metric.Metric, n func(r *harness.Result) uint64) *metric.Metri
 
 var (
 	heldShare   = timeShare(metric.Hold, func(r *harness.Result) uint64 { return r.Ops })
-	handedShare = timeShare(metric.HandoverMean, func(r *harness.Result) uint64 { return r.Handovers })
+	handedShare = ordered(timeShare(metric.HandoverMean, func(r *harness.Result) uint64 { return r.Handovers }))
 )
+
+// ordered takes the figures of m away from results whose order of holds is not known.
+func ordered(m *metric.Metric) *metric.Metric {
+	of := m.Of
+	m.Of = func(r *harness.Result) (float64, bool) {
+		if !r.Ordered() {
+			return 0, false
+		}
+		return of(r)
+	}
+	return m
+}
 
 // budgets returns those of the locks of g that were timed with w workers, most
 // hand-over first, and the names of the others.

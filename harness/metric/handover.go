@@ -16,7 +16,7 @@ var Handovers = closed(&Metric{
 	Paper:  "Radović & Hagersten 2003",
 	Better: Higher,
 	Of: func(r *harness.Result) (float64, bool) {
-		return float64(r.Handovers) / r.Elapsed.Seconds(), r.Elapsed > 0 && max(len(r.Workers), r.Workload.Workers) > 1
+		return float64(r.Handovers) / r.Elapsed.Seconds(), r.Elapsed > 0 && r.Ordered() && max(len(r.Workers), r.Workload.Workers) > 1
 	},
 })
 

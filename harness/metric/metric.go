@@ -103,6 +103,7 @@ var Suite = []*Metric{
 	RoundTrip, TurnRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
 	Hold, HoldShare, HandoverShare, WaitShare,
 	Jain, Starved, Unserved, WindowJain, BusyHalf, Spread, MinMax,
+	RankJain, HostJain, RankLeast, HandoversWithin, HandoversRanks, HandoversHosts,
 	StreakP50, StreakP99, LWSS, Reacquire, GapP50, GapP99, BypassP99, Bypass,
 	CPU, Switches, Preemptions, Allocs,
 	Requests, Notifications, ServerCPU, ServerMemory, Connections,

@@ -59,7 +59,7 @@ var handoverPeriod = &Metric{Of: func(r *harness.Result) (float64, bool) {
 	if len(r.Workers) == 1 {
 		n = r.Ops
 	}
-	if r.Elapsed <= 0 || r.Workload.Rate > 0 || r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 {
+	if r.Elapsed <= 0 || !r.Ordered() || r.Workload.Rate > 0 || r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 {
 		return 0, false
 	}
 	return float64(r.Elapsed) / float64(max(1, n)), true
