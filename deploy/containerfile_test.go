@@ -1,0 +1,156 @@
+package deploy_test
+
+import (
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+)
+
+// patience is when a command counts as hung.
+const patience = 4 * time.Minute
+
+// built holds the program that the tests build.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	os.RemoveAll(built.dir)
+	os.Exit(status)
+}
+
+// program returns the path of the program, built by the command of the Containerfile.
+func program(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "locklab-deploy-"); built.err == nil {
+			built.err = buildAs("Containerfile", filepath.Join(built.dir, "locklab"))
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, "locklab")
+}
+
+// buildAs runs the go build of a Containerfile, but for where it writes to.
+func buildAs(containerfile, out string) error {
+	text, err := os.ReadFile(containerfile)
+	if err != nil {
+		return err
+	}
+	line := regexp.MustCompile(`(?m)^RUN (.*go build .*) -o /locklab (.*)$`).FindStringSubmatch(string(text))
+	if line == nil {
+		return fmt.Errorf("%s builds no /locklab", containerfile)
+	}
+	cmd := exec.Command("sh", "-c", line[1]+" -o '"+out+"' "+line[2])
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "COMMIT=0123456789ab", "GOOS=linux")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", line[0], err, msg)
+	}
+	return nil
+}
+
+// TestContainerfile: the binary needs nothing of a system, and what is copied is there.
+func TestContainerfile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("images are of Linux")
+	}
+	bin, err := elf.Open(program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bin.Close()
+	if libs, err := bin.ImportedLibraries(); err != nil || len(libs) > 0 {
+		t.Errorf("it needs the libraries %v (%v)", libs, err)
+	}
+	for _, p := range bin.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Error("it needs a dynamic linker")
+		}
+	}
+	text, err := os.ReadFile("Containerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^COPY ([a-z].*) \./$`).FindAllStringSubmatch(string(text), -1) {
+		for name := range strings.FieldsSeq(m[1]) {
+			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
+				t.Errorf("it copies %s: %v", name, err)
+			}
+		}
+	}
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(mod)[1]
+	if image := regexp.MustCompile(`golang:(\S+)`).FindSubmatch(text)[1]; string(image) != string(want) {
+		t.Errorf("it builds with Go %s, go.mod asks for %s", image, want)
+	}
+}
+
+// TestEmptyRoot runs the program as in its image: with nothing but itself and the two
+// directories, as a user that is not root.
+func TestEmptyRoot(t *testing.T) {
+	if err := exec.Command("unshare", "--mount", "--pid", "--fork", "true").Run(); err != nil {
+		t.Skipf("an empty root needs root and mount namespaces: unshare: %v", err)
+	}
+	if err := backend.Available(harness.KindRedis); err != nil && !backend.Required(harness.KindRedis) {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	server, err := backend.Start(ctx, harness.KindRedis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+
+	root := t.TempDir()
+	for _, dir := range []string{"results", "tmp", "proc", "dev"} {
+		path := filepath.Join(root, dir)
+		if err := os.Mkdir(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{root, filepath.Dir(root)} { // another user's
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(program(t), filepath.Join(root, "locklab")); err != nil {
+		t.Fatal(err)
+	}
+	// A container engine brings /proc and /dev.
+	const enter = `mount -t proc proc "$0/proc" && mount --bind /dev "$0/dev" && exec chroot --userspec=65532:65532 "$0" /locklab "$@"`
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, root,
+		"run", "--locks", "redis-queue", "--workers", "2", "--rounds", "1", "--duration", "10ms", "--warmup", "1ms", "--out", "/results/run")
+	cmd.Env = []string{"LOCKLAB_REDIS=" + server.Endpoint().Addrs[0][0]}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "results", "run", "results.jsonl"))
+	if err != nil || !strings.Contains(string(text), `"redis-queue"`) {
+		t.Errorf("it left no result of redis-queue (%v)", err)
+	}
+}

@@ -1,0 +1,115 @@
+package deploy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+// A schema is what deploy/extract took from a module.
+type schema struct {
+	name     string // the file of testdata, without .json
+	compiler *jsonschema.Compiler
+}
+
+// schemas returns those of testdata whose names match.
+func schemas(t *testing.T, pattern string, want int) (all []schema) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", pattern+".json"))
+	if err != nil || len(files) != want {
+		t.Fatalf("testdata has the schemas %v, want %d (%v)", files, want, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		doc.(map[string]any)["$id"] = "file:///" + file
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("file:///"+file, doc); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		name := filepath.Base(file)
+		all = append(all, schema{name: name[:len(name)-len(".json")], compiler: c})
+	}
+	return all
+}
+
+// validate judges a document by a definition of s, or by the whole if that is "".
+func (s schema) validate(definition string, doc any) error {
+	at := "file:///testdata/" + s.name + ".json"
+	if definition != "" {
+		at += "#/$defs/" + definition
+	}
+	compiled, err := s.compiler.Compile(at)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	if err := compiled.Validate(value); err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+// decode returns the documents of a YAML file. A key that stands twice is an error.
+func decode(text []byte) (docs []map[string]any, err error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc map[string]any
+		switch err := d.Decode(&doc); {
+		case errors.Is(err, io.EOF):
+			return docs, nil
+		case err != nil:
+			return nil, err
+		case doc != nil:
+			docs = append(docs, doc)
+		}
+	}
+}
+
+// at returns what is under a path of keys and indices, nil if nothing is.
+func at(node any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			fields, _ := node.(map[string]any)
+			node = fields[step]
+		case int:
+			items, _ := node.([]any)
+			if step >= len(items) {
+				return nil
+			}
+			node = items[step]
+		}
+	}
+	return node
+}
+
+// texts returns a list's items as text.
+func texts(node any) (all []string) {
+	items, _ := node.([]any)
+	for _, item := range items {
+		all = append(all, fmt.Sprint(item))
+	}
+	return all
+}
