@@ -64,33 +64,40 @@ func (d *drive) run(ctx context.Context, worker func(i int, t *tally), wire func
 		left = d.await(ctx, back, timeout)
 		d.close(ctx, wire)
 	} else {
-		close(d.start)
-		for d.entered.Load() < int64(len(d.tallies)) && ctx.Err() == nil {
-			time.Sleep(100 * time.Microsecond)
-		}
-		d.steady(ctx)
-		d.load.warm(ctx, d)
-		if d.load == nil {
-			d.meet(ctx)
-		}
-		d.open(ctx, wire)
-		d.opened = d.rig.in.Clock.Now()
-		d.phase.Store(measure)
-		timeout.Reset(d.limit.Window)
-		left = d.await(ctx, back, timeout)
-		d.close(ctx, wire)
-		if d.rig.servers != nil {
-			d.phase.Store(ramp)
-			d.rig.servers.crowd(ctx)
-		}
-		if d.limit.together != nil && ctx.Err() == nil {
-			d.phase.Store(ramp)
-			time.Sleep(tail)
-		}
+		left = d.window(ctx, back, timeout, wire)
 	}
 	d.phase.Store(stop)
 	d.load.end()
 	d.join(back, left)
+}
+
+// window starts the workers and measures them from when all of them run, and returns how many
+// came back before it was over.
+func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.Timer, wire func() harness.Counts) (left int) {
+	close(d.start)
+	for d.entered.Load() < int64(len(d.tallies)) && ctx.Err() == nil {
+		time.Sleep(100 * time.Microsecond)
+	}
+	d.steady(ctx)
+	d.load.warm(ctx, d)
+	if d.load == nil {
+		d.meet(ctx)
+	}
+	d.open(ctx, wire)
+	d.opened = d.rig.in.Clock.Now()
+	d.phase.Store(measure)
+	timeout.Reset(d.limit.Window)
+	left = d.await(ctx, back, timeout)
+	d.close(ctx, wire)
+	if d.rig.servers != nil {
+		d.phase.Store(ramp)
+		d.rig.servers.crowd(ctx)
+	}
+	if d.limit.together != nil && ctx.Err() == nil {
+		d.phase.Store(ramp)
+		time.Sleep(tail)
+	}
+	return left
 }
 
 // steady waits until each worker has had the lock, for the limit's Steady at most.

@@ -232,14 +232,12 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		Lock: c.Lock.Name, Workload: c.Workload.Part(0), Round: round, Seed: p.Seed + uint64(serial)<<32,
 		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
 	}
-	var clock harness.Rank
 	if p.Together != nil {
 		rank := p.Together.Rank()
 		s.Workload, s.Meets = c.Workload.Part(rank), true
 		s.First, _ = c.Workload.Share(rank)
 		s.Seed += uint64(rank) << 16
 		s.relay = &relay{together: p.Together, serial: serial}
-		p.Together.Clock(ctx, &clock)
 	}
 	if site := c.Site(); site.Kind != "" {
 		s.Access = NewAccess(p.Endpoints[site])
@@ -252,7 +250,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 			Started: time.Now(), Violations: []harness.Violation{fault.violation()}}, nil
 	}
 	if res != nil && p.Together != nil {
-		p.part(ctx, res, c.Workload, clock)
+		p.part(ctx, res, c.Workload)
 	}
 	return res, err
 }

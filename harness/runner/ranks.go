@@ -20,13 +20,16 @@ type Together interface {
 	// Rank returns which of the ranks this is.
 	Rank() int
 
-	// Begin waits until each rank has come to this point, which every rank names alike,
-	// and returns when all go on: a time of [machine.Monotonic], perhaps in the past if
-	// this rank came to know of it late. With failed this rank says that it cannot go on; then
-	// none does, and it is an error for all, which says which rank and why.
-	Begin(ctx context.Context, point string, failed error) (int64, error)
+	// Begin waits until each rank has come to this point, which every rank names alike. With
+	// failed this rank says that it cannot go on; then none does, and it is an error for
+	// all, which says which rank and why.
+	//
+	// If exact is set it returns when all go on, a time of [machine.Monotonic], perhaps
+	// in the past if this rank came to know of it late; else each goes on at once.
+	Begin(ctx context.Context, point string, exact bool, failed error) (int64, error)
 
-	// Clock fills in what of r is about this process and its clock as it is now.
+	// Clock fills in what of r is about this process and its clock since the last time that it was
+	// asked, or since the ranks came together first.
 	Clock(ctx context.Context, r *harness.Rank)
 }
 
@@ -104,7 +107,8 @@ func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 	if r.passed == len(points) {
 		return 0, errors.New("runner: a measuring process comes to one point too many")
 	}
-	at, err := r.together.Begin(ctx, fmt.Sprintf("%d-%s", r.serial, points[r.passed]), failed)
+	point := points[r.passed]
+	at, err := r.together.Begin(ctx, fmt.Sprintf("%d-%s", r.serial, point), point == pointWindow, failed)
 	if err != nil {
 		if r.err = err; ctx.Err() == nil {
 			r.err = &lostError{err: err}
@@ -194,9 +198,8 @@ func (w *relayWriter) close() {
 // mostPoint is more than a line takes that comes to a point.
 const mostPoint = 100
 
-// part fills in what of res, a measuring process's, is about this rank, whose clock was c
-// before. The clock of the others is known at both ends of the window and surely between.
-func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload, c harness.Rank) {
+// part fills in what of res, a measuring process's, is about this rank.
+func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload) {
 	if len(res.Ranks) == 0 { // it has come to no window
 		res.Ranks = make([]harness.Rank, 1)
 	}
@@ -204,13 +207,6 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 	r.Rank, r.Ops = p.Together.Rank(), res.Ops
 	r.First, r.Workers = w.Share(r.Rank)
 	p.Together.Clock(ctx, r)
-	switch {
-	case r.Error < 0 || c.Error < 0:
-		r.Offset, r.Error = 0, -1
-	default: // the smallest interval that has both
-		low, high := min(r.Offset-r.Error, c.Offset-c.Error), max(r.Offset+r.Error, c.Offset+c.Error)
-		r.Offset, r.Error = low+(high-low)/2, (high-low+1)/2
-	}
 	res.Workload = w
 }
 
