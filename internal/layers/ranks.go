@@ -48,6 +48,7 @@ var ranks = map[string]int{
 	"harness/locktest": 2,
 	"harness/linear":   2,
 	"harness/causal":   2,
+	"harness/ranks":    2,
 	"spinlock":         2,
 	"mutex":            2,
 	"zklock":           2,

@@ -1,0 +1,288 @@
+package ranks
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A claim is what a process claims its rank with. It is short: each rank reads those of
+// all once a second.
+type claim struct {
+	Nonce string // of the process
+	Ranks int    // how many it counts
+	Host  string
+	PID   int
+}
+
+func newClaim(m Member, ranks int) claim {
+	return claim{Nonce: rand.Text(), Ranks: ranks, Host: m.Host, PID: m.PID}
+}
+
+// parseClaim reads what another process has claimed with: perhaps one of another version.
+func parseClaim(value []byte) (claim, error) {
+	var c claim
+	if err := json.Unmarshal(value, &c); err != nil || c.Nonce == "" {
+		return claim{}, fmt.Errorf("ranks: %.80q is no claim of a rank", value)
+	}
+	return c, nil
+}
+
+func (c claim) member(rank int) Member { return Member{Rank: rank, Host: c.Host, PID: c.PID} }
+
+// An assembly is the way of a rank to its group.
+//
+// Claims may be left by a run that was killed, so that all claims are there does not say
+// that all processes are. Each that sees all posts a hello under a name made of all
+// claims; when all have done that, all have seen the same claims.
+type assembly struct {
+	options Options
+	at      address
+	board   board
+	own     claim
+	run     string // "" before all claims were seen
+
+	claimed  bool
+	answered time.Time      // when the server last did
+	seen     map[int]sight  // claims of others, by rank
+	greeted  [][]byte       // hellos of the run
+	first    map[int]Member // others that were there once
+}
+
+// A sight is since when the same claim was seen.
+type sight struct {
+	claim
+	since time.Time
+}
+
+const (
+	firstPause = 2 * time.Millisecond
+	lastPause  = 50 * time.Millisecond
+
+	// linger is how long a rank that refuses the others stays, so that they see why.
+	linger = time.Second
+
+	hellos    = "hello"
+	farewells = "left"
+)
+
+// longer is the next pause of a poll.
+func longer(pause time.Duration) time.Duration { return min(pause*3/2, lastPause) }
+
+// sleep returns false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// meet returns when all ranks are there.
+func (a *assembly) meet(ctx context.Context) (run string, claims []claim, err error) {
+	a.seen, a.first = make(map[int]sight), make(map[int]Member)
+	a.answered = time.Now()
+	until := time.Now().Add(a.options.Assemble)
+	for pause := firstPause; ; pause = longer(pause) {
+		claims, err := a.step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return "", nil, context.Cause(ctx)
+		case err == nil && claims != nil:
+			return a.run, claims, nil
+		case errors.Is(err, errRefused):
+			return "", nil, unreachable(a.at, err)
+		case err == nil || errors.Is(err, errClaim):
+			a.answered = time.Now()
+		case time.Since(a.answered) > connectTime:
+			return "", nil, unreachable(a.at, err)
+		}
+		if err := a.conflict(); err != nil {
+			a.stay(ctx)
+			return "", nil, err
+		}
+		if time.Now().After(until) {
+			return "", nil, a.absent()
+		}
+		sleep(ctx, pause)
+	}
+}
+
+// stay keeps the claim for a moment.
+func (a *assembly) stay(ctx context.Context) {
+	for until := time.Now().Add(linger); time.Now().Before(until) && sleep(ctx, lastPause); {
+		if _, err := a.board.beat(ctx, ""); err != nil {
+			return
+		}
+	}
+}
+
+// step makes one step, and returns all claims if that was the last.
+func (a *assembly) step(ctx context.Context) ([]claim, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if !a.claimed {
+		value, err := json.Marshal(a.own)
+		if err != nil {
+			return nil, err
+		}
+		taken, holder, err := a.board.claim(ctx, value)
+		if err != nil {
+			return nil, err
+		}
+		if taken {
+			a.note(a.options.Rank, holder)
+			return nil, nil
+		}
+		a.claimed = true
+		delete(a.seen, a.options.Rank)
+	}
+	values, err := a.board.beat(ctx, a.run)
+	if err != nil {
+		a.claimed = a.claimed && !errors.Is(err, errClaim)
+		return nil, err
+	}
+	claims := a.look(values)
+	if claims == nil {
+		a.run, a.greeted = "", nil
+		return nil, nil
+	}
+	return claims, a.greet(ctx, &claims)
+}
+
+// look notes the claims, and returns them if all are there and count alike.
+func (a *assembly) look(values [][]byte) []claim {
+	all := make([]claim, len(values))
+	complete := true
+	for r, v := range values {
+		if r == a.options.Rank {
+			all[r] = a.own
+			continue
+		}
+		a.note(r, v)
+		all[r] = a.seen[r].claim
+		complete = complete && all[r].Nonce != "" && all[r].Ranks == a.options.Ranks
+	}
+	if !complete {
+		return nil
+	}
+	return all
+}
+
+// note says that rank has been claimed with value, nil for not.
+func (a *assembly) note(rank int, value []byte) {
+	c, err := parseClaim(value)
+	if err != nil {
+		if value == nil {
+			delete(a.seen, rank)
+			return
+		}
+		c = claim{Nonce: string(value), Host: "unknown"} // of another version: it counts as nothing
+	}
+	if a.seen[rank].Nonce != c.Nonce {
+		a.seen[rank] = sight{c, time.Now()}
+	}
+	a.first[rank] = c.member(rank)
+}
+
+// greet posts the hello of the run that claims make up, and sets them to nil unless all
+// have done so.
+func (a *assembly) greet(ctx context.Context, claims *[]claim) error {
+	all := *claims
+	*claims = nil
+	if run := runOf(all); run != a.run {
+		if err := a.board.post(ctx, run, hellos, []byte{'!'}); err != nil {
+			return err
+		}
+		a.run = run
+	}
+	greeted, err := a.board.read(ctx, a.run, hellos)
+	if err != nil {
+		return err
+	}
+	a.greeted = greeted
+	for _, hello := range greeted {
+		if hello == nil {
+			return nil
+		}
+	}
+	*claims = all
+	return nil
+}
+
+// runOf names the run of the processes that have made claims.
+func runOf(claims []claim) string {
+	h := sha256.New()
+	for _, c := range claims {
+		fmt.Fprintf(h, "%q\n", c.Nonce)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// conflict returns an error if a process that lives has this rank, or counts other
+// ranks. A claim of one that does not live ends, so one that is there for longer is renewed.
+func (a *assembly) conflict() error {
+	for r := range a.options.Ranks {
+		s, ok := a.seen[r]
+		switch {
+		case !ok || time.Since(s.since) < a.board.expiry():
+		case r == a.options.Rank && !a.claimed:
+			return usage("rank %d of job %s is taken by a process that lives: pid %d on host %s: give each rank a number of its own, or the run another job", r, a.options.Job, s.PID, s.Host)
+		case s.Ranks != a.options.Ranks:
+			return usage("%v counts %d ranks, this one, rank %d, %d: start all with the same number", s.member(r), s.Ranks, a.options.Rank, a.options.Ranks)
+		}
+	}
+	return nil
+}
+
+// absent says which ranks have not come.
+func (a *assembly) absent() error {
+	o := a.options
+	if !a.claimed {
+		holder := "another process"
+		if s, ok := a.seen[o.Rank]; ok {
+			holder = fmt.Sprintf("pid %d on host %s", s.PID, s.Host)
+		}
+		return usage("rank %d of job %s was taken by %s for all of %v", o.Rank, o.Job, holder, o.Assemble)
+	}
+	var missing []int
+	gone := ""
+	for r := range o.Ranks {
+		_, here := a.seen[r]
+		silent := a.run != "" && r < len(a.greeted) && bytes.Equal(a.greeted[r], nil)
+		if r == o.Rank || here && !silent {
+			continue
+		}
+		missing = append(missing, r)
+		if m, ok := a.first[r]; ok && !here {
+			gone += fmt.Sprintf("; %v was there, and is gone", m)
+		}
+	}
+	if missing == nil {
+		return usage("the ranks did not agree on who is there within %v", o.Assemble)
+	}
+	return usage("%s of %d did not come within %v%s", numbered(missing), o.Ranks, o.Assemble, gone)
+}
+
+// numbered says which ranks: rank 2, or ranks 2, 3.
+func numbered(ranks []int) string {
+	if len(ranks) == 1 {
+		return "rank " + strconv.Itoa(ranks[0])
+	}
+	texts := make([]string, len(ranks))
+	for i, r := range ranks {
+		texts[i] = strconv.Itoa(r)
+	}
+	return "ranks " + strings.Join(texts, ", ")
+}

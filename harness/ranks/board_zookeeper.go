@@ -1,0 +1,299 @@
+package ranks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	wirezk "locklab/internal/wire/zookeeper"
+)
+
+// sessionTimeout is how long a claim lives whose client is not heard of. The server ends
+// sessions up to a tick later, mostly 2 s.
+const sessionTimeout = 5 * time.Second
+
+// A zooBoard is a board kept by ZooKeeper. A claim is an ephemeral node. What a run posts
+// are nodes below one of the run, not ephemeral, since others may read them after the
+// rank has left.
+type zooBoard struct {
+	place
+	conn    *wirezk.Conn
+	value   []byte
+	version int32    // of the claims' parent when they were read
+	claims  [][]byte // nil before they were
+
+	mu     sync.Mutex
+	seen   map[int][]byte // values at the place of seenAt: those that are posted stay as they are
+	seenAt string
+}
+
+func openZooKeeper(ctx context.Context, at address, p place, expiry time.Duration) (board, error) {
+	endpoint := at.endpoint
+	endpoint.SessionTimeout = sessionTimeout
+	if expiry > 0 {
+		endpoint.SessionTimeout = expiry
+	}
+	conn, err := wirezk.Connect(ctx, endpoint, wirezk.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &zooBoard{place: p, conn: conn}, nil
+}
+
+func (b *zooBoard) root() string { return "/locklab-ranks/" + b.job }
+
+func (b *zooBoard) claimPath(rank int) string {
+	return b.root() + "/claims/" + strconv.Itoa(rank)
+}
+
+func (b *zooBoard) runPath(run string) string { return b.root() + "/run-" + run }
+
+func (b *zooBoard) valuePath(run, at string, rank int) string {
+	return b.runPath(run) + "/" + at + "-" + strconv.Itoa(rank)
+}
+
+// do runs f, which the client library gives no context, until ctx ends. What goes on
+// then ends with the connection.
+func do[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := f()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, zooRefusal(r.err)
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// create makes a node and its parents.
+func (b *zooBoard) create(ctx context.Context, name string, value []byte, flags int32) error {
+	for {
+		_, err := do(ctx, func() (string, error) {
+			return b.conn.Create(name, value, flags, zk.WorldACL(zk.PermAll))
+		})
+		if !errors.Is(err, zk.ErrNoNode) || path.Dir(name) == "/" {
+			return err
+		}
+		// Another rank that leaves may take a parent away again.
+		if err := b.create(ctx, path.Dir(name), nil, 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
+	}
+}
+
+// get returns the value of a node, nil if there is none.
+func (b *zooBoard) get(ctx context.Context, name string) ([]byte, error) {
+	v, err := do(ctx, func() ([]byte, error) {
+		v, _, err := b.conn.Get(name)
+		return v, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	if err == nil && v == nil {
+		v = []byte{}
+	}
+	return v, err
+}
+
+func (b *zooBoard) claim(ctx context.Context, value []byte) (taken bool, holder []byte, err error) {
+	b.value, b.claims = value, nil
+	err = b.create(ctx, b.claimPath(b.rank), value, zk.FlagEphemeral)
+	if !errors.Is(err, zk.ErrNodeExists) {
+		return false, nil, err
+	}
+	holder, err = b.get(ctx, b.claimPath(b.rank))
+	return err != nil || !bytes.Equal(holder, value), holder, err
+}
+
+// beat lists the claims, which the session renews, and reads them when they have changed.
+func (b *zooBoard) beat(ctx context.Context, _ string) ([][]byte, error) {
+	version, err := do(ctx, func() (int32, error) {
+		_, stat, err := b.conn.Children(b.root() + "/claims")
+		if err != nil {
+			return 0, err
+		}
+		return stat.Cversion, nil
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, errClaim
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.claims != nil && version == b.version {
+		return b.claims, nil
+	}
+	claims := make([][]byte, b.ranks)
+	for r := range claims {
+		if claims[r], err = b.get(ctx, b.claimPath(r)); err != nil {
+			return nil, err
+		}
+	}
+	if !bytes.Equal(claims[b.rank], b.value) {
+		return nil, errClaim
+	}
+	b.claims, b.version = claims, version
+	return claims, nil
+}
+
+func (b *zooBoard) post(ctx context.Context, run, at string, value []byte) error {
+	name := b.valuePath(run, at, b.rank)
+	err := b.create(ctx, name, value, 0)
+	if !errors.Is(err, zk.ErrNodeExists) {
+		return err
+	}
+	old, err := b.get(ctx, name)
+	if err == nil && !bytes.Equal(old, value) {
+		return errTwice
+	}
+	return err
+}
+
+func (b *zooBoard) read(ctx context.Context, run, at string) ([][]byte, error) {
+	names, err := b.children(ctx, b.runPath(run))
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	values := make([][]byte, b.ranks)
+	for r := range values {
+		if !there[at+"-"+strconv.Itoa(r)] {
+			continue
+		}
+		if values[r], err = b.once(ctx, run, at, r); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// children lists a node, which may be missing.
+func (b *zooBoard) children(ctx context.Context, name string) ([]string, error) {
+	names, err := do(ctx, func() ([]string, error) {
+		names, _, err := b.conn.Children(name)
+		return names, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// once reads a value that a poll before has not read yet.
+func (b *zooBoard) once(ctx context.Context, run, at string, rank int) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	place := run + "/" + at
+	if b.seenAt != place && at != farewells {
+		b.seen, b.seenAt = make(map[int][]byte), place
+	}
+	if v, ok := b.seen[rank]; ok && b.seenAt == place {
+		return v, nil
+	}
+	v, err := b.get(ctx, b.valuePath(run, at, rank))
+	if err == nil && v != nil && b.seenAt == place {
+		b.seen[rank] = v
+	}
+	return v, err
+}
+
+func (b *zooBoard) drop(ctx context.Context, run, at string) error {
+	return b.remove(ctx, b.valuePath(run, at, b.rank))
+}
+
+// remove deletes a node, if it is there.
+func (b *zooBoard) remove(ctx context.Context, name string) error {
+	_, err := do(ctx, func() (struct{}, error) { return struct{}{}, b.conn.Delete(name, -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
+// now is when the leader took a write: it stamps each with its clock, in ms. The write
+// is one of the own claim.
+func (b *zooBoard) now(ctx context.Context) (now, resolution int64, err error) {
+	stat, err := do(ctx, func() (*zk.Stat, error) { return b.conn.Set(b.claimPath(b.rank), b.value, -1) })
+	if err != nil {
+		return 0, 0, err
+	}
+	return stat.Mtime * int64(time.Millisecond), int64(time.Millisecond), nil
+}
+
+// leave removes the nodes of the run, and of those before it that were killed, if no
+// rank is left. What it removes was there while it had its claim, so it is of no later run.
+func (b *zooBoard) leave(ctx context.Context, _ string) error {
+	defer b.conn.Close()
+	if b.value == nil {
+		return nil
+	}
+	held, err := b.get(ctx, b.claimPath(b.rank))
+	if err != nil || !bytes.Equal(held, b.value) {
+		return err
+	}
+	old, err := b.children(ctx, b.root())
+	if err == nil {
+		err = b.remove(ctx, b.claimPath(b.rank))
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.remove(ctx, b.root()+"/claims"); err != nil {
+		return nil // another rank has a claim: it is not the last
+	}
+	for _, name := range old {
+		if strings.HasPrefix(name, "run-") {
+			b.sweep(ctx, b.root()+"/"+name)
+		}
+	}
+	b.remove(ctx, b.root())           //nolint:errcheck // a new run may be there
+	b.remove(ctx, path.Dir(b.root())) //nolint:errcheck // other jobs may be there
+	return nil
+}
+
+// sweep removes a node and what is below it, as far as it can.
+func (b *zooBoard) sweep(ctx context.Context, name string) {
+	children, err := b.children(ctx, name)
+	if err != nil {
+		return
+	}
+	for _, child := range children {
+		b.sweep(ctx, name+"/"+child)
+	}
+	b.remove(ctx, name) //nolint:errcheck // best effort
+}
+
+func (b *zooBoard) expiry() time.Duration { return 2*b.conn.SessionTimeout() + time.Second }
+
+// spread is a tick of the servers', by which they end sessions, 2 s mostly.
+func (b *zooBoard) spread() time.Duration { return 2 * time.Second }
+
+// zooRefusal marks what the servers will refuse again.
+func zooRefusal(err error) error {
+	for _, lasting := range []error{zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL, zk.ErrBadArguments, zk.ErrInvalidPath} {
+		if errors.Is(err, lasting) {
+			return fmt.Errorf("%w: %w", errRefused, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+package ranks
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/internal/backend"
+	"locklab/internal/leaktest"
+)
+
+// patience is for what must happen at last, also on a machine at a load of dozens.
+const patience = 2 * time.Minute
+
+// asChild is the variable by which a test starts this program as a rank.
+const asChild = "LOCKLAB_RANKS_TEST"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(asChild); text != "" {
+		os.Exit(beRank(text))
+	}
+	code := leaktest.Process{Tests: m, Packages: []string{"locklab/harness/ranks.(*Group)", "locklab/harness/ranks.(*zooBoard)", "github.com/redis/go-redis/v9", "github.com/go-zookeeper/zk"}}.Run()
+	for _, s := range common.servers {
+		if err := s.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// beRank is a rank in a process of its own. It takes part in a barrier for each line of
+// its input, and says in lines what happens.
+func beRank(text string) int {
+	var o Options
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	ctx := context.Background()
+	g, err := Join(ctx, o, Member{Host: "child"})
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	fmt.Println("joined")
+	go func() {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			fmt.Println("goes to", in.Text())
+			_, err := g.Gather(ctx, in.Text(), nil)
+			fmt.Println("passed", in.Text(), err)
+		}
+	}()
+	<-g.Context().Done()
+	err = context.Cause(g.Context())
+	g.Leave(ctx, "")
+	fmt.Println("lost:", err)
+	return 0
+}
+
+// common are the servers for all tests that do not hurt them.
+var common struct {
+	mu      sync.Mutex
+	servers map[string]*backend.Server
+}
+
+var kinds = []string{harness.KindRedis, harness.KindZooKeeper}
+
+// eachBoard runs a test with a server of each kind, which it may not hurt.
+func eachBoard(t *testing.T, test func(t *testing.T, sync string)) {
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := commonServer(t, kind)
+			leaktest.Own(t)
+			test(t, syncOf(server.Endpoint()))
+		})
+	}
+}
+
+func commonServer(t *testing.T, kind string) *backend.Server {
+	t.Helper()
+	common.mu.Lock()
+	defer common.mu.Unlock()
+	if common.servers == nil {
+		common.servers = make(map[string]*backend.Server)
+	}
+	if common.servers[kind] == nil {
+		common.servers[kind] = start(t, kind, backend.Start)
+	}
+	return common.servers[kind]
+}
+
+// start starts a server, or skips t, or fails it if LOCKLAB_REQUIRE says so.
+func start(t *testing.T, kind string, by func(context.Context, string) (*backend.Server, error)) *backend.Server {
+	t.Helper()
+	server, err := by(context.Background(), kind)
+	if err != nil {
+		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
+			t.Skipf("no %s: %v", kind, err)
+		}
+		t.Fatalf("no %s: %v", kind, err)
+	}
+	return server
+}
+
+// syncOf is Options.Sync of a server.
+func syncOf(at harness.Endpoint) string {
+	auth := ""
+	if at.Username != "" || at.Password != "" {
+		auth = at.Username + ":" + at.Password + "@"
+	}
+	return at.Kind + "://" + auth + strings.Join(at.Addrs[0], ",")
+}
+
+// jobOf is a job of the test alone.
+func jobOf(t *testing.T) string {
+	return strings.NewReplacer("/", "-", "#", "-").Replace(t.Name()) + fmt.Sprint("-", os.Getpid())
+}
+
+// A joined is a result of Join.
+type joined struct {
+	*Group
+	err error
+}
+
+// join joins with n ranks in goroutines. change may be nil. The groups are left when t ends.
+func join(t *testing.T, sync string, n int, change func(*Options, *Member)) []joined {
+	t.Helper()
+	out := make([]joined, n)
+	together(n, func(r int) {
+		o := Options{Rank: r, Ranks: n, Sync: sync, Job: jobOf(t), Assemble: patience, expiry: 30 * time.Second}
+		m := Member{Host: fmt.Sprint("host", r), Commit: "c1", Binary: "b1", Schema: 1}
+		if change != nil {
+			change(&o, &m)
+		}
+		out[r].Group, out[r].err = Join(t.Context(), o, m)
+	})
+	t.Cleanup(func() {
+		for _, j := range out {
+			if j.Group != nil {
+				j.Leave(context.Background(), "the test is over")
+			}
+		}
+	})
+	return out
+}
+
+// groups are those of joined ranks without an error.
+func groups(t *testing.T, all []joined) []*Group {
+	t.Helper()
+	var out []*Group
+	for r, j := range all {
+		if j.err != nil {
+			t.Fatalf("rank %d: %v", r, j.err)
+		}
+		out = append(out, j.Group)
+	}
+	return out
+}
+
+// together runs f for 0 to n-1, each in a goroutine.
+func together(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+// refused fails t unless err is one line that wraps harness.ErrUsage and contains want.
+func refused(t *testing.T, err error, want ...string) {
+	t.Helper()
+	if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v: want one line that wraps ErrUsage", err)
+		return
+	}
+	contains(t, err, want...)
+}
+
+func contains(t *testing.T, err error, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not contain %q", err, w)
+		}
+	}
+}

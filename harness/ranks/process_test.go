@@ -1,0 +1,313 @@
+//go:build unix
+
+package ranks
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/internal/child"
+)
+
+// A process is a rank in a process of its own.
+type process struct {
+	*child.Process
+	in io.Writer
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// spawn starts a rank as a process that t does not outlive.
+func spawn(t *testing.T, o Options) *process {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asChild+"="+string(text))
+	p := new(process)
+	out, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, os.Stderr
+	in, into, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, p.in = in, into
+	if p.Process, err = child.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			p.mu.Lock()
+			p.lines = append(p.lines, lines.Text())
+			p.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		into.Close()
+		w.Close()
+		<-read
+		t.Logf("rank %d said %q", o.Rank, p.lines)
+	})
+	return p
+}
+
+// says waits until p has said a line that begins so, and returns it.
+func (p *process) says(t *testing.T, prefix string) (line string) {
+	t.Helper()
+	await(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, l := range p.lines {
+			if strings.HasPrefix(l, prefix) {
+				line = l
+				return true
+			}
+		}
+		return false
+	}, prefix)
+	return line
+}
+
+// mixed starts ranks of which some are processes, the others goroutines, and returns
+// when all have joined.
+func mixed(t *testing.T, sync string, n int, processes ...int) (here map[int]*Group, away map[int]*process) {
+	t.Helper()
+	here, away = make(map[int]*Group), make(map[int]*process)
+	o := Options{Ranks: n, Sync: sync, Job: jobOf(t), Assemble: patience}
+	for _, r := range processes {
+		o.Rank = r
+		away[r] = spawn(t, o)
+	}
+	groups := make([]*Group, n)
+	together(n, func(r int) {
+		if away[r] != nil {
+			return
+		}
+		o := o
+		o.Rank = r
+		g, err := Join(t.Context(), o, Member{Host: fmt.Sprint("host", r)})
+		if err != nil {
+			t.Errorf("rank %d: %v", r, err)
+			return
+		}
+		groups[r] = g
+	})
+	for r, g := range groups {
+		if g != nil {
+			here[r] = g
+			t.Cleanup(func() { g.Leave(context.Background(), "") })
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	for _, p := range away {
+		p.says(t, "joined")
+	}
+	return here, away
+}
+
+// ended waits until each group has ended, and returns the causes.
+func ended(t *testing.T, all map[int]*Group, since time.Time) map[int]error {
+	t.Helper()
+	causes := make(map[int]error)
+	for r, g := range all {
+		select {
+		case <-g.Context().Done():
+			causes[r] = context.Cause(g.Context())
+			t.Logf("rank %d after %v: %v", r, time.Since(since).Round(time.Millisecond), causes[r])
+		case <-time.After(patience):
+			t.Fatalf("rank %d never noticed", r)
+		}
+	}
+	return causes
+}
+
+// TestGone: processes that are killed or stopped are noticed and named by the others,
+// which are at no barrier, whichever they are.
+func TestGone(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		ranks  int
+		away   []int
+		signal syscall.Signal
+		want   string
+	}{
+		{"killed", 3, []int{2}, syscall.SIGKILL, "is gone: killed, stopped or cut off"},
+		{"stopped", 3, []int{1}, syscall.SIGSTOP, "is gone: killed, stopped or cut off"},
+		{"the first", 2, []int{0}, syscall.SIGKILL, "is gone"},
+		{"two at once", 4, []int{0, 3}, syscall.SIGKILL, "are gone"},
+		{"all others", 3, []int{0, 1}, syscall.SIGSTOP, "are gone"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			eachBoard(t, func(t *testing.T, sync string) {
+				here, away := mixed(t, sync, test.ranks, test.away...)
+				since := time.Now()
+				want := []string{test.want}
+				for _, r := range test.away {
+					if err := away[r].Signal(test.signal); err != nil {
+						t.Fatal(err)
+					}
+					want = append(want, fmt.Sprintf("rank %d (host child, pid %d)", r, away[r].PID()))
+				}
+				for _, err := range ended(t, here, since) {
+					lost(t, err, test.away, want...)
+				}
+				if test.signal == syscall.SIGSTOP { // and it knows when it runs again
+					for _, r := range test.away {
+						away[r].Signal(syscall.SIGCONT)
+						line := away[r].says(t, "lost:")
+						if !strings.Contains(line, "is this one, and was taken for gone") && !strings.Contains(line, "has stopped the run") {
+							t.Errorf("rank %d, which had been stopped, says %q", r, line)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestGoneAtBarrier: a rank is killed between posting and reading. What it has posted
+// counts; the next barrier fails, and the run can be made again at once.
+func TestGoneAtBarrier(t *testing.T) {
+	eachBoard(t, func(t *testing.T, sync string) {
+		here, away := mixed(t, sync, 3, 2)
+		fmt.Fprintln(away[2].in, "one")
+		away[2].says(t, "goes to one")
+		g := here[0]
+		await(t, func() bool {
+			v, err := g.board.read(t.Context(), g.run, fmt.Sprint(g.next))
+			return err == nil && v[2] != nil
+		}, "rank 2 has posted")
+		since := time.Now()
+		away[2].Kill()
+		together(2, func(r int) {
+			if _, err := here[r].Gather(t.Context(), "one", nil); err != nil {
+				t.Errorf("rank %d: %v", r, err)
+			}
+			_, err := here[r].Start(t.Context(), "two")
+			lost(t, err, []int{2}, fmt.Sprintf("rank 2 (host child, pid %d) is gone", away[2].PID()))
+		})
+		ended(t, here, since)
+		for _, g := range here {
+			g.Leave(t.Context(), "")
+		}
+		again, _ := mixed(t, sync, 3, 1)
+		if again[0].run == g.run {
+			t.Error("the second run has the name of the first")
+		}
+	})
+}
+
+// TestKilledRun: all ranks of a run are killed; a new one of the same job, by fewer
+// ranks, begins when their claims have ended, and its last rank leaves nothing behind.
+func TestKilledRun(t *testing.T) {
+	eachBoard(t, func(t *testing.T, sync string) {
+		_, away := mixed(t, sync, 3, 0, 1, 2)
+		for _, p := range away {
+			p.Kill()
+		}
+		here, _ := mixed(t, sync, 2)
+		b := here[1].board
+		for r := range 2 {
+			if r == 1 {
+				checkLeft(t, b, true)
+			}
+			if err := here[r].Leave(t.Context(), ""); err != nil {
+				t.Error(err)
+			}
+		}
+		o := Options{Ranks: 1, Sync: sync, Job: jobOf(t) + "-looks"}
+		g, err := Join(t.Context(), o, Member{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Leave(context.Background(), "")
+		look := g.board
+		switch b := look.(type) {
+		case *redisBoard:
+			b.job = jobOf(t)
+			checkLeft(t, b, false)
+			b.job = o.Job
+		case *zooBoard:
+			b.job = jobOf(t)
+			checkLeft(t, b, false)
+			b.job = o.Job
+		}
+	})
+}
+
+// checkLeft looks for what is left of the job of b: claims only while a rank is there;
+// and in Redis nothing without an expiry.
+func checkLeft(t *testing.T, b board, there bool) {
+	t.Helper()
+	switch b := b.(type) {
+	case *redisBoard:
+		keys, err := b.client.Keys(t.Context(), b.key("*")).Result()
+		if err != nil || len(keys) == 0 && there {
+			t.Errorf("keys %q, %v", keys, err)
+		}
+		for _, k := range keys {
+			ttl, err := b.client.PTTL(t.Context(), k).Result()
+			if err != nil || ttl <= 0 && ttl != -2 || ttl > postedExpiry {
+				t.Errorf("key %s expires in %v, %v", k, ttl, err)
+			}
+			if strings.Contains(k, ":claim:") && !there {
+				t.Errorf("claim %s is left", k)
+			}
+		}
+	case *zooBoard:
+		names, err := b.children(t.Context(), b.root())
+		if err != nil || (len(names) > 0) != there {
+			t.Errorf("nodes %q, %v", names, err)
+		}
+	}
+}
+
+// TestDiesBeforeAll: a rank that came is killed before all have, and another takes its place.
+func TestDiesBeforeAll(t *testing.T) {
+	eachBoard(t, func(t *testing.T, sync string) {
+		o := Options{Ranks: 3, Sync: sync, Job: jobOf(t), Assemble: patience}
+		o.Rank = 1
+		first := spawn(t, o)
+		at, err := parseSync(sync)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := connect(t.Context(), at, place{job: o.Job, rank: 1, ranks: 3}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release(b, "")
+		await(t, func() bool {
+			switch b := b.(type) {
+			case *redisBoard:
+				return b.client.Exists(t.Context(), b.claimKey(1)).Val() == 1
+			case *zooBoard:
+				v, err := b.get(t.Context(), b.claimPath(1))
+				return err == nil && v != nil
+			}
+			return false
+		}, "rank 1 has claimed")
+		first.Kill()
+		mixed(t, sync, 3, 1)
+	})
+}

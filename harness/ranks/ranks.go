@@ -1,0 +1,274 @@
+package ranks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"locklab/harness"
+)
+
+// Options is which rank this is, and where it meets the others.
+type Options struct {
+	Rank  int // 0 to Ranks-1
+	Ranks int // 1 to harness.MaxRanks
+
+	// Sync names the server: redis://[user:password@]host:port[/db], rediss:// for TLS, or
+	// zookeeper://host:port[,host:port…].
+	Sync string
+
+	// Job names this run among others at that server: letters, digits, dots, dashes and
+	// underscores. "" is "default".
+	Job string
+
+	// Assemble is how long Join waits for the others; 0 is 5 minutes.
+	Assemble time.Duration
+
+	// expiry is how long a claim lives that is not renewed; 0 is that of the board.
+	expiry time.Duration
+}
+
+// A Member is what a rank says of itself.
+type Member struct {
+	Rank   int
+	Host   string // "" is the name of this host
+	PID    int    // 0 is this process
+	Arch   string // "" is runtime.GOARCH
+	Commit string // of the sources it was built from
+	Binary string // the hash of its executable
+	Schema int    // version of the files it writes
+	Clock  string // "" is ClockName()
+}
+
+// String says which rank it is, and where: rank 2 (host b, pid 17).
+func (m Member) String() string {
+	return fmt.Sprintf("rank %d (host %s, pid %d)", m.Rank, m.Host, m.PID)
+}
+
+const (
+	defaultJob      = "default"
+	defaultAssemble = 5 * time.Minute
+)
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+// complete returns o with its defaults, or an error that wraps harness.ErrUsage.
+func (o Options) complete() (Options, error) {
+	o.Job = cmp.Or(o.Job, defaultJob)
+	o.Assemble = cmp.Or(o.Assemble, defaultAssemble)
+	switch {
+	case o.Ranks < 1 || o.Ranks > harness.MaxRanks:
+		return o, usage("%d ranks: want 1 to %d", o.Ranks, harness.MaxRanks)
+	case o.Rank < 0 || o.Rank >= o.Ranks:
+		return o, usage("rank %d of %d: ranks count from 0 to %d", o.Rank, o.Ranks, o.Ranks-1)
+	case !jobName.MatchString(o.Job):
+		return o, usage("the job is called %.80q: want up to 100 letters, digits, dots, dashes and underscores", o.Job)
+	case o.Assemble < 0:
+		return o, usage("the other ranks are waited for %v: want more than 0, or 0 for %v", o.Assemble, defaultAssemble)
+	}
+	return o, nil
+}
+
+// usage returns an error that wraps harness.ErrUsage.
+func usage(format string, args ...any) error {
+	return fmt.Errorf("ranks: %w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
+}
+
+// A Group is a rank among all of its run. Its barriers (Share, Gather, Start) are called
+// by every rank in the same order, from one goroutine at a time.
+type Group struct {
+	options Options
+	at      address
+	board   board
+	run     string // which names the run at the board
+	members []Member
+	nonces  []string // of their claims
+	same    bool     // whether all read the same clock
+
+	context context.Context
+	cancel  context.CancelCauseFunc
+	watcher struct {
+		stop context.CancelFunc
+		done chan struct{}
+	}
+	leave func(context.Context, string) error
+
+	barrier sync.Mutex // held during one
+	next    int        // its number
+	broken  error      // why there can be no more
+
+	mu      sync.Mutex
+	clock   Clock
+	learned time.Duration // how late it learned of the last start
+	left    map[int]bool  // ranks that have left regularly
+}
+
+// Join meets the other ranks and returns when all are there, and have said of
+// themselves what self says of this one. The caller must Leave the group.
+//
+// What the user can put right is an error of one line that wraps harness.ErrUsage: bad
+// options, a server that does not answer, a rank that is taken by a process that lives,
+// ranks that do not come within o.Assemble, that count differently, or that run another
+// build. If a former run of the job was killed a moment ago, Join waits until its claims
+// have ended. When ctx ends the error is its cause.
+func Join(ctx context.Context, o Options, self Member) (*Group, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	at, err := parseSync(o.Sync)
+	if err != nil {
+		return nil, err
+	}
+	if self, err = self.complete(o.Rank); err != nil {
+		return nil, err
+	}
+	b, err := connect(ctx, at, place{job: o.Job, rank: o.Rank, ranks: o.Ranks}, o.expiry)
+	if err != nil {
+		return nil, err
+	}
+	a := assembly{options: o, at: at, board: b, own: newClaim(self, o.Ranks)}
+	run, claims, err := a.meet(ctx)
+	if err != nil {
+		release(b, a.run)
+		return nil, err
+	}
+	g := newGroup(ctx, o, at, b, run, claims)
+	if err := g.introduce(ctx, self); err != nil {
+		g.Leave(context.WithoutCancel(ctx), err.Error())
+		return nil, err
+	}
+	return g, nil
+}
+
+// complete returns m of the given rank, with what it leaves open.
+func (m Member) complete(rank int) (Member, error) {
+	m.Rank = rank
+	m.PID = cmp.Or(m.PID, os.Getpid())
+	m.Arch = cmp.Or(m.Arch, runtime.GOARCH)
+	if m.Clock == "" {
+		m.Clock = ClockName()
+	}
+	if m.Host == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return m, fmt.Errorf("ranks: %w", err)
+		}
+		m.Host = host
+	}
+	return m, nil
+}
+
+// release gives up what b has, if the server answers.
+func release(b board, run string) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	b.leave(ctx, run) //nolint:errcheck // there is an error to tell already; what is left expires
+}
+
+func newGroup(ctx context.Context, o Options, at address, b board, run string, claims []claim) *Group {
+	g := &Group{options: o, at: at, board: b, run: run, left: make(map[int]bool)}
+	for r, c := range claims {
+		g.members = append(g.members, Member{Rank: r, Host: c.Host, PID: c.PID})
+		g.nonces = append(g.nonces, c.Nonce)
+	}
+	g.context, g.cancel = context.WithCancelCause(ctx)
+	var leaving sync.Once
+	g.leave = func(ctx context.Context, why string) (err error) {
+		leaving.Do(func() { err = g.depart(ctx, why) })
+		return err
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx)) // until Leave, whatever ends before
+	g.watcher.stop, g.watcher.done = stop, make(chan struct{})
+	go g.watch(watching)
+	return g
+}
+
+// introduce tells the others of this rank, and measures the clock if they have
+// different ones.
+func (g *Group) introduce(ctx context.Context, self Member) error {
+	members, err := gatherJSON(ctx, g, "members", self)
+	if err != nil {
+		return err
+	}
+	g.members = members
+	if err := sameBuild(members, self); err != nil {
+		return err
+	}
+	g.same = !slices.ContainsFunc(members, func(m Member) bool { return m.Clock != members[0].Clock })
+	return g.Measure(ctx)
+}
+
+// sameBuild returns an error that names the members that run something else than self.
+func sameBuild(members []Member, self Member) error {
+	var errs []error
+	for _, m := range members {
+		switch {
+		case m.Commit != self.Commit:
+			errs = append(errs, fmt.Errorf("%v runs another build: commit %s, this is %s", m, text(m.Commit), text(self.Commit)))
+		case m.Arch == self.Arch && m.Binary != self.Binary:
+			errs = append(errs, fmt.Errorf("%v runs another build of the same commit: binary %s, this is %s", m, text(m.Binary), text(self.Binary)))
+		case m.Schema != self.Schema:
+			errs = append(errs, fmt.Errorf("%v runs another build: it writes files of schema %d, this of %d", m, m.Schema, self.Schema))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return usage("%w: start the same build everywhere", oneLine(errs))
+}
+
+// text shows what may be empty.
+func text(s string) string { return cmp.Or(s, "unknown") }
+
+// oneLine joins errs with semicolons.
+func oneLine(errs []error) error {
+	joined := errs[0]
+	for _, err := range errs[1:] {
+		joined = fmt.Errorf("%w; %w", joined, err)
+	}
+	return joined
+}
+
+// Members returns all ranks, in their order.
+func (g *Group) Members() []Member { return slices.Clone(g.members) }
+
+// Context ends with that given to Join, with Leave, and when a rank or the server is
+// gone: then its cause is a *LostError.
+func (g *Group) Context() context.Context { return g.context }
+
+// Leave ends the group for this rank, and its goroutines and connections. why "" says
+// that it is done: others may leave later. Any other text is why it gave up: their
+// contexts end with an error that names this rank and says why. After Context has ended
+// by a LostError, that is why. Leave returns within seconds also if the server is gone,
+// and does nothing but the first time. The error says that the others may not have been
+// told.
+func (g *Group) Leave(ctx context.Context, why string) error { return g.leave(ctx, why) }
+
+var errLeft = errors.New("ranks: this rank has left the group")
+
+// depart does what Leave says.
+func (g *Group) depart(ctx context.Context, why string) error {
+	var lost *LostError
+	if errors.As(context.Cause(g.context), &lost) && why == "" {
+		why = lost.Error()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*answerTime)
+	defer cancel()
+	told := g.board.post(ctx, g.run, farewells, []byte(why))
+	g.watcher.stop()
+	<-g.watcher.done
+	gone := g.board.leave(ctx, g.run)
+	g.cancel(errLeft)
+	if err := cmp.Or(told, gone); err != nil && lost == nil {
+		return fmt.Errorf("ranks: the others may not know that this rank has left: %w", err)
+	}
+	return nil
+}
