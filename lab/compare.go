@@ -178,11 +178,11 @@ func (o *compareOptions) compare(cmd *cobra.Command, base, next string) error {
 
 // directories compares two runs on disk.
 func (o *compareOptions) directories(how compare.Options, base, next string, stdout, stderr io.Writer) error {
-	old, err := resultfile.Load(base)
+	old, err := loadRun(base)
 	if err != nil {
 		return err
 	}
-	new, err := resultfile.Load(next)
+	new, err := loadRun(next)
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"locklab/harness/compare"
-	"locklab/harness/resultfile"
 )
 
 // locks compares the locks of the run in dir with one of them. What it finds is no
 // regression, so it has no exit status.
 func (o *compareOptions) locks(how compare.Options, dir string, stdout, stderr io.Writer) error {
-	run, err := resultfile.Load(dir)
+	run, err := loadRun(dir)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ for a formula.`,
 
 // export writes the run in dir to the file, or to stdout without one.
 func export(e *resultfile.Export, dir, file string, files *saver, stdout, stderr io.Writer) error {
-	run, err := resultfile.Load(dir)
+	run, err := loadRun(dir)
 	if err != nil {
 		return err
 	}

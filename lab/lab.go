@@ -75,7 +75,7 @@ func (p *Program) status(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errViolations), errors.Is(err, errDisagree):
 		return exitFailed
-	case errors.Is(err, errUnfit):
+	case errors.Is(err, errUnfit), errors.Is(err, errDropped):
 		return exitUnfit
 	case errors.Is(err, errRegressed):
 		return exitRegressed
@@ -109,7 +109,7 @@ throughput, latency and fairness.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
 	})
-	root.AddCommand(p.listCommand(), p.runCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand())
+	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		root.AddCommand(p.chaosCommand(), p.traceCommand())
 	}

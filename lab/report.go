@@ -152,7 +152,22 @@ func drawRuns(stdout io.Writer, files *saver, runs []*resultfile.Run, dirs []str
 }
 
 // loadRuns reads the runs in dirs, of which no two are the same.
-func loadRuns(dirs []string) ([]*resultfile.Run, error) {
+func loadRuns(dirs []string) ([]*resultfile.Run, error) { return readRuns(dirs, loadRun) }
+
+// loadRun reads the run in dir, which is not a part of one.
+func loadRun(dir string) (*resultfile.Run, error) {
+	run, err := resultfile.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	if m := run.Manifest; m.IsPart() {
+		return nil, fmt.Errorf("%w: %s is the part of rank %d of a run of %d ranks: make one run of all parts by 'merge' first", harness.ErrUsage, dir, m.Rank, m.Ranks)
+	}
+	return run, nil
+}
+
+// readRuns reads the runs in dirs, of which no two are the same, by load.
+func readRuns(dirs []string, load func(dir string) (*resultfile.Run, error)) ([]*resultfile.Run, error) {
 	var runs []*resultfile.Run
 	var seen []os.FileInfo
 	for i, dir := range dirs {
@@ -160,7 +175,7 @@ func loadRuns(dirs []string) ([]*resultfile.Run, error) {
 		if err == nil && !info.IsDir() {
 			return nil, fmt.Errorf("%w: %s holds no run: it is a file, and a run is a directory", harness.ErrUsage, dir)
 		}
-		run, err := resultfile.Load(dir)
+		run, err := load(dir)
 		if err != nil {
 			return nil, err
 		}

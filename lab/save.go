@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	"locklab/harness"
+	"locklab/harness/resultfile"
 )
 
 // A saver writes files, each whole or not at all, until it is closed.
@@ -67,4 +69,37 @@ func interruptible(ctx context.Context, stderr io.Writer, what string, work func
 		files.close()
 		return errInterrupted
 	}
+}
+
+// saveRun writes run into the new directory dir, whole or not at all.
+func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	bad := func(err error) error { return fmt.Errorf("%w: cannot write %s: %v", harness.ErrUsage, dir, err) }
+	dir = filepath.Clean(dir)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return bad(err)
+	}
+	beside, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".new-")
+	if err != nil {
+		return bad(err)
+	}
+	defer os.RemoveAll(beside) // of no use once it has its name
+	out, err := resultfile.Create(beside, run.Manifest)
+	if err != nil {
+		return err
+	}
+	for _, r := range run.Results {
+		if err = out.Append(r); err != nil {
+			break
+		}
+	}
+	err = errors.Join(err, out.Sync(), out.Finish(func(*resultfile.Manifest) {}), os.Chmod(beside, 0o755))
+	if err == nil {
+		err = os.Rename(beside, dir)
+	}
+	if err != nil {
+		return bad(err)
+	}
+	return nil
 }

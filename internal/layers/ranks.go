@@ -64,6 +64,7 @@ var ranks = map[string]int{
 
 	"harness/runner":     4,
 	"harness/compare":    4,
+	"harness/merge":      4,
 	"internal/synthetic": 4,
 
 	"harness/chaos":       5,

@@ -1,0 +1,129 @@
+package merge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+)
+
+// judge adds the violations that the holds of all ranks show together.
+//
+// Holds of ranks that read one clock are judged by its times as they are. Between
+// clocks a hold is taken to have been shorter at both ends by the error of its clock:
+// two that overlap even so did. A token must be greater than those of holds that began
+// before by more than the errors, and no two writers ever have the same.
+func (g *group) judge() {
+	if g.parts[0].Workload.Locks > 1 {
+		return // a hold does not say of which lock it is
+	}
+	lock := g.parts[0].Lock.Traits
+	byClock := make(map[string][]oracle.Hold)
+	var narrow, began, all []oracle.Hold
+	for i := range g.parts {
+		for _, h := range g.held(i) {
+			byClock[g.clocks.name[i]] = append(byClock[g.clocks.name[i]], h.Hold)
+			all = append(all, h.Hold)
+			if e := g.clocks.error[i]; !g.clocks.one && e >= 0 {
+				narrow = append(narrow, shrunk(h.Hold, e))
+				began = append(began, blurred(h.Hold, e, lock.Permits))
+			}
+		}
+	}
+	var names []string
+	for name := range byClock {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		oracle.Sort(byClock[name])
+		g.found("", oracle.Overlaps(byClock[name], lock.Permits))
+		if lock.Fenced {
+			g.found("", oracle.Tokens(byClock[name], lock.Permits))
+		}
+	}
+	if len(g.violations) == 0 && len(names) > 1 {
+		narrow = slices.DeleteFunc(narrow, func(h oracle.Hold) bool { return h.Releasing <= h.Acquired })
+		oracle.Sort(narrow)
+		g.found(", beyond the errors of their clocks", oracle.Overlaps(narrow, lock.Permits))
+		if lock.Fenced {
+			oracle.Sort(began)
+			// For the oracle these holds are those of a lock with several permits: what
+			// came first is known only of those that began apart.
+			g.found("", oracle.Tokens(began, 2))
+		}
+	}
+	if lock.Fenced {
+		g.found("", twice(all))
+	}
+	if len(names) > 1 {
+		g.unseen()
+	}
+}
+
+// shrunk returns h without what its clock's error leaves open at both ends.
+func shrunk(h oracle.Hold, e int64) oracle.Hold {
+	h.Acquired, h.Releasing = h.Acquired+e, h.Releasing-e
+	return h
+}
+
+// blurred returns h with the latest time at which it may have begun as Acquired, and as
+// Requested the earliest, up to which a hold that began has come before it. Of a lock
+// with several permits that is the request.
+func blurred(h oracle.Hold, e int64, permits int) oracle.Hold {
+	if permits <= 1 {
+		h.Requested = h.Acquired
+	}
+	h.Requested, h.Acquired = h.Requested-e, h.Acquired+e
+	return h
+}
+
+// found adds vs, which the holds of all ranks show.
+func (g *group) found(how string, vs []harness.Violation) {
+	for _, v := range vs {
+		v.Detail = "over all ranks, " + v.Detail + how
+		g.violations = append(g.violations, v)
+	}
+}
+
+// twice reports the holds of writers with a token that another writer had.
+func twice(all []oracle.Hold) []harness.Violation {
+	writers := slices.DeleteFunc(slices.Clone(all), func(h oracle.Hold) bool { return h.Shared || h.Token == 0 })
+	slices.SortFunc(writers, func(a, b oracle.Hold) int {
+		return cmp.Or(cmp.Compare(a.Token, b.Token), cmp.Compare(a.Worker, b.Worker))
+	})
+	var n uint64
+	var detail string
+	for i := 1; i < len(writers); i++ {
+		if a, b := writers[i-1], writers[i]; a.Token == b.Token {
+			if n++; n == 1 {
+				detail = fmt.Sprintf("workers %d and %d both got token %d", a.Worker, b.Worker, b.Token)
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []harness.Violation{{Rule: oracle.Fencing, Detail: detail, Count: n}}
+}
+
+// unseen warns of what the clocks do not let be seen. Each end of an overlap may be
+// wrong by the errors of both clocks, and they must be passed once more for it to count.
+func (g *group) unseen() {
+	if blind := g.clocks.unknown(); len(blind) > 0 {
+		var names []string
+		for _, i := range blind[:min(len(blind), 4)] {
+			names = append(names, place(i, g.ranks[i].Host))
+		}
+		if len(blind) > 4 {
+			names = append(names, "…")
+		}
+		g.warn(measureCloser, "how the clock of %s differs from those of others is not known: no overlap of its holds with those of others could be seen", strings.Join(names, ", "))
+	}
+	if e := g.clocks.worst(); e > 0 {
+		g.warn(measureCloser, "an overlap of holds of two hosts shorter than %v need not have been seen: what two of their clocks differ by is known to ±%v", round3(2*e), round3(e))
+	}
+}

@@ -1,0 +1,179 @@
+package merge
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/recorder"
+)
+
+// A held is a hold on the common clock, with the worker's index in the case.
+type held struct {
+	harness.Hold
+	rank int
+}
+
+// held returns the holds of rank i.
+func (g *group) held(i int) []held {
+	shift := g.ranks[i].Zero + g.clocks.shift[i]
+	out := make([]held, len(g.parts[i].Holds))
+	for n, h := range g.parts[i].Holds {
+		h.Worker += g.ranks[i].First
+		h.Requested, h.Acquired, h.Releasing = h.Requested+shift, h.Acquired+shift, h.Releasing+shift
+		out[n] = held{h, i}
+	}
+	return out
+}
+
+// whole reports whether rank i kept all its holds. What began before the window and
+// ended in it counts in Ops and may not be among them, of each worker one.
+func (g *group) whole(i int) bool {
+	p := g.parts[i]
+	return p.HoldsLost == 0 && uint64(len(p.Holds)+2*len(p.Workers)) >= p.Ops
+}
+
+// turns is what the order of the holds of all ranks shows; the zero value if it is not
+// known.
+type turns struct {
+	owners         []uint16
+	handovers      uint64
+	handover, wait harness.Histogram
+}
+
+// mostOwners bounds the owner log, as package runner does.
+const mostOwners = 1 << 14
+
+const measureCloser = "let the ranks meet at a server that is nearer to them, or run them on one host"
+
+// order returns the turns of all ranks. They are ordered by the clock where all ranks
+// read one, or all holds that follow one another are farther apart than the errors of
+// the clocks; else by fencing tokens; else the order is not known.
+func (g *group) order() turns {
+	first := g.parts[0]
+	if first.Workload.Reads > 0 || first.Workload.Rate > 0 || first.Workload.Locks > 1 {
+		return turns{}
+	}
+	var all []held
+	var lost uint64
+	for i, p := range g.parts {
+		if !g.whole(i) {
+			lost += max(p.HoldsLost, p.Ops-min(p.Ops, uint64(len(p.Holds))))
+		}
+	}
+	if lost > 0 {
+		g.warn("measure shorter windows", "%d acquisitions were not kept one by one: the order of all is not known, so nothing is said of hand-overs", lost)
+		return turns{}
+	}
+	for i := range g.parts {
+		all = append(all, g.held(i)...)
+	}
+	if len(all) == 0 {
+		return turns{}
+	}
+	slices.SortFunc(all, func(a, b held) int {
+		return cmp.Or(cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.Releasing, b.Releasing), cmp.Compare(a.rank, b.rank))
+	})
+	close := 0
+	if g.clocks.known {
+		close = g.tooClose(all)
+	}
+	switch {
+	case close == 0 && g.clocks.known, byTokens(all, first.Lock.Traits):
+		return g.follow(g.together(all))
+	case g.clocks.known:
+		g.warn(measureCloser, "of %d holds %d follow another by less than the clocks of their ranks are known: the order is not known, so nothing is said of hand-overs", len(all), close)
+	default:
+		g.warn(measureCloser, "clocks and tokens do not tell in which order ranks held the lock, so nothing is said of hand-overs")
+	}
+	return turns{}
+}
+
+// tooClose returns of how many holds, sorted by grant, it is not certain that they came
+// after the one before.
+func (g *group) tooClose(all []held) (n int) {
+	for i := 1; i < len(all); i++ {
+		a, b := &all[i-1], &all[i]
+		if g.clocks.name[a.rank] == g.clocks.name[b.rank] {
+			continue
+		}
+		if ns, ok := g.clocks.between(a.rank, b.rank); !ok || b.Acquired-a.Acquired <= ns {
+			n++
+		}
+	}
+	return n
+}
+
+// byTokens sorts all by fencing tokens, and reports whether these tell.
+func byTokens(all []held, claims harness.Traits) bool {
+	if !claims.Fenced || claims.Permits > 1 {
+		return false
+	}
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b held) int { return cmp.Compare(a.Token, b.Token) })
+	for i, h := range sorted {
+		if h.Token == 0 || i > 0 && h.Token == sorted[i-1].Token {
+			return false
+		}
+	}
+	copy(all, sorted)
+	return true
+}
+
+// together returns those of all, in their order, that were granted while all ranks
+// measured: between two others there may be one that a rank has not kept.
+func (g *group) together(all []held) []held {
+	if !g.clocks.known {
+		return all
+	}
+	from, to := g.windows.both()
+	begin, end := 0, len(all)
+	for i, h := range all {
+		if h.Acquired < from {
+			begin = i + 1
+		}
+	}
+	for i := len(all) - 1; i >= begin; i-- {
+		if all[i].Acquired >= to {
+			end = i
+		}
+	}
+	return all[begin:max(begin, end)]
+}
+
+// follow returns the turns of holds in their order.
+func (g *group) follow(all []held) (t turns) {
+	var handover, wait recorder.Histogram
+	alone := g.parts[0].Lock.Traits.Permits <= 1
+	apart, vague := 0, 0 // hand-overs between clocks, and those too short for what is known of them
+	for i := range all {
+		h := &all[i]
+		if len(t.owners) < mostOwners {
+			t.owners = append(t.owners, uint16(h.Worker))
+		}
+		if i == 0 || all[i-1].Worker == h.Worker {
+			continue
+		}
+		t.handovers++
+		if !alone {
+			continue
+		}
+		wait.Record(h.Acquired - h.Requested)
+		before := &all[i-1]
+		took := h.Acquired - before.Releasing
+		ns, ok := g.clocks.between(before.rank, h.rank)
+		if g.clocks.name[before.rank] != g.clocks.name[h.rank] {
+			apart++
+			if !ok || ns >= (took+9)/10 {
+				vague++
+				continue
+			}
+		}
+		handover.Record(took)
+	}
+	if vague > 0 {
+		g.warn(measureCloser, "the times of %d of %d hand-overs between ranks with different clocks were left out, because the error of the clocks is a tenth of them or more: those left are the longer ones", vague, apart)
+	}
+	t.handover, t.wait = handover.Snapshot(), wait.Snapshot()
+	return t
+}

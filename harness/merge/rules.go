@@ -1,0 +1,218 @@
+package merge
+
+import (
+	"slices"
+	"time"
+
+	"locklab/harness"
+)
+
+// A Rule says how a field of a result is merged.
+type Rule struct {
+	Field string // of harness.Result
+	How   string // in words, for readers
+
+	merge func(out *harness.Result, g *group)
+}
+
+// Rules has one rule for each field of a result.
+var Rules = []*Rule{
+	{"Lock", "the same in all parts", func(out *harness.Result, g *group) { out.Lock = g.parts[0].Lock }},
+	{"Workload", "the same in all parts, that of the whole case", func(out *harness.Result, g *group) { out.Workload = g.parts[0].Workload }},
+	{"Round", "the same in all parts", func(out *harness.Result, g *group) { out.Round = g.parts[0].Round }},
+	{"Started", "the earliest", func(out *harness.Result, g *group) {
+		out.Started = g.parts[0].Started
+		for _, p := range g.parts {
+			out.Started = earlier(out.Started, p.Started)
+		}
+	}},
+	{"Elapsed", "from when the first window opened until the last one closed, on the common clock", func(out *harness.Result, g *group) {
+		from, to := g.windows.all()
+		out.Elapsed = time.Duration(to - from)
+	}},
+	{"Ops", "sum", func(out *harness.Result, g *group) { out.Ops = sum(g, func(p *harness.Result) uint64 { return p.Ops }) }},
+	{"Workers", "one after the other, in the order of ranks", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			out.Workers = append(out.Workers, p.Workers...)
+		}
+	}},
+	{"Handovers", "counted anew in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *harness.Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
+	{"Wait", "histograms added up", histograms(func(r *harness.Result) *harness.Histogram { return &r.Wait })},
+	{"Handover", "measured anew in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *harness.Result, g *group) { out.Handover = g.turns.handover }},
+	{"HandoverWait", "measured anew in the order of all holds; empty if the order is not known", func(out *harness.Result, g *group) { out.HandoverWait = g.turns.wait }},
+	{"Hold", "sums", spans(func(r *harness.Result) *harness.Spans { return &r.Hold })},
+	{"Think", "sums", spans(func(r *harness.Result) *harness.Spans { return &r.Think })},
+	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *harness.Result, g *group) { out.Owners = g.turns.owners }},
+	{"Burst", "one burst, as long as Owners", func(out *harness.Result, g *group) { out.Burst = len(g.turns.owners) }},
+	{"Ranks", "all, in order", func(out *harness.Result, g *group) { out.Ranks = g.ranks }},
+	{"Holds", "none: the parts keep them", func(*harness.Result, *group) {}},
+	{"HoldsLost", "none", func(*harness.Result, *group) {}},
+	{"Slices", "side by side, if the windows opened within a twentieth of a slice; else none. Those of a rank with one worker, which has none, from its holds", func(out *harness.Result, g *group) { out.Slices = g.slices() }},
+	{"Unserved", "the greatest", func(out *harness.Result, g *group) {
+		out.Unserved = greatest(g, func(p *harness.Result) time.Duration { return p.Unserved })
+	}},
+	{"Open", "sums; of Span, Lag50 and Lag99 the greatest, which that of all does not exceed", func(out *harness.Result, g *group) { out.Open = g.open() }},
+	{"SampleEvery", "the greatest", func(out *harness.Result, g *group) {
+		out.SampleEvery = greatest(g, func(p *harness.Result) int { return p.SampleEvery })
+	}},
+	{"ClockFloor", "the greatest", func(out *harness.Result, g *group) {
+		out.ClockFloor = greatest(g, func(p *harness.Result) float64 { return p.ClockFloor })
+	}},
+	{"ClockStep", "the greatest", func(out *harness.Result, g *group) {
+		out.ClockStep = greatest(g, func(p *harness.Result) float64 { return p.ClockStep })
+	}},
+	{"Clock", "that of rank 0, and whether others have another", func(out *harness.Result, g *group) {
+		out.Clock = g.names(func(p *harness.Result) string { return p.Clock })
+	}},
+	{"Transfer", "none: it is not measured of locks kept by servers", func(*harness.Result, *group) {}},
+	{"RoundTrip", "that of the rank in the middle, if the longest is at most 1.5 times the shortest; else not known", func(out *harness.Result, g *group) { out.RoundTrip = g.roundTrip() }},
+	{"Trips", "of the first rank that has them", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			if out.Trips == nil {
+				out.Trips = p.Trips
+			}
+		}
+	}},
+	{"Overlap", "the least, times the share of Elapsed in which all windows were open", func(out *harness.Result, g *group) { out.Overlap = g.overlap() }},
+	{"CPU", "sums", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			out.CPU.Time += p.CPU.Time
+			out.CPU.Voluntary += p.CPU.Voluntary
+			out.CPU.Involuntary += p.CPU.Involuntary
+			out.CPU.Allocs += p.CPU.Allocs
+		}
+	}},
+	{"Wire", "sums; nothing if a rank has none", func(out *harness.Result, g *group) { out.Wire = g.wire() }},
+	{"Servers", "that of rank 0: each rank sees the same servers", func(out *harness.Result, g *group) { out.Servers = g.parts[0].Servers }},
+	{"Noise", "the worst of all hosts in each figure; what other ranks of a host used is not others", func(out *harness.Result, g *group) { out.Noise = g.noise() }},
+	{"Retries", "all, each with its rank", func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			out.Retries = append(out.Retries, retries(p)...)
+		}
+	}},
+	{"Violations", "what the holds of all ranks show; those of a rank alone are all that a result has", func(out *harness.Result, g *group) { out.Violations = g.violations }},
+	{"Warnings", "one of each kind and host, and what the clocks could not tell", func(out *harness.Result, g *group) { out.Warnings = pool(g.warnings) }},
+}
+
+func histograms(of func(r *harness.Result) *harness.Histogram) func(*harness.Result, *group) {
+	return func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			*of(out) = of(out).Merge(*of(p))
+		}
+		if len(*of(out)) == 0 {
+			*of(out) = nil
+		}
+	}
+}
+
+func spans(of func(r *harness.Result) *harness.Spans) func(*harness.Result, *group) {
+	return func(out *harness.Result, g *group) {
+		for _, p := range g.parts {
+			*of(out) = of(out).Merge(*of(p))
+		}
+	}
+}
+
+func (g *group) wire() *harness.Counts {
+	var total harness.Counts
+	for _, p := range g.parts {
+		if p.Wire == nil {
+			return nil
+		}
+		total = total.Add(*p.Wire)
+	}
+	return &total
+}
+
+func (g *group) open() *harness.OpenLoop {
+	var out harness.OpenLoop
+	for _, p := range g.parts {
+		o := p.Open
+		if o == nil {
+			return nil
+		}
+		out.Offered += o.Offered
+		out.Dropped += o.Dropped
+		out.Backlog += o.Backlog
+		out.Late += o.Late
+		out.Behind += o.Behind
+		out.Span = max(out.Span, o.Span)
+		out.Lag50, out.Lag99 = max(out.Lag50, o.Lag50), max(out.Lag99, o.Lag99)
+	}
+	return &out
+}
+
+func (g *group) overlap() float64 {
+	least := g.parts[0].Overlap
+	for _, p := range g.parts {
+		least = min(least, p.Overlap)
+	}
+	from, to := g.windows.all()
+	first, last := g.windows.both()
+	if to <= from {
+		return 0
+	}
+	return least * float64(max(0, last-first)) / float64(to-from)
+}
+
+// slices returns what each worker of all ranks finished in each slice, or nil if that is
+// not known of all, or slices of one rank are not at the time of those of another.
+func (g *group) slices() []uint32 {
+	const length = int64(harness.SliceLength)
+	first, _ := g.windows.both()
+	from, _ := g.windows.all()
+	apart := first - from + g.clocks.worst()
+	if !g.clocks.known || apart > length/20 {
+		if slices.ContainsFunc(g.parts, func(p *harness.Result) bool { return len(p.Slices) > 0 }) {
+			g.warn(measureCloser, "the windows of the ranks did not surely open within %v of each other: nothing is said of shares within slices of %v", time.Duration(length/20), harness.SliceLength)
+		}
+		return nil
+	}
+	count := -1
+	each := make([][]uint32, len(g.parts))
+	for i, p := range g.parts {
+		if each[i] = p.Slices; len(p.Workers) == 1 && len(p.Slices) == 0 {
+			each[i] = g.finished(i)
+		}
+		n := len(p.Workers)
+		if n == 0 || len(each[i]) == 0 || len(each[i])%n != 0 {
+			return nil
+		}
+		if have := len(each[i]) / n; count < 0 || have < count {
+			count = have
+		}
+	}
+	if count*len(g.parts)*len(g.parts[0].Workers) > mostNumbers {
+		return nil
+	}
+	var out []uint32
+	for s := range count {
+		for i, p := range g.parts {
+			n := len(p.Workers)
+			out = append(out, each[i][s*n:(s+1)*n]...)
+		}
+	}
+	return out
+}
+
+// finished returns how many holds of rank i, which has one worker, ended in each slice.
+func (g *group) finished(i int) []uint32 {
+	p, k := g.parts[i], g.ranks[i]
+	if !g.whole(i) {
+		return nil
+	}
+	out := make([]uint32, min((k.Closed-k.Opened)/int64(harness.SliceLength), maxSlices))
+	for _, h := range p.Holds {
+		if s := (k.Zero + h.Releasing - k.Opened) / int64(harness.SliceLength); k.Zero+h.Releasing >= k.Opened && s < int64(len(out)) {
+			out[s]++
+		}
+	}
+	return out
+}
+
+// mostNumbers is how many numbers a packed part of a line has at most. No rank has more
+// workers than the first.
+const mostNumbers = 1 << 20
+
+// maxSlices is how many slices the longest window has.
+const maxSlices = int64(harness.MaxWindow / harness.SliceLength)

@@ -1,0 +1,195 @@
+package lab
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/merge"
+	"locklab/harness/resultfile"
+	"locklab/internal/numfmt"
+)
+
+// errDropped only chooses the exit status: what it says has been said.
+var errDropped = errors.New("a case was not merged")
+
+const mergeHelp = `merge makes one run of the parts that the ranks of a run left, one directory each,
+in any order. The run can be reported, compared and exported as any other; the
+parts stay as they are, and the same parts give the same files.
+
+Counts and histograms are added up. The holds of all ranks together are judged:
+whether there were two holders, as far as the clocks of the ranks tell, and whether
+fencing tokens rose. A case and round that a rank lacks, or whose windows were not
+open together, is left out; it is named here and in manifest.json (lost).
+
+The exit status is
+  0  all was merged
+  1  a lock broke a promise
+  2  the directories are not the parts of one run, each once
+  3  a case and round was left out`
+
+func (p *Program) mergeCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:     "merge DIR DIR...",
+		Short:   "Make one run of the parts that several ranks left",
+		Long:    mergeHelp,
+		Example: "  locklab merge runs/rank-* --out runs/merged    makes one run of the parts of all ranks",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("%w: merge needs the directories of all parts of a run", harness.ErrUsage)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			defer thrifty()()
+			dir := cmp.Or(out, filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z")))
+			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the merged run", func(files *saver) error {
+				return mergeRuns(files, args, dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "directory to write (default "+defaultRunsRoot+"/TIME)")
+	return cmd
+}
+
+// mergeRuns merges the parts in dirs into the new directory out.
+func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer) error {
+	if err := vacant(out); err != nil {
+		return err
+	}
+	parts, err := readRuns(dirs, resultfile.Load)
+	if err != nil {
+		return err
+	}
+	run, err := merge.Merge(parts)
+	if err != nil {
+		return err
+	}
+	if err := files.saveRun(out, run); err != nil {
+		return err
+	}
+	for _, d := range run.Damage {
+		fmt.Fprintln(stderr, d)
+	}
+	sayLost(stderr, run.Manifest.Lost)
+	broke := false
+	for _, r := range run.Results {
+		for _, v := range r.Violations {
+			broke = true
+			fmt.Fprintf(stderr, "lock=%s/%s, round %d violated %s: %s\n", r.Lock.Name, r.Workload.Name(), r.Round+1, v.Rule, v.Detail)
+		}
+	}
+	if err := rankTable(stdout, run); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stdout, "\n%s of %s merged into %s\n", numfmt.Plural(len(run.Results), "result"), numfmt.Plural(len(parts), "rank"), out); err != nil {
+		return err
+	}
+	switch {
+	case broke:
+		return errViolations
+	case len(run.Manifest.Lost) > 0:
+		return errDropped
+	}
+	return nil
+}
+
+// vacant reports that a run cannot be written to dir because something is there.
+func vacant(dir string) error {
+	if resultfile.Exists(dir) {
+		return fmt.Errorf("%w: %s already holds a run; choose another directory by --out", harness.ErrUsage, dir)
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: cannot write to %s: %v", harness.ErrUsage, dir, err)
+	case len(entries) > 0:
+		return fmt.Errorf("%w: %s is not empty; choose another directory by --out", harness.ErrUsage, dir)
+	}
+	return nil
+}
+
+// mostLost is how many losses are said one by one.
+const mostLost = 20
+
+func sayLost(stderr io.Writer, lost []resultfile.Loss) {
+	for _, l := range lost[:min(len(lost), mostLost)] {
+		fmt.Fprintf(stderr, "not merged: %s\n", l)
+	}
+	if n := len(lost) - mostLost; n > 0 {
+		fmt.Fprintf(stderr, "not merged: %d more, which manifest.json names\n", n)
+	}
+}
+
+// A rankSum is what a rank did in all results of a run.
+type rankSum struct {
+	host                     string
+	workers                  int // the most of any case
+	ops                      uint64
+	late, vague              int64
+	blind, merged, sameClock bool
+}
+
+// sums returns those of the ranks of run.
+func sums(run *resultfile.Run) []rankSum {
+	out := make([]rankSum, len(run.Manifest.Parts))
+	for _, r := range run.Results {
+		if len(r.Ranks) != len(out) {
+			continue // the lock broke a promise in some rank
+		}
+		one := !slices.ContainsFunc(r.Ranks, func(k harness.Rank) bool { return k.Clock != r.Ranks[0].Clock })
+		for i, k := range r.Ranks {
+			s := &out[i]
+			s.sameClock = one && (s.sameClock || !s.merged)
+			s.merged, s.host, s.workers, s.ops = true, k.Host, max(s.workers, k.Workers), s.ops+k.Ops
+			s.late, s.vague, s.blind = max(s.late, k.Late), max(s.vague, k.Error), s.blind || k.Error < 0
+		}
+	}
+	return out
+}
+
+// clock says how well the clock of the rank is known.
+func (s rankSum) clock() string {
+	switch {
+	case s.sameClock:
+		return "the same"
+	case s.blind:
+		return "not known"
+	}
+	return "±" + numfmt.Nanos(float64(s.vague))
+}
+
+// rankTable prints what each rank did.
+func rankTable(out io.Writer, run *resultfile.Run) error {
+	all := sums(run)
+	var total uint64
+	for _, s := range all {
+		total += s.ops
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "rank\thost\tworkers\tacquisitions\tshare\topened late\tclock")
+	for i, s := range all {
+		if !s.merged {
+			fmt.Fprintf(t, "%d\t%s\t-\t-\t-\t-\t-\n", i, run.Manifest.Parts[i].Host)
+			continue
+		}
+		share := "-"
+		if total > 0 {
+			share = numfmt.Percent(100 * float64(s.ops) / float64(total))
+		}
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%s\t%s\t%s\n", i, s.host, s.workers, s.ops, share, numfmt.Nanos(float64(max(0, s.late))), s.clock())
+	}
+	return t.Flush()
+}

@@ -1,0 +1,213 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/machine"
+)
+
+const (
+	partRanks  = 3
+	partRounds = 2
+	partWindow = 100 * time.Millisecond
+)
+
+// partResult returns what a rank has of a case: its two workers take turns with those of
+// the others, a millisecond each.
+func partResult(rank, round int) *harness.Result {
+	w := harness.Workload{Workers: 2 * partRanks, Ranks: partRanks, Window: partWindow}
+	r := &harness.Result{Lock: harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Status: harness.Recommended, Traits: harness.Traits{Needs: "redis", Fenced: true}},
+		Workload: w, Round: round, Elapsed: partWindow, Workers: make([]uint64, 2), SampleEvery: 1, Overlap: 1, Clock: "monotonic"}
+	for at := range int64(partWindow / time.Millisecond) {
+		worker := int(at) % w.Workers
+		if worker/2 != rank {
+			continue
+		}
+		h := harness.Hold{Worker: worker % 2, Requested: at*1e6 - 5e5, Acquired: at * 1e6, Releasing: at*1e6 + 8e5, Token: uint64(at + 1)}
+		r.Holds = append(r.Holds, h)
+		r.Ops++
+		r.Workers[h.Worker]++
+		r.Wait = r.Wait.Merge(harness.Histogram{{Value: h.Acquired - h.Requested, N: 1}})
+		r.Hold.Add(h.Releasing - h.Acquired)
+	}
+	host := []string{"a", "a", "b"}[rank]
+	r.Ranks = []harness.Rank{{Rank: rank, Host: host, First: 2 * rank, Workers: 2, Ops: r.Ops, Clock: host, Closed: int64(partWindow), Error: 20_000}}
+	return r
+}
+
+// writeParts writes the parts of three ranks below root, each as edit leaves it.
+func writeParts(t *testing.T, root string, edit func(p *resultfile.Run)) (dirs []string) {
+	t.Helper()
+	var parts []*resultfile.Run
+	for rank := range partRanks {
+		started := time.Date(2026, 11, 23, 1, 2, rank, 0, time.UTC)
+		p := &resultfile.Run{Dir: fmt.Sprint("rank-", rank), Manifest: resultfile.Manifest{Command: []string{"locklab", "run"}, Commit: "0ff", Seed: 7, Rounds: partRounds, Cases: 1,
+			Rank: rank, Ranks: partRanks, Job: "j", Started: started, Finished: started.Add(time.Minute), Machine: machine.Environment{OS: "linux", CPU: "Test 9000", CPUs: 2, Host: []string{"a", "a", "b"}[rank]}}}
+		for round := range partRounds {
+			p.Results = append(p.Results, partResult(rank, round))
+		}
+		if edit != nil {
+			edit(p)
+		}
+		parts = append(parts, p)
+	}
+	return writeRuns(t, root, parts)
+}
+
+// contents returns what the files below dir hold, by their paths.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, rerr := filepath.Rel(dir, path)
+		out[name] = string(text)
+		return errors.Join(err, rerr)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestMerge merges parts and uses the run as any other.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	parts := writeParts(t, filepath.Join(root, "parts"), nil)
+	before := contents(t, filepath.Join(root, "parts"))
+	merged := filepath.Join(root, "merged")
+	stdout, stderr, status := output(t, locklab(t, append([]string{"merge", "--out", merged}, parts...)...))
+	if status != 0 || stderr != "" {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	for _, want := range []string{"rank  host  workers  acquisitions  share  opened late  clock\n", "0     a     2        68            34", "2     b     2        64 ", "2 results of 3 ranks merged into " + merged} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in\n%s", want, stdout)
+		}
+	}
+	again := filepath.Join(root, "deep", "again")
+	slices.Reverse(parts)
+	if _, stderr, status := output(t, locklab(t, append([]string{"merge", "--out", again + "/"}, parts...)...)); status != 0 {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	first := contents(t, merged)
+	if second := contents(t, again); !maps.Equal(first, second) || len(first) != 5 {
+		t.Errorf("in another order the parts give other files: %v and %v", slices.Sorted(maps.Keys(first)), slices.Sorted(maps.Keys(second)))
+	}
+	if !maps.Equal(before, contents(t, filepath.Join(root, "parts"))) {
+		t.Error("the parts are no longer what they were")
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"report", merged}, "report: "},
+		{[]string{"export", merged}, "rank-least-%"},
+		{[]string{"compare", merged, again, "--margin", "10%"}, "queue"},
+	} {
+		stdout, stderr, status := output(t, locklab(t, c.args...))
+		if c.args[0] == "report" {
+			if page, err := os.ReadFile(filepath.Join(merged, reportName)); err != nil || !strings.Contains(string(page), "rank-least") {
+				t.Errorf("the page has no figures between ranks (%v)", err)
+			}
+		}
+		if status == exitUsage || status == exitFailed || !strings.Contains(stdout, c.want) {
+			t.Errorf("%v: status %d, %s\n%s", c.args, status, stderr, stdout)
+		}
+	}
+	run, err := resultfile.Load(again)
+	if err != nil || len(run.Results) != partRounds || len(run.Manifest.Parts) != partRanks {
+		t.Fatalf("%+v (%v)", run, err)
+	}
+	for _, r := range run.Results {
+		if r.Ops != 100 || r.Handovers != 99 || len(r.Owners) != 100 || r.Handover.Count() != 67 { // the 32 between a and b take 200 µs, ± 40 µs
+			t.Errorf("%d acquisitions, %d hand-overs of which %d timed, %d owners", r.Ops, r.Handovers, r.Handover.Count(), len(r.Owners))
+		}
+	}
+}
+
+// TestMergeStatus: what is refused or left out is said in one line, and nothing is
+// written where it is refused.
+func TestMergeStatus(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	parts := writeParts(t, filepath.Join(root, "parts"), nil)
+	late := writeParts(t, filepath.Join(root, "late"), func(p *resultfile.Run) {
+		if p.Manifest.Rank == 1 {
+			p.Results[1].Ranks[0].Late = 2e7
+		}
+	})
+	broken := writeParts(t, filepath.Join(root, "broken"), func(p *resultfile.Run) {
+		if p.Manifest.Rank == 2 { // in round 2 it held the lock while others did
+			r := p.Results[1]
+			for i := range r.Holds {
+				r.Holds[i].Acquired -= 4e5
+				r.Holds[i].Releasing -= 4e5
+			}
+		}
+	})
+	full := filepath.Join(root, "full")
+	if err := os.MkdirAll(filepath.Join(full, "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	single := writeRun(t, filepath.Join(root, "single"), 1000, 2, nil)
+	out := filepath.Join(root, "out")
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		want   string
+		wrote  bool
+	}{
+		{"nothing", nil, exitUsage, "merge needs the directories of all parts of a run", false},
+		{"missing", parts[:2], exitUsage, "the part of rank 2 of 3 is missing", false},
+		{"one", parts[:1], exitUsage, "the parts of ranks 1, 2 of 3 are missing", false},
+		{"twice", []string{parts[0], parts[1], parts[2], parts[1]}, exitUsage, "is given twice", false},
+		{"another job", []string{parts[0], parts[1], late[2], parts[2]}, exitUsage, "rank 2 is there twice", false},
+		{"no part", []string{parts[0], single}, exitUsage, "is no part of a run", false},
+		{"no run", []string{parts[0], root}, exitUsage, "holds no run", false},
+		{"exists", append([]string{"--out", parts[0]}, parts...), exitUsage, "already holds a run", false},
+		{"not empty", append([]string{"--out", full}, parts...), exitUsage, "is not empty", false},
+		{"a file", append([]string{"--out", filepath.Join(parts[0], resultfile.ManifestName)}, parts...), exitUsage, "cannot write to", false},
+		{"late", late, exitUnfit, "not merged: lock=queue/workers=6/ranks=3/hold=0s, round 2: rank 1 on a opened its window 20ms late, 20 % of it", true},
+		{"broken", broken, exitFailed, "lock=queue/workers=6/ranks=3/hold=0s, round 2 violated exclusion: over all ranks, worker 4 was granted the lock", true},
+	} {
+		dir := filepath.Join(out, c.name)
+		args := []string{"merge"}
+		if !slices.Contains(c.args, "--out") {
+			args = append(args, "--out", dir)
+		}
+		_, stderr, status := output(t, locklab(t, append(args, c.args...)...))
+		if status != c.status || !strings.Contains(stderr, c.want) || c.status == exitUsage && strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, want %d and %q:\n%s", c.name, status, c.status, c.want, stderr)
+		}
+		if wrote := resultfile.Exists(dir); wrote != c.wrote {
+			t.Errorf("%s: wrote is %v", c.name, wrote)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(out, ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+	for _, args := range [][]string{{"report", parts[0]}, {"export", parts[0]}, {"compare", single, parts[0]}, {"compare", "--to", "queue", parts[0]}, {"agree", parts[0]}, {"history", parts[0], single}} {
+		_, stderr, status := output(t, locklab(t, args...))
+		if status != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "is the part of rank 0 of a run of 3 ranks: make one run of all parts by 'merge' first") {
+			t.Errorf("%v: status %d: %s", args, status, stderr)
+		}
+	}
+}
