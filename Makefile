@@ -42,7 +42,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report report-full chaos test test-arches test-a11y models race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
+.PHONY: help build report report-full chaos test test-arches test-slurm test-a11y models race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +103,11 @@ test: ## install what is missing and run every test; counts what was skipped, an
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
 	$(GO) test -count=1 -v -run '^Test(UnderQEMU|Toolchain)' ./atomics ./hardware ./spinlock ./mutex
+
+test-slurm: ## submit deploy/slurm/locklab.sbatch to a Slurm of three nodes on this machine; fetches the packages of Debian or Ubuntu into build/slurm
+	scripts/deps-slurm $(BUILD)/slurm
+	scripts/deps redis
+	LOCKLAB_SLURM=$(CURDIR)/$(BUILD)/slurm $(GO) test -count=1 -v -run '^TestSlurm' ./deploy
 
 test-a11y: build ## check the pages with axe-core in headless Chromium, in both themes, on phone and desk; npm installs axe-core into build/
 	scripts/a11y/run
