@@ -33,6 +33,8 @@ type axes struct {
 	tls     []bool
 	delay   []time.Duration
 
+	ranks int // processes that share the workers of a case
+
 	few bool // for locks that are not recommended, fewWorkers or fewLocalWorkers are enough
 }
 
@@ -126,6 +128,7 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	if a.auto() {
 		workers = pool(v, cpus)
 	}
+	workers = atLeast(a.ranks, workers)
 	if !v.Traits.FollowsWait {
 		waits = []harness.WaitPolicy{harness.WaitAdaptive}
 	}
@@ -139,6 +142,7 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, or(a.gomaxprocs, 0), func(w *harness.Workload, x int) { w.GOMAXPROCS = x })
 	ws = cross(ws, or(a.reads, 0), func(w *harness.Workload, x int) { w.Reads = x })
 	ws = a.loading.cross(ws)
+	ws = cross(ws, []int{several(a.ranks)}, func(w *harness.Workload, x int) { w.Ranks = x })
 	if remote {
 		ws = cross(ws, or(a.servers, 0), func(w *harness.Workload, x int) { w.Servers = several(x) })
 		ws = cross(ws, or(a.durable, false), func(w *harness.Workload, x bool) { w.Durable = x })
@@ -148,6 +152,27 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	ws = cross(ws, or(a.spread, 1), func(w *harness.Workload, x int) { w.Locks = x })
 	ws = cross(ws, or(a.gc, false), func(w *harness.Workload, x bool) { w.Garbage = x })
 	return cross(ws, or(a.section, harness.SectionWork), func(w *harness.Workload, x harness.Section) { w.Section = x })
+}
+
+// checkRanks refuses fewer workers or clients than ranks.
+func (a axes) checkRanks() error {
+	for _, n := range a.workers {
+		for _, clients := range or(a.clients, 0) {
+			w := harness.Workload{Workers: n, Clients: min(n, clients), Ranks: a.ranks, Window: 1}
+			if err := w.Validate(); a.ranks > 1 && err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// atLeast returns workers, those that are fewer than n replaced by n.
+func atLeast(n int, workers []int) (more []int) {
+	for _, w := range workers {
+		more = append(more, max(n, w))
+	}
+	return slices.Compact(more)
 }
 
 // several returns n, and 0 for the one server that is the default.
@@ -199,6 +224,7 @@ var fewWorkers = []int{1, 64}
 
 // axes reads the flags.
 func (o runOptions) axes() (a axes, err error) {
+	a.ranks = max(1, o.ranks)
 	var errs []error
 	list := func(e error) { errs = append(errs, e) }
 	a.workers, err = parseList("workers", o.workers, parseCount)

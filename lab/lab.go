@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -42,6 +43,7 @@ var (
 func Main(p Program) {
 	runner.Main(p.Locks)
 	chaos.Main(p.Locks)
+	redis.SetLogger(silent{})
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
 	if err := p.validate(); err != nil {
 		os.Exit(p.status(err))
@@ -49,6 +51,11 @@ func Main(p Program) {
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	os.Exit(p.status(p.command().ExecuteContext(ctx)))
 }
+
+// silent is where the Redis library logs what it also returns as errors.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // untilSignal returns a context that ends with the first of the signals. When it
 // ends, a second signal ends the process as it stands: signal.NotifyContext ends

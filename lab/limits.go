@@ -39,6 +39,7 @@ func limits() map[string]limit {
 	window, warmup := span(1, harness.MaxWindow), span(0, harness.MaxWindow)
 	return map[string]limit{
 		"run rounds": count(1, 10_000), "run duration": window, "run warmup": warmup, "run budget": span(1, 7*day),
+		"run ranks": count(1, harness.MaxRanks), "run rank": count(0, harness.MaxRanks-1), "run assemble": span(1, day),
 		"compare rounds": count(1, 10_000), "compare duration": window, "compare warmup": warmup, "compare budget": span(1, 7*day),
 		"compare alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
 		"history alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},

@@ -16,7 +16,7 @@ import (
 // them, and goes on only with the same ones.
 var planFlags = []string{
 	"locks", "workers", "clients", "hold", "think", "wait", "pin", "gomaxprocs", "read", "spread", "gc", "section",
-	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline",
+	"servers", "durable", "tls", "delay", "rate", "arrivals", "deadline", "ranks",
 	"rounds", "duration", "warmup", "budget", "seed", "hardware", "chaos", "margin", "candidates",
 }
 
@@ -37,19 +37,27 @@ func recall(f *pflag.FlagSet, dir string, m resultfile.Manifest) error {
 	if m.Flags == nil {
 		return fmt.Errorf("%w: the run in %s does not say how it was planned and cannot be resumed; choose another directory", harness.ErrUsage, dir)
 	}
+	return setFlags(f, m.Flags, func(name, was, is string) error {
+		return fmt.Errorf("%w: cannot go on with the run in %s: it was started with --%s %q, this is %q; leave the flag out, or choose another directory",
+			harness.ErrUsage, dir, name, was, is)
+	})
+}
+
+// setFlags sets the flags of a plan to what they were. Of a flag that was given and says
+// otherwise differs makes an error.
+func setFlags(f *pflag.FlagSet, before map[string]string, differs func(name, was, is string) error) error {
 	for _, name := range planFlags {
 		flag := f.Lookup(name)
-		was, given := m.Flags[name]
+		was, given := before[name]
 		if !given {
 			was = flag.DefValue
 		}
 		if flag.Changed && flag.Value.String() != was {
-			return fmt.Errorf("%w: cannot go on with the run in %s: it was started with --%s %q, this is %q; leave the flag out, or choose another directory",
-				harness.ErrUsage, dir, name, was, flag.Value.String())
+			return differs(name, was, flag.Value.String())
 		}
 		if given {
 			if err := f.Set(name, was); err != nil {
-				return fmt.Errorf("%w: the manifest in %s is damaged: --%s: %v", harness.ErrUsage, dir, name, err)
+				return fmt.Errorf("%w: --%s was %q: %v", harness.ErrUsage, name, was, err)
 			}
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
-	"locklab/internal/machine"
 )
 
 // runOptions are the flags of the command run.
@@ -29,6 +27,7 @@ type runOptions struct {
 
 	locks, workers, clients, hold, think, wait, pin, gomaxprocs, reads, spread, gc, section string
 	loadFlags
+	rankFlags
 
 	servers, durable, tls, delay string // of servers that the lab starts
 
@@ -44,6 +43,7 @@ type runOptions struct {
 	roundsGiven bool              // by the user
 	plain       bool              // no open loops, and no servers to set up, that the user does not ask for
 	flags       map[string]string // of the plan, as given: see chosen
+	command     []string          // of the run that this is a rank of; nil is this one's
 	guarantees  guarding
 	strictness
 
@@ -60,12 +60,7 @@ const (
 	defaultRunsRoot = "runs"
 )
 
-func (p *Program) runCommand() *cobra.Command {
-	o := runOptions{program: p}
-	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Measure locks and write a report",
-		Long: `run measures every chosen lock under every combination of the axes, in rounds:
+const runHelp = `run measures every chosen lock under every combination of the axes, in rounds:
 each case once a round, each time in a fresh process, in shuffled order. It
 starts the servers that remote locks need (redis-server and ZooKeeper, as child
 processes on this machine), or uses yours: set LOCKLAB_REDIS or
@@ -93,22 +88,40 @@ may be under way at once. Without it each worker asks again when it was served.
 or p99 of the waits passes ten times that of an unloaded lock. Then it measures at 0.1,
 0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load. It needs no --workers.
 
+With --ranks several processes share the workers of each case, on this machine or on many
+hosts. --spawn starts them all here, and merges what they measure. Elsewhere each is
+started with the same flags, --sync says where they meet, and LOCKLAB_REDIS and
+LOCKLAB_ZOOKEEPER name the servers; --rank and --ranks are read from Slurm, Open MPI or a
+Kubernetes Indexed Job. They begin each window at one time. If one of them dies the
+others keep what was measured and stop, with status 3. Each leaves its part in its
+directory: 'locklab merge' makes one run of the parts.
+
 --budget takes as many rounds as fit, from those without it to 50, with windows of
 their default length. Where they do not fit, the windows become shorter, down to
 20ms, and then the rounds fewer, down to what a verdict takes, 6 at least; where
 50 leave time over, the windows become longer, up to 1s. --rounds or --duration beside it fixes
 the one and leaves the other to the budget; with --rounds, a machine that gets
 busier meanwhile makes the run longer, which is said as soon as it can be known.
-What --hardware and --chaos add comes on top.`,
-		Example: `  locklab run                                       one lock for each idea, about twenty minutes
+What --hardware and --chaos add comes on top.`
+
+const runExamples = `  locklab run                                       one lock for each idea, about twenty minutes
   locklab run --locks spin,-broken,sync-mutex --workers 1,2,4,8 --rounds 10
   locklab run --locks zk-fair,zk-herd --workers 1,8,50 --clients 1
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
   locklab run --locks mcs,sync-mutex --section work,lines:16,map,lru,log
   locklab run --locks redis-queue --workers 64 --rate closed,500/s,1k/s,2k/s
   locklab run --locks sync-mutex,mcs --rate closed,auto    up to which load each goes
-  locklab run --out DIR --resume                    go on with an interrupted run`,
-		Args: noArgs,
+  locklab run --locks redis-queue,zk-handoff --ranks 4 --spawn
+  locklab run --out DIR --resume                    go on with an interrupted run`
+
+func (p *Program) runCommand() *cobra.Command {
+	o := runOptions{program: p}
+	cmd := &cobra.Command{
+		Use:     "run",
+		Short:   "Measure locks and write a report",
+		Long:    runHelp,
+		Example: runExamples,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.begin = time.Now()
 			if err := o.guarantees.load(); err != nil {
@@ -117,11 +130,21 @@ What --hardware and --chaos add comes on top.`,
 			if err := o.admit(p.Name, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
+			err := o.resolve(cmd.Flags(), os.Getenv)
+			switch err = errors.Join(err, o.checkRanks()); {
+			case err != nil:
+				return err
+			case o.spawn:
+				return o.runSpawned(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			case o.ranks > 1:
+				return o.runRank(cmd.Context(), cmd.Flags(), cmd.ErrOrStderr())
+			}
 			return o.run(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().SortFlags = false
 	o.axisFlags(cmd)
+	o.rankFlags.declare(cmd)
 	o.runFlags(cmd)
 	return cmd
 }
@@ -170,25 +193,10 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 // run measures, and writes the report of what was measured even if it was
 // interrupted.
 func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
-	plan, err := o.prepare(flags)
-	if err != nil {
-		return err
-	}
-	servers, skipped, err := startServers(ctx, plan)
+	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
 	defer servers.stop()
-	if ctx.Err() == nil && err == nil {
-		servers.rehearse(ctx, plan, stderr)
-		err = o.settle(ctx, plan, stderr)
-	}
-	if ctx.Err() != nil {
-		fmt.Fprintln(stderr, "interrupted before anything was measured")
-		return errInterrupted
-	}
 	if err != nil {
 		return err
-	}
-	for _, s := range skipped {
-		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Name(), s.Reason)
 	}
 	dir, out, earlier, err := o.open(plan, servers, append(skipped, kneeless(o.knees)...))
 	if err != nil {
@@ -213,6 +221,34 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 		err = o.tryFailures(ctx, &m, dir, earlier)
 	}
 	return m.finish(ctx, err, dir, stdout)
+}
+
+// ready turns the flags into a plan whose servers run. The caller must stop them, also
+// after an error.
+func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*runner.Plan, *servers, []resultfile.Skip, error) {
+	plan, err := o.prepare(flags)
+	if err == nil && o.ranks > 1 && !o.spawn {
+		err = sharedServers(plan)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, skipped, err := startServers(ctx, plan)
+	if ctx.Err() == nil && err == nil {
+		s.rehearse(ctx, plan, stderr)
+		err = o.settle(ctx, plan, stderr)
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(stderr, "interrupted before anything was measured")
+		return nil, s, nil, errInterrupted
+	}
+	if err != nil {
+		return nil, s, nil, err
+	}
+	for _, s := range skipped {
+		fmt.Fprintf(stderr, "skipping %s: %s\n", s.Name(), s.Reason)
+	}
+	return plan, s, skipped, nil
 }
 
 // tryFailures tries the quick failure scenarios on the remote locks of the plan.
@@ -301,7 +337,7 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if err := a.checkSections(locks, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, err
 	}
-	if err := a.checkAuto(); err != nil {
+	if err := errors.Join(a.checkAuto(), a.checkRanks()); err != nil {
 		return nil, err
 	}
 	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
@@ -331,58 +367,4 @@ func (o runOptions) plan() (*runner.Plan, error) {
 func (o runOptions) whole() (few, whole bool) {
 	first, _, _ := strings.Cut(o.locks, ",")
 	return first == defaultLocks, first == defaultLocks || first == "all"
-}
-
-// open starts the run on disk, or goes on with it and returns what it holds.
-func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, *resultfile.Run, error) {
-	now := time.Now().UTC()
-	dir := o.out
-	if dir == "" {
-		dir = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
-	}
-	env := machine.Capture()
-	versions := machine.Modules()
-	for kind, v := range s.versions() {
-		versions[kind] = v
-	}
-	in := runner.Calibrate()
-	m := resultfile.Manifest{
-		Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
-		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Knees: o.knees, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
-		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: env.Warnings(),
-	}
-	if err := o.guarantees.terms.apply(&m); err != nil {
-		return "", nil, nil, err
-	}
-	if o.resume {
-		out, run, err := resultfile.Resume(dir, m)
-		if err != nil {
-			return "", nil, nil, err
-		}
-		if err := goOn(p, dir, run, skipped); err != nil {
-			return "", nil, nil, errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
-				m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
-			}))
-		}
-		return dir, out, run, nil
-	}
-	if o.replace {
-		if err := moveAside(dir); err != nil {
-			return "", nil, nil, err
-		}
-	}
-	out, err := resultfile.Create(dir, m)
-	return dir, out, nil, err
-}
-
-// moveAside makes room for a run in dir: an earlier one becomes DIR.previous.
-func moveAside(dir string) error {
-	if !resultfile.Exists(dir) {
-		return nil
-	}
-	previous := dir + ".previous"
-	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
-		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"locklab/harness"
@@ -19,6 +20,7 @@ type servers struct {
 	running  map[harness.Site]*backend.Server // by sites without delay
 	proxies  []*farAway
 	accounts []resultfile.Site
+	told     map[string]string // versions of those that another process has started
 }
 
 // startServers starts what the plan's cases need and enters it in the plan. A case
@@ -165,6 +167,7 @@ func (s *servers) stop() {
 // versions returns what the servers say they are.
 func (s *servers) versions() map[string]string {
 	v := make(map[string]string)
+	maps.Copy(v, s.told)
 	for site, srv := range s.running {
 		v[site.Kind] = srv.Version()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"locklab/internal/machine"
 	"math"
 	"time"
 )
@@ -147,9 +148,9 @@ func (g *Group) sample(ctx context.Context) (sample, error) {
 	defer cancel()
 	var s sample
 	var err error
-	s.before = monotonic()
+	s.before = machine.Monotonic()
 	s.server, s.resolution, err = g.board.now(ctx)
-	s.after = monotonic()
+	s.after = machine.Monotonic()
 	return s, err
 }
 

@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"fmt"
+	"locklab/internal/machine"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -216,8 +217,8 @@ func TestDepart(t *testing.T) {
 // TestBothClocks: the two forms of the monotonic clock agree.
 func TestBothClocks(t *testing.T) {
 	ns, at := bothClocks()
-	before, now := monotonic(), time.Now()
-	after := monotonic()
+	before, now := machine.Monotonic(), time.Now()
+	after := machine.Monotonic()
 	passed := int64(now.Sub(at))
 	if passed < before-ns-int64(time.Second) || passed > after-ns+int64(time.Second) {
 		t.Errorf("%v passed by one form, %v to %v by the other", time.Duration(passed), time.Duration(before-ns), time.Duration(after-ns))

@@ -31,6 +31,6 @@
 //
 // See [Clock] and [Group.Start].
 //
-// Rank 2. It imports harness, internal/wire/redis and internal/wire/zookeeper with their
+// Rank 2. It imports harness, internal/machine, internal/wire/redis and internal/wire/zookeeper with their
 // client libraries, and knows nothing of plans, locks or results.
 package ranks

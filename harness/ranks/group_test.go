@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/internal/leaktest"
+	"locklab/internal/machine"
 )
 
 // TestGroup: ranks meet, share, gather, start and leave, with one clock and with several.
@@ -83,7 +84,7 @@ func checkClocks(t *testing.T, all []*Group, same bool) {
 			t.Errorf("rank %d: %+v", r, c)
 			continue
 		}
-		stray := drift(monotonic() - c.At)
+		stray := drift(machine.Monotonic() - c.At)
 		low, high = max(low, c.Offset-c.Error-stray), min(high, c.Offset+c.Error+stray)
 	}
 	if same {
@@ -92,9 +93,9 @@ func checkClocks(t *testing.T, all []*Group, same bool) {
 	if low > high {
 		t.Errorf("the clocks of ranks on one machine contradict each other by %v", time.Duration(low-high))
 	}
-	before := monotonic()
+	before := machine.Monotonic()
 	wall := time.Now().UnixNano()
-	after := monotonic()
+	after := machine.Monotonic()
 	if wall-before < low || wall-after > high {
 		t.Errorf("the offset of the wall clock, which the server reads, is in [%d, %d]: not within [%d, %d]", wall-after, wall-before, low, high)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"locklab/internal/machine"
 	"math"
 	"os"
 	"time"
@@ -41,7 +42,7 @@ func (g *Group) Start(ctx context.Context, name string) (time.Time, error) {
 	g.mu.Lock()
 	learned := g.learned
 	g.mu.Unlock()
-	all, err := gatherJSON(ctx, g, "start "+name, departure{monotonic() + c.Offset, c.Error, int64(learned)})
+	all, err := gatherJSON(ctx, g, "start "+name, departure{machine.Monotonic() + c.Offset, c.Error, int64(learned)})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -61,8 +62,8 @@ func (g *Group) Start(ctx context.Context, name string) (time.Time, error) {
 func bothClocks() (ns int64, t time.Time) {
 	closest := int64(math.MaxInt64)
 	for range 5 {
-		before, now := monotonic(), time.Now()
-		if gap := monotonic() - before; gap < closest {
+		before, now := machine.Monotonic(), time.Now()
+		if gap := machine.Monotonic() - before; gap < closest {
 			closest, ns, t = gap, before+gap/2, now
 		}
 	}

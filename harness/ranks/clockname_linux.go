@@ -3,18 +3,7 @@ package ranks
 import (
 	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
-
-// monotonic reads CLOCK_MONOTONIC, in ns: what Go's monotonic times are of, too.
-func monotonic() int64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err) // every Linux has it
-	}
-	return t.Nano()
-}
 
 // ClockName names CLOCK_MONOTONIC as this process reads it: by the boot of the kernel
 // (/proc/sys/kernel/random/boot_id, see random(4)) and the time namespace, each of which

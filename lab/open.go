@@ -1,0 +1,78 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/internal/machine"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// open starts the run on disk, or goes on with it and returns what it holds.
+func (o runOptions) open(p *runner.Plan, s *servers, skipped []resultfile.Skip) (string, *resultfile.Writer, *resultfile.Run, error) {
+	now := time.Now().UTC()
+	dir := o.out
+	if dir == "" {
+		dir = filepath.Join(defaultRunsRoot, now.Format("20060102T150405Z"))
+	}
+	env := machine.Capture()
+	versions := machine.Modules()
+	maps.Copy(versions, s.versions())
+	in := runner.Calibrate()
+	m := resultfile.Manifest{
+		Command: o.commandLine(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
+		Rounds: p.Rounds, Cases: len(p.Cases), OpenEvery: p.OpenEvery, Knees: o.knees, Flags: o.flags, Window: o.base(p), Windows: o.windows(p), Started: now, Machine: env,
+		Overhead: in.Overhead(), Sections: in.SectionCosts(p.Cases), Versions: versions, Sites: s.accounts, Skipped: skipped, Warnings: env.Warnings(),
+	}
+	if o.ranks > 1 {
+		m.Rank, m.Ranks, m.Job = o.rank, o.ranks, o.job
+	}
+	if err := o.guarantees.terms.apply(&m); err != nil {
+		return "", nil, nil, err
+	}
+	if o.resume {
+		out, run, err := resultfile.Resume(dir, m)
+		if err != nil {
+			return "", nil, nil, err
+		}
+		if err := goOn(p, dir, run, skipped); err != nil {
+			return "", nil, nil, errors.Join(err, out.Finish(func(m *resultfile.Manifest) {
+				m.Finished, m.Interrupted = run.Manifest.Finished, run.Manifest.Interrupted
+			}))
+		}
+		return dir, out, run, nil
+	}
+	if o.replace {
+		if err := moveAside(dir); err != nil {
+			return "", nil, nil, err
+		}
+	}
+	out, err := resultfile.Create(dir, m)
+	return dir, out, nil, err
+}
+
+// commandLine returns the command that repeats the run: that of rank 0, or of what started
+// all ranks.
+func (o *runOptions) commandLine() []string {
+	if o.command != nil {
+		return o.command
+	}
+	return append([]string{o.program.Name}, os.Args[1:]...)
+}
+
+// moveAside makes room for a run in dir: an earlier one becomes DIR.previous.
+func moveAside(dir string) error {
+	if !resultfile.Exists(dir) {
+		return nil
+	}
+	previous := dir + ".previous"
+	if err := errors.Join(os.RemoveAll(previous), os.Rename(dir, previous)); err != nil {
+		return fmt.Errorf("%w: cannot move the earlier run aside: %v", harness.ErrUsage, err)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package lab
+
+import (
+	"fmt"
+	"locklab/harness"
+	"locklab/harness/ranks"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// rankFlags say which of the processes that share the cases of a run this one is.
+type rankFlags struct {
+	rank, ranks int
+	sync, job   string
+	assemble    time.Duration
+	spawn       bool
+	told        bool // a setting comes on standard input
+}
+
+const settingFlag = "setting"
+
+func (o *rankFlags) declare(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&o.ranks, "ranks", 1, "processes that share the workers of each case, on this host or several; --workers and --rate are of all together")
+	f.IntVar(&o.rank, "rank", 0, "which of the --ranks this is, from 0 on (default as Slurm, Open MPI or a Kubernetes Indexed Job say)")
+	f.StringVar(&o.sync, "sync", "", "where the ranks meet: redis://host:port or zookeeper://host:port; no measured name is used there")
+	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
+	f.DurationVar(&o.assemble, "assemble", 5*time.Minute, "how long a rank waits for the others at the start")
+	f.BoolVar(&o.spawn, "spawn", false, "start all --ranks as processes on this machine, and merge what they measure")
+	f.BoolVar(&o.told, settingFlag, false, "what is measured, and where, comes on standard input")
+	_ = f.MarkHidden(settingFlag)
+}
+
+// resolve completes the flags by what the environment says, and refuses what does not go
+// together.
+func (o *rankFlags) resolve(f *pflag.FlagSet, getenv func(string) string) error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{harness.ErrUsage}, args...)...)
+	}
+	switch {
+	case o.spawn && f.Changed("rank"):
+		return bad("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
+	case o.spawn && o.ranks < 2:
+		return bad("--spawn starts as many processes as --ranks says: give --ranks 2 or more")
+	case o.spawn:
+		return nil
+	case o.sync == "" && (f.Changed("rank") || o.ranks > 1):
+		return bad("ranks meet at a server: give --sync redis://host:port or zookeeper://host:port; or --spawn, which starts all of them here")
+	case o.sync == "":
+		return nil
+	}
+	rank, n, job, source, err := ranks.Read(getenv)
+	given := f.Changed("rank") && f.Changed("ranks")
+	switch {
+	case given:
+	case err != nil:
+		return err
+	case source == "" && !f.Changed("ranks"):
+		return bad("which rank is this? Give --rank and --ranks, or start it by srun, mpirun or a Kubernetes Indexed Job")
+	case source == "":
+		return bad("which of the %d ranks is this? Give --rank", o.ranks)
+	case f.Changed("ranks") && o.ranks != n:
+		return bad("--ranks is %d, and %s says %d: leave out --ranks", o.ranks, source, n)
+	case f.Changed("rank") && o.rank != rank:
+		return bad("--rank is %d, and %s says %d: leave out --rank", o.rank, source, rank)
+	default:
+		o.rank, o.ranks = rank, n
+		if err := f.Set("ranks", fmt.Sprint(n)); err != nil { // it is part of the plan
+			return bad("%s says that there are %d ranks: %v", source, n, err)
+		}
+	}
+	if o.rank < 0 || o.rank >= o.ranks {
+		return bad("--rank is %d: want 0 to %d, with --ranks %d", o.rank, o.ranks-1, o.ranks)
+	}
+	if !f.Changed("job") && source != "" {
+		o.job = job
+	}
+	return nil
+}
+
+// checkRanks refuses flags that a run of several ranks does not have.
+func (o *runOptions) checkRanks() error {
+	if o.ranks < 2 {
+		return nil
+	}
+	for _, c := range []struct {
+		given bool
+		flag  string
+		why   string
+	}{
+		{o.resume, "--resume", "a run of several ranks does not go on: measure it again"},
+		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
+		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
+		{strings.Contains(o.rate, "auto"), "--rate auto", "the knee is looked for by one process: give rates"},
+	} {
+		if c.given {
+			return fmt.Errorf("%w: %s with --ranks: %s", harness.ErrUsage, c.flag, c.why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,297 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"locklab/harness"
+	"locklab/harness/ranks"
+	"locklab/harness/resultfile"
+	"locklab/harness/runner"
+	"locklab/internal/backend"
+	"locklab/internal/machine"
+	"locklab/internal/numfmt"
+)
+
+// A setting is what all ranks of a run have in common: rank 0 decides it, or the process that
+// starts them all.
+type setting struct {
+	Plan  resultfile.Manifest // as far as a run is planned again by it
+	RunID string
+	Trips map[string]*harness.Trips
+
+	Sites    []resultfile.Site
+	Versions map[string]string // of the servers
+	Servers  []reached         // that the process which starts the ranks has started
+}
+
+// A reached is how the ranks that a process starts reach the servers of a site.
+type reached struct {
+	Site harness.Site
+	runner.Access
+}
+
+// setting returns what of p other ranks are told.
+func (o *runOptions) setting(p *runner.Plan, s *servers, skipped []resultfile.Skip) setting {
+	return setting{
+		Plan:  resultfile.Manifest{Command: o.commandLine(), Flags: o.flags, Seed: o.seed, Rounds: p.Rounds, Window: o.base(p), Windows: o.windows(p), Skipped: skipped},
+		RunID: p.RunID, Trips: p.Trips, Sites: s.accounts, Versions: s.versions(),
+	}
+}
+
+// reach enters in p how the servers are reached that the process which started this rank
+// has started.
+func (s *setting) reach(p *runner.Plan) (*servers, error) {
+	p.Endpoints = make(map[harness.Site]harness.Endpoint)
+	for _, r := range s.Servers {
+		p.Endpoints[r.Site] = r.Endpoint()
+	}
+	return &servers{accounts: s.Sites, told: s.Versions}, p.Validate()
+}
+
+// A meeting of ranks is how runner knows them.
+type meeting struct {
+	group *ranks.Group
+	self  ranks.Member
+}
+
+func (m meeting) Rank() int { return m.self.Rank }
+
+// Begin implements runner.Together.
+func (m meeting) Begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
+	var why []byte
+	if failed != nil {
+		why = []byte(resultfile.Line(failed.Error()))
+	}
+	all, err := m.group.Gather(ctx, point, why)
+	if err != nil {
+		return 0, err
+	}
+	for rank, why := range all {
+		if len(why) > 0 {
+			return 0, fmt.Errorf("%v cannot measure it: %s", m.group.Members()[rank], resultfile.Line(string(why)))
+		}
+	}
+	if !exact {
+		return machine.Monotonic(), nil
+	}
+	at, err := m.group.Start(ctx, point)
+	return machine.Monotonic() + int64(time.Until(at)), err
+}
+
+// Clock implements runner.Together.
+func (m meeting) Clock(ctx context.Context, r *harness.Rank) {
+	r.Host, r.PID, r.Clock, r.Error = m.self.Host, m.self.PID, m.self.Clock, -1
+	before := m.group.Clock()
+	if m.group.Measure(ctx) == nil {
+		c := before.Until(m.group.Clock())
+		r.Offset, r.Error = c.Offset, c.Error
+	}
+}
+
+// runRank measures this rank's part of a run, together with the others.
+func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (err error) {
+	var set *setting
+	if o.told {
+		set = new(setting)
+		if err := json.NewDecoder(os.Stdin).Decode(set); err != nil {
+			return fmt.Errorf("the setting on standard input: %w", err)
+		}
+	}
+	self := ranks.Member{Rank: o.rank, PID: os.Getpid(), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: resultfile.Schema, Clock: ranks.ClockName()}
+	if self.Host, err = os.Hostname(); err != nil {
+		return err
+	}
+	late := time.AfterFunc(15*time.Second, func() {
+		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)
+	})
+	group, err := ranks.Join(ctx, ranks.Options{Rank: o.rank, Ranks: o.ranks, Sync: o.sync, Job: o.job, Assemble: o.assemble}, self)
+	late.Stop()
+	if err != nil {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		return err
+	}
+	defer func() {
+		why := ""
+		if err != nil {
+			why = resultfile.Line(err.Error())
+		}
+		if lerr := group.Leave(context.WithoutCancel(ctx), why); err == nil {
+			err = lerr
+		}
+	}()
+	return o.measurePart(ctx, flags, meeting{group, self}, set, stderr)
+}
+
+// measurePart measures what all ranks have agreed upon.
+func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at meeting, set *setting, stderr io.Writer) error {
+	together := at.group.Context()
+	plan, servers, skipped, err := o.agree(together, flags, at.group, set, stderr)
+	defer servers.stop()
+	if err != nil {
+		return o.ended(ctx, together, err, stderr)
+	}
+	plan.Together = at
+	dir, out, _, err := o.open(plan, servers, skipped)
+	if err != nil {
+		return err
+	}
+	progress := stderr
+	if o.rank > 0 {
+		progress = io.Discard
+	}
+	m := measuring{program: o.program, plan: plan, guarantees: o.guarantees, out: out, stderr: progress, budget: o.budget, begin: o.begin, rounds: plan.Rounds, total: plan.Total()}
+	err = m.run(together, nil)
+	if err == nil && together.Err() != nil {
+		err = context.Cause(together)
+	}
+	ferr := out.Finish(func(f *resultfile.Manifest) {
+		f.Finished, f.Interrupted = time.Now().UTC(), err != nil
+		noteLost(f, m.program, m.lost, m.total)
+	})
+	for _, v := range m.violated {
+		fmt.Fprintln(stderr, v)
+	}
+	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s\n", o.rank, o.ranks, m.done, m.total, dir)
+	switch {
+	case err != nil:
+		return o.ended(ctx, together, err, stderr)
+	case ferr != nil:
+		return ferr
+	case len(m.lost) > 0:
+		return fmt.Errorf("%d of %d measurements gave no result, the first: %s", len(m.lost), m.total, m.lost[0])
+	case len(m.violated) > 0:
+		return errViolations
+	}
+	return nil
+}
+
+// ended returns what it means for the exit status that err ended this rank, of which
+// together is the context and ctx that of the process.
+func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.Writer) error {
+	var lost *ranks.LostError
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case errors.As(err, &lost), errors.As(context.Cause(together), &lost):
+		fmt.Fprintf(stderr, "%s: rank %d stops: %s\n", o.program.Name, o.rank, resultfile.Line(lost.Error()))
+		return errUnfit
+	}
+	return err
+}
+
+// agree returns the plan, which is that of rank 0 or of the process that started the ranks.
+func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *ranks.Group, set *setting, stderr io.Writer) (*runner.Plan, *servers, []resultfile.Skip, error) {
+	var plan *runner.Plan
+	var s *servers
+	var skipped []resultfile.Skip
+	var err error
+	switch {
+	case set != nil:
+		if plan, err = o.follow(flags, *set); err == nil {
+			s, err = set.reach(plan)
+		}
+		skipped = set.Plan.Skipped
+	case o.rank == 0:
+		if plan, s, skipped, err = o.ready(ctx, flags, stderr); err != nil {
+			break
+		}
+		var text []byte
+		if text, err = json.Marshal(o.setting(plan, s, skipped)); err == nil {
+			_, err = group.Share(ctx, "setting", text)
+		}
+	default:
+		set = new(setting)
+		var text []byte
+		if text, err = group.Share(ctx, "setting", nil); err != nil {
+			break
+		}
+		if err = json.Unmarshal(text, set); err != nil {
+			break
+		}
+		if plan, err = o.follow(flags, *set); err != nil {
+			break
+		}
+		if err = sharedServers(plan); err == nil {
+			s, skipped, err = startServers(ctx, plan)
+		}
+	}
+	if err != nil {
+		return nil, s, nil, err
+	}
+	return plan, s, skipped, sameCases(ctx, group, plan)
+}
+
+// follow returns the plan that s says, with the flags that it was made with.
+func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*runner.Plan, error) {
+	err := setFlags(flags, s.Plan.Flags, func(name, was, is string) error {
+		return fmt.Errorf("%w: rank 0 has --%s %q, this one %q: give all ranks the same flags", harness.ErrUsage, name, was, is)
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.seed, o.flags, o.command = s.Plan.Seed, s.Plan.Flags, s.Plan.Command
+	plan, err := o.planAgain(s.Plan)
+	if err != nil {
+		return nil, err
+	}
+	plan.RunID, plan.Trips = s.RunID, s.Trips
+	return plan, nil
+}
+
+// sharedServers refuses locks of p whose servers the lab would have to start: each rank
+// would start some of its own.
+func sharedServers(p *runner.Plan) error {
+	var missing []string
+	for _, kind := range p.Needs() {
+		if backend.UsersServer(kind) == "" {
+			missing = append(missing, variable(kind))
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: ranks that are started one by one share servers of yours: set %s to host:port for each rank; or --spawn starts ranks and servers on this machine",
+		harness.ErrUsage, numfmt.List(missing, len(missing)))
+}
+
+// variable returns the environment variable by which the user names servers of the kind.
+func variable(kind string) string {
+	for _, k := range backend.Kinds {
+		if k.Name == kind {
+			return k.Env
+		}
+	}
+	return kind
+}
+
+// sameCases makes sure that all ranks are to measure the same.
+func sameCases(ctx context.Context, group *ranks.Group, p *runner.Plan) error {
+	h := sha256.New()
+	for _, c := range p.Cases {
+		fmt.Fprintln(h, c.Name(), c.Workload.Window, c.Workload.Warmup)
+	}
+	fmt.Fprintln(h, p.Rounds, p.OpenEvery, p.Seed)
+	own := h.Sum(nil)
+	all, err := group.Gather(ctx, "cases", own)
+	if err != nil {
+		return err
+	}
+	for rank, sum := range all {
+		if !slices.Equal(sum, all[0]) {
+			return fmt.Errorf("%w: %v is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", harness.ErrUsage, group.Members()[rank])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/backend"
+)
+
+// ownRedis starts a server for one test, and returns its address.
+func ownRedis(t *testing.T) string {
+	t.Helper()
+	s, err := backend.StartAlone(t.Context())
+	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Stop() })
+	return s.Endpoint().Addrs[0][0]
+}
+
+// A said is what a process writes, while it does.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// A rankProcess is a rank of a run that was started by hand.
+type rankProcess struct {
+	*exec.Cmd
+	stderr *said
+	dir    string
+}
+
+// startRanks starts n ranks, which have a server in common.
+func startRanks(t *testing.T, n int, args ...string) (all []*rankProcess) {
+	t.Helper()
+	addr := ownRedis(t)
+	for rank := range n {
+		cmd := locklab(t, append([]string{"run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(n), "--sync", "redis://" + addr, "--out", "part"}, args...)...)
+		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
+		p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "part")}
+		cmd.Stderr = p.stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill() // it may have ended
+			_ = cmd.Wait()
+		})
+		all = append(all, p)
+	}
+	return all
+}
+
+// measured waits until a rank has kept so many results.
+func (p *rankProcess) measured(t *testing.T, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if text, err := os.ReadFile(filepath.Join(p.dir, resultfile.ResultsName)); err == nil && bytes.Count(text, []byte("\n")) >= n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no %d results after two minutes; it said:\n%s", n, p.stderr)
+		}
+	}
+}
+
+// TestRanksEnd: whichever rank is killed, stopped or interrupted, the others end soon, keep
+// what they have measured, and say which rank it was.
+func TestRanksEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		hurt []int
+		by   syscall.Signal
+		want string // of what the others say
+	}{
+		{"rank 0 killed", []int{0}, syscall.SIGKILL, "rank 0 (host "},
+		{"two killed", []int{1, 2}, syscall.SIGKILL, "rank 1 (host "},
+		{"rank 1 stopped", []int{1}, syscall.SIGSTOP, "rank 1 (host "},
+		{"rank 2 interrupted", []int{2}, syscall.SIGINT, "rank 2 (host "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			all := startRanks(t, 3, "--locks", "redis-token,redsync", "--workers", "3", "--rounds", "1000", "--duration", "50ms")
+			all[2].measured(t, 3)
+			for _, rank := range c.hurt {
+				if err := all[rank].Process.Signal(c.by); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for rank, p := range all {
+				hurt := false
+				for _, h := range c.hurt {
+					hurt = hurt || h == rank
+				}
+				if hurt {
+					continue
+				}
+				_ = p.Wait() // the status says it
+				if status := p.ProcessState.ExitCode(); status != exitUnfit || !strings.Contains(p.stderr.String(), c.want) {
+					t.Errorf("rank %d: exit status %d, want %d; it said:\n%s", rank, status, exitUnfit, p.stderr)
+				}
+				run, err := resultfile.Load(p.dir)
+				if err != nil {
+					t.Errorf("rank %d: %v", rank, err)
+					continue
+				}
+				if !run.Manifest.Interrupted || len(run.Results) < 2 || len(run.Damage) > 0 {
+					t.Errorf("rank %d: interrupted is %v, %d results, damage %v", rank, run.Manifest.Interrupted, len(run.Results), run.Damage)
+				}
+			}
+		})
+	}
+}
+
+// TestRanksRefused: what cannot be measured together is one line and status 2.
+func TestRanksRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args string
+		env  string
+		want string
+	}{
+		{"--rank 0", "", "give --sync"},
+		{"--ranks 2", "", "give --sync"},
+		{"--ranks 0", "", "--ranks is 0"},
+		{"--spawn", "", "give --ranks 2 or more"},
+		{"--spawn --ranks 2 --rank 1", "", "leave out the one or the other"},
+		{"--sync redis://127.0.0.1:1", "", "which rank is this?"},
+		{"--sync redis://127.0.0.1:1 --ranks 3", "", "which of the 3 ranks is this?"},
+		{"--sync redis://127.0.0.1:1 --ranks 3 --rank 3", "", "want 0 to 2"},
+		{"--sync redis://127.0.0.1:1 --ranks 3", "SLURM_PROCID=1 SLURM_NTASKS=4", "leave out --ranks"},
+		{"--sync redis://127.0.0.1:1", "SLURM_PROCID=1", "SLURM_NTASKS"},
+		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0", "", "127.0.0.1:1"},
+		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "ftp"},
+		{"--spawn --ranks 4 --workers 3", "", "workers is 3: want one for each of the 4 ranks"},
+		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
+		{"--spawn --ranks 2 --resume", "", "does not go on"},
+		{"--spawn --ranks 2 --hardware", "", "--hardware with --ranks"},
+		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks"},
+		{"--spawn --ranks 2 --locks sync-mutex", "", "lives in one process"},
+	} {
+		cmd := locklab(t, append([]string{"run", "--locks", "redis-token", "--out", "run"}, strings.Fields(c.args)...)...)
+		cmd.Env = append(cmd.Env, strings.Fields(c.env)...)
+		_, stderr, status := output(t, cmd)
+		if status != exitUsage || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s %s: exit status %d, said %q, want %q", c.env, c.args, status, stderr, c.want)
+		}
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "run")); err == nil {
+			t.Errorf("%s: it has made its directory", c.args)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package lab
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"locklab/harness"
+	"locklab/harness/runner"
+	"locklab/internal/backend"
+	"locklab/internal/child"
+	"locklab/internal/machine"
+)
+
+// partsSuffix is what the name of the directory with the parts of a run has more than that
+// of the run.
+const partsSuffix = ".ranks"
+
+// leaveTime is how long ranks have to end by themselves when they are told to, before they are
+// ended.
+const leaveTime = 15 * time.Second
+
+// runSpawned measures by several processes on this machine, its ranks, and merges what they
+// measure. They meet at a server that is none of those measured, unless the user names one.
+func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
+	plan, servers, skipped, err := o.ready(ctx, flags, stderr)
+	defer servers.stop()
+	if err != nil {
+		return err
+	}
+	dir, beside, err := o.room()
+	if err != nil {
+		return err
+	}
+	sync := o.sync
+	if sync == "" {
+		at, stop, err := startSync(ctx)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		sync = at
+	}
+	set := o.setting(plan, servers, skipped)
+	for _, site := range plan.Sites() {
+		set.Servers = append(set.Servers, reached{site, runner.NewAccess(plan.Endpoints[site])})
+	}
+	text, err := json.Marshal(set)
+	if err != nil {
+		return err
+	}
+	parts, statuses, err := o.spawnRanks(ctx, beside, sync, plan.RunID, text, stderr)
+	if err != nil {
+		return err
+	}
+	return o.conclude(ctx, dir, parts, statuses, stdout, stderr)
+}
+
+// room returns the directory of the run, which does not exist yet, and makes that of its
+// parts beside it.
+func (o *runOptions) room() (dir, parts string, err error) {
+	dir = filepath.Clean(o.out)
+	if o.out == "" {
+		dir = filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
+	}
+	parts = dir + partsSuffix
+	if o.replace {
+		if err := moveAside(dir); err != nil {
+			return "", "", err
+		}
+		if err := os.RemoveAll(parts); err != nil {
+			return "", "", fmt.Errorf("%w: cannot remove the parts of the earlier run: %v", harness.ErrUsage, err)
+		}
+	}
+	for _, d := range []string{dir, parts} {
+		if err := vacant(d); err != nil {
+			return "", "", err
+		}
+	}
+	if err := os.MkdirAll(parts, 0o755); err != nil {
+		return "", "", fmt.Errorf("%w: %v", harness.ErrUsage, err)
+	}
+	return dir, parts, nil
+}
+
+// startSync starts a server for ranks to meet at.
+func startSync(ctx context.Context) (sync string, stop func(), err error) {
+	s, noRedis := backend.StartRedisOf(ctx, backend.RedisOptions{})
+	kind := harness.KindRedis
+	if noRedis != nil {
+		kind = harness.KindZooKeeper
+		var err error
+		if s, err = backend.StartEnsembleOf(ctx, backend.EnsembleOptions{Servers: 1}); err != nil {
+			return "", nil, fmt.Errorf("ranks need a server to meet at: %w; %w", noRedis, err)
+		}
+	}
+	return kind + "://" + s.Endpoint().Addrs[0][0], func() { s.Stop() }, nil
+}
+
+// spawnRanks starts the ranks, tells each of them the setting and waits until all have ended.
+// When ctx ends they are told to.
+func (o *runOptions) spawnRanks(ctx context.Context, dir, sync, job string, setting []byte, stderr io.Writer) (parts []string, statuses []error, err error) {
+	exe, err := machine.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	var started []*child.Process
+	defer func() {
+		for _, p := range started { // those that have ended are left alone
+			p.Kill()
+		}
+	}()
+	for rank := range o.ranks {
+		part := filepath.Join(dir, fmt.Sprint(rank))
+		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--ranks", fmt.Sprint(o.ranks), "--sync", sync, "--job", job, "--out", part, "--"+settingFlag)
+		cmd.Stdin, cmd.Stderr = bytes.NewReader(setting), stderr
+		cmd.WaitDelay = time.Second
+		p, err := child.Start(cmd)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot start rank %d: %w", rank, err)
+		}
+		parts, started = append(parts, part), append(started, p)
+	}
+	defer context.AfterFunc(ctx, func() {
+		for _, p := range started {
+			_ = p.Signal(os.Interrupt) // it may have ended
+		}
+		time.Sleep(leaveTime)
+		for _, p := range started {
+			p.Kill()
+		}
+	})()
+	for _, p := range started {
+		statuses = append(statuses, p.Err())
+	}
+	return parts, statuses, nil
+}
+
+// conclude merges the parts, writes the report, and says how the run ended.
+func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) error {
+	err := o.judgeRanks(ctx, statuses, stderr)
+	if errors.As(err, new(unbegun)) {
+		return err
+	}
+	merr := mergeRuns(new(saver), parts, dir, stdout, stderr)
+	switch {
+	case merr == nil, errors.Is(merr, errViolations), errors.Is(merr, errDropped):
+		merr = errors.Join(merr, reportRun(stdout, dir, o.guarantees))
+	default:
+		fmt.Fprintf(stderr, "%s: the parts are in %s and were not merged\n", o.program.Name, filepath.Dir(parts[0]))
+	}
+	return cmp.Or(err, merr)
+}
+
+// An unbegun is that a rank ended before it could measure, and has said why.
+type unbegun int
+
+func (rank unbegun) Error() string { return fmt.Sprintf("rank %d could not begin", int(rank)) }
+
+// judgeRanks returns what the statuses with which the ranks ended mean for that of the run:
+// the worst. A lock that broke a promise is told when the parts are merged.
+func (o *runOptions) judgeRanks(ctx context.Context, statuses []error, stderr io.Writer) (worst error) {
+	for rank, err := range statuses {
+		code := 0
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			code = exit.ExitCode()
+		}
+		switch {
+		case err == nil, code == exitFailed:
+		case code == exitUsage:
+			return unbegun(rank)
+		case ctx.Err() != nil:
+			worst = errInterrupted
+		default:
+			if code != exitUnfit { // which it has explained
+				fmt.Fprintf(stderr, "%s: rank %d ended: %v\n", o.program.Name, rank, err)
+			}
+			worst = errUnfit
+		}
+	}
+	return worst
+}

@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/backend"
+)
+
+// spawning returns a command that spawns ranks, with servers of its own.
+func spawning(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil && !backend.Required(harness.KindRedis) {
+		t.Skip(err)
+	}
+	cmd := locklab(t, append([]string{"run", "--spawn", "--ranks", "3", "--locks", "redis-token,redsync", "--workers", "4", "--duration", "50ms", "--out", "run"}, args...)...)
+	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=")
+	return cmd
+}
+
+// TestSpawn: one command measures by several processes and leaves one run, which its parts
+// give again.
+func TestSpawn(t *testing.T) {
+	t.Parallel()
+	// A rank that is late by a twentieth of the window, on a busy machine, is not merged.
+	cmd := spawning(t, "--rounds", "2", "--duration", "2s")
+	stdout, stderr, status := output(t, cmd)
+	if status != 0 || !strings.Contains(stdout, "4 results of 3 ranks merged into run") || !strings.Contains(stdout, reportName) {
+		t.Fatalf("exit status %d, said\n%s%s", status, stdout, stderr)
+	}
+	run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range run.Results {
+		if len(r.Ranks) != 3 || len(r.Workers) != 4 || r.Workload.Ranks != 3 || len(r.Violations) > 0 || r.Overlap < 0.5 {
+			t.Errorf("%s: %d ranks, %d workers, overlap %v, %v", r.Workload.Name(), len(r.Ranks), len(r.Workers), r.Overlap, r.Violations)
+		}
+	}
+	if m := run.Manifest; strings.Join(m.Command[1:], " ") != strings.Join(cmd.Args[1:], " ") || m.Versions[harness.KindRedis] == "" || len(m.Sites) == 0 {
+		t.Errorf("command %q, versions %v, servers %v", m.Command, m.Versions, m.Sites)
+	}
+	again := exec.Command(cmd.Path, "merge", "run.ranks/2", "run.ranks/0", "run.ranks/1", "--out", "again")
+	again.Env, again.Dir = cmd.Env, cmd.Dir
+	if stdout, stderr, status := output(t, again); status != 0 {
+		t.Fatalf("exit status %d, said\n%s%s", status, stdout, stderr)
+	}
+	for _, name := range []string{resultfile.ResultsName, resultfile.ManifestName} {
+		one, err := os.ReadFile(filepath.Join(cmd.Dir, "run", name))
+		two, err2 := os.ReadFile(filepath.Join(cmd.Dir, "again", name))
+		if errors.Join(err, err2) != nil || !bytes.Equal(one, two) {
+			t.Errorf("%s differs when the same parts are merged again: %v, %v", name, err, err2)
+		}
+	}
+	if _, stderr, status := output(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run"))); status != exitUsage || !strings.Contains(stderr, "already holds a run") {
+		t.Errorf("into the same directory: exit status %d, said %q", status, stderr)
+	}
+}
+
+// TestSpawnEnds: when a rank is killed, or the command is interrupted, what all ranks have
+// measured until then is one run.
+func TestSpawnEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		end    func(launcher int, part *resultfile.Run) error
+		status int
+		want   string
+	}{
+		{"rank 0 killed", func(_ int, part *resultfile.Run) error {
+			return syscall.Kill(part.Results[0].Ranks[0].PID, syscall.SIGKILL)
+		}, exitUnfit, "rank 0 ended: signal: killed"},
+		{"interrupted", func(launcher int, _ *resultfile.Run) error {
+			return syscall.Kill(launcher, syscall.SIGINT)
+		}, exitInterrupted, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := spawning(t, "--rounds", "1000")
+			p := &rankProcess{cmd, new(said), filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(0))}
+			cmd.Stdout, cmd.Stderr = p.stderr, p.stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Wait()
+			defer cmd.Process.Kill()
+			p.measured(t, 4)
+			part, err := resultfile.Load(p.dir)
+			if err == nil {
+				err = c.end(cmd.Process.Pid, part)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // the status says it
+			if status := cmd.ProcessState.ExitCode(); status != c.status || !strings.Contains(p.stderr.String(), c.want) {
+				t.Errorf("exit status %d, want %d; it said\n%s", status, c.status, p.stderr)
+			}
+			run, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+			if err != nil {
+				t.Fatalf("%v; it said\n%s", err, p.stderr)
+			}
+			if len(run.Results) == 0 || !run.Manifest.Interrupted || len(run.Damage) > 0 {
+				t.Errorf("%d results, interrupted is %v, damage %v", len(run.Results), run.Manifest.Interrupted, run.Damage)
+			}
+		})
+	}
+}
