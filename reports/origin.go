@@ -111,6 +111,7 @@ func environment(run *resultfile.Run) []fact {
 			facts = append(facts, f)
 		}
 	}
+	facts = append(facts, partFacts(m.Parts)...)
 	for _, s := range m.Sites {
 		facts = append(facts, siteFact(s))
 	}
@@ -169,6 +170,24 @@ func siteFact(s resultfile.Site) fact {
 		add(true, "%s through the proxy, %s, and %s with its delay of %v", numfmt.Nanos(s.Proxied), cost, numfmt.Nanos(s.Delayed), s.Delay)
 	}
 	return fact{name, strings.Join(parts, "; ")}
+}
+
+// partFacts says for each host of a merged run which ranks ran on it, and what it is.
+// Above it stands the machine of rank 0.
+func partFacts(parts []resultfile.Part) (facts []fact) {
+	at := make(map[string]int)
+	ranks := make(map[string][]string)
+	for _, p := range parts {
+		if _, ok := at[p.Host]; !ok {
+			at[p.Host] = len(facts)
+			facts = append(facts, fact{"ranks on " + p.Host, fmt.Sprintf("%d × %s, %s", p.CPUs, p.CPU, strings.TrimSpace(p.OS+" "+p.Arch+" "+p.Kernel))})
+		}
+		ranks[p.Host] = append(ranks[p.Host], strconv.Itoa(p.Rank))
+	}
+	for host, i := range at {
+		facts[i].Value = numfmt.List(ranks[host], 8) + ": " + facts[i].Value
+	}
+	return facts
 }
 
 // machineFacts lists what is known of the machine; what is not is empty.

@@ -39,3 +39,20 @@ func TestSiteFacts(t *testing.T) {
 		}
 	}
 }
+
+// TestPartFacts: the environment of a merged run names each host and its ranks.
+func TestPartFacts(t *testing.T) {
+	on := func(rank int, host string) resultfile.Part {
+		return resultfile.Part{Rank: rank, Host: host, OS: "linux", Arch: "arm64", Kernel: "6.1", CPU: "C" + host, CPUs: 8}
+	}
+	run := &resultfile.Run{Manifest: resultfile.Manifest{Parts: []resultfile.Part{on(0, "a"), on(1, "b"), on(2, "a")}}}
+	var found []string
+	for _, f := range environment(run) {
+		if strings.HasPrefix(f.Name, "ranks") {
+			found = append(found, f.Name+": "+f.Value)
+		}
+	}
+	if got, want := strings.Join(found, "; "), "ranks on a: 0 and 2: 8 × Ca, linux arm64 6.1; ranks on b: 1: 8 × Cb, linux arm64 6.1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

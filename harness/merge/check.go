@@ -138,6 +138,9 @@ const (
 // flawOf says what is wrong with r, which has no violation, as the part of a rank: ""
 // if nothing is.
 func flawOf(r *harness.Result, rank int) string {
+	if err := r.Workload.Validate(); err != nil {
+		return fmt.Sprintf("is damaged: it has a workload that cannot be: %v", err)
+	}
 	if len(r.Ranks) != 1 || r.Ranks[0].Rank != rank {
 		return "does not say what it did in it"
 	}

@@ -18,7 +18,8 @@ import (
 // workers: each figure, each histogram, the owners and the slices.
 func TestExact(t *testing.T) {
 	hosts := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("c", -9e11, 0, 0), at("d", 1e18, 0, 0)}
-	for name, seats := range map[string][]seat{"one clock": oneClock(), "clocks without error": hosts} {
+	mixed := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("a", 0, 77_000, -1), at("b", 5e12, -1e9, -1)} // two know the clock that all four read
+	for name, seats := range map[string][]seat{"one clock": oneClock(), "clocks without error": hosts, "two clocks": mixed} {
 		for seed, workers := range []int{4, 8, 9, 23} {
 			w := workload(workers, len(seats))
 			holds := drawn(uint64(seed), workers)
@@ -58,7 +59,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-func encoded(t *testing.T, rs ...*harness.Result) (all []byte) {
+func encoded(t testing.TB, rs ...*harness.Result) (all []byte) {
 	t.Helper()
 	for _, r := range rs {
 		line, err := resultfile.Encode(r)

@@ -124,6 +124,6 @@ func (g *group) unseen() {
 		g.warn(measureCloser, "how the clock of %s differs from those of others is not known: no overlap of its holds with those of others could be seen", strings.Join(names, ", "))
 	}
 	if e := g.clocks.worst(); e > 0 {
-		g.warn(measureCloser, "an overlap of holds of two hosts shorter than %v need not have been seen: what two of their clocks differ by is known to ±%v", round3(2*e), round3(e))
+		g.warn(measureCloser, "an overlap of holds of ranks with different clocks that is shorter than %v need not have been seen: by how much two of the clocks differ is known to ±%v", round3(2*e), round3(e))
 	}
 }

@@ -92,7 +92,7 @@ func TestSaid(t *testing.T) {
 	}{
 		{"one clock", oneClock(), plain, nil, true, false, true, nil},
 		{"errors below a tenth of all", clocks(900), plain, nil, true, false, true, []string{"shorter than 3.6µs need"}},
-		{"small errors", clocks(2_500), plain, nil, true, true, true, []string{"hand-overs between ranks with different clocks were left out", "shorter than 10µs need not have been seen: what two of their clocks differ by is known to ±5µs"}},
+		{"small errors", clocks(2_500), plain, nil, true, true, true, []string{"hand-overs between ranks with different clocks were left out", "shorter than 10µs need not have been seen: by how much two of the clocks differ is known to ±5µs"}},
 		{"great errors, tokens", clocks(40_000), served.Traits, nil, true, true, true, []string{"left out", "shorter than 160µs"}},
 		{"great errors, no tokens", clocks(400_000), plain, nil, false, false, true, []string{"follow another by less than the clocks of their ranks are known: the order is not known", "shorter than 1.6ms"}},
 		{"errors of a slice", clocks(4e6), plain, nil, false, false, false, []string{"the order is not known", "shorter than 16ms", "nothing is said of shares within slices"}},

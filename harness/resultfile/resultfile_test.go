@@ -210,6 +210,21 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
+// TestMergedIsNotResumed: what a rank would add is not what the others measured with it.
+func TestMergedIsNotResumed(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Create(dir, Manifest{Ranks: 2, Parts: []Part{{Rank: 0}, {Rank: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(func(*Manifest) {}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Resume(dir, Manifest{}); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "it was merged from parts") {
+		t.Errorf("%v, want a usage error", err)
+	}
+}
+
 // FuzzDecode demands that no line crashes the reader and that what it accepts
 // survives a round trip.
 func FuzzDecode(f *testing.F) {
