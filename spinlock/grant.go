@@ -9,8 +9,8 @@ import (
 // it, gives it the lock.
 //
 // To give is a Swap and not a release store because it is also the check for a
-// sleeper: in one instruction, no wake-up can fall between the two. It costs
-// nothing that the transfer of the waiter's cache line does not hide.
+// sleeper: in one instruction, no wake-up can fall between the two. Where no
+// waiter of a lock sleeps, giveAwake is enough.
 type grant struct {
 	state  atomics.Uint32
 	parker *atomics.Parker
@@ -25,8 +25,17 @@ const (
 
 func newGrant() grant { return grant{parker: atomics.NewParker()} }
 
-// await waits for the grant, in the way of w.
+// await waits for the grant, in the way of w, and resets it.
 func (g *grant) await(w waiting.Waiter) {
+	g.wait(w)
+	g.reset()
+}
+
+// reset makes the grant one that is awaited.
+func (g *grant) reset() { g.state.StoreRelease(grantAwaited) }
+
+// wait waits for the grant, in the way of w.
+func (g *grant) wait(w waiting.Waiter) {
 	for state := g.state.Load(); state != grantGiven; state = w.While(&g.state, grantAwaited) {
 		if w.Tired() {
 			if g.state.CompareAndSwap(grantAwaited, grantAsleep) {
@@ -35,7 +44,6 @@ func (g *grant) await(w waiting.Waiter) {
 			break
 		}
 	}
-	g.state.StoreRelease(grantAwaited)
 }
 
 // give gives the grant, and wakes the worker if it sleeps.
@@ -44,6 +52,10 @@ func (g *grant) give() {
 		g.parker.Unpark()
 	}
 }
+
+// giveAwake is give for a lock none of whose waiters ever sleeps. It is a store,
+// which the giver does not wait for, unlike a Swap.
+func (g *grant) giveAwake() { g.state.StoreRelease(grantGiven) }
 
 // successor returns what next becomes when it is no longer 0: the index of a
 // worker that has queued up but has not said so yet. It is between its two

@@ -66,4 +66,21 @@ func TestElementsDoNotShareLines(t *testing.T) {
 	if size := unsafe.Sizeof(CLHWorker{}); size != clhWorkerSize || size&(size-1) != 0 {
 		t.Errorf("CLHWorker has %d bytes, no power of two: each Lock multiplies by that", size)
 	}
+	if size := unsafe.Sizeof(MCSWorker{}); size != mcsWorkerSize || size&(size-1) != 0 {
+		t.Errorf("MCSWorker has %d bytes, no power of two: each hand-over multiplies by that", size)
+	}
+}
+
+// TestMCSNodeIsOneLine checks that a hand-over moves one line of 64 bytes of a node,
+// wherever the allocator puts the nodes.
+func TestMCSNodeIsOneLine(t *testing.T) {
+	const line = 64
+	for workers := 1; workers <= 300; workers++ {
+		n := NewMCS(workers, Options{}).Worker(workers - 1)
+		first := uintptr(unsafe.Pointer(&n.next)) / line
+		last := (uintptr(unsafe.Pointer(&n.grant)) + unsafe.Sizeof(n.grant) - 1) / line
+		if first != last {
+			t.Fatalf("%d workers: the last node begins in line %#x and ends in %#x", workers, first, last)
+		}
+	}
 }

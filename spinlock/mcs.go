@@ -1,6 +1,8 @@
 package spinlock
 
 import (
+	"unsafe"
+
 	"locklab/atomics"
 	"locklab/internal/waiting"
 )
@@ -28,8 +30,10 @@ import (
 // Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the
 // Unlock that set it to none. Taking it from a predecessor: the load of grant
 // that ends the wait, or the wake-up, pairs with the Swap of grant in that
-// Unlock. The Swap of tail is sequentially consistent, so a node is in its idle
-// state, all words 0, before any other worker can learn its index.
+// Unlock, or with its release store if no waiter of the lock ever sleeps. The Swap
+// of tail is sequentially consistent, so next is 0 again before any other worker
+// can learn the index of the node. The store that resets grant comes before the
+// one that links the node, and only a worker that has seen the link gives.
 //
 // # References
 //
@@ -47,16 +51,23 @@ type MCS struct {
 }
 
 // MCSWorker is the handle of one worker of an [MCS] lock. It is the worker's
-// place in the queue; its words are 0 whenever the worker neither holds nor
-// waits.
+// place in the queue; next is 0 whenever the worker neither holds nor waits. All
+// that others write is in one cache line, as it is in an array or behind the 8
+// bytes that the allocator of Go puts before one: a hand-over moves that line and
+// no other of the node. The size is a power of two, which makes an index a shift.
 type MCSWorker struct {
 	next  atomics.Uint32  // the worker after this one; written by that worker, once
 	id    uint32          // index of this node in lock.nodes
 	tail  *atomics.Uint32 // of lock
 	lock  *MCS
 	grant grant
-	_     atomics.CacheLinePad
+	_     [mcsWorkerSize - mcsWorkerUsed]byte
 }
+
+const (
+	mcsWorkerSize = 2 * atomics.CacheLine
+	mcsWorkerUsed = 2*4 + 4*unsafe.Sizeof(uintptr(0))
+)
 
 // NewMCS returns a free lock for that many workers, at least 1.
 func NewMCS(workers int, o Options) *MCS {
@@ -83,8 +94,9 @@ func (n *MCSWorker) Lock() {
 
 // lockSlow is apart so that the fast path stays small.
 func (n *MCSWorker) lockSlow(pred uint32) {
+	n.grant.reset() // while the line is its own: after the wait another CPU has it
 	n.lock.nodes[pred].next.StoreRelease(n.id)
-	n.grant.await(n.lock.waiter)
+	n.grant.wait(n.lock.waiter)
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
@@ -105,6 +117,10 @@ func (n *MCSWorker) unlockSlow() {
 	if next == 0 {
 		next = successor(&n.next, n.lock.waiter)
 	}
-	n.next.StoreRelease(0)
-	n.lock.nodes[next].grant.give()
+	if g := &n.lock.nodes[next].grant; n.lock.waiter.Sleeps() {
+		g.give()
+	} else {
+		g.giveAwake()
+	}
+	n.next.StoreRelease(0) // after the grant, which else would wait for this line to come back
 }

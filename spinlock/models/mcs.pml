@@ -3,14 +3,15 @@
  *
  *	TRY            workers may also call TryLock
  *	SLEEP          a waiter may sleep, and a grant is also the check for it
- *	GIVE_BY_STORE  a grant is a release store, not a Swap: enough if none sleeps
+ *	GIVE_BY_STORE  a grant is a release store, not a Swap, as in mcs.go if none sleeps
  *
  * Mutants:
  *
  *	NO_WAIT        Unlock does not wait for a successor that is about to link
  *	FREE_BY_STORE  Unlock frees the lock by a load and a store, not a CompareAndSwap
  *	FORGET         Unlock leaves the link behind
- *	ARM_LATE       a waiter clears its grant after it has linked its node, not before
+ *	ARM_LATE       a waiter resets its grant after it has linked its node, not before
+ *	ARM_NEVER      a waiter does not reset its grant
  *	CHECK_FIRST    with SLEEP: a grant checks for the sleeper by a load, then stores
  *	BARGE          Lock repeats TryLock
  */
@@ -47,9 +48,6 @@ inline await() {
 	fi;
 #else
 	d_step { load(GRANT(me)) == GIVEN -> enterInOrder() };
-#endif
-#ifndef ARM_LATE
-	store(GRANT(me), AWAITED)
 #endif
 }
 
@@ -100,6 +98,9 @@ active [N] proctype Worker() {
 		if
 		:: d_step { other == 0 -> enterInOrder() }
 		:: other != 0 ->
+#if !defined(ARM_LATE) && !defined(ARM_NEVER)
+			store(GRANT(me), AWAITED);
+#endif
 			d_step { space -> put(NEXT(other), me); other = 0 };
 #ifdef ARM_LATE
 			store(GRANT(me), AWAITED);
@@ -132,10 +133,10 @@ held:		skip;
 #endif
 			d_step { load(NEXT(me)) != 0 -> other = load(NEXT(me)) }
 		fi;
+		give();
 #ifndef FORGET
 		store(NEXT(me), 0);
 #endif
-		give();
 		other = 0;
 released:
 		skip
