@@ -101,6 +101,9 @@ func NewSleeper(workers int, p Policy, pin Pin) Waiter {
 	return w
 }
 
+// Spend takes off n polls, which were made before the wait began.
+func (w *Waiter) Spend(n int) { w.polls = max(0, w.polls-n) }
+
 // Tired reports whether the time has come to sleep.
 func (w *Waiter) Tired() bool { return w.sleeps && w.polls == 0 }
 

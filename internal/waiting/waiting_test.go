@@ -141,3 +141,20 @@ func TestYields(t *testing.T) {
 		}
 	}
 }
+
+// TestSpend: polls made before the wait count, and those left are as many fewer.
+func TestSpend(t *testing.T) {
+	for _, tc := range []struct {
+		policy Policy
+		n      int
+		left   int
+	}{
+		{Adaptive, 0, adaptivePolls}, {Adaptive, 4, adaptivePolls - 4}, {Adaptive, adaptivePolls + 1, 0},
+		{Pause, 4, pausePolls - 5}, {Yield, 4, 0},
+	} {
+		w := New(tc.policy, PinThread)
+		if w.Spend(tc.n); w.polls != tc.left {
+			t.Errorf("wait=%s: %d polls left after %d, want %d", tc.policy, w.polls, tc.n, tc.left)
+		}
+	}
+}
