@@ -107,7 +107,7 @@ func (l *Ticket) await(mine uint32, slow func(*Ticket, uint32)) {
 // lockSlow is apart so that the fast path stays small.
 func (l *Ticket) lockSlow(mine uint32) {
 	polled := 0
-	if l.slots == nil && l.Wait == WaitAdaptive {
+	if l.slots == nil && (l.Wait == WaitAdaptive || l.Wait == WaitPause) {
 		for ; polled < firstPolls; polled++ {
 			atomics.SpinHint(1)
 			if l.serving.Load() == mine {
@@ -121,8 +121,8 @@ func (l *Ticket) lockSlow(mine uint32) {
 	l.keepOffer(&w)
 }
 
-// firstPolls is how many polls an adaptive waiter that cannot sleep makes before all
-// else. With two pinned workers the lock is handed over by then, and there is
+// firstPolls is how many polls a waiter that makes hints and cannot sleep makes
+// before all else. With two pinned workers the lock is handed over by then, and there is
 // nothing between the load that sees it and the section: by PollWhile, or with the
 // wait prepared before, it took a third longer.
 const firstPolls = 4
