@@ -6,6 +6,7 @@ REPORT  ?= $(BUILD)/report
 FULL    ?= $(BUILD)/report-full
 CHAOS   ?= $(BUILD)/chaos
 BUDGET  ?= 4m40s
+HOUR    ?= 58m
 COUNT   ?= 1
 STRESS  ?= 1250ms
 COMMIT  := $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo +dirty)
@@ -55,10 +56,10 @@ report: ## install what is missing, measure every lock on real servers, a minute
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
 
-report-full: ## measure all locks, at every number of workers, in windows of full length (an hour and a half); interrupted, it goes on the next time
+report-full: ## measure all locks but the broken, at every number of workers (an hour; HOUR=time); interrupted, it goes on the next time
 	scripts/deps redis zookeeper curator
 	$(MAKE) --no-print-directory build
-	$(BUILD)/locklab run --locks all,-broken --hardware --chaos --out $(FULL) $(if $(wildcard $(FULL)/manifest.json),--resume)
+	$(BUILD)/locklab run --locks all,-broken --hardware --chaos --budget $(HOUR) --out $(FULL) $(if $(wildcard $(FULL)/manifest.json),--resume)
 
 chaos: ## try every failure scenario on every lock, with real servers (a day and more), into build/chaos; interrupted, it goes on the next time. TRIES=n
 	scripts/deps redis zookeeper curator

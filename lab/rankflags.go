@@ -18,6 +18,8 @@ type rankFlags struct {
 	assemble    time.Duration
 	spawn       bool
 	told        bool // a setting comes on standard input
+
+	measured bool // all cases, as far as they could be: the others need not stop when this rank leaves
 }
 
 const settingFlag = "setting"

@@ -124,7 +124,7 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 	}
 	defer func() {
 		why := ""
-		if err != nil {
+		if err != nil && !o.measured {
 			why = resultfile.Line(err.Error())
 		}
 		if lerr := group.Leave(context.WithoutCancel(ctx), why); err == nil {
@@ -156,6 +156,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, at m
 	if err == nil && together.Err() != nil {
 		err = context.Cause(together)
 	}
+	o.measured = err == nil
 	ferr := out.Finish(func(f *resultfile.Manifest) {
 		f.Finished, f.Interrupted = time.Now().UTC(), err != nil
 		noteLost(f, m.program, m.lost, m.total)
