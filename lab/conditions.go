@@ -72,7 +72,7 @@ func named(locks []*harness.Variant, names []string) []*harness.Variant {
 func (o runOptions) particular() bool {
 	given := o.workers + o.clients + o.hold + o.think + o.wait + o.pin + o.gomaxprocs + o.reads + o.spread + o.gc + o.section +
 		o.servers + o.durable + o.tls + o.delay + o.rate + o.arrivals + o.deadline
-	return given != "" || o.duration > 0 || o.plain
+	return given != "" || o.duration > 0 || o.plain || o.ranks > 1
 }
 
 // openEvery returns of how many rounds the first has the open loops too: what the user

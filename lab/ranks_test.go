@@ -140,6 +140,26 @@ func TestRanksEnd(t *testing.T) {
 	}
 }
 
+// TestRanksPlan: in a run of several ranks every case is shared by them.
+func TestRanksPlan(t *testing.T) {
+	for _, locks := range []string{defaultLocks, "all", "redis-queue,zk-handoff"} {
+		o := runOptions{program: program(), locks: locks}
+		o.ranks = 4
+		p, err := o.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Cases) < 2 {
+			t.Errorf("%s: %d cases", locks, len(p.Cases))
+		}
+		for _, c := range p.Cases {
+			if c.Workload.Ranks != 4 || c.Lock.Remote == nil || c.Workload.Workers < 4 {
+				t.Errorf("%s: %s", locks, c.Name())
+			}
+		}
+	}
+}
+
 // TestRanksRefused: what cannot be measured together is one line and status 2.
 func TestRanksRefused(t *testing.T) {
 	t.Parallel()

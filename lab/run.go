@@ -343,6 +343,9 @@ func (o runOptions) plan() (*runner.Plan, error) {
 	if o.servers+o.durable+o.tls+o.delay != "" && !slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		return nil, fmt.Errorf("%w: none of the locks chosen is kept by servers, which --servers, --durable, --tls and --delay are about", harness.ErrUsage)
 	}
+	if _, whole := o.whole(); whole && o.ranks > 1 { // locks in a process are not meant
+		locks = slices.DeleteFunc(locks, func(v *harness.Variant) bool { return v.Remote == nil })
+	}
 	cases := a.cases(locks, runtime.GOMAXPROCS(0))
 	if few, whole := o.whole(); whole {
 		a.few = few

@@ -99,6 +99,9 @@ func (p *Plan) Validate() error {
 		if err := fits(c.Lock, w); err != nil {
 			return err
 		}
+		if p.Together != nil && w.Ranks < 2 {
+			return fmt.Errorf("%w: %s is not shared by ranks", harness.ErrUsage, c.Name())
+		}
 		if site := c.Site(); site.Kind != "" {
 			if _, ok := p.Endpoints[site]; !ok {
 				return fmt.Errorf("%w: %s needs a %s server", harness.ErrUsage, c.Name(), site.Kind)

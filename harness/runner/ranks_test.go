@@ -267,4 +267,9 @@ func TestRanksLocal(t *testing.T) {
 	if err := p.Validate(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "lives in one process") {
 		t.Errorf("%v", err)
 	}
+	alone := Case{Lock: shared, Workload: workload(2)}
+	p = &Plan{Cases: []Case{alone}, Rounds: 1, Together: seat{}, Endpoints: map[harness.Site]harness.Endpoint{alone.Site(): {}}}
+	if err := p.Validate(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "not shared by ranks") {
+		t.Errorf("%v", err)
+	}
 }
