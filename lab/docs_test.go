@@ -48,6 +48,7 @@ var docRules = []rule{
 	{match: `^locklab agree( DIR)*$`, why: "its exit status is whether the runs agree; TestAgree asks it"},
 	{match: `^locklab report --require`, why: "it is a mention, without the run that it needs; TestGuarantees uses it"},
 	{match: `^locklab (run|env|report) .*--strict`, why: "whether it goes on depends on the machine; TestStrict and TestReportStrict run it"},
+	{match: `^locklab run --rank `, needs: []string{harness.KindRedis}, check: allRanks, why: "it takes all ranks, which are run here"},
 	{match: `^locklab run --resume|^locklab run .*--resume`},
 	{match: `^locklab run .*--hardware`, why: "it is locklab run and then locklab hardware, which are run here"},
 	{match: `^locklab run .*--budget`, check: budgetIsRead, why: "a budget is not to be shortened; TestFit spends them"},
@@ -78,6 +79,11 @@ var docRules = []rule{
 	{match: `^LOCKLAB_REDIS_SERVER=`, why: "it takes a server of another version than the installed one"},
 	{match: `^go doc `},
 	{match: `^make `, check: targetExists, why: "it is the whole suite, or minutes of measuring; its target is expanded"},
+	{match: `^scripts/namespaces .*locklab run`, check: understood, why: "it takes root; TestRanksApart of deploy runs one"},
+	{match: `^export LOCKLAB_REDIS=`, why: "it names a server of the reader; allRanks names another"},
+	{match: `^sbatch `, check: deployExists, why: "it takes Slurm; make test-slurm submits it"},
+	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestKubernetes, TestContainerfile and TestFetch of deploy go as far as one does without"},
+	{match: `^podman push `, why: "it takes a registry"},
 	{match: `^scripts/deps`, why: "it installs packages; scripts/deps_test.sh tests it"},
 	{match: `^benchstat `, why: "it is not part of this module; TestWriterAndLoad reads bench.txt by its parser"},
 }
@@ -175,6 +181,11 @@ func TestCommands(t *testing.T) {
 		used[r.match] = true
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
+			for _, kind := range r.needs {
+				if err := backend.Available(kind); err != nil && !backend.Required(kind) {
+					t.Skipf("%s: %v", kind, err)
+				}
+			}
 			if r.check != nil {
 				if err := r.check(t.TempDir(), command); err != nil {
 					t.Errorf("%s: %v", where, err)
@@ -182,11 +193,6 @@ func TestCommands(t *testing.T) {
 			}
 			if r.why != "" {
 				return
-			}
-			for _, kind := range r.needs {
-				if err := backend.Available(kind); err != nil && !backend.Required(kind) {
-					t.Skipf("%s: %v", kind, err)
-				}
 			}
 			if err := shorten(t.TempDir(), command, r.short); err != nil {
 				t.Errorf("%s: %v", where, err)
@@ -355,6 +361,10 @@ func TestDocRulesReject(t *testing.T) {
 		"locklab run --locks mcs --budget soon":           budgetIsRead,
 		"locklab list | sort":                             list,
 		"make nonsense":                                   targetExists,
+		"kubectl apply -f deploy/nonsense":                deployExists,
+		"kubectl apply":                                   deployExists,
+		"scripts/namespaces 3 -- locklab run --nonsense":  understood,
+		"locklab run --rank 0 --locks mcs":                allRanks,
 		"go test -run '^$' -bench Nonsense ./peers":       testsExist,
 		"go test -run '^$' -bench 'lock=mcs/' ./spinlock": testsExist,
 		"go test -run TestNonsense/mcs ./peers":           testsExist,
