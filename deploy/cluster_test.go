@@ -161,12 +161,16 @@ func (s *slurm) write(name string, text []byte, mode os.FileMode) {
 	}
 }
 
-// start starts a daemon, which is to stay in the foreground. As root that of a node has the
-// node's host name, and a /var/tmp of its own.
+// apart reports whether nodes can have a host name and files of their own: to root, where
+// it is not confined.
+func apart() bool { return exec.Command("unshare", "--uts", "--mount", "true").Run() == nil }
+
+// start starts a daemon, which is to stay in the foreground. Where nodes can be apart that
+// of a node has its host name, and a /var/tmp of its own.
 func (s *slurm) start(name string, args ...string) {
 	s.t.Helper()
 	cmd := exec.Command(s.program(name), args...)
-	if i := slices.Index(args, "-N"); i >= 0 && os.Getuid() == 0 {
+	if i := slices.Index(args, "-N"); i >= 0 && apart() {
 		const enter = `hostname "$0" && mount -t tmpfs tmpfs /var/tmp && exec "$@"`
 		cmd = exec.Command("unshare", append([]string{"--uts", "--mount", "sh", "-c", enter, args[i+1]}, cmd.Args...)...)
 	}
@@ -252,17 +256,18 @@ func (s *slurm) stop() {
 }
 
 // orphans returns the children of this process that were started with the configuration
-// of this cluster, as all of it are.
+// of this cluster, as all of it are, and daemons of Slurm that have ended, of which that is
+// not to be seen any more.
 func (s *slurm) orphans() (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
 		stat, err := os.ReadFile(name)
-		m := regexp.MustCompile(`^(\d+) \(.*\) (\S) (\d+) `).FindStringSubmatch(string(stat))
-		if err != nil || m == nil || m[3] != strconv.Itoa(os.Getpid()) || m[2] == "Z" {
+		m := regexp.MustCompile(`^(\d+) \((.*)\) (\S) (\d+) `).FindStringSubmatch(string(stat))
+		if err != nil || m == nil || m[4] != strconv.Itoa(os.Getpid()) {
 			continue
 		}
 		env, err := os.ReadFile(filepath.Join(filepath.Dir(name), "environ"))
-		if err == nil && strings.Contains(string(env), "SLURM_CONF="+s.dir) {
+		if m[3] == "Z" && strings.HasPrefix(m[2], "slurm") || err == nil && strings.Contains(string(env), "SLURM_CONF="+s.dir) {
 			pid, _ := strconv.Atoi(m[1])
 			pids = append(pids, pid)
 		}
