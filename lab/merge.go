@@ -82,6 +82,9 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 		fmt.Fprintln(stderr, d)
 	}
 	sayLost(stderr, run.Manifest.Lost)
+	if run.Manifest.Interrupted {
+		fmt.Fprintln(stderr, "the run ended before its last round: this is what all ranks had measured until then")
+	}
 	broke := false
 	for _, r := range run.Results {
 		for _, v := range r.Violations {

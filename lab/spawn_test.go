@@ -109,6 +109,9 @@ func TestSpawnEnds(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v; it said\n%s", err, p.stderr)
 			}
+			if !strings.Contains(p.stderr.String(), "ended before its last round") {
+				t.Errorf("it does not say that the run is not whole:\n%s", p.stderr)
+			}
 			if len(run.Results) == 0 || !run.Manifest.Interrupted || len(run.Damage) > 0 {
 				t.Errorf("%d results, interrupted is %v, damage %v", len(run.Results), run.Manifest.Interrupted, run.Damage)
 			}
