@@ -56,7 +56,7 @@ var docRules = []rule{
 	{match: `^locklab run .*(redis|zk|redsync|curator).*--rate `, short: shortLoad, needs: []string{harness.KindRedis, harness.KindZooKeeper}},
 	{match: `^locklab run .*--rate `, short: shortLoad},
 	{match: `^locklab run .*--delay 0,1ms,5ms .*--rounds`, why: "it takes minutes; TestReportAtDistance runs a smaller one"},
-	{match: `^locklab run .*--spawn`, short: "--workers 8 --rounds 1 --duration 3s", needs: []string{harness.KindRedis, harness.KindZooKeeper}},
+	{match: `^locklab run .*--spawn`, why: "on a busy machine windows of ranks are not open together; TestSpawn runs one with longer ones"},
 	{match: `^locklab run .*zk-`, short: shortRun, needs: []string{harness.KindZooKeeper}},
 	{match: `^locklab run .*redis-`, short: shortRun, needs: []string{harness.KindRedis}},
 	{match: `^locklab run`, short: shortRun},

@@ -85,7 +85,7 @@ func (m meeting) Begin(ctx context.Context, point string, exact bool, failed err
 		return machine.Monotonic(), nil
 	}
 	at, err := m.group.Start(ctx, point)
-	return machine.Monotonic() + int64(time.Until(at)), err
+	return machine.MonotonicAt(at), err
 }
 
 // Clock implements runner.Together.
@@ -123,8 +123,8 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 		return err
 	}
 	defer func() {
-		why := ""
-		if err != nil && !o.measured {
+		why := "" // also if another rank is gone, which Leave passes on
+		if err != nil && !o.measured && !errors.As(context.Cause(group.Context()), new(*ranks.LostError)) {
 			why = resultfile.Line(err.Error())
 		}
 		if lerr := group.Leave(context.WithoutCancel(ctx), why); err == nil {

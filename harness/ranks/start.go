@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"locklab/internal/machine"
-	"math"
 	"os"
 	"time"
 )
@@ -57,17 +56,10 @@ func (g *Group) Start(ctx context.Context, name string) (time.Time, error) {
 	return here.Add(time.Duration(at - now)), nil
 }
 
-// bothClocks reads the monotonic clock in both forms, as close to each other as some
-// tries allow.
+// bothClocks returns the monotonic time in both forms.
 func bothClocks() (ns int64, t time.Time) {
-	closest := int64(math.MaxInt64)
-	for range 5 {
-		before, now := machine.Monotonic(), time.Now()
-		if gap := machine.Monotonic() - before; gap < closest {
-			closest, ns, t = gap, before+gap/2, now
-		}
-	}
-	return ns, t
+	t = time.Now()
+	return machine.MonotonicAt(t), t
 }
 
 // depart returns when to start, in ns of the own monotonic clock, which shows now; how

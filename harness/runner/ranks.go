@@ -212,7 +212,7 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 
 // ranked fills in what the measuring process knows of its rank.
 func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
-	zero := machine.Monotonic() - d.now()
+	zero := machine.MonotonicAt(d.epoch)
 	rank := harness.Rank{Zero: zero, Opened: zero + d.t0.at, Closed: zero + d.t1.at, Late: int64(d.late)}
 	r.Ranks = []harness.Rank{rank}
 	for _, h := range holds {
