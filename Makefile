@@ -14,7 +14,7 @@ LDFLAGS := -X locklab/internal/machine.commit=$(COMMIT)
 
 # Packages whose tests wait for servers and child processes most of the time: they
 # run beside each other, the longest first.
-WAITING  := redislock peers zklock lab redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
+WAITING  := redislock peers zklock lab harness/ranks deploy redislock/lab internal/backend internal/zksession internal/wire/redis internal/wire/zookeeper internal/faultproxy
 
 # Modules of their own, for programs that want what they depend on.
 CONTRIB  := contrib/otel contrib/prometheus
@@ -25,11 +25,8 @@ RACELESS := deploy/extract reports harness/merge harness/resultfile harness/metr
 
 # Tests of lab that draw reports, compare runs or run the commands of the documents: nothing
 # in them runs beside anything else that other tests of it do not run, and the detector
-# makes drawing ten times as slow.
-RACESLOW := ^Test(Commands|Report(Targets|Again|Interrupted)|History(Status|Files)|Compare(Status|Formats|To)|Export|Guarantees|Glossary|Agree|Replaced|Strict|Default(Rounds|Situations))$$
-
-# Tests of deploy that run programs, which are built without the detector.
-UNRACED := ^Test(Ranks(Apart|Lost)|Namespaces(Status|End)?|Containerfile|EmptyRoot)$$
+# makes drawing ten times as slow. Those of deploy run programs that are built without it.
+RACESLOW := ^Test(Commands|Report(Targets|Again|Interrupted)|History(Status|Files)|Compare(Status|Formats|To)|Export|Guarantees|Glossary|Agree|Replaced|Strict|Default(Rounds|Situations)|RanksApart|RanksLost|Namespaces(Status|End)?|Containerfile|EmptyRoot)$$
 
 # The race detector would sleep for a second at the end of every process.
 GORACE   ?= atexit_sleep_ms=0
@@ -125,7 +122,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 # Only tests are built in another way for the detector, by what make lint vets as well.
 race: export GORACE := $(GORACE)
 race: ## run the tests under the race detector, but for packages that start no goroutine
-	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -vet=off -p 2 -timeout 20m -skip $(RACESLOW) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -vet=off -timeout 20m -skip $(UNRACED) $(call but,$(WAITING) $(RACELESS))"
+	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -vet=off -p 2 -timeout 20m -skip $(RACESLOW) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -vet=off -timeout 20m $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.
