@@ -82,7 +82,7 @@ type Access struct {
 	Op   Op
 	Word Word   // the zero Word for OpSpin
 	Old  uint64 // what OpCompareAndSwap expects
-	New  uint64 // what the operation stores or adds
+	New  uint64 // what the operation stores or adds; for OpSpin how many hints, 0 for a yield
 }
 
 // After returns the value of the word after the access, if before is the one

@@ -133,7 +133,7 @@ func TestWordsOfDifferentSizes(t *testing.T) {
 func TestSpinHintCallsTheScheduler(t *testing.T) {
 	var seen []Access
 	defer SetScheduler(func(a Access) uint64 { seen = append(seen, a); return 0 })()
-	for n, want := range map[int][]Access{-1: nil, 0: nil, 1: {{Op: OpSpin}}, 1000: {{Op: OpSpin}}} {
+	for n, want := range map[int][]Access{-1: nil, 0: nil, 1: {{Op: OpSpin, New: 1}}, 1000: {{Op: OpSpin, New: 64}}} {
 		seen = nil
 		if SpinHint(n); !slices.Equal(seen, want) {
 			t.Errorf("SpinHint(%d): scheduler saw %v, want %v", n, seen, want)

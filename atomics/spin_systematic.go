@@ -2,10 +2,10 @@
 
 package atomics
 
-// pause tells the scheduler, once, that this goroutine has nothing to do until
+// pause tells the scheduler, once, that this goroutine has nothing to do for n hints or until
 // another one moves.
 func pause(n uint32) {
 	if n > 0 {
-		schedule(OpSpin, Word{}, 0, 0)
+		schedule(OpSpin, Word{}, 0, uint64(n))
 	}
 }

@@ -49,6 +49,7 @@ var ranks = map[string]int{
 	"harness/linear":   2,
 	"harness/causal":   2,
 	"harness/ranks":    2,
+	"harness/simulate": 2,
 	"spinlock":         2,
 	"mutex":            2,
 	"zklock":           2,

@@ -1,0 +1,113 @@
+package simulate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// maxCaches is how many cores a machine may have.
+const maxCaches = 256
+
+// A Machine is a description of the caches of a computer. Times are in
+// nanoseconds. Its threads are numbered socket by socket, cluster by cluster,
+// core by core, thread by thread.
+type Machine struct {
+	Name    string   `json:"name"`
+	Sources []string `json:"sources"` // where each number is from
+	GHz     float64  `json:"ghz"`
+
+	Sockets  int `json:"sockets"`
+	Clusters int `json:"clusters"` // of cores that share a last-level cache, per socket
+	Cores    int `json:"cores"`    // per cluster
+	SMT      int `json:"smt"`      // threads per core
+
+	Hit   float64 `json:"hit"`   // a load of what the core has
+	Store float64 `json:"store"` // a store into the store buffer
+	RMW   float64 `json:"rmw"`   // a locked instruction on a line that the core owns
+	Fence float64 `json:"fence"` // from the last store's arrival to a locked instruction that waits for it
+	Pause float64 `json:"pause"` // a spin hint
+	Yield float64 `json:"yield"` // giving up the processor where no other thread wants it; 0 is Pause
+
+	// Transfer is how long a line takes that a core has modified, by where that
+	// core is: the other thread, the cluster, the socket, another socket.
+	Transfer [4]float64 `json:"transfer"`
+	// Shared is how long a copy takes of a line that no core has modified, by
+	// where the nearest copy is.
+	Shared [4]float64 `json:"shared"`
+	// Upgrade is how long it takes to be the only one with a line of which there
+	// are copies, by where the farthest copy is; 0 is as Transfer.
+	Upgrade [4]float64 `json:"upgrade"`
+	Memory  float64    `json:"memory"` // a line that no cache has
+	Occupy  float64    `json:"occupy"` // how long one copy keeps the next request waiting
+	Ack     float64    `json:"ack"`    // per copy that a writer invalidates, beyond the first
+	Window  float64    `json:"window"` // the share of a transfer after which the last owner learns of it
+	Favour  int        `json:"favour"` // how often requests from the owner's socket go before older ones; 0 is first come, first served
+	Jitter  float64    `json:"jitter"` // the latencies vary by so much of themselves, evenly, to either side
+}
+
+// Load reads a machine from a file.
+func Load(path string) (*Machine, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m := new(Machine)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, m.validate()
+}
+
+func (m *Machine) validate() error {
+	switch {
+	case min(m.Sockets, m.Clusters, m.Cores, m.SMT) < 1:
+		return errors.New("simulate: a machine without sockets, clusters, cores or threads")
+	case m.Caches() > maxCaches:
+		return fmt.Errorf("simulate: %d cores, at most %d", m.Caches(), maxCaches)
+	case len(m.Sources) == 0:
+		return errors.New("simulate: a machine without sources")
+	}
+	return nil
+}
+
+// Caches and Threads are how many there are. A cache is a core's.
+func (m *Machine) Caches() int  { return m.Sockets * m.Clusters * m.Cores }
+func (m *Machine) Threads() int { return m.Caches() * m.SMT }
+
+// The distances, indexes of Transfer and Shared.
+const (
+	sameCore = iota
+	sameCluster
+	sameSocket
+	otherSocket
+)
+
+func (m *Machine) cluster(cache int) int { return cache / m.Cores }
+func (m *Machine) socket(cache int) int  { return cache / (m.Cores * m.Clusters) }
+
+func (m *Machine) distance(a, b int) int {
+	switch {
+	case a == b:
+		return sameCore
+	case m.cluster(a) == m.cluster(b):
+		return sameCluster
+	case m.socket(a) == m.socket(b):
+		return sameSocket
+	}
+	return otherSocket
+}
+
+// Resize returns m with n cores (threads, if SMT) on s sockets, of the same kind:
+// clusters keep their size if they can.
+func (m *Machine) Resize(n, s int) *Machine {
+	r := *m
+	perSocket := n / m.SMT / s
+	r.Sockets, r.Cores = s, min(m.Cores, perSocket)
+	if m.Clusters == 1 {
+		r.Cores = perSocket
+	}
+	r.Clusters = (perSocket + r.Cores - 1) / r.Cores
+	return &r
+}
