@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/harness"
 	"locklab/harness/resultfile"
@@ -36,13 +37,13 @@ func TestRanksApart(t *testing.T) {
 	needNamespaces(t)
 	needServers(t, harness.KindRedis, harness.KindZooKeeper)
 	lab := program(t)
-	for _, sync := range []string{"redis://10.77.0.1:6379", "zookeeper://10.77.0.1:2181"} {
+	for sync, delay := range map[string]time.Duration{"redis://10.77.0.1:6379": 2 * time.Millisecond, "zookeeper://10.77.0.1:2181": 0} {
 		kind, _, _ := strings.Cut(sync, ":")
 		t.Run(kind, func(t *testing.T) {
 			// On a busy machine ranks open short windows too far apart to be merged.
 			var err error
 			for _, window := range []string{"300ms", "2s", "8s"} {
-				if err = measureApart(t, lab, sync, window); err == nil {
+				if err = measureApart(t, lab, sync, window, delay); err == nil {
 					return
 				}
 				t.Logf("with windows of %s: %v", window, err)
@@ -52,11 +53,16 @@ func TestRanksApart(t *testing.T) {
 	}
 }
 
-// measureApart measures two locks with three ranks, and returns what is wrong with the run.
-func measureApart(t *testing.T, lab, sync, window string) error {
+// measureApart measures two locks with three ranks, at servers so far away, and returns what
+// is wrong with the run.
+func measureApart(t *testing.T, lab, sync, window string, delay time.Duration) error {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := inNamespaces(t, []string{"SERVERS=redis zookeeper"}, "3", "--", lab, "run",
+	env := []string{"SERVERS=redis zookeeper", "LOCKLAB=" + lab}
+	if delay > 0 {
+		env = append(env, "DELAY="+delay.String())
+	}
+	if _, err := inNamespaces(t, env, "3", "--", lab, "run",
 		"--locks", "redis-queue,zk-handoff", "--workers", "6", "--rounds", "2", "--duration", window, "--warmup", "10ms",
 		"--sync", sync, "--out", filepath.Join(dir, "rank-{}")); err != nil {
 		t.Fatal(err)
@@ -65,6 +71,15 @@ func measureApart(t *testing.T, lab, sync, window string) error {
 	locks := make(map[string]bool)
 	for _, r := range run.Results {
 		locks[r.Lock.Name] = true
+	}
+	part, err := resultfile.Load(filepath.Join(dir, "rank-0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range part.Results { // merged, it is unknown where the ranks differ much
+		if trip := time.Duration(r.RoundTrip); trip < delay {
+			return fmt.Errorf("a bare round trip of %s took %v, with a proxy that adds %v", r.Lock.Name, trip, delay)
+		}
 	}
 	if err := judgeRun(run, 3, 3); err != nil {
 		return err

@@ -130,6 +130,11 @@ func TestNamespacesUsage(t *testing.T) {
 	}
 	_, err := inNamespaces(t, []string{"SERVERS=redis mysql"}, "1", "--", "true")
 	usageMistake(t, "SERVERS=redis mysql", err, "unknown server 'mysql'")
+	_, err = inNamespaces(t, []string{"DELAY=2ms", "LOCKLAB=./none"}, "1", "--", "true")
+	var exit *exec.ExitError
+	if want := "there is no ./none"; !errors.As(err, &exit) || exit.ExitCode() != exitUnavailable || !strings.Contains(string(exit.Stderr), want) {
+		t.Errorf("a delay without a program: got %v, want the status %d and %q", err, exitUnavailable, want)
+	}
 }
 
 func usageMistake(t *testing.T, args string, err error, want string) {

@@ -66,6 +66,7 @@ var docRules = []rule{
 	{match: `^locklab compare .*--interleave`, why: "it takes two builds; TestInterleave builds and measures them"},
 	{match: `^locklab compare --to (LOCK |(redis|zk|go-zookeeper|curator)-)`, why: "it takes a run of these locks; TestCompareTo compares another"},
 	{match: `^locklab (report|export|compare)( --format csv)?$`, why: "it is a mention, without the runs that it needs"},
+	{match: `^locklab proxy`, why: "it runs until it is interrupted; TestProxy runs it"},
 	{match: `^locklab merge`, why: "it takes the parts of several ranks; TestMerge makes and merges some"},
 	{match: `^locklab history`, why: "it takes runs of several days; TestHistoryStatus and TestHistoryFiles make some"},
 	{match: `^locklab `},

@@ -118,7 +118,7 @@ throughput, latency and fairness.`,
 	})
 	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
-		root.AddCommand(p.chaosCommand(), p.traceCommand())
+		root.AddCommand(p.chaosCommand(), p.traceCommand(), p.proxyCommand())
 	}
 	root.AddCommand(p.envCommand(), schemaCommand())
 	for _, c := range root.Commands() {

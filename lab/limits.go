@@ -45,6 +45,7 @@ func limits() map[string]limit {
 		"history alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
 		"hardware repeats": count(1, 10_000), "hardware budget": span(1, day),
 		"chaos tries":   count(1, 10_000),
+		"proxy delay":   span(0, harness.MaxDelay),
 		"trace clients": count(1, 26), "trace hold": span(0, time.Minute),
 	}
 }

@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 		t.Skip("it starts hundreds of processes, which the race detector makes slow and does not look into")
 	}
 	needs := map[string][]string{
-		"run": {"--locks", "sync-mutex"}, "compare": {"--interleave", "a", "b"}, "trace": {"zk-fair"}, "hardware": {"cas"},
+		"proxy": {"--listen", "127.0.0.1:0", "--to", "127.0.0.1:9"}, "run": {"--locks", "sync-mutex"}, "compare": {"--interleave", "a", "b"}, "trace": {"zk-fair"}, "hardware": {"cas"},
 	}
 	tried := 0
 	for _, cmd := range program().command().Commands() {

@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -19,6 +20,10 @@ type Options struct {
 	// came together of a protocol that is not read. It is called as Observe is, which
 	// sees the message before.
 	Edit func(d Direction, raw []byte) []byte
+
+	// Listen is the host:port at which clients reach the proxy; "" is a free port of
+	// 127.0.0.1.
+	Listen string
 
 	// Await is for how long the proxy tries to reach a server that refuses
 	// connections, before it breaks that of the client. To some clients a
@@ -51,10 +56,9 @@ type Proxy struct {
 	jitter [2]jitter        // by Direction
 }
 
-// New starts a proxy on a free port of 127.0.0.1, in front of the server at
-// host:port. The caller closes it.
+// New starts a proxy in front of the server at host:port. The caller closes it.
 func New(to string, framing func() Framing, o Options) (*Proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", cmp.Or(o.Listen, "127.0.0.1:0"))
 	if err != nil {
 		return nil, fmt.Errorf("faultproxy: %w", err)
 	}

@@ -1,0 +1,57 @@
+package lab
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/internal/faultproxy"
+)
+
+const proxyHelp = `proxy makes a server farther away: it passes on, in order, what comes from clients
+at --listen to the server at --to, and its answers back, each half of --delay later.
+It runs until it is interrupted.
+
+run --delay does the same to servers that it starts itself. This is for servers of
+your own, and for ranks on several hosts: give the address of the proxy as that of the
+server. A run measures its round trips through it and keeps them, but knows of no
+delay; passing on takes some 0.1 ms besides. It does not read what it passes on, so
+TLS goes through. The servers of a ZooKeeper ensemble each need one.`
+
+func (p *Program) proxyCommand() *cobra.Command {
+	var listen, to string
+	var delay time.Duration
+	cmd := &cobra.Command{
+		Use:     "proxy --listen HOST:PORT --to HOST:PORT --delay D",
+		Short:   "Make a server farther away, for clients that go through it",
+		Long:    proxyHelp,
+		Example: "  locklab proxy --listen 127.0.0.1:7379 --to 127.0.0.1:6379 --delay 2ms    a Redis server 2 ms away",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, f := range []struct{ name, addr string }{{"listen", listen}, {"to", to}} {
+				if _, port, err := net.SplitHostPort(f.addr); err != nil || port == "" {
+					return fmt.Errorf("%w: --%s is %q: want HOST:PORT, such as 127.0.0.1:7379", harness.ErrUsage, f.name, f.addr)
+				}
+			}
+			proxy, err := faultproxy.New(to, faultproxy.Unread, faultproxy.Options{Listen: listen})
+			if err != nil {
+				return fmt.Errorf("%w: --listen %s: %v", harness.ErrUsage, listen, err)
+			}
+			defer proxy.Close()
+			proxy.Delay(faultproxy.Request, delay/2)
+			proxy.Delay(faultproxy.Reply, delay-delay/2)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is %s, a round trip %v longer\n", proxy.Addr(), to, delay)
+			<-cmd.Context().Done()
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&listen, "listen", "", "address for clients")
+	f.StringVar(&to, "to", "", "address of the server")
+	f.DurationVar(&delay, "delay", 0, "how much longer a round trip is")
+	return cmd
+}

@@ -1,0 +1,104 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"locklab/internal/leaktest"
+)
+
+// echo serves lines on a port of its own until t ends, and returns its address.
+func echo(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.Copy(c, c) // one client at a time, until it goes
+			c.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestProxy: what goes through the proxy comes back as it was, the delay later, until the
+// command is interrupted, which is how it ends.
+func TestProxy(t *testing.T) {
+	leaktest.All(t)
+	const delay = 60 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd := program().command()
+	out, in := io.Pipe()
+	cmd.SetOut(in)
+	cmd.SetArgs([]string{"proxy", "--listen", "127.0.0.1:0", "--to", echo(t), "--delay", delay.String()})
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(ctx) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasSuffix(line, ", a round trip 60ms longer\n") {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	addr, _, _ := strings.Cut(line, " ")
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, text := range []string{"one\n", "\x00\xff two\n"} {
+		asked := time.Now()
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(text))
+		if _, err := io.ReadFull(c, got); err != nil || string(got) != text {
+			t.Fatalf("got %q, %v, want %q", got, err, text)
+		}
+		if took := time.Since(asked); took < delay {
+			t.Errorf("a round trip took %v, want %v at least", took, delay)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection outlives the proxy")
+	}
+}
+
+func TestProxyUsage(t *testing.T) {
+	taken := echo(t)
+	for args, want := range map[string]string{
+		"proxy":                                       `--listen is "": want HOST:PORT`,
+		"proxy --listen 127.0.0.1:0":                  `--to is "": want HOST:PORT`,
+		"proxy --listen 127.0.0.1 --to h:1":           `--listen is "127.0.0.1": want HOST:PORT`,
+		"proxy --listen 127.0.0.1:0 --to h:":          `--to is "h:": want HOST:PORT`,
+		"proxy --listen " + taken + " --to h:1":       "address already in use",
+		"proxy --listen 127.0.0.1:0 --to h:1 --delay": "needs an argument",
+		"proxy 127.0.0.1:0":                           "127.0.0.1:0",
+	} {
+		cmd := program().command()
+		cmd.SetOut(io.Discard)
+		cmd.SetArgs(strings.Fields(args))
+		err := cmd.ExecuteContext(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		} else if program().status(err) != exitUsage {
+			t.Errorf("%s: the status of %v is not that of wrong usage", args, err)
+		}
+	}
+}
