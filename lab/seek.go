@@ -23,11 +23,16 @@ func (a axes) checkAuto() error {
 	return nil
 }
 
+// long is how many measurements make a run so long that a probe of a second or two before it
+// is nothing.
+const long = 200
+
 // settle makes a plan whose servers run ready to be measured: it finds rates, and with a
-// budget chooses rounds and windows by what a case costs on this machine as it is now.
+// budget chooses rounds and windows by what a case costs on this machine as it is now. What
+// is left of a long run is estimated by that cost, too.
 func (o *runOptions) settle(ctx context.Context, p *runner.Plan, stderr io.Writer) error {
 	fit := o.budget > 0 && !o.resume
-	if fit || p.Unknown() {
+	if fit || p.Unknown() || o.resume && p.Total() > long {
 		if err := p.Validate(); err != nil {
 			return err
 		}
