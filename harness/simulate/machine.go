@@ -45,6 +45,20 @@ type Machine struct {
 	Window  float64    `json:"window"` // the share of a transfer after which the last owner learns of it
 	Favour  int        `json:"favour"` // how often requests from the owner's socket go before older ones; 0 is first come, first served
 	Jitter  float64    `json:"jitter"` // the latencies vary by so much of themselves, evenly, to either side
+
+	// Reach is how far, in ns of its own work, a core runs ahead of a load that
+	// misses: a later miss that does not depend on it is on its way meanwhile. 0 is
+	// that it stands still.
+	Reach float64 `json:"reach"`
+	// Sibling is the factor by which a thread's own work takes longer while the
+	// other thread of its core works too; 0 and 1 are no longer.
+	Sibling float64 `json:"sibling"`
+	// Home is how much longer a request takes that leaves the cluster, if the
+	// directory of its line is on a socket that neither asks nor has the line.
+	Home float64 `json:"home"`
+	// Interleave is that the homes of lines are on all sockets in turn. Otherwise
+	// that of a line is the socket of the core that touches it first.
+	Interleave bool `json:"interleave"`
 }
 
 // Load reads a machine from a file.

@@ -26,9 +26,10 @@ func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local)
 }
 
 func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, excludes bool) (Result, error) {
-	if w.Workers > m.Threads() {
-		return Result{}, fmt.Errorf("simulate: %d workers on %d threads", w.Workers, m.Threads())
+	if err := w.Validate(m); err != nil {
+		return Result{}, err
 	}
+	w = w.withDefaults()
 	s := newSim(m, w.Seed)
 	s.log = w.Log
 	if w.Exact {

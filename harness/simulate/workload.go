@@ -1,40 +1,88 @@
 package simulate
 
 import (
+	"errors"
+	"fmt"
 	"io"
 
 	"locklab/harness"
 )
 
-// A Workload is what the workers do, each on a hardware thread of its own.
+// A Workload is what workers do with a lock, each on a hardware thread of its own:
+// they take it, work, release it, think, and begin again. The zero values of Turns
+// and Warm stand for enough of both; Workers has no default.
 type Workload struct {
 	Workers int
-	Lines   int     // of data that a critical section reads and writes
-	Hold    float64 // ns in the section beside that
-	Think   float64 // ns between two turns, varied by half to either side
-	Wait    harness.WaitPolicy
-	Turns   int // measured, after as many as Warm
-	Warm    int
-	Seed    uint64
-	Limit   int64 // ps; 0 is none
-	Exact   bool  // workers that wait do not doze
-	Spread  bool  // neighbours are on different sockets
-	Log     io.Writer
+	Lines   int     // cache lines of data that a section reads and writes
+	Hold    float64 // ns of work in the section beside that
+	Think   float64 // ns between two acquisitions, varied by half to either side
+
+	// Wait is what waiters do between two polls: harness.WaitPause or
+	// harness.WaitSpin. The others sleep or yield, and the model has no operating
+	// system to say what comes of it.
+	Wait harness.WaitPolicy
+
+	Turns  int    // acquisitions that are counted; 0 is 40 a worker, at least 2000
+	Warm   int    // acquisitions before them; 0 is 3 a worker, at least 100
+	Seed   uint64 // of the jitter of latencies, of think times and of a lock's own choices
+	Limit  int64  // ps after which the run is cut; 0 is none
+	Exact  bool   // waiters make every poll as an event of its own: slower, for tests
+	Spread bool   // neighbours are on different sockets
+
+	Log io.Writer // one line for each step of the model; nil for none
 }
 
-// A Result is what came of a run.
+// MaxLines is the most lines of data that a section may have.
+const MaxLines = 1 << 10
+
+// MaxTime is the longest hold and think time, in ns.
+const MaxTime = 1e6
+
+// Validate says what is wrong with w on m, in one line, or returns nil.
+func (w Workload) Validate(m *Machine) error {
+	switch {
+	case w.Workers < 1:
+		return fmt.Errorf("simulate: %d workers: want at least 1", w.Workers)
+	case w.Workers > m.Threads():
+		return fmt.Errorf("simulate: %d workers, and %s has %d hardware threads: each worker needs one of its own", w.Workers, m.Name, m.Threads())
+	case w.Lines < 0 || w.Lines > MaxLines:
+		return fmt.Errorf("simulate: %d lines of data: want 0 to %d", w.Lines, MaxLines)
+	case !(w.Hold >= 0 && w.Hold <= MaxTime):
+		return fmt.Errorf("simulate: hold time %v ns: want 0 to %v", w.Hold, MaxTime)
+	case !(w.Think >= 0 && w.Think <= MaxTime):
+		return fmt.Errorf("simulate: think time %v ns: want 0 to %v", w.Think, MaxTime)
+	case w.Wait != harness.WaitPause && w.Wait != harness.WaitSpin:
+		return fmt.Errorf("simulate: wait policy %s sleeps or yields, which the model does not know: want %s or %s", w.Wait, harness.WaitPause, harness.WaitSpin)
+	case w.Turns < 0 || w.Warm < 0 || w.Limit < 0:
+		return errors.New("simulate: a number of acquisitions or a limit is negative")
+	}
+	return nil
+}
+
+// withDefaults returns w with its defaults filled in.
+func (w Workload) withDefaults() Workload {
+	if w.Turns == 0 {
+		w.Turns = max(2000, 40*w.Workers)
+	}
+	if w.Warm == 0 {
+		w.Warm = max(100, 3*w.Workers)
+	}
+	return w
+}
+
+// A Result is what came of one run. Figures per acquisition are over all workers.
 type Result struct {
-	Turns       int
+	Turns       int     // acquisitions that were counted
 	Elapsed     float64 // ns
-	PerTurn     float64 // ns
-	HandOver    float64 // ns, mean, where the next one waited already
-	Longest     float64 // ns, longest wait for a turn
-	Misses      float64 // per turn
-	Remote      float64 // of them from another socket, per turn
-	Invalidated float64 // copies per turn
-	Jain        float64
+	PerTurn     float64 // ns of the machine's time per acquisition
+	HandOver    float64 // ns from a release to the grant of another worker that waited already, mean
+	Longest     float64 // ns, longest wait
+	Misses      float64 // requests to the directory, per acquisition
+	Remote      float64 // of them answered from another socket, per acquisition
+	Invalidated float64 // copies, per acquisition
+	Jain        float64 // 1 if all workers have as many acquisitions
 	SameSocket  float64 // share of hand-overs to another worker that stay on the socket
-	SameWorker  float64 // share of turns that the last worker takes again
-	Steps       int64
-	Cut         bool // it came to the limit
+	SameWorker  float64 // share of acquisitions by the last holder
+	Steps       int64   // events of the model
+	Cut         bool    // it came to the limit
 }

@@ -1,0 +1,60 @@
+//go:build systematic && simulate
+
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+)
+
+// Simulate runs workers that contend for a lock of v on m, with that many seeds from
+// w.Seed on. It may not run beside another run in one process, since the words of
+// locks have one scheduler: see atomics.SetScheduler.
+func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Simulation, error) {
+	if err := CheckVariant(v, w.Workers); err != nil {
+		return harness.Simulation{}, err
+	}
+	if seeds < 1 {
+		return harness.Simulation{}, fmt.Errorf("simulate: %d seeds: want at least 1", seeds)
+	}
+	results := make([]Result, seeds)
+	for i := range results {
+		one := w
+		one.Seed += uint64(i)
+		r, err := Run(m, one, v.Local)
+		if err != nil {
+			return harness.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
+		}
+		results[i] = r
+	}
+	of := func(f func(Result) float64) harness.Expected { return expected(results, f) }
+	return harness.Simulation{
+		Simulated: m.Name,
+		Sockets:   m.Sockets, Clusters: m.Clusters, Cores: m.Cores, SMT: m.SMT,
+		Lock: v.Describe(), Workers: w.Workers, Lines: w.Lines, Hold: w.Hold, Think: w.Think,
+		Wait: w.Wait, Spread: w.Spread, Seed: w.Seed, Seeds: seeds,
+		PerTurn:     of(func(r Result) float64 { return r.PerTurn }),
+		Handover:    of(func(r Result) float64 { return r.HandOver }),
+		Longest:     of(func(r Result) float64 { return r.Longest }),
+		Misses:      of(func(r Result) float64 { return r.Misses }),
+		Remote:      of(func(r Result) float64 { return r.Remote }),
+		Invalidated: of(func(r Result) float64 { return r.Invalidated }),
+		SameSocket:  of(func(r Result) float64 { return r.SameSocket }),
+		SameWorker:  of(func(r Result) float64 { return r.SameWorker }),
+		Jain:        of(func(r Result) float64 { return r.Jain }),
+	}, nil
+}
+
+// expected returns the median of a figure, the least and the greatest.
+func expected(results []Result, f func(Result) float64) harness.Expected {
+	xs := make([]float64, len(results))
+	for i, r := range results {
+		xs[i] = f(r)
+	}
+	slices.SortFunc(xs, cmp.Compare)
+	n := len(xs)
+	return harness.Expected{Median: (xs[(n-1)/2] + xs[n/2]) / 2, Lo: xs[0], Hi: xs[n-1]}
+}
