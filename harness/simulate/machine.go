@@ -1,24 +1,18 @@
 package simulate
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-)
-
-// maxCaches is how many cores a machine may have.
-const maxCaches = 256
-
 // A Machine is a description of the caches of a computer. Times are in
 // nanoseconds. Its threads are numbered socket by socket, cluster by cluster,
-// core by core, thread by thread.
+// core by core, thread by thread. Those in the program are in [List]; others are
+// read by [Load].
 type Machine struct {
-	Name    string   `json:"name"`
-	Sources []string `json:"sources"` // where each number is from
-	GHz     float64  `json:"ghz"`
+	Name         string `json:"name"`
+	Doc          string `json:"doc"` // what it is modelled on
+	Evidence     string `json:"evidence"`
+	Hypothetical bool   `json:"hypothetical,omitempty"` // no machine of that size was measured
 
-	Sockets  int `json:"sockets"`
+	GHz float64 `json:"ghz"` // for readers: the model does not use it
+
+	Sockets  int `json:"sockets"`  // or dies, where those are what is far from each other
 	Clusters int `json:"clusters"` // of cores that share a last-level cache, per socket
 	Cores    int `json:"cores"`    // per cluster
 	SMT      int `json:"smt"`      // threads per core
@@ -59,32 +53,18 @@ type Machine struct {
 	// Interleave is that the homes of lines are on all sockets in turn. Otherwise
 	// that of a line is the socket of the core that touches it first.
 	Interleave bool `json:"interleave"`
+
+	// Sources says of each number, by its name in the file, where it is from, or
+	// "guess" and why.
+	Sources map[string]string `json:"sources"`
 }
 
-// Load reads a machine from a file.
-func Load(path string) (*Machine, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	m := new(Machine)
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, m.validate()
-}
-
-func (m *Machine) validate() error {
-	switch {
-	case min(m.Sockets, m.Clusters, m.Cores, m.SMT) < 1:
-		return errors.New("simulate: a machine without sockets, clusters, cores or threads")
-	case m.Caches() > maxCaches:
-		return fmt.Errorf("simulate: %d cores, at most %d", m.Caches(), maxCaches)
-	case len(m.Sources) == 0:
-		return errors.New("simulate: a machine without sources")
-	}
-	return nil
-}
+// What is known of a machine beside its latencies: values of Machine.Evidence.
+const (
+	Fitted        = "fitted"         // some of its numbers are fitted to locks that were measured on such a machine
+	HeldOut       = "held out"       // locks were measured on such a machine, and none of its numbers is fitted to them
+	LatenciesOnly = "latencies only" // no published measurement of a lock on such a machine is set beside it
+)
 
 // Caches and Threads are how many there are. A cache is a core's.
 func (m *Machine) Caches() int  { return m.Sockets * m.Clusters * m.Cores }
@@ -114,7 +94,7 @@ func (m *Machine) distance(a, b int) int {
 }
 
 // Resize returns m with n cores (threads, if SMT) on s sockets, of the same kind:
-// clusters keep their size if they can.
+// clusters keep their size if they can. It is hypothetical.
 func (m *Machine) Resize(n, s int) *Machine {
 	r := *m
 	perSocket := n / m.SMT / s
@@ -123,5 +103,6 @@ func (m *Machine) Resize(n, s int) *Machine {
 		r.Cores = perSocket
 	}
 	r.Clusters = (perSocket + r.Cores - 1) / r.Cores
+	r.Hypothetical = true
 	return &r
 }

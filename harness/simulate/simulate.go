@@ -32,7 +32,7 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Si
 	}
 	of := func(f func(Result) float64) harness.Expected { return expected(results, f) }
 	return harness.Simulation{
-		Simulated: m.Name,
+		Simulated: m.Name, Hypothetical: m.Hypothetical,
 		Sockets:   m.Sockets, Clusters: m.Clusters, Cores: m.Cores, SMT: m.SMT,
 		Lock: v.Describe(), Workers: w.Workers, Lines: w.Lines, Hold: w.Hold, Think: w.Think,
 		Wait: w.Wait, Spread: w.Spread, Seed: w.Seed, Seeds: seeds,

@@ -12,7 +12,7 @@ import (
 
 // TestRepeats runs every spin lock twice with one seed.
 func TestRepeats(t *testing.T) {
-	m, err := simulate.Load("machines/skylake-8x32.json")
+	m, err := simulate.Named("skylake-8x32")
 	if err != nil {
 		t.Fatal(err)
 	}

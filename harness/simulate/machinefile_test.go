@@ -1,0 +1,181 @@
+package simulate_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"locklab/harness/simulate"
+)
+
+var update = flag.Bool("update", false, "write the files of machines as Encode does")
+
+// TestMachines reads every machine of the program, and wants its file to have its
+// name and the form in which machines are written.
+func TestMachines(t *testing.T) {
+	files, err := filepath.Glob("machines/*.json")
+	if err != nil || len(files) < 8 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		m, err := simulate.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.TrimSuffix(filepath.Base(file), ".json"); m.Name != want {
+			t.Errorf("%s: its name is %s", file, m.Name)
+		}
+		if m.Hypothetical && m.Evidence != simulate.LatenciesOnly {
+			t.Errorf("%s: nobody measured it, and it is %s", file, m.Evidence)
+		}
+		have, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Equal(have, want) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s is not as Encode writes it: go test ./harness/simulate -run TestMachines -update", file)
+		} else if err := os.WriteFile(file, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestNamed asks for a machine that is there, and one that is not.
+func TestNamed(t *testing.T) {
+	if m, err := simulate.Named("skylake-8x32"); err != nil || !m.Hypothetical || m.Caches() != 256 {
+		t.Errorf("skylake-8x32: %+v, %v", m, err)
+	}
+	_, err := simulate.Named("skylake")
+	if !errors.Is(err, simulate.ErrMachine) || !strings.Contains(err.Error(), "skylake-24, skylake-8x32") {
+		t.Errorf("an unknown name: %v", err)
+	}
+	if _, err := simulate.Load("testdata/none.json"); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, simulate.ErrMachine) {
+		t.Errorf("an unknown file: %v", err)
+	}
+}
+
+// TestKinds wants the kinds of machines that reviews ask for.
+func TestKinds(t *testing.T) {
+	kinds := map[string]int{}
+	for _, m := range simulate.List() {
+		if m.Hypothetical {
+			continue
+		}
+		for _, k := range []string{"Intel", "AMD", "Neoverse", "Kunpeng"} {
+			if strings.Contains(m.Doc, k) {
+				kinds[k]++
+			}
+		}
+	}
+	if kinds["Intel"] < 2 || kinds["AMD"] < 2 || kinds["Neoverse"]+kinds["Kunpeng"] < 1 {
+		t.Errorf("machines by kind: %v", kinds)
+	}
+}
+
+// TestBadMachines damages a description in one place, and wants one line that
+// names it.
+func TestBadMachines(t *testing.T) {
+	good, err := os.ReadFile("machines/skylake-24.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no JSON", "{", "", "line 2"},
+		{"cut off", "\n}", "\n", "line"},
+		{"a list", string(good), "[]", "one object"},
+		{"two", "\n}", "\n} {}", "line"},
+		{"not a number", `"hit": 1.6`, `"hit": NaN`, "line"},
+		{"unknown field", `"ghz"`, `"latency": 3, "ghz"`, `"latency"`},
+		{"other spelling", `"ghz": 2.7`, `"GHz": 2.7`, `no machine has a field "GHz"`},
+		{"missing number", `"hit": 1.6,`, ``, "hit is missing"},
+		{"null", `"hit": 1.6`, `"hit": null`, "hit is null"},
+		{"null in a list", `[1.6, 25, 25, 90]`, `[1.6, null, 25, 90]`, "shared is not a list of 4"},
+		{"short list", `[1.6, 25, 25, 90]`, `[1.6, 25, 90]`, "shared is not a list of 4"},
+		{"long list", `[1.6, 25, 25, 90]`, `[1.6, 25, 25, 90, 1]`, "shared is not a list of 4"},
+		{"text for a number", `"hit": 1.6`, `"hit": "1.6"`, `is not a number`},
+		{"part of a core", `"cores": 24`, `"cores": 2.5`, `cores: "2.5" is not a whole number`},
+		{"negative time", `"rmw": 7.5`, `"rmw": -7.5`, "rmw: -7.5 is not above 0"},
+		{"no time", `"rmw": 7.5`, `"rmw": 0`, "rmw: 0 is not above 0"},
+		{"negative in a list", `[1.6, 25, 25, 90]`, `[1.6, 25, -25, 90]`, "shared[2]: -25"},
+		{"endless", `"rmw": 7.5`, `"rmw": 1e300`, "rmw: 1e+300"},
+		{"beyond a number", `"rmw": 7.5`, `"rmw": 1e999`, `rmw: "1e999" is not a number`},
+		{"share above 1", `"window": 0`, `"window": 7`, "window: 7.4 is not from 0 to 1"},
+		{"no cores", `"cores": 24`, `"cores": 0`, "cores: 0 is not from 1"},
+		{"too many cores", `"sockets": 1`, `"sockets": 11`, "264 cores in all, at most 256"},
+		{"cores that overflow", `"sockets": 1`, `"sockets": 4611686018427387904`, "sockets: "},
+		{"no name", `"name": "skylake-24"`, `"name": ""`, "name"},
+		{"a path for a name", `"name": "skylake-24"`, `"name": "../x"`, "name"},
+		{"no doc", `"doc": "one Intel Skylake socket of 24 cores, such as Xeon Platinum 8160; x86-2 of lockhammer"`, `"doc": ""`, "doc is empty"},
+		{"unknown evidence", `"evidence": "fitted"`, `"evidence": "sure"`, `evidence: "sure"`},
+		{"no source", `"rmw": "guess`, `"RMW": "guess`, "sources: rmw has none"},
+		{"empty source", `"yield": "guess: as pause"`, `"yield": " "`, "sources: yield has none"},
+		{"source of nothing", `"yield": "guess`, `"heat": "guess", "yield": "guess`, `sources: "heat"`},
+		{"sources that are no texts", `"ack": "guess`, `"ack": 3, "was": "guess`, "sources: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := strings.Replace(string(good), c.old, c.new, 1)
+			if text == string(good) {
+				t.Fatalf("%q is not in the file", c.old)
+			}
+			_, err := simulate.Parse([]byte(text))
+			if !errors.Is(err, simulate.ErrMachine) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v; want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestValidate takes a machine that a program has made, where a number may be none.
+func TestValidate(t *testing.T) {
+	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
+		m := simulate.List()[0]
+		m.Transfer[3] = x
+		if err := m.Validate(); err == nil || !strings.Contains(err.Error(), "transfer[3]") {
+			t.Errorf("transfer of %v: %v", x, err)
+		}
+	}
+}
+
+// FuzzParse wants that what Parse takes is sound, and the same after Encode.
+func FuzzParse(f *testing.F) {
+	for _, m := range simulate.List() {
+		b, err := m.Encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte(`{"name": [1, 2`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := simulate.Parse(b)
+		if err != nil {
+			if !errors.Is(err, simulate.ErrMachine) || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%q", err)
+			}
+			return
+		}
+		again, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := simulate.Parse(again)
+		if err != nil || m.Threads() > 256*8 {
+			t.Fatalf("%v\n%s", err, again)
+		}
+		if twice, _ := n.Encode(); !bytes.Equal(again, twice) {
+			t.Fatalf("%s\nthen %s", again, twice)
+		}
+	})
+}
