@@ -1,8 +1,13 @@
 package harness
 
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
 // A Simulation is what a model of a machine expects of a lock: no measurement.
-// Figures are of several seeds. It is a type of its own, so that nothing takes it for
-// a [Result].
+// It is a type of its own, so that nothing takes it for a [Result].
 type Simulation struct {
 	Simulated    string `json:"simulated"`              // name of the machine
 	Hypothetical bool   `json:"hypothetical,omitempty"` // no machine of that size was measured
@@ -22,15 +27,20 @@ type Simulation struct {
 	Seed    uint64     `json:"seed"`             // the first one
 	Seeds   int        `json:"seeds"`
 
-	PerTurn     Expected `json:"per_turn"`    // ns of the machine's time per acquisition, all workers together
-	Handover    Expected `json:"handover"`    // ns from release to grant of another worker that waited already, mean
-	Longest     Expected `json:"longest"`     // ns, longest wait
-	Misses      Expected `json:"misses"`      // requests to the directory per acquisition
-	Remote      Expected `json:"remote"`      // of them answered from another socket
-	Invalidated Expected `json:"invalidated"` // copies per acquisition
-	SameSocket  Expected `json:"same_socket"` // share of hand-overs that stay on the socket
-	SameWorker  Expected `json:"same_worker"` // share of acquisitions by the last holder
-	Jain        Expected `json:"jain"`        // 1 if all workers have as many acquisitions
+	// OnCores and OnSockets are how many cores and sockets the workers ran on; 0 is
+	// not known.
+	OnCores   int `json:"on_cores,omitempty"`
+	OnSockets int `json:"on_sockets,omitempty"`
+
+	PerAcquisition Expected `json:"per_acquisition"` // ns of the machine's time, all workers together: 1e9 by it is acquisitions a second
+	Handover       Expected `json:"handover"`        // ns from release to grant of another worker that waited already, mean; 0 if there was none
+	Longest        Expected `json:"longest"`         // ns, longest wait
+	Misses         Expected `json:"misses"`          // requests to the directory per acquisition
+	Remote         Expected `json:"remote"`          // of them answered from another socket
+	Invalidated    Expected `json:"invalidated"`     // copies per acquisition
+	SameSocket     Expected `json:"same_socket"`     // share of hand-overs that stay on the socket
+	SameWorker     Expected `json:"same_worker"`     // share of acquisitions by the last holder
+	Jain           Expected `json:"jain"`            // 1 if all workers have as many acquisitions
 
 	// Accuracy says how far the model was from measurements of such a lock on such a
 	// machine, in one sentence; "" if that is not known.
@@ -42,4 +52,96 @@ type Expected struct {
 	Median float64 `json:"median"`
 	Lo     float64 `json:"lo"`
 	Hi     float64 `json:"hi"`
+}
+
+// MaxModelThreads is the greatest number of hardware threads that a machine of a
+// [Simulation] may have.
+const MaxModelThreads = 1 << 16
+
+// Threads returns how many hardware threads the machine has.
+func (s *Simulation) Threads() int { return s.Sockets * s.Clusters * s.Cores * s.SMT }
+
+// Throughput returns the acquisitions a second of all workers together.
+func (s *Simulation) Throughput() Expected {
+	p := s.PerAcquisition
+	return Expected{Median: 1e9 / p.Median, Lo: 1e9 / p.Hi, Hi: 1e9 / p.Lo}
+}
+
+// Same reports whether s and t are of one case: machine, lock and workload, not seeds.
+func (s *Simulation) Same(t *Simulation) bool {
+	return s.Simulated == t.Simulated && s.Lock.Name == t.Lock.Name && s.Workers == t.Workers && s.Lines == t.Lines &&
+		s.Hold == t.Hold && s.Think == t.Think && s.Wait == t.Wait && s.Spread == t.Spread
+}
+
+// Validate returns what is wrong with s as one line, nil if nothing is.
+func (s *Simulation) Validate() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("harness: simulation of %s on %s: %s", s.Lock.Name, s.Simulated, fmt.Sprintf(format, args...))
+	}
+	if s.Simulated == "" {
+		return fmt.Errorf("harness: simulation: it names no machine")
+	}
+	if s.Lock.Name == "" {
+		return fmt.Errorf("harness: simulation: it names no lock")
+	}
+	threads := 1
+	for _, n := range []int{s.Sockets, s.Clusters, s.Cores, s.SMT} {
+		if n < 1 || n > MaxModelThreads/threads {
+			return bad("the machine has %d x %d x %d x %d hardware threads: want 1 to %d", s.Sockets, s.Clusters, s.Cores, s.SMT, MaxModelThreads)
+		}
+		threads *= n
+	}
+	switch {
+	case s.Workers < 1 || s.Workers > threads:
+		return bad("%d workers on %d hardware threads", s.Workers, threads)
+	case s.Lines < 0 || s.Seeds < 1:
+		return bad("%d lines and %d seeds: want 0 lines and 1 seed at least", s.Lines, s.Seeds)
+	case s.OnCores < 0 || s.OnCores > s.Workers || s.OnSockets < 0 || s.OnSockets > min(s.Workers, s.Sockets):
+		return bad("%d workers on %d cores of %d sockets", s.Workers, s.OnCores, s.OnSockets)
+	case !(s.Hold >= 0) || !(s.Think >= 0) || math.IsInf(s.Hold+s.Think, 0):
+		return bad("hold is %v ns and think %v ns: want 0 at least", s.Hold, s.Think)
+	case s.PerAcquisition.Lo <= 0:
+		return bad("per_acquisition is %v ns: want more than 0", s.PerAcquisition.Lo)
+	}
+	for _, e := range s.expected() {
+		if x := e.Expected; !(x.Lo >= 0 && x.Lo <= x.Median && x.Median <= x.Hi && x.Hi <= e.most) {
+			return bad("%s is %v, from %v to %v: want the least, the median and the greatest, 0 to %g", e.name, x.Median, x.Lo, x.Hi, e.most)
+		}
+	}
+	return nil
+}
+
+// A named figure and the greatest value that it may have.
+type expected struct {
+	name string
+	Expected
+	most float64
+}
+
+func (s *Simulation) expected() []expected {
+	const share = 1 + 1e-9 // rounded
+	return []expected{
+		{"per_acquisition", s.PerAcquisition, math.MaxFloat64}, {"handover", s.Handover, math.MaxFloat64}, {"longest", s.Longest, math.MaxFloat64},
+		{"misses", s.Misses, math.MaxFloat64}, {"remote", s.Remote, math.MaxFloat64}, {"invalidated", s.Invalidated, math.MaxFloat64},
+		{"same_socket", s.SameSocket, share}, {"same_worker", s.SameWorker, share}, {"jain", s.Jain, share},
+	}
+}
+
+// A ModelMachine is the description of a machine that simulations of a run were made with.
+type ModelMachine struct {
+	Name         string          `json:"name"`
+	Hypothetical bool            `json:"hypothetical,omitempty"` // no machine of that size was measured
+	File         json.RawMessage `json:"file"`                   // a JSON object: what the model read
+}
+
+// Validate returns what is wrong with m as one line, nil if nothing is.
+func (m *ModelMachine) Validate() error {
+	if m.Name == "" {
+		return fmt.Errorf("harness: machine of simulations: it has no name")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(m.File, &fields); err != nil || fields == nil {
+		return fmt.Errorf("harness: machine %s of simulations: the file is no JSON object", m.Name)
+	}
+	return nil
 }

@@ -89,17 +89,33 @@ func (s *saver) saveRun(dir string, run *resultfile.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, r := range run.Results {
-		if err = out.Append(r); err != nil {
-			break
-		}
-	}
+	err = appendAll(out, run)
 	err = errors.Join(err, out.Sync(), out.Finish(func(*resultfile.Manifest) {}), os.Chmod(beside, 0o755))
 	if err == nil {
 		err = os.Rename(beside, dir)
 	}
 	if err != nil {
 		return bad(err)
+	}
+	return nil
+}
+
+// appendAll writes the results and the simulations of run.
+func appendAll(out *resultfile.Writer, run *resultfile.Run) error {
+	for _, r := range run.Results {
+		if err := out.Append(r); err != nil {
+			return err
+		}
+	}
+	for _, m := range run.Machines {
+		if err := out.AppendMachine(m); err != nil {
+			return err
+		}
+	}
+	for _, s := range run.Simulations {
+		if err := out.AppendSimulation(s); err != nil {
+			return err
+		}
 	}
 	return nil
 }

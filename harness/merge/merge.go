@@ -15,6 +15,7 @@ import (
 // It leaves them as they are, and returns the same for the same parts. A case and round
 // that a rank lacks, or in which one opened or closed its window apart from the others by
 // more than MostApart, has no result: it is in Manifest.Lost, with the rank, its host and why.
+// Simulations are taken over; of two of the same case, that of the lower rank.
 //
 // An error wraps harness.ErrUsage if parts are not those of one run.
 func Merge(parts []*resultfile.Run) (*resultfile.Run, error) {
@@ -29,6 +30,11 @@ func Merge(parts []*resultfile.Run) (*resultfile.Run, error) {
 	for i, p := range parts {
 		for _, d := range p.Damage {
 			run.Damage = append(run.Damage, fmt.Sprintf("%s: %s", place(i, p.Manifest.Machine.Host), d))
+		}
+	}
+	for i, p := range parts {
+		for _, name := range run.AddSimulations(p) {
+			run.Damage = append(run.Damage, fmt.Sprintf("%s: what was simulated on %s was left out: a rank before it has another machine of that name", place(i, p.Manifest.Machine.Host), name))
 		}
 	}
 	rounds, err := gather(parts)

@@ -241,3 +241,33 @@ func TestWarningsPooled(t *testing.T) {
 		t.Errorf("a third process used half: got %q", got)
 	}
 }
+
+// TestSimulations: what a rank simulated is in the merged run, once, and what another
+// rank simulated on another machine of the same name is left out and said.
+func TestSimulations(t *testing.T) {
+	parts := few()
+	simulated := func(rank int, pause string, workers ...int) {
+		p := parts[rank]
+		p.Machines = append(p.Machines, &harness.ModelMachine{Name: "this", File: []byte(`{"pause":` + pause + `}`)})
+		for _, n := range workers {
+			p.Simulations = append(p.Simulations, &harness.Simulation{Simulated: "this", Workers: n, Seed: uint64(rank)})
+		}
+	}
+	simulated(1, "1", 1, 2)
+	simulated(2, "1", 2, 4)
+	simulated(3, "2", 8)
+	run, err := Merge(parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range run.Simulations {
+		got = append(got, fmt.Sprint(s.Workers, " of rank ", s.Seed))
+	}
+	if want := []string{"1 of rank 1", "2 of rank 1", "4 of rank 2"}; !slices.Equal(got, want) || len(run.Machines) != 1 {
+		t.Errorf("%d machines, simulations %q, want %q", len(run.Machines), got, want)
+	}
+	if len(run.Damage) != 1 || !strings.Contains(run.Damage[0], "rank 3 on b: what was simulated on this was left out") {
+		t.Errorf("damage %q", run.Damage)
+	}
+}

@@ -54,6 +54,12 @@ func encodeRecord(r Record) ([]byte, error) {
 		return EncodeFinding(r.Finding)
 	case r.Sample != nil:
 		return EncodeSample(*r.Sample)
+	case r.Fault != nil:
+		return EncodeFault(r.Fault)
+	case r.Simulation != nil:
+		return EncodeSimulation(r.Simulation)
+	case r.Machine != nil:
+		return EncodeMachine(r.Machine)
 	}
 	return Encode(r.Result)
 }

@@ -21,6 +21,8 @@ const (
 	kindExperiment = "experiment" // a Finding
 	kindSample     = "sample"     // a finished part of an experiment that was under way
 	kindChaos      = "chaos"      // a FaultResult
+	kindSimulation = "simulation" // a Simulation: no measurement
+	kindMachine    = "machine"    // a ModelMachine, of the simulations that follow
 )
 
 // A Record is what one line holds: exactly one field is set, or none if the line
@@ -30,6 +32,9 @@ type Record struct {
 	Finding *harness.Finding
 	Sample  *harness.Sample
 	Fault   *harness.FaultResult
+
+	Simulation *harness.Simulation
+	Machine    *harness.ModelMachine
 }
 
 // A header is how every line begins.
@@ -155,6 +160,12 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 	case kindChaos:
 		r, err := decodeFault(text)
 		return Record{Fault: r}, err
+	case kindSimulation:
+		s, err := decodeSimulation(text)
+		return Record{Simulation: s}, err
+	case kindMachine:
+		m, err := decodeMachine(text)
+		return Record{Machine: m}, err
 	default:
 		return Record{}, nil
 	}

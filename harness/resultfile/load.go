@@ -115,6 +115,10 @@ func (r *Run) add(record Record) bool {
 		r.Samples = append(r.Samples, *record.Sample)
 	case record.Fault != nil:
 		r.addFault(record.Fault)
+	case record.Simulation != nil:
+		r.addSimulation(record.Simulation)
+	case record.Machine != nil:
+		r.addMachine(record.Machine)
 	default:
 		return false
 	}

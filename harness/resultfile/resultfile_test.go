@@ -241,6 +241,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"wait":"HISTFAAAAA=="}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"owners":"AAAA"}`))
 	f.Add([]byte(`{"schema":1,"kind":"case","lock":{"name":"x"},"holds":"AAAA"}`))
+	if good, err = EncodeSimulation(simulation()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"schema":1,"kind":"machine","name":"this","file":{"sockets":1}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Decode(text)
 		if err != nil || r == (Record{}) {
@@ -248,6 +253,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := encodeRecord(r)
 		if err != nil {
+			if r.Simulation != nil || r.Machine != nil {
+				t.Errorf("what was read cannot be written: %v", err)
+			}
 			return // a foreign histogram can exceed our range
 		}
 		if _, err := Decode(again); err != nil {

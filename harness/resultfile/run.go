@@ -207,6 +207,12 @@ type Run struct {
 	// lock, in the order in which they came, all tries of it added up.
 	Faults []*harness.FaultResult
 
+	// Simulations are what models of machines expect of locks: one of each machine, lock
+	// and workload, the last. They are no results. Machines are those models, one of each
+	// name; a later one of a name that differs took the place of the simulations, too.
+	Simulations []*harness.Simulation
+	Machines    []*harness.ModelMachine
+
 	// Require, if not empty, are guarantees that a lock kept by servers must have been
 	// seen to have to be recommended: asked for by the reader, not read from a file.
 	Require []harness.Guarantee

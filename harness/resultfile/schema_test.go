@@ -117,6 +117,15 @@ func records(t *testing.T) (lines [][]byte) {
 	}
 	add(resultfile.EncodeFault(fault))
 	add(resultfile.EncodeFault(&harness.FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x", Status: harness.Reference}}))
+	simulated := new(harness.Simulation)
+	fill(reflect.ValueOf(simulated).Elem())
+	simulated.Lock.Status = harness.Reference
+	one := harness.Expected{Median: 1, Lo: 1, Hi: 1}
+	simulated.SameSocket, simulated.SameWorker, simulated.Jain = one, one, one
+	add(resultfile.EncodeSimulation(simulated))
+	add(resultfile.EncodeSimulation(&harness.Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1,
+		Lock: harness.Lock{Name: "x", Status: harness.Reference}, PerAcquisition: one}))
+	add(resultfile.EncodeMachine(&harness.ModelMachine{Name: "x", Hypothetical: true, File: []byte("{}")}))
 	return lines
 }
 
@@ -205,6 +214,10 @@ func breaks(doc map[string]any) (out []broken) {
 	for key, value := range doc {
 		switch v := value.(type) {
 		case map[string]any:
+			if key == "file" { // of a machine: any object
+				out = append(out, broken{key + " as text", with(key, "x")})
+				continue
+			}
 			for _, b := range breaks(v) {
 				out = append(out, broken{b.what + " in " + key, with(key, b.doc)})
 			}
@@ -259,6 +272,9 @@ func TestSchemaIsWhole(t *testing.T) {
 		"cell":       {of: reflect.TypeFor[harness.Cell]()},
 
 		"chaos":        {reflect.TypeFor[harness.FaultResult](), []string{"schema", "kind"}},
+		"simulation":   {reflect.TypeFor[harness.Simulation](), []string{"schema", "kind"}},
+		"machine":      {reflect.TypeFor[harness.ModelMachine](), []string{"schema", "kind"}},
+		"expected":     {of: reflect.TypeFor[harness.Expected]()},
 		"expectation":  {of: reflect.TypeFor[harness.Expectation]()},
 		"fault_figure": {of: reflect.TypeFor[harness.FaultFigure]()},
 		"aim":          {of: reflect.TypeFor[harness.FaultAim]()},

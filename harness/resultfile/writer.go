@@ -174,16 +174,20 @@ func (w *Writer) AppendSample(s harness.Sample) error { return w.write(EncodeSam
 // AppendFault adds what became of a lock in some tries of a failure scenario.
 func (w *Writer) AppendFault(r *harness.FaultResult) error { return w.write(EncodeFault(r)) }
 
+// AppendSimulation adds what a model expects of a lock.
+func (w *Writer) AppendSimulation(s *harness.Simulation) error { return w.write(EncodeSimulation(s)) }
+
+// AppendMachine adds the machine of simulations that follow. Those of another machine
+// with the same name that the run has already are no longer read.
+func (w *Writer) AppendMachine(m *harness.ModelMachine) error { return w.write(EncodeMachine(m)) }
+
 // write adds a line. One write a line: a crash can cut the last line, never mix
 // two.
 func (w *Writer) write(line []byte, err error) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.results.Write(line); err != nil {
-		return fmt.Errorf("resultfile: %w", err)
-	}
-	return nil
+	return w.results.line(line)
 }
 
 // Sync waits until the disk has what was appended, 1 to 5 ms (BenchmarkAppend). A
@@ -248,6 +252,13 @@ func (t *tail) Write(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+func (t *tail) line(text []byte) error {
+	if _, err := t.Write(text); err != nil {
+		return fmt.Errorf("resultfile: %w", err)
+	}
+	return nil
 }
 
 // mend takes away a last line that a crash cut short, or ends it if only its
