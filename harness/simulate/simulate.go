@@ -33,10 +33,13 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (harness.Si
 	of := func(f func(Result) float64) harness.Expected { return expected(results, f) }
 	return harness.Simulation{
 		Simulated: m.Name, Hypothetical: m.Hypothetical,
-		Sockets:   m.Sockets, Clusters: m.Clusters, Cores: m.Cores, SMT: m.SMT,
+		Sockets: m.Sockets, Clusters: m.Clusters, Cores: m.Cores, SMT: m.SMT,
 		Lock: v.Describe(), Workers: w.Workers, Lines: w.Lines, Hold: w.Hold, Think: w.Think,
 		Wait: w.Wait, Spread: w.Spread, Seed: w.Seed, Seeds: seeds,
-		PerTurn:     of(func(r Result) float64 { return r.PerTurn }),
+		OnCores: on(m, w, func(cache int) int { return cache }), OnSockets: on(m, w, m.socket),
+
+		PerAcquisition: of(func(r Result) float64 { return r.PerTurn }),
+
 		Handover:    of(func(r Result) float64 { return r.HandOver }),
 		Longest:     of(func(r Result) float64 { return r.Longest }),
 		Misses:      of(func(r Result) float64 { return r.Misses }),
@@ -57,4 +60,14 @@ func expected(results []Result, f func(Result) float64) harness.Expected {
 	slices.SortFunc(xs, cmp.Compare)
 	n := len(xs)
 	return harness.Expected{Median: (xs[(n-1)/2] + xs[n/2]) / 2, Lo: xs[0], Hi: xs[n-1]}
+}
+
+// on returns how many different parts of m the workers of w are on; part says which one
+// a core belongs to.
+func on(m *Machine, w Workload, part func(cache int) int) int {
+	parts := make(map[int]bool)
+	for i := range w.Workers {
+		parts[part(place(m, w, i)/m.SMT)] = true
+	}
+	return len(parts)
 }
