@@ -121,6 +121,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 
 # Only tests are built in another way for the detector, by what make lint vets as well.
 race: export GORACE := $(GORACE)
+race: export GOFLAGS := $(GOFLAGS) -trimpath
 race: ## run the tests under the race detector, but for packages that start no goroutine
 	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -vet=off -p 2 -timeout 20m -skip $(RACESLOW) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -vet=off -timeout 20m $(call but,$(WAITING) $(RACELESS))"
 
