@@ -12,7 +12,7 @@ import (
 type Op uint8
 
 // The operations. The first six are methods of [Uint32] and [Uint64]. A
-// [Parker] is made of these and of the last two.
+// [Parker] is made of these and of the two after OpSpin.
 const (
 	OpLoad Op = iota
 	OpStore
@@ -23,10 +23,11 @@ const (
 	OpSpin    // SpinHint: the goroutine waits for another one
 	OpAcquire // a Parker's sleep: wait until the word is above 0, and take 1
 	OpRelease // the end of a Parker's sleep: add 1
+	OpRandom  // Random, of the build with the tag simulate: a number below New, on no word
 )
 
 var opNames = [...]string{
-	"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint", "Acquire", "Release",
+	"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint", "Acquire", "Release", "Random",
 }
 
 // String returns the name of the method or function.

@@ -1,8 +1,6 @@
 package spinlock
 
 import (
-	"math/rand/v2"
-
 	"locklab/atomics"
 	"locklab/internal/waiting"
 )
@@ -63,7 +61,7 @@ func (l *Backoff) Lock() {
 func (l *Backoff) lockSlow() {
 	w := waiting.New(l.Wait, l.Pin)
 	for limit := 1; ; limit = min(2*limit, maxBackoff) {
-		w.Delay(1 + rand.IntN(limit))
+		w.Delay(1 + random(limit))
 		if l.TryLock() {
 			return
 		}

@@ -3,7 +3,9 @@
 package simulate
 
 import (
+	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 
 	"locklab/atomics"
@@ -11,45 +13,51 @@ import (
 
 // A core is a hardware thread and the worker on it.
 type core struct {
-	s     *Sim
-	id    int
-	cache int
+	s        *Sim
+	id       int
+	cache    int
+	siblings []*core // workers on the other threads of the core
 
 	yield func(struct{}) bool
 	run   func() (struct{}, bool)
 	stop  func()
 	over  bool
 
-	clock    int64 // the worker's own time, never before the simulation's while it runs
-	until    int64 // it may go on by itself until then
-	pending  atomics.Access
-	has      bool // pending is to be done
-	asked    bool // and a request for it is on its way
-	answer   uint64
-	buffer   []atomics.Access // stores that others do not see yet
-	fetching []*line          // sent for by them
+	clock   int64 // ps, the worker's own time, never before the simulation's while it runs
+	until   int64 // it may go on by itself until then
+	pending atomics.Access
+	has     bool // pending is to be done
+	asked   bool // and a request for it is on its way
+	answer  uint64
+	ticket  int64 // of its event: others are void
 
-	looks  []*line // what it has read since its last spin hint, and nothing else
-	stale  bool    // it did something else
-	same   int     // loads in a row of one word
-	last   atomics.Word
-	dozes  bool
-	ticket int64 // of its event: others are void
+	storeBuffer
+	dozing
+	lookahead
 }
 
+// unwind ends a coroutine.
 type unwind struct{}
 
+// newCore returns a core that will run body on a hardware thread.
 func (s *Sim) newCore(id, thread int, body func(*core)) *core {
 	c := &core{s: s, id: id, cache: thread / s.m.SMT}
+	c.timer = none
 	c.run, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		c.yield = yield
 		defer func() {
 			if p := recover(); p != nil && p != (unwind{}) {
-				panic(p)
+				s.fail(fmt.Errorf("simulate: worker %d panicked: %v\n%s", id, p, debug.Stack()))
 			}
 		}()
 		body(c)
 	})
+	for _, d := range s.cores {
+		if d.cache == c.cache {
+			c.siblings, d.siblings = append(c.siblings, d), append(d.siblings, c)
+		}
+	}
+	s.cores = append(s.cores, c)
 	return c
 }
 
@@ -62,12 +70,15 @@ func (c *core) suspend() {
 
 // resume lets the worker go on by itself until some time.
 func (c *core) resume(until int64) {
-	c.until = until
-	c.s.running = c
+	if c.over {
+		return
+	}
+	before := c.s.running
+	c.until, c.s.running = until, c
 	if _, more := c.run(); !more {
 		c.over = true
 	}
-	c.s.running = nil
+	c.s.running = before
 }
 
 // wakes schedules the core for its own time.
@@ -76,11 +87,22 @@ func (c *core) wakes() {
 	c.s.push(event{at: max(c.clock, c.s.now), kind: evCore, id: c.id, ticket: c.ticket})
 }
 
-// resumes is the end of a miss.
-func (c *core) resumes(at int64, value uint64) {
-	c.answer, c.has, c.asked = value, false, false
-	c.clock = at
-	c.wakes()
+// works passes time by the thread's own work. It takes longer while another thread of
+// the core works too: they share its execution units.
+func (c *core) works(ps int64) {
+	for _, d := range c.siblings {
+		if !d.over && !d.idle && !d.asked {
+			ps = int64(float64(ps) * max(c.s.m.Sibling, 1))
+			break
+		}
+	}
+	c.clock += ps
+}
+
+// spend is work of the program, beside its operations on words.
+func (c *core) spend(ps int64) {
+	c.idle = false
+	c.works(ps)
 }
 
 // access is what the worker calls for every operation. It answers what the
@@ -89,11 +111,12 @@ func (c *core) access(a atomics.Access) uint64 {
 	switch a.Op {
 	case atomics.OpSpin:
 		return c.spin(a)
+	case atomics.OpRandom:
+		return c.s.rng.Uint64N(max(a.New, 1))
+	case atomics.OpAcquire:
+		c.s.fail(fmt.Errorf("simulate: worker %d sleeps, and the model has no operating system that wakes it", c.id))
 	case atomics.OpLoad:
-		if c.clock >= c.until && c.same > 2 && c.last == a.Word && !c.stale && c.s.doze > 0 {
-			c.nap() // a loop without a spin hint
-			c.looks, c.same = c.looks[:0], 0
-		}
+		c.napInLoop(a)
 		if c.clock >= c.until {
 			break
 		}
@@ -107,98 +130,25 @@ func (c *core) access(a atomics.Access) uint64 {
 	return c.answer
 }
 
-// spin passes the time of a spin hint. A worker that has done nothing else but
-// look at what its cache has will see the same until it loses it: it dozes.
-func (c *core) spin(a atomics.Access) uint64 {
-	s := c.s
-	cost := s.pause * int64(a.New)
-	if a.New == 0 {
-		cost = s.yield
-	}
-	c.clock += cost
-	idle := !c.stale && len(c.looks) > 0
-	if idle && s.doze > 0 && c.clock >= c.until {
-		c.nap()
-	} else if c.clock >= c.until {
-		c.wakes()
-		c.suspend()
-	}
-	c.looks, c.stale, c.same = c.looks[:0], false, 0
-	return 0
-}
-
-// nap waits until a line that c has looked at is about to go, or for a while.
-func (c *core) nap() {
-	c.dozes = true
-	for _, l := range c.looks {
-		l.watchers = append(l.watchers, c)
-	}
-	c.ticket++
-	c.s.push(event{at: c.clock + c.s.doze, kind: evCore, id: c.id, ticket: c.ticket})
-	c.suspend()
-}
-
-// rouse ends a nap: the worker does by itself what it would have done until t.
-func (c *core) rouse(t int64) {
-	c.dozes = false
-	for _, l := range c.looks {
-		for i, w := range l.watchers {
-			if w == c {
-				l.watchers = append(l.watchers[:i], l.watchers[i+1:]...)
-				break
-			}
-		}
-	}
-	if c.clock < t {
-		c.resume(t)
-	} else {
-		c.wakes()
-	}
-}
-
-// wake rouses the waiters that doze over l: all, or those of one cache.
-func (s *Sim) wake(l *line, cache int) {
-	for i := 0; i < len(l.watchers); {
-		if c := l.watchers[i]; cache < 0 || c.cache == cache {
-			c.rouse(s.now)
-		} else {
-			i++
-		}
-	}
-}
-
 // load answers a load from the store buffer or from the cache.
 func (c *core) load(a atomics.Access) (v uint64, ok bool) {
 	s := c.s
-	for i := len(c.buffer) - 1; i >= 0; i-- {
-		if c.buffer[i].Word == a.Word {
-			c.clock += s.hit
-			c.stale = true
-			return c.buffer[i].New, true
-		}
+	if v, ok := c.forward(a.Word); ok {
+		c.works(s.hit)
+		c.stale = true
+		return v, true
 	}
-	l := s.line(a.Word)
+	l := s.line(a.Word, c)
 	if !l.holds(c.cache) {
 		return 0, false
 	}
+	if s.check != nil {
+		s.check.read(l, c)
+	}
 	s.counts.Hits++
-	c.clock += s.hit
+	c.works(s.hit)
 	c.looked(l, a.Word)
 	return a.Word.Get(), true
-}
-
-func (c *core) looked(l *line, w atomics.Word) {
-	if c.last == w {
-		c.same++
-	} else {
-		c.last, c.same = w, 0
-	}
-	for _, m := range c.looks {
-		if m == l {
-			return
-		}
-	}
-	c.looks = append(c.looks, l)
 }
 
 // step does the pending operation of c at the simulator's time, as far as it goes
@@ -214,97 +164,71 @@ func (c *core) step() {
 		c.resume(s.horizon())
 		return
 	}
-	a := c.pending
-	switch a.Op {
+	switch a := c.pending; a.Op {
 	case atomics.OpLoad:
 		if v, ok := c.load(a); ok {
 			c.answered(v)
 			return
 		}
-		c.stale = true
-		c.asked = true
-		s.ask(&request{core: c, access: a, line: s.line(a.Word)})
+		c.stale, c.asked = true, true
+		l := s.line(a.Word, c)
+		s.ask(&request{core: c, access: a, line: l, early: c.ahead(l)})
 	case atomics.OpStoreRelease:
-		c.stale = true
-		c.clock += s.store
-		l := s.line(a.Word)
-		if len(c.buffer) == 0 && l.owns(c.cache) {
-			s.counts.Hits++
-			s.apply(l, a)
-		} else {
-			c.buffer = append(c.buffer, a)
-			c.fetch(a) // all of them at once, although they become visible in order
-		}
+		c.moves()
+		c.store(a)
 		c.answered(0)
-	default: // a locked instruction waits until the store buffer is empty
-		c.stale = true
-		if len(c.buffer) > 0 {
-			c.fetch(a)
-			return // drained comes back
-		}
-		l := s.line(a.Word)
-		if l.owns(c.cache) {
-			if l.locked > s.now { // by the other thread of the core
-				c.clock = l.locked
-				c.wakes()
-				return
-			}
-			s.counts.Hits++
-			c.instruct(l, a)
-			return
-		}
-		if slices.Contains(c.fetching, l) {
-			return // it is on its way
-		}
+	default:
+		c.moves()
+		c.lag = 0 // later loads wait for it
+		c.modify(a)
+	}
+}
+
+// modify does a locked instruction, or asks for what it needs first. It waits until
+// the store buffer is empty: Intel SDM volume 3, 8.2.3.9 ("Loads and Stores Are Not
+// Reordered with Locked Instructions").
+func (c *core) modify(a atomics.Access) {
+	s := c.s
+	if len(c.buffer) > 0 {
+		c.fetch(a)
+		return // drain comes back
+	}
+	l := s.line(a.Word, c)
+	switch {
+	case l.owns(c.cache) && l.locked > s.now: // by the other thread of the core
+		c.clock = l.locked
+		c.wakes()
+	case l.owns(c.cache):
+		s.counts.Hits++
+		c.instruct(l, a)
+	case slices.Contains(c.fetching, l): // it is on its way
+	default:
 		c.asked = true
 		s.ask(&request{core: c, access: a, line: l, own: true})
 	}
 }
 
-func (c *core) answered(v uint64) {
-	c.answer, c.has = v, false
-	c.resume(c.s.horizon())
-}
-
 // instruct does a locked instruction on a line that the core owns.
 func (c *core) instruct(l *line, a atomics.Access) {
 	s := c.s
-	before := s.apply(l, a)
-	s.tell("core %d: %v finds %d, leaves %d; the line is locked for %.1f ns", c.id, a.Op, before, a.Word.Get(), float64(s.rmw)/1000)
+	before := s.apply(l, c, a)
+	if s.log != nil {
+		s.tell("core %d: %v finds %d, leaves %d; line %d is locked for %.1f ns", c.id, a.Op, before, a.Word.Get(), l.id, float64(s.rmw)/1000)
+	}
 	l.locked = s.now + s.rmw
-	c.resumes(s.now+s.rmw, before)
+	c.answer, c.has, c.asked, c.clock = before, false, false, s.now+s.rmw
+	c.wakes()
 }
 
-// fetch sends for the line of a store in the buffer, or of what waits behind it.
-func (c *core) fetch(a atomics.Access) {
-	s := c.s
-	l := s.line(a.Word)
-	if l.owns(c.cache) || slices.Contains(c.fetching, l) {
-		return
-	}
-	c.fetching = append(c.fetching, l)
-	s.ask(&request{core: c, access: a, line: l, own: true, store: true})
+// answered ends the pending operation and lets the worker go on.
+func (c *core) answered(v uint64) {
+	c.answer, c.has, c.asked = v, false, false
+	c.resume(c.s.horizon())
 }
 
-// fetched is called when a line is there that was sent for: the stores that are
-// the oldest become visible.
-func (c *core) fetched(l *line) {
-	s := c.s
-	c.fetching = slices.DeleteFunc(c.fetching, func(f *line) bool { return f == l })
-	for len(c.buffer) > 0 {
-		l := s.line(c.buffer[0].Word)
-		if !l.owns(c.cache) {
-			c.fetch(c.buffer[0]) // if it is not on its way
-			return
-		}
-		s.apply(l, c.buffer[0])
-		c.buffer = c.buffer[:copy(c.buffer, c.buffer[1:])]
-	}
-	if c.has && !c.asked && c.pending.Op != atomics.OpLoad && c.pending.Op != atomics.OpStoreRelease {
-		c.clock = max(c.clock, s.now+s.fence)
-		c.wakes()
-	}
+// loaded is the end of a load that missed.
+func (c *core) loaded(v uint64) {
+	c.clock = c.s.now
+	c.came()
+	c.answered(v)
 }
-
-// spend passes time.
-func (c *core) spend(ps int64) { c.clock += ps }

@@ -1,0 +1,59 @@
+//go:build systematic && simulate
+
+package simulate
+
+import "fmt"
+
+// A checker holds the protocol to its invariants, after every event: a line has one
+// owner or copies, and what a cache reads is what was written last. Words keep their
+// values themselves, so it counts versions: a copy that should have been invalidated
+// has an old one.
+type checker struct {
+	s        *Sim
+	versions []int64         // of lines, by id
+	copies   []map[int]int64 // by id, the version that a cache has
+}
+
+// of makes room for a line.
+func (k *checker) of(l *line) int {
+	for len(k.versions) <= l.id {
+		k.versions = append(k.versions, 0)
+		k.copies = append(k.copies, make(map[int]int64))
+	}
+	return l.id
+}
+
+// filled is when a cache gets a copy.
+func (k *checker) filled(l *line, cache int) {
+	i := k.of(l)
+	k.copies[i][cache] = k.versions[i]
+}
+
+// written is before a core writes.
+func (k *checker) written(l *line, c *core) {
+	i := k.of(l)
+	if l.owner != c.cache {
+		k.s.fail(fmt.Errorf("simulate: core %d writes line %d, %s", c.id, l.id, l.state()))
+	}
+	k.versions[i]++
+	k.copies[i][c.cache] = k.versions[i]
+}
+
+// read is before a core reads what its cache has.
+func (k *checker) read(l *line, c *core) {
+	if i := k.of(l); k.copies[i][c.cache] != k.versions[i] {
+		k.s.fail(fmt.Errorf("simulate: core %d reads version %d of line %d, which has %d", c.id, k.copies[i][c.cache], l.id, k.versions[i]))
+	}
+}
+
+// all is after an event.
+func (k *checker) all() {
+	for _, l := range k.s.order {
+		if l.owner != none && (l.copies.count() != 1 || !l.copies.has(l.owner)) {
+			k.s.fail(fmt.Errorf("simulate: line %d has an owner, cache %d, beside %d copies", l.id, l.owner, l.copies.count()))
+		}
+		if len(l.queue) > 0 && !l.busy {
+			k.s.fail(fmt.Errorf("simulate: line %d serves none of %d requests", l.id, len(l.queue)))
+		}
+	}
+}

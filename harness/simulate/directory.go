@@ -1,0 +1,237 @@
+//go:build systematic && simulate
+
+package simulate
+
+import (
+	"slices"
+
+	"locklab/atomics"
+)
+
+// ask queues a request.
+func (s *Sim) ask(r *request) {
+	l := r.line
+	if s.m.SMT > 1 && (join(l.queue, r) || join(l.coming, r)) {
+		return
+	}
+	if l.busy || len(l.queue) > 0 {
+		r.early, r.core.issued = 0, s.now // behind others it gains nothing
+	}
+	r.at = s.now
+	l.queue = append(l.queue, r)
+	s.counts.Misses++
+	if s.log != nil {
+		s.tell("core %d asks the directory to %s line %d, state %s; %d contenders before it", r.core.id, r.verb(), l.id, l.state(), len(l.queue)-1)
+	}
+	if !l.busy {
+		l.busy = true
+		s.at(s.now, evServe, l.id) // so that all that ask in this instant are in the queue
+	}
+}
+
+// join lets r share the answer to another request of its core.
+func join(requests []*request, r *request) bool {
+	for _, q := range requests {
+		if q.core.cache == r.core.cache && q.own == r.own {
+			q.with = append(q.with, r)
+			return true
+		}
+	}
+	return false
+}
+
+// next serves the next request for l, if there is one.
+func (s *Sim) next(l *line) {
+	if l.busy = len(l.queue) > 0; l.busy {
+		s.serve(l)
+	}
+}
+
+// choose takes the request out of the queue that is granted next: first come, first
+// served, but for two rules. Some times in a row one from the socket of the owner
+// goes before older ones, because its way is shorter; and of those that asked in the
+// same instant one from the directory's socket is there first.
+func (s *Sim) choose(l *line) *request {
+	best := s.favoured(l)
+	if best > 0 {
+		l.streak++
+	} else {
+		l.streak = 0
+		best = s.nearHome(l)
+	}
+	r := l.queue[best]
+	l.queue = append(l.queue[:best], l.queue[best+1:]...)
+	return r
+}
+
+// favoured is the first request from the socket of the owner, or 0 if it is not its
+// turn. Source of the rule: fitted, see Machine.Favour.
+func (s *Sim) favoured(l *line) int {
+	if l.owner == none || l.streak >= s.m.Favour {
+		return 0
+	}
+	return max(0, slices.IndexFunc(l.queue, func(r *request) bool { return s.m.socket(r.core.cache) == s.m.socket(l.owner) }))
+}
+
+// nearHome is the first of the requests as old as the oldest that is from the socket
+// of the directory, or 0.
+func (s *Sim) nearHome(l *line) int {
+	for i, r := range l.queue {
+		if r.at != l.queue[0].at {
+			break
+		}
+		if s.m.socket(r.core.cache) == l.home {
+			return i
+		}
+	}
+	return 0
+}
+
+// serve grants one request. The owner of the line may use it until the message has
+// arrived there.
+func (s *Sim) serve(l *line) {
+	r := s.choose(l)
+	if s.m.SMT > 1 {
+		l.coming = append(l.coming, r)
+	}
+	c := r.core.cache
+	var took float64
+	switch {
+	case l.owner == c: // by the other thread of the core, or in the meantime
+		took = s.m.Transfer[sameCore]
+	case l.owner != none:
+		took = s.transfer(l, c, l.owner)
+	case l.copies.empty():
+		took = s.fromMemory(l, c)
+	case r.own:
+		took = s.invalidation(l, c)
+	default:
+		s.share(l, r)
+		return
+	}
+	all := s.vary(took)
+	whole := max(all-r.early, s.hit)
+	snoop := max(int64(float64(all)*s.m.Window)-r.early, 0)
+	snoop = min(snoop, whole)
+	l.serving, l.took = r, whole-snoop
+	if s.log != nil {
+		s.tell("the directory grants line %d to core %d, to %s: a snoop, there in %.1f ns, the answer %.1f ns later", l.id, r.core.id, r.verb(), float64(snoop)/1000, float64(l.took)/1000)
+	}
+	s.at(s.now+snoop, evLeave, l.id)
+}
+
+// share answers a read by a copy of a copy, and the next request is served soon.
+func (s *Sim) share(l *line, r *request) {
+	took, c := s.m.Hit, r.core.cache
+	if !l.copies.has(c) {
+		took = s.nearest(l, c)
+	}
+	r.value = r.access.Word.Get()
+	s.fill(l, c)
+	s.done(s.now+max(s.vary(took)-r.early, s.hit), r)
+	s.at(s.now+s.vary(s.m.Occupy), evFree, l.id)
+}
+
+// fill gives a cache a copy.
+func (s *Sim) fill(l *line, c int) {
+	l.copies.add(c)
+	if s.check != nil {
+		s.check.filled(l, c)
+	}
+}
+
+// leave is when the snoop has arrived: the line goes to the cache that asked.
+func (s *Sim) leave(l *line) {
+	if l.owner != none && l.locked > s.now { // an instruction under way is finished
+		l.closing = true
+		s.at(l.locked, evLeave, l.id)
+		return
+	}
+	r := l.serving
+	c := r.core.cache
+	l.serving, l.closing = nil, false
+	if r.own {
+		s.invalidate(l, c)
+		s.done(s.now+l.took, r)
+		return
+	}
+	r.value = r.access.Word.Get()
+	if l.copies.empty() {
+		l.owner = c // exclusive
+	} else if l.owner != c {
+		l.owner = none
+	}
+	s.fill(l, c)
+	s.done(s.now+l.took, r)
+	s.at(s.now+l.took, evFree, l.id)
+}
+
+// invalidate takes the line from all caches: it is on its way to c.
+func (s *Sim) invalidate(l *line, c int) {
+	s.wake(l, -1) // waiters that doze load it once more
+	l.copies.each(func(i int) {
+		if i != c {
+			s.counts.Invalidated++
+			if s.log != nil {
+				s.tell("cache %d: its copy of line %d is invalid", i, l.id)
+			}
+		}
+	})
+	l.copies, l.owner = set{}, none
+}
+
+// arrive is the end of a request: the core has the line.
+func (s *Sim) arrive(r *request) {
+	l, c := r.line, r.core
+	if s.m.SMT > 1 {
+		l.coming = slices.DeleteFunc(l.coming, func(q *request) bool { return q == r })
+	}
+	if !r.own {
+		if s.log != nil {
+			s.tell("core %d has read %d", c.id, r.value)
+		}
+		for _, q := range r.with {
+			q.core.loaded(q.access.Word.Get())
+		}
+		c.loaded(r.value)
+		return
+	}
+	l.owner, l.busy = c.cache, false
+	l.copies = set{}
+	s.fill(l, c.cache)
+	if s.log != nil {
+		s.tell("cache %d has line %d alone: M", c.cache, l.id)
+	}
+	for _, q := range append([]*request{r}, r.with...) {
+		s.grant(q)
+	}
+	if !l.busy {
+		s.next(l)
+	}
+}
+
+// grant does what a core wanted a line for that it owns now.
+func (s *Sim) grant(r *request) {
+	l, c := r.line, r.core
+	switch {
+	case r.store:
+		c.fetched(l)
+	case l.locked > s.now: // the other thread is at it
+		c.clock, c.asked = l.locked, false
+		c.wakes()
+	default:
+		c.instruct(l, r.access)
+	}
+}
+
+// apply does an access to a line that its core owns.
+func (s *Sim) apply(l *line, c *core, a atomics.Access) (before uint64) {
+	s.wake(l, l.owner)
+	if s.check != nil {
+		s.check.written(l, c)
+	}
+	l.changed = s.now
+	before = a.Word.Get()
+	a.Word.Set(a.After(before))
+	return before
+}

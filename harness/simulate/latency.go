@@ -1,0 +1,83 @@
+//go:build systematic && simulate
+
+package simulate
+
+// How long a request takes, in ns without jitter, and by which way. Latencies are
+// those between two cores as ping-pong benchmarks measure them: the way to the
+// directory and back is in them where one of the two sockets is the line's home.
+
+// transfer is the time of a line from the cache that owns it.
+func (s *Sim) transfer(l *line, to, from int) float64 {
+	d := s.m.distance(to, from)
+	if d == otherSocket {
+		s.counts.Remote++
+	}
+	return s.m.Transfer[d] + s.detour(l, to, from)
+}
+
+// nearest is the time of a copy from the nearest copy.
+func (s *Sim) nearest(l *line, c int) float64 {
+	best, from := otherSocket+1, none
+	l.copies.each(func(i int) {
+		if d := s.m.distance(c, i); d < best {
+			best, from = d, i
+		}
+	})
+	if best == otherSocket {
+		s.counts.Remote++
+	}
+	return s.m.Shared[best] + s.detour(l, c, from)
+}
+
+// invalidation is the time until all copies but that of c are gone and, if it
+// has none, c has one: that of the farthest one, since they go at the same time, and
+// an acknowledgement for each further one.
+func (s *Sim) invalidation(l *line, c int) float64 {
+	worst, at, n := sameCluster, c, 0
+	l.copies.each(func(i int) {
+		if i == c {
+			return
+		}
+		n++
+		if d := s.m.distance(c, i); d >= worst {
+			worst, at = d, i
+		}
+	})
+	if worst == otherSocket {
+		s.counts.Remote++
+	}
+	return s.upgrade(l, c, at, worst) + s.m.Ack*float64(max(n-1, 0))
+}
+
+// upgrade is the time until one copy is gone. A cluster that does not know whether
+// there are copies elsewhere asks the directory although there are none, as AMD's do
+// (by the fit to naples-32: 60 ns within a cluster, where a transfer takes 25). A
+// machine says so by an Upgrade that is longer than Transfer.
+func (s *Sim) upgrade(l *line, c, at, d int) float64 {
+	took := s.m.Upgrade[d]
+	if took == 0 {
+		return s.m.Transfer[d] + s.detour(l, c, at)
+	}
+	if d == sameCluster && took > s.m.Transfer[d] && l.home != s.m.socket(c) {
+		return took + s.m.Home
+	}
+	return took + s.detour(l, c, at)
+}
+
+// fromMemory is the time of a line that no cache has.
+func (s *Sim) fromMemory(l *line, c int) float64 {
+	if l.home != s.m.socket(c) {
+		s.counts.Remote++
+		return s.m.Memory + s.m.Home
+	}
+	return s.m.Memory
+}
+
+// detour is what the way over the directory adds where that is on a third socket.
+// Inside a cluster its cache answers, and the directory is not asked.
+func (s *Sim) detour(l *line, to, from int) float64 {
+	if s.m.cluster(to) == s.m.cluster(from) || l.home == s.m.socket(to) || l.home == s.m.socket(from) {
+		return 0
+	}
+	return s.m.Home
+}

@@ -1,0 +1,119 @@
+//go:build systematic && simulate
+
+package simulate
+
+import (
+	"fmt"
+	"math/bits"
+
+	"locklab/atomics"
+)
+
+const (
+	lineBytes = 64
+	none      = -1
+)
+
+// A set is a set of caches.
+type set [maxCaches / 64]uint64
+
+func (s *set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+func (s *set) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *set) empty() bool    { return *s == set{} }
+
+func (s *set) count() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+func (s *set) each(f func(i int)) {
+	for k, w := range s {
+		for ; w != 0; w &= w - 1 {
+			f(64*k + bits.TrailingZeros64(w))
+		}
+	}
+}
+
+// A line is a cache line and its entry in the directory. By MESI it is modified or
+// exclusive at its owner, or shared by copies, or invalid in every cache and in
+// memory only. Requests that neither the owner nor a copy can answer wait in a queue
+// and are served one after the other.
+type line struct {
+	id     int
+	home   int // socket of its directory
+	owner  int // cache, or none
+	copies set // of the owner alone if there is one
+
+	queue    []*request
+	busy     bool       // a request is served
+	serving  *request   // the one whose snoop is on its way
+	coming   []*request // served, and not there yet; kept for cores with several threads
+	took     int64      // ps from the arrival of the snoop to the answer
+	closing  bool       // the snoop has arrived: no more instructions of the owner
+	locked   int64      // an instruction of the owner has the line until then
+	changed  int64      // when it was written last
+	streak   int        // requests in a row that went before older ones
+	watchers []*core    // waiters that doze until it is invalidated
+}
+
+// A request is a miss: what a core asks the directory for.
+type request struct {
+	core   *core
+	access atomics.Access
+	line   *line
+	own    bool // to be the only one that has the line
+	store  bool // from the store buffer: the core does not wait
+	value  uint64
+	at     int64      // when it was queued
+	early  int64      // ps that it had been under way then
+	with   []*request // of other threads of the core, for the same line: one fill buffer
+}
+
+// Counts are what the caches did.
+type Counts struct {
+	Misses      int64 // requests to the directory
+	Remote      int64 // of them answered from another socket
+	Invalidated int64 // copies
+	Hits        int64
+}
+
+// line returns the line of a word. A line that nobody has touched gets its home.
+func (s *Sim) line(w atomics.Word, c *core) *line {
+	key := w.Address() / lineBytes
+	l := s.lines[key]
+	if l == nil {
+		l = &line{id: len(s.order), owner: none, home: s.m.socket(c.cache)}
+		if s.m.Interleave {
+			l.home = l.id % s.m.Sockets
+		}
+		s.lines[key] = l
+		s.order = append(s.order, l)
+	}
+	return l
+}
+
+// holds reports whether cache c can read l at once, owns whether it can write it.
+func (l *line) holds(c int) bool { return l.copies.has(c) }
+func (l *line) owns(c int) bool  { return l.owner == c && !l.closing }
+
+// state is the state of the line in words.
+func (l *line) state() string {
+	switch n := l.copies.count(); {
+	case l.owner != none:
+		return fmt.Sprintf("M or E at cache %d", l.owner)
+	case n > 0:
+		return fmt.Sprintf("S in %d caches", n)
+	case l.busy:
+		return "on its way"
+	}
+	return "I (in memory only)"
+}
+
+func (r *request) verb() string {
+	if r.own {
+		return "own"
+	}
+	return "read"
+}

@@ -1,0 +1,74 @@
+//go:build systematic && simulate
+
+package simulate
+
+import (
+	"slices"
+
+	"locklab/atomics"
+)
+
+// A storeBuffer keeps stores that others do not see yet. They become visible in
+// order (TSO: Sewell et al., "x86-TSO", CACM 53(7), 2010), and their lines are sent
+// for all at once, so that misses of several stores overlap.
+type storeBuffer struct {
+	buffer   []atomics.Access
+	fetching []*line // sent for by them
+}
+
+// forward answers a load from the newest store to its word.
+func (b *storeBuffer) forward(w atomics.Word) (v uint64, ok bool) {
+	for i := len(b.buffer) - 1; i >= 0; i-- {
+		if b.buffer[i].Word == w {
+			return b.buffer[i].New, true
+		}
+	}
+	return 0, false
+}
+
+// store does a store at once if the core owns the line and no store is before it, and
+// puts it into the buffer otherwise.
+func (c *core) store(a atomics.Access) {
+	s := c.s
+	c.works(s.store)
+	l := s.line(a.Word, c)
+	if len(c.buffer) == 0 && l.owns(c.cache) {
+		s.counts.Hits++
+		s.apply(l, c, a)
+		return
+	}
+	c.buffer = append(c.buffer, a)
+	c.fetch(a)
+}
+
+// fetch sends for the line of a store in the buffer, or of what waits behind it.
+func (c *core) fetch(a atomics.Access) {
+	s := c.s
+	l := s.line(a.Word, c)
+	if l.owns(c.cache) || slices.Contains(c.fetching, l) {
+		return
+	}
+	c.fetching = append(c.fetching, l)
+	s.ask(&request{core: c, access: a, line: l, own: true, store: true})
+}
+
+// fetched is called when a line is there that was sent for: the stores that are
+// the oldest become visible. A locked instruction that waited for the last of them
+// goes on a fence later.
+func (c *core) fetched(l *line) {
+	s := c.s
+	c.fetching = slices.DeleteFunc(c.fetching, func(f *line) bool { return f == l })
+	for len(c.buffer) > 0 {
+		l := s.line(c.buffer[0].Word, c)
+		if !l.owns(c.cache) {
+			c.fetch(c.buffer[0]) // if it is not on its way
+			return
+		}
+		s.apply(l, c, c.buffer[0])
+		c.buffer = c.buffer[:copy(c.buffer, c.buffer[1:])]
+	}
+	if c.has && !c.asked && c.pending.Op != atomics.OpLoad && c.pending.Op != atomics.OpStoreRelease {
+		c.clock = max(c.clock, s.now+s.fence)
+		c.wakes()
+	}
+}

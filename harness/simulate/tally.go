@@ -1,0 +1,107 @@
+//go:build systematic && simulate
+
+package simulate
+
+import "fmt"
+
+// A tally counts what the workers of a run do, and watches that one holds the lock at
+// a time. Times are in ps.
+type tally struct {
+	s        *Sim
+	w        Workload
+	excludes bool
+	holder   int
+	last     int // the holder before
+	total    int // acquisitions, with those that are not counted
+
+	turns    []int64 // by worker
+	begun    int64
+	end      int64
+	base     Counts
+	left     int64 // when the last section ended
+	handOver int64
+	handed   int64
+	longest  int64
+	same     int64
+	near     int64
+	moved    int64
+}
+
+// granted is when c has the lock, which it asked for at a time.
+func (t *tally) granted(c *core, asked int64) {
+	if t.excludes && t.holder != none {
+		t.s.fail(fmt.Errorf("%w: %d and %d, after %d acquisitions", ErrTwoHolders, t.holder, c.id, t.total))
+	}
+	t.holder = c.id
+	if t.total++; t.total == t.w.Warm {
+		t.begun, t.base = c.clock, t.s.counts
+	}
+	if t.total > t.w.Warm {
+		t.count(c, asked)
+	}
+	t.last, t.s.progress = c.id, t.s.now
+}
+
+func (t *tally) count(c *core, asked int64) {
+	t.turns[c.id]++
+	t.longest = max(t.longest, c.clock-asked)
+	if t.last == c.id {
+		t.same++
+		return
+	}
+	t.moved++
+	if m := t.s.m; m.socket(c.cache) == m.socket(t.s.cores[t.last].cache) {
+		t.near++
+	}
+	if asked < t.left {
+		t.handOver += c.clock - t.left
+		t.handed++
+	}
+}
+
+// released is before c releases the lock.
+func (t *tally) released(c *core) {
+	t.holder, t.left, t.end = none, c.clock, c.clock
+	if t.total == t.w.Warm+t.w.Turns || t.w.Limit > 0 && t.s.now > t.w.Limit {
+		t.s.halted = true
+	}
+}
+
+func (t *tally) result() (Result, error) {
+	n := max(t.total-t.w.Warm, 1)
+	per := func(x int64) float64 { return float64(x) / float64(n) }
+	counts := t.s.counts
+	r := Result{
+		Turns: n, Elapsed: float64(t.end-t.begun) / 1000, PerTurn: per(t.end-t.begun) / 1000,
+		Misses: per(counts.Misses - t.base.Misses), Remote: per(counts.Remote - t.base.Remote),
+		Invalidated: per(counts.Invalidated - t.base.Invalidated),
+		Longest:     float64(t.longest) / 1000, SameWorker: per(t.same), Jain: jain(t.turns), Steps: t.s.steps,
+		Cut: t.total < t.w.Warm+t.w.Turns,
+	}
+	if t.handed > 0 {
+		r.HandOver = float64(t.handOver) / float64(t.handed) / 1000
+	}
+	if t.moved > 0 {
+		r.SameSocket = float64(t.near) / float64(t.moved)
+	}
+	switch {
+	case t.s.failure != nil:
+		return r, t.s.failure
+	case !t.s.halted:
+		return r, fmt.Errorf("%w for %d ms, after %d acquisitions", ErrStuck, t.s.stuck/1_000_000_000, t.total)
+	}
+	return r, nil
+}
+
+// jain is the index of Jain, Chiu and Hawe, DEC TR-301, 1984.
+func jain(xs []int64) float64 {
+	var sum, squares float64
+	for _, x := range xs {
+		sum += float64(x)
+		squares += float64(x) * float64(x)
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / (float64(len(xs)) * squares)
+}
