@@ -72,6 +72,13 @@ func Validate(ss []*Situation) error {
 	return errors.Join(errs...)
 }
 
+// FitsCrowd reports whether a run under w is one that a [Crowd] is about: as of [Fits],
+// with the servers near, however many workers share a client.
+func FitsCrowd(w harness.Workload) bool {
+	w.Clients = 0
+	return w.Delay == 0 && Fits(w)
+}
+
 // Fits reports whether a run under w is one that a model is about: a closed loop without
 // think time, in which every acquisition writes, of one lock, by one worker a client.
 func Fits(w harness.Workload) bool {

@@ -1,0 +1,132 @@
+package predict
+
+import (
+	"math"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/stat"
+)
+
+// costs are the laws of a crowd.
+type costs struct {
+	period, message, server, client law
+
+	// Of waiters that ask again after a pause: how often in a second each does for
+	// nothing, what of the busiest processors one request takes, in seconds, and the time
+	// from one acquisition to the next, in ns, whichever worker's they are. A hand-over
+	// takes as long at least, and until one of the waiters happens to ask.
+	asks, busy, acquisition float64
+
+	release float64 // of a cycle of a contender what is no wait, ns
+}
+
+// costsOf returns the costs that points show.
+func (c *Crowd) costsOf(points []Point) (k costs, ok bool) {
+	polls := c.polls()
+	if polls {
+		k.asks = middle(points, func(p Point) stat.Summary { return p.asks })
+		k.busy = c.busiest(middle(points, func(p Point) stat.Summary { return p.each }), middle(points, func(p Point) stat.Summary { return p.asker })) / 1e9
+		k.acquisition = middle(points, func(p Point) stat.Summary { return p.Acquisition })
+		rest := readings(points, func(p Point) stat.Summary { return p.Period })
+		for i, r := range rest {
+			rest[i].cost -= k.acquisition * k.stretch(r.contenders)
+		}
+		rest = slices.DeleteFunc(rest, func(r reading) bool { return !(r.cost > 0) })
+		if k.period, ok = calibrate(rest, shared); !ok || len(rest) < len(points)-1 {
+			return k, false
+		}
+	} else {
+		// A cost may grow by the square of the contenders only where messages grow: each of
+		// them may then be about all contenders.
+		terms := []term{constant, perWaiter}
+		if k.message, ok = calibrate(readings(points, func(p Point) stat.Summary { return p.Message }), terms...); ok && len(k.message.terms) > 0 && k.message.grows() {
+			terms = append(terms, perPair)
+		}
+		if k.period, ok = calibrate(readings(points, func(p Point) stat.Summary { return p.Period }), terms...); !ok {
+			return k, false
+		}
+		k.server, _ = calibrate(readings(points, func(p Point) stat.Summary { return p.Server }), terms...)
+		k.client, _ = calibrate(readings(points, func(p Point) stat.Summary { return p.Client }), terms...)
+	}
+	var rest []float64
+	for _, p := range points {
+		if p.Wait.N > 0 {
+			rest = append(rest, float64(p.Contenders)*p.Period.Median-p.Wait.Median)
+		}
+	}
+	if len(rest) > 0 {
+		k.release = max(0, stat.Median(rest))
+	}
+	return k, true
+}
+
+// readings returns one figure of each point that has it.
+func readings(points []Point, of func(p Point) stat.Summary) (out []reading) {
+	for _, p := range points {
+		if v := of(p); v.N > 0 && v.Median > 0 {
+			out = append(out, reading{float64(p.Contenders), v.Median})
+		}
+	}
+	return out
+}
+
+// middle returns the median of one figure of all points; 0 if none has it.
+func middle(points []Point, of func(p Point) stat.Summary) float64 {
+	var vs []float64
+	for _, r := range readings(points, of) {
+		vs = append(vs, r.cost)
+	}
+	if len(vs) == 0 {
+		return 0
+	}
+	return stat.Median(vs)
+}
+
+// grows reports whether l has a term that grows with the contenders.
+func (l law) grows() bool { return l.at(1e6) > l.at(1) }
+
+// stretch is by how much a request takes longer as others are served between: the
+// residence time of processor sharing, 1/(1-ρ), with the utilization ρ by requests for
+// nothing alone; infinite where these are all that can be served.
+func (k costs) stretch(n float64) float64 {
+	if rho := k.asks * k.busy * n; rho < 1 {
+		return 1 / (1 - rho)
+	}
+	return math.Inf(1)
+}
+
+// polls reports whether waiters ask again after a pause.
+func (c *Crowd) polls() bool { return c.near.Trips.Behind.Polls }
+
+// servers returns on how many processors at a time the servers of the lock can work. Redis
+// runs commands in one thread.
+func (c *Crowd) servers() float64 {
+	all := math.Inf(1)
+	if c.machine.Processors > 0 {
+		all = float64(c.machine.Processors)
+	}
+	if c.Lock.Traits.Needs == harness.KindRedis {
+		return min(float64(max(1, c.Lock.Traits.Servers)), all)
+	}
+	return all
+}
+
+// busiest returns how long the busiest resource works on something that takes so much time
+// of the servers and of the contenders: the servers, or all processors of the machine.
+func (c *Crowd) busiest(server, client float64) float64 {
+	busy := server / c.servers()
+	if c.machine.Processors > 0 {
+		busy = max(busy, (server+client)/float64(c.machine.Processors))
+	}
+	return busy
+}
+
+// period returns the time from one hand-over to the next by k.
+func (c *Crowd) period(k costs, n float64) float64 {
+	t := k.period.at(n)
+	if c.polls() {
+		return k.acquisition*k.stretch(n) + t
+	}
+	return max(t, c.busiest(k.server.at(n), k.client.at(n)))
+}

@@ -1,0 +1,178 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/stat"
+)
+
+// A Machine is what contenders and servers share.
+type Machine struct {
+	Processors int     // 0 if unknown
+	Memory     float64 // bytes, 0 if unknown
+}
+
+// A Point is what a lock took at some number of contenders that was measured.
+type Point struct {
+	Contenders int
+
+	Rate    stat.Summary // hand-overs per second
+	Wait    stat.Summary // median, ns
+	Period  stat.Summary // from one hand-over to the next, ns
+	Message stat.Summary // requests and notifications from one hand-over to the next
+	Server  stat.Summary // processor time of the servers from one hand-over to the next, ns
+	Client  stat.Summary // the same of the contenders
+
+	Acquisition stat.Summary // from one acquisition to the next, ns
+	Connections stat.Summary // to the servers, for each contender
+	Memory      stat.Summary // of the servers, for each contender, bytes
+
+	asks  stat.Summary // requests a second by which a contender that waits is not served
+	each  stat.Summary // processor time of the servers for a request, ns
+	asker stat.Summary // the same of the contenders
+}
+
+// A Crowd is the model of one lock among many contenders. Its costs are calibrated by what
+// a run measured up to some number of contenders; what it measured at more is left out,
+// and can refute it.
+//
+// From one hand-over to the next passes what the path takes, which does not grow, and what
+// is done for each waiter, which does: where a release wakes all of them, each asks once,
+// and the costs grow with their number, or where each also reads what grows with them, by
+// its square. Where waiters ask again after a pause, it takes as long as an acquisition, and
+// until one of them asks, the sooner the more there are; the others' requests make all of
+// it slower. The demands of a hand-over on processors are of the same form. By the
+// utilization law no hand-over takes less than the demand on the busiest of them, and by
+// Little's law a contender of a lock that serves in order waits as many periods as there
+// are contenders, less what it spends itself: E. Lazowska, J. Zahorjan, G. Graham,
+// K. Sevcik, "Quantitative System Performance", 1984, chapters 3 and 5.
+type Crowd struct {
+	Lock   harness.Lock
+	Points []Point // that were measured, ascending
+
+	near    *Model
+	machine Machine
+	fitted  []Point // of Points
+	own     costs
+}
+
+// share is to which part of the most contenders that were measured the model is
+// calibrated: what it says farther out is tried over as many times.
+const share = 10
+
+// enough is to how many numbers of contenders at least it is.
+const enough = 3
+
+// Refuted is by which factor a prediction may miss a point that was left out: beyond it
+// nothing is extrapolated.
+const Refuted = 2.0
+
+// NewCrowd returns the model of the lock of m among contenders, measured with each of
+// these numbers of workers on a machine; why says in words why there is none. The points
+// that were measured are there all the same.
+func NewCrowd(m *Model, workers []int, on Machine) (c *Crowd, why string) {
+	c = &Crowd{Lock: m.Lock, near: m, machine: on}
+	for _, n := range slices.Sorted(slices.Values(workers)) {
+		if p := m.point(n); n > 1 && p.Period.N > 0 && (len(c.Points) == 0 || c.Points[len(c.Points)-1].Contenders != n) {
+			c.Points = append(c.Points, p)
+		}
+	}
+	switch {
+	case m.Trips == nil:
+		return c, "its trips were not counted"
+	case m.Trips.Behind == nil:
+		return c, several
+	case len(c.Points) == 0:
+		return c, "no hand-over was measured without a delay"
+	}
+	most := c.Points[len(c.Points)-1].Contenders
+	for _, p := range c.Points {
+		if p.Contenders*share <= most && !m.idle(p.Contenders) {
+			c.fitted = append(c.fitted, p)
+		}
+	}
+	if len(c.fitted) < enough {
+		return c, fmt.Sprintf("was measured with %d numbers of workers up to a tenth of the most, %d, that keep a queue: it takes %d", len(c.fitted), most, enough)
+	}
+	var ok bool
+	if c.own, ok = c.costsOf(c.fitted); !ok {
+		return c, "no sum of costs that grow with the contenders fits what was measured"
+	}
+	return c, ""
+}
+
+// idle reports whether the queue of so many workers is empty now and then.
+func (m *Model) idle(workers int) bool {
+	b := m.Trips.Behind
+	return !b.Polls && (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
+}
+
+// point returns what was measured with n workers.
+func (m *Model) point(n int) Point {
+	rounds := m.rounds(n)
+	of := func(f func(r *harness.Result) (float64, bool)) stat.Summary {
+		return (&metric.Metric{Of: func(r *harness.Result) (float64, bool) {
+			v, ok := f(r)
+			return v, ok && v > 0 && v < 1e15
+		}}).Summary(rounds)
+	}
+	each := func(f func(r *harness.Result) (float64, bool)) stat.Summary { // hand-over
+		return of(func(r *harness.Result) (float64, bool) {
+			v, ok := f(r)
+			return v / float64(r.Handovers), ok && r.Ordered() && r.Handovers > 0
+		})
+	}
+	perRequest := func(f func(r *harness.Result) (float64, bool)) stat.Summary {
+		return of(func(r *harness.Result) (float64, bool) {
+			v, ok := f(r)
+			return v / requests(r), ok && requests(r) > 0
+		})
+	}
+	return Point{
+		Contenders: n,
+		Rate:       of(metric.Handovers.Of),
+		Wait:       metric.P50.Summary(rounds),
+		Period:     each(func(r *harness.Result) (float64, bool) { return float64(r.Elapsed), true }),
+		Message: each(func(r *harness.Result) (float64, bool) {
+			if r.Wire == nil {
+				return 0, false
+			}
+			return float64(r.Wire.Requests) + float64(r.Wire.Notifications), true
+		}),
+		Acquisition: of(func(r *harness.Result) (float64, bool) {
+			return float64(r.Elapsed) / float64(r.Ops), r.Ops > 0
+		}),
+		Server: each(serverTime), Client: each(clientTime),
+		Connections: of(metric.Connections.Of), Memory: of(metric.ServerMemory.Of),
+		asks: of(m.unserved), each: perRequest(serverTime), asker: perRequest(clientTime),
+	}
+}
+
+func requests(r *harness.Result) float64 {
+	if r.Wire == nil {
+		return 0
+	}
+	return float64(r.Wire.Requests)
+}
+
+func serverTime(r *harness.Result) (float64, bool) {
+	if r.Servers == nil || r.Servers.CPU == nil {
+		return 0, false
+	}
+	return float64(*r.Servers.CPU), true
+}
+
+func clientTime(r *harness.Result) (float64, bool) { return float64(r.CPU.Time), r.CPU.Time > 0 }
+
+// unserved returns how many requests a second a contender sends that take it nowhere: what
+// is sent besides those of each acquisition and its release.
+func (m *Model) unserved(r *harness.Result) (float64, bool) {
+	if m.Trips == nil || r.Elapsed <= 0 {
+		return 0, false
+	}
+	more := requests(r) - float64(r.Ops)*(m.Trips.Lock.Requests+m.Trips.Unlock.Requests)
+	return more / r.Elapsed.Seconds() / float64(r.Workload.Workers), true
+}

@@ -1,0 +1,210 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+
+	"locklab/harness/metric"
+	"locklab/harness/stat"
+)
+
+// An Estimate is what a [Crowd] says of some number of contenders. Its ranges are from the
+// least to the greatest that the model says if any one point of its calibration is left
+// out, and farther by the factor by which it misses a point that was left out.
+type Estimate struct {
+	Contenders int
+
+	Rate    Time    // hand-overs per second, not ns
+	Wait    Time    // median, ns; the zero Time if NoWait says why there is none
+	NoWait  string  // in words
+	Message float64 // requests and notifications from one hand-over to the next; 0 if not known
+	Server  float64 // processor time of the servers from one hand-over to the next, ns; 0 if not known
+	Client  float64 // the same of the contenders
+}
+
+// At returns what the lock does among so many contenders, at the round trip at which it
+// was measured, or, if trip is more than 0, at a bare round trip of trip ns; why says in
+// words why that is not known.
+func (c *Crowd) At(contenders int, trip float64) (e Estimate, why string) {
+	if e, why = c.at(contenders, trip); why != "" {
+		return Estimate{Contenders: contenders}, why
+	}
+	if f, at := c.miss(); f > Refuted {
+		return Estimate{Contenders: contenders}, fmt.Sprintf("refuted: with %d contenders the model is off by a factor of %.2g", at, f)
+	}
+	for _, b := range c.Before(contenders) {
+		if b.Limit.Hard {
+			return Estimate{Contenders: contenders}, fmt.Sprintf("%s: reached with %.0f contenders; %s", b.Limit.Name, b.Contenders, b.Limit.Remedy)
+		}
+	}
+	return e, ""
+}
+
+func (c *Crowd) at(contenders int, trip float64) (e Estimate, why string) {
+	n := float64(contenders)
+	e = Estimate{Contenders: contenders}
+	if k := c.own; c.polls() && math.IsInf(k.stretch(n), 1) {
+		return e, fmt.Sprintf("waiters that ask again take all that can be served: with %.0f contenders, each %.2g times a second", math.Floor(1/(k.asks*k.busy)), k.asks)
+	}
+	period, wait, why := c.times(c.own, n, trip)
+	if why != "" {
+		return e, why
+	}
+	rates, waits := Time{1e9 / period, 1e9 / period, 1e9 / period}, Time{wait, wait, wait}
+	for i := range c.fitted {
+		k, ok := c.costsOf(without(c.fitted, i))
+		if !ok {
+			continue
+		}
+		if p, w, why := c.times(k, n, trip); why == "" && p > 0 {
+			rates.widen(1e9 / p)
+			waits.widen(w)
+		}
+	}
+	f, _ := c.miss()
+	rates.Lo, rates.Hi, waits.Lo, waits.Hi = rates.Lo/f, rates.Hi*f, waits.Lo/f, waits.Hi*f
+	e.Rate, e.Wait = rates, waits
+	if !c.Lock.Traits.FIFO {
+		e.Wait, e.NoWait = Time{}, unordered
+	}
+	if !c.polls() {
+		e.Message, e.Server, e.Client = c.own.message.at(n), c.own.server.at(n), c.own.client.at(n)
+	}
+	if !(e.Rate.Value > 1e-9 && e.Rate.Hi < 1e12 && e.Wait.Hi < 1e21) {
+		return e, "the figures contradict each other"
+	}
+	return e, ""
+}
+
+// widen makes the range of t hold v.
+func (t *Time) widen(v float64) {
+	if !math.IsInf(v, 0) && !math.IsNaN(v) {
+		t.Lo, t.Hi = min(t.Lo, v), max(t.Hi, v)
+	}
+}
+
+// times returns by k the time from one hand-over to the next, and the wait.
+func (c *Crowd) times(k costs, n, trip float64) (period, wait float64, why string) {
+	period, rest := c.period(k, n), k.release
+	if trip > 0 {
+		path, why := c.path()
+		if why != "" {
+			return 0, 0, why
+		}
+		rest += c.near.Trips.Behind.Unlock.RoundTrips() * (trip - path.from)
+		period = path.among(stat.Summary{Median: period, Lo: period, Hi: period, N: 1}, trip).Value
+	}
+	return period, max(0, n*period-rest), ""
+}
+
+// path returns the path of a hand-over, which the crowd shares; where the lock was not
+// measured alone it is that of bare round trips.
+func (c *Crowd) path() (path, string) {
+	last := c.fitted[len(c.fitted)-1].Contenders
+	p, why := c.near.path(last)
+	if why != notAlone {
+		return p, why
+	}
+	bare := metric.RoundTrip.Summary(c.near.rounds(last))
+	if bare.N == 0 {
+		return p, noTrip
+	}
+	return path{trips: c.near.Trips.Behind.Handover.RoundTrips(), each: bare, alone: bare.Median, from: bare.Median}, ""
+}
+
+// A Missed is a point that the model was not calibrated by, beside what it says of it.
+type Missed struct {
+	Point     Point
+	Predicted Estimate
+	Why       string // there is no prediction; "" if there is
+}
+
+// RateError returns by how much the predicted rate is over what was measured, as a share.
+func (m Missed) RateError() float64 { return m.Predicted.Rate.Value/m.Point.Rate.Median - 1 }
+
+// WaitError returns the same of the wait; false if it is not predicted, or not measured.
+func (m Missed) WaitError() (float64, bool) {
+	ok := m.Predicted.NoWait == "" && m.Point.Wait.N > 0 && m.Point.Wait.Median > 0
+	return m.Predicted.Wait.Value/m.Point.Wait.Median - 1, ok
+}
+
+// LeftOut returns the points with more contenders than those of the calibration, each with
+// what the model says of it.
+func (c *Crowd) LeftOut() (out []Missed) {
+	for _, p := range c.Points {
+		if p.Contenders > c.Fitted() {
+			period, wait, why := 0.0, 0.0, ""
+			if math.IsInf(c.own.stretch(float64(p.Contenders)), 1) {
+				why = "waiters that ask again take all that can be served"
+			} else {
+				period, wait, why = c.times(c.own, float64(p.Contenders), 0)
+			}
+			e := Estimate{Contenders: p.Contenders, Rate: Time{Value: 1e9 / period}, Wait: Time{Value: wait}}
+			if !c.Lock.Traits.FIFO {
+				e.Wait, e.NoWait = Time{}, unordered
+			}
+			out = append(out, Missed{p, e, why})
+		}
+	}
+	return out
+}
+
+// Fitted returns the most contenders of the calibration.
+func (c *Crowd) Fitted() int {
+	if len(c.fitted) == 0 {
+		return 0
+	}
+	return c.fitted[len(c.fitted)-1].Contenders
+}
+
+// miss returns the greatest factor by which a rate that was left out is missed, and with
+// how many contenders.
+func (c *Crowd) miss() (factor float64, at int) {
+	factor = 1
+	for _, m := range c.LeftOut() {
+		if m.Why != "" || m.Point.Rate.N == 0 {
+			continue
+		}
+		if f := math.Exp(math.Abs(math.Log(1 + m.RateError()))); f > factor {
+			factor, at = f, m.Point.Contenders
+		}
+	}
+	return factor, at
+}
+
+// A Cost is a term of what passes from one hand-over to the next.
+type Cost struct {
+	Name                   string
+	Period, Server, Client float64 // ns
+	Message                float64
+}
+
+// Costs returns the terms of the calibration, without those that are 0.
+func (c *Crowd) Costs() (out []Cost) {
+	for _, t := range []term{constant, perWaiter, perPair, shared} {
+		if t.name == constant.name && c.polls() {
+			out = append(out, Cost{Name: t.name, Period: c.own.acquisition})
+			continue
+		}
+		x := Cost{t.name, c.own.period.of(t), c.own.server.of(t), c.own.client.of(t), c.own.message.of(t)}
+		if x != (Cost{Name: t.name}) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// of returns the coefficient of t.
+func (l law) of(t term) float64 {
+	for j, own := range l.terms {
+		if own.name == t.name {
+			return l.c[j]
+		}
+	}
+	return 0
+}
+
+// Grows reports whether a hand-over takes longer the more contenders there are.
+func (c *Crowd) Grows() bool {
+	return c.own.period.grows() || c.own.server.grows() || c.own.client.grows() || c.own.asks > 0
+}
