@@ -1,0 +1,178 @@
+package offload
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"locklab/internal/child"
+)
+
+// Tags are those of a build that simulates.
+const Tags = "systematic,simulate"
+
+// A Source is where a program is from, as far as it knows.
+type Source struct {
+	Package string // import path of its package main
+	Module  string // path of the module of that
+	File    string // a file of package main, as the compiler was told
+	Trimmed bool   // it was built with -trimpath: so is the other build then, which shares what is compiled
+
+	// Near are directories at or below the module, perhaps: where the program is, and
+	// where it runs.
+	Near []string
+}
+
+// SourceOf returns the source of the program that runs; file is a file of its package
+// main as the compiler was told, or "".
+func SourceOf(file, exe string) Source {
+	s := Source{File: file, Near: []string{filepath.Dir(exe)}}
+	if dir, err := os.Getwd(); err == nil {
+		s.Near = append(s.Near, dir)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		s.Package, s.Module = info.Path, info.Main.Path
+		s.Trimmed = slices.Contains(info.Settings, debug.BuildSetting{Key: "-trimpath", Value: "true"})
+	}
+	return s
+}
+
+// unnamed is the import path of a program that was built from files, not of a package.
+const unnamed = "command-line-arguments"
+
+// command returns the command that makes the other build as file out.
+func (s Source) command(out string) string {
+	what := s.Package
+	if what == "" || what == unnamed {
+		what = "."
+	}
+	return fmt.Sprintf("go build -tags %s -o %s %s", Tags, quoted(out), what)
+}
+
+// quoted returns a word as a shell reads it.
+func quoted(word string) string {
+	if strings.ContainsAny(word, " \t\n'\"\\$&;|<>*?()`#~") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}
+
+// find returns the directory in which to build, and what: the directory of package
+// main, or that of the module and the import path.
+func (s Source) find() (dir, what string, err error) {
+	if s.Module == "" {
+		return "", "", errors.New("this program does not know the module that it was built from")
+	}
+	if file := absolute(s.File); file != "" && moduleOf(filepath.Dir(file)) == s.Module {
+		return filepath.Dir(file), ".", nil
+	}
+	for _, near := range s.Near {
+		for dir := near; ; dir = filepath.Dir(dir) {
+			if moduleIn(dir) == s.Module && s.Package != unnamed {
+				return dir, s.Package, nil
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return "", "", fmt.Errorf("the source of module %s is neither where this program is nor where it runs", s.Module)
+}
+
+// moduleOf returns the path of the module that dir is in, or "".
+func moduleOf(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if path := moduleIn(dir); path != "" || dir == filepath.Dir(dir) {
+			return path
+		}
+	}
+}
+
+// moduleIn returns the path of the module whose root is dir, or "".
+func moduleIn(dir string) string {
+	f, err := os.Open(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if words := strings.Fields(lines.Text()); len(words) >= 2 && words[0] == "module" {
+			return strings.Trim(words[1], "\"`")
+		}
+	}
+	return ""
+}
+
+// build has the go command make the other build of p, into the user's cache directory,
+// and returns its file.
+func (p Program) build(ctx context.Context) (string, error) {
+	dir, what, err := p.Source.find()
+	if err != nil {
+		return "", err
+	}
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		return "", errors.New("no go command is on PATH to build it")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache directory to build it into: %w", err)
+	}
+	key := sha256.Sum256([]byte(dir + "\x00" + what))
+	cache = filepath.Join(cache, "locklab", fmt.Sprintf("simulate-%x", key[:8]))
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", fmt.Errorf("no cache directory to build it into: %w", err)
+	}
+	out := filepath.Join(cache, filepath.Base(sibling(p.Exe)))
+	if err := p.compile(ctx, tool, dir, what, out); err != nil {
+		return "", err
+	}
+	h, err := greet(ctx, out)
+	if err != nil {
+		return "", err
+	}
+	if why := p.unable(h); why != "" {
+		return "", fmt.Errorf("what the source in %s gives is not used: %s", dir, why)
+	}
+	if why := p.unfit(h); why != "" {
+		p.Say(fmt.Sprintf("simulated by the source in %s: %s", dir, why))
+	}
+	return out, nil
+}
+
+// compile builds what in dir as the file out, if that is not what is there already.
+// Of several processes one does at a time.
+func (p Program) compile(ctx context.Context, tool, dir, what, out string) error {
+	guard, err := os.OpenFile(out+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	defer guard.Close()
+	if err := lockFile(ctx, guard); err != nil {
+		return err
+	}
+	if _, err := os.Stat(out); err != nil {
+		p.Say("the build that simulates is made once: half a minute of compiling")
+	}
+	args := []string{"build", "-tags", Tags, "-o", out}
+	if p.Source.Trimmed {
+		args = append(args, "-trimpath")
+	}
+	cmd := exec.CommandContext(ctx, tool, append(args, what)...)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("go build in %s failed: %s", dir, child.LastWords(string(text)))
+	}
+	return nil
+}

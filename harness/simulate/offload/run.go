@@ -1,0 +1,202 @@
+package offload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"locklab/harness"
+	"locklab/harness/simulate"
+)
+
+// A Job is a case to simulate: a lock by its name on a machine.
+type Job struct {
+	Machine  *simulate.Machine
+	Lock     string
+	Workload simulate.Workload // its Log is not used
+	Seeds    int
+}
+
+// ErrFailed is in the errors of a case that was simulated and failed: two workers were
+// in the section, none got the lock for long, or the lock panicked.
+var ErrFailed = errors.New("offload: the simulation failed")
+
+// An Answer is what came of a job: a simulation or an error.
+type Answer struct {
+	Simulation *harness.Simulation
+	Err        error
+}
+
+// A Pool is how to run jobs. Its Exe is required: see [Find].
+type Pool struct {
+	Exe       string // a program that simulates
+	Processes int    // how many run beside each other; less than 1 is 1
+
+	// Done, if not nil, is called after each job with how many have an answer.
+	Done func(done int)
+}
+
+// Run runs jobs and calls report for each, in their order, one call at a time, as soon
+// as it and all before it have answers. What is reported does not depend on the
+// number of processes. If ctx ends, the jobs that were finished by then are reported,
+// also behind others that were not, and the error is that of ctx. An error of report
+// ends the run.
+func (p Pool) Run(ctx context.Context, jobs []Job, report func(i int, a Answer) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{jobs: jobs, report: report, answers: make(map[int]Answer), done: p.Done, stop: cancel}
+	var wg sync.WaitGroup
+	for range min(max(1, p.Processes), len(jobs)) {
+		wg.Go(func() { r.work(ctx, p.Exe) })
+	}
+	wg.Wait()
+	r.flush(true)
+	if r.err != nil {
+		return r.err
+	}
+	return context.Cause(ctx)
+}
+
+// A run is one of a
+type run struct {
+	jobs   []Job
+	report func(i int, a Answer) error
+	done   func(int)
+	stop   context.CancelCauseFunc
+
+	mu       sync.Mutex
+	next     int // job to begin
+	reported int // jobs
+	finished int
+	answers  map[int]Answer // not reported yet
+	err      error
+}
+
+// take returns the next job to begin.
+func (r *run) take() (i int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i = r.next
+	r.next++
+	return i, i < len(r.jobs)
+}
+
+// work runs jobs in a process, and in another one if that ends.
+func (r *run) work(ctx context.Context, exe string) {
+	var p *process
+	defer func() {
+		if p != nil {
+			p.close()
+		}
+	}()
+	for {
+		i, ok := r.take()
+		if !ok || ctx.Err() != nil {
+			return
+		}
+		if p == nil {
+			var err error
+			if p, err = start(ctx, exe); err != nil {
+				r.fail(ctx, err)
+				return
+			}
+		}
+		a, err := do(ctx, p, r.jobs[i])
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.close()
+			p = nil
+			a = Answer{Err: fmt.Errorf("%w: %s with %d workers: %w", ErrFailed, r.jobs[i].Lock, r.jobs[i].Workload.Workers, err)}
+		}
+		r.add(i, a)
+	}
+}
+
+// do has p do one job. An error is that p is gone.
+func do(ctx context.Context, p *process, j Job) (Answer, error) {
+	file, err := j.Machine.Encode()
+	if err != nil {
+		return Answer{Err: err}, nil
+	}
+	w := j.Workload
+	w.Log = nil
+	a, err := p.ask(ctx, request{Machine: json.RawMessage(file), Lock: j.Lock, Workload: w, Seeds: j.Seeds})
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case a.Error != "":
+		return Answer{Err: fmt.Errorf("%w: %s", ErrFailed, a.Error)}, nil
+	case a.Simulation == nil:
+		return Answer{}, errors.New("it answers without a figure")
+	}
+	return Answer{Simulation: a.Simulation}, nil
+}
+
+// fail ends the run with err, unless it ends already.
+func (r *run) fail(ctx context.Context, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ctx.Err() == nil && r.err == nil {
+		r.err = err
+		r.stop(err)
+	}
+}
+
+// add notes an answer.
+func (r *run) add(i int, a Answer) {
+	r.mu.Lock()
+	r.answers[i] = a
+	r.finished++
+	if r.done != nil {
+		r.done(r.finished)
+	}
+	r.mu.Unlock()
+	r.flush(false)
+}
+
+// flush reports what is next; the rest too, over gaps, if it is the end.
+func (r *run) flush(end bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.reported < len(r.jobs) && r.err == nil {
+		a, ok := r.answers[r.reported]
+		if !ok && !end {
+			return
+		}
+		if ok {
+			delete(r.answers, r.reported)
+			if err := r.report(r.reported, a); err != nil {
+				r.err = err
+				r.stop(err)
+				return
+			}
+		}
+		r.reported++
+	}
+}
+
+// Duel returns what the model tells, step by step, of two hardware threads of m that
+// compare and swap one word in the same instant.
+func (p Pool) Duel(ctx context.Context, m *simulate.Machine, a, b int, seed uint64) (string, error) {
+	worker, err := start(ctx, p.Exe)
+	if err != nil {
+		return "", err
+	}
+	defer worker.close()
+	file, err := m.Encode()
+	if err != nil {
+		return "", err
+	}
+	said, err := worker.ask(ctx, request{Machine: json.RawMessage(file), Workload: simulate.Workload{Seed: seed}, Duel: &[2]int{a, b}})
+	switch {
+	case err != nil:
+		return "", err
+	case said.Error != "":
+		return "", errors.New(said.Error)
+	}
+	return said.Text, nil
+}

@@ -1,0 +1,84 @@
+//go:build systematic && simulate
+
+package offload
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+
+	"locklab/harness"
+	"locklab/harness/simulate"
+	"locklab/internal/machine"
+)
+
+// Simulates reports whether this build simulates. It cannot measure then: each of
+// its atomic operations asks for a scheduler.
+const Simulates = true
+
+// Main simulates what its parent asks for, and ends the process, if that was
+// started for it; else it returns. locks are those that may be asked for. Nothing
+// may be done before it.
+func Main(locks []*harness.Variant) {
+	if os.Getenv(workerEnv) == "" {
+		return
+	}
+	signal.Ignore(os.Interrupt) // the parent decides
+	if err := serve(locks, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serve answers requests until in ends.
+func serve(locks []*harness.Variant, in io.Reader, out io.Writer) error {
+	said := json.NewEncoder(out)
+	h := hello{Protocol: protocol, Simulates: true, Commit: machine.BuildCommit()}
+	for _, v := range locks {
+		h.Locks = append(h.Locks, v.Name)
+	}
+	if err := said.Encode(h); err != nil {
+		return err
+	}
+	asked := json.NewDecoder(bufio.NewReader(in))
+	for {
+		var r request
+		if err := asked.Decode(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("offload: a request: %w", err)
+		}
+		if err := said.Encode(answer(locks, r)); err != nil {
+			return err
+		}
+	}
+}
+
+// answer simulates what r asks for.
+func answer(locks []*harness.Variant, r request) (a reply) {
+	m, err := simulate.Parse(r.Machine)
+	if err != nil {
+		return reply{Error: err.Error()}
+	}
+	if r.Duel != nil {
+		var text bytes.Buffer
+		simulate.Duel(m, r.Duel[0], r.Duel[1], r.Workload.Seed, &text)
+		return reply{Text: text.String()}
+	}
+	i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == r.Lock })
+	if i < 0 {
+		return reply{Error: fmt.Sprintf("offload: no lock is called %q", r.Lock)}
+	}
+	s, err := simulate.Simulate(m, locks[i], r.Workload, r.Seeds)
+	if err != nil {
+		return reply{Error: err.Error()}
+	}
+	return reply{Simulation: &s}
+}

@@ -1,0 +1,47 @@
+// Command program finds its other build and simulates a lock there, as lab.Main does.
+// It is built in a module of its own.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+
+	"locklab/harness"
+	"locklab/harness/simulate"
+	"locklab/harness/simulate/offload"
+	"locklab/spinlock/lab"
+)
+
+// commit is set by the linker.
+var commit string
+
+func main() {
+	offload.Main(lab.Suite)
+	exe, err := os.Executable()
+	check(err)
+	_, file, _, _ := runtime.Caller(0)
+	found, err := offload.Find(context.Background(), offload.Program{
+		Exe: exe, Commit: commit, Source: offload.SourceOf(file, exe), Locks: []string{"mcs"},
+		Say: func(text string) { fmt.Fprintln(os.Stderr, text) },
+	})
+	check(err)
+	m, err := simulate.Named("skylake-24")
+	check(err)
+	w := simulate.Workload{Workers: 4, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 200, Warm: 20, Seed: 1}
+	check(offload.Pool{Exe: found}.Run(context.Background(), []offload.Job{{Machine: m, Lock: "mcs", Workload: w, Seeds: 1}},
+		func(_ int, a offload.Answer) error {
+			if a.Err == nil {
+				fmt.Printf("%s\n%.3f\n", found, a.Simulation.PerAcquisition.Median)
+			}
+			return a.Err
+		}))
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+}
