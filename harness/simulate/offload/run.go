@@ -59,7 +59,7 @@ func (p Pool) Run(ctx context.Context, jobs []Job, report func(i int, a Answer) 
 	return context.Cause(ctx)
 }
 
-// A run is one of a
+// A run is one call of Pool.Run.
 type run struct {
 	jobs   []Job
 	report func(i int, a Answer) error
