@@ -41,8 +41,8 @@ type Anderson struct {
 	_       atomics.CacheLinePad
 	next    atomics.Uint32 // the number the next goroutine draws
 	_       atomics.CacheLinePad
-	mine    uint32 // the holder's number; guarded by the lock
-	offered bool   // the holder has offered the next a place to sleep; guarded by the lock
+	mine    guarded // the holder's number; guarded by the lock
+	offered bool    // the holder has offered the next a place to sleep; guarded by the lock
 	_       atomics.CacheLinePad
 }
 
@@ -96,7 +96,7 @@ func (l *Anderson) lockSlow(mine uint32) {
 // enter is the first step of the holder.
 func (l *Anderson) enter(mine uint32) {
 	l.flag(mine).StoreRelease(0)
-	l.mine = mine
+	l.mine.set(mine)
 }
 
 // TryLock takes the lock if it is free and reports whether it did. If the flag
@@ -113,7 +113,7 @@ func (l *Anderson) TryLock() bool {
 
 // Unlock releases the lock, which the caller must hold.
 func (l *Anderson) Unlock() {
-	if mine := l.mine; l.offered {
+	if mine := l.mine.get(); l.offered {
 		l.unlockOffered(mine)
 	} else {
 		l.flag(mine + 1).StoreRelease(1)

@@ -47,8 +47,8 @@ const cohortBound = 64
 type CohortNode struct {
 	local  *Ticket
 	lock   *Cohort
-	taken  int  // how often, since the node took the global lock; guarded by local
-	passed bool // the node has the global lock; guarded by local
+	taken  guarded // how often, since the node took the global lock; guarded by local
+	passed guarded // 1 if the node has the global lock; guarded by local
 	_      atomics.CacheLinePad
 }
 
@@ -81,17 +81,20 @@ func (l *Cohort) Worker(i int) *CohortNode {
 // Lock takes the lock and waits for it if need be.
 func (n *CohortNode) Lock() {
 	n.local.Lock()
-	if !n.passed {
+	if n.passed.get() == 0 {
 		n.lock.global.Lock()
-		n.taken = 0
+		n.taken.set(0)
 	}
 }
 
 // Unlock leaves the lock to the next of the node, or to another node.
 func (n *CohortNode) Unlock() {
-	n.taken++
-	n.passed = n.taken < cohortBound && n.waiters()
-	if !n.passed {
+	taken := n.taken.get() + 1
+	n.taken.set(taken)
+	if taken < cohortBound && n.waiters() {
+		n.passed.set(1)
+	} else {
+		n.passed.set(0)
 		n.lock.global.Unlock()
 	}
 	n.local.Unlock()

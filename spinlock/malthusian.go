@@ -36,8 +36,8 @@ type Malthusian struct {
 	_    atomics.CacheLinePad
 
 	// Only the holder of the lock uses these.
-	newest, oldest uint32 // the ends of the passive list; 0 if it is empty
-	releases       uint32
+	newest, oldest guarded // the ends of the passive list; 0 if it is empty
+	releases       guarded
 	_              atomics.CacheLinePad
 }
 
@@ -51,7 +51,7 @@ type MalthusianWorker struct {
 	_     atomics.CacheLinePad
 
 	// The passive list; only the holder of the lock uses these.
-	older, newer uint32
+	older, newer guarded
 	_            atomics.CacheLinePad
 }
 
@@ -90,8 +90,10 @@ func (n *MalthusianWorker) TryLock() bool { return n.lock.tail.CompareAndSwap(0,
 // Unlock hands the lock to another worker, or frees it.
 func (n *MalthusianWorker) Unlock() {
 	l := n.lock
-	if l.oldest != 0 {
-		if l.releases++; l.releases%malthusianPeriod == 0 {
+	if l.oldest.get() != 0 {
+		releases := l.releases.get() + 1
+		l.releases.set(releases)
+		if releases%malthusianPeriod == 0 {
 			n.insert(l.takeOldest())
 			return
 		}
@@ -115,7 +117,7 @@ func (n *MalthusianWorker) Unlock() {
 // another has arrived.
 func (n *MalthusianWorker) leave() bool {
 	l := n.lock
-	p := l.newest
+	p := l.newest.get()
 	if p == 0 {
 		return l.tail.CompareAndSwap(n.id, 0)
 	}
@@ -151,33 +153,37 @@ func (n *MalthusianWorker) handOver(to uint32) {
 
 // setAside adds worker p to the passive list as its newest.
 func (l *Malthusian) setAside(p uint32) {
-	l.nodes[p].older, l.nodes[p].newer = l.newest, 0
-	if l.newest != 0 {
-		l.nodes[l.newest].newer = p
+	newest := l.newest.get()
+	l.nodes[p].older.set(newest)
+	l.nodes[p].newer.set(0)
+	if newest != 0 {
+		l.nodes[newest].newer.set(p)
 	} else {
-		l.oldest = p
+		l.oldest.set(p)
 	}
-	l.newest = p
+	l.newest.set(p)
 }
 
 // takeNewest takes the newest worker out of the passive list.
 func (l *Malthusian) takeNewest() {
-	l.newest = l.nodes[l.newest].older
-	if l.newest == 0 {
-		l.oldest = 0
+	p := l.nodes[l.newest.get()].older.get()
+	l.newest.set(p)
+	if p == 0 {
+		l.oldest.set(0)
 	} else {
-		l.nodes[l.newest].newer = 0
+		l.nodes[p].newer.set(0)
 	}
 }
 
 // takeOldest takes the oldest worker out of the passive list and returns it.
 func (l *Malthusian) takeOldest() uint32 {
-	p := l.oldest
-	l.oldest = l.nodes[p].newer
-	if l.oldest == 0 {
-		l.newest = 0
+	p := l.oldest.get()
+	next := l.nodes[p].newer.get()
+	l.oldest.set(next)
+	if next == 0 {
+		l.newest.set(0)
 	} else {
-		l.nodes[l.oldest].older = 0
+		l.nodes[next].older.set(0)
 	}
 	return p
 }

@@ -11,7 +11,7 @@ import (
 // ask queues a request.
 func (s *Sim) ask(r *request) {
 	l := r.line
-	if s.m.SMT > 1 && (join(l.queue, r) || join(l.coming, r)) {
+	if join(l.queue, r) || join(l.coming, r) {
 		return
 	}
 	if l.busy || len(l.queue) > 0 {
@@ -29,10 +29,11 @@ func (s *Sim) ask(r *request) {
 	}
 }
 
-// join lets r share the answer to another request of its core.
+// join lets r share the answer to another request of its core: one fill buffer a line.
+// A load can also do with the line of a store.
 func join(requests []*request, r *request) bool {
 	for _, q := range requests {
-		if q.core.cache == r.core.cache && q.own == r.own {
+		if q.core.cache == r.core.cache && (q.own || !r.own) {
 			q.with = append(q.with, r)
 			return true
 		}
@@ -91,9 +92,7 @@ func (s *Sim) nearHome(l *line) int {
 // arrived there.
 func (s *Sim) serve(l *line) {
 	r := s.choose(l)
-	if s.m.SMT > 1 {
-		l.coming = append(l.coming, r)
-	}
+	l.coming = append(l.coming, r)
 	c := r.core.cache
 	var took float64
 	switch {
@@ -166,7 +165,8 @@ func (s *Sim) leave(l *line) {
 	s.at(s.now+l.took, evFree, l.id)
 }
 
-// invalidate takes the line from all caches: it is on its way to c.
+// invalidate takes the line from all caches but c, where it is on its way, or the
+// right to write it if c has a copy already.
 func (s *Sim) invalidate(l *line, c int) {
 	s.wake(l, -1) // waiters that doze load it once more
 	l.copies.each(func(i int) {
@@ -177,15 +177,16 @@ func (s *Sim) invalidate(l *line, c int) {
 			}
 		}
 	})
-	l.copies, l.owner = set{}, none
+	had := l.copies.has(c)
+	if l.copies, l.owner = (set{}), none; had {
+		l.copies.add(c)
+	}
 }
 
 // arrive is the end of a request: the core has the line.
 func (s *Sim) arrive(r *request) {
 	l, c := r.line, r.core
-	if s.m.SMT > 1 {
-		l.coming = slices.DeleteFunc(l.coming, func(q *request) bool { return q == r })
-	}
+	l.coming = slices.DeleteFunc(l.coming, func(q *request) bool { return q == r })
 	if !r.own {
 		if s.log != nil {
 			s.tell("core %d has read %d", c.id, r.value)
@@ -202,11 +203,19 @@ func (s *Sim) arrive(r *request) {
 	if s.log != nil {
 		s.tell("cache %d has line %d alone: M", c.cache, l.id)
 	}
-	for _, q := range append([]*request{r}, r.with...) {
-		s.grant(q)
+	s.grant(r)
+	for _, q := range r.with {
+		if q.own {
+			s.grant(q)
+		}
 	}
 	if !l.busy {
 		s.next(l)
+	}
+	for _, q := range r.with { // last, since they go on
+		if !q.own {
+			q.core.loaded(q.access.Word.Get())
+		}
 	}
 }
 

@@ -77,10 +77,12 @@ func (s *Sim) push(e event)                    { s.queue.push(e) }
 func (s *Sim) at(t int64, k eventKind, id int) { s.push(event{at: t, kind: k, id: id}) }
 func (s *Sim) done(t int64, r *request)        { s.push(event{at: t, kind: evDone, r: r}) }
 
-// horizon is the time until which nothing happens but what the running core does.
+// horizon is the time until which nothing happens but what the running core does. It
+// is never far, so that a worker that waits for ever does not run for ever.
 func (s *Sim) horizon() int64 {
-	if !s.queue.more() {
-		return 1 << 62
+	h := s.now + longestDoze
+	if s.queue.more() {
+		h = min(h, s.queue.heap[0].at)
 	}
-	return s.queue.heap[0].at
+	return h
 }

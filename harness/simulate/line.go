@@ -49,7 +49,7 @@ type line struct {
 	queue    []*request
 	busy     bool       // a request is served
 	serving  *request   // the one whose snoop is on its way
-	coming   []*request // served, and not there yet; kept for cores with several threads
+	coming   []*request // served, and not there yet
 	took     int64      // ps from the arrival of the snoop to the answer
 	closing  bool       // the snoop has arrived: no more instructions of the owner
 	locked   int64      // an instruction of the owner has the line until then
@@ -95,8 +95,18 @@ func (s *Sim) line(w atomics.Word, c *core) *line {
 }
 
 // holds reports whether cache c can read l at once, owns whether it can write it.
-func (l *line) holds(c int) bool { return l.copies.has(c) }
-func (l *line) owns(c int) bool  { return l.owner == c && !l.closing }
+func (l *line) holds(c int) bool { return l.copies.has(c) && !l.awaited(c) }
+func (l *line) owns(c int) bool  { return l.owner == c && !l.closing && !l.awaited(c) }
+
+// awaited reports whether a copy for c is on its way.
+func (l *line) awaited(c int) bool {
+	for _, r := range l.coming {
+		if r.core.cache == c && !r.own {
+			return true
+		}
+	}
+	return false
+}
 
 // state is the state of the line in words.
 func (l *line) state() string {

@@ -1,0 +1,11 @@
+//go:build systematic && simulate
+
+package spinlock
+
+import "locklab/atomics"
+
+// A guarded word is used by the holder of a lock only. Here the model sees it.
+type guarded struct{ v atomics.Uint32 }
+
+func (g *guarded) get() uint32  { return g.v.Load() }
+func (g *guarded) set(v uint32) { g.v.StoreRelease(v) }
