@@ -104,7 +104,6 @@ func (c *core) works(ps int64) {
 
 // spend is work of the program, beside its operations on words.
 func (c *core) spend(ps int64) {
-	c.idle = false
 	c.works(ps)
 	c.busy = c.clock
 }

@@ -11,9 +11,10 @@ import (
 // ask queues a request.
 func (s *Sim) ask(r *request) {
 	l := r.line
-	if join(l.queue, r) || join(l.coming, r) {
+	if l.asking[r.core.cache] > 0 && (join(l.queue, r) || join(l.coming, r)) {
 		return
 	}
+	l.asking[r.core.cache]++
 	if l.busy || len(l.queue) > 0 {
 		r.early, r.core.issued = 0, s.now // behind others it gains nothing
 	}
@@ -93,6 +94,9 @@ func (s *Sim) nearHome(l *line) int {
 func (s *Sim) serve(l *line) {
 	r := s.choose(l)
 	l.coming = append(l.coming, r)
+	if !r.own {
+		l.reading[r.core.cache]++
+	}
 	c := r.core.cache
 	var took float64
 	switch {
@@ -187,7 +191,9 @@ func (s *Sim) invalidate(l *line, c int) {
 func (s *Sim) arrive(r *request) {
 	l, c := r.line, r.core
 	l.coming = slices.DeleteFunc(l.coming, func(q *request) bool { return q == r })
+	l.asking[c.cache]--
 	if !r.own {
+		l.reading[c.cache]--
 		if s.log != nil {
 			s.tell("core %d has read %d", c.id, r.value)
 		}

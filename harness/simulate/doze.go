@@ -12,7 +12,6 @@ type dozing struct {
 	stale bool    // it did something else
 	same  int     // loads in a row of one word
 	last  atomics.Word
-	idle  bool // it waits: nothing but polls since its last spin hint
 	dozes bool
 	due   int64 // ps, when it wakes by itself
 	timer int64 // ps, of its timer event; none without
@@ -31,8 +30,8 @@ func (c *core) spin(a atomics.Access) uint64 {
 	}
 	c.clock += cost
 	c.polled()
-	c.idle = !c.stale && len(c.looks) > 0
-	if c.idle && s.doze > 0 && c.clock >= c.until {
+	idle := !c.stale && len(c.looks) > 0
+	if idle && s.doze > 0 && c.clock >= c.until {
 		c.nap()
 	} else if c.clock >= c.until {
 		c.wakes()
@@ -127,6 +126,6 @@ func (c *core) looked(l *line, w atomics.Word) {
 
 // moves notes that c does something else than wait.
 func (c *core) moves() {
-	c.stale, c.idle = true, false
+	c.stale = true
 	c.waited()
 }

@@ -47,15 +47,17 @@ type line struct {
 	copies set // of the owner alone if there is one
 
 	queue    []*request
-	busy     bool       // a request is served
-	serving  *request   // the one whose snoop is on its way
-	coming   []*request // served, and not there yet
-	took     int64      // ps from the arrival of the snoop to the answer
-	closing  bool       // the snoop has arrived: no more instructions of the owner
-	locked   int64      // an instruction of the owner has the line until then
-	changed  int64      // when it was written last
-	streak   int        // requests in a row that went before older ones
-	watchers []*core    // waiters that doze until it is invalidated
+	busy     bool             // a request is served
+	serving  *request         // the one whose snoop is on its way
+	coming   []*request       // served, and not there yet
+	asking   [maxCaches]uint8 // requests by cache, in the queue or coming
+	reading  [maxCaches]uint8 // of them those that come, to read
+	took     int64            // ps from the arrival of the snoop to the answer
+	closing  bool             // the snoop has arrived: no more instructions of the owner
+	locked   int64            // an instruction of the owner has the line until then
+	changed  int64            // when it was written last
+	streak   int              // requests in a row that went before older ones
+	watchers []*core          // waiters that doze until it is invalidated
 }
 
 // A request is a miss: what a core asks the directory for.
@@ -99,14 +101,7 @@ func (l *line) holds(c int) bool { return l.copies.has(c) && !l.awaited(c) }
 func (l *line) owns(c int) bool  { return l.owner == c && !l.closing && !l.awaited(c) }
 
 // awaited reports whether a copy for c is on its way.
-func (l *line) awaited(c int) bool {
-	for _, r := range l.coming {
-		if r.core.cache == c && !r.own {
-			return true
-		}
-	}
-	return false
-}
+func (l *line) awaited(c int) bool { return l.reading[c] > 0 }
 
 // state is the state of the line in words.
 func (l *line) state() string {

@@ -247,9 +247,9 @@ var scenarios = []struct {
 	}, map[string]float64{"both": 1075}},
 
 	{"a sibling at work slows its core down", func(m *Machine) { m.SMT, m.Sibling = 2, 1.5 }, []part{
-		{0, func(a *actor, w *words) { a.idles(100); a.note("work") }},
-		{1, func(a *actor, w *words) { a.idles(200); w.x.Load() }},
-	}, map[string]float64{"work": 150}},
+		{0, func(a *actor, w *words) { a.idles(200) }},
+		{1, func(a *actor, w *words) { a.at(50); a.idles(100); a.note("work") }},
+	}, map[string]float64{"work": 200}},
 
 	{"a sibling that waits does not", func(m *Machine) { m.SMT, m.Sibling = 2, 1.5 }, []part{
 		{0, func(a *actor, w *words) { a.at(1000); w.y.Load(); a.idles(100); a.note("beside a waiter") }}, // memory, 100

@@ -17,7 +17,7 @@ var (
 
 // patience is for how long no worker may take the lock, beside hold and think time,
 // in ps.
-const patience = 20_000_000_000
+const patience = 2_000_000_000
 
 // cell is a line of data.
 type cell struct {

@@ -29,8 +29,12 @@ type tally struct {
 
 // granted is when c has the lock, which it asked for at a time.
 func (t *tally) granted(c *core, asked int64) {
-	if t.excludes && t.holder != none {
-		t.s.fail(fmt.Errorf("%w: %d and %d, after %d acquisitions", ErrTwoHolders, t.holder, c.id, t.total))
+	if inside := t.holder != none || t.last != c.id && c.clock < t.left; inside && t.excludes {
+		other := t.holder
+		if other == none {
+			other = t.last // it is still at its work
+		}
+		t.s.fail(fmt.Errorf("%w: %d and %d, after %d acquisitions", ErrTwoHolders, other, c.id, t.total))
 	}
 	t.holder = c.id
 	if t.total++; t.total == t.w.Warm {

@@ -22,7 +22,7 @@ type Workload struct {
 	// system to say what comes of it.
 	Wait harness.WaitPolicy
 
-	Turns  int    // acquisitions that are counted; 0 is 40 a worker, at least 2000
+	Turns  int    // acquisitions that are counted; 0 is 8 a worker, at least 2000
 	Warm   int    // acquisitions before them; 0 is 3 a worker, at least 100
 	Seed   uint64 // of the jitter of latencies, of think times and of a lock's own choices
 	Limit  int64  // ps after which the run is cut; 0 is none
@@ -62,7 +62,7 @@ func (w Workload) Validate(m *Machine) error {
 // withDefaults returns w with its defaults filled in.
 func (w Workload) withDefaults() Workload {
 	if w.Turns == 0 {
-		w.Turns = max(2000, 40*w.Workers)
+		w.Turns = max(2000, 8*w.Workers)
 	}
 	if w.Warm == 0 {
 		w.Warm = max(100, 3*w.Workers)
