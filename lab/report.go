@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +32,7 @@ const (
 const machinesDir = "machines"
 
 func (p *Program) reportCommand() *cobra.Command {
-	var out, pictures, rtt string
+	var out, pictures, rtt, contenders string
 	var demand strictness
 	var guarantees guarding
 	cmd := &cobra.Command{
@@ -57,6 +59,12 @@ round trip between your program and your servers. That rests on what was measure
 without --delay; where the run has delays too, the report holds the predictions
 for them against what was measured.
 
+With --contenders it computes how often they would be handed over among so many
+contenders, and how long each would wait, by a model that the run calibrates: its
+points up to a tenth of the most workers, the others being left out to show the
+error. So it takes a run with several numbers of workers, such as --workers
+5,10,20,50,500. It says what breaks first, with how many, and what helps.
+
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`,
 		Example: `  locklab report build/report
@@ -66,6 +74,7 @@ status 3; the report is written all the same.`,
   locklab report runs/laptop --chaos runs/faults               with what the locks were seen to survive
   locklab report runs/laptop --require failover,fencing        only locks that were seen to survive that
   locklab report runs/laptop --rtt 1.5ms,5ms                   what its distributed locks would take so far away
+  locklab report runs/crowd --contenders 10k,100k --rtt 50ms   among so many contenders, near and so far away
   locklab report build/report --strict --accept guest,load     fails if the run has another warning`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -84,6 +93,10 @@ status 3; the report is written all the same.`,
 			if err != nil {
 				return err
 			}
+			crowds, err := parseList("contenders", contenders, parseContenders)
+			if err != nil {
+				return err
+			}
 			defer thrifty()()
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
 				runs, err := loadRuns(args)
@@ -91,7 +104,7 @@ status 3; the report is written all the same.`,
 					err = guarantees.applyAll(runs)
 				}
 				if err == nil {
-					err = predict(runs, trips)
+					err = predict(runs, trips, crowds)
 				}
 				if err != nil {
 					return err
@@ -106,6 +119,7 @@ status 3; the report is written all the same.`,
 	cmd.Flags().StringVarP(&out, "out", "o", "", "FILE.html, FILE.md, or a directory for both (default DIR; of several, "+machinesDir+")")
 	cmd.Flags().StringVar(&pictures, "png", "", "also write each chart, with its question and answer, as a PNG file into this directory")
 	cmd.Flags().StringVar(&rtt, "rtt", "", "predict what distributed locks take at these round trips to their servers, such as 1.5ms,5ms")
+	cmd.Flags().StringVar(&contenders, "contenders", "", "compute what distributed locks do among so many contenders, such as 10k,100k; with --rtt also so far away")
 	guarantees.flags(cmd)
 	guarantees.runFlags(cmd)
 	demand.flags(cmd, "when the report is written", "machine or the run")
@@ -121,14 +135,42 @@ func parseRoundTrip(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// predict asks the report of runs for predictions at these round trips, which it can make
-// of one run with locks kept by servers.
-func predict(runs []*resultfile.Run, trips []time.Duration) error {
+// mostContenders is among how many a report computes what a lock does: a typing mistake
+// is not answered.
+const mostContenders = 10_000_000
+
+// parseContenders reads a number of contenders, with k for thousands and M for millions.
+func parseContenders(text string) (int, error) {
+	digits, unit := text, 1
+	for suffix, factor := range map[string]int{"k": 1000, "M": 1_000_000} {
+		if rest, ok := strings.CutSuffix(text, suffix); ok {
+			digits, unit = rest, factor
+		}
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > mostContenders/unit || n*unit < 2 {
+		return 0, fmt.Errorf("%w: %q is not a number of contenders: want 2 to %dM, such as 10k", harness.ErrUsage, text, mostContenders/1_000_000)
+	}
+	return n * unit, nil
+}
+
+// predict asks the report of runs for predictions at these round trips and among so many
+// contenders, which it can make of one run with locks kept by servers.
+func predict(runs []*resultfile.Run, trips []time.Duration, contenders []int) error {
+	switch {
+	case len(runs) > 1 && len(contenders) > 0:
+		return fmt.Errorf("%w: --contenders is for one run", harness.ErrUsage)
+	case len(runs) > 1 && len(trips) > 0:
+		return fmt.Errorf("%w: --rtt is for one run", harness.ErrUsage)
+	}
+	if len(contenders) > 0 {
+		runs[0].Contenders = contenders
+		if err := reports.CanExtrapolate(runs[0]); err != nil {
+			return fmt.Errorf("--contenders: %w", err)
+		}
+	}
 	if len(trips) == 0 {
 		return nil
-	}
-	if len(runs) > 1 {
-		return fmt.Errorf("%w: --rtt is for one run", harness.ErrUsage)
 	}
 	runs[0].RoundTrips = trips
 	if err := reports.CanPredict(runs[0]); err != nil {
@@ -224,9 +266,9 @@ func thrifty() (undo func()) {
 
 // writePictures writes every chart of run to dir/NAME.png.
 func writePictures(files *saver, run *resultfile.Run, dir string) error {
-	names := append(reports.FindingCharts(run), reports.FaultCharts(run)...)
+	names := slices.Concat(reports.FindingCharts(run), reports.FaultCharts(run))
 	if len(run.Results) > 0 || len(names) == 0 {
-		names = append(names, reports.Charts(run)...)
+		names = slices.Concat(names, reports.Charts(run), reports.CrowdCharts(run))
 	}
 	for _, name := range names {
 		var png bytes.Buffer
@@ -256,6 +298,9 @@ func writeReport(stdout io.Writer, files *saver, run *resultfile.Run, out string
 		return err
 	}
 	if err := reports.WriteDistance(stdout, run, width(stdout)); err != nil {
+		return err
+	}
+	if err := reports.WriteCrowd(stdout, run, width(stdout)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))

@@ -46,6 +46,13 @@ func compose(run *resultfile.Run) (*document, error) {
 	if d := newDistance(run, groups(run)); d != nil {
 		doc.Served = append(doc.Served, d.section())
 	}
+	if d := newCrowds(run, groups(run)); d != nil && d.modelled() > 0 {
+		s, err := d.section()
+		if err != nil {
+			return nil, err
+		}
+		doc.Served = append(doc.Served, s)
+	}
 	if doc.Served != nil {
 		doc.Rule += " " + verdict.HandoverRule
 	}
@@ -228,6 +235,25 @@ func (d *distances) section() section {
 		add("distance-checked", "How good are predictions from the run without a delay?", d.checksAnswer(), d.checks())
 	}
 	return s
+}
+
+// section has the pictures and the tables of d; folded if nothing was asked for.
+func (d *crowds) section() (section, error) {
+	s := section{ID: "contenders", Title: "Distributed locks, many contenders", Slug: "contenders", Note: d.notes(), Folded: len(d.asked) == 0}
+	for _, x := range crowdCharts {
+		f, err := d.picture(x).figure(x.name, x.name, x.title, x.doc)
+		if err != nil {
+			return s, err
+		}
+		s.Figures = append(s.Figures, f)
+	}
+	add := func(name, title, answer string, t table) {
+		s.Figures = append(s.Figures, figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.head, Rows: t.rows, Shown: true})
+	}
+	add("contenders-table", crowdTitle, d.answer(), d.rows())
+	add("contenders-costs", "What of a hand-over grows with the contenders?", d.costsAnswer(), d.costs())
+	add("contenders-limits", breaksTitle, d.breaksAnswer(), d.breaks())
+	return s, nil
 }
 
 // breaches lists the violations of run.

@@ -17,8 +17,8 @@ import (
 // dpi is the resolution of a PNG.
 const dpi = 144
 
-// WritePNG draws the named chart of run, of [Suite], of [FindingCharts] or of
-// [FaultCharts], with its question, answer and origin, as a PNG of 144 dots per inch.
+// WritePNG draws the named chart of run, of [Suite], of [FindingCharts], of
+// [FaultCharts] or of [CrowdCharts], with its question, answer and origin, as a PNG of 144 dots per inch.
 // The error wraps harness.ErrUsage if there is no chart of that name.
 func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 	p, err := standalone(run, chart)
@@ -73,7 +73,10 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 		}
 		names = append(names, c.name)
 	}
-	chart, err := find(name, names...)
+	if p, ok := crowdPage(run, name); ok {
+		return p, nil
+	}
+	chart, err := find(name, append(names, CrowdCharts(run)...)...)
 	if err != nil {
 		return page{}, err
 	}

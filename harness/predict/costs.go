@@ -23,7 +23,7 @@ type costs struct {
 
 // costsOf returns the costs that points show.
 func (c *Crowd) costsOf(points []Point) (k costs, ok bool) {
-	polls := c.polls()
+	polls := c.Polls()
 	if polls {
 		k.asks = middle(points, func(p Point) stat.Summary { return p.asks })
 		k.busy = c.busiest(middle(points, func(p Point) stat.Summary { return p.each }), middle(points, func(p Point) stat.Summary { return p.asker })) / 1e9
@@ -96,9 +96,6 @@ func (k costs) stretch(n float64) float64 {
 	return math.Inf(1)
 }
 
-// polls reports whether waiters ask again after a pause.
-func (c *Crowd) polls() bool { return c.near.Trips.Behind.Polls }
-
 // servers returns on how many processors at a time the servers of the lock can work. Redis
 // runs commands in one thread.
 func (c *Crowd) servers() float64 {
@@ -125,7 +122,7 @@ func (c *Crowd) busiest(server, client float64) float64 {
 // period returns the time from one hand-over to the next by k.
 func (c *Crowd) period(k costs, n float64) float64 {
 	t := k.period.at(n)
-	if c.polls() {
+	if c.Polls() {
 		return k.acquisition*k.stretch(n) + t
 	}
 	return max(t, c.busiest(k.server.at(n), k.client.at(n)))

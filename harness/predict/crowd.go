@@ -64,7 +64,7 @@ type Crowd struct {
 const share = 10
 
 // enough is to how many numbers of contenders at least it is.
-const enough = 3
+const enough = 4
 
 // Refuted is by which factor a prediction may miss a point that was left out: beyond it
 // nothing is extrapolated.

@@ -141,6 +141,19 @@ func TestCrowdFar(t *testing.T) {
 			t.Errorf("at 50 ms %+v, %s", e, why)
 		}
 	}
+	some := func(r *harness.Result) { // as of ranks whose round trips differ
+		if r.Workload.Workers != 20 {
+			r.RoundTrip = 0
+		}
+	}
+	c, _ := crowdOf(t, synthetic.Queue("queue"), upTo(1000), some)
+	if e, why := c.At(10_000, trip); why != "" || !near(e.Rate.Value, 1e9/trip, 0.02) {
+		t.Errorf("with a round trip of one point only %+v, %s", e, why)
+	}
+	c, _ = crowdOf(t, synthetic.Queue("queue"), upTo(1000), func(r *harness.Result) { r.RoundTrip = 0 })
+	if _, why := c.At(10_000, trip); !strings.Contains(why, "no bare round trip") {
+		t.Errorf("without a round trip: %q", why)
+	}
 	herd, _ := crowdOf(t, synthetic.Herd("herd"), upTo(1000))
 	close, _ := herd.At(100_000, 0)
 	if e, why := herd.At(100_000, trip); why != "" || !(e.Rate.Value < close.Rate.Value) || !near(e.Rate.Value, close.Rate.Value, 0.05) {

@@ -43,7 +43,7 @@ func (c *Crowd) At(contenders int, trip float64) (e Estimate, why string) {
 func (c *Crowd) at(contenders int, trip float64) (e Estimate, why string) {
 	n := float64(contenders)
 	e = Estimate{Contenders: contenders}
-	if k := c.own; c.polls() && math.IsInf(k.stretch(n), 1) {
+	if k := c.own; c.Polls() && math.IsInf(k.stretch(n), 1) {
 		return e, fmt.Sprintf("waiters that ask again take all that can be served: with %.0f contenders, each %.2g times a second", math.Floor(1/(k.asks*k.busy)), k.asks)
 	}
 	period, wait, why := c.times(c.own, n, trip)
@@ -67,7 +67,7 @@ func (c *Crowd) at(contenders int, trip float64) (e Estimate, why string) {
 	if !c.Lock.Traits.FIFO {
 		e.Wait, e.NoWait = Time{}, unordered
 	}
-	if !c.polls() {
+	if !c.Polls() {
 		e.Message, e.Server, e.Client = c.own.message.at(n), c.own.server.at(n), c.own.client.at(n)
 	}
 	if !(e.Rate.Value > 1e-9 && e.Rate.Hi < 1e12 && e.Wait.Hi < 1e21) {
@@ -98,18 +98,19 @@ func (c *Crowd) times(k costs, n, trip float64) (period, wait float64, why strin
 }
 
 // path returns the path of a hand-over, which the crowd shares; where the lock was not
-// measured alone it is that of bare round trips.
+// measured alone it is that of bare round trips. Of several ranks they are not always known.
 func (c *Crowd) path() (path, string) {
 	last := c.fitted[len(c.fitted)-1].Contenders
 	p, why := c.near.path(last)
-	if why != notAlone {
+	if why != notAlone && why != noTrip {
 		return p, why
 	}
-	bare := metric.RoundTrip.Summary(c.near.rounds(last))
-	if bare.N == 0 {
+	bare := middle(c.fitted, func(p Point) stat.Summary { return metric.RoundTrip.Summary(c.near.rounds(p.Contenders)) })
+	if bare == 0 {
 		return p, noTrip
 	}
-	return path{trips: c.near.Trips.Behind.Handover.RoundTrips(), each: bare, alone: bare.Median, from: bare.Median}, ""
+	each := stat.Summary{Median: bare, Lo: bare, Hi: bare, N: 1}
+	return path{trips: c.near.Trips.Behind.Handover.RoundTrips(), each: each, alone: bare, from: bare}, ""
 }
 
 // A Missed is a point that the model was not calibrated by, beside what it says of it.
@@ -182,7 +183,7 @@ type Cost struct {
 // Costs returns the terms of the calibration, without those that are 0.
 func (c *Crowd) Costs() (out []Cost) {
 	for _, t := range []term{constant, perWaiter, perPair, shared} {
-		if t.name == constant.name && c.polls() {
+		if t.name == constant.name && c.Polls() {
 			out = append(out, Cost{Name: t.name, Period: c.own.acquisition})
 			continue
 		}
@@ -206,5 +207,10 @@ func (l law) of(t term) float64 {
 
 // Grows reports whether a hand-over takes longer the more contenders there are.
 func (c *Crowd) Grows() bool {
-	return c.own.period.grows() || c.own.server.grows() || c.own.client.grows() || c.own.asks > 0
+	return c.own.period.grows() || c.own.server.grows() || c.own.client.grows()
+}
+
+// Polls reports whether waiters ask again after a pause.
+func (c *Crowd) Polls() bool {
+	return c.near.Trips != nil && c.near.Trips.Behind != nil && c.near.Trips.Behind.Polls
 }

@@ -221,6 +221,10 @@ type Run struct {
 	// kept by servers: asked for, not read from a file.
 	RoundTrips []time.Duration
 
+	// Contenders, if not empty, are among how many the reader wants predictions for these
+	// locks: asked for, not read from a file.
+	Contenders []int
+
 	// Chaos are the other runs that Faults come from too: see [Run.AddFaults].
 	Chaos []Source
 

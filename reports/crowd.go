@@ -1,0 +1,349 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/metric"
+	"locklab/harness/predict"
+	"locklab/harness/resultfile"
+	"locklab/harness/stat"
+	"locklab/internal/numfmt"
+)
+
+// Crowds are what the distributed locks of a run do among many contenders, and what they
+// would do among more.
+type crowds struct {
+	group *group
+	locks []crowdLock
+	asked []int           // contenders that the reader wants predictions for
+	trips []time.Duration // and at which round trips, beside that of the measurement
+}
+
+// A crowdLock is a lock with its model, or why it has none.
+type crowdLock struct {
+	*series
+	crowd *predict.Crowd
+	why   string
+}
+
+// newCrowds returns the crowds of the groups of a run: of the group with the most cases
+// of which a model of some lock can be made, or else of the first one that a model could
+// be about; nil if there is none.
+func newCrowds(run *resultfile.Run, gs []*group) *crowds {
+	var first *crowds
+	for _, g := range gs {
+		if !g.Remote || g.Load.Delay != 0 || !predict.FitsCrowd(g.Load) {
+			continue
+		}
+		d := &crowds{group: g, asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders))), trips: run.RoundTrips}
+		for _, s := range g.series {
+			if s.Lock.Status == harness.Control {
+				continue
+			}
+			m := predict.New(s.Lock, func(w int) []*harness.Result { return roundsIn(s.Cells[w]) }).Counted(tripsOf(s))
+			c, why := predict.NewCrowd(m, g.Workers, machineOf(run, s))
+			d.locks = append(d.locks, crowdLock{s, c, why})
+		}
+		if d.modelled() > 0 {
+			return d
+		}
+		if first == nil && len(d.locks) > 0 {
+			first = d
+		}
+	}
+	return first
+}
+
+// machineOf returns the machine that contenders and servers of s shared: none if its ranks
+// were on several hosts.
+func machineOf(run *resultfile.Run, s *series) predict.Machine {
+	e := run.Manifest.Machine
+	for _, c := range s.Cells {
+		for _, r := range c.Rounds {
+			for _, k := range r.Ranks {
+				if k.Host != r.Ranks[0].Host {
+					return predict.Machine{}
+				}
+			}
+		}
+	}
+	return predict.Machine{Processors: max(0, e.CPUs), Memory: float64(e.MemoryMiB) * (1 << 20)}
+}
+
+// modelled returns how many locks have a model.
+func (d *crowds) modelled() (n int) {
+	for _, l := range d.locks {
+		if l.why == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// rows has every lock at every number of contenders: what was measured, what was left out
+// of the calibration beside what the model says, and what is extrapolated.
+func (d *crowds) rows() table {
+	t := table{head: slices.Concat(titles("lock", "contenders", "how"),
+		[]piece{{"measured handovers/s", metric.Handovers}}, titles("computed handovers/s", "error", "range"),
+		[]piece{{"measured wait", metric.P50}}, titles("computed wait", "error", "range", "messages per hand-over", "server CPU per hand-over", "client CPU per hand-over", "limits before", notPredicted))}
+	for _, l := range d.locks {
+		left := make(map[int]predict.Missed)
+		if l.why == "" {
+			for _, m := range l.crowd.LeftOut() {
+				left[m.Point.Contenders] = m
+			}
+		}
+		for _, p := range l.crowd.Points {
+			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", cellText(metric.Handovers, p.Rate), unknown, unknown, unknown,
+				cellText(metric.P50, p.Wait), unknown, unknown, unknown, figureOf(p.Message, numfmt.Number), figureOf(p.Server, numfmt.Nanos), figureOf(p.Client, numfmt.Nanos), "", ""}
+			if m, ok := left[p.Contenders]; ok {
+				row[2] = "measured and left out"
+				fillLeftOut(row, m)
+			} else if l.why == "" && p.Contenders <= l.crowd.Fitted() {
+				row[2] = "measured, of the calibration"
+			}
+			t.rows = append(t.rows, row)
+		}
+		t.rows = append(t.rows, d.extrapolated(l)...)
+	}
+	return t
+}
+
+func figureOf(v stat.Summary, format func(float64) string) string {
+	if v.N == 0 {
+		return unknown
+	}
+	return format(v.Median)
+}
+
+// fillLeftOut adds to row what the model says of a point that was left out.
+func fillLeftOut(row []string, m predict.Missed) {
+	if row[15] = m.Why; m.Why != "" {
+		return
+	}
+	row[4], row[5] = numfmt.SI(m.Predicted.Rate.Value), signed(m.RateError())
+	if e, ok := m.WaitError(); ok {
+		row[8], row[9] = numfmt.Nanos(m.Predicted.Wait.Value), signed(e)
+	}
+}
+
+// extrapolated returns the rows of what the reader asks for.
+func (d *crowds) extrapolated(l crowdLock) (rows [][]string) {
+	for _, trip := range append([]time.Duration{0}, d.trips...) {
+		for _, n := range d.asked {
+			row := slices.Concat([]string{l.Lock.Name, strconv.Itoa(n), how(trip)}, slices.Repeat([]string{unknown}, 11), []string{"", l.why})
+			rows = append(rows, row)
+			if l.why != "" {
+				continue
+			}
+			row[14] = before(l.crowd.Before(n))
+			e, why := l.crowd.At(n, float64(trip))
+			if row[15] = why; why != "" {
+				continue
+			}
+			row[4], row[6] = numfmt.SI(e.Rate.Value), numfmt.SI(e.Rate.Lo)+" to "+numfmt.SI(e.Rate.Hi)
+			if row[15] = prefixed(waitOnly, e.NoWait); e.NoWait == "" {
+				row[8], row[10] = predicted(e.Wait)
+			}
+			for i, v := range []float64{e.Message, e.Server, e.Client} {
+				if v > 0 && v < 1e15 {
+					row[11+i] = []func(float64) string{numfmt.Number, numfmt.Nanos, numfmt.Nanos}[i](v)
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// how says that a row is computed, and for which round trip.
+func how(trip time.Duration) string {
+	if trip == 0 {
+		return "computed"
+	}
+	return "computed, at " + trip.String()
+}
+
+// waitOnly begins a reason why only the wait is not computed.
+const waitOnly = "wait: "
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+// before names limits and with how many contenders they are reached.
+func before(bs []predict.Breach) string {
+	var texts []string
+	for _, b := range bs {
+		texts = append(texts, b.Limit.Name+" at "+numfmt.SI(b.Contenders))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// answer says what the greatest number of contenders that was asked for gets of the best
+// lock, and how far the model is off where it can be seen.
+func (d *crowds) answer() string {
+	return strings.TrimSpace(d.extrapolation() + " " + d.errors())
+}
+
+func (d *crowds) extrapolation() string {
+	if len(d.asked) == 0 {
+		return ""
+	}
+	n := d.asked[len(d.asked)-1]
+	var best crowdLock
+	var most predict.Estimate
+	for _, l := range d.locks {
+		if l.why != "" || unsound(l.Lock.Status) {
+			continue
+		}
+		if e, why := l.crowd.At(n, 0); why == "" && e.Rate.Value > most.Rate.Value {
+			best, most = l, e
+		}
+	}
+	if best.series == nil {
+		return fmt.Sprintf("For %s contenders nothing can be said of any lock here.", numfmt.SI(float64(n)))
+	}
+	text := fmt.Sprintf("Among %s contenders %s would be handed over %s (computed; range %s to %s)", numfmt.SI(float64(n)), best.Lock.Name,
+		numfmt.PerSecond(most.Rate.Value), numfmt.SI(most.Rate.Lo), numfmt.SI(most.Rate.Hi))
+	if most.NoWait == "" {
+		text += fmt.Sprintf(", and each would wait %s", numfmt.Nanos(most.Wait.Value))
+	}
+	return text + "."
+}
+
+// errors says how many points that were left out the models hit, and which is missed most.
+func (d *crowds) errors() string {
+	good, all := 0, 0
+	worst, name, at := 0.0, "", 0
+	for _, l := range d.locks {
+		if l.why != "" {
+			continue
+		}
+		for _, m := range l.crowd.LeftOut() {
+			if m.Why != "" || m.Point.Rate.N == 0 {
+				continue
+			}
+			all++
+			e := m.RateError()
+			if math.Abs(e) <= goodWithin {
+				good++
+			}
+			if name == "" || math.Abs(e) > math.Abs(worst) {
+				worst, name, at = e, l.Lock.Name, m.Point.Contenders
+			}
+		}
+	}
+	if all == 0 {
+		return "No point that was measured could be left out to try a model by."
+	}
+	return fmt.Sprintf("Of %s that the models were not calibrated by, %d %s within %.0f%s%% of the hand-over rate that was measured; the greatest error is %s (%s, %d contenders).",
+		numfmt.Plural(all, "point"), good, numfmt.Choose(good, "lies", "lie"), 100*goodWithin, nb, signed(worst), name, at)
+}
+
+// breaks has what ends each lock first, and at how many contenders.
+func (d *crowds) breaks() table {
+	t := table{head: titles("lock", "limit", "what there is only so much of", "by default", "contenders", "remedy", "source")}
+	for _, l := range d.locks {
+		for _, b := range l.crowd.Breaches() {
+			most := unknown
+			if b.Limit.Most > 0 {
+				most = numfmt.Number(b.Limit.Most)
+			}
+			t.rows = append(t.rows, []string{l.Lock.Name, b.Limit.Name, b.Limit.Doc, most, numfmt.Number(math.Floor(b.Contenders)), b.Limit.Remedy, b.Limit.Paper})
+		}
+	}
+	return t
+}
+
+// breaksAnswer says of each lock what breaks first, locks that break alike together.
+func (d *crowds) breaksAnswer() string {
+	type end struct{ text, remedy string }
+	names := make(map[end][]string)
+	var order []end
+	for _, l := range d.locks {
+		text := end{text: "nothing that the run tells of", remedy: ""}
+		if bs := l.crowd.Breaches(); len(bs) > 0 {
+			text = end{fmt.Sprintf("%s at %s contenders (%s)", bs[0].Limit.Name, numfmt.Number(math.Floor(bs[0].Contenders)), bs[0].Limit.Doc), bs[0].Limit.Remedy}
+		}
+		if names[text] == nil {
+			order = append(order, text)
+		}
+		names[text] = append(names[text], l.Lock.Name)
+	}
+	var out []string
+	for _, e := range order {
+		s := fmt.Sprintf("What ends %s first is %s", numfmt.List(names[e], mostNamed), e.text)
+		if e.remedy != "" {
+			s += ": " + e.remedy
+		}
+		out = append(out, s+".")
+	}
+	return strings.Join(out, " ")
+}
+
+// costs has the terms of each model.
+func (d *crowds) costs() table {
+	t := table{head: titles("lock", "part", "time per hand-over", "messages", "server CPU", "client CPU")}
+	some := func(v float64, format func(float64) string) string {
+		if !(v > 0 && v < 1e15) {
+			return unknown
+		}
+		return format(v)
+	}
+	for _, l := range d.locks {
+		if l.why != "" {
+			continue
+		}
+		for _, c := range l.crowd.Costs() {
+			t.rows = append(t.rows, []string{l.Lock.Name, c.Name, some(c.Period, numfmt.Nanos), some(c.Message, numfmt.Number), some(c.Server, numfmt.Nanos), some(c.Client, numfmt.Nanos)})
+		}
+	}
+	return t
+}
+
+// costsAnswer says which locks have costs that grow with the contenders.
+func (d *crowds) costsAnswer() string {
+	var flat, growing, polling []string
+	for _, l := range d.locks {
+		if l.why != "" {
+			continue
+		}
+		switch {
+		case l.crowd.Polls():
+			polling = append(polling, l.Lock.Name)
+		case l.crowd.Grows():
+			growing = append(growing, l.Lock.Name)
+		default:
+			flat = append(flat, l.Lock.Name)
+		}
+	}
+	var out []string
+	if len(flat) > 0 {
+		out = append(out, fmt.Sprintf("A hand-over of %s takes as long however many wait.", numfmt.List(flat, mostNamed)))
+	}
+	if len(growing) > 0 {
+		out = append(out, fmt.Sprintf("That of %s takes longer for each that waits.", numfmt.List(growing, mostNamed)))
+	}
+	if len(polling) > 0 {
+		out = append(out, fmt.Sprintf("Waiters of %s ask again after a pause: the more there are, the sooner one of them asks, until their requests take all that can be served.", numfmt.List(polling, mostNamed)))
+	}
+	return cmp.Or(strings.Join(out, " "), "No model could be calibrated.")
+}
+
+// notes says how to read the section.
+func (d *crowds) notes() string {
+	return "Calibrated by what this run measured up to a tenth of its most contenders, by least squares in which no cost is negative; what it measured with more is left out, and shows the error. " +
+		"Computed: by the utilization law, and waits by Little's law (Lazowska et al. 1984), with contenders and servers on the machine that was measured. " +
+		fmt.Sprintf("Range: if any one point of the calibration is left out, and by the factor by which a point that was left out is missed; beyond a factor of %.0f nothing is extrapolated. ", predict.Refuted) +
+		"What is limited by a setting is computed as if that were raised. Workload: " + d.group.Axes + "."
+}
