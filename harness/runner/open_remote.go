@@ -199,7 +199,7 @@ func (w *openRemoteWorker) serve(ctx context.Context, t *tally, s *remoteSection
 	}
 	h.Releasing = w.d.now()
 	w.holds = append(w.holds, h)
-	if err := lease.Unlock(ctx); err != nil {
+	if err := release(ctx, lease, w.d.rig.job.patience()); err != nil {
 		return fmt.Errorf("worker %d: unlock: %w", w.id, err)
 	}
 	switch {

@@ -140,7 +140,7 @@ func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, 
 		t.wait.Record(h.Acquired - h.Requested)
 		t.hold.Add(h.Releasing - h.Acquired)
 	}
-	if err := lease.Unlock(ctx); err != nil {
+	if err := release(ctx, lease, w.d.rig.job.patience()); err != nil {
 		return 0, fmt.Errorf("worker %d: unlock: %w", w.id, err)
 	}
 	if w.think.span.Mean > 0 {
