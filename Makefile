@@ -43,13 +43,18 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 .DEFAULT_GOAL := help
-.PHONY: help build report report-full chaos test test-arches test-slurm test-a11y models race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
+.PHONY: help build build-simulate report report-full chaos test test-arches test-slurm test-a11y models race stress bench bench-c profile-redis compare prove-compare prove-verdict prove-locktest lint golden graph module clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build build/locklab
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
+
+# The command simulate has the go command make this when it is first needed: it compiles
+# most of the lab again.
+build-simulate: build ## build build/locklab-simulate too, which build/locklab simulates with on a machine without Go
+	$(GO) build -trimpath -tags systematic,simulate -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab-simulate ./cmd/locklab
 
 report: ## install what is missing, measure every lock on real servers, a minute of it under failures (6 minutes), write build/report/index.html and report.md
 	scripts/deps redis zookeeper
@@ -99,7 +104,7 @@ endif
 test: export GOFLAGS := $(GOFLAGS) -trimpath
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu valgrind
-	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore'
+	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags systematic,simulate -timeout 20m ./harness/simulate/...'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -165,7 +170,9 @@ lint: ## gofmt, go vet on every architecture with assembly and under race, stati
 	GOOS=darwin $(GO) vet ./...
 	$(GO) vet -race ./...
 	$(GO) vet -tags systematic ./atomics ./spinlock ./mutex ./internal/explore
+	$(GO) vet -tags systematic,simulate ./atomics ./spinlock ./harness/simulate/... ./lab/testdata/simulator
 	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(STATICCHECK) -tags systematic,simulate ./harness/simulate/...
 	$(GO) mod tidy -diff
 	for m in $(CONTRIB); do (cd $$m && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./... && $(GO) mod tidy -diff) || exit 1; done
 

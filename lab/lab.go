@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"locklab/harness/chaos"
 	"locklab/harness/resultfile"
 	"locklab/harness/runner"
+	"locklab/harness/simulate/offload"
 	"locklab/internal/machine"
 )
 
@@ -43,13 +45,34 @@ var (
 func Main(p Program) {
 	runner.Main(p.Locks)
 	chaos.Main(p.Locks)
+	offload.Main(p.Locks)
 	redis.SetLogger(silent{})
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"))
 	if err := p.validate(); err != nil {
 		os.Exit(p.status(err))
 	}
+	if offload.Simulates {
+		os.Exit(p.status(fmt.Errorf("%w: this build only simulates, for the command simulate of the one without the tags %s: run that", harness.ErrUsage, offload.Tags)))
+	}
+	p.mainFile = mainFile()
 	ctx := untilSignal(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	os.Exit(p.status(p.command().ExecuteContext(ctx)))
+}
+
+// mainFile returns the file of the function main that called Main, as the compiler was
+// told, or "".
+func mainFile() string {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function == "main.main" {
+			return f.File
+		}
+		if !more {
+			return ""
+		}
+	}
 }
 
 // silent is where the Redis library logs what it also returns as errors.
@@ -116,7 +139,7 @@ throughput, latency and fairness.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %v; see '%s --help'", harness.ErrUsage, err, cmd.CommandPath())
 	})
-	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand())
+	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand(), p.simulateCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		root.AddCommand(p.chaosCommand(), p.traceCommand(), p.proxyCommand())
 	}

@@ -44,8 +44,8 @@ func limits() map[string]limit {
 		"compare alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
 		"history alpha":    {1e-300, 1 - 1e-16, "a probability between 0 and 1, such as 0.05"},
 		"hardware repeats": count(1, 10_000), "hardware budget": span(1, day),
-		"chaos tries":   count(1, 10_000),
-		"proxy delay":   span(0, harness.MaxDelay),
+		"chaos tries": count(1, 10_000), "proxy delay": span(0, harness.MaxDelay),
+		"simulate seeds": count(1, 1000), "simulate jobs": count(1, 1024),
 		"trace clients": count(1, 26), "trace hold": span(0, time.Minute),
 	}
 }

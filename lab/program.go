@@ -26,6 +26,8 @@ type Program struct {
 	// Defaults are the names of those that it measures if none is named; nil is all
 	// but those that are broken, historical or a control.
 	Defaults []string
+
+	mainFile string // that calls Main, as the compiler was told; "" is unknown
 }
 
 // validate returns what is wrong with p as its author wrote it.

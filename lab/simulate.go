@@ -1,0 +1,308 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/simulate"
+	"locklab/harness/simulate/offload"
+	"locklab/internal/machine"
+	"locklab/internal/numfmt"
+)
+
+// simulateOptions are the flags of the command simulate.
+type simulateOptions struct {
+	program *Program
+
+	machine, locks, workers, lines, hold, think, wait string
+
+	seed        uint64
+	seeds, jobs int
+	out, into   string
+	replace     bool
+	section     bool // the user says something of it
+	list, duel  bool
+}
+
+const simulateHelp = `simulate runs the real code of spin locks on a model of a machine: its caches, the
+directory that keeps them coherent, and how far its cores are from each other. So it
+tells what a lock would cost on a machine that is not here. What it prints is
+expected by a model, not measured; docs/simulation.md says how far that has been
+right, and what the model cannot say.
+
+--machine names one of the program (--list shows them), a file with such a
+description, or this: the machine it runs on, of which it measures the distances
+between cores, fits what else the model needs, and sets simulated and measured
+figures beside each other.
+
+With --into RUN the section is as most results of spin locks in that run have it, unless
+a flag says otherwise.
+
+--workers 1..256 are the powers of two from 1 to 256, the cores and the hardware
+threads of a socket and of all; 1.. ends at all threads of the machine. Each worker has
+a thread of its own: there are no more workers than threads, and none sleeps.
+
+A case is simulated with several seeds; the figure is their median. The same seed gives
+the same figures, with any number of --jobs. Ctrl-C keeps what was finished.
+
+The model needs a build of this program with other tags, in which atomic operations ask
+it what they find. The program looks for that build beside its own file, under its
+name and -simulate, and else has the go command make it from its source, once, into
+the user's cache directory.`
+
+const simulateExamples = `  locklab simulate --list
+  locklab simulate --machine skylake-8x32
+  locklab simulate --machine milan-2x48 --locks mcs,ticket --workers 1..192 --out DIR
+  locklab simulate --machine skylake-24 --into DIR             beside what a run has measured
+  locklab simulate --machine skylake-8x32 --duel               two compare-and-swaps in one instant
+  locklab simulate --machine this`
+
+func (p *Program) simulateCommand() *cobra.Command {
+	o := simulateOptions{program: p}
+	cmd := &cobra.Command{
+		Use:     "simulate",
+		Short:   "Expect what spin locks cost on a machine that is not here, by a model of its caches",
+		Long:    simulateHelp,
+		Example: simulateExamples,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.list {
+				return listMachines(cmd.OutOrStdout())
+			}
+			f := cmd.Flags()
+			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&o.list, "list", false, "show the machines of the program")
+	f.StringVar(&o.machine, "machine", "", "machine: a name of --list, a file, or this")
+	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")
+	f.StringVar(&o.workers, "workers", "", "numbers of workers: 1,2,44, 1..256 or 1.. (default 1..64, or to all threads of a smaller machine)")
+	f.StringVar(&o.lines, "lines", "1", "cache lines of data that the section reads and writes")
+	f.StringVar(&o.hold, "hold", "10ns", "work in the section beside that")
+	f.StringVar(&o.think, "think", "10ns", "work between two acquisitions, varied by half to either side")
+	f.StringVar(&o.wait, "wait", string(harness.WaitPause), "what waiters do between two polls: pause or spin")
+	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")
+	f.IntVar(&o.seeds, "seeds", 3, "how many seeds a case is simulated with")
+	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many processes simulate beside each other")
+	f.BoolVar(&o.duel, "duel", false, "tell step by step what two compare-and-swaps on one line in the same instant do")
+	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
+	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")
+	f.BoolVar(&o.replace, "replace", false, "move an earlier run in the directory of --out to DIR.previous")
+	return cmd
+}
+
+// run simulates, prints and keeps.
+func (o simulateOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	switch {
+	case o.out != "" && o.into != "":
+		return fmt.Errorf("%w: give --out or --into, not both", harness.ErrUsage)
+	case o.replace && o.out == "":
+		return fmt.Errorf("%w: --replace needs the directory of a run: --out DIR", harness.ErrUsage)
+	case o.duel && (o.out != "" || o.into != ""):
+		return fmt.Errorf("%w: --duel only prints: leave out --out and --into", harness.ErrUsage)
+	case o.machine == this && o.duel:
+		return fmt.Errorf("%w: --duel is for a machine of --list or a file", harness.ErrUsage)
+	}
+	if err := o.likeRun(); err != nil {
+		return err
+	}
+	if o.machine == this {
+		return o.runHere(ctx, stdout, stderr)
+	}
+	m, err := modelled(o.machine)
+	if err != nil {
+		return err
+	}
+	cases, err := o.cases(m)
+	if err != nil {
+		return err
+	}
+	exe, err := o.program.simulator(ctx, stderr)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	if o.duel {
+		return printDuels(ctx, stdout, exe, m, o.seed)
+	}
+	keep, err := o.open()
+	if err != nil {
+		return err
+	}
+	s := simulating{machine: m, cases: cases, keep: keep, stderr: stderr}
+	return s.run(ctx, offload.Pool{Exe: exe, Processes: o.jobs}, stdout)
+}
+
+// stopped returns err, or that the user ended the command.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// simulator returns the build of p that simulates.
+func (p *Program) simulator(ctx context.Context, stderr io.Writer) (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(exe); err == nil {
+		exe = real
+	}
+	q := offload.Program{Exe: exe, Commit: machine.BuildCommit(), Source: offload.SourceOf(p.mainFile, exe),
+		Say: func(text string) { fmt.Fprintln(stderr, text) }}
+	for _, v := range p.spinLocks() {
+		q.Locks = append(q.Locks, v.Name)
+	}
+	return offload.Find(ctx, q)
+}
+
+// A simulating runs cases, prints them and keeps them.
+type simulating struct {
+	machine *simulate.Machine
+	cases   []offload.Job
+	keep    *keptSimulations // nil only prints
+	stderr  io.Writer
+
+	done   []*harness.Simulation
+	failed int
+}
+
+// run runs the cases in p.
+func (s *simulating) run(ctx context.Context, p offload.Pool, stdout io.Writer) error {
+	if err := s.keep.machine(s.machine); err != nil {
+		return err
+	}
+	err := s.simulate(ctx, p)
+	werr := writeSimulations(stdout, s.machine, s.done)
+	werr = errors.Join(werr, s.keep.close(stdout, err != nil))
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintf(s.stderr, "interrupted: %d of %d cases were finished\n", len(s.done), len(s.cases))
+		return errors.Join(errInterrupted, werr)
+	case err != nil || werr != nil:
+		return errors.Join(err, werr)
+	case s.failed > 0:
+		return fmt.Errorf("%d of %s failed", s.failed, numfmt.Plural(len(s.cases), "case"))
+	}
+	return nil
+}
+
+// simulate runs the cases in p, keeps what they give and shows how far it has come.
+func (s *simulating) simulate(ctx context.Context, p offload.Pool) error {
+	show := newProgress(s.stderr)
+	defer show.clear()
+	total := len(s.cases)
+	advance := show.parts("simulate")
+	p.Done = func(done int) { advance(done, total) }
+	return p.Run(ctx, s.cases, func(i int, a offload.Answer) error {
+		if a.Err != nil {
+			s.failed++
+			show.lasting("FAILED " + resultfile.Line(a.Err.Error()))
+			return nil
+		}
+		a.Simulation.Accuracy = accuracy(s.machine, a.Simulation.Lock.Name)
+		s.done = append(s.done, a.Simulation)
+		return s.keep.add(a.Simulation)
+	})
+}
+
+// keptSimulations is where simulations are kept; nil keeps none.
+type keptSimulations struct {
+	dir  string
+	new  *resultfile.Writer    // of a run of their own
+	more *resultfile.Extension // of one that is there
+}
+
+// open opens what --out or --into names, or returns nil.
+func (o simulateOptions) open() (*keptSimulations, error) {
+	k := &keptSimulations{dir: o.out}
+	var err error
+	switch {
+	case o.into != "":
+		k.dir = o.into
+		k.more, _, err = resultfile.Extend(o.into)
+	case o.out != "":
+		if o.replace {
+			if err := moveAside(o.out); err != nil {
+				return nil, err
+			}
+		}
+		env := machine.Capture()
+		k.new, err = resultfile.Create(o.out, resultfile.Manifest{
+			Command: append([]string{o.program.Name}, os.Args[1:]...), Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Seed: o.seed,
+			Started: time.Now().UTC(), Machine: env, Versions: machine.Modules(), Warnings: env.Warnings(),
+		})
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// appender is the part that a new run and one that is there have in common.
+type appender interface {
+	AppendMachine(*harness.ModelMachine) error
+	AppendSimulation(*harness.Simulation) error
+}
+
+func (k *keptSimulations) appender() appender {
+	if k.new != nil {
+		return k.new
+	}
+	return k.more
+}
+
+// machine keeps the description of m.
+func (k *keptSimulations) machine(m *simulate.Machine) error {
+	if k == nil {
+		return nil
+	}
+	file, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	return k.appender().AppendMachine(&harness.ModelMachine{Name: m.Name, Hypothetical: m.Hypothetical, File: file})
+}
+
+func (k *keptSimulations) add(s *harness.Simulation) error {
+	if k == nil {
+		return nil
+	}
+	return k.appender().AppendSimulation(s)
+}
+
+// close ends the file and draws the report.
+func (k *keptSimulations) close(stdout io.Writer, interrupted bool) error {
+	if k == nil {
+		return nil
+	}
+	var err error
+	if k.new != nil {
+		err = k.new.Finish(func(m *resultfile.Manifest) { m.Finished, m.Interrupted = time.Now().UTC(), interrupted })
+	} else {
+		err = k.more.Close()
+	}
+	if err == nil {
+		err = reportRun(io.Discard, k.dir, guarding{})
+	}
+	if err == nil {
+		fmt.Fprintln(stdout, reportLine(filepath.Join(k.dir, reportName)))
+	}
+	return err
+}

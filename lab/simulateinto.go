@@ -1,0 +1,62 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/harness/simulate"
+)
+
+// modelOf returns what the model calls a workload that was measured, and whether it
+// knows it: a closed loop of workers on one lock with constant times.
+func modelOf(w harness.Workload) (simulate.Workload, bool) {
+	m := simulate.Workload{Workers: w.Workers, Hold: float64(w.Hold.Mean), Think: float64(w.Think.Mean), Wait: harness.WaitPause}
+	if w.Wait == harness.WaitSpin {
+		m.Wait = w.Wait
+	}
+	if m.Lines = w.Section.Lines(); m.Lines == 0 && w.Section != harness.SectionWork {
+		return m, false
+	}
+	plain := harness.Workload{Workers: w.Workers, Hold: harness.Span{Mean: w.Hold.Mean}, Think: harness.Span{Mean: w.Think.Mean},
+		Wait: w.Wait, Pin: w.Pin, Section: w.Section, Window: w.Window, Warmup: w.Warmup}
+	if w.Locks == 1 {
+		plain.Locks = 1
+	}
+	return m, plain == w
+}
+
+// likeRun sets the lines, the hold and the think time to those that a run has most results
+// of spin locks with, unless the user gave one of them: then simulated points stand beside
+// measured ones.
+func (o *simulateOptions) likeRun() error {
+	if o.into == "" || o.section {
+		return nil
+	}
+	run, err := resultfile.Load(o.into)
+	if err != nil {
+		return err
+	}
+	type section struct {
+		lines       int
+		hold, think float64
+	}
+	counts := make(map[section]int)
+	var most section
+	for _, r := range run.Results {
+		w, ok := modelOf(r.Workload)
+		if !ok || r.Lock.Family != harness.Spin || w.Hold > simulate.MaxTime || w.Think > simulate.MaxTime {
+			continue
+		}
+		s := section{w.Lines, w.Hold, w.Think}
+		if counts[s]++; counts[s] > counts[most] {
+			most = s
+		}
+	}
+	if counts[most] == 0 {
+		return nil
+	}
+	o.lines, o.hold, o.think = fmt.Sprint(most.lines), time.Duration(most.hold).String(), time.Duration(most.think).String()
+	return nil
+}

@@ -1,0 +1,200 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"locklab/harness"
+	"locklab/harness/simulate"
+	"locklab/harness/simulate/offload"
+)
+
+// this is the machine that the program runs on, as the user names it.
+const this = "this"
+
+// modelled returns the machine that the user names: one of the program, or a file.
+func modelled(name string) (*simulate.Machine, error) {
+	if name == "" {
+		return nil, fmt.Errorf("%w: which machine? give --machine NAME, of --list, a file, or --machine this", harness.ErrUsage)
+	}
+	if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, "/\\") || strings.HasSuffix(name, ".json") {
+		m, err := simulate.Load(name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+		}
+		return m, nil
+	}
+	m, err := simulate.Named(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+	}
+	return m, nil
+}
+
+// simulated returns the locks that the user chose, of those that the model runs. One that
+// it does not run may be in what a word such as all means, but not be named.
+func (o simulateOptions) simulated() ([]*harness.Variant, error) {
+	if o.locks == "" {
+		var locks []*harness.Variant
+		for _, v := range o.program.spinLocks() {
+			if !slices.Contains([]harness.Status{harness.Broken, harness.Historical, harness.Control}, v.Status) && v.Unavailable == "" {
+				locks = append(locks, v)
+			}
+		}
+		if len(locks) == 0 {
+			return nil, fmt.Errorf("%w: this program has no spin lock to simulate", harness.ErrUsage)
+		}
+		return locks, nil
+	}
+	words := strings.Split(o.locks, ",")
+	chosen, err := o.program.choose(words)
+	if err != nil {
+		return nil, err
+	}
+	var locks []*harness.Variant
+	var refused error
+	for _, v := range chosen {
+		err := simulate.CheckVariant(v, 1)
+		if err == nil && v.Traits.ReadWrite {
+			err = fmt.Errorf("%w: %s is for readers and writers", simulate.ErrNotSimulated, v.Name)
+		}
+		switch {
+		case err == nil:
+			locks = append(locks, v)
+		case slices.Contains(words, v.Name):
+			return nil, fmt.Errorf("%w: %w; '%s list spin' shows those that it can", harness.ErrUsage, err, o.program.Name)
+		default:
+			refused = err
+		}
+	}
+	if len(locks) == 0 {
+		return nil, fmt.Errorf("%w: --locks %s: %w", harness.ErrUsage, o.locks, refused)
+	}
+	return locks, nil
+}
+
+// usualWorkers is up to how many workers are simulated if nothing is said about it.
+const usualWorkers = 64
+
+// workerCounts reads numbers of workers and ranges of them.
+func workerCounts(text string, m *simulate.Machine) ([]int, error) {
+	if text == "" {
+		text = fmt.Sprintf("1..%d", min(usualWorkers, m.Threads()))
+	}
+	ranges, err := parseList("workers", text, func(word string) ([]int, error) {
+		low, high, found := strings.Cut(word, "..")
+		if !found {
+			n, err := parseCount(word)
+			return []int{n}, err
+		}
+		if high == "" {
+			high = strconv.Itoa(m.Threads())
+		}
+		a, err := parseCount(low)
+		if err != nil {
+			return nil, err
+		}
+		b, err := parseCount(high)
+		if err == nil && b < a {
+			err = fmt.Errorf("%w: %q ends before it begins", harness.ErrUsage, word)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return steps(a, b, m), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	counts := slices.Concat(ranges...)
+	slices.Sort(counts)
+	return slices.Compact(counts), nil
+}
+
+// steps returns a, b, the powers of two between them, and what is in that range of the
+// hardware threads of a socket of m, its cores and its threads.
+func steps(a, b int, m *simulate.Machine) []int {
+	ns := []int{a, b}
+	for n := 1; n < b; n *= 2 {
+		ns = append(ns, n)
+	}
+	ns = append(ns, m.Threads()/m.Sockets, m.Caches(), m.Threads())
+	ns = slices.DeleteFunc(ns, func(n int) bool { return n < a || n > b })
+	slices.Sort(ns)
+	return slices.Compact(ns)
+}
+
+// parseModelTime reads a time of the model as ns.
+func parseModelTime(text string) (float64, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || float64(d) > simulate.MaxTime {
+		return 0, fmt.Errorf("%w: %q is not a time from 0 to %v, such as 100ns", harness.ErrUsage, text, time.Duration(simulate.MaxTime))
+	}
+	return float64(d), nil
+}
+
+// parseLines reads a number of cache lines.
+func parseLines(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > simulate.MaxLines {
+		return 0, fmt.Errorf("%w: %q is not a number of cache lines from 0 to %d", harness.ErrUsage, text, simulate.MaxLines)
+	}
+	return n, nil
+}
+
+// cases crosses what the user chose: by workload, number of workers and lock. A lock that
+// serves fewer workers is left out where they are more.
+func (o simulateOptions) cases(m *simulate.Machine) ([]offload.Job, error) {
+	locks, err := o.simulated()
+	if err != nil {
+		return nil, err
+	}
+	workers, e1 := workerCounts(o.workers, m)
+	lines, e2 := parseList("lines", o.lines, parseLines)
+	holds, e3 := parseList("hold", o.hold, parseModelTime)
+	thinks, e4 := parseList("think", o.think, parseModelTime)
+	waits, e5 := parseList("wait", o.wait, parseName(harness.WaitPolicies))
+	if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
+		return nil, err
+	}
+	ws := []simulate.Workload{{Seed: o.seed}}
+	ws = crossModel(ws, or(lines, 1), func(w *simulate.Workload, x int) { w.Lines = x })
+	ws = crossModel(ws, or(holds, 0), func(w *simulate.Workload, x float64) { w.Hold = x })
+	ws = crossModel(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
+	ws = crossModel(ws, or(waits, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
+	ws = crossModel(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
+	var jobs []offload.Job
+	var refused error
+	for _, w := range ws {
+		if err := w.Validate(m); err != nil {
+			return nil, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+		}
+		for _, v := range locks {
+			if err := simulate.CheckVariant(v, w.Workers); err != nil {
+				refused = err
+				continue
+			}
+			jobs = append(jobs, offload.Job{Machine: m, Lock: v.Name, Workload: w, Seeds: o.seeds})
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("%w: no case to simulate: %w", harness.ErrUsage, refused)
+	}
+	return jobs, nil
+}
+
+// crossModel returns every workload of ws with every value of one axis.
+func crossModel[T any](ws []simulate.Workload, values []T, set func(*simulate.Workload, T)) (out []simulate.Workload) {
+	for _, w := range ws {
+		for _, x := range values {
+			set(&w, x)
+			out = append(out, w)
+		}
+	}
+	return out
+}
