@@ -266,7 +266,7 @@ func thrifty() (undo func()) {
 
 // writePictures writes every chart of run to dir/NAME.png.
 func writePictures(files *saver, run *resultfile.Run, dir string) error {
-	names := slices.Concat(reports.FindingCharts(run), reports.FaultCharts(run))
+	names := slices.Concat(reports.FindingCharts(run), reports.FaultCharts(run), reports.SimulationCharts(run))
 	if len(run.Results) > 0 || len(names) == 0 {
 		names = slices.Concat(names, reports.Charts(run), reports.CrowdCharts(run))
 	}

@@ -334,7 +334,7 @@ func ladderNotes(rs []rung) (notes []note) {
 	for _, r := range rs {
 		if !slices.Contains(seen, r.kind) {
 			seen = append(seen, r.kind)
-			notes = append(notes, note{r.look.hue, false, r.kind})
+			notes = append(notes, note{colour: r.look.hue, text: r.kind})
 		}
 	}
 	return notes

@@ -153,16 +153,16 @@ func (s *loadSweep) frames(c draw.Canvas) error {
 	m := multiples{plot: s.axes(), xTitle: "acquisitions asked for, all workers together (log scale)",
 		yTitle: "time from the intended start to the grant (log scale)", under: gridlines(false)}
 	if len(s.locks) > 1 {
-		m.notes = []note{{ghost, true, "p99 of the other locks"}}
+		m.notes = []note{{colour: ghost, line: true, text: "p99 of the other locks"}}
 	}
 	if slices.ContainsFunc(s.locks, func(l *loadedLock) bool { return l.closed > 0 }) {
-		m.notes = append(m.notes, note{axis, true, "closed loop (dashed)"})
+		m.notes = append(m.notes, note{colour: axis, line: true, text: "closed loop (dashed)"})
 	}
 	switch {
 	case slices.ContainsFunc(s.locks, func(l *loadedLock) bool { return l.kneed }):
-		m.notes = append(m.notes, note{warm, false, "knee (solid), its interval"})
+		m.notes = append(m.notes, note{colour: warm, text: "knee (solid), its interval"})
 	case slices.ContainsFunc(s.locks, func(l *loadedLock) bool { return l.sought != nil }):
-		m.notes = append(m.notes, note{warm, false, "knee, by short probes"})
+		m.notes = append(m.notes, note{colour: warm, text: "knee, by short probes"})
 	}
 	for _, l := range s.locks {
 		one := alone(l.s)

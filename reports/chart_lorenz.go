@@ -127,7 +127,7 @@ func lorenzBody(c draw.Canvas, ls []lorenz) error {
 	p := newPlot(0, 100, 0, 100)
 	quarters := plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 50, Label: "50" + nb + "%"}, {Value: 100, Label: "100" + nb + "%"}}
 	p.X.Tick.Marker, p.Y.Tick.Marker = quarters, quarters
-	m := multiples{plot: p, notes: []note{{ghost, true, "the other locks"}},
+	m := multiples{plot: p, notes: []note{{colour: ghost, line: true, text: "the other locks"}},
 		yTitle: "share of the acquisitions", xTitle: "share of the workers, least served first"}
 	if len(ls) == 1 {
 		m.notes = nil

@@ -195,10 +195,10 @@ func waitFrame(c draw.Canvas, g *group, curves []curve) error {
 func waitFrames(c draw.Canvas, g *group, curves []curve) error {
 	floor := g.Floor()
 	q, _ := shared(curves)
-	m := multiples{plot: waitAxes(curves, floor), notes: []note{{ghost, true, "the other locks"}}}
+	m := multiples{plot: waitAxes(curves, floor), notes: []note{{colour: ghost, line: true, text: "the other locks"}}}
 	m.xTitle, m.yTitle = waitTitles(g)
 	if floor > m.plot.Y.Min {
-		m.notes = append(m.notes, note{shade, false, floorNote(floor)})
+		m.notes = append(m.notes, note{colour: shade, text: floorNote(floor)})
 	}
 	m.under = func(c draw.Canvas, p *plot.Plot) { floorZone(c, p, floor) }
 	for _, cv := range curves {

@@ -60,8 +60,16 @@ func compose(run *resultfile.Run) (*document, error) {
 	if doc.Hardware, err = studies(run); err != nil {
 		return nil, err
 	}
-	if doc.Measured = len(run.Results) > 0 || doc.Hardware == nil && len(run.Faults) == 0; !doc.Measured && doc.Hardware != nil {
+	if doc.Simulated, err = composeSimulated(run, groups(run)); err != nil {
+		return nil, err
+	}
+	doc.Expected = expectedText(run)
+	switch doc.Measured = len(run.Results) > 0 || doc.Hardware == nil && len(run.Faults) == 0 && doc.Simulated == nil; {
+	case doc.Measured:
+	case doc.Hardware != nil:
 		doc.Title = "What does this machine's hardware do?"
+	case doc.Simulated != nil:
+		doc.simulatedOnly(run)
 	}
 	for i := range doc.Hardware {
 		doc.Hardware[i].Folded = doc.Measured

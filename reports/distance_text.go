@@ -59,10 +59,7 @@ func WriteDistance(w io.Writer, run *resultfile.Run, width int) error {
 		t.line(d.checksAnswer())
 		t.columns(d.checks())
 	}
-	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), nb, " ")); err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return nil
+	return t.writeTo(w)
 }
 
 // columns writes a table without its ranges and intervals, and what was not predicted

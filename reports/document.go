@@ -31,7 +31,9 @@ type document struct {
 	Hardware   []study
 	Served     []section // of distributed locks
 	Safety     *safetySection
-	Measured   bool // there are results, or nothing at all
+	Simulated  []section // what models of machines expect
+	Expected   string    // of that, in a sentence apart from the verdict
+	Measured   bool      // there are results, or nothing at all
 	Broken     []breach
 	Audit      []checked // of every lock
 	glossary             // of the metrics in charts and tables
@@ -53,6 +55,7 @@ type section struct {
 	Title   string
 	Slug    string // the workload, as part of a file's name
 	Folded  bool   // the group is one of many; the page shows it when asked
+	Intro   string // under the title
 	Note    string
 	Figures []figure
 }
@@ -200,4 +203,12 @@ func (doc *document) conclude(run *resultfile.Run, gs []*group) {
 	doc.Sheet = newSummary(run, doc.Verdicts, doc.Rounds)
 	doc.Others = newSummary(run, beside, doc.Rounds)
 	doc.Quality = assess(run, doc.Verdicts)
+}
+
+// Again says what the command of doc does.
+func (doc *document) Again() string {
+	if !doc.Measured && doc.Hardware == nil && doc.Simulated != nil {
+		return "To simulate this again:"
+	}
+	return "To measure this again:"
 }

@@ -35,6 +35,6 @@ func floorZone(c draw.Canvas, p *plot.Plot, floor float64) {
 func floorText(c draw.Canvas, p *plot.Plot, floor float64) {
 	if floor > p.Y.Min {
 		c.Max.Y += 15
-		drawNotes(c, []note{{shade, false, floorNote(floor)}})
+		drawNotes(c, []note{{colour: shade, text: floorNote(floor)}})
 	}
 }

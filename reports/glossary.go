@@ -23,10 +23,13 @@ type definition struct{ *metric.Metric }
 // Link is the address of d.
 func (d definition) Link() string { return anchor(d.Metric) }
 
-// newGlossary defines every term, and every metric as [metric.Suite] does, for the
-// report of run; of one without a result the terms alone.
+// newGlossary defines every term that the report of run may have, and every metric as
+// [metric.Suite] does; of one without a result the terms alone.
 func newGlossary(run *resultfile.Run) (g glossary) {
 	g.Terms = terms
+	if len(run.Simulations) > 0 {
+		g.Terms = slices.Concat(terms, modelTerms)
+	}
 	if len(run.Results) == 0 {
 		return g
 	}

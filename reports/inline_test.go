@@ -14,7 +14,7 @@ import (
 func TestLegendFitsAnyFont(t *testing.T) {
 	const text = "knee (solid), its interval & more"
 	pic := picture{height: 100, body: func(c draw.Canvas) error {
-		drawNotes(c, []note{{ghost, true, "p99 of the other locks"}, {warm, false, text}})
+		drawNotes(c, []note{{colour: ghost, line: true, text: "p99 of the other locks"}, {colour: warm, text: text}})
 		return nil
 	}}
 	svg, err := inline(pic, "x", "x", "x")

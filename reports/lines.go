@@ -38,6 +38,14 @@ type lineChart struct {
 	own   func(s *series) drawing
 	lines []line
 	data  source
+
+	also  []float64 // further figures that the y axis must reach
+	notes []note    // what shades and marks mean
+	apart bool      // each line has a frame of its own, however few there are
+
+	// caption, if not nil, says what stands beside the name of s in place of the figure at
+	// its end; "" keeps that.
+	caption func(s *series) string
 }
 
 // A scale is that of a y axis.
@@ -105,6 +113,11 @@ func (l *lineChart) drop(f func(s *series) bool) {
 // end returns the figure at the end of ln, with its stop if that is not the
 // last of the chart.
 func (l *lineChart) end(ln line) string {
+	if l.caption != nil {
+		if text := l.caption(ln.s); text != "" {
+			return text
+		}
+	}
 	text := l.figure(ln.last.Median)
 	if ln.last.stop < len(l.stops)-1 {
 		text += " " + l.place + " " + l.stops[ln.last.stop].label
@@ -128,6 +141,9 @@ func (l *lineChart) yRange() (lo, hi float64) {
 				hi = max(hi, p.Hi)
 			}
 		}
+	}
+	for _, v := range l.also {
+		lo, hi = min(lo, v), max(hi, v)
 	}
 	if l.y == countScale {
 		if hi *= 1.06; !(hi > 0) || hi > 1e300 {
@@ -197,7 +213,7 @@ func (l *lineChart) axes() *plot.Plot {
 // picture returns the chart as a picture.
 func (l *lineChart) picture(answer string, numbers table) picture {
 	pic := picture{answer: answer, numbers: numbers, data: l.data, body: l.frame, height: max(300, vg.Length(len(l.lines))*labelGap+50)}
-	if len(l.lines) > mostLines {
+	if l.apart || len(l.lines) > mostLines {
 		pic.body, pic.height = l.frames, panelsHeight(len(l.lines))
 	}
 	return pic
@@ -226,14 +242,15 @@ func (l *lineChart) frame(c draw.Canvas) error {
 		drawLabels(c, c.Max.X, labels)
 	}))
 	place(p, draw.Crop(c, 0, -labelRoom(labels), 0, 0), l.xTitle, l.yTitle)
+	drawNotes(c, l.notes)
 	return nil
 }
 
 // frames draws every line in a frame of its own.
 func (l *lineChart) frames(c draw.Canvas) error {
-	m := multiples{plot: l.axes(), xTitle: l.xTitle, yTitle: l.yTitle, notes: []note{{ghost, true, "the other locks"}}}
+	m := multiples{plot: l.axes(), xTitle: l.xTitle, yTitle: l.yTitle, notes: append(slices.Clone(l.notes), note{colour: ghost, line: true, text: "the other locks"})}
 	if p := m.plot; l.cpus >= 1 && float64(l.cpus) < p.X.Max {
-		m.notes = append(m.notes, note{warm, false, fmt.Sprintf("more workers than CPUs (%d)", l.cpus)})
+		m.notes = append(m.notes, note{colour: warm, text: fmt.Sprintf("more workers than CPUs (%d)", l.cpus)})
 	}
 	m.under = func(c draw.Canvas, p *plot.Plot) {
 		l.zone(c, p)

@@ -89,7 +89,7 @@ const legendStep = vg.Length(18)
 func (o overlay) body(c draw.Canvas, x *match, l *lineChart, panels []panel) error {
 	m := multiples{plot: l.axes(), xTitle: l.xTitle, yTitle: l.yTitle, panels: panels}
 	if p := m.plot; l.cpus >= 1 && float64(l.cpus) < p.X.Max {
-		m.notes = append(m.notes, note{warm, false, fmt.Sprintf("more workers than CPUs (%d)", l.cpus)})
+		m.notes = append(m.notes, note{colour: warm, line: false, text: fmt.Sprintf("more workers than CPUs (%d)", l.cpus)})
 	}
 	m.under = func(c draw.Canvas, p *plot.Plot) {
 		l.zone(c, p)

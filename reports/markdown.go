@@ -43,6 +43,9 @@ func (m *markdown) document(doc *document) {
 		m.section(s)
 	}
 	m.safety(doc.Safety)
+	for _, s := range doc.Simulated {
+		m.section(s)
+	}
 	if doc.Measured {
 		m.breaches(doc)
 		m.audit(doc)
@@ -56,7 +59,7 @@ func (m *markdown) document(doc *document) {
 		m.close()
 	}
 	if doc.Command != "" {
-		m.text("To measure this again:")
+		m.text(doc.Again())
 		m.code(doc.Command)
 	}
 }
@@ -74,6 +77,9 @@ func (m *markdown) verdicts(doc *document, level int) {
 	if text := plainLead(doc.Lead); text != "" {
 		m.text(text)
 		m.text(doc.Stable)
+	}
+	if doc.Expected != "" {
+		m.text(doc.Expected)
 	}
 	m.sheet(doc.Sheet)
 	for _, f := range doc.Ranked {
@@ -240,6 +246,9 @@ func (m *markdown) section(s section) {
 		m.open(s.Title)
 	}
 	m.heading(2, s.Title)
+	if s.Intro != "" {
+		m.text(s.Intro)
+	}
 	for _, f := range s.Figures {
 		name := f.Name + f.Slug
 		if s.Folded {

@@ -50,6 +50,9 @@ type note struct {
 	colour token
 	line   bool // the sample is a line, not a field
 	text   string
+
+	// sample, if not nil, draws the sample in a box instead.
+	sample func(c draw.Canvas, box vg.Rectangle)
 }
 
 // alone returns s as it is drawn in a frame of its own, where no dash has to
@@ -57,6 +60,9 @@ type note struct {
 func alone(s *series) *series {
 	one := *s
 	one.look.dash = nil
+	if one.look.hollow { // what is simulated stays dashed
+		one.look.dash, one.look.marker = modelDashes[0], modelShapes[0]
+	}
 	return &one
 }
 
@@ -199,9 +205,12 @@ func drawNotes(c draw.Canvas, notes []note) {
 		c.FillText(st, vg.Point{X: x, Y: c.Max.Y}, n.text)
 		x -= 18
 		y := c.Max.Y - 5
-		if n.line {
+		switch {
+		case n.sample != nil:
+			n.sample(c, vg.Rectangle{Min: vg.Point{X: x, Y: y - 4}, Max: vg.Point{X: x + 14, Y: y + 4}})
+		case n.line:
 			c.StrokeLine2(draw.LineStyle{Color: n.colour.rgba(), Width: vg.Points(1.2)}, x, y, x+14, y)
-		} else {
+		default:
 			c.FillPolygon(n.colour.rgba(), rect(x, y-4, x+14, y+4))
 		}
 		x -= 14

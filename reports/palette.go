@@ -63,6 +63,7 @@ type look struct {
 	dash   []vg.Length
 	marker draw.GlyphDrawer
 	strong bool // a lock to use; others are drawn thinner
+	hollow bool // of a simulation: its line is dashed, its marks are rings
 }
 
 var hues = map[harness.Family]token{
@@ -133,6 +134,33 @@ func faultLooks(run *resultfile.Run) map[string]look {
 	return looks
 }
 
+// Three shapes and four dashes share no factor, so 12 locks of a family differ.
+var (
+	modelShapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}}
+	modelDashes = [][]vg.Length{{5, 2.5}, {1.5, 2}, {6, 2, 1.5, 2}, {2.5, 4}}
+)
+
+// modelLooks gives every simulated lock its look, which no measured one has: each line is
+// dashed, each mark hollow.
+func modelLooks(locks []harness.Lock) map[string]look {
+	looks := make(map[string]look)
+	for i, lock := range locks {
+		hue, known := hues[lock.Family]
+		if !known {
+			hue = ink
+		}
+		looks[lock.Name] = look{name: lock.Name, family: slices.Index(harness.Families, lock.Family), hue: hue, strong: lock.Status == harness.Recommended,
+			dash: modelDashes[i%len(modelDashes)], marker: modelShapes[i%len(modelShapes)], hollow: true}
+	}
+	return looks
+}
+
+// filled returns l as what was measured of it is drawn.
+func (l look) filled() look {
+	l.hollow, l.dash = false, nil
+	return l
+}
+
 // compare orders looks by family, then by name.
 func (l look) compare(m look) int {
 	return cmp.Or(cmp.Compare(l.family, m.family), cmp.Compare(l.name, m.name))
@@ -156,6 +184,9 @@ func (l look) mark(c draw.Canvas, p vg.Point) {
 	}
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: r + vg.Points(1.1), Shape: draw.CircleGlyph{}}, p)
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: l.hue.rgba(), Radius: r, Shape: l.marker}, p)
+	if l.hollow {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: paper.rgba(), Radius: r - vg.Points(1), Shape: l.marker}, p)
+	}
 }
 
 // heat are the colours of a field, from the least figure to the greatest: pale

@@ -147,6 +147,9 @@ func partial(run *resultfile.Run) string {
 	if n := len(findings(run)); m.Cases == 0 && len(run.Results) == 0 && n > 0 {
 		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(n, "experiment"))
 	}
+	if n := len(run.Simulations); m.Cases == 0 && len(run.Results) == 0 && n > 0 {
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(n, "simulation"))
+	}
 	per, open := make(map[int]int), make(map[string]bool)
 	for _, r := range run.Results {
 		per[r.Round]++

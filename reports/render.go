@@ -18,7 +18,8 @@ import (
 const dpi = 144
 
 // WritePNG draws the named chart of run, of [Suite], of [FindingCharts], of
-// [FaultCharts] or of [CrowdCharts], with its question, answer and origin, as a PNG of 144 dots per inch.
+// [FaultCharts], of [SimulationCharts] or of [CrowdCharts], with its question, answer and origin,
+// as a PNG of 144 dots per inch.
 // The error wraps harness.ErrUsage if there is no chart of that name.
 func WritePNG(w io.Writer, run *resultfile.Run, chart string) error {
 	p, err := standalone(run, chart)
@@ -75,6 +76,12 @@ func standalone(run *resultfile.Run, name string) (page, error) {
 	}
 	if p, ok := crowdPage(run, name); ok {
 		return p, nil
+	}
+	for _, c := range simulatedCharts(modelledOf(run, groups(run))) {
+		if c.name == name {
+			return c.standalone(run), nil
+		}
+		names = append(names, c.name)
 	}
 	chart, err := find(name, append(names, CrowdCharts(run)...)...)
 	if err != nil {

@@ -19,6 +19,7 @@ type source struct {
 	experiments []string // whose lines are drawn
 	table       int      // of the experiment, from 1; 0 if it is no one table
 	rounds      []int    // how many, of each run
+	kind        string   // of the lines whose fields are drawn, if there are several
 }
 
 // A piece is part of a sentence; Metric is the metric that it names, or nil.
@@ -73,7 +74,11 @@ func (s source) sentence() (out []piece) {
 		names []string
 	}{{"field", s.fields}, {"experiment", s.experiments}} {
 		if n := len(named.names); n > 0 {
-			parts = append(parts, []piece{{Text: numfmt.Noun(n, named.what) + " " + numfmt.List(named.names, n)}})
+			text := numfmt.Noun(n, named.what) + " " + numfmt.List(named.names, n)
+			if s.kind != "" && named.what == "field" {
+				text += " of the lines of kind " + s.kind
+			}
+			parts = append(parts, []piece{{Text: text}})
 		}
 	}
 	if parts == nil {

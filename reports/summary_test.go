@@ -184,7 +184,7 @@ func TestHeadsLead(t *testing.T) {
 // TestTerms: no two terms have one name, and every one says what it is.
 func TestTerms(t *testing.T) {
 	seen := make(map[string]bool)
-	for _, x := range terms {
+	for _, x := range slices.Concat(terms, modelTerms) {
 		for _, name := range append([]string{x.Name}, x.heads...) {
 			if seen[name] || headMetrics[name] != nil {
 				t.Errorf("%q stands twice among the terms", name)

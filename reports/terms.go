@@ -62,6 +62,14 @@ var terms = []term{
 	{"event", []string{"at", "worker", "token"}, "of one try: when it happened, of which worker, and the fencing token of that acquisition"},
 }
 
+// modelTerms are those of a page that has simulations.
+var modelTerms = []term{
+	{"simulated", []string{"least of seeds", "greatest of seeds"}, "what a model of a machine expects, which was not measured: the median of its seeds, the least and the greatest"},
+	{"measured here", []string{"simulated over measured"}, "on the machine of the run, with the same lock, section, hold and think times and workers, none of which shared a processor; what is simulated over that"},
+	{"border of a socket", []string{"time within one socket", "time beyond it", "time on two sockets", "beyond over within", "two sockets over one"}, "simulated time per acquisition, of all workers together, with the most workers that one socket holds, with the fewest beyond, and with the most on two; and these over the first"},
+	{"beyond the border", []string{"hand-overs on the socket", "misses from another socket"}, "with the most workers on two sockets, simulated: the share of hand-overs to a worker of the same socket, and the cache misses per acquisition that another socket answers"},
+}
+
 // headMetrics are heads of columns that are a metric under another name.
 var headMetrics = map[string]*metric.Metric{
 	"wait p99": metric.P99,
@@ -80,11 +88,13 @@ func explained(head string) (*metric.Metric, *term) {
 	if m := headMetrics[head]; m != nil {
 		return m, nil
 	}
-	for i, t := range terms {
-		if t.Name == head || slices.ContainsFunc(t.heads, func(h string) bool {
-			return h == head || strings.HasSuffix(h, " ") && strings.HasPrefix(head, h)
-		}) {
-			return nil, &terms[i]
+	for _, ts := range [][]term{terms, modelTerms} {
+		for i, t := range ts {
+			if t.Name == head || slices.ContainsFunc(t.heads, func(h string) bool {
+				return h == head || strings.HasSuffix(h, " ") && strings.HasPrefix(head, h)
+			}) {
+				return nil, &ts[i]
+			}
 		}
 	}
 	return nil, nil

@@ -20,6 +20,9 @@ const minText = 60
 func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	run = tidy(run)
 	t := &textWriter{width: max(width, minText)}
+	if t.simulated(run) {
+		return t.writeTo(w)
+	}
 	t.line("Which lock for which contention?")
 	t.line(origin(run))
 	first, others := verdict.Standing(verdict.Groups(run))
@@ -33,6 +36,10 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 		t.gap()
 		t.line(text)
 		t.line(stable.String())
+	}
+	if text := expectedText(run); text != "" {
+		t.gap()
+		t.line(text)
 	}
 	for _, v := range vs {
 		t.gap()
@@ -54,6 +61,34 @@ func WriteVerdict(w io.Writer, run *resultfile.Run, width int) error {
 	}
 	t.gap()
 	t.quality(assess(run, vs))
+	return t.writeTo(w)
+}
+
+// simulated writes what there is to say of a run that measured nothing, and reports
+// whether run is one.
+func (t *textWriter) simulated(run *resultfile.Run) bool {
+	if len(run.Results)+len(run.Findings)+len(run.Faults) > 0 || len(run.Simulations) == 0 {
+		return false
+	}
+	t.line(simulatedTitle)
+	t.line(simulatedOrigin(run))
+	for _, m := range modelledOf(run, nil) {
+		t.gap()
+		t.line(m.begin() + ", " + workloadOf(m.like))
+		t.item(drawModelRate(m).answer)
+		t.item(m.accuracy())
+	}
+	if len(run.Damage) > 0 {
+		t.gap()
+	}
+	for _, d := range run.Damage {
+		t.item(d)
+	}
+	return true
+}
+
+// writeTo writes what t holds, with common spaces.
+func (t *textWriter) writeTo(w io.Writer) error {
 	if _, err := io.WriteString(w, strings.ReplaceAll(t.buf.String(), nb, " ")); err != nil {
 		return fmt.Errorf("reports: %w", err)
 	}

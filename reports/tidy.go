@@ -26,10 +26,7 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 	out.Results = slices.Clone(run.Results)
 	for i, r := range out.Results {
 		c := *r
-		c.Lock.Name = markedName(shortName(names, r.Lock.Name), r.Lock.Status)
-		c.Lock.Doc, c.Lock.Paper = short(r.Lock.Doc, mostText), short(r.Lock.Paper, mostText)
-		c.Lock.Family, c.Lock.Status = harness.Family(short(string(r.Lock.Family), mostName)), harness.Status(short(string(r.Lock.Status), mostName))
-		c.Lock.Traits.Needs = short(r.Lock.Traits.Needs, mostName)
+		c.Lock = tidyLock(r.Lock, names)
 		c.Workload.Wait, c.Workload.Pin = harness.WaitPolicy(short(string(r.Workload.Wait), mostName)), harness.Pin(short(string(r.Workload.Pin), mostName))
 		c.Workload.Section = harness.Section(short(string(r.Workload.Section), mostName))
 		c.Workload.Hold.Mix, c.Workload.Think.Mix = harness.Mix(short(string(r.Workload.Hold.Mix), 2*mostName)), harness.Mix(short(string(r.Workload.Think.Mix), 2*mostName))
@@ -62,6 +59,13 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 	for i, s := range out.Chaos {
 		out.Chaos[i].Dir, out.Chaos[i].Commit, out.Chaos[i].Command = short(s.Dir, mostText), short(s.Commit, mostName), shortAll(s.Command)
 	}
+	out.Simulations = slices.Clone(run.Simulations)
+	for i, s := range out.Simulations {
+		c := *s
+		c.Lock = tidyLock(s.Lock, names)
+		c.Simulated, c.Accuracy = short(s.Simulated, mostName), short(s.Accuracy, mostText)
+		out.Simulations[i] = &c
+	}
 	out.Findings = slices.Clone(run.Findings)
 	for i, f := range out.Findings {
 		if f != nil {
@@ -71,13 +75,19 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 	return &out
 }
 
+// tidyLock is tidy for a lock; names are those of all locks.
+func tidyLock(l harness.Lock, names map[string]string) harness.Lock {
+	l.Name = markedName(shortName(names, l.Name), l.Status)
+	l.Doc, l.Paper = short(l.Doc, mostText), short(l.Paper, mostText)
+	l.Family, l.Status = harness.Family(short(string(l.Family), mostName)), harness.Status(short(string(l.Status), mostName))
+	l.Traits.Needs = short(l.Traits.Needs, mostName)
+	return l
+}
+
 // tidyFault is tidy for a result of a failure scenario; names are those of the locks.
 func tidyFault(f *harness.FaultResult, names map[string]string) *harness.FaultResult {
 	c := *f
-	c.Lock.Name = markedName(shortName(names, f.Lock.Name), f.Lock.Status)
-	c.Lock.Doc, c.Lock.Paper = short(f.Lock.Doc, mostText), short(f.Lock.Paper, mostText)
-	c.Lock.Family, c.Lock.Status = harness.Family(short(string(f.Lock.Family), mostName)), harness.Status(short(string(f.Lock.Status), mostName))
-	c.Lock.Traits.Needs = short(f.Lock.Traits.Needs, mostName)
+	c.Lock = tidyLock(f.Lock, names)
 	c.Scenario, c.Question, c.Fault, c.Source = short(f.Scenario, 2*mostName), short(f.Question, mostText), short(f.Fault, mostText), short(f.Source, mostText)
 	c.Expected.Why, c.Skipped, c.Notes = short(f.Expected.Why, mostText), short(f.Skipped, mostText), shortAll(f.Notes)
 	c.Aims = slices.Clone(f.Aims)

@@ -25,6 +25,7 @@ func warnings(base, next *resultfile.Run, paired bool, ms []*matched) (out []str
 		if n := len(s.run.Damage); n > 0 {
 			out = append(out, fmt.Sprintf("%s has %s that cannot be read", s.name, numfmt.Plural(n, "line")))
 		}
+		out = append(out, leftOut(s.name, s.run)...)
 	}
 	if sameRun(base.Manifest, next.Manifest) {
 		out = append(out, "BASE and NEW are the same run")
@@ -35,6 +36,15 @@ func warnings(base, next *resultfile.Run, paired bool, ms []*matched) (out []str
 			apart(base.Manifest.Started, next.Manifest.Started)))
 	}
 	return out
+}
+
+// leftOut says that the simulations of a run are not compared, if it has any.
+func leftOut(name string, run *resultfile.Run) []string {
+	n := len(run.Simulations)
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s %s left out: only what was measured is compared", numfmt.Plural(n, "simulation"), name, numfmt.Choose(n, "was", "were"))}
 }
 
 // apart says how long lies between two moments, roughly.

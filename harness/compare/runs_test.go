@@ -74,6 +74,7 @@ func TestWarnings(t *testing.T) {
 		{func(a, b *resultfile.Run) { b.Results[0].Workload.Window = 2 * time.Second }, "window 1s and 2s"},
 		{func(a, b *resultfile.Run) { a.Manifest.Interrupted = true }, "BASE did not run to its end"},
 		{func(a, b *resultfile.Run) { b.Damage = []string{"line 3"} }, "NEW has 1 line"},
+		{func(a, b *resultfile.Run) { b.Simulations = []*harness.Simulation{{}, {}} }, "2 simulations of NEW were left out: only what was measured is compared"},
 		{func(a, b *resultfile.Run) { b.Manifest.Started = a.Manifest.Started.Add(50 * time.Hour) }, "measured 2 days apart"},
 		{func(a, b *resultfile.Run) {}, "--interleave"},
 	} {

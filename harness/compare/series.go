@@ -313,6 +313,7 @@ func historyWarnings(h *History, runs []*resultfile.Run) (out []string) {
 		if n := len(r.Damage); n > 0 {
 			out = append(out, fmt.Sprintf("%s has lines that cannot be read: %d", plain(r.Dir), n))
 		}
+		out = append(out, leftOut(plain(r.Dir), r)...)
 	}
 	return out
 }
