@@ -7,6 +7,6 @@
 // atomic operations; [Find] finds the other one beside it, or builds it. Both call
 // [Main] first.
 //
-// Rank 3. It imports harness, harness/simulate, internal/child and
+// Rank 4. It imports harness, harness/simulate, internal/child and
 // internal/machine.
 package offload
