@@ -22,7 +22,7 @@ func (s *Sim) ask(r *request) {
 	l.queue = append(l.queue, r)
 	s.counts.Misses++
 	if s.log != nil {
-		s.tell("core %d asks the directory to %s line %d, state %s; %d contenders before it", r.core.id, r.verb(), l.id, l.state(), len(l.queue)-1)
+		s.tell("core %d asks the directory to %s line %d, state %s; contenders before it: %d", r.core.id, r.verb(), l.id, l.state(), len(l.queue)-1)
 	}
 	if !l.busy {
 		l.busy = true

@@ -148,7 +148,14 @@ var scenarios = []struct {
 
 	{"of contenders in one instant that at the directory is first", nil, []part{
 		{4, func(a *actor, w *words) { a.at(300); w.x.Load(); a.at(1000); w.x.Swap(1); a.note("far") }},
-		{0, func(a *actor, w *words) { w.x.Load(); a.at(1000); w.x.Swap(1); a.note("home") }},
+		{0, func(a *actor, w *words) {
+			w.x.Load()
+			a.at(600)
+			w.y.Load()
+			a.at(1000)
+			w.x.Swap(1)
+			a.note("home")
+		}},
 	}, map[string]float64{"home": 1105, "far": 1205}},
 
 	{"first come, first served", nil, []part{
@@ -246,6 +253,23 @@ var scenarios = []struct {
 		{1, func(a *actor, w *words) { w.y.Swap(1); a.at(1035); w.y.Swap(2) }},
 	}, map[string]float64{"both": 1075}},
 
+	{"a miss behind others has gained nothing", func(m *Machine) { m.Reach = 20 }, []part{
+		{0, func(a *actor, w *words) { a.at(1000); w.x.Load(); w.y.Load(); a.note("both") }}, // served at 1080: transfer
+		{1, func(a *actor, w *words) { a.at(1030); w.y.Swap(1) }},                            // memory
+	}, map[string]float64{"both": 1120}},
+
+	{"nothing goes before a snoop that has come", func(m *Machine) { m.SMT, m.Window = 2, 0.05 }, []part{
+		{0, func(a *actor, w *words) { w.x.Load(); a.at(1000); w.x.Swap(1) }}, // 1040 to 1045
+		{2, func(a *actor, w *words) { a.at(300); w.x.Load(); a.at(1000); w.x.Swap(1); a.note("other") }},
+		{1, func(a *actor, w *words) {
+			w.z.Swap(1)
+			a.at(1043)
+			w.beside.StoreRelease(1) // the snoop came at 1042; served at 1083, goes at 1088: 38
+			w.z.Swap(2)
+			a.note("sibling") // fence, rmw
+		}},
+	}, map[string]float64{"other": 1088, "sibling": 1134}},
+
 	{"a sibling at work slows its core down", func(m *Machine) { m.SMT, m.Sibling = 2, 1.5 }, []part{
 		{0, func(a *actor, w *words) { a.idles(200) }},
 		{1, func(a *actor, w *words) { a.at(50); a.idles(100); a.note("work") }},
@@ -280,11 +304,12 @@ var scenarios = []struct {
 			w.x.Load()
 			a.at(1000)
 			w.x.StoreRelease(1)
+			a.at(1030) // the other copy is gone
 			w.beside.Load()
-			a.note("beside") // store, hit
+			a.note("beside") // hit
 		}},
 		{1, func(a *actor, w *words) { a.at(500); w.x.Load() }},
-	}, map[string]float64{"beside": 1002}},
+	}, map[string]float64{"beside": 1031}},
 
 	{"a request goes over the directory at the home of the line", func(m *Machine) { m.Home = 33 }, []part{
 		{4, func(a *actor, w *words) { w.x.Load(); w.y.Load() }}, // their home
