@@ -9,7 +9,7 @@ import "fmt"
 // values themselves, so it counts versions: a copy that should have been invalidated
 // has an old one.
 type checker struct {
-	s        *Sim
+	s        *sim
 	versions []int64         // of lines, by id
 	copies   []map[int]int64 // by id, the version that a cache has
 }

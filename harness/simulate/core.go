@@ -13,7 +13,7 @@ import (
 
 // A core is a hardware thread and the worker on it.
 type core struct {
-	s        *Sim
+	s        *sim
 	id       int
 	cache    int
 	siblings []*core // workers on the other threads of the core
@@ -41,7 +41,7 @@ type core struct {
 type unwind struct{}
 
 // newCore returns a core that will run body on a hardware thread.
-func (s *Sim) newCore(id, thread int, body func(*core)) *core {
+func (s *sim) newCore(id, thread int, body func(*core)) *core {
 	c := &core{s: s, id: id, cache: thread / s.m.SMT}
 	c.timer = none
 	c.run, c.stop = iter.Pull(func(yield func(struct{}) bool) {
@@ -177,11 +177,11 @@ func (c *core) step() {
 		l := s.line(a.Word, c)
 		s.ask(&request{core: c, access: a, line: l, early: c.ahead(l)})
 	case atomics.OpStoreRelease:
-		c.moves()
+		c.stale = true
 		c.store(a)
 		c.answered(0)
 	default:
-		c.moves()
+		c.stale = true
 		c.lag = 0 // later loads wait for it
 		c.modify(a)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // ask queues a request.
-func (s *Sim) ask(r *request) {
+func (s *sim) ask(r *request) {
 	l := r.line
 	if l.asking[r.core.cache] > 0 && (join(l.queue, r) || join(l.coming, r)) {
 		return
@@ -43,7 +43,7 @@ func join(requests []*request, r *request) bool {
 }
 
 // next serves the next request for l, if there is one.
-func (s *Sim) next(l *line) {
+func (s *sim) next(l *line) {
 	if l.busy = len(l.queue) > 0; l.busy {
 		s.serve(l)
 	}
@@ -53,7 +53,7 @@ func (s *Sim) next(l *line) {
 // served, but for two rules. Some times in a row one from the socket of the owner
 // goes before older ones, because its way is shorter; and of those that asked in the
 // same instant one from the directory's socket is there first.
-func (s *Sim) choose(l *line) *request {
+func (s *sim) choose(l *line) *request {
 	best := s.favoured(l)
 	if best > 0 {
 		l.streak++
@@ -68,7 +68,7 @@ func (s *Sim) choose(l *line) *request {
 
 // favoured is the first request from the socket of the owner, or 0 if it is not its
 // turn. Source of the rule: fitted, see Machine.Favour.
-func (s *Sim) favoured(l *line) int {
+func (s *sim) favoured(l *line) int {
 	if l.owner == none || l.streak >= s.m.Favour {
 		return 0
 	}
@@ -77,7 +77,7 @@ func (s *Sim) favoured(l *line) int {
 
 // nearHome is the first of the requests as old as the oldest that is from the socket
 // of the directory, or 0.
-func (s *Sim) nearHome(l *line) int {
+func (s *sim) nearHome(l *line) int {
 	for i, r := range l.queue {
 		if r.at != l.queue[0].at {
 			break
@@ -91,7 +91,7 @@ func (s *Sim) nearHome(l *line) int {
 
 // serve grants one request. The owner of the line may use it until the message has
 // arrived there.
-func (s *Sim) serve(l *line) {
+func (s *sim) serve(l *line) {
 	r := s.choose(l)
 	l.coming = append(l.coming, r)
 	if !r.own {
@@ -124,7 +124,7 @@ func (s *Sim) serve(l *line) {
 }
 
 // share answers a read by a copy of a copy, and the next request is served soon.
-func (s *Sim) share(l *line, r *request) {
+func (s *sim) share(l *line, r *request) {
 	took, c := s.m.Hit, r.core.cache
 	if !l.copies.has(c) {
 		took = s.nearest(l, c)
@@ -136,7 +136,7 @@ func (s *Sim) share(l *line, r *request) {
 }
 
 // fill gives a cache a copy.
-func (s *Sim) fill(l *line, c int) {
+func (s *sim) fill(l *line, c int) {
 	l.copies.add(c)
 	if s.check != nil {
 		s.check.filled(l, c)
@@ -144,7 +144,7 @@ func (s *Sim) fill(l *line, c int) {
 }
 
 // leave is when the snoop has arrived: the line goes to the cache that asked.
-func (s *Sim) leave(l *line) {
+func (s *sim) leave(l *line) {
 	if l.owner != none && l.locked > s.now { // an instruction under way is finished
 		l.closing = true
 		s.at(l.locked, evLeave, l.id)
@@ -171,7 +171,7 @@ func (s *Sim) leave(l *line) {
 
 // invalidate takes the line from all caches but c, where it is on its way, or the
 // right to write it if c has a copy already.
-func (s *Sim) invalidate(l *line, c int) {
+func (s *sim) invalidate(l *line, c int) {
 	s.wake(l, -1) // waiters that doze load it once more
 	l.copies.each(func(i int) {
 		if i != c {
@@ -188,7 +188,7 @@ func (s *Sim) invalidate(l *line, c int) {
 }
 
 // arrive is the end of a request: the core has the line.
-func (s *Sim) arrive(r *request) {
+func (s *sim) arrive(r *request) {
 	l, c := r.line, r.core
 	l.coming = slices.DeleteFunc(l.coming, func(q *request) bool { return q == r })
 	l.asking[c.cache]--
@@ -226,7 +226,7 @@ func (s *Sim) arrive(r *request) {
 }
 
 // grant does what a core wanted a line for that it owns now.
-func (s *Sim) grant(r *request) {
+func (s *sim) grant(r *request) {
 	l, c := r.line, r.core
 	switch {
 	case r.store:
@@ -240,7 +240,7 @@ func (s *Sim) grant(r *request) {
 }
 
 // apply does an access to a line that its core owns.
-func (s *Sim) apply(l *line, c *core, a atomics.Access) (before uint64) {
+func (s *sim) apply(l *line, c *core, a atomics.Access) (before uint64) {
 	s.wake(l, l.owner)
 	if s.check != nil {
 		s.check.written(l, c)

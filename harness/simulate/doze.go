@@ -29,7 +29,7 @@ func (c *core) spin(a atomics.Access) uint64 {
 		cost = s.yield
 	}
 	c.clock += cost
-	c.polled()
+	c.lag = 0 // later loads wait for it
 	idle := !c.stale && len(c.looks) > 0
 	if idle && s.doze > 0 && c.clock >= c.until {
 		c.nap()
@@ -99,7 +99,7 @@ func (c *core) rouse(t int64) {
 }
 
 // wake rouses the waiters that doze over l: all, or those of one cache.
-func (s *Sim) wake(l *line, cache int) {
+func (s *sim) wake(l *line, cache int) {
 	for i := 0; i < len(l.watchers); {
 		if c := l.watchers[i]; cache < 0 || c.cache == cache {
 			c.rouse(s.now)
@@ -122,10 +122,4 @@ func (c *core) looked(l *line, w atomics.Word) {
 		}
 	}
 	c.looks = append(c.looks, l)
-}
-
-// moves notes that c does something else than wait.
-func (c *core) moves() {
-	c.stale = true
-	c.waited()
 }

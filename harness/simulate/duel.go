@@ -42,7 +42,7 @@ func Duel(m *Machine, a, b int, seed uint64, out io.Writer) error {
 const duelInstant = 1_000_000
 
 type duel struct {
-	s       *Sim
+	s       *sim
 	threads [2]int
 	winner  int
 	done    [2]int64 // ps
@@ -70,7 +70,7 @@ func (d *duel) rule() string {
 }
 
 // note writes a line of the log beside those of the model.
-func (s *Sim) note(format string, args ...any) {
+func (s *sim) note(format string, args ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, format+"\n", args...)
 	}

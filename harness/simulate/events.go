@@ -73,13 +73,13 @@ func (q *events) pop() event {
 	return top
 }
 
-func (s *Sim) push(e event)                    { s.queue.push(e) }
-func (s *Sim) at(t int64, k eventKind, id int) { s.push(event{at: t, kind: k, id: id}) }
-func (s *Sim) done(t int64, r *request)        { s.push(event{at: t, kind: evDone, r: r}) }
+func (s *sim) push(e event)                    { s.queue.push(e) }
+func (s *sim) at(t int64, k eventKind, id int) { s.push(event{at: t, kind: k, id: id}) }
+func (s *sim) done(t int64, r *request)        { s.push(event{at: t, kind: evDone, r: r}) }
 
 // horizon is the time until which nothing happens but what the running core does. It
 // is never far, so that a worker that waits for ever does not run for ever.
-func (s *Sim) horizon() int64 {
+func (s *sim) horizon() int64 {
 	h := s.now + longestDoze
 	if s.queue.more() {
 		h = min(h, s.queue.heap[0].at)

@@ -7,7 +7,7 @@ package simulate
 // directory and back is in them where one of the two sockets is the line's home.
 
 // transfer is the time of a line from the cache that owns it.
-func (s *Sim) transfer(l *line, to, from int) float64 {
+func (s *sim) transfer(l *line, to, from int) float64 {
 	d := s.m.distance(to, from)
 	if d == otherSocket {
 		s.counts.Remote++
@@ -16,7 +16,7 @@ func (s *Sim) transfer(l *line, to, from int) float64 {
 }
 
 // nearest is the time of a copy from the nearest copy.
-func (s *Sim) nearest(l *line, c int) float64 {
+func (s *sim) nearest(l *line, c int) float64 {
 	best, from := otherSocket+1, none
 	l.copies.each(func(i int) {
 		if d := s.m.distance(c, i); d < best {
@@ -32,7 +32,7 @@ func (s *Sim) nearest(l *line, c int) float64 {
 // invalidation is the time until all copies but that of c are gone and, if it
 // has none, c has one: that of the farthest one, since they go at the same time, and
 // an acknowledgement for each further one.
-func (s *Sim) invalidation(l *line, c int) float64 {
+func (s *sim) invalidation(l *line, c int) float64 {
 	worst, at, n := sameCluster, c, 0
 	l.copies.each(func(i int) {
 		if i == c {
@@ -53,7 +53,7 @@ func (s *Sim) invalidation(l *line, c int) float64 {
 // there are copies elsewhere asks the directory although there are none, as AMD's do
 // (by the fit to naples-32: 60 ns within a cluster, where a transfer takes 25). A
 // machine says so by an Upgrade that is longer than Transfer.
-func (s *Sim) upgrade(l *line, c, at, d int) float64 {
+func (s *sim) upgrade(l *line, c, at, d int) float64 {
 	took := s.m.Upgrade[d]
 	if took == 0 {
 		return s.m.Transfer[d] + s.detour(l, c, at)
@@ -65,7 +65,7 @@ func (s *Sim) upgrade(l *line, c, at, d int) float64 {
 }
 
 // fromMemory is the time of a line that no cache has.
-func (s *Sim) fromMemory(l *line, c int) float64 {
+func (s *sim) fromMemory(l *line, c int) float64 {
 	if l.home != s.m.socket(c) {
 		s.counts.Remote++
 		return s.m.Memory + s.m.Home
@@ -75,7 +75,7 @@ func (s *Sim) fromMemory(l *line, c int) float64 {
 
 // detour is what the way over the directory adds where that is on a third socket.
 // Inside a cluster its cache answers, and the directory is not asked.
-func (s *Sim) detour(l *line, to, from int) float64 {
+func (s *sim) detour(l *line, to, from int) float64 {
 	if s.m.cluster(to) == s.m.cluster(from) || l.home == s.m.socket(to) || l.home == s.m.socket(from) {
 		return 0
 	}

@@ -73,8 +73,8 @@ type request struct {
 	with   []*request // of other threads of the core, for the same line: one fill buffer
 }
 
-// Counts are what the caches did.
-type Counts struct {
+// counters are what the caches did.
+type counters struct {
 	Misses      int64 // requests to the directory
 	Remote      int64 // of them answered from another socket
 	Invalidated int64 // copies
@@ -82,7 +82,7 @@ type Counts struct {
 }
 
 // line returns the line of a word. A line that nobody has touched gets its home.
-func (s *Sim) line(w atomics.Word, c *core) *line {
+func (s *sim) line(w atomics.Word, c *core) *line {
 	key := w.Address() / lineBytes
 	l := s.lines[key]
 	if l == nil {

@@ -9,24 +9,20 @@ package simulate
 // order here, so the overlap is set off afterwards: a later miss has been under way
 // since the core would have come to it, if its line was then what it is now.
 //
-// What ends it: a locked instruction and a spin hint, which later loads wait for,
-// and a branch that is not foreseen, which is the end of a wait unless it took as
-// many polls as the one before.
+// What ends it: a locked instruction and a spin hint, which later loads wait for.
+// Every branch counts as foreseen, the end of a wait too: the figures of locks on a
+// Zen 4 were 1.36 off with it, and 1.53 without overlap past the end of a wait.
 type lookahead struct {
 	issued  int64 // ps, when the last load that missed was
 	arrived int64 // ps, when its line came
 	lag     int64 // ps between the two; 0 if what follows waits for it
-	polls   int   // spin hints of this wait
-	before  int   // and of the one before
 }
 
 // ahead returns for how long a load that misses now has been under way already.
 func (c *core) ahead(l *line) (early int64) {
 	now := c.s.now
 	c.issued = now
-	foreseen := c.polls == 0 || c.polls == c.before
-	c.waited()
-	if c.s.reach > 0 && c.lag > 0 && foreseen && now-c.arrived <= c.s.reach {
+	if c.s.reach > 0 && c.lag > 0 && now-c.arrived <= c.s.reach {
 		c.issued = min(now, max(now-c.lag, l.changed))
 	}
 	return now - c.issued
@@ -34,16 +30,3 @@ func (c *core) ahead(l *line) (early int64) {
 
 // came is when the line of a load is there.
 func (c *core) came() { c.arrived, c.lag = c.s.now, c.s.now-c.issued }
-
-// polled is a spin hint: a poll was in vain.
-func (c *core) polled() {
-	c.lag = 0
-	c.polls++
-}
-
-// waited is the end of a wait.
-func (c *core) waited() {
-	if c.polls > 0 {
-		c.before, c.polls = c.polls, 0
-	}
-}

@@ -191,6 +191,20 @@ var scenarios = []struct {
 		}},
 	}, map[string]float64{"forwarded": 1002, "not seen": 1006}},
 
+	{"stores become visible in order", nil, []part{
+		{0, func(a *actor, w *words) { w.y.Swap(1); a.at(1000); w.x.StoreRelease(1); w.y.StoreRelease(2) }}, // x from far away
+		{4, func(a *actor, w *words) { w.x.Load() }},
+		{1, func(a *actor, w *words) {
+			a.at(500)
+			w.x.Load()
+			a.at(1005)
+			if y, x := w.y.Load(), w.x.Load(); y == 2 && x == 0 {
+				a.note("reordered")
+			}
+			a.note("read") // transfer, hit
+		}},
+	}, map[string]float64{"read": 1046}},
+
 	{"the lines of two stores come at the same time, and a locked instruction waits for both and a fence", nil, []part{
 		{0, func(a *actor, w *words) {
 			w.z.Swap(1)
@@ -245,8 +259,36 @@ var scenarios = []struct {
 	}, map[string]float64{"both": 105}},
 
 	{"nor before a spin hint", func(m *Machine) { m.Reach = 20 }, []part{
-		{0, func(a *actor, w *words) { w.x.Load(); atomics.SpinHint(1); w.y.Load(); a.note("both") }},
-	}, map[string]float64{"both": 110}},
+		{0, func(a *actor, w *words) {
+			w.x.Load()
+			atomics.SpinHint(1)
+			w.x.Swap(0)
+			w.y.Load()
+			atomics.SpinHint(1) // as many as before
+			w.z.Load()
+			a.note("all") // 50 10 5 50 10 50
+		}},
+	}, map[string]float64{"all": 175}},
+
+	{"a core runs ahead of the end of a wait", func(m *Machine) { m.Reach = 20 }, []part{
+		{0, func(a *actor, w *words) { a.at(1000); w.x.Swap(1); a.at(2000); w.x.Swap(2) }},
+		{1, func(a *actor, w *words) {
+			wait := func(v uint64) {
+				for w.x.Load() != v {
+					atomics.SpinHint(1)
+				}
+			}
+			w.x.Load()
+			a.at(970)
+			wait(1) // polls until 1025, when the copy is gone; served at 1040: 40
+			w.y.Load()
+			a.note("read") // it came meanwhile: hit
+			a.at(1950)
+			wait(2)
+			w.z.Swap(1)
+			a.note("locked") // served at 2040, 40, memory, rmw
+		}},
+	}, map[string]float64{"read": 1081, "locked": 2135}},
 
 	{"a miss was not on its way before its line was written", func(m *Machine) { m.Reach = 20 }, []part{
 		{0, func(a *actor, w *words) { a.at(1000); w.x.Load(); w.y.Load(); a.note("both") }}, // from 1035: transfer

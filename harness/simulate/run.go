@@ -91,7 +91,7 @@ func setup(m *Machine, w Workload) harness.Setup {
 }
 
 // think passes think time, in ns.
-func (s *Sim) think(c *core, ns float64) {
+func (s *sim) think(c *core, ns float64) {
 	if ns > 0 {
 		c.spend(s.ps(ns * (0.5 + s.rng.Float64())))
 	}

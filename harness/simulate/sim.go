@@ -10,8 +10,8 @@ import (
 	"locklab/atomics"
 )
 
-// A Sim is one run. Times are in picoseconds.
-type Sim struct {
+// A sim is one run. Times are in picoseconds.
+type sim struct {
 	m     *Machine
 	rng   *rand.Rand
 	now   int64
@@ -26,15 +26,15 @@ type Sim struct {
 	failure  error
 	progress int64 // when a worker last took the lock
 	stuck    int64 // how long no worker may be without it; 0 is for ever
-	counts   Counts
+	counts   counters
 	log      io.Writer
 	check    *checker // of the protocol, under test
 
 	hit, store, rmw, fence, pause, yield, doze, reach int64
 }
 
-func newSim(m *Machine, seed uint64) *Sim {
-	s := &Sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line)}
+func newSim(m *Machine, seed uint64) *sim {
+	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line)}
 	s.hit, s.store, s.rmw, s.fence, s.pause, s.yield = s.ps(m.Hit), s.ps(m.Store), s.ps(m.RMW), s.ps(m.Fence), s.ps(m.Pause), s.ps(m.Yield)
 	if m.Yield == 0 {
 		s.yield = s.pause
@@ -43,22 +43,22 @@ func newSim(m *Machine, seed uint64) *Sim {
 	return s
 }
 
-func (s *Sim) ps(ns float64) int64 { return int64(ns * 1000) }
+func (s *sim) ps(ns float64) int64 { return int64(ns * 1000) }
 
 // vary returns a latency with its jitter, in ps.
-func (s *Sim) vary(ns float64) int64 {
+func (s *sim) vary(ns float64) int64 {
 	return s.ps(ns * (1 + s.m.Jitter*(2*s.rng.Float64()-1)))
 }
 
 // tell writes a line of the log, if there is one.
-func (s *Sim) tell(format string, args ...any) {
+func (s *sim) tell(format string, args ...any) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%8.1f ns  "+format+"\n", append([]any{float64(s.now) / 1000}, args...)...)
 	}
 }
 
 // fail ends the run with its first error.
-func (s *Sim) fail(err error) {
+func (s *sim) fail(err error) {
 	if s.failure == nil {
 		s.failure = err
 	}
@@ -66,7 +66,7 @@ func (s *Sim) fail(err error) {
 }
 
 // simulate runs until no event is left or it is halted.
-func (s *Sim) simulate() {
+func (s *sim) simulate() {
 	defer atomics.SetScheduler(s.schedule)()
 	defer s.stop()
 	for _, c := range s.cores {
@@ -87,7 +87,7 @@ func (s *Sim) simulate() {
 
 // schedule does an operation of the worker that runs. Without one the lock is made,
 // or looked at.
-func (s *Sim) schedule(a atomics.Access) uint64 {
+func (s *sim) schedule(a atomics.Access) uint64 {
 	if c := s.running; c != nil {
 		return c.access(a)
 	}
@@ -100,7 +100,7 @@ func (s *Sim) schedule(a atomics.Access) uint64 {
 }
 
 // stop ends the coroutines of the workers.
-func (s *Sim) stop() {
+func (s *sim) stop() {
 	for _, c := range s.cores {
 		s.running = c
 		c.stop()
@@ -108,7 +108,7 @@ func (s *Sim) stop() {
 	s.running = nil
 }
 
-func (s *Sim) handle(e event) {
+func (s *sim) handle(e event) {
 	switch e.kind {
 	case evCore:
 		if c := s.cores[e.id]; e.ticket == c.ticket && !c.over {

@@ -7,7 +7,7 @@ import "fmt"
 // A tally counts what the workers of a run do, and watches that one holds the lock at
 // a time. Times are in ps.
 type tally struct {
-	s        *Sim
+	s        *sim
 	w        Workload
 	excludes bool
 	holder   int
@@ -17,7 +17,7 @@ type tally struct {
 	turns    []int64 // by worker
 	begun    int64
 	end      int64
-	base     Counts
+	base     counters
 	left     int64 // when the last section ended
 	handOver int64
 	handed   int64
