@@ -111,7 +111,7 @@ func TestBadMachines(t *testing.T) {
 		{"negative in a list", `[1.6, 25, 25, 90]`, `[1.6, 25, -25, 90]`, "shared[2]: -25"},
 		{"endless", `"rmw": 7.5`, `"rmw": 1e300`, "rmw: 1e+300"},
 		{"beyond a number", `"rmw": 7.5`, `"rmw": 1e999`, `rmw: "1e999" is not a number`},
-		{"share above 1", `"window": 0`, `"window": 7`, "window: 7.4 is not from 0 to 1"},
+		{"share above 1", `"jitter": 0.1`, `"jitter": 1.1`, "jitter: 1.1 is not from 0 to 0.9"},
 		{"no cores", `"cores": 24`, `"cores": 0`, "cores: 0 is not from 1"},
 		{"too many cores", `"sockets": 1`, `"sockets": 11`, "264 cores in all, at most 256"},
 		{"cores that overflow", `"sockets": 1`, `"sockets": 4611686018427387904`, "sockets: "},

@@ -1,0 +1,89 @@
+package validate
+
+import (
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"sync"
+
+	"locklab/harness/simulate"
+)
+
+// A Record is how far the model is from the published measurements on one machine: of
+// all locks, or of one.
+type Record struct {
+	Machine string  `json:"machine"`
+	Lock    string  `json:"lock,omitempty"` // the lock of the lab that the measured ones are most like; "" is all that were measured
+	Points  int     `json:"points"`
+	From    int     `json:"from"` // workers
+	To      int     `json:"to"`
+	Typical float64 `json:"typical"` // factor: e to the root mean square of the logarithms of model over measured
+	Least   float64 `json:"least"`   // model over measured
+	Most    float64 `json:"most"`
+}
+
+// Beware is the typical factor above which a sentence of [Accuracy] begins with a
+// warning.
+const Beware = 1.5
+
+//go:embed accuracy.json
+var recorded []byte
+
+// Records are what the program has of the comparison.
+var Records = sync.OnceValue(func() []Record {
+	var all []Record
+	if err := json.Unmarshal(recorded, &all); err != nil {
+		panic("validate: accuracy.json: " + err.Error()) // TestAccuracy has read it
+	}
+	return all
+})
+
+// Accuracy says in one sentence how far the model was from published measurements of
+// such a lock on such a machine, or what is known instead. lock is the name of a lock
+// of the lab.
+func Accuracy(m *simulate.Machine, lock string) string {
+	least, most := math.Inf(1), 1.0
+	var all, like *Record
+	for _, r := range Records() {
+		switch {
+		case r.Machine == m.Name && r.Lock == lock:
+			like = &r
+		case r.Machine == m.Name && r.Lock == "":
+			all = &r
+		}
+		if r.Lock == "" {
+			least, most = min(least, r.Typical), max(most, r.Typical)
+		}
+	}
+	elsewhere := fmt.Sprintf("elsewhere the model is typically off by a factor of %.1f to %.1f", least, most)
+	switch named, err := simulate.Named(m.Name); {
+	case m.Hypothetical:
+		return "Hypothetical: nobody has measured a machine of this size; " + elsewhere + "."
+	case all == nil || err != nil || !reflect.DeepEqual(m, named):
+		return "No lock measured on such a machine is set beside the model; " + elsewhere + "."
+	case like != nil:
+		return fmt.Sprintf("%s off by a factor of %.2f (%.2f to %.2f of what was measured) for locks like %s on such a machine, %d to %d workers, %s.",
+			cmp.Or(beware(like, "typically"), "Typically"), like.Typical, like.Least, like.Most, lock, like.From, like.To, basis(m))
+	}
+	return fmt.Sprintf("%s lock like %s was measured on such a machine; those that were are typically off by a factor of %.2f (%.2f to %.2f of what was measured), %d to %d workers, %s.",
+		cmp.Or(beware(all, "no"), "No"), lock, all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
+}
+
+// beware returns a warning and then the word, or "" if there is nothing to warn of.
+func beware(r *Record, word string) string {
+	if r.Typical > Beware {
+		return "Beware: " + word
+	}
+	return ""
+}
+
+// basis says whether the machine's numbers know of the measurements.
+func basis(m *simulate.Machine) string {
+	if m.Evidence == simulate.Fitted {
+		return "those of 8 and 16 without a section fitted"
+	}
+	return "none of them fitted"
+}

@@ -1,0 +1,73 @@
+//go:build systematic && simulate
+
+package validate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"locklab/harness/simulate/validate"
+)
+
+// TestAccuracy sums the comparison up by machine and lock, and wants that in the file.
+func TestAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares all machines: half a minute of processor time")
+	}
+	all, err := outcomes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []validate.Record
+	for _, s := range validate.All {
+		of := all[s.Machine]
+		counted := slices.DeleteFunc(slices.Clone(of), func(o validate.Outcome) bool { return validate.Loose(o.Lock) })
+		want = append(want, record(s.Machine, "", counted))
+		for _, lock := range []string{"tas-xchg", "ttas", "ticket"} {
+			like := slices.DeleteFunc(slices.Clone(counted), func(o validate.Outcome) bool { return validate.Like(o.Lock) != lock })
+			if len(like) > 0 {
+				want = append(want, record(s.Machine, lock, like))
+			}
+		}
+	}
+	if slices.Equal(want, validate.Records()) {
+		return
+	}
+	if !*update {
+		t.Errorf("accuracy.json is not what the model comes to: go test -tags systematic,simulate ./harness/simulate/validate -update\nhave %v\nwant %v", validate.Records(), want)
+		return
+	}
+	var b bytes.Buffer
+	b.WriteString("[\n")
+	for i, r := range want {
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(line)
+		if i < len(want)-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("]\n")
+	if err := os.WriteFile("accuracy.json", b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func record(machine, lock string, all []validate.Outcome) validate.Record {
+	round := func(x float64) float64 { return math.Round(100*x) / 100 }
+	r := validate.Record{Machine: machine, Lock: lock, Points: len(all), From: math.MaxInt, Least: math.Inf(1)}
+	for _, o := range all {
+		ratio := o.Model / o.NS
+		r.From, r.To = min(r.From, o.Workers), max(r.To, o.Workers)
+		r.Least, r.Most = min(r.Least, round(ratio)), max(r.Most, round(ratio))
+	}
+	r.Typical = round(validate.Summarize(all).Typical)
+	return r
+}

@@ -1,0 +1,98 @@
+//go:build systematic && simulate
+
+package validate_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"locklab/harness/simulate"
+	"locklab/harness/simulate/validate"
+)
+
+var update = flag.Bool("update", false, "write the fitted numbers into the files of machines, accuracy.json and the tables of docs/simulation.md")
+
+// fits are the machines with the numbers fitted again, as validate.Fits has them.
+var fits = sync.OnceValues(func() (all []*simulate.Machine, err error) {
+	for _, f := range validate.Fits {
+		m, err := f.Run(1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+})
+
+// differences are the numbers in the files of machines that differ from the fitted
+// ones, each in a sentence. With write they are written into the files.
+func differences(write bool) (found []string, err error) {
+	all, err := fits()
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range validate.Fits {
+		for _, name := range append([]string{f.Machine}, f.Heirs...) {
+			numbers := f.Numbers
+			if name != f.Machine {
+				numbers = numbers[:2]
+			}
+			m, err := simulate.Load(file(name))
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range numbers {
+				if have, want := *n.At(m), *n.At(all[i]); have != want {
+					found = append(found, fmt.Sprintf("%s: %s is %v, and fitted again it is %v", name, n.Name, have, want))
+					*n.At(m) = want
+				}
+			}
+			b, err := m.Encode()
+			if err != nil {
+				return nil, err
+			}
+			if write {
+				if err := os.WriteFile(file(name), b, 0o644); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+func file(machine string) string { return "../machines/" + machine + ".json" }
+
+// TestFit fits the numbers again that machines have from measurements at 8 and 16
+// workers, and wants them in the files, and in those of the machines that have them
+// from there.
+func TestFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fits machines again: half a minute of processor time")
+	}
+	found, err := differences(*update)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range found {
+		if t.Log(s); !*update {
+			t.Fail()
+		}
+	}
+	if t.Failed() {
+		t.Log("go test -tags systematic,simulate ./harness/simulate/validate -update writes them")
+	}
+	all, _ := fits()
+	for i, f := range validate.Fits {
+		for _, n := range f.Numbers {
+			x := *n.At(all[i])
+			t.Logf("%s: %s %v of %v", f.Machine, n.Name, x, n.Try)
+			if n.Name == "window" && (x == n.Try[0] || x == n.Try[len(n.Try)-1]) {
+				t.Errorf("%s: %s is at the end of what is tried: try more", f.Machine, n.Name)
+			}
+		}
+	}
+}

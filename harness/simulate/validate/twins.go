@@ -1,0 +1,238 @@
+//go:build systematic && simulate
+
+package validate
+
+import (
+	"slices"
+	"sync"
+
+	"locklab/atomics"
+	"locklab/harness"
+)
+
+// A Twin is a lock that was measured elsewhere, in Go. Its words lie in cache lines
+// as those of the original do, and it does the same operations on them in the same
+// order.
+type Twin struct {
+	Name  string // in the published data
+	Like  string // the lock of the lab that it is most like, "" if none is
+	Doc   string
+	Local func(harness.Setup) harness.Local
+
+	// Crowd is that several workers may be inside: it is no lock, or the twin leaves
+	// out what keeps a second one out in a rare case.
+	Crowd bool
+
+	// Loose is that the twin is known to leave out what its original's waiters do:
+	// its row is shown and counts nowhere.
+	Loose bool
+}
+
+// Twins are the locks of lockhammer and of lockbench that the published data have.
+var Twins = []Twin{
+	{Name: "swap_mutex", Like: "tas-xchg", Doc: "an exchange again and again, without a spin hint", Local: alone(func() sync.Locker { return new(swapLock) })},
+	{Name: "ticket_spinlock", Like: "ticket", Doc: "both numbers in one line", Local: alone(func() sync.Locker { return new(ticketLock) })},
+	{Name: "queued_spinlock", Like: "", Doc: "the queued spin lock of Linux without its pending bit", Local: newQueue, Crowd: true},
+	{Name: "incdec_refcount", Like: "", Doc: "a counter: one addition to come, one to go", Local: alone(func() sync.Locker { return new(counter) }), Crowd: true},
+	{Name: "osq_lock", Like: "", Doc: "the optimistic spin queue of Linux as a plain queue lock: its waiters also ask whether they are to sleep", Local: newPlainQueue, Loose: true},
+	{Name: "tas", Like: "tas-xchg", Doc: "an exchange, a spin hint, and again", Local: alone(func() sync.Locker { return &swapLock{hints: 1} })},
+	{Name: "ttas", Like: "ttas", Doc: "loads until it is free, then an exchange", Local: alone(func() sync.Locker { return new(loadsFirst) })},
+	{Name: "cas", Like: "ttas", Doc: "a compare-and-swap, then loads until it is free", Local: alone(func() sync.Locker { return new(casFirst) })},
+	{Name: "ticket", Like: "ticket", Doc: "its two numbers in two lines", Local: alone(func() sync.Locker { return new(ticketApart) })},
+}
+
+// Loose reports whether a lock of the published data has only a loose twin.
+func Loose(lock string) bool {
+	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == lock })
+	return i >= 0 && Twins[i].Loose
+}
+
+// Like is the lock of the lab that one of the published data is most like, or "".
+func Like(lock string) string {
+	i := slices.IndexFunc(Twins, func(t Twin) bool { return t.Name == lock })
+	if i < 0 {
+		return ""
+	}
+	return Twins[i].Like
+}
+
+func alone(lock func() sync.Locker) func(harness.Setup) harness.Local {
+	return func(harness.Setup) harness.Local { return harness.Shared(lock()) }
+}
+
+type pad = atomics.CacheLinePad
+
+type swapLock struct {
+	_     pad
+	v     atomics.Uint32
+	_     pad
+	hints int
+}
+
+func (l *swapLock) Lock() {
+	for l.v.Swap(1) != 0 {
+		if l.hints > 0 {
+			atomics.SpinHint(l.hints)
+		}
+	}
+}
+
+func (l *swapLock) Unlock() { l.v.StoreRelease(0) }
+
+type loadsFirst struct{ swapLock }
+
+func (l *loadsFirst) Lock() {
+	for {
+		for l.v.Load() != 0 {
+			atomics.SpinHint(1)
+		}
+		if l.v.Swap(1) == 0 {
+			return
+		}
+	}
+}
+
+type casFirst struct{ swapLock }
+
+func (l *casFirst) Lock() {
+	for !l.v.CompareAndSwap(0, 1) {
+		for l.v.Load() != 0 {
+			atomics.SpinHint(1)
+		}
+	}
+}
+
+// ticketLock has both numbers in one line.
+type ticketLock struct {
+	_             pad
+	next, serving atomics.Uint32
+	_             pad
+}
+
+func (l *ticketLock) Lock() {
+	for mine := l.next.Add(1) - 1; l.serving.Load() != mine; {
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *ticketLock) Unlock() { l.serving.StoreRelease(l.serving.Load() + 1) }
+
+// ticketApart has each in a line of its own.
+type ticketApart struct {
+	_       pad
+	next    atomics.Uint32
+	_       pad
+	serving atomics.Uint32
+	_       pad
+}
+
+func (l *ticketApart) Lock() {
+	for mine := l.next.Add(1) - 1; l.serving.Load() != mine; {
+		atomics.SpinHint(1)
+	}
+}
+
+func (l *ticketApart) Unlock() { l.serving.StoreRelease(l.serving.Load() + 1) }
+
+type counter struct {
+	_ pad
+	v atomics.Uint32
+	_ pad
+}
+
+func (l *counter) Lock()   { l.v.Add(1) }
+func (l *counter) Unlock() { l.v.Add(^uint32(0)) }
+
+// queue is a lock whose waiters stand in a queue of nodes, of which tail is the last
+// (0 is none). In the spin lock of Linux the first of them waits for a lock word
+// beside tail; in a plain one it is the holder.
+type queue struct {
+	_            pad
+	locked, tail atomics.Uint32
+	_            pad
+	nodes        []node
+}
+
+type node struct {
+	q       *queue
+	id      uint32
+	_       pad
+	next    atomics.Uint32
+	waiting atomics.Uint32
+	_       pad
+}
+
+func nodes(workers int) *queue {
+	q := &queue{nodes: make([]node, workers+1)}
+	for i := range q.nodes {
+		q.nodes[i].q, q.nodes[i].id = q, uint32(i)
+	}
+	return q
+}
+
+// join puts n at the end and waits until it is the first.
+func (n *node) join() {
+	n.waiting.StoreRelease(1)
+	n.next.StoreRelease(0)
+	if before := n.q.tail.Swap(n.id); before != 0 {
+		n.q.nodes[before].next.StoreRelease(n.id)
+		for n.waiting.Load() != 0 {
+			atomics.SpinHint(1)
+		}
+	}
+}
+
+// leave makes the next one the first, or the queue empty.
+func (n *node) leave() {
+	q := n.q
+	if q.tail.Load() == n.id && q.tail.CompareAndSwap(n.id, 0) {
+		return
+	}
+	for n.next.Load() == 0 {
+		atomics.SpinHint(1)
+	}
+	q.nodes[n.next.Load()].waiting.StoreRelease(0)
+}
+
+type queueLock struct{ *queue }
+
+func newQueue(s harness.Setup) harness.Local { return queueLock{nodes(s.Workers)} }
+
+func (q queueLock) Worker(i int) sync.Locker { return (*queueWorker)(&q.nodes[i+1]) }
+
+type queueWorker node
+
+// Lock tries twice without the queue, as the original does. There the lock word and
+// tail are one word of 32 bits, of which the first in the queue writes a byte. Here
+// they are two: the addition of 0 stands for the compare-and-swap that finds tail taken,
+// and a worker may slip in between two instructions.
+func (w *queueWorker) Lock() {
+	n, q := (*node)(w), w.q
+	for range 2 {
+		if q.locked.Add(0) == 0 && q.tail.Load() == 0 && q.locked.CompareAndSwap(0, 1) {
+			return
+		}
+		if q.locked.Load() != 0 {
+			break
+		}
+	}
+	n.join()
+	for q.locked.Load() != 0 {
+		atomics.SpinHint(1)
+	}
+	q.locked.StoreRelease(1)
+	n.leave()
+}
+
+func (w *queueWorker) Unlock() { w.q.locked.StoreRelease(0) }
+
+type plainQueue struct{ *queue }
+
+func newPlainQueue(s harness.Setup) harness.Local { return plainQueue{nodes(s.Workers)} }
+
+func (q plainQueue) Worker(i int) sync.Locker { return (*plainWorker)(&q.nodes[i+1]) }
+
+type plainWorker node
+
+func (w *plainWorker) Lock()   { (*node)(w).join() }
+func (w *plainWorker) Unlock() { (*node)(w).leave() }
