@@ -15,9 +15,7 @@ import (
 
 // TestAccuracy sums the comparison up by machine and lock, and wants that in the file.
 func TestAccuracy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compares all machines: half a minute of processor time")
-	}
+	exact(t)
 	all, err := outcomes()
 	if err != nil {
 		t.Fatal(err)

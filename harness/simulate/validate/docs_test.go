@@ -18,9 +18,7 @@ const page = "../../../docs/simulation.md"
 // TestTablesOfDocs wants the tables of docs/simulation.md to be what the model comes
 // to, and the machines that there are.
 func TestTablesOfDocs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compares all machines: half a minute of processor time")
-	}
+	exact(t)
 	all, err := outcomes()
 	if err != nil {
 		t.Fatal(err)

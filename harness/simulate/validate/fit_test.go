@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -66,13 +67,22 @@ func differences(write bool) (found []string, err error) {
 
 func file(machine string) string { return "../machines/" + machine + ".json" }
 
+// exact skips a test that wants figures to the last digit, or takes long.
+func exact(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("fits machines again and compares all of them: a minute of processor time")
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("where x*y+z is one instruction, latencies differ in the last digit and what follows in more; TestTable has room for that")
+	}
+}
+
 // TestFit fits the numbers again that machines have from measurements at 8 and 16
 // workers, and wants them in the files, and in those of the machines that have them
 // from there.
 func TestFit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fits machines again: half a minute of processor time")
-	}
+	exact(t)
 	found, err := differences(*update)
 	if err != nil {
 		t.Fatal(err)
