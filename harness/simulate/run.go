@@ -4,6 +4,8 @@ package simulate
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 
 	"locklab/atomics"
 	"locklab/harness"
@@ -56,10 +58,12 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 	}
 	s.stuck = patience + 2*s.ps(w.Hold+w.Think)
 	t := &tally{s: s, w: w, excludes: o.excludes, holder: none, last: none, turns: make([]int64, w.Workers)}
-	l := lock(setup(m, w))
+	handles, err := construct(lock, setup(m, w))
+	if err != nil {
+		return Result{}, err
+	}
 	data := make([]cell, w.Lines+1)
-	for i := range w.Workers {
-		h := l.Worker(i)
+	for i, h := range handles {
 		s.newCore(i, place(m, w, i), func(c *core) {
 			c.spend(int64(s.rng.Float64() * 100_000 * float64(w.Workers))) // in no order
 			for {
@@ -79,6 +83,21 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o optio
 	}
 	s.simulate()
 	return t.result()
+}
+
+// construct makes a lock and the handles of its workers. A lock may refuse by a panic,
+// such as one for two workers that is asked for three.
+func construct(lock func(harness.Setup) harness.Local, u harness.Setup) (handles []sync.Locker, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			handles, err = nil, fmt.Errorf("simulate: a lock for %d workers: %v", u.Workers, p)
+		}
+	}()
+	l := lock(u)
+	for i := range u.Workers {
+		handles = append(handles, l.Worker(i))
+	}
+	return handles, nil
 }
 
 // setup is what the lock is told.

@@ -282,6 +282,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRunRefuses: a lock that panics when it is made is an error of Run too.
+func TestRunRefuses(t *testing.T) {
+	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == "peterson" })
+	_, err := simulate.Run(machine(t), section(3), lab.Suite[i].Local)
+	if err == nil || !strings.Contains(err.Error(), "a lock for 3 workers: ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v, want one line about 3 workers", err)
+	}
+}
+
+// TestLimit: a run that comes to its limit says so.
+func TestLimit(t *testing.T) {
+	w := section(4)
+	w.Turns, w.Limit = 1_000_000, 50_000
+	r, err := simulate.Run(machine(t), w, lab.Suite[0].Local)
+	if err != nil || !r.Cut || r.Elapsed > 60_000 || r.Turns < 10 {
+		t.Errorf("%+v, %v: want a run cut after 50 µs", r, err)
+	}
+}
+
 // TestSimulate: a figure is the median of its seeds, between the least and the greatest.
 func TestSimulate(t *testing.T) {
 	m, w := machine(t), section(4)

@@ -66,7 +66,7 @@ func (t *tally) count(c *core, asked int64) {
 // released is before c releases the lock.
 func (t *tally) released(c *core) {
 	t.holder, t.left, t.end = none, c.clock, c.clock
-	if t.total == t.w.Warm+t.w.Turns || t.w.Limit > 0 && t.s.now > t.w.Limit {
+	if t.total == t.w.Warm+t.w.Turns || t.w.Limit > 0 && t.s.now > t.s.ps(t.w.Limit) {
 		t.s.halted = true
 	}
 }

@@ -22,12 +22,12 @@ type Workload struct {
 	// system to say what comes of it.
 	Wait harness.WaitPolicy
 
-	Turns  int    // acquisitions that are counted; 0 is 8 a worker, at least 2000
-	Warm   int    // acquisitions before them; 0 is 3 a worker, at least 100
-	Seed   uint64 // of the jitter of latencies, of think times and of a lock's own choices
-	Limit  int64  // ps after which the run is cut; 0 is none
-	Exact  bool   // waiters make every poll as an event of its own: slower, for tests
-	Spread bool   // neighbours are on different sockets
+	Turns  int     // acquisitions that are counted; 0 is 8 a worker, at least 2000
+	Warm   int     // acquisitions before them; 0 is 3 a worker, at least 100
+	Seed   uint64  // of the jitter of latencies, of think times and of a lock's own choices
+	Limit  float64 // ns after which the run is cut; 0 is none
+	Exact  bool    // waiters make every poll as an event of its own: slower, for tests
+	Spread bool    // neighbours are on different sockets
 
 	Log io.Writer // one line for each step of the model; nil for none
 }
@@ -53,7 +53,7 @@ func (w Workload) Validate(m *Machine) error {
 		return fmt.Errorf("simulate: think time %v ns: want 0 to %v", w.Think, MaxTime)
 	case w.Wait != harness.WaitPause && w.Wait != harness.WaitSpin:
 		return fmt.Errorf("simulate: wait policy %s sleeps or yields, which the model does not know: want %s or %s", w.Wait, harness.WaitPause, harness.WaitSpin)
-	case w.Turns < 0 || w.Warm < 0 || w.Limit < 0:
+	case w.Turns < 0 || w.Warm < 0 || !(w.Limit >= 0):
 		return errors.New("simulate: a number of acquisitions or a limit is negative")
 	}
 	return nil
