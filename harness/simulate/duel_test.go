@@ -12,7 +12,12 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+// updating reports whether golden files are to be written anew, by the flag of the
+// machines' tests.
+func updating() bool {
+	f := flag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
+}
 
 // TestDuel holds the steps and the last sentence of duels on a machine of round
 // numbers: of a cluster, of two sockets with the directory at the second contender, and
@@ -40,7 +45,7 @@ func TestDuel(t *testing.T) {
 		fmt.Fprintf(&out, "threads %d and %d, %d a core\n%s\n", tc.a, tc.b, tc.smt, text.String())
 	}
 	const golden = "testdata/duel.golden"
-	if *update {
+	if updating() {
 		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
