@@ -74,6 +74,41 @@ func TestOwnLock(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), ">mine<") {
 		t.Errorf("the lock is not in the report (%v)", err)
 	}
+	simulateOwnLock(t, dir, files[0])
+}
+
+// simulateOwnLock has the program of the document simulate its lock: as it stands the
+// model does not see it, and of words of package atomics it does, by a build that the
+// program has made of its own source, also by go run.
+func simulateOwnLock(t *testing.T, dir, file string) {
+	t.Helper()
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	simulate := []string{"./mylock", "simulate", "--machine", "skylake-24", "--locks", "mine", "--workers", "1,8"}
+	got, status := command(t, dir, simulate)
+	if status != 1 || !strings.Contains(got, "the model does not see it") {
+		t.Errorf("a lock of other words: exit status %d, printed\n%s", status, got)
+	}
+	for _, r := range [][2]string{
+		{"\"sync/atomic\"", "\"locklab/atomics\""}, {"atomic.Bool", "atomics.Uint32"},
+		{"CompareAndSwap(false, true)", "CompareAndSwap(0, 1)"}, {"Store(false)", "Store(0)"},
+		{"runtime.Gosched()", "atomics.SpinHint(1)"}, {"\t\"runtime\"\n", ""},
+	} {
+		if !strings.Contains(file, r[0]) {
+			t.Fatalf("the document's lock has no %s", r[0])
+		}
+		file = strings.ReplaceAll(file, r[0], r[1])
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(file), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, status := command(t, dir, append([]string{"go", "run", "."}, simulate[1:]...)); status != 0 || !regexp.MustCompile(`(?m)^mine +8 `).MatchString(got) {
+		t.Errorf("a lock of words that the model sees: exit status %d, printed\n%s", status, got)
+	}
 }
 
 // fenced returns the fenced blocks of a document in a language.

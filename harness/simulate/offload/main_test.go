@@ -3,9 +3,12 @@ package offload
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
+	"locklab/atomics"
 	"locklab/harness"
 	"locklab/spinlock/lab"
 )
@@ -13,15 +16,27 @@ import (
 // broken are locks that simulations must reject.
 var broken = []*harness.Variant{
 	{Name: "test-open", Doc: "lets all in", Paper: "none", Family: harness.Spin, Status: harness.Broken,
-		Local: func(harness.Setup) harness.Local { return harness.Shared(open{}) }},
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(open)) }},
+	{Name: "test-unseen", Doc: "is made of other words", Paper: "none", Family: harness.Spin, Status: harness.Broken,
+		Local: func(harness.Setup) harness.Local { return harness.Shared(new(unseen)) }},
 	{Name: "test-exits", Doc: "ends its process", Paper: "none", Family: harness.Spin, Status: harness.Broken,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(exits{}) }},
 }
 
-type open struct{}
+type open struct{ n atomics.Uint32 }
 
-func (open) Lock()   {}
-func (open) Unlock() {}
+func (l *open) Lock()   { l.n.Add(1) }
+func (l *open) Unlock() { l.n.Add(1) }
+
+type unseen struct{ held atomic.Bool }
+
+func (l *unseen) Lock() {
+	for !l.held.CompareAndSwap(false, true) {
+		runtime.Gosched()
+	}
+}
+
+func (l *unseen) Unlock() { l.held.Store(false) }
 
 type exits struct{}
 

@@ -73,10 +73,10 @@ func TestRunIsTheSame(t *testing.T) {
 	}
 }
 
-// TestRunGoesOn: a lock that lets two in, one that panics and one that ends its process
-// fail alone; what is beside them has figures.
+// TestRunGoesOn: a lock that lets two in, one that ends its process and one that the model
+// does not see fail alone; what is beside them has figures.
 func TestRunGoesOn(t *testing.T) {
-	exe, all := self(t), jobs(t, "mcs", "test-open", "test-exits", "ticket", "nosuch")
+	exe, all := self(t), jobs(t, "mcs", "test-open", "test-exits", "ticket", "nosuch", "test-unseen")
 	failed := make(map[string]int)
 	err := Pool{Exe: exe, Processes: 2}.Run(t.Context(), all, func(i int, a Answer) error {
 		switch {
@@ -96,7 +96,7 @@ func TestRunGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One worker cannot meet another one.
-	want := map[string]int{"test-open": 3, "test-exits": 4, "nosuch": 4}
+	want := map[string]int{"test-open": 3, "test-exits": 4, "nosuch": 4, "test-unseen": 4}
 	if fmt.Sprint(failed) != fmt.Sprint(want) {
 		t.Errorf("failed %v, want %v", failed, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"slices"
 
+	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/simulate"
 	"locklab/internal/machine"
@@ -76,9 +77,32 @@ func answer(locks []*harness.Variant, r request) (a reply) {
 	if i < 0 {
 		return reply{Error: fmt.Sprintf("offload: no lock is called %q", r.Lock)}
 	}
+	if !seen(locks[i]) {
+		return reply{Error: fmt.Sprintf("offload: %s takes and releases itself without a word of package atomics: the model does not see it", r.Lock)}
+	}
 	s, err := simulate.Simulate(m, locks[i], r.Workload, r.Seeds)
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
 	return reply{Simulation: &s}
+}
+
+// seen reports whether the model sees that a worker takes v and releases it. Workers of a
+// lock made of other words would wait for each other without an end.
+func seen(v *harness.Variant) bool {
+	if v.Local == nil {
+		return true // which simulate.CheckVariant refuses
+	}
+	accesses := 0
+	l := v.Local(harness.Setup{Workers: 1, Wait: harness.WaitPause}).Worker(0)
+	restore := atomics.SetScheduler(func(a atomics.Access) uint64 {
+		accesses++
+		before := a.Word.Get()
+		a.Word.Set(a.After(before))
+		return before
+	})
+	defer restore()
+	l.Lock()
+	l.Unlock()
+	return accesses > 0
 }
