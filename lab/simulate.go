@@ -16,6 +16,7 @@ import (
 	"locklab/harness/resultfile"
 	"locklab/harness/simulate"
 	"locklab/harness/simulate/offload"
+	"locklab/harness/simulate/validate"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
@@ -214,7 +215,7 @@ func (s *simulating) simulate(ctx context.Context, p offload.Pool) error {
 			show.lasting("FAILED " + resultfile.Line(a.Err.Error()))
 			return nil
 		}
-		a.Simulation.Accuracy = accuracy(s.machine, a.Simulation.Lock.Name)
+		a.Simulation.Accuracy = validate.Accuracy(s.machine, a.Simulation.Lock.Name)
 		s.done = append(s.done, a.Simulation)
 		return s.keep.add(a.Simulation)
 	})

@@ -55,18 +55,6 @@ func size(m *simulate.Machine) string {
 	return fmt.Sprintf("%s, %s, %s", numfmt.Plural(m.Sockets, "socket"), numfmt.Plural(m.Caches(), "core"), numfmt.Plural(m.Threads(), "hardware thread"))
 }
 
-// accuracy says in one sentence how far the model was from measurements of such a lock on
-// such a machine.
-func accuracy(m *simulate.Machine, lock string) string {
-	switch m.Evidence {
-	case simulate.Fitted:
-		return "Some numbers of this machine are fitted to published figures of locks on such a machine; this lock is not among them."
-	case simulate.HeldOut:
-		return "None of the numbers of this machine is fitted to locks that were measured on such a machine."
-	}
-	return "No published measurement of a lock on such a machine is set beside the model: how far it is off there is not known."
-}
-
 // writeSimulations prints a table for each workload, by lock and number of workers.
 func writeSimulations(out io.Writer, m *simulate.Machine, all []*harness.Simulation) error {
 	if _, err := fmt.Fprintf(out, "%s: %s, %s\n", label(m), m.Doc, size(m)); err != nil {
