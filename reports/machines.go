@@ -123,6 +123,13 @@ func differences(ms []Machine) (out []harness.Warning) {
 	}
 	out = append(out, copies(ms)...)
 	out = append(out, apart(ms)...)
+	for _, m := range ms {
+		if n := len(m.Run.Simulations); n > 0 {
+			out = append(out, harness.Warning{
+				Text:   fmt.Sprintf("%s has %s, which stand nowhere here: only what was measured is compared.", m.Name, numfmt.Plural(n, "simulation")),
+				Remedy: "Its own report draws them."})
+		}
+	}
 	return append(out, coverage(ms)...)
 }
 

@@ -116,7 +116,12 @@ func cutOut(s, from, to string) string {
 // TestSimulatedLinesAreDashed: no line in the colour of a lock is solid in a picture without
 // measured marks; and a measured figure moves no line of those with them.
 func TestSimulatedLinesAreDashed(t *testing.T) {
-	for _, c := range simulatedCharts(modelledOf(tidy(simulatedRun()), nil)) {
+	many := simulatedRun() // so many that each has a frame of its own
+	for i := range mostLines {
+		lock := synthetic.Local(fmt.Sprint("lock-", i), harness.Spin, harness.Reference)
+		many.Simulations = append(many.Simulations, synthetic.Simulations("oak-2x22", 2, 22, modelWorkers, lock)...)
+	}
+	for _, c := range slices.Concat(simulatedCharts(modelledOf(tidy(simulatedRun()), nil)), simulatedCharts(modelledOf(tidy(many), nil))) {
 		f, err := c.pic.figure(c.name, c.name, c.titled(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -343,44 +348,6 @@ func TestBorders(t *testing.T) {
 		}
 		if got := modelledOf(run, nil)[0].borders(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-// TestSimulatedHostile draws what a damaged or foreign file may hold.
-func TestSimulatedHostile(t *testing.T) {
-	run := simulatedRun()
-	long := strings.Repeat("<b>très long ", 40)
-	for i, s := range run.Simulations {
-		switch i % 5 {
-		case 0:
-			s.Simulated = long
-		case 1:
-			s.Simulated = "OAK 2x22" // the slug of another one
-		case 2:
-			s.Lock.Name, s.Accuracy = long, long
-		case 3:
-			s.PerAcquisition = harness.Expected{Median: 1e300, Lo: 1e-300, Hi: 1e300}
-			s.Misses = harness.Expected{}
-		}
-		s.Hold = []float64{0, 0.5, 1e9}[i%3]
-	}
-	html := pageOf(t, run)
-	for _, fault := range inaccessible(html) {
-		t.Error(fault)
-	}
-	if strings.Contains(html, "<b>très") {
-		t.Error("a name is not escaped")
-	}
-	markdownOf(t, run)
-	seen := make(map[string]bool)
-	for _, name := range SimulationCharts(run) {
-		if seen[name] || !nameRE.MatchString(name) {
-			t.Errorf("chart %q, seen before: %t", name, seen[name])
-		}
-		seen[name] = true
-		if err := WritePNG(io.Discard, run, name); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -1,0 +1,74 @@
+package lab
+
+import (
+	"encoding/csv"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"locklab/harness"
+	"locklab/harness/resultfile"
+	"locklab/internal/synthetic"
+)
+
+// TestSimulationsOnDisk reports, draws and exports a run of simulations alone, and compares
+// one that was measured and has simulations besides.
+func TestSimulationsOnDisk(t *testing.T) {
+	alone := filepath.Join(t.TempDir(), "alone")
+	w, err := resultfile.Create(alone, resultfile.Manifest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulations := synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synthetic.Local("queue", harness.Spin, harness.Recommended))
+	for _, s := range simulations {
+		err = errors.Join(err, w.AppendSimulation(s))
+	}
+	if err := errors.Join(err, w.Finish(func(*resultfile.Manifest) {})); err != nil {
+		t.Fatal(err)
+	}
+	pictures := filepath.Join(t.TempDir(), "pictures")
+	stdout, stderr, status := output(t, locklab(t, "report", alone, "--png", pictures))
+	if status != 0 || !strings.Contains(stdout, "Nothing was measured in this run") || strings.Contains(stdout, "Which lock") {
+		t.Errorf("report: status %d, %s%s", status, stdout, stderr)
+	}
+	drawn, err := filepath.Glob(filepath.Join(pictures, "*.png"))
+	if err != nil || len(drawn) != 5 {
+		t.Errorf("%d pictures (%v), want 5: %q", len(drawn), err, drawn)
+	}
+	for _, name := range drawn {
+		if !strings.HasPrefix(filepath.Base(name), "simulated-") {
+			t.Errorf("a picture is called %s", filepath.Base(name))
+		}
+	}
+	stdout, stderr, status = output(t, locklab(t, "export", alone, "--format", "csv-simulations"))
+	rows, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	if status != 0 || err != nil || len(rows) != 1+len(simulations) || rows[0][0] != "simulated" || rows[1][0] != "oak-2x4" {
+		t.Errorf("export: status %d, %d rows (%v) %s", status, len(rows), err, stderr)
+	}
+	stdout, _, status = output(t, locklab(t, "export", alone, "--format", "csv"))
+	if status != 0 || strings.Count(stdout, "\n") != 1 {
+		t.Errorf("export of results: status %d, %q", status, stdout)
+	}
+
+	measured, err := filepath.Abs("../reports/testdata/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := filepath.Join(t.TempDir(), "both")
+	if err := os.CopyFS(both, os.DirFS(measured)); err != nil {
+		t.Fatal(err)
+	}
+	more, _, err := resultfile.Extend(both)
+	if err == nil {
+		err = errors.Join(more.AppendSimulation(simulations[0]), more.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, _ = output(t, locklab(t, "compare", measured, both))
+	if flat := strings.Join(strings.Fields(stdout), " "); !strings.Contains(flat, "1 simulation of NEW was left out: only what was measured is compared") {
+		t.Errorf("compare does not say what it left out: %s%s", stdout, stderr)
+	}
+}
