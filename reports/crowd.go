@@ -14,6 +14,7 @@ import (
 	"locklab/harness/predict"
 	"locklab/harness/resultfile"
 	"locklab/harness/stat"
+	"locklab/harness/verdict"
 	"locklab/internal/numfmt"
 )
 
@@ -21,6 +22,7 @@ import (
 // would do among more.
 type crowds struct {
 	group *group
+	far   []*group // the same workload with delays
 	locks []crowdLock
 	asked []int           // contenders that the reader wants predictions for
 	trips []time.Duration // and at which round trips, beside that of the measurement
@@ -43,6 +45,14 @@ func newCrowds(run *resultfile.Run, gs []*group) *crowds {
 			continue
 		}
 		d := &crowds{group: g, asked: slices.Compact(slices.Sorted(slices.Values(run.Contenders))), trips: run.RoundTrips}
+		for _, o := range gs {
+			load := o.Load
+			load.Delay = 0
+			if o.Remote && o.Load.Delay > 0 && verdict.Axes(load) == g.Axes {
+				d.far = append(d.far, o)
+			}
+		}
+		slices.SortFunc(d.far, func(a, b *group) int { return cmp.Compare(a.Load.Delay, b.Load.Delay) })
 		for _, s := range g.series {
 			if s.Lock.Status == harness.Control {
 				continue
@@ -101,8 +111,7 @@ func (d *crowds) rows() table {
 			}
 		}
 		for _, p := range l.crowd.Points {
-			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", cellText(metric.Handovers, p.Rate), unknown, unknown, unknown,
-				cellText(metric.P50, p.Wait), unknown, unknown, unknown, figureOf(p.Message, numfmt.Number), figureOf(p.Server, numfmt.Nanos), figureOf(p.Client, numfmt.Nanos), "", ""}
+			row := measuredRow(l.Lock.Name, "measured", p)
 			if m, ok := left[p.Contenders]; ok {
 				row[2] = "measured and left out"
 				fillLeftOut(row, m)
@@ -111,9 +120,40 @@ func (d *crowds) rows() table {
 			}
 			t.rows = append(t.rows, row)
 		}
+		for _, m := range d.farther(l) {
+			row := measuredRow(l.Lock.Name, "measured at "+numfmt.Nanos(m.Trip)+" and left out", m.Point)
+			fillLeftOut(row, m)
+			t.rows = append(t.rows, row)
+		}
 		t.rows = append(t.rows, d.extrapolated(l)...)
 	}
 	return t
+}
+
+// measuredRow is the row of what was measured at p.
+func measuredRow(lock, how string, p predict.Point) []string {
+	return []string{lock, strconv.Itoa(p.Contenders), how, cellText(metric.Handovers, p.Rate), unknown, unknown, unknown,
+		cellText(metric.P50, p.Wait), unknown, unknown, unknown, figureOf(p.Message, numfmt.Number), figureOf(p.Server, numfmt.Nanos), figureOf(p.Client, numfmt.Nanos), "", ""}
+}
+
+// farther returns what was measured of l farther away, with as many contenders as the
+// calibration has at most or more, beside what the model says.
+func (d *crowds) farther(l crowdLock) (out []predict.Missed) {
+	if l.why != "" {
+		return nil
+	}
+	for _, g := range d.far {
+		for _, s := range g.series {
+			for _, n := range g.Workers {
+				if rounds := roundsIn(s.Cells[n]); s.Lock.Name == l.Lock.Name && n >= l.crowd.Fitted() && len(rounds) > 0 {
+					if m := l.crowd.Far(n, rounds); m.Point.Rate.N > 0 && m.Trip > 0 {
+						out = append(out, m)
+					}
+				}
+			}
+		}
+	}
+	return out
 }
 
 func figureOf(v stat.Summary, format func(float64) string) string {
@@ -224,12 +264,12 @@ func (d *crowds) extrapolation() string {
 // errors says how many points that were left out the models hit, and which is missed most.
 func (d *crowds) errors() string {
 	good, all := 0, 0
-	worst, name, at := 0.0, "", 0
+	worst, name, where, at := 0.0, "", "", 0
 	for _, l := range d.locks {
 		if l.why != "" {
 			continue
 		}
-		for _, m := range l.crowd.LeftOut() {
+		for _, m := range append(l.crowd.LeftOut(), d.farther(l)...) {
 			if m.Why != "" || m.Point.Rate.N == 0 {
 				continue
 			}
@@ -240,14 +280,17 @@ func (d *crowds) errors() string {
 			}
 			if name == "" || math.Abs(e) > math.Abs(worst) {
 				worst, name, at = e, l.Lock.Name, m.Point.Contenders
+				if where = ""; m.Trip > 0 {
+					where = " at " + numfmt.Nanos(m.Trip)
+				}
 			}
 		}
 	}
 	if all == 0 {
 		return "No point that was measured could be left out to try a model by."
 	}
-	return fmt.Sprintf("Of %s that the models were not calibrated by, %d %s within %.0f%s%% of the hand-over rate that was measured; the greatest error is %s (%s, %d contenders).",
-		numfmt.Plural(all, "point"), good, numfmt.Choose(good, "lies", "lie"), 100*goodWithin, nb, signed(worst), name, at)
+	return fmt.Sprintf("Of %s that the models were not calibrated by, %d %s within %.0f%s%% of the hand-over rate that was measured; the greatest error is %s (%s, %d contenders%s).",
+		numfmt.Plural(all, "point"), good, numfmt.Choose(good, "lies", "lie"), 100*goodWithin, nb, signed(worst), name, at, where)
 }
 
 // breaks has what ends each lock first, and at how many contenders.

@@ -82,6 +82,31 @@ func TestCrowdRows(t *testing.T) {
 	}
 }
 
+// TestCrowdFar: what was measured with a delay is held against what the model says.
+func TestCrowdFar(t *testing.T) {
+	run := crowded()
+	const trip = 10 * time.Millisecond
+	slow := synthetic.Queue("queue")
+	slow.Period = func(float64) time.Duration { return trip + 5*time.Millisecond } // half as much again as the path has
+	for _, r := range synthetic.Crowds(3, []int{50, 100, 1000}, slow).Results {
+		r.Workload.Delay, r.RoundTrip = trip, float64(trip)
+		run.Results = append(run.Results, r)
+	}
+	d := newCrowds(run, groups(run))
+	var got []string
+	for _, r := range rowsOf(d.rows(), "queue") {
+		if strings.Contains(r[2], "measured at") {
+			got = append(got, strings.ReplaceAll(strings.Join(r[1:6], "|"), nb, " "))
+		}
+	}
+	if want := []string{"100|measured at 10 ms and left out|66.7|97.3|+46 %", "1000|measured at 10 ms and left out|66.7|97.3|+46 %"}; !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if got := strings.ReplaceAll(d.errors(), nb, " "); !strings.HasPrefix(got, "Of 10 points") {
+		t.Error(got)
+	}
+}
+
 // TestCrowdIsMarked: in the page, in both themes, what is computed is hollow, dashed and
 // called so; without the flag nothing is computed beyond the measurements, and the section
 // is folded.

@@ -76,7 +76,7 @@ const Refuted = 2.0
 func NewCrowd(m *Model, workers []int, on Machine) (c *Crowd, why string) {
 	c = &Crowd{Lock: m.Lock, near: m, machine: on}
 	for _, n := range slices.Sorted(slices.Values(workers)) {
-		if p := m.point(n); n > 1 && p.Period.N > 0 && (len(c.Points) == 0 || c.Points[len(c.Points)-1].Contenders != n) {
+		if p := m.point(n, m.rounds(n)); n > 1 && p.Period.N > 0 && (len(c.Points) == 0 || c.Points[len(c.Points)-1].Contenders != n) {
 			c.Points = append(c.Points, p)
 		}
 	}
@@ -110,9 +110,8 @@ func (m *Model) idle(workers int) bool {
 	return !b.Polls && (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
 }
 
-// point returns what was measured with n workers.
-func (m *Model) point(n int) Point {
-	rounds := m.rounds(n)
+// point returns what rounds with n workers show.
+func (m *Model) point(n int, rounds []*harness.Result) Point {
 	of := func(f func(r *harness.Result) (float64, bool)) stat.Summary {
 		return (&metric.Metric{Of: func(r *harness.Result) (float64, bool) {
 			v, ok := f(r)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"locklab/harness"
 	"locklab/harness/metric"
 	"locklab/harness/stat"
 )
@@ -118,6 +119,8 @@ type Missed struct {
 	Point     Point
 	Predicted Estimate
 	Why       string // there is no prediction; "" if there is
+
+	Trip float64 // the bare round trip around it, ns; 0 of a point at that of the calibration
 }
 
 // RateError returns by how much the predicted rate is over what was measured, as a share.
@@ -144,10 +147,24 @@ func (c *Crowd) LeftOut() (out []Missed) {
 			if !c.Lock.Traits.FIFO {
 				e.Wait, e.NoWait = Time{}, unordered
 			}
-			out = append(out, Missed{p, e, why})
+			out = append(out, Missed{Point: p, Predicted: e, Why: why})
 		}
 	}
 	return out
+}
+
+// Far holds what the model says of so many contenders farther away against rounds of the
+// same workload: at the bare round trip that was measured around these rounds, not at the
+// delay that was asked for.
+func (c *Crowd) Far(contenders int, far []*harness.Result) Missed {
+	trip := metric.RoundTrip.Summary(far)
+	m := Missed{Point: c.near.point(contenders, far), Trip: trip.Median}
+	if trip.N == 0 {
+		m.Trip, m.Why = 0, noTrip
+		return m
+	}
+	m.Predicted, m.Why = c.at(contenders, trip.Median)
+	return m
 }
 
 // Fitted returns the most contenders of the calibration.
