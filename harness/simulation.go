@@ -23,6 +23,7 @@ type Simulation struct {
 	Hold    float64    `json:"hold"`    // ns in the section beside that
 	Think   float64    `json:"think"`   // ns between two acquisitions, varied by half to either side
 	Wait    WaitPolicy `json:"wait"`
+	Apart   bool       `json:"apart,omitempty"`  // a core has a second worker only when every core has one
 	Spread  bool       `json:"spread,omitempty"` // neighbours are on different sockets
 	Seed    uint64     `json:"seed"`             // the first one
 	Seeds   int        `json:"seeds"`
@@ -70,7 +71,7 @@ func (s *Simulation) Throughput() Expected {
 // Same reports whether s and t are of one case: machine, lock and workload, not seeds.
 func (s *Simulation) Same(t *Simulation) bool {
 	return s.Simulated == t.Simulated && s.Lock.Name == t.Lock.Name && s.Workers == t.Workers && s.Lines == t.Lines &&
-		s.Hold == t.Hold && s.Think == t.Think && s.Wait == t.Wait && s.Spread == t.Spread
+		s.Hold == t.Hold && s.Think == t.Think && s.Wait == t.Wait && s.Apart == t.Apart && s.Spread == t.Spread
 }
 
 // Validate returns what is wrong with s as one line, nil if nothing is.

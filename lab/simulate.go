@@ -25,7 +25,7 @@ import (
 type simulateOptions struct {
 	program *Program
 
-	machine, locks, workers, lines, hold, think, wait string
+	machine, locks, workers, lines, hold, think, wait, place string
 
 	seed        uint64
 	seeds, jobs int
@@ -94,6 +94,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVar(&o.lines, "lines", "1", "cache lines of data that the section reads and writes")
 	f.StringVar(&o.hold, "hold", "10ns", "work in the section beside that")
 	f.StringVar(&o.think, "think", "10ns", "work between two acquisitions, varied by half to either side")
+	f.StringVar(&o.place, "place", placeCores, "which thread the next worker has: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
 	f.StringVar(&o.wait, "wait", string(harness.WaitPause), "what waiters do between two polls: pause or spin")
 	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")
 	f.IntVar(&o.seeds, "seeds", 3, "how many seeds a case is simulated with")

@@ -159,10 +159,12 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]offload.Job, error) {
 	holds, e3 := parseList("hold", o.hold, parseModelTime)
 	thinks, e4 := parseList("think", o.think, parseModelTime)
 	waits, e5 := parseList("wait", o.wait, parseName(harness.WaitPolicies))
-	if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
+	first, e6 := placed(o.place)
+	if err := errors.Join(e1, e2, e3, e4, e5, e6); err != nil {
 		return nil, err
 	}
-	ws := []simulate.Workload{{Seed: o.seed}}
+	first.Seed = o.seed
+	ws := []simulate.Workload{first}
 	ws = crossModel(ws, or(lines, 1), func(w *simulate.Workload, x int) { w.Lines = x })
 	ws = crossModel(ws, or(holds, 0), func(w *simulate.Workload, x float64) { w.Hold = x })
 	ws = crossModel(ws, or(thinks, 0), func(w *simulate.Workload, x float64) { w.Think = x })
@@ -186,6 +188,27 @@ func (o simulateOptions) cases(m *simulate.Machine) ([]offload.Job, error) {
 		return nil, fmt.Errorf("%w: no case to simulate: %w", harness.ErrUsage, refused)
 	}
 	return jobs, nil
+}
+
+// The values of --place.
+const (
+	placeCores   = "cores" // as locklab run binds workers
+	placeThreads = "threads"
+	placeSockets = "sockets"
+)
+
+// placed returns a workload whose workers are placed as text says.
+func placed(text string) (w simulate.Workload, err error) {
+	switch text {
+	case placeCores:
+		w.Apart = true
+	case placeThreads:
+	case placeSockets:
+		w.Apart, w.Spread = true, true
+	default:
+		err = fmt.Errorf("%w: --place is %q: want %s, %s or %s", harness.ErrUsage, text, placeCores, placeThreads, placeSockets)
+	}
+	return w, err
 }
 
 // crossModel returns every workload of ws with every value of one axis.

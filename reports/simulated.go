@@ -66,6 +66,9 @@ func modelledOf(run *resultfile.Run, gs []*group) (out []*modelled) {
 // workloadOf says what the workers of s do: "lines=1 hold=100ns think=0s wait=pause".
 func workloadOf(s *harness.Simulation) string {
 	text := fmt.Sprintf("lines=%d hold=%s think=%s wait=%s", s.Lines, briefly(s.Hold), briefly(s.Think), short(s.Wait.String(), mostName))
+	if s.Apart && s.SMT > 1 {
+		text += " apart"
+	}
 	if s.Spread {
 		text += " spread"
 	}
@@ -224,14 +227,20 @@ func (m *modelled) borders() (out []float64) {
 	return out
 }
 
-func (m *modelled) perSocket() int { return m.like.Threads() / m.like.Sockets }
+// perSocket is how many workers a socket takes before the next one has any.
+func (m *modelled) perSocket() int {
+	if m.like.Apart {
+		return m.like.Clusters * m.like.Cores
+	}
+	return m.like.Threads() / m.like.Sockets
+}
 
 // sockets returns how many sockets the workers of s are on.
 func (m *modelled) sockets(s *harness.Simulation) int {
 	if s.OnSockets > 0 {
 		return s.OnSockets
 	}
-	return (s.Workers + m.perSocket() - 1) / m.perSocket()
+	return min(m.like.Sockets, (s.Workers+m.perSocket()-1)/m.perSocket())
 }
 
 // paired reports whether threads of one core have workers before all cores have one.

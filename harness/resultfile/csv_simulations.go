@@ -31,6 +31,7 @@ var simulationColumns = []simulationColumn{
 	{"hold-ns", func(s *harness.Simulation) string { return figure(s.Hold, 1) }},
 	{"think-ns", func(s *harness.Simulation) string { return figure(s.Think, 1) }},
 	{"wait-policy", func(s *harness.Simulation) string { return s.Wait.String() }},
+	{"apart", func(s *harness.Simulation) string { return strconv.FormatBool(s.Apart) }},
 	{"spread", func(s *harness.Simulation) string { return strconv.FormatBool(s.Spread) }},
 	{"seed", func(s *harness.Simulation) string { return strconv.FormatUint(s.Seed, 10) }},
 	{"seeds", func(s *harness.Simulation) string { return strconv.Itoa(s.Seeds) }},

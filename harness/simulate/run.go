@@ -118,8 +118,16 @@ func (s *sim) think(c *core, ns float64) {
 
 // place returns the hardware thread of worker i.
 func place(m *Machine, w Workload, i int) int {
+	if w.Apart {
+		return spread(m, w, i%m.Caches(), m.Caches())*m.SMT + i/m.Caches()
+	}
+	return spread(m, w, i, m.Threads())
+}
+
+// spread returns which of n equal parts of m worker i is on.
+func spread(m *Machine, w Workload, i, n int) int {
 	if !w.Spread {
 		return i
 	}
-	return i%m.Sockets*(m.Threads()/m.Sockets) + i/m.Sockets
+	return i%m.Sockets*(n/m.Sockets) + i/m.Sockets
 }

@@ -27,6 +27,7 @@ type Workload struct {
 	Seed   uint64  // of the jitter of latencies, of think times and of a lock's own choices
 	Limit  float64 // ns after which the run is cut; 0 is none
 	Exact  bool    // waiters make every poll as an event of its own: slower, for tests
+	Apart  bool    // a core has a second worker only when every core has one
 	Spread bool    // neighbours are on different sockets
 
 	Log io.Writer // one line for each step of the model; nil for none
