@@ -50,9 +50,9 @@ func (s *sim) invalidation(l *line, c int) float64 {
 }
 
 // upgrade is the time until one copy is gone. A cluster that does not know whether
-// there are copies elsewhere asks the directory although there are none, as AMD's do
-// (by the fit to naples-32: 60 ns within a cluster, where a transfer takes 25). A
-// machine says so by an Upgrade that is longer than Transfer.
+// there are copies elsewhere asks the directory although there are none, as AMD's seem
+// to: the fit to naples-32 makes Upgrade longer than Transfer, which is how a machine
+// says so.
 func (s *sim) upgrade(l *line, c, at, d int) float64 {
 	took := s.m.Upgrade[d]
 	if took == 0 {
