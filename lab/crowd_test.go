@@ -1,11 +1,13 @@
 package lab
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"locklab/harness"
 	"locklab/harness/resultfile"
 	"locklab/internal/synthetic"
 )
@@ -50,6 +52,20 @@ func TestReportAmongContenders(t *testing.T) {
 	for _, picture := range []string{"pictures/contenders-rate.png", "pictures/contenders-wait.png", "again/charts/contenders-rate.png"} {
 		if info, err := os.Stat(filepath.Join(cmd.Dir, picture)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", picture, err)
+		}
+	}
+}
+
+// TestParseContenders reads numbers with and without a suffix; others are errors of the
+// user.
+func TestParseContenders(t *testing.T) {
+	for text, want := range map[string]int{
+		"2": 2, "5000": 5000, "10k": 10_000, "100k": 100_000, "10M": 10_000_000, "10000000": 10_000_000,
+		"1": 0, "0": 0, "-3k": 0, "11M": 0, "10001k": 0, "k": 0, "": 0, "1.5k": 0, "10K": 0, "10kk": 0, "9223372036854775807M": 0,
+	} {
+		got, err := parseContenders(text)
+		if got != want || (err != nil) != (want == 0) || err != nil && !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%q is %d, %v, want %d", text, got, err, want)
 		}
 	}
 }

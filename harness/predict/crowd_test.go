@@ -81,6 +81,23 @@ func TestCrowdRecovered(t *testing.T) {
 	}
 }
 
+// TestCrowdBound: where the calibration shows a hand-over that takes as long however many wait,
+// and a demand on the server that grows, the server bounds the rate once it is busy.
+func TestCrowdBound(t *testing.T) {
+	busy := synthetic.Queue("busy")
+	busy.Server = func(n float64) time.Duration { return time.Duration(5000 * n) }
+	busy.Period = func(n float64) time.Duration { return max(time.Millisecond, busy.Server(n)) }
+	c, why := crowdOf(t, busy, upTo(1000))
+	if why != "" {
+		t.Fatal(why)
+	}
+	for n, want := range map[int]float64{100: 1000, 300: 1e6 / 1500, 1000: 200, 10_000: 20} {
+		if e, why := c.At(n, 0); why != "" || !near(e.Rate.Value, want, 0.01) {
+			t.Errorf("with %d contenders %+v, want %v hand-overs a second; %s", n, e.Rate, want, why)
+		}
+	}
+}
+
 // TestCrowdRefuted: a lock whose cost grows otherwise than the model says, of which the
 // few points of the calibration do not show it, is refuted by those that were left out:
 // the error is told, and nothing is extrapolated.
