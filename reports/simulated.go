@@ -172,27 +172,36 @@ func (m *modelled) shape() string {
 	return text
 }
 
-// accuracy says how far the model was from measurements, for which locks.
+// accuracy says how far the model was from measurements, once for all locks of which it
+// says the same: a sentence that names a lock says "it" of any.
 func (m *modelled) accuracy() string {
 	var texts []string
 	of := make(map[string][]string)
 	for _, l := range m.locks {
-		text := cmp.Or(l.Accuracy, "No measurement is known that this was held against.")
+		text := cmp.Or(l.Accuracy, "no measurement is known that this was held against")
+		text = numfmt.Sentence(strings.ReplaceAll(text, "like "+l.Lock.Name+" ", "like it "))
 		if of[text] == nil {
 			texts = append(texts, text)
 		}
 		of[text] = append(of[text], l.Lock.Name)
 	}
 	if len(texts) == 1 {
-		return "Accuracy: " + numfmt.Sentence(texts[0])
+		return "Accuracy: " + texts[0]
 	}
 	slices.SortStableFunc(texts, func(a, b string) int { return len(of[a]) - len(of[b]) })
 	out := "Accuracy."
-	for _, text := range texts {
-		out += " " + numfmt.List(of[text], len(of[text])) + ": " + numfmt.Sentence(text)
+	for i, text := range texts {
+		names := numfmt.List(of[text], len(of[text]))
+		if n := len(of[text]); i == len(texts)-1 && n > mostNamedAccuracy {
+			names = fmt.Sprintf("the other %d locks", n)
+		}
+		out += " For " + names + ": " + text
 	}
 	return out
 }
+
+// mostNamedAccuracy is how many locks that have a sentence in common are named.
+const mostNamedAccuracy = 4
 
 // warning says that nothing of m was measured.
 func (m *modelled) warning() string {

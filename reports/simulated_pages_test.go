@@ -60,3 +60,21 @@ func TestMachinesWithSimulations(t *testing.T) {
 		t.Error("the page does not say that the simulations of a are left out, or draws them")
 	}
 }
+
+// TestAccuracyText: what is said of several locks is said once, though it names each.
+func TestAccuracyText(t *testing.T) {
+	var locks []harness.Lock
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		locks = append(locks, synthetic.Local(name, harness.Spin, harness.Reference))
+	}
+	run := &resultfile.Run{Simulations: synthetic.Simulations("x", 1, 4, []int{1, 2}, locks...)}
+	for _, s := range run.Simulations {
+		if s.Accuracy = "no lock like " + s.Lock.Name + " was measured on such a machine"; s.Lock.Name == "c" {
+			s.Accuracy = "off by 1.2 for locks like c on such a machine"
+		}
+	}
+	const want = "Accuracy. For c: Off by 1.2 for locks like it on such a machine. For the other 5 locks: No lock like it was measured on such a machine."
+	if got := modelledOf(run, nil)[0].accuracy(); got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+}
