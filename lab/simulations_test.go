@@ -13,15 +13,15 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// TestSimulationsOnDisk reports, draws and exports a run of simulations alone, and compares
-// one that was measured and has simulations besides.
+var simulations = synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synthetic.Local("queue", harness.Spin, harness.Recommended))
+
+// TestSimulationsOnDisk reports, draws and exports a run of simulations alone.
 func TestSimulationsOnDisk(t *testing.T) {
 	alone := filepath.Join(t.TempDir(), "alone")
 	w, err := resultfile.Create(alone, resultfile.Manifest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	simulations := synthetic.Simulations("oak-2x4", 2, 4, []int{1, 2, 4, 8}, synthetic.Local("queue", harness.Spin, harness.Recommended))
 	for _, s := range simulations {
 		err = errors.Join(err, w.AppendSimulation(s))
 	}
@@ -51,7 +51,10 @@ func TestSimulationsOnDisk(t *testing.T) {
 	if status != 0 || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("export of results: status %d, %q", status, stdout)
 	}
+}
 
+// TestCompareLeavesSimulationsOut compares a run with itself and simulations besides.
+func TestCompareLeavesSimulationsOut(t *testing.T) {
 	measured, err := filepath.Abs("../reports/testdata/run")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +70,7 @@ func TestSimulationsOnDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, _ = output(t, locklab(t, "compare", measured, both))
+	stdout, stderr, _ := output(t, locklab(t, "compare", measured, both))
 	if flat := strings.Join(strings.Fields(stdout), " "); !strings.Contains(flat, "1 simulation of NEW was left out: only what was measured is compared") {
 		t.Errorf("compare does not say what it left out: %s%s", stdout, stderr)
 	}

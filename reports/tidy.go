@@ -59,13 +59,7 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 	for i, s := range out.Chaos {
 		out.Chaos[i].Dir, out.Chaos[i].Commit, out.Chaos[i].Command = short(s.Dir, mostText), short(s.Commit, mostName), shortAll(s.Command)
 	}
-	out.Simulations = slices.Clone(run.Simulations)
-	for i, s := range out.Simulations {
-		c := *s
-		c.Lock = tidyLock(s.Lock, names)
-		c.Simulated, c.Accuracy = short(s.Simulated, mostName), short(s.Accuracy, mostText)
-		out.Simulations[i] = &c
-	}
+	out.Simulations = tidySimulations(run.Simulations, names)
 	out.Findings = slices.Clone(run.Findings)
 	for i, f := range out.Findings {
 		if f != nil {
@@ -73,6 +67,18 @@ func tidy(run *resultfile.Run) *resultfile.Run {
 		}
 	}
 	return &out
+}
+
+// tidySimulations is tidy for simulations; names are those of the locks.
+func tidySimulations(ss []*harness.Simulation, names map[string]string) []*harness.Simulation {
+	out := slices.Clone(ss)
+	for i, s := range out {
+		c := *s
+		c.Lock = tidyLock(s.Lock, names)
+		c.Simulated, c.Accuracy = short(s.Simulated, mostName), short(s.Accuracy, mostText)
+		out[i] = &c
+	}
+	return out
 }
 
 // tidyLock is tidy for a lock; names are those of all locks.
