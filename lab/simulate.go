@@ -53,6 +53,11 @@ a flag says otherwise.
 threads of a socket and of all; 1.. ends at all threads of the machine. Each worker has
 a thread of its own: there are no more workers than threads, and none sleeps.
 
+The table has the time of the machine per acquisition, all workers together; the time of
+a hand-over to a worker that waited; requests to the directory, those of them that another
+socket answers, and copies invalidated, per acquisition; the share of acquisitions by the
+last holder, and of hand-overs that stay on the socket.
+
 A case is simulated with several seeds; the figure is their median. The same seed gives
 the same figures, with any number of --jobs. Ctrl-C keeps what was finished.
 

@@ -127,11 +127,11 @@ func writeTable(out io.Writer, table []*harness.Simulation) error {
 		return cmp.Or(cmp.Compare(order[a.Lock.Name], order[b.Lock.Name]), cmp.Compare(a.Workers, b.Workers))
 	})
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LOCK\tWORKERS\tCORES\tSOCKETS\tNS/ACQ\tSEEDS\tHAND-OVER NS\tMISSES\tREMOTE\tINVALIDATED\tSAME SOCKET")
+	fmt.Fprintln(w, "LOCK\tWORKERS\tCORES\tSOCKETS\tNS/ACQ\tSEEDS\tHAND-OVER NS\tMISSES\tREMOTE\tINVALIDATED\tSAME WORKER\tSAME SOCKET")
 	for _, s := range table {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Lock.Name, s.Workers, s.OnCores, s.OnSockets,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Lock.Name, s.Workers, s.OnCores, s.OnSockets,
 			numfmt.Number(s.PerAcquisition.Median), seedRange(s.PerAcquisition), handover(s), numfmt.Number(s.Misses.Median),
-			numfmt.Number(s.Remote.Median), numfmt.Number(s.Invalidated.Median), socketShare(s))
+			numfmt.Number(s.Remote.Median), numfmt.Number(s.Invalidated.Median), numfmt.Plain(numfmt.Percent(100*s.SameWorker.Median)), socketShare(s))
 	}
 	return w.Flush()
 }
@@ -145,7 +145,8 @@ func seedRange(e harness.Expected) string {
 	return lo + " to " + hi
 }
 
-// handover is the time of a hand-over, which a single worker has none of.
+// handover is the time of a hand-over; there is none where one worker has the lock again
+// and again.
 func handover(s *harness.Simulation) string {
 	if s.Handover.Median == 0 {
 		return numfmt.Unknown
