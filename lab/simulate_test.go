@@ -288,6 +288,17 @@ func TestSimulateThis(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+	again := exec.Command(cmd.Path, "simulate", "--machine", "this", "--locks", "mcs", "--seeds", "1", "--into", "run")
+	again.Dir, again.Env = cmd.Dir, cmd.Env
+	stdout, stderr, status = output(t, again)
+	more, err := resultfile.Load(filepath.Join(cmd.Dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status != 0 || len(more.Simulations) != 4 || len(more.Results) != len(run.Results) || len(more.Findings) != 2 || !strings.Contains(stdout, "fitted to") {
+		t.Errorf("beside what was measured: status %d, %d simulations, %d results, %d findings; said %q, printed\n%s",
+			status, len(more.Simulations), len(more.Results), len(more.Findings), stderr, stdout)
+	}
 }
 
 // TestNormalBuildHasNoHook: a build that measures has no hook in its atomic operations,

@@ -78,7 +78,7 @@ func answer(locks []*harness.Variant, r request) (a reply) {
 		return reply{Error: fmt.Sprintf("offload: no lock is called %q", r.Lock)}
 	}
 	if !seen(locks[i]) {
-		return reply{Error: fmt.Sprintf("offload: %s takes and releases itself without a word of package atomics: the model does not see it", r.Lock)}
+		return reply{Error: fmt.Sprintf("offload: %s is taken without a word of package atomics: the model does not see it", r.Lock)}
 	}
 	s, err := simulate.Simulate(m, locks[i], r.Workload, r.Seeds)
 	if err != nil {
@@ -87,7 +87,7 @@ func answer(locks []*harness.Variant, r request) (a reply) {
 	return reply{Simulation: &s}
 }
 
-// seen reports whether the model sees that a worker takes v and releases it. Workers of a
+// seen reports whether the model sees that a worker takes v. Workers of a
 // lock made of other words would wait for each other without an end.
 func seen(v *harness.Variant) bool {
 	if v.Local == nil {
@@ -103,6 +103,7 @@ func seen(v *harness.Variant) bool {
 	})
 	defer restore()
 	l.Lock()
+	taken := accesses
 	l.Unlock()
-	return accesses > 0
+	return taken > 0
 }
