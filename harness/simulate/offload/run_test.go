@@ -144,7 +144,10 @@ func TestDuel(t *testing.T) {
 	p, m := Pool{Exe: self(t)}, jobs(t, "mcs")[0].Machine
 	text, err := p.Duel(t.Context(), m, 0, 2, 1)
 	again, err2 := p.Duel(t.Context(), m, 0, 2, 1)
-	if err != nil || err2 != nil || text != again || strings.Count(text, "\n") < 4 {
+	if err != nil || err2 != nil || text != again || !strings.Contains(text, " wins: ") {
 		t.Errorf("%v, %v\n%s\n%s", err, err2, text, again)
+	}
+	if text, err := p.Duel(t.Context(), m, 0, m.Threads(), 1); err == nil {
+		t.Errorf("a thread that the machine lacks has a duel:\n%s", text)
 	}
 }

@@ -70,7 +70,9 @@ func answer(locks []*harness.Variant, r request) (a reply) {
 	}
 	if r.Duel != nil {
 		var text bytes.Buffer
-		simulate.Duel(m, r.Duel[0], r.Duel[1], r.Workload.Seed, &text)
+		if err := simulate.Duel(m, r.Duel[0], r.Duel[1], r.Workload.Seed, &text); err != nil {
+			return reply{Error: err.Error()}
+		}
 		return reply{Text: text.String()}
 	}
 	i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == r.Lock })
@@ -87,8 +89,8 @@ func answer(locks []*harness.Variant, r request) (a reply) {
 	return reply{Simulation: &s}
 }
 
-// seen reports whether the model sees that a worker takes v. Workers of a
-// lock made of other words would wait for each other without an end.
+// seen reports whether the model sees that a worker takes v. Workers of a lock made of
+// other words would wait for each other without an end.
 func seen(v *harness.Variant) bool {
 	if v.Local == nil {
 		return true // which simulate.CheckVariant refuses
