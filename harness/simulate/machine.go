@@ -70,29 +70,6 @@ const (
 func (m *Machine) Caches() int  { return m.Sockets * m.Clusters * m.Cores }
 func (m *Machine) Threads() int { return m.Caches() * m.SMT }
 
-// The distances, indexes of Transfer and Shared.
-const (
-	sameCore = iota
-	sameCluster
-	sameSocket
-	otherSocket
-)
-
-func (m *Machine) cluster(cache int) int { return cache / m.Cores }
-func (m *Machine) socket(cache int) int  { return cache / (m.Cores * m.Clusters) }
-
-func (m *Machine) distance(a, b int) int {
-	switch {
-	case a == b:
-		return sameCore
-	case m.cluster(a) == m.cluster(b):
-		return sameCluster
-	case m.socket(a) == m.socket(b):
-		return sameSocket
-	}
-	return otherSocket
-}
-
 // Resize returns m with n cores (threads, if SMT) on s sockets, of the same kind:
 // clusters keep their size if they can. It is hypothetical.
 func (m *Machine) Resize(n, s int) *Machine {

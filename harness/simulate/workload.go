@@ -60,17 +60,6 @@ func (w Workload) Validate(m *Machine) error {
 	return nil
 }
 
-// withDefaults returns w with its defaults filled in.
-func (w Workload) withDefaults() Workload {
-	if w.Turns == 0 {
-		w.Turns = max(2000, 8*w.Workers)
-	}
-	if w.Warm == 0 {
-		w.Warm = max(100, 3*w.Workers)
-	}
-	return w
-}
-
 // A Result is what came of one run. Figures per acquisition are over all workers.
 type Result struct {
 	Turns       int     // acquisitions that were counted
