@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/simulate/offload"
 	"locklab/harness/stat"
+	"locklab/internal/numfmt"
 )
 
 // fitted reports whether the model is fitted to p.
@@ -52,7 +53,7 @@ func (h *here) fit(ctx context.Context) error {
 		}
 	}
 	sources := maps.Clone(h.model.Sources)
-	sources["window"] = fmt.Sprintf("measured here: fitted to %s with 2 to %d workers, typical factor %.2f", strings.Join(fitLocks, " and "), h.model.Threads(), least)
+	sources["window"] = fmt.Sprintf("measured here: fitted to %s of %s with two workers and more, typical factor %.2f", numfmt.Plural(len(of), "point"), strings.Join(fitLocks, " and "), least)
 	sources["occupy"] = sources["window"]
 	best.Sources = sources
 	h.model = best
