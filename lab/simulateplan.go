@@ -116,14 +116,14 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 	return slices.Compact(counts), nil
 }
 
-// steps returns a, b, the powers of two between them, and what is in that range of the
+// steps returns a, b, the powers of two between them, and what is in that range of the cores and
 // hardware threads of a socket of m, its cores and its threads.
 func steps(a, b int, m *simulate.Machine) []int {
 	ns := []int{a, b}
 	for n := 1; n < b; n *= 2 {
 		ns = append(ns, n)
 	}
-	ns = append(ns, m.Threads()/m.Sockets, m.Caches(), m.Threads())
+	ns = append(ns, m.Caches()/m.Sockets, m.Threads()/m.Sockets, m.Caches(), m.Threads())
 	ns = slices.DeleteFunc(ns, func(n int) bool { return n < a || n > b })
 	slices.Sort(ns)
 	return slices.Compact(ns)
