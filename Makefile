@@ -104,7 +104,7 @@ endif
 test: export GOFLAGS := $(GOFLAGS) -trimpath
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu valgrind
-	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags systematic,simulate -timeout 20m ./harness/simulate/...'
+	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags systematic,simulate -timeout 20m ./harness/simulate/...' '-tags systematic,simulate -run ^TestArbiterAndLine$$ ./hardware'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu

@@ -87,6 +87,9 @@ func (p *Program) simulateCommand() *cobra.Command {
 			}
 			f := cmd.Flags()
 			o.section = f.Changed("lines") || f.Changed("hold") || f.Changed("think")
+			if o.machine == this && !o.section { // few processors: with less to do, the lock is what counts
+				o.hold, o.think = "10ns", "10ns"
+			}
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -97,8 +100,8 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")
 	f.StringVar(&o.workers, "workers", "", "numbers of workers: 1,2,44, 1..256 or 1.. (default 1..64, or to all threads of a smaller machine)")
 	f.StringVar(&o.lines, "lines", "1", "cache lines of data that the section reads and writes")
-	f.StringVar(&o.hold, "hold", "200ns", "work in the section beside that")
-	f.StringVar(&o.think, "think", "1us", "work between two acquisitions, varied by half to either side")
+	f.StringVar(&o.hold, "hold", "200ns", "work in the section beside that (this: 10ns)")
+	f.StringVar(&o.think, "think", "1us", "work between two acquisitions, varied by half to either side (this: 10ns)")
 	f.StringVar(&o.place, "place", placeCores, "which thread the next worker has: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
 	f.StringVar(&o.wait, "wait", string(harness.WaitPause), "what waiters do between two polls: pause or spin")
 	f.Uint64Var(&o.seed, "seed", 1, "first seed of what varies")

@@ -12,7 +12,7 @@ import (
 // modelOf returns what the model calls a workload that was measured, and whether it
 // knows it: a closed loop of workers on one lock with constant times.
 func modelOf(w harness.Workload) (simulate.Workload, bool) {
-	m := simulate.Workload{Workers: w.Workers, Hold: float64(w.Hold.Mean), Think: float64(w.Think.Mean), Wait: harness.WaitPause}
+	m := simulate.Workload{Workers: w.Workers, Hold: float64(w.Hold.Mean), Think: float64(w.Think.Mean), Wait: harness.WaitPause, Apart: true} // as workers are bound
 	if w.Wait == harness.WaitSpin {
 		m.Wait = w.Wait
 	}
