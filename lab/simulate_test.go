@@ -321,12 +321,12 @@ func TestNormalBuildHasNoHook(t *testing.T) {
 func TestWorkerCounts(t *testing.T) {
 	two := &simulate.Machine{Sockets: 2, Clusters: 1, Cores: 22, SMT: 2} // 88 threads
 	for text, want := range map[string][]int{
-		"":         {1, 2, 4, 8, 16, 32, 44, 64},
-		"1..":      {1, 2, 4, 8, 16, 32, 44, 64, 88},
+		"":         {1, 2, 4, 8, 16, 22, 32, 44, 64},
+		"1..":      {1, 2, 4, 8, 16, 22, 32, 44, 64, 88},
 		"3..20":    {3, 4, 8, 16, 20},
 		"5":        {5},
 		"8,2,1..4": {1, 2, 4, 8},
-		"1..256":   {1, 2, 4, 8, 16, 32, 44, 64, 88, 128, 256}, // refused later, with the reason
+		"1..256":   {1, 2, 4, 8, 16, 22, 32, 44, 64, 88, 128, 256}, // refused later, with the reason
 	} {
 		got, err := workerCounts(text, two)
 		if err != nil || !slices.Equal(got, want) {

@@ -28,7 +28,7 @@ var (
 )
 
 // simulatedRun returns a run that measured nothing: what models expect of three locks on
-// two machines, one of which nobody has measured.
+// two machines, one of which was never measured.
 func simulatedRun() *resultfile.Run {
 	run := &resultfile.Run{Manifest: resultfile.Manifest{Schema: resultfile.Schema, Command: []string{"locklab", "simulate", "--machine", "oak-2x22"}, Commit: "0123abc",
 		Started: time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC), Finished: time.Date(2020, 2, 3, 5, 5, 6, 0, time.UTC)}}

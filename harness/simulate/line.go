@@ -81,7 +81,7 @@ type counters struct {
 	Hits        int64
 }
 
-// line returns the line of a word. A line that nobody has touched gets its home.
+// line returns the line of a word. A line gets its home when it is touched first.
 func (s *sim) line(w atomics.Word, c *core) *line {
 	key := w.Address() / lineBytes
 	l := s.lines[key]

@@ -31,7 +31,7 @@ func TestMachines(t *testing.T) {
 			t.Errorf("%s: its name is %s", file, m.Name)
 		}
 		if m.Hypothetical && m.Evidence != simulate.LatenciesOnly {
-			t.Errorf("%s: nobody measured it, and it is %s", file, m.Evidence)
+			t.Errorf("%s: no such machine was measured, and it is %s", file, m.Evidence)
 		}
 		have, err := os.ReadFile(file)
 		if err != nil {

@@ -61,7 +61,7 @@ func Accuracy(m *simulate.Machine, lock string) string {
 	elsewhere := fmt.Sprintf("elsewhere the model is typically off by a factor of %.1f to %.1f", least, most)
 	switch named, err := simulate.Named(m.Name); {
 	case m.Hypothetical:
-		return "Hypothetical: nobody has measured a machine of this size; " + elsewhere + "."
+		return "Hypothetical: no machine of this size was measured; " + elsewhere + "."
 	case all == nil || err != nil || !reflect.DeepEqual(m, named):
 		return "No lock measured on such a machine is set beside the model; " + elsewhere + "."
 	case like != nil:
