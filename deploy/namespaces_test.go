@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
@@ -148,6 +149,11 @@ func usageMistake(t *testing.T, args string, err error, want string) {
 // TestNamespacesEnd: however the script ends, what it made goes away, and what runs in it.
 func TestNamespacesEnd(t *testing.T) {
 	needNamespaces(t)
+	// What ignores SIGHUP, as under nohup, leaves that to its children, and a shell does not
+	// trap it then; what catches it does not.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
