@@ -104,7 +104,7 @@ endif
 test: export GOFLAGS := $(GOFLAGS) -trimpath
 test: ## install what is missing and run every test; counts what was skipped, and why
 	scripts/deps redis zookeeper curator qemu valgrind
-	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 20m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 20m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags systematic,simulate -timeout 20m ./harness/simulate/...' '-tags systematic,simulate -run ^TestArbiterAndLine$$ ./hardware'
+	$(COUNTED) 'compile $(addprefix ./,$(WAITING))' then '-vet=off -p 3 -timeout 10m $(addprefix ./,$(WAITING))' + 'vet ./...' 'compile ./...' $(ABROAD) $(foreach m,$(CONTRIB),'compile -C $(m) ./...') $(AHEAD) then '-vet=off ./harness/chaos' + $(foreach m,$(CONTRIB),'-C $(m) ./...') "-vet=off -timeout 10m $(call but,$(WAITING) harness/chaos)" '-tags purego -skip ^Test(Toolchain|UnderQEMU) ./atomics ./spinlock' '-tags systematic -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' '-tags systematic,simulate -timeout 10m ./harness/simulate/...' '-tags systematic,simulate -run ^TestArbiterAndLine$$ ./hardware'
 
 test-arches: ## run the assembly of six architectures, and every lock on arm64, under qemu
 	scripts/deps qemu
@@ -128,7 +128,7 @@ models: ## check Promela models of ticket, mcs, clh, zk-handoff, zk-rw and redis
 race: export GORACE := $(GORACE)
 race: export GOFLAGS := $(GOFLAGS) -trimpath
 race: ## run the tests under the race detector, but for packages that start no goroutine
-	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -vet=off -p 2 -timeout 20m -skip $(RACESLOW) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -vet=off -timeout 20m $(call but,$(WAITING) $(RACELESS))"
+	$(COUNTED) 'compile -race $(addprefix ./,$(WAITING))' then '-race -vet=off -p 2 -timeout 10m -skip $(RACESLOW) $(addprefix ./,$(WAITING))' + "compile -race $(call but,$(RACELESS))" then "-race -vet=off -timeout 10m $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.

@@ -230,7 +230,7 @@ func (s traceScene) failed(h *heard) error {
 
 func (s traceScene) lost(h *heard) error {
 	key := newKey()
-	l, err := s.kind(s.a, key, redislock.Options{TTL: 500 * time.Millisecond}).Lock(h.context(s.t))
+	l, err := s.kind(s.a, key, redislock.Options{TTL: 2 * time.Second}).Lock(h.context(s.t)) // an attempt of Redlock has a fraction of it
 	if err != nil {
 		return err
 	}
