@@ -97,8 +97,8 @@ func queueLateUnlock(t *testing.T, at harness.Endpoint) {
 	w := enqueue(t, watch, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
 	<-l.Done()
 	eventually(t, "the lease is over", func() bool { return owner(t, watch, key) == "" })
-	lost(t, l)
 	left := time.Now()
+	lost(t, l)
 	next, came := w.lease(t)
 	between(t, "a successor", came.Sub(left), grant, grant)
 	unlock(t, next)
@@ -113,8 +113,8 @@ func queueGuardLeaves(t *testing.T, at harness.Endpoint) {
 	l := lock(t, p.Mutex(key, o))
 	w := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
 	ghosts(t, watch, key, "GHOST:1")
-	unlock(t, l)
 	left := time.Now()
+	unlock(t, l)
 	if err := p.Client.Close(); err != nil {
 		t.Fatal(err)
 	}
